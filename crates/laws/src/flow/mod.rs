@@ -1,0 +1,239 @@
+//! Role `flow`: laws that run at the sender of one flow (Reno, DCTCP, NV, Swift, DCQCN, HPCC ...).
+//!
+//! The transport owns sequence numbers, the scoreboard, loss detection, PRR, timers and the mechanics
+//! of undo; the law owns the target window, `ssthresh` and the rate, and is *told* state changes.
+
+use crate::{Acts, Start};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+
+/// The sender's congestion state, as Linux names it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CaState {
+    /// Nothing suspicious.
+    #[default]
+    Open,
+    /// Duplicate ACKs or SACKs seen, nothing marked lost yet.
+    Disorder,
+    /// Reducing after a congestion mark.
+    Cwr,
+    /// Repairing a loss; PRR owns the window in use.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+/// Running totals of the flow at the time of the event, in payload bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Oldest unacknowledged byte.
+    pub una: u64,
+    /// Next new byte.
+    pub nxt: u64,
+    /// Bytes sent, retransmissions included.
+    pub sent: u64,
+    /// Bytes known to have arrived (cumulatively or by SACK).
+    pub delivered: u64,
+    /// Of those, bytes whose ACK echoed congestion.
+    pub delivered_ce: u64,
+    /// Bytes believed to be in the network.
+    pub inflight: Bytes,
+    /// Smoothed round-trip time; zero before the first sample.
+    pub srtt: Span,
+    /// Least round-trip time seen; `Span::MAX` before the first sample.
+    pub min_rtt: Span,
+    /// Congestion state at this event (after a change, the new one).
+    pub state: CaState,
+    /// Whether the window was what limited sending in the last flight; a law grows only then.
+    pub cwnd_limited: bool,
+}
+
+/// What one ACK measured about the newest segment it covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AckSample {
+    /// Round-trip time, if the segment was not retransmitted.
+    pub rtt: Option<Span>,
+    /// `inflight` just after that segment was sent.
+    pub inflight_at_send: Bytes,
+    /// `delivered` when it was sent.
+    pub delivered_at_send: u64,
+    /// Window in force when it was sent.
+    pub cwnd_at_send: Bytes,
+    /// Longer of the send and the ACK interval of the delivery-rate sample; zero if there is none.
+    pub interval: Span,
+    /// Whether the application, not the window, limited sending at that time.
+    pub app_limited: bool,
+}
+
+/// Where the delay of one round trip was spent (Swift).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DelaySplit {
+    /// Links and switches, both ways.
+    pub fabric: Span,
+    /// Receiving host, from NIC arrival to ACK.
+    pub remote_host: Span,
+    /// Sending host, from NIC arrival of the ACK to its processing.
+    pub local_host: Span,
+    /// Links on the forward path.
+    pub hops: u8,
+}
+
+/// In-band telemetry of one hop, written at dequeue (HPCC, PowerTCP).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct IntHop {
+    /// Time of the departure.
+    pub at: Time,
+    /// Bytes that the port had sent before.
+    pub tx_bytes: u64,
+    /// Queue that the packet left behind.
+    pub queue: Bytes,
+    /// Rate of the port.
+    pub rate: BitsPerSec,
+}
+
+/// One event, with the totals at its time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowSeen<'a> {
+    /// Running totals.
+    pub totals: &'a Totals,
+    /// What happened.
+    pub event: FlowEvent<'a>,
+}
+
+/// What can happen to a flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FlowEvent<'a> {
+    /// An ACK newly covered data (cumulatively or by SACK), or echoed congestion.
+    Ack {
+        /// Bytes newly covered cumulatively.
+        acked: Bytes,
+        /// Whether it echoed congestion.
+        ece: bool,
+        /// Measurement of the newest segment covered.
+        sample: &'a AckSample,
+        /// Delay split, where `Needs::stamps` asked for it.
+        delay: Option<&'a DelaySplit>,
+        /// Telemetry of each hop, where `Needs::int` asked for it.
+        hops: &'a [IntHop],
+    },
+    /// The transport enters a state; the law answers `Cwr`, `Recovery` and `Loss` with an `ssthresh`.
+    Enter(CaState),
+    /// The episode of this state ended without undo.
+    Leave(CaState),
+    /// The last reduction was found spurious: restore what `Enter` took.
+    Undo,
+    /// Sending resumes after the flow had nothing in flight for `idle`.
+    TxStart {
+        /// Since the last transmission.
+        idle: Span,
+    },
+    /// Payload bytes left the host (for byte counters).
+    Sent {
+        /// How many.
+        bytes: Bytes,
+    },
+    /// A congestion notification packet arrived (DCQCN).
+    Cnp,
+    /// The receiver reported a gap (go-back-N, IRN).
+    Nack,
+    /// A `wake_at` came due. A spurious one changes nothing.
+    Wake,
+}
+
+/// What a flow law may decide.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FlowAct {
+    /// Target window. Finer than a byte, since some laws hold less than a packet.
+    Window(Window),
+    /// Slow-start threshold, also the window at which PRR aims.
+    Ssthresh(Bytes),
+    /// Pace at this rate.
+    Rate(BitsPerSec),
+    /// Pace with this gap between segments.
+    Gap(Span),
+    /// Call again at this time; of several, the least counts.
+    WakeAt(Time),
+}
+
+impl FlowAct {
+    /// A window of whole bytes.
+    pub const fn window(bytes: Bytes) -> Self {
+        Self::Window(Window::from_bytes(bytes))
+    }
+}
+
+/// A window in units of 1/256 byte.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Window(u64);
+
+impl Window {
+    /// A window of whole bytes.
+    pub const fn from_bytes(bytes: Bytes) -> Self {
+        Self(bytes.get() << 8)
+    }
+
+    /// A window of `raw / 256` bytes.
+    pub const fn from_raw(raw: u64) -> Self {
+        Self(raw)
+    }
+
+    /// In units of 1/256 byte.
+    pub const fn raw(self) -> u64 {
+        self.0
+    }
+
+    /// Whole bytes, rounded down.
+    pub const fn bytes(self) -> Bytes {
+        Bytes::new(self.0 >> 8)
+    }
+}
+
+/// How the receiver echoes congestion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Echo {
+    /// No ECN: packets leave Not-ECT.
+    #[default]
+    None,
+    /// RFC 3168: ECE on every ACK until CWR.
+    Classic,
+    /// DCTCP: each ACK tells the mark of exactly the packets it covers.
+    Exact,
+    /// A congestion notification packet at most once per interval (DCQCN).
+    Cnp,
+}
+
+/// What a law needs from the receiver and the path, so that a transport composes it without knowing it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Needs {
+    /// Congestion echo.
+    pub echo: Echo,
+    /// In-band telemetry on data, copied into ACKs.
+    pub int: bool,
+    /// NIC time stamps for the delay split.
+    pub stamps: bool,
+    /// An ACK for every packet, never delayed.
+    pub every_packet: bool,
+    /// The law's window governs recovery too: the transport must not run PRR on a congestion mark.
+    pub own_cwr: bool,
+}
+
+impl Needs {
+    /// Loss is all it looks at.
+    pub const NONE: Needs =
+        Needs { echo: Echo::None, int: false, stamps: false, every_packet: false, own_cwr: false };
+}
+
+/// A law of role `flow`.
+pub trait FlowLaw: Sized + Clone {
+    /// Its name in scenarios.
+    const NAME: &'static str;
+    /// What it needs from the other end.
+    const NEEDS: Needs;
+    /// What a scenario may set. Every field has a published default.
+    type Params: Clone + Default;
+
+    /// State at the start of a flow. The law's first window is pushed to `acts`.
+    fn start(params: &Self::Params, at: Start, acts: &mut Acts<FlowAct>) -> Self;
+
+    /// One event.
+    fn step(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>);
+}

@@ -1,0 +1,406 @@
+//! The checked form of a scenario: what a run needs, all defaults filled in.
+
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+
+/// A whole run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Title for people.
+    pub name: String,
+    /// One independent simulation each.
+    pub seeds: Vec<u64>,
+    /// When a simulation ends.
+    pub stop: Stop,
+    /// Nodes and links.
+    pub fabric: Fabric,
+    /// Hosts.
+    pub host: Host,
+    /// Transport of all traffic that names none of its own.
+    pub transport: Transport,
+    /// Traffic, in file order.
+    pub traffic: Vec<Traffic>,
+    /// Faults, in file order.
+    pub faults: Vec<Fault>,
+    /// What to record beyond flows and counters.
+    pub output: Output,
+}
+
+/// When a simulation ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stop {
+    /// At this time at the latest.
+    pub time: Time,
+    /// Also as soon as all flows are done, rounded up to a multiple of `grain`.
+    pub flows: bool,
+    /// Grain of the early stop; a property of the scenario, never of the engine.
+    pub grain: Span,
+}
+
+/// Rate and propagation delay of a cable, both ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Rate.
+    pub rate: BitsPerSec,
+    /// Propagation delay.
+    pub delay: Span,
+}
+
+/// Nodes and links.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fabric {
+    /// Shape.
+    pub topology: Topology,
+    /// Cables between hosts and their switch.
+    pub host_link: Link,
+    /// Cables between switches (and the bottleneck of a dumbbell).
+    pub fabric_link: Link,
+    /// Path choice.
+    pub routing: Routing,
+    /// How long after a link fails or returns routes are computed anew; `None`: never.
+    pub reroute_after: Option<Span>,
+    /// What a dead port does with its queue.
+    pub dead_port: DeadPort,
+    /// All switches.
+    pub switch: Switch,
+    /// Preamble, gap and FCS that each packet adds on the wire (24 B for Ethernet; 0 by default).
+    pub wire_overhead: Bytes,
+    /// Settings for some places only, later ones win.
+    pub overrides: Vec<Override>,
+}
+
+/// Shape of the fabric. Host and switch names are in each variant's description.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Topology {
+    /// `left.host[i]` - `left` - `right` - `right.host[j]`.
+    Dumbbell {
+        /// Hosts on the left.
+        left: u32,
+        /// Hosts on the right.
+        right: u32,
+    },
+    /// `host[i]` around one switch, `tor`.
+    Star {
+        /// Hosts.
+        hosts: u32,
+    },
+    /// `leaf[i].host[j]` under `leaf[i]`, each leaf joined to every `spine[s]`.
+    LeafSpine {
+        /// Leaves.
+        leaves: u32,
+        /// Spines.
+        spines: u32,
+        /// Hosts under each leaf.
+        hosts_per_leaf: u32,
+    },
+    /// k-port switches. Two tiers: `leaf[i].host[j]`, k leaves of k/2 hosts, k/2 `spine[s]`. Three tiers:
+    /// `pod[p].edge[e].host[h]`, `pod[p].agg[a]`, `core[c]`, k^3/4 hosts.
+    FatTree {
+        /// 2 or 3.
+        tiers: u8,
+        /// Ports of every switch; even.
+        k: u32,
+    },
+    /// Named nodes and cables. Every host has exactly one cable, to a switch.
+    Graph {
+        /// Names of the hosts.
+        hosts: Vec<String>,
+        /// Names of the switches.
+        switches: Vec<String>,
+        /// Cables.
+        cables: Vec<Cable>,
+    },
+}
+
+/// One cable of an explicit graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cable {
+    /// One end.
+    pub a: String,
+    /// The other.
+    pub b: String,
+    /// Rate and delay; `None`: `host_link` or `fabric_link`, by what the ends are.
+    pub link: Option<Link>,
+}
+
+/// Path choice among equal-cost next hops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routing {
+    /// Hash of flow and direction, a different seed at each switch.
+    Ecmp,
+    /// Hash of the flow alone with one seed everywhere, so that both directions share links.
+    EcmpSymmetric,
+    /// A fresh uniform choice for each packet.
+    Spray,
+}
+
+/// What a dead port does with its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeadPort {
+    /// Drops it, and what arrives while dead.
+    Drop,
+    /// Holds it, and what arrives within its limits, until the link returns.
+    Hold,
+}
+
+/// A length of queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLength {
+    /// In bytes.
+    Bytes(Bytes),
+    /// In packets.
+    Packets(u32),
+}
+
+/// All that a switch does beyond forwarding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Switch {
+    /// From the last bit of a packet to its place in the egress queue; part of the lookahead.
+    pub latency: Span,
+    /// Shared buffer; `None`: each port has its own limit only.
+    pub shared_buffer: Option<SharedBuffer>,
+    /// Limit of each port's queue; `None`: the shared buffer's only, or none.
+    pub port_limit: Option<QueueLength>,
+    /// Congestion marks.
+    pub ecn: Option<EcnMarking>,
+    /// Strict-priority classes, 1 to 8. More than one takes the port off the one-touch path.
+    pub classes: u8,
+    /// When a packet stops counting towards queue and buffer.
+    pub release: Release,
+}
+
+/// When a packet stops counting towards its queue and the shared buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// Byte by byte as it is sent.
+    Fluid,
+    /// At the start of its transmission.
+    Start,
+}
+
+/// One pool for all ports of a switch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SharedBuffer {
+    /// Size of the pool.
+    pub size: Bytes,
+    /// A queue may grow to `alpha` times the free pool (Choudhury and Hahne); `None`: to all of it.
+    pub alpha: Option<f64>,
+}
+
+/// Marking of ECN-capable packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EcnMarking {
+    /// No marks below this queue (excluding the arriving packet).
+    pub kmin: QueueLength,
+    /// Every packet marked from this queue on; equal to `kmin` for a step.
+    pub kmax: QueueLength,
+    /// Probability just below `kmax`.
+    pub pmax: f64,
+    /// Where the queue is looked at.
+    pub at: MarkAt,
+    /// What happens to a packet that is not ECN-capable where it would be marked.
+    pub not_ect: NotEct,
+}
+
+/// Where a mark is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkAt {
+    /// As the packet joins the queue.
+    Enqueue,
+    /// As its transmission begins. Takes the port off the one-touch path.
+    Dequeue,
+}
+
+/// A packet that cannot be marked, where it would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotEct {
+    /// Passes (drop-tail alone limits it).
+    Pass,
+    /// Is dropped (RFC 3168).
+    Drop,
+}
+
+/// Settings for some places only. `place` is a node name, a cable `a-b`, or either with `*` as an index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Override {
+    /// Where.
+    pub place: String,
+    /// New rate.
+    pub rate: Option<BitsPerSec>,
+    /// New propagation delay.
+    pub delay: Option<Span>,
+    /// New port limit.
+    pub port_limit: Option<QueueLength>,
+    /// Random loss on the cable, both ways.
+    pub loss: Option<f64>,
+}
+
+/// Hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// Order in which the NIC pulls packets from flows.
+    pub nic: NicOrder,
+}
+
+/// Order in which a NIC pulls packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NicOrder {
+    /// One packet of each ready flow in turn (as `fq` does).
+    RoundRobin,
+    /// The flow that became ready first sends all it may.
+    Fifo,
+    /// The flow with the fewest bytes left.
+    Srpt,
+}
+
+/// A transport and its law.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transport {
+    /// Law of role `flow`, by name.
+    pub law: String,
+    /// Its parameters, as key and text.
+    pub params: Vec<(String, String)>,
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// Header bytes of a data packet.
+    pub header: Bytes,
+    /// Size of an ACK packet.
+    pub ack_size: Bytes,
+    /// First window, in bytes of payload.
+    pub initial_window: Bytes,
+    /// Least retransmission timeout above `srtt`.
+    pub rto_min: Span,
+    /// Whether an ACK may wait for a second segment.
+    pub delayed_ack: bool,
+    /// Receive window; `None`: never a limit.
+    pub receive_window: Option<Bytes>,
+    /// Whether a window idle for longer than the RTO decays (RFC 2861).
+    pub idle_restart: bool,
+    /// Traffic class of data, 0 to 7.
+    pub class: u8,
+    /// Traffic class of pure ACKs.
+    pub ack_class: u8,
+}
+
+/// One source of flows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traffic {
+    /// First arrival not before.
+    pub start: Time,
+    /// No arrival from here on; `Time::MAX`: until the end.
+    pub until: Time,
+    /// Law of these flows, if not the scenario's.
+    pub law: Option<String>,
+    /// What.
+    pub kind: TrafficKind,
+}
+
+/// Kinds of traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TrafficKind {
+    /// Open loop: Poisson arrivals between uniformly random pairs of different hosts.
+    Poisson {
+        /// Flow sizes.
+        sizes: crate::cdf::Cdf,
+        /// Offered load as a share of the reference.
+        load: f64,
+        /// The reference.
+        load_ref: LoadRef,
+    },
+    /// `fan_in` senders answer one receiver at once, `rounds` times.
+    Incast {
+        /// Senders; chosen at random, or all others if there are no more.
+        fan_in: u32,
+        /// Bytes of each answer.
+        size: Bytes,
+        /// Receiver; `None`: one host chosen at random for each round.
+        to: Option<String>,
+        /// Time between the starts of rounds; `None`: the next begins when the last has been delivered, told
+        /// over control links of `control_delay`.
+        every: Option<Span>,
+        /// How many rounds.
+        rounds: u32,
+        /// Delay of the control links of a closed loop.
+        control_delay: Span,
+    },
+    /// Every host sends to one other, every host receives from one other.
+    Permutation {
+        /// Bytes of each flow.
+        size: Bytes,
+    },
+    /// Every host sends to every other.
+    AllToAll {
+        /// Bytes of each flow.
+        size: Bytes,
+    },
+    /// Flows without an end, from `from[i]` to `to[i]`.
+    Long {
+        /// Sending hosts.
+        from: Vec<String>,
+        /// Receiving hosts, as many.
+        to: Vec<String>,
+        /// Time between the starts of one and the next.
+        stagger: Span,
+    },
+    /// A given list. No jitter is added.
+    List {
+        /// The flows.
+        flows: Vec<ListedFlow>,
+    },
+}
+
+/// One flow of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedFlow {
+    /// Sending host.
+    pub from: String,
+    /// Receiving host.
+    pub to: String,
+    /// Payload bytes.
+    pub size: Bytes,
+    /// When the application hands it over.
+    pub at: Time,
+}
+
+/// What a load is a share of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadRef {
+    /// The sum of the hosts' link rates.
+    Host,
+    /// The capacity between racks that this traffic can use.
+    Core,
+}
+
+/// A change of the fabric during the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// When.
+    pub at: Time,
+    /// Which cable, `leaf[2]-spine[1]`.
+    pub link: String,
+    /// What.
+    pub change: Change,
+}
+
+/// What a fault does to a cable, both ways.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// It dies.
+    Down,
+    /// It returns.
+    Up,
+    /// Its rate becomes this.
+    Rate(BitsPerSec),
+    /// It loses packets with this probability.
+    Loss(f64),
+}
+
+/// What to record beyond flows and counters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// Sample queues at this interval; `None`: not at all.
+    pub queues_every: Option<Span>,
+    /// Nodes whose ports are sampled; names or patterns with `*` as an index.
+    pub queues_where: Vec<String>,
+    /// Flows that arrived before this are left out of the statistics.
+    pub warmup: Time,
+}

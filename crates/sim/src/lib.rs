@@ -1,0 +1,1 @@
+//! Assembly: a scenario in, results out. No globals, no files.

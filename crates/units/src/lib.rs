@@ -1,0 +1,19 @@
+//! Quantities: time, bytes and rates as integers that cannot be mixed up.
+//!
+//! Time is integer picoseconds, so every standard Ethernet rate (10 Gb/s to 1.6 Tb/s) is a whole
+//! number of picoseconds per byte. Other rates go through [`Serializer`], which carries the
+//! remainder: N packets of L bytes at R bit/s take exactly `floor(8 * N * L * 10^12 / R)` ps.
+//!
+//! Invariant: nothing here knows clocks, packets or I/O, and nothing rounds without saying how.
+#![no_std]
+
+mod parse;
+mod quantity;
+mod rate;
+
+pub use parse::ParseError;
+pub use quantity::{Bytes, Span, Time};
+pub use rate::{BitsPerSec, Serializer};
+
+pub mod math;
+pub mod random;

@@ -1,0 +1,119 @@
+//! What travels: one flat header for every transport.
+
+use crate::{FlowId, HostAddr};
+
+/// What a packet is, which says how `seq` and the words of `ext` are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Kind {
+    /// A piece of a byte stream: `seq` is the offset of its first payload byte.
+    #[default]
+    Data,
+    /// A cumulative acknowledgement: `seq` is the next byte expected, `ext` holds SACK blocks.
+    Ack,
+    /// Crosses a control link only: never queued, marked or dropped. `seq` is the sender's word.
+    Control,
+}
+
+/// The two ECN bits of the IP header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Ecn {
+    /// The transport does not understand marks.
+    #[default]
+    NotEct = 0,
+    /// ECT(0): may be marked.
+    Ect = 1,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+/// Transport flags, one bit each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// None set.
+    pub const NONE: Flags = Flags(0);
+    /// ACK: the receiver echoes congestion.
+    pub const ECE: Flags = Flags(1);
+    /// Data: the sender has reduced its window (RFC 3168).
+    pub const CWR: Flags = Flags(1 << 1);
+    /// Data: the last byte of the flow is in this packet.
+    pub const FIN: Flags = Flags(1 << 2);
+    /// Data: sent before.
+    pub const RETRANSMIT: Flags = Flags(1 << 3);
+    /// ACK: block 0 reports a duplicate (RFC 2883), and lies below `seq`.
+    pub const DSACK: Flags = Flags(1 << 4);
+
+    /// Whether every bit of `other` is set.
+    #[inline]
+    pub const fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets of bits.
+    #[inline]
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+
+    /// `other`'s bits if `on`, added to these.
+    #[inline]
+    pub const fn with_if(self, on: bool, other: Flags) -> Flags {
+        if on { self.with(other) } else { self }
+    }
+}
+
+/// A run of bytes `[start, end)` that the receiver holds, as distances in bytes from the ACK's `seq`:
+/// above it, or below it for the DSACK block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SackBlock {
+    /// Distance of the first byte.
+    pub start: u32,
+    /// Distance of the byte after the last.
+    pub end: u32,
+}
+
+/// One packet. 56 bytes, so that it and its arrival time share a cache line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Packet {
+    /// Whose packet.
+    pub flow: FlowId,
+    /// Where to.
+    pub dst: HostAddr,
+    /// Bytes that occupy the link, header included, wire overhead not.
+    pub size: u16,
+    /// Port by which the node that holds the packet received it.
+    pub ingress: u16,
+    /// How to read the rest.
+    pub kind: Kind,
+    /// ECN field of the IP header.
+    pub ecn: Ecn,
+    /// Traffic class, 0 to 7; 7 goes first where a port has strict priorities.
+    pub class: u8,
+    /// Transport flags.
+    pub flags: Flags,
+    /// Sender's clock when the packet left, in ns, wrapping; an ACK echoes it (RFC 7323).
+    pub stamp: u32,
+    /// Receive window in units of 1 KiB (ACK).
+    pub window: u16,
+    /// SACK blocks in use (ACK).
+    pub sacks: u8,
+    /// Links crossed so far.
+    pub hops: u8,
+    /// See [`Kind`].
+    pub seq: u64,
+    /// ACK: `sacks` blocks.
+    pub ext: [SackBlock; 3],
+}
+
+const _: () = assert!(size_of::<Packet>() == 56, "a packet and its time share one cache line");
+
+impl Packet {
+    /// The SACK blocks of an ACK, the most recent first.
+    #[inline]
+    pub fn sack_blocks(&self) -> &[SackBlock] {
+        &self.ext[..usize::from(self.sacks).min(3)]
+    }
+}
