@@ -100,6 +100,10 @@ pub struct FlowSeen<'a> {
 }
 
 /// What can happen to a flow.
+///
+/// Order within one received ACK: `Ack` first, then the `Leave`, `Enter` or `Undo` that it causes. A
+/// law does not grow on an ACK that echoes congestion, so the `Enter(Cwr)` that follows cuts the window
+/// that was in force.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FlowEvent<'a> {
     /// An ACK newly covered data (cumulatively or by SACK), or echoed congestion.
@@ -116,6 +120,11 @@ pub enum FlowEvent<'a> {
         hops: &'a [IntHop],
     },
     /// The transport enters a state; the law answers `Cwr`, `Recovery` and `Loss` with an `ssthresh`.
+    ///
+    /// An episode that turns into a graver one (`Cwr` to `Recovery`, either to `Loss`) is entered
+    /// without a `Leave` before it, so that the law can tell "more of the same" from a second
+    /// congestion. A further timeout in `Loss` is a further `Enter(Loss)`; if the transport takes it
+    /// for a new episode (tcp-baseline section 7, item 5) it sends `Leave(Loss)` first.
     Enter(CaState),
     /// The episode of this state ended without undo.
     Leave(CaState),
@@ -125,6 +134,8 @@ pub enum FlowEvent<'a> {
     TxStart {
         /// Since the last transmission.
         idle: Span,
+        /// Retransmission timeout now in force, for laws that decay the window once per RTO of idleness.
+        rto: Span,
     },
     /// Payload bytes left the host (for byte counters).
     Sent {
@@ -212,7 +223,8 @@ pub struct Needs {
     pub stamps: bool,
     /// An ACK for every packet, never delayed.
     pub every_packet: bool,
-    /// The law's window governs recovery too: the transport must not run PRR on a congestion mark.
+    /// In state `Cwr` the law's own window holds at once: the transport must not run PRR on a
+    /// congestion mark. Loss recovery still runs PRR towards `ssthresh`.
     pub own_cwr: bool,
 }
 
