@@ -9,6 +9,8 @@
 
 mod acts;
 pub mod flow;
+mod linux_window;
+pub mod params;
 
 pub use acts::Acts;
 

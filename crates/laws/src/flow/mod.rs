@@ -3,6 +3,12 @@
 //! The transport owns sequence numbers, the scoreboard, loss detection, PRR, timers and the mechanics
 //! of undo; the law owns the target window, `ssthresh` and the rate, and is *told* state changes.
 
+pub mod dctcp;
+pub mod registry;
+pub mod reno;
+
+pub use registry::{Flow, FlowParams, LAWS};
+
 use crate::{Acts, Start};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
@@ -238,13 +244,21 @@ impl Needs {
 pub trait FlowLaw: Sized + Clone {
     /// Its name in scenarios.
     const NAME: &'static str;
-    /// What it needs from the other end.
+    /// What it needs from the other end, with default parameters.
     const NEEDS: Needs;
+    /// Least window it ever asks for, in thousandths of a segment. Laws that hold less than a segment
+    /// in the network (Swift) state less than 1000.
+    const FLOOR_MILLI_MSS: u32 = 1000;
     /// What a scenario may set. Every field has a published default.
     type Params: Clone + Default;
 
     /// State at the start of a flow. The law's first window is pushed to `acts`.
     fn start(params: &Self::Params, at: Start, acts: &mut Acts<FlowAct>) -> Self;
+
+    /// What this flow needs, where parameters change it. The same for its whole life.
+    fn needs(&self) -> Needs {
+        Self::NEEDS
+    }
 
     /// One event.
     fn step(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>);
