@@ -11,6 +11,8 @@ mod acts;
 pub mod flow;
 mod linux_window;
 pub mod params;
+#[cfg(test)]
+mod testing;
 
 pub use acts::Acts;
 

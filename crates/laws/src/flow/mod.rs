@@ -130,7 +130,8 @@ pub enum FlowEvent<'a> {
     /// An episode that turns into a graver one (`Cwr` to `Recovery`, either to `Loss`) is entered
     /// without a `Leave` before it, so that the law can tell "more of the same" from a second
     /// congestion. A further timeout in `Loss` is a further `Enter(Loss)`; if the transport takes it
-    /// for a new episode (tcp-baseline section 7, item 5) it sends `Leave(Loss)` first.
+    /// for a new episode (data was acknowledged since, and the segment timed out anew) it sends
+    /// `Leave(Loss)` first, and the law cuts again.
     Enter(CaState),
     /// The episode of this state ended without undo.
     Leave(CaState),
