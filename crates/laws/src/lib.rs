@@ -9,8 +9,12 @@
 
 mod acts;
 pub mod flow;
+pub mod grant;
+pub mod group;
+pub mod host;
 mod linux_window;
 pub mod params;
+pub mod pool;
 #[cfg(test)]
 mod testing;
 

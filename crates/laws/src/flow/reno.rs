@@ -222,10 +222,8 @@ mod tests {
         rig.enter(CaState::Recovery);
         rig.leave(CaState::Recovery);
         rig.fill();
-        while rig.cwnd < 16.0 {
-            rig.round();
-        }
-        assert_eq!(rig.ssthresh, 5.0);
+        (5..16).for_each(|_| rig.round());
+        assert_eq!((rig.cwnd, rig.ssthresh), (16.0, 5.0));
         rig.event(FlowEvent::TxStart { idle: Span::from_ms(250), rto: Span::from_ms(200) });
         assert_eq!((rig.cwnd, rig.ssthresh), (10.0, 12.0));
     }
