@@ -143,8 +143,10 @@ impl LinuxWindow {
             segments = 1;
         }
         self.credit = self.credit.saturating_add(newly);
-        segments += self.credit / w;
-        self.credit %= w;
+        if self.credit >= w {
+            segments += self.credit / w;
+            self.credit %= w;
+        }
         self.cwnd = self.cwnd.saturating_add(segments.saturating_mul(self.mss())).min(MAX_WINDOW);
     }
 

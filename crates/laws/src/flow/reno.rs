@@ -160,11 +160,21 @@ mod tests {
         rig.leave(CaState::Recovery);
         rig.event(FlowEvent::Undo);
         assert_eq!(rig.cwnd, 100.0, "also after the episode has ended");
+    }
+
+    #[test]
+    fn an_undo_without_a_cut_does_nothing() {
+        let mut rig = reno(10);
+        rig.event(FlowEvent::Undo);
+        assert!(rig.last.is_empty());
+        rig.round();
         rig.enter(CaState::Recovery);
-        rig.leave(CaState::Recovery);
         rig.event(FlowEvent::Undo);
+        assert_eq!(rig.cwnd, 20.0);
+        // What was given back is forgotten: the decay that follows was no mistake.
+        rig.event(FlowEvent::TxStart { idle: Span::from_secs(9), rto: Span::from_ms(200) });
         rig.event(FlowEvent::Undo);
-        assert_eq!(rig.cwnd, 100.0);
+        assert_eq!(rig.cwnd, 10.0);
     }
 
     #[test]
