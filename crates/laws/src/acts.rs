@@ -64,6 +64,25 @@ mod tests {
     use super::Acts;
 
     #[test]
+    fn lists_differ_by_actions_order_and_length() {
+        let list = |actions: &[u8]| {
+            let mut acts = Acts::default();
+            actions.iter().for_each(|act| acts.push(*act));
+            acts
+        };
+        assert_eq!(list(&[1, 2]), list(&[1, 2]));
+        assert_ne!(list(&[1, 2]), list(&[2, 1]));
+        assert_ne!(list(&[1, 2]), list(&[1]));
+    }
+
+    #[test]
+    #[should_panic(expected = "index out of bounds")]
+    fn a_fifth_action_is_a_bug_in_the_law() {
+        let mut acts = Acts::default();
+        (0..5).for_each(|n| acts.push(n));
+    }
+
+    #[test]
     fn cleared_actions_are_gone() {
         let mut reused = Acts::default();
         reused.push(1);

@@ -163,6 +163,14 @@ mod tests {
     }
 
     #[test]
+    fn only_the_end_of_a_reduction_takes_the_threshold() {
+        let mut rig = avoiding(10);
+        (10..16).for_each(|_| rig.round());
+        rig.leave(CaState::Recovery); // undone before: there is nothing to end
+        assert_eq!((rig.cwnd, rig.ssthresh), (16.0, 10.0));
+    }
+
+    #[test]
     fn an_undo_without_a_cut_does_nothing() {
         let mut rig = reno(10);
         rig.event(FlowEvent::Undo);
