@@ -3,5 +3,18 @@
 //! Invariant: this is the only crate that parses user text; it runs nothing.
 
 pub mod cdf;
+mod check;
+mod convert;
+mod load;
 pub mod model;
+pub mod plan;
+mod problem;
+mod quantity;
+mod raw;
+mod schema;
+mod tree;
 pub mod workload;
+
+pub use load::{Expect, Loaded, load, load_with, text, text_with};
+pub use problem::{Error, Problem};
+pub use schema::schema;
