@@ -46,7 +46,9 @@ impl Cdf {
             }
         }
         if last != 1.0 {
-            return Err(format!("ends at probability {last}; the last point must have 1 (or 100 per cent)"));
+            return Err(format!(
+                "ends at probability {last}; the last point must have 1 (or 100 per cent)"
+            ));
         }
         Ok(Self { name: name.into(), points, interpolate })
     }
@@ -101,15 +103,20 @@ impl Cdf {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let columns: Vec<&str> =
-                line.split(|c: char| c == ',' || c == ';' || c.is_whitespace()).filter(|c| !c.is_empty()).collect();
+            let columns: Vec<&str> = line
+                .split(|c: char| c == ',' || c == ';' || c.is_whitespace())
+                .filter(|c| !c.is_empty())
+                .collect();
             let numbers: Option<Vec<f64>> = columns.iter().map(|c| c.parse().ok()).collect();
             match numbers.as_deref() {
                 Some([bytes, p] | [bytes, _, p]) => points.push((*bytes, *p)),
                 None if header && points.is_empty() => {}
                 _ => {
                     let line = crate::tree::shorten(line);
-                    return Err(format!("line {}: {line:?} is not two numbers, bytes and cumulative probability", i + 1));
+                    return Err(format!(
+                        "line {}: {line:?} is not two numbers, bytes and cumulative probability",
+                        i + 1
+                    ));
                 }
             }
             header = false;
@@ -187,4 +194,3 @@ const PUBLISHED: &[Published] = &[
     Published { name: "websearch_trafficgen", step: false, text: include_str!("../workloads/websearch_trafficgen.csv") },
     Published { name: "webserver", step: false, text: include_str!("../workloads/webserver.csv") },
 ];
-

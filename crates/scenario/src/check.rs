@@ -60,7 +60,9 @@ impl<'a> Walk<'a> {
                 (Some("integer" | "number"), Value::Int(_) | Value::Float(_)) => {
                     self.number(schema, node, path);
                 }
-                (Some("string"), Value::Text(_)) | (Some("boolean"), Value::Bool(_)) | (None, _) => {}
+                (Some("string"), Value::Text(_))
+                | (Some("boolean"), Value::Bool(_))
+                | (None, _) => {}
                 _ => {
                     let text = format!("{} does not fit; write {}", found(node), expected(schema));
                     self.say(node.at, path, text);
@@ -76,7 +78,11 @@ impl<'a> Walk<'a> {
                 None => return,
             },
             Value::Int(_) | Value::Float(_) => {
-                format!("{} has no unit; write for instance {:?}", node.value.shown(), example(name))
+                format!(
+                    "{} has no unit; write for instance {:?}",
+                    node.value.shown(),
+                    example(name)
+                )
             }
             _ => format!("{} does not fit; write for instance {:?}", found(node), example(name)),
         };
@@ -88,7 +94,11 @@ impl<'a> Walk<'a> {
             Value::Text(text) if words.contains(&text.as_str()) => return,
             Value::Text(text) => {
                 let close = did_you_mean(text, words.iter().copied());
-                format!("{} is none of {}{close}", node.value.shown(), or_list(words.iter().copied()))
+                format!(
+                    "{} is none of {}{close}",
+                    node.value.shown(),
+                    or_list(words.iter().copied())
+                )
             }
             _ => format!("{} does not fit; write {}", found(node), quoted(words)),
         };
@@ -101,7 +111,11 @@ impl<'a> Walk<'a> {
         let value = match node.value {
             Value::Int(n) => n as f64,
             Value::Float(x) if whole => {
-                let text = if x.abs() > i64::MAX as f64 { "is too large" } else { "is not a whole number" };
+                let text = if x.abs() > i64::MAX as f64 {
+                    "is too large"
+                } else {
+                    "is not a whole number"
+                };
                 return self.say(node.at, path, format!("{shown} {text}"));
             }
             Value::Float(x) => x,
@@ -167,7 +181,9 @@ impl<'a> Walk<'a> {
         }
         for shape in shapes {
             for key in shape["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
-                if node.value.get(key).is_none() && key != "kind" || variants.is_none() && node.value.get(key).is_none() {
+                if node.value.get(key).is_none() && key != "kind"
+                    || variants.is_none() && node.value.get(key).is_none()
+                {
                     let about = self.about(&shape["properties"][key], key);
                     let length = path.len();
                     push_key(path, key);

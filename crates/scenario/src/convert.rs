@@ -5,11 +5,11 @@
 mod fabric;
 mod traffic;
 
-use crate::check::Finding;
+pub(crate) use traffic::{MOST_FLOWS, too_many};
+
 use crate::cdf::Cdf;
-use crate::model::{
-    Host, NicOrder, Output, QueueLength, Scenario, Stop, Topology, Transport,
-};
+use crate::check::Finding;
+use crate::model::{Host, NicOrder, Output, QueueLength, Scenario, Stop, Topology, Transport};
 use crate::plan::Plan;
 use crate::problem::or_list;
 use crate::quantity::{Length, Qty};
@@ -60,7 +60,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     if matches!(fabric.topology, Topology::Graph { .. }) {
         judge.reachable(&plan);
     }
-    let faults = judge.faults(&file.fault, &fabric, &plan);
+    let faults = judge.faults(&file.fault, stop, &plan);
     let traffic = judge.traffic(&file.traffic, stop, &plan);
     let output = judge.output(file.output.as_ref(), stop, &plan);
     let scenario = Scenario {
@@ -74,6 +74,9 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
         faults,
         output,
     };
+    if judge.findings.is_empty() {
+        judge.forecast_flows(&scenario, &plan);
+    }
     judge.findings.is_empty().then_some(scenario)
 }
 
@@ -105,7 +108,9 @@ impl Judge<'_> {
             if !seen.insert(seed) {
                 self.say(
                     &format!("seeds[{i}]"),
-                    format!("{seed} stands twice; equal seeds give equal results, so write each once"),
+                    format!(
+                        "{seed} stands twice; equal seeds give equal results, so write each once"
+                    ),
                 );
             }
         }
@@ -118,22 +123,35 @@ impl Judge<'_> {
         self.span("stop.time", Span::from_ps(time.as_ps()));
         self.span("stop.grain", grain);
         if grain > time.since(Time::ZERO) {
-            self.say("stop.grain", format!("{grain} is longer than stop.time, {time}; write a part of it"));
+            self.say(
+                "stop.grain",
+                format!("{grain} is longer than stop.time, {time}; write a part of it"),
+            );
         }
-        Stop { time, flows: stop.flows.unwrap_or(raw::StopFlows::All) == raw::StopFlows::All, grain }
+        Stop {
+            time,
+            flows: stop.flows.unwrap_or(raw::StopFlows::All) == raw::StopFlows::All,
+            grain,
+        }
     }
 
     /// A span must be above zero and below a day.
     fn span(&mut self, path: &str, span: Span) {
         if span == Span::ZERO {
-            self.say(path, format!("{span} does nothing; write a time above 0, for instance \"10us\""));
+            self.say(
+                path,
+                format!("{span} does nothing; write a time above 0, for instance \"10us\""),
+            );
         }
         self.short(path, span);
     }
 
     fn short(&mut self, path: &str, span: Span) {
         if span > DAY {
-            self.say(path, format!("{span} is more than a day of virtual time; write at most \"86400s\""));
+            self.say(
+                path,
+                format!("{span} is more than a day of virtual time; write at most \"86400s\""),
+            );
         }
     }
 
@@ -158,13 +176,19 @@ impl Judge<'_> {
         let mss = self.mss(t, header);
         let ack_size = t.ack_size.map_or(ACK_SIZE, |a| a.0);
         if ack_size == Bytes::ZERO || ack_size.get() > 65_535 {
-            self.say("transport.ack_size", format!("{ack_size} is no size of a packet; write for instance \"64B\""));
+            self.say(
+                "transport.ack_size",
+                format!("{ack_size} is no size of a packet; write for instance \"64B\""),
+            );
         }
         let rto_min = t.rto_min.map_or(RTO_MIN, |r| r.0);
         self.span("transport.rto_min", rto_min);
         let receive_window = t.receive_window.map(|w| w.0);
         if receive_window.is_some_and(|w| w < mss) {
-            self.say("transport.receive_window", format!("is less than one segment; write at least \"{mss}\""));
+            self.say(
+                "transport.receive_window",
+                format!("is less than one segment; write at least \"{mss}\""),
+            );
         }
         let params = t.params.iter().flatten().map(|(k, v)| (k.clone(), param(v))).collect();
         Transport {
@@ -185,10 +209,16 @@ impl Judge<'_> {
 
     fn mss(&mut self, t: &raw::Transport, header: Bytes) -> Bytes {
         if let (Some(_), Some(mtu)) = (t.mss, t.mtu) {
-            self.say("transport.mtu", format!("{} and mss say the same thing twice; write one of them", mtu.0));
+            self.say(
+                "transport.mtu",
+                format!("{} and mss say the same thing twice; write one of them", mtu.0),
+            );
         }
         if header.get() > 65_534 {
-            self.say("transport.header", format!("{header} does not fit a packet of at most 65535B"));
+            self.say(
+                "transport.header",
+                format!("{header} does not fit a packet of at most 65535B"),
+            );
         }
         let key = if t.mtu.is_some() { "transport.mtu" } else { "transport.mss" };
         let mss = match (t.mss, t.mtu) {
@@ -197,10 +227,18 @@ impl Judge<'_> {
             _ => MSS,
         };
         if mss == Bytes::ZERO {
-            self.say(key, format!("leaves no payload beside the header of {header}; write for instance \"1500B\""));
+            self.say(
+                key,
+                format!(
+                    "leaves no payload beside the header of {header}; write for instance \"1500B\""
+                ),
+            );
         } else if mss.saturating_add(header).get() > 65_535 {
             let packet = mss.saturating_add(header).get();
-            self.say(key, format!("makes packets of {packet}B; at most 65535B fit, header included"));
+            self.say(
+                key,
+                format!("makes packets of {packet}B; at most 65535B fit, header included"),
+            );
         }
         mss
     }
@@ -213,7 +251,10 @@ impl Judge<'_> {
             Some(Length(QueueLength::Bytes(bytes))) => bytes.get(),
         };
         if window < mss.get() {
-            self.say(path, format!("is less than one segment of {mss}; write for instance \"10 packets\""));
+            self.say(
+                path,
+                format!("is less than one segment of {mss}; write for instance \"10 packets\""),
+            );
         } else if window > 1 << 32 {
             self.say(path, "is more than 4GiB; write for instance \"10 packets\"");
         }
@@ -221,10 +262,15 @@ impl Judge<'_> {
     }
 
     fn classes(&mut self, transport: &Transport, classes: u8) {
-        let used = [("transport.class", transport.class), ("transport.ack_class", transport.ack_class)];
+        let used =
+            [("transport.class", transport.class), ("transport.ack_class", transport.ack_class)];
         for (path, class) in used {
             if class >= classes {
-                let text = format!("{class} needs {} classes; write fabric.switch.classes = {}", class + 1, class + 1);
+                let text = format!(
+                    "{class} needs {} classes; write fabric.switch.classes = {}",
+                    class + 1,
+                    class + 1
+                );
                 self.say(path, text);
             }
         }
@@ -233,7 +279,10 @@ impl Judge<'_> {
     fn output(&mut self, output: Option<&raw::Output>, stop: Stop, plan: &Plan) -> Output {
         let warmup = output.and_then(|o| o.warmup).map_or(Time::ZERO, |w| w.0);
         if warmup >= stop.time {
-            self.say("output.warmup", format!("{warmup} leaves nothing of a run of {}; write less", stop.time));
+            self.say(
+                "output.warmup",
+                format!("{warmup} leaves nothing of a run of {}; write less", stop.time),
+            );
         }
         let Some(queues) = output.and_then(|o| o.queues.as_ref()) else {
             return Output { queues_every: None, queues_where: Vec::new(), warmup };
@@ -264,7 +313,13 @@ impl Judge<'_> {
         let what = if hosts_only { "host" } else { "node" };
         let close = did_you_mean(name, known.iter().take(4096).map(String::as_str));
         let (first, last) = (&known[0], &known[known.len() - 1]);
-        self.say(path, format!("no {what} is called {:?}; they go from {first} to {last}{close}", shorten(name)));
+        self.say(
+            path,
+            format!(
+                "no {what} is called {:?}; they go from {first} to {last}{close}",
+                shorten(name)
+            ),
+        );
     }
 }
 

@@ -51,7 +51,11 @@ pub fn load(path: &Path, laws: &[&str]) -> Result<Loaded, Error> {
 ///
 /// # Errors
 /// One sentence for each thing to put right.
-pub fn load_with<S: AsRef<str>>(path: &Path, sets: &[(S, S)], laws: &[&str]) -> Result<Loaded, Error> {
+pub fn load_with<S: AsRef<str>>(
+    path: &Path,
+    sets: &[(S, S)],
+    laws: &[&str],
+) -> Result<Loaded, Error> {
     let name = path.display().to_string();
     let text = read_file(path, LARGEST_SCENARIO).map_err(|why| Error::one(&name, why))?;
     text_with(&name, &text, sets, laws)
@@ -70,7 +74,12 @@ pub fn text(name: &str, text: &str, laws: &[&str]) -> Result<Loaded, Error> {
 ///
 /// # Errors
 /// One sentence for each thing to put right.
-pub fn text_with<S: AsRef<str>>(name: &str, text: &str, sets: &[(S, S)], laws: &[&str]) -> Result<Loaded, Error> {
+pub fn text_with<S: AsRef<str>>(
+    name: &str,
+    text: &str,
+    sets: &[(S, S)],
+    laws: &[&str],
+) -> Result<Loaded, Error> {
     let mut document = Document::parse(name, text)?;
     for (key, value) in sets {
         document.set(key.as_ref(), value.as_ref())?;
@@ -121,7 +130,10 @@ fn sweep(document: &Document<'_>, file: &raw::File) -> Result<Vec<(String, Vec<S
             let fits = trial.set(key, value).and_then(|()| grammar(&trial).map(|_| ()));
             if let Err(e) = fits {
                 let problem = &e.problems[0];
-                return Err(say(item.at, format!("the value {value}: {}: {}", problem.key, problem.text)));
+                return Err(say(
+                    item.at,
+                    format!("the value {value}: {}: {}", problem.key, problem.text),
+                ));
             }
         }
         all.push((key.clone(), values));

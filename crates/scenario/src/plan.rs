@@ -4,7 +4,6 @@
 //! graph, by name, so that the order of lines in a file changes nothing.
 
 use crate::model::{Fabric, Link, Topology};
-use forebay_units::BitsPerSec;
 
 /// All nodes and cables of a fabric. Hosts come first among the nodes.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +121,11 @@ impl Draft {
             Topology::Star { hosts } => {
                 let n = *hosts as usize;
                 let cables = (0..n).map(|h| (h, n, None)).collect();
-                Self { hosts: (0..n).map(|h| format!("host[{h}]")).collect(), switches: vec!["tor".into()], cables }
+                Self {
+                    hosts: (0..n).map(|h| format!("host[{h}]")).collect(),
+                    switches: vec!["tor".into()],
+                    cables,
+                }
             }
             Topology::LeafSpine { leaves, spines, hosts_per_leaf } => {
                 leaf_spine(*leaves as usize, *spines as usize, *hosts_per_leaf as usize)
@@ -153,8 +156,7 @@ fn dumbbell(left: usize, right: usize) -> Draft {
         .chain((0..right).map(|j| format!("right.host[{j}]")))
         .collect();
     let n = left + right;
-    let mut cables: Vec<_> =
-        (0..n).map(|h| (h, if h < left { n } else { n + 1 }, None)).collect();
+    let mut cables: Vec<_> = (0..n).map(|h| (h, if h < left { n } else { n + 1 }, None)).collect();
     cables.push((n, n + 1, None));
     Draft { hosts, switches: vec!["left".into(), "right".into()], cables }
 }
@@ -233,9 +235,4 @@ fn graph(hosts: &[String], switches: &[String], cables: &[crate::model::Cable]) 
         .collect();
     ends.sort_by_key(|c| (c.0, c.1));
     Draft { hosts, switches, cables: ends }
-}
-
-/// Rates out of each rack, and the like; see [`crate::workload::Tier`].
-pub(crate) fn sum_rates(rates: impl Iterator<Item = BitsPerSec>) -> u64 {
-    rates.fold(0u64, |sum, rate| sum.saturating_add(rate.get()))
 }

@@ -62,10 +62,7 @@ impl Error {
 }
 
 /// The name that a mistyped one was probably meant to be, if any is close.
-pub(crate) fn nearest<'a>(
-    word: &str,
-    names: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.chars().count() > 64 {
         return None;
     }
@@ -84,8 +81,7 @@ fn distance(a: &str, b: &str) -> usize {
         s.chars().map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect()
     };
     let (a, b) = (fold(a), fold(b));
-    let mut rows: [Vec<usize>; 3] =
-        [Vec::new(), vec![0; b.len() + 1], (0..=b.len()).collect()];
+    let mut rows: [Vec<usize>; 3] = [Vec::new(), vec![0; b.len() + 1], (0..=b.len()).collect()];
     for i in 1..=a.len() {
         rows.rotate_left(1);
         let mut row = vec![i; b.len() + 1];

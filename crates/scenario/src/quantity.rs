@@ -68,17 +68,17 @@ fn parse_length(text: &str) -> Result<QueueLength, String> {
     let text = text.trim();
     let count = text.strip_suffix("packets").or_else(|| text.strip_suffix("packet"));
     match count {
-        Some(n) => n
-            .trim()
-            .parse()
-            .map(QueueLength::Packets)
-            .map_err(|_| "is not a whole number of packets; write for instance \"250 packets\"".into()),
-        None => text.parse().map(QueueLength::Bytes).map_err(|e: forebay_units::ParseError| match e {
-            forebay_units::ParseError::WrongUnit { expected } => {
-                format!("has a unit that does not fit here; use one of packets, {expected}")
-            }
-            e => e.to_string(),
+        Some(n) => n.trim().parse().map(QueueLength::Packets).map_err(|_| {
+            "is not a whole number of packets; write for instance \"250 packets\"".into()
         }),
+        None => {
+            text.parse().map(QueueLength::Bytes).map_err(|e: forebay_units::ParseError| match e {
+                forebay_units::ParseError::WrongUnit { expected } => {
+                    format!("has a unit that does not fit here; use one of packets, {expected}")
+                }
+                e => e.to_string(),
+            })
+        }
     }
 }
 

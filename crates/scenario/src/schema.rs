@@ -26,8 +26,11 @@ impl Transform for Tidy {
         }
         object.remove("format");
         if object.contains_key("properties") && object.get("properties").is_some_and(is_closed) {
-            let key =
-                if object.contains_key("oneOf") { "unevaluatedProperties" } else { "additionalProperties" };
+            let key = if object.contains_key("oneOf") {
+                "unevaluatedProperties"
+            } else {
+                "additionalProperties"
+            };
             object.insert(key.into(), json!(false));
         }
         transform_subschemas(self, schema);

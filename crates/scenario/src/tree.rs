@@ -102,9 +102,9 @@ impl Value {
             Self::Float(x) => Json::from(*x),
             Self::Bool(b) => Json::from(*b),
             Self::List(items) => items.iter().map(|n| n.value.json()).collect(),
-            Self::Table(entries) => Json::Object(
-                entries.iter().map(|e| (e.key.clone(), e.node.value.json())).collect(),
-            ),
+            Self::Table(entries) => {
+                Json::Object(entries.iter().map(|e| (e.key.clone(), e.node.value.json())).collect())
+            }
         }
     }
 
@@ -187,7 +187,8 @@ impl<'a> Document<'a> {
                     };
                     let n = items.len();
                     if i >= n {
-                        let text = format!("has {n} entries, so there is no [{i}]; counting starts at 0");
+                        let text =
+                            format!("has {n} entries, so there is no [{i}]; counting starts at 0");
                         return fail(&walked, text);
                     }
                     walked.push_str(&format!("[{i}]"));

@@ -2,8 +2,8 @@
 
 use super::Judge;
 use crate::model::{
-    Cable, Change, DeadPort, EcnMarking, Fabric, Fault, Link, MarkAt, NotEct, Override, QueueLength,
-    Release, Routing, SharedBuffer, Switch, Topology, Transport,
+    Cable, Change, DeadPort, EcnMarking, Fabric, Fault, Link, MarkAt, NotEct, Override,
+    QueueLength, Release, Routing, SharedBuffer, Stop, Switch, Topology, Transport,
 };
 use crate::plan::{Place, Plan};
 use crate::quantity::Length;
@@ -52,7 +52,9 @@ impl Judge<'_> {
                 self.leaf_spine(*leaves, *spines, *hosts_per_leaf)
             }
             raw::Shape::FatTree { tiers, k } => self.fat_tree(tiers.unwrap_or(3), *k),
-            raw::Shape::Graph { hosts, switches, cables } => self.graph(fabric, hosts, switches, cables),
+            raw::Shape::Graph { hosts, switches, cables } => {
+                self.graph(fabric, hosts, switches, cables)
+            }
         };
         (self.findings.len() == before).then_some(topology)
     }
@@ -65,7 +67,10 @@ impl Judge<'_> {
         } else if n as u128 > MOST_HOSTS {
             self.forecast(&path, n as u128, 0);
         } else if n > most {
-            self.say(&path, format!("{n} is more than a switch has ports for; write at most {most}"));
+            self.say(
+                &path,
+                format!("{n} is more than a switch has ports for; write at most {most}"),
+            );
         }
     }
 
@@ -92,7 +97,11 @@ impl Judge<'_> {
         self.count("spines", spines, MOST_PORTS);
         self.count("hosts_per_leaf", hosts_per_leaf, MOST_PORTS);
         if self.findings.len() == before {
-            self.forecast("fabric.leaves", leaves as u128 * hosts_per_leaf as u128, leaves as u128 * spines as u128);
+            self.forecast(
+                "fabric.leaves",
+                leaves as u128 * hosts_per_leaf as u128,
+                leaves as u128 * spines as u128,
+            );
             let ports = hosts_per_leaf + spines;
             if ports > MOST_PORTS {
                 self.say(
@@ -116,12 +125,21 @@ impl Judge<'_> {
             self.say("fabric.tiers", format!("{tiers} is not possible; write 2 or 3"));
         }
         if k < 2 || k % 2 != 0 {
-            self.say("fabric.k", format!("{k} cannot be split into ports up and down; write an even number, 4 or more"));
+            self.say(
+                "fabric.k",
+                format!(
+                    "{k} cannot be split into ports up and down; write an even number, 4 or more"
+                ),
+            );
         } else if k > MOST_PORTS {
-            self.say("fabric.k", format!("{k} is more than a switch has ports; write at most 65534"));
+            self.say(
+                "fabric.k",
+                format!("{k} is more than a switch has ports; write at most 65534"),
+            );
         } else {
             let k = k as u128;
-            let (hosts, cables) = if tiers == 2 { (k * k / 2, k * k / 2) } else { (k * k * k / 4, k * k * k / 2) };
+            let (hosts, cables) =
+                if tiers == 2 { (k * k / 2, k * k / 2) } else { (k * k * k / 4, k * k * k / 2) };
             self.forecast("fabric.k", hosts, cables);
         }
         Topology::FatTree { tiers: tiers as u8, k: k as u32 }
@@ -137,7 +155,10 @@ impl Judge<'_> {
         self.forecast("fabric.hosts", hosts.len() as u128, cables.len() as u128);
         let names = self.graph_names(hosts, switches);
         if hosts.len() < 2 {
-            self.say("fabric.hosts", format!("{} hosts have nobody to talk to; write 2 or more", hosts.len()));
+            self.say(
+                "fabric.hosts",
+                format!("{} hosts have nobody to talk to; write 2 or more", hosts.len()),
+            );
         }
         let mut degree: BTreeMap<&str, i64> = BTreeMap::new();
         let mut joined = BTreeSet::new();
@@ -148,7 +169,10 @@ impl Judge<'_> {
             for (end, name) in [("a", &cable.a), ("b", &cable.b)] {
                 if !names.contains_key(name.as_str()) {
                     let close = crate::tree::did_you_mean(name, names.keys().copied());
-                    self.say(&format!("{path}.{end}"), format!("{name:?} is neither in hosts nor in switches{close}"));
+                    self.say(
+                        &format!("{path}.{end}"),
+                        format!("{name:?} is neither in hosts nor in switches{close}"),
+                    );
                     known = false;
                 }
                 *degree.entry(name).or_default() += 1;
@@ -157,11 +181,19 @@ impl Judge<'_> {
             if a == b {
                 self.say(&path, format!("joins {a:?} to itself; write two different ends"));
             } else if !joined.insert((a.min(b), a.max(b))) {
-                self.say(&path, format!("joins {a:?} and {b:?} a second time; give one cable the sum of the rates"));
+                self.say(
+                    &path,
+                    format!(
+                        "joins {a:?} and {b:?} a second time; give one cable the sum of the rates"
+                    ),
+                );
             }
             let host_end = names.get(a) == Some(&true) || names.get(b) == Some(&true);
             if known && names.get(a) == Some(&true) && names.get(b) == Some(&true) {
-                self.say(&path, format!("joins the hosts {a:?} and {b:?}; a host's cable goes to a switch"));
+                self.say(
+                    &path,
+                    format!("joins the hosts {a:?} and {b:?}; a host's cable goes to a switch"),
+                );
             }
             checked.push(self.cable(fabric, cable, host_end, &path));
         }
@@ -177,24 +209,36 @@ impl Judge<'_> {
         for (i, switch) in switches.iter().enumerate() {
             let n = degree.get(switch.as_str()).copied().unwrap_or(0);
             if n > MOST_PORTS {
-                self.say(&format!("fabric.switches[{i}]"), format!("{switch:?} has {n} cables; at most {MOST_PORTS} are possible"));
+                self.say(
+                    &format!("fabric.switches[{i}]"),
+                    format!("{switch:?} has {n} cables; at most {MOST_PORTS} are possible"),
+                );
             }
         }
         if switches.len() as i64 > MOST_PORTS {
-            self.say("fabric.switches", format!("{} switches are too many; write at most {MOST_PORTS}", switches.len()));
+            self.say(
+                "fabric.switches",
+                format!("{} switches are too many; write at most {MOST_PORTS}", switches.len()),
+            );
         }
         Topology::Graph { hosts: hosts.to_vec(), switches: switches.to_vec(), cables: checked }
     }
 
     /// Names, with whether each is a host.
-    fn graph_names<'n>(&mut self, hosts: &'n [String], switches: &'n [String]) -> BTreeMap<&'n str, bool> {
+    fn graph_names<'n>(
+        &mut self,
+        hosts: &'n [String],
+        switches: &'n [String],
+    ) -> BTreeMap<&'n str, bool> {
         let mut names = BTreeMap::new();
         for (list, is_host, all) in [("hosts", true, hosts), ("switches", false, switches)] {
             for (i, name) in all.iter().enumerate() {
                 let path = format!("fabric.{list}[{i}]");
                 let fine = |c: char| c.is_alphanumeric() || "_.[]".contains(c);
                 if name.is_empty() || !name.chars().all(fine) {
-                    let text = format!("{name:?} is not a name; use letters, digits, and _ . [ ] (a - joins the ends of a cable)");
+                    let text = format!(
+                        "{name:?} is not a name; use letters, digits, and _ . [ ] (a - joins the ends of a cable)"
+                    );
                     self.say(&path, text);
                 }
                 if names.insert(name.as_str(), is_host).is_some() {
@@ -205,8 +249,18 @@ impl Judge<'_> {
         names
     }
 
-    fn cable(&mut self, fabric: &raw::Fabric, cable: &raw::Cable, host_end: bool, path: &str) -> Cable {
-        let usual = if host_end { &fabric.host_link } else { fabric.fabric_link.as_ref().unwrap_or(&fabric.host_link) };
+    fn cable(
+        &mut self,
+        fabric: &raw::Fabric,
+        cable: &raw::Cable,
+        host_end: bool,
+        path: &str,
+    ) -> Cable {
+        let usual = if host_end {
+            &fabric.host_link
+        } else {
+            fabric.fabric_link.as_ref().unwrap_or(&fabric.host_link)
+        };
         let link = (cable.rate.is_some() || cable.delay.is_some()).then(|| Link {
             rate: cable.rate.unwrap_or(usual.rate).0,
             delay: cable.delay.unwrap_or(usual.delay).0,
@@ -220,7 +274,10 @@ impl Judge<'_> {
 
     fn rate(&mut self, path: &str, rate: BitsPerSec) {
         if rate.get() == 0 {
-            self.say(path, "\"0bps\" never sends; write a rate above 0 (a [[fault]] takes a cable down)");
+            self.say(
+                path,
+                "\"0bps\" never sends; write a rate above 0 (a [[fault]] takes a cable down)",
+            );
         } else if rate > BitsPerSec::from_gbps(1_000_000) {
             self.say(path, format!("{rate} is more than 1000Tbps; write for instance \"100Gbps\""));
         }
@@ -228,7 +285,10 @@ impl Judge<'_> {
 
     fn delay(&mut self, path: &str, delay: Span) {
         if delay > LONGEST {
-            self.say(path, format!("{delay} is longer than any cable; write at most \"{LONGEST}\""));
+            self.say(
+                path,
+                format!("{delay} is longer than any cable; write at most \"{LONGEST}\""),
+            );
         }
     }
 
@@ -239,15 +299,27 @@ impl Judge<'_> {
     }
 
     /// All of `[fabric]`. Without a topology, only for its findings.
-    pub(super) fn fabric(&mut self, f: &raw::Fabric, topology: Option<Topology>, transport: &Transport) -> Fabric {
+    pub(super) fn fabric(
+        &mut self,
+        f: &raw::Fabric,
+        topology: Option<Topology>,
+        transport: &Transport,
+    ) -> Fabric {
         let host_link = self.link("fabric.host_link", &f.host_link);
         let alias = match &f.shape {
-            raw::Shape::Dumbbell { bottleneck, .. } => bottleneck.as_ref().map(|l| ("bottleneck", l)),
-            raw::Shape::LeafSpine { spine_link, .. } => spine_link.as_ref().map(|l| ("spine_link", l)),
+            raw::Shape::Dumbbell { bottleneck, .. } => {
+                bottleneck.as_ref().map(|l| ("bottleneck", l))
+            }
+            raw::Shape::LeafSpine { spine_link, .. } => {
+                spine_link.as_ref().map(|l| ("spine_link", l))
+            }
             _ => None,
         };
         if let (Some((alias, _)), Some(_)) = (alias, &f.fabric_link) {
-            self.say(&format!("fabric.{alias}"), "and fabric_link say the same thing twice; write one of them");
+            self.say(
+                &format!("fabric.{alias}"),
+                "and fabric_link say the same thing twice; write one of them",
+            );
         }
         let fabric_link = match (alias, &f.fabric_link) {
             (Some((key, link)), _) => self.link(&format!("fabric.{key}"), link),
@@ -260,10 +332,14 @@ impl Judge<'_> {
         }
         let wire_overhead = f.wire_overhead.map_or(Bytes::ZERO, |b| b.0);
         if wire_overhead.get() > 1_000 {
-            self.say("fabric.wire_overhead", format!("{wire_overhead} per packet is too much; Ethernet adds \"24B\""));
+            self.say(
+                "fabric.wire_overhead",
+                format!("{wire_overhead} per packet is too much; Ethernet adds \"24B\""),
+            );
         }
         let topology = topology.unwrap_or(Topology::Star { hosts: 2 });
-        let marked = if matches!(topology, Topology::Dumbbell { .. }) { fabric_link } else { host_link };
+        let marked =
+            if matches!(topology, Topology::Dumbbell { .. }) { fabric_link } else { host_link };
         let switch = self.switch(f.switch.as_ref(), &topology, marked.rate, transport);
         let overrides = f.overrides.iter().enumerate().map(|(i, o)| self.setting(i, o)).collect();
         Fabric {
@@ -314,7 +390,10 @@ impl Judge<'_> {
             && pool.policy == Some(raw::Policy::Static)
         {
             if port_limit.is_some() {
-                self.say("fabric.switch.port_limit", "and the policy \"static\" both limit a port; write one of them");
+                self.say(
+                    "fabric.switch.port_limit",
+                    "and the policy \"static\" both limit a port; write one of them",
+                );
             }
             let share = Bytes::new(pool.size.0.get() / most_ports(topology));
             port_limit = Some(QueueLength::Bytes(share));
@@ -345,15 +424,27 @@ impl Judge<'_> {
     }
 
     fn pool(&mut self, pool: &raw::Pool, packet: Bytes) -> Option<SharedBuffer> {
-        self.holds_a_packet("fabric.switch.buffer.size", Some(QueueLength::Bytes(pool.size.0)), packet);
+        self.holds_a_packet(
+            "fabric.switch.buffer.size",
+            Some(QueueLength::Bytes(pool.size.0)),
+            packet,
+        );
         let policy = pool.policy.unwrap_or(raw::Policy::DynamicThreshold);
         let path = "fabric.switch.buffer.alpha";
         match pool.alpha {
             Some(alpha) if policy != raw::Policy::DynamicThreshold => {
-                self.say(path, format!("{alpha} means nothing here; it belongs to policy \"dynamic-threshold\""));
+                self.say(
+                    path,
+                    format!(
+                        "{alpha} means nothing here; it belongs to policy \"dynamic-threshold\""
+                    ),
+                );
             }
             Some(alpha) if alpha <= 0.0 || alpha > 1e6 => {
-                self.say(path, format!("{alpha} is out of range; write a number above 0, for instance 1"));
+                self.say(
+                    path,
+                    format!("{alpha} is out of range; write a number above 0, for instance 1"),
+                );
             }
             _ => {}
         }
@@ -379,13 +470,17 @@ impl Judge<'_> {
             None => None,
         };
         let length = |l: Option<Length>| l.map(|l| l.0);
-        let (k, min, max) = m.map_or((None, None, None), |m| (length(m.k), length(m.kmin), length(m.kmax)));
+        let (k, min, max) =
+            m.map_or((None, None, None), |m| (length(m.k), length(m.kmin), length(m.kmax)));
         let (kmin, kmax) = match (k, min, max) {
             (None, None, None) => step(default_k()),
             (Some(k), None, None) => step(k),
             (None, Some(kmin), Some(kmax)) => (kmin, kmax),
             (Some(_), _, _) => {
-                self.say(&format!("{path}.k"), "is a step, kmin and kmax are a ramp; write one or the other");
+                self.say(
+                    &format!("{path}.k"),
+                    "is a step, kmin and kmax are a ramp; write one or the other",
+                );
                 step(default_k())
             }
             _ => {
@@ -397,7 +492,10 @@ impl Judge<'_> {
             (QueueLength::Bytes(a), QueueLength::Bytes(b)) => a <= b,
             (QueueLength::Packets(a), QueueLength::Packets(b)) => a <= b,
             _ => {
-                self.say(&format!("{path}.kmax"), "and kmin are not both bytes or both packets; write both in one of them");
+                self.say(
+                    &format!("{path}.kmax"),
+                    "and kmin are not both bytes or both packets; write both in one of them",
+                );
                 true
             }
         };
@@ -475,23 +573,35 @@ impl Judge<'_> {
         }
         if let Some(lost) = (0..plan.hosts).find(|h| !seen[*h]) {
             let (from, to) = (&plan.names[0], &plan.names[lost]);
-            self.say("fabric.cables", format!("no path leads from {from:?} to {to:?}; add a cable between their switches"));
+            self.say(
+                "fabric.cables",
+                format!(
+                    "no path leads from {from:?} to {to:?}; add a cable between their switches"
+                ),
+            );
         }
     }
 
     /// Faults in file order; each `for` adds the fault that undoes it.
-    pub(super) fn faults(&mut self, faults: &[raw::Fault], fabric: &Fabric, plan: &Plan) -> Vec<Fault> {
+    pub(super) fn faults(&mut self, faults: &[raw::Fault], stop: Stop, plan: &Plan) -> Vec<Fault> {
         let mut all = Vec::new();
         for (i, fault) in faults.iter().enumerate() {
             let path = format!("fault[{i}]");
             let Some(cable) = plan.cable(&fault.link) else {
                 let example = plan.cables.last().map(|c| plan.cable_name(*c)).unwrap_or_default();
-                self.say(&format!("{path}.link"), format!("{:?} is no cable; write for instance {example:?}", fault.link));
+                self.say(
+                    &format!("{path}.link"),
+                    format!("{:?} is no cable; write for instance {example:?}", fault.link),
+                );
                 continue;
             };
             let Some(change) = self.change(&path, fault) else { continue };
             let at = fault.at.0;
-            self.short(&format!("{path}.at"), Span::from_ps(at.as_ps()));
+            if at >= stop.time {
+                let text =
+                    format!("{at} is not before the end of the run, stop.time = {}", stop.time);
+                self.say(&format!("{path}.at"), text);
+            }
             let link = plan.cable_name(cable);
             all.push(Fault { at, link: link.clone(), change });
             if let Some(lasts) = fault.lasts {
@@ -499,7 +609,10 @@ impl Judge<'_> {
                 let undo = match change {
                     Change::Down => Change::Up,
                     Change::Up => {
-                        self.say(&format!("{path}.for"), "means nothing with change = \"up\"; leave it out");
+                        self.say(
+                            &format!("{path}.for"),
+                            "means nothing with change = \"up\"; leave it out",
+                        );
                         continue;
                     }
                     Change::Rate(_) => Change::Rate(cable.link.rate),
@@ -508,7 +621,6 @@ impl Judge<'_> {
                 all.push(Fault { at: at.saturating_add(lasts.0), link, change: undo });
             }
         }
-        let _ = fabric;
         all
     }
 
@@ -525,10 +637,20 @@ impl Judge<'_> {
             raw::Change::Loss => "loss",
         };
         if fault.rate.is_some() && kind != raw::Change::Rate {
-            self.say(&format!("{path}.rate"), format!("means nothing with change = {word:?}; leave it out, or add a fault of its own"));
+            self.say(
+                &format!("{path}.rate"),
+                format!(
+                    "means nothing with change = {word:?}; leave it out, or add a fault of its own"
+                ),
+            );
         }
         if fault.loss.is_some() && kind != raw::Change::Loss {
-            self.say(&format!("{path}.loss"), format!("means nothing with change = {word:?}; leave it out, or add a fault of its own"));
+            self.say(
+                &format!("{path}.loss"),
+                format!(
+                    "means nothing with change = {word:?}; leave it out, or add a fault of its own"
+                ),
+            );
         }
         match (kind, fault.rate, fault.loss) {
             (raw::Change::Down, ..) => Some(Change::Down),
@@ -559,7 +681,8 @@ fn most_ports(topology: &Topology) -> u64 {
         }
         Topology::FatTree { k, .. } => u64::from(*k),
         Topology::Graph { switches, cables, .. } => {
-            let degree = |s: &String| cables.iter().filter(|c| c.a == *s || c.b == *s).count() as u64;
+            let degree =
+                |s: &String| cables.iter().filter(|c| c.a == *s || c.b == *s).count() as u64;
             switches.iter().map(degree).max().unwrap_or(0).max(1)
         }
     }

@@ -3,10 +3,11 @@
 use super::{Judge, published};
 use crate::cdf::Cdf;
 use crate::convert::fabric::memory_text;
-use crate::model::{ListedFlow, LoadRef, Stop, Traffic, TrafficKind};
+use crate::model::{ListedFlow, LoadRef, Scenario, Stop, Traffic, TrafficKind};
 use crate::plan::Plan;
 use crate::raw;
 use crate::tree::{did_you_mean, shorten};
+use crate::workload::{Hosts, forecast};
 use forebay_units::{Bytes, ParseError, Span, Time};
 use std::collections::BTreeMap;
 
@@ -34,52 +35,103 @@ struct HostIndex<'p> {
 
 impl<'p> HostIndex<'p> {
     fn of(plan: &'p Plan) -> Self {
-        let index = plan.names[..plan.hosts].iter().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
+        let index =
+            plan.names[..plan.hosts].iter().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
         Self { plan, index }
     }
 }
 
 impl Judge<'_> {
+    /// Refuses traffic that no memory would hold, naming the entry that makes most flows.
+    pub(super) fn forecast_flows(&mut self, scenario: &Scenario, plan: &Plan) {
+        let hosts = Hosts::of_plan(plan, &scenario.fabric.topology);
+        let flows = forecast(scenario, &hosts);
+        let all = flows.iter().fold(0u128, |sum, n| sum.saturating_add(*n));
+        if all > MOST_FLOWS
+            && let Some(most) = (0..flows.len()).max_by_key(|i| flows[*i])
+        {
+            self.say(&format!("traffic[{most}]"), too_many(all));
+        }
+    }
+
     /// All `[[traffic]]`, in file order.
-    pub(super) fn traffic(&mut self, entries: &[raw::Traffic], stop: Stop, plan: &Plan) -> Vec<Traffic> {
+    pub(super) fn traffic(
+        &mut self,
+        entries: &[raw::Traffic],
+        stop: Stop,
+        plan: &Plan,
+    ) -> Vec<Traffic> {
         if entries.len() > 65_535 {
-            self.say("traffic", format!("has {} entries; at most 65535 are possible", entries.len()));
+            self.say(
+                "traffic",
+                format!("has {} entries; at most 65535 are possible", entries.len()),
+            );
             return Vec::new();
         }
         if entries.is_empty() {
-            self.say("traffic", "is empty, so nothing would be sent; write at least one [[traffic]]");
+            self.say(
+                "traffic",
+                "is empty, so nothing would be sent; write at least one [[traffic]]",
+            );
         }
         let hosts = HostIndex::of(plan);
         let all = entries.iter().enumerate();
-        all.filter_map(|(i, entry)| self.entry(&format!("traffic[{i}]"), entry, stop, &hosts)).collect()
+        all.filter_map(|(i, entry)| self.entry(&format!("traffic[{i}]"), entry, stop, &hosts))
+            .collect()
     }
 
-    fn entry(&mut self, path: &str, entry: &raw::Traffic, stop: Stop, hosts: &HostIndex<'_>) -> Option<Traffic> {
+    fn entry(
+        &mut self,
+        path: &str,
+        entry: &raw::Traffic,
+        stop: Stop,
+        hosts: &HostIndex<'_>,
+    ) -> Option<Traffic> {
         let start = entry.start.map_or(Time::ZERO, |t| t.0);
         let until = entry.until.map_or(Time::MAX, |t| t.0);
         if start >= stop.time {
-            self.say(&format!("{path}.start"), format!("{start} is not before the end of the run, stop.time = {}", stop.time));
+            self.say(
+                &format!("{path}.start"),
+                format!("{start} is not before the end of the run, stop.time = {}", stop.time),
+            );
         } else if until <= start {
-            self.say(&format!("{path}.until"), format!("{until} is not after start, {start}; write a later time"));
+            self.say(
+                &format!("{path}.until"),
+                format!("{until} is not after start, {start}; write a later time"),
+            );
         }
         if let Some(law) = &entry.law {
             self.law(&format!("{path}.law"), law);
         }
         let kind = match &entry.kind {
-            raw::Kind::Poisson { sizes, load, load_ref } => self.poisson(path, sizes, *load, *load_ref, hosts.plan)?,
+            raw::Kind::Poisson { sizes, load, load_ref } => {
+                self.poisson(path, sizes, *load, *load_ref, hosts.plan)?
+            }
             raw::Kind::Incast { fan_in, size, to, rounds, every, control_delay } => {
-                let to = to.clone().filter(|name| self.host(&format!("{path}.to"), name, hosts).is_some());
+                let to = to
+                    .clone()
+                    .filter(|name| self.host(&format!("{path}.to"), name, hosts).is_some());
                 self.flow_size(&format!("{path}.size"), size.0);
                 let (fan_in, rounds) = self.incast(path, *fan_in, rounds.unwrap_or(1), hosts.plan);
                 if let (Some(_), Some(_)) = (every, control_delay) {
-                    self.say(&format!("{path}.control_delay"), "belongs to rounds that wait for each other; leave out it or every");
+                    self.say(
+                        &format!("{path}.control_delay"),
+                        "belongs to rounds that wait for each other; leave out it or every",
+                    );
                 }
                 if let Some(every) = every {
                     self.span(&format!("{path}.every"), every.0);
                 }
                 let control_delay = control_delay.map_or(CONTROL_DELAY, |d| d.0);
                 self.span(&format!("{path}.control_delay"), control_delay);
-                TrafficKind::Incast { fan_in, size: size.0, to, every: every.map(|e| e.0), rounds, control_delay }
+                TrafficKind::Incast {
+                    fan_in,
+                    size: size.0,
+                    to,
+                    every: every.map(|e| e.0),
+                    rounds,
+                    control_delay,
+                }
             }
             raw::Kind::Permutation { size } => {
                 self.flow_size(&format!("{path}.size"), size.0);
@@ -96,7 +148,9 @@ impl Judge<'_> {
             raw::Kind::Long { from, to, stagger } => {
                 self.long(path, from, to, stagger.map_or(Span::ZERO, |s| s.0), hosts)
             }
-            raw::Kind::List { flows, file } => self.list(path, flows.as_deref(), file.as_deref(), stop, hosts),
+            raw::Kind::List { flows, file } => {
+                self.list(path, flows.as_deref(), file.as_deref(), stop, hosts)
+            }
         };
         Some(Traffic { start, until, law: entry.law.clone(), kind })
     }
@@ -105,7 +159,12 @@ impl Judge<'_> {
         if size == Bytes::ZERO {
             self.say(path, "\"0B\" is no flow; write 1B or more");
         } else if size.get() > 1_000_000_000_000_000 {
-            self.say(path, format!("{size} is more than 1000TB; for a flow without an end use kind = \"long\""));
+            self.say(
+                path,
+                format!(
+                    "{size} is more than 1000TB; for a flow without an end use kind = \"long\""
+                ),
+            );
         }
     }
 
@@ -130,14 +189,22 @@ impl Judge<'_> {
         if load <= 0.0 || load.is_nan() {
             self.say(&key, format!("{load} offers nothing; write a share above 0, at most 1"));
         } else if load > 1.0 {
-            self.say(&key, format!("{load} is more than all of the reference; write a share above 0, at most 1"));
+            self.say(
+                &key,
+                format!(
+                    "{load} is more than all of the reference; write a share above 0, at most 1"
+                ),
+            );
         }
         let load_ref = match load_ref {
             None | Some(raw::LoadRef::Host) => LoadRef::Host,
             Some(raw::LoadRef::Core) => LoadRef::Core,
         };
         if load_ref == LoadRef::Core && plan.names.len() == plan.hosts + 1 {
-            self.say(&format!("{path}.load_ref"), "\"core\" needs more than one switch; write \"host\"");
+            self.say(
+                &format!("{path}.load_ref"),
+                "\"core\" needs more than one switch; write \"host\"",
+            );
         }
         let sizes = self.sizes(&format!("{path}.sizes"), sizes)?;
         Some(TrafficKind::Poisson { sizes, load, load_ref })
@@ -237,12 +304,19 @@ impl Judge<'_> {
         if from.len() != to.len() {
             self.say(
                 &format!("{path}.to"),
-                format!("names {} hosts for the {} of from; write as many, or one for all", to.len(), from.len()),
+                format!(
+                    "names {} hosts for the {} of from; write as many, or one for all",
+                    to.len(),
+                    from.len()
+                ),
             );
         }
         for (i, (a, b)) in from.iter().zip(&to).enumerate() {
             if a == b {
-                self.say(&format!("{path}.to"), format!("flow {i} goes from {a:?} to itself; write another host"));
+                self.say(
+                    &format!("{path}.to"),
+                    format!("flow {i} goes from {a:?} to itself; write another host"),
+                );
             }
         }
         TrafficKind::Long { from, to, stagger }
@@ -292,7 +366,10 @@ impl Judge<'_> {
                 .collect(),
             (None, Some(file)) => self.flow_file(&format!("{path}.file"), file),
             _ => {
-                self.say(path, "needs either flows or a file; write for instance file = \"flows.csv\"");
+                self.say(
+                    path,
+                    "needs either flows or a file; write for instance file = \"flows.csv\"",
+                );
                 Vec::new()
             }
         };
@@ -308,15 +385,25 @@ impl Judge<'_> {
                 Some(_) => format!("{path}.file"),
                 None => format!("{path}.flows[{i}]"),
             };
-            let key = |name: &str| if file.is_some() { one.clone() } else { format!("{one}.{name}") };
+            let key =
+                |name: &str| if file.is_some() { one.clone() } else { format!("{one}.{name}") };
             self.host(&key("from"), &flow.from, hosts);
             self.host(&key("to"), &flow.to, hosts);
             self.flow_size(&key("size"), flow.size);
             if flow.from == flow.to {
-                self.say(&one, format!("flow {i} goes from {:?} to itself; write another host", flow.from));
+                self.say(
+                    &one,
+                    format!("flow {i} goes from {:?} to itself; write another host", flow.from),
+                );
             }
             if flow.at >= stop.time {
-                self.say(&key("at"), format!("flow {i} starts at {}, not before the end of the run, stop.time = {}", flow.at, stop.time));
+                self.say(
+                    &key("at"),
+                    format!(
+                        "flow {i} starts at {}, not before the end of the run, stop.time = {}",
+                        flow.at, stop.time
+                    ),
+                );
             }
             if self.findings.len() > 100 {
                 break;
@@ -338,14 +425,15 @@ impl Judge<'_> {
 }
 
 fn parse_flows(text: &str) -> Result<Vec<ListedFlow>, String> {
-    let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
-    let header = lines.next().map(|(_, l)| l.trim().trim_start_matches('\u{feff}')).unwrap_or_default();
+    let mut lines =
+        text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
+    let header =
+        lines.next().map(|(_, l)| l.trim().trim_start_matches('\u{feff}')).unwrap_or_default();
     let columns: Vec<&str> = header.split(',').map(str::trim).collect();
     let column = |name: &str| {
-        columns
-            .iter()
-            .position(|c| *c == name)
-            .ok_or_else(|| format!("has no column {name:?}; its first line must be from,to,size,at"))
+        columns.iter().position(|c| *c == name).ok_or_else(|| {
+            format!("has no column {name:?}; its first line must be from,to,size,at")
+        })
     };
     let (from, to, size, at) = (column("from")?, column("to")?, column("size")?, column("at")?);
     lines
@@ -353,9 +441,15 @@ fn parse_flows(text: &str) -> Result<Vec<ListedFlow>, String> {
             let cells: Vec<&str> = line.split(',').map(str::trim).collect();
             let line = i + 1;
             if cells.len() != columns.len() {
-                return Err(format!("line {line}: has {} columns, the header has {}", cells.len(), columns.len()));
+                return Err(format!(
+                    "line {line}: has {} columns, the header has {}",
+                    cells.len(),
+                    columns.len()
+                ));
             }
-            let bad = |c: usize, e: ParseError| format!("line {line}, {}: {:?} {e}", columns[c], cells[c]);
+            let bad = |c: usize, e: ParseError| {
+                format!("line {line}, {}: {:?} {e}", columns[c], cells[c])
+            };
             Ok(ListedFlow {
                 from: cells[from].into(),
                 to: cells[to].into(),
