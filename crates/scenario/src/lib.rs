@@ -11,10 +11,12 @@ pub mod plan;
 mod problem;
 mod quantity;
 mod raw;
+mod resolved;
 mod schema;
 mod tree;
 pub mod workload;
 
 pub use load::{Expect, Loaded, load, load_with, text, text_with};
 pub use problem::{Error, Problem};
+pub use resolved::{resolved, resolved_with};
 pub use schema::schema;
