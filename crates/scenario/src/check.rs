@@ -94,11 +94,7 @@ impl<'a> Walk<'a> {
             Value::Text(text) if words.contains(&text.as_str()) => return,
             Value::Text(text) => {
                 let close = did_you_mean(text, words.iter().copied());
-                format!(
-                    "{} is none of {}{close}",
-                    node.value.shown(),
-                    or_list(words.iter().copied())
-                )
+                format!("{} is not known; write {}{close}", node.value.shown(), quoted(words))
             }
             _ => format!("{} does not fit; write {}", found(node), quoted(words)),
         };
@@ -111,10 +107,12 @@ impl<'a> Walk<'a> {
         let value = match node.value {
             Value::Int(n) => n as f64,
             Value::Float(x) if whole => {
-                let text = if x.abs() > i64::MAX as f64 {
-                    "is too large"
-                } else {
-                    "is not a whole number"
+                let text = match x {
+                    x if x.abs() > i64::MAX as f64 => "is too large",
+                    x if x % 1.0 == 0.0 => {
+                        "is written as a fraction; write the whole number in digits"
+                    }
+                    _ => "is not a whole number",
                 };
                 return self.say(node.at, path, format!("{shown} {text}"));
             }
@@ -141,7 +139,8 @@ impl<'a> Walk<'a> {
         if let Some(columns) = columns
             && columns.len() != items.len()
         {
-            let text = format!("has {} entries; write {}", items.len(), columns.len());
+            let text =
+                format!("is a list of length {}; write {} values", items.len(), columns.len());
             return self.say(node.at, path, text);
         }
         for (i, item) in items.iter().enumerate() {
@@ -163,6 +162,7 @@ impl<'a> Walk<'a> {
                 None => kind_known = false,
             }
         }
+        let mut meant = Vec::new();
         for entry in entries {
             let length = path.len();
             push_key(path, &entry.key);
@@ -174,16 +174,17 @@ impl<'a> Walk<'a> {
             {
                 self.node(any, &entry.node, path);
             } else if kind_known {
-                let text = unknown_key(&entry.key, &shapes, variants);
+                let (text, close) = unknown_key(&entry.key, &shapes, variants);
+                meant.extend(close);
                 self.say(entry.at, path, text);
             }
             path.truncate(length);
         }
         for shape in shapes {
             for key in shape["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
-                if node.value.get(key).is_none() && key != "kind"
-                    || variants.is_none() && node.value.get(key).is_none()
-                {
+                let tag = key == "kind" && variants.is_some();
+                let there = node.value.get(key).is_some() || meant.iter().any(|m| m == key);
+                if !tag && !there {
                     let about = self.about(&shape["properties"][key], key);
                     let length = path.len();
                     push_key(path, key);
@@ -235,8 +236,8 @@ impl<'a> Walk<'a> {
 
 /// Whether a value is of the kind of thing that a schema describes.
 fn accepts(schema: &Json, value: &Value) -> bool {
-    if words(schema).is_some() {
-        return matches!(value, Value::Text(_));
+    if let (Some(words), Value::Text(text)) = (words(schema), value) {
+        return words.contains(&text.as_str());
     }
     matches!(
         (schema["type"].as_str(), value),
@@ -278,10 +279,7 @@ fn expected(schema: &Json) -> String {
         return quoted(&words);
     }
     match schema["type"].as_str() {
-        Some("object") => {
-            let keys = schema["properties"].as_object().into_iter().flat_map(|p| p.keys());
-            format!("a table of {}", keys.cloned().collect::<Vec<_>>().join(", "))
-        }
+        Some("object") => format!("a table such as {}", example_table(schema)),
         Some("array") => "a list in [ ]".into(),
         Some("integer") => "a whole number".into(),
         Some("number") => "a number".into(),
@@ -290,7 +288,27 @@ fn expected(schema: &Json) -> String {
     }
 }
 
-fn unknown_key(key: &str, shapes: &[&Json], variants: Option<&Vec<Json>>) -> String {
+/// `{ time = "10us" }`: the keys that must be there, or else the first one.
+fn example_table(schema: &Json) -> String {
+    let Some(properties) = schema["properties"].as_object() else { return "{ }".into() };
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    let quantity = |key: &&String| !properties[*key]["x-quantity"].is_null();
+    let first = properties.keys().filter(quantity).take(1).map(String::as_str);
+    let keys: Vec<&str> = if required.is_empty() { first.collect() } else { required };
+    let entry = |key: &str| {
+        let value = properties[key]["x-quantity"].as_str().map_or("...", example);
+        format!("{key} = {value:?}")
+    };
+    format!("{{ {} }}", keys.into_iter().map(entry).collect::<Vec<_>>().join(", "))
+}
+
+/// A sentence, and the key that was meant, if one is close.
+fn unknown_key(
+    key: &str,
+    shapes: &[&Json],
+    variants: Option<&Vec<Json>>,
+) -> (String, Option<String>) {
     let keys = |s: &Json| -> Vec<String> {
         s["properties"].as_object().map(|p| p.keys().cloned().collect()).unwrap_or_default()
     };
@@ -306,9 +324,11 @@ fn unknown_key(key: &str, shapes: &[&Json], variants: Option<&Vec<Json>>) -> Str
     match (elsewhere, nearest(key, known())) {
         (Some(kind), _) => {
             let this = shapes.iter().find_map(|s| s["properties"]["kind"]["const"].as_str());
-            format!("belongs to kind {kind:?}, not to {:?}", this.unwrap_or_default())
+            (format!("belongs to kind {kind:?}, not to {:?}", this.unwrap_or_default()), None)
         }
-        (None, Some(close)) => format!("unknown key; did you mean {close:?}?"),
-        (None, None) => format!("unknown key; this table takes {}", or_list(known())),
+        (None, Some(close)) => {
+            (format!("unknown key; did you mean {close:?}?"), Some(close.into()))
+        }
+        (None, None) => (format!("unknown key; this table takes {}", or_list(known())), None),
     }
 }

@@ -3,6 +3,9 @@
 //! Invariant: a `Scenario` made here can be laid out and run; whatever cannot is a sentence.
 
 mod fabric;
+mod faults;
+mod shape;
+mod switch;
 mod traffic;
 
 pub(crate) use traffic::{MOST_FLOWS, too_many};
@@ -122,7 +125,7 @@ impl Judge<'_> {
         let time = stop.time.0;
         self.span("stop.time", Span::from_ps(time.as_ps()));
         self.span("stop.grain", grain);
-        if grain > time.since(Time::ZERO) {
+        if time > Time::ZERO && grain > time.since(Time::ZERO) {
             self.say(
                 "stop.grain",
                 format!("{grain} is longer than stop.time, {time}; write a part of it"),

@@ -8,6 +8,7 @@ mod convert;
 mod load;
 pub mod model;
 pub mod plan;
+pub mod presets;
 mod problem;
 mod quantity;
 mod raw;

@@ -110,6 +110,31 @@ pub(crate) fn or_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
+/// `36.6 GB`, for forecasts.
+pub(crate) fn memory_text(bytes: u128) -> String {
+    let units = ["B", "KB", "MB", "GB", "TB", "PB"];
+    let mut scale = 1u128;
+    let mut unit = 0;
+    while bytes / scale >= 1000 && unit + 1 < units.len() {
+        scale *= 1000;
+        unit += 1;
+    }
+    format!("{:.1} {}", bytes as f64 / scale as f64, units[unit])
+}
+
+/// `1,048,576`.
+pub(crate) fn grouped(n: u128) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(c);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::str::FromStr;
 
 /// A quantity of `forebay-units`.
@@ -128,13 +128,19 @@ impl JsonSchema for Length {
     }
 }
 
+impl Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            QueueLength::Bytes(bytes) => bytes.fmt(f),
+            QueueLength::Packets(1) => f.write_str("1 packet"),
+            QueueLength::Packets(n) => write!(f, "{n} packets"),
+        }
+    }
+}
+
 impl Serialize for Length {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            QueueLength::Bytes(bytes) => to.collect_str(&bytes),
-            QueueLength::Packets(1) => to.serialize_str("1 packet"),
-            QueueLength::Packets(n) => to.collect_str(&format_args!("{n} packets")),
-        }
+        to.collect_str(self)
     }
 }
 

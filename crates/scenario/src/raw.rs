@@ -217,7 +217,8 @@ pub(crate) struct Switch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<Qty<Span>>,
     /// Buffer shared by all ports, or "none" for port limits alone. Default: 32MB under a dynamic threshold with
-    /// alpha 1 (HPCC, SIGCOMM 2019, section 5.1, for the size; Choudhury and Hahne 1998 for the threshold).
+    /// alpha 1 (HPCC, SIGCOMM 2019, for the size; Choudhury and Hahne 1998 for the threshold); "none" where port_limit
+    /// is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
     /// Limit of each port's queue, in bytes or packets. Default: none beyond the shared buffer.

@@ -2,9 +2,9 @@
 
 use super::{Judge, published};
 use crate::cdf::Cdf;
-use crate::convert::fabric::memory_text;
 use crate::model::{ListedFlow, LoadRef, Scenario, Stop, Traffic, TrafficKind};
 use crate::plan::Plan;
+use crate::problem::{grouped, memory_text};
 use crate::raw;
 use crate::tree::{did_you_mean, shorten};
 use crate::workload::{Hosts, forecast};
@@ -22,8 +22,10 @@ const CONTROL_DELAY: Span = Span::from_us(1);
 pub(crate) fn too_many(flows: u128) -> String {
     let memory = memory_text(flows.saturating_mul(FLOW_MEMORY));
     format!(
-        "makes about {flows} flows, which would need about {memory} of memory; at most {MOST_FLOWS} are \
-         possible, so shorten the run or lower the load"
+        "makes about {} flows, which would need about {memory} of memory; at most {} are possible, so shorten \
+         the run or lower the load",
+        grouped(flows),
+        grouped(MOST_FLOWS)
     )
 }
 
@@ -250,14 +252,14 @@ impl Judge<'_> {
         }
         let names: Vec<&str> = crate::cdf::names().map(|(name, _)| name).collect();
         let close = did_you_mean(name, names.iter().copied());
-        self.say(
-            path,
-            format!(
-                "no distribution is called {:?}; write one of {}, a file such as \"sizes.csv\", or one size such as \"64KB\"{close}",
-                shorten(name),
+        let others = match close.as_str() {
+            "" => format!(
+                "; write one of {}, a file such as \"sizes.csv\", or one size such as \"64KB\"",
                 names.join(", ")
             ),
-        );
+            close => close.into(),
+        };
+        self.say(path, format!("no distribution is called {:?}{others}", shorten(name)));
         None
     }
 
