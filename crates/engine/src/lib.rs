@@ -1,1 +1,33 @@
-//! Placeholder charter.
+//! Virtual time: who runs when, and in what order.
+//!
+//! A *node* owns all its state. Directed *links* join nodes; each carries items in FIFO order and has a
+//! *lookahead*: the least time between a push and the arrival it causes. The run goes in windows no longer than
+//! the least lookahead between two logical processes, so that within one window no process can affect
+//! another: each active one merges the heads of its in-links with its own timers and handles everything before the
+//! window's end.
+//!
+//! Invariants:
+//! - Every node sees its events in the order `(time, class, in-port or timer order)`. In-ports are numbered by the
+//!   canonical name of their source. Neither grouping, nor threads, nor build order change that order, and so
+//!   nothing else either.
+//! - A ring belongs to one shard and a shard to one thread at a time; between shards items travel in outboxes
+//!   that change hands at the barrier.
+//! - There is no global state: several engines may run in one process.
+//! - This crate knows nothing of packets, hosts or switches.
+
+mod barrier;
+mod digest;
+mod engine;
+mod lanes;
+mod node;
+mod plan;
+#[cfg(any(test, feature = "reference"))]
+pub mod reference;
+mod ring;
+mod shard;
+
+pub use digest::{Digest, combine};
+pub use engine::{Ended, Engine, EngineStats, Goal, Watch};
+pub use lanes::Lanes;
+pub use node::{Ground, LinkId, LinkSpec, Node, NodeId, Out};
+pub use plan::{Plan, PlanError, Tuning};

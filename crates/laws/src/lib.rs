@@ -9,6 +9,14 @@
 
 mod acts;
 pub mod flow;
+pub mod grant;
+pub mod group;
+pub mod host;
+mod linux_window;
+pub mod params;
+pub mod pool;
+#[cfg(test)]
+mod testing;
 
 pub use acts::Acts;
 

@@ -255,7 +255,7 @@ pub(crate) fn write_exact(
 ) -> fmt::Result {
     let (size, name) = units
         .iter()
-        .find(|(size, _)| value != 0 && value % size == 0)
+        .find(|(size, _)| value != 0 && value.is_multiple_of(*size))
         .unwrap_or(&units[units.len() - 1]);
     write!(f, "{}{}", value / size, name)
 }

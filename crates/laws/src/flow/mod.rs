@@ -3,6 +3,12 @@
 //! The transport owns sequence numbers, the scoreboard, loss detection, PRR, timers and the mechanics
 //! of undo; the law owns the target window, `ssthresh` and the rate, and is *told* state changes.
 
+pub mod dctcp;
+pub mod registry;
+pub mod reno;
+
+pub use registry::{Flow, FlowParams, LAWS};
+
 use crate::{Acts, Start};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
@@ -100,6 +106,10 @@ pub struct FlowSeen<'a> {
 }
 
 /// What can happen to a flow.
+///
+/// Order within one received ACK: `Ack` first, then the `Leave`, `Enter` or `Undo` that it causes. A
+/// law does not grow on an ACK that echoes congestion, so the `Enter(Cwr)` that follows cuts the window
+/// that was in force.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FlowEvent<'a> {
     /// An ACK newly covered data (cumulatively or by SACK), or echoed congestion.
@@ -116,6 +126,12 @@ pub enum FlowEvent<'a> {
         hops: &'a [IntHop],
     },
     /// The transport enters a state; the law answers `Cwr`, `Recovery` and `Loss` with an `ssthresh`.
+    ///
+    /// An episode that turns into a graver one (`Cwr` to `Recovery`, either to `Loss`) is entered
+    /// without a `Leave` before it, so that the law can tell "more of the same" from a second
+    /// congestion. A further timeout in `Loss` is a further `Enter(Loss)`; if the transport takes it
+    /// for a new episode (data was acknowledged since, and the segment timed out anew) it sends
+    /// `Leave(Loss)` first, and the law cuts again.
     Enter(CaState),
     /// The episode of this state ended without undo.
     Leave(CaState),
@@ -125,6 +141,8 @@ pub enum FlowEvent<'a> {
     TxStart {
         /// Since the last transmission.
         idle: Span,
+        /// Retransmission timeout now in force, for laws that decay the window once per RTO of idleness.
+        rto: Span,
     },
     /// Payload bytes left the host (for byte counters).
     Sent {
@@ -212,7 +230,8 @@ pub struct Needs {
     pub stamps: bool,
     /// An ACK for every packet, never delayed.
     pub every_packet: bool,
-    /// The law's window governs recovery too: the transport must not run PRR on a congestion mark.
+    /// In state `Cwr` the law's own window holds at once: the transport must not run PRR on a
+    /// congestion mark. Loss recovery still runs PRR towards `ssthresh`.
     pub own_cwr: bool,
 }
 
@@ -226,13 +245,21 @@ impl Needs {
 pub trait FlowLaw: Sized + Clone {
     /// Its name in scenarios.
     const NAME: &'static str;
-    /// What it needs from the other end.
+    /// What it needs from the other end, with default parameters.
     const NEEDS: Needs;
+    /// Least window it ever asks for, in thousandths of a segment. Laws that hold less than a segment
+    /// in the network (Swift) state less than 1000.
+    const FLOOR_MILLI_MSS: u32 = 1000;
     /// What a scenario may set. Every field has a published default.
     type Params: Clone + Default;
 
     /// State at the start of a flow. The law's first window is pushed to `acts`.
     fn start(params: &Self::Params, at: Start, acts: &mut Acts<FlowAct>) -> Self;
+
+    /// What this flow needs, where parameters change it. The same for its whole life.
+    fn needs(&self) -> Needs {
+        Self::NEEDS
+    }
 
     /// One event.
     fn step(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>);

@@ -1,0 +1,449 @@
+//! The run: windows, threads, boundaries.
+
+use crate::barrier::Barrier;
+use crate::lanes::{Lanes, Mail};
+use crate::node::{Ground, LinkId, LinkSpec, Node, NodeId, Out};
+use crate::plan::{Plan, PlanError, Tuning};
+use crate::ring::Ring;
+use crate::shard::{Process, Seat, Shard};
+use forebay_units::{Span, Time};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+/// Stop early once this many things are done ([`Out::done`]), at the next multiple of `grain`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Goal {
+    /// How many.
+    pub done: u64,
+    /// A constant of the scenario, so that the end does not depend on windows.
+    pub grain: Span,
+}
+
+/// How an advance ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Everything before this time has been handled: the time asked for.
+    Reached(Time),
+    /// The goal was met; everything before this multiple of the grain has been handled.
+    Done(Time),
+    /// No event is left before the time asked for, or at all.
+    Idle,
+    /// The watch asked to stop; everything before this time has been handled.
+    Stopped(Time),
+}
+
+/// What others may see of a run while it goes on, and how they may end it. Never read by a node.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Virtual time reached, in ps.
+    pub now_ps: AtomicU64,
+    /// Things done.
+    pub done: AtomicU64,
+    /// Items pushed onto links.
+    pub pushed: AtomicU64,
+    /// Set to end the run at the next window.
+    pub stop: AtomicBool,
+}
+
+/// Counts of the execution itself. They depend on threads and grouping, so they stay out of results.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EngineStats {
+    /// Windows run.
+    pub windows: u64,
+    /// Events handled by each shard.
+    pub events: Vec<u64>,
+    /// Logical processes.
+    pub processes: usize,
+    /// Longest window.
+    pub window: Span,
+    /// Bytes of rings.
+    pub ring_bytes: usize,
+}
+
+/// A simulation in progress.
+pub struct Engine<N: Node> {
+    shards: Vec<Mutex<Shard<N>>>,
+    mail: [Vec<Mutex<Vec<Mail<N::Item>>>>; 2], // by parity, then from * shards + to
+    seat_of: Vec<(u16, u32)>,                  // node to (shard, local)
+    receiver: Vec<NodeId>,                     // by link
+    window: Span,
+    windows: u64,
+    processes: usize,
+    now: Time,
+}
+
+/// Below this many events per window, one thread runs all shards: a barrier would cost more than it saves.
+const TINY_WINDOW: u64 = 64;
+
+impl<N: Node> Engine<N> {
+    /// An engine at time zero. `nodes` are in canonical order; `links` are sorted by receiver, then in-port, so
+    /// that link `i` of that order is `LinkId(i)`.
+    ///
+    /// # Errors
+    /// See [`PlanError`].
+    ///
+    /// # Panics
+    /// If the links are not sorted by receiver.
+    pub fn new(
+        nodes: Vec<N>,
+        links: &[LinkSpec],
+        places: &[u32],
+        tuning: Tuning,
+    ) -> Result<Self, PlanError> {
+        assert!(links.is_sorted_by_key(|l| l.to), "links are numbered by receiver");
+        let plan = Plan::new(nodes.len(), links, places, tuning)?;
+        let shards = tuning.threads.max(1);
+        let mut ranges = vec![(0u32, 0u32); nodes.len()];
+        for chunk in (0u32..).zip(links).collect::<Vec<_>>().chunk_by(|a, b| a.1.to == b.1.to) {
+            ranges[chunk[0].1.to.0 as usize] = (chunk[0].0, chunk[chunk.len() - 1].0 + 1);
+        }
+        let mut seat_of = vec![(0u16, 0u32); nodes.len()];
+        let mut process_of = vec![(0u32, 0u16); nodes.len()];
+        let mut parts: Vec<(Vec<N>, Vec<Seat>, Vec<Process>)> =
+            (0..shards).map(|_| Default::default()).collect();
+        let mut nodes: Vec<Option<N>> = nodes.into_iter().map(Some).collect();
+        for (members, shard) in plan.processes.iter().zip(&plan.shard) {
+            let (seated, seats, processes) = &mut parts[usize::from(*shard)];
+            let first = seated.len() as u32;
+            for NodeId(node) in members {
+                let node = *node as usize;
+                seat_of[node] = (*shard, seated.len() as u32);
+                process_of[node] = (processes.len() as u32, *shard);
+                seats.push(Seat { first_in: ranges[node].0, end_in: ranges[node].1 });
+                seated.push(nodes[node].take().expect("a node belongs to one process"));
+            }
+            processes.push(Process { first, end: seated.len() as u32 });
+        }
+        let rings: Vec<Ring> = links
+            .iter()
+            .map(|l| {
+                let (process, shard) = process_of[l.to.0 as usize];
+                Ring::new(process, shard)
+            })
+            .collect();
+        let node_of_link: Vec<u32> = links.iter().map(|l| seat_of[l.to.0 as usize].1).collect();
+        let shards: Vec<_> = parts
+            .into_iter()
+            .enumerate()
+            .map(|(me, (seated, seats, processes))| {
+                let lanes = Lanes::new(rings.clone(), processes.len(), me as u16, shards);
+                let mut shard = Shard::new(seated, seats, processes, lanes, node_of_link.clone());
+                shard.refresh();
+                Mutex::new(shard)
+            })
+            .collect();
+        let boxes = || (0..shards.len() * shards.len()).map(|_| Mutex::new(Vec::new())).collect();
+        Ok(Self {
+            mail: [boxes(), boxes()],
+            shards,
+            seat_of,
+            receiver: links.iter().map(|l| l.to).collect(),
+            window: plan.window,
+            windows: 0,
+            processes: plan.processes.len(),
+            now: Time::ZERO,
+        })
+    }
+
+    /// Everything before this has been handled.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Handles every event before `until`, or stops early as `goal` or `watch` say. `until` is a forced boundary:
+    /// afterwards nodes and links may be changed.
+    pub fn advance(&mut self, until: Time, goal: Option<Goal>, watch: &Watch) -> Ended {
+        let crew = Crew {
+            shards: &self.shards,
+            mail: &self.mail,
+            window: self.window,
+            until,
+            goal,
+            watch,
+            barrier: Barrier::new(self.shards.len()),
+            reports: [reports(self.shards.len()), reports(self.shards.len())],
+            turn: AtomicU64::new(0),
+            now: self.now,
+        };
+        let (ended, windows) = if self.shards.len() == 1 {
+            crew.lead()
+        } else {
+            std::thread::scope(|scope| {
+                for me in 1..self.shards.len() {
+                    let crew = &crew;
+                    scope.spawn(move || crew.follow(me));
+                }
+                crew.lead()
+            })
+        };
+        self.windows += windows;
+        for me in 0..self.shards.len() {
+            let mut shard = lock(&self.shards[me]);
+            for parity in 0..2 {
+                take_mail(&mut shard, &self.mail[parity], me, self.shards.len());
+            }
+        }
+        self.now = match ended {
+            Ended::Reached(at) | Ended::Done(at) | Ended::Stopped(at) => at,
+            Ended::Idle if until == Time::MAX => self.now,
+            Ended::Idle => until,
+        };
+        ended
+    }
+
+    /// All nodes in canonical order, when the run is over.
+    pub fn into_nodes(self) -> Vec<N> {
+        let mut seated: Vec<Vec<Option<N>>> = self
+            .shards
+            .into_iter()
+            .map(|s| {
+                let shard = s.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+                shard.nodes.into_iter().map(Some).collect()
+            })
+            .collect();
+        let take = |&(shard, local): &(u16, u32)| seated[usize::from(shard)][local as usize].take();
+        self.seat_of.iter().map(take).map(|n| n.expect("each node has one seat")).collect()
+    }
+
+    /// Counts of the execution so far.
+    pub fn stats(&self) -> EngineStats {
+        EngineStats {
+            windows: self.windows,
+            events: self.shards.iter().map(|s| lock(s).events).collect(),
+            processes: self.processes,
+            window: self.window,
+            ring_bytes: self.shards.iter().map(|s| lock(s).lanes.bytes()).sum(),
+        }
+    }
+
+    /// Things done so far ([`Out::done`]).
+    pub fn done(&self) -> u64 {
+        self.shards.iter().map(|s| lock(s).lanes.done).sum()
+    }
+
+    fn owner(&mut self, link: LinkId) -> &mut Shard<N> {
+        let (shard, _) = self.seat_of[self.receiver[link.0 as usize].0 as usize];
+        exclusive(&mut self.shards[usize::from(shard)])
+    }
+}
+
+impl<N: Node> Ground<N> for Engine<N> {
+    fn node_mut(&mut self, id: NodeId) -> &mut N {
+        let (shard, local) = self.seat_of[id.0 as usize];
+        &mut exclusive(&mut self.shards[usize::from(shard)]).nodes[local as usize]
+    }
+
+    fn drain_link(&mut self, link: LinkId) -> Vec<(Time, N::Item)> {
+        self.owner(link).lanes.drain(link)
+    }
+
+    fn push_link(&mut self, link: LinkId, at: Time, item: N::Item) {
+        self.owner(link).lanes.push(link, at, item);
+    }
+
+    fn refresh(&mut self) {
+        for shard in &mut self.shards {
+            exclusive(shard).refresh();
+        }
+    }
+}
+
+/// What a shard tells the others at the barrier.
+#[derive(Default)]
+struct Report {
+    next_ps: AtomicU64, // earliest event left, posted mail included
+    end_ps: AtomicU64,  // of the window it reports
+    done: AtomicU64,
+    pushed: AtomicU64,
+    events: AtomicU64,
+    stop: AtomicBool,
+}
+
+fn reports(shards: usize) -> Vec<Report> {
+    (0..shards).map(|_| Report::default()).collect()
+}
+
+/// One advance, seen by all its threads. Everything here is read in the same state by all of them after a barrier,
+/// so each takes the same decision.
+struct Crew<'a, N: Node> {
+    shards: &'a [Mutex<Shard<N>>],
+    mail: &'a [Vec<Mutex<Vec<Mail<N::Item>>>>; 2],
+    window: Span,
+    until: Time,
+    goal: Option<Goal>,
+    watch: &'a Watch,
+    barrier: Barrier,
+    reports: [Vec<Report>; 2], // by parity of the turn
+    turn: AtomicU64, // after the tiny windows that the leader ran alone; next written when all have read it
+    now: Time,
+}
+
+/// What all threads agree to do next.
+enum Step {
+    Window { start: Time, end: Time, tiny: bool },
+    End(Ended),
+}
+
+impl<N: Node> Crew<'_, N> {
+    fn lead(&self) -> (Ended, u64) {
+        for me in 0..self.shards.len() {
+            self.report(me, 0, self.now, 0, &mut lock(&self.shards[me]));
+        }
+        let _breaker = self.barrier.breaker();
+        self.meet();
+        let mut turn = 0;
+        loop {
+            match self.decide(turn) {
+                Step::End(ended) => return (ended, turn),
+                Step::Window { start, end, tiny: false } => {
+                    turn += 1;
+                    self.run(0, turn, start, end);
+                    self.meet();
+                }
+                Step::Window { mut start, mut end, tiny: true } => {
+                    self.meet(); // all have read the reports that the windows below overwrite
+                    loop {
+                        turn += 1;
+                        for me in 0..self.shards.len() {
+                            self.run(me, turn, start, end);
+                        }
+                        match self.decide(turn) {
+                            Step::Window { start: s, end: e, tiny: true } => (start, end) = (s, e),
+                            _ => break,
+                        }
+                    }
+                    self.turn.store(turn, Ordering::Relaxed);
+                    self.meet();
+                }
+            }
+            self.show(turn);
+        }
+    }
+
+    fn follow(&self, me: usize) {
+        let _breaker = self.barrier.breaker();
+        self.barrier.wait();
+        let mut turn = 0;
+        loop {
+            match self.decide(turn) {
+                Step::End(_) => return,
+                Step::Window { start, end, tiny: false } => {
+                    turn += 1;
+                    self.run(me, turn, start, end);
+                    self.barrier.wait();
+                }
+                Step::Window { .. } => {
+                    self.barrier.wait();
+                    self.barrier.wait();
+                    turn = self.turn.load(Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// The leader's side of the barrier.
+    fn meet(&self) {
+        if self.shards.len() > 1 {
+            self.barrier.wait();
+        }
+    }
+
+    /// Window number `turn` of shard `me`: mail in, events, mail out, report.
+    fn run(&self, me: usize, turn: u64, start: Time, end: Time) {
+        let mut shard = lock(&self.shards[me]);
+        let count = self.shards.len();
+        if count > 1 {
+            take_mail(&mut shard, &self.mail[(turn as usize + 1) % 2], me, count);
+        }
+        let before = shard.events;
+        shard.window(start, end);
+        let boxes = &self.mail[turn as usize % 2];
+        for to in (0..count).filter(|to| *to != me) {
+            if !shard.lanes.outbox[to].is_empty() {
+                std::mem::swap(&mut *lock(&boxes[me * count + to]), &mut shard.lanes.outbox[to]);
+            }
+        }
+        let events = shard.events - before;
+        self.report(me, turn, end, events, &mut shard);
+    }
+
+    fn report(&self, me: usize, turn: u64, end: Time, events: u64, shard: &mut Shard<N>) {
+        let report = &self.reports[turn as usize % 2][me];
+        let next = shard.lanes.earliest().min(shard.lanes.posted);
+        shard.lanes.posted = Time::MAX;
+        report.next_ps.store(next.as_ps(), Ordering::Relaxed);
+        report.end_ps.store(end.as_ps(), Ordering::Relaxed);
+        report.done.store(shard.lanes.done, Ordering::Relaxed);
+        report.pushed.store(shard.lanes.pushed, Ordering::Relaxed);
+        report.events.store(events, Ordering::Relaxed);
+        if me == 0 {
+            report.stop.store(self.watch.stop.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    fn decide(&self, turn: u64) -> Step {
+        let reports = &self.reports[turn as usize % 2];
+        let next = reports
+            .iter()
+            .map(|r| r.next_ps.load(Ordering::Relaxed))
+            .min()
+            .map_or(Time::MAX, Time::from_ps);
+        let mut until = self.until;
+        let mut boundary = until;
+        if let Some(Goal { done, grain }) = self.goal {
+            // Windows also end at every multiple of the grain, so the window in which the last thing was done ends in
+            // the grain of that moment, whatever the windows are.
+            if sum(reports, |r| &r.done) >= done {
+                until = until
+                    .min(Time::from_ps(reports[0].end_ps.load(Ordering::Relaxed)).round_up(grain));
+                if next >= until {
+                    return Step::End(Ended::Done(until));
+                }
+            }
+            boundary = until.min(next.saturating_add(Span::from_ps(1)).round_up(grain));
+        }
+        if reports[0].stop.load(Ordering::Relaxed) {
+            return Step::End(Ended::Stopped(next.min(until)));
+        }
+        if next >= until {
+            return Step::End(if next == Time::MAX { Ended::Idle } else { Ended::Reached(until) });
+        }
+        // The first window of an advance has no count yet and is run by all.
+        let tiny = turn > 0 && self.shards.len() > 1 && sum(reports, |r| &r.events) < TINY_WINDOW;
+        Step::Window { start: next, end: next.saturating_add(self.window).min(boundary), tiny }
+    }
+
+    fn show(&self, turn: u64) {
+        let reports = &self.reports[turn as usize % 2];
+        self.watch.now_ps.store(reports[0].end_ps.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.watch.done.store(sum(reports, |r| &r.done), Ordering::Relaxed);
+        self.watch.pushed.store(sum(reports, |r| &r.pushed), Ordering::Relaxed);
+    }
+}
+
+fn sum(reports: &[Report], of: fn(&Report) -> &AtomicU64) -> u64 {
+    reports.iter().map(|r| of(r).load(Ordering::Relaxed)).sum()
+}
+
+fn take_mail<N: Node>(
+    shard: &mut Shard<N>,
+    boxes: &[Mutex<Vec<Mail<N::Item>>>],
+    me: usize,
+    count: usize,
+) {
+    for from in (0..count).filter(|from| *from != me) {
+        let mut mail = lock(&boxes[from * count + me]);
+        for letter in mail.drain(..) {
+            shard.lanes.deliver(letter);
+        }
+    }
+}
+
+/// A panic in one thread ends the run anyway, so a poisoned lock is not a second failure.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn exclusive<T>(mutex: &mut Mutex<T>) -> &mut T {
+    mutex.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

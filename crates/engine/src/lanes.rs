@@ -1,0 +1,204 @@
+//! The links that arrive at one shard, and the post to the others.
+
+use crate::node::{LinkId, Out};
+use crate::ring::{Entry, Pool, Ring};
+use forebay_units::Time;
+
+/// An item on its way to another shard.
+#[derive(Clone, Copy)]
+pub(crate) struct Mail<I> {
+    pub link: LinkId,
+    pub entry: Entry<I>,
+}
+
+/// All rings of a shard, which processes have work and when, and outboxes to the other shards.
+pub struct Lanes<I> {
+    rings: Vec<Ring>, // by link; those of other shards stay empty and only say where to post
+    pool: Pool<I>,
+    filled: Vec<u64>, // bit per link: its ring is not empty
+    me: u16,
+    /// Earliest event of each process, or earlier.
+    next: Vec<Time>,
+    /// Least of each 64 of them, or earlier.
+    next_of_64: Vec<Time>,
+    pub(crate) outbox: Vec<Vec<Mail<I>>>, // by shard
+    /// Earliest arrival posted since the outboxes were last taken.
+    pub(crate) posted: Time,
+    /// The process that runs events in heap order just now, and the links of it that were filled meanwhile.
+    watched: u32,
+    pub(crate) refilled: Vec<LinkId>,
+    pub(crate) done: u64,
+    pub(crate) pushed: u64,
+}
+
+/// No process is watched.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+impl<I: Copy + Default> Lanes<I> {
+    pub(crate) fn new(rings: Vec<Ring>, processes: usize, me: u16, shards: usize) -> Self {
+        Self {
+            filled: vec![0; rings.len().div_ceil(64)],
+            rings,
+            pool: Pool::new(),
+            me,
+            next: vec![Time::ZERO; processes],
+            next_of_64: vec![Time::ZERO; processes.div_ceil(64)],
+            outbox: (0..shards).map(|_| Vec::new()).collect(),
+            posted: Time::MAX,
+            watched: NOBODY,
+            refilled: Vec::new(),
+            done: 0,
+            pushed: 0,
+        }
+    }
+
+    #[inline]
+    fn fill(&mut self, link: LinkId, at: Time, item: I) {
+        let ring = &mut self.rings[link.0 as usize];
+        if ring.head_at == Time::MAX {
+            self.filled[link.0 as usize / 64] |= 1 << (link.0 % 64);
+            let process = ring.process;
+            self.pool.push(ring, at, item);
+            if process == self.watched {
+                self.refilled.push(link);
+            } else {
+                self.wake(process, at);
+            }
+        } else {
+            self.pool.push(ring, at, item);
+        }
+    }
+
+    /// Process `process` has something to do at `at`.
+    #[inline]
+    pub(crate) fn wake(&mut self, process: u32, at: Time) {
+        let next = &mut self.next[process as usize];
+        if at < *next {
+            *next = at;
+            let group = &mut self.next_of_64[process as usize / 64];
+            *group = at.min(*group);
+        }
+    }
+
+    /// Mail from another shard.
+    pub(crate) fn deliver(&mut self, mail: Mail<I>) {
+        self.fill(mail.link, mail.entry.at, mail.entry.item);
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self, link: LinkId) -> (I, Time) {
+        let ring = &mut self.rings[link.0 as usize];
+        let item = self.pool.pop(ring);
+        let head_at = ring.head_at;
+        if head_at == Time::MAX {
+            self.filled[link.0 as usize / 64] &= !(1 << (link.0 % 64));
+        }
+        (item, head_at)
+    }
+
+    #[inline]
+    pub(crate) fn head_at(&self, link: LinkId) -> Time {
+        self.rings[link.0 as usize].head_at
+    }
+
+    /// The links in `[first, end)` whose rings are not empty, ascending.
+    #[inline]
+    pub(crate) fn filled(&self, first: u32, end: u32) -> Filled<'_> {
+        let word = first / 64;
+        let bits =
+            self.filled.get(word as usize).copied().unwrap_or(0) & (u64::MAX << (first % 64));
+        Filled { words: &self.filled, word, bits, end }
+    }
+
+    pub(crate) fn watch(&mut self, process: u32) {
+        self.watched = process;
+        self.refilled.clear();
+    }
+
+    pub(crate) fn set_next(&mut self, process: u32, at: Time) {
+        self.next[process as usize] = at;
+    }
+
+    #[inline]
+    pub(crate) fn next(&self, process: u32) -> Time {
+        self.next[process as usize]
+    }
+
+    pub(crate) fn group_next(&self, group: usize) -> Time {
+        self.next_of_64[group]
+    }
+
+    pub(crate) fn groups(&self) -> usize {
+        self.next_of_64.len()
+    }
+
+    /// Makes a group's summary exact again.
+    pub(crate) fn settle_group(&mut self, group: usize) {
+        let from = group * 64;
+        let to = (from + 64).min(self.next.len());
+        self.next_of_64[group] = self.next[from..to].iter().copied().min().unwrap_or(Time::MAX);
+    }
+
+    pub(crate) fn earliest(&self) -> Time {
+        self.next_of_64.iter().copied().min().unwrap_or(Time::MAX)
+    }
+
+    /// Takes everything off a link, in order.
+    pub(crate) fn drain(&mut self, link: LinkId) -> Vec<(Time, I)> {
+        let mut all = Vec::new();
+        while self.head_at(link) != Time::MAX {
+            let at = self.head_at(link);
+            all.push((at, self.pop(link).0));
+        }
+        all
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.pool.bytes() + self.rings.len() * size_of::<Ring>()
+    }
+}
+
+impl<I: Copy + Default> Out<I> for Lanes<I> {
+    #[inline]
+    fn push(&mut self, link: LinkId, at: Time, item: I) {
+        self.pushed += 1;
+        let shard = self.rings[link.0 as usize].shard;
+        if shard == self.me {
+            self.fill(link, at, item);
+        } else {
+            self.posted = self.posted.min(at);
+            self.outbox[usize::from(shard)].push(Mail { link, entry: Entry { at, item } });
+        }
+    }
+
+    #[inline]
+    fn done(&mut self) {
+        self.done += 1;
+    }
+}
+
+/// Iterator over the links of a range whose rings are not empty.
+pub(crate) struct Filled<'a> {
+    words: &'a [u64],
+    word: u32,
+    bits: u64,
+    end: u32,
+}
+
+impl Iterator for Filled<'_> {
+    type Item = LinkId;
+
+    #[inline]
+    fn next(&mut self) -> Option<LinkId> {
+        while self.bits == 0 {
+            self.word += 1;
+            if self.word * 64 >= self.end {
+                return None;
+            }
+            self.bits = self.words[self.word as usize];
+        }
+        let link = self.word * 64 + self.bits.trailing_zeros();
+        self.bits &= self.bits - 1;
+        (link < self.end).then_some(LinkId(link))
+    }
+}

@@ -1,0 +1,75 @@
+//! What the engine runs, and what it is given.
+
+use forebay_units::{Span, Time};
+
+/// Index of a node in canonical order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct NodeId(pub u32);
+
+/// Index of a directed link. Links are numbered by `(receiving node, in-port)`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct LinkId(pub u32);
+
+/// A directed link.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LinkSpec {
+    /// Sending node.
+    pub from: NodeId,
+    /// Receiving node.
+    pub to: NodeId,
+    /// Least time from a push to the arrival it causes.
+    pub lookahead: Span,
+    /// Items per second that it may carry when busy; only a hint for grouping.
+    pub busy_rate: f64,
+}
+
+/// Where a node puts what it sends.
+pub trait Out<I> {
+    /// `item` arrives over `link` at `at`.
+    ///
+    /// On one link, arrivals must not go back in time, and `at` must lie at least the link's lookahead after the
+    /// event (or the deferred departure) that caused it.
+    fn push(&mut self, link: LinkId, at: Time, item: I);
+
+    /// One more of the things that [`crate::Goal::done`] counts is done.
+    fn done(&mut self);
+}
+
+/// A switch, a host: anything with state and events.
+///
+/// Classes at one instant, first to last: departures, arrivals, timers (samples are timers that the node
+/// itself orders last).
+pub trait Node: Send {
+    /// What travels on links.
+    type Item: Copy + Default + Send;
+
+    /// The earliest timer; `Time::MAX` if there is none. A timer set too early is harmless.
+    fn next_timer(&self) -> Time;
+
+    /// The earliest start of a departure that this node has deferred; `Time::MAX` if there is none.
+    fn next_departure(&self) -> Time;
+
+    /// An item arrives over in-port `port`. The node first serves what departs up to `now` where that matters.
+    fn arrive<O: Out<Self::Item>>(&mut self, now: Time, port: u32, item: &Self::Item, out: &mut O);
+
+    /// Handles every timer due at `now`; afterwards `next_timer` is later than `now`.
+    fn timer<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
+
+    /// Serves every deferred departure that starts at or before `now`.
+    fn depart<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
+}
+
+/// A run between two advances, when nodes and links may be changed.
+pub trait Ground<N: Node> {
+    /// A node.
+    fn node_mut(&mut self, id: NodeId) -> &mut N;
+
+    /// Takes everything that is on a link, in order of arrival.
+    fn drain_link(&mut self, link: LinkId) -> Vec<(Time, N::Item)>;
+
+    /// Puts an item on a link, after what is there.
+    fn push_link(&mut self, link: LinkId, at: Time, item: N::Item);
+
+    /// To be called after changes, before the next advance.
+    fn refresh(&mut self);
+}

@@ -1,0 +1,276 @@
+//! One shard: its nodes, and what one window means for each of its processes.
+
+use crate::lanes::{Lanes, NOBODY};
+use crate::node::{LinkId, Node};
+use forebay_units::{Span, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The order key of an event inside a contracted process: time, class, node, in-port or link.
+type Key = (Time, Class, u32, u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Class {
+    Departure,
+    Arrival,
+    Timer,
+}
+
+/// A node's place in its shard.
+#[derive(Clone, Copy)]
+pub(crate) struct Seat {
+    pub first_in: u32, // its in-links are [first_in, end_in)
+    pub end_in: u32,
+}
+
+/// Nodes `[first, end)` of the shard.
+#[derive(Clone, Copy)]
+pub(crate) struct Process {
+    pub first: u32,
+    pub end: u32,
+}
+
+pub(crate) struct Shard<N: Node> {
+    pub nodes: Vec<N>,
+    pub seats: Vec<Seat>,
+    pub processes: Vec<Process>,
+    pub lanes: Lanes<N::Item>,
+    pub node_of_link: Vec<u32>, // local index; meaningful for this shard's in-links only
+    pub events: u64,
+    tree: Vec<u64>,
+    slots: Vec<LinkId>,
+    heap: BinaryHeap<Reverse<Key>>,
+    planned: Vec<(Time, Time)>, // earliest (departure, timer) that the heap holds for each node of the process
+}
+
+impl<N: Node> Shard<N> {
+    pub fn new(
+        nodes: Vec<N>,
+        seats: Vec<Seat>,
+        processes: Vec<Process>,
+        lanes: Lanes<N::Item>,
+        node_of_link: Vec<u32>,
+    ) -> Self {
+        Self {
+            nodes,
+            seats,
+            processes,
+            lanes,
+            node_of_link,
+            events: 0,
+            tree: Vec::new(),
+            slots: Vec::new(),
+            heap: BinaryHeap::new(),
+            planned: Vec::new(),
+        }
+    }
+
+    /// Handles every event in `[start, end)`.
+    pub fn window(&mut self, start: Time, end: Time) {
+        for group in 0..self.lanes.groups() {
+            if self.lanes.group_next(group) >= end {
+                continue;
+            }
+            let from = (group * 64) as u32;
+            let to = (from + 64).min(self.processes.len() as u32);
+            for process in from..to {
+                if self.lanes.next(process) < end {
+                    let Process { first, end: last } = self.processes[process as usize];
+                    if last - first == 1 {
+                        self.run_node(process, first, start, end);
+                    } else {
+                        self.run_group(process, start, end);
+                    }
+                }
+            }
+            self.lanes.settle_group(group);
+        }
+    }
+
+    /// Recomputes when each process has work, after somebody changed nodes or links from outside.
+    pub fn refresh(&mut self) {
+        for process in 0..self.processes.len() as u32 {
+            let next = self.next_of(process);
+            self.lanes.set_next(process, next);
+        }
+        for group in 0..self.lanes.groups() {
+            self.lanes.settle_group(group);
+        }
+    }
+
+    fn next_of(&self, process: u32) -> Time {
+        let Process { first, end } = self.processes[process as usize];
+        (first..end)
+            .map(|local| {
+                let (node, seat) = (&self.nodes[local as usize], self.seats[local as usize]);
+                let head = self
+                    .lanes
+                    .filled(seat.first_in, seat.end_in)
+                    .map(|link| self.lanes.head_at(link))
+                    .min();
+                node.next_timer().min(node.next_departure()).min(head.unwrap_or(Time::MAX))
+            })
+            .min()
+            .unwrap_or(Time::MAX)
+    }
+
+    /// A process of one node: a tournament of the link heads, timers in between, deferred departures at the end.
+    fn run_node(&mut self, process: u32, local: u32, start: Time, end: Time) {
+        let Self { nodes, seats, lanes, tree, slots, .. } = self;
+        let node = &mut nodes[local as usize];
+        let seat = seats[local as usize];
+        let mut later = Time::MAX; // earliest arrival at or after `end`
+        lanes.set_next(process, Time::MAX);
+
+        slots.clear();
+        for link in lanes.filled(seat.first_in, seat.end_in) {
+            let at = lanes.head_at(link);
+            if at < end {
+                slots.push(link);
+            } else {
+                later = later.min(at);
+            }
+        }
+        let leaves = slots.len().next_power_of_two();
+        tree.clear();
+        tree.resize(2 * leaves, u64::MAX);
+        for (slot, link) in slots.iter().enumerate() {
+            tree[leaves + slot] = key(lanes.head_at(*link), start, slot);
+        }
+        for i in (1..leaves).rev() {
+            tree[i] = tree[2 * i].min(tree[2 * i + 1]);
+        }
+
+        let mut events = 0;
+        loop {
+            let winner = tree[1];
+            let arrival = if winner == u64::MAX {
+                Time::MAX
+            } else {
+                start + Span::from_ps(winner >> SLOT_BITS)
+            };
+            let timer = node.next_timer();
+            if timer < arrival && timer < end {
+                node.timer(timer, lanes);
+                events += 1;
+                continue;
+            }
+            if winner == u64::MAX {
+                break;
+            }
+            let slot = (winner & SLOT_MASK) as usize;
+            let link = slots[slot];
+            let (item, head_at) = lanes.pop(link);
+            let mut leaf = leaves + slot;
+            if head_at < end {
+                tree[leaf] = key(head_at, start, slot);
+            } else {
+                tree[leaf] = u64::MAX;
+                later = later.min(head_at);
+            }
+            while leaf > 1 {
+                leaf /= 2;
+                tree[leaf] = tree[2 * leaf].min(tree[2 * leaf + 1]);
+            }
+            node.arrive(arrival, link.0 - seat.first_in, &item, lanes);
+            events += 1;
+        }
+        if node.next_departure() < end {
+            node.depart(end - Span::from_ps(1), lanes);
+        }
+        self.events += events;
+        let next = later.min(node.next_timer()).min(node.next_departure());
+        lanes.wake(process, next);
+    }
+
+    /// A contracted process: a plain heap of link heads, timers and departures.
+    #[cold]
+    fn run_group(&mut self, process: u32, start: Time, end: Time) {
+        let Process { first, end: last } = self.processes[process as usize];
+        self.lanes.watch(process);
+        self.heap.clear();
+        self.planned.clear();
+        self.planned.resize((last - first) as usize, (Time::MAX, Time::MAX));
+        for local in first..last {
+            let seat = self.seats[local as usize];
+            for link in self.lanes.filled(seat.first_in, seat.end_in) {
+                let at = self.lanes.head_at(link);
+                if at < end {
+                    self.heap.push(Reverse((at, Class::Arrival, local, link.0)));
+                }
+            }
+            self.plan_node(first, local, end);
+        }
+        while let Some(Reverse((at, class, local, link))) = self.heap.pop() {
+            debug_assert!(at >= start && at < end);
+            let node = &mut self.nodes[local as usize];
+            let planned = &mut self.planned[(local - first) as usize];
+            match class {
+                Class::Departure => {
+                    planned.0 = Time::MAX;
+                    if node.next_departure() == at {
+                        node.depart(at, &mut self.lanes);
+                    }
+                }
+                Class::Arrival => {
+                    let (item, head_at) = self.lanes.pop(LinkId(link));
+                    if head_at < end {
+                        self.heap.push(Reverse((head_at, Class::Arrival, local, link)));
+                    }
+                    self.events += 1;
+                    node.arrive(
+                        at,
+                        link - self.seats[local as usize].first_in,
+                        &item,
+                        &mut self.lanes,
+                    );
+                }
+                Class::Timer => {
+                    planned.1 = Time::MAX;
+                    if node.next_timer() == at {
+                        self.events += 1;
+                        node.timer(at, &mut self.lanes);
+                    }
+                }
+            }
+            self.plan_node(first, local, end);
+            while let Some(link) = self.lanes.refilled.pop() {
+                let at = self.lanes.head_at(link);
+                if at < end {
+                    self.heap.push(Reverse((
+                        at,
+                        Class::Arrival,
+                        self.node_of_link[link.0 as usize],
+                        link.0,
+                    )));
+                }
+            }
+        }
+        self.lanes.watch(NOBODY);
+        let next = self.next_of(process);
+        self.lanes.set_next(process, next);
+    }
+
+    fn plan_node(&mut self, first: u32, local: u32, end: Time) {
+        let node = &self.nodes[local as usize];
+        let planned = &mut self.planned[(local - first) as usize];
+        let (departure, timer) = (node.next_departure(), node.next_timer());
+        if departure < end && departure < planned.0 {
+            planned.0 = departure;
+            self.heap.push(Reverse((departure, Class::Departure, local, 0)));
+        }
+        if timer < end && timer < planned.1 {
+            planned.1 = timer;
+            self.heap.push(Reverse((timer, Class::Timer, local, 0)));
+        }
+    }
+}
+
+const SLOT_BITS: u32 = 16;
+const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
+
+/// Time within the window, then the in-port: one word, so that the tournament compares once per level.
+#[inline]
+fn key(at: Time, start: Time, slot: usize) -> u64 {
+    (at.since(start).as_ps() << SLOT_BITS) | slot as u64
+}

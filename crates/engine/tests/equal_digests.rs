@@ -1,0 +1,189 @@
+//! Random networks of toy nodes: the windowed engine on any threads and any cut, against the global heap.
+
+use forebay_engine::reference::Reference;
+use forebay_engine::{
+    Digest, Ended, Engine, Goal, Ground, LinkId, LinkSpec, Node, NodeId, Out, Tuning, Watch,
+    combine,
+};
+use forebay_units::random::{Purpose, Stream};
+use forebay_units::{Span, Time};
+use proptest::prelude::*;
+
+/// Forwards each item over a link chosen by its own history, after a service time; now and then makes one itself.
+#[derive(Clone)]
+struct Toy {
+    outs: Vec<(LinkId, Span)>,
+    busy: Vec<Time>,
+    deferred: Vec<(Time, usize, u64)>, // departures to come: start, out, item
+    timers: Vec<Time>,
+    digest: Digest,
+    handled: u64,
+}
+
+impl Toy {
+    fn send(&mut self, now: Time, word: u64, out: &mut impl Out<u64>) {
+        if self.outs.is_empty() {
+            return;
+        }
+        let which = (word % self.outs.len() as u64) as usize;
+        let start = now.max(self.busy[which]);
+        self.busy[which] = start + Span::from_ps(1 + word % 5_000);
+        if word.is_multiple_of(3) {
+            self.deferred.push((start, which, word));
+        } else {
+            self.depart(start, out); // keeps the link FIFO
+            out.push(self.outs[which].0, self.busy[which] + self.outs[which].1, word);
+        }
+    }
+}
+
+impl Node for Toy {
+    type Item = u64;
+
+    fn next_timer(&self) -> Time {
+        self.timers.iter().copied().min().unwrap_or(Time::MAX)
+    }
+
+    fn next_departure(&self) -> Time {
+        self.deferred.iter().map(|d| d.0).min().unwrap_or(Time::MAX)
+    }
+
+    fn arrive<O: Out<u64>>(&mut self, now: Time, port: u32, item: &u64, out: &mut O) {
+        self.depart(now, out);
+        self.digest.add(now.as_ps(), *item ^ (u64::from(port) << 32));
+        self.handled += 1;
+        if self.handled.is_multiple_of(7) {
+            out.done();
+        }
+        let word = Stream::at(*item, self.handled);
+        if word % 16 < 15 {
+            self.send(now, word, out);
+        }
+        if word.is_multiple_of(5) {
+            self.timers.push(now + Span::from_ps(1 + word % 700));
+        }
+    }
+
+    fn timer<O: Out<u64>>(&mut self, now: Time, out: &mut O) {
+        self.depart(now, out);
+        self.timers.retain(|t| *t != now);
+        self.digest.add(now.as_ps(), 1);
+        self.handled += 1;
+        self.send(now, Stream::at(self.digest.value(), self.handled), out);
+    }
+
+    fn depart<O: Out<u64>>(&mut self, now: Time, out: &mut O) {
+        self.deferred.sort_by_key(|d| d.0);
+        while let Some(&(start, which, word)) = self.deferred.first().filter(|d| d.0 <= now) {
+            self.deferred.remove(0);
+            let at = start + Span::from_ps(1 + word % 5_000) + self.outs[which].1;
+            out.push(self.outs[which].0, at, word);
+        }
+    }
+}
+
+/// A random network: delays from 0 (inside a cluster) to 1 us.
+fn network(seed: u64) -> (Vec<Toy>, Vec<LinkSpec>, Vec<u32>) {
+    let mut rng = Stream::new(seed, 0, Purpose::Test);
+    let nodes = 2 + rng.below(14) as u32;
+    let mut links: Vec<LinkSpec> = Vec::new();
+    for to in 0..nodes {
+        for from in 0..nodes {
+            if from != to && rng.below(3) == 0 {
+                let ns = [0, 1, 3, 50, 1_000][rng.below(5) as usize];
+                let lookahead = Span::from_ns(ns);
+                links.push(LinkSpec {
+                    from: NodeId(from),
+                    to: NodeId(to),
+                    lookahead,
+                    busy_rate: 1e8,
+                });
+            }
+        }
+    }
+    let toy = |n: u32| {
+        let outs: Vec<_> = (0u32..)
+            .zip(&links)
+            .filter(|(_, l)| l.from.0 == n)
+            .map(|(i, l)| (LinkId(i), l.lookahead))
+            .collect();
+        let timers = vec![Time::from_ps(u64::from(n) * 13)];
+        let busy = vec![Time::ZERO; outs.len()];
+        Toy { outs, busy, deferred: Vec::new(), timers, digest: Digest::default(), handled: 0 }
+    };
+    ((0..nodes).map(toy).collect(), links, (0..nodes).collect())
+}
+
+fn digest(nodes: Vec<Toy>) -> (u64, u64) {
+    let handled = nodes.iter().map(|n| n.handled).sum();
+    (combine(nodes.into_iter().map(|n| n.digest)), handled)
+}
+
+fn windowed(seed: u64, tuning: Tuning, until: Time, goal: Option<Goal>) -> ((u64, u64), Ended) {
+    let (nodes, links, places) = network(seed);
+    let mut engine = Engine::new(nodes, &links, &places, tuning).unwrap();
+    engine.advance(Time::from_ps(until.as_ps() / 3), goal, &Watch::default());
+    engine.refresh(); // a boundary in between changes nothing
+    let ended = engine.advance(until, goal, &Watch::default());
+    (digest(engine.into_nodes()), ended)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_grouping_gives_the_reference_digest(seed: u64) {
+        let until = Time::from_ps(2_000_000);
+        let (nodes, links, _) = network(seed);
+        let mut reference = Reference::new(nodes, &links);
+        reference.advance(until, None);
+        let expected = digest(reference.into_nodes());
+        for threads in [1, 2, 4] {
+            for cut in [None, Some(Span::from_ps(1)), Some(Span::from_ns(10)), Some(Span::from_us(2))] {
+                let (got, _) = windowed(seed, Tuning { threads, cut }, until, None);
+                prop_assert_eq!(got, expected, "threads {}, cut {:?}", threads, cut);
+            }
+        }
+    }
+
+    #[test]
+    fn the_early_stop_does_not_depend_on_windows(seed: u64) {
+        let until = Time::from_ps(50_000_000);
+        let goal = Some(Goal { done: 20, grain: Span::from_ns(300) });
+        let (nodes, links, _) = network(seed);
+        let mut reference = Reference::new(nodes, &links);
+        let ended = reference.advance(until, goal);
+        let expected = digest(reference.into_nodes());
+        for threads in [1, 2] {
+            for cut in [None, Some(Span::from_ps(1)), Some(Span::from_us(2))] {
+                let (nodes, links, places) = network(seed);
+                let mut engine = Engine::new(nodes, &links, &places, Tuning { threads, cut }).unwrap();
+                prop_assert_eq!(engine.advance(until, goal, &Watch::default()), ended);
+                prop_assert_eq!(digest(engine.into_nodes()), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_test_networks_are_not_trivial() {
+    let busy = (0..40)
+        .filter(|seed| windowed(*seed, Tuning::default(), Time::from_ps(2_000_000), None).0.1 > 500)
+        .count();
+    assert!(busy >= 10, "only {busy} of 40 networks handled more than 500 events");
+}
+
+#[test]
+fn one_changed_word_changes_the_digest() {
+    let until = Time::from_ps(2_000_000);
+    let run = |flip: bool| {
+        let (mut nodes, links, places) = network(3);
+        if flip {
+            nodes[0].timers = vec![Time::from_ps(1)];
+        }
+        let mut engine = Engine::new(nodes, &links, &places, Tuning::default()).unwrap();
+        engine.advance(until, None, &Watch::default());
+        digest(engine.into_nodes()).0
+    };
+    assert_ne!(run(false), run(true));
+}

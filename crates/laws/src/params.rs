@@ -1,0 +1,324 @@
+//! Parameters of a law by name and text: what a scenario may set, and how it is told off.
+//!
+//! A law lists its parameters once, in `params!`; struct, defaults, table, parser and printer follow.
+//! Nothing here allocates, and a value that its type cannot hold cannot be set.
+
+use core::fmt;
+
+/// What the help page and the scenario reader know about one parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParamInfo {
+    /// Name in scenarios.
+    pub name: &'static str,
+    /// What it does, in a sentence or two.
+    pub doc: &'static str,
+    /// Which values it takes, with the unit, as the end of "takes ...".
+    pub range: &'static str,
+    /// Where the default comes from.
+    pub source: &'static str,
+}
+
+/// What the help page knows about one law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LawInfo {
+    /// Name in scenarios.
+    pub name: &'static str,
+    /// Its parameters, in the order of the help page. Empty for most.
+    pub params: &'static [ParamInfo],
+    /// Text of the law's own file; [`LawInfo::help`] reads the charter at its head.
+    pub(crate) file: &'static str,
+}
+
+impl LawInfo {
+    /// The help page: the `//!` charter at the head of the law's file, line by line, markers removed.
+    pub fn help(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.file.lines().map_while(|line| {
+            let text = line.strip_prefix("//!")?;
+            Some(text.strip_prefix(' ').unwrap_or(text))
+        })
+    }
+
+    /// The first line of the help page.
+    pub fn summary(&self) -> &'static str {
+        self.help().next().unwrap_or("")
+    }
+}
+
+/// Why a law or a parameter could not be set.
+///
+/// `Display` is a full sentence that names the remedy; the caller adds the path and the value, which it
+/// knows better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamError {
+    /// No law has this name.
+    UnknownLaw {
+        /// Those that exist.
+        known: &'static [LawInfo],
+    },
+    /// The law has no parameter of this name.
+    UnknownParam {
+        /// The law.
+        law: &'static LawInfo,
+    },
+    /// The text is not a value of this parameter.
+    BadValue {
+        /// The law.
+        law: &'static str,
+        /// The parameter, whose `range` says what would do.
+        param: &'static ParamInfo,
+    },
+}
+
+impl fmt::Display for ParamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownLaw { known } => {
+                f.write_str("there is no law of this name; use ")?;
+                list(f, known.iter().map(|law| law.name))
+            }
+            Self::UnknownParam { law } if law.params.is_empty() => {
+                write!(f, "{} has no parameters", law.name)
+            }
+            Self::UnknownParam { law } => {
+                write!(f, "{} has no parameter of this name; use ", law.name)?;
+                list(f, law.params.iter().map(|param| param.name))
+            }
+            Self::BadValue { law, param } => {
+                write!(f, "{law}.{} takes {}", param.name, param.range)
+            }
+        }
+    }
+}
+
+impl core::error::Error for ParamError {}
+
+fn list(
+    f: &mut fmt::Formatter<'_>,
+    names: impl ExactSizeIterator<Item = &'static str>,
+) -> fmt::Result {
+    let last = names.len().saturating_sub(1);
+    for (i, name) in names.enumerate() {
+        let comma = match i {
+            0 => "",
+            _ if i == last => " or ",
+            _ => ", ",
+        };
+        write!(f, "{comma}{name}")?;
+    }
+    Ok(())
+}
+
+/// A type that a parameter may have. `Display` writes what `parse` reads.
+pub trait ParamType: Copy + fmt::Display {
+    /// Which texts `parse` takes, as the end of "takes ...".
+    const RANGE: &'static str;
+
+    /// The value of a text, if it is one of this type.
+    fn parse(text: &str) -> Option<Self>;
+}
+
+impl ParamType for bool {
+    const RANGE: &'static str = "true or false";
+
+    fn parse(text: &str) -> Option<Self> {
+        text.trim().parse().ok()
+    }
+}
+
+/// A gain that is a power of one half, from 1 down to 1/1024, so that integer laws can shift by it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gain(u8); // invariant: at most `Gain::MAX_SHIFT`
+
+impl Gain {
+    const MAX_SHIFT: u8 = 10;
+
+    /// One half to the power of `shift`.
+    ///
+    /// # Panics
+    /// If `shift` is above 10.
+    pub const fn from_shift(shift: u8) -> Self {
+        assert!(shift <= Self::MAX_SHIFT, "a gain is at least 1/1024");
+        Self(shift)
+    }
+
+    /// The power of one half.
+    pub const fn shift(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+impl fmt::Display for Gain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "1/{}", 1u32 << self.0)
+    }
+}
+
+impl ParamType for Gain {
+    const RANGE: &'static str =
+        "a power of one half from 1/1024 to 1, written as \"1/16\" or \"0.0625\"";
+
+    /// Exact, without floats: 0.0625 is 625 / 10^4, and 625 * 2^4 is 10^4.
+    fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (part, whole) = match text.split_once('/') {
+            Some((part, whole)) => (digits(part)?, digits(whole)?),
+            None => {
+                let (units, tail) = text.split_once('.').unwrap_or((text, ""));
+                let tail = tail.trim_end_matches('0');
+                let scale = 10u64.checked_pow(u32::try_from(tail.len()).ok()?)?;
+                let tail = if tail.is_empty() { 0 } else { digits(tail)? };
+                (digits(units)?.checked_mul(scale)?.checked_add(tail)?, scale)
+            }
+        };
+        (0..=Self::MAX_SHIFT)
+            .find(|&shift| part > 0 && part.checked_mul(1 << shift) == Some(whole))
+            .map(Self)
+    }
+}
+
+/// Decimal digits only: no sign, no blank, not empty.
+fn digits(text: &str) -> Option<u64> {
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+/// What `params!` makes of a law's list.
+pub trait ParamTable: Clone + Default + fmt::Debug {
+    /// The list.
+    const TABLE: &'static [ParamInfo];
+
+    /// Sets parameter `name`. `None`: no such name. `Some(false)`: not a value of its type, and nothing changed.
+    fn set(&mut self, name: &str, text: &str) -> Option<bool>;
+
+    /// Writes the value of parameter `name` as `set` reads it; nothing if there is no such name.
+    fn write(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+/// A law without parameters.
+impl ParamTable for () {
+    const TABLE: &'static [ParamInfo] = &[];
+
+    fn set(&mut self, _name: &str, _text: &str) -> Option<bool> {
+        None
+    }
+
+    fn write(&self, _name: &str, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ok(())
+    }
+}
+
+/// Defines the parameters of a law: `name: Type = default => "source of the default",` after a doc line.
+macro_rules! params {
+    (
+        $(#[doc = $about:literal])*
+        pub struct $params:ident {
+            $($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr => $source:literal,)+
+        }
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $params {
+            $($(#[doc = $doc])+
+            #[doc = concat!("\n\nSource: ", $source)]
+            pub $name: $type,)+
+        }
+
+        impl Default for $params {
+            fn default() -> Self {
+                Self { $($name: $default,)+ }
+            }
+        }
+
+        impl $crate::params::ParamTable for $params {
+            const TABLE: &'static [$crate::params::ParamInfo] = &[$($crate::params::ParamInfo {
+                name: stringify!($name),
+                doc: concat!($($doc),+).trim_ascii(),
+                range: <$type as $crate::params::ParamType>::RANGE,
+                source: $source,
+            },)+];
+
+            fn set(&mut self, name: &str, text: &str) -> Option<bool> {
+                $(if name == stringify!($name) {
+                    let value = $crate::params::ParamType::parse(text);
+                    self.$name = value.unwrap_or(self.$name);
+                    return Some(value.is_some());
+                })+
+                None
+            }
+
+            fn write(&self, name: &str, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                $(if name == stringify!($name) {
+                    return core::fmt::Display::fmt(&self.$name, f);
+                })+
+                Ok(())
+            }
+        }
+    };
+}
+pub(crate) use params;
+
+/// Defines a parameter type that is one of a few words.
+macro_rules! choice {
+    (
+        $(#[doc = $about:literal])*
+        pub enum $choice:ident {
+            $(#[doc = $doc0:literal])+ $variant0:ident = $word0:literal,
+            $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)+
+        }
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum $choice {
+            $(#[doc = $doc0])+ $variant0,
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        impl core::fmt::Display for $choice {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(match self {
+                    Self::$variant0 => $word0,
+                    $(Self::$variant => $word,)+
+                })
+            }
+        }
+
+        impl $crate::params::ParamType for $choice {
+            const RANGE: &'static str = concat!("\"", $word0, "\"" $(, " or \"", $word, "\"")+);
+
+            fn parse(text: &str) -> Option<Self> {
+                match text.trim() {
+                    $word0 => Some(Self::$variant0),
+                    $($word => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+pub(crate) use choice;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    extern crate std;
+    use std::string::ToString;
+
+    #[test]
+    fn a_gain_reads_fractions_and_decimals_exactly() {
+        for (text, shift) in
+            [("0.0625", 4), ("1/16", 4), ("1", 0), ("1.0", 0), ("0.5", 1), ("0.0009765625", 10)]
+        {
+            assert_eq!(Gain::parse(text), Some(Gain::from_shift(shift)), "{text}");
+        }
+        for text in ["0.06", "0", "2", "1/2048", "1/15", "-1", "", ".5", "1/", "x", "1e-1", "+1"] {
+            assert_eq!(Gain::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_gain_prints_what_it_reads() {
+        for shift in 0..=10 {
+            let gain = Gain::from_shift(shift);
+            assert_eq!(Gain::parse(&gain.to_string()), Some(gain));
+        }
+    }
+}

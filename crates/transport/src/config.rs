@@ -1,0 +1,108 @@
+//! What all flows of one kind share.
+
+use forebay_laws::flow::{Echo, Needs};
+use forebay_units::{Bytes, Span};
+
+/// Settings of a TCP connection; passed by reference to every call and never copied into a flow.
+///
+/// The defaults are Linux's, for 1,500-byte IP packets with time stamps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpConfig {
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// Header bytes of a data packet; its `size` is payload plus this.
+    pub header: Bytes,
+    /// `size` of an ACK.
+    pub ack_size: Bytes,
+    /// Window at the start where the law has no opinion of its own.
+    pub initial_window: Bytes,
+    /// Floor under the variance term of the retransmission timeout, so RTO = srtt + max(this, 4 mdev).
+    pub rto_min: Span,
+    /// Timeout before the first round-trip sample.
+    pub rto_initial: Span,
+    /// Ceiling of the timeout, backoff included.
+    pub rto_max: Span,
+    /// Whether the receiver delays ACKs for less than two segments. A law that needs every packet
+    /// acknowledged overrides it.
+    pub delayed_ack: bool,
+    /// How long it delays them.
+    pub delayed_ack_timeout: Span,
+    /// How many segments at the start of a flow are acknowledged at once.
+    pub quick_acks: u8,
+    /// How far beyond the acknowledged byte a sender may go. `None`: as far as it likes.
+    pub receive_window: Option<Bytes>,
+    /// Whether the window shrinks over an idle period (RFC 2861).
+    pub idle_restart: bool,
+    /// What the law asks of the receiver.
+    pub needs: Needs,
+    /// Selective acknowledgement, and with it RACK. Off: NewReno.
+    pub sack: bool,
+    /// Tail loss probes.
+    pub tlp: bool,
+    /// Proportional rate reduction. Off: the window is `ssthresh` at once.
+    pub prr: bool,
+    /// Forward RTO recovery (RFC 5682).
+    pub frto: bool,
+    /// Whether an echoed time stamp may show that a retransmission was spurious (RFC 7323, Eifel).
+    pub timestamps: bool,
+    /// Traffic class of data.
+    pub data_class: u8,
+    /// Traffic class of ACKs.
+    pub ack_class: u8,
+}
+
+impl Default for TcpConfig {
+    fn default() -> Self {
+        Self {
+            mss: Bytes::new(1448),
+            header: Bytes::new(52),
+            ack_size: Bytes::new(64),
+            initial_window: Bytes::new(10 * 1448),
+            rto_min: Span::from_ms(200),
+            rto_initial: Span::from_secs(1),
+            rto_max: Span::from_secs(120),
+            delayed_ack: true,
+            delayed_ack_timeout: Span::from_ms(40),
+            quick_acks: 16,
+            receive_window: None,
+            idle_restart: true,
+            needs: Needs::NONE,
+            sack: true,
+            tlp: true,
+            prr: true,
+            frto: true,
+            timestamps: true,
+            data_class: 0,
+            ack_class: 0,
+        }
+    }
+}
+
+impl TcpConfig {
+    /// Whether data leaves ECN-capable.
+    #[inline]
+    pub(crate) fn ecn(&self) -> bool {
+        self.needs.echo != Echo::None
+    }
+
+    /// Payload of a full segment.
+    #[inline]
+    pub(crate) fn mss(&self) -> u64 {
+        self.mss.get()
+    }
+
+    /// The window field of an ACK: KiB, rounded down; all ones stands for "no limit".
+    #[inline]
+    pub(crate) fn window_field(&self) -> u16 {
+        match self.receive_window {
+            None => u16::MAX,
+            Some(window) => (window.get() >> 10).min(u64::from(u16::MAX - 1)) as u16,
+        }
+    }
+
+    /// How many bytes beyond the acknowledged one a window field allows.
+    #[inline]
+    pub(crate) fn window_of(field: u16) -> u64 {
+        if field == u16::MAX { u64::MAX } else { u64::from(field) << 10 }
+    }
+}
