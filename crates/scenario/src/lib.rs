@@ -3,5 +3,21 @@
 //! Invariant: this is the only crate that parses user text; it runs nothing.
 
 pub mod cdf;
+mod check;
+mod convert;
+mod load;
 pub mod model;
+pub mod plan;
+pub mod presets;
+mod problem;
+mod quantity;
+mod raw;
+mod resolved;
+mod schema;
+mod tree;
 pub mod workload;
+
+pub use load::{Expect, Loaded, load, load_with, text, text_with};
+pub use problem::{Error, Problem};
+pub use resolved::{resolved, resolved_with};
+pub use schema::schema;

@@ -1,6 +1,23 @@
 //! From traffic entries to a table of flows.
+//!
+//! Every entry draws from streams of its own, keyed by (seed, index of the entry, purpose), so a new entry
+//! disturbs no other. Floats use `+ - * /` and `units::math::ln` alone, in a fixed order.
+//!
+//! Load counts payload, as the public HPCC traffic generator does: headers come on top.
 
-use forebay_units::{Bytes, Time};
+mod hosts;
+
+pub use hosts::{Hosts, Tier};
+
+use crate::cdf::Cdf;
+use crate::convert::too_many;
+use crate::model::{LoadRef, Scenario, Traffic, TrafficKind};
+use forebay_units::random::{Purpose, Stream};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use std::fmt;
+
+/// More flows than this in one run are refused.
+pub const MOST_FLOWS: u128 = crate::convert::MOST_FLOWS;
 
 /// One flow to come. Hosts are indices in canonical order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,4 +32,403 @@ pub struct FlowSpec {
     pub start: Time,
     /// Index of its `[[traffic]]` entry.
     pub traffic: u16,
+}
+
+/// All flows of one seed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Flows, sorted by start, then source, destination and entry. Triggered ones come last, by entry, round
+    /// and source.
+    pub flows: Vec<FlowSpec>,
+    /// Incasts whose rounds wait for each other.
+    pub closed_loops: Vec<ClosedLoop>,
+    /// What a reader of the results should know: a tier offered more than it carries, entries cut short.
+    pub warnings: Vec<String>,
+}
+
+/// An incast whose rounds wait for each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClosedLoop {
+    /// Index of its `[[traffic]]` entry.
+    pub traffic: u16,
+    /// From the last delivery of a round, at its receiver, until the senders of the next learn of it.
+    pub control_delay: Span,
+    /// Rounds in order. The flows of the first have start times and start by themselves.
+    pub rounds: Vec<Round>,
+}
+
+/// One round of a closed loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Round {
+    /// Receiving host.
+    pub receiver: u32,
+    /// Indices into [`Table::flows`]. From the second round on they are consecutive.
+    pub flows: Vec<u32>,
+    /// For each of them, how long its sender dawdles after it has been told: seeded jitter below one packet
+    /// time. In the first round it is part of the start already.
+    pub jitter: Vec<Span>,
+}
+
+/// Why there is no table: the traffic entry and a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// Key path, `traffic[0]`.
+    pub key: String,
+    /// What is wrong and what to do.
+    pub text: String,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.text)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The flows of one seed.
+///
+/// # Errors
+/// A host that `hosts` lacks, or more than [`MOST_FLOWS`] flows.
+pub fn flows(scenario: &Scenario, hosts: &Hosts, seed: u64) -> Result<Table, Error> {
+    let mut table = Table { warnings: hosts.overloads(scenario), ..Table::default() };
+    let mut made = 0;
+    let mut waiting = Vec::new();
+    for (i, traffic) in scenario.traffic.iter().enumerate() {
+        let mut maker = Maker {
+            hosts,
+            packet: scenario.transport.mss.saturating_add(scenario.transport.header),
+            end: traffic.until.min(scenario.stop.time),
+            entry: i,
+            seed,
+            jitter: Stream::new(seed, i as u64, Purpose::Jitter),
+            table: &mut table,
+            waiting: &mut waiting,
+        };
+        made += maker.forecast(traffic);
+        if made > MOST_FLOWS {
+            return Err(maker.error(too_many(made)));
+        }
+        maker.make(traffic)?;
+    }
+    table.finish(waiting);
+    Ok(table)
+}
+
+/// How many flows each entry will make: exact for closed forms, expected for Poisson arrivals.
+pub fn forecast(scenario: &Scenario, hosts: &Hosts) -> Vec<u128> {
+    let (mut table, mut waiting) = (Table::default(), Vec::new());
+    let all = scenario.traffic.iter().enumerate();
+    all.map(|(entry, traffic)| {
+        let end = traffic.until.min(scenario.stop.time);
+        let jitter = Stream::new(0, 0, Purpose::Jitter);
+        let (table, waiting) = (&mut table, &mut waiting);
+        Maker { hosts, packet: Bytes::ZERO, end, entry, seed: 0, jitter, table, waiting }
+            .forecast(traffic)
+    })
+    .collect()
+}
+
+/// A closed loop before its flows have their places in the table.
+struct Waiting {
+    traffic: u16,
+    control_delay: Span,
+    /// Receiver, and each flow with its jitter; sorted by source.
+    rounds: Vec<(u32, Vec<(FlowSpec, Span)>)>,
+}
+
+impl Table {
+    /// Sorts, and appends the triggered flows.
+    fn finish(&mut self, waiting: Vec<Waiting>) {
+        self.flows.sort_unstable_by_key(order);
+        for one in waiting {
+            let mut rounds = Vec::with_capacity(one.rounds.len());
+            for (i, (receiver, answers)) in one.rounds.into_iter().enumerate() {
+                let mut flows = Vec::with_capacity(answers.len());
+                for (flow, _) in &answers {
+                    if i == 0 {
+                        flows.push(self.flows.partition_point(|f| order(f) < order(flow)) as u32);
+                    } else {
+                        flows.push(self.flows.len() as u32);
+                        self.flows.push(*flow);
+                    }
+                }
+                let jitter = answers.iter().map(|(_, jitter)| *jitter).collect();
+                rounds.push(Round { receiver, flows, jitter });
+            }
+            let (traffic, control_delay) = (one.traffic, one.control_delay);
+            self.closed_loops.push(ClosedLoop { traffic, control_delay, rounds });
+        }
+    }
+}
+
+fn order(f: &FlowSpec) -> (Time, u32, u32, u16, Bytes) {
+    (f.start, f.src, f.dst, f.traffic, f.size)
+}
+
+/// Makes the flows of one entry.
+struct Maker<'a> {
+    hosts: &'a Hosts,
+    /// A full packet, for jitter.
+    packet: Bytes,
+    /// No start from here on.
+    end: Time,
+    entry: usize,
+    seed: u64,
+    jitter: Stream,
+    table: &'a mut Table,
+    waiting: &'a mut Vec<Waiting>,
+}
+
+impl Maker<'_> {
+    fn error(&self, text: String) -> Error {
+        Error { key: format!("traffic[{}]", self.entry), text }
+    }
+
+    fn stream(&self, purpose: Purpose) -> Stream {
+        Stream::new(self.seed, self.entry as u64, purpose)
+    }
+
+    /// Seeded start jitter, below one packet time on the sender's link: flows that start together would
+    /// otherwise stay in step, and ties would starve one of them.
+    fn jitter(&mut self, src: u32) -> Span {
+        let packet_time = self.hosts.rates[src as usize].time_for(self.packet).as_ps();
+        Span::from_ps(self.jitter.below(packet_time.clamp(1, 1_000_000_000_000)))
+    }
+
+    fn host(&self, name: &str) -> Result<u32, Error> {
+        let found = self.hosts.index(name);
+        found.ok_or_else(|| self.error(format!("no host is called {name:?}")))
+    }
+
+    fn flow(&self, src: u32, dst: u32, size: Bytes, start: Time) -> FlowSpec {
+        FlowSpec { src, dst, size, start, traffic: self.entry as u16 }
+    }
+
+    /// A start with jitter, unless the entry is over by then.
+    fn push_jittered(&mut self, src: u32, dst: u32, size: Bytes, start: Time) {
+        let start = start.saturating_add(self.jitter(src));
+        if start < self.end {
+            self.table.flows.push(self.flow(src, dst, size, start));
+        }
+    }
+
+    fn warn(&mut self, text: String) {
+        self.table.warnings.push(format!("traffic[{}]: {text}", self.entry));
+    }
+
+    fn forecast(&self, traffic: &Traffic) -> u128 {
+        let n = self.hosts.names.len() as u128;
+        match &traffic.kind {
+            TrafficKind::Poisson { sizes, load, load_ref } => {
+                let span = self.end.since(traffic.start).as_ps() as f64;
+                (span / self.mean_gap(sizes, *load, *load_ref)) as u128
+            }
+            TrafficKind::Incast { fan_in, every, rounds, .. } => {
+                let fit = every.map_or(u128::MAX, |every| {
+                    u128::from(self.end.since(traffic.start).as_ps())
+                        .div_ceil(u128::from(every.as_ps().max(1)))
+                });
+                u128::from(*rounds).min(fit) * u128::from(*fan_in)
+            }
+            TrafficKind::Permutation { .. } => n,
+            TrafficKind::AllToAll { .. } => n * (n - 1),
+            TrafficKind::Long { from, .. } => from.len() as u128,
+            TrafficKind::List { flows } => flows.len() as u128,
+        }
+    }
+
+    fn make(&mut self, traffic: &Traffic) -> Result<(), Error> {
+        let n = self.hosts.names.len() as u32;
+        if n < 2 {
+            return Err(self.error("needs two hosts or more".into()));
+        }
+        match &traffic.kind {
+            TrafficKind::Poisson { sizes, load, load_ref } => {
+                self.poisson(sizes, self.mean_gap(sizes, *load, *load_ref), traffic.start);
+            }
+            TrafficKind::Incast { fan_in, size, to, every, rounds, control_delay } => {
+                let to = to.as_deref().map(|name| self.host(name)).transpose()?;
+                let fan_in = (*fan_in).min(n - 1);
+                match every {
+                    Some(every) => self.incast(traffic.start, fan_in, *size, to, *every, *rounds),
+                    None => self.closed_incast(
+                        traffic.start,
+                        fan_in,
+                        *size,
+                        to,
+                        *rounds,
+                        *control_delay,
+                    ),
+                }
+            }
+            TrafficKind::Permutation { size } => {
+                for (src, dst) in
+                    derangement(n, &mut self.stream(Purpose::Pairs)).into_iter().enumerate()
+                {
+                    self.push_jittered(src as u32, dst, *size, traffic.start);
+                }
+            }
+            TrafficKind::AllToAll { size } => {
+                for src in 0..n {
+                    for dst in (0..n).filter(|dst| *dst != src) {
+                        self.push_jittered(src, dst, *size, traffic.start);
+                    }
+                }
+            }
+            TrafficKind::Long { from, to, stagger } => {
+                for (i, (src, dst)) in from.iter().zip(to).enumerate() {
+                    let (src, dst) = (self.host(src)?, self.host(dst)?);
+                    let start = traffic.start.saturating_add(stagger.saturating_mul(i as u64));
+                    self.push_jittered(src, dst, Bytes::MAX, start);
+                }
+                self.note_missing(from.len());
+            }
+            TrafficKind::List { flows } => {
+                for listed in flows {
+                    let (src, dst) = (self.host(&listed.from)?, self.host(&listed.to)?);
+                    if listed.at >= traffic.start && listed.at < self.end {
+                        self.table.flows.push(self.flow(src, dst, listed.size, listed.at));
+                    }
+                }
+                self.note_missing(flows.len());
+            }
+        }
+        Ok(())
+    }
+
+    /// Says so when flows of this entry were left out because they start outside its time.
+    fn note_missing(&mut self, wanted: usize) {
+        let made = self
+            .table
+            .flows
+            .iter()
+            .rev()
+            .take_while(|f| usize::from(f.traffic) == self.entry)
+            .count();
+        if made < wanted {
+            self.warn(format!(
+                "{} of {wanted} flows start outside its time or after the run and are left out",
+                wanted - made
+            ));
+        }
+    }
+
+    /// Mean gap between arrivals in ps.
+    fn mean_gap(&self, sizes: &Cdf, load: f64, load_ref: LoadRef) -> f64 {
+        let bytes_per_ps = load * self.hosts.reference(load_ref) / 8e12;
+        sizes.mean() / bytes_per_ps
+    }
+
+    fn poisson(&mut self, sizes: &Cdf, mean_gap: f64, start: Time) {
+        let n = self.hosts.names.len() as u64;
+        let mut gaps = self.stream(Purpose::Arrivals);
+        let mut draws = self.stream(Purpose::Sizes);
+        let mut pairs = self.stream(Purpose::Pairs);
+        let mut now = start.as_ps() as f64;
+        loop {
+            now += gaps.exponential() * mean_gap;
+            let at = Time::from_ps(now as u64);
+            if at >= self.end {
+                return;
+            }
+            let src = pairs.below(n) as u32;
+            let other = pairs.below(n - 1) as u32;
+            let dst = other + u32::from(other >= src);
+            let size = sizes.sample(draws.unit());
+            self.table.flows.push(self.flow(src, dst, size, at));
+        }
+    }
+
+    fn incast(
+        &mut self,
+        start: Time,
+        fan_in: u32,
+        size: Bytes,
+        to: Option<u32>,
+        every: Span,
+        rounds: u32,
+    ) {
+        let mut draws = self.stream(Purpose::Pairs);
+        for round in 0..rounds {
+            let begin = start.saturating_add(every.saturating_mul(round.into()));
+            if begin >= self.end {
+                return self.warn(format!(
+                    "{round} of {rounds} rounds fit the run; the others are left out"
+                ));
+            }
+            let (receiver, senders) = self.cast(fan_in, to, &mut draws);
+            for src in senders {
+                self.push_jittered(src, receiver, size, begin);
+            }
+        }
+    }
+
+    fn closed_incast(
+        &mut self,
+        start: Time,
+        fan_in: u32,
+        size: Bytes,
+        to: Option<u32>,
+        rounds: u32,
+        control_delay: Span,
+    ) {
+        let mut draws = self.stream(Purpose::Pairs);
+        let mut all = Vec::with_capacity(rounds as usize);
+        for round in 0..rounds {
+            let (receiver, senders) = self.cast(fan_in, to, &mut draws);
+            let mut answers = Vec::with_capacity(senders.len());
+            for src in senders {
+                let jitter = self.jitter(src);
+                let at = if round == 0 { start.saturating_add(jitter) } else { Time::MAX };
+                answers.push((self.flow(src, receiver, size, at), jitter));
+            }
+            if round == 0 {
+                self.table.flows.extend(answers.iter().map(|(flow, _)| *flow));
+            }
+            all.push((receiver, answers));
+        }
+        self.waiting.push(Waiting { traffic: self.entry as u16, control_delay, rounds: all });
+    }
+
+    /// Receiver and senders of a round, senders in rising order.
+    fn cast(&self, fan_in: u32, to: Option<u32>, draws: &mut Stream) -> (u32, Vec<u32>) {
+        let n = self.hosts.names.len() as u32;
+        let receiver = to.unwrap_or_else(|| draws.below(n.into()) as u32);
+        let mut senders = sample(n - 1, fan_in, draws);
+        for sender in &mut senders {
+            *sender += u32::from(*sender >= receiver);
+        }
+        (receiver, senders)
+    }
+}
+
+/// `k` different numbers below `n`, rising. Floyd's method: k draws whatever n is.
+fn sample(n: u32, k: u32, draws: &mut Stream) -> Vec<u32> {
+    let mut chosen = std::collections::BTreeSet::new();
+    for last in n - k..n {
+        let candidate = draws.below(u64::from(last) + 1) as u32;
+        if !chosen.insert(candidate) {
+            chosen.insert(last);
+        }
+    }
+    chosen.into_iter().collect()
+}
+
+/// A uniformly random permutation without a fixed point: shuffles until there is none (about e times).
+fn derangement(n: u32, draws: &mut Stream) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..n).collect();
+    loop {
+        for i in (1..order.len()).rev() {
+            order.swap(i, draws.below(i as u64 + 1) as usize);
+        }
+        if order.iter().enumerate().all(|(i, to)| i as u32 != *to) {
+            return order;
+        }
+    }
+}
+
+/// Rates of hosts as bits per second.
+fn bits(rate: BitsPerSec) -> f64 {
+    rate.get() as f64
 }

@@ -1,0 +1,342 @@
+//! From the file as written to the checked model: defaults, ranges, and what must fit together.
+//!
+//! Invariant: a `Scenario` made here can be laid out and run; whatever cannot is a sentence.
+
+mod fabric;
+mod faults;
+mod shape;
+mod switch;
+mod traffic;
+
+pub(crate) use traffic::{MOST_FLOWS, too_many};
+
+use crate::cdf::Cdf;
+use crate::check::Finding;
+use crate::model::{Host, NicOrder, Output, QueueLength, Scenario, Stop, Topology, Transport};
+use crate::plan::Plan;
+use crate::problem::or_list;
+use crate::quantity::{Length, Qty};
+use crate::raw;
+use crate::tree::{Document, did_you_mean, shorten};
+use forebay_units::{Bytes, Span, Time};
+
+/// Longest run, delay or interval that a scenario may ask for: far beyond any use, far below 64 bits.
+const DAY: Span = Span::from_secs(86_400);
+
+/// Grain of the early stop. Our choice: well below any flow's life, well above a packet's.
+const GRAIN: Span = Span::from_us(1);
+/// 1500 B Ethernet less [`HEADER`].
+const MSS: Bytes = Bytes::new(1448);
+/// IPv4 20 B, TCP 20 B, timestamps 12 B.
+const HEADER: Bytes = Bytes::new(52);
+/// The least Ethernet frame.
+const ACK_SIZE: Bytes = Bytes::new(64);
+/// RFC 6928, section 2.
+const INITIAL_WINDOW: u64 = 10;
+/// `TCP_RTO_MIN` of Linux.
+const RTO_MIN: Span = Span::from_ms(200);
+
+/// Reads a file named in a scenario. The error is the end of a sentence, `is missing ...`.
+pub(crate) type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
+
+/// Collects sentences while the model is made.
+pub(crate) struct Judge<'a> {
+    pub document: &'a Document<'a>,
+    pub laws: &'a [&'a str],
+    pub read_file: &'a ReadFile<'a>,
+    pub findings: Vec<Finding>,
+}
+
+/// The model of a document, if nothing is wrong with it.
+pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Option<Scenario> {
+    let seeds = judge.seeds(file.seeds.as_ref());
+    let stop = judge.stop(&file.stop);
+    let transport = judge.transport(&file.transport);
+    let topology = judge.topology(&file.fabric);
+    let fabric = judge.fabric(&file.fabric, topology.clone(), &transport);
+    if topology.is_none() || !judge.findings.is_empty() {
+        return None;
+    }
+    judge.classes(&transport, fabric.switch.classes);
+    let plan = Plan::of(&fabric);
+    judge.overrides(&fabric, &plan);
+    if matches!(fabric.topology, Topology::Graph { .. }) {
+        judge.reachable(&plan);
+    }
+    let faults = judge.faults(&file.fault, stop, &plan);
+    let traffic = judge.traffic(&file.traffic, stop, &plan);
+    let output = judge.output(file.output.as_ref(), stop, &plan);
+    let scenario = Scenario {
+        name: file.name.clone().unwrap_or_else(|| stem.into()),
+        seeds,
+        stop,
+        fabric,
+        host: Host { nic: nic(file.host.as_ref()) },
+        transport,
+        traffic,
+        faults,
+        output,
+    };
+    if judge.findings.is_empty() {
+        judge.forecast_flows(&scenario, &plan);
+    }
+    judge.findings.is_empty().then_some(scenario)
+}
+
+fn nic(host: Option<&raw::Host>) -> NicOrder {
+    match host.and_then(|h| h.nic) {
+        None | Some(raw::NicOrder::RoundRobin) => NicOrder::RoundRobin,
+        Some(raw::NicOrder::Fifo) => NicOrder::Fifo,
+        Some(raw::NicOrder::Srpt) => NicOrder::Srpt,
+    }
+}
+
+impl Judge<'_> {
+    /// Notes a sentence about the key at `path`.
+    fn say(&mut self, path: &str, text: impl Into<String>) {
+        self.findings.push((self.document.find(path), path.into(), text.into()));
+    }
+
+    fn seeds(&mut self, seeds: Option<&raw::Seeds>) -> Vec<u64> {
+        let seeds: Vec<u64> = match seeds {
+            None => vec![1],
+            Some(raw::Seeds::Count(n)) => (1..=*n as u64).collect(),
+            Some(raw::Seeds::List(list)) => list.iter().map(|s| *s as u64).collect(),
+        };
+        if seeds.is_empty() {
+            self.say("seeds", "is empty; write at least one seed, for instance seeds = [1]");
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        for (i, seed) in seeds.iter().enumerate() {
+            if !seen.insert(seed) {
+                self.say(
+                    &format!("seeds[{i}]"),
+                    format!(
+                        "{seed} stands twice; equal seeds give equal results, so write each once"
+                    ),
+                );
+            }
+        }
+        seeds
+    }
+
+    fn stop(&mut self, stop: &raw::Stop) -> Stop {
+        let grain = stop.grain.map_or(GRAIN, |g| g.0);
+        let time = stop.time.0;
+        self.span("stop.time", Span::from_ps(time.as_ps()));
+        self.span("stop.grain", grain);
+        if time > Time::ZERO && grain > time.since(Time::ZERO) {
+            self.say(
+                "stop.grain",
+                format!("{grain} is longer than stop.time, {time}; write a part of it"),
+            );
+        }
+        Stop {
+            time,
+            flows: stop.flows.unwrap_or(raw::StopFlows::All) == raw::StopFlows::All,
+            grain,
+        }
+    }
+
+    /// A span must be above zero and below a day.
+    fn span(&mut self, path: &str, span: Span) {
+        if span == Span::ZERO {
+            self.say(
+                path,
+                format!("{span} does nothing; write a time above 0, for instance \"10us\""),
+            );
+        }
+        self.short(path, span);
+    }
+
+    fn short(&mut self, path: &str, span: Span) {
+        if span > DAY {
+            self.say(
+                path,
+                format!("{span} is more than a day of virtual time; write at most \"86400s\""),
+            );
+        }
+    }
+
+    fn share(&mut self, path: &str, share: f64) {
+        if !(0.0..=1.0).contains(&share) {
+            self.say(path, format!("{share} is not a probability; write a number from 0 to 1"));
+        }
+    }
+
+    fn law(&mut self, path: &str, law: &str) {
+        if !self.laws.contains(&law) {
+            let close = did_you_mean(law, self.laws.iter().copied());
+            let laws = or_list(self.laws.iter().copied());
+            self.say(path, format!("no law is called {:?}; write {laws}{close}", shorten(law)));
+        }
+    }
+
+    fn transport(&mut self, t: &raw::Transport) -> Transport {
+        let raw::TransportKind::Tcp = t.kind;
+        self.law("transport.law", &t.law);
+        let header = t.header.map_or(HEADER, |h| h.0);
+        let mss = self.mss(t, header);
+        let ack_size = t.ack_size.map_or(ACK_SIZE, |a| a.0);
+        if ack_size == Bytes::ZERO || ack_size.get() > 65_535 {
+            self.say(
+                "transport.ack_size",
+                format!("{ack_size} is no size of a packet; write for instance \"64B\""),
+            );
+        }
+        let rto_min = t.rto_min.map_or(RTO_MIN, |r| r.0);
+        self.span("transport.rto_min", rto_min);
+        let receive_window = t.receive_window.map(|w| w.0);
+        if receive_window.is_some_and(|w| w < mss) {
+            self.say(
+                "transport.receive_window",
+                format!("is less than one segment; write at least \"{mss}\""),
+            );
+        }
+        let params = t.params.iter().flatten().map(|(k, v)| (k.clone(), param(v))).collect();
+        Transport {
+            law: t.law.clone(),
+            params,
+            mss,
+            header,
+            ack_size,
+            initial_window: self.initial_window(t.initial_window, mss),
+            rto_min,
+            delayed_ack: t.delayed_ack.unwrap_or(false),
+            receive_window,
+            idle_restart: t.idle_restart.unwrap_or(true),
+            class: t.class.unwrap_or(0) as u8,
+            ack_class: t.ack_class.unwrap_or(0) as u8,
+        }
+    }
+
+    fn mss(&mut self, t: &raw::Transport, header: Bytes) -> Bytes {
+        if let (Some(_), Some(mtu)) = (t.mss, t.mtu) {
+            self.say(
+                "transport.mtu",
+                format!("{} and mss say the same thing twice; write one of them", mtu.0),
+            );
+        }
+        if header.get() > 65_534 {
+            self.say(
+                "transport.header",
+                format!("{header} does not fit a packet of at most 65535B"),
+            );
+        }
+        let key = if t.mtu.is_some() { "transport.mtu" } else { "transport.mss" };
+        let mss = match (t.mss, t.mtu) {
+            (Some(Qty(mss)), _) => mss,
+            (_, Some(Qty(mtu))) => mtu.saturating_sub(header),
+            _ => MSS,
+        };
+        if mss == Bytes::ZERO {
+            self.say(
+                key,
+                format!(
+                    "leaves no payload beside the header of {header}; write for instance \"1500B\""
+                ),
+            );
+        } else if mss.saturating_add(header).get() > 65_535 {
+            let packet = mss.saturating_add(header).get();
+            self.say(
+                key,
+                format!("makes packets of {packet}B; at most 65535B fit, header included"),
+            );
+        }
+        mss
+    }
+
+    fn initial_window(&mut self, window: Option<Length>, mss: Bytes) -> Bytes {
+        let path = "transport.initial_window";
+        let window = match window {
+            None => mss.get().saturating_mul(INITIAL_WINDOW),
+            Some(Length(QueueLength::Packets(n))) => mss.get().saturating_mul(u64::from(n)),
+            Some(Length(QueueLength::Bytes(bytes))) => bytes.get(),
+        };
+        if window < mss.get() {
+            self.say(
+                path,
+                format!("is less than one segment of {mss}; write for instance \"10 packets\""),
+            );
+        } else if window > 1 << 32 {
+            self.say(path, "is more than 4GiB; write for instance \"10 packets\"");
+        }
+        Bytes::new(window)
+    }
+
+    fn classes(&mut self, transport: &Transport, classes: u8) {
+        let used =
+            [("transport.class", transport.class), ("transport.ack_class", transport.ack_class)];
+        for (path, class) in used {
+            if class >= classes {
+                let text = format!(
+                    "{class} needs {} classes; write fabric.switch.classes = {}",
+                    class + 1,
+                    class + 1
+                );
+                self.say(path, text);
+            }
+        }
+    }
+
+    fn output(&mut self, output: Option<&raw::Output>, stop: Stop, plan: &Plan) -> Output {
+        let warmup = output.and_then(|o| o.warmup).map_or(Time::ZERO, |w| w.0);
+        if warmup >= stop.time {
+            self.say(
+                "output.warmup",
+                format!("{warmup} leaves nothing of a run of {}; write less", stop.time),
+            );
+        }
+        let Some(queues) = output.and_then(|o| o.queues.as_ref()) else {
+            return Output { queues_every: None, queues_where: Vec::new(), warmup };
+        };
+        self.span("output.queues.every", queues.every.0);
+        let queues_where = match &queues.nodes {
+            Some(nodes) => nodes.list(),
+            None => plan.names[plan.hosts..].to_vec(),
+        };
+        for (i, name) in queues_where.iter().enumerate() {
+            if plan.nodes_like(name).next().is_none() {
+                let path = self.one_or_more("output.queues.where", i);
+                self.no_such_node(&path, name, plan, false);
+            }
+        }
+        Output { queues_every: Some(queues.every.0), queues_where, warmup }
+    }
+
+    /// The path of entry `i` of a key that is one text or a list of them.
+    fn one_or_more(&self, path: &str, i: usize) -> String {
+        let inner = format!("{path}[{i}]");
+        if self.document.find(&inner) == self.document.find(path) { path.into() } else { inner }
+    }
+
+    /// A name or pattern that fits nothing, with what would.
+    fn no_such_node(&mut self, path: &str, name: &str, plan: &Plan, hosts_only: bool) {
+        let known = &plan.names[..if hosts_only { plan.hosts } else { plan.names.len() }];
+        let what = if hosts_only { "host" } else { "node" };
+        let close = did_you_mean(name, known.iter().take(4096).map(String::as_str));
+        let (first, last) = (&known[0], &known[known.len() - 1]);
+        self.say(
+            path,
+            format!(
+                "no {what} is called {:?}; they go from {first} to {last}{close}",
+                shorten(name)
+            ),
+        );
+    }
+}
+
+/// Text of a parameter; numbers in their shortest exact form.
+fn param(value: &raw::Param) -> String {
+    match value {
+        raw::Param::Flag(b) => b.to_string(),
+        raw::Param::Whole(n) => n.to_string(),
+        raw::Param::Number(x) => x.to_string(),
+        raw::Param::Text(text) => text.clone(),
+    }
+}
+
+/// A distribution as a scenario names it.
+fn published(name: &str) -> Option<Cdf> {
+    crate::cdf::by_name(name)
+}

@@ -1,0 +1,140 @@
+//! Links, path choice and overrides.
+
+use super::Judge;
+use crate::model::{DeadPort, Fabric, Link, Override, Routing, Topology, Transport};
+use crate::plan::{Place, Plan};
+use crate::raw;
+use forebay_units::{BitsPerSec, Bytes, Span};
+
+/// Longest cable: a light second and more.
+const LONGEST: Span = Span::from_secs(10);
+
+impl Judge<'_> {
+    /// All of `[fabric]`. Without a topology, only for its findings.
+    pub(super) fn fabric(
+        &mut self,
+        f: &raw::Fabric,
+        topology: Option<Topology>,
+        transport: &Transport,
+    ) -> Fabric {
+        let host_link = self.link("fabric.host_link", &f.host_link);
+        let alias = match &f.shape {
+            raw::Shape::Dumbbell { bottleneck, .. } => {
+                bottleneck.as_ref().map(|l| ("bottleneck", l))
+            }
+            raw::Shape::LeafSpine { spine_link, .. } => {
+                spine_link.as_ref().map(|l| ("spine_link", l))
+            }
+            _ => None,
+        };
+        if let (Some((alias, _)), Some(_)) = (alias, &f.fabric_link) {
+            self.say(
+                &format!("fabric.{alias}"),
+                "and fabric_link say the same thing twice; write one of them",
+            );
+        }
+        let fabric_link = match (alias, &f.fabric_link) {
+            (Some((key, link)), _) => self.link(&format!("fabric.{key}"), link),
+            (None, Some(link)) => self.link("fabric.fabric_link", link),
+            (None, None) => host_link,
+        };
+        let reroute_after = f.reroute_after.map(|r| r.0);
+        if let Some(span) = reroute_after {
+            self.short("fabric.reroute_after", span);
+        }
+        let wire_overhead = f.wire_overhead.map_or(Bytes::ZERO, |b| b.0);
+        if wire_overhead.get() > 1_000 {
+            self.say(
+                "fabric.wire_overhead",
+                format!("{wire_overhead} per packet is too much; Ethernet adds \"24B\""),
+            );
+        }
+        let topology = topology.unwrap_or(Topology::Star { hosts: 2 });
+        let marked =
+            if matches!(topology, Topology::Dumbbell { .. }) { fabric_link } else { host_link };
+        let switch = self.switch(f.switch.as_ref(), &topology, marked.rate, transport);
+        let overrides = f.overrides.iter().enumerate().map(|(i, o)| self.setting(i, o)).collect();
+        Fabric {
+            topology,
+            host_link,
+            fabric_link,
+            routing: match f.routing {
+                None | Some(raw::Routing::Ecmp) => Routing::Ecmp,
+                Some(raw::Routing::EcmpSymmetric) => Routing::EcmpSymmetric,
+                Some(raw::Routing::Spray) => Routing::Spray,
+            },
+            reroute_after,
+            dead_port: match f.dead_port {
+                None | Some(raw::DeadPort::Drop) => DeadPort::Drop,
+                Some(raw::DeadPort::Hold) => DeadPort::Hold,
+            },
+            switch,
+            wire_overhead,
+            overrides,
+        }
+    }
+
+    fn setting(&mut self, i: usize, o: &raw::Override) -> Override {
+        let path = format!("fabric.override[{i}]");
+        if let Some(rate) = o.rate {
+            self.rate(&format!("{path}.rate"), rate.0);
+        }
+        if let Some(delay) = o.delay {
+            self.delay(&format!("{path}.delay"), delay.0);
+        }
+        if let Some(loss) = o.loss {
+            self.share(&format!("{path}.loss"), loss);
+        }
+        if o.rate.is_none() && o.delay.is_none() && o.port_limit.is_none() && o.loss.is_none() {
+            self.say(&path, "changes nothing; write a rate, a delay, a port_limit or a loss");
+        }
+        Override {
+            place: o.place.clone(),
+            rate: o.rate.map(|r| r.0),
+            delay: o.delay.map(|d| d.0),
+            port_limit: o.port_limit.map(|l| l.0),
+            loss: o.loss,
+        }
+    }
+
+    /// Every override must be about something.
+    pub(super) fn overrides(&mut self, fabric: &Fabric, plan: &Plan) {
+        for (i, o) in fabric.overrides.iter().enumerate() {
+            let place = Place::parse(&o.place);
+            if !plan.cables.iter().any(|c| place.covers(plan, *c)) {
+                let example = plan.cables.last().map(|c| plan.cable_name(*c)).unwrap_or_default();
+                let text = format!(
+                    "{:?} matches no node and no cable; write for instance {:?} or {example:?}",
+                    o.place, plan.names[plan.hosts]
+                );
+                self.say(&format!("fabric.override[{i}].where"), text);
+            }
+        }
+    }
+
+    pub(super) fn rate(&mut self, path: &str, rate: BitsPerSec) {
+        if rate.get() == 0 {
+            self.say(
+                path,
+                "\"0bps\" never sends; write a rate above 0 (a [[fault]] takes a cable down)",
+            );
+        } else if rate > BitsPerSec::from_gbps(1_000_000) {
+            self.say(path, format!("{rate} is more than 1000Tbps; write for instance \"100Gbps\""));
+        }
+    }
+
+    pub(super) fn delay(&mut self, path: &str, delay: Span) {
+        if delay > LONGEST {
+            self.say(
+                path,
+                format!("{delay} is longer than any cable; write at most \"{LONGEST}\""),
+            );
+        }
+    }
+
+    fn link(&mut self, path: &str, link: &raw::Link) -> Link {
+        self.rate(&format!("{path}.rate"), link.rate.0);
+        self.delay(&format!("{path}.delay"), link.delay.0);
+        Link { rate: link.rate.0, delay: link.delay.0 }
+    }
+}

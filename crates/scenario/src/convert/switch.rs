@@ -1,0 +1,206 @@
+//! What switches do beyond forwarding: buffers and marks.
+
+use super::Judge;
+use crate::model::{
+    EcnMarking, MarkAt, NotEct, QueueLength, Release, SharedBuffer, Switch, Topology, Transport,
+};
+use crate::quantity::Length;
+use crate::raw;
+use forebay_units::{BitsPerSec, Bytes, Span};
+
+/// DCTCP's step, for each 10 Gb/s: the convention of the public HPCC simulator.
+const ECN_K_PER_10G: u64 = 30_000;
+/// Buffer of a switch in the evaluation of HPCC (SIGCOMM 2019).
+const BUFFER: Bytes = Bytes::new(32_000_000);
+/// Choudhury and Hahne's threshold with its usual factor for lossy traffic.
+const ALPHA: f64 = 1.0;
+
+impl Judge<'_> {
+    /// All of `[fabric.switch]`. `rate` is that of the links that queues are expected at.
+    pub(super) fn switch(
+        &mut self,
+        switch: Option<&raw::Switch>,
+        topology: &Topology,
+        rate: BitsPerSec,
+        transport: &Transport,
+    ) -> Switch {
+        let default = raw::Switch::default();
+        let s = switch.unwrap_or(&default);
+        let latency = s.latency.map_or(Span::ZERO, |l| l.0);
+        self.delay("fabric.switch.latency", latency);
+        let packet = transport.mss.saturating_add(transport.header);
+        let mut port_limit = s.port_limit.map(|l| l.0);
+        self.holds_a_packet("fabric.switch.port_limit", port_limit, packet);
+        let pool = match &s.buffer {
+            Some(raw::Buffer::Pool(pool)) => Some(pool),
+            _ => None,
+        };
+        let shared_buffer = match &s.buffer {
+            None if port_limit.is_some() => None,
+            None => Some(SharedBuffer { size: BUFFER, alpha: Some(ALPHA) }),
+            Some(raw::Buffer::Word(_)) => None,
+            Some(raw::Buffer::Pool(pool)) => self.pool(pool, packet),
+        };
+        if let Some(pool) = pool
+            && pool.policy == Some(raw::Policy::Static)
+        {
+            if port_limit.is_some() {
+                self.say(
+                    "fabric.switch.port_limit",
+                    "and the policy \"static\" both limit a port; write one of them",
+                );
+            }
+            let share = Bytes::new(pool.size.0.get() / most_ports(topology));
+            port_limit = Some(QueueLength::Bytes(share));
+            self.holds_a_packet("fabric.switch.buffer.size", port_limit, packet);
+        }
+        Switch {
+            latency,
+            shared_buffer,
+            port_limit,
+            ecn: self.ecn(s.ecn.as_ref(), rate),
+            classes: s.classes.unwrap_or(1) as u8,
+            release: match s.release {
+                None | Some(raw::Release::Fluid) => Release::Fluid,
+                Some(raw::Release::Start) => Release::Start,
+            },
+        }
+    }
+
+    fn holds_a_packet(&mut self, path: &str, limit: Option<QueueLength>, packet: Bytes) {
+        let short = match limit {
+            Some(QueueLength::Bytes(bytes)) => bytes < packet,
+            Some(QueueLength::Packets(n)) => n == 0,
+            None => false,
+        };
+        if let Some(limit) = limit
+            && short
+        {
+            let text = format!(
+                "\"{}\" holds no packet of {packet}, so nothing would pass; write more",
+                Length(limit)
+            );
+            self.say(path, text);
+        }
+    }
+
+    fn pool(&mut self, pool: &raw::Pool, packet: Bytes) -> Option<SharedBuffer> {
+        self.holds_a_packet(
+            "fabric.switch.buffer.size",
+            Some(QueueLength::Bytes(pool.size.0)),
+            packet,
+        );
+        let policy = pool.policy.unwrap_or(raw::Policy::DynamicThreshold);
+        let path = "fabric.switch.buffer.alpha";
+        match pool.alpha {
+            Some(alpha) if policy != raw::Policy::DynamicThreshold => {
+                self.say(
+                    path,
+                    format!(
+                        "{alpha} means nothing here; it belongs to policy \"dynamic-threshold\""
+                    ),
+                );
+            }
+            Some(alpha) if alpha <= 0.0 || alpha > 1e6 => {
+                self.say(
+                    path,
+                    format!("{alpha} is out of range; write a number above 0, for instance 1"),
+                );
+            }
+            _ => {}
+        }
+        match policy {
+            raw::Policy::DynamicThreshold => {
+                Some(SharedBuffer { size: pool.size.0, alpha: Some(pool.alpha.unwrap_or(ALPHA)) })
+            }
+            raw::Policy::Shared => Some(SharedBuffer { size: pool.size.0, alpha: None }),
+            raw::Policy::Static => None,
+        }
+    }
+
+    fn ecn(&mut self, ecn: Option<&raw::Ecn>, rate: BitsPerSec) -> Option<EcnMarking> {
+        let path = "fabric.switch.ecn";
+        let step = |k| (k, k);
+        let default_k = || {
+            let k = u128::from(rate.get()) * u128::from(ECN_K_PER_10G) / 10_000_000_000;
+            QueueLength::Bytes(Bytes::new((k as u64).max(1)))
+        };
+        let m = match ecn {
+            Some(raw::Ecn::Word(raw::NoEcn::Off)) => return None,
+            Some(raw::Ecn::Marking(marking)) => Some(marking),
+            None => None,
+        };
+        let length = |l: Option<Length>| l.map(|l| l.0);
+        let (k, min, max) =
+            m.map_or((None, None, None), |m| (length(m.k), length(m.kmin), length(m.kmax)));
+        let (kmin, kmax) = match (k, min, max) {
+            (None, None, None) => step(default_k()),
+            (Some(k), None, None) => step(k),
+            (None, Some(kmin), Some(kmax)) => (kmin, kmax),
+            (Some(_), _, _) => {
+                self.say(
+                    &format!("{path}.k"),
+                    "is a step, kmin and kmax are a ramp; write one or the other",
+                );
+                step(default_k())
+            }
+            _ => {
+                self.say(path, "has half a ramp; write kmin and kmax, or k alone for a step");
+                step(default_k())
+            }
+        };
+        let ordered = match (kmin, kmax) {
+            (QueueLength::Bytes(a), QueueLength::Bytes(b)) => a <= b,
+            (QueueLength::Packets(a), QueueLength::Packets(b)) => a <= b,
+            _ => {
+                self.say(
+                    &format!("{path}.kmax"),
+                    "and kmin are not both bytes or both packets; write both in one of them",
+                );
+                true
+            }
+        };
+        if !ordered {
+            self.say(
+                &format!("{path}.kmax"),
+                format!(
+                    "\"{}\" is less than kmin, \"{}\"; a ramp goes up",
+                    Length(kmax),
+                    Length(kmin)
+                ),
+            );
+        }
+        let pmax = m.and_then(|m| m.pmax).unwrap_or(1.0);
+        self.share(&format!("{path}.pmax"), pmax);
+        Some(EcnMarking {
+            kmin,
+            kmax,
+            pmax,
+            at: match m.and_then(|m| m.at) {
+                None | Some(raw::MarkAt::Enqueue) => MarkAt::Enqueue,
+                Some(raw::MarkAt::Dequeue) => MarkAt::Dequeue,
+            },
+            not_ect: match m.and_then(|m| m.not_ect) {
+                None | Some(raw::NotEct::Pass) => NotEct::Pass,
+                Some(raw::NotEct::Drop) => NotEct::Drop,
+            },
+        })
+    }
+}
+
+/// Ports of the switch that has most, by shape.
+fn most_ports(topology: &Topology) -> u64 {
+    match topology {
+        Topology::Dumbbell { left, right } => u64::from(*left.max(right)) + 1,
+        Topology::Star { hosts } => u64::from(*hosts),
+        Topology::LeafSpine { leaves, spines, hosts_per_leaf } => {
+            u64::from(*leaves).max(u64::from(*spines) + u64::from(*hosts_per_leaf))
+        }
+        Topology::FatTree { k, .. } => u64::from(*k),
+        Topology::Graph { switches, cables, .. } => {
+            let degree =
+                |s: &String| cables.iter().filter(|c| c.a == *s || c.b == *s).count() as u64;
+            switches.iter().map(degree).max().unwrap_or(0).max(1)
+        }
+    }
+}

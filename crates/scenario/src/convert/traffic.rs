@@ -1,0 +1,469 @@
+//! Traffic entries: sizes, loads, host names, and whether all of it fits.
+
+use super::{Judge, published};
+use crate::cdf::Cdf;
+use crate::model::{ListedFlow, LoadRef, Scenario, Stop, Traffic, TrafficKind};
+use crate::plan::Plan;
+use crate::problem::{grouped, memory_text};
+use crate::raw;
+use crate::tree::{did_you_mean, shorten};
+use crate::workload::{Hosts, forecast};
+use forebay_units::{Bytes, ParseError, Span, Time};
+use std::collections::BTreeMap;
+
+/// More flows than this in one run are refused with a forecast.
+pub(crate) const MOST_FLOWS: u128 = 50_000_000;
+/// Memory of a flow: its entry in the table and its row in the results. Assumption: about 160 B.
+const FLOW_MEMORY: u128 = 160;
+/// Time from the last delivery of a round of a closed loop to the next. Our choice: one way across a rack row.
+const CONTROL_DELAY: Span = Span::from_us(1);
+
+/// The sentence that refuses too many flows.
+pub(crate) fn too_many(flows: u128) -> String {
+    let memory = memory_text(flows.saturating_mul(FLOW_MEMORY));
+    format!(
+        "makes about {} flows, which would need about {memory} of memory; at most {} are possible, so shorten \
+         the run or lower the load",
+        grouped(flows),
+        grouped(MOST_FLOWS)
+    )
+}
+
+/// Host names as indices, made once.
+struct HostIndex<'p> {
+    plan: &'p Plan,
+    index: BTreeMap<&'p str, usize>,
+}
+
+impl<'p> HostIndex<'p> {
+    fn of(plan: &'p Plan) -> Self {
+        let index =
+            plan.names[..plan.hosts].iter().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
+        Self { plan, index }
+    }
+}
+
+impl Judge<'_> {
+    /// Refuses traffic that no memory would hold, naming the entry that makes most flows.
+    pub(super) fn forecast_flows(&mut self, scenario: &Scenario, plan: &Plan) {
+        let hosts = Hosts::of_plan(plan, &scenario.fabric.topology);
+        let flows = forecast(scenario, &hosts);
+        let all = flows.iter().fold(0u128, |sum, n| sum.saturating_add(*n));
+        if all > MOST_FLOWS
+            && let Some(most) = (0..flows.len()).max_by_key(|i| flows[*i])
+        {
+            self.say(&format!("traffic[{most}]"), too_many(all));
+        }
+    }
+
+    /// All `[[traffic]]`, in file order.
+    pub(super) fn traffic(
+        &mut self,
+        entries: &[raw::Traffic],
+        stop: Stop,
+        plan: &Plan,
+    ) -> Vec<Traffic> {
+        if entries.len() > 65_535 {
+            self.say(
+                "traffic",
+                format!("has {} entries; at most 65535 are possible", entries.len()),
+            );
+            return Vec::new();
+        }
+        if entries.is_empty() {
+            self.say(
+                "traffic",
+                "is empty, so nothing would be sent; write at least one [[traffic]]",
+            );
+        }
+        let hosts = HostIndex::of(plan);
+        let all = entries.iter().enumerate();
+        all.filter_map(|(i, entry)| self.entry(&format!("traffic[{i}]"), entry, stop, &hosts))
+            .collect()
+    }
+
+    fn entry(
+        &mut self,
+        path: &str,
+        entry: &raw::Traffic,
+        stop: Stop,
+        hosts: &HostIndex<'_>,
+    ) -> Option<Traffic> {
+        let start = entry.start.map_or(Time::ZERO, |t| t.0);
+        let until = entry.until.map_or(Time::MAX, |t| t.0);
+        if start >= stop.time {
+            self.say(
+                &format!("{path}.start"),
+                format!("{start} is not before the end of the run, stop.time = {}", stop.time),
+            );
+        } else if until <= start {
+            self.say(
+                &format!("{path}.until"),
+                format!("{until} is not after start, {start}; write a later time"),
+            );
+        }
+        if let Some(law) = &entry.law {
+            self.law(&format!("{path}.law"), law);
+        }
+        let kind = match &entry.kind {
+            raw::Kind::Poisson { sizes, load, load_ref } => {
+                self.poisson(path, sizes, *load, *load_ref, hosts.plan)?
+            }
+            raw::Kind::Incast { fan_in, size, to, rounds, every, control_delay } => {
+                let to = to
+                    .clone()
+                    .filter(|name| self.host(&format!("{path}.to"), name, hosts).is_some());
+                self.flow_size(&format!("{path}.size"), size.0);
+                let (fan_in, rounds) = self.incast(path, *fan_in, rounds.unwrap_or(1), hosts.plan);
+                if let (Some(_), Some(_)) = (every, control_delay) {
+                    self.say(
+                        &format!("{path}.control_delay"),
+                        "belongs to rounds that wait for each other; leave out it or every",
+                    );
+                }
+                if let Some(every) = every {
+                    self.span(&format!("{path}.every"), every.0);
+                }
+                let control_delay = control_delay.map_or(CONTROL_DELAY, |d| d.0);
+                self.span(&format!("{path}.control_delay"), control_delay);
+                TrafficKind::Incast {
+                    fan_in,
+                    size: size.0,
+                    to,
+                    every: every.map(|e| e.0),
+                    rounds,
+                    control_delay,
+                }
+            }
+            raw::Kind::Permutation { size } => {
+                self.flow_size(&format!("{path}.size"), size.0);
+                TrafficKind::Permutation { size: size.0 }
+            }
+            raw::Kind::AllToAll { size } => {
+                self.flow_size(&format!("{path}.size"), size.0);
+                let n = hosts.plan.hosts as u128;
+                if n * (n - 1) > MOST_FLOWS {
+                    self.say(path, too_many(n * (n - 1)));
+                }
+                TrafficKind::AllToAll { size: size.0 }
+            }
+            raw::Kind::Long { from, to, stagger } => {
+                self.long(path, from, to, stagger.map_or(Span::ZERO, |s| s.0), hosts)
+            }
+            raw::Kind::List { flows, file } => {
+                self.list(path, flows.as_deref(), file.as_deref(), stop, hosts)
+            }
+        };
+        Some(Traffic { start, until, law: entry.law.clone(), kind })
+    }
+
+    fn flow_size(&mut self, path: &str, size: Bytes) {
+        if size == Bytes::ZERO {
+            self.say(path, "\"0B\" is no flow; write 1B or more");
+        } else if size.get() > 1_000_000_000_000_000 {
+            self.say(
+                path,
+                format!(
+                    "{size} is more than 1000TB; for a flow without an end use kind = \"long\""
+                ),
+            );
+        }
+    }
+
+    /// Index of a host, or a sentence.
+    fn host(&mut self, path: &str, name: &str, hosts: &HostIndex<'_>) -> Option<usize> {
+        let found = hosts.index.get(name).copied();
+        if found.is_none() {
+            self.no_such_node(path, name, hosts.plan, true);
+        }
+        found
+    }
+
+    fn poisson(
+        &mut self,
+        path: &str,
+        sizes: &raw::Sizes,
+        load: f64,
+        load_ref: Option<raw::LoadRef>,
+        plan: &Plan,
+    ) -> Option<TrafficKind> {
+        let key = format!("{path}.load");
+        if load <= 0.0 || load.is_nan() {
+            self.say(&key, format!("{load} offers nothing; write a share above 0, at most 1"));
+        } else if load > 1.0 {
+            self.say(
+                &key,
+                format!(
+                    "{load} is more than all of the reference; write a share above 0, at most 1"
+                ),
+            );
+        }
+        let load_ref = match load_ref {
+            None | Some(raw::LoadRef::Host) => LoadRef::Host,
+            Some(raw::LoadRef::Core) => LoadRef::Core,
+        };
+        if load_ref == LoadRef::Core && plan.names.len() == plan.hosts + 1 {
+            self.say(
+                &format!("{path}.load_ref"),
+                "\"core\" needs more than one switch; write \"host\"",
+            );
+        }
+        let sizes = self.sizes(&format!("{path}.sizes"), sizes)?;
+        Some(TrafficKind::Poisson { sizes, load, load_ref })
+    }
+
+    fn sizes(&mut self, path: &str, sizes: &raw::Sizes) -> Option<Cdf> {
+        match sizes {
+            raw::Sizes::Name(name) => self.named_sizes(path, name),
+            raw::Sizes::Table(table) => {
+                let lin = table.mode.unwrap_or(raw::Mode::Lin) == raw::Mode::Lin;
+                let cdf = match (&table.file, &table.points) {
+                    (Some(file), None) => {
+                        let name = table.name.clone().unwrap_or_else(|| stem(file));
+                        return self.sizes_file(&format!("{path}.file"), file, &name, lin);
+                    }
+                    (None, Some(points)) => {
+                        Cdf::new(table.name.as_deref().unwrap_or("sizes"), points.clone(), lin)
+                    }
+                    _ => Err("needs either points or a file; write for instance points = [[1000, 0.5], [100000, 1]]".into()),
+                };
+                cdf.map_err(|why| self.say(path, why)).ok()
+            }
+        }
+    }
+
+    fn named_sizes(&mut self, path: &str, name: &str) -> Option<Cdf> {
+        if let Some(cdf) = published(name) {
+            return Some(cdf);
+        }
+        match name.parse::<Bytes>() {
+            Ok(size) => {
+                self.flow_size(path, size);
+                return Some(Cdf::fixed(size));
+            }
+            Err(e @ ParseError::NoUnit { .. }) => {
+                self.say(path, format!("{name:?} {e}"));
+                return None;
+            }
+            Err(_) => {}
+        }
+        if name.contains(['.', '/', '\\']) {
+            return self.sizes_file(path, name, &stem(name), true);
+        }
+        let names: Vec<&str> = crate::cdf::names().map(|(name, _)| name).collect();
+        let close = did_you_mean(name, names.iter().copied());
+        let others = match close.as_str() {
+            "" => format!(
+                "; write one of {}, a file such as \"sizes.csv\", or one size such as \"64KB\"",
+                names.join(", ")
+            ),
+            close => close.into(),
+        };
+        self.say(path, format!("no distribution is called {:?}{others}", shorten(name)));
+        None
+    }
+
+    fn sizes_file(&mut self, path: &str, file: &str, name: &str, lin: bool) -> Option<Cdf> {
+        let read = (self.read_file)(file).and_then(|text| Cdf::parse(name, &text, lin));
+        read.map_err(|why| self.say(path, format!("{:?} {why}", shorten(file)))).ok()
+    }
+
+    fn incast(&mut self, path: &str, fan_in: i64, rounds: i64, plan: &Plan) -> (u32, u32) {
+        let others = plan.hosts as i64 - 1;
+        if fan_in < 1 {
+            self.say(&format!("{path}.fan_in"), format!("{fan_in} sends nothing; write 1 or more"));
+        } else if fan_in > others {
+            self.say(
+                &format!("{path}.fan_in"),
+                format!("{fan_in} is more than the {others} other hosts; write at most {others}"),
+            );
+        }
+        if rounds < 1 {
+            self.say(&format!("{path}.rounds"), format!("{rounds} sends nothing; write 1 or more"));
+        } else {
+            let flows = rounds as u128 * fan_in.max(1) as u128;
+            if flows > MOST_FLOWS {
+                self.say(&format!("{path}.rounds"), too_many(flows));
+            }
+        }
+        (fan_in.clamp(0, u32::MAX.into()) as u32, rounds.clamp(0, u32::MAX.into()) as u32)
+    }
+
+    fn long(
+        &mut self,
+        path: &str,
+        from: &raw::OneOrMore,
+        to: &raw::OneOrMore,
+        stagger: Span,
+        hosts: &HostIndex<'_>,
+    ) -> TrafficKind {
+        self.short(&format!("{path}.stagger"), stagger);
+        let from = self.hosts(&format!("{path}.from"), from, hosts);
+        let mut to = self.hosts(&format!("{path}.to"), to, hosts);
+        if let [one] = &to[..] {
+            to = vec![one.clone(); from.len()];
+        }
+        if from.len() != to.len() {
+            self.say(
+                &format!("{path}.to"),
+                format!(
+                    "names {} hosts for the {} of from; write as many, or one for all",
+                    to.len(),
+                    from.len()
+                ),
+            );
+        }
+        for (i, (a, b)) in from.iter().zip(&to).enumerate() {
+            if a == b {
+                self.say(
+                    &format!("{path}.to"),
+                    format!("flow {i} goes from {a:?} to itself; write another host"),
+                );
+            }
+        }
+        TrafficKind::Long { from, to, stagger }
+    }
+
+    /// Names and patterns as names, in canonical order within each pattern.
+    fn hosts(&mut self, path: &str, names: &raw::OneOrMore, hosts: &HostIndex<'_>) -> Vec<String> {
+        let mut all = Vec::new();
+        for (i, name) in names.list().iter().enumerate() {
+            if name.contains('*') {
+                let before = all.len();
+                let found = hosts.plan.nodes_like(name).filter(|n| *n < hosts.plan.hosts);
+                all.extend(found.map(|n| hosts.plan.names[n].clone()));
+                if all.len() > before {
+                    continue;
+                }
+            } else if hosts.index.contains_key(name.as_str()) {
+                all.push(name.clone());
+                continue;
+            }
+            let path = self.one_or_more(path, i);
+            self.no_such_node(&path, name, hosts.plan, true);
+        }
+        if names.list().is_empty() {
+            self.say(path, "is empty; write at least one host");
+        }
+        all
+    }
+
+    fn list(
+        &mut self,
+        path: &str,
+        flows: Option<&[raw::ListedFlow]>,
+        file: Option<&str>,
+        stop: Stop,
+        hosts: &HostIndex<'_>,
+    ) -> TrafficKind {
+        let flows: Vec<ListedFlow> = match (flows, file) {
+            (Some(flows), None) => flows
+                .iter()
+                .map(|f| ListedFlow {
+                    from: f.from.clone(),
+                    to: f.to.clone(),
+                    size: f.size.0,
+                    at: f.at.map_or(Time::ZERO, |at| at.0),
+                })
+                .collect(),
+            (None, Some(file)) => self.flow_file(&format!("{path}.file"), file),
+            _ => {
+                self.say(
+                    path,
+                    "needs either flows or a file; write for instance file = \"flows.csv\"",
+                );
+                Vec::new()
+            }
+        };
+        if flows.is_empty() && self.findings.is_empty() {
+            self.say(path, "lists no flows; write at least one");
+        }
+        if flows.len() as u128 > MOST_FLOWS {
+            self.say(path, too_many(flows.len() as u128));
+        }
+        for (i, flow) in flows.iter().enumerate() {
+            // A flow of a file is named by its number there; one of the list has a place of its own.
+            let one = match file {
+                Some(_) => format!("{path}.file"),
+                None => format!("{path}.flows[{i}]"),
+            };
+            let key =
+                |name: &str| if file.is_some() { one.clone() } else { format!("{one}.{name}") };
+            self.host(&key("from"), &flow.from, hosts);
+            self.host(&key("to"), &flow.to, hosts);
+            self.flow_size(&key("size"), flow.size);
+            if flow.from == flow.to {
+                self.say(
+                    &one,
+                    format!("flow {i} goes from {:?} to itself; write another host", flow.from),
+                );
+            }
+            if flow.at >= stop.time {
+                self.say(
+                    &key("at"),
+                    format!(
+                        "flow {i} starts at {}, not before the end of the run, stop.time = {}",
+                        flow.at, stop.time
+                    ),
+                );
+            }
+            if self.findings.len() > 100 {
+                break;
+            }
+        }
+        TrafficKind::List { flows }
+    }
+
+    /// `from,to,size,at` with a header line.
+    fn flow_file(&mut self, path: &str, file: &str) -> Vec<ListedFlow> {
+        match (self.read_file)(file).and_then(|text| parse_flows(&text)) {
+            Ok(flows) => flows,
+            Err(why) => {
+                self.say(path, format!("{:?} {why}", shorten(file)));
+                Vec::new()
+            }
+        }
+    }
+}
+
+fn parse_flows(text: &str) -> Result<Vec<ListedFlow>, String> {
+    let mut lines =
+        text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
+    let header =
+        lines.next().map(|(_, l)| l.trim().trim_start_matches('\u{feff}')).unwrap_or_default();
+    let columns: Vec<&str> = header.split(',').map(str::trim).collect();
+    let column = |name: &str| {
+        columns.iter().position(|c| *c == name).ok_or_else(|| {
+            format!("has no column {name:?}; its first line must be from,to,size,at")
+        })
+    };
+    let (from, to, size, at) = (column("from")?, column("to")?, column("size")?, column("at")?);
+    lines
+        .map(|(i, line)| {
+            let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+            let line = i + 1;
+            if cells.len() != columns.len() {
+                return Err(format!(
+                    "line {line}: has {} columns, the header has {}",
+                    cells.len(),
+                    columns.len()
+                ));
+            }
+            let bad = |c: usize, e: ParseError| {
+                format!("line {line}, {}: {:?} {e}", columns[c], cells[c])
+            };
+            Ok(ListedFlow {
+                from: cells[from].into(),
+                to: cells[to].into(),
+                size: cells[size].parse().map_err(|e| bad(size, e))?,
+                at: cells[at].parse().map_err(|e| bad(at, e))?,
+            })
+        })
+        .collect()
+}
+
+/// `sizes/mine.csv` is called `mine`.
+fn stem(file: &str) -> String {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem).into()
+}

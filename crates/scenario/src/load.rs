@@ -1,0 +1,192 @@
+//! From a file, or its text, to a checked scenario.
+
+use crate::check::check;
+use crate::convert::{Judge, convert};
+use crate::model::Scenario;
+use crate::problem::{Error, Problem};
+use crate::raw;
+use crate::tree::{Document, Origin};
+use serde::Deserialize;
+use std::path::Path;
+
+/// A scenario file is refused above this size; it is written by people.
+const LARGEST_SCENARIO: u64 = 16 << 20;
+/// Lists of flows and distributions are refused above this size.
+const LARGEST_DATA: u64 = 2 << 30;
+
+/// A scenario, and what its file says beyond one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// What a run needs.
+    pub scenario: Scenario,
+    /// Key paths and the values each takes in turn, as TOML text, in key order. Feed each combination back
+    /// as settings.
+    pub sweep: Vec<(String, Vec<String>)>,
+    /// Bands that results must lie in.
+    pub expect: Vec<Expect>,
+}
+
+/// A band that a result must lie in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expect {
+    /// Which number, `flows.slowdown.p99`.
+    pub metric: String,
+    /// Of which rows, `size < 100KB`; `None`: all.
+    pub rows: Option<String>,
+    /// Least value.
+    pub min: Option<f64>,
+    /// Greatest value.
+    pub max: Option<f64>,
+}
+
+/// Reads and checks a scenario file. `laws` are the names that `law` may have.
+///
+/// # Errors
+/// One sentence for each thing to put right.
+pub fn load(path: &Path, laws: &[&str]) -> Result<Loaded, Error> {
+    load_with::<&str>(path, &[], laws)
+}
+
+/// As [`load`], after applying settings such as `("traffic[0].load", "0.5")`.
+///
+/// # Errors
+/// One sentence for each thing to put right.
+pub fn load_with<S: AsRef<str>>(
+    path: &Path,
+    sets: &[(S, S)],
+    laws: &[&str],
+) -> Result<Loaded, Error> {
+    let name = path.display().to_string();
+    let text = read_file(path, LARGEST_SCENARIO).map_err(|why| Error::one(&name, why))?;
+    text_with(&name, &text, sets, laws)
+}
+
+/// Checks a scenario given as text. `name` stands for it in sentences; files that it names are sought in
+/// the folder of `name`.
+///
+/// # Errors
+/// One sentence for each thing to put right.
+pub fn text(name: &str, text: &str, laws: &[&str]) -> Result<Loaded, Error> {
+    text_with::<&str>(name, text, &[], laws)
+}
+
+/// As [`text`], after applying settings.
+///
+/// # Errors
+/// One sentence for each thing to put right.
+pub fn text_with<S: AsRef<str>>(
+    name: &str,
+    text: &str,
+    sets: &[(S, S)],
+    laws: &[&str],
+) -> Result<Loaded, Error> {
+    let mut document = Document::parse(name, text)?;
+    for (key, value) in sets {
+        document.set(key.as_ref(), value.as_ref())?;
+    }
+    let file = grammar(&document)?;
+    let sweep = sweep(&document, &file)?;
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let read = |file: &str| read_file(&folder.join(file), LARGEST_DATA);
+    let mut judge = Judge { document: &document, laws, read_file: &read, findings: Vec::new() };
+    let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
+    let scenario = convert(&file, &stem.unwrap_or_else(|| "scenario".into()), &mut judge);
+    let expect = judge.expect(&file.expect);
+    match (scenario, judge.findings.is_empty()) {
+        (Some(scenario), true) => Ok(Loaded { scenario, sweep, expect }),
+        _ => Err(sentences(&document, judge.findings)),
+    }
+}
+
+/// The document as written, if it keeps to the grammar.
+fn grammar(document: &Document<'_>) -> Result<raw::File, Error> {
+    let findings = check(&crate::schema::schema(), &document.root);
+    if !findings.is_empty() {
+        return Err(sentences(document, findings));
+    }
+    raw::File::deserialize(document.root.value.json())
+        .map_err(|e| sentences(document, vec![(document.root.at, String::new(), e.to_string())]))
+}
+
+/// Every value of a sweep must at least keep to the grammar.
+fn sweep(document: &Document<'_>, file: &raw::File) -> Result<Vec<(String, Vec<String>)>, Error> {
+    let mut all = Vec::new();
+    let Some(sweep) = &file.sweep else { return Ok(all) };
+    let entries = document.root.value.get("sweep").map(|e| &e.node.value);
+    for key in sweep.keys() {
+        let Some(entry) = entries.and_then(|e| e.get(key)) else { continue };
+        let crate::tree::Value::List(items) = &entry.node.value else { continue };
+        let say = |at: Origin, text: String| {
+            let mut path = String::from("sweep");
+            crate::tree::push_key(&mut path, key);
+            sentences(document, vec![(at, path, text)])
+        };
+        if items.is_empty() {
+            return Err(say(entry.node.at, "is empty; write at least one value".into()));
+        }
+        let values: Vec<String> = items.iter().map(|n| n.value.toml()).collect();
+        for (item, value) in items.iter().zip(&values) {
+            let mut trial = document.clone();
+            let fits = trial.set(key, value).and_then(|()| grammar(&trial).map(|_| ()));
+            if let Err(e) = fits {
+                let problem = &e.problems[0];
+                return Err(say(
+                    item.at,
+                    format!("the value {value}: {}: {}", problem.key, problem.text),
+                ));
+            }
+        }
+        all.push((key.clone(), values));
+    }
+    Ok(all)
+}
+
+impl Judge<'_> {
+    fn expect(&mut self, expect: &[raw::Expect]) -> Vec<Expect> {
+        for (i, e) in expect.iter().enumerate() {
+            let path = format!("expect[{i}]");
+            let text = match (e.min, e.max) {
+                (None, None) => "sets no band; write min, max or both".into(),
+                (Some(min), Some(max)) if min > max => format!("min {min} is above max {max}"),
+                _ => continue,
+            };
+            self.findings.push((self.document.find(&path), path, text));
+        }
+        let expect = expect.iter().cloned();
+        expect.map(|e| Expect { metric: e.metric, rows: e.rows, min: e.min, max: e.max }).collect()
+    }
+}
+
+/// Findings as sentences, in file order.
+fn sentences(document: &Document<'_>, mut findings: Vec<crate::check::Finding>) -> Error {
+    findings.sort_by_key(|(at, ..)| *at);
+    let problems = findings
+        .into_iter()
+        .map(|(at, key, text)| Problem { place: document.place(at), key, text })
+        .collect();
+    Error { problems }
+}
+
+/// The text of a file. The error is the end of a sentence.
+fn read_file(path: &Path, most: u64) -> Result<String, String> {
+    let size = std::fs::metadata(path).map_err(|e| why_unreadable(&e))?;
+    if size.is_dir() {
+        return Err("is a folder; write the path of a file".into());
+    }
+    if size.len() > most {
+        return Err(format!("is too big ({} bytes); at most {most} bytes are read", size.len()));
+    }
+    let bytes = std::fs::read(path).map_err(|e| why_unreadable(&e))?;
+    String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        format!("is not UTF-8 text (byte {}); save it as UTF-8", at + 1)
+    })
+}
+
+fn why_unreadable(e: &std::io::Error) -> String {
+    match e.kind() {
+        std::io::ErrorKind::NotFound => "is missing; check the path".into(),
+        std::io::ErrorKind::PermissionDenied => "may not be read; check its permissions".into(),
+        _ => format!("cannot be read: {e}"),
+    }
+}

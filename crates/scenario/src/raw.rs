@@ -1,0 +1,694 @@
+//! The scenario file as it is written: one struct per table, one field per key.
+//!
+//! These types are the only definition of the grammar. The JSON schema is made from them, the checker
+//! (`check.rs`) walks that schema, and the resolved file is written from them; so what an editor offers,
+//! what the loader accepts and what a run records cannot differ. Field docs are what a user reads there.
+
+use crate::quantity::{Length, Qty};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A Forebay scenario: one file that defines a run completely.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[schemars(title = "Forebay scenario")]
+pub(crate) struct File {
+    /// Version of this grammar: 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub version: i64,
+    /// Title for people. Default: the name of the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Seeds, one independent simulation each: a list, or how many (5 means 1 to 5). Default: [1].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<Seeds>,
+    /// When a simulation ends.
+    pub stop: Stop,
+    /// Nodes and links.
+    pub fabric: Fabric,
+    /// Hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
+    /// Transport of all traffic.
+    pub transport: Transport,
+    /// Sources of flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traffic: Vec<Traffic>,
+    /// Changes of the fabric during the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fault: Vec<Fault>,
+    /// What to record beyond flows and counters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Output>,
+    /// Key paths and the values each takes in turn: "traffic[0].load" = [0.3, 0.5]. A sweep runs every combination.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<BTreeMap<String, Vec<serde_json::Value>>>,
+    /// Bands that results must lie in; they make a scenario a test.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expect: Vec<Expect>,
+}
+
+/// A list of seeds, or how many.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Seeds {
+    /// Seeds 1 to this.
+    Count(#[schemars(range(min = 1, max = 100_000))] i64),
+    /// These seeds.
+    List(#[schemars(inner(range(min = 0)))] Vec<i64>),
+}
+
+/// When a simulation ends.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Stop {
+    /// At this time at the latest.
+    pub time: Qty<Time>,
+    /// Whether it also ends as soon as all flows are done. Default: "all".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<StopFlows>,
+    /// The early stop is rounded up to a multiple of this. Default: 1us (our choice).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grain: Option<Qty<Span>>,
+}
+
+/// Whether finished flows end a run.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum StopFlows {
+    /// As soon as all flows are done.
+    All,
+    /// Only `time` ends the run.
+    Ignore,
+}
+
+/// Rate and propagation delay of a cable, both ways.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Link {
+    /// Rate.
+    pub rate: Qty<BitsPerSec>,
+    /// Propagation delay.
+    pub delay: Qty<Span>,
+}
+
+/// Nodes and links.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Fabric {
+    #[serde(flatten)]
+    pub shape: Shape,
+    /// Cables between hosts and their switch.
+    pub host_link: Link,
+    /// Cables between switches. Default: as host_link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fabric_link: Option<Link>,
+    /// Path choice among equal-cost next hops. Default: "ecmp".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub routing: Option<Routing>,
+    /// How long after a link fails or returns routes are computed anew. Default: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reroute_after: Option<Qty<Span>>,
+    /// What a dead port does with its queue. Default: "drop".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dead_port: Option<DeadPort>,
+    /// Bytes that each packet adds on the wire: 24B for Ethernet preamble, gap and FCS. Default: 0B, as most
+    /// packet-level simulators count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wire_overhead: Option<Qty<Bytes>>,
+    /// All switches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch: Option<Switch>,
+    /// Settings for some places only; later ones win.
+    #[serde(default, rename = "override", skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<Override>,
+}
+
+/// Shape of the fabric.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum Shape {
+    /// Two switches, `left` and `right`, and the bottleneck between them; hosts `left.host[i]` and `right.host[j]`.
+    Dumbbell {
+        /// Hosts on the left.
+        left: i64,
+        /// Hosts on the right.
+        right: i64,
+        /// The cable between the switches; another name for fabric_link.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        bottleneck: Option<Link>,
+    },
+    /// Hosts `host[i]` around one switch, `tor`.
+    Star {
+        /// Hosts.
+        hosts: i64,
+    },
+    /// Hosts `leaf[i].host[j]` under switches `leaf[i]`, each joined to every `spine[s]`.
+    LeafSpine {
+        /// Leaves.
+        leaves: i64,
+        /// Spines.
+        spines: i64,
+        /// Hosts under each leaf.
+        hosts_per_leaf: i64,
+        /// Cables between leaf and spine; another name for fabric_link.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        spine_link: Option<Link>,
+    },
+    /// Folded Clos of k-port switches. Two tiers: k leaves of k/2 hosts and k/2 spines, named as in leaf-spine.
+    /// Three tiers: `pod[p].edge[e].host[h]`, `pod[p].edge[e]`, `pod[p].agg[a]`, `core[c]`; k^3/4 hosts.
+    FatTree {
+        /// Tiers of switches: 2 or 3. Default: 3.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tiers: Option<i64>,
+        /// Ports of every switch; even.
+        k: i64,
+    },
+    /// Named hosts, switches and cables.
+    Graph {
+        /// Names of the hosts. Each has exactly one cable, to a switch.
+        hosts: Vec<String>,
+        /// Names of the switches.
+        switches: Vec<String>,
+        /// Cables.
+        cables: Vec<Cable>,
+    },
+}
+
+/// One cable of a graph.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Cable {
+    /// One end.
+    pub a: String,
+    /// The other end.
+    pub b: String,
+    /// Rate. Default: that of host_link or fabric_link, by what the ends are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Qty<BitsPerSec>>,
+    /// Propagation delay. Default: that of host_link or fabric_link, by what the ends are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Qty<Span>>,
+}
+
+/// Path choice among equal-cost next hops.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Routing {
+    /// Hash of flow and direction, a different seed at each switch.
+    Ecmp,
+    /// Hash of the flow alone with one seed everywhere, so that both directions share links.
+    EcmpSymmetric,
+    /// A fresh uniform choice for each packet.
+    Spray,
+}
+
+/// What a dead port does with its queue.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DeadPort {
+    /// Drops it, and what arrives while dead.
+    Drop,
+    /// Holds it until the link returns.
+    Hold,
+}
+
+/// All that a switch does beyond forwarding.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Switch {
+    /// From the last bit of a packet to its place in the egress queue. Default: 0ns, as in the public HPCC simulator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Qty<Span>>,
+    /// Buffer shared by all ports, or "none" for port limits alone. Default: 32MB under a dynamic threshold with
+    /// alpha 1 (HPCC, SIGCOMM 2019, for the size; Choudhury and Hahne 1998 for the threshold); "none" where port_limit
+    /// is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Buffer>,
+    /// Limit of each port's queue, in bytes or packets. Default: none beyond the shared buffer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port_limit: Option<Length>,
+    /// Congestion marks, or "off". Default: a step at 30KB for each 10Gbps of host_link (of the bottleneck in a
+    /// dumbbell), the convention of the public HPCC simulator for DCTCP. Transports without ECN are never marked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<Ecn>,
+    /// Strict-priority classes. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 8))]
+    pub classes: Option<i64>,
+    /// When a packet stops counting towards queue and buffer. Default: "fluid".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<Release>,
+}
+
+/// Shared buffer, or none.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Buffer {
+    /// "none".
+    Word(NoBuffer),
+    /// One pool.
+    Pool(Pool),
+}
+
+/// No shared buffer.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum NoBuffer {
+    /// Ports have their own limits only.
+    None,
+}
+
+/// One pool of memory for all ports of a switch.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Pool {
+    /// Size of the pool.
+    pub size: Qty<Bytes>,
+    /// How it is shared out. Default: "dynamic-threshold".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
+    /// Under dynamic-threshold, a queue may grow to alpha times the free pool. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+}
+
+/// How a pool is shared out.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Policy {
+    /// A queue may grow to alpha times the free pool.
+    DynamicThreshold,
+    /// A queue may grow to all of the free pool.
+    Shared,
+    /// No pool: each port has an equal share of its own.
+    Static,
+}
+
+/// Marks, or none.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Ecn {
+    /// "off".
+    Word(NoEcn),
+    /// Thresholds.
+    Marking(Marking),
+}
+
+/// No marks.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum NoEcn {
+    /// No packet is marked.
+    Off,
+}
+
+/// Marking of ECN-capable packets: a step at `k`, or a ramp from `kmin` to `kmax`.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Marking {
+    /// Step: every packet that finds this much queue is marked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub k: Option<Length>,
+    /// Ramp: no marks below this queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kmin: Option<Length>,
+    /// Ramp: every packet marked from this queue on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kmax: Option<Length>,
+    /// Ramp: probability just below kmax. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pmax: Option<f64>,
+    /// Where the queue is looked at. Default: "enqueue".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<MarkAt>,
+    /// What happens to a packet that is not ECN-capable where it would be marked. Default: "pass".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_ect: Option<NotEct>,
+}
+
+/// Where a mark is decided.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum MarkAt {
+    /// As the packet joins the queue.
+    Enqueue,
+    /// As its transmission begins.
+    Dequeue,
+}
+
+/// A packet that cannot be marked, where it would be.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum NotEct {
+    /// Passes.
+    Pass,
+    /// Is dropped (RFC 3168).
+    Drop,
+}
+
+/// When a packet stops counting towards its queue and the shared buffer.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Release {
+    /// Byte by byte as it is sent.
+    Fluid,
+    /// At the start of its transmission.
+    Start,
+}
+
+/// Settings for some places only.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Override {
+    /// A node, `leaf[0]`; a cable, `leaf[0]-spine[1]`; either with `*` as an index.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// Rate of the cable, or of all cables of the node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Qty<BitsPerSec>>,
+    /// Propagation delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Qty<Span>>,
+    /// Limit of the queues at both ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port_limit: Option<Length>,
+    /// Probability that a packet is lost on the cable, both ways.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
+}
+
+/// Hosts.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Host {
+    /// Order in which the NIC pulls packets from flows. Default: "round-robin", as Linux fq does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic: Option<NicOrder>,
+}
+
+/// Order in which a NIC pulls packets.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum NicOrder {
+    /// One packet of each ready flow in turn.
+    RoundRobin,
+    /// The flow that became ready first sends all it may.
+    Fifo,
+    /// The flow with the fewest bytes left.
+    Srpt,
+}
+
+/// A transport and its congestion-control law.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Transport {
+    /// Machinery.
+    pub kind: TransportKind,
+    /// Congestion-control law.
+    pub law: String,
+    /// Parameters of the law, by their names in `forebay laws`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub params: Option<BTreeMap<String, Param>>,
+    /// Payload of a full segment. Default: 1448B (1500B Ethernet with IPv4, TCP and timestamps). Not with mtu.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mss: Option<Qty<Bytes>>,
+    /// Size of a full data packet, header included; another way to give mss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<Qty<Bytes>>,
+    /// Header bytes of a data packet. Default: 52B (IPv4 20, TCP 20, timestamps 12).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header: Option<Qty<Bytes>>,
+    /// Size of a pure ACK. Default: 64B, the least Ethernet frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_size: Option<Qty<Bytes>>,
+    /// First window, in packets or in bytes of payload. Default: 10 packets (RFC 6928).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<Length>,
+    /// Least retransmission timeout above srtt. Default: 200ms (Linux); datacentres often set 1ms to 10ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rto_min: Option<Qty<Span>>,
+    /// Whether an ACK may wait for a second segment. Default: false (one ACK per segment).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<bool>,
+    /// Receive window. Default: never a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_window: Option<Qty<Bytes>>,
+    /// Whether a window idle for longer than the RTO decays (RFC 2861). Default: true (Linux).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_restart: Option<bool>,
+    /// Traffic class of data; below fabric.switch.classes. Default: 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 7))]
+    pub class: Option<i64>,
+    /// Traffic class of pure ACKs; below fabric.switch.classes. Default: 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 7))]
+    pub ack_class: Option<i64>,
+}
+
+/// Machinery of a transport.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum TransportKind {
+    /// As Linux: SACK, RACK, PRR.
+    Tcp,
+}
+
+/// Value of a law's parameter.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Param {
+    /// Yes or no.
+    Flag(bool),
+    /// A whole number.
+    Whole(i64),
+    /// A number.
+    Number(f64),
+    /// A quantity or a word.
+    Text(String),
+}
+
+/// One source of flows.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Traffic {
+    #[serde(flatten)]
+    pub kind: Kind,
+    /// No flow starts before. Default: 0s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Qty<Time>>,
+    /// No flow starts from here on. Default: the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Qty<Time>>,
+    /// Law of these flows, if not that of `[transport]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub law: Option<String>,
+}
+
+/// Kind of traffic.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    /// Open loop: Poisson arrivals between uniformly random pairs of different hosts.
+    Poisson {
+        /// Flow sizes: a published distribution ("websearch"), a file ("sizes.csv"), one size ("64KB") or a table.
+        sizes: Sizes,
+        /// Offered load as a share of the reference: above 0, at most 1.
+        load: f64,
+        /// What load is a share of. Default: "host".
+        #[serde(skip_serializing_if = "Option::is_none")]
+        load_ref: Option<LoadRef>,
+    },
+    /// Many senders answer one receiver at once.
+    Incast {
+        /// How many senders, chosen at random.
+        fan_in: i64,
+        /// Bytes of each answer.
+        size: Qty<Bytes>,
+        /// The receiver. Default: a random host for each round.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        to: Option<String>,
+        /// How many rounds. Default: 1.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rounds: Option<i64>,
+        /// Time between the starts of rounds. Default: each begins when the last has been delivered.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        every: Option<Qty<Span>>,
+        /// Without `every`: time from the last delivery of a round to the start of the next. Default: 1us (our choice).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        control_delay: Option<Qty<Span>>,
+    },
+    /// Every host sends to one other, and every host receives from one other.
+    Permutation {
+        /// Bytes of each flow.
+        size: Qty<Bytes>,
+    },
+    /// Every host sends to every other.
+    AllToAll {
+        /// Bytes of each flow.
+        size: Qty<Bytes>,
+    },
+    /// Flows without an end, from each of `from` to its partner in `to`.
+    Long {
+        /// Sending hosts: names, or patterns with `*` as an index.
+        from: OneOrMore,
+        /// Receiving hosts: as many names, or one for all.
+        to: OneOrMore,
+        /// Time between the starts of one flow and the next. Default: 0s.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stagger: Option<Qty<Span>>,
+    },
+    /// A list of flows, in the file or beside it.
+    List {
+        /// The flows.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        flows: Option<Vec<ListedFlow>>,
+        /// A CSV file with the columns from, to, size, at; its path is relative to this file.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+    },
+}
+
+/// What a load is a share of.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LoadRef {
+    /// The sum of the hosts' link rates.
+    Host,
+    /// The rate at which the tightest tier between racks would be full.
+    Core,
+}
+
+/// Flow sizes.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Sizes {
+    /// A published distribution, the path of a file, or one size.
+    Name(String),
+    /// A distribution of one's own.
+    Table(SizeTable),
+}
+
+/// A distribution of one's own.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct SizeTable {
+    /// Title for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// A text file of two columns, bytes and cumulative probability (or per cent).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Pairs [bytes, cumulative probability], both non-decreasing, the last probability 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<Vec<(f64, f64)>>,
+    /// Between points: straight lines or steps. Default: "lin".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+}
+
+/// What lies between the points of a distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Mode {
+    /// Straight lines.
+    Lin,
+    /// Steps: only the sizes of the points occur.
+    Step,
+}
+
+/// One name or several.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum OneOrMore {
+    /// One.
+    One(String),
+    /// Several.
+    More(Vec<String>),
+}
+
+impl OneOrMore {
+    /// As a list.
+    pub fn list(&self) -> Vec<String> {
+        match self {
+            Self::One(name) => vec![name.clone()],
+            Self::More(names) => names.clone(),
+        }
+    }
+}
+
+/// One flow of a list.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct ListedFlow {
+    /// Sending host.
+    pub from: String,
+    /// Receiving host.
+    pub to: String,
+    /// Payload bytes.
+    pub size: Qty<Bytes>,
+    /// When the application hands it over. Default: 0s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Qty<Time>>,
+}
+
+/// A change of a cable during the run.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Fault {
+    /// When.
+    pub at: Qty<Time>,
+    /// Which cable: `leaf[2]-spine[1]`.
+    pub link: String,
+    /// What happens. Default: "rate" or "loss" where one of these keys is given, else "down".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+    /// The new rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Qty<BitsPerSec>>,
+    /// The new probability of loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
+    /// After this time the cable is as the fabric tables say again. Default: the change stays.
+    #[serde(rename = "for", skip_serializing_if = "Option::is_none")]
+    pub lasts: Option<Qty<Span>>,
+}
+
+/// What a fault does to a cable, both ways.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Change {
+    /// It dies.
+    Down,
+    /// It returns.
+    Up,
+    /// Its rate becomes `rate`.
+    Rate,
+    /// It loses packets with probability `loss`.
+    Loss,
+}
+
+/// What to record beyond flows and counters.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// Samples of queue lengths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queues: Option<Queues>,
+    /// Flows that arrived before this are left out of the statistics. Default: 0s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Qty<Time>>,
+}
+
+/// Samples of queue lengths.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Queues {
+    /// Interval between samples.
+    pub every: Qty<Span>,
+    /// Nodes whose ports are sampled: names, or patterns with `*` as an index. Default: every switch.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<OneOrMore>,
+}
+
+/// A band that a result must lie in.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Expect {
+    /// Which number: `flows.slowdown.p99`.
+    pub metric: String,
+    /// Of which rows: `size < 100KB`. Default: all.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub rows: Option<String>,
+    /// Least value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    /// Greatest value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+}

@@ -1,0 +1,417 @@
+//! A scenario written out in full: every default spelled, every distribution and list in place.
+//!
+//! Invariant: the text reads back to an equal scenario, on its own, with no other file beside it.
+
+use crate::load::Expect;
+use crate::model::{self, QueueLength, Scenario, Topology, TrafficKind};
+use crate::quantity::{Length, Qty};
+use crate::raw;
+use forebay_units::Time;
+use serde_json::Value;
+
+/// The full TOML text of a scenario.
+pub fn resolved(scenario: &Scenario) -> String {
+    resolved_with(scenario, &[])
+}
+
+/// The same, with the bands that its results must lie in.
+pub fn resolved_with(scenario: &Scenario, expect: &[Expect]) -> String {
+    let file = raw::File { expect: expect.iter().map(band).collect(), ..file(scenario) };
+    let mut text = String::new();
+    let tree = serde_json::to_value(&file).expect("texts, finite numbers and lists are all JSON");
+    if let Value::Object(tree) = &tree {
+        table(&mut text, "", tree);
+    }
+    text
+}
+
+fn file(s: &Scenario) -> raw::File {
+    raw::File {
+        version: 1,
+        name: Some(s.name.clone()),
+        seeds: Some(raw::Seeds::List(s.seeds.iter().map(|seed| *seed as i64).collect())),
+        stop: raw::Stop {
+            time: Qty(s.stop.time),
+            flows: Some(if s.stop.flows { raw::StopFlows::All } else { raw::StopFlows::Ignore }),
+            grain: Some(Qty(s.stop.grain)),
+        },
+        fabric: fabric(&s.fabric),
+        host: Some(raw::Host {
+            nic: Some(match s.host.nic {
+                model::NicOrder::RoundRobin => raw::NicOrder::RoundRobin,
+                model::NicOrder::Fifo => raw::NicOrder::Fifo,
+                model::NicOrder::Srpt => raw::NicOrder::Srpt,
+            }),
+        }),
+        transport: transport(&s.transport),
+        traffic: s.traffic.iter().map(traffic).collect(),
+        fault: s.faults.iter().map(fault).collect(),
+        output: Some(raw::Output {
+            queues: s.output.queues_every.map(|every| raw::Queues {
+                every: Qty(every),
+                nodes: Some(raw::OneOrMore::More(s.output.queues_where.clone())),
+            }),
+            warmup: Some(Qty(s.output.warmup)),
+        }),
+        sweep: None,
+        expect: Vec::new(),
+    }
+}
+
+fn link(l: model::Link) -> raw::Link {
+    raw::Link { rate: Qty(l.rate), delay: Qty(l.delay) }
+}
+
+fn fabric(f: &model::Fabric) -> raw::Fabric {
+    let shape = match &f.topology {
+        Topology::Dumbbell { left, right } => raw::Shape::Dumbbell {
+            left: i64::from(*left),
+            right: i64::from(*right),
+            bottleneck: None,
+        },
+        Topology::Star { hosts } => raw::Shape::Star { hosts: i64::from(*hosts) },
+        Topology::LeafSpine { leaves, spines, hosts_per_leaf } => raw::Shape::LeafSpine {
+            leaves: i64::from(*leaves),
+            spines: i64::from(*spines),
+            hosts_per_leaf: i64::from(*hosts_per_leaf),
+            spine_link: None,
+        },
+        Topology::FatTree { tiers, k } => {
+            raw::Shape::FatTree { tiers: Some(i64::from(*tiers)), k: i64::from(*k) }
+        }
+        Topology::Graph { hosts, switches, cables } => raw::Shape::Graph {
+            hosts: hosts.clone(),
+            switches: switches.clone(),
+            cables: cables
+                .iter()
+                .map(|c| raw::Cable {
+                    a: c.a.clone(),
+                    b: c.b.clone(),
+                    rate: c.link.map(|l| Qty(l.rate)),
+                    delay: c.link.map(|l| Qty(l.delay)),
+                })
+                .collect(),
+        },
+    };
+    raw::Fabric {
+        shape,
+        host_link: link(f.host_link),
+        fabric_link: Some(link(f.fabric_link)),
+        routing: Some(match f.routing {
+            model::Routing::Ecmp => raw::Routing::Ecmp,
+            model::Routing::EcmpSymmetric => raw::Routing::EcmpSymmetric,
+            model::Routing::Spray => raw::Routing::Spray,
+        }),
+        reroute_after: f.reroute_after.map(Qty),
+        dead_port: Some(match f.dead_port {
+            model::DeadPort::Drop => raw::DeadPort::Drop,
+            model::DeadPort::Hold => raw::DeadPort::Hold,
+        }),
+        wire_overhead: Some(Qty(f.wire_overhead)),
+        switch: Some(switch(&f.switch)),
+        overrides: f
+            .overrides
+            .iter()
+            .map(|o| raw::Override {
+                place: o.place.clone(),
+                rate: o.rate.map(Qty),
+                delay: o.delay.map(Qty),
+                port_limit: o.port_limit.map(Length),
+                loss: o.loss,
+            })
+            .collect(),
+    }
+}
+
+fn switch(s: &model::Switch) -> raw::Switch {
+    raw::Switch {
+        latency: Some(Qty(s.latency)),
+        buffer: Some(match s.shared_buffer {
+            None => raw::Buffer::Word(raw::NoBuffer::None),
+            Some(pool) => raw::Buffer::Pool(raw::Pool {
+                size: Qty(pool.size),
+                policy: Some(match pool.alpha {
+                    Some(_) => raw::Policy::DynamicThreshold,
+                    None => raw::Policy::Shared,
+                }),
+                alpha: pool.alpha,
+            }),
+        }),
+        port_limit: s.port_limit.map(Length),
+        ecn: Some(match s.ecn {
+            None => raw::Ecn::Word(raw::NoEcn::Off),
+            Some(m) => raw::Ecn::Marking(raw::Marking {
+                k: None,
+                kmin: Some(Length(m.kmin)),
+                kmax: Some(Length(m.kmax)),
+                pmax: Some(m.pmax),
+                at: Some(match m.at {
+                    model::MarkAt::Enqueue => raw::MarkAt::Enqueue,
+                    model::MarkAt::Dequeue => raw::MarkAt::Dequeue,
+                }),
+                not_ect: Some(match m.not_ect {
+                    model::NotEct::Pass => raw::NotEct::Pass,
+                    model::NotEct::Drop => raw::NotEct::Drop,
+                }),
+            }),
+        }),
+        classes: Some(i64::from(s.classes)),
+        release: Some(match s.release {
+            model::Release::Fluid => raw::Release::Fluid,
+            model::Release::Start => raw::Release::Start,
+        }),
+    }
+}
+
+fn transport(t: &model::Transport) -> raw::Transport {
+    let params: std::collections::BTreeMap<_, _> =
+        t.params.iter().map(|(key, text)| (key.clone(), param(text))).collect();
+    raw::Transport {
+        kind: raw::TransportKind::Tcp,
+        law: t.law.clone(),
+        params: (!params.is_empty()).then_some(params),
+        mss: Some(Qty(t.mss)),
+        mtu: None,
+        header: Some(Qty(t.header)),
+        ack_size: Some(Qty(t.ack_size)),
+        initial_window: Some(Length(QueueLength::Bytes(t.initial_window))),
+        rto_min: Some(Qty(t.rto_min)),
+        delayed_ack: Some(t.delayed_ack),
+        receive_window: t.receive_window.map(Qty),
+        idle_restart: Some(t.idle_restart),
+        class: Some(i64::from(t.class)),
+        ack_class: Some(i64::from(t.ack_class)),
+    }
+}
+
+/// The most natural TOML value that reads back to the same text.
+fn param(text: &str) -> raw::Param {
+    if let Ok(n) = text.parse::<i64>()
+        && n.to_string() == text
+    {
+        return raw::Param::Whole(n);
+    }
+    if let Ok(x) = text.parse::<f64>()
+        && x.is_finite()
+        && x.to_string() == text
+        && text.contains('.')
+    {
+        return raw::Param::Number(x);
+    }
+    match text {
+        "true" => raw::Param::Flag(true),
+        "false" => raw::Param::Flag(false),
+        _ => raw::Param::Text(text.into()),
+    }
+}
+
+fn traffic(t: &model::Traffic) -> raw::Traffic {
+    let kind = match &t.kind {
+        TrafficKind::Poisson { sizes, load, load_ref } => raw::Kind::Poisson {
+            sizes: size_table(sizes),
+            load: *load,
+            load_ref: Some(match load_ref {
+                model::LoadRef::Host => raw::LoadRef::Host,
+                model::LoadRef::Core => raw::LoadRef::Core,
+            }),
+        },
+        TrafficKind::Incast { fan_in, size, to, every, rounds, control_delay } => {
+            raw::Kind::Incast {
+                fan_in: i64::from(*fan_in),
+                size: Qty(*size),
+                to: to.clone(),
+                rounds: Some(i64::from(*rounds)),
+                every: every.map(Qty),
+                control_delay: every.is_none().then_some(Qty(*control_delay)),
+            }
+        }
+        TrafficKind::Permutation { size } => raw::Kind::Permutation { size: Qty(*size) },
+        TrafficKind::AllToAll { size } => raw::Kind::AllToAll { size: Qty(*size) },
+        TrafficKind::Long { from, to, stagger } => raw::Kind::Long {
+            from: raw::OneOrMore::More(from.clone()),
+            to: raw::OneOrMore::More(to.clone()),
+            stagger: Some(Qty(*stagger)),
+        },
+        TrafficKind::List { flows } => raw::Kind::List {
+            flows: Some(
+                flows
+                    .iter()
+                    .map(|f| raw::ListedFlow {
+                        from: f.from.clone(),
+                        to: f.to.clone(),
+                        size: Qty(f.size),
+                        at: Some(Qty(f.at)),
+                    })
+                    .collect(),
+            ),
+            file: None,
+        },
+    };
+    raw::Traffic {
+        kind,
+        start: Some(Qty(t.start)),
+        until: (t.until != Time::MAX).then_some(Qty(t.until)),
+        law: t.law.clone(),
+    }
+}
+
+/// The points themselves unless a published name or one size says the same.
+fn size_table(sizes: &crate::cdf::Cdf) -> raw::Sizes {
+    let size = sizes.name.parse().ok().map(crate::cdf::Cdf::fixed);
+    if crate::cdf::by_name(&sizes.name).or(size).as_ref() == Some(sizes) {
+        return raw::Sizes::Name(sizes.name.clone());
+    }
+    raw::Sizes::Table(raw::SizeTable {
+        name: Some(sizes.name.clone()),
+        file: None,
+        points: Some(sizes.points.clone()),
+        mode: Some(if sizes.interpolate { raw::Mode::Lin } else { raw::Mode::Step }),
+    })
+}
+
+fn fault(f: &model::Fault) -> raw::Fault {
+    let (change, rate, loss) = match f.change {
+        model::Change::Down => (raw::Change::Down, None, None),
+        model::Change::Up => (raw::Change::Up, None, None),
+        model::Change::Rate(rate) => (raw::Change::Rate, Some(Qty(rate)), None),
+        model::Change::Loss(loss) => (raw::Change::Loss, None, Some(loss)),
+    };
+    raw::Fault {
+        at: Qty(f.at),
+        link: f.link.clone(),
+        change: Some(change),
+        rate,
+        loss,
+        lasts: None,
+    }
+}
+
+fn band(e: &Expect) -> raw::Expect {
+    raw::Expect { metric: e.metric.clone(), rows: e.rows.clone(), min: e.min, max: e.max }
+}
+
+type Object = serde_json::Map<String, Value>;
+
+/// Tables under headings of their own; all others stand on one line, as people write them.
+const HEADINGS: &[&str] = &["fabric", "fabric.switch", "host", "transport", "output"];
+/// Lists of tables under `[[headings]]`.
+const LISTS: &[&str] = &["fabric.override", "traffic", "fault", "expect"];
+/// Keys that lead their table, in this order; the rest follow by name.
+const FIRST: &[&str] = &[
+    "version",
+    "name",
+    "seeds",
+    "stop",
+    "kind",
+    "law",
+    "where",
+    "at",
+    "link",
+    "from",
+    "to",
+    "a",
+    "b",
+    "rate",
+    "fabric",
+    "host",
+    "transport",
+    "traffic",
+    "fault",
+    "output",
+];
+
+fn table(text: &mut String, path: &str, object: &Object) {
+    let mut keys: Vec<&String> = object.keys().collect();
+    keys.sort_by_key(|key| (FIRST.iter().position(|f| f == key).unwrap_or(FIRST.len()), *key));
+    let mut below = Vec::new();
+    for key in keys {
+        let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        if HEADINGS.contains(&inner.as_str()) || LISTS.contains(&inner.as_str()) {
+            below.push((inner, &object[key]));
+        } else {
+            text.push_str(&format!("{} = ", bare_or_quoted(key)));
+            value(text, &object[key]);
+            text.push('\n');
+        }
+    }
+    for (path, inner) in below {
+        match inner {
+            Value::Object(inner) => {
+                text.push_str(&format!("\n[{path}]\n"));
+                table(text, &path, inner);
+            }
+            Value::Array(items) => {
+                for item in items.iter().filter_map(Value::as_object) {
+                    text.push_str(&format!("\n[[{path}]]\n"));
+                    table(text, &path, item);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn bare_or_quoted(key: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !key.is_empty() && key.chars().all(bare) { key.into() } else { quoted(key) }
+}
+
+/// A basic string: on one line whatever it holds.
+fn quoted(text: &str) -> String {
+    let mut all = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => all.extend(['\\', c]),
+            c if c.is_control() => all.push_str(&format!("\\u{:04X}", c as u32)),
+            c => all.push(c),
+        }
+    }
+    all.push('"');
+    all
+}
+
+/// A value on one line; a list of tables or lists has a line for each.
+fn value(text: &mut String, json: &Value) {
+    match json {
+        Value::String(s) => text.push_str(&quoted(s)),
+        Value::Array(items) => {
+            let long = items.iter().any(|i| i.is_object() || i.is_array());
+            text.push('[');
+            for (i, item) in items.iter().enumerate() {
+                text.push_str(match (long, i) {
+                    (true, _) => "\n    ",
+                    (false, 0) => "",
+                    (false, _) => ", ",
+                });
+                value(text, item);
+                text.push_str(if long { "," } else { "" });
+            }
+            text.push_str(if long { "\n]" } else { "]" });
+        }
+        Value::Object(object) => {
+            let mut keys: Vec<&String> = object.keys().collect();
+            keys.sort_by_key(|key| {
+                (FIRST.iter().position(|f| f == key).unwrap_or(FIRST.len()), *key)
+            });
+            text.push_str("{ ");
+            for (i, key) in keys.into_iter().enumerate() {
+                text.push_str(if i == 0 { "" } else { ", " });
+                text.push_str(&format!("{} = ", bare_or_quoted(key)));
+                value(text, &object[key]);
+            }
+            text.push_str(" }");
+        }
+        Value::Number(n) => text.push_str(&number(n)),
+        Value::Bool(b) => text.push_str(&b.to_string()),
+        Value::Null => unreachable!("absent keys are not written"),
+    }
+}
+
+/// The shortest decimal that reads back to the same number.
+fn number(n: &serde_json::Number) -> String {
+    match (n.as_i64(), n.as_f64()) {
+        (Some(n), _) => n.to_string(),
+        (None, Some(x)) => toml::Value::Float(x).to_string(),
+        (None, None) => n.to_string(),
+    }
+}

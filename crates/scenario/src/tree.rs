@@ -1,0 +1,339 @@
+//! A TOML document as a small owned tree that knows where each value came from.
+//!
+//! Settings given beside the file (`--set key=value`) are edits of this tree before anything is checked,
+//! so they obey the same rules and get the same sentences as the file itself.
+
+use crate::problem::{Error, Problem, nearest};
+use toml::de::{DeTable, DeValue};
+
+/// Where a key or a value was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Origin {
+    /// Byte offset in the file.
+    File(usize),
+    /// Index of the setting.
+    Set(usize),
+}
+
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub value: Value,
+    pub at: Origin,
+}
+
+/// A TOML value. Dates are kept as text that no check accepts.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Text(String),
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+    Date(String),
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+/// One key of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub key: String,
+    pub at: Origin,
+    pub node: Node,
+}
+
+impl Value {
+    /// What kind of thing it is, for sentences.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "a text",
+            Self::Int(_) => "a whole number",
+            Self::Float(_) => "a number",
+            Self::Bool(_) => "true or false",
+            Self::Date(_) => "a date",
+            Self::List(_) => "a list",
+            Self::Table(_) => "a table",
+        }
+    }
+
+    /// The value as a reader would recognise it, cut to a length that fits a sentence.
+    pub fn shown(&self) -> String {
+        let text = match self {
+            Self::Text(text) => format!("{text:?}"),
+            Self::Int(n) => n.to_string(),
+            Self::Float(x) => x.to_string(),
+            Self::Bool(b) => b.to_string(),
+            Self::Date(text) => text.clone(),
+            Self::List(_) => "the list".into(),
+            Self::Table(_) => "the table".into(),
+        };
+        shorten(&text)
+    }
+
+    /// As TOML text on one line.
+    pub fn toml(&self) -> String {
+        match self {
+            Self::Text(text) => toml::Value::String(text.clone()).to_string(),
+            Self::Float(x) => toml::Value::Float(*x).to_string(),
+            Self::List(items) => {
+                let items: Vec<String> = items.iter().map(|n| n.value.toml()).collect();
+                format!("[{}]", items.join(", "))
+            }
+            Self::Table(entries) => {
+                let entries: Vec<String> = entries
+                    .iter()
+                    .map(|e| {
+                        let key = toml::Value::String(e.key.clone());
+                        format!("{key} = {}", e.node.value.toml())
+                    })
+                    .collect();
+                format!("{{ {} }}", entries.join(", "))
+            }
+            _ => self.shown(),
+        }
+    }
+
+    /// The same value for serde. Numbers are finite by the time this is called.
+    pub fn json(&self) -> serde_json::Value {
+        use serde_json::Value as Json;
+        match self {
+            Self::Text(text) | Self::Date(text) => Json::from(text.as_str()),
+            Self::Int(n) => Json::from(*n),
+            Self::Float(x) => Json::from(*x),
+            Self::Bool(b) => Json::from(*b),
+            Self::List(items) => items.iter().map(|n| n.value.json()).collect(),
+            Self::Table(entries) => {
+                Json::Object(entries.iter().map(|e| (e.key.clone(), e.node.value.json())).collect())
+            }
+        }
+    }
+
+    /// The entry with this key, if this is a table that has one.
+    pub fn get(&self, key: &str) -> Option<&Entry> {
+        match self {
+            Self::Table(entries) => entries.iter().find(|e| e.key == key),
+            _ => None,
+        }
+    }
+}
+
+/// A quotation short enough for a sentence.
+pub(crate) fn shorten(text: &str) -> String {
+    if text.chars().count() <= 60 {
+        return text.into();
+    }
+    let start: String = text.chars().take(57).collect();
+    format!("{start}...")
+}
+
+/// A document: its tree, and what is needed to say where something stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Document<'a> {
+    name: &'a str,
+    text: &'a str,
+    sets: Vec<(String, String)>,
+    pub root: Node,
+}
+
+impl<'a> Document<'a> {
+    /// Reads TOML text; `name` stands for it in sentences.
+    pub fn parse(name: &'a str, text: &'a str) -> Result<Self, Error> {
+        let root = Node { value: Value::Table(Vec::new()), at: Origin::File(0) };
+        let mut document = Self { name, text, sets: Vec::new(), root };
+        let table = DeTable::parse(text).map_err(|e| {
+            let at = e.span().map_or(0, |s| s.start);
+            let what = e.message().lines().collect::<Vec<_>>().join("; ");
+            Error::one(document.place(Origin::File(at)), format!("not valid TOML: {what}"))
+        })?;
+        document.root.value = owned_table(table.get_ref(), &|at| Origin::File(at));
+        Ok(document)
+    }
+
+    /// Applies one `key.path=value` setting. A value that is not TOML is taken as text, so `law=cubic` and
+    /// `rate=100Gbps` need no quotes.
+    pub fn set(&mut self, path: &str, value: &str) -> Result<(), Error> {
+        let index = self.sets.len();
+        self.sets.push((path.into(), value.into()));
+        let place = self.place(Origin::Set(index));
+        let fail = |key: &str, text: String| {
+            Err(Error { problems: vec![Problem { place: place.clone(), key: key.into(), text }] })
+        };
+        let steps = match parse_path(path) {
+            Ok(steps) => steps,
+            Err(text) => return fail("", text),
+        };
+        let origin = Origin::Set(index);
+        let mut node = &mut self.root;
+        let mut walked = String::new();
+        for step in steps {
+            match step {
+                Step::Key(key) => {
+                    let kind = node.value.kind();
+                    let Value::Table(entries) = &mut node.value else {
+                        return fail(&walked, format!("is {kind} and has no key {key:?}"));
+                    };
+                    push_key(&mut walked, &key);
+                    let found = entries.iter().position(|e| e.key == key);
+                    let i = found.unwrap_or_else(|| {
+                        let node = Node { value: Value::Table(Vec::new()), at: origin };
+                        entries.push(Entry { key, at: origin, node });
+                        entries.len() - 1
+                    });
+                    node = &mut entries[i].node;
+                }
+                Step::Index(i) => {
+                    let Value::List(items) = &mut node.value else {
+                        return fail(&walked, "is not a list, so it takes no [index]".into());
+                    };
+                    let n = items.len();
+                    if i >= n {
+                        let text =
+                            format!("has {n} entries, so there is no [{i}]; counting starts at 0");
+                        return fail(&walked, text);
+                    }
+                    walked.push_str(&format!("[{i}]"));
+                    node = &mut items[i];
+                }
+            }
+        }
+        *node = Node { value: value_of(value, index), at: origin };
+        Ok(())
+    }
+
+    /// `file:line:column` of an offset, or the setting as it was given.
+    pub fn place(&self, at: Origin) -> String {
+        match at {
+            Origin::File(offset) => {
+                let (line, column) = line_and_column(self.text, offset);
+                format!("{}:{line}:{column}", self.name)
+            }
+            Origin::Set(i) => {
+                let (key, value) = &self.sets[i];
+                format!("--set {}={}", shorten(key), shorten(value))
+            }
+        }
+    }
+
+    /// Where the value at `path` was written, or else the innermost table around it.
+    pub fn find(&self, path: &str) -> Origin {
+        let Ok(steps) = parse_path(path) else { return self.root.at };
+        let mut node = &self.root;
+        for step in steps {
+            let next = match (&step, &node.value) {
+                (Step::Key(key), value) => value.get(key).map(|e| &e.node),
+                (Step::Index(i), Value::List(items)) => items.get(*i),
+                _ => None,
+            };
+            match next {
+                Some(inner) => node = inner,
+                None => break,
+            }
+        }
+        node.at
+    }
+}
+
+/// Line and column from 1, the column in characters.
+pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    let before = &text[..offset];
+    let start = before.rfind('\n').map_or(0, |i| i + 1);
+    (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+}
+
+/// Adds a key to a path, quoted where it would be misread.
+pub(crate) fn push_key(path: &mut String, key: &str) {
+    if !path.is_empty() {
+        path.push('.');
+    }
+    let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    if !key.is_empty() && key.chars().all(plain) {
+        path.push_str(key);
+    } else {
+        path.push_str(&shorten(&format!("{key:?}")));
+    }
+}
+
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// `traffic[0].load` as steps.
+fn parse_path(path: &str) -> Result<Vec<Step>, String> {
+    let bad = || {
+        let path = shorten(&format!("{path:?}"));
+        format!("{path} is not the path of a key; write for instance traffic[0].load")
+    };
+    let mut steps = Vec::new();
+    for part in path.split('.') {
+        let (key, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
+        let key = key.trim();
+        let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        if key.is_empty() || !key.chars().all(plain) {
+            return Err(bad());
+        }
+        steps.push(Step::Key(key.into()));
+        while let Some(after) = rest.strip_prefix('[') {
+            let (index, tail) = after.split_once(']').ok_or_else(bad)?;
+            steps.push(Step::Index(index.trim().parse().map_err(|_| bad())?));
+            rest = tail;
+        }
+        if !rest.is_empty() {
+            return Err(bad());
+        }
+    }
+    Ok(steps)
+}
+
+/// The value of a setting: TOML if it reads as such, else text.
+fn value_of(text: &str, index: usize) -> Value {
+    DeValue::parse(text.trim())
+        .map(|v| owned(v.get_ref(), &|_| Origin::Set(index)).value)
+        .unwrap_or_else(|_| Value::Text(text.into()))
+}
+
+fn owned_table(table: &DeTable<'_>, at: &dyn Fn(usize) -> Origin) -> Value {
+    let entries = table
+        .iter()
+        .map(|(key, value)| {
+            let mut node = owned(value.get_ref(), at);
+            node.at = at(value.span().start);
+            Entry { key: key.get_ref().to_string(), at: at(key.span().start), node }
+        })
+        .collect();
+    Value::Table(entries)
+}
+
+fn owned(value: &DeValue<'_>, at: &dyn Fn(usize) -> Origin) -> Node {
+    let value = match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
+            Ok(n) => Value::Int(n),
+            Err(_) => Value::Float(n.as_str().parse().unwrap_or(f64::MAX)), // beyond 64 bits; no key takes it
+        },
+        DeValue::Float(x) => Value::Float(x.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(b) => Value::Bool(*b),
+        DeValue::Datetime(date) => Value::Date(date.to_string()),
+        DeValue::Array(items) => Value::List(
+            items
+                .iter()
+                .map(|item| {
+                    let mut node = owned(item.get_ref(), at);
+                    node.at = at(item.span().start);
+                    node
+                })
+                .collect(),
+        ),
+        DeValue::Table(table) => owned_table(table, at),
+    };
+    Node { value, at: at(0) }
+}
+
+/// The key that was probably meant, as the end of a sentence.
+pub(crate) fn did_you_mean<'a>(key: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(key, known).map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
+}

@@ -1,0 +1,267 @@
+//! A resolved scenario reads back to the same scenario.
+
+use forebay_scenario::cdf::Cdf;
+use forebay_scenario::model::*;
+use forebay_scenario::{resolved, text};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use proptest::option::of;
+use proptest::prelude::*;
+
+const LAWS: &[&str] = &["reno", "cubic", "dctcp"];
+
+fn span() -> impl Strategy<Value = Span> {
+    prop_oneof![
+        (1..1_000_000_000u64).prop_map(Span::from_ps),
+        (1..5_000u64).prop_map(Span::from_ns)
+    ]
+}
+
+/// Within the runs made here.
+fn time() -> impl Strategy<Value = Time> {
+    span().prop_map(|s| Time::ZERO + s)
+}
+
+fn bytes() -> impl Strategy<Value = Bytes> {
+    prop_oneof![
+        (70_000..1u64 << 40).prop_map(Bytes::new),
+        (70..1u64 << 20).prop_map(|k| Bytes::new(k * 1024))
+    ]
+}
+
+fn rate() -> impl Strategy<Value = BitsPerSec> {
+    prop_oneof![
+        (1..1_000u64).prop_map(BitsPerSec::from_gbps),
+        (1_000_000..1u64 << 40).prop_map(BitsPerSec::new)
+    ]
+}
+
+fn link() -> impl Strategy<Value = Link> {
+    (rate(), span()).prop_map(|(rate, delay)| Link { rate, delay })
+}
+
+fn length() -> impl Strategy<Value = QueueLength> {
+    prop_oneof![bytes().prop_map(QueueLength::Bytes), (1..9_999u32).prop_map(QueueLength::Packets)]
+}
+
+fn share() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), Just(1.0), 0.0..1.0]
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof!["[ -~]{0,20}", "\\PC{0,8}", Just("a \"b\" \\ \n\t c".to_string())]
+}
+
+fn topology() -> impl Strategy<Value = Topology> {
+    prop_oneof![
+        (1..20u32, 1..20u32).prop_map(|(left, right)| Topology::Dumbbell { left, right }),
+        (2..40u32).prop_map(|hosts| Topology::Star { hosts }),
+        (1..9u32, 1..5u32, 2..9u32).prop_map(|(leaves, spines, hosts_per_leaf)| {
+            Topology::LeafSpine { leaves, spines, hosts_per_leaf }
+        }),
+        (2..4u8, 2..5u32).prop_map(|(tiers, half)| Topology::FatTree { tiers, k: 2 * half }),
+        (2..6usize, of(link())).prop_map(|(n, own)| Topology::Graph {
+            hosts: (0..n).map(|i| format!("h{i}")).collect(),
+            switches: vec!["one".into(), "zwei".into()],
+            cables: (0..n)
+                .map(|i| Cable { a: format!("h{i}"), b: ["one", "zwei"][i % 2].into(), link: own })
+                .chain([Cable { a: "zwei".into(), b: "one".into(), link: None }])
+                .collect(),
+        }),
+    ]
+}
+
+/// Names of the first two hosts, a cable in canonical form, and a pattern.
+fn places(topology: &Topology) -> ([&'static str; 2], &'static str, &'static str) {
+    match topology {
+        Topology::Dumbbell { .. } => {
+            (["left.host[0]", "right.host[0]"], "left-right", "left.host[*]")
+        }
+        Topology::Star { .. } => (["host[0]", "host[1]"], "host[1]-tor", "host[*]-tor"),
+        Topology::LeafSpine { .. } | Topology::FatTree { tiers: 2, .. } => {
+            (["leaf[0].host[0]", "leaf[0].host[1]"], "leaf[0]-spine[0]", "leaf[*]")
+        }
+        Topology::FatTree { .. } => (
+            ["pod[0].edge[0].host[0]", "pod[1].edge[0].host[1]"],
+            "pod[0].agg[0]-core[0]",
+            "pod[*].agg[*]-core[*]",
+        ),
+        Topology::Graph { .. } => (["h0", "h1"], "h0-one", "h*"),
+    }
+}
+
+fn sizes() -> impl Strategy<Value = Cdf> {
+    prop_oneof![
+        Just(forebay_scenario::cdf::by_name("websearch").unwrap()),
+        Just(forebay_scenario::cdf::by_name("homa_w1_fb_keyvalue").unwrap()),
+        (1..1_000_000u64).prop_map(|b| Cdf::fixed(Bytes::new(b))),
+        (name(), 1.0..1e6f64, share(), any::<bool>()).prop_map(|(name, b, p, lin)| Cdf::new(
+            &name,
+            vec![(b, p), (b * 3.0, 1.0)],
+            lin
+        )
+        .unwrap()),
+    ]
+}
+
+fn kind(hosts: [&'static str; 2]) -> impl Strategy<Value = TrafficKind> {
+    let [a, b] = hosts.map(String::from);
+    let (c, d) = (a.clone(), b.clone());
+    let (e, f) = (a.clone(), b.clone());
+    prop_oneof![
+        (sizes(), 1e-9..1e-6f64).prop_map(|(sizes, load)| TrafficKind::Poisson {
+            sizes,
+            load,
+            load_ref: LoadRef::Host
+        }),
+        (bytes(), of(Just(e)), of(span()), 1..9u32).prop_map(|(size, to, every, rounds)| {
+            TrafficKind::Incast {
+                fan_in: 1,
+                size,
+                to,
+                every,
+                rounds,
+                control_delay: Span::from_us(1),
+            }
+        }),
+        bytes().prop_map(|size| TrafficKind::Permutation { size }),
+        bytes().prop_map(|size| TrafficKind::AllToAll { size }),
+        span().prop_map(move |stagger| TrafficKind::Long {
+            from: vec![a.clone(), b.clone()],
+            to: vec![b.clone(), a.clone()],
+            stagger
+        }),
+        (bytes(), time()).prop_map(move |(size, at)| TrafficKind::List {
+            flows: vec![ListedFlow { from: c.clone(), to: d.clone(), size, at }; 2]
+        }),
+    ]
+    .prop_filter("a flow needs two hosts", move |_| f != hosts[0])
+}
+
+prop_compose! {
+    fn switch()(
+        latency in span(),
+        shared_buffer in of((bytes(), of(0.01..16.0f64)).prop_map(|(size, alpha)| SharedBuffer { size, alpha })),
+        port_limit in of(length()),
+        ecn in of((0..999_999u64, 1..999_999u64, share(), any::<(bool, bool)>())),
+        start in any::<bool>(),
+    ) -> Switch {
+        Switch {
+            latency,
+            shared_buffer,
+            port_limit,
+            ecn: ecn.map(|(kmin, ramp, pmax, (deq, drop))| EcnMarking {
+                kmin: QueueLength::Bytes(Bytes::new(kmin)),
+                kmax: QueueLength::Bytes(Bytes::new(kmin + ramp)),
+                pmax,
+                at: if deq { MarkAt::Dequeue } else { MarkAt::Enqueue },
+                not_ect: if drop { NotEct::Drop } else { NotEct::Pass },
+            }),
+            classes: 4,
+            release: if start { Release::Start } else { Release::Fluid },
+        }
+    }
+}
+
+fn param_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<i64>().prop_map(|n| n.to_string()),
+        any::<f64>().prop_map(|x| x.to_string()),
+        Just("true".to_string()),
+        Just("0.00390625".to_string()),
+        Just("007".to_string()),
+        "[a-z0-9. ]{0,9}",
+    ]
+}
+
+prop_compose! {
+    fn transport()(
+        law in prop::sample::select(LAWS),
+        mss in 1..9_000u64,
+        window in 9_000..1_000_000u64,
+        rto_min in span(),
+        flags in any::<(bool, bool)>(),
+        receive_window in of(bytes()),
+        params in prop::collection::btree_map("[a-z_]{1,6}|\\PC{1,3}", param_text(), 0..3),
+    ) -> Transport {
+        Transport {
+            law: law.into(),
+            params: params.into_iter().collect(),
+            mss: Bytes::new(mss),
+            header: Bytes::new(52),
+            ack_size: Bytes::new(64),
+            initial_window: Bytes::new(window),
+            rto_min,
+            delayed_ack: flags.0,
+            receive_window,
+            idle_restart: flags.1,
+            class: 1,
+            ack_class: 3,
+        }
+    }
+}
+
+prop_compose! {
+    fn scenario()(topology in topology())(
+        name in name(),
+        seeds in prop::collection::btree_set(0..=i64::MAX as u64, 1..5),
+        links in (link(), link()),
+        words in (0..3usize, any::<bool>(), 0..3usize, any::<bool>()),
+        reroute_after in of(span()),
+        switch in switch(),
+        overrides in prop::collection::vec((any::<bool>(), of(rate()), of(span()), of(length()), share()), 0..3),
+        transport in transport(),
+        traffic in prop::collection::vec((time(), of(span()), of(prop::sample::select(LAWS)), kind(places(&topology).0)), 1..4),
+        faults in prop::collection::vec((time(), prop_oneof![
+            Just(Change::Down), Just(Change::Up), rate().prop_map(Change::Rate), share().prop_map(Change::Loss)
+        ]), 0..3),
+        queues in of(span()),
+        warmup in time(),
+        topology in Just(topology),
+    ) -> Scenario {
+        let ([host, _], cable, pattern) = places(&topology);
+        Scenario {
+            name,
+            seeds: seeds.into_iter().collect(),
+            stop: Stop { time: Time::ZERO + Span::from_ms(40), flows: words.1, grain: Span::from_ns(7) },
+            fabric: Fabric {
+                topology,
+                host_link: links.0,
+                fabric_link: links.1,
+                routing: [Routing::Ecmp, Routing::EcmpSymmetric, Routing::Spray][words.0],
+                reroute_after,
+                dead_port: if words.3 { DeadPort::Hold } else { DeadPort::Drop },
+                switch,
+                wire_overhead: Bytes::new(24),
+                overrides: overrides.into_iter().map(|(whole, rate, delay, port_limit, loss)| Override {
+                    place: if whole { pattern } else { cable }.into(), rate, delay, port_limit, loss: Some(loss),
+                }).collect(),
+            },
+            host: Host { nic: [NicOrder::RoundRobin, NicOrder::Fifo, NicOrder::Srpt][words.2] },
+            transport,
+            traffic: traffic.into_iter().map(|(start, lasts, law, kind)| Traffic {
+                start,
+                until: lasts.map_or(Time::MAX, |s| start + s),
+                law: law.map(String::from),
+                kind,
+            }).collect(),
+            faults: faults.into_iter().map(|(at, change)| Fault { at, link: cable.into(), change }).collect(),
+            output: Output {
+                queues_every: queues,
+                queues_where: if queues.is_some() { vec![host.into(), pattern.split('-').next().unwrap().into()] } else { vec![] },
+                warmup,
+            },
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_resolved_scenario_reads_back_equal(scenario in scenario()) {
+        let file = resolved(&scenario);
+        let back = text("resolved.toml", &file, LAWS).map_err(|e| TestCaseError::fail(format!("{e}\n{file}")))?;
+        prop_assert_eq!(&back.scenario, &scenario, "{}", file);
+        prop_assert_eq!(resolved(&back.scenario), file);
+    }
+}
