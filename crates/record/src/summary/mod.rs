@@ -7,6 +7,8 @@
 mod compute;
 mod text;
 
+pub(crate) use compute::{class_bounds, class_name, in_class, measured};
+
 use crate::stats::Estimate;
 use serde::{Deserialize, Serialize};
 
