@@ -1,2 +1,53 @@
-//! The `forebay` command.
-fn main() {}
+//! The `forebay` command: what people and their scripts touch.
+//!
+//! Invariants: nothing but data on stdout; every failure is a sentence on stderr and one of the exit codes of
+//! [`failure`]; no panic reaches a user as one. The wall clock is read here and nowhere below, so no result can
+//! depend on it.
+
+mod about;
+mod args;
+mod check;
+mod clock;
+mod estimate;
+mod expect;
+mod failure;
+mod human;
+mod interrupt;
+mod laws;
+mod list;
+mod metrics;
+mod new;
+mod progress;
+mod report;
+mod run;
+mod say;
+mod seeds;
+mod source;
+
+use args::{Cli, Verb};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    failure::install_panic_hook();
+    let cli = Cli::parse();
+    match std::panic::catch_unwind(|| dispatch(cli.verb)) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(failure)) => failure.report(),
+        Err(_) => Failure::BUG,
+    }
+}
+
+fn dispatch(verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::New(args) => new::new(&args),
+        Verb::Check(args) => check::check(&args),
+        Verb::Run(args) => run::run(&args),
+        Verb::Report(args) => report::report(&args),
+        Verb::Laws(args) => laws::laws(&args),
+        Verb::List(args) => list::list(&args),
+        Verb::Explain(args) => list::explain(&args),
+        Verb::Schema => list::schema(),
+    }
+}
