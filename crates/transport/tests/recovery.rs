@@ -89,9 +89,8 @@ fn third_from_last_is_repaired_after_the_reordering_wait() {
 #[test]
 fn many_holes_are_repaired_without_a_timeout() {
     let drops: Vec<u64> = (0..30).map(|i| 3 * i + 2).collect();
-    let mut pipe = Pipe::new(with_window(100), "reno", Bytes::new(1000 * MSS), RTT)
-        .nic(100)
-        .drop_data(&drops);
+    let mut pipe =
+        Pipe::new(with_window(100), "reno", Bytes::new(1000 * MSS), RTT).nic(100).drop_data(&drops);
     pipe.finish();
     assert_eq!(pipe.sender.retransmits(), 30);
     assert_eq!(pipe.sender.timeouts(), 0);
@@ -100,13 +99,13 @@ fn many_holes_are_repaired_without_a_timeout() {
 #[test]
 fn a_lost_retransmission_is_sent_again_without_a_timeout() {
     let mut first = true;
-    let mut pipe = Pipe::new(with_window(100), "reno", Bytes::new(2000 * MSS), RTT)
-        .nic(100)
-        .data(move |packet, n| {
+    let mut pipe = Pipe::new(with_window(100), "reno", Bytes::new(2000 * MSS), RTT).nic(100).data(
+        move |packet, n| {
             let again = packet.seq == 20 * MSS && n != 20;
             let drop = n == 20 || (again && core::mem::take(&mut first));
             if drop { Fate::Drop } else { Fate::Pass }
-        });
+        },
+    );
     pipe.finish();
     assert_eq!(pipe.sends_of(20 * MSS).len(), 3);
     assert_eq!(pipe.sender.timeouts(), 0);
@@ -131,7 +130,9 @@ fn a_delay_spike_makes_a_timeout_that_frto_takes_back() {
         cfg.tlp = false;
         let mut pipe = Pipe::new(cfg, "reno", Bytes::new(500 * MSS), RTT)
             // One window of ACKs comes 300 ms late.
-            .ack(|_, n| if n >= 70 && n < 150 { Fate::Late(Span::from_ms(300)) } else { Fate::Pass });
+            .ack(
+                |_, n| if n >= 70 && n < 150 { Fate::Late(Span::from_ms(300)) } else { Fate::Pass },
+            );
         pipe.run_until(at_us(200_000));
         let before = pipe.sender.cwnd();
         pipe.finish();
@@ -245,9 +246,15 @@ fn recovery_works_across_the_wrap_of_32_bits() {
     let mut cfg = config("reno");
     cfg.receive_window = Some(Bytes::new(200 * MSS));
     let n_drop = start + 25;
-    let mut pipe = Pipe::new(cfg, "reno", Bytes::new((start + 100) * MSS), RTT)
-        .nic(100)
-        .data(move |p, n| if n == n_drop || n == n_drop + 12 { let _ = p; Fate::Drop } else { Fate::Pass });
+    let mut pipe =
+        Pipe::new(cfg, "reno", Bytes::new((start + 100) * MSS), RTT).nic(100).data(move |p, n| {
+            if n == n_drop || n == n_drop + 12 {
+                let _ = p;
+                Fate::Drop
+            } else {
+                Fate::Pass
+            }
+        });
     pipe.sent.reserve(3_100_000);
     pipe.finish();
     assert_eq!(pipe.sender.retransmits(), 2);

@@ -71,7 +71,8 @@ fn without_probes_the_tail_waits_for_the_timeout() {
 #[test]
 fn a_probe_prefers_new_data() {
     // A full window leaves, and all its ACKs are lost.
-    let mut pipe = Pipe::new(config("reno"), "reno", Bytes::new(2_000 * MSS), RTT).ack(|_, n| if (30..70).contains(&n) { Fate::Drop } else { Fate::Pass });
+    let mut pipe = Pipe::new(config("reno"), "reno", Bytes::new(2_000 * MSS), RTT)
+        .ack(|_, n| if (30..70).contains(&n) { Fate::Drop } else { Fate::Pass });
     pipe.run_until(at_us(5_000));
     let probe = pipe.sent.windows(2).find(|w| w[1].at.since(w[0].at) > Span::from_us(1_000));
     let [before, probe] = probe.expect("silence before the probe") else { panic!() };
