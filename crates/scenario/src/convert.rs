@@ -18,6 +18,8 @@ use crate::problem::or_list;
 use crate::quantity::{Length, Qty};
 use crate::raw;
 use crate::tree::{Document, did_you_mean, shorten};
+use forebay_laws::flow::{FlowParams, LAWS};
+use forebay_laws::params::ParamError;
 use forebay_units::{Bytes, Span, Time};
 
 /// Longest run, delay or interval that a scenario may ask for: far beyond any use, far below 64 bits.
@@ -42,7 +44,6 @@ pub(crate) type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 /// Collects sentences while the model is made.
 pub(crate) struct Judge<'a> {
     pub document: &'a Document<'a>,
-    pub laws: &'a [&'a str],
     pub read_file: &'a ReadFile<'a>,
     pub findings: Vec<Finding>,
 }
@@ -164,17 +165,41 @@ impl Judge<'_> {
         }
     }
 
-    fn law(&mut self, path: &str, law: &str) {
-        if !self.laws.contains(&law) {
-            let close = did_you_mean(law, self.laws.iter().copied());
-            let laws = or_list(self.laws.iter().copied());
-            self.say(path, format!("no law is called {:?}; write {laws}{close}", shorten(law)));
+    /// The law of this name with its published defaults, or a sentence.
+    fn law(&mut self, path: &str, law: &str) -> Option<FlowParams> {
+        let known = FlowParams::new(law).ok();
+        if known.is_none() {
+            let names = || LAWS.iter().map(|law| law.name);
+            let close = did_you_mean(law, names());
+            let text =
+                format!("no law is called {:?}; write {}{close}", shorten(law), or_list(names()));
+            self.say(path, text);
+        }
+        known
+    }
+
+    /// Parameters as key and text, each one that the law takes.
+    fn params(&mut self, law: Option<FlowParams>, params: &[(String, String)]) {
+        let Some(mut law) = law else { return };
+        for (key, text) in params {
+            let mut path = String::from("transport.params");
+            crate::tree::push_key(&mut path, key);
+            match law.set(key, text) {
+                Ok(()) => {}
+                Err(e @ ParamError::BadValue { .. }) => {
+                    self.say(&path, format!("{:?} does not fit; {e}", shorten(text)));
+                }
+                Err(e) => {
+                    let close = did_you_mean(key, law.info().params.iter().map(|p| p.name));
+                    self.say(&path, format!("{e}{close}"));
+                }
+            }
         }
     }
 
     fn transport(&mut self, t: &raw::Transport) -> Transport {
         let raw::TransportKind::Tcp = t.kind;
-        self.law("transport.law", &t.law);
+        let law = self.law("transport.law", &t.law);
         let header = t.header.map_or(HEADER, |h| h.0);
         let mss = self.mss(t, header);
         let ack_size = t.ack_size.map_or(ACK_SIZE, |a| a.0);
@@ -193,7 +218,9 @@ impl Judge<'_> {
                 format!("is less than one segment; write at least \"{mss}\""),
             );
         }
-        let params = t.params.iter().flatten().map(|(k, v)| (k.clone(), param(v))).collect();
+        let params: Vec<_> =
+            t.params.iter().flatten().map(|(k, v)| (k.clone(), param(v))).collect();
+        self.params(law, &params);
         Transport {
             law: t.law.clone(),
             params,

@@ -39,26 +39,22 @@ pub struct Expect {
     pub max: Option<f64>,
 }
 
-/// Reads and checks a scenario file. `laws` are the names that `law` may have.
+/// Reads and checks a scenario file.
 ///
 /// # Errors
 /// One sentence for each thing to put right.
-pub fn load(path: &Path, laws: &[&str]) -> Result<Loaded, Error> {
-    load_with::<&str>(path, &[], laws)
+pub fn load(path: &Path) -> Result<Loaded, Error> {
+    load_with::<&str>(path, &[])
 }
 
 /// As [`load`], after applying settings such as `("traffic[0].load", "0.5")`.
 ///
 /// # Errors
 /// One sentence for each thing to put right.
-pub fn load_with<S: AsRef<str>>(
-    path: &Path,
-    sets: &[(S, S)],
-    laws: &[&str],
-) -> Result<Loaded, Error> {
+pub fn load_with<S: AsRef<str>>(path: &Path, sets: &[(S, S)]) -> Result<Loaded, Error> {
     let name = path.display().to_string();
     let text = read_file(path, LARGEST_SCENARIO).map_err(|why| Error::one(&name, why))?;
-    text_with(&name, &text, sets, laws)
+    text_with(&name, &text, sets)
 }
 
 /// Checks a scenario given as text. `name` stands for it in sentences; files that it names are sought in
@@ -66,20 +62,15 @@ pub fn load_with<S: AsRef<str>>(
 ///
 /// # Errors
 /// One sentence for each thing to put right.
-pub fn text(name: &str, text: &str, laws: &[&str]) -> Result<Loaded, Error> {
-    text_with::<&str>(name, text, &[], laws)
+pub fn text(name: &str, text: &str) -> Result<Loaded, Error> {
+    text_with::<&str>(name, text, &[])
 }
 
 /// As [`text`], after applying settings.
 ///
 /// # Errors
 /// One sentence for each thing to put right.
-pub fn text_with<S: AsRef<str>>(
-    name: &str,
-    text: &str,
-    sets: &[(S, S)],
-    laws: &[&str],
-) -> Result<Loaded, Error> {
+pub fn text_with<S: AsRef<str>>(name: &str, text: &str, sets: &[(S, S)]) -> Result<Loaded, Error> {
     let mut document = Document::parse(name, text)?;
     for (key, value) in sets {
         document.set(key.as_ref(), value.as_ref())?;
@@ -88,7 +79,7 @@ pub fn text_with<S: AsRef<str>>(
     let sweep = sweep(&document, &file)?;
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     let read = |file: &str| read_file(&folder.join(file), LARGEST_DATA);
-    let mut judge = Judge { document: &document, laws, read_file: &read, findings: Vec::new() };
+    let mut judge = Judge { document: &document, read_file: &read, findings: Vec::new() };
     let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
     let scenario = convert(&file, &stem.unwrap_or_else(|| "scenario".into()), &mut judge);
     let expect = judge.expect(&file.expect);
