@@ -45,7 +45,7 @@ impl Judge<'_> {
             && pool.policy == Some(raw::Policy::Static)
         {
             if port_limit.is_some() {
-                self.say(
+                self.wrong(
                     "fabric.switch.port_limit",
                     "and the policy \"static\" both limit a port; write one of them",
                 );
@@ -93,19 +93,11 @@ impl Judge<'_> {
         let policy = pool.policy.unwrap_or(raw::Policy::DynamicThreshold);
         let path = "fabric.switch.buffer.alpha";
         match pool.alpha {
-            Some(alpha) if policy != raw::Policy::DynamicThreshold => {
-                self.say(
-                    path,
-                    format!(
-                        "{alpha} means nothing here; it belongs to policy \"dynamic-threshold\""
-                    ),
-                );
+            Some(_) if policy != raw::Policy::DynamicThreshold => {
+                self.wrong(path, "means nothing here; it belongs to policy \"dynamic-threshold\"");
             }
             Some(alpha) if alpha <= 0.0 || alpha > 1e6 => {
-                self.say(
-                    path,
-                    format!("{alpha} is out of range; write a number above 0, for instance 1"),
-                );
+                self.wrong(path, "is out of range; write a number above 0, for instance 1");
             }
             _ => {}
         }
@@ -138,7 +130,7 @@ impl Judge<'_> {
             (Some(k), None, None) => step(k),
             (None, Some(kmin), Some(kmax)) => (kmin, kmax),
             (Some(_), _, _) => {
-                self.say(
+                self.wrong(
                     &format!("{path}.k"),
                     "is a step, kmin and kmax are a ramp; write one or the other",
                 );
@@ -153,7 +145,7 @@ impl Judge<'_> {
             (QueueLength::Bytes(a), QueueLength::Bytes(b)) => a <= b,
             (QueueLength::Packets(a), QueueLength::Packets(b)) => a <= b,
             _ => {
-                self.say(
+                self.wrong(
                     &format!("{path}.kmax"),
                     "and kmin are not both bytes or both packets; write both in one of them",
                 );
