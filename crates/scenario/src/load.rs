@@ -14,6 +14,9 @@ const LARGEST_SCENARIO: u64 = 16 << 20;
 /// Lists of flows and distributions are refused above this size.
 const LARGEST_DATA: u64 = 2 << 30;
 
+/// More combinations of a sweep than this are refused.
+const MOST_RUNS: usize = 100_000;
+
 /// A scenario, and what its file says beyond one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
@@ -24,6 +27,21 @@ pub struct Loaded {
     pub sweep: Vec<(String, Vec<String>)>,
     /// Bands that results must lie in.
     pub expect: Vec<Expect>,
+}
+
+impl Loaded {
+    /// The settings of each run of the sweep, last key fastest; one empty list where there is no sweep.
+    pub fn points(&self) -> Vec<Vec<(String, String)>> {
+        let mut points = vec![Vec::new()];
+        for (key, values) in &self.sweep {
+            let longer = |point: &Vec<(String, String)>| {
+                let point = point.clone();
+                values.iter().map(move |v| [point.clone(), vec![(key.clone(), v.clone())]].concat())
+            };
+            points = points.iter().flat_map(longer).collect();
+        }
+        points
+    }
 }
 
 /// A band that a result must lie in.
@@ -102,6 +120,7 @@ fn grammar(document: &Document<'_>) -> Result<raw::File, Error> {
 /// Every value of a sweep must at least keep to the grammar.
 fn sweep(document: &Document<'_>, file: &raw::File) -> Result<Vec<(String, Vec<String>)>, Error> {
     let mut all = Vec::new();
+    let mut runs = 1usize;
     let Some(sweep) = &file.sweep else { return Ok(all) };
     let entries = document.root.value.get("sweep").map(|e| &e.node.value);
     for key in sweep.keys() {
@@ -127,7 +146,14 @@ fn sweep(document: &Document<'_>, file: &raw::File) -> Result<Vec<(String, Vec<S
                 ));
             }
         }
+        runs = runs.saturating_mul(values.len());
         all.push((key.clone(), values));
+    }
+    if runs > MOST_RUNS {
+        let at = document.find("sweep");
+        let text =
+            format!("makes {runs} runs; at most {MOST_RUNS} are possible, so write fewer values");
+        return Err(sentences(document, vec![(at, "sweep".into(), text)]));
     }
     Ok(all)
 }

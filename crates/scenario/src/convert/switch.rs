@@ -8,7 +8,8 @@ use crate::quantity::Length;
 use crate::raw;
 use forebay_units::{BitsPerSec, Bytes, Span};
 
-/// DCTCP's step, for each 10 Gb/s: the convention of the public HPCC simulator.
+/// DCTCP's step, for each 10 Gb/s: the convention of the public HPCC simulator. Also the least, since the DCTCP
+/// paper (SIGCOMM 2010) takes as much, 20 packets, at 1 Gb/s.
 const ECN_K_PER_10G: u64 = 30_000;
 /// Buffer of a switch in the evaluation of HPCC (SIGCOMM 2019).
 const BUFFER: Bytes = Bytes::new(32_000_000);
@@ -115,7 +116,7 @@ impl Judge<'_> {
         let step = |k| (k, k);
         let default_k = || {
             let k = u128::from(rate.get()) * u128::from(ECN_K_PER_10G) / 10_000_000_000;
-            QueueLength::Bytes(Bytes::new((k as u64).max(1)))
+            QueueLength::Bytes(Bytes::new((k as u64).max(ECN_K_PER_10G)))
         };
         let m = match ecn {
             Some(raw::Ecn::Word(raw::NoEcn::Off)) => return None,
