@@ -1,7 +1,7 @@
 //! Figures of links: tiers with drops and marks, a map of utilisation, and the worst ports.
 
-use super::Figure;
 use super::chart::{esc, px};
+use super::{Figure, pretty};
 use crate::human::{bytes, count, percent, sig3};
 use crate::rows::{PortRow, RunRecord};
 use crate::summary::Summary;
@@ -52,7 +52,7 @@ pub(super) fn tiers(summary: &Summary) -> Option<Figure> {
         let _ = write!(
             plot,
             "<tr><th>{}<td class=\"num\">{}<td class=\"num\">{}",
-            esc(&arrow(&tier.name)),
+            esc(&pretty(&tier.name)),
             count(tier.links),
             count(tier.tx_packets)
         );
@@ -81,11 +81,6 @@ pub(super) fn tiers(summary: &Summary) -> Option<Figure> {
                   Whole simulation, warm-up included."
             .into(),
     })
-}
-
-/// `leaf -> spine` with a real arrow.
-fn arrow(name: &str) -> String {
-    name.replace("->", "→")
 }
 
 struct Cell {
@@ -140,7 +135,7 @@ pub(super) fn utilisation_map(runs: &[RunRecord]) -> Option<Figure> {
         }
         let (svg, merges) = draw(&strips);
         merged |= merges;
-        let _ = write!(plot, "<div><h3>{}</h3>{svg}</div>", esc(&arrow(name)));
+        let _ = write!(plot, "<div><h3>{}</h3>{svg}</div>", esc(&pretty(name)));
     }
     plot.push_str("</div>");
     let merged = if merged {
@@ -154,8 +149,8 @@ pub(super) fn utilisation_map(runs: &[RunRecord]) -> Option<Figure> {
         plot,
         caption: format!(
             "A block for each tier, a row for each switch, a cell for each link in one direction, mean over seeds. \
-             Even rows: load is balanced; a dark cell in a pale row: a hot receiver, or two flows hashed onto one \
-             path.{merged} Numbers are in ports.csv."
+             Even rows: \
+             load is balanced; a cell that stands out: a hot receiver, or flows hashed onto one path.{merged} Numbers are in ports.csv."
         ),
     })
 }

@@ -27,6 +27,11 @@ const SCRIPT: &str = include_str!("report.js");
 const LIGHT: &str = include_str!("light.css");
 const DARK: &str = include_str!("dark.css");
 
+/// A name with the signs that a terminal spares us.
+fn pretty(name: &str) -> String {
+    name.replace("<=", "≤").replace("->", "→")
+}
+
 /// A figure: title, picture, and what to read in it.
 struct Figure {
     id: &'static str,

@@ -1,6 +1,7 @@
 //! The report's words and tables: headline, key numbers, size classes, seeds, settings, definitions.
 
 use super::chart::esc;
+use super::pretty;
 use crate::about::About;
 use crate::columns::IDEAL_FCT_DEFINITION;
 use crate::human::{bytes, count, micros, percent, sig2, sig3};
@@ -94,7 +95,7 @@ pub(super) fn verdict(summary: &Summary) -> String {
                 .collect();
             if let [only] = with_drops[..] {
                 words.truncate(words.len() - 1);
-                let _ = write!(words, ", all at {}.", only.replace("->", "→"));
+                let _ = write!(words, ", all at {}.", pretty(only));
             }
         }
     }
@@ -159,7 +160,7 @@ pub(super) fn tiles(summary: &Summary) -> String {
     let finite = flows.completed + flows.not_finished;
     let mut tiles: Vec<(String, String, String)> = Vec::new();
     if let (Some(small), true) = (summary.size_classes.first(), summary.size_classes.len() > 1) {
-        tiles.push(slowdown_tile(&format!("p99 slowdown, {}", small.name), small));
+        tiles.push(slowdown_tile(&format!("p99 slowdown, {}", pretty(&small.name)), small));
     }
     tiles.push(slowdown_tile("p99 slowdown, all flows", &summary.overall));
     let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
@@ -249,7 +250,7 @@ pub(super) fn classes(summary: &Summary) -> String {
          <th rowspan=\"2\">Class<th rowspan=\"2\" class=\"num\">Flows<th rowspan=\"2\" class=\"num\">Unfinished\
          <th colspan=\"4\" class=\"span\">Slowdown, receiver-delivered\
          <th colspan=\"2\" class=\"span\">FCT\
-         <th class=\"span\">Slowdown, sender-acked</tr>\
+         <th class=\"span\">Acked</tr>\
          <tr><th class=\"num\">p50<th class=\"num\">p95<th class=\"num\">p99<th class=\"num\">mean\
          <th class=\"num\">p50<th class=\"num\">p99<th class=\"num\">p99</tr></thead><tbody>",
     );
@@ -268,10 +269,10 @@ pub(super) fn classes(summary: &Summary) -> String {
     let mut notes: Vec<String> = Vec::new();
     let all = summary.traffic_classes.iter().chain(&summary.size_classes);
     for class in all.chain([&summary.overall]) {
-        notes.extend(class.note.as_ref().map(|note| format!("{}: {note}.", class.name)));
+        notes.extend(class.note.as_ref().map(|note| format!("{}: {note}.", pretty(&class.name))));
     }
     for absent in &summary.size_classes_absent {
-        notes.push(format!("{}: not shown, {}.", absent.name, absent.reason));
+        notes.push(format!("{}: not shown, {}.", pretty(&absent.name), absent.reason));
     }
     let interval = match &summary.overall.slowdown.p99 {
         Estimate { ci95: Some(_), .. } => {
@@ -281,7 +282,7 @@ pub(super) fn classes(summary: &Summary) -> String {
     };
     let _ = write!(
         html,
-        "<p class=\"caption\">{interval}FCT in µs unless another unit is given. \
+        "<p class=\"caption\">{interval}Acked: slowdown until the sender knew. \
          Percentiles are {}.</p>",
         esc(QUANTILE_DEFINITION)
     );
@@ -296,7 +297,7 @@ fn class_row(class: &FlowClass) -> String {
     let late = if class.not_finished > 0 { " class=\"num warn\"" } else { " class=\"num\"" };
     let mut row = format!(
         "<tr><th>{}<td class=\"num\">{}<td{late}>{}",
-        esc(&class.name),
+        esc(&pretty(&class.name)),
         count(class.count),
         count(class.not_finished)
     );

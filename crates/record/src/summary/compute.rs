@@ -115,7 +115,7 @@ fn flow_class(
 
 fn note(count: u64, started: u64, fewest: u64) -> Option<String> {
     let mut notes = Vec::new();
-    if started > count && count > 0 {
+    if (started - count) * 100 > started && count > 0 {
         notes.push(format!(
             "{} of {started} started flows had not finished; the percentiles leave them out and are too good",
             started - count
