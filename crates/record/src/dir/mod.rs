@@ -68,6 +68,8 @@ pub struct Finished {
     pub summary: Summary,
     /// Tables without rows, to warn of.
     pub empty: Vec<EmptyTable>,
+    /// How fast it ran, the rate filled in.
+    pub volatile: Volatile,
     /// Path of the report.
     pub report: PathBuf,
 }
@@ -165,7 +167,7 @@ impl RunDir {
         }
         write_json(&self.path.join("volatile.json"), &volatile)?;
         write_json(&self.path.join("manifest.json"), &manifest)?;
-        Ok(Finished { summary, empty: manifest.empty_files, report })
+        Ok(Finished { summary, empty: manifest.empty_files, volatile, report })
     }
 
     /// After a failed write: gives the tables their names and marks the run as interrupted, as far

@@ -63,9 +63,15 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
         body.push_str(&figure.html());
     }
     if figures.is_empty() {
-        body.push_str(
-            "<section id=\"no-flows\"><h2>FCT slowdown</h2><p>No measured flow completed, so there is nothing to \
-             draw. See stop.time, output.warmup and traffic.load.</p></section>",
+        let why = match summary.flows.endless {
+            0 => "No measured flow completed. See stop.time, output.warmup and traffic.load.",
+            _ => {
+                "Flows without an end have no completion time; see goodput, queues and links below."
+            }
+        };
+        let _ = write!(
+            body,
+            "<section id=\"no-flows\"><h2>FCT slowdown</h2><p>Nothing to draw. {why}</p></section>"
         );
     }
     body.push_str(&tables::classes(summary));

@@ -6,7 +6,7 @@ use crate::about::About;
 use crate::columns::IDEAL_FCT_DEFINITION;
 use crate::human::{bytes, count, micros, percent, sig2, sig3};
 use crate::stats::Estimate;
-use crate::summary::{FCT_DEFINITION, FlowClass, QUANTILE_DEFINITION, Status, Summary};
+use crate::summary::{FCT_DEFINITION, FEW_FLOWS, FlowClass, QUANTILE_DEFINITION, Status, Summary};
 use std::fmt::Write;
 
 /// Seeds in the table of seeds; the rest is in `runs.csv`.
@@ -267,9 +267,30 @@ pub(super) fn classes(summary: &Summary) -> String {
     }
     html.push_str("</tbody></table></div>");
     let mut notes: Vec<String> = Vec::new();
-    let all = summary.traffic_classes.iter().chain(&summary.size_classes);
-    for class in all.chain([&summary.overall]) {
-        notes.extend(class.note.as_ref().map(|note| format!("{}: {note}.", pretty(&class.name))));
+    let all =
+        || summary.traffic_classes.iter().chain(&summary.size_classes).chain([&summary.overall]);
+    let late: Vec<String> = all()
+        .filter(|class| class.not_finished * 100 > class.count + class.not_finished)
+        .map(|class| {
+            let started = count(class.count + class.not_finished);
+            format!("{} ({} of {started})", pretty(&class.name), count(class.not_finished))
+        })
+        .collect();
+    if !late.is_empty() {
+        notes.push(format!(
+            "More than 1 % of the flows had not finished; percentiles leave them out and are too good: {}.",
+            late.join(", ")
+        ));
+    }
+    let few: Vec<String> = all()
+        .filter(|class| class.count > 0 && class.fewest_per_seed < FEW_FLOWS)
+        .map(|class| format!("{} ({})", pretty(&class.name), class.fewest_per_seed))
+        .collect();
+    if !few.is_empty() {
+        notes.push(format!(
+            "Fewer than {FEW_FLOWS} completed flows in some seed, so that its p99 is its largest value: {}.",
+            few.join(", ")
+        ));
     }
     for absent in &summary.size_classes_absent {
         notes.push(format!("{}: not shown, {}.", pretty(&absent.name), absent.reason));

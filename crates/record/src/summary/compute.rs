@@ -13,7 +13,7 @@ use crate::tiers::{Tiers, utilisation};
 use forebay_units::{Bytes, Time};
 
 /// Below this many completed flows in a seed its 99th percentile is its largest value.
-const FEW_FLOWS: u64 = 100;
+pub(crate) const FEW_FLOWS: u64 = 100;
 
 impl Summary {
     /// The summary of the simulations in `runs`, one for each seed of `about` in that order, or
@@ -104,6 +104,7 @@ fn flow_class(
         above_bytes: None,
         up_to_bytes: None,
         count,
+        fewest_per_seed: fewest,
         not_finished: started - count,
         slowdown: per_seed(FlowRow::slowdown),
         fct_us: per_seed(|f| f.fct().map(|span| span.as_ps() as f64 / 1e6)),
