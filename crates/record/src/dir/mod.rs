@@ -91,8 +91,9 @@ impl RunDir {
     pub fn create(path: &Path, about: &About, if_exists: IfExists) -> Result<Self, RecordError> {
         make_way(path, if_exists)?;
         fs::create_dir_all(path).map_err(|source| RecordError::io("create", path, source))?;
-        write_whole(&path.join("resolved.toml"), &about.resolved_toml)?;
+        // The manifest first: it is what makes this a run directory.
         write_json(&path.join("manifest.json"), &Manifest::new(about))?;
+        write_whole(&path.join("resolved.toml"), &about.resolved_toml)?;
         let [hosts, flows, ports, series, runs] =
             TABLES.map(|(name, header)| Table::create(path, name, header));
         let tables = Some([hosts?, flows?, ports?, series?, runs?]);
