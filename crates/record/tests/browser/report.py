@@ -168,7 +168,11 @@ class Browser:
         self.wait_for("Page.loadEventFired")
 
     def close(self):
-        self.process.terminate()
+        self.session = None
+        try:
+            self.call("Browser.close")
+        except (OSError, EOFError, RuntimeError, TimeoutError):
+            self.process.terminate()
         try:
             self.process.wait(timeout=10)
         except subprocess.TimeoutExpired:
@@ -264,7 +268,8 @@ def main():
     if not browser_path:
         print(f"skipped: {NAME} (no chromium here, and it cannot be installed)")
         return 0
-    with tempfile.TemporaryDirectory() as scratch:
+    scratch = tempfile.mkdtemp(prefix="forebay-report-")
+    try:
         if len(sys.argv) > 1:
             page = pathlib.Path(sys.argv[1]).resolve()
         else:
@@ -276,6 +281,9 @@ def main():
             problems = check(browser, page.as_uri())
         finally:
             browser.close()
+    finally:
+        # The browser's helpers may outlive it for a moment and still write to the profile.
+        shutil.rmtree(scratch, ignore_errors=True)
     for problem in problems:
         print(f"{NAME}: {problem}")
     print(f"{'FAILED' if problems else 'ok'}: {NAME}")
