@@ -10,6 +10,14 @@ fn page(about: &About, runs: &[RunRecord]) -> String {
     report::render(about, &Summary::of(about, runs), runs)
 }
 
+/// Keeps a page for the eye, or for `tests/browser/report.py`, where FOREBAY_KEEP_REPORTS names a directory.
+fn keep(name: &str, html: &str) {
+    if let Ok(dir) = std::env::var("FOREBAY_KEEP_REPORTS") {
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(format!("{dir}/{}.html", name.replace(' ', "-")), html).unwrap();
+    }
+}
+
 /// What every page must hold to: no broken numbers, no requests, balanced elements.
 fn assert_sound(html: &str) {
     assert!(html.len() <= 2_000_000, "{} bytes", html.len());
@@ -43,6 +51,7 @@ fn the_page_is_whole_and_the_same_every_time() {
         "tiers",
         "utilisation",
         "worst-ports",
+        "worst-flows",
         "seeds",
         "settings",
         "definitions",
@@ -76,6 +85,7 @@ fn no_name_can_become_markup() {
         series.unit = "<i>";
     }
     let html = page(&about, &[one]);
+    keep("hostile", &html);
     assert!(
         !html.contains("<script>alert") && !html.contains("<b onload") && !html.contains("<i>")
     );
@@ -156,8 +166,10 @@ fn odd_runs_have_pages() {
         ("dead links", vec![dead_links]),
         ("free names", vec![free_names]),
     ] {
+        let html = page(&one_seed, &runs);
         println!("{name}");
-        assert_sound(&page(&one_seed, &runs));
+        assert_sound(&html);
+        keep(name, &html);
     }
 }
 
@@ -191,8 +203,5 @@ fn a_large_fabric_fits() {
     big.series = (0..200).map(|i| Series { name: format!("queue {i}"), ..one.clone() }).collect();
     let html = page(&about(&[1]), &[big]);
     assert_sound(&html);
-    println!("{} bytes", html.len());
-    if let Ok(path) = std::env::var("FOREBAY_BIG_REPORT") {
-        std::fs::write(path, html).unwrap();
-    }
+    keep("large fabric", &html);
 }

@@ -10,6 +10,7 @@ mod links;
 mod over_time;
 mod scale;
 mod tables;
+mod worst_flows;
 
 use crate::about::About;
 use crate::rows::RunRecord;
@@ -85,6 +86,7 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
     figures.extend(links::tiers(summary));
     figures.extend(links::utilisation_map(runs));
     figures.extend(links::worst_ports(runs));
+    figures.extend(worst_flows::table(about, runs));
     for figure in &figures {
         body.push_str(&figure.html());
     }

@@ -58,9 +58,10 @@ pub(super) fn verdict(summary: &Summary) -> String {
     let mut words = match (finite, flows.not_finished) {
         (0, _) if flows.endless > 0 => format!("{} endless flows ran.", count(flows.endless)),
         (0, _) => "No flow started.".to_string(),
-        (_, 0) => {
-            format!("All {} flows of {seeds} seed{} completed.", count(finite), plural(seeds))
-        }
+        (_, 0) => match finite {
+            1 => "The one flow completed.".into(),
+            _ => format!("All {} flows of {seeds} seed{} completed.", count(finite), plural(seeds)),
+        },
         (_, late) => format!(
             "{} of {} started flows completed; {} had not by the end.",
             count(flows.completed),
@@ -175,8 +176,8 @@ pub(super) fn tiles(summary: &Summary) -> String {
     ));
     tiles.push((
         "Goodput per host".into(),
-        format!("{} Gb/s", value(&net.goodput_per_host_gbps)),
-        format!("{} Gb/s in all", value(&net.goodput_gbps)),
+        gbps(net.goodput_per_host_gbps.mean),
+        format!("{} in all", gbps(net.goodput_gbps.mean)),
     ));
     tiles.push((
         "Packets dropped".into(),
@@ -219,6 +220,10 @@ pub(super) fn tiles(summary: &Summary) -> String {
     format!(
         "<section class=\"tiles\" id=\"key-numbers\" aria-label=\"Key numbers\">{tiles}</section>"
     )
+}
+
+fn gbps(mean: Option<f64>) -> String {
+    mean.map_or("–".into(), |mean| format!("{} Gb/s", sig3(mean)))
 }
 
 /// Never says 100 % of something that is less.
@@ -350,13 +355,13 @@ pub(super) fn seeds(summary: &Summary) -> String {
         let cut = if run.interrupted { " <span class=\"chip bad\">cut short</span>" } else { "" };
         let _ = write!(
             html,
-            "<tr><th>{}{cut}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{} Gb/s\
+            "<tr><th>{}{cut}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}\
              <td class=\"num\">{}<td class=\"num\">{}<td><code>{}</code></tr>",
             run.seed,
             number(&summary.overall.slowdown.p50),
             number(&summary.overall.slowdown.p99),
             at(&summary.network.drop_rate, i).map_or("–".into(), percent),
-            number(&summary.network.goodput_gbps),
+            gbps(at(&summary.network.goodput_gbps, i)),
             count(run.packet_hops),
             micro(run.end_us),
             esc(&run.digest)

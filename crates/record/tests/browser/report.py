@@ -22,7 +22,7 @@ NAME = "browser/report"
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 IDS = [
     "key-numbers", "slowdown-by-size", "slowdown-cdf", "size-classes", "over-time", "tiers",
-    "utilisation", "worst-ports", "seeds", "settings", "definitions", "rerun",
+    "utilisation", "worst-ports", "worst-flows", "seeds", "settings", "definitions", "rerun",
 ]
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
