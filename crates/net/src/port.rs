@@ -389,6 +389,7 @@ impl Port {
     }
 
     /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost at random on the way.
+    #[inline]
     fn transmit(&mut self, start: Time, mut packet: Packet, out: &mut impl Out<Packet>) -> Verdict {
         let size = u64::from(packet.size) + u64::from(self.overhead);
         self.busy = start + self.serializer.take(size);
@@ -402,6 +403,32 @@ impl Port {
         packet.hops += 1;
         out.push(self.link, self.busy + self.flight, packet);
         Verdict::Accepted
+    }
+
+    /// When the wire is free.
+    #[inline]
+    pub fn busy(&self) -> Time {
+        self.busy
+    }
+
+    /// Counters so far.
+    pub fn counters(&self) -> &PortCounters {
+        &self.counters
+    }
+
+    /// Sends a packet of a NIC that pulls only when the wire is free: no queue, so no admission. False: lost.
+    ///
+    /// # Panics
+    /// If the wire is busy at `start` or dead.
+    #[inline]
+    pub fn send_pulled(
+        &mut self,
+        start: Time,
+        packet: &Packet,
+        out: &mut impl Out<Packet>,
+    ) -> bool {
+        debug_assert!(self.alive && self.busy <= start, "a NIC pulls only when the wire is free");
+        self.transmit(start, *packet, out) == Verdict::Accepted
     }
 
     /// Serves every departure that starts at or before `now`; `lost` hears of packets that vanish.

@@ -3,6 +3,7 @@
 //! Invariant: nothing volatile (wall time, host, paths) is in here; those live in [`Volatile`], so
 //! that the same scenario and seeds give the same bytes on every machine.
 
+use crate::human::sig3;
 use forebay_units::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
@@ -83,4 +84,17 @@ pub struct Volatile {
     pub started_utc: String,
     /// The command as it was typed.
     pub command: String,
+}
+
+impl Volatile {
+    /// One line for a terminal: how long it took and how fast that was.
+    pub fn render(&self) -> String {
+        let threads =
+            if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
+        let speed = match self.packet_hops_per_s {
+            Some(rate) => format!(", {} million packet-hops/s", sig3(rate / 1e6)),
+            None => String::new(),
+        };
+        format!("took      {} s on {threads}{speed}", sig3(self.wall_s))
+    }
 }

@@ -184,6 +184,10 @@ const ALL: &[(&str, &str)] = &[
     ("above_bytes", "Sizes in the class are larger than this; null: no lower bound."),
     ("up_to_bytes", "Sizes in the class are at most this; null: no upper bound."),
     ("count", "Completed measured flows, summed over seeds."),
+    (
+        "fewest_per_seed",
+        "Completed measured flows of the seed that has fewest; below 100 the 99th percentile of that seed is its largest value.",
+    ),
     ("fct_us", "Receiver-delivered flow completion time in microseconds."),
     (
         "slowdown_acked",

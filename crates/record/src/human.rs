@@ -32,6 +32,7 @@ pub(crate) fn sig2(value: f64) -> String {
         s if s >= 0.995 => format!("{value:.1}"),
         s if s >= 0.0995 => format!("{value:.2}"),
         s if s >= 0.00995 => format!("{value:.3}"),
+        s if s >= 0.000995 => format!("{value:.4}"),
         _ => scientific(value),
     }
 }

@@ -58,6 +58,7 @@ fn the_same_run_leaves_the_same_bytes_and_reads_back_whole() {
     let (about, runs) = sample();
     let (a, b) = (scratch("same-a"), scratch("same-b"));
     let finished = write(&a, &about, &runs, 1.0);
+    assert!(finished.volatile.render().starts_with("took      1.00 s on 1 thread, "));
     write(&b, &about, &runs, 2.0);
     let mut names: Vec<_> =
         fs::read_dir(&a).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();

@@ -63,12 +63,22 @@ impl<'a> Walk<'a> {
                 (Some("string"), Value::Text(_))
                 | (Some("boolean"), Value::Bool(_))
                 | (None, _) => {}
+                (Some("array"), Value::Table(_)) if self.is_table(&schema["items"]) => {
+                    let text = format!(
+                        "is one table; write [[{path}]], in double brackets, once for each"
+                    );
+                    self.say(node.at, path, text);
+                }
                 _ => {
                     let text = format!("{} does not fit; write {}", found(node), expected(schema));
                     self.say(node.at, path, text);
                 }
             }
         }
+    }
+
+    fn is_table(&self, schema: &'a Json) -> bool {
+        self.resolve(schema)["type"] == "object"
     }
 
     fn quantity(&mut self, name: &str, node: &Node, path: &str) {
@@ -324,7 +334,13 @@ fn unknown_key(
     match (elsewhere, nearest(key, known())) {
         (Some(kind), _) => {
             let this = shapes.iter().find_map(|s| s["properties"]["kind"]["const"].as_str());
-            (format!("belongs to kind {kind:?}, not to {:?}", this.unwrap_or_default()), None)
+            (
+                format!(
+                    "belongs to kind {kind:?}, not to {:?}; leave it out",
+                    this.unwrap_or_default()
+                ),
+                None,
+            )
         }
         (None, Some(close)) => {
             (format!("unknown key; did you mean {close:?}?"), Some(close.into()))

@@ -18,6 +18,8 @@ use crate::problem::or_list;
 use crate::quantity::{Length, Qty};
 use crate::raw;
 use crate::tree::{Document, did_you_mean, shorten};
+use forebay_laws::flow::{FlowParams, LAWS};
+use forebay_laws::params::ParamError;
 use forebay_units::{Bytes, Span, Time};
 
 /// Longest run, delay or interval that a scenario may ask for: far beyond any use, far below 64 bits.
@@ -42,7 +44,6 @@ pub(crate) type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 /// Collects sentences while the model is made.
 pub(crate) struct Judge<'a> {
     pub document: &'a Document<'a>,
-    pub laws: &'a [&'a str],
     pub read_file: &'a ReadFile<'a>,
     pub findings: Vec<Finding>,
 }
@@ -97,6 +98,12 @@ impl Judge<'_> {
         self.findings.push((self.document.find(path), path.into(), text.into()));
     }
 
+    /// Notes a sentence that begins with the value at `path`, as it was written.
+    fn wrong(&mut self, path: &str, text: impl std::fmt::Display) {
+        let value = self.document.shown(path).map(|value| format!("{value} ")).unwrap_or_default();
+        self.say(path, format!("{value}{text}"));
+    }
+
     fn seeds(&mut self, seeds: Option<&raw::Seeds>) -> Vec<u64> {
         let seeds: Vec<u64> = match seeds {
             None => vec![1],
@@ -109,11 +116,9 @@ impl Judge<'_> {
         let mut seen = std::collections::BTreeSet::new();
         for (i, seed) in seeds.iter().enumerate() {
             if !seen.insert(seed) {
-                self.say(
+                self.wrong(
                     &format!("seeds[{i}]"),
-                    format!(
-                        "{seed} stands twice; equal seeds give equal results, so write each once"
-                    ),
+                    "stands twice; equal seeds give equal results, so write each once",
                 );
             }
         }
@@ -126,9 +131,9 @@ impl Judge<'_> {
         self.span("stop.time", Span::from_ps(time.as_ps()));
         self.span("stop.grain", grain);
         if time > Time::ZERO && grain > time.since(Time::ZERO) {
-            self.say(
+            self.wrong(
                 "stop.grain",
-                format!("{grain} is longer than stop.time, {time}; write a part of it"),
+                format!("is longer than stop.time, {time}; write a part of it"),
             );
         }
         Stop {
@@ -141,59 +146,76 @@ impl Judge<'_> {
     /// A span must be above zero and below a day.
     fn span(&mut self, path: &str, span: Span) {
         if span == Span::ZERO {
-            self.say(
-                path,
-                format!("{span} does nothing; write a time above 0, for instance \"10us\""),
-            );
+            self.wrong(path, "does nothing; write a time above 0, for instance \"10us\"");
         }
         self.short(path, span);
     }
 
     fn short(&mut self, path: &str, span: Span) {
         if span > DAY {
-            self.say(
-                path,
-                format!("{span} is more than a day of virtual time; write at most \"86400s\""),
-            );
+            self.wrong(path, "is more than a day of virtual time; write at most \"86400s\"");
         }
     }
 
     fn share(&mut self, path: &str, share: f64) {
         if !(0.0..=1.0).contains(&share) {
-            self.say(path, format!("{share} is not a probability; write a number from 0 to 1"));
+            self.wrong(path, "is not a probability; write a number from 0 to 1");
         }
     }
 
-    fn law(&mut self, path: &str, law: &str) {
-        if !self.laws.contains(&law) {
-            let close = did_you_mean(law, self.laws.iter().copied());
-            let laws = or_list(self.laws.iter().copied());
-            self.say(path, format!("no law is called {:?}; write {laws}{close}", shorten(law)));
+    /// The law of this name with its published defaults, or a sentence.
+    fn law(&mut self, path: &str, law: &str) -> Option<FlowParams> {
+        let known = FlowParams::new(law).ok();
+        if known.is_none() {
+            let names = || LAWS.iter().map(|law| law.name);
+            let close = did_you_mean(law, names());
+            let text =
+                format!("no law is called {:?}; write {}{close}", shorten(law), or_list(names()));
+            self.say(path, text);
+        }
+        known
+    }
+
+    /// Parameters as key and text, each one that the law takes.
+    fn params(&mut self, law: Option<FlowParams>, params: &[(String, String)]) {
+        let Some(mut law) = law else { return };
+        for (key, text) in params {
+            let mut path = String::from("transport.params");
+            crate::tree::push_key(&mut path, key);
+            match law.set(key, text) {
+                Ok(()) => {}
+                Err(e @ ParamError::BadValue { .. }) => {
+                    self.say(&path, format!("{:?} does not fit; {e}", shorten(text)));
+                }
+                Err(e) => {
+                    let close = did_you_mean(key, law.info().params.iter().map(|p| p.name));
+                    self.say(&path, format!("{e}{close}"));
+                }
+            }
         }
     }
 
     fn transport(&mut self, t: &raw::Transport) -> Transport {
         let raw::TransportKind::Tcp = t.kind;
-        self.law("transport.law", &t.law);
+        let law = self.law("transport.law", &t.law);
         let header = t.header.map_or(HEADER, |h| h.0);
         let mss = self.mss(t, header);
         let ack_size = t.ack_size.map_or(ACK_SIZE, |a| a.0);
         if ack_size == Bytes::ZERO || ack_size.get() > 65_535 {
-            self.say(
-                "transport.ack_size",
-                format!("{ack_size} is no size of a packet; write for instance \"64B\""),
-            );
+            self.wrong("transport.ack_size", "is no size of a packet; write for instance \"64B\"");
         }
         let rto_min = t.rto_min.map_or(RTO_MIN, |r| r.0);
         self.span("transport.rto_min", rto_min);
         let receive_window = t.receive_window.map(|w| w.0);
         if receive_window.is_some_and(|w| w < mss) {
-            self.say(
+            self.wrong(
                 "transport.receive_window",
                 format!("is less than one segment; write at least \"{mss}\""),
             );
         }
-        let params = t.params.iter().flatten().map(|(k, v)| (k.clone(), param(v))).collect();
+        let params: Vec<_> =
+            t.params.iter().flatten().map(|(k, v)| (k.clone(), param(v))).collect();
+        self.params(law, &params);
         Transport {
             law: t.law.clone(),
             params,
@@ -218,10 +240,7 @@ impl Judge<'_> {
             );
         }
         if header.get() > 65_534 {
-            self.say(
-                "transport.header",
-                format!("{header} does not fit a packet of at most 65535B"),
-            );
+            self.wrong("transport.header", "does not fit a packet of at most 65535B");
         }
         let key = if t.mtu.is_some() { "transport.mtu" } else { "transport.mss" };
         let mss = match (t.mss, t.mtu) {
@@ -230,7 +249,7 @@ impl Judge<'_> {
             _ => MSS,
         };
         if mss == Bytes::ZERO {
-            self.say(
+            self.wrong(
                 key,
                 format!(
                     "leaves no payload beside the header of {header}; write for instance \"1500B\""
@@ -238,7 +257,7 @@ impl Judge<'_> {
             );
         } else if mss.saturating_add(header).get() > 65_535 {
             let packet = mss.saturating_add(header).get();
-            self.say(
+            self.wrong(
                 key,
                 format!("makes packets of {packet}B; at most 65535B fit, header included"),
             );
@@ -254,12 +273,12 @@ impl Judge<'_> {
             Some(Length(QueueLength::Bytes(bytes))) => bytes.get(),
         };
         if window < mss.get() {
-            self.say(
+            self.wrong(
                 path,
                 format!("is less than one segment of {mss}; write for instance \"10 packets\""),
             );
         } else if window > 1 << 32 {
-            self.say(path, "is more than 4GiB; write for instance \"10 packets\"");
+            self.wrong(path, "is more than 4GiB; write for instance \"10 packets\"");
         }
         Bytes::new(window)
     }
@@ -282,9 +301,9 @@ impl Judge<'_> {
     fn output(&mut self, output: Option<&raw::Output>, stop: Stop, plan: &Plan) -> Output {
         let warmup = output.and_then(|o| o.warmup).map_or(Time::ZERO, |w| w.0);
         if warmup >= stop.time {
-            self.say(
+            self.wrong(
                 "output.warmup",
-                format!("{warmup} leaves nothing of a run of {}; write less", stop.time),
+                format!("leaves nothing of a run of {}; write less", stop.time),
             );
         }
         let Some(queues) = output.and_then(|o| o.queues.as_ref()) else {

@@ -14,6 +14,9 @@ const LARGEST_SCENARIO: u64 = 16 << 20;
 /// Lists of flows and distributions are refused above this size.
 const LARGEST_DATA: u64 = 2 << 30;
 
+/// More combinations of a sweep than this are refused.
+const MOST_RUNS: usize = 100_000;
+
 /// A scenario, and what its file says beyond one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
@@ -24,6 +27,21 @@ pub struct Loaded {
     pub sweep: Vec<(String, Vec<String>)>,
     /// Bands that results must lie in.
     pub expect: Vec<Expect>,
+}
+
+impl Loaded {
+    /// The settings of each run of the sweep, last key fastest; one empty list where there is no sweep.
+    pub fn points(&self) -> Vec<Vec<(String, String)>> {
+        let mut points = vec![Vec::new()];
+        for (key, values) in &self.sweep {
+            let longer = |point: &Vec<(String, String)>| {
+                let point = point.clone();
+                values.iter().map(move |v| [point.clone(), vec![(key.clone(), v.clone())]].concat())
+            };
+            points = points.iter().flat_map(longer).collect();
+        }
+        points
+    }
 }
 
 /// A band that a result must lie in.
@@ -39,26 +57,22 @@ pub struct Expect {
     pub max: Option<f64>,
 }
 
-/// Reads and checks a scenario file. `laws` are the names that `law` may have.
+/// Reads and checks a scenario file.
 ///
 /// # Errors
 /// One sentence for each thing to put right.
-pub fn load(path: &Path, laws: &[&str]) -> Result<Loaded, Error> {
-    load_with::<&str>(path, &[], laws)
+pub fn load(path: &Path) -> Result<Loaded, Error> {
+    load_with::<&str>(path, &[])
 }
 
 /// As [`load`], after applying settings such as `("traffic[0].load", "0.5")`.
 ///
 /// # Errors
 /// One sentence for each thing to put right.
-pub fn load_with<S: AsRef<str>>(
-    path: &Path,
-    sets: &[(S, S)],
-    laws: &[&str],
-) -> Result<Loaded, Error> {
+pub fn load_with<S: AsRef<str>>(path: &Path, sets: &[(S, S)]) -> Result<Loaded, Error> {
     let name = path.display().to_string();
     let text = read_file(path, LARGEST_SCENARIO).map_err(|why| Error::one(&name, why))?;
-    text_with(&name, &text, sets, laws)
+    text_with(&name, &text, sets)
 }
 
 /// Checks a scenario given as text. `name` stands for it in sentences; files that it names are sought in
@@ -66,20 +80,15 @@ pub fn load_with<S: AsRef<str>>(
 ///
 /// # Errors
 /// One sentence for each thing to put right.
-pub fn text(name: &str, text: &str, laws: &[&str]) -> Result<Loaded, Error> {
-    text_with::<&str>(name, text, &[], laws)
+pub fn text(name: &str, text: &str) -> Result<Loaded, Error> {
+    text_with::<&str>(name, text, &[])
 }
 
 /// As [`text`], after applying settings.
 ///
 /// # Errors
 /// One sentence for each thing to put right.
-pub fn text_with<S: AsRef<str>>(
-    name: &str,
-    text: &str,
-    sets: &[(S, S)],
-    laws: &[&str],
-) -> Result<Loaded, Error> {
+pub fn text_with<S: AsRef<str>>(name: &str, text: &str, sets: &[(S, S)]) -> Result<Loaded, Error> {
     let mut document = Document::parse(name, text)?;
     for (key, value) in sets {
         document.set(key.as_ref(), value.as_ref())?;
@@ -88,7 +97,7 @@ pub fn text_with<S: AsRef<str>>(
     let sweep = sweep(&document, &file)?;
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     let read = |file: &str| read_file(&folder.join(file), LARGEST_DATA);
-    let mut judge = Judge { document: &document, laws, read_file: &read, findings: Vec::new() };
+    let mut judge = Judge { document: &document, read_file: &read, findings: Vec::new() };
     let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
     let scenario = convert(&file, &stem.unwrap_or_else(|| "scenario".into()), &mut judge);
     let expect = judge.expect(&file.expect);
@@ -111,6 +120,7 @@ fn grammar(document: &Document<'_>) -> Result<raw::File, Error> {
 /// Every value of a sweep must at least keep to the grammar.
 fn sweep(document: &Document<'_>, file: &raw::File) -> Result<Vec<(String, Vec<String>)>, Error> {
     let mut all = Vec::new();
+    let mut runs = 1usize;
     let Some(sweep) = &file.sweep else { return Ok(all) };
     let entries = document.root.value.get("sweep").map(|e| &e.node.value);
     for key in sweep.keys() {
@@ -136,7 +146,14 @@ fn sweep(document: &Document<'_>, file: &raw::File) -> Result<Vec<(String, Vec<S
                 ));
             }
         }
+        runs = runs.saturating_mul(values.len());
         all.push((key.clone(), values));
+    }
+    if runs > MOST_RUNS {
+        let at = document.find("sweep");
+        let text =
+            format!("makes {runs} runs; at most {MOST_RUNS} are possible, so write fewer values");
+        return Err(sentences(document, vec![(at, "sweep".into(), text)]));
     }
     Ok(all)
 }

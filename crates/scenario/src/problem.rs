@@ -66,7 +66,7 @@ pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) 
     if word.chars().count() > 64 {
         return None;
     }
-    let limit = (word.chars().count() / 3).max(1);
+    let limit = (word.chars().count() / 3).max(1).min(word.chars().count().saturating_sub(1));
     names
         .into_iter()
         .map(|name| (distance(word, name), name))

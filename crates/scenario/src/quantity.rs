@@ -34,11 +34,11 @@ impl Measure for Time {
 }
 impl Measure for Bytes {
     const NAME: &'static str = "size";
-    const UNITS: &'static str = "B|[kK]B|MB|GB|TB|KiB|MiB|GiB|TiB";
+    const UNITS: &'static str = "B|KB|kB|MB|GB|TB|KiB|MiB|GiB|TiB";
 }
 impl Measure for BitsPerSec {
     const NAME: &'static str = "rate";
-    const UNITS: &'static str = "bps|[kK]bps|Mbps|Gbps|Tbps";
+    const UNITS: &'static str = "bps|Kbps|kbps|Mbps|Gbps|Tbps";
 }
 
 /// Why `text` is not a quantity of this name; `None` if it is one.

@@ -225,7 +225,8 @@ pub(crate) struct Switch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_limit: Option<Length>,
     /// Congestion marks, or "off". Default: a step at 30KB for each 10Gbps of host_link (of the bottleneck in a
-    /// dumbbell), the convention of the public HPCC simulator for DCTCP. Transports without ECN are never marked.
+    /// dumbbell), the convention of the public HPCC simulator for DCTCP, and never below 30KB, which the DCTCP paper
+    /// takes at 1Gbps. Transports without ECN are never marked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<Ecn>,
     /// Strict-priority classes. Default: 1.

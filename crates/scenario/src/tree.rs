@@ -170,7 +170,11 @@ impl<'a> Document<'a> {
                 Step::Key(key) => {
                     let kind = node.value.kind();
                     let Value::Table(entries) = &mut node.value else {
-                        return fail(&walked, format!("is {kind} and has no key {key:?}"));
+                        let first = match kind {
+                            "a list" => format!("; write for instance {walked}[0].{key}"),
+                            _ => String::new(),
+                        };
+                        return fail(&walked, format!("is {kind} and has no key {key:?}{first}"));
                     };
                     push_key(&mut walked, &key);
                     let found = entries.iter().position(|e| e.key == key);
@@ -187,8 +191,11 @@ impl<'a> Document<'a> {
                     };
                     let n = items.len();
                     if i >= n {
-                        let text =
-                            format!("has {n} entries, so there is no [{i}]; counting starts at 0");
+                        let text = match n {
+                            0 => "is empty".into(),
+                            1 => format!("has one entry, [0], and no [{i}]"),
+                            _ => format!("has the entries [0] to [{}], and no [{i}]", n - 1),
+                        };
                         return fail(&walked, text);
                     }
                     walked.push_str(&format!("[{i}]"));
@@ -216,8 +223,19 @@ impl<'a> Document<'a> {
 
     /// Where the value at `path` was written, or else the innermost table around it.
     pub fn find(&self, path: &str) -> Origin {
-        let Ok(steps) = parse_path(path) else { return self.root.at };
+        self.walk(path).0.at
+    }
+
+    /// The value at `path` as it was written; `None` where a default stands in.
+    pub fn shown(&self, path: &str) -> Option<String> {
+        let (node, whole) = self.walk(path);
+        whole.then(|| node.value.shown())
+    }
+
+    /// The node at `path`, or else the innermost one around it, and whether it is the very one.
+    fn walk(&self, path: &str) -> (&Node, bool) {
         let mut node = &self.root;
+        let Ok(steps) = parse_path(path) else { return (node, false) };
         for step in steps {
             let next = match (&step, &node.value) {
                 (Step::Key(key), value) => value.get(key).map(|e| &e.node),
@@ -226,10 +244,10 @@ impl<'a> Document<'a> {
             };
             match next {
                 Some(inner) => node = inner,
-                None => break,
+                None => return (node, false),
             }
         }
-        node.at
+        (node, true)
     }
 }
 

@@ -53,6 +53,8 @@ pub struct ClosedLoop {
     pub traffic: u16,
     /// From the last delivery of a round, at its receiver, until the senders of the next learn of it.
     pub control_delay: Span,
+    /// No round begins from here on, whatever has been delivered.
+    pub until: Time,
     /// Rounds in order. The flows of the first have start times and start by themselves.
     pub rounds: Vec<Round>,
 }
@@ -133,6 +135,7 @@ pub fn forecast(scenario: &Scenario, hosts: &Hosts) -> Vec<u128> {
 struct Waiting {
     traffic: u16,
     control_delay: Span,
+    until: Time,
     /// Receiver, and each flow with its jitter; sorted by source.
     rounds: Vec<(u32, Vec<(FlowSpec, Span)>)>,
 }
@@ -156,8 +159,8 @@ impl Table {
                 let jitter = answers.iter().map(|(_, jitter)| *jitter).collect();
                 rounds.push(Round { receiver, flows, jitter });
             }
-            let (traffic, control_delay) = (one.traffic, one.control_delay);
-            self.closed_loops.push(ClosedLoop { traffic, control_delay, rounds });
+            let Waiting { traffic, control_delay, until, .. } = one;
+            self.closed_loops.push(ClosedLoop { traffic, control_delay, until, rounds });
         }
     }
 }
@@ -388,7 +391,12 @@ impl Maker<'_> {
             }
             all.push((receiver, answers));
         }
-        self.waiting.push(Waiting { traffic: self.entry as u16, control_delay, rounds: all });
+        self.waiting.push(Waiting {
+            traffic: self.entry as u16,
+            control_delay,
+            until: self.end,
+            rounds: all,
+        });
     }
 
     /// Receiver and senders of a round, senders in rising order.

@@ -3,8 +3,6 @@
 use forebay_scenario::workload::{Hosts, flows};
 use std::path::{Path, PathBuf};
 
-const LAWS: &[&str] = &["reno", "cubic", "dctcp", "bic", "nv", "swift", "fixed"];
-
 fn shipped() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut all: Vec<PathBuf> = std::fs::read_dir(folder)
@@ -19,7 +17,7 @@ fn shipped() -> Vec<PathBuf> {
 #[test]
 fn every_shipped_scenario_loads_and_makes_flows_without_a_warning() {
     for path in shipped() {
-        let loaded = forebay_scenario::load(&path, LAWS).unwrap_or_else(|e| panic!("{e}"));
+        let loaded = forebay_scenario::load(&path).unwrap_or_else(|e| panic!("{e}"));
         let hosts = Hosts::of(&loaded.scenario);
         for seed in &loaded.scenario.seeds {
             let table = flows(&loaded.scenario, &hosts, *seed).unwrap();

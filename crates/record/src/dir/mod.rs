@@ -68,6 +68,8 @@ pub struct Finished {
     pub summary: Summary,
     /// Tables without rows, to warn of.
     pub empty: Vec<EmptyTable>,
+    /// How fast it ran, the rate filled in.
+    pub volatile: Volatile,
     /// Path of the report.
     pub report: PathBuf,
 }
@@ -89,8 +91,9 @@ impl RunDir {
     pub fn create(path: &Path, about: &About, if_exists: IfExists) -> Result<Self, RecordError> {
         make_way(path, if_exists)?;
         fs::create_dir_all(path).map_err(|source| RecordError::io("create", path, source))?;
-        write_whole(&path.join("resolved.toml"), &about.resolved_toml)?;
+        // The manifest first: it is what makes this a run directory.
         write_json(&path.join("manifest.json"), &Manifest::new(about))?;
+        write_whole(&path.join("resolved.toml"), &about.resolved_toml)?;
         let [hosts, flows, ports, series, runs] =
             TABLES.map(|(name, header)| Table::create(path, name, header));
         let tables = Some([hosts?, flows?, ports?, series?, runs?]);
@@ -165,7 +168,7 @@ impl RunDir {
         }
         write_json(&self.path.join("volatile.json"), &volatile)?;
         write_json(&self.path.join("manifest.json"), &manifest)?;
-        Ok(Finished { summary, empty: manifest.empty_files, report })
+        Ok(Finished { summary, empty: manifest.empty_files, volatile, report })
     }
 
     /// After a failed write: gives the tables their names and marks the run as interrupted, as far

@@ -2,7 +2,7 @@
 
 use super::chart::{Chart, Margins, esc};
 use super::scale::{Scale, plain, pow10, round_up};
-use super::{Figure, WIDE};
+use super::{Figure, WIDE, pretty};
 use crate::about::About;
 use crate::human::{bytes, count, percent, sig3, trim};
 use crate::rows::{FlowRow, RunRecord};
@@ -109,6 +109,8 @@ pub(super) fn by_size(about: &About, runs: &[RunRecord]) -> Option<Figure> {
             labels.push((x, y, (*class).to_string(), format!("p{percent}")));
         }
     }
+    // Where lines end at the same height, the higher percentile is named first.
+    labels.reverse();
     chart.end_labels(labels);
     let positions: Vec<(f64, String)> = bins
         .iter()
@@ -198,26 +200,29 @@ pub(super) fn distributions(about: &About, runs: &[RunRecord]) -> Option<Figure>
     let best = classes.iter().map(|c| c.sorted[0]).fold(1.0, f64::min).max(1e-6);
     let most = classes.iter().map(|c| c.sorted.len()).max()?;
     let worst = round_up(worst.max(2.0));
+    // The body of the distribution ends where every class has had 99 % of its flows.
+    let body = classes.iter().filter_map(|c| quantile(&c.sorted, 99)).fold(2.0, f64::max);
+    let body = round_up(body).min(worst);
     let mut plots = String::from("<div class=\"legend\">");
     for (i, class) in classes.iter().enumerate() {
         plots.push_str(&format!(
             "<span><i class=\"key s{}\"></i>{} <small>{} flows</small></span>",
             i % 8,
-            esc(&class.name),
+            esc(&pretty(&class.name)),
             count(class.sorted.len() as u64)
         ));
     }
     plots.push_str("</div><div class=\"pair\">");
-    plots.push_str(&cdf(&classes, best, worst, None));
+    plots.push_str(&cdf(&classes, best, body, None));
     plots.push_str(&cdf(&classes, best, worst, Some(most)));
     plots.push_str("</div>");
     Some(Figure {
         id: "slowdown-cdf",
         title: "Distribution of FCT slowdown by size class".into(),
         plot: plots,
-        caption: "Left: share of flows at or below a slowdown. Right: the same data from above, share of \
-                  flows beyond it on a log scale, where the tail can be read: p99 is where a line crosses \
-                  1 %. All seeds together; unfinished flows are not in."
+        caption: "Left: share of flows at or below a slowdown, to where every class has had 99 %. Right: the same data from \
+                  above and to the end, share of flows beyond a slowdown on a log scale, where the tail can be read: p99 \
+                  is where a line crosses 1 %. All seeds together; unfinished flows are not in."
             .into(),
     })
 }
@@ -273,7 +278,7 @@ fn cdf(classes: &[Class], best: f64, worst: f64, tail_of: Option<usize>) -> Stri
             }
         };
         let values: Vec<_> = grid.iter().map(read).collect();
-        chart.hover_row(&class.name, &format!("s{}", c % 8), values);
+        chart.hover_row(&pretty(&class.name), &format!("s{}", c % 8), values);
     }
     chart.finish(match tail_of {
         None => "Cumulative distribution of slowdown by size class",

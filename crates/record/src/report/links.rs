@@ -1,7 +1,7 @@
 //! Figures of links: tiers with drops and marks, a map of utilisation, and the worst ports.
 
-use super::Figure;
 use super::chart::{esc, px};
+use super::{Figure, pretty};
 use crate::human::{bytes, count, percent, sig3};
 use crate::rows::{PortRow, RunRecord};
 use crate::summary::Summary;
@@ -16,6 +16,9 @@ const MAX_CELLS: usize = 6_000;
 
 /// Shades of a map.
 const SHADES: usize = 10;
+
+/// Characters of a switch's name beside its row.
+const LONGEST_NAME: usize = 18;
 
 /// Ports in the table of the worst.
 const WORST: usize = 10;
@@ -52,7 +55,7 @@ pub(super) fn tiers(summary: &Summary) -> Option<Figure> {
         let _ = write!(
             plot,
             "<tr><th>{}<td class=\"num\">{}<td class=\"num\">{}",
-            esc(&arrow(&tier.name)),
+            esc(&pretty(&tier.name)),
             count(tier.links),
             count(tier.tx_packets)
         );
@@ -83,9 +86,13 @@ pub(super) fn tiers(summary: &Summary) -> Option<Figure> {
     })
 }
 
-/// `leaf -> spine` with a real arrow.
-fn arrow(name: &str) -> String {
-    name.replace("->", "→")
+/// A name of at most [`LONGEST_NAME`] characters; its end tells one switch from another.
+fn shorten(name: &str) -> String {
+    let length = name.chars().count();
+    if length <= LONGEST_NAME {
+        return name.into();
+    }
+    "…".chars().chain(name.chars().skip(length + 1 - LONGEST_NAME)).collect()
 }
 
 struct Cell {
@@ -140,7 +147,7 @@ pub(super) fn utilisation_map(runs: &[RunRecord]) -> Option<Figure> {
         }
         let (svg, merges) = draw(&strips);
         merged |= merges;
-        let _ = write!(plot, "<div><h3>{}</h3>{svg}</div>", esc(&arrow(name)));
+        let _ = write!(plot, "<div><h3>{}</h3>{svg}</div>", esc(&pretty(name)));
     }
     plot.push_str("</div>");
     let merged = if merged {
@@ -154,8 +161,8 @@ pub(super) fn utilisation_map(runs: &[RunRecord]) -> Option<Figure> {
         plot,
         caption: format!(
             "A block for each tier, a row for each switch, a cell for each link in one direction, mean over seeds. \
-             Even rows: load is balanced; a dark cell in a pale row: a hot receiver, or two flows hashed onto one \
-             path.{merged} Numbers are in ports.csv."
+             Even rows: \
+             load is balanced; a cell that stands out: a hot receiver, or flows hashed onto one path.{merged} Numbers are in ports.csv."
         ),
     })
 }
@@ -177,7 +184,11 @@ fn draw(strips: &[Strip]) -> (String, bool) {
     let across = columns.div_ceil(128).max(if cells > MAX_CELLS { 2 } else { 1 });
     let down = cells.div_ceil(across).div_ceil(MAX_CELLS).max(1);
     let (rows, wide) = (strips.len().div_ceil(down), columns.div_ceil(across));
-    let names = if down == 1 && rows <= 40 { 92.0 } else { 0.0 };
+    let longest = strips.iter().map(|strip| strip.name.chars().count()).max().unwrap_or(0);
+    let names = match down == 1 && rows <= 40 {
+        true => longest.min(LONGEST_NAME) as f64 * 8.0 + 8.0,
+        false => 0.0,
+    };
     let width = 516.0;
     let cell = ((width - names) / wide as f64).min(24.0);
     let tall = if rows <= 16 { 16.0 } else { (320.0 / rows as f64).clamp(3.0, 16.0) };
@@ -187,7 +198,7 @@ fn draw(strips: &[Strip]) -> (String, bool) {
     for (row, group) in strips.chunks(down).enumerate() {
         let y = row as f64 * tall;
         if names > 0.0 && (tall >= 10.0 || row % 4 == 0) {
-            let name: String = group[0].name.chars().take(16).collect();
+            let name = shorten(&group[0].name);
             let _ = write!(
                 body,
                 "<text x=\"{}\" y=\"{}\" class=\"tick end\">{}</text>",

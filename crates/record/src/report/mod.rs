@@ -10,6 +10,7 @@ mod links;
 mod over_time;
 mod scale;
 mod tables;
+mod worst_flows;
 
 use crate::about::About;
 use crate::rows::RunRecord;
@@ -26,6 +27,11 @@ const SCRIPT: &str = include_str!("report.js");
 /// Colours by theme, repeated for the reader's choice, an explicit one, and paper.
 const LIGHT: &str = include_str!("light.css");
 const DARK: &str = include_str!("dark.css");
+
+/// A name with the signs that a terminal spares us.
+fn pretty(name: &str) -> String {
+    name.replace("<=", "≤").replace("->", "→")
+}
 
 /// A figure: title, picture, and what to read in it.
 struct Figure {
@@ -58,9 +64,15 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
         body.push_str(&figure.html());
     }
     if figures.is_empty() {
-        body.push_str(
-            "<section id=\"no-flows\"><h2>FCT slowdown</h2><p>No measured flow completed, so there is nothing to \
-             draw. See stop.time, output.warmup and traffic.load.</p></section>",
+        let why = match summary.flows.endless {
+            0 => "No measured flow completed. See stop.time, output.warmup and traffic.load.",
+            _ => {
+                "Flows without an end have no completion time; see goodput, queues and links below."
+            }
+        };
+        let _ = write!(
+            body,
+            "<section id=\"no-flows\"><h2>FCT slowdown</h2><p>Nothing to draw. {why}</p></section>"
         );
     }
     body.push_str(&tables::classes(summary));
@@ -74,6 +86,7 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
     figures.extend(links::tiers(summary));
     figures.extend(links::utilisation_map(runs));
     figures.extend(links::worst_ports(runs));
+    figures.extend(worst_flows::table(about, runs));
     for figure in &figures {
         body.push_str(&figure.html());
     }

@@ -2,7 +2,7 @@
 
 use super::chart::{Chart, Margins, esc};
 use super::scale::{Scale, plain, round_up};
-use super::{Figure, WIDE};
+use super::{Figure, WIDE, pretty};
 use crate::human::{bytes_f, micros, sig3, trim};
 use crate::rows::{RunRecord, Series};
 use forebay_units::Time;
@@ -55,7 +55,7 @@ fn figure(run: &RunRecord, unit: &str, index: usize, seeds: usize) -> Option<Fig
     let axis = |v: f64| axis_label(v, unit);
     let time_unit = time_unit(end_us);
     let x_ticks = chart.x.ticks(8, |v| plain(v / time_unit.0));
-    let y_ticks = chart.y.ticks(4, axis);
+    let y_ticks = chart.y.ticks(5, axis);
     let (quantity, y_title) = titles(unit);
     chart.axes(&x_ticks, &y_ticks, &format!("Virtual time ({})", time_unit.1), y_title);
 
@@ -86,7 +86,7 @@ fn figure(run: &RunRecord, unit: &str, index: usize, seeds: usize) -> Option<Fig
     for (i, (series, peak)) in named.iter().enumerate() {
         plot.push_str(&format!(
             "<span><i class=\"key s{i}\"></i>{} <small>peak {}</small></span>",
-            esc(&series.name),
+            esc(&pretty(&series.name)),
             esc(&value_label(*peak, unit))
         ));
     }
@@ -104,11 +104,14 @@ fn figure(run: &RunRecord, unit: &str, index: usize, seeds: usize) -> Option<Fig
         title: format!("{quantity} over time"),
         plot,
         caption: format!(
-            "The {} series with the highest peak of {}.{seed} Linear scale from zero. Each {COLUMN}-pixel \
+            "{}.{seed} Linear scale from zero. Each {COLUMN}-pixel \
              column shows the mean (line) and the least to largest sample in it (shaded), so no sampled peak is lost; \
              what happens between samples is. All samples are in series.csv.",
-            named.len(),
-            all.len()
+            match others.len() {
+                0 => format!("{} series", all.len()),
+                _ =>
+                    format!("{} of {} series, those with the highest peaks", named.len(), all.len()),
+            }
         ),
     })
 }
@@ -180,7 +183,7 @@ fn hover(
             })
         };
         let values: Vec<_> = kept.iter().map(read).collect();
-        chart.hover_row(&series.name, &format!("s{s}"), values);
+        chart.hover_row(&pretty(&series.name), &format!("s{s}"), values);
     }
     if let Some(rest) = rest {
         let read = |i: &usize| rest[*i].map(|c| (chart.y.px(c.high), value_label(c.high, unit)));

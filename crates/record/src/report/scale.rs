@@ -91,9 +91,9 @@ pub(super) fn round_up(value: f64) -> f64 {
     value
 }
 
-/// A plain number for a tick: `1`, `0.5`, `1000`.
+/// A plain number for a tick: `1`, `0.5`, `1000`, `1e6`.
 pub(super) fn plain(value: f64) -> String {
-    trim(&sig3(value)).to_string()
+    if value.abs() >= 99_999.5 { format!("{value:e}") } else { trim(&sig3(value)).to_string() }
 }
 
 #[cfg(test)]

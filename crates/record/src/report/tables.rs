@@ -1,11 +1,12 @@
 //! The report's words and tables: headline, key numbers, size classes, seeds, settings, definitions.
 
 use super::chart::esc;
+use super::pretty;
 use crate::about::About;
 use crate::columns::IDEAL_FCT_DEFINITION;
 use crate::human::{bytes, count, micros, percent, sig2, sig3};
 use crate::stats::Estimate;
-use crate::summary::{FCT_DEFINITION, FlowClass, QUANTILE_DEFINITION, Status, Summary};
+use crate::summary::{FCT_DEFINITION, FEW_FLOWS, FlowClass, QUANTILE_DEFINITION, Status, Summary};
 use std::fmt::Write;
 
 /// Seeds in the table of seeds; the rest is in `runs.csv`.
@@ -57,9 +58,10 @@ pub(super) fn verdict(summary: &Summary) -> String {
     let mut words = match (finite, flows.not_finished) {
         (0, _) if flows.endless > 0 => format!("{} endless flows ran.", count(flows.endless)),
         (0, _) => "No flow started.".to_string(),
-        (_, 0) => {
-            format!("All {} flows of {seeds} seed{} completed.", count(finite), plural(seeds))
-        }
+        (_, 0) => match finite {
+            1 => "The one flow completed.".into(),
+            _ => format!("All {} flows of {seeds} seed{} completed.", count(finite), plural(seeds)),
+        },
         (_, late) => format!(
             "{} of {} started flows completed; {} had not by the end.",
             count(flows.completed),
@@ -94,7 +96,7 @@ pub(super) fn verdict(summary: &Summary) -> String {
                 .collect();
             if let [only] = with_drops[..] {
                 words.truncate(words.len() - 1);
-                let _ = write!(words, ", all at {}.", only.replace("->", "→"));
+                let _ = write!(words, ", all at {}.", pretty(only));
             }
         }
     }
@@ -159,7 +161,7 @@ pub(super) fn tiles(summary: &Summary) -> String {
     let finite = flows.completed + flows.not_finished;
     let mut tiles: Vec<(String, String, String)> = Vec::new();
     if let (Some(small), true) = (summary.size_classes.first(), summary.size_classes.len() > 1) {
-        tiles.push(slowdown_tile(&format!("p99 slowdown, {}", small.name), small));
+        tiles.push(slowdown_tile(&format!("p99 slowdown, {}", pretty(&small.name)), small));
     }
     tiles.push(slowdown_tile("p99 slowdown, all flows", &summary.overall));
     let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
@@ -174,8 +176,8 @@ pub(super) fn tiles(summary: &Summary) -> String {
     ));
     tiles.push((
         "Goodput per host".into(),
-        format!("{} Gb/s", value(&net.goodput_per_host_gbps)),
-        format!("{} Gb/s in all", value(&net.goodput_gbps)),
+        gbps(net.goodput_per_host_gbps.mean),
+        format!("{} in all", gbps(net.goodput_gbps.mean)),
     ));
     tiles.push((
         "Packets dropped".into(),
@@ -220,6 +222,10 @@ pub(super) fn tiles(summary: &Summary) -> String {
     )
 }
 
+fn gbps(mean: Option<f64>) -> String {
+    mean.map_or("–".into(), |mean| format!("{} Gb/s", sig3(mean)))
+}
+
 /// Never says 100 % of something that is less.
 fn percent_floor(share: f64) -> String {
     if share < 1.0 && share > 0.9995 { "> 99.9 %".into() } else { percent(share) }
@@ -249,7 +255,7 @@ pub(super) fn classes(summary: &Summary) -> String {
          <th rowspan=\"2\">Class<th rowspan=\"2\" class=\"num\">Flows<th rowspan=\"2\" class=\"num\">Unfinished\
          <th colspan=\"4\" class=\"span\">Slowdown, receiver-delivered\
          <th colspan=\"2\" class=\"span\">FCT\
-         <th class=\"span\">Slowdown, sender-acked</tr>\
+         <th class=\"span\">Acked</tr>\
          <tr><th class=\"num\">p50<th class=\"num\">p95<th class=\"num\">p99<th class=\"num\">mean\
          <th class=\"num\">p50<th class=\"num\">p99<th class=\"num\">p99</tr></thead><tbody>",
     );
@@ -266,12 +272,33 @@ pub(super) fn classes(summary: &Summary) -> String {
     }
     html.push_str("</tbody></table></div>");
     let mut notes: Vec<String> = Vec::new();
-    let all = summary.traffic_classes.iter().chain(&summary.size_classes);
-    for class in all.chain([&summary.overall]) {
-        notes.extend(class.note.as_ref().map(|note| format!("{}: {note}.", class.name)));
+    let all =
+        || summary.traffic_classes.iter().chain(&summary.size_classes).chain([&summary.overall]);
+    let late: Vec<String> = all()
+        .filter(|class| class.not_finished * 100 > class.count + class.not_finished)
+        .map(|class| {
+            let started = count(class.count + class.not_finished);
+            format!("{} ({} of {started})", pretty(&class.name), count(class.not_finished))
+        })
+        .collect();
+    if !late.is_empty() {
+        notes.push(format!(
+            "More than 1 % of the flows had not finished; percentiles leave them out and are too good: {}.",
+            late.join(", ")
+        ));
+    }
+    let few: Vec<String> = all()
+        .filter(|class| class.count > 0 && class.fewest_per_seed < FEW_FLOWS)
+        .map(|class| format!("{} ({})", pretty(&class.name), class.fewest_per_seed))
+        .collect();
+    if !few.is_empty() {
+        notes.push(format!(
+            "Fewer than {FEW_FLOWS} completed flows in some seed, so that its p99 is its largest value: {}.",
+            few.join(", ")
+        ));
     }
     for absent in &summary.size_classes_absent {
-        notes.push(format!("{}: not shown, {}.", absent.name, absent.reason));
+        notes.push(format!("{}: not shown, {}.", pretty(&absent.name), absent.reason));
     }
     let interval = match &summary.overall.slowdown.p99 {
         Estimate { ci95: Some(_), .. } => {
@@ -281,7 +308,7 @@ pub(super) fn classes(summary: &Summary) -> String {
     };
     let _ = write!(
         html,
-        "<p class=\"caption\">{interval}FCT in µs unless another unit is given. \
+        "<p class=\"caption\">{interval}Acked: slowdown until the sender knew. \
          Percentiles are {}.</p>",
         esc(QUANTILE_DEFINITION)
     );
@@ -296,7 +323,7 @@ fn class_row(class: &FlowClass) -> String {
     let late = if class.not_finished > 0 { " class=\"num warn\"" } else { " class=\"num\"" };
     let mut row = format!(
         "<tr><th>{}<td class=\"num\">{}<td{late}>{}",
-        esc(&class.name),
+        esc(&pretty(&class.name)),
         count(class.count),
         count(class.not_finished)
     );
@@ -328,13 +355,13 @@ pub(super) fn seeds(summary: &Summary) -> String {
         let cut = if run.interrupted { " <span class=\"chip bad\">cut short</span>" } else { "" };
         let _ = write!(
             html,
-            "<tr><th>{}{cut}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{} Gb/s\
+            "<tr><th>{}{cut}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}\
              <td class=\"num\">{}<td class=\"num\">{}<td><code>{}</code></tr>",
             run.seed,
             number(&summary.overall.slowdown.p50),
             number(&summary.overall.slowdown.p99),
             at(&summary.network.drop_rate, i).map_or("–".into(), percent),
-            number(&summary.network.goodput_gbps),
+            gbps(at(&summary.network.goodput_gbps, i)),
             count(run.packet_hops),
             micro(run.end_us),
             esc(&run.digest)

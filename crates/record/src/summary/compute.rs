@@ -13,7 +13,7 @@ use crate::tiers::{Tiers, utilisation};
 use forebay_units::{Bytes, Time};
 
 /// Below this many completed flows in a seed its 99th percentile is its largest value.
-const FEW_FLOWS: u64 = 100;
+pub(crate) const FEW_FLOWS: u64 = 100;
 
 impl Summary {
     /// The summary of the simulations in `runs`, one for each seed of `about` in that order, or
@@ -104,6 +104,7 @@ fn flow_class(
         above_bytes: None,
         up_to_bytes: None,
         count,
+        fewest_per_seed: fewest,
         not_finished: started - count,
         slowdown: per_seed(FlowRow::slowdown),
         fct_us: per_seed(|f| f.fct().map(|span| span.as_ps() as f64 / 1e6)),
@@ -115,7 +116,7 @@ fn flow_class(
 
 fn note(count: u64, started: u64, fewest: u64) -> Option<String> {
     let mut notes = Vec::new();
-    if started > count && count > 0 {
+    if (started - count) * 100 > started && count > 0 {
         notes.push(format!(
             "{} of {started} started flows had not finished; the percentiles leave them out and are too good",
             started - count

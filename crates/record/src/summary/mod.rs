@@ -7,7 +7,7 @@
 mod compute;
 mod text;
 
-pub(crate) use compute::{class_bounds, class_name, in_class, measured};
+pub(crate) use compute::{FEW_FLOWS, class_bounds, class_name, in_class, measured};
 
 use crate::stats::Estimate;
 use serde::{Deserialize, Serialize};
@@ -122,6 +122,8 @@ pub struct FlowClass {
     pub up_to_bytes: Option<u64>,
     /// Completed flows, summed over seeds.
     pub count: u64,
+    /// Completed flows of the seed that has fewest: below 100 its 99th percentile is its largest value.
+    pub fewest_per_seed: u64,
     /// Started and not completed: the statistics are too good by what these would have added.
     pub not_finished: u64,
     /// FCT over ideal FCT, by receiver-delivered FCT.

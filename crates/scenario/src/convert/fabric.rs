@@ -28,7 +28,7 @@ impl Judge<'_> {
             _ => None,
         };
         if let (Some((alias, _)), Some(_)) = (alias, &f.fabric_link) {
-            self.say(
+            self.wrong(
                 &format!("fabric.{alias}"),
                 "and fabric_link say the same thing twice; write one of them",
             );
@@ -44,10 +44,7 @@ impl Judge<'_> {
         }
         let wire_overhead = f.wire_overhead.map_or(Bytes::ZERO, |b| b.0);
         if wire_overhead.get() > 1_000 {
-            self.say(
-                "fabric.wire_overhead",
-                format!("{wire_overhead} per packet is too much; Ethernet adds \"24B\""),
-            );
+            self.wrong("fabric.wire_overhead", "per packet is too much; Ethernet adds \"24B\"");
         }
         let topology = topology.unwrap_or(Topology::Star { hosts: 2 });
         let marked =
@@ -114,21 +111,15 @@ impl Judge<'_> {
 
     pub(super) fn rate(&mut self, path: &str, rate: BitsPerSec) {
         if rate.get() == 0 {
-            self.say(
-                path,
-                "\"0bps\" never sends; write a rate above 0 (a [[fault]] takes a cable down)",
-            );
+            self.wrong(path, "never sends; write a rate above 0 (a [[fault]] takes a cable down)");
         } else if rate > BitsPerSec::from_gbps(1_000_000) {
-            self.say(path, format!("{rate} is more than 1000Tbps; write for instance \"100Gbps\""));
+            self.wrong(path, "is more than 1000Tbps; write for instance \"100Gbps\"");
         }
     }
 
     pub(super) fn delay(&mut self, path: &str, delay: Span) {
         if delay > LONGEST {
-            self.say(
-                path,
-                format!("{delay} is longer than any cable; write at most \"{LONGEST}\""),
-            );
+            self.wrong(path, format!("is longer than any cable; write at most \"{LONGEST}\""));
         }
     }
 

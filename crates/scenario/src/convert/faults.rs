@@ -33,7 +33,7 @@ impl Judge<'_> {
                 let undo = match change {
                     Change::Down => Change::Up,
                     Change::Up => {
-                        self.say(
+                        self.wrong(
                             &format!("{path}.for"),
                             "means nothing with change = \"up\"; leave it out",
                         );
@@ -61,7 +61,7 @@ impl Judge<'_> {
             raw::Change::Loss => "loss",
         };
         if fault.rate.is_some() && kind != raw::Change::Rate {
-            self.say(
+            self.wrong(
                 &format!("{path}.rate"),
                 format!(
                     "means nothing with change = {word:?}; leave it out, or add a fault of its own"
@@ -69,7 +69,7 @@ impl Judge<'_> {
             );
         }
         if fault.loss.is_some() && kind != raw::Change::Loss {
-            self.say(
+            self.wrong(
                 &format!("{path}.loss"),
                 format!(
                     "means nothing with change = {word:?}; leave it out, or add a fault of its own"

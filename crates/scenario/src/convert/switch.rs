@@ -8,7 +8,8 @@ use crate::quantity::Length;
 use crate::raw;
 use forebay_units::{BitsPerSec, Bytes, Span};
 
-/// DCTCP's step, for each 10 Gb/s: the convention of the public HPCC simulator.
+/// DCTCP's step, for each 10 Gb/s: the convention of the public HPCC simulator. Also the least, since the DCTCP
+/// paper (SIGCOMM 2010) takes as much, 20 packets, at 1 Gb/s.
 const ECN_K_PER_10G: u64 = 30_000;
 /// Buffer of a switch in the evaluation of HPCC (SIGCOMM 2019).
 const BUFFER: Bytes = Bytes::new(32_000_000);
@@ -45,7 +46,7 @@ impl Judge<'_> {
             && pool.policy == Some(raw::Policy::Static)
         {
             if port_limit.is_some() {
-                self.say(
+                self.wrong(
                     "fabric.switch.port_limit",
                     "and the policy \"static\" both limit a port; write one of them",
                 );
@@ -93,19 +94,11 @@ impl Judge<'_> {
         let policy = pool.policy.unwrap_or(raw::Policy::DynamicThreshold);
         let path = "fabric.switch.buffer.alpha";
         match pool.alpha {
-            Some(alpha) if policy != raw::Policy::DynamicThreshold => {
-                self.say(
-                    path,
-                    format!(
-                        "{alpha} means nothing here; it belongs to policy \"dynamic-threshold\""
-                    ),
-                );
+            Some(_) if policy != raw::Policy::DynamicThreshold => {
+                self.wrong(path, "means nothing here; it belongs to policy \"dynamic-threshold\"");
             }
             Some(alpha) if alpha <= 0.0 || alpha > 1e6 => {
-                self.say(
-                    path,
-                    format!("{alpha} is out of range; write a number above 0, for instance 1"),
-                );
+                self.wrong(path, "is out of range; write a number above 0, for instance 1");
             }
             _ => {}
         }
@@ -123,7 +116,7 @@ impl Judge<'_> {
         let step = |k| (k, k);
         let default_k = || {
             let k = u128::from(rate.get()) * u128::from(ECN_K_PER_10G) / 10_000_000_000;
-            QueueLength::Bytes(Bytes::new((k as u64).max(1)))
+            QueueLength::Bytes(Bytes::new((k as u64).max(ECN_K_PER_10G)))
         };
         let m = match ecn {
             Some(raw::Ecn::Word(raw::NoEcn::Off)) => return None,
@@ -138,7 +131,7 @@ impl Judge<'_> {
             (Some(k), None, None) => step(k),
             (None, Some(kmin), Some(kmax)) => (kmin, kmax),
             (Some(_), _, _) => {
-                self.say(
+                self.wrong(
                     &format!("{path}.k"),
                     "is a step, kmin and kmax are a ramp; write one or the other",
                 );
@@ -153,7 +146,7 @@ impl Judge<'_> {
             (QueueLength::Bytes(a), QueueLength::Bytes(b)) => a <= b,
             (QueueLength::Packets(a), QueueLength::Packets(b)) => a <= b,
             _ => {
-                self.say(
+                self.wrong(
                     &format!("{path}.kmax"),
                     "and kmin are not both bytes or both packets; write both in one of them",
                 );

@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 pub(crate) const MOST_FLOWS: u128 = 50_000_000;
 /// Memory of a flow: its entry in the table and its row in the results. Assumption: about 160 B.
 const FLOW_MEMORY: u128 = 160;
+/// Larger flows than this (1000 TB) are taken for a mistake in the unit.
+const LARGEST_FLOW: u64 = 1_000_000_000_000_000;
 /// Time from the last delivery of a round of a closed loop to the next. Our choice: one way across a rack row.
 const CONTROL_DELAY: Span = Span::from_us(1);
 
@@ -92,14 +94,14 @@ impl Judge<'_> {
         let start = entry.start.map_or(Time::ZERO, |t| t.0);
         let until = entry.until.map_or(Time::MAX, |t| t.0);
         if start >= stop.time {
-            self.say(
+            self.wrong(
                 &format!("{path}.start"),
-                format!("{start} is not before the end of the run, stop.time = {}", stop.time),
+                format!("is not before the end of the run, stop.time = {}", stop.time),
             );
         } else if until <= start {
-            self.say(
+            self.wrong(
                 &format!("{path}.until"),
-                format!("{until} is not after start, {start}; write a later time"),
+                format!("is not after start, {start}; write a later time"),
             );
         }
         if let Some(law) = &entry.law {
@@ -159,14 +161,9 @@ impl Judge<'_> {
 
     fn flow_size(&mut self, path: &str, size: Bytes) {
         if size == Bytes::ZERO {
-            self.say(path, "\"0B\" is no flow; write 1B or more");
-        } else if size.get() > 1_000_000_000_000_000 {
-            self.say(
-                path,
-                format!(
-                    "{size} is more than 1000TB; for a flow without an end use kind = \"long\""
-                ),
-            );
+            self.wrong(path, "is no flow; write 1B or more");
+        } else if size.get() > LARGEST_FLOW {
+            self.wrong(path, "is more than 1000TB; for a flow without an end use kind = \"long\"");
         }
     }
 
@@ -189,14 +186,9 @@ impl Judge<'_> {
     ) -> Option<TrafficKind> {
         let key = format!("{path}.load");
         if load <= 0.0 || load.is_nan() {
-            self.say(&key, format!("{load} offers nothing; write a share above 0, at most 1"));
+            self.wrong(&key, "offers nothing; write a share above 0, at most 1");
         } else if load > 1.0 {
-            self.say(
-                &key,
-                format!(
-                    "{load} is more than all of the reference; write a share above 0, at most 1"
-                ),
-            );
+            self.wrong(&key, "is more than all of the reference; write a share above 0, at most 1");
         }
         let load_ref = match load_ref {
             None | Some(raw::LoadRef::Host) => LoadRef::Host,
@@ -271,15 +263,15 @@ impl Judge<'_> {
     fn incast(&mut self, path: &str, fan_in: i64, rounds: i64, plan: &Plan) -> (u32, u32) {
         let others = plan.hosts as i64 - 1;
         if fan_in < 1 {
-            self.say(&format!("{path}.fan_in"), format!("{fan_in} sends nothing; write 1 or more"));
+            self.wrong(&format!("{path}.fan_in"), "sends nothing; write 1 or more");
         } else if fan_in > others {
-            self.say(
+            self.wrong(
                 &format!("{path}.fan_in"),
-                format!("{fan_in} is more than the {others} other hosts; write at most {others}"),
+                format!("is more than the {others} other hosts; write at most {others}"),
             );
         }
         if rounds < 1 {
-            self.say(&format!("{path}.rounds"), format!("{rounds} sends nothing; write 1 or more"));
+            self.wrong(&format!("{path}.rounds"), "sends nothing; write 1 or more");
         } else {
             let flows = rounds as u128 * fan_in.max(1) as u128;
             if flows > MOST_FLOWS {
@@ -304,7 +296,7 @@ impl Judge<'_> {
             to = vec![one.clone(); from.len()];
         }
         if from.len() != to.len() {
-            self.say(
+            self.wrong(
                 &format!("{path}.to"),
                 format!(
                     "names {} hosts for the {} of from; write as many, or one for all",
@@ -391,7 +383,11 @@ impl Judge<'_> {
                 |name: &str| if file.is_some() { one.clone() } else { format!("{one}.{name}") };
             self.host(&key("from"), &flow.from, hosts);
             self.host(&key("to"), &flow.to, hosts);
-            self.flow_size(&key("size"), flow.size);
+            if file.is_none() {
+                self.flow_size(&key("size"), flow.size);
+            } else if flow.size == Bytes::ZERO || flow.size.get() > LARGEST_FLOW {
+                self.say(&one, format!("flow {i} has {} to send; write 1B to 1000TB", flow.size));
+            }
             if flow.from == flow.to {
                 self.say(
                     &one,

@@ -44,8 +44,9 @@ impl TcpSender {
         let acked = u64::from(last.end.wrapping_sub(una as u32));
         let t = &mut self.totals;
         t.una += acked;
-        t.delivered += acked;
-        t.delivered_ce += if ece { acked } else { 0 };
+        let newly = t.una.saturating_sub(t.delivered); // without SACK, some may have been guessed before
+        t.delivered += newly;
+        t.delivered_ce += if ece { newly } else { 0 };
         t.inflight = Bytes::new(t.inflight.get() - acked);
         let mut rtt = None;
         if !last.retransmitted() {
@@ -58,7 +59,7 @@ impl TcpSender {
         self.backoff = 0;
         self.tell_ack(now, acked, ece, Some(&last), rtt);
         if ece || self.totals.state == CaState::Cwr {
-            self.on_mark(cfg, now, acked, ece);
+            self.on_mark(cfg, now, newly, ece);
         }
         self.arm_on_ack(cfg, now, true);
     }
@@ -112,7 +113,7 @@ impl TcpSender {
     #[inline(never)]
     fn on_mark(&mut self, cfg: &TcpConfig, now: Time, newly: u64, ece: bool) {
         let mut r = self.take_repair();
-        if self.totals.state == CaState::Cwr && self.totals.una >= r.high_seq {
+        if self.totals.state == CaState::Cwr && self.totals.una > r.high_seq {
             self.leave(cfg, now);
         }
         if ece && self.totals.state == CaState::Open {

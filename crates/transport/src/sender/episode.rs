@@ -1,6 +1,9 @@
 //! The congestion state machine: entering and leaving episodes, loss marking, F-RTO, undo.
 //!
 //! Source: tcp-baseline sections 5 to 7.
+//! Deviation from the sheet, as Linux does: `Cwr` ends when something above `high_seq` is acknowledged,
+//! not `high_seq` itself. The ACK of `high_seq` still echoes the marks of the old window under the
+//! classic echo, since CWR has not reached the receiver, and would cut the same window twice.
 
 use super::TcpSender;
 use super::repair::Repair;
@@ -17,13 +20,14 @@ impl TcpSender {
         if w.ece {
             r.prior_ssthresh = 0;
         }
-        if self.totals.una >= r.high_seq {
-            let state = self.totals.state;
-            if state == CaState::Cwr {
-                self.leave(cfg, now);
-            } else if state == CaState::Recovery && self.end_recovery(r, cfg, now, w) {
-                return;
-            }
+        let una = self.totals.una;
+        if self.totals.state == CaState::Cwr && una > r.high_seq {
+            self.leave(cfg, now);
+        } else if self.totals.state == CaState::Recovery
+            && una >= r.high_seq
+            && self.end_recovery(r, cfg, now, w)
+        {
+            return;
         }
         match self.totals.state {
             CaState::Recovery => {

@@ -54,6 +54,9 @@ impl Work {
     }
 }
 
+/// Debug builds recount the scoreboard after each rough event, up to this many segments.
+const AUDIT_UP_TO: usize = 128;
+
 impl TcpSender {
     /// Lends out the repair state; give it back by [`TcpSender::put_repair`].
     pub(super) fn take_repair(&mut self) -> Box<Repair> {
@@ -65,8 +68,35 @@ impl TcpSender {
         self.calm =
             !self.held && matches!(self.totals.state, CaState::Open | CaState::Cwr) && r.is_quiet();
         self.settle_inflight(&r);
+        if cfg!(debug_assertions) && self.board.len() <= AUDIT_UP_TO {
+            self.audit(&r);
+        }
         self.repair = Some(r);
         self.settle_deadline();
+    }
+
+    /// Counts anew what is kept by and by.
+    fn audit(&self, r: &Repair) {
+        let mut sums = [0; 3];
+        let mut top = 0;
+        for i in 0..self.board.len() {
+            let (start, len) = self.extent(i);
+            if let Some(mark) = r.marks.get(self.board.place(i)) {
+                sums[mark as usize] += len;
+                assert!(mark != Mark::Lost || start >= r.lost_from, "a loss below the hint");
+                top = if mark == Mark::Sacked { start + len } else { top };
+            }
+        }
+        assert_eq!(sums[Mark::Lost as usize], r.lost);
+        if r.dup_acks == 0 {
+            assert_eq!(sums[Mark::Sacked as usize], r.sacked);
+            assert!(top == 0 || top == r.fack, "the highest SACKed byte");
+        }
+        let end = self.board.len().checked_sub(1).map_or(self.totals.una, |last| {
+            let (start, len) = self.extent(last);
+            start + len
+        });
+        assert_eq!(end, self.totals.nxt, "segments tile what is outstanding");
     }
 
     pub(super) fn settle_inflight(&mut self, r: &Repair) {

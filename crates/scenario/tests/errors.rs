@@ -1,0 +1,830 @@
+//! What people read when something is wrong. Each row: an edit of a small scenario, and the sentences.
+
+use forebay_scenario::{load, text, text_with};
+use std::path::Path;
+
+const BASE: &str = r#"version = 1
+name = "small"
+seeds = [1, 2]
+stop = { time = "4ms" }
+
+[fabric]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+host_link = { rate = "100Gbps", delay = "1us" }
+
+[fabric.switch]
+ecn = { k = "300KB" }
+
+[transport]
+kind = "tcp"
+law = "dctcp"
+
+[[traffic]]
+kind = "poisson"
+sizes = "websearch"
+load = 0.5
+
+[output]
+warmup = "500us"
+"#;
+
+/// The sentences for one edit, without the name of the file.
+fn said(from: &str, to: &str) -> String {
+    assert!(BASE.contains(from), "{from:?} is not in the base");
+    let file = BASE.replacen(from, to, 1);
+    match text("a.toml", &file) {
+        Ok(_) => "nothing".into(),
+        Err(e) => e.to_string().replace("a.toml:", ""),
+    }
+}
+
+#[track_caller]
+fn golden(rows: &[(&str, &str, &str)]) {
+    let mut wrong = String::new();
+    for (from, to, expected) in rows {
+        let found = said(from, to);
+        if found != *expected {
+            wrong.push_str(&format!("({from:?}, {to:?},\n {found:?}),\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "these are said now:\n{wrong}");
+}
+
+#[test]
+fn the_base_is_right() {
+    assert_eq!(said("small", "small"), "nothing");
+}
+
+#[test]
+fn quantities() {
+    golden(&[
+        (
+            "\"100Gbps\"",
+            "\"100\"",
+            "11:22: fabric.host_link.rate: \"100\" has no unit; write for instance \"100Gbps\"",
+        ),
+        (
+            "\"100Gbps\"",
+            "100",
+            "11:22: fabric.host_link.rate: 100 has no unit; write for instance \"100Gbps\"",
+        ),
+        (
+            "\"100Gbps\"",
+            "\"100us\"",
+            "11:22: fabric.host_link.rate: \"100us\" has a unit that does not fit here; use one of bps, Kbps, Mbps, Gbps, Tbps",
+        ),
+        (
+            "\"100Gbps\"",
+            "\"fast\"",
+            "11:22: fabric.host_link.rate: \"fast\" is not a non-negative decimal number with a unit; write for instance \"100Gbps\"",
+        ),
+        (
+            "\"100Gbps\"",
+            "\"-1Gbps\"",
+            "11:22: fabric.host_link.rate: \"-1Gbps\" is not a non-negative decimal number with a unit; write for instance \"100Gbps\"",
+        ),
+        (
+            "\"100Gbps\"",
+            "\"0Gbps\"",
+            "11:22: fabric.host_link.rate: \"0Gbps\" never sends; write a rate above 0 (a [[fault]] takes a cable down)",
+        ),
+        (
+            "\"100Gbps\"",
+            "\"99999999Tbps\"",
+            "11:22: fabric.host_link.rate: \"99999999Tbps\" is too large",
+        ),
+        (
+            "\"100Gbps\"",
+            "[1]",
+            "11:22: fabric.host_link.rate: a list does not fit; write for instance \"100Gbps\"",
+        ),
+        (
+            "\"1us\"",
+            "\"1h\"",
+            "11:41: fabric.host_link.delay: \"1h\" has a unit that does not fit here; use one of ps, ns, us, ms, s",
+        ),
+        (
+            "\"1us\"",
+            "\"11s\"",
+            "11:41: fabric.host_link.delay: \"11s\" is longer than any cable; write at most \"10s\"",
+        ),
+        (
+            "\"1us\"",
+            "\"0.0001ns\"",
+            "11:41: fabric.host_link.delay: \"0.0001ns\" is finer than the smallest unit",
+        ),
+        (
+            "\"300KB\"",
+            "\"300 pkts\"",
+            "14:13: fabric.switch.ecn.k: \"300 pkts\" has a unit that does not fit here; use one of packets, B, KB, MB, GB, TB, KiB, MiB, GiB, TiB",
+        ),
+        (
+            "\"300KB\"",
+            "\"1.5 packets\"",
+            "14:13: fabric.switch.ecn.k: \"1.5 packets\" is not a whole number of packets; write for instance \"250 packets\"",
+        ),
+        (
+            "\"4ms\"",
+            "\"0ms\"",
+            "4:17: stop.time: \"0ms\" does nothing; write a time above 0, for instance \"10us\"",
+        ),
+        ("\"4ms\"", "4e-3", "4:17: stop.time: 0.004 has no unit; write for instance \"10us\""),
+        (
+            "\"4ms\"",
+            "2020-01-01",
+            "4:17: stop.time: 2020-01-01 does not fit; write for instance \"10us\"",
+        ),
+        (
+            "\"500us\"",
+            "\"4ms\"",
+            "26:10: output.warmup: \"4ms\" leaves nothing of a run of 4ms; write less",
+        ),
+    ]);
+}
+
+#[test]
+fn keys_and_words() {
+    golden(&[
+        ("leaves", "leavse", "8:1: fabric.leavse: unknown key; did you mean \"leaves\"?"),
+        (
+            "spines",
+            "hosts-per-leaf",
+            "6:1: fabric.spines: is missing; write for instance spines = 8\n9:1: fabric.hosts-per-leaf: unknown key; did you mean \"hosts_per_leaf\"?",
+        ),
+        (
+            "warmup",
+            "colour = 1\nwarmup",
+            "26:1: output.colour: unknown key; this table takes queues or warmup",
+        ),
+        ("version = 1", "", "1:1: version: is missing; write for instance version = 1"),
+        ("version = 1", "version = 2", "1:11: version: 2 is out of range; only 1 is known"),
+        (
+            "stop = { time = \"4ms\" }",
+            "",
+            "1:1: stop: is missing; write for instance stop = { time = \"20ms\" }",
+        ),
+        (
+            "stop = { time = \"4ms\" }",
+            "stop = \"4ms\"",
+            "4:8: stop: \"4ms\" does not fit; write a table such as { time = \"10us\" }",
+        ),
+        (
+            "stop = { time = \"4ms\" }",
+            "stop = { tme = \"4ms\", flows = \"al\" }",
+            "4:10: stop.tme: unknown key; did you mean \"time\"?\n4:31: stop.flows: \"al\" is not known; write \"all\" or \"ignore\"; did you mean \"all\"?",
+        ),
+        (
+            "kind = \"leaf-spine\"",
+            "",
+            "6:1: fabric.kind: is missing; write \"dumbbell\", \"star\", \"leaf-spine\", \"fat-tree\" or \"graph\"",
+        ),
+        (
+            "kind = \"leaf-spine\"",
+            "kind = \"leafspine\"",
+            "7:8: fabric.kind: \"leafspine\" is not known; write \"dumbbell\", \"star\", \"leaf-spine\", \"fat-tree\" or \"graph\"; did you mean \"leaf-spine\"?",
+        ),
+        (
+            "kind = \"leaf-spine\"",
+            "kind = \"star\"",
+            "6:1: fabric.hosts: is missing; write for instance hosts = 8\n8:1: fabric.leaves: belongs to kind \"leaf-spine\", not to \"star\"; leave it out\n9:1: fabric.spines: belongs to kind \"leaf-spine\", not to \"star\"; leave it out\n10:1: fabric.hosts_per_leaf: belongs to kind \"leaf-spine\", not to \"star\"; leave it out",
+        ),
+        (
+            "kind = \"leaf-spine\"",
+            "kind = 7",
+            "7:8: fabric.kind: 7 does not fit; write \"dumbbell\", \"star\", \"leaf-spine\", \"fat-tree\" or \"graph\"",
+        ),
+        (
+            "kind = \"tcp\"",
+            "kind = \"rdma\"",
+            "17:8: transport.kind: \"rdma\" is not known; write \"tcp\"",
+        ),
+        ("[transport]", "[transprot]", "16:2: transprot: unknown key; did you mean \"transport\"?"),
+        (
+            "[[traffic]]",
+            "[traffic]",
+            "20:1: traffic: is one table; write [[traffic]], in double brackets, once for each",
+        ),
+        (
+            "{ k = \"300KB\" }",
+            "\"on\"",
+            "14:7: fabric.switch.ecn: \"on\" does not fit; write \"off\" or a table such as { k = \"300KB\" }",
+        ),
+        ("name = \"small\"", "name = 3", "2:8: name: 3 does not fit; write a text in quotes"),
+    ]);
+}
+
+/// The registry grows, so its lists are not spelled here.
+#[test]
+fn laws_and_their_parameters() {
+    let law = said("\"dctcp\"", "\"dtcp\"");
+    assert!(law.starts_with("18:7: transport.law: no law is called \"dtcp\"; write reno"), "{law}");
+    assert!(law.ends_with("; did you mean \"dctcp\"?"), "{law}");
+    let value = said("\"dctcp\"", "\"dctcp\"\nparams = { g = 0.3 }");
+    assert!(
+        value.starts_with("19:16: transport.params.g: \"0.3\" does not fit; dctcp.g takes"),
+        "{value}"
+    );
+    let param = said("\"dctcp\"", "\"dctcp\"\nparams = { gg = 1 }");
+    assert!(
+        param.starts_with("19:17: transport.params.gg: dctcp has no parameter of this name"),
+        "{param}"
+    );
+    let own = said("load = 0.5", "load = 0.5\nlaw = \"remo\"");
+    assert!(own.ends_with("; did you mean \"reno\"?"), "{own}");
+}
+
+#[test]
+fn numbers() {
+    golden(&[
+        ("leaves = 2", "leaves = 0", "8:10: fabric.leaves: 0 is too few; write 1 or more"),
+        ("leaves = 2", "leaves = 2.5", "8:10: fabric.leaves: 2.5 is not a whole number"),
+        (
+            "leaves = 2",
+            "leaves = 1e3",
+            "8:10: fabric.leaves: 1000 is written as a fraction; write the whole number in digits",
+        ),
+        (
+            "leaves = 2",
+            "leaves = 1_000_000_000_000",
+            "8:10: fabric.leaves: 1,000,000,000,000 hosts would need about 36.6 PB of memory; write a fabric of at most 1,048,576 hosts",
+        ),
+        (
+            "leaves = 2",
+            "leaves = 99999999999999999999",
+            "8:10: fabric.leaves: 100000000000000000000 is too large",
+        ),
+        (
+            "leaves = 2",
+            "leaves = 65_536",
+            "8:10: fabric.leaves: 65536 is more than a switch has ports for; write at most 65535",
+        ),
+        (
+            "hosts_per_leaf = 4",
+            "hosts_per_leaf = 65_534",
+            "10:18: fabric.hosts_per_leaf: 65534 hosts and 2 spines make 65536 ports of a leaf; at most 65535 are possible",
+        ),
+        (
+            "leaves = 2",
+            "leaves = 300_000",
+            "8:10: fabric.leaves: 300000 is more than a switch has ports for; write at most 65535",
+        ),
+        (
+            "leaves = 2\nspines = 2",
+            "leaves = 40_000\nspines = 40_000",
+            "8:10: fabric.leaves: 1,600,000,000 cables between switches would need about 6.6 TB of memory; write a fabric of at most 4,194,304",
+        ),
+        (
+            "load = 0.5",
+            "load = 1.5",
+            "23:8: traffic[0].load: 1.5 is more than all of the reference; write a share above 0, at most 1",
+        ),
+        (
+            "load = 0.5",
+            "load = 0",
+            "23:8: traffic[0].load: 0 offers nothing; write a share above 0, at most 1",
+        ),
+        (
+            "load = 0.5",
+            "load = -0.5",
+            "23:8: traffic[0].load: -0.5 offers nothing; write a share above 0, at most 1",
+        ),
+        ("load = 0.5", "load = nan", "23:8: traffic[0].load: NaN is not a finite number"),
+        (
+            "load = 0.5",
+            "load = \"half\"",
+            "23:8: traffic[0].load: \"half\" does not fit; write a number",
+        ),
+        (
+            "seeds = [1, 2]",
+            "seeds = []",
+            "3:9: seeds: is empty; write at least one seed, for instance seeds = [1]",
+        ),
+        (
+            "seeds = [1, 2]",
+            "seeds = [7, 7]",
+            "3:13: seeds[1]: 7 stands twice; equal seeds give equal results, so write each once",
+        ),
+        ("seeds = [1, 2]", "seeds = 0", "3:9: seeds: 0 is out of range; write 1 to 100000"),
+        ("seeds = [1, 2]", "seeds = [-1]", "3:10: seeds[0]: -1 is out of range; write 0 or more"),
+        (
+            "seeds = [1, 2]",
+            "seeds = \"many\"",
+            "3:9: seeds: \"many\" does not fit; write a whole number or a list in [ ]",
+        ),
+        (
+            "\"4ms\"",
+            "\"10000s\"",
+            "20:1: traffic[0]: makes about 292,396,828 flows, which would need about 46.8 GB of memory; at most 50,000,000 are possible, so shorten the run or lower the load",
+        ),
+        (
+            "\"tcp\"",
+            "\"tcp\"\nclass = 2",
+            "18:9: transport.class: 2 needs 3 classes; write fabric.switch.classes = 3",
+        ),
+        (
+            "\"tcp\"",
+            "\"tcp\"\nmtu = \"40B\"",
+            "18:7: transport.mtu: \"40B\" leaves no payload beside the header of 52B; write for instance \"1500B\"",
+        ),
+        (
+            "\"tcp\"",
+            "\"tcp\"\nmtu = \"1500B\"\nmss = \"1448B\"",
+            "18:7: transport.mtu: 1500B and mss say the same thing twice; write one of them",
+        ),
+        (
+            "\"tcp\"",
+            "\"tcp\"\nmss = \"64KiB\"",
+            "18:7: transport.mss: \"64KiB\" makes packets of 65588B; at most 65535B fit, header included",
+        ),
+        (
+            "\"tcp\"",
+            "\"tcp\"\ninitial_window = \"0 packets\"",
+            "18:18: transport.initial_window: \"0 packets\" is less than one segment of 1448B; write for instance \"10 packets\"",
+        ),
+    ]);
+}
+
+#[test]
+fn switches() {
+    golden(&[
+        (
+            "{ k = \"300KB\" }",
+            "{ k = \"300KB\", kmin = \"1KB\" }",
+            "14:13: fabric.switch.ecn.k: \"300KB\" is a step, kmin and kmax are a ramp; write one or the other",
+        ),
+        (
+            "{ k = \"300KB\" }",
+            "{ kmin = \"1KB\" }",
+            "14:7: fabric.switch.ecn: has half a ramp; write kmin and kmax, or k alone for a step",
+        ),
+        (
+            "{ k = \"300KB\" }",
+            "{ kmin = \"3KB\", kmax = \"1KB\" }",
+            "14:30: fabric.switch.ecn.kmax: \"1KB\" is less than kmin, \"3KB\"; a ramp goes up",
+        ),
+        (
+            "{ k = \"300KB\" }",
+            "{ kmin = \"3KB\", kmax = \"9 packets\" }",
+            "14:30: fabric.switch.ecn.kmax: \"9 packets\" and kmin are not both bytes or both packets; write both in one of them",
+        ),
+        (
+            "{ k = \"300KB\" }",
+            "{ kmin = \"1KB\", kmax = \"3KB\", pmax = 20 }",
+            "14:44: fabric.switch.ecn.pmax: 20 is not a probability; write a number from 0 to 1",
+        ),
+        (
+            "ecn",
+            "buffer = { size = \"100B\" }\necn",
+            "14:19: fabric.switch.buffer.size: \"100B\" holds no packet of 1500B, so nothing would pass; write more",
+        ),
+        (
+            "ecn",
+            "buffer = { size = \"1MB\", policy = \"shared\", alpha = 1 }\necn",
+            "14:53: fabric.switch.buffer.alpha: 1 means nothing here; it belongs to policy \"dynamic-threshold\"",
+        ),
+        (
+            "ecn",
+            "buffer = { size = \"1MB\", alpha = 0 }\necn",
+            "14:34: fabric.switch.buffer.alpha: 0 is out of range; write a number above 0, for instance 1",
+        ),
+        (
+            "ecn",
+            "buffer = { size = \"1MB\", policy = \"static\" }\nport_limit = \"1MB\"\necn",
+            "15:14: fabric.switch.port_limit: \"1MB\" and the policy \"static\" both limit a port; write one of them",
+        ),
+        (
+            "ecn",
+            "port_limit = \"0 packets\"\necn",
+            "14:14: fabric.switch.port_limit: \"0 packets\" holds no packet of 1500B, so nothing would pass; write more",
+        ),
+        (
+            "ecn",
+            "classes = 9\necn",
+            "14:11: fabric.switch.classes: 9 is out of range; write 1 to 8",
+        ),
+    ]);
+}
+
+#[test]
+fn places() {
+    golden(&[
+        (
+            "[output]",
+            "[[fabric.override]]\nwhere = \"leaf[9]\"\nrate = \"1Gbps\"\n[output]",
+            "26:9: fabric.override[0].where: \"leaf[9]\" matches no node and no cable; write for instance \"leaf[0]\" or \"leaf[1]-spine[1]\"",
+        ),
+        (
+            "[output]",
+            "[[fabric.override]]\nwhere = \"leaf[0]\"\n[output]",
+            "25:1: fabric.override[0]: changes nothing; write a rate, a delay, a port_limit or a loss",
+        ),
+        (
+            "[output]",
+            "[[fabric.override]]\nwhere = \"leaf[*]\"\nloss = 2\n[output]",
+            "27:8: fabric.override[0].loss: 2 is not a probability; write a number from 0 to 1",
+        ),
+        (
+            "[output]",
+            "[[fault]]\nat = \"1ms\"\nlink = \"leaf[0]-spine[7]\"\n[output]",
+            "27:8: fault[0].link: \"leaf[0]-spine[7]\" is no cable; write for instance \"leaf[1]-spine[1]\"",
+        ),
+        (
+            "[output]",
+            "[[fault]]\nat = \"9ms\"\nlink = \"leaf[0]-spine[1]\"\n[output]",
+            "26:6: fault[0].at: 9ms is not before the end of the run, stop.time = 4ms",
+        ),
+        (
+            "[output]",
+            "[[fault]]\nat = \"1ms\"\nlink = \"leaf[0]-spine[1]\"\nchange = \"rate\"\n[output]",
+            "25:1: fault[0]: change = \"rate\" needs a new rate; write rate = ...",
+        ),
+        (
+            "[output]",
+            "[[fault]]\nat = \"1ms\"\nlink = \"leaf[0]-spine[1]\"\nchange = \"up\"\nfor = \"1ms\"\n[output]",
+            "29:7: fault[0].for: \"1ms\" means nothing with change = \"up\"; leave it out",
+        ),
+        (
+            "[output]",
+            "[output]\nqueues = { every = \"1us\", where = [\"leaf[0]\", \"lef[1]\"] }",
+            "26:47: output.queues.where[1]: no node is called \"lef[1]\"; they go from leaf[0].host[0] to spine[1]; did you mean \"leaf[1]\"?",
+        ),
+        (
+            "[output]",
+            "[[traffic]]\nkind = \"incast\"\nfan_in = 8\nsize = \"1MB\"\n[output]",
+            "27:10: traffic[1].fan_in: 8 is more than the 7 other hosts; write at most 7",
+        ),
+        (
+            "[output]",
+            "[[traffic]]\nkind = \"incast\"\nfan_in = 2\nsize = \"1MB\"\nto = \"leaf[0].host[9]\"\n[output]",
+            "29:6: traffic[1].to: no host is called \"leaf[0].host[9]\"; they go from leaf[0].host[0] to leaf[1].host[3]; did you mean \"leaf[0].host[0]\"?",
+        ),
+        (
+            "[output]",
+            "[[traffic]]\nkind = \"long\"\nfrom = \"leaf[0].host[*]\"\nto = [\"leaf[1].host[0]\", \"leaf[1].host[1]\"]\n[output]",
+            "28:6: traffic[1].to: the list names 2 hosts for the 4 of from; write as many, or one for all",
+        ),
+        (
+            "[output]",
+            "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"leaf[0].host[0]\", to = \"leaf[0].host[0]\", size = \"0B\" }]\n[output]",
+            "27:10: traffic[1].flows[0]: flow 0 goes from \"leaf[0].host[0]\" to itself; write another host\n27:69: traffic[1].flows[0].size: \"0B\" is no flow; write 1B or more",
+        ),
+        (
+            "[output]",
+            "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"leaf[0].host[0]\", to = \"x\", size = \"1B\", at = \"4ms\" }]\n[output]",
+            "27:43: traffic[1].flows[0].to: no host is called \"x\"; they go from leaf[0].host[0] to leaf[1].host[3]\n27:66: traffic[1].flows[0].at: flow 0 starts at 4ms, not before the end of the run, stop.time = 4ms",
+        ),
+        (
+            "[output]",
+            "[[traffic]]\nkind = \"list\"\n[output]",
+            "25:1: traffic[1]: needs either flows or a file; write for instance file = \"flows.csv\"",
+        ),
+        (
+            "[output]",
+            "[[traffic]]\nkind = \"list\"\nfile = \"none.csv\"\n[output]",
+            "27:8: traffic[1].file: \"none.csv\" is missing; check the path",
+        ),
+        (
+            "load = 0.5",
+            "load = 0.5\nstart = \"3ms\"\nuntil = \"2ms\"",
+            "25:9: traffic[0].until: \"2ms\" is not after start, 3ms; write a later time",
+        ),
+    ]);
+}
+
+#[test]
+fn sizes() {
+    golden(&[
+        (
+            "\"websearch\"",
+            "\"web-search\"",
+            "22:9: traffic[0].sizes: no distribution is called \"web-search\"; did you mean \"websearch\"?",
+        ),
+        (
+            "\"websearch\"",
+            "\"64\"",
+            "22:9: traffic[0].sizes: \"64\" has no unit; write for instance \"64KiB\"",
+        ),
+        (
+            "\"websearch\"",
+            "\"none.csv\"",
+            "22:9: traffic[0].sizes: \"none.csv\" is missing; check the path",
+        ),
+        (
+            "\"websearch\"",
+            "{ points = [] }",
+            "22:9: traffic[0].sizes: has no points; write pairs of bytes and cumulative probability",
+        ),
+        (
+            "\"websearch\"",
+            "{ points = [[100, 0.5], [50, 1]] }",
+            "22:9: traffic[0].sizes: is not monotone: at point 2 the size falls from 100 to 50; sort the points",
+        ),
+        (
+            "\"websearch\"",
+            "{ points = [[100, 0.5], [150, 0.4]] }",
+            "22:9: traffic[0].sizes: is not monotone: at point 2 the probability falls from 0.5 to 0.4; sort the points",
+        ),
+        (
+            "\"websearch\"",
+            "{ points = [[100, 0.5], [150, 0.9]] }",
+            "22:9: traffic[0].sizes: ends at probability 0.9; the last point must have 1 (or 100 per cent)",
+        ),
+        (
+            "\"websearch\"",
+            "{ points = [[100, 0.5], [150]] }",
+            "22:33: traffic[0].sizes.points[1]: is a list of length 1; write 2 values",
+        ),
+        (
+            "\"websearch\"",
+            "{ points = [[-1, 0.5], [150, 1]] }",
+            "22:9: traffic[0].sizes: point 1: -1 is not a size from 0 to 1e15 bytes",
+        ),
+        (
+            "\"websearch\"",
+            "{ name = \"mine\" }",
+            "22:9: traffic[0].sizes: needs either points or a file; write for instance points = [[1000, 0.5], [100000, 1]]",
+        ),
+    ]);
+}
+
+const GRAPH: &str = r#"version = 1
+stop = { time = "1ms" }
+[fabric]
+kind = "graph"
+hosts = ["a", "b", "c"]
+switches = ["s", "t"]
+host_link = { rate = "1Gbps", delay = "1us" }
+cables = [
+  { a = "a", b = "s" },
+  { a = "b", b = "s" },
+  { a = "c", b = "t" },
+  { a = "s", b = "t" },
+]
+[transport]
+kind = "tcp"
+law = "reno"
+[[traffic]]
+kind = "permutation"
+size = "1MB"
+"#;
+
+#[test]
+fn graphs() {
+    let rows: &[(&str, &str, &str)] = &[
+        ("s", "s", "nothing"),
+        (
+            "  { a = \"s\", b = \"t\" },\n",
+            "",
+            "8:10: fabric.cables: no path leads from \"a\" to \"c\"; add a cable between their switches",
+        ),
+        (
+            "b = \"t\" },\n  { a = \"s\"",
+            "b = \"x\" },\n  { a = \"s\"",
+            "11:18: fabric.cables[2].b: \"x\" is neither in hosts nor in switches",
+        ),
+        (
+            "{ a = \"b\", b = \"s\" }",
+            "{ a = \"b\", b = \"c\" }",
+            "5:20: fabric.hosts[2]: \"c\" has 2 cables; give it exactly one, to a switch\n10:3: fabric.cables[1]: joins the hosts \"b\" and \"c\"; a host's cable goes to a switch",
+        ),
+        (
+            "{ a = \"s\", b = \"t\" }",
+            "{ a = \"s\", b = \"s\" }",
+            "12:3: fabric.cables[3]: joins \"s\" to itself; write two different ends",
+        ),
+        (
+            "{ a = \"s\", b = \"t\" }",
+            "{ a = \"t\", b = \"c\" }",
+            "5:20: fabric.hosts[2]: \"c\" has 2 cables; give it exactly one, to a switch\n12:3: fabric.cables[3]: joins \"t\" and \"c\" a second time; give one cable the sum of the rates",
+        ),
+        (
+            "\"b\", \"c\"]",
+            "\"b\", \"c\", \"b\"]",
+            "5:25: fabric.hosts[3]: \"b\" stands twice; give each node its own name",
+        ),
+        (
+            "\"b\", \"c\"]",
+            "\"b-1\", \"c\"]",
+            "5:15: fabric.hosts[1]: \"b-1\" is not a name; use letters, digits, and _ . [ ] (a - joins the ends of a cable)\n5:15: fabric.hosts[1]: \"b-1\" has 0 cables; give it exactly one, to a switch\n10:9: fabric.cables[1].a: \"b\" is neither in hosts nor in switches",
+        ),
+    ];
+    let mut wrong = String::new();
+    for (from, to, expected) in rows {
+        let found = match text("a.toml", &GRAPH.replacen(from, to, 1)) {
+            Ok(_) => "nothing".into(),
+            Err(e) => e.to_string().replace("a.toml:", ""),
+        };
+        if found != *expected {
+            wrong.push_str(&format!("({from:?}, {to:?},\n {found:?}),\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "these are said now:\n{wrong}");
+}
+
+#[test]
+fn shapes() {
+    let shape = |shape: &str| {
+        said("kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4", shape)
+    };
+    let rows = [
+        (
+            "kind = \"fat-tree\"\nk = 5",
+            "8:5: fabric.k: 5 cannot be split into ports up and down; write an even number, 4 or more",
+        ),
+        (
+            "kind = \"fat-tree\"\nk = 4\ntiers = 4",
+            "9:9: fabric.tiers: 4 is not possible; write 2 or 3",
+        ),
+        (
+            "kind = \"fat-tree\"\nk = 1000",
+            "8:5: fabric.k: 250,000,000 hosts would need about 9.2 TB of memory; write a fabric of at most 1,048,576 hosts",
+        ),
+        (
+            "kind = \"star\"\nhosts = 1",
+            "8:9: fabric.hosts: 1 host has nobody to talk to; write 2 or more",
+        ),
+        (
+            "kind = \"dumbbell\"\nleft = 0\nright = 70000",
+            "8:8: fabric.left: 0 is too few; write 1 or more\n9:9: fabric.right: 70000 is more than a switch has ports for; write at most 65534",
+        ),
+    ];
+    let wrong: Vec<_> =
+        rows.iter().filter(|(s, e)| shape(s) != *e).map(|(s, _)| (s, shape(s))).collect();
+    assert!(wrong.is_empty(), "these are said now:\n{wrong:?}");
+}
+
+#[test]
+fn settings() {
+    let set = |key: &str, value: &str| match text_with("a.toml", BASE, &[(key, value)]) {
+        Ok(_) => "nothing".into(),
+        Err(e) => e.to_string(),
+    };
+    let rows = [
+        ("traffic[0].load", "0.7", "nothing"),
+        ("transport.law", "reno", "nothing"),
+        ("fabric.host_link.rate", "25Gbps", "nothing"),
+        ("fabric.spine_link", "{ rate = \"1Gbps\", delay = \"1us\" }", "nothing"),
+        ("host.nic", "fifo", "nothing"),
+        (
+            "traffic[0].load",
+            "2",
+            "--set traffic[0].load=2: traffic[0].load: 2 is more than all of the reference; write a share above 0, at most 1",
+        ),
+        (
+            "traffic[1].load",
+            "0.7",
+            "--set traffic[1].load=0.7: traffic: has one entry, [0], and no [1]",
+        ),
+        (
+            "traffic.load",
+            "0.7",
+            "--set traffic.load=0.7: traffic: is a list and has no key \"load\"; write for instance traffic[0].load",
+        ),
+        ("fabric[0]", "0.7", "--set fabric[0]=0.7: fabric: is not a list, so it takes no [index]"),
+        ("stop.time.x", "0.7", "--set stop.time.x=0.7: stop.time: is a text and has no key \"x\""),
+        (
+            "fabric.leavse",
+            "3",
+            "--set fabric.leavse=3: fabric.leavse: unknown key; did you mean \"leaves\"?",
+        ),
+        (
+            "fabric.leaves",
+            "",
+            "--set fabric.leaves=: fabric.leaves: \"\" does not fit; write a whole number",
+        ),
+        (
+            "stop.time",
+            "5",
+            "--set stop.time=5: stop.time: 5 has no unit; write for instance \"10us\"",
+        ),
+        (
+            "a..b",
+            "5",
+            "--set a..b=5: \"a..b\" is not the path of a key; write for instance traffic[0].load",
+        ),
+        (
+            "traffic[x]",
+            "5",
+            "--set traffic[x]=5: \"traffic[x]\" is not the path of a key; write for instance traffic[0].load",
+        ),
+    ];
+    let wrong: Vec<_> = rows
+        .iter()
+        .filter(|(k, v, e)| set(k, v) != *e)
+        .map(|(k, v, _)| (k, v, set(k, v)))
+        .collect();
+    assert!(wrong.is_empty(), "these are said now:\n{wrong:?}");
+}
+
+#[test]
+fn sweeps_and_bands() {
+    golden(&[
+        ("[output]", "[sweep]\n\"traffic[0].load\" = [0.1, 0.2]\n[output]", "nothing"),
+        (
+            "[output]",
+            "[sweep]\n\"traffic[0].load\" = [0.1, \"x\"]\n[output]",
+            "26:27: sweep.\"traffic[0].load\": the value \"x\": traffic[0].load: \"x\" does not fit; write a number",
+        ),
+        (
+            "[output]",
+            "[sweep]\n\"traffic[0].laod\" = [0.1]\n[output]",
+            "26:22: sweep.\"traffic[0].laod\": the value 0.1: traffic[0].laod: unknown key; did you mean \"load\"?",
+        ),
+        (
+            "[output]",
+            "[sweep]\n\"traffic[0].load\" = []\n[output]",
+            "26:21: sweep.\"traffic[0].load\": is empty; write at least one value",
+        ),
+        (
+            "[output]",
+            "[sweep]\n\"traffic[0].load\" = 1\n[output]",
+            "26:21: sweep.\"traffic[0].load\": 1 does not fit; write a list in [ ]",
+        ),
+        (
+            "[output]",
+            "[[expect]]\nmetric = \"flows.slowdown.p99\"\n[output]",
+            "25:1: expect[0]: sets no band; write min, max or both",
+        ),
+        (
+            "[output]",
+            "[[expect]]\nmetric = \"flows.slowdown.p99\"\nmin = 2\nmax = 1\n[output]",
+            "25:1: expect[0]: min 2 is above max 1",
+        ),
+    ]);
+}
+
+#[test]
+fn files() {
+    let folder = std::env::temp_dir().join(format!("forebay-scenario-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
+    let said = |name: &str| {
+        let e = load(&folder.join(name)).unwrap_err().to_string();
+        e.replace(&*folder.to_string_lossy(), "DIR")
+    };
+    write("latin.toml", b"name = \"caf\xe9\"");
+    write("broken.toml", b"a = [1,\n");
+    write("twice.toml", b"a = 1\na = 2\n");
+    write("sizes.csv", b"# mine\nbytes,percent\n0,0\n1000 50\n9000;100\n");
+    write("bad.csv", b"bytes,p\n1000,0.5\n2000,half\n");
+    write("flows.csv", b"from,to,size,at\nleaf[0].host[0],leaf[1].host[3],1MB,1us\n");
+    write("noat.csv", b"from,to,size\n");
+    write("unit.csv", b"from,to,size,at\nleaf[0].host[0],leaf[1].host[3],1MB,7\n");
+    write("own.toml", BASE.replace("websearch", "sizes.csv").as_bytes());
+    write("badsizes.toml", BASE.replace("websearch", "bad.csv").as_bytes());
+    let list = |file: &str| format!("{BASE}[[traffic]]\nkind = \"list\"\nfile = \"{file}\"\n");
+    write("list.toml", list("flows.csv").as_bytes());
+    write("noat.toml", list("noat.csv").as_bytes());
+    write("unit.toml", list("unit.csv").as_bytes());
+    write("folder.toml", list(".").as_bytes());
+    let own = load(&folder.join("own.toml")).unwrap();
+    let list = load(&folder.join("list.toml")).unwrap();
+    let rows = [
+        ("none.toml", "DIR/none.toml: is missing; check the path"),
+        ("", "DIR/: is a folder; write the path of a file"),
+        ("latin.toml", "DIR/latin.toml: is not UTF-8 text (byte 12); save it as UTF-8"),
+        ("broken.toml", "DIR/broken.toml:1:8: not valid TOML: unclosed array, expected `]`"),
+        ("twice.toml", "DIR/twice.toml:2:1: not valid TOML: duplicate key"),
+        (
+            "badsizes.toml",
+            "DIR/badsizes.toml:22:9: traffic[0].sizes: \"bad.csv\" line 3: \"2000,half\" is not two numbers, bytes and cumulative probability",
+        ),
+        (
+            "noat.toml",
+            "DIR/noat.toml:29:8: traffic[1].file: \"noat.csv\" has no column \"at\"; its first line must be from,to,size,at",
+        ),
+        (
+            "unit.toml",
+            "DIR/unit.toml:29:8: traffic[1].file: \"unit.csv\" line 2, at: \"7\" has no unit; write for instance \"1us\"",
+        ),
+        (
+            "folder.toml",
+            "DIR/folder.toml:29:8: traffic[1].file: \".\" is a folder; write the path of a file",
+        ),
+    ];
+    let wrong: Vec<_> =
+        rows.iter().filter(|(n, e)| said(n) != *e).map(|(n, _)| (n, said(n))).collect();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(wrong.is_empty(), "these are said now:\n{wrong:?}");
+    let resolved = forebay_scenario::resolved(&own.scenario);
+    assert_eq!(
+        text("r.toml", &resolved).unwrap().scenario,
+        own.scenario,
+        "needs no file beside it"
+    );
+    let resolved = forebay_scenario::resolved(&list.scenario);
+    assert_eq!(
+        text("r.toml", &resolved).unwrap().scenario,
+        list.scenario,
+        "needs no file beside it"
+    );
+}
+
+#[test]
+fn a_missing_file_is_named_whole() {
+    let e = load(Path::new("no/such.toml")).unwrap_err();
+    assert_eq!(e.to_string(), "no/such.toml: is missing; check the path");
+}

@@ -1,0 +1,241 @@
+//! What a file means: defaults, other names for a key, patterns, faults that end, sweeps.
+
+use forebay_scenario::model::*;
+use forebay_scenario::plan::{Plan, matches};
+use forebay_scenario::{Loaded, text, text_with};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+
+/// As little as a scenario can say.
+const LEAST: &str = r#"
+version = 1
+stop = { time = "1ms" }
+[fabric]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+host_link = { rate = "100Gbps", delay = "1us" }
+[transport]
+kind = "tcp"
+law = "dctcp"
+[[traffic]]
+kind = "permutation"
+size = "1MB"
+"#;
+
+fn least(sets: &[(&str, &str)]) -> Loaded {
+    text_with("scenarios/least.toml", LEAST, sets).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn defaults_are_those_of_the_schema() {
+    let s = least(&[]).scenario;
+    assert_eq!((s.name.as_str(), &s.seeds[..]), ("least", &[1][..]));
+    assert_eq!(
+        s.stop,
+        Stop { time: Time::from_ps(1_000_000_000), flows: true, grain: Span::from_us(1) }
+    );
+    assert_eq!(s.fabric.fabric_link, s.fabric.host_link);
+    assert_eq!((s.fabric.routing, s.fabric.dead_port), (Routing::Ecmp, DeadPort::Drop));
+    assert_eq!((s.fabric.reroute_after, s.fabric.wire_overhead), (None, Bytes::ZERO));
+    let k = QueueLength::Bytes(Bytes::new(300_000));
+    assert_eq!(
+        s.fabric.switch,
+        Switch {
+            latency: Span::ZERO,
+            shared_buffer: Some(SharedBuffer { size: Bytes::new(32_000_000), alpha: Some(1.0) }),
+            port_limit: None,
+            ecn: Some(EcnMarking {
+                kmin: k,
+                kmax: k,
+                pmax: 1.0,
+                at: MarkAt::Enqueue,
+                not_ect: NotEct::Pass
+            }),
+            classes: 1,
+            release: Release::Fluid,
+        }
+    );
+    assert_eq!(
+        s.transport,
+        Transport {
+            law: "dctcp".into(),
+            params: vec![],
+            mss: Bytes::new(1448),
+            header: Bytes::new(52),
+            ack_size: Bytes::new(64),
+            initial_window: Bytes::new(14_480),
+            rto_min: Span::from_ms(200),
+            delayed_ack: false,
+            receive_window: None,
+            idle_restart: true,
+            class: 0,
+            ack_class: 0,
+        }
+    );
+    assert_eq!(s.host.nic, NicOrder::RoundRobin);
+    assert_eq!(s.output, Output { queues_every: None, queues_where: vec![], warmup: Time::ZERO });
+}
+
+#[test]
+fn the_default_step_follows_the_rate_but_not_below_the_dctcp_paper() {
+    let k = |rate: &str| {
+        least(&[("fabric.host_link.rate", rate)]).scenario.fabric.switch.ecn.unwrap().kmin
+    };
+    assert_eq!(k("400Gbps"), QueueLength::Bytes(Bytes::new(1_200_000)));
+    assert_eq!(k("10Gbps"), QueueLength::Bytes(Bytes::new(30_000)));
+    assert_eq!(k("1Gbps"), QueueLength::Bytes(Bytes::new(30_000)));
+}
+
+#[test]
+fn buffers() {
+    let switch = |buffer: &str| least(&[("fabric.switch", buffer)]).scenario.fabric.switch;
+    assert_eq!(switch("{ buffer = \"none\" }").shared_buffer, None);
+    assert_eq!(switch("{ port_limit = \"250 packets\" }").shared_buffer, None);
+    let shared = switch("{ buffer = { size = \"1MB\", policy = \"shared\" } }").shared_buffer;
+    assert_eq!(shared, Some(SharedBuffer { size: Bytes::new(1_000_000), alpha: None }));
+    let fixed = switch("{ buffer = { size = \"1MB\", policy = \"static\" } }");
+    assert_eq!(fixed.shared_buffer, None);
+    assert_eq!(
+        fixed.port_limit,
+        Some(QueueLength::Bytes(Bytes::new(250_000))),
+        "four ports at a leaf"
+    );
+}
+
+#[test]
+fn other_names_of_the_fabric_link() {
+    let slow = "{ rate = \"10Gbps\", delay = \"2us\" }";
+    let link = Link { rate: BitsPerSec::from_gbps(10), delay: Span::from_us(2) };
+    assert_eq!(least(&[("fabric.spine_link", slow)]).scenario.fabric.fabric_link, link);
+    assert_eq!(least(&[("fabric.fabric_link", slow)]).scenario.fabric.fabric_link, link);
+    let twice =
+        text_with("a.toml", LEAST, &[("fabric.spine_link", slow), ("fabric.fabric_link", slow)]);
+    assert!(twice.unwrap_err().to_string().contains("say the same thing twice"));
+}
+
+#[test]
+fn windows_and_packets() {
+    let t = least(&[("transport.mtu", "1000B"), ("transport.header", "40B")]).scenario.transport;
+    assert_eq!((t.mss, t.initial_window), (Bytes::new(960), Bytes::new(9_600)));
+    let t = least(&[("transport.initial_window", "64KB")]).scenario.transport;
+    assert_eq!(t.initial_window, Bytes::new(64_000));
+    let t = least(&[("transport.params.g", "1/8")]).scenario.transport;
+    assert_eq!(t.params, [("g".to_string(), "1/8".to_string())]);
+}
+
+#[test]
+fn a_fault_with_an_end_is_two_faults() {
+    let faults = r#"[
+        { at = "100us", link = "spine[1]-leaf[0]", for = "50us" },
+        { at = "200us", link = "leaf[0]-spine[1]", rate = "1Gbps", for = "50us" },
+        { at = "300us", link = "leaf[0]-spine[1]", loss = 0.5, for = "50us" },
+    ]"#;
+    let sets = [
+        ("fault", faults),
+        ("fabric.override", "[{ where = \"leaf[*]-spine[*]\", rate = \"40Gbps\", loss = 0.1 }]"),
+    ];
+    let s = least(&sets).scenario;
+    let expected = [
+        (100, Change::Down),
+        (150, Change::Up),
+        (200, Change::Rate(BitsPerSec::from_gbps(1))),
+        (250, Change::Rate(BitsPerSec::from_gbps(40))),
+        (300, Change::Loss(0.5)),
+        (350, Change::Loss(0.1)),
+    ];
+    let at = |us| Time::ZERO + Span::from_us(us);
+    let expected: Vec<Fault> = expected
+        .map(|(us, change)| Fault { at: at(us), link: "leaf[0]-spine[1]".into(), change })
+        .into();
+    assert_eq!(s.faults, expected);
+}
+
+#[test]
+fn a_star_stands_for_an_index() {
+    assert!(matches("leaf[*].host[3]", "leaf[12].host[3]"));
+    assert!(matches("*", "7") && matches("h*", "h12"));
+    assert!(!matches("leaf[*]", "leaf[1].host[0]"));
+    assert!(!matches("leaf[*]", "leaf[]"));
+    assert!(!matches("*", "a"));
+}
+
+#[test]
+fn plans_have_the_cables_of_their_shape() {
+    let plan = |shape: &str| {
+        let base = LEAST
+            .replace("kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2", shape);
+        Plan::of(&text("a.toml", &base).unwrap_or_else(|e| panic!("{e}")).scenario.fabric)
+    };
+    for (shape, hosts, nodes, cables) in [
+        ("kind = \"star\"\nhosts = 5", 5, 6, 5),
+        ("kind = \"dumbbell\"\nleft = 2\nright = 3", 5, 7, 6),
+        ("kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 4", 12, 17, 18),
+        ("kind = \"fat-tree\"\ntiers = 2\nk = 4", 8, 14, 16),
+        ("kind = \"fat-tree\"\nk = 4", 16, 36, 48),
+    ] {
+        let plan = plan(shape);
+        assert_eq!(
+            (plan.hosts, plan.names.len(), plan.cables.len()),
+            (hosts, nodes, cables),
+            "{shape}"
+        );
+        for i in 0..plan.names.len() as u32 {
+            let ports = plan.cables.iter().filter(|c| c.a == i || c.b == i).count();
+            let expected = match shape {
+                _ if (i as usize) < hosts => 1..=1,
+                s if s.contains("fat-tree") => 4..=4,
+                _ => 2..=6,
+            };
+            assert!(
+                expected.contains(&ports),
+                "{shape}: {} has {ports} ports",
+                plan.names[i as usize]
+            );
+        }
+        let mut names = plan.names.clone();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), nodes, "names are unique");
+    }
+}
+
+#[test]
+fn a_graph_does_not_depend_on_the_order_of_its_lines() {
+    let graph = |hosts: &str, cables: &str| {
+        let file = LEAST.replace(
+            "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2",
+            &format!("kind = \"graph\"\nswitches = [\"s\"]\nhosts = {hosts}\ncables = {cables}"),
+        );
+        Plan::of(&text("a.toml", &file).unwrap_or_else(|e| panic!("{e}")).scenario.fabric)
+    };
+    assert_eq!(
+        graph("[\"a\", \"b\"]", "[{ a = \"a\", b = \"s\" }, { a = \"b\", b = \"s\" }]"),
+        graph("[\"b\", \"a\"]", "[{ a = \"s\", b = \"b\" }, { a = \"s\", b = \"a\" }]"),
+    );
+}
+
+#[test]
+fn a_sweep_is_every_combination() {
+    let file = format!(
+        "{LEAST}[sweep]\n\"transport.law\" = [\"reno\", \"dctcp\"]\n\"traffic[0].size\" = [\"1KB\", \"2KB\"]\n"
+    );
+    let points = text("a.toml", &file).unwrap().points();
+    let show: Vec<String> = points
+        .iter()
+        .map(|p| p.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(
+        show,
+        [
+            "traffic[0].size=\"1KB\" transport.law=\"reno\"",
+            "traffic[0].size=\"1KB\" transport.law=\"dctcp\"",
+            "traffic[0].size=\"2KB\" transport.law=\"reno\"",
+            "traffic[0].size=\"2KB\" transport.law=\"dctcp\"",
+        ]
+    );
+    let one = text_with("a.toml", &file, &points[2]).unwrap().scenario;
+    assert_eq!(one.transport.law, "reno");
+    assert_eq!(one.traffic[0].kind, TrafficKind::Permutation { size: Bytes::new(2_000) });
+    assert_eq!(least(&[]).points(), [vec![]]);
+}
