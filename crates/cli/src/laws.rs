@@ -3,7 +3,7 @@
 use crate::args::Laws;
 use crate::failure::Failure;
 use crate::say;
-use forebay_laws::LawInfo;
+use forebay_laws::params::LawInfo;
 use forebay_laws::flow::{FlowParams, LAWS};
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn described(law: &LawInfo) -> Value {
 fn page(law: &LawInfo) -> String {
     let mut text = format!("{}\n\n", law.name);
     for line in law.help() {
-        text.push_str(&format!("  {line}").trim_end().to_string());
+        text.push_str(format!("  {line}").trim_end());
         text.push('\n');
     }
     if law.params.is_empty() {

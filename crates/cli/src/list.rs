@@ -25,12 +25,13 @@ pub fn list(args: &List) -> Result<(), Failure> {
             table(all.iter().map(|m| (m.name.as_str(), m.about.as_str())))
         }
         Some(Kind::Columns) => table(columns::explained()),
-        Some(Kind::Benches) => say::data(&crate::bench::list()),
+        Some(Kind::Benches) => say::data("(none yet)\n"),
     }
 }
 
-fn table<'a>(rows: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Result<(), Failure> {
-    let width = rows.clone().map(|(name, _)| name.len()).max().unwrap_or(0);
+fn table<'a>(rows: impl Iterator<Item = (&'a str, &'a str)>) -> Result<(), Failure> {
+    let rows: Vec<_> = rows.collect();
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (name, about) in rows {
         text.push_str(&format!("{name:<width$}  {about}\n"));
