@@ -68,15 +68,13 @@ fn size_text(size: Bytes) -> String {
 /// Shape of the fabric in words: `leaf-spine, 8 leaves x 16 hosts, 4 spines`.
 pub fn shape(fabric: &Fabric) -> String {
     match &fabric.topology {
-        Topology::Dumbbell { left, right } => format!("dumbbell, {left} + {right} hosts"),
-        Topology::Star { hosts } => format!("star of {hosts} hosts"),
+        Topology::Dumbbell { left, right } => format!("dumbbell, {left} hosts left, {right} right"),
+        Topology::Star { .. } => "star".into(),
         Topology::LeafSpine { leaves, spines, hosts_per_leaf } => {
             format!("leaf-spine, {leaves} leaves x {hosts_per_leaf} hosts, {spines} spines")
         }
         Topology::FatTree { tiers, k } => format!("fat tree, {tiers} tiers, k = {k}"),
-        Topology::Graph { hosts, switches, .. } => {
-            format!("graph of {} hosts and {} switches", hosts.len(), switches.len())
-        }
+        Topology::Graph { .. } => "graph".into(),
     }
 }
 

@@ -28,6 +28,8 @@ pub enum Verb {
     Check(Check),
     /// Simulate a scenario and write a results directory
     Run(Run),
+    /// Measure the speed of the simulator on this machine
+    Bench(Bench),
     /// Draw report.html of a results directory anew
     Report(Report),
     /// List control laws, or show the page of one
@@ -132,6 +134,27 @@ pub struct Check {
     /// Print the scenario with every default spelled out
     #[arg(long, conflicts_with = "json")]
     pub resolved: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Bench {
+    /// Which (see: forebay list benches); none: a table of the usual ones, some minutes
+    pub names: Vec<String>,
+    /// Threads of the simulation
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    pub threads: usize,
+    /// Size of a full data packet in bytes, header included: 4096 or 1500
+    #[arg(long, value_name = "BYTES")]
+    pub mtu: Option<u32>,
+    /// Virtual time to measure, after the warm-up: 2ms
+    #[arg(long, value_name = "SPAN")]
+    pub time: Option<String>,
+    /// Print one JSON object (an array for several)
+    #[arg(long)]
+    pub json: bool,
+    /// Print the scenario of the bench instead of running it
+    #[arg(long, conflicts_with = "json")]
+    pub scenario: bool,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -65,11 +65,11 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     row(
         "fabric",
         format!(
-            "{}: {} hosts, {} switches, {} cables, {:.1} links per path",
+            "{}: {}, {}, {}, {:.1} links per path",
             shape(&scenario.fabric),
-            human::grouped(plan.hosts as u64),
-            human::grouped((plan.names.len() - plan.hosts) as u64),
-            human::grouped(plan.cables.len() as u64),
+            human::counted(plan.hosts, "host"),
+            human::counted(plan.names.len() - plan.hosts, "switch"),
+            human::counted(plan.cables.len(), "cable"),
             estimate.hops
         ),
     );
@@ -77,13 +77,13 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     for (i, (entry, flows)) in scenario.traffic.iter().zip(flows).enumerate() {
         let flows = human::grouped(u64::try_from(flows).unwrap_or(u64::MAX));
         let label = if i == 0 { "traffic" } else { "" };
-        row(label, format!("traffic[{i}] {}: about {flows} flows", traffic(&entry.kind)));
+        row(label, format!("{}: about {flows} flows per seed", traffic(&entry.kind)));
     }
     row(
         "engine",
         format!(
             "{} in windows of up to {}",
-            human::counted(outcome.execution.processes, "logical process").replace("processs", "processes"),
+            human::counted(outcome.execution.processes, "logical process"),
             human::virtual_time(outcome.execution.window.as_ps())
         ),
     );

@@ -101,19 +101,22 @@ fn condition(text: &str) -> Result<Condition, String> {
         .ok_or_else(|| bad("has no comparison"))?;
     let (field, value) = text.split_once(sign).unwrap_or_default();
     let value = value.trim().trim_matches(['"', '\'']);
-    let quantity = |why: forebay_units::ParseError| bad(&format!("is not understood: {value} {why}"));
+    let quantity =
+        |why: forebay_units::ParseError| bad(&format!("is not understood: {value} {why}"));
     let equality = matches!(operator, Operator::Equal | Operator::Unequal);
     let value = match field.trim() {
         "size" => Operand::Size(value.parse().map_err(quantity)?),
         "start" => Operand::Start(value.parse().map_err(quantity)?),
-        "traffic" => {
-            Operand::Traffic(value.parse().map_err(|_| bad("needs the index of a [[traffic]] entry"))?)
-        }
+        "traffic" => Operand::Traffic(
+            value.parse().map_err(|_| bad("needs the index of a [[traffic]] entry"))?,
+        ),
         "src" if equality => Operand::Source(value.into()),
         "dst" if equality => Operand::Destination(value.into()),
         "src" | "dst" => return Err(bad("compares names, which takes == or !=")),
         other => {
-            return Err(bad(&format!("begins with \"{other}\", not size, start, traffic, src or dst")));
+            return Err(bad(&format!(
+                "begins with \"{other}\", not size, start, traffic, src or dst"
+            )));
         }
     };
     Ok(Condition { operator, value })
@@ -187,12 +190,7 @@ impl Band {
 }
 
 /// A sentence for each band that was missed.
-pub fn misses(
-    bands: &[Band],
-    about: &About,
-    summary: &Summary,
-    runs: &[RunRecord],
-) -> Vec<String> {
+pub fn misses(bands: &[Band], about: &About, summary: &Summary, runs: &[RunRecord]) -> Vec<String> {
     bands.iter().filter_map(|band| band.miss(about, summary, runs)).collect()
 }
 
@@ -238,7 +236,10 @@ mod tests {
 
     #[test]
     fn rows_are_chosen_by_where() {
-        assert_eq!(missed(expect("flows.slowdown.p99", Some("size < 100KB"), None, Some(4.0))), None);
+        assert_eq!(
+            missed(expect("flows.slowdown.p99", Some("size < 100KB"), None, Some(4.0))),
+            None
+        );
         assert_eq!(
             missed(expect("flows.slowdown.p99", Some("size<=100KB"), None, Some(4.0))).unwrap(),
             "flows.slowdown.p99 where size<=100KB is 50, above the expected maximum of 4"
@@ -246,9 +247,11 @@ mod tests {
         let both = Some("traffic == 1 and size < 100KB");
         assert_eq!(missed(expect("flows.slowdown.mean", both, Some(4.0), Some(4.0))), None);
         assert_eq!(missed(expect("flows.completed", Some("dst = host[*]"), Some(3.0), None)), None);
-        assert!(missed(expect("flows.slowdown.p50", Some("start > 1us"), None, Some(9.0)))
-            .unwrap()
-            .ends_with("no such flow completed"));
+        assert!(
+            missed(expect("flows.slowdown.p50", Some("start > 1us"), None, Some(9.0)))
+                .unwrap()
+                .ends_with("no such flow completed")
+        );
         assert!(missed(expect("drops", None, Some(1.0), None)).unwrap().contains("below"));
     }
 

@@ -83,7 +83,8 @@ pub fn install_panic_hook() {
             .copied()
             .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
             .unwrap_or("no message");
-        let at = info.location().map_or(String::new(), |l| format!(" at {}:{}", l.file(), l.line()));
+        let at =
+            info.location().map_or(String::new(), |l| format!(" at {}:{}", l.file(), l.line()));
         say::BUG_SEEN.store(true, Ordering::Relaxed);
         say::error(&format!(
             "forebay has a bug: {}{at}. Please report this line, the scenario and the output of \"forebay --version\" {}",

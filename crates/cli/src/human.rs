@@ -67,9 +67,14 @@ pub fn virtual_time(ps: u64) -> String {
     format!("{} {unit}", digits3(ps / scale))
 }
 
-/// `1 seed`, `2 seeds`.
+/// `1 seed`, `2 seeds`, `3 switches`.
 pub fn counted(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{} {what}s", grouped(n as u64)) }
+    let plural = match what.ends_with("ss") || what.ends_with("ch") {
+        _ if n == 1 => "",
+        true => "es",
+        false => "s",
+    };
+    format!("{} {what}{plural}", grouped(n as u64))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use crate::args::Laws;
 use crate::failure::Failure;
 use crate::say;
-use forebay_laws::params::LawInfo;
 use forebay_laws::flow::{FlowParams, LAWS};
+use forebay_laws::params::LawInfo;
 use serde_json::{Value, json};
 
 /// The verb.

@@ -25,7 +25,7 @@ pub fn list(args: &List) -> Result<(), Failure> {
             table(all.iter().map(|m| (m.name.as_str(), m.about.as_str())))
         }
         Some(Kind::Columns) => table(columns::explained()),
-        Some(Kind::Benches) => say::data("(none yet)\n"),
+        Some(Kind::Benches) => say::data(&crate::bench::list()),
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod about;
 mod args;
+mod bench;
 mod check;
 mod clock;
 mod estimate;
@@ -44,6 +45,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::New(args) => new::new(&args),
         Verb::Check(args) => check::check(&args),
         Verb::Run(args) => run::run(&args),
+        Verb::Bench(args) => bench::bench(&args),
         Verb::Report(args) => report::report(&args),
         Verb::Laws(args) => laws::laws(&args),
         Verb::List(args) => list::list(&args),

@@ -12,7 +12,11 @@ pub fn new(args: &New) -> Result<(), Failure> {
     let Some(path) = &args.out else { return say::data(text) };
     let mut how = OpenOptions::new();
     how.write(true);
-    if args.force { how.create(true).truncate(true) } else { how.create_new(true) };
+    if args.force {
+        how.create(true).truncate(true)
+    } else {
+        how.create_new(true)
+    };
     let mut file = how.open(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Failure::Input(format!(
             "{} exists; name another file, or add --force to replace it",

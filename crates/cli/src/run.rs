@@ -40,8 +40,9 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         "scenario": scenario.name, "seeds": scenario.seeds, "jobs": jobs, "threads": args.threads,
         "out": place.path,
     });
-    meter.event("start", facts);
-    let mut recorder = Recorder { dir: Some(dir), runs: Vec::new(), said: Vec::new(), failure: None };
+    meter.event("start", &facts);
+    let mut recorder =
+        Recorder { dir: Some(dir), runs: Vec::new(), said: Vec::new(), failure: None };
     let mut progress = Forecast::of(scenario).progress(scenario, meter);
     let work = Work { scenario, options, jobs };
     let end = side_by_side(&work, |view| progress.tick(view), |outcome| recorder.take(outcome));
@@ -114,7 +115,7 @@ fn interrupted(place: &Place, runs: &[RunRecord], scenario: &Scenario) -> String
 /// Prints what came out, the path of the report last.
 fn tell(args: &Run, place: &Place, finished: &Finished, meter: &Meter) -> Result<(), Failure> {
     let summary = &finished.summary;
-    meter.event("end", json!({ "status": summary.status, "out": place.path }));
+    meter.event("end", &json!({ "status": summary.status, "out": place.path }));
     if !args.show.quiet {
         for empty in &finished.empty {
             say::note(&empty.to_string());
@@ -248,7 +249,10 @@ pub fn volatile(wall_s: f64, threads: usize) -> Volatile {
         wall_s,
         cpu_s: clock::user_cpu().map(|cpu| cpu.as_secs_f64()),
         packet_hops_per_s: None,
-        host: std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().into(),
+        host: std::fs::read_to_string("/proc/sys/kernel/hostname")
+            .unwrap_or_default()
+            .trim()
+            .into(),
         threads: threads as u32,
         started_utc: started,
         command: command.join(" "),
@@ -273,7 +277,10 @@ impl Forecast {
         Self {
             flows: finite.map(|(n, _)| u64::try_from(*n).unwrap_or(u64::MAX)).sum(),
             endless: scenario.traffic.iter().any(|t| endless(&t.kind)),
-            expected: scenario.traffic.iter().any(|t| matches!(t.kind, TrafficKind::Poisson { .. })),
+            expected: scenario
+                .traffic
+                .iter()
+                .any(|t| matches!(t.kind, TrafficKind::Poisson { .. })),
         }
     }
 

@@ -57,7 +57,9 @@ impl SeedArgs {
         let all: Vec<u64> = self.seed.iter().chain(&self.seeds).copied().collect();
         if let Some((i, twice)) = all.iter().enumerate().find(|(i, s)| all[..*i].contains(s)) {
             let _ = i;
-            return Err(Failure::Input(format!("--seed {twice} is given twice; give each seed once")));
+            return Err(Failure::Input(format!(
+                "--seed {twice} is given twice; give each seed once"
+            )));
         }
         if let Some(large) = all.iter().find(|s| **s > i64::MAX as u64) {
             return Err(Failure::Input(format!("--seed {large} is above {}", i64::MAX)));

@@ -10,7 +10,7 @@ const BAR: std::ops::RangeInclusive<usize> = 8..=30;
 /// One line of fewer than `width` characters.
 pub fn line(state: &State, pace: &Pace, width: usize, unicode: bool, colour: bool) -> String {
     let about = if state.flows_expected { "~" } else { "" };
-    let percent = |fraction: f64| format!("{:.0} %", (fraction * 100.0).floor());
+    let percent = |fraction: f64| format!("{:>2.0} %", (fraction * 100.0).floor());
     let counts = state.flows_all.map(|all| {
         let done = human::grouped(state.flows_done);
         format!(" ({done} of {about}{})", human::grouped(all))
@@ -29,9 +29,10 @@ pub fn line(state: &State, pace: &Pace, width: usize, unicode: bool, colour: boo
         parts.push((3, text));
     }
     if let Some(rate) = pace.hops_per_s() {
-        parts.push((2, format!("  {} hops/s", human::si(rate))));
+        parts.push((2, format!("  {:>5} hops/s", human::si(rate))));
     }
-    parts.push((0, format!("  {}", time_left(state, pace))));
+    // As wide as most of them, so that the bar keeps its place.
+    parts.push((0, format!("  {:<11}", time_left(state, pace))));
 
     let room = width.saturating_sub(1);
     let length = |parts: &[(u8, String)]| parts.iter().map(|p| p.1.chars().count()).sum::<usize>();
@@ -109,7 +110,7 @@ mod tests {
         assert_eq!(
             line(&state(), &pace(), 130, false, false),
             "websearch  ##############----------------  time 47 %, flows 51 % (20,412 of ~39,900)  1/3 seeds  \
-             21.3M hops/s  2.3 s left"
+             21.3M hops/s  2.3 s left "
         );
     }
 

@@ -110,15 +110,14 @@ impl Meter {
     }
 
     /// A line for machines only.
-    pub fn event(&self, event: &str, facts: Value) {
-        if self.mode != Mode::Lines {
-            return;
+    pub fn event(&self, event: &str, facts: &Value) {
+        if self.mode == Mode::Lines {
+            // By hand, so that the kind of event comes first.
+            let facts = facts.to_string();
+            let rest = facts.strip_prefix('{').unwrap_or("}");
+            let elapsed = rounded(self.elapsed().as_secs_f64());
+            say::line(&format!("{{\"event\":\"{event}\",\"elapsed_s\":{elapsed},{rest}"));
         }
-        let mut all = json!({ "event": event, "elapsed_s": rounded(self.elapsed().as_secs_f64()) });
-        if let (Value::Object(all), Value::Object(facts)) = (&mut all, facts) {
-            all.extend(facts);
-        }
-        say::line(&all.to_string());
     }
 
     /// Shows where the work is, if it is time to.
@@ -142,7 +141,7 @@ impl Meter {
                 let _ = write!(std::io::stderr().lock(), "\r{line}\x1b[K");
                 say::BAR_STANDS.store(true, Ordering::Relaxed);
             }
-            Mode::Lines => self.event("progress", facts(state, &self.pace)),
+            Mode::Lines => self.event("progress", &facts(state, &self.pace)),
             Mode::Off => {}
         }
     }
@@ -151,14 +150,6 @@ impl Meter {
     pub fn clear(&self) {
         if say::BAR_STANDS.swap(false, Ordering::Relaxed) {
             let _ = std::io::stderr().lock().write_all(b"\r\x1b[K");
-        }
-    }
-
-    /// One plain line at the end, for people who watched a bar.
-    pub fn closing(&self, text: &str) {
-        self.clear();
-        if self.mode == Mode::Bar {
-            say::line(text);
         }
     }
 }
@@ -191,11 +182,11 @@ fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 
-/// `~4 s left`, or that nobody knows yet.
+/// `4 s left`, or that it is too early to say.
 fn time_left(state: &State, pace: &Pace) -> String {
     match pace.seconds_left(state.fraction()) {
         _ if state.stopping => "stopping".into(),
         Some(seconds) => format!("{} left", human::duration(seconds)),
-        None => "time left unknown yet".into(),
+        None => "estimating".into(),
     }
 }
