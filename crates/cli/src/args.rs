@@ -28,6 +28,8 @@ pub enum Verb {
     Check(Check),
     /// Simulate a scenario and write a results directory
     Run(Run),
+    /// Simulate every combination of [sweep] and every seed; goes on where it was stopped
+    Sweep(Sweep),
     /// Measure the speed of the simulator on this machine
     Bench(Bench),
     /// Draw report.html of a results directory anew
@@ -40,6 +42,9 @@ pub enum Verb {
     Explain(Explain),
     /// Print the JSON Schema of scenario files, for editors
     Schema,
+    /// One run of a sweep, in a process of its own
+    #[command(hide = true)]
+    Worker(Worker),
 }
 
 /// A scenario, and settings on top of it.
@@ -109,6 +114,39 @@ pub struct Run {
     pub json: bool,
     #[command(flatten)]
     pub show: Show,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Sweep {
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub seeds: SeedArgs,
+    /// Threads for each simulation; results do not depend on it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    pub threads: usize,
+    /// Simulations at a time, each a process [default: as many as there are cores]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub jobs: Option<usize>,
+    /// Directory of the sweep; runs that are complete in it are kept [default: results/NAME-sweep]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print sweep.json on stdout instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// Go on where an earlier sweep stopped, which it does anyway
+    #[arg(long, hide = true)]
+    pub resume: bool,
+    #[command(flatten)]
+    pub show: Show,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Worker {
+    #[arg(long)]
+    pub out: PathBuf,
+    #[arg(long, default_value_t = 1)]
+    pub threads: usize,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -34,6 +34,27 @@ fn digits3(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// Three significant digits: `0.0123`, `4.56`, `1234`.
+pub fn significant(value: f64) -> String {
+    with_digits(value, 3)
+}
+
+/// Two significant digits, for half widths of intervals.
+pub fn significant2(value: f64) -> String {
+    with_digits(value, 2)
+}
+
+fn with_digits(value: f64, digits: i32) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    match digits - 1 - magnitude {
+        decimals if decimals > 6 => format!("{value:.1e}"),
+        decimals => format!("{value:.0$}", decimals.max(0) as usize),
+    }
+}
+
 /// Bytes with a decimal prefix: `1.25 MB`.
 pub fn bytes(bytes: f64) -> String {
     let text = si(bytes).to_uppercase();

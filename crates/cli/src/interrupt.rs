@@ -21,6 +21,19 @@ pub fn listen() {
     drop(asked);
 }
 
+/// As if a signal had come.
+pub fn ask() {
+    ASKED.get_or_init(Arc::default).store(true, Ordering::Relaxed);
+}
+
+/// A file that may not grow further is an error to report, not a signal to die of.
+pub fn survive_full_files() {
+    #[cfg(unix)]
+    {
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+    }
+}
+
 /// Whether a signal has come.
 pub fn asked() -> bool {
     ASKED.get().is_some_and(|asked| asked.load(Ordering::Relaxed))

@@ -12,6 +12,7 @@ mod clock;
 mod estimate;
 mod expect;
 mod failure;
+mod hash;
 mod human;
 mod interrupt;
 mod laws;
@@ -24,6 +25,7 @@ mod run;
 mod say;
 mod seeds;
 mod source;
+mod sweep;
 
 use args::{Cli, Verb};
 use clap::Parser;
@@ -32,6 +34,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     failure::install_panic_hook();
+    interrupt::survive_full_files();
     let cli = Cli::parse();
     match std::panic::catch_unwind(|| dispatch(cli.verb)) {
         Ok(Ok(())) => ExitCode::SUCCESS,
@@ -45,6 +48,8 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::New(args) => new::new(&args),
         Verb::Check(args) => check::check(&args),
         Verb::Run(args) => run::run(&args),
+        Verb::Sweep(args) => sweep::sweep(&args),
+        Verb::Worker(args) => sweep::worker(&args),
         Verb::Bench(args) => bench::bench(&args),
         Verb::Report(args) => report::report(&args),
         Verb::Laws(args) => laws::laws(&args),

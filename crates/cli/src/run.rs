@@ -189,7 +189,7 @@ impl Place {
 }
 
 /// A title as the name of a folder.
-fn file_name(name: &str) -> String {
+pub fn file_name(name: &str) -> String {
     let safe = |c: char| if c.is_alphanumeric() || "-_.+".contains(c) { c } else { '-' };
     let name: String = name.trim().chars().take(80).map(safe).collect();
     let name = name.trim_start_matches('.');
