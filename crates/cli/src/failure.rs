@@ -1,9 +1,9 @@
 //! How a command ends badly: exit codes and the sentence that goes with each.
 
+use crate::about::VERSION;
 use crate::say;
 use std::fmt::Display;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
 
 /// Why a command did not do what was asked. The text is what the user reads.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Failure {
             Self::Run(text) => say::error(text),
             Self::Input(text) | Self::Missed(text) => say::error(text),
             Self::Problems(text) => say::line(text),
-            Self::Interrupted(text) => say::note(text),
+            Self::Interrupted(text) => say::line(text),
             Self::NobodyReads => {}
         }
         ExitCode::from(self.code())
@@ -82,16 +82,19 @@ pub fn install_panic_hook() {
             .downcast_ref::<&str>()
             .copied()
             .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("no message");
-        let at =
-            info.location().map_or(String::new(), |l| format!(" at {}:{}", l.file(), l.line()));
-        say::BUG_SEEN.store(true, Ordering::Relaxed);
-        say::error(&format!(
-            "forebay has a bug: {}{at}. Please report this line, the scenario and the output of \"forebay --version\" {}",
-            what.lines().next().unwrap_or("no message"),
-            WHERE_TO_REPORT
-        ));
+            .unwrap_or_default();
+        say::error(&bug(what, info.location().map(|l| (l.file(), l.line()))));
     }));
+}
+
+/// One line, whatever the panic said.
+fn bug(what: &str, place: Option<(&str, u32)>) -> String {
+    let what = what.lines().next().filter(|line| !line.is_empty()).unwrap_or("no message");
+    let place = place.map_or(String::new(), |(file, line)| format!(" at {file}:{line}"));
+    format!(
+        "this is a bug in forebay {VERSION}, not in your input: {what}{place}. Please report it with the scenario {}",
+        WHERE_TO_REPORT
+    )
 }
 
 /// Where bug reports go.
@@ -99,3 +102,19 @@ const WHERE_TO_REPORT: &str = match option_env!("CARGO_PKG_REPOSITORY") {
     Some(url) if !url.is_empty() => url,
     _ => "to the project's issue tracker",
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_one_sentence_with_a_place_to_report_it() {
+        let text = bug("index out of bounds\nnote: backtrace", Some(("src/x.rs", 7)));
+        assert_eq!(text.lines().count(), 1);
+        assert!(
+            text.contains("index out of bounds at src/x.rs:7") && text.contains("report it"),
+            "{text}"
+        );
+        assert!(bug("", None).contains("no message"));
+    }
+}

@@ -29,6 +29,11 @@ pub struct Value {
 }
 
 impl Metric {
+    /// Whether it has a value for each seed, and so an interval where there are enough of them.
+    pub fn is_spread(&self) -> bool {
+        !matches!(self.read, Read::Count(_))
+    }
+
     /// Its value; no mean if nothing was there to take it of.
     pub fn value(&self, summary: &Summary) -> Value {
         let of = |e: &Estimate| Value { mean: e.mean, ci95: e.ci95 };

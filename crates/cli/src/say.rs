@@ -10,9 +10,6 @@ pub static BAR_STANDS: AtomicBool = AtomicBool::new(false);
 /// Whether warnings and notes go out as JSON lines, because progress does.
 pub static AS_JSON: AtomicBool = AtomicBool::new(false);
 
-/// Whether the panic hook has spoken.
-pub static BUG_SEEN: AtomicBool = AtomicBool::new(false);
-
 /// A whole line (or several) on stderr, above the bar if there is one.
 pub fn line(text: &str) {
     let mut out = String::new();

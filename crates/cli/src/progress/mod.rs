@@ -186,6 +186,7 @@ fn rounded(value: f64) -> f64 {
 fn time_left(state: &State, pace: &Pace) -> String {
     match pace.seconds_left(state.fraction()) {
         _ if state.stopping => "stopping".into(),
+        _ if state.simulated_ps == 0 => "laying out".into(),
         Some(seconds) => format!("{} left", human::duration(seconds)),
         None => "estimating".into(),
     }

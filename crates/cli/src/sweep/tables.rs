@@ -136,17 +136,20 @@ fn csv(plan: &Plan, rows: &[Row]) -> String {
     plan.keys.iter().for_each(|key| push_cell(&mut text, key));
     for name in METRICS {
         push_cell(&mut text, name);
-        push_cell(&mut text, &format!("{name}.ci95_low"));
-        push_cell(&mut text, &format!("{name}.ci95_high"));
+        if has_interval(name) {
+            push_cell(&mut text, &format!("{name}.ci95_low"));
+            push_cell(&mut text, &format!("{name}.ci95_high"));
+        }
     }
     text.push_str(",digest\n");
     for row in rows {
         text.push_str(&format!("{},{},{}", row.hash, row.status(), row.seeds.len()));
         row.settings.iter().for_each(|(_, value)| push_cell(&mut text, plain(value)));
-        for i in 0..METRICS.len() {
+        for (i, name) in METRICS.iter().enumerate() {
             let value = row.values.get(i).cloned().unwrap_or_default();
             let ci = value.ci95;
-            for number in [value.mean, ci.map(|ci| ci[0]), ci.map(|ci| ci[1])] {
+            let numbers = [value.mean, ci.map(|ci| ci[0]), ci.map(|ci| ci[1])];
+            for number in &numbers[..if has_interval(name) { 3 } else { 1 }] {
                 push_cell(&mut text, &number.map(|n| n.to_string()).unwrap_or_default());
             }
         }
@@ -154,6 +157,10 @@ fn csv(plan: &Plan, rows: &[Row]) -> String {
         text.push('\n');
     }
     text
+}
+
+fn has_interval(name: &str) -> bool {
+    metrics::by_name(name).is_some_and(|metric| metric.is_spread())
 }
 
 fn push_cell(text: &mut String, cell: &str) {
@@ -216,6 +223,7 @@ pub fn cell(row: &Row, (_, metric, write): &Column) -> String {
     match (value.mean, value.ci95) {
         (None, _) => "-".into(),
         (Some(mean), None) => write(mean),
+        (Some(mean), Some([low, high])) if low == high => write(mean),
         (Some(mean), Some([low, high])) => {
             let half = human::significant2((high - low) / 2.0);
             match write(mean).strip_suffix(" %") {
