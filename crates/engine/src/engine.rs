@@ -221,6 +221,11 @@ impl<N: Node> Engine<N> {
         self.shards.iter().map(|s| lock(s).lanes.done).sum()
     }
 
+    /// Items pushed onto links so far.
+    pub fn pushed(&self) -> u64 {
+        self.shards.iter().map(|s| lock(s).lanes.pushed).sum()
+    }
+
     fn owner(&mut self, link: LinkId) -> &mut Shard<N> {
         let (shard, _) = self.seat_of[self.receiver[link.0 as usize].0 as usize];
         exclusive(&mut self.shards[usize::from(shard)])

@@ -143,8 +143,10 @@ impl LinuxWindow {
             segments = 1;
         }
         self.credit = self.credit.saturating_add(newly);
-        segments += self.credit / w;
-        self.credit %= w;
+        if self.credit >= w {
+            segments += self.credit / w;
+            self.credit %= w;
+        }
         self.cwnd = self.cwnd.saturating_add(segments.saturating_mul(self.mss())).min(MAX_WINDOW);
     }
 
@@ -205,12 +207,13 @@ impl LinuxWindow {
         self.episode = CaState::Open;
     }
 
-    /// Restores what the last episode took, once.
+    /// Restores what the last episode took, once. Where there is nothing to restore, since the loss
+    /// came on top of a real mark, a running reduction ends at its threshold.
     pub(crate) fn undo(&mut self, acts: &mut Acts<FlowAct>) {
-        self.episode = CaState::Open;
         if self.prior_cwnd == 0 {
-            return;
+            return self.leave(self.episode, acts);
         }
+        self.episode = CaState::Open;
         self.cwnd = self.cwnd.max(self.prior_cwnd);
         self.ssthresh = self.ssthresh.max(self.prior_ssthresh);
         self.forget();

@@ -24,6 +24,8 @@ pub(crate) struct Rig<L> {
     pub cwnd: f64,
     /// Segments of the last threshold asked for; infinite before the first.
     pub ssthresh: f64,
+    /// What the last event led to.
+    pub last: Acts<FlowAct>,
 }
 
 impl<L: FlowLaw> Rig<L> {
@@ -31,7 +33,7 @@ impl<L: FlowLaw> Rig<L> {
         let mut acts = Acts::default();
         let law = L::start(params, at(segments), &mut acts);
         let totals = Totals { cwnd_limited: true, ..Totals::default() };
-        let mut rig = Self { law, totals, cwnd: 0.0, ssthresh: f64::INFINITY };
+        let mut rig = Self { law, totals, cwnd: 0.0, ssthresh: f64::INFINITY, last: acts };
         rig.apply(&acts);
         rig.fill();
         rig
@@ -86,6 +88,7 @@ impl<L: FlowLaw> Rig<L> {
     }
 
     fn apply(&mut self, acts: &Acts<FlowAct>) {
+        self.last = *acts;
         let segments = |w: Window| w.raw() as f64 / 256.0 / MSS as f64;
         for act in acts.iter() {
             match act {

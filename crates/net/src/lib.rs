@@ -1,1 +1,21 @@
-//! Placeholder charter.
+//! The fabric: cables, egress ports, switches and routes.
+//!
+//! A switch is made of stages that scenarios compose: routing, admission, marking, classes. No stage names a law,
+//! and there is one switch.
+//!
+//! Invariants:
+//! - In = out + dropped + lost + queued, per port and always.
+//! - A port whose queue never has to be looked at again is touched once per packet: its departure is known on arrival.
+//! - Nothing here knows hosts, transports or laws.
+
+mod fabric;
+mod port;
+mod routing;
+mod shared_buffer;
+mod switch;
+
+pub use fabric::{Cable, Direction, Fabric};
+pub use port::{Length, Marking, Port, PortCounters, PortSettings, Recalled};
+pub use routing::{Paths, Routes};
+pub use shared_buffer::SharedBuffer;
+pub use switch::{Drop, PortFault, Switch, SwitchSettings, trace};

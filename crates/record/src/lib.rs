@@ -3,6 +3,25 @@
 //! Invariant: a record is data. It knows nothing of how it was produced, and the report is a pure
 //! function of it.
 
+mod about;
+pub mod columns;
+mod dir;
+mod error;
+mod human;
+pub mod report;
 mod rows;
+mod stats;
+mod summary;
+mod tiers;
 
+pub use about::{About, Volatile};
+pub use columns::explain;
+pub use dir::{EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir};
+pub use error::RecordError;
 pub use rows::{FlowRow, NodeCounters, PortRow, RunRecord, Series};
+pub use stats::{Estimate, MIN_SEEDS_FOR_CI, nearest_rank, student_t95};
+pub use summary::{
+    Absent, Distribution, FCT_DEFINITION, FlowClass, FlowCounts, LinkUse, Network,
+    QUANTILE_DEFINITION, RunFacts, SUMMARY_FORMAT, Status, Summary, Tier, Utilisation,
+    combined_digest, hex,
+};

@@ -30,6 +30,38 @@ pub struct FlowRow {
     pub timeouts: u32,
 }
 
+impl FlowRow {
+    /// Whether it has no end by design.
+    pub fn is_endless(&self) -> bool {
+        self.size == Bytes::MAX
+    }
+
+    /// FCT: hand-over at the sender to last byte in order at the receiver.
+    pub fn fct(&self) -> Option<Span> {
+        self.delivered.map(|at| at.since(self.start))
+    }
+
+    /// FCT as the sender sees it: hand-over to last acknowledgement.
+    pub fn fct_acked(&self) -> Option<Span> {
+        self.acked.map(|at| at.since(self.start))
+    }
+
+    /// `fct / ideal`, 1 at best.
+    pub fn slowdown(&self) -> Option<f64> {
+        self.fct().map(|fct| ratio(fct, self.ideal))
+    }
+
+    /// `fct_acked / ideal`.
+    pub fn slowdown_acked(&self) -> Option<f64> {
+        self.fct_acked().map(|fct| ratio(fct, self.ideal))
+    }
+}
+
+/// A span in units of another; an ideal of zero counts as one picosecond.
+fn ratio(span: Span, ideal: Span) -> f64 {
+    span.as_ps() as f64 / ideal.as_ps().max(1) as f64
+}
+
 /// Counters of one egress port over the whole run.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct PortRow {

@@ -98,6 +98,14 @@ impl<'a> Place<'a> {
     }
 }
 
+/// Whether an override's `where` stands for the egress port of `node` onto `cable`: the node itself, or the cable.
+pub fn covers_port(place: &str, plan: &Plan, cable: PlannedCable, node: &str) -> bool {
+    match Place::parse(place) {
+        Place::Node(pattern) => matches(pattern, node),
+        place @ Place::Cable(..) => place.covers(plan, cable),
+    }
+}
+
 /// Whether `name` is as `pattern` says, where `*` stands for an index (one or more digits).
 pub fn matches(pattern: &str, name: &str) -> bool {
     let Some((before, after)) = pattern.split_once('*') else { return pattern == name };

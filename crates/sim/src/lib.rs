@@ -1,1 +1,19 @@
-//! Assembly: a scenario in, results out. No globals, no files.
+//! Assembly: a scenario in, results out.
+//!
+//! Invariants: no globals, no files, no wall clock; several simulations may run side by side in one process.
+//! Threads, grouping and whoever watches never change a result.
+
+mod build;
+mod collect;
+mod flow_map;
+mod host;
+mod ideal;
+mod node;
+mod run;
+mod stall;
+mod timeline;
+#[cfg(any(test, feature = "reference"))]
+pub mod twin;
+
+pub use forebay_engine::{EngineStats, Watch};
+pub use run::{Options, Outcome, SimError, Simulation, simulate};

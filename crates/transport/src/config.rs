@@ -100,9 +100,10 @@ impl TcpConfig {
         }
     }
 
-    /// How many bytes beyond the acknowledged one a window field allows.
+    /// How many bytes beyond the acknowledged one a window field allows: one segment at least, so that
+    /// no window shuts for good.
     #[inline]
-    pub(crate) fn window_of(field: u16) -> u64 {
-        if field == u16::MAX { u64::MAX } else { u64::from(field) << 10 }
+    pub(crate) fn window_of(&self, field: u16) -> u64 {
+        if field == u16::MAX { u64::MAX } else { (u64::from(field) << 10).max(self.mss()) }
     }
 }

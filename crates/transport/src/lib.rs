@@ -16,6 +16,8 @@
 //! Invariant: no law is named, nothing allocates per packet once warm, time is integer picoseconds.
 
 mod config;
+mod marks;
+mod prr;
 mod rack;
 mod receiver;
 mod rtt;

@@ -337,6 +337,11 @@ mod tests {
     }
 
     #[test]
+    fn the_state_has_the_stated_size() {
+        assert_eq!((size_of::<Dctcp>(), size_of::<super::super::reno::Reno>()), (96, 72));
+    }
+
+    #[test]
     fn two_segments_are_the_least() {
         let mut rig = default(3);
         rig.enter(CaState::Cwr);

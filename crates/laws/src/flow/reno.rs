@@ -1,12 +1,12 @@
 //! Reno as Linux does it: one segment more per window, half on loss.
 //!
 //! Slow start doubles the window each round trip up to `ssthresh`; after that every window of
-//! delivered bytes adds one segment. Loss, and a congestion mark where `ecn` is on, halves it, at least
-//! to two segments. A timeout starts over from what is in flight plus one segment. Idleness halves the
+//! delivered bytes adds one segment. Loss, and a congestion mark where `ecn` is on, halves it, but
+//! not below two segments. A timeout starts over from what is in flight plus one segment. Idleness halves the
 //! window once per RTO, down to the initial window.
 //!
 //! Source: RFC 5681 section 3.1; Linux `tcp_reno_cong_avoid`, `tcp_reno_ssthresh`, `tcp_cwnd_restart`.
-//! Needs: nothing, or the classic echo with `ecn`. State: 64 bytes. Integers only.
+//! Needs: nothing, or the classic echo with `ecn`. State: 72 bytes. Integers only.
 //! Deviation: counts bytes, grows in whole segments, so short segments count for what they carry.
 
 use super::{Echo, FlowAct, FlowEvent, FlowLaw, FlowSeen, Needs};
@@ -18,7 +18,7 @@ use forebay_units::Time;
 params! {
     /// What a scenario may set on Reno.
     pub struct RenoParams {
-        /// Whether packets are sent ECN-capable, so that a mark halves the window instead of a loss.
+        /// Whether packets are sent ECN-capable, so that a mark halves the window and no packet is lost.
         ecn: bool = false => "Linux tcp_ecn = 2: ECN only where the peer asks",
     }
 }
@@ -145,7 +145,7 @@ mod tests {
         rig.enter(CaState::Recovery);
         assert_eq!(rig.ssthresh, 50.0);
         rig.event(FlowEvent::Undo);
-        assert_eq!(rig.ssthresh, 50.0, "the mark was real");
+        assert_eq!((rig.cwnd, rig.ssthresh), (50.0, 50.0), "the mark was real");
     }
 
     #[test]
@@ -160,11 +160,29 @@ mod tests {
         rig.leave(CaState::Recovery);
         rig.event(FlowEvent::Undo);
         assert_eq!(rig.cwnd, 100.0, "also after the episode has ended");
+    }
+
+    #[test]
+    fn only_the_end_of_a_reduction_takes_the_threshold() {
+        let mut rig = avoiding(10);
+        (10..16).for_each(|_| rig.round());
+        rig.leave(CaState::Recovery); // undone before: there is nothing to end
+        assert_eq!((rig.cwnd, rig.ssthresh), (16.0, 10.0));
+    }
+
+    #[test]
+    fn an_undo_without_a_cut_does_nothing() {
+        let mut rig = reno(10);
+        rig.event(FlowEvent::Undo);
+        assert!(rig.last.is_empty());
+        rig.round();
         rig.enter(CaState::Recovery);
-        rig.leave(CaState::Recovery);
         rig.event(FlowEvent::Undo);
+        assert_eq!(rig.cwnd, 20.0);
+        // What was given back is forgotten: the decay that follows was no mistake.
+        rig.event(FlowEvent::TxStart { idle: Span::from_secs(9), rto: Span::from_ms(200) });
         rig.event(FlowEvent::Undo);
-        assert_eq!(rig.cwnd, 100.0);
+        assert_eq!(rig.cwnd, 10.0);
     }
 
     #[test]

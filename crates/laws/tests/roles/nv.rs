@@ -67,7 +67,8 @@ impl FlowLaw for Nv {
 /// rate = 100 * 1448 * 80000 / 200 = 57 920 000 (units of 100 bit/s);
 /// target = 57 920 000 * 100 / (80 000 * 1448) = 50 packets; max_win = 50 + 10 = 60;
 /// excess = 100 - 60 = 40; 40 * 38 / 128 = 11 (11.875 rounded down); cwnd = 100 - 11 = 89; ssthresh = 60.
-/// The first round trip ends at the first ACK, the second after 100 more: 101 samples, above 60.
+/// The first round trip ends at the first ACK, the second when `una` has passed the `nxt` of then, 101
+/// ACKs later: 102 samples, above 60.
 #[test]
 fn decreases_from_100_to_89_after_60_samples() {
     let mut at = start(Span::from_us(100), BitsPerSec::from_gbps(10));
@@ -89,7 +90,6 @@ fn decreases_from_100_to_89_after_60_samples() {
         let acts = step(&mut nv, Time::ZERO, &totals, ack(MSS, &sample, None, &[]));
         decided.extend(acts.into_iter().map(|act| (n, act)));
     }
-    // nxt at the first ACK was una + 100 segments, so una passes it at ACK 102.
     assert_eq!(decided, []);
     totals.una += MSS;
     totals.delivered += MSS;

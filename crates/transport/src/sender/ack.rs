@@ -1,32 +1,33 @@
-//! ACKs.
+//! ACKs, the short way: new data is covered and nothing is amiss.
 //!
 //! Source: tcp-baseline section 4.
 
 use super::TcpSender;
 use crate::TcpConfig;
+use crate::prr::Delivery;
+use crate::scoreboard::Segment;
 use forebay_laws::Acts;
 use forebay_laws::flow::{AckSample, CaState, FlowEvent, FlowSeen};
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, Packet};
 
 impl TcpSender {
-    /// Takes an ACK.
+    /// Takes an ACK. One for data never sent is ignored.
     #[inline]
     pub fn on_ack(&mut self, cfg: &TcpConfig, now: Time, packet: &Packet) {
         let ack = packet.seq;
-        let (una, nxt) = (self.totals.una, self.totals.nxt);
-        if ack > nxt {
-            return; // of data never sent
-        }
-        let edge = ack.saturating_add(TcpConfig::window_of(packet.window));
-        self.rwnd_end = self.rwnd_end.max(edge);
-        if ack <= una {
+        if ack > self.totals.nxt {
             return;
         }
-        self.advance(cfg, now, ack, packet.flags.has(Flags::ECE));
+        let edge = ack.saturating_add(cfg.window_of(packet.window));
+        self.rwnd_end = self.rwnd_end.max(edge);
+        if self.calm && packet.sacks == 0 && ack > self.totals.una {
+            self.advance(cfg, now, ack, packet.flags.has(Flags::ECE));
+        } else {
+            self.on_rough_ack(cfg, now, packet);
+        }
     }
 
-    /// The short way: an ACK for new data while nothing is amiss.
     #[inline]
     fn advance(&mut self, cfg: &TcpConfig, now: Time, ack: u64, ece: bool) {
         let una = self.totals.una;
@@ -40,44 +41,87 @@ impl TcpSender {
             self.board.pop();
         }
         let Some(last) = last else { return };
-        let acked = last.end.wrapping_sub(una as u32);
+        let acked = u64::from(last.end.wrapping_sub(una as u32));
         let t = &mut self.totals;
-        t.una += u64::from(acked);
-        t.delivered += u64::from(acked);
-        if ece {
-            t.delivered_ce += u64::from(acked);
+        t.una += acked;
+        let newly = t.una.saturating_sub(t.delivered); // without SACK, some may have been guessed before
+        t.delivered += newly;
+        t.delivered_ce += if ece { newly } else { 0 };
+        t.inflight = Bytes::new(t.inflight.get() - acked);
+        let mut rtt = None;
+        if !last.retransmitted() {
+            let sample = now.since(last.sent);
+            self.rtt.sample(cfg, &mut self.totals, now, sample);
+            rtt = Some(sample);
         }
-        t.inflight = t.inflight.saturating_sub(Bytes::new(u64::from(acked)));
-        let rtt = now.since(last.sent);
-        self.rtt.sample(cfg, &mut self.totals, now, rtt);
         self.rack.advance(&self.totals, now, &last);
-        let t = &self.totals;
-        let (send_lag, delivery_lag) = last.lags();
-        let sample = AckSample {
-            rtt: Some(rtt),
-            inflight_at_send: Bytes::new(u64::from(last.inflight)),
-            delivered_at_send: t.delivered
-                - u64::from((t.delivered as u32).wrapping_sub(last.delivered)),
-            cwnd_at_send: last.cwnd_at_send(),
-            interval: send_lag.max(rtt + delivery_lag),
-            app_limited: last.app_limited,
-        };
-        self.delivered_at = now;
-        self.first_sent = last.sent;
+        self.rack.advanced = false; // nothing older is outstanding
         self.backoff = 0;
-        let mut acts = Acts::default();
-        let event = FlowEvent::Ack {
-            acked: Bytes::new(u64::from(acked)),
-            ece,
-            sample: &sample,
-            delay: None,
-            hops: &[],
+        self.tell_ack(now, acked, ece, Some(&last), rtt);
+        if ece || self.totals.state == CaState::Cwr {
+            self.on_mark(cfg, now, newly, ece);
+        }
+        self.arm_on_ack(cfg, now, true);
+    }
+
+    /// `delivered` when `segment` left.
+    #[inline]
+    pub(super) fn delivered_at_send(&self, segment: &Segment) -> u64 {
+        let now = self.totals.delivered;
+        now - u64::from((now as u32).wrapping_sub(segment.delivered))
+    }
+
+    /// Tells the law of an ACK that delivered something, up to `newest`, or echoed a mark.
+    #[inline]
+    pub(super) fn tell_ack(
+        &mut self,
+        now: Time,
+        acked: u64,
+        ece: bool,
+        newest: Option<&Segment>,
+        rtt: Option<Span>,
+    ) {
+        let sample = match newest {
+            Some(segment) => self.sample(now, segment, rtt),
+            None => AckSample::default(),
         };
+        let acked = Bytes::new(acked);
+        let event = FlowEvent::Ack { acked, ece, sample: &sample, delay: None, hops: &[] };
+        let mut acts = Acts::default();
         self.law.step(now, FlowSeen { totals: &self.totals, event }, &mut acts);
         self.apply(&acts);
-        if ece && self.totals.state == CaState::Open {
-            self.send_cwr = true;
+    }
+
+    /// What the delivery of `segment` measured.
+    #[inline]
+    fn sample(&mut self, now: Time, segment: &Segment, rtt: Option<Span>) -> AckSample {
+        let (send, ack) = segment.lags();
+        self.first_sent = segment.sent;
+        self.delivered_at = now;
+        AckSample {
+            rtt,
+            inflight_at_send: Bytes::new(u64::from(segment.inflight)),
+            delivered_at_send: self.delivered_at_send(segment),
+            cwnd_at_send: segment.cwnd_at_send(),
+            interval: send.max(now.since(segment.sent) + ack),
+            app_limited: segment.app_limited,
         }
-        self.arm(cfg, now);
+    }
+
+    /// A mark was echoed, or a reduction after one may end.
+    #[cold]
+    #[inline(never)]
+    fn on_mark(&mut self, cfg: &TcpConfig, now: Time, newly: u64, ece: bool) {
+        let mut r = self.take_repair();
+        if self.totals.state == CaState::Cwr && self.totals.una > r.high_seq {
+            self.leave(cfg, now);
+        }
+        if ece && self.totals.state == CaState::Open {
+            self.enter_cwr(&mut r, cfg, now);
+            if self.held {
+                self.reduce(&mut r, cfg, Delivery { newly, clean_advance: true });
+            }
+        }
+        self.put_repair(r);
     }
 }

@@ -4,15 +4,27 @@
 
 use super::TcpSender;
 use crate::TcpConfig;
+use crate::marks::Mark;
+use crate::prr::Delivery;
 use forebay_laws::flow::{CaState, FlowEvent};
-use forebay_units::{Bytes, Time};
+use forebay_units::{Span, Time};
 
 /// What the timer is for. As in Linux there is one: the earliest concern holds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Timer {
     None,
     Rto,
+    /// Tail loss probe.
+    Probe,
+    /// RACK waits for what may only be late.
+    Reorder,
 }
+
+/// Least wait of the kernel's timers, added to a probe's and to RACK's.
+const TIMER_MIN: Span = Span::from_ms(2);
+
+/// Probe timeout before the first round-trip sample.
+const PROBE_INITIAL: Span = Span::from_secs(1);
 
 impl TcpSender {
     /// The clock has come to [`TcpSender::deadline`]. Calling earlier changes nothing.
@@ -24,7 +36,12 @@ impl TcpSender {
             self.on_pace(now);
         }
         if now >= self.timer_at {
-            self.on_rto(cfg, now);
+            match self.timer {
+                Timer::None => self.timer_at = Time::MAX,
+                Timer::Rto => self.on_rto(cfg, now),
+                Timer::Probe => self.on_probe(cfg, now),
+                Timer::Reorder => self.on_reorder(cfg, now),
+            }
         }
         self.settle_deadline();
     }
@@ -39,25 +56,6 @@ impl TcpSender {
         }
     }
 
-    /// Arms the timer anew, from `now` on.
-    #[inline]
-    pub(super) fn arm(&mut self, cfg: &TcpConfig, now: Time) {
-        if self.board.is_empty() {
-            (self.timer, self.timer_at) = (Timer::None, Time::MAX);
-        } else {
-            let rto = self.rtt.rto(cfg, self.totals.srtt, self.backoff);
-            (self.timer, self.timer_at) = (Timer::Rto, now.saturating_add(rto));
-        }
-        self.settle_deadline();
-    }
-
-    #[inline]
-    pub(super) fn arm_after_send(&mut self, cfg: &TcpConfig, now: Time) {
-        if self.timer == Timer::None {
-            self.arm(cfg, now);
-        }
-    }
-
     /// Recomputes the stored deadline.
     #[inline]
     pub(super) fn settle_deadline(&mut self) {
@@ -68,19 +66,160 @@ impl TcpSender {
         }
     }
 
-    /// First cut: everything outstanding is sent again.
+    #[inline]
+    fn set_timer(&mut self, timer: Timer, at: Time) {
+        (self.timer, self.timer_at) = (timer, at);
+        self.settle_deadline();
+    }
+
+    #[inline]
+    fn timeout(&self, cfg: &TcpConfig) -> Span {
+        self.rtt.rto(cfg, self.totals.srtt, self.backoff)
+    }
+
+    /// When the oldest segment times out, counted from its last transmission.
+    #[inline]
+    fn head_timeout(&self, cfg: &TcpConfig, now: Time) -> Time {
+        let rto = self.timeout(cfg);
+        let from = self.board.front().map_or(now, |head| head.sent);
+        from.saturating_add(rto).max(now + Span::from_ps(1))
+    }
+
+    #[inline]
+    fn probe_timeout(&self, cfg: &TcpConfig) -> Span {
+        let srtt = self.totals.srtt;
+        if srtt == Span::ZERO {
+            return PROBE_INITIAL;
+        }
+        srtt * 2 + if self.board.len() == 1 { cfg.rto_min } else { TIMER_MIN }
+    }
+
+    #[inline]
+    fn may_probe(&self, cfg: &TcpConfig) -> bool {
+        cfg.sack && cfg.tlp && matches!(self.totals.state, CaState::Open | CaState::Cwr)
+    }
+
+    /// After an ACK: a probe, if `quiet` (nothing is SACKed and no probe is open), else the timeout.
+    #[inline]
+    pub(super) fn arm_on_ack(&mut self, cfg: &TcpConfig, now: Time, quiet: bool) {
+        if self.board.is_empty() {
+            return self.set_timer(Timer::None, Time::MAX);
+        }
+        if quiet && self.may_probe(cfg) {
+            let wait = self.probe_timeout(cfg).min(self.timeout(cfg));
+            return self.set_timer(Timer::Probe, now.saturating_add(wait));
+        }
+        let at = match self.timer {
+            Timer::Probe | Timer::Reorder => self.head_timeout(cfg, now),
+            Timer::None | Timer::Rto => now.saturating_add(self.timeout(cfg)),
+        };
+        self.set_timer(Timer::Rto, at);
+    }
+
+    /// After new data left.
+    #[inline]
+    pub(super) fn arm_after_send(&mut self, cfg: &TcpConfig, now: Time) {
+        if self.calm && self.may_probe(cfg) {
+            let at = now.saturating_add(self.probe_timeout(cfg));
+            return self.set_timer(Timer::Probe, at.min(self.head_timeout(cfg, now)));
+        }
+        if matches!(self.timer, Timer::None) {
+            self.arm_rto(cfg, now);
+        }
+    }
+
+    /// After the oldest segment was retransmitted.
+    pub(super) fn arm_after_head(&mut self, cfg: &TcpConfig, now: Time) {
+        if self.timer != Timer::Reorder {
+            self.arm_rto(cfg, now);
+        }
+    }
+
+    /// The full timeout from now on.
+    pub(super) fn arm_rto(&mut self, cfg: &TcpConfig, now: Time) {
+        self.set_timer(Timer::Rto, now.saturating_add(self.timeout(cfg)));
+    }
+
+    /// RACK looks again in `wait`.
+    pub(super) fn arm_reorder(&mut self, cfg: &TcpConfig, now: Time, wait: Span) {
+        let wait = (wait + TIMER_MIN).min(self.timeout(cfg));
+        self.set_timer(Timer::Reorder, now.saturating_add(wait));
+    }
+
+    #[cold]
+    fn on_probe(&mut self, cfg: &TcpConfig, now: Time) {
+        let mut r = self.take_repair();
+        r.probe = r.tlp.is_none();
+        self.arm_rto(cfg, now);
+        self.put_repair(r);
+    }
+
+    #[cold]
+    fn on_reorder(&mut self, cfg: &TcpConfig, now: Time) {
+        let mut r = self.take_repair();
+        let lost = r.lost;
+        self.detect(&mut r, cfg, now);
+        if r.lost > lost && self.totals.state != CaState::Recovery {
+            self.enter_recovery(&mut r, cfg, now, false);
+            self.settle_inflight(&r);
+            self.reduce(&mut r, cfg, Delivery { newly: cfg.mss(), clean_advance: false });
+        }
+        let at = self.head_timeout(cfg, now);
+        self.set_timer(Timer::Rto, at);
+        self.put_repair(r);
+    }
+
+    /// The retransmission timeout: everything old enough counts as lost, and slow start begins anew.
     #[cold]
     fn on_rto(&mut self, cfg: &TcpConfig, now: Time) {
-        self.backoff = self.backoff.saturating_add(1);
-        while !self.board.is_empty() {
-            self.board.pop();
+        let mut r = self.take_repair();
+        let state = self.totals.state;
+        let opened = matches!(state, CaState::Open | CaState::Disorder);
+        let again = state == CaState::Loss && r.rto_sends == 0;
+        let afresh = opened || again || self.totals.una >= r.high_seq;
+        if opened && r.marks.count(Mark::Sacked) >= 3 {
+            r.reordering = r.reordering.min(3);
         }
-        self.totals.nxt = self.totals.una;
-        self.totals.inflight = Bytes::ZERO;
+        self.condemn(&mut r, cfg, now);
+        self.settle_inflight(&r);
+        if afresh {
+            if !opened {
+                self.leave(cfg, now);
+            }
+            r.prior_cwnd = self.cwnd;
+            r.prior_ssthresh = self.ssthresh;
+            r.begin_undo(self.totals.una);
+        }
+        r.frto = cfg.frto && (opened || state == CaState::Cwr || r.rto_sends > 0);
+        r.prefer_new = false;
+        (r.tlp, r.probe) = (None, false);
+        r.high_seq = self.totals.nxt;
+        r.timeouts += 1;
+        r.rto_sends += 1;
         self.totals.state = CaState::Loss;
+        self.held = false;
+        self.cwnd = self.totals.inflight.get() + cfg.mss();
+        self.send_cwr = cfg.ecn();
         self.tell(now, FlowEvent::Enter(CaState::Loss));
-        self.totals.state = CaState::Open;
-        self.tell(now, FlowEvent::Leave(CaState::Loss));
-        self.arm(cfg, now);
+        self.backoff = self.backoff.saturating_add(1);
+        self.arm_rto(cfg, now);
+        self.put_repair(r);
+    }
+
+    /// Marks the oldest segment lost, and every other that is not SACKed and has been out for longer
+    /// than the newest round-trip time.
+    fn condemn(&mut self, r: &mut super::Repair, cfg: &TcpConfig, now: Time) {
+        if !cfg.sack {
+            (r.dup_acks, r.sacked) = (0, 0);
+        }
+        let mut i = 0;
+        while let Some(k) = r.marks.find_unsacked(&self.board, i, self.board.len()) {
+            let recent = now.since(self.board.get(k).sent) < self.rack.rtt;
+            if k == 0 || !cfg.sack || !recent {
+                let (start, len) = self.extent(k);
+                r.mark_lost(self.board.place(k), start, len);
+            }
+            i = k + 1;
+        }
     }
 }

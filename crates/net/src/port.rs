@@ -1,0 +1,608 @@
+//! An egress port: a queue, a serializer and the cable behind it.
+//!
+//! Two forms, one behaviour:
+//! - *one touch*: a FIFO whose queue is a number. When a packet is accepted its departure is known at once
+//!   (`max(now, busy) + size / rate`), so it goes straight to the link, and the queue at any time is
+//!   `(busy - now) * rate`. Drop, mark and forward are one visit.
+//! - *scheduled*: an explicit queue per class, served lazily: whenever the port is touched it first serves every
+//!   departure with start <= now. For what one touch cannot do: strict priorities, limits or thresholds in
+//!   packets, marking at dequeue, release at the start of transmission.
+//!
+//! Lengths are wire bytes: packet size plus the wire overhead of the scenario.
+
+use forebay_engine::{LinkId, Out};
+use forebay_units::random::Stream;
+use forebay_units::{BitsPerSec, Serializer, Span, Time};
+use forebay_wire::{Ecn, Packet};
+use std::collections::VecDeque;
+
+/// A length of queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Length {
+    /// Wire bytes.
+    Bytes(u64),
+    /// Packets.
+    Packets(u32),
+}
+
+/// Marking of ECN-capable packets by the instantaneous queue.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Marking {
+    /// No marks below this queue, which excludes the packet itself.
+    pub kmin: Length,
+    /// Every packet marked from this queue on.
+    pub kmax: Length,
+    /// Probability just below `kmax`; linear in between.
+    pub pmax: f64,
+    /// Decide as transmission begins, on the queue left behind, rather than as the packet joins.
+    pub at_dequeue: bool,
+    /// Drop packets that are not ECN-capable where they would be marked.
+    pub drop_not_ect: bool,
+}
+
+/// What a port is made from.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PortSettings {
+    /// Rate.
+    pub rate: BitsPerSec,
+    /// From the last bit sent to the arrival at the peer.
+    pub flight: Span,
+    /// The engine's name of the cable.
+    pub link: LinkId,
+    /// Queue limit, the packet itself included; `None`: the shared buffer's only, or none.
+    pub limit: Option<Length>,
+    /// Congestion marks.
+    pub marking: Option<Marking>,
+    /// Strict-priority classes.
+    pub classes: u8,
+    /// A packet stops counting as its transmission begins, rather than byte by byte.
+    pub release_at_start: bool,
+    /// Bytes that each packet adds on the wire.
+    pub overhead: u16,
+    /// Share of packets lost at random. A port that may become lossy later has to be `explicit` from the start.
+    pub loss: f64,
+    /// Key of the random draws of this port.
+    pub key: u64,
+    /// Serve every departure as an explicit one even where one touch would do. Changes no result.
+    pub explicit: bool,
+    /// Hold the queue while the link is dead, rather than drop it.
+    pub hold: bool,
+}
+
+/// Counters of a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PortCounters {
+    /// Packets whose transmission has begun.
+    pub tx_packets: u64,
+    /// Their sizes, without wire overhead.
+    pub tx_bytes: u64,
+    /// Packets refused for lack of buffer.
+    pub dropped_packets: u64,
+    /// Their sizes.
+    pub dropped_bytes: u64,
+    /// Packets lost to a fault or at random.
+    pub lost_packets: u64,
+    /// Packets marked here.
+    pub marked_packets: u64,
+}
+
+/// What became of a packet that was offered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// In the queue, or on the wire.
+    Accepted,
+    /// No room, or not markable.
+    Dropped,
+    /// The link is dead, or lost it at random after it was sent.
+    Lost,
+}
+
+/// An egress port.
+#[derive(Clone, Debug)]
+pub struct Port {
+    busy: Time, // one touch: when all that was accepted has been sent; scheduled: the packet in transmission
+    whole: u64, // ps per byte, or 0
+    inverse: u64, // ceil(2^64 / whole), or 0
+    flight: Span,
+    limit: Span,     // one touch: queue limit as time
+    mark_from: Span, // one touch: kmin as time
+    link: LinkId,
+    overhead: u16,
+    plain: bool,             // one touch, link alive, whole picoseconds per byte
+    pub(crate) counted: u64, // what the shared buffer counts for this port
+    highest: u64,            // largest queue of the slow path, bytes
+    highest_span: Span,      // and of the plain one, as time at the present rate
+    accepted: u64,           // packets, ever
+    pub(crate) counters: PortCounters,
+    serializer: Serializer,
+    settings: PortSettings,
+    alive: bool,
+    scheduled: Option<Box<Scheduled>>,
+    held: VecDeque<Packet>, // one touch: the queue while the link is dead
+    held_bytes: u64,
+}
+
+/// The explicit queue of a scheduled port.
+#[derive(Clone, Debug)]
+struct Scheduled {
+    queues: Vec<VecDeque<Packet>>, // by class
+    packets: u32,
+    bytes: u64,  // waiting, without the packet in transmission
+    since: Time, // when the queue was last empty and got a packet, or the link came back
+}
+
+impl Port {
+    /// An idle port.
+    pub fn new(settings: PortSettings) -> Self {
+        let in_bytes = |l: Length| matches!(l, Length::Bytes(_));
+        let marking = settings.marking;
+        let one_touch = settings.classes <= 1
+            && !settings.explicit
+            && settings.loss == 0.0
+            && !settings.release_at_start
+            && settings.limit.is_none_or(in_bytes)
+            && marking.is_none_or(|m| !m.at_dequeue && in_bytes(m.kmin) && in_bytes(m.kmax));
+        let scheduled = (!one_touch).then(|| {
+            Box::new(Scheduled {
+                queues: vec![VecDeque::new(); usize::from(settings.classes.max(1))],
+                packets: 0,
+                bytes: 0,
+                since: Time::ZERO,
+            })
+        });
+        let mut port = Self {
+            busy: Time::ZERO,
+            whole: 0,
+            inverse: 0,
+            flight: settings.flight,
+            limit: Span::MAX,
+            mark_from: Span::MAX,
+            link: settings.link,
+            overhead: settings.overhead,
+            plain: false,
+            counted: 0,
+            highest: 0,
+            highest_span: Span::ZERO,
+            accepted: 0,
+            counters: PortCounters::default(),
+            serializer: Serializer::new(settings.rate),
+            settings,
+            alive: true,
+            scheduled,
+            held: VecDeque::new(),
+            held_bytes: 0,
+        };
+        port.derive();
+        port
+    }
+
+    /// Recomputes what follows from settings.
+    fn derive(&mut self) {
+        self.serializer = Serializer::new(self.settings.rate);
+        self.whole = self.settings.rate.whole_ps_per_byte().unwrap_or(0);
+        self.inverse =
+            if (1..1 << 20).contains(&self.whole) { u64::MAX / self.whole + 1 } else { 0 };
+        let time = |bytes: u64| self.settings.rate.time_for(forebay_units::Bytes::new(bytes));
+        self.limit = match self.settings.limit {
+            Some(Length::Bytes(bytes)) => time(bytes),
+            _ => Span::MAX,
+        };
+        self.mark_from = match self.settings.marking {
+            Some(Marking { kmin: Length::Bytes(bytes), .. }) => time(bytes),
+            _ => Span::MAX,
+        };
+        self.plain = self.scheduled.is_none() && self.alive && self.whole != 0;
+    }
+
+    /// Bytes that `span` of this port's time sends; rounds down.
+    #[inline]
+    fn bytes_in(&self, span: Span) -> u64 {
+        if self.inverse != 0 {
+            // floor(x / d) = (x * ceil(2^64 / d)) >> 64 while x * d < 2^64: here x below 2^44, d below 2^20.
+            debug_assert!(span.as_ps() < 1 << 44);
+            ((u128::from(span.as_ps()) * u128::from(self.inverse)) >> 64) as u64
+        } else {
+            self.settings.rate.bytes_in(span).get()
+        }
+    }
+
+    /// The queue at `now`: all that waits, and (unless released at start) what is left of the packet in transmission.
+    /// A scheduled port must have been served up to `now`.
+    #[inline]
+    pub fn queue(&self, now: Time) -> u64 {
+        match &self.scheduled {
+            None => self.bytes_in(self.busy.since(now)) + self.held_bytes,
+            Some(s) if self.settings.release_at_start => s.bytes,
+            Some(s) => s.bytes + self.bytes_in(self.busy.since(now)),
+        }
+    }
+
+    /// Largest queue so far, exact: it grows only when a packet is accepted.
+    pub fn highest(&self) -> u64 {
+        self.highest.max(self.bytes_in(self.highest_span))
+    }
+
+    /// Settings in force.
+    pub fn settings(&self) -> &PortSettings {
+        &self.settings
+    }
+
+    /// Whether the link is up.
+    pub fn alive(&self) -> bool {
+        self.alive
+    }
+
+    /// When the next deferred departure starts; `Time::MAX` if none.
+    #[inline]
+    pub fn next_departure(&self) -> Time {
+        match &self.scheduled {
+            Some(s) if s.packets > 0 && self.alive => self.busy.max(s.since),
+            _ => Time::MAX,
+        }
+    }
+
+    /// Whether departures have to be served.
+    pub(crate) fn is_scheduled(&self) -> bool {
+        self.scheduled.is_some()
+    }
+
+    /// Packets waiting, that are not counted as sent.
+    pub fn waiting(&self) -> u64 {
+        self.scheduled.as_ref().map_or(self.held.len() as u64, |s| u64::from(s.packets))
+    }
+
+    /// Whether the port's own limit lets a packet in. `queue` is [`Port::queue`].
+    #[inline]
+    fn has_room(&self, queue: u64, size: u64) -> bool {
+        match self.settings.limit {
+            None => true,
+            Some(Length::Bytes(limit)) => queue + size <= limit,
+            Some(Length::Packets(limit)) => {
+                let sending = !self.settings.release_at_start
+                    && self.scheduled.as_ref().is_some_and(|s| queue > s.bytes);
+                self.waiting() + u64::from(sending) < u64::from(limit)
+            }
+        }
+    }
+
+    /// Whether the marking rule picks a packet that sees this queue. `nth` numbers the draws.
+    fn picks(&self, marking: &Marking, queue: u64, packets: u64, nth: u64) -> bool {
+        let (length, kmin, kmax) = match (marking.kmin, marking.kmax) {
+            (Length::Packets(kmin), Length::Packets(kmax)) => {
+                (packets, u64::from(kmin), u64::from(kmax))
+            }
+            (Length::Bytes(kmin), Length::Bytes(kmax)) => (queue, kmin, kmax),
+            _ => unreachable!("kmin and kmax have the same unit: scenarios are checked"),
+        };
+        if length < kmin {
+            return false;
+        }
+        if length >= kmax {
+            return true;
+        }
+        let share = marking.pmax * (length - kmin) as f64 / (kmax - kmin) as f64;
+        draw(self.settings.key, nth) < share
+    }
+
+    /// One touch, nothing special: the common case in one visit.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// Offers a packet to a plain port.
+    #[inline]
+    pub(crate) fn offer_plain(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) -> Verdict {
+        let backlog = self.busy.since(now);
+        let size = u64::from(packet.size) + u64::from(self.overhead);
+        let tx = Span::from_ps(size * self.whole);
+        if backlog + tx > self.limit {
+            return Verdict::Dropped;
+        }
+        let marked = backlog >= self.mark_from && self.marks_enqueued(backlog, packet);
+        if marked && packet.ecn == Ecn::NotEct {
+            return Verdict::Dropped;
+        }
+        if marked && packet.ecn == Ecn::Ect {
+            packet.ecn = Ecn::Ce;
+            self.counters.marked_packets += 1;
+        }
+        self.busy = self.busy.max(now) + tx;
+        if backlog + tx > self.highest_span {
+            self.highest_span = backlog + tx;
+        }
+        self.accepted += 1;
+        self.counters.tx_packets += 1;
+        self.counters.tx_bytes += u64::from(packet.size);
+        packet.hops += 1;
+        out.push(self.link, self.busy + self.flight, *packet);
+        Verdict::Accepted
+    }
+
+    /// The marking rule at enqueue, where the queue has reached `kmin`. True for a packet that is not ECN-capable only
+    /// where it is to be dropped.
+    #[cold]
+    fn marks_enqueued(&self, backlog: Span, packet: &Packet) -> bool {
+        let marking = self.settings.marking.expect("a threshold comes with its rule");
+        if packet.ecn == Ecn::NotEct && !marking.drop_not_ect {
+            return false;
+        }
+        self.picks(&marking, self.bytes_in(backlog), 0, self.accepted)
+    }
+
+    /// Offers a packet to any port. A scheduled port has been served up to `now`.
+    #[inline(never)]
+    pub(crate) fn offer(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) -> Verdict {
+        if !self.alive && !self.settings.hold {
+            self.counters.lost_packets += 1;
+            return Verdict::Lost;
+        }
+        let queue = self.queue(now);
+        let size = u64::from(packet.size) + u64::from(self.overhead);
+        if !self.has_room(queue, size) {
+            return Verdict::Dropped;
+        }
+        let mut marked = false;
+        if let Some(marking) = self.settings.marking.filter(|m| !m.at_dequeue) {
+            let applies = packet.ecn != Ecn::NotEct || marking.drop_not_ect;
+            let sending = self.scheduled.as_ref().is_some_and(|s| queue > s.bytes);
+            let packets = self.waiting() + u64::from(sending);
+            marked = applies && self.picks(&marking, queue, packets, self.accepted);
+        }
+        if marked && packet.ecn == Ecn::NotEct {
+            return Verdict::Dropped;
+        }
+        if marked && packet.ecn == Ecn::Ect {
+            packet.ecn = Ecn::Ce;
+            self.counters.marked_packets += 1;
+        }
+        self.highest = self.highest.max(queue + size);
+        self.accepted += 1;
+        match &mut self.scheduled {
+            Some(s) => {
+                if s.packets == 0 {
+                    s.since = now;
+                }
+                let class = usize::from(packet.class).min(s.queues.len() - 1);
+                s.queues[class].push_back(*packet);
+                s.packets += 1;
+                s.bytes += size;
+                Verdict::Accepted
+            }
+            None if !self.alive => {
+                self.held.push_back(*packet);
+                self.held_bytes += size;
+                Verdict::Accepted
+            }
+            None => self.transmit(self.busy.max(now), *packet, out),
+        }
+    }
+
+    /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost at random on the way.
+    #[inline]
+    fn transmit(&mut self, start: Time, mut packet: Packet, out: &mut impl Out<Packet>) -> Verdict {
+        let size = u64::from(packet.size) + u64::from(self.overhead);
+        self.busy = start + self.serializer.take(size);
+        let nth = self.counters.tx_packets;
+        self.counters.tx_packets += 1;
+        self.counters.tx_bytes += u64::from(packet.size);
+        if self.settings.loss > 0.0 && draw(!self.settings.key, nth) < self.settings.loss {
+            self.counters.lost_packets += 1;
+            return Verdict::Lost;
+        }
+        packet.hops += 1;
+        out.push(self.link, self.busy + self.flight, packet);
+        Verdict::Accepted
+    }
+
+    /// When the wire is free.
+    #[inline]
+    pub fn busy(&self) -> Time {
+        self.busy
+    }
+
+    /// Counters so far.
+    pub fn counters(&self) -> &PortCounters {
+        &self.counters
+    }
+
+    /// Sends a packet of a NIC that pulls only when the wire is free: no queue, so no admission. False: lost.
+    ///
+    /// # Panics
+    /// If the wire is busy at `start` or dead.
+    #[inline]
+    pub fn send_pulled(
+        &mut self,
+        start: Time,
+        packet: &Packet,
+        out: &mut impl Out<Packet>,
+    ) -> bool {
+        debug_assert!(self.alive && self.busy <= start, "a NIC pulls only when the wire is free");
+        self.transmit(start, *packet, out) == Verdict::Accepted
+    }
+
+    /// Serves every departure that starts at or before `now`; `lost` hears of packets that vanish.
+    pub(crate) fn serve(
+        &mut self,
+        now: Time,
+        out: &mut impl Out<Packet>,
+        lost: &mut impl FnMut(Time, &Packet),
+    ) {
+        loop {
+            let start = self.next_departure();
+            if start > now {
+                return;
+            }
+            let s = self.scheduled.as_mut().expect("only scheduled ports defer departures");
+            let highest =
+                s.queues.iter().rposition(|q| !q.is_empty()).expect("packets counts the queues");
+            let mut packet = s.queues[highest].pop_front().expect("the queue was not empty");
+            s.packets -= 1;
+            s.bytes -= u64::from(packet.size) + u64::from(self.overhead);
+            let (bytes, packets) = (s.bytes, u64::from(s.packets));
+            if let Some(marking) = self.settings.marking.filter(|m| m.at_dequeue)
+                && packet.ecn == Ecn::Ect
+                && self.picks(&marking, bytes, packets, self.counters.tx_packets)
+            {
+                packet.ecn = Ecn::Ce;
+                self.counters.marked_packets += 1;
+            }
+            if self.transmit(start, packet, out) == Verdict::Lost {
+                lost(start, &packet);
+            }
+        }
+    }
+}
+
+/// A uniform draw in [0, 1), by key and index, so that lazy and eager ports agree.
+fn draw(key: u64, nth: u64) -> f64 {
+    (Stream::at(key, nth) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// Faults: what happens to a port at a forced boundary. Everything before `now` has been handled, nothing at `now`.
+///
+/// `flying` is what was on the link, in order of arrival; the caller puts back what [`Recalled`] says.
+#[derive(Clone, Debug, Default)]
+pub struct Recalled {
+    /// To go back onto the link, with arrival times.
+    pub back: Vec<(Time, Packet)>,
+    /// Gone.
+    pub lost: Vec<Packet>,
+}
+
+impl Port {
+    /// Splits what is on the link into what has begun transmission before `now` and what has not.
+    fn split(
+        &self,
+        now: Time,
+        flying: Vec<(Time, Packet)>,
+    ) -> (Vec<(Time, Packet)>, VecDeque<Packet>) {
+        let mut started = Vec::new();
+        let mut queued = VecDeque::new();
+        for (at, packet) in flying {
+            let size = forebay_units::Bytes::new(u64::from(packet.size) + u64::from(self.overhead));
+            let start = at - self.flight - self.settings.rate.time_for(size);
+            if start < now || self.scheduled.is_some() {
+                started.push((at, packet));
+            } else {
+                queued.push_back(Packet { hops: packet.hops - 1, ..packet });
+            }
+        }
+        (started, queued)
+    }
+
+    /// Takes back packets that had been counted as sent.
+    fn uncount(&mut self, queued: &VecDeque<Packet>) {
+        self.counters.tx_packets -= queued.len() as u64;
+        self.counters.tx_bytes -= queued.iter().map(|p| u64::from(p.size)).sum::<u64>();
+    }
+
+    /// The link dies: what is on the wire or in transmission is lost, the queue is dropped or held.
+    pub fn fail(&mut self, now: Time, flying: Vec<(Time, Packet)>) -> Recalled {
+        let (started, queued) = self.split(now, flying);
+        self.uncount(&queued);
+        let mut recalled =
+            Recalled { back: Vec::new(), lost: started.into_iter().map(|(_, p)| p).collect() };
+        self.alive = false;
+        self.busy = now;
+        if self.settings.hold {
+            let bytes =
+                queued.iter().map(|p| u64::from(p.size) + u64::from(self.overhead)).sum::<u64>();
+            self.held_bytes += bytes;
+            self.held = queued;
+        } else {
+            recalled.lost.extend(queued);
+            if let Some(s) = &mut self.scheduled {
+                let waiting = s.queues.iter_mut().rev().flat_map(std::mem::take);
+                recalled.lost.extend(waiting);
+                (s.packets, s.bytes) = (0, 0);
+            }
+        }
+        self.counters.lost_packets += recalled.lost.len() as u64;
+        self.derive();
+        recalled
+    }
+
+    /// The link returns: the held queue goes out from `now` on.
+    pub fn revive(&mut self, now: Time) -> Recalled {
+        let mut recalled = Recalled::default();
+        self.alive = true;
+        self.busy = now;
+        self.derive();
+        if let Some(s) = &mut self.scheduled {
+            s.since = now;
+            return recalled;
+        }
+        let held = std::mem::take(&mut self.held);
+        self.held_bytes = 0;
+        self.resend(held, &mut recalled);
+        recalled
+    }
+
+    /// The rate changes: what is in transmission finishes at the old rate, the queue goes out at the new one.
+    pub fn change_rate(
+        &mut self,
+        now: Time,
+        rate: BitsPerSec,
+        flying: Vec<(Time, Packet)>,
+    ) -> Recalled {
+        let (started, queued) = self.split(now, flying);
+        let mut recalled = Recalled { back: started, lost: Vec::new() };
+        if self.scheduled.is_none() {
+            self.busy = recalled.back.last().map_or(now, |(at, _)| (*at - self.flight).max(now));
+        }
+        self.highest = self.highest();
+        self.highest_span = Span::ZERO;
+        self.settings.rate = rate;
+        self.derive();
+        self.uncount(&queued);
+        self.resend(queued, &mut recalled);
+        recalled
+    }
+
+    fn resend(&mut self, queued: VecDeque<Packet>, recalled: &mut Recalled) {
+        let mut outlet = Outlet(&mut recalled.back);
+        for packet in queued {
+            if self.transmit(self.busy, packet, &mut outlet) == Verdict::Lost {
+                recalled.lost.push(packet);
+            }
+        }
+    }
+
+    /// Random loss becomes this.
+    pub fn change_loss(&mut self, loss: f64) {
+        self.settings.loss = loss;
+        self.derive();
+    }
+
+    /// Packets on the link that had not begun transmission by `end`: accepted, but not sent.
+    pub fn unsent(&self, end: Time, flying: &[(Time, Packet)]) -> PortCounters {
+        let (_, queued) = self.split(end, flying.to_vec());
+        PortCounters {
+            tx_packets: queued.len() as u64,
+            tx_bytes: queued.iter().map(|p| u64::from(p.size)).sum(),
+            ..PortCounters::default()
+        }
+    }
+}
+
+/// Collects pushes in a list.
+struct Outlet<'a>(&'a mut Vec<(Time, Packet)>);
+
+impl Out<Packet> for Outlet<'_> {
+    fn push(&mut self, _link: LinkId, at: Time, item: Packet) {
+        self.0.push((at, item));
+    }
+
+    fn done(&mut self) {}
+}

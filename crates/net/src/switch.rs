@@ -1,0 +1,334 @@
+//! The one switch: routing, admission, marking and classes, as stages that scenarios compose.
+
+use crate::port::{Port, PortCounters, PortSettings, Recalled, Verdict};
+use crate::routing::Routes;
+use crate::shared_buffer::SharedBuffer;
+use forebay_engine::{Digest, Out};
+use forebay_units::{BitsPerSec, Span, Time};
+use forebay_wire::{Kind, Packet};
+
+/// Why a packet ended before its destination.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Drop {
+    /// Refused for lack of buffer, or not markable.
+    Buffer = 2,
+    /// Dead link, random loss.
+    Fault = 3,
+    /// No route.
+    Route = 4,
+}
+
+/// What a switch is made from.
+#[derive(Clone, Debug)]
+pub struct SwitchSettings {
+    /// Its routes.
+    pub routes: Routes,
+    /// Its ports, in the fabric's order.
+    pub ports: Vec<PortSettings>,
+    /// Shared buffer, if any.
+    pub shared: Option<SharedBuffer>,
+    /// Ports to sample, and how often.
+    pub samples: Option<(Vec<u16>, Span)>,
+}
+
+/// A switch.
+#[derive(Clone, Debug)]
+pub struct Switch {
+    routes: Routes,
+    ports: Vec<Port>,
+    shared: Option<SharedBuffer>,
+    routed: u64,
+    unroutable: u64,
+    digest: Digest,
+    scheduled: Vec<u16>, // ports that defer departures
+    next_departure: Time,
+    sampler: Option<Box<Sampler>>,
+}
+
+/// Queue series of some ports.
+#[derive(Clone, Debug)]
+struct Sampler {
+    ports: Vec<u16>,
+    every: Span,
+    next: Time,
+    times: Vec<Time>,
+    queues: Vec<u64>, // one for each port at each time
+}
+
+/// Takes one event of a packet into a digest.
+#[inline]
+pub fn trace(digest: &mut Digest, now: Time, event: u8, packet: &Packet) {
+    let what = u64::from(packet.flow.0) << 32
+        | u64::from(event) << 16
+        | u64::from(packet.flags.0) << 8
+        | (packet.kind as u64) << 4
+        | packet.ecn as u64;
+    digest.add(now.as_ps() ^ packet.seq.rotate_left(20), what);
+}
+
+impl Switch {
+    /// An idle switch.
+    pub fn new(settings: SwitchSettings) -> Self {
+        let ports: Vec<Port> = settings.ports.into_iter().map(Port::new).collect();
+        let scheduled =
+            (0u16..).zip(&ports).filter(|(_, p)| p.is_scheduled()).map(|(i, _)| i).collect();
+        let sampler =
+            settings.samples.filter(|(ports, _)| !ports.is_empty()).map(|(ports, every)| {
+                Box::new(Sampler {
+                    ports,
+                    every,
+                    next: Time::ZERO,
+                    times: Vec::new(),
+                    queues: Vec::new(),
+                })
+            });
+        Self {
+            routes: settings.routes,
+            ports,
+            shared: settings.shared,
+            routed: 0,
+            unroutable: 0,
+            digest: Digest::default(),
+            scheduled,
+            next_departure: Time::MAX,
+            sampler,
+        }
+    }
+
+    /// Its ports.
+    pub fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
+    /// Counters of a port.
+    pub fn counters(&self, port: usize) -> PortCounters {
+        self.ports[port].counters
+    }
+
+    /// Packets without a route.
+    pub fn unroutable(&self) -> u64 {
+        self.unroutable
+    }
+
+    /// The shared buffer, if there is one.
+    pub fn shared(&self) -> Option<&SharedBuffer> {
+        self.shared.as_ref()
+    }
+
+    /// Hash of every drop here.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Sampled queues: ports, times, and for each time one queue per port.
+    pub fn samples(&self) -> Option<(&[u16], &[Time], &[u64])> {
+        self.sampler.as_ref().map(|s| (&s.ports[..], &s.times[..], &s.queues[..]))
+    }
+
+    /// When the next sample is due.
+    #[inline]
+    pub fn next_timer(&self) -> Time {
+        self.sampler.as_ref().map_or(Time::MAX, |s| s.next)
+    }
+
+    /// When the next deferred departure starts.
+    #[inline]
+    pub fn next_departure(&self) -> Time {
+        self.next_departure
+    }
+
+    /// Routes a packet to its port and offers it there.
+    #[inline]
+    pub fn arrive(&mut self, now: Time, in_port: u32, packet: &Packet, out: &mut impl Out<Packet>) {
+        let mut packet = *packet;
+        packet.ingress = in_port as u16;
+        self.routed += 1;
+        let reverse = packet.kind == Kind::Ack;
+        let to = packet.dst;
+        let Some(port) = self.routes.port(to.tor, to.port, packet.flow.0, reverse, self.routed)
+        else {
+            self.unroutable += 1;
+            trace(&mut self.digest, now, Drop::Route as u8, &packet);
+            return;
+        };
+        let port = usize::from(port);
+        if self.shared.is_none() && self.ports[port].is_plain() {
+            let verdict = self.ports[port].offer_plain(now, &mut packet, out);
+            if verdict != Verdict::Accepted {
+                self.refuse(now, port, &packet, verdict);
+            }
+        } else {
+            self.arrive_slow(now, port, packet, out);
+        }
+    }
+
+    #[inline(never)]
+    fn arrive_slow(
+        &mut self,
+        now: Time,
+        port: usize,
+        mut packet: Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        if self.ports[port].is_scheduled() {
+            self.serve(now, port, out);
+        }
+        let size = u64::from(packet.size) + u64::from(self.ports[port].settings().overhead);
+        if !self.admits(now, port, size, out) {
+            self.refuse(now, port, &packet, Verdict::Dropped);
+            return;
+        }
+        let target = &mut self.ports[port];
+        let verdict = if target.is_plain() {
+            target.offer_plain(now, &mut packet, out)
+        } else {
+            target.offer(now, &mut packet, out)
+        };
+        if verdict == Verdict::Accepted {
+            if let Some(shared) = &mut self.shared {
+                shared.admit(&mut target.counted, size);
+            }
+            self.next_departure = self.next_departure.min(target.next_departure());
+        } else {
+            self.refuse(now, port, &packet, verdict);
+        }
+    }
+
+    /// The shared buffer's word: on the bound first, then on the truth.
+    fn admits(&mut self, now: Time, port: usize, size: u64, out: &mut impl Out<Packet>) -> bool {
+        let Some(shared) = &mut self.shared else { return true };
+        let queue = self.ports[port].queue(now);
+        shared.recount(&mut self.ports[port].counted, queue);
+        if shared.fits(queue, size) {
+            return true;
+        }
+        self.settle(now, out);
+        self.shared.as_ref().is_some_and(|shared| shared.fits(queue, size))
+    }
+
+    /// Serves all ports up to `now` and counts what they hold.
+    fn settle(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        self.depart(now, out);
+        if let Some(shared) = &mut self.shared {
+            for port in &mut self.ports {
+                let queue = port.queue(now);
+                shared.recount(&mut port.counted, queue);
+            }
+        }
+    }
+
+    fn serve(&mut self, now: Time, port: usize, out: &mut impl Out<Packet>) {
+        let digest = &mut self.digest;
+        self.ports[port]
+            .serve(now, out, &mut |at, packet| trace(digest, at, Drop::Fault as u8, packet));
+        if self.next_departure <= now {
+            self.next_departure = self.earliest_departure();
+        }
+    }
+
+    fn earliest_departure(&self) -> Time {
+        self.scheduled
+            .iter()
+            .map(|p| self.ports[usize::from(*p)].next_departure())
+            .min()
+            .unwrap_or(Time::MAX)
+    }
+
+    /// Serves every departure with start <= `now`.
+    pub fn depart(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        if self.next_departure > now {
+            return;
+        }
+        let digest = &mut self.digest;
+        for port in &self.scheduled {
+            self.ports[usize::from(*port)]
+                .serve(now, out, &mut |at, packet| trace(digest, at, Drop::Fault as u8, packet));
+        }
+        self.next_departure = self.earliest_departure();
+    }
+
+    /// Takes the sample that is due.
+    pub fn timer(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        self.depart(now, out);
+        if let Some(sampler) = &mut self.sampler {
+            sampler.times.push(now);
+            sampler
+                .queues
+                .extend(sampler.ports.iter().map(|p| self.ports[usize::from(*p)].queue(now)));
+            sampler.next = now + sampler.every;
+        }
+    }
+
+    #[cold]
+    fn refuse(&mut self, now: Time, port: usize, packet: &Packet, verdict: Verdict) {
+        let counters = &mut self.ports[port].counters;
+        let cause = match verdict {
+            Verdict::Dropped => {
+                counters.dropped_packets += 1;
+                counters.dropped_bytes += u64::from(packet.size);
+                Drop::Buffer
+            }
+            _ => Drop::Fault,
+        };
+        trace(&mut self.digest, now, cause as u8, packet);
+    }
+
+    /// Replaces the routes, after a failure or a return.
+    pub fn reroute(&mut self, routes: Routes) {
+        self.routes = routes;
+    }
+
+    /// Applies a fault to a port at a forced boundary. `flying` is what was on its link; the answer says what goes back.
+    pub fn fault(
+        &mut self,
+        now: Time,
+        port: usize,
+        change: PortFault,
+        flying: Vec<(Time, Packet)>,
+    ) -> Vec<(Time, Packet)> {
+        let target = &mut self.ports[port];
+        let Recalled { back, lost } = target.apply(now, change, flying);
+        for packet in &lost {
+            trace(&mut self.digest, now, Drop::Fault as u8, packet);
+        }
+        if let Some(shared) = &mut self.shared {
+            let queue = self.ports[port].queue(now);
+            shared.recount(&mut self.ports[port].counted, queue);
+        }
+        self.next_departure = self.earliest_departure();
+        back
+    }
+}
+
+/// What a fault does to one direction of a cable.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum PortFault {
+    /// It dies.
+    Down,
+    /// It returns.
+    Up,
+    /// Its rate becomes this.
+    Rate(BitsPerSec),
+    /// It loses this share of packets.
+    Loss(f64),
+}
+
+impl Port {
+    /// Applies a fault.
+    pub fn apply(&mut self, now: Time, change: PortFault, flying: Vec<(Time, Packet)>) -> Recalled {
+        match change {
+            PortFault::Down if self.alive() => self.fail(now, flying),
+            PortFault::Up if !self.alive() => {
+                debug_assert!(flying.is_empty(), "nothing is on a dead link");
+                self.revive(now)
+            }
+            PortFault::Rate(rate) => self.change_rate(now, rate, flying),
+            PortFault::Loss(loss) => {
+                self.change_loss(loss);
+                Recalled { back: flying, lost: Vec::new() }
+            }
+            PortFault::Down | PortFault::Up => Recalled { back: flying, lost: Vec::new() },
+        }
+    }
+}

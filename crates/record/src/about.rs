@@ -1,0 +1,100 @@
+//! What a run was asked to be: the facts that every file of a run directory shares.
+//!
+//! Invariant: nothing volatile (wall time, host, paths) is in here; those live in [`Volatile`], so
+//! that the same scenario and seeds give the same bytes on every machine.
+
+use crate::human::sig3;
+use forebay_units::{Bytes, Time};
+use serde::{Deserialize, Serialize};
+
+/// A run as it was asked for. The caller fills it in before the first simulation starts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct About {
+    /// Title of the scenario.
+    pub scenario: String,
+    /// Version of the program.
+    pub version: String,
+    /// Laws in use, the scenario's own first.
+    pub laws: Vec<String>,
+    /// One simulation each, in the order in which they are recorded.
+    pub seeds: Vec<u64>,
+    /// Flows that arrived before this are left out of FCT and slowdown.
+    pub warmup: Time,
+    /// One line for each `[[traffic]]` entry, `incast of 64 x 500KB`; may be shorter than the list.
+    pub traffic: Vec<String>,
+    /// Upper bounds of the size classes, ascending; a last class takes what is larger.
+    pub size_classes: Vec<Bytes>,
+    /// The full scenario with all defaults filled in.
+    pub resolved_toml: String,
+    /// Settings a reader of the report wants to see, key and value.
+    pub settings: Vec<(String, String)>,
+    /// When a packet stops counting towards its queue and the shared buffer.
+    pub release: String,
+    /// Command that makes the same bytes again; `None`: `forebay run resolved.toml`.
+    pub rerun: Option<String>,
+}
+
+impl Default for About {
+    fn default() -> Self {
+        Self {
+            scenario: String::new(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            laws: Vec::new(),
+            seeds: Vec::new(),
+            warmup: Time::ZERO,
+            traffic: Vec::new(),
+            size_classes: [10_000, 100_000, 1_000_000, 10_000_000].map(Bytes::new).to_vec(),
+            resolved_toml: String::new(),
+            settings: Vec::new(),
+            release: "byte by byte as a packet is sent (fluid)".into(),
+            rerun: None,
+        }
+    }
+}
+
+impl About {
+    /// The command that makes the same bytes again, from inside the run directory.
+    pub fn rerun(&self) -> &str {
+        self.rerun.as_deref().unwrap_or("forebay run resolved.toml --out again")
+    }
+
+    /// Name of a traffic entry, for people.
+    pub fn traffic_name(&self, traffic: u16) -> String {
+        match self.traffic.get(usize::from(traffic)) {
+            Some(name) => format!("traffic[{traffic}] {name}"),
+            None => format!("traffic[{traffic}]"),
+        }
+    }
+}
+
+/// What may differ between two runs that computed the same; kept in `volatile.json` alone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Volatile {
+    /// Wall-clock time of the whole run, in seconds.
+    pub wall_s: f64,
+    /// User CPU time where it is known, in seconds.
+    pub cpu_s: Option<f64>,
+    /// Packet-hops of all seeds over `wall_s`; filled in when the run is written.
+    pub packet_hops_per_s: Option<f64>,
+    /// Name of the machine.
+    pub host: String,
+    /// Threads used.
+    pub threads: u32,
+    /// When the run began, UTC, `2026-01-31T12:00:00Z`.
+    pub started_utc: String,
+    /// The command as it was typed.
+    pub command: String,
+}
+
+impl Volatile {
+    /// One line for a terminal: how long it took and how fast that was.
+    pub fn render(&self) -> String {
+        let threads =
+            if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
+        let speed = match self.packet_hops_per_s {
+            Some(rate) => format!(", {} million packet-hops/s", sig3(rate / 1e6)),
+            None => String::new(),
+        };
+        format!("took      {} s on {threads}{speed}", sig3(self.wall_s))
+    }
+}

@@ -1,0 +1,272 @@
+//! Every column of every table and every key of every JSON file, explained.
+//!
+//! Invariant: a test walks the files of a run and finds no name without its line here. A name means
+//! the same wherever it appears; units are the suffix: `_ps`, `_us`, `_s`, `_bytes`, `_bps`, `_gbps`.
+
+/// What a column of a CSV file or a key of `summary.json`, `manifest.json` or `volatile.json` means.
+pub fn explain(name: &str) -> Option<&'static str> {
+    ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// All names that [`explain`] knows, with their explanations, table by table.
+pub fn explained() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ALL.iter().copied()
+}
+
+/// Header of `runs.csv`: one row for each simulation.
+pub const RUNS: &[&str] = &[
+    "seed",
+    "digest",
+    "end_ps",
+    "interrupted",
+    "not_started",
+    "packet_hops",
+    "delivered_bytes",
+    "delivered_segments",
+];
+
+/// Header of `hosts.csv`: one row for each host.
+pub const HOSTS: &[&str] = &["host", "name"];
+
+/// Header of `flows.csv`: one row for each flow that started.
+pub const FLOWS: &[&str] = &[
+    "seed",
+    "flow",
+    "traffic",
+    "src",
+    "dst",
+    "size_bytes",
+    "start_ps",
+    "delivered_ps",
+    "acked_ps",
+    "fct_ps",
+    "ideal_fct_ps",
+    "slowdown",
+    "retransmits",
+    "timeouts",
+];
+
+/// Header of `ports.csv`: one row for each egress port.
+pub const PORTS: &[&str] = &[
+    "seed",
+    "node",
+    "peer",
+    "rate_bps",
+    "tx_packets",
+    "tx_bytes",
+    "dropped_packets",
+    "dropped_bytes",
+    "lost_packets",
+    "marked_packets",
+    "max_queue_bytes",
+    "utilisation",
+];
+
+/// Header of `series.csv`: one row for each sample.
+pub const SERIES: &[&str] = &["seed", "series", "unit", "at_ps", "value"];
+
+/// What the ideal FCT is; copied into every manifest.
+pub const IDEAL_FCT_DEFINITION: &str = "FCT of the same flow alone on the empty path, in \
+picoseconds: first byte handed over to last byte delivered, all packets back to back at the slowest \
+link's rate, header bytes and store-and-forward included";
+
+const ALL: &[(&str, &str)] = &[
+    // Tables.
+    ("seed", "Seed of the simulation that the row belongs to."),
+    (
+        "digest",
+        "Running hash of every delivery and drop (time, kind, flow, sequence, ECN), 16 hex digits; equal digests mean equal simulations. Of several seeds: all mixed in order.",
+    ),
+    ("end_ps", "Virtual time at which the simulation stopped, in picoseconds."),
+    ("interrupted", "Whether the simulation was cut short before its own end (true, false)."),
+    ("not_started", "Flows of the flow table that had not started by the end."),
+    (
+        "packet_hops",
+        "Packets that crossed a link, summed over links: the unit of work of the simulator.",
+    ),
+    ("delivered_bytes", "Payload bytes handed to receiving applications."),
+    ("delivered_segments", "Segments that reached receivers, duplicates included."),
+    (
+        "host",
+        "In hosts.csv: index of the host in canonical order. In volatile.json: name of the machine that ran it.",
+    ),
+    ("name", "Name of the thing that the row or object describes."),
+    ("flow", "Index of the flow in the run's flow table."),
+    (
+        "traffic",
+        "In flows.csv: index of the [[traffic]] entry the flow came from. In manifest.json: those entries, one line each.",
+    ),
+    ("src", "Name of the sending host."),
+    ("dst", "Name of the receiving host."),
+    ("size_bytes", "Payload of the flow in bytes; empty for a flow without an end."),
+    ("start_ps", "Virtual time at which the application handed the flow over, in picoseconds."),
+    (
+        "delivered_ps",
+        "Virtual time at which the receiver had every byte in order, in picoseconds; empty if it had not by the end.",
+    ),
+    (
+        "acked_ps",
+        "Virtual time at which the sender knew that, in picoseconds; empty if it did not by the end.",
+    ),
+    (
+        "fct_ps",
+        "Flow completion time, receiver-delivered: delivered_ps - start_ps; empty if not completed.",
+    ),
+    ("ideal_fct_ps", IDEAL_FCT_DEFINITION),
+    (
+        "slowdown",
+        "fct_ps / ideal_fct_ps, 1 at best, receiver-delivered; empty if not completed. In CSV rounded to 6 decimals.",
+    ),
+    ("retransmits", "Segments of the flow that were sent again."),
+    ("timeouts", "Retransmission timeouts."),
+    ("node", "Name of the node that sends on this port."),
+    ("peer", "Name of the node at the other end of the cable."),
+    ("rate_bps", "Rate of the port at the end of the run, in bits per second."),
+    (
+        "tx_packets",
+        "Packets whose transmission began, over the whole simulation, warm-up included.",
+    ),
+    ("tx_bytes", "Bytes of those packets, headers included."),
+    ("dropped_packets", "Packets refused for lack of buffer."),
+    ("dropped_bytes", "Bytes of those packets."),
+    ("lost_packets", "Packets lost to a fault: random loss, or a dead link."),
+    ("marked_packets", "Packets that got a congestion mark (CE) here."),
+    (
+        "max_queue_bytes",
+        "Largest queue in bytes, exact. In summary.json: of any switch port in any seed, or in a tier of any of its ports.",
+    ),
+    (
+        "utilisation",
+        "8 * tx_bytes / (rate * duration) of one link direction, a fraction of 1 over the whole simulation, warm-up included; empty for a dead link. In summary.json: by kind of link.",
+    ),
+    ("series", "Name of the sampled quantity."),
+    ("unit", "Unit of its values."),
+    ("at_ps", "Sampling instant in picoseconds of virtual time."),
+    ("value", "Value at that instant, in the unit of the same row; of a setting: its value."),
+    // Summary.
+    ("format", "Version of the layout of this file; raised when a key changes its meaning."),
+    ("scenario", "Title of the scenario."),
+    ("version", "Version of the program."),
+    ("laws", "Congestion-control laws in use, the scenario's own first."),
+    (
+        "status",
+        "running, complete or interrupted; interrupted: a seed was cut short or is missing, and what is here is valid but partial.",
+    ),
+    ("seeds", "Seeds that were simulated, in order. In manifest.json: those asked for."),
+    ("seeds_missing", "Seeds that were asked for and are not here."),
+    ("fct_definition", "Which completion fct means."),
+    ("quantile_definition", "Which quantile p50, p95 and p99 are."),
+    (
+        "warmup_us",
+        "Flows that arrived before this, in microseconds of virtual time, are left out of FCT and slowdown.",
+    ),
+    ("runs", "Facts of each seed."),
+    ("end_us", "Virtual time at which the simulation stopped, in microseconds."),
+    ("flows", "Flows by outcome, summed over seeds."),
+    ("total", "Flows in the flow tables."),
+    ("completed", "Flows whose every byte was in order at the receiver by the end."),
+    (
+        "not_finished",
+        "Flows that had started and not completed by the end. Percentiles leave them out, so they are too good by what these would have added.",
+    ),
+    ("endless", "Flows without an end by design; never in FCT statistics."),
+    (
+        "in_warmup",
+        "Flows of finite size that arrived before the warm-up ended; not in FCT statistics.",
+    ),
+    ("overall", "All measured flows together."),
+    (
+        "size_classes",
+        "Measured flows by size; sizes of a class are > above_bytes and <= up_to_bytes.",
+    ),
+    ("size_classes_absent", "Size classes without a completed flow, and why."),
+    ("traffic_classes", "Measured flows by [[traffic]] entry; empty if there is only one."),
+    ("above_bytes", "Sizes in the class are larger than this; null: no lower bound."),
+    ("up_to_bytes", "Sizes in the class are at most this; null: no upper bound."),
+    ("count", "Completed measured flows, summed over seeds."),
+    (
+        "fewest_per_seed",
+        "Completed measured flows of the seed that has fewest; below 100 the 99th percentile of that seed is its largest value.",
+    ),
+    ("fct_us", "Receiver-delivered flow completion time in microseconds."),
+    (
+        "slowdown_acked",
+        "Sender-acked FCT over ideal FCT: to the instant the sender knew that every byte had arrived.",
+    ),
+    ("fct_acked_us", "Sender-acked flow completion time in microseconds."),
+    ("note", "What to beware of in these numbers; null: nothing."),
+    ("reason", "Why it is not there."),
+    ("mean", "Arithmetic mean; of an estimate: over the seeds that have a value."),
+    ("p50", "Median: nearest rank within each seed, then across seeds."),
+    ("p95", "95th percentile: nearest rank within each seed, then across seeds."),
+    ("p99", "99th percentile: nearest rank within each seed, then across seeds."),
+    (
+        "ci95",
+        "95 % confidence interval of the mean across seeds, [low, high], Student's t; null with fewer than 3 seeds.",
+    ),
+    ("ci95_absent_because", "Why there is no interval."),
+    ("per_seed", "The value of each seed, in the order of seeds; null where a seed has none."),
+    (
+        "network",
+        "Drops, marks and repairs; counts summed over seeds and all ports, rates across seeds.",
+    ),
+    (
+        "drop_rate",
+        "Dropped over offered (sent + dropped) packets at switch ports, a fraction of 1.",
+    ),
+    ("mark_rate", "Marked over sent packets at switch ports, a fraction of 1."),
+    ("loss_rate", "Packets lost to faults over packets sent, at all ports, a fraction of 1."),
+    ("retransmitted_segments", "Segments sent again."),
+    ("retransmit_rate", "Segments sent again per segment delivered."),
+    ("timeouts_per_flow", "Retransmission timeouts per started flow."),
+    ("max_queue_port", "The switch port with the largest queue, sender->receiver."),
+    (
+        "goodput_gbps",
+        "Payload handed to applications over virtual time, all hosts together, in Gb/s (10^9 bit/s).",
+    ),
+    ("goodput_per_host_gbps", "The same divided by the number of hosts, in Gb/s."),
+    ("host_links", "Links with a host at either end, each direction its own link."),
+    ("fabric_links", "Links between switches, each direction its own link."),
+    ("links", "Links (directions) in the set, per seed."),
+    ("mean_utilisation", "Mean utilisation of those links, a fraction of 1."),
+    ("max_utilisation", "Utilisation of the busiest of them, a fraction of 1."),
+    ("tiers", "Totals of ports by the kinds of node at their ends, summed over seeds."),
+    (
+        "drop_fraction",
+        "Dropped over offered (sent + dropped) packets of the tier, a fraction of 1.",
+    ),
+    ("mark_fraction", "Marked over sent packets of the tier, a fraction of 1."),
+    ("utilisation_mean", "Mean utilisation of the tier's links over all seeds, a fraction of 1."),
+    ("utilisation_max", "Utilisation of the tier's busiest link in any seed, a fraction of 1."),
+    // Manifest.
+    ("program", "What wrote this directory."),
+    (
+        "warmup_ps",
+        "Flows that arrived before this, in picoseconds of virtual time, are left out of FCT and slowdown.",
+    ),
+    (
+        "size_classes_bytes",
+        "Upper bounds of the size classes in bytes; a last class takes what is larger.",
+    ),
+    ("settings", "Settings shown in the report, key and value."),
+    ("key", "The key of the scenario file that decides it."),
+    ("definitions", "How the quantities are defined."),
+    ("fct", "Definition of the flow completion time."),
+    ("ideal_fct", "Definition of the ideal flow completion time."),
+    ("quantile", "Definition of percentiles."),
+    ("confidence_interval", "Definition of the intervals."),
+    ("release", "When a packet stops counting towards its queue and the shared buffer."),
+    ("rerun", "Command that makes the same bytes again, from inside this directory."),
+    ("files", "Tables of this directory with their rows."),
+    ("file", "Name of a file of this directory."),
+    ("rows", "Rows of the table, its header not counted."),
+    ("empty_files", "Tables without a row, why, and the key to set."),
+    ("resolved_toml", "The full scenario with all defaults filled in; also in resolved.toml."),
+    // Volatile.
+    ("wall_s", "Wall-clock time of the whole run in seconds."),
+    ("cpu_s", "User CPU time of the whole run in seconds, where it is known."),
+    ("packet_hops_per_s", "Packet-hops of all seeds per second of wall-clock time."),
+    ("threads", "Threads used."),
+    ("started_utc", "When the run began, UTC."),
+    ("command", "The command as it was typed."),
+];

@@ -1,0 +1,364 @@
+//! A run directory: tables, summary, manifest and report of one run.
+//!
+//! Tables grow under temporary names while seeds finish and can be read at any time; every file
+//! gets its name only when it is whole, the manifest last. Invariant: the bytes of all files but
+//! `volatile.json` are a function of scenario, seeds and version.
+
+mod manifest;
+mod read;
+mod table;
+
+pub use manifest::MANIFEST_FORMAT;
+
+use crate::about::{About, Volatile};
+use crate::columns;
+use crate::error::RecordError;
+use crate::rows::RunRecord;
+use crate::summary::{Status, Summary, hex};
+use crate::tiers::utilisation;
+use manifest::{FileRows, Manifest};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+use table::{PARTIAL, Table, write_whole};
+
+/// The tables, in the order in which a seed is written; `runs.csv` comes last, so a seed counts once
+/// it has a row there.
+const TABLES: [(&str, &[&str]); 5] = [
+    ("hosts.csv", columns::HOSTS),
+    ("flows.csv", columns::FLOWS),
+    ("ports.csv", columns::PORTS),
+    ("series.csv", columns::SERIES),
+    ("runs.csv", columns::RUNS),
+];
+
+const WHOLE_FILES: [&str; 5] =
+    ["manifest.json", "summary.json", "volatile.json", "resolved.toml", "report.html"];
+
+/// What to do with a directory that holds a run already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfExists {
+    /// Leave it alone and say so.
+    Refuse,
+    /// Remove the files of that run, and nothing else.
+    Replace,
+}
+
+/// A table without a row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmptyTable {
+    /// The file.
+    pub file: String,
+    /// Why it is empty.
+    pub reason: String,
+    /// The key of the scenario that would change that.
+    pub key: String,
+}
+
+impl std::fmt::Display for EmptyTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} has no rows: {}; see {}", self.file, self.reason, self.key)
+    }
+}
+
+/// A run that has been written.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// What it came to.
+    pub summary: Summary,
+    /// Tables without rows, to warn of.
+    pub empty: Vec<EmptyTable>,
+    /// How fast it ran, the rate filled in.
+    pub volatile: Volatile,
+    /// Path of the report.
+    pub report: PathBuf,
+}
+
+/// A run directory that is being written.
+pub struct RunDir {
+    path: PathBuf,
+    about: About,
+    tables: Option<[Table; 5]>,
+    recorded: usize,
+}
+
+impl RunDir {
+    /// Makes the directory and its parents, and begins all files.
+    ///
+    /// # Errors
+    /// If it holds a run and `if_exists` refuses, if it holds other files and no run, or if the
+    /// system refuses.
+    pub fn create(path: &Path, about: &About, if_exists: IfExists) -> Result<Self, RecordError> {
+        make_way(path, if_exists)?;
+        fs::create_dir_all(path).map_err(|source| RecordError::io("create", path, source))?;
+        // The manifest first: it is what makes this a run directory.
+        write_json(&path.join("manifest.json"), &Manifest::new(about))?;
+        write_whole(&path.join("resolved.toml"), &about.resolved_toml)?;
+        let [hosts, flows, ports, series, runs] =
+            TABLES.map(|(name, header)| Table::create(path, name, header));
+        let tables = Some([hosts?, flows?, ports?, series?, runs?]);
+        Ok(Self { path: path.into(), about: about.clone(), tables, recorded: 0 })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds a simulation, in the order of `about.seeds`. Its rows are on disk when this returns.
+    ///
+    /// # Errors
+    /// If it is out of turn or the system refuses. In the latter case the whole rows written so far
+    /// are left under the final names, and the directory takes no more.
+    pub fn add(&mut self, run: &RunRecord) -> Result<(), RecordError> {
+        let expected = self.about.seeds.get(self.recorded).copied();
+        if expected != Some(run.seed) {
+            return Err(RecordError::Order { seed: run.seed, expected });
+        }
+        let Some(tables) = &mut self.tables else {
+            return Err(closed(&self.path));
+        };
+        let written = write_run(tables, run, self.recorded == 0);
+        self.recorded += 1;
+        if written.is_err() {
+            self.salvage();
+        }
+        written
+    }
+
+    /// Writes summary, report and manifest. `runs` are the simulations that were added, in order;
+    /// fewer than there are seeds, or interrupted ones, mark the whole run as interrupted.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    ///
+    /// # Panics
+    /// If `runs` are not those that were added.
+    pub fn finish(
+        mut self,
+        runs: &[RunRecord],
+        mut volatile: Volatile,
+    ) -> Result<Finished, RecordError> {
+        assert!(
+            runs.iter().map(|run| run.seed).eq(self
+                .about
+                .seeds
+                .iter()
+                .copied()
+                .take(self.recorded)),
+            "the summary is of the runs that were recorded"
+        );
+        let tables = self.tables.take().ok_or_else(|| closed(&self.path))?;
+        let mut manifest = Manifest::new(&self.about);
+        for (table, (name, _)) in tables.into_iter().zip(TABLES) {
+            manifest.files.push(FileRows { file: name.into(), rows: table.finish()? });
+        }
+        let summary = Summary::of(&self.about, runs);
+        manifest.empty_files = empty_tables(&manifest.files, runs);
+        manifest.digest = Some(summary.digest.clone());
+        manifest.status = match summary.status {
+            Status::Complete => "complete".into(),
+            Status::Interrupted => "interrupted".into(),
+        };
+        write_json(&self.path.join("summary.json"), &summary)?;
+        let report = self.path.join("report.html");
+        write_whole(&report, &crate::report::render(&self.about, &summary, runs))?;
+        if volatile.packet_hops_per_s.is_none() && volatile.wall_s > 0.0 {
+            volatile.packet_hops_per_s = Some(summary.network.packet_hops as f64 / volatile.wall_s);
+        }
+        write_json(&self.path.join("volatile.json"), &volatile)?;
+        write_json(&self.path.join("manifest.json"), &manifest)?;
+        Ok(Finished { summary, empty: manifest.empty_files, volatile, report })
+    }
+
+    /// After a failed write: gives the tables their names and marks the run as interrupted, as far
+    /// as the system lets us. Where it does not, the manifest keeps saying `running`, which no
+    /// finished run does.
+    fn salvage(&mut self) {
+        for table in self.tables.take().into_iter().flatten() {
+            table.salvage();
+        }
+        let manifest = Manifest { status: "interrupted".into(), ..Manifest::new(&self.about) };
+        let _ = write_json(&self.path.join("manifest.json"), &manifest);
+    }
+
+    /// Reads `summary.json` of a run directory.
+    ///
+    /// # Errors
+    /// If it is not there or not of this format.
+    pub fn load_summary(path: &Path) -> Result<Summary, RecordError> {
+        read::summary(path)
+    }
+
+    /// Reads a run directory back. Seeds without a row in `runs.csv` are left out; a run still being
+    /// written is read as far as it has come.
+    ///
+    /// # Errors
+    /// If a file is not there or not of this format.
+    pub fn load(path: &Path) -> Result<(About, Vec<RunRecord>), RecordError> {
+        read::run_dir(path)
+    }
+
+    /// Draws `report.html` anew from the tables and returns its path.
+    ///
+    /// # Errors
+    /// If a file cannot be read or the report not written.
+    pub fn redraw(path: &Path) -> Result<PathBuf, RecordError> {
+        let (about, runs) = Self::load(path)?;
+        let report = path.join("report.html");
+        let summary = Summary::of(&about, &runs);
+        write_whole(&report, &crate::report::render(&about, &summary, &runs))?;
+        Ok(report)
+    }
+}
+
+fn closed(path: &Path) -> RecordError {
+    let source = std::io::Error::other("an earlier write failed");
+    RecordError::io("write", path, source)
+}
+
+/// Checks what is there, and removes an old run if asked to.
+fn make_way(path: &Path, if_exists: IfExists) -> Result<(), RecordError> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries.count(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(RecordError::io("use", path, source)),
+    };
+    if entries == 0 {
+        return Ok(());
+    }
+    let exists = |remedy| Err(RecordError::Exists { path: path.into(), remedy });
+    if !path.join("manifest.json").exists() {
+        return exists("has files and is not a run directory; name another");
+    }
+    if if_exists == IfExists::Refuse {
+        return exists("holds a run already; name another directory, or ask to replace it");
+    }
+    let names = TABLES.iter().map(|(name, _)| *name).chain(WHOLE_FILES);
+    for name in names.flat_map(|name| [name.to_string(), format!("{name}{PARTIAL}")]) {
+        let file = path.join(name);
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(RecordError::io("remove", &file, error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {
+    let mut text = serde_json::to_string_pretty(value)
+        .map_err(|error| RecordError::io("write", path, error.into()))?;
+    text.push('\n');
+    write_whole(path, &text)
+}
+
+fn write_run(tables: &mut [Table; 5], run: &RunRecord, first: bool) -> Result<(), RecordError> {
+    let [hosts, flows, ports, series, runs] = tables;
+    if first {
+        for (host, name) in (0..).zip(&run.hosts) {
+            hosts.row(|row| {
+                row.number(host).text(name);
+            })?;
+        }
+    }
+    write_flows(flows, run)?;
+    write_ports(ports, run)?;
+    write_series(series, run)?;
+    for table in [&mut *hosts, flows, ports, series] {
+        table.flush()?;
+    }
+    runs.row(|row| {
+        row.number(run.seed)
+            .text(&hex(run.digest))
+            .number(run.end.as_ps())
+            .text(if run.interrupted { "true" } else { "false" })
+            .number(run.not_started)
+            .number(run.totals.packet_hops)
+            .number(run.totals.delivered_bytes)
+            .number(run.totals.delivered_segments);
+    })?;
+    runs.flush()
+}
+
+fn write_flows(table: &mut Table, run: &RunRecord) -> Result<(), RecordError> {
+    let host = |index: u32| run.hosts[index as usize].as_str();
+    for flow in &run.flows {
+        table.row(|row| {
+            row.number(run.seed)
+                .number(flow.flow.into())
+                .number(flow.traffic.into())
+                .text(host(flow.src))
+                .text(host(flow.dst))
+                .maybe((!flow.is_endless()).then_some(flow.size.get()))
+                .number(flow.start.as_ps())
+                .maybe(flow.delivered.map(|at| at.as_ps()))
+                .maybe(flow.acked.map(|at| at.as_ps()))
+                .maybe(flow.fct().map(|fct| fct.as_ps()))
+                .number(flow.ideal.as_ps())
+                .ratio(flow.slowdown())
+                .number(flow.retransmits.into())
+                .number(flow.timeouts.into());
+        })?;
+    }
+    Ok(())
+}
+
+fn write_ports(table: &mut Table, run: &RunRecord) -> Result<(), RecordError> {
+    for port in &run.ports {
+        table.row(|row| {
+            row.number(run.seed)
+                .text(&port.node)
+                .text(&port.peer)
+                .number(port.rate.get())
+                .number(port.tx_packets)
+                .number(port.tx_bytes.get())
+                .number(port.dropped_packets)
+                .number(port.dropped_bytes.get())
+                .number(port.lost_packets)
+                .number(port.marked_packets)
+                .number(port.max_queue.get())
+                .ratio(utilisation(port, run.end));
+        })?;
+    }
+    Ok(())
+}
+
+fn write_series(table: &mut Table, run: &RunRecord) -> Result<(), RecordError> {
+    for series in &run.series {
+        for (at, value) in series.at.iter().zip(&series.values) {
+            table.row(|row| {
+                row.number(run.seed)
+                    .text(&series.name)
+                    .text(series.unit)
+                    .number(at.as_ps())
+                    .exact(*value);
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Why tables have no rows, and what to set.
+fn empty_tables(files: &[FileRows], runs: &[RunRecord]) -> Vec<EmptyTable> {
+    let not_started: u64 = runs.iter().map(|run| run.not_started).sum();
+    let explain = |file: &str| match file {
+        _ if runs.is_empty() => ("no simulation finished".to_string(), "stop.time"),
+        "flows.csv" if not_started > 0 => (
+            format!("none of {not_started} flows had started by the end"),
+            "stop.time and traffic.start",
+        ),
+        "flows.csv" => ("the traffic made no flow".into(), "traffic.load and stop.time"),
+        "series.csv" => ("no queue was sampled".into(), "output.queues"),
+        _ => ("the fabric has none".into(), "fabric"),
+    };
+    files
+        .iter()
+        .filter(|file| file.rows == 0)
+        .map(|FileRows { file, .. }| {
+            let (reason, key) = explain(file);
+            EmptyTable { file: file.clone(), reason, key: key.into() }
+        })
+        .collect()
+}

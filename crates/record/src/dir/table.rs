@@ -1,0 +1,173 @@
+//! One CSV file that grows by whole rows under a temporary name.
+//!
+//! Invariant: what is in the file is whole rows, whatever went wrong; [`Table::finish`] alone gives
+//! it its name.
+
+use crate::error::RecordError;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Rows are handed to the system in pieces of about this size.
+const PIECE: usize = 1 << 18;
+
+/// Suffix of a file that is not finished.
+pub(crate) const PARTIAL: &str = ".partial";
+
+pub(crate) struct Table {
+    target: PathBuf,
+    partial: PathBuf,
+    file: File,
+    pending: String,
+    pending_rows: u64,
+    rows: u64,
+    good: u64,
+}
+
+impl Table {
+    pub fn create(dir: &Path, name: &str, header: &[&str]) -> Result<Self, RecordError> {
+        let (target, partial) = (dir.join(name), dir.join(format!("{name}{PARTIAL}")));
+        let file =
+            File::create(&partial).map_err(|source| RecordError::io("create", &partial, source))?;
+        let mut pending = String::with_capacity(PIECE + 4096);
+        pending.push_str(&header.join(","));
+        pending.push('\n');
+        let mut table = Self { target, partial, file, pending, pending_rows: 0, rows: 0, good: 0 };
+        table.flush()?;
+        Ok(table)
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, fill: impl FnOnce(&mut Row<'_>)) -> Result<(), RecordError> {
+        let mut row = Row { text: &mut self.pending, first: true };
+        fill(&mut row);
+        self.pending.push('\n');
+        self.pending_rows += 1;
+        if self.pending.len() >= PIECE { self.flush() } else { Ok(()) }
+    }
+
+    /// Makes all rows so far readable.
+    pub fn flush(&mut self) -> Result<(), RecordError> {
+        match self.file.write_all(self.pending.as_bytes()) {
+            Ok(()) => {
+                self.good += self.pending.len() as u64;
+                self.rows += self.pending_rows;
+                self.pending.clear();
+                self.pending_rows = 0;
+                Ok(())
+            }
+            Err(source) => {
+                self.cut();
+                let left = match self.rows {
+                    0 => String::new(),
+                    rows => format!("its first {rows} rows are kept"),
+                };
+                Err(RecordError::Io { action: "write", path: self.target.clone(), source, left })
+            }
+        }
+    }
+
+    /// Cuts the file back to the last whole piece. Shrinking needs no space; if even that fails the
+    /// error that led here is the one to tell.
+    fn cut(&mut self) {
+        self.pending.clear();
+        self.pending_rows = 0;
+        let _ = self.file.set_len(self.good);
+    }
+
+    /// After a failure elsewhere: gives what is whole its name, as far as the system lets us.
+    pub fn salvage(mut self) {
+        let _ = self.flush();
+        let _ = fs::rename(&self.partial, &self.target);
+    }
+
+    /// Gives the file its name. Returns its rows.
+    pub fn finish(mut self) -> Result<u64, RecordError> {
+        self.flush()?;
+        fs::rename(&self.partial, &self.target)
+            .map_err(|source| RecordError::io("write", &self.target, source))?;
+        Ok(self.rows)
+    }
+}
+
+/// A row under construction.
+pub(crate) struct Row<'a> {
+    text: &'a mut String,
+    first: bool,
+}
+
+impl Row<'_> {
+    fn field(&mut self) -> &mut String {
+        if !self.first {
+            self.text.push(',');
+        }
+        self.first = false;
+        self.text
+    }
+
+    pub fn number(&mut self, value: u64) -> &mut Self {
+        let mut digits = [0_u8; 20];
+        let (mut at, mut left) = (digits.len(), value);
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (left % 10) as u8;
+            left /= 10;
+            if left == 0 {
+                break;
+            }
+        }
+        self.field().extend(digits[at..].iter().map(|digit| char::from(*digit)));
+        self
+    }
+
+    /// Empty if there is none.
+    pub fn maybe(&mut self, value: Option<u64>) -> &mut Self {
+        match value {
+            Some(value) => self.number(value),
+            None => {
+                self.field();
+                self
+            }
+        }
+    }
+
+    /// Six decimals; empty if there is none.
+    pub fn ratio(&mut self, value: Option<f64>) -> &mut Self {
+        let field = self.field();
+        if let Some(value) = value {
+            field.push_str(&format!("{value:.6}"));
+        }
+        self
+    }
+
+    /// The shortest text that reads back to the same value.
+    pub fn exact(&mut self, value: f64) -> &mut Self {
+        self.field().push_str(&value.to_string());
+        self
+    }
+
+    /// Quoted where RFC 4180 asks for it.
+    pub fn text(&mut self, value: &str) -> &mut Self {
+        let field = self.field();
+        if value.contains([',', '"', '\n', '\r']) {
+            field.push('"');
+            field.push_str(&value.replace('"', "\"\""));
+            field.push('"');
+        } else {
+            field.push_str(value);
+        }
+        self
+    }
+}
+
+/// Writes a whole file under a temporary name, then gives it its own.
+pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), RecordError> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(PARTIAL);
+    let partial = PathBuf::from(partial);
+    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
+    written.map_err(|source| {
+        let _ = fs::remove_file(&partial);
+        RecordError::io("write", path, source)
+    })
+}

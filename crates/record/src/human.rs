@@ -1,0 +1,128 @@
+//! Numbers as people read them: three significant digits, SI prefixes, thousands in groups.
+
+/// Three significant digits without an exponent: `0.0123`, `4.56`, `78.9`, `1234`.
+pub(crate) fn sig3(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    let size = value.abs();
+    let decimals = match size {
+        s if !s.is_finite() => return value.to_string(),
+        s if s >= 99.95 => 0,
+        s if s >= 9.995 => 1,
+        s if s >= 0.9995 => 2,
+        s if s >= 0.09995 => 3,
+        s if s >= 0.009995 => 4,
+        s if s >= 0.0009995 => 5,
+        _ => return scientific(value),
+    };
+    format!("{value:.decimals$}")
+}
+
+/// `1.2e-5`.
+fn scientific(value: f64) -> String {
+    format!("{value:.1e}")
+}
+
+/// Two significant digits, for half widths of intervals.
+pub(crate) fn sig2(value: f64) -> String {
+    let size = value.abs();
+    match size {
+        s if s == 0.0 || s >= 9.95 => format!("{value:.0}"),
+        s if s >= 0.995 => format!("{value:.1}"),
+        s if s >= 0.0995 => format!("{value:.2}"),
+        s if s >= 0.00995 => format!("{value:.3}"),
+        s if s >= 0.000995 => format!("{value:.4}"),
+        _ => scientific(value),
+    }
+}
+
+/// A fraction as per cent, or parts per million where that reads better: `12.3 %`, `9.50 ppm`.
+pub(crate) fn percent(fraction: f64) -> String {
+    if fraction != 0.0 && fraction.abs() < 0.999_5e-5 {
+        return format!("{} ppm", sig3(fraction * 1e6));
+    }
+    format!("{} %", sig3(fraction * 100.0))
+}
+
+/// Bytes with a decimal prefix, as exactly as three digits say: `10 KB`, `1.25 MB`, `999 B`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    bytes_f(bytes as f64)
+}
+
+/// Bytes that are an amount rather than an integer.
+pub(crate) fn bytes_f(bytes: f64) -> String {
+    prefixed(bytes, "B")
+}
+
+fn prefixed(value: f64, unit: &str) -> String {
+    let (scaled, prefix) = match value.abs() {
+        v if v >= 999.5e9 => (value / 1e12, "T"),
+        v if v >= 999.5e6 => (value / 1e9, "G"),
+        v if v >= 999.5e3 => (value / 1e6, "M"),
+        v if v >= 999.5 => (value / 1e3, "K"),
+        _ => (value, ""),
+    };
+    format!("{} {prefix}{unit}", trim(&sig3(scaled)))
+}
+
+/// Without zeros after the point that say nothing.
+pub(crate) fn trim(number: &str) -> &str {
+    if number.contains('.') && !number.contains('e') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
+    }
+}
+
+/// Microseconds in the unit that suits them.
+pub(crate) fn micros(us: f64) -> String {
+    match us.abs() {
+        v if v >= 999_500.0 => format!("{} s", sig3(us / 1e6)),
+        v if v >= 999.5 => format!("{} ms", sig3(us / 1e3)),
+        v if v >= 0.9995 || v == 0.0 => format!("{} us", sig3(us)),
+        _ => format!("{} ns", sig3(us * 1e3)),
+    }
+}
+
+/// A count with its thousands apart: `1,234,567`.
+pub(crate) fn count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_the_right_prefix() {
+        for (value, text) in
+            [(0.0, "0"), (0.999_9, "1.00"), (9.999, "10.0"), (99.96, "100"), (0.0123, "0.0123")]
+        {
+            assert_eq!(sig3(value), text);
+        }
+        for (value, text) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (10_000, "10 KB"),
+            (1_250_000, "1.25 MB"),
+            (999_999, "1 MB"),
+        ] {
+            assert_eq!(bytes(value), text);
+        }
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(count(123), "123");
+        assert_eq!(micros(0.25), "250 ns");
+        assert_eq!(micros(1_500.0), "1.50 ms");
+        assert_eq!(percent(0.1234), "12.3 %");
+        assert_eq!(percent(9.5e-6), "9.50 ppm");
+    }
+}

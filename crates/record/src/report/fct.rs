@@ -1,0 +1,307 @@
+//! Figures of flow completion: slowdown by size, and its distribution in each size class.
+
+use super::chart::{Chart, Margins, esc};
+use super::scale::{Scale, plain, pow10, round_up};
+use super::{Figure, WIDE, pretty};
+use crate::about::About;
+use crate::human::{bytes, count, percent, sig3, trim};
+use crate::rows::{FlowRow, RunRecord};
+use crate::stats::{Estimate, quantile};
+use crate::summary::{class_bounds, class_name, in_class, measured};
+use forebay_units::math::ln;
+
+/// Bins per decade of flow size.
+const BINS_PER_DECADE: f64 = 4.0;
+
+/// Percentiles drawn, their classes, and the least flows of a seed that give each a meaning.
+const PERCENTILES: [(u32, &str, usize); 3] = [(50, "q1", 2), (95, "q2", 20), (99, "q3", 100)];
+
+struct Bin {
+    /// Median size of its flows, all seeds together.
+    size: f64,
+    /// Completed flows, all seeds together.
+    count: usize,
+    /// Fewest of any seed.
+    fewest: usize,
+    /// One for each of [`PERCENTILES`].
+    estimates: Vec<Estimate>,
+}
+
+fn bin_of(size: u64) -> i64 {
+    (ln(size.max(1) as f64) / core::f64::consts::LN_10 * BINS_PER_DECADE + 1e-9).floor() as i64
+}
+
+fn completed<'a>(about: &'a About, run: &'a RunRecord) -> impl Iterator<Item = &'a FlowRow> {
+    run.flows.iter().filter(|flow| measured(flow, about.warmup) && flow.delivered.is_some())
+}
+
+fn bins(about: &About, runs: &[RunRecord]) -> Vec<Bin> {
+    let mut by_bin: std::collections::BTreeMap<i64, (Vec<u64>, Vec<Vec<f64>>)> = Default::default();
+    for (seed, run) in runs.iter().enumerate() {
+        for flow in completed(about, run) {
+            let (sizes, slowdowns) = by_bin
+                .entry(bin_of(flow.size.get()))
+                .or_insert_with(|| (Vec::new(), vec![Vec::new(); runs.len()]));
+            sizes.push(flow.size.get());
+            slowdowns[seed].extend(flow.slowdown());
+        }
+    }
+    let bin = |(mut sizes, mut seeds): (Vec<u64>, Vec<Vec<f64>>)| {
+        sizes.sort_unstable();
+        seeds.iter_mut().for_each(|values| values.sort_by(f64::total_cmp));
+        let across =
+            |percent| Estimate::new(seeds.iter().map(|values| quantile(values, percent)).collect());
+        Bin {
+            size: sizes[sizes.len() / 2] as f64,
+            count: sizes.len(),
+            fewest: seeds.iter().map(Vec::len).min().unwrap_or(0),
+            estimates: PERCENTILES.iter().map(|(percent, ..)| across(*percent)).collect(),
+        }
+    };
+    by_bin.into_values().map(bin).collect()
+}
+
+/// Slowdown against flow size, with the number of flows below.
+pub(super) fn by_size(about: &About, runs: &[RunRecord]) -> Option<Figure> {
+    let bins = bins(about, runs);
+    let (first, last) = (bins.first()?, bins.last()?);
+    let (mut low, mut high) = (first.size, last.size);
+    if high / low < 10.0 {
+        (low, high) = (low / 3.0, high * 3.0);
+    }
+    let widen = pow10(0) + 0.15;
+    let worst = bins
+        .iter()
+        .flat_map(|bin| bin.estimates.iter().filter_map(Estimate::range))
+        .fold(2.0, |worst: f64, (_, high)| worst.max(high));
+    let best = bins
+        .iter()
+        .flat_map(|bin| bin.estimates.iter().filter_map(Estimate::range))
+        .fold(1.0, |best: f64, (low, _)| best.min(low));
+    let mut chart = Chart::new(WIDE, 400.0, Margins(52.0, 64.0, 30.0, 100.0), |l, r, b, t| {
+        (
+            Scale::log(low / widen, high * widen, l, r),
+            Scale::log(best.max(1e-6), round_up(worst), b, t),
+        )
+    });
+    let (x_ticks, y_ticks) =
+        (chart.x.ticks(8, |v| trim(&bytes(v as u64)).to_string()), chart.y.ticks(6, plain));
+    chart.axes(&x_ticks, &y_ticks, "", "Slowdown: FCT / ideal FCT, log scale");
+    count_strip(&mut chart, &bins);
+    let mut labels = Vec::new();
+    for (i, (percent, class, meaning)) in PERCENTILES.iter().enumerate() {
+        let spread: Vec<(f64, f64, f64)> = bins
+            .iter()
+            .filter_map(|bin| bin.estimates[i].range().map(|(low, high)| (bin.size, low, high)))
+            .collect();
+        let points: Vec<Option<(f64, f64)>> =
+            bins.iter().map(|bin| bin.estimates[i].mean.map(|mean| (bin.size, mean))).collect();
+        chart.band(&spread, &format!("band {class}"));
+        chart.line(&points, &format!("line {class}"));
+        for (bin, point) in bins.iter().zip(&points) {
+            if let Some((x, y)) = point {
+                let hollow = if bin.fewest < *meaning { " hollow" } else { "" };
+                chart.dot(*x, *y, &format!("dot {class}{hollow}"));
+            }
+        }
+        if let Some((x, y)) = points.iter().rev().flatten().next() {
+            let (x, y) = (chart.x.px(*x), chart.y.px(*y));
+            labels.push((x, y, (*class).to_string(), format!("p{percent}")));
+        }
+    }
+    // Where lines end at the same height, the higher percentile is named first.
+    labels.reverse();
+    chart.end_labels(labels);
+    let positions: Vec<(f64, String)> = bins
+        .iter()
+        .map(|bin| {
+            let flows = count(bin.count as u64);
+            (chart.x.px(bin.size), format!("about {}, {flows} flows", bytes(bin.size as u64)))
+        })
+        .collect();
+    chart.hover_at(positions);
+    for (i, (percent, class, _)) in PERCENTILES.iter().enumerate().rev() {
+        let values = bins.iter().map(|bin| {
+            bin.estimates[i].mean.map(|mean| {
+                let spread = bin.estimates[i].range().filter(|(low, high)| low < high);
+                let spread = spread
+                    .map(|(low, high)| format!(" (seeds {} to {})", sig3(low), sig3(high)))
+                    .unwrap_or_default();
+                (chart.y.px(mean), format!("{}{spread}", sig3(mean)))
+            })
+        });
+        let values: Vec<_> = values.collect();
+        chart.hover_row(&format!("p{percent}"), class, values);
+    }
+    Some(Figure {
+        id: "slowdown-by-size",
+        title: "FCT slowdown by flow size".into(),
+        plot: chart.finish("Percentiles of FCT slowdown against flow size, both on log scales"),
+        caption: format!(
+            "A flow at 1 was as fast as alone on an empty path. Lines: mean over seeds of the percentile \
+             within each seed{}; shaded: least to largest seed. Hollow dots: too few flows in a seed (2, 20, 100 \
+             for p50, p95, p99) for the percentile to be more than the largest value. Receiver-delivered FCT.",
+            if runs.len() == 1 { " (one seed here)" } else { "" }
+        ),
+    })
+}
+
+/// Small bars under the size axis: how many flows each point stands on.
+fn count_strip(chart: &mut Chart, bins: &[Bin]) {
+    let most = bins.iter().map(|bin| bin.count).max().unwrap_or(1) as f64;
+    let base = chart.bottom() + 66.0;
+    let height = 32.0;
+    for bin in bins {
+        let x = chart.x.px(bin.size);
+        let tall = (height * bin.count as f64 / most).max(1.0);
+        chart.raw(&format!(
+            "<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"{}\" rx=\"2\" class=\"count\"/>",
+            super::chart::px(x - 7.0),
+            super::chart::px(base - tall),
+            super::chart::px(tall)
+        ));
+    }
+    chart.rule((chart.left(), base), (chart.right(), base), "axis");
+    chart.text(chart.left() - 8.0, base - height + 8.0, "tick end", &count(most as u64));
+    chart.text(chart.left() - 8.0, base, "tick end", "0");
+    let middle = (chart.left() + chart.right()) / 2.0;
+    let title = "Flow size, log scale; bars: completed flows, all seeds";
+    chart.text(middle, base + 22.0, "title mid", title);
+}
+
+struct Class {
+    name: String,
+    sorted: Vec<f64>,
+}
+
+fn classes(about: &About, runs: &[RunRecord]) -> Vec<Class> {
+    let class = |bounds| {
+        let mut sorted: Vec<f64> = runs
+            .iter()
+            .flat_map(|run| completed(about, run))
+            .filter(|flow| in_class(flow.size, bounds))
+            .filter_map(FlowRow::slowdown)
+            .collect();
+        sorted.sort_by(f64::total_cmp);
+        Class { name: class_name(bounds), sorted }
+    };
+    class_bounds(about).into_iter().map(class).filter(|class| !class.sorted.is_empty()).collect()
+}
+
+/// Share of values not above `x`.
+fn share_up_to(sorted: &[f64], x: f64) -> f64 {
+    sorted.partition_point(|value| *value <= x) as f64 / sorted.len() as f64
+}
+
+/// The distribution of slowdown in each size class: from below, and its tail from above.
+pub(super) fn distributions(about: &About, runs: &[RunRecord]) -> Option<Figure> {
+    let classes = classes(about, runs);
+    let worst = classes.iter().filter_map(|c| c.sorted.last()).copied().reduce(f64::max)?;
+    let best = classes.iter().map(|c| c.sorted[0]).fold(1.0, f64::min).max(1e-6);
+    let most = classes.iter().map(|c| c.sorted.len()).max()?;
+    let worst = round_up(worst.max(2.0));
+    // The body of the distribution ends where every class has had 99 % of its flows.
+    let body = classes.iter().filter_map(|c| quantile(&c.sorted, 99)).fold(2.0, f64::max);
+    let body = round_up(body).min(worst);
+    let mut plots = String::from("<div class=\"legend\">");
+    for (i, class) in classes.iter().enumerate() {
+        plots.push_str(&format!(
+            "<span><i class=\"key s{}\"></i>{} <small>{} flows</small></span>",
+            i % 8,
+            esc(&pretty(&class.name)),
+            count(class.sorted.len() as u64)
+        ));
+    }
+    plots.push_str("</div><div class=\"pair\">");
+    plots.push_str(&cdf(&classes, best, body, None));
+    plots.push_str(&cdf(&classes, best, worst, Some(most)));
+    plots.push_str("</div>");
+    Some(Figure {
+        id: "slowdown-cdf",
+        title: "Distribution of FCT slowdown by size class".into(),
+        plot: plots,
+        caption: "Left: share of flows at or below a slowdown, to where every class has had 99 %. Right: the same data from \
+                  above and to the end, share of flows beyond a slowdown on a log scale, where the tail can be read: p99 \
+                  is where a line crosses 1 %. All seeds together; unfinished flows are not in."
+            .into(),
+    })
+}
+
+fn cdf(classes: &[Class], best: f64, worst: f64, tail_of: Option<usize>) -> String {
+    let mut chart = Chart::new(516.0, 320.0, Margins(52.0, 14.0, 30.0, 46.0), |l, r, b, t| {
+        let y = match tail_of {
+            None => Scale::linear(0.0, 1.0, b, t),
+            Some(most) => {
+                let decades = (most.max(10).ilog10() + 1).min(6) as i32;
+                Scale::log(pow10(-decades), 1.0, b, t)
+            }
+        };
+        (Scale::log(best, worst, l, r), y)
+    });
+    let whole = |v: f64| format!("{} %", plain(v * 100.0));
+    let (x_ticks, mut y_ticks) = (chart.x.ticks(6, plain), chart.y.ticks(5, whole));
+    if tail_of.is_some() {
+        y_ticks.retain(|tick| tick.label.is_some());
+    }
+    let title = match tail_of {
+        None => "Share of flows at or below",
+        Some(_) => "Share of flows beyond, log scale",
+    };
+    chart.axes(&x_ticks, &y_ticks, "Slowdown: FCT / ideal FCT, log scale", title);
+    let steps = 220;
+    let span = ln(worst / best);
+    let value_at = |i: usize| best * exp(span * i as f64 / steps as f64);
+    for (c, class) in classes.iter().enumerate() {
+        let points: Vec<Option<(f64, f64)>> = (0..=steps)
+            .map(|i| {
+                let x = value_at(i);
+                let share = share_up_to(&class.sorted, x);
+                match tail_of {
+                    None => Some((x, share)),
+                    Some(_) => (share < 1.0).then_some((x, 1.0 - share)),
+                }
+            })
+            .collect();
+        chart.line(&points, &format!("line s{}", c % 8));
+    }
+    let grid: Vec<f64> = (0..=55).map(|i| value_at(i * 4)).collect();
+    let positions: Vec<_> =
+        grid.iter().map(|x| (chart.x.px(*x), format!("slowdown {}", sig3(*x)))).collect();
+    chart.hover_at(positions);
+    for (c, class) in classes.iter().enumerate() {
+        let read = |x: &f64| {
+            let share = share_up_to(&class.sorted, *x);
+            match tail_of {
+                None => Some((chart.y.px(share), percent(share))),
+                Some(_) if share < 1.0 => Some((chart.y.px(1.0 - share), percent(1.0 - share))),
+                Some(_) => None,
+            }
+        };
+        let values: Vec<_> = grid.iter().map(read).collect();
+        chart.hover_row(&pretty(&class.name), &format!("s{}", c % 8), values);
+    }
+    chart.finish(match tail_of {
+        None => "Cumulative distribution of slowdown by size class",
+        Some(_) => "Tail of the distribution of slowdown by size class",
+    })
+}
+
+/// The exponential by `+ - * /` alone: halved until small, then its series, then squared back.
+fn exp(x: f64) -> f64 {
+    let small = x / 1024.0;
+    let series = (1..=8).rev().fold(1.0, |sum, n| 1.0 + sum * small / f64::from(n));
+    (0..10).fold(series, |value, _| value * value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp_is_the_inverse_of_ln() {
+        for i in -200..200 {
+            let x = f64::from(i) * 0.07;
+            assert!((ln(exp(x)) - x).abs() < 1e-9, "{x}");
+        }
+    }
+}

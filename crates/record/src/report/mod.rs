@@ -1,0 +1,117 @@
+//! The report: one HTML file that needs nothing else.
+//!
+//! A pure function of the record: same records, same bytes. Figures are inline SVG drawn here; the
+//! page is whole without its script, which only adds read-outs under the pointer. A content policy
+//! in the page forbids every request. All text from outside goes through `chart::esc`.
+
+mod chart;
+mod fct;
+mod links;
+mod over_time;
+mod scale;
+mod tables;
+mod worst_flows;
+
+use crate::about::About;
+use crate::rows::RunRecord;
+use crate::summary::Summary;
+use chart::esc;
+use std::fmt::Write;
+
+/// Width of a full-width figure, in pixels of its view box.
+const WIDE: f64 = 1048.0;
+
+const STYLE: &str = include_str!("report.css");
+const SCRIPT: &str = include_str!("report.js");
+
+/// Colours by theme, repeated for the reader's choice, an explicit one, and paper.
+const LIGHT: &str = include_str!("light.css");
+const DARK: &str = include_str!("dark.css");
+
+/// A name with the signs that a terminal spares us.
+fn pretty(name: &str) -> String {
+    name.replace("<=", "≤").replace("->", "→")
+}
+
+/// A figure: title, picture, and what to read in it.
+struct Figure {
+    id: &'static str,
+    title: String,
+    plot: String,
+    caption: String,
+}
+
+impl Figure {
+    fn html(&self) -> String {
+        format!(
+            "<section id=\"{}\"><h2>{}</h2><figure>{}<figcaption>{}</figcaption></figure></section>",
+            self.id,
+            esc(&self.title),
+            self.plot,
+            esc(&self.caption)
+        )
+    }
+}
+
+/// The page. `runs` are those that `summary` was made of.
+pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
+    let mut body = tables::header(summary);
+    body.push_str(&tables::tiles(summary));
+    let mut figures: Vec<Figure> = Vec::new();
+    figures.extend(fct::by_size(about, runs));
+    figures.extend(fct::distributions(about, runs));
+    for figure in &figures {
+        body.push_str(&figure.html());
+    }
+    if figures.is_empty() {
+        let why = match summary.flows.endless {
+            0 => "No measured flow completed. See stop.time, output.warmup and traffic.load.",
+            _ => {
+                "Flows without an end have no completion time; see goodput, queues and links below."
+            }
+        };
+        let _ = write!(
+            body,
+            "<section id=\"no-flows\"><h2>FCT slowdown</h2><p>Nothing to draw. {why}</p></section>"
+        );
+    }
+    body.push_str(&tables::classes(summary));
+    let mut figures = over_time::figures(runs);
+    if figures.is_empty() {
+        body.push_str(
+            "<section id=\"over-time\"><h2>Queues over time</h2><p>No queue was sampled. Set output.queues to see \
+             them here.</p></section>",
+        );
+    }
+    figures.extend(links::tiers(summary));
+    figures.extend(links::utilisation_map(runs));
+    figures.extend(links::worst_ports(runs));
+    figures.extend(worst_flows::table(about, runs));
+    for figure in &figures {
+        body.push_str(&figure.html());
+    }
+    body.push_str(&tables::seeds(summary));
+    body.push_str(&tables::reference(about));
+    page(&summary.scenario, &body)
+}
+
+fn page(title: &str, body: &str) -> String {
+    let mut html = String::with_capacity(body.len() + 32_768);
+    let _ = write!(
+        html,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'unsafe-inline'; img-src data:\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"generator\" content=\"forebay\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <title>{} – Forebay</title>\n<style>\n:root{{{LIGHT}}}\n\
+         @media (prefers-color-scheme:dark){{:root{{{DARK}}}}}\n\
+         :root[data-theme=light]{{{LIGHT}}}\n:root[data-theme=dark]{{{DARK}}}\n\
+         @media print{{:root,:root[data-theme]{{{LIGHT}}}}}\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
+        esc(title)
+    );
+    html.push_str(body);
+    let _ = write!(html, "\n</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
+    html
+}

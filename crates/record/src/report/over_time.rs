@@ -1,0 +1,271 @@
+//! Figures over time: one for each unit, the busiest series by name, the others as one envelope.
+
+use super::chart::{Chart, Margins, esc};
+use super::scale::{Scale, plain, round_up};
+use super::{Figure, WIDE, pretty};
+use crate::human::{bytes_f, micros, sig3, trim};
+use crate::rows::{RunRecord, Series};
+use forebay_units::Time;
+
+/// Series drawn by name in one figure.
+const NAMED: usize = 4;
+
+/// Pixels of one column; a column shows the least, mean and largest sample in it.
+const COLUMN: f64 = 2.0;
+
+/// What a column of a series came to.
+#[derive(Clone, Copy)]
+struct Column {
+    at_us: f64,
+    low: f64,
+    mean: f64,
+    high: f64,
+}
+
+/// One figure for each unit, in order of first appearance, of the first seed that has series.
+pub(super) fn figures(runs: &[RunRecord]) -> Vec<Figure> {
+    let Some(run) = runs.iter().find(|run| run.series.iter().any(|s| !s.values.is_empty())) else {
+        return Vec::new();
+    };
+    let mut units: Vec<&str> = Vec::new();
+    for series in &run.series {
+        if !units.contains(&series.unit) && !series.values.is_empty() {
+            units.push(series.unit);
+        }
+    }
+    units.iter().enumerate().filter_map(|(i, unit)| figure(run, unit, i, runs.len())).collect()
+}
+
+fn figure(run: &RunRecord, unit: &str, index: usize, seeds: usize) -> Option<Figure> {
+    let mut all: Vec<(&Series, f64)> = run
+        .series
+        .iter()
+        .filter(|series| series.unit == unit)
+        .filter_map(|series| Some((series, peak(series)?)))
+        .collect();
+    // Stable, so equal peaks stay in the order of the record.
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let top = all.first()?.1;
+    let end_us = us(run.end).max(1e-6);
+    let tall = if top > 0.0 { round_up_scaled(top, unit) } else { 1.0 };
+    let low = all.iter().flat_map(|(s, _)| &s.values).copied().fold(0.0, f64::min);
+    let mut chart = Chart::new(WIDE, 260.0, Margins(66.0, 14.0, 30.0, 46.0), |l, r, b, t| {
+        (Scale::linear(0.0, end_us, l, r), Scale::linear(low, tall, b, t))
+    });
+    let axis = |v: f64| axis_label(v, unit);
+    let time_unit = time_unit(end_us);
+    let x_ticks = chart.x.ticks(8, |v| plain(v / time_unit.0));
+    let y_ticks = chart.y.ticks(5, axis);
+    let (quantity, y_title) = titles(unit);
+    chart.axes(&x_ticks, &y_ticks, &format!("Virtual time ({})", time_unit.1), y_title);
+
+    let columns = ((chart.right() - chart.left()) / COLUMN) as usize;
+    let (named, others) = all.split_at(all.len().min(NAMED));
+    let drawn: Vec<Vec<Option<Column>>> =
+        named.iter().map(|(series, _)| downsample(series, end_us, columns)).collect();
+    let rest = envelope(others, end_us, columns);
+    if !others.is_empty() {
+        let area: Vec<(f64, f64, f64)> =
+            rest.iter().flatten().map(|c| (c.at_us, low, c.high)).collect();
+        chart.band(&area, "band rest");
+    }
+    for (i, columns) in drawn.iter().enumerate().rev() {
+        let class = format!("s{i}");
+        let present: Vec<Column> = columns.iter().flatten().copied().collect();
+        if present.iter().any(|c| c.high > c.low) {
+            let band: Vec<_> = present.iter().map(|c| (c.at_us, c.low, c.high)).collect();
+            chart.band(&band, &format!("band {class}"));
+        }
+        // A gap between samples is not a gap in the quantity: the line goes straight across.
+        let line: Vec<_> = present.iter().map(|c| Some((c.at_us, c.mean))).collect();
+        chart.line(&line, &format!("line thin {class}"));
+    }
+    hover(&mut chart, named, &drawn, (!others.is_empty()).then_some(&rest), unit);
+
+    let mut plot = String::from("<div class=\"legend\">");
+    for (i, (series, peak)) in named.iter().enumerate() {
+        plot.push_str(&format!(
+            "<span><i class=\"key s{i}\"></i>{} <small>peak {}</small></span>",
+            esc(&pretty(&series.name)),
+            esc(&value_label(*peak, unit))
+        ));
+    }
+    if !others.is_empty() {
+        plot.push_str(&format!(
+            "<span><i class=\"key rest\"></i>largest of {} others</span>",
+            others.len()
+        ));
+    }
+    plot.push_str("</div>");
+    plot.push_str(&chart.finish(&format!("{quantity} over time")));
+    let seed = if seeds > 1 { format!(" Seed {} only.", run.seed) } else { String::new() };
+    Some(Figure {
+        id: if index == 0 { "over-time" } else { "over-time-more" },
+        title: format!("{quantity} over time"),
+        plot,
+        caption: format!(
+            "{}.{seed} Linear scale from zero. Each {COLUMN}-pixel \
+             column shows the mean (line) and the least to largest sample in it (shaded), so no sampled peak is lost; \
+             what happens between samples is. All samples are in series.csv.",
+            match others.len() {
+                0 => format!("{} series", all.len()),
+                _ =>
+                    format!("{} of {} series, those with the highest peaks", named.len(), all.len()),
+            }
+        ),
+    })
+}
+
+fn us(time: Time) -> f64 {
+    time.as_ps() as f64 / 1e6
+}
+
+fn peak(series: &Series) -> Option<f64> {
+    series.values.iter().copied().filter(|v| v.is_finite()).reduce(f64::max)
+}
+
+fn column_of(at_us: f64, end_us: f64, columns: usize) -> usize {
+    ((at_us / end_us * columns as f64) as usize).min(columns - 1)
+}
+
+fn downsample(series: &Series, end_us: f64, columns: usize) -> Vec<Option<Column>> {
+    let mut found: Vec<Option<(Column, f64)>> = vec![None; columns];
+    for (at, value) in series.at.iter().zip(&series.values).filter(|(_, v)| v.is_finite()) {
+        let slot = &mut found[column_of(us(*at), end_us, columns)];
+        let (column, n) = slot
+            .get_or_insert((Column { at_us: us(*at), low: *value, mean: 0.0, high: *value }, 0.0));
+        column.low = column.low.min(*value);
+        column.high = column.high.max(*value);
+        column.mean += *value;
+        *n += 1.0;
+    }
+    let settle = |(column, n): (Column, f64)| Column { mean: column.mean / n, ..column };
+    found.into_iter().map(|slot| slot.map(settle)).collect()
+}
+
+/// The largest value of any of them in each column.
+fn envelope(others: &[(&Series, f64)], end_us: f64, columns: usize) -> Vec<Option<Column>> {
+    let mut all: Vec<Option<Column>> = vec![None; columns];
+    for (series, _) in others {
+        for (slot, column) in all.iter_mut().zip(downsample(series, end_us, columns)) {
+            *slot = match (*slot, column) {
+                (Some(a), Some(b)) => Some(Column { high: a.high.max(b.high), ..a }),
+                (a, b) => a.or(b),
+            };
+        }
+    }
+    all
+}
+
+fn hover(
+    chart: &mut Chart,
+    named: &[(&Series, f64)],
+    drawn: &[Vec<Option<Column>>],
+    rest: Option<&Vec<Option<Column>>>,
+    unit: &str,
+) {
+    // Every second column is enough for a pointer and halves the page.
+    let Some(first) = drawn.first() else { return };
+    let kept: Vec<usize> = (0..first.len()).filter(|i| i % 2 == 0 && first[*i].is_some()).collect();
+    let at = |i: usize| first[i].map_or(0.0, |c| c.at_us);
+    let positions: Vec<_> =
+        kept.iter().map(|i| (chart.x.px(at(*i)), format!("at {}", micro(at(*i))))).collect();
+    chart.hover_at(positions);
+    for (s, ((series, _), columns)) in named.iter().zip(drawn).enumerate() {
+        let read = |i: &usize| {
+            columns[*i].map(|c| {
+                let text = if c.high > c.low {
+                    format!("{} to {}", value_label(c.low, unit), value_label(c.high, unit))
+                } else {
+                    value_label(c.mean, unit)
+                };
+                (chart.y.px(c.mean), text)
+            })
+        };
+        let values: Vec<_> = kept.iter().map(read).collect();
+        chart.hover_row(&pretty(&series.name), &format!("s{s}"), values);
+    }
+    if let Some(rest) = rest {
+        let read = |i: &usize| rest[*i].map(|c| (chart.y.px(c.high), value_label(c.high, unit)));
+        let values: Vec<_> = kept.iter().map(read).collect();
+        chart.hover_row("largest of others", "rest", values);
+    }
+}
+
+fn micro(us: f64) -> String {
+    micros(us).replace(" us", " µs")
+}
+
+/// Divisor and name of the unit of a time axis.
+fn time_unit(end_us: f64) -> (f64, &'static str) {
+    match end_us {
+        e if e >= 2e6 => (1e6, "s"),
+        e if e >= 2e3 => (1e3, "ms"),
+        e if e >= 2.0 => (1.0, "µs"),
+        _ => (1e-3, "ns"),
+    }
+}
+
+fn titles(unit: &str) -> (&'static str, &str) {
+    match unit {
+        "bytes" => ("Queues", "Queue, bytes"),
+        "packets" => ("Queues", "Queue, packets"),
+        "gbps" => ("Throughput", "Throughput, Gb/s"),
+        other => ("Samples", other),
+    }
+}
+
+/// The top of an axis: round in the unit that its labels use.
+fn round_up_scaled(top: f64, unit: &str) -> f64 {
+    let nice = round_up(top);
+    // 1.2, 1.5, 3 and 4 of a decade leave less air than 1, 2, 5.
+    let decade = [5.0, 2.0, 1.0].into_iter().find_map(|d| {
+        let step = nice / d;
+        let power = round_up(step);
+        ((power / step - 1.0).abs() < 1e-9).then_some(step)
+    });
+    let step = decade.unwrap_or(nice) * if unit == "fraction" { 1.0 } else { 0.5 };
+    let steps = (top / step).ceil().max(1.0);
+    (steps * step).min(nice)
+}
+
+fn axis_label(value: f64, unit: &str) -> String {
+    match unit {
+        "bytes" => trim(&bytes_f(value)).to_string(),
+        _ => plain(value),
+    }
+}
+
+fn value_label(value: f64, unit: &str) -> String {
+    match unit {
+        "bytes" => bytes_f(value),
+        "gbps" => format!("{} Gb/s", sig3(value)),
+        other => format!("{} {other}", sig3(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_peak_is_lost_and_none_is_made_up() {
+        let at: Vec<Time> = (0..10_000).map(|i| Time::from_ps(i * 1_000_000)).collect();
+        let values: Vec<f64> = (0..10_000).map(|i| if i == 7_777 { 99.0 } else { 1.0 }).collect();
+        let series = Series { name: "q".into(), unit: "bytes", at, values };
+        let columns = downsample(&series, 10_000.0, 300);
+        let highs: Vec<f64> =
+            columns.iter().flatten().map(|c| c.high).filter(|h| *h > 1.0).collect();
+        assert_eq!(highs, [99.0]);
+        assert!(columns.iter().flatten().all(|c| c.low == 1.0 && c.mean < 99.0));
+    }
+
+    #[test]
+    fn an_axis_holds_its_peak() {
+        for i in 1..3_000 {
+            let top = f64::from(i) * 1.7;
+            let tall = round_up_scaled(top, "bytes");
+            assert!(tall >= top * (1.0 - 1e-9) && tall <= top * 2.5 + 1e-9, "{top} {tall}");
+        }
+    }
+}

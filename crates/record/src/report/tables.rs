@@ -1,0 +1,433 @@
+//! The report's words and tables: headline, key numbers, size classes, seeds, settings, definitions.
+
+use super::chart::esc;
+use super::pretty;
+use crate::about::About;
+use crate::columns::IDEAL_FCT_DEFINITION;
+use crate::human::{bytes, count, micros, percent, sig2, sig3};
+use crate::stats::Estimate;
+use crate::summary::{FCT_DEFINITION, FEW_FLOWS, FlowClass, QUANTILE_DEFINITION, Status, Summary};
+use std::fmt::Write;
+
+/// Seeds in the table of seeds; the rest is in `runs.csv`.
+const MAX_SEEDS: usize = 24;
+
+fn plural(n: usize) -> &'static str {
+    if n == 1 { "" } else { "s" }
+}
+
+/// Name, verdict and the facts that identify the run.
+pub(super) fn header(summary: &Summary) -> String {
+    let end = summary.runs.iter().map(|run| run.end_us).fold(0.0, f64::max);
+    let (chip, word) = match summary.status {
+        Status::Complete => ("good", "complete"),
+        Status::Interrupted => ("bad", "interrupted: partial data"),
+    };
+    let seeds: Vec<String> = summary.seeds.iter().take(12).map(u64::to_string).collect();
+    let more = if summary.seeds.len() > 12 { ", ..." } else { "" };
+    let mut html = format!(
+        "<header><p class=\"kind\">Forebay run report <span class=\"chip {chip}\">{word}</span></p><h1>{}</h1>\
+         <p class=\"verdict\">{}</p><dl class=\"facts\">",
+        esc(&summary.scenario),
+        esc(&verdict(summary))
+    );
+    let laws = if summary.laws.is_empty() { "none".into() } else { summary.laws.join(", ") };
+    for (name, value) in [
+        ("Law", laws),
+        ("Seeds", format!("{}{more}", seeds.join(", "))),
+        ("Simulated", format!("{} each", micro(end))),
+        ("Warm-up", if summary.warmup_us > 0.0 { micro(summary.warmup_us) } else { "none".into() }),
+        ("Version", summary.version.clone()),
+    ] {
+        let _ = write!(html, "<div><dt>{name}</dt><dd>{}</dd></div>", esc(&value));
+    }
+    let _ = write!(
+        html,
+        "<div><dt>Digest</dt><dd><code>{}</code></dd></div></dl></header>",
+        esc(&summary.digest)
+    );
+    html.push_str(&cautions(summary));
+    html
+}
+
+/// One sentence or two: did it work, how well, and at what price.
+pub(super) fn verdict(summary: &Summary) -> String {
+    let flows = &summary.flows;
+    let finite = flows.completed + flows.not_finished;
+    let seeds = summary.seeds.len();
+    let mut words = match (finite, flows.not_finished) {
+        (0, _) if flows.endless > 0 => format!("{} endless flows ran.", count(flows.endless)),
+        (0, _) => "No flow started.".to_string(),
+        (_, 0) => match finite {
+            1 => "The one flow completed.".into(),
+            _ => format!("All {} flows of {seeds} seed{} completed.", count(finite), plural(seeds)),
+        },
+        (_, late) => format!(
+            "{} of {} started flows completed; {} had not by the end.",
+            count(flows.completed),
+            count(finite),
+            count(late)
+        ),
+    };
+    let slowdown = &summary.overall.slowdown;
+    if let (Some(p50), Some(p99)) = (slowdown.p50.mean, slowdown.p99.mean) {
+        let _ = write!(
+            words,
+            " Half took at most {} times the ideal FCT, 99 % at most {} times.",
+            sig3(p50),
+            sig3(p99)
+        );
+    }
+    let net = &summary.network;
+    match net.dropped_packets {
+        0 => words.push_str(" No packet was dropped."),
+        dropped => {
+            let _ = write!(
+                words,
+                " {} packets were dropped ({}).",
+                count(dropped),
+                percent(net.drop_rate.mean.unwrap_or(0.0))
+            );
+            let with_drops: Vec<&str> = summary
+                .tiers
+                .iter()
+                .filter(|tier| tier.dropped_packets > 0)
+                .map(|tier| tier.name.as_str())
+                .collect();
+            if let [only] = with_drops[..] {
+                words.truncate(words.len() - 1);
+                let _ = write!(words, ", all at {}.", pretty(only));
+            }
+        }
+    }
+    words
+}
+
+/// What a careful reader would ask about.
+fn cautions(summary: &Summary) -> String {
+    let mut said: Vec<String> = Vec::new();
+    if !summary.seeds_missing.is_empty() {
+        let missing: Vec<String> = summary.seeds_missing.iter().map(u64::to_string).collect();
+        said.push(format!("Seeds not simulated: {}.", missing.join(", ")));
+    }
+    let cut: Vec<String> = summary
+        .runs
+        .iter()
+        .filter(|run| run.interrupted)
+        .map(|run| format!("{} at {}", run.seed, micro(run.end_us)))
+        .collect();
+    if !cut.is_empty() {
+        said.push(format!("Seeds cut short: {}.", cut.join(", ")));
+    }
+    if let Estimate { ci95: None, mean: Some(_), ci95_absent_because: Some(why), .. } =
+        &summary.overall.slowdown.p99
+    {
+        said.push(format!(
+            "No confidence intervals: {why}. Set more seeds to tell effects from luck."
+        ));
+    }
+    let flows = &summary.flows;
+    if flows.not_finished * 100 > flows.completed {
+        said.push(format!(
+            "{} of {} started flows had not finished. Percentiles leave them out and look better than the run was; \
+             let it run longer (stop.time) or lower the load.",
+            count(flows.not_finished),
+            count(flows.completed + flows.not_finished)
+        ));
+    }
+    if said.is_empty() {
+        return String::new();
+    }
+    let items: String = said.iter().map(|text| format!("<li>{}</li>", esc(text))).collect();
+    format!("<ul class=\"cautions\">{items}</ul>")
+}
+
+fn micro(us: f64) -> String {
+    micros(us).replace(" us", " µs")
+}
+
+fn value(estimate: &Estimate) -> String {
+    estimate.mean.map_or("–".into(), sig3)
+}
+
+fn half(estimate: &Estimate) -> String {
+    estimate.half_width().map_or(String::new(), |half| format!(" ± {}", sig2(half)))
+}
+
+/// Eight numbers.
+pub(super) fn tiles(summary: &Summary) -> String {
+    let net = &summary.network;
+    let flows = &summary.flows;
+    let finite = flows.completed + flows.not_finished;
+    let mut tiles: Vec<(String, String, String)> = Vec::new();
+    if let (Some(small), true) = (summary.size_classes.first(), summary.size_classes.len() > 1) {
+        tiles.push(slowdown_tile(&format!("p99 slowdown, {}", pretty(&small.name)), small));
+    }
+    tiles.push(slowdown_tile("p99 slowdown, all flows", &summary.overall));
+    let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+    tiles.push((
+        "Flows completed".into(),
+        if finite > 0 { percent_floor(share(flows.completed, finite)) } else { "–".into() },
+        format!(
+            "{} not finished, {} not started",
+            count(flows.not_finished),
+            count(flows.not_started)
+        ),
+    ));
+    tiles.push((
+        "Goodput per host".into(),
+        gbps(net.goodput_per_host_gbps.mean),
+        format!("{} in all", gbps(net.goodput_gbps.mean)),
+    ));
+    tiles.push((
+        "Packets dropped".into(),
+        rate(&net.drop_rate),
+        format!("{} packets, {} timeouts", count(net.dropped_packets), count(net.timeouts)),
+    ));
+    tiles.push((
+        "Packets marked".into(),
+        rate(&net.mark_rate),
+        format!("{} marks at switch ports", count(net.marked_packets)),
+    ));
+    tiles.push((
+        "Largest queue".into(),
+        bytes(net.max_queue_bytes),
+        net.max_queue_port.replace("->", " → "),
+    ));
+    let links = &summary.utilisation;
+    let used = |estimate: &Estimate| estimate.mean.map_or("–".into(), percent);
+    tiles.push((
+        "Busiest host link".into(),
+        used(&links.host_links.max_utilisation),
+        format!(
+            "host links {} mean; fabric {} mean, {} busiest",
+            used(&links.host_links.mean_utilisation),
+            used(&links.fabric_links.mean_utilisation),
+            used(&links.fabric_links.max_utilisation)
+        ),
+    ));
+    let tiles: String = tiles
+        .iter()
+        .map(|(name, value, note)| {
+            format!(
+                "<div class=\"tile\"><span>{}</span><strong>{}</strong><small>{}</small></div>",
+                esc(name),
+                esc(value),
+                esc(note)
+            )
+        })
+        .collect();
+    format!(
+        "<section class=\"tiles\" id=\"key-numbers\" aria-label=\"Key numbers\">{tiles}</section>"
+    )
+}
+
+fn gbps(mean: Option<f64>) -> String {
+    mean.map_or("–".into(), |mean| format!("{} Gb/s", sig3(mean)))
+}
+
+/// Never says 100 % of something that is less.
+fn percent_floor(share: f64) -> String {
+    if share < 1.0 && share > 0.9995 { "> 99.9 %".into() } else { percent(share) }
+}
+
+fn rate(estimate: &Estimate) -> String {
+    estimate.mean.map_or("–".into(), |mean| if mean == 0.0 { "none".into() } else { percent(mean) })
+}
+
+fn slowdown_tile(name: &str, class: &FlowClass) -> (String, String, String) {
+    let p99 = &class.slowdown.p99;
+    let spread = match (p99.half_width(), p99.range()) {
+        (Some(half), _) => format!("± {} (95 % CI), ", sig2(half)),
+        (None, Some((low, high))) if low < high => {
+            format!("seeds {} to {}, ", sig3(low), sig3(high))
+        }
+        _ => String::new(),
+    };
+    let median = value(&class.slowdown.p50);
+    (name.into(), value(p99), format!("{spread}median {median}"))
+}
+
+/// Statistics by class, in full.
+pub(super) fn classes(summary: &Summary) -> String {
+    let mut html = String::from(
+        "<section id=\"size-classes\"><h2>Flow completion in numbers</h2><div class=\"scroll\"><table><thead><tr>\
+         <th rowspan=\"2\">Class<th rowspan=\"2\" class=\"num\">Flows<th rowspan=\"2\" class=\"num\">Unfinished\
+         <th colspan=\"4\" class=\"span\">Slowdown, receiver-delivered\
+         <th colspan=\"2\" class=\"span\">FCT\
+         <th class=\"span\">Acked</tr>\
+         <tr><th class=\"num\">p50<th class=\"num\">p95<th class=\"num\">p99<th class=\"num\">mean\
+         <th class=\"num\">p50<th class=\"num\">p99<th class=\"num\">p99</tr></thead><tbody>",
+    );
+    let groups = [
+        ("By traffic entry", summary.traffic_classes.as_slice()),
+        ("By size", summary.size_classes.as_slice()),
+        ("Together", std::slice::from_ref(&summary.overall)),
+    ];
+    for (title, classes) in groups.into_iter().filter(|(_, classes)| !classes.is_empty()) {
+        let _ = write!(html, "<tr class=\"group\"><th colspan=\"10\">{title}</tr>");
+        for class in classes {
+            html.push_str(&class_row(class));
+        }
+    }
+    html.push_str("</tbody></table></div>");
+    let mut notes: Vec<String> = Vec::new();
+    let all =
+        || summary.traffic_classes.iter().chain(&summary.size_classes).chain([&summary.overall]);
+    let late: Vec<String> = all()
+        .filter(|class| class.not_finished * 100 > class.count + class.not_finished)
+        .map(|class| {
+            let started = count(class.count + class.not_finished);
+            format!("{} ({} of {started})", pretty(&class.name), count(class.not_finished))
+        })
+        .collect();
+    if !late.is_empty() {
+        notes.push(format!(
+            "More than 1 % of the flows had not finished; percentiles leave them out and are too good: {}.",
+            late.join(", ")
+        ));
+    }
+    let few: Vec<String> = all()
+        .filter(|class| class.count > 0 && class.fewest_per_seed < FEW_FLOWS)
+        .map(|class| format!("{} ({})", pretty(&class.name), class.fewest_per_seed))
+        .collect();
+    if !few.is_empty() {
+        notes.push(format!(
+            "Fewer than {FEW_FLOWS} completed flows in some seed, so that its p99 is its largest value: {}.",
+            few.join(", ")
+        ));
+    }
+    for absent in &summary.size_classes_absent {
+        notes.push(format!("{}: not shown, {}.", pretty(&absent.name), absent.reason));
+    }
+    let interval = match &summary.overall.slowdown.p99 {
+        Estimate { ci95: Some(_), .. } => {
+            "± is the 95 % confidence interval of the mean across seeds. "
+        }
+        _ => "",
+    };
+    let _ = write!(
+        html,
+        "<p class=\"caption\">{interval}Acked: slowdown until the sender knew. \
+         Percentiles are {}.</p>",
+        esc(QUANTILE_DEFINITION)
+    );
+    if !notes.is_empty() {
+        let items: String = notes.iter().map(|note| format!("<li>{}</li>", esc(note))).collect();
+        let _ = write!(html, "<ul class=\"notes\">{items}</ul>");
+    }
+    html + "</section>"
+}
+
+fn class_row(class: &FlowClass) -> String {
+    let late = if class.not_finished > 0 { " class=\"num warn\"" } else { " class=\"num\"" };
+    let mut row = format!(
+        "<tr><th>{}<td class=\"num\">{}<td{late}>{}",
+        esc(&pretty(&class.name)),
+        count(class.count),
+        count(class.not_finished)
+    );
+    let slowdown = &class.slowdown;
+    for estimate in [&slowdown.p50, &slowdown.p95, &slowdown.p99, &slowdown.mean] {
+        let _ =
+            write!(row, "<td class=\"num\">{}<small>{}</small>", value(estimate), half(estimate));
+    }
+    for estimate in [&class.fct_us.p50, &class.fct_us.p99] {
+        let _ = write!(row, "<td class=\"num\">{}", estimate.mean.map_or("–".into(), micro));
+    }
+    let _ = write!(row, "<td class=\"num\">{}</tr>", value(&class.slowdown_acked.p99));
+    row
+}
+
+/// One row for each seed, so that an outlier shows.
+pub(super) fn seeds(summary: &Summary) -> String {
+    if summary.runs.is_empty() {
+        return String::new();
+    }
+    let mut html = String::from(
+        "<section id=\"seeds\"><h2>Seed by seed</h2><div class=\"scroll\"><table><thead><tr><th>Seed\
+         <th class=\"num\">p50 slowdown<th class=\"num\">p99 slowdown<th class=\"num\">Drop rate\
+         <th class=\"num\">Goodput<th class=\"num\">Packet-hops<th class=\"num\">Simulated<th>Digest</tr></thead><tbody>",
+    );
+    let at = |estimate: &Estimate, i: usize| estimate.per_seed.get(i).copied().flatten();
+    for (i, run) in summary.runs.iter().enumerate().take(MAX_SEEDS) {
+        let number = |estimate: &Estimate| at(estimate, i).map_or("–".into(), sig3);
+        let cut = if run.interrupted { " <span class=\"chip bad\">cut short</span>" } else { "" };
+        let _ = write!(
+            html,
+            "<tr><th>{}{cut}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}\
+             <td class=\"num\">{}<td class=\"num\">{}<td><code>{}</code></tr>",
+            run.seed,
+            number(&summary.overall.slowdown.p50),
+            number(&summary.overall.slowdown.p99),
+            at(&summary.network.drop_rate, i).map_or("–".into(), percent),
+            gbps(at(&summary.network.goodput_gbps, i)),
+            count(run.packet_hops),
+            micro(run.end_us),
+            esc(&run.digest)
+        );
+    }
+    html.push_str("</tbody></table></div>");
+    if summary.runs.len() > MAX_SEEDS {
+        let more = summary.runs.len() - MAX_SEEDS;
+        let _ = write!(html, "<p class=\"caption\">{more} more seeds are in runs.csv.</p>");
+    }
+    html + "</section>"
+}
+
+/// Settings, definitions, how to make it again.
+pub(super) fn reference(about: &About) -> String {
+    let mut html = String::from("<section id=\"settings\"><h2>Settings that matter</h2>");
+    if about.settings.is_empty() {
+        html.push_str("<p>See resolved.toml beside this file.</p>");
+    } else {
+        html.push_str("<dl class=\"settings\">");
+        for (key, value) in &about.settings {
+            let _ = write!(html, "<dt><code>{}</code></dt><dd>{}</dd>", esc(key), esc(value));
+        }
+        html.push_str("</dl>");
+    }
+    if !about.resolved_toml.trim().is_empty() {
+        let _ = write!(
+            html,
+            "<details><summary>The whole scenario, defaults filled in (resolved.toml)</summary><pre>{}</pre></details>",
+            esc(about.resolved_toml.trim_end())
+        );
+    }
+    html.push_str(
+        "</section><section id=\"definitions\"><h2>Definitions</h2><dl class=\"definitions\">",
+    );
+    for (term, meaning) in [
+        ("FCT", FCT_DEFINITION),
+        ("Ideal FCT", IDEAL_FCT_DEFINITION),
+        ("Slowdown", "FCT over ideal FCT; 1 at best"),
+        ("Percentiles", QUANTILE_DEFINITION),
+        (
+            "Confidence interval",
+            "95 % by Student's t over the per-seed values; none from fewer than 3 seeds",
+        ),
+        (
+            "Utilisation",
+            "8 × bytes sent / (rate × duration) of one link direction, headers and warm-up included",
+        ),
+        (
+            "Drop rate",
+            "dropped over offered packets at switch ports; mark rate: marked over sent packets there",
+        ),
+        ("Queue release", about.release.as_str()),
+        (
+            "Digest",
+            "hash over every delivery and drop in canonical order; equal digests mean equal simulations",
+        ),
+    ] {
+        let _ = write!(html, "<dt>{term}</dt><dd>{}</dd>", esc(meaning));
+    }
+    let _ = write!(
+        html,
+        "</dl></section><section id=\"rerun\"><h2>Make it again</h2><p>From inside the run directory:</p>\
+         <pre>{}</pre><p class=\"caption\">The same version gives the same digest on any machine and number of \
+         threads. Columns are explained by <code>forebay explain COLUMN</code>.</p></section>",
+        esc(about.rerun())
+    );
+    html
+}

@@ -1,0 +1,330 @@
+//! From records to a summary. All sums run in record order, so the result is the same everywhere.
+
+use super::{
+    Absent, Distribution, FCT_DEFINITION, FlowClass, FlowCounts, LinkUse, Network,
+    QUANTILE_DEFINITION, RunFacts, SUMMARY_FORMAT, Status, Summary, Tier, Utilisation,
+    combined_digest, hex,
+};
+use crate::about::About;
+use crate::human;
+use crate::rows::{FlowRow, RunRecord};
+use crate::stats::{Estimate, mean, quantile};
+use crate::tiers::{Tiers, utilisation};
+use forebay_units::{Bytes, Time};
+
+/// Below this many completed flows in a seed its 99th percentile is its largest value.
+pub(crate) const FEW_FLOWS: u64 = 100;
+
+impl Summary {
+    /// The summary of the simulations in `runs`, one for each seed of `about` in that order, or
+    /// fewer if the run was interrupted. Flows that arrived before `about.warmup` are counted in
+    /// [`FlowCounts::in_warmup`] and left out of FCT and slowdown.
+    pub fn of(about: &About, runs: &[RunRecord]) -> Self {
+        let seeds: Vec<u64> = runs.iter().map(|run| run.seed).collect();
+        let seeds_missing: Vec<u64> =
+            about.seeds.iter().copied().filter(|seed| !seeds.contains(seed)).collect();
+        let whole = seeds_missing.is_empty() && runs.iter().all(|run| !run.interrupted);
+        let (size_classes, size_classes_absent) = size_classes(about, runs);
+        Self {
+            format: SUMMARY_FORMAT,
+            scenario: about.scenario.clone(),
+            version: about.version.clone(),
+            laws: about.laws.clone(),
+            status: if whole { Status::Complete } else { Status::Interrupted },
+            seeds,
+            seeds_missing,
+            digest: hex(combined_digest(runs.iter().map(|run| run.digest))),
+            fct_definition: FCT_DEFINITION.into(),
+            quantile_definition: QUANTILE_DEFINITION.into(),
+            warmup_us: about.warmup.as_ps() as f64 / 1e6,
+            runs: runs.iter().map(run_facts).collect(),
+            flows: flow_counts(about, runs),
+            overall: flow_class("all".into(), about, runs, |_| true),
+            size_classes,
+            size_classes_absent,
+            traffic_classes: traffic_classes(about, runs),
+            network: network(runs),
+            utilisation: link_use(runs),
+            tiers: tiers(runs),
+        }
+    }
+}
+
+fn run_facts(run: &RunRecord) -> RunFacts {
+    RunFacts {
+        seed: run.seed,
+        digest: hex(run.digest),
+        end_us: run.end.as_ps() as f64 / 1e6,
+        interrupted: run.interrupted,
+        packet_hops: run.totals.packet_hops,
+    }
+}
+
+fn flow_counts(about: &About, runs: &[RunRecord]) -> FlowCounts {
+    let mut counts = FlowCounts::default();
+    for run in runs {
+        counts.total += run.flows.len() as u64 + run.not_started;
+        counts.not_started += run.not_started;
+        for flow in &run.flows {
+            counts.in_warmup += u64::from(!flow.is_endless() && flow.start < about.warmup);
+            match flow.delivered {
+                _ if flow.is_endless() => counts.endless += 1,
+                Some(_) => counts.completed += 1,
+                None => counts.not_finished += 1,
+            }
+        }
+    }
+    counts
+}
+
+/// Whether a flow is in the statistics of flows at all.
+pub(crate) fn measured(flow: &FlowRow, warmup: Time) -> bool {
+    !flow.is_endless() && flow.start >= warmup
+}
+
+fn flow_class(
+    name: String,
+    about: &About,
+    runs: &[RunRecord],
+    member: impl Fn(&FlowRow) -> bool,
+) -> FlowClass {
+    let members: Vec<Vec<&FlowRow>> = runs
+        .iter()
+        .map(|run| run.flows.iter().filter(|f| measured(f, about.warmup) && member(f)).collect())
+        .collect();
+    let per_seed = |value: fn(&FlowRow) -> Option<f64>| {
+        distribution(members.iter().map(|flows| flows.iter().filter_map(|f| value(f)).collect()))
+    };
+    let completed = |flows: &Vec<&FlowRow>| flows.iter().filter(|f| f.delivered.is_some()).count();
+    let count: u64 = members.iter().map(|flows| completed(flows) as u64).sum();
+    let started: u64 = members.iter().map(|flows| flows.len() as u64).sum();
+    let fewest = members.iter().map(|flows| completed(flows) as u64).min().unwrap_or(0);
+    FlowClass {
+        name,
+        above_bytes: None,
+        up_to_bytes: None,
+        count,
+        fewest_per_seed: fewest,
+        not_finished: started - count,
+        slowdown: per_seed(FlowRow::slowdown),
+        fct_us: per_seed(|f| f.fct().map(|span| span.as_ps() as f64 / 1e6)),
+        slowdown_acked: per_seed(FlowRow::slowdown_acked),
+        fct_acked_us: per_seed(|f| f.fct_acked().map(|span| span.as_ps() as f64 / 1e6)),
+        note: note(count, started, fewest),
+    }
+}
+
+fn note(count: u64, started: u64, fewest: u64) -> Option<String> {
+    let mut notes = Vec::new();
+    if (started - count) * 100 > started && count > 0 {
+        notes.push(format!(
+            "{} of {started} started flows had not finished; the percentiles leave them out and are too good",
+            started - count
+        ));
+    }
+    if count > 0 && fewest < FEW_FLOWS {
+        notes.push(format!(
+            "a seed has only {fewest} completed flows: with fewer than {FEW_FLOWS} the 99th percentile is the largest"
+        ));
+    }
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+fn distribution(seeds: impl Iterator<Item = Vec<f64>>) -> Distribution {
+    let sorted: Vec<Vec<f64>> = seeds
+        .map(|mut values| {
+            values.sort_by(f64::total_cmp);
+            values
+        })
+        .collect();
+    let across = |f: &dyn Fn(&[f64]) -> Option<f64>| {
+        Estimate::new(sorted.iter().map(|values| f(values)).collect())
+    };
+    Distribution {
+        mean: across(&mean),
+        p50: across(&|values| quantile(values, 50)),
+        p95: across(&|values| quantile(values, 95)),
+        p99: across(&|values| quantile(values, 99)),
+    }
+}
+
+/// Bounds of the size classes: larger than the first, at most the second.
+pub(crate) fn class_bounds(about: &About) -> Vec<(Option<Bytes>, Option<Bytes>)> {
+    let upper = about.size_classes.iter().copied().map(Some).chain([None]);
+    let lower = [None].into_iter().chain(about.size_classes.iter().copied().map(Some));
+    lower.zip(upper).collect()
+}
+
+/// Name of a size class: `<= 10 KB`, `10-100 KB`, `> 10 MB`.
+pub(crate) fn class_name((above, up_to): (Option<Bytes>, Option<Bytes>)) -> String {
+    match (above, up_to) {
+        (None, None) => "all sizes".into(),
+        (None, Some(up_to)) => format!("<= {}", human::bytes(up_to.get())),
+        (Some(above), None) => format!("> {}", human::bytes(above.get())),
+        (Some(above), Some(up_to)) => {
+            let (low, high) = (human::bytes(above.get()), human::bytes(up_to.get()));
+            match (low.split_once(' '), high.split_once(' ')) {
+                (Some((number, unit)), Some((_, other))) if unit == other => {
+                    format!("{number}-{high}")
+                }
+                _ => format!("{low}-{high}"),
+            }
+        }
+    }
+}
+
+/// Whether a size is in a class.
+pub(crate) fn in_class(size: Bytes, (above, up_to): (Option<Bytes>, Option<Bytes>)) -> bool {
+    above.is_none_or(|above| size > above) && up_to.is_none_or(|up_to| size <= up_to)
+}
+
+fn size_classes(about: &About, runs: &[RunRecord]) -> (Vec<FlowClass>, Vec<Absent>) {
+    let (mut classes, mut absent) = (Vec::new(), Vec::new());
+    for bounds in class_bounds(about) {
+        let mut class =
+            flow_class(class_name(bounds), about, runs, |flow| in_class(flow.size, bounds));
+        class.above_bytes = bounds.0.map(Bytes::get);
+        class.up_to_bytes = bounds.1.map(Bytes::get);
+        if class.count > 0 {
+            classes.push(class);
+        } else {
+            absent.push(Absent { reason: absence(&class), name: class.name });
+        }
+    }
+    (classes, absent)
+}
+
+fn absence(class: &FlowClass) -> String {
+    match class.not_finished {
+        0 => "no measured flow has such a size".into(),
+        n => format!("{n} flows started and none finished; see stop.time"),
+    }
+}
+
+fn traffic_classes(about: &About, runs: &[RunRecord]) -> Vec<FlowClass> {
+    let finite = runs.iter().flat_map(|run| &run.flows).filter(|flow| !flow.is_endless());
+    let Some(last) = finite.map(|flow| flow.traffic).max().filter(|last| *last > 0) else {
+        return Vec::new();
+    };
+    (0..=last)
+        .map(|traffic| {
+            flow_class(about.traffic_name(traffic), about, runs, |flow| flow.traffic == traffic)
+        })
+        .filter(|class| class.count + class.not_finished > 0)
+        .collect()
+}
+
+fn network(runs: &[RunRecord]) -> Network {
+    let mut net = Network::default();
+    let (mut drops, mut marks, mut losses, mut again) = (vec![], vec![], vec![], vec![]);
+    let (mut timeouts, mut goodput, mut per_host) = (vec![], vec![], vec![]);
+    for run in runs {
+        let tiers = Tiers::of(run);
+        let (mut switch_tx, mut switch_drops, mut switch_marks) = (0, 0, 0);
+        let (mut tx, mut lost) = (0, 0);
+        for (port, (from_host, _)) in run.ports.iter().zip(&tiers.host_ends) {
+            net.dropped_packets += port.dropped_packets;
+            net.marked_packets += port.marked_packets;
+            tx += port.tx_packets;
+            lost += port.lost_packets;
+            if !from_host {
+                switch_tx += port.tx_packets;
+                switch_drops += port.dropped_packets;
+                switch_marks += port.marked_packets;
+                if net.max_queue_port.is_empty() || port.max_queue.get() > net.max_queue_bytes {
+                    net.max_queue_bytes = port.max_queue.get();
+                    net.max_queue_port = format!("{}->{}", port.node, port.peer);
+                }
+            }
+        }
+        let resent: u64 = run.flows.iter().map(|flow| u64::from(flow.retransmits)).sum();
+        let expired: u64 = run.flows.iter().map(|flow| u64::from(flow.timeouts)).sum();
+        net.lost_packets += lost;
+        net.retransmitted_segments += resent;
+        net.timeouts += expired;
+        net.delivered_segments += run.totals.delivered_segments;
+        net.packet_hops += run.totals.packet_hops;
+        drops.push(share(switch_drops, switch_tx + switch_drops));
+        marks.push(share(switch_marks, switch_tx));
+        losses.push(share(lost, tx));
+        again.push(share(resent, run.totals.delivered_segments));
+        timeouts.push(share(expired, run.flows.len() as u64));
+        let seconds = run.end.as_secs_f64();
+        let gbps = run.totals.delivered_bytes as f64 * 8.0 / 1e9;
+        goodput.push((seconds > 0.0).then(|| gbps / seconds));
+        let hosts = run.hosts.len() as f64;
+        per_host.push((seconds > 0.0 && hosts > 0.0).then(|| gbps / seconds / hosts));
+    }
+    net.drop_rate = Estimate::new(drops);
+    net.mark_rate = Estimate::new(marks);
+    net.loss_rate = Estimate::new(losses);
+    net.retransmit_rate = Estimate::new(again);
+    net.timeouts_per_flow = Estimate::new(timeouts);
+    net.goodput_gbps = Estimate::new(goodput);
+    net.goodput_per_host_gbps = Estimate::new(per_host);
+    net
+}
+
+/// A part over a whole; `None` of nothing.
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+fn link_use(runs: &[RunRecord]) -> Utilisation {
+    let ends: Vec<Vec<(bool, bool)>> = runs.iter().map(|run| Tiers::of(run).host_ends).collect();
+    let of = |host: bool| {
+        let per_run: Vec<Vec<f64>> = runs
+            .iter()
+            .zip(&ends)
+            .map(|(run, ends)| {
+                let ports = run.ports.iter().zip(ends);
+                ports
+                    .filter(|(_, (from, to))| (*from || *to) == host)
+                    .filter_map(|(port, _)| utilisation(port, run.end))
+                    .collect()
+            })
+            .collect();
+        LinkUse {
+            links: per_run.iter().map(|links| links.len() as u64).max().unwrap_or(0),
+            mean_utilisation: Estimate::new(per_run.iter().map(|links| mean(links)).collect()),
+            max_utilisation: Estimate::new(
+                per_run.iter().map(|links| links.iter().copied().reduce(f64::max)).collect(),
+            ),
+        }
+    };
+    Utilisation { host_links: of(true), fabric_links: of(false) }
+}
+
+fn tiers(runs: &[RunRecord]) -> Vec<Tier> {
+    let mut rows: Vec<Tier> = Vec::new();
+    let mut uses: Vec<Vec<f64>> = Vec::new();
+    for run in runs {
+        let tiers = Tiers::of(run);
+        let mut links = vec![0; tiers.names.len()];
+        for (port, &tier) in run.ports.iter().zip(&tiers.of_port) {
+            let name = &tiers.names[tier];
+            let at = rows.iter().position(|row| row.name == *name).unwrap_or_else(|| {
+                rows.push(Tier { name: name.clone(), ..Tier::default() });
+                uses.push(Vec::new());
+                rows.len() - 1
+            });
+            let row = &mut rows[at];
+            links[tier] += 1;
+            row.links = row.links.max(links[tier]);
+            row.tx_packets += port.tx_packets;
+            row.dropped_packets += port.dropped_packets;
+            row.lost_packets += port.lost_packets;
+            row.marked_packets += port.marked_packets;
+            row.max_queue_bytes = row.max_queue_bytes.max(port.max_queue.get());
+            uses[at].extend(utilisation(port, run.end));
+        }
+    }
+    for (row, uses) in rows.iter_mut().zip(&uses) {
+        row.drop_fraction =
+            share(row.dropped_packets, row.tx_packets + row.dropped_packets).unwrap_or(0.0);
+        row.mark_fraction = share(row.marked_packets, row.tx_packets).unwrap_or(0.0);
+        row.utilisation_mean = mean(uses).unwrap_or(0.0);
+        row.utilisation_max = uses.iter().copied().reduce(f64::max).unwrap_or(0.0);
+    }
+    rows
+}

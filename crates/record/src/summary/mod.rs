@@ -1,0 +1,257 @@
+//! The summary of a run: what `summary.json` holds, with units in the names and stable keys.
+//!
+//! Statistics of flows are taken within each seed first and then averaged across seeds, so that a
+//! confidence interval speaks of independent simulations. Counts are sums over seeds. Port
+//! counters cover each whole simulation, warm-up included; flow statistics leave the warm-up out.
+
+mod compute;
+mod text;
+
+pub(crate) use compute::{FEW_FLOWS, class_bounds, class_name, in_class, measured};
+
+use crate::stats::Estimate;
+use serde::{Deserialize, Serialize};
+
+/// Version of the layout of `summary.json`; a key that changes meaning raises it.
+pub const SUMMARY_FORMAT: u32 = 1;
+
+/// How the statistics of flows are defined; copied into every summary.
+pub const FCT_DEFINITION: &str = "receiver-delivered: from the instant the application handed the \
+flow over to the instant the receiver had every byte in order; sender-acked values stand beside it";
+
+/// How quantiles are defined; copied into every summary.
+pub const QUANTILE_DEFINITION: &str = "nearest rank: of n sorted values the one at rank ceil(q*n), \
+taken within each seed, then averaged across seeds";
+
+/// What a run came to. Field order is key order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Layout version.
+    pub format: u32,
+    /// Title of the scenario.
+    pub scenario: String,
+    /// Version of the program.
+    pub version: String,
+    /// Laws in use, the scenario's own first.
+    pub laws: Vec<String>,
+    /// `complete` or `interrupted`.
+    pub status: Status,
+    /// Seeds that were simulated, in order.
+    pub seeds: Vec<u64>,
+    /// Seeds that were asked for and are not there.
+    pub seeds_missing: Vec<u64>,
+    /// One word for all seeds: the digest of the only one, or all of them mixed in order.
+    pub digest: String,
+    /// Which completion `fct` means.
+    pub fct_definition: String,
+    /// Which quantile the percentiles are.
+    pub quantile_definition: String,
+    /// Flows that arrived before this are left out of the statistics of flows.
+    pub warmup_us: f64,
+    /// Facts of each seed.
+    pub runs: Vec<RunFacts>,
+    /// Flows by outcome, summed over seeds.
+    pub flows: FlowCounts,
+    /// All measured flows together.
+    pub overall: FlowClass,
+    /// Measured flows by size; empty classes are in `size_classes_absent`.
+    pub size_classes: Vec<FlowClass>,
+    /// Classes without a completed flow, and why.
+    pub size_classes_absent: Vec<Absent>,
+    /// Measured flows by `[[traffic]]` entry; empty if there is only one.
+    pub traffic_classes: Vec<FlowClass>,
+    /// Drops, marks and repairs.
+    pub network: Network,
+    /// Utilisation of links by the tier they belong to.
+    pub utilisation: Utilisation,
+    /// Totals of ports by tier, in order of first appearance.
+    pub tiers: Vec<Tier>,
+}
+
+/// Whether a run reached its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Every seed ran to its own end.
+    #[default]
+    Complete,
+    /// A seed was cut short or is missing.
+    Interrupted,
+}
+
+/// Facts of one seed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunFacts {
+    /// The seed.
+    pub seed: u64,
+    /// Digest of every delivery and drop, 16 hex digits.
+    pub digest: String,
+    /// Virtual time at which it stopped.
+    pub end_us: f64,
+    /// Whether it was cut short.
+    pub interrupted: bool,
+    /// Packets that crossed a link, summed over links.
+    pub packet_hops: u64,
+}
+
+/// Flows by outcome.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowCounts {
+    /// In the flow tables.
+    pub total: u64,
+    /// Every byte in order at the receiver by the end.
+    pub completed: u64,
+    /// Started, of finite size, and not completed by the end.
+    pub not_finished: u64,
+    /// Had not started by the end.
+    pub not_started: u64,
+    /// Without an end by design.
+    pub endless: u64,
+    /// Of finite size and started before the warm-up ended: not in any statistic of flows.
+    pub in_warmup: u64,
+}
+
+/// Statistics of a set of flows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowClass {
+    /// Name for people: `all`, `10-100 KB`, `traffic[1] incast`.
+    pub name: String,
+    /// Sizes in the class are larger than this; `None`: no lower bound.
+    pub above_bytes: Option<u64>,
+    /// Sizes in the class are at most this; `None`: no upper bound.
+    pub up_to_bytes: Option<u64>,
+    /// Completed flows, summed over seeds.
+    pub count: u64,
+    /// Completed flows of the seed that has fewest: below 100 its 99th percentile is its largest value.
+    pub fewest_per_seed: u64,
+    /// Started and not completed: the statistics are too good by what these would have added.
+    pub not_finished: u64,
+    /// FCT over ideal FCT, by receiver-delivered FCT.
+    pub slowdown: Distribution,
+    /// Receiver-delivered FCT in microseconds.
+    pub fct_us: Distribution,
+    /// The same ratio by sender-acked FCT.
+    pub slowdown_acked: Distribution,
+    /// Sender-acked FCT in microseconds.
+    pub fct_acked_us: Distribution,
+    /// What to beware of.
+    pub note: Option<String>,
+}
+
+/// A few numbers of a distribution, each across seeds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Mean.
+    pub mean: Estimate,
+    /// Median.
+    pub p50: Estimate,
+    /// 95th percentile.
+    pub p95: Estimate,
+    /// 99th percentile.
+    pub p99: Estimate,
+}
+
+/// Something that is not there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Absent {
+    /// What.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Drops, marks and repairs; counts summed over seeds, rates across seeds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Network {
+    /// Packets refused for lack of buffer.
+    pub dropped_packets: u64,
+    /// Dropped over offered (sent + dropped), at all ports.
+    pub drop_rate: Estimate,
+    /// Packets that got a congestion mark.
+    pub marked_packets: u64,
+    /// Marked over sent, at switch ports.
+    pub mark_rate: Estimate,
+    /// Packets lost to faults.
+    pub lost_packets: u64,
+    /// Lost over sent, at all ports.
+    pub loss_rate: Estimate,
+    /// Segments sent again.
+    pub retransmitted_segments: u64,
+    /// Sent again per segment delivered.
+    pub retransmit_rate: Estimate,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Timeouts per started flow.
+    pub timeouts_per_flow: Estimate,
+    /// Segments delivered to receivers, duplicates included.
+    pub delivered_segments: u64,
+    /// Largest queue of any port in any seed.
+    pub max_queue_bytes: u64,
+    /// Where: `leaf[2]->leaf[2].host[0]`.
+    pub max_queue_port: String,
+    /// Payload handed to applications per second of virtual time, all hosts together.
+    pub goodput_gbps: Estimate,
+    /// The same per host.
+    pub goodput_per_host_gbps: Estimate,
+    /// Packets that crossed a link, summed over links and seeds.
+    pub packet_hops: u64,
+}
+
+/// Utilisation of links: `8 * tx_bytes / (rate * duration)`, each direction its own link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Utilisation {
+    /// Links with a host at either end.
+    pub host_links: LinkUse,
+    /// Links between switches.
+    pub fabric_links: LinkUse,
+}
+
+/// Utilisation of a set of links, as a fraction of 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkUse {
+    /// Links in the set, per seed.
+    pub links: u64,
+    /// Mean over links.
+    pub mean_utilisation: Estimate,
+    /// Busiest link.
+    pub max_utilisation: Estimate,
+}
+
+/// All ports from one kind of node to another, found by their names without indices.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tier {
+    /// `leaf -> spine`.
+    pub name: String,
+    /// Links, per seed.
+    pub links: u64,
+    /// Packets sent.
+    pub tx_packets: u64,
+    /// Packets refused for lack of buffer.
+    pub dropped_packets: u64,
+    /// Packets lost to faults.
+    pub lost_packets: u64,
+    /// Packets marked.
+    pub marked_packets: u64,
+    /// Dropped over offered (sent + dropped).
+    pub drop_fraction: f64,
+    /// Marked over sent.
+    pub mark_fraction: f64,
+    /// Mean utilisation of its links over all seeds, as a fraction of 1.
+    pub utilisation_mean: f64,
+    /// That of its busiest link.
+    pub utilisation_max: f64,
+    /// Largest queue of any of its ports.
+    pub max_queue_bytes: u64,
+}
+
+/// A run's digests as one word: the only one, or all of them mixed in seed order.
+pub fn combined_digest(digests: impl IntoIterator<Item = u64>) -> u64 {
+    let mut digests = digests.into_iter();
+    let first = digests.next().unwrap_or(0);
+    digests.fold(first, |all, one| forebay_units::math::mix(all.rotate_left(1) ^ one))
+}
+
+/// A digest as it is printed.
+pub fn hex(digest: u64) -> String {
+    format!("{digest:016x}")
+}

@@ -1,0 +1,250 @@
+//! The summary as a few aligned lines for a terminal.
+
+use super::{Distribution, FlowClass, Status, Summary};
+use crate::human::{bytes, count, micros, percent, sig2, sig3};
+use crate::stats::Estimate;
+
+/// Width of the labels, and of the indent of what follows.
+const LABEL: usize = 10;
+
+/// Width of the column that counts flows, and of each column of the table.
+const COUNT: usize = 9;
+const CELL: usize = 14;
+
+/// Widths that the name column may have.
+const NAME: std::ops::RangeInclusive<usize> = 13..=40;
+
+#[derive(Clone, Copy)]
+enum Tone {
+    Plain,
+    Strong,
+    Faint,
+    Good,
+    Warn,
+    Bad,
+}
+
+struct Line(Vec<(Tone, String)>);
+
+impl Line {
+    fn new(label: &str) -> Self {
+        Self(vec![(Tone::Faint, format!("{label:<LABEL$}"))])
+    }
+
+    fn add(mut self, tone: Tone, text: impl Into<String>) -> Self {
+        self.0.push((tone, text.into()));
+        self
+    }
+
+    fn plain(self, text: impl Into<String>) -> Self {
+        self.add(Tone::Plain, text)
+    }
+
+    /// The line, wrapped between words at `width` characters; escapes do not count.
+    fn write(&self, out: &mut String, width: usize, color: bool) {
+        let mut column = 0;
+        for (tone, text) in &self.0 {
+            let code = match tone {
+                _ if !color => None,
+                Tone::Plain => None,
+                Tone::Strong => Some("1"),
+                Tone::Faint => Some("2"),
+                Tone::Good => Some("32"),
+                Tone::Warn => Some("33"),
+                Tone::Bad => Some("1;31"),
+            };
+            for word in text.split_inclusive(' ') {
+                let length = word.trim_end().chars().count();
+                if column + length > width && column > LABEL {
+                    end_line(out);
+                    out.push_str(&" ".repeat(LABEL));
+                    column = LABEL;
+                }
+                column += word.chars().count();
+                match code {
+                    Some(code) if length > 0 => paint(out, code, word),
+                    _ => out.push_str(word),
+                }
+            }
+        }
+        end_line(out);
+    }
+}
+
+fn end_line(out: &mut String) {
+    out.truncate(out.trim_end_matches(' ').len());
+    out.push('\n');
+}
+
+/// Colours a word and leaves the blanks behind it bare.
+fn paint(out: &mut String, code: &str, word: &str) {
+    let text = word.trim_end();
+    out.push_str(&format!("\x1b[{code}m{text}\x1b[0m{}", &word[text.len()..]));
+}
+
+impl Summary {
+    /// Plain text for a terminal of `width` columns (46 at least), with ANSI colours if `color`;
+    /// ends in a newline. Long lines wrap, and the table keeps as many columns as fit.
+    pub fn render(&self, width: usize, color: bool) -> String {
+        let width = width.max(LABEL + NAME.start() + COUNT + CELL);
+        let mut lines = vec![self.headline(), self.flow_line(), self.table_head(width)];
+        for class in self.traffic_classes.iter().chain(&self.size_classes) {
+            lines.push(class_line(class, width));
+        }
+        if self.size_classes.len() != 1 || !self.traffic_classes.is_empty() {
+            lines.push(class_line(&self.overall, width));
+        }
+        lines.extend(self.network_lines());
+        if let Some(note) = self.interval_note() {
+            lines.push(Line::new("note").add(Tone::Faint, note));
+        }
+        let mut out = String::new();
+        for line in &lines {
+            line.write(&mut out, width, color);
+        }
+        out
+    }
+
+    fn headline(&self) -> Line {
+        let end = self.runs.iter().map(|run| run.end_us).fold(0.0, f64::max);
+        let seeds = self.seeds.len();
+        let plural = if seeds == 1 { "" } else { "s" };
+        let line = Line(vec![(Tone::Strong, self.scenario.clone())]).plain(format!(
+            "  {}  {seeds} seed{plural}  {} simulated  digest {}  ",
+            self.laws.join("+"),
+            micros(end),
+            self.digest
+        ));
+        match self.status {
+            Status::Complete => line.add(Tone::Good, "complete"),
+            Status::Interrupted => line.add(Tone::Bad, "INTERRUPTED, partial"),
+        }
+    }
+
+    fn flow_line(&self) -> Line {
+        let flows = &self.flows;
+        let finite = flows.completed + flows.not_finished;
+        let mut line = Line::new("flows").plain(format!(
+            "{} of {} started completed",
+            count(flows.completed),
+            count(finite)
+        ));
+        for (number, what, tone) in [
+            (flows.not_finished, "not finished", Tone::Warn),
+            (flows.not_started, "not started", Tone::Warn),
+            (flows.endless, "endless", Tone::Plain),
+            (flows.in_warmup, "in warm-up", Tone::Faint),
+        ] {
+            if number > 0 {
+                line = line.plain(", ").add(tone, format!("{} {what}", count(number)));
+            }
+        }
+        line
+    }
+
+    fn table_head(&self, width: usize) -> Line {
+        let cells =
+            columns(width).iter().map(|(name, _)| format!("{name:>CELL$}")).collect::<String>();
+        let name = name_width(width);
+        Line::new("slowdown")
+            .add(Tone::Faint, format!("{:<name$}{:>COUNT$}{cells}", "(delivered)", "flows"))
+    }
+
+    fn network_lines(&self) -> Vec<Line> {
+        let net = &self.network;
+        let rate = |estimate: &Estimate| percent(estimate.mean.unwrap_or(0.0));
+        let alarm = |n: u64| if n > 0 { Tone::Warn } else { Tone::Plain };
+        let mut packets = Line::new("packets")
+            .add(
+                alarm(net.dropped_packets),
+                format!("{} dropped ({})", count(net.dropped_packets), rate(&net.drop_rate)),
+            )
+            .plain(format!(", {} marked ({})", count(net.marked_packets), rate(&net.mark_rate)));
+        if net.lost_packets > 0 {
+            packets =
+                packets.add(Tone::Warn, format!(", {} lost to faults", count(net.lost_packets)));
+        }
+        let repairs = Line::new("repairs")
+            .plain(format!(
+                "{} segments sent again ({}), ",
+                count(net.retransmitted_segments),
+                rate(&net.retransmit_rate)
+            ))
+            .add(alarm(net.timeouts), format!("{} timeouts", count(net.timeouts)));
+        let mut links = Line::new("links");
+        let mut first = true;
+        for (name, links_of) in
+            [("host", &self.utilisation.host_links), ("fabric", &self.utilisation.fabric_links)]
+        {
+            let (Some(mean), Some(max)) =
+                (links_of.mean_utilisation.mean, links_of.max_utilisation.mean)
+            else {
+                continue;
+            };
+            let comma = if first { "" } else { "; " };
+            first = false;
+            links = links.plain(format!(
+                "{comma}{name} {} mean, {} busiest",
+                percent(mean),
+                percent(max)
+            ));
+        }
+        let per_host = net.goodput_per_host_gbps.mean.map(sig3).unwrap_or("-".into());
+        let goodput = Line::new("goodput").plain(format!(
+            "{} Gb/s in all, {per_host} Gb/s per host",
+            net.goodput_gbps.mean.map(sig3).unwrap_or("-".into())
+        ));
+        let queue = Line::new("queue").plain(format!(
+            "{} at most, at {}",
+            bytes(net.max_queue_bytes),
+            if net.max_queue_port.is_empty() { "no port" } else { &net.max_queue_port }
+        ));
+        vec![packets, repairs, links, goodput, queue]
+    }
+
+    fn interval_note(&self) -> Option<String> {
+        match &self.overall.slowdown.p99 {
+            Estimate { ci95: Some(_), .. } => {
+                Some("±: 95 % confidence interval of the mean across seeds".into())
+            }
+            Estimate { mean: Some(_), ci95_absent_because: Some(why), .. } => {
+                Some(format!("no confidence interval: {why}"))
+            }
+            _ => None,
+        }
+    }
+}
+
+type Pick = fn(&Distribution) -> &Estimate;
+
+/// As many columns as fit, the tail first to stay.
+fn columns(width: usize) -> &'static [(&'static str, Pick)] {
+    const ALL: [(&str, Pick); 4] =
+        [("p50", |d| &d.p50), ("p95", |d| &d.p95), ("p99", |d| &d.p99), ("mean", |d| &d.mean)];
+    const FEWER: [(&str, Pick); 3] = [ALL[0], ALL[2], ALL[3]];
+    let fit = width.saturating_sub(LABEL + NAME.start() + COUNT) / CELL;
+    match fit {
+        0 | 1 => &FEWER[1..2],
+        2 => &FEWER[..2],
+        3 => &FEWER,
+        _ => &ALL,
+    }
+}
+
+fn name_width(width: usize) -> usize {
+    let cells = columns(width).len() * CELL;
+    width.saturating_sub(LABEL + COUNT + cells).clamp(*NAME.start(), *NAME.end())
+}
+
+fn class_line(class: &FlowClass, width: usize) -> Line {
+    let room = name_width(width);
+    let name: String = class.name.chars().take(room - 1).collect();
+    let mut text = format!("{name:<room$}{:>COUNT$}", count(class.count));
+    for (_, pick) in columns(width) {
+        let estimate = pick(&class.slowdown);
+        let value = estimate.mean.map_or("-".into(), sig3);
+        let half = estimate.half_width().map_or(String::new(), |half| format!(" ±{}", sig2(half)));
+        text.push_str(&format!("{:>CELL$}", value + &half));
+    }
+    Line::new("").plain(text)
+}

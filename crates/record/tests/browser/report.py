@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""The report in a real browser: complete, quiet, and asking the network for nothing.
+
+    report.py [REPORT.html]
+
+Without an argument the sample report is built with cargo. Needs Chromium; where there is none and it
+cannot be installed, the test is skipped by name and succeeds. Standard library only: the browser is
+driven over the DevTools pipe.
+"""
+
+import json
+import os
+import pathlib
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+NAME = "browser/report"
+ROOT = pathlib.Path(__file__).resolve().parents[4]
+IDS = [
+    "key-numbers", "slowdown-by-size", "slowdown-cdf", "size-classes", "over-time", "tiers",
+    "utilisation", "worst-ports", "worst-flows", "seeds", "settings", "definitions", "rerun",
+]
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--remote-debugging-pipe", "--window-size=1280,1000", "about:blank",
+]
+
+# Texts of figures that leave their figure, or that lie on one another.
+GEOMETRY = """
+(() => {
+  const bad = [];
+  for (const svg of document.querySelectorAll('svg')) {
+    const box = svg.viewBox.baseVal, seen = [];
+    for (const text of svg.querySelectorAll('text')) {
+      const b = text.getBBox();
+      if (b.x < -1 || b.y < -1 || b.x + b.width > box.width + 1 || b.y + b.height > box.height + 1)
+        bad.push('outside: ' + text.textContent);
+      for (const [o, other] of seen)
+        if (b.x < o.x + o.width - 1 && o.x < b.x + b.width - 1 && b.y < o.y + o.height - 3 && o.y < b.y + b.height - 3)
+          bad.push('on one another: ' + text.textContent + ' | ' + other);
+      seen.push([b, text.textContent]);
+    }
+  }
+  if (document.documentElement.scrollWidth > document.documentElement.clientWidth)
+    bad.push('the page scrolls sideways');
+  return bad;
+})()
+"""
+
+# Least contrast of any text with the surface behind it.
+CONTRAST = """
+(() => {
+  const light = c => { c /= 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
+  const parse = s => (s.match(/[0-9.]+/g) || []).map(Number);
+  const y = ([r, g, b]) => 0.2126 * light(r) + 0.7152 * light(g) + 0.0722 * light(b);
+  let least = 99, where = '';
+  for (const el of document.querySelectorAll('h1,h2,h3,p,dt,dd,th,td,small,figcaption,li,span,strong,svg text')) {
+    if (!el.textContent.trim() || el.closest('.steps')) continue;
+    const style = getComputedStyle(el), ink = parse(el.namespaceURI.endsWith('svg') ? style.fill : style.color);
+    let up = el, back = null;
+    while (up && !back) {
+      const b = parse(getComputedStyle(up).backgroundColor);
+      if (b.length === 3 || b[3] > 0) back = b;
+      up = up.parentElement;
+    }
+    const [a, b] = [y(ink), y(back || [255, 255, 255])].sort((p, q) => q - p), ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < least) { least = ratio; where = el.tagName + '.' + el.getAttribute('class') + ': ' + el.textContent.slice(0, 40); }
+  }
+  return [least, where];
+})()
+"""
+
+
+def find_chromium():
+    for name in ["chromium", "chromium-browser", "google-chrome", "chrome"]:
+        if shutil.which(name):
+            return shutil.which(name)
+    return None
+
+
+def chromium():
+    """Path of a browser, installed if that is possible here; None otherwise."""
+    found = find_chromium()
+    if found or os.geteuid() != 0 or not shutil.which("apt-get") or os.environ.get("FOREBAY_NO_INSTALL"):
+        return found
+    install = "apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium"
+    try:
+        subprocess.run(["sh", "-c", install], check=True, timeout=300, capture_output=True)
+    except (subprocess.SubprocessError, OSError):
+        return None
+    return find_chromium()
+
+
+class Browser:
+    """A headless browser over its DevTools pipe: JSON messages that end in a zero byte."""
+
+    def __init__(self, path, profile):
+        to_read, self.to_write = os.pipe()
+        self.from_read, from_write = os.pipe()
+
+        def pipes():
+            # First out of the way of 3 and 4, which the browser reads and writes.
+            a, b = os.dup(to_read), os.dup(from_write)
+            os.dup2(a, 3)
+            os.dup2(b, 4)
+
+        self.process = subprocess.Popen(
+            [path, f"--user-data-dir={profile}", *FLAGS],
+            preexec_fn=pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        os.close(to_read)
+        os.close(from_write)
+        self.buffer = b""
+        self.last_id = 0
+        self.events = []
+        self.session = None
+
+    def receive(self, deadline):
+        while b"\0" not in self.buffer:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.from_read], [], [], left)[0]:
+                raise TimeoutError("the browser does not answer")
+            chunk = os.read(self.from_read, 1 << 16)
+            if not chunk:
+                raise EOFError("the browser has ended")
+            self.buffer += chunk
+        message, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(message)
+
+    def call(self, method, **params):
+        self.last_id += 1
+        message = {"id": self.last_id, "method": method, "params": params}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.to_write, json.dumps(message).encode() + b"\0")
+        deadline = time.monotonic() + 60
+        while True:
+            answer = self.receive(deadline)
+            if answer.get("id") == self.last_id:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+            self.events.append(answer)
+
+    def wait_for(self, method, seconds=30):
+        deadline = time.monotonic() + seconds
+        while not any(event.get("method") == method for event in self.events):
+            self.events.append(self.receive(deadline))
+
+    def value(self, expression):
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        if "exceptionDetails" in result:
+            raise RuntimeError(result["exceptionDetails"])
+        return result["result"].get("value")
+
+    def open(self, url):
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ["Runtime", "Log", "Network", "Page"]:
+            self.call(f"{domain}.enable")
+        self.events.clear()
+        self.call("Page.navigate", url=url)
+        self.wait_for("Page.loadEventFired")
+
+    def close(self):
+        self.session = None
+        try:
+            self.call("Browser.close")
+        except (OSError, EOFError, RuntimeError, TimeoutError):
+            self.process.terminate()
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def requests(events):
+    seen = [e["params"]["request"]["url"] for e in events if e.get("method") == "Network.requestWillBeSent"]
+    return [url for url in seen if not url.startswith("data:")]
+
+
+def complaints(events):
+    said = []
+    for event in events:
+        kind, params = event.get("method"), event.get("params", {})
+        if kind == "Runtime.exceptionThrown":
+            said.append(params["exceptionDetails"].get("text"))
+        elif kind == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
+            said.append(str(params["args"]))
+        elif kind == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
+            said.append(params["entry"]["text"])
+    return said
+
+
+def check(browser, url):
+    problems = []
+
+    def expect(condition, text):
+        if not condition:
+            problems.append(text)
+
+    browser.open(url)
+    time.sleep(0.3)
+    expect(browser.value("document.querySelectorAll('svg').length") >= 6, "fewer than six figures")
+    for name in IDS:
+        expect(browser.value(f"!!document.getElementById('{name}')"), f"no element #{name}")
+    expect(browser.value("document.querySelectorAll('figcaption').length") >= 6, "captions are missing")
+    broken = browser.value(
+        "[...document.querySelectorAll('svg *')].filter(e => /NaN|undefined|Infinity/.test(e.outerHTML)).length"
+    )
+    expect(broken == 0, f"{broken} broken numbers in figures")
+    for width in [1280, 700, 390]:
+        browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        for problem in browser.value(GEOMETRY):
+            problems.append(f"at {width} px: {problem}")
+    browser.call("Emulation.clearDeviceMetricsOverride")
+
+    backgrounds = []
+    for scheme in ["light", "dark"]:
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        browser.call("Emulation.setEmulatedMedia", features=[feature])
+        backgrounds.append(browser.value("getComputedStyle(document.body).backgroundColor"))
+        least, where = browser.value(CONTRAST)
+        expect(least >= 4.5, f"{scheme}: contrast {least:.2f} at {where}")
+    expect(backgrounds[0] != backgrounds[1], "dark looks like light")
+    browser.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    ink = browser.value("getComputedStyle(document.body).color")
+    expect(ink == "rgb(21, 25, 29)", f"print is not dark on light: {ink}")
+    browser.call("Emulation.setEmulatedMedia", media="", features=[])
+
+    plots = browser.value("document.querySelectorAll('.plot > script').length")
+    expect(plots >= 3, f"only {plots} figures have read-outs")
+    for plot in range(plots):
+        at = browser.value(
+            f"(() => {{ const s = document.querySelectorAll('.plot > script')[{plot}].parentNode.querySelector('svg');"
+            "s.scrollIntoView({block: 'center'}); const b = s.getBoundingClientRect();"
+            "return [b.x + b.width * 0.4, b.y + b.height * 0.5]; })()"
+        )
+        browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=at[0], y=at[1])
+        tip = browser.value(
+            f"(() => {{ const t = document.querySelectorAll('.plot > script')[{plot}].parentNode.querySelector('.tip');"
+            "return t && !t.hidden && t.children.length > 1 ? t.innerText : ''; })()"
+        )
+        expect(bool(tip), f"figure {plot} shows nothing under the pointer")
+
+    expect(requests(browser.events) == [url], f"requests: {requests(browser.events)}")
+    expect(not complaints(browser.events), f"console: {complaints(browser.events)}")
+
+    # Without script the page must still be whole.
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    browser.events.clear()
+    browser.call("Page.reload")
+    browser.wait_for("Page.loadEventFired")
+    document = browser.call("DOM.getDocument", depth=1)["root"]["nodeId"]
+    figures = browser.call("DOM.querySelectorAll", nodeId=document, selector="svg")["nodeIds"]
+    expect(len(figures) >= 6, "figures need the script")
+    return problems
+
+
+def main():
+    browser_path = chromium()
+    if not browser_path:
+        print(f"skipped: {NAME} (no chromium here, and it cannot be installed)")
+        return 0
+    scratch = tempfile.mkdtemp(prefix="forebay-report-")
+    try:
+        if len(sys.argv) > 1:
+            page = pathlib.Path(sys.argv[1]).resolve()
+        else:
+            page = pathlib.Path(scratch) / "report.html"
+            build = ["cargo", "run", "-q", "-p", "forebay-record", "--example", "sample_report", "--", str(page)]
+            subprocess.run(build, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        browser = Browser(browser_path, pathlib.Path(scratch) / "profile")
+        try:
+            problems = check(browser, page.as_uri())
+        finally:
+            browser.close()
+    finally:
+        # The browser's helpers may outlive it for a moment and still write to the profile.
+        shutil.rmtree(scratch, ignore_errors=True)
+    for problem in problems:
+        print(f"{NAME}: {problem}")
+    print(f"{'FAILED' if problems else 'ok'}: {NAME}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

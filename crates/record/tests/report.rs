@@ -1,0 +1,207 @@
+//! The report: whole, safe, small and the same every time, for ordinary runs and odd ones.
+
+mod support;
+
+use forebay_record::{About, RunRecord, Series, Summary, report};
+use forebay_units::{Bytes, Span, Time};
+use support::{about, run};
+
+fn page(about: &About, runs: &[RunRecord]) -> String {
+    report::render(about, &Summary::of(about, runs), runs)
+}
+
+/// Keeps a page for the eye, or for `tests/browser/report.py`, where FOREBAY_KEEP_REPORTS names a directory.
+fn keep(name: &str, html: &str) {
+    if let Ok(dir) = std::env::var("FOREBAY_KEEP_REPORTS") {
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(format!("{dir}/{}.html", name.replace(' ', "-")), html).unwrap();
+    }
+}
+
+/// What every page must hold to: no broken numbers, no requests, balanced elements.
+fn assert_sound(html: &str) {
+    assert!(html.len() <= 2_000_000, "{} bytes", html.len());
+    let body = &html[html.find("<body>").unwrap()..html.rfind("<script>").unwrap()];
+    for bad in ["NaN", "inf ", "\"inf", "http:", "https:", "url(", " src=", "href="] {
+        if let Some(at) = body.find(bad) {
+            panic!("{bad} in ...{}", &body[at.saturating_sub(120)..(at + 40).min(body.len())]);
+        }
+    }
+    for element in ["section", "figure", "svg", "table", "div", "dl", "span"] {
+        let (opened, closed) = (format!("<{element}"), format!("</{element}>"));
+        let opens = body.matches(&opened).filter(|_| true).count();
+        assert_eq!(opens, body.matches(&closed).count(), "{element}");
+    }
+    assert!(html.contains("default-src 'none'"));
+}
+
+#[test]
+fn the_page_is_whole_and_the_same_every_time() {
+    let about = about(&[1, 2, 3]);
+    let runs = [1, 2, 3].map(|seed| run(seed, 2_000));
+    let html = page(&about, &runs);
+    assert_sound(&html);
+    assert_eq!(html, page(&about, &runs));
+    for id in [
+        "key-numbers",
+        "slowdown-by-size",
+        "slowdown-cdf",
+        "size-classes",
+        "over-time",
+        "tiers",
+        "utilisation",
+        "worst-ports",
+        "worst-flows",
+        "seeds",
+        "settings",
+        "definitions",
+        "rerun",
+    ] {
+        assert!(html.contains(&format!("id=\"{id}\"")), "{id}");
+    }
+    for text in ["p99", "95 % CI", "forebay run resolved.toml", "log scale", "receiver-delivered"] {
+        assert!(html.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn no_name_can_become_markup() {
+    let hostile = "</script><script>alert('x')</script><b onload=\"x\">&";
+    let mut about = about(&[1]);
+    about.scenario = hostile.into();
+    about.laws = vec![hostile.into()];
+    about.version = hostile.into();
+    about.traffic = vec![hostile.into(); 2];
+    about.resolved_toml = hostile.into();
+    about.settings = vec![(hostile.into(), hostile.into())];
+    about.release = hostile.into();
+    about.rerun = Some(hostile.into());
+    let mut one = run(1, 400);
+    for port in &mut one.ports {
+        port.node = format!("{}{hostile}", port.node);
+    }
+    for series in &mut one.series {
+        series.name = format!("{}{hostile}", series.name);
+        series.unit = "<i>";
+    }
+    let html = page(&about, &[one]);
+    keep("hostile", &html);
+    assert!(
+        !html.contains("<script>alert") && !html.contains("<b onload") && !html.contains("<i>")
+    );
+    assert_eq!(html.matches("</script>").count(), html.matches("<script").count());
+    assert_sound(&html);
+}
+
+#[test]
+fn odd_runs_have_pages() {
+    let one_seed = about(&[1]);
+    let usual = run(1, 300);
+    let same_size = {
+        let mut run = usual.clone();
+        run.flows.iter_mut().for_each(|flow| flow.size = Bytes::new(500_000));
+        run
+    };
+    let one_flow = RunRecord {
+        flows: vec![usual.flows.iter().find(|f| f.start >= one_seed.warmup).copied().unwrap()],
+        ..usual.clone()
+    };
+    let nothing_done = {
+        let mut run = usual.clone();
+        run.flows.iter_mut().for_each(|flow| (flow.delivered, flow.acked) = (None, None));
+        run
+    };
+    let better_than_ideal = {
+        let mut run = usual.clone();
+        run.flows.iter_mut().for_each(|flow| flow.ideal = Span::from_ms(900));
+        run
+    };
+    let zero_ideal = {
+        let mut run = usual.clone();
+        run.flows.iter_mut().for_each(|flow| flow.ideal = Span::ZERO);
+        run
+    };
+    let odd_series = RunRecord {
+        series: vec![
+            Series { name: "never sampled".into(), unit: "bytes", at: vec![], values: vec![] },
+            Series {
+                name: "once".into(),
+                unit: "packets",
+                at: vec![Time::ZERO],
+                values: vec![0.0],
+            },
+            Series {
+                name: "odd".into(),
+                unit: "fraction",
+                at: (0..4).map(Time::from_ps).collect(),
+                values: vec![f64::NAN, f64::INFINITY, -2.0, 0.5],
+            },
+        ],
+        ..usual.clone()
+    };
+    let dead_links = {
+        let mut run = usual.clone();
+        run.ports.iter_mut().for_each(|port| port.rate = forebay_units::BitsPerSec::new(0));
+        run
+    };
+    let free_names = {
+        let mut run = usual.clone();
+        for (i, port) in run.ports.iter_mut().enumerate() {
+            let letters = |n: usize| -> String {
+                [n / 26, n % 26].iter().map(|d| char::from(b'a' + *d as u8)).collect()
+            };
+            (port.node, port.peer) = (letters(i), letters(i + 1));
+        }
+        run
+    };
+    for (name, runs) in [
+        ("no runs", vec![]),
+        ("nothing at all", vec![RunRecord { seed: 1, ..RunRecord::default() }]),
+        ("one size", vec![same_size]),
+        ("one flow", vec![one_flow]),
+        ("nothing done", vec![nothing_done]),
+        ("better than ideal", vec![better_than_ideal]),
+        ("zero ideal", vec![zero_ideal]),
+        ("odd series", vec![odd_series]),
+        ("dead links", vec![dead_links]),
+        ("free names", vec![free_names]),
+    ] {
+        let html = page(&one_seed, &runs);
+        println!("{name}");
+        assert_sound(&html);
+        keep(name, &html);
+    }
+}
+
+#[test]
+fn a_large_fabric_fits() {
+    let mut big = run(1, 20_000);
+    let (leaves, per_leaf, spines) = (512, 64, 64);
+    big.hosts = (0..leaves)
+        .flat_map(|l| (0..per_leaf).map(move |h| format!("leaf[{l}].host[{h}]")))
+        .collect();
+    let port = |node: String, peer: String, i: usize| forebay_record::PortRow {
+        node,
+        peer,
+        tx_bytes: Bytes::new(1_000_000 * (i as u64 % 240)),
+        ..big.ports[0].clone()
+    };
+    let mut ports = Vec::new();
+    for l in 0..leaves {
+        for h in 0..per_leaf {
+            let (host, leaf) = (format!("leaf[{l}].host[{h}]"), format!("leaf[{l}]"));
+            ports.push(port(host.clone(), leaf.clone(), h + l));
+            ports.push(port(leaf, host, h * l));
+        }
+        for s in 0..spines {
+            ports.push(port(format!("leaf[{l}]"), format!("spine[{s}]"), l));
+            ports.push(port(format!("spine[{s}]"), format!("leaf[{l}]"), s));
+        }
+    }
+    big.ports = ports;
+    let one = big.series[0].clone();
+    big.series = (0..200).map(|i| Series { name: format!("queue {i}"), ..one.clone() }).collect();
+    let html = page(&about(&[1]), &[big]);
+    assert_sound(&html);
+    keep("large fabric", &html);
+}

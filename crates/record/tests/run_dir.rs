@@ -1,0 +1,289 @@
+//! Run directories: same bytes, nothing lost on the way back, and failures in one sentence.
+
+mod support;
+
+use forebay_record::{
+    About, FlowRow, IfExists, RunDir, RunRecord, Series, Status, Summary, Volatile, columns,
+    explain,
+};
+use forebay_units::{Bytes, Time};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::{about, run};
+
+/// A fresh path under the target directory.
+fn scratch(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    path
+}
+
+fn volatile(wall_s: f64) -> Volatile {
+    Volatile { wall_s, host: "here".into(), threads: 1, ..Volatile::default() }
+}
+
+fn write(path: &Path, about: &About, runs: &[RunRecord], wall_s: f64) -> forebay_record::Finished {
+    let mut dir = RunDir::create(path, about, IfExists::Refuse).unwrap();
+    for run in runs {
+        dir.add(run).unwrap();
+    }
+    dir.finish(runs, volatile(wall_s)).unwrap()
+}
+
+fn sample() -> (About, Vec<RunRecord>) {
+    let mut runs = [1, 2, 3].map(|seed| run(seed, 600)).to_vec();
+    let endless = FlowRow { size: Bytes::MAX, delivered: None, acked: None, ..runs[0].flows[5] };
+    runs[0].flows.push(endless);
+    runs[1].series.push(Series {
+        name: "odd, \"quoted\" name".into(),
+        unit: "furlongs",
+        at: vec![Time::ZERO, Time::from_ps(7)],
+        values: vec![0.1 + 0.2, -1e-300],
+    });
+    (about(&[1, 2, 3]), runs)
+}
+
+fn assert_same(a: &RunRecord, b: &RunRecord) {
+    assert_eq!((a.seed, a.digest, a.end, a.interrupted), (b.seed, b.digest, b.end, b.interrupted));
+    assert_eq!((a.not_started, &a.totals, &a.hosts), (b.not_started, &b.totals, &b.hosts));
+    assert_eq!(a.flows, b.flows);
+    assert_eq!(a.ports, b.ports);
+    assert_eq!(a.series, b.series);
+}
+
+#[test]
+fn the_same_run_leaves_the_same_bytes_and_reads_back_whole() {
+    let (about, runs) = sample();
+    let (a, b) = (scratch("same-a"), scratch("same-b"));
+    let finished = write(&a, &about, &runs, 1.0);
+    assert!(finished.volatile.render().starts_with("took      1.00 s on 1 thread, "));
+    write(&b, &about, &runs, 2.0);
+    let mut names: Vec<_> =
+        fs::read_dir(&a).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "flows.csv",
+            "hosts.csv",
+            "manifest.json",
+            "ports.csv",
+            "report.html",
+            "resolved.toml",
+            "runs.csv",
+            "series.csv",
+            "summary.json",
+            "volatile.json"
+        ]
+    );
+    for name in names {
+        let same = fs::read(a.join(&name)).unwrap() == fs::read(b.join(&name)).unwrap();
+        assert_eq!(same, name != "volatile.json", "{name}");
+    }
+    let (about_back, runs_back) = RunDir::load(&a).unwrap();
+    assert_eq!(runs_back.len(), runs.len());
+    for (one, other) in runs.iter().zip(&runs_back) {
+        assert_same(one, other);
+    }
+    let expected = About { rerun: Some(about.rerun().into()), ..about };
+    assert_eq!(about_back, expected);
+    assert_eq!(Summary::of(&about_back, &runs_back), finished.summary);
+    assert_eq!(RunDir::load_summary(&a).unwrap(), finished.summary);
+    let before = fs::read(a.join("report.html")).unwrap();
+    fs::remove_file(a.join("report.html")).unwrap();
+    let report = RunDir::redraw(&a).unwrap();
+    assert_eq!(fs::read(report).unwrap(), before);
+}
+
+#[test]
+fn a_run_in_progress_can_be_read() {
+    let (about, runs) = sample();
+    let path = scratch("in-progress");
+    let mut dir = RunDir::create(&path, &about, IfExists::Refuse).unwrap();
+    dir.add(&runs[0]).unwrap();
+    assert!(!path.join("flows.csv").exists(), "a file gets its name when it is whole");
+    let (_, back) = RunDir::load(&path).unwrap();
+    assert_eq!(back.len(), 1);
+    assert_same(&runs[0], &back[0]);
+    let wrong = dir.add(&runs[2]).unwrap_err();
+    assert_eq!(wrong.to_string(), "seed 3 was recorded out of turn; the next one is 2");
+}
+
+#[test]
+fn an_interrupted_run_says_so_everywhere() {
+    let (about, mut runs) = sample();
+    runs.truncate(2);
+    runs[1].interrupted = true;
+    let path = scratch("interrupted");
+    let finished = write(&path, &about, &runs, 1.0);
+    assert_eq!(finished.summary.status, Status::Interrupted);
+    for file in ["manifest.json", "summary.json"] {
+        let text = fs::read_to_string(path.join(file)).unwrap();
+        assert!(text.contains("\"status\": \"interrupted\""), "{file}");
+    }
+}
+
+#[test]
+fn a_directory_in_use_is_left_alone_unless_asked() {
+    let (about, runs) = sample();
+    let path = scratch("in-use");
+    write(&path, &about, &runs, 1.0);
+    fs::write(path.join("notes.txt"), "mine").unwrap();
+    let refused = RunDir::create(&path, &about, IfExists::Refuse).err().unwrap().to_string();
+    assert!(refused.ends_with("holds a run already; name another directory, or ask to replace it"));
+    let mut dir = RunDir::create(&path, &about, IfExists::Replace).unwrap();
+    assert!(!path.join("summary.json").exists());
+    dir.add(&runs[0]).unwrap();
+    dir.finish(&runs[..1], volatile(1.0)).unwrap();
+    assert!(path.join("notes.txt").exists());
+
+    let foreign = scratch("foreign");
+    fs::create_dir_all(&foreign).unwrap();
+    fs::write(foreign.join("thesis.tex"), "").unwrap();
+    for if_exists in [IfExists::Refuse, IfExists::Replace] {
+        let refused = RunDir::create(&foreign, &about, if_exists).err().unwrap().to_string();
+        assert!(refused.ends_with("has files and is not a run directory; name another"));
+    }
+    let file = foreign.join("thesis.tex");
+    let refused = RunDir::create(&file, &about, IfExists::Refuse).err().unwrap().to_string();
+    assert!(refused.contains("thesis.tex: Not a directory"), "{refused}");
+}
+
+#[test]
+fn empty_tables_are_explained() {
+    let (about, runs) = sample();
+    let empty =
+        RunRecord { flows: Vec::new(), series: Vec::new(), not_started: 40, ..runs[0].clone() };
+    let one = About { seeds: vec![1], ..about };
+    let finished = write(&scratch("empty"), &one, &[empty], 1.0);
+    let said: Vec<String> = finished.empty.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "flows.csv has no rows: none of 40 flows had started by the end; see stop.time and traffic.start",
+            "series.csv has no rows: no queue was sampled; see output.queues"
+        ]
+    );
+}
+
+/// Every key of a JSON value, all the way down.
+fn keys(value: &serde_json::Value, into: &mut BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                into.insert(key.clone());
+                keys(value, into);
+            }
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|value| keys(value, into)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_column_and_every_key_is_explained() {
+    let (about, mut runs) = sample();
+    for run in &mut runs {
+        run.flows.retain(|flow| flow.size.get() <= 1_000_000);
+        run.series.clear();
+    }
+    let path = scratch("explained");
+    write(&path, &about, &runs, 1.0);
+    let mut names: BTreeSet<String> =
+        [columns::RUNS, columns::HOSTS, columns::FLOWS, columns::PORTS, columns::SERIES]
+            .concat()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+    for file in ["summary.json", "manifest.json", "volatile.json"] {
+        let text = fs::read_to_string(path.join(file)).unwrap();
+        keys(&serde_json::from_str(&text).unwrap(), &mut names);
+    }
+    for name in &names {
+        assert!(explain(name).is_some(), "{name} has no explanation");
+    }
+    for (name, text) in columns::explained() {
+        assert!(names.contains(name), "{name} is explained and appears nowhere");
+        assert!(text.ends_with(['.']) || name == "ideal_fct_ps", "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_malformed_file_is_refused_in_one_sentence() {
+    let (about, runs) = sample();
+    let path = scratch("malformed");
+    write(&path, &about, &runs, 1.0);
+    let flows = fs::read_to_string(path.join("flows.csv")).unwrap();
+    let line = |n: usize| flows.lines().nth(n).unwrap().to_string();
+    let cases: [(String, &str); 6] = [
+        (flows.replacen("size_bytes", "size", 1), "line 1: the header is not \"seed,flow,"),
+        (flows.replacen(&line(2), "1,2,3", 1), "line 3: has 3 fields, not 14"),
+        (
+            flows.replacen(&line(1), &line(1).replacen("1,0,", "1,x,", 1), 1),
+            "line 2: flow is \"x\", not a number",
+        ),
+        (
+            flows.replacen(&line(1), &line(1).replacen("leaf[", "loaf[", 1), 1),
+            "is not in hosts.csv",
+        ),
+        (flows[..flows.len() - 1].into(), "the last row is cut off"),
+        (String::new(), "line 1: the header is not"),
+    ];
+    for (text, expected) in cases {
+        fs::write(path.join("flows.csv"), text).unwrap();
+        let said = RunDir::load(&path).unwrap_err().to_string();
+        assert!(said.contains("flows.csv") && said.contains(expected), "{said}");
+        assert_eq!(said.lines().count(), 1);
+    }
+    fs::remove_file(path.join("flows.csv")).unwrap();
+    let said = RunDir::load(&path).unwrap_err().to_string();
+    assert!(said.starts_with("cannot read ") && said.contains("flows.csv: No such file"), "{said}");
+    fs::write(path.join("summary.json"), "{").unwrap();
+    let said = RunDir::load_summary(&path).unwrap_err().to_string();
+    assert!(said.contains("summary.json, line 1: "), "{said}");
+}
+
+/// Child half of the next test: writes under the file-size limit that its parent's shell has set.
+#[test]
+fn child_writes_under_a_limit() {
+    let Ok(path) = std::env::var("FOREBAY_RECORD_LIMITED") else { return };
+    let about = about(&[1, 2]);
+    let mut dir = RunDir::create(Path::new(&path), &about, IfExists::Refuse).unwrap();
+    let first = run(1, 500);
+    dir.add(&first).unwrap();
+    let said = dir.add(&run(2, 60_000)).unwrap_err().to_string();
+    println!("said: {said}");
+    let after = dir.finish(&[first.clone(), run(2, 1)], volatile(1.0)).unwrap_err().to_string();
+    assert!(after.contains("an earlier write failed"), "{after}");
+}
+
+#[test]
+fn a_full_disk_gives_one_sentence_and_leaves_whole_rows() {
+    let path = scratch("full-disk");
+    let test = std::env::current_exe().unwrap();
+    // 8,192 blocks of 512 bytes; the signal that would kill the process is ignored, so write fails.
+    let output = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 8192 && exec \"$@\"", "sh"])
+        .arg(&test)
+        .args(["--exact", "child_writes_under_a_limit", "--nocapture"])
+        .env("FOREBAY_RECORD_LIMITED", &path)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let said = text.lines().find_map(|line| line.split_once("said: ")).unwrap().1;
+    assert!(
+        said.starts_with("cannot write ") && said.contains("flows.csv: File too large"),
+        "{said}"
+    );
+    assert!(said.contains("rows are kept"), "{said}");
+    let flows = fs::read_to_string(path.join("flows.csv")).unwrap();
+    assert!(flows.ends_with('\n') && flows.lines().count() > 501);
+    let (_, runs) = RunDir::load(&path).unwrap();
+    assert_eq!(runs.len(), 1, "the seed that was not written whole does not count");
+    assert_same(&run(1, 500), &runs[0]);
+    let manifest = fs::read_to_string(path.join("manifest.json")).unwrap();
+    assert!(manifest.contains("\"status\": \"interrupted\""));
+}

@@ -1,0 +1,143 @@
+//! The summary against slow, obvious versions, and its text.
+
+mod support;
+
+use forebay_record::{Estimate, FlowRow, RunRecord, Status, Summary};
+use forebay_units::{Bytes, Span, Time};
+use support::{about, run};
+
+fn three() -> (forebay_record::About, Vec<RunRecord>) {
+    (about(&[1, 2, 3]), [1, 2, 3].map(|seed| run(seed, 2_000)).to_vec())
+}
+
+/// The p99 slowdown of one seed's flows of at most 10 KB, the long way round.
+fn naive_p99(run: &RunRecord, warmup: Time) -> f64 {
+    let slowdowns: Vec<f64> = run
+        .flows
+        .iter()
+        .filter(|f| f.size.get() <= 10_000 && f.start >= warmup && f.delivered.is_some())
+        .map(|f| (f.delivered.unwrap().as_ps() - f.start.as_ps()) as f64 / f.ideal.as_ps() as f64)
+        .collect();
+    let enough = |x: f64| {
+        let reached = slowdowns.iter().filter(|v| **v <= x).count();
+        reached as f64 >= 0.99 * slowdowns.len() as f64 - 1e-9
+    };
+    slowdowns.iter().copied().filter(|x| enough(*x)).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn percentiles_are_taken_within_seeds_and_averaged_across_them() {
+    let (about, runs) = three();
+    let summary = Summary::of(&about, &runs);
+    let small = &summary.size_classes[0];
+    assert_eq!(small.name, "<= 10 KB");
+    let naive: Vec<f64> = runs.iter().map(|run| naive_p99(run, about.warmup)).collect();
+    assert_eq!(small.slowdown.p99.per_seed, naive.iter().copied().map(Some).collect::<Vec<_>>());
+    assert_eq!(small.slowdown.p99.mean, Some(naive.iter().sum::<f64>() / 3.0));
+    assert!(small.slowdown.p99.ci95.is_some());
+    assert!(small.slowdown_acked.p99.mean > small.slowdown.p99.mean);
+}
+
+#[test]
+fn every_flow_is_in_one_outcome_and_every_measured_one_in_one_class() {
+    let (about, mut runs) = three();
+    let endless = FlowRow { size: Bytes::MAX, delivered: None, acked: None, ..runs[0].flows[5] };
+    runs[0].flows.push(endless);
+    let summary = Summary::of(&about, &runs);
+    let flows = &summary.flows;
+    assert_eq!(
+        flows.total,
+        flows.completed + flows.not_finished + flows.not_started + flows.endless
+    );
+    assert_eq!(flows.endless, 1);
+    assert!(flows.in_warmup > 0);
+    let all = &summary.overall;
+    assert_eq!(
+        all.count + all.not_finished + flows.in_warmup,
+        flows.completed + flows.not_finished
+    );
+    for classes in [&summary.size_classes, &summary.traffic_classes] {
+        assert_eq!(classes.iter().map(|class| class.count).sum::<u64>(), all.count);
+    }
+}
+
+#[test]
+fn utilisation_of_a_full_link_is_one() {
+    let (about, mut runs) = three();
+    for run in &mut runs {
+        run.ports.truncate(1);
+        run.ports[0].tx_bytes = run.ports[0].rate.bytes_in(Span::from_ps(run.end.as_ps()));
+    }
+    let summary = Summary::of(&about, &runs);
+    assert_eq!(summary.utilisation.host_links.mean_utilisation.mean, Some(1.0));
+    assert_eq!(summary.utilisation.fabric_links.mean_utilisation, Estimate::new(vec![None; 3]));
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let (about, runs) = three();
+    let summary = Summary::of(&about, &runs[..2]);
+    assert_eq!((summary.status, summary.seeds_missing.as_slice()), (Status::Interrupted, &[3][..]));
+    assert!(summary.overall.slowdown.p99.ci95.is_none());
+    assert!(summary.render(100, false).contains("no confidence interval: 2 seeds"));
+
+    let mut only_small = runs.clone();
+    for run in &mut only_small {
+        run.flows.retain(|f| f.size.get() <= 10_000);
+    }
+    let summary = Summary::of(&about, &only_small);
+    assert_eq!(summary.size_classes.len(), 1);
+    assert_eq!(summary.size_classes_absent.len(), 4);
+    assert!(summary.size_classes_absent.iter().all(|a| !a.reason.is_empty()));
+}
+
+#[test]
+fn a_run_of_nothing_has_a_summary() {
+    for runs in [vec![], vec![RunRecord::default()]] {
+        let summary = Summary::of(&about(&[1]), &runs);
+        assert_eq!(summary.overall.count, 0);
+        summary.render(80, true);
+        serde_json::to_string(&summary).unwrap();
+    }
+}
+
+#[test]
+fn the_table_fits_and_colour_changes_no_words() {
+    let (about, runs) = three();
+    let summary = Summary::of(&about, &runs);
+    for width in [46, 60, 80, 100, 200] {
+        let plain = summary.render(width, false);
+        assert!((6..=if width < 80 { 30 } else { 19 }).contains(&plain.lines().count()), "{plain}");
+        assert!(plain.lines().all(|line| line.chars().count() <= width), "{plain}");
+        let mut colored = summary.render(width, true);
+        while let Some(at) = colored.find('\x1b') {
+            let end = colored[at..].find('m').unwrap() + at;
+            colored.replace_range(at..=end, "");
+        }
+        let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+        assert_eq!(trimmed(&colored), trimmed(&plain));
+    }
+    for width in [60, 80, 120] {
+        println!("{}", summary.render(width, false));
+    }
+}
+
+#[test]
+fn json_keeps_its_keys_and_reads_back() {
+    let (about, runs) = three();
+    let summary = Summary::of(&about, &runs);
+    let text = serde_json::to_string_pretty(&summary).unwrap();
+    assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for path in [
+        "/overall/slowdown/p99/mean",
+        "/size_classes/0/fct_us/p50/ci95/1",
+        "/flows/not_started",
+        "/network/drop_rate/per_seed/2",
+        "/utilisation/fabric_links/max_utilisation/mean",
+        "/runs/0/digest",
+        "/tiers/0/max_queue_bytes",
+    ] {
+        assert!(value.pointer(path).is_some(), "{path}");
+    }
+}

@@ -1,0 +1,209 @@
+//! A made-up run that looks like one: a leaf-spine fabric, short and long flows, an incast.
+//!
+//! Not a simulation: numbers are drawn, not derived, so tests and the sample report need no engine.
+#![allow(dead_code, reason = "each user of this file needs a part of it")]
+
+use forebay_record::{About, FlowRow, NodeCounters, PortRow, RunRecord, Series};
+use forebay_units::math::{ln, mix};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+
+const LEAVES: u64 = 8;
+const SPINES: u64 = 4;
+const HOSTS_PER_LEAF: u64 = 16;
+
+/// What the made-up run was asked for.
+pub fn about(seeds: &[u64]) -> About {
+    About {
+        scenario: "websearch at 60 % with a 64:1 incast".into(),
+        version: "0.1.0".into(),
+        laws: vec!["dctcp".into()],
+        seeds: seeds.to_vec(),
+        warmup: Time::from_ps(1_000_000_000),
+        traffic: vec!["poisson, websearch, load 0.6".into(), "incast, 64 x 50KB".into()],
+        resolved_toml: "name = \"websearch at 60 % with a 64:1 incast\"\n".into(),
+        settings: [
+            ("fabric", "leaf-spine, 8 leaves, 4 spines, 16 hosts per leaf"),
+            ("fabric.host_link", "100Gbps, 600ns"),
+            ("fabric.spine_link", "400Gbps, 600ns"),
+            ("fabric.routing", "ecmp"),
+            ("fabric.switch.buffer", "16MiB, dynamic threshold, alpha 0.5"),
+            ("fabric.switch.ecn", "step at 100KiB"),
+            ("transport.law", "dctcp, g = 1/16"),
+            ("transport.rto_min", "1ms"),
+            ("stop.time", "20ms"),
+        ]
+        .map(|(key, value)| (key.to_string(), value.to_string()))
+        .to_vec(),
+        ..About::default()
+    }
+}
+
+/// A uniform draw in (0, 1), by index.
+pub struct Draw(u64);
+
+impl Draw {
+    pub fn new(seed: u64) -> Self {
+        Self(mix(seed ^ 0x5eed))
+    }
+
+    pub fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        ((mix(self.0) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        (self.next() * n as f64) as u64
+    }
+
+    fn exponential(&mut self) -> f64 {
+        -ln(self.next())
+    }
+}
+
+/// One made-up simulation with about `flows` flows.
+pub fn run(seed: u64, flows: u64) -> RunRecord {
+    let mut draw = Draw::new(seed);
+    let hosts: Vec<String> = (0..LEAVES)
+        .flat_map(|l| (0..HOSTS_PER_LEAF).map(move |h| format!("leaf[{l}].host[{h}]")))
+        .collect();
+    let end = Time::from_ps(20_000_000_000);
+    let rows: Vec<FlowRow> = (0..flows).map(|i| flow(i, flows, end, &mut draw)).collect();
+    let delivered: u64 = rows.iter().filter(|f| f.delivered.is_some()).map(|f| f.size.get()).sum();
+    let ports = ports(&mut draw);
+    RunRecord {
+        seed,
+        hosts,
+        totals: NodeCounters {
+            packet_hops: ports.iter().map(|p| p.tx_packets).sum(),
+            delivered_bytes: delivered,
+            delivered_segments: delivered / 1460 + flows,
+        },
+        flows: rows,
+        not_started: 17,
+        ports,
+        series: series(end, &mut draw),
+        end,
+        interrupted: false,
+        digest: mix(seed),
+    }
+}
+
+fn flow(i: u64, flows: u64, end: Time, draw: &mut Draw) -> FlowRow {
+    let incast = i % 20 == 19;
+    let size = if incast {
+        50_000
+    } else {
+        // Half of the flows below 20 KB, a tail to 30 MB.
+        let u = draw.next();
+        let decades = if u < 0.55 { 2.7 + 1.7 * draw.next() } else { 4.4 + 3.1 * u * draw.next() };
+        (decades * core::f64::consts::LN_10).exp() as u64
+    };
+    let start = end.as_ps() / (flows + 20) * i + draw.below(1_000_000);
+    let ideal = 3_000_000 + size * 82;
+    let queueing = 200_000.0 + 1_500_000.0 * draw.exponential() * (1.0 + 2.0 * draw.next());
+    let share = 1.0 + 0.35 * draw.exponential() + if incast { 6.0 * draw.next() } else { 0.0 };
+    let timeouts = u32::from(draw.next() < if incast { 0.01 } else { 0.001 });
+    let late = (ideal as f64 * share + queueing) as u64 + u64::from(timeouts) * 1_000_000_000;
+    let done = Time::from_ps(start + late);
+    let dst = if incast { 5 } else { draw.below(LEAVES * HOSTS_PER_LEAF) };
+    let ends = |at: Time| (at <= end).then_some(at);
+    FlowRow {
+        flow: i as u32,
+        traffic: u16::from(incast),
+        src: ((dst + 1 + draw.below(LEAVES * HOSTS_PER_LEAF - 1)) % (LEAVES * HOSTS_PER_LEAF))
+            as u32,
+        dst: dst as u32,
+        size: Bytes::new(size),
+        start: Time::from_ps(start),
+        delivered: ends(done),
+        acked: ends(done + Span::from_ns(2_400)),
+        ideal: Span::from_ps(ideal),
+        retransmits: timeouts * 3,
+        timeouts,
+    }
+}
+
+fn port(node: String, peer: String, gbps: u64, load: f64, draw: &mut Draw) -> PortRow {
+    let used = (load * (0.7 + 0.6 * draw.next())).min(0.99);
+    let tx_bytes = (gbps as f64 * 1e9 / 8.0 * 0.02 * used) as u64;
+    let tx_packets = tx_bytes / 1100;
+    let from_switch = !node.contains("host");
+    let hot = peer == "leaf[0].host[5]";
+    let mark = if from_switch { 0.05 * used * used } else { 0.0 } + if hot { 0.6 } else { 0.0 };
+    PortRow {
+        node,
+        peer,
+        rate: BitsPerSec::from_gbps(gbps),
+        tx_packets,
+        tx_bytes: Bytes::new(tx_bytes),
+        dropped_packets: if hot { 5_230 + draw.below(900) } else { 0 },
+        dropped_bytes: Bytes::new(if hot { 5_230 * 1_500 } else { 0 }),
+        lost_packets: 0,
+        marked_packets: (tx_packets as f64 * mark) as u64,
+        max_queue: Bytes::new(if hot {
+            3_900_000
+        } else if from_switch {
+            30_000 + draw.below(400_000)
+        } else {
+            1_500
+        }),
+    }
+}
+
+fn ports(draw: &mut Draw) -> Vec<PortRow> {
+    let mut ports = Vec::new();
+    for l in 0..LEAVES {
+        for h in 0..HOSTS_PER_LEAF {
+            let (host, leaf) = (format!("leaf[{l}].host[{h}]"), format!("leaf[{l}]"));
+            let load = if l == 0 && h == 5 { 0.97 } else { 0.6 };
+            ports.push(port(host.clone(), leaf.clone(), 100, 0.6, draw));
+            ports.push(port(leaf, host, 100, load, draw));
+        }
+        for s in 0..SPINES {
+            let (leaf, spine) = (format!("leaf[{l}]"), format!("spine[{s}]"));
+            ports.push(port(leaf.clone(), spine.clone(), 400, 0.52, draw));
+            ports.push(port(spine, leaf, 400, 0.52, draw));
+        }
+    }
+    ports
+}
+
+fn series(end: Time, draw: &mut Draw) -> Vec<Series> {
+    let step = 10_000_000;
+    let at: Vec<Time> = (0..end.as_ps() / step).map(|i| Time::from_ps(i * step)).collect();
+    let mut all = Vec::new();
+    for port in 0..12_u64 {
+        let hot = port == 3;
+        let mut queue = 0.0_f64;
+        let values = (0..at.len())
+            .map(|i| {
+                let burst = if hot && i % 400 < 60 { 90_000.0 } else { 0.0 };
+                queue = (queue * 0.9 + 9_000.0 * draw.exponential() * 0.9 + burst).min(3_900_000.0);
+                (queue - 20_000.0).max(0.0).floor()
+            })
+            .collect();
+        all.push(Series {
+            name: format!("leaf[0]->leaf[0].host[{port}] queue"),
+            unit: "bytes",
+            at: at.clone(),
+            values,
+        });
+    }
+    for leaf in 0..3 {
+        let mut rate = 800.0_f64;
+        let values = (0..at.len())
+            .map(|_| {
+                rate =
+                    (rate + 60.0 * (draw.next() - 0.5) + (900.0 - rate) * 0.02).clamp(0.0, 1600.0);
+                rate
+            })
+            .collect();
+        all.push(Series {
+            name: format!("leaf[{leaf}] delivered"),
+            unit: "gbps",
+            at: at.clone(),
+            values,
+        });
+    }
+    all
+}

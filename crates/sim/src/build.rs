@@ -1,0 +1,313 @@
+//! From a checked scenario to nodes, links and a timeline.
+
+use crate::host::{Common, Host, Profile, Round};
+use crate::node::AnyNode;
+use crate::run::{Options, SimError};
+use crate::timeline::Timeline;
+use forebay_engine::NodeId;
+use forebay_host::PullOrder;
+use forebay_laws::flow::FlowParams;
+use forebay_net::{
+    Cable, Fabric, Length, Marking, Paths, PortSettings, Routes, SharedBuffer, Switch,
+    SwitchSettings,
+};
+use forebay_scenario::model::{
+    self, Change, DeadPort, MarkAt, NicOrder, NotEct, QueueLength, Release, Routing, Scenario,
+    Topology,
+};
+use forebay_scenario::plan::{self, Plan};
+use forebay_scenario::workload::{self, Hosts, Table};
+use forebay_transport::TcpConfig;
+use forebay_units::random::{Purpose, Stream};
+use forebay_units::{Bytes, Span};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A simulation before its first event.
+pub(crate) struct Built {
+    pub nodes: Vec<AnyNode>,
+    pub fabric: Fabric,
+    pub places: Vec<u32>,
+    pub plan: Plan,
+    pub common: Arc<Common>,
+    pub timeline: Timeline,
+    pub warnings: Vec<String>,
+}
+
+/// Lays everything out.
+pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<Built, SimError> {
+    let plan = Plan::of(&scenario.fabric);
+    let topology = &scenario.fabric.topology;
+    let hosts = Hosts::of_plan(&plan, topology);
+    let table =
+        workload::flows(scenario, &hosts, seed).map_err(|e| SimError::Traffic(e.to_string()))?;
+    let profiles = profiles(scenario)?;
+
+    let cables: Vec<Cable> = plan.cables.iter().map(cable).collect();
+    let control = control_links(&table);
+    let latency = scenario.fabric.switch.latency;
+    let fabric = Fabric::new(plan.names.len() as u32, plan.hosts as u32, cables, latency, &control);
+    let addrs = (0..fabric.hosts()).map(|h| fabric.addr(h)).collect();
+    let (loops, round_of) = rounds(&table, &fabric);
+    let common = Arc::new(Common { flows: table.flows, profiles, addrs, seed, loops });
+
+    let paths = paths(scenario.fabric.routing);
+    let routes = Routes::all(&fabric, paths, seed, &|_| true);
+    let mut starts: Vec<Vec<u32>> = vec![Vec::new(); plan.hosts];
+    for (flow, spec) in (0u32..).zip(&common.flows) {
+        if spec.start != forebay_units::Time::MAX {
+            starts[spec.src as usize].push(flow);
+        }
+    }
+    let becomes_lossy = |f: &&model::Fault| matches!(f.change, Change::Loss(_));
+    let lossy = scenario
+        .faults
+        .iter()
+        .filter(becomes_lossy)
+        .filter_map(|f| cable_index(&plan, &f.link))
+        .collect();
+    let maker = PortMaker { scenario, plan: &plan, fabric: &fabric, seed, options, lossy };
+    let order = match scenario.host.nic {
+        NicOrder::RoundRobin => PullOrder::RoundRobin,
+        NicOrder::Fifo => PullOrder::Fifo,
+        NicOrder::Srpt => PullOrder::Srpt,
+    };
+    let mut rounds_at: Vec<Vec<(u32, u32)>> = vec![Vec::new(); plan.hosts];
+    for (flow, round) in round_of {
+        rounds_at[common.flows[flow as usize].dst as usize].push((flow, round));
+    }
+    let mut nodes = Vec::with_capacity(plan.names.len());
+    for (id, (starts, rounds)) in (0u32..).zip(starts.into_iter().zip(rounds_at)) {
+        let port = maker.nic(NodeId(id));
+        let host = Host::new(
+            Arc::clone(&common),
+            port,
+            order,
+            starts,
+            rounds,
+            scenario.output.queues_every,
+        );
+        nodes.push(AnyNode::Host(Box::new(host)));
+    }
+    for (s, routes) in (0u32..).zip(routes) {
+        let node = NodeId(fabric.hosts() + s);
+        nodes.push(AnyNode::Switch(Box::new(Switch::new(maker.switch(node, routes)))));
+    }
+    let places = places(&fabric, &plan, topology, &hosts);
+    let timeline = Timeline::new(scenario, &plan, &fabric, paths, seed);
+    Ok(Built { nodes, fabric, places, plan, common, timeline, warnings: table.warnings })
+}
+
+fn cable(planned: &plan::PlannedCable) -> Cable {
+    Cable {
+        a: NodeId(planned.a),
+        b: NodeId(planned.b),
+        rate: planned.link.rate,
+        delay: planned.link.delay,
+        loss: planned.loss,
+    }
+}
+
+/// Index of the cable of this name.
+pub(crate) fn cable_index(plan: &Plan, name: &str) -> Option<u32> {
+    let found = plan.cable(name)?;
+    plan.cables.iter().position(|c| (c.a, c.b) == (found.a, found.b)).map(|at| at as u32)
+}
+
+fn paths(routing: Routing) -> Paths {
+    match routing {
+        Routing::Ecmp => Paths::Hash,
+        Routing::EcmpSymmetric => Paths::SymmetricHash,
+        Routing::Spray => Paths::Spray,
+    }
+}
+
+fn profiles(scenario: &Scenario) -> Result<Vec<Profile>, SimError> {
+    scenario.traffic.iter().map(|t| profile(&scenario.transport, t.law.as_deref())).collect()
+}
+
+/// A transport's settings with its own law, or with another one at its defaults.
+fn profile(transport: &model::Transport, other: Option<&str>) -> Result<Profile, SimError> {
+    let name = other.unwrap_or(&transport.law);
+    let mut law =
+        FlowParams::new(name).map_err(|e| SimError::Law(format!("law \"{name}\" {e}")))?;
+    if name == transport.law {
+        for (key, value) in &transport.params {
+            law.set(key, value)
+                .map_err(|e| SimError::Law(format!("transport.params.{key}: {e}")))?;
+        }
+    }
+    let tcp = TcpConfig {
+        mss: transport.mss,
+        header: transport.header,
+        ack_size: transport.ack_size,
+        initial_window: transport.initial_window,
+        rto_min: transport.rto_min,
+        rto_initial: TcpConfig::default().rto_initial.max(transport.rto_min),
+        delayed_ack: transport.delayed_ack,
+        receive_window: transport.receive_window,
+        idle_restart: transport.idle_restart,
+        needs: law.needs(),
+        data_class: transport.class,
+        ack_class: transport.ack_class,
+        ..TcpConfig::default()
+    };
+    Ok(Profile { tcp, law })
+}
+
+/// One control link from each receiver of a closed loop to each sender of the round after.
+fn control_links(table: &Table) -> Vec<(NodeId, NodeId, Span)> {
+    let mut links: BTreeMap<(NodeId, NodeId), Span> = BTreeMap::new();
+    for one in &table.closed_loops {
+        for pair in one.rounds.windows(2) {
+            for flow in &pair[1].flows {
+                let ends = (NodeId(pair[0].receiver), NodeId(table.flows[*flow as usize].src));
+                let delay = links.entry(ends).or_insert(one.control_delay);
+                *delay = one.control_delay.min(*delay);
+            }
+        }
+    }
+    links.into_iter().map(|((from, to), delay)| (from, to, delay)).collect()
+}
+
+/// All rounds of all closed loops, and which round each of their flows belongs to.
+fn rounds(table: &Table, fabric: &Fabric) -> (Vec<Round>, Vec<(u32, u32)>) {
+    let mut all = Vec::new();
+    let mut round_of = Vec::new();
+    for one in &table.closed_loops {
+        for (i, round) in one.rounds.iter().enumerate() {
+            round_of.extend(round.flows.iter().map(|flow| (*flow, all.len() as u32)));
+            let next = one.rounds.get(i + 1).map_or(Vec::new(), |next| {
+                let sender = |flow: &u32| NodeId(table.flows[*flow as usize].src);
+                let link = |flow: &u32| {
+                    fabric
+                        .control_link(NodeId(round.receiver), sender(flow))
+                        .expect("made for this pair")
+                };
+                let told = next.flows.iter().zip(&next.jitter);
+                told.map(|(flow, jitter)| (*flow, link(flow), one.control_delay + *jitter))
+                    .collect()
+            });
+            all.push(Round { flows: round.flows.len() as u32, next });
+        }
+    }
+    (all, round_of)
+}
+
+struct PortMaker<'a> {
+    scenario: &'a Scenario,
+    plan: &'a Plan,
+    fabric: &'a Fabric,
+    seed: u64,
+    options: Options,
+    /// Cables that a fault makes lossy during the run.
+    lossy: Vec<u32>,
+}
+
+impl PortMaker<'_> {
+    /// Port `port` of `node`, without anything that only switches have.
+    fn bare(&self, node: NodeId, port: usize) -> PortSettings {
+        let direction = self.fabric.ports_of(node)[port];
+        let cable = self.fabric.cable(direction.cable);
+        PortSettings {
+            rate: cable.rate,
+            flight: direction.flight,
+            link: direction.link,
+            limit: None,
+            marking: None,
+            classes: 1,
+            release_at_start: false,
+            overhead: self.scenario.fabric.wire_overhead.get() as u16,
+            loss: cable.loss,
+            key: Stream::new(self.seed, u64::from(direction.link.0), Purpose::Red).key(),
+            explicit: self.options.explicit_ports || self.lossy.contains(&direction.cable),
+            hold: self.scenario.fabric.dead_port == DeadPort::Hold,
+        }
+    }
+
+    fn nic(&self, host: NodeId) -> PortSettings {
+        self.bare(host, 0)
+    }
+
+    fn switch(&self, node: NodeId, routes: Routes) -> SwitchSettings {
+        let switch = &self.scenario.fabric.switch;
+        let count = self.fabric.ports_of(node).len();
+        let ports = (0..count).map(|p| self.switch_port(node, p)).collect();
+        let name = &self.plan.names[node.0 as usize];
+        let sampled =
+            self.scenario.output.queues_where.iter().any(|pattern| plan::matches(pattern, name));
+        let samples = self
+            .scenario
+            .output
+            .queues_every
+            .filter(|_| sampled)
+            .map(|every| ((0..count as u16).collect(), every));
+        let shared = switch.shared_buffer.map(|b| SharedBuffer::new(b.size, b.alpha));
+        SwitchSettings { routes, ports, shared, samples }
+    }
+
+    fn switch_port(&self, node: NodeId, port: usize) -> PortSettings {
+        let switch = &self.scenario.fabric.switch;
+        let bare = self.bare(node, port);
+        let name = &self.plan.names[node.0 as usize];
+        let cable = self.plan.cables[self.fabric.ports_of(node)[port].cable as usize];
+        let own_limit = |o: &&model::Override| {
+            o.port_limit.is_some() && plan::covers_port(&o.place, self.plan, cable, name)
+        };
+        let limit =
+            self.scenario.fabric.overrides.iter().rev().find(own_limit).and_then(|o| o.port_limit);
+        PortSettings {
+            limit: limit.or(switch.port_limit).map(length),
+            marking: switch.ecn.map(|ecn| marking(&ecn, bare.rate)),
+            classes: switch.classes,
+            release_at_start: switch.release == Release::Start,
+            ..bare
+        }
+    }
+}
+
+fn length(of: QueueLength) -> Length {
+    match of {
+        QueueLength::Bytes(bytes) => Length::Bytes(bytes.get()),
+        QueueLength::Packets(packets) => Length::Packets(packets),
+    }
+}
+
+fn marking(ecn: &model::EcnMarking, _rate: forebay_units::BitsPerSec) -> Marking {
+    Marking {
+        kmin: length(ecn.kmin),
+        kmax: length(ecn.kmax),
+        pmax: ecn.pmax,
+        at_dequeue: ecn.at == MarkAt::Dequeue,
+        drop_not_ect: ecn.not_ect == NotEct::Drop,
+    }
+}
+
+/// Where each node belongs: pods in a three-tier fat tree, racks elsewhere, nowhere for what joins them.
+fn places(fabric: &Fabric, plan: &Plan, topology: &Topology, hosts: &Hosts) -> Vec<u32> {
+    let pod_size = match topology {
+        Topology::FatTree { tiers: 3, k } => k / 2,
+        _ => 1,
+    };
+    let mut places = vec![u32::MAX; plan.names.len()];
+    for (host, rack) in hosts.racks.iter().enumerate() {
+        places[host] = rack / pod_size;
+        places[fabric.tors()[*rack as usize].0 as usize] = rack / pod_size;
+    }
+    if pod_size > 1 {
+        let first_agg = fabric.hosts() + 2 * pod_size * pod_size;
+        for agg in 0..2 * pod_size * pod_size {
+            places[(first_agg + agg) as usize] = agg / pod_size;
+        }
+    }
+    places
+}
+
+/// Wire bytes of a flow's packets: full ones, and the last.
+pub(crate) fn packets_of(size: Bytes, tcp: &TcpConfig, overhead: u64) -> (u64, u64, u64) {
+    let mss = tcp.mss.get();
+    let count = size.get().div_ceil(mss).max(1);
+    let last = size.get() - (count - 1) * mss;
+    let around = tcp.header.get() + overhead;
+    (count, mss + around, last + around)
+}

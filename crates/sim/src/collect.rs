@@ -1,0 +1,164 @@
+//! From nodes that have stopped to a record.
+
+use crate::build::Built;
+use crate::host::Sent;
+use crate::ideal;
+use crate::node::AnyNode;
+use forebay_engine::{Digest, NodeId, combine};
+use forebay_net::{Paths, Port, PortCounters, Routes};
+use forebay_record::{FlowRow, NodeCounters, PortRow, RunRecord, Series};
+use forebay_scenario::model::Scenario;
+use forebay_units::{Bytes, Span, Time};
+use forebay_wire::Packet;
+use std::collections::BTreeMap;
+
+/// What is still on each link: time of arrival and packet.
+type Flying = [Vec<(Time, Packet)>];
+
+/// Everything that one simulation leaves.
+pub(crate) fn collect(
+    scenario: &Scenario,
+    built: &Built,
+    nodes: &[AnyNode],
+    flying: &Flying,
+    end: Time,
+) -> RunRecord {
+    let ports = ports(built, nodes, flying, end);
+    let hosts = || nodes.iter().filter_map(AnyNode::host);
+    let totals = NodeCounters {
+        packet_hops: ports.iter().map(|p| p.tx_packets).sum(),
+        delivered_bytes: hosts().map(|h| h.delivered_bytes).sum(),
+        delivered_segments: hosts().map(|h| h.delivered_segments).sum(),
+    };
+    let digests = nodes.iter().map(|node| match node {
+        AnyNode::Host(host) => host.digest,
+        AnyNode::Switch(switch) => switch.digest(),
+    });
+    let flows = flows(scenario, built, nodes);
+    RunRecord {
+        seed: built.common.seed,
+        hosts: built.plan.names[..built.plan.hosts].to_vec(),
+        not_started: built.common.flows.len() as u64 - flows.len() as u64,
+        flows,
+        ports,
+        series: series(scenario, built, nodes),
+        totals,
+        end,
+        interrupted: false,
+        digest: combine(digests.collect::<Vec<Digest>>()),
+    }
+}
+
+fn flows(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<FlowRow> {
+    let common = &built.common;
+    let mut sent: Vec<Option<Sent>> = vec![None; common.flows.len()];
+    let mut delivered: Vec<Option<Time>> = vec![None; common.flows.len()];
+    for host in nodes.iter().filter_map(AnyNode::host) {
+        for one in host.sent.iter().copied().chain(host.unfinished().map(|u| u.0)) {
+            sent[one.flow as usize] = Some(one);
+        }
+        for (flow, at) in &host.delivered {
+            delivered[*flow as usize] = Some(*at);
+        }
+    }
+    // Ideal times are of the fabric as it was laid out, whatever failed later.
+    let routes = Routes::all(&built.fabric, Paths::Hash, 0, &|_| true);
+    let overhead = scenario.fabric.wire_overhead.get();
+    let mut paths: BTreeMap<(u32, u32), Vec<ideal::Hop>> = BTreeMap::new();
+    let mut rows = Vec::with_capacity(sent.len());
+    for (flow, one) in (0u32..).zip(sent) {
+        let (Some(one), spec) = (one, common.flows[flow as usize]) else { continue };
+        let ideal = if spec.size == Bytes::MAX {
+            Span::ZERO
+        } else {
+            let find =
+                || ideal::path(&built.fabric, &routes, spec.src, spec.dst).unwrap_or_default();
+            let path = paths.entry((spec.src, spec.dst)).or_insert_with(find);
+            ideal::fct(&spec, common, overhead, path)
+        };
+        rows.push(FlowRow {
+            flow,
+            traffic: spec.traffic,
+            src: spec.src,
+            dst: spec.dst,
+            size: spec.size,
+            start: one.started,
+            delivered: delivered[flow as usize],
+            acked: one.acked,
+            ideal,
+            retransmits: one.retransmits,
+            timeouts: one.timeouts,
+        });
+    }
+    rows
+}
+
+fn ports(built: &Built, nodes: &[AnyNode], flying: &Flying, end: Time) -> Vec<PortRow> {
+    let mut rows = Vec::new();
+    for (n, node) in (0u32..).zip(nodes) {
+        let directions = built.fabric.ports_of(NodeId(n));
+        for (p, direction) in directions.iter().enumerate() {
+            let port = match node {
+                AnyNode::Host(host) => host.port(),
+                AnyNode::Switch(switch) => &switch.ports()[p],
+            };
+            let unsent = port.unsent(end, &flying[direction.link.0 as usize]);
+            rows.push(row(built, NodeId(n), direction.peer, port, unsent));
+        }
+    }
+    rows
+}
+
+fn row(built: &Built, node: NodeId, peer: NodeId, port: &Port, unsent: PortCounters) -> PortRow {
+    let name = |node: NodeId| built.plan.names[node.0 as usize].clone();
+    let counters = port.counters();
+    PortRow {
+        node: name(node),
+        peer: name(peer),
+        rate: port.settings().rate,
+        tx_packets: counters.tx_packets - unsent.tx_packets,
+        tx_bytes: Bytes::new(counters.tx_bytes - unsent.tx_bytes),
+        dropped_packets: counters.dropped_packets,
+        dropped_bytes: Bytes::new(counters.dropped_bytes),
+        lost_packets: counters.lost_packets,
+        marked_packets: counters.marked_packets,
+        max_queue: Bytes::new(port.highest()),
+    }
+}
+
+fn series(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<Series> {
+    let mut all = Vec::new();
+    let Some(every) = scenario.output.queues_every else { return all };
+    for (n, node) in (0u32..).zip(nodes) {
+        let Some((ports, times, queues)) = node.switch().and_then(|s| s.samples()) else {
+            continue;
+        };
+        let directions = built.fabric.ports_of(NodeId(n));
+        for (i, port) in ports.iter().enumerate() {
+            let peer = &built.plan.names[directions[usize::from(*port)].peer.0 as usize];
+            all.push(Series {
+                name: format!("{}->{peer} queue", built.plan.names[n as usize]),
+                unit: "bytes",
+                at: times.to_vec(),
+                values: queues.iter().skip(i).step_by(ports.len()).map(|q| *q as f64).collect(),
+            });
+        }
+    }
+    all.push(goodput(every, nodes));
+    all
+}
+
+/// Payload delivered to all applications in each interval, stamped with the interval's end.
+fn goodput(every: Span, nodes: &[AnyNode]) -> Series {
+    let hosts: Vec<&[u64]> =
+        nodes.iter().filter_map(AnyNode::host).map(|h| &h.sampled[..]).collect();
+    let samples = hosts.iter().map(|h| h.len()).min().unwrap_or(0);
+    let total = |i: usize| hosts.iter().map(|h| h[i]).sum::<u64>();
+    let gbps = |i: usize| (total(i) - total(i - 1)) as f64 * 8.0 / (every.as_secs_f64() * 1e9);
+    Series {
+        name: "goodput of all hosts".into(),
+        unit: "gbps",
+        at: (1..samples).map(|i| Time::ZERO + every * i as u64).collect(),
+        values: (1..samples).map(gbps).collect(),
+    }
+}

@@ -1,0 +1,530 @@
+//! A host of ideal fidelity: flows on top, a NIC that pulls below, and the glue between the sans-I/O steps.
+
+use crate::flow_map::{DONE, FlowMap};
+use forebay_engine::{Digest, LinkId, Out};
+use forebay_host::{PullOrder, ReadyList};
+use forebay_laws::Start;
+use forebay_laws::flow::FlowParams;
+use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
+use forebay_scenario::workload::FlowSpec;
+use forebay_transport::{FlowSpec as TcpFlow, TcpConfig, TcpReceiver, TcpSender};
+use forebay_units::random::{Purpose, Stream};
+use forebay_units::{Bytes, Span, Time};
+use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+/// A transport with its law, as one traffic entry uses it.
+#[derive(Clone, Debug)]
+pub(crate) struct Profile {
+    pub tcp: TcpConfig,
+    pub law: FlowParams,
+}
+
+/// What all hosts of a simulation read and nobody writes.
+#[derive(Debug)]
+pub(crate) struct Common {
+    pub flows: Vec<FlowSpec>,
+    pub profiles: Vec<Profile>, // by traffic entry
+    pub addrs: Vec<HostAddr>,   // by host
+    pub seed: u64,
+    pub loops: Vec<Round>,
+}
+
+/// One round of a closed loop, from its receiver's side.
+#[derive(Clone, Debug)]
+pub(crate) struct Round {
+    /// How many flows have to be delivered.
+    pub flows: u32,
+    /// What starts then: flow, control link to its sender, delay.
+    pub next: Vec<(u32, LinkId, Span)>,
+}
+
+/// How a finished, or unfinished, flow stands at its sender.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub flow: u32,
+    pub started: Time,
+    pub acked: Option<Time>,
+    pub retransmits: u32,
+    pub timeouts: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Sending {
+    tcp: TcpSender,
+    flow: u32,
+    profile: u16,
+    ready: bool, // in the ready list
+    armed: Time, // earliest entry of this slot in the heap
+    started: Time,
+}
+
+#[derive(Clone, Debug)]
+struct Receiving {
+    tcp: TcpReceiver,
+    profile: u16,
+    armed: Time,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Due {
+    Start,
+    Sender,
+    Receiver,
+}
+
+/// A host.
+#[derive(Clone, Debug)]
+pub(crate) struct Host {
+    common: Arc<Common>,
+    port: Port,
+    ready: ReadyList,
+    acks: VecDeque<Packet>,
+    since: Time, // when the NIC last got something to send after having nothing
+    next_event: Time,
+    senders: Vec<Sending>,
+    free_senders: Vec<u32>,
+    sender_of: FlowMap,
+    receivers: Vec<Receiving>,
+    free_receivers: Vec<u32>,
+    receiver_of: FlowMap,
+    timers: BinaryHeap<Reverse<(Time, Due, u32)>>,
+    starts: Vec<u32>, // own flows with a start time, latest first
+    pub digest: Digest,
+    pub delivered_bytes: u64,
+    pub delivered_segments: u64,
+    pub sent: Vec<Sent>,
+    pub delivered: Vec<(u32, Time)>,
+    rounds: Vec<(u32, u32)>, // closed-loop rounds received here: index, flows still missing
+    round_of: Vec<(u32, u32)>, // flow to index in `rounds`, sorted
+    samples: Option<(Span, Time)>,
+    pub sampled: Vec<u64>, // delivered bytes at each sampling instant
+}
+
+impl Host {
+    /// An idle host. `starts` are its own flows, in order of start; `rounds` pairs each closed-loop flow received here with
+    /// its round.
+    pub fn new(
+        common: Arc<Common>,
+        port: PortSettings,
+        order: PullOrder,
+        mut starts: Vec<u32>,
+        mut round_of: Vec<(u32, u32)>,
+        sample_every: Option<Span>,
+    ) -> Self {
+        starts.reverse();
+        round_of.sort_unstable();
+        let mut ids: Vec<u32> = round_of.iter().map(|r| r.1).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for (_, round) in &mut round_of {
+            *round = ids.binary_search(round).expect("every round was collected") as u32;
+        }
+        let rounds = ids.iter().map(|r| (*r, common.loops[*r as usize].flows)).collect();
+        let mut host = Self {
+            common,
+            port: Port::new(port),
+            ready: ReadyList::new(order),
+            acks: VecDeque::new(),
+            since: Time::ZERO,
+            next_event: Time::MAX,
+            senders: Vec::new(),
+            free_senders: Vec::new(),
+            sender_of: FlowMap::new(),
+            receivers: Vec::new(),
+            free_receivers: Vec::new(),
+            receiver_of: FlowMap::new(),
+            timers: BinaryHeap::new(),
+            starts,
+            digest: Digest::default(),
+            delivered_bytes: 0,
+            delivered_segments: 0,
+            sent: Vec::new(),
+            delivered: Vec::new(),
+            rounds,
+            round_of,
+            samples: sample_every.map(|every| (every, Time::ZERO)),
+            sampled: Vec::new(),
+        };
+        host.settle_next();
+        host
+    }
+
+    /// Its NIC port.
+    pub fn port(&self) -> &Port {
+        &self.port
+    }
+
+    /// The earliest timer, start, sample or pull.
+    #[inline]
+    pub fn next_timer(&self) -> Time {
+        self.next_event
+    }
+
+    fn settle_next(&mut self) {
+        let timer = self.timers.peek().map_or(Time::MAX, |t| t.0.0);
+        let start = self.starts.last().map_or(Time::MAX, |f| self.common.flows[*f as usize].start);
+        let sample = self.samples.map_or(Time::MAX, |s| s.1);
+        self.next_event = self.next_pull().min(timer).min(start).min(sample);
+    }
+
+    /// When the NIC pulls next.
+    #[inline]
+    fn next_pull(&self) -> Time {
+        if (self.acks.is_empty() && self.ready.is_empty()) || !self.port.alive() {
+            return Time::MAX;
+        }
+        self.port.busy().max(self.since)
+    }
+
+    /// Sends whatever leaves at or before `now`.
+    #[inline]
+    fn pull(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        loop {
+            let start = self.next_pull();
+            if start > now {
+                return;
+            }
+            // ACKs go first: `fq` serves flows that send little before those with a backlog.
+            if let Some(ack) = self.acks.pop_front() {
+                self.send(start, &ack, out);
+            } else {
+                self.pull_data(start, out);
+            }
+        }
+    }
+
+    fn pull_data(&mut self, start: Time, out: &mut impl Out<Packet>) {
+        let Self { ready, senders, common, .. } = self;
+        let left = |slot: u32| {
+            let sending = &senders[slot as usize];
+            common
+                .flows
+                .get(sending.flow as usize)
+                .map_or(0, |f| f.size.get() - sending.tcp.totals().nxt)
+        };
+        let Some(slot) = ready.take(left) else { return };
+        if self.senders[slot as usize].flow == RETIRED {
+            self.senders[slot as usize].ready = false;
+            self.free_senders.push(slot);
+            return;
+        }
+        let profile = &self.common.profiles[usize::from(self.senders[slot as usize].profile)];
+        let sending = &mut self.senders[slot as usize];
+        let packet = sending.tcp.next_packet(&profile.tcp, start);
+        sending.ready = sending.tcp.ready(&profile.tcp);
+        if sending.ready {
+            self.ready.put_back(slot);
+        }
+        self.arm_sender(slot);
+        if let Some(packet) = packet {
+            self.send(start, &packet, out);
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, start: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+        if !self.port.send_pulled(start, packet, out) {
+            trace(&mut self.digest, start, LOST, packet);
+        }
+    }
+
+    /// A packet arrives.
+    #[inline]
+    pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+        self.pull(now, out);
+        trace(&mut self.digest, now, DELIVERED, packet);
+        match packet.kind {
+            Kind::Data => self.receive(now, packet, out),
+            Kind::Ack => self.acknowledge(now, packet, out),
+            Kind::Control => self.timers.push(Reverse((now, Due::Start, packet.flow.0))),
+        }
+        self.settle_next();
+    }
+
+    fn receive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+        self.delivered_segments += 1;
+        let slot = match self.receiver_of.get(packet.flow) {
+            Some(DONE) => return self.acknowledge_again(now, packet),
+            Some(slot) => slot,
+            None => self.accept(packet.flow),
+        };
+        let receiving = &mut self.receivers[slot as usize];
+        let cfg = &self.common.profiles[usize::from(receiving.profile)].tcp;
+        let before = receiving.tcp.delivered().get();
+        let acks = receiving.tcp.on_data(cfg, now, packet);
+        self.delivered_bytes += receiving.tcp.delivered().get() - before;
+        let complete = receiving.tcp.complete();
+        let deadline = receiving.tcp.deadline();
+        if deadline < receiving.armed {
+            receiving.armed = deadline;
+            self.timers.push(Reverse((deadline, Due::Receiver, slot)));
+        }
+        for ack in acks.into_iter().flatten() {
+            self.queue_ack(now, ack);
+        }
+        if complete {
+            self.complete(now, packet.flow, slot, out);
+        }
+    }
+
+    #[inline]
+    fn queue_ack(&mut self, now: Time, ack: Packet) {
+        if self.acks.is_empty() && self.ready.is_empty() {
+            self.since = now;
+        }
+        self.acks.push_back(ack);
+    }
+
+    #[cold]
+    fn accept(&mut self, flow: FlowId) -> u32 {
+        let spec = &self.common.flows[flow.0 as usize];
+        let cfg = &self.common.profiles[usize::from(spec.traffic)].tcp;
+        let tcp = TcpReceiver::new(cfg, flow, self.common.addrs[spec.src as usize]);
+        let receiving = Receiving { tcp, profile: spec.traffic, armed: Time::MAX };
+        let slot = match self.free_receivers.pop() {
+            // A freed slot keeps its heap entry, which then comes early for the new flow and does nothing.
+            Some(slot) => {
+                let armed = self.receivers[slot as usize].armed;
+                self.receivers[slot as usize] = Receiving { armed, ..receiving };
+                slot
+            }
+            None => {
+                self.receivers.push(receiving);
+                self.receivers.len() as u32 - 1
+            }
+        };
+        self.receiver_of.set(flow, slot);
+        slot
+    }
+
+    #[cold]
+    fn complete(&mut self, now: Time, flow: FlowId, slot: u32, out: &mut impl Out<Packet>) {
+        self.receiver_of.set(flow, DONE);
+        self.free_receivers.push(slot);
+        self.delivered.push((flow.0, now));
+        if let Ok(at) = self.round_of.binary_search_by_key(&flow.0, |r| r.0) {
+            let (round, missing) = &mut self.rounds[self.round_of[at].1 as usize];
+            *missing -= 1;
+            if *missing == 0 {
+                let common = Arc::clone(&self.common);
+                for (flow, link, delay) in &common.loops[*round as usize].next {
+                    let go =
+                        Packet { flow: FlowId(*flow), kind: Kind::Control, ..Packet::default() };
+                    out.push(*link, now + *delay, go);
+                }
+            }
+        }
+    }
+
+    /// Data of a flow that is complete here: its last ACK was lost.
+    #[cold]
+    fn acknowledge_again(&mut self, now: Time, packet: &Packet) {
+        let spec = self.common.flows[packet.flow.0 as usize];
+        let cfg = &self.common.profiles[usize::from(spec.traffic)].tcp;
+        let ack = Packet {
+            flow: packet.flow,
+            dst: self.common.addrs[spec.src as usize],
+            size: cfg.ack_size.get() as u16,
+            kind: Kind::Ack,
+            class: cfg.ack_class,
+            flags: Flags::NONE,
+            stamp: packet.stamp,
+            window: u16::MAX,
+            seq: spec.size.get(),
+            ..Packet::default()
+        };
+        self.queue_ack(now, ack);
+    }
+
+    fn acknowledge(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+        let Some(slot) = self.sender_of.get(packet.flow).filter(|slot| *slot != DONE) else {
+            return;
+        };
+        let sending = &mut self.senders[slot as usize];
+        let cfg = &self.common.profiles[usize::from(sending.profile)].tcp;
+        sending.tcp.on_ack(cfg, now, packet);
+        if sending.tcp.finished() {
+            self.finish(now, slot, out);
+        } else {
+            self.wake_sender(now, slot);
+        }
+    }
+
+    /// After anything that may let a sender send, or moved its deadline.
+    #[inline]
+    fn wake_sender(&mut self, now: Time, slot: u32) {
+        let sending = &mut self.senders[slot as usize];
+        let cfg = &self.common.profiles[usize::from(sending.profile)].tcp;
+        if !sending.ready && sending.tcp.ready(cfg) {
+            sending.ready = true;
+            if self.acks.is_empty() && self.ready.is_empty() {
+                self.since = now;
+            }
+            self.ready.add(slot);
+        }
+        self.arm_sender(slot);
+    }
+
+    #[inline]
+    fn arm_sender(&mut self, slot: u32) {
+        let sending = &mut self.senders[slot as usize];
+        let deadline = sending.tcp.deadline();
+        if deadline < sending.armed {
+            sending.armed = deadline;
+            self.timers.push(Reverse((deadline, Due::Sender, slot)));
+        }
+    }
+
+    #[cold]
+    fn finish(&mut self, now: Time, slot: u32, out: &mut impl Out<Packet>) {
+        let sending = &self.senders[slot as usize];
+        let flow = sending.flow;
+        self.sent.push(standing(sending, Some(now)));
+        self.sender_of.set(FlowId(flow), DONE);
+        if self.senders[slot as usize].ready {
+            // Rare: everything was acknowledged while a retransmission stood ready. It pulls nothing and leaves then.
+            self.senders[slot as usize].flow = RETIRED;
+        } else {
+            self.free_senders.push(slot);
+        }
+        out.done();
+    }
+
+    #[cold]
+    fn start(&mut self, now: Time, flow: u32) {
+        let spec = self.common.flows[flow as usize];
+        let profile = &self.common.profiles[usize::from(spec.traffic)];
+        let at = Start {
+            mss: profile.tcp.mss,
+            initial_window: profile.tcp.initial_window,
+            line_rate: self.port.settings().rate,
+            base_rtt: None,
+            seed: Stream::new(self.common.seed, u64::from(flow), Purpose::Law).key(),
+        };
+        let dst = self.common.addrs[spec.dst as usize];
+        let open = spec.size == Bytes::MAX;
+        let tcp_flow = TcpFlow { flow: FlowId(flow), dst, size: spec.size, open };
+        let tcp = TcpSender::new(&profile.tcp, tcp_flow, &profile.law, at, now);
+        let sending = Sending {
+            tcp,
+            flow,
+            profile: spec.traffic,
+            ready: false,
+            armed: Time::MAX,
+            started: now,
+        };
+        let slot = match self.free_senders.pop() {
+            Some(slot) => {
+                let armed = self.senders[slot as usize].armed;
+                self.senders[slot as usize] = Sending { armed, ..sending };
+                slot
+            }
+            None => {
+                self.senders.push(sending);
+                self.senders.len() as u32 - 1
+            }
+        };
+        self.sender_of.set(FlowId(flow), slot);
+        self.wake_sender(now, slot);
+    }
+
+    /// Handles everything due at `now`.
+    pub fn timer(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        self.pull(now, out);
+        while let Some(&Reverse((at, due, which))) = self.timers.peek().filter(|t| t.0.0 <= now) {
+            debug_assert!(at == now);
+            self.timers.pop();
+            match due {
+                Due::Start => self.start(now, which),
+                Due::Sender => self.sender_due(now, which),
+                Due::Receiver => self.receiver_due(now, which),
+            }
+        }
+        while let Some(flow) =
+            self.starts.last().copied().filter(|f| self.common.flows[*f as usize].start <= now)
+        {
+            self.starts.pop();
+            self.start(now, flow);
+        }
+        if let Some((every, next)) = &mut self.samples
+            && *next <= now
+        {
+            *next = now + *every;
+            self.sampled.push(self.delivered_bytes);
+        }
+        self.settle_next();
+        // What became ready just now departs before anything else that happens at this instant.
+        if self.next_event <= now {
+            self.pull(now, out);
+            self.settle_next();
+        }
+    }
+
+    fn sender_due(&mut self, now: Time, slot: u32) {
+        let sending = &mut self.senders[slot as usize];
+        sending.armed = Time::MAX;
+        let cfg = &self.common.profiles[usize::from(sending.profile)].tcp;
+        if sending.tcp.deadline() <= now {
+            sending.tcp.on_deadline(cfg, now);
+        }
+        self.wake_sender(now, slot);
+    }
+
+    fn receiver_due(&mut self, now: Time, slot: u32) {
+        let receiving = &mut self.receivers[slot as usize];
+        receiving.armed = Time::MAX;
+        let cfg = &self.common.profiles[usize::from(receiving.profile)].tcp;
+        let ack = receiving.tcp.on_deadline(cfg, now);
+        let deadline = receiving.tcp.deadline();
+        if deadline != Time::MAX {
+            receiving.armed = deadline;
+            self.timers.push(Reverse((deadline, Due::Receiver, slot)));
+        }
+        if let Some(ack) = ack {
+            self.queue_ack(now, ack);
+        }
+    }
+
+    /// A fault of its own cable.
+    pub fn fault(
+        &mut self,
+        now: Time,
+        change: PortFault,
+        flying: Vec<(Time, Packet)>,
+    ) -> Vec<(Time, Packet)> {
+        let Recalled { back, lost } = self.port.apply(now, change, flying);
+        for packet in &lost {
+            trace(&mut self.digest, now, LOST, packet);
+        }
+        self.since = self.since.max(now);
+        self.settle_next();
+        back
+    }
+
+    /// Flows that have started here and are not finished, as they stand, with what each waits for.
+    pub fn unfinished(&self) -> impl Iterator<Item = (Sent, &TcpSender)> {
+        let live =
+            |s: &&Sending| self.sender_of.get(FlowId(s.flow)).is_some_and(|slot| slot != DONE);
+        self.senders.iter().filter(live).map(|s| (standing(s, None), &s.tcp))
+    }
+}
+
+fn standing(sending: &Sending, acked: Option<Time>) -> Sent {
+    Sent {
+        flow: sending.flow,
+        started: sending.started,
+        acked,
+        retransmits: sending.tcp.retransmits() as u32,
+        timeouts: sending.tcp.timeouts() as u32,
+    }
+}
+
+/// Events in the digest, beside those of switches.
+const DELIVERED: u8 = 1;
+const LOST: u8 = forebay_net::Drop::Fault as u8;
+
+/// Flow of a slot that was finished while in the ready list.
+const RETIRED: u32 = u32::MAX;

@@ -1,0 +1,53 @@
+//! How long a flow would take alone on the empty path.
+
+use crate::build::packets_of;
+use crate::host::Common;
+use forebay_net::{Fabric, Routes};
+use forebay_scenario::workload::FlowSpec;
+use forebay_units::{BitsPerSec, Bytes, Span};
+
+/// One link of a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop {
+    pub rate: BitsPerSec,
+    pub flight: Span,
+}
+
+/// Links from one host to another, the first of equal-cost ones at each switch; `None` if there is no route.
+pub(crate) fn path(fabric: &Fabric, routes: &[Routes], src: u32, dst: u32) -> Option<Vec<Hop>> {
+    let mut hops = Vec::with_capacity(6);
+    let to = fabric.addr(dst);
+    let mut at = forebay_engine::NodeId(src);
+    while at.0 != dst {
+        let port = if fabric.is_host(at) {
+            0
+        } else {
+            let routes = &routes[(at.0 - fabric.hosts()) as usize];
+            let local = routes.tor() == Some(to.tor);
+            if local { to.port } else { *routes.choices(to.tor).first()? }
+        };
+        let direction = fabric.ports_of(at)[usize::from(port)];
+        hops.push(Hop { rate: fabric.cable(direction.cable).rate, flight: direction.flight });
+        at = direction.peer;
+    }
+    Some(hops)
+}
+
+/// First byte handed over to last byte delivered, with no other traffic and a window that never binds: packets back to
+/// back, store and forward, headers and wire overhead included.
+///
+/// Exact for links that are whole picoseconds per byte: the last of n packets leaves link i no earlier than the first one
+/// got there and all n were serialised, so the answer is the largest of these over i.
+pub(crate) fn fct(spec: &FlowSpec, common: &Common, overhead: u64, path: &[Hop]) -> Span {
+    let (count, full, last) =
+        packets_of(spec.size, &common.profiles[usize::from(spec.traffic)].tcp, overhead);
+    let first = if count > 1 { full } else { last };
+    let tx = |hop: &Hop, bytes: u64| hop.rate.time_for(Bytes::new(bytes));
+    let flight: Span = path.iter().map(|h| h.flight).sum();
+    let through = |i: usize| {
+        let before: Span = path[..i].iter().map(|h| tx(h, first)).sum();
+        let after: Span = path[i + 1..].iter().map(|h| tx(h, last)).sum();
+        before + tx(&path[i], (count - 1) * full + last) + after
+    };
+    flight + (0..path.len()).map(through).max().unwrap_or(Span::ZERO)
+}

@@ -1,0 +1,72 @@
+//! The two kinds of node, told apart by `match`.
+
+use crate::host::Host;
+use forebay_engine::{Node, Out};
+use forebay_net::Switch;
+use forebay_units::Time;
+use forebay_wire::Packet;
+
+/// A node of a simulation.
+#[derive(Clone, Debug)]
+pub(crate) enum AnyNode {
+    Host(Box<Host>),
+    Switch(Box<Switch>),
+}
+
+impl Node for AnyNode {
+    type Item = Packet;
+
+    #[inline]
+    fn next_timer(&self) -> Time {
+        match self {
+            Self::Host(host) => host.next_timer(),
+            Self::Switch(switch) => switch.next_timer(),
+        }
+    }
+
+    #[inline]
+    fn next_departure(&self) -> Time {
+        match self {
+            Self::Host(_) => Time::MAX, // its pulls may set timers, so they are timers themselves
+            Self::Switch(switch) => switch.next_departure(),
+        }
+    }
+
+    #[inline]
+    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &Packet, out: &mut O) {
+        match self {
+            Self::Host(host) => host.arrive(now, packet, out),
+            Self::Switch(switch) => switch.arrive(now, port, packet, out),
+        }
+    }
+
+    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        match self {
+            Self::Host(host) => host.timer(now, out),
+            Self::Switch(switch) => switch.timer(now, out),
+        }
+    }
+
+    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        match self {
+            Self::Host(_) => {}
+            Self::Switch(switch) => switch.depart(now, out),
+        }
+    }
+}
+
+impl AnyNode {
+    pub fn host(&self) -> Option<&Host> {
+        match self {
+            Self::Host(host) => Some(host),
+            Self::Switch(_) => None,
+        }
+    }
+
+    pub fn switch(&self) -> Option<&Switch> {
+        match self {
+            Self::Host(_) => None,
+            Self::Switch(switch) => Some(switch),
+        }
+    }
+}

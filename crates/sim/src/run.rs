@@ -1,0 +1,198 @@
+//! One simulation: one scenario, one seed.
+
+use crate::build::{Built, build};
+use crate::collect::collect;
+use crate::node::AnyNode;
+use crate::stall;
+use forebay_engine::{Ended, Engine, EngineStats, Goal, Ground, LinkId, Tuning, Watch};
+use forebay_record::RunRecord;
+use forebay_scenario::model::Scenario;
+use forebay_units::{Bytes, Span, Time};
+use std::fmt;
+
+/// How to execute. Nothing here changes a result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Threads for this one simulation.
+    pub threads: usize,
+    /// Links with less lookahead than this are contracted; `None`: chosen by the engine.
+    pub cut: Option<Span>,
+    /// Serve every departure as an explicit one (the slow twin of one-touch ports, for tests).
+    pub explicit_ports: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { threads: 1, cut: None, explicit_ports: false }
+    }
+}
+
+/// What one simulation leaves.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The results.
+    pub record: RunRecord,
+    /// What a reader of the results should know.
+    pub warnings: Vec<String>,
+    /// Why nothing moved any more though flows were unfinished: names the port or timer that holds them.
+    pub stall: Option<String>,
+    /// How the execution went; depends on threads and grouping, so it belongs to no result.
+    pub execution: EngineStats,
+}
+
+/// Why there is no simulation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SimError {
+    /// The traffic cannot be made.
+    Traffic(String),
+    /// The fabric cannot be run.
+    Fabric(String),
+    /// A law or a parameter of it is unknown.
+    Law(String),
+}
+
+impl fmt::Display for SimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Traffic(why) | Self::Fabric(why) | Self::Law(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for SimError {}
+
+/// Runs a checked scenario with one seed.
+///
+/// Progress goes to `watch` as it happens; setting `watch.stop` ends the run early with valid partial results.
+///
+/// # Errors
+/// See [`SimError`].
+pub fn simulate(
+    scenario: &Scenario,
+    seed: u64,
+    options: Options,
+    watch: &Watch,
+) -> Result<Outcome, SimError> {
+    let mut simulation = Simulation::new(scenario, seed, options)?;
+    simulation.advance(Time::MAX, watch);
+    Ok(simulation.finish())
+}
+
+/// A simulation that can be advanced step by step.
+pub struct Simulation<'a> {
+    scenario: &'a Scenario,
+    built: Built, // its nodes have moved into the engine
+    engine: Engine<AnyNode>,
+    goal: Option<Goal>,
+    ended: Option<Ended>,
+    stall: Option<String>,
+}
+
+/// Longest virtual time without a byte delivered before a run with unfinished flows counts as stalled. Above any
+/// retransmission timeout that has backed off a few times.
+const PATIENCE: Span = Span::from_secs(20);
+
+/// How often that is looked at.
+const LOOK_EVERY: Span = Span::from_secs(1);
+
+impl<'a> Simulation<'a> {
+    /// Lays out a scenario at time zero.
+    ///
+    /// # Errors
+    /// See [`SimError`].
+    pub fn new(scenario: &'a Scenario, seed: u64, options: Options) -> Result<Self, SimError> {
+        let mut built = build(scenario, seed, options)?;
+        let nodes = std::mem::take(&mut built.nodes);
+        let tuning = Tuning { threads: options.threads, cut: options.cut };
+        let engine =
+            Engine::new(nodes, built.fabric.links(), &built.places, tuning).map_err(|error| {
+                let forebay_engine::PlanError::ZeroLookahead(links) = &error;
+                SimError::Fabric(format!(
+                    "{error}: {}; give them a delay or the switches a latency",
+                    names(&built, links)
+                ))
+            })?;
+        let endless = built.common.flows.iter().any(|f| f.size == Bytes::MAX);
+        let goal = (scenario.stop.flows && !endless)
+            .then(|| Goal { done: built.common.flows.len() as u64, grain: scenario.stop.grain });
+        Ok(Self { scenario, built, engine, goal, ended: None, stall: None })
+    }
+
+    /// Virtual time before which everything has been handled.
+    pub fn now(&self) -> Time {
+        self.engine.now()
+    }
+
+    /// Packets pushed onto links so far.
+    pub fn packet_hops(&self) -> u64 {
+        self.engine.pushed()
+    }
+
+    /// Handles everything before `until`, or before the scenario's own end if that is earlier. True once the run is over.
+    pub fn advance(&mut self, until: Time, watch: &Watch) -> bool {
+        let until = until.min(self.scenario.stop.time);
+        let (mut delivered, mut moved_at) = (self.engine.done(), self.engine.now());
+        while self.ended.is_none() && self.engine.now() < until {
+            let boundary = until
+                .min(self.built.timeline.next())
+                .min(self.engine.now().saturating_add(LOOK_EVERY));
+            match self.engine.advance(boundary, self.goal, watch) {
+                Ended::Reached(now) => {
+                    self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
+                    let progress = stall::delivered(&mut self.engine, &self.built.fabric);
+                    if progress != delivered {
+                        (delivered, moved_at) = (progress, now);
+                    } else if now.since(moved_at) >= PATIENCE {
+                        self.stall = stall::why(&mut self.engine, &self.built);
+                        if self.stall.is_some() {
+                            self.ended = Some(Ended::Stopped(now));
+                        }
+                    }
+                }
+                Ended::Idle if self.built.timeline.next() < until => {
+                    let now = self.engine.now();
+                    self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
+                }
+                Ended::Idle => {
+                    self.stall = stall::why(&mut self.engine, &self.built);
+                    self.ended = Some(Ended::Idle);
+                }
+                ended => self.ended = Some(ended),
+            }
+        }
+        self.ended.is_some() || self.engine.now() >= self.scenario.stop.time
+    }
+
+    /// Collects the results.
+    pub fn finish(mut self) -> Outcome {
+        let end = match self.ended {
+            Some(Ended::Done(at) | Ended::Stopped(at)) => at,
+            Some(Ended::Idle) if self.stall.is_none() => self.scenario.stop.time,
+            _ => self.engine.now(),
+        };
+        let interrupted = matches!(self.ended, Some(Ended::Stopped(_))) && self.stall.is_none();
+        let execution = self.engine.stats();
+        let links = self.built.fabric.links().len() as u32;
+        let flying: Vec<_> = (0..links).map(|link| self.engine.drain_link(LinkId(link))).collect();
+        let nodes = self.engine.into_nodes();
+        let mut record = collect(self.scenario, &self.built, &nodes, &flying, end);
+        record.interrupted = interrupted;
+        Outcome { record, warnings: self.built.warnings, stall: self.stall, execution }
+    }
+}
+
+/// Cables of some links, for people.
+fn names(built: &Built, links: &[LinkId]) -> String {
+    let name = |link: &LinkId| {
+        let spec = built.fabric.links()[link.0 as usize];
+        format!(
+            "{}-{}",
+            built.plan.names[spec.from.0 as usize], built.plan.names[spec.to.0 as usize]
+        )
+    };
+    let mut all: Vec<String> = links.iter().take(4).map(name).collect();
+    if links.len() > 4 {
+        all.push(format!("and {} more", links.len() - 4));
+    }
+    all.join(", ")
+}

@@ -1,0 +1,73 @@
+//! Why a run no longer moves: the port or the timer that holds a flow.
+
+use crate::build::Built;
+use crate::node::AnyNode;
+use forebay_engine::{Ground, NodeId};
+use forebay_net::Fabric;
+use forebay_units::Time;
+
+/// Payload bytes delivered so far, all hosts together.
+pub(crate) fn delivered(ground: &mut impl Ground<AnyNode>, fabric: &Fabric) -> u64 {
+    (0..fabric.hosts())
+        .map(|h| ground.node_mut(NodeId(h)).host().map_or(0, |host| host.delivered_bytes))
+        .sum()
+}
+
+/// One sentence about the first unfinished flow and all dead ports; `None` if every flow that started is done.
+pub(crate) fn why(ground: &mut impl Ground<AnyNode>, built: &Built) -> Option<String> {
+    let mut unfinished = 0u64;
+    let mut first = None;
+    for h in 0..built.fabric.hosts() {
+        let Some(host) = ground.node_mut(NodeId(h)).host() else { continue };
+        for (sent, tcp) in host.unfinished() {
+            unfinished += 1;
+            first.get_or_insert_with(|| {
+                let spec = built.common.flows[sent.flow as usize];
+                let timer = match tcp.deadline() {
+                    Time::MAX if !host.port().alive() => "its NIC's link is down".to_string(),
+                    Time::MAX => "no timer is armed for it".to_string(),
+                    at => format!(
+                        "its next timer is at {:.3} ms after {} timeouts",
+                        at.as_secs_f64() * 1e3,
+                        sent.timeouts
+                    ),
+                };
+                format!(
+                    "flow {} from {} to {} has {} B in flight and {timer}",
+                    sent.flow,
+                    built.plan.names[spec.src as usize],
+                    built.plan.names[spec.dst as usize],
+                    tcp.totals().inflight.get(),
+                )
+            });
+        }
+    }
+    let first = first?;
+    let dead = dead_ports(ground, built);
+    let ports =
+        if dead.is_empty() { String::new() } else { format!("; dead ports: {}", dead.join(", ")) };
+    Some(format!("no progress with {unfinished} flow(s) unfinished: {first}{ports}"))
+}
+
+fn dead_ports(ground: &mut impl Ground<AnyNode>, built: &Built) -> Vec<String> {
+    let mut dead = Vec::new();
+    for n in 0..built.fabric.nodes() {
+        let ports: Vec<(bool, u64)> = match ground.node_mut(NodeId(n)) {
+            AnyNode::Host(host) => vec![(host.port().alive(), host.port().waiting())],
+            AnyNode::Switch(switch) => {
+                switch.ports().iter().map(|p| (p.alive(), p.waiting())).collect()
+            }
+        };
+        for (direction, (alive, waiting)) in built.fabric.ports_of(NodeId(n)).iter().zip(ports) {
+            if !alive && dead.len() < 4 {
+                let name = |node: NodeId| &built.plan.names[node.0 as usize];
+                dead.push(format!(
+                    "{}->{} holding {waiting} packets",
+                    name(NodeId(n)),
+                    name(direction.peer)
+                ));
+            }
+        }
+    }
+    dead
+}

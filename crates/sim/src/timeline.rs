@@ -1,0 +1,105 @@
+//! What changes in the fabric during a run: forced boundaries, each with its steps.
+
+use crate::build::cable_index;
+use crate::node::AnyNode;
+use forebay_engine::{Ground, NodeId};
+use forebay_net::{Fabric, Paths, PortFault, Routes};
+use forebay_scenario::model::{Change, Scenario};
+use forebay_scenario::plan::Plan;
+use forebay_units::Time;
+
+/// Faults and reroutes in order of time.
+#[derive(Clone, Debug)]
+pub(crate) struct Timeline {
+    steps: Vec<(Time, Step)>,
+    taken: usize,
+    alive: Vec<bool>, // by cable
+    paths: Paths,
+    seed: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Fault { cable: u32, change: PortFault },
+    Reroute,
+}
+
+impl Timeline {
+    pub fn new(scenario: &Scenario, plan: &Plan, fabric: &Fabric, paths: Paths, seed: u64) -> Self {
+        let mut steps = Vec::new();
+        for fault in &scenario.faults {
+            let Some(cable) = cable_index(plan, &fault.link) else { continue };
+            let change = match fault.change {
+                Change::Down => PortFault::Down,
+                Change::Up => PortFault::Up,
+                Change::Rate(rate) => PortFault::Rate(rate),
+                Change::Loss(loss) => PortFault::Loss(loss),
+            };
+            steps.push((fault.at, Step::Fault { cable, change }));
+            if let (Some(after), Change::Down | Change::Up) =
+                (scenario.fabric.reroute_after, fault.change)
+            {
+                steps.push((fault.at.saturating_add(after), Step::Reroute));
+            }
+        }
+        // At one instant faults come first, in file order; the sort is stable.
+        steps.sort_by_key(|(at, step)| (*at, matches!(step, Step::Reroute)));
+        Self { steps, taken: 0, alive: vec![true; fabric.cables().len()], paths, seed }
+    }
+
+    /// When something changes next.
+    pub fn next(&self) -> Time {
+        self.steps.get(self.taken).map_or(Time::MAX, |s| s.0)
+    }
+
+    /// Takes every step due at `now`, before which everything has been handled.
+    pub fn apply(&mut self, now: Time, fabric: &Fabric, ground: &mut impl Ground<AnyNode>) {
+        while self.next() <= now {
+            match self.steps[self.taken].1 {
+                Step::Fault { cable, change } => self.fault(now, cable, change, fabric, ground),
+                Step::Reroute => self.reroute(fabric, ground),
+            }
+            self.taken += 1;
+        }
+        ground.refresh();
+    }
+
+    fn fault(
+        &mut self,
+        now: Time,
+        cable: u32,
+        change: PortFault,
+        fabric: &Fabric,
+        ground: &mut impl Ground<AnyNode>,
+    ) {
+        match change {
+            PortFault::Down => self.alive[cable as usize] = false,
+            PortFault::Up => self.alive[cable as usize] = true,
+            PortFault::Rate(_) | PortFault::Loss(_) => {}
+        }
+        let ends = fabric.cable(cable);
+        for node in [ends.a, ends.b] {
+            let ports = fabric.ports_of(node);
+            let port = ports.iter().position(|d| d.cable == cable).expect("a cable has two ends");
+            let link = ports[port].link;
+            let flying = ground.drain_link(link);
+            let back = match ground.node_mut(node) {
+                AnyNode::Host(host) => host.fault(now, change, flying),
+                AnyNode::Switch(switch) => switch.fault(now, port, change, flying),
+            };
+            for (at, packet) in back {
+                ground.push_link(link, at, packet);
+            }
+        }
+    }
+
+    fn reroute(&self, fabric: &Fabric, ground: &mut impl Ground<AnyNode>) {
+        let routes =
+            Routes::all(fabric, self.paths, self.seed, &|cable| self.alive[cable as usize]);
+        for (s, routes) in (0u32..).zip(routes) {
+            if let AnyNode::Switch(switch) = ground.node_mut(NodeId(fabric.hosts() + s)) {
+                switch.reroute(routes);
+            }
+        }
+    }
+}

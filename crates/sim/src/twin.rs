@@ -1,0 +1,40 @@
+//! The same simulation on the reference engine: one global heap, explicit departures. For tests.
+
+use crate::build::build;
+use crate::collect::collect;
+use crate::run::{Options, SimError};
+use forebay_engine::reference::Reference;
+use forebay_engine::{Ended, Goal, Ground, LinkId};
+use forebay_record::RunRecord;
+use forebay_scenario::model::Scenario;
+use forebay_units::{Bytes, Time};
+
+/// Runs a scenario to its end on the reference engine; `explicit_ports` replaces one-touch ports by queues with an event
+/// per departure.
+///
+/// # Errors
+/// As [`crate::simulate`].
+pub fn reference(
+    scenario: &Scenario,
+    seed: u64,
+    explicit_ports: bool,
+) -> Result<RunRecord, SimError> {
+    let mut built = build(scenario, seed, Options { explicit_ports, ..Options::default() })?;
+    let mut engine = Reference::new(std::mem::take(&mut built.nodes), built.fabric.links());
+    let endless = built.common.flows.iter().any(|f| f.size == Bytes::MAX);
+    let goal = (scenario.stop.flows && !endless)
+        .then(|| Goal { done: built.common.flows.len() as u64, grain: scenario.stop.grain });
+    let end = loop {
+        let boundary = scenario.stop.time.min(built.timeline.next());
+        match engine.advance(boundary, goal) {
+            Ended::Done(at) => break at,
+            _ if boundary == scenario.stop.time => break boundary,
+            _ => built.timeline.apply(boundary, &built.fabric, &mut engine),
+        }
+    };
+    let links = built.fabric.links().len() as u32;
+    let flying: Vec<Vec<(Time, _)>> =
+        (0..links).map(|link| engine.drain_link(LinkId(link))).collect();
+    let nodes = engine.into_nodes();
+    Ok(collect(scenario, &built, &nodes, &flying, end))
+}

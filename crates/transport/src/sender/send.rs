@@ -1,0 +1,285 @@
+//! Transmission: what may leave now, and how it leaves.
+//!
+//! Source: tcp-baseline sections 4 (step 9), 6 and 8.
+
+use super::repair::{Probe, Repair, Resent};
+use super::{TcpSender, stamp};
+use crate::TcpConfig;
+use crate::marks::Mark;
+use crate::scoreboard::Segment;
+use forebay_laws::flow::{CaState, FlowEvent};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_wire::{Ecn, Flags, Kind, Packet};
+
+impl TcpSender {
+    /// Whether a segment may leave now. Changes only by calls to `&mut self` methods.
+    #[inline]
+    pub fn ready(&self, cfg: &TcpConfig) -> bool {
+        if !self.calm {
+            return self.ready_rough(cfg);
+        }
+        !self.paced_out && self.new_fits(cfg)
+    }
+
+    /// The next segment, if one may leave now: a probe, else a retransmission, else new data.
+    #[inline]
+    pub fn next_packet(&mut self, cfg: &TcpConfig, now: Time) -> Option<Packet> {
+        if !self.calm {
+            return self.next_rough(cfg, now);
+        }
+        if self.paced_out || !self.new_fits(cfg) {
+            return None;
+        }
+        let len = self.new_len(cfg);
+        Some(self.send_new(cfg, now, len))
+    }
+
+    /// Payload of the next new segment; zero if there is none.
+    #[inline]
+    fn new_len(&self, cfg: &TcpConfig) -> u64 {
+        (self.written - self.totals.nxt).min(cfg.mss())
+    }
+
+    #[inline]
+    fn new_fits(&self, cfg: &TcpConfig) -> bool {
+        let len = self.new_len(cfg);
+        len > 0 && self.fits(len) && self.totals.nxt + len <= self.rwnd_end
+    }
+
+    /// Whether there is new data that the receiver takes.
+    pub(super) fn may_send_new(&self, cfg: &TcpConfig) -> bool {
+        let len = self.new_len(cfg);
+        len > 0 && self.totals.nxt + len <= self.rwnd_end
+    }
+
+    /// Whether the window takes `len` bytes more. One segment in flight is always allowed, since laws
+    /// with less than a segment's window pace it.
+    #[inline]
+    fn fits(&self, len: u64) -> bool {
+        let inflight = self.totals.inflight.get();
+        inflight + len <= self.cwnd || inflight == 0
+    }
+
+    /// Sends the next segment of new data.
+    #[inline]
+    fn send_new(&mut self, cfg: &TcpConfig, now: Time, len: u64) -> Packet {
+        if self.board.is_empty() {
+            self.resume(cfg, now);
+        }
+        if self.board.len() == self.board.capacity() {
+            self.make_room();
+        }
+        let seq = self.totals.nxt;
+        let end = seq + len;
+        self.totals.nxt = end;
+        self.totals.inflight += Bytes::new(len);
+        let segment = Segment { end: end as u32, sends: 1, ..self.segment(now) };
+        self.totals.sent += len;
+        self.board.push(segment);
+        self.note_usage(cfg);
+        self.arm_after_send(cfg, now);
+        if self.pace.is_some() {
+            self.pace_out(cfg, now, len);
+        }
+        let cwr = core::mem::take(&mut self.send_cwr);
+        let fin = end == self.written && !self.open;
+        let flags = Flags::NONE.with_if(fin, Flags::FIN).with_if(cwr, Flags::CWR);
+        let ecn = if cfg.ecn() { Ecn::Ect } else { Ecn::NotEct };
+        Packet { flags, ecn, ..self.packet(cfg, now, seq, len) }
+    }
+
+    /// What the scoreboard notes of a transmission at `now`, but for its end and count.
+    #[inline]
+    fn segment(&self, now: Time) -> Segment {
+        let mut segment = Segment {
+            sent: now,
+            delivered: self.totals.delivered as u32,
+            inflight: self.totals.inflight.get() as u32,
+            cwnd: self.cwnd.min(u64::from(u32::MAX)) as u32,
+            app_limited: self.app_limited,
+            ..Segment::default()
+        };
+        segment.set_lags(now.since(self.first_sent), now.since(self.delivered_at));
+        segment
+    }
+
+    /// A data packet of `len` bytes from `seq` on.
+    #[inline]
+    fn packet(&self, cfg: &TcpConfig, now: Time, seq: u64, len: u64) -> Packet {
+        Packet {
+            flow: self.flow,
+            dst: self.dst,
+            size: (len + cfg.header.get()) as u16,
+            kind: Kind::Data,
+            class: cfg.data_class,
+            stamp: stamp(now),
+            seq,
+            ..Packet::default()
+        }
+    }
+
+    /// Marks move with the ring that is about to grow.
+    #[cold]
+    fn make_room(&mut self) {
+        if let Some(r) = &mut self.repair {
+            r.marks.regrow(&self.board);
+        }
+    }
+
+    /// Something leaves and nothing was outstanding.
+    fn resume(&mut self, cfg: &TcpConfig, now: Time) {
+        let idle = now.since(self.first_sent);
+        self.first_sent = now;
+        self.delivered_at = now;
+        if cfg.idle_restart && self.totals.sent > 0 {
+            let rto = self.rtt.rto(cfg, self.totals.srtt, 0);
+            self.tell(now, FlowEvent::TxStart { idle, rto });
+        }
+    }
+
+    /// Whether the window or the application limits sending (Linux `tcp_cwnd_validate` and
+    /// `tcp_rate_check_app_limited`). A window that was filled once counts as filled for a window of
+    /// data.
+    #[inline]
+    fn note_usage(&mut self, cfg: &TcpConfig) {
+        let t = &mut self.totals;
+        let inflight = t.inflight.get();
+        let full = inflight + cfg.mss() > self.cwnd;
+        let out = (t.nxt - t.una) as u32;
+        let over = (t.una as u32).wrapping_sub(self.usage_end) as i32 >= 0;
+        if over || full || (!t.cwnd_limited && out > self.max_out) {
+            t.cwnd_limited = full;
+            self.max_out = out;
+            self.usage_end = t.nxt as u32;
+        }
+        if self.app_limited {
+            let bubble = (t.delivered as u32).wrapping_sub(self.app_limited_until) as i32 <= 0;
+            self.app_limited = bubble;
+        }
+        if t.nxt == self.written && !full {
+            self.app_limited = true;
+            self.app_limited_until = (t.delivered + inflight) as u32;
+        }
+    }
+
+    /// Shuts the pacing gate for the time that `len` bytes and their header take.
+    #[cold]
+    fn pace_out(&mut self, cfg: &TcpConfig, now: Time, len: u64) {
+        let Some(pace) = &mut self.pace else { return };
+        let by_rate = if pace.rate == BitsPerSec::default() {
+            Span::ZERO
+        } else {
+            pace.rate.time_for(Bytes::new(len + cfg.header.get()))
+        };
+        let from = pace.next.max(now);
+        pace.next = from.saturating_add(by_rate.max(pace.gap));
+        self.paced_out = pace.next > now;
+        self.settle_deadline();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ready_rough(&self, cfg: &TcpConfig) -> bool {
+        let Some(r) = &self.repair else { return false };
+        if r.probe {
+            return self.may_send_new(cfg) || !self.board.is_empty();
+        }
+        if self.paced_out {
+            return false;
+        }
+        if r.lost > 0 && !r.prefer_new {
+            return self.fits(cfg.mss().min(r.lost));
+        }
+        self.new_fits(cfg)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_rough(&mut self, cfg: &TcpConfig, now: Time) -> Option<Packet> {
+        if !self.ready_rough(cfg) {
+            return None;
+        }
+        let mut r = self.take_repair();
+        let packet = if r.probe {
+            self.send_probe(&mut r, cfg, now)
+        } else if let Some(i) = self.lost_index(&mut r, cfg) {
+            self.send_again(&mut r, cfg, now, i)
+        } else {
+            let len = self.new_len(cfg);
+            r.prr.sent(len);
+            // The scoreboard may grow, and with it what `r` marks.
+            if self.board.len() == self.board.capacity() {
+                r.marks.regrow(&self.board);
+            }
+            self.send_new(cfg, now, len)
+        };
+        self.put_repair(r);
+        Some(packet)
+    }
+
+    fn lost_index(&mut self, r: &mut Repair, cfg: &TcpConfig) -> Option<usize> {
+        if r.prefer_new { None } else { r.next_lost(&self.board, self.totals.una, cfg.mss()) }
+    }
+
+    /// Retransmits the lost segment `i`.
+    fn send_again(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time, i: usize) -> Packet {
+        let (start, len) = self.extent(i);
+        r.lost -= len;
+        r.lost_from = start + len;
+        r.marks.set(self.board.place(i), Some(Mark::Resent));
+        r.resent.push_back(Resent { at: now, start });
+        r.undo_retrans = Some(r.undo_retrans.unwrap_or(0) + 1);
+        r.retrans_stamp.get_or_insert(stamp(now));
+        if matches!(self.totals.state, CaState::Recovery | CaState::Cwr) {
+            r.prr.sent(len);
+        }
+        self.settle_inflight(r);
+        let packet = self.transmit_again(r, cfg, now, i);
+        if i == 0 {
+            self.arm_after_head(cfg, now);
+        }
+        packet
+    }
+
+    /// Puts segment `i` on the wire once more.
+    fn transmit_again(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time, i: usize) -> Packet {
+        let (start, len) = self.extent(i);
+        let old = *self.board.get(i);
+        let renewed =
+            Segment { end: old.end, sends: old.sends.saturating_add(1), ..self.segment(now) };
+        *self.board.get_mut(i) = renewed;
+        self.totals.sent += len;
+        r.retransmits += 1;
+        if self.pace.is_some() {
+            self.pace_out(cfg, now, len);
+        }
+        let fin = start + len == self.written && !self.open;
+        let flags = Flags::RETRANSMIT.with_if(fin, Flags::FIN);
+        Packet { flags, ..self.packet(cfg, now, start, len) }
+    }
+
+    /// A tail loss probe: new data if there is any, else the last segment again. The window does not
+    /// limit it.
+    fn send_probe(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time) -> Packet {
+        r.probe = false;
+        r.probes += 1;
+        let retransmission = !self.may_send_new(cfg);
+        let packet = if retransmission {
+            let last = self.board.len() - 1;
+            if r.marks.get(self.board.place(last)) == Some(Mark::Resent) {
+                r.resent.push_back(Resent { at: now, start: self.extent(last).0 });
+            }
+            self.transmit_again(r, cfg, now, last)
+        } else {
+            if self.board.len() == self.board.capacity() {
+                r.marks.regrow(&self.board);
+            }
+            let len = self.new_len(cfg);
+            r.prr.sent(len);
+            self.send_new(cfg, now, len)
+        };
+        r.tlp = Some(Probe { high_seq: self.totals.nxt, retransmission });
+        self.arm_rto(cfg, now);
+        packet
+    }
+}

@@ -1,0 +1,178 @@
+//! What bounds sending besides the window: the receiver, the application, lost and stretched ACKs.
+
+mod common;
+
+use common::{Fate, MSS, Pipe, at_us, config, start};
+use forebay_laws::flow::FlowParams;
+use forebay_transport::{FlowSpec, TcpReceiver, TcpSender};
+use forebay_units::{Bytes, Span, Time};
+use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
+
+const RTT: Span = Span::from_us(100);
+
+#[test]
+fn the_receive_window_bounds_the_flight() {
+    let mut cfg = config("reno");
+    cfg.receive_window = Some(Bytes::new(32 * 1024));
+    let mut pipe = Pipe::new(cfg, "reno", Bytes::new(2_000 * MSS), RTT);
+    let mut most = 0;
+    while !pipe.sender.finished() {
+        pipe.step();
+        most = most.max(pipe.sender.totals().inflight.get());
+    }
+    assert_eq!(most, 32 * 1024 / MSS * MSS);
+    assert!(pipe.acks.iter().all(|(_, ack)| ack.window == 32));
+}
+
+#[test]
+fn a_window_below_a_segment_still_lets_one_through() {
+    let mut cfg = config("reno");
+    cfg.receive_window = Some(Bytes::new(1_500));
+    let mut pipe = Pipe::new(cfg, "reno", Bytes::new(20 * MSS), RTT);
+    pipe.finish();
+    assert_eq!(pipe.sender.timeouts(), 0);
+}
+
+#[test]
+fn an_unfilled_window_does_not_grow() {
+    let law = FlowParams::new("reno").unwrap();
+    let mut pipe = Pipe::with_spec(config("reno"), &law, Bytes::new(4 * MSS), true, RTT);
+    let first = pipe.sender.cwnd();
+    for k in 1..100 {
+        pipe.run_until(at_us(120 * k));
+        pipe.sender.app_write(Bytes::new(4 * MSS), false);
+    }
+    pipe.run_until(at_us(20_000));
+    assert_eq!(pipe.sender.acked(), Bytes::new(400 * MSS));
+    assert_eq!(pipe.sender.cwnd(), first);
+    assert_eq!(pipe.sender.totals().srtt, RTT);
+}
+
+#[test]
+fn short_writes_travel_as_short_segments() {
+    let law = FlowParams::new("reno").unwrap();
+    let mut pipe = Pipe::with_spec(config("reno"), &law, Bytes::new(100), true, RTT);
+    for k in 1..50 {
+        pipe.run_until(at_us(7 * k));
+        pipe.sender.app_write(Bytes::new(100 + 37 * k), k == 49);
+    }
+    pipe.finish();
+    assert!(pipe.sent.iter().any(|s| s.len < 200) && pipe.sent.iter().any(|s| s.len == MSS));
+    assert!(pipe.sent.last().unwrap().flags.has(Flags::FIN));
+    assert_eq!(pipe.sent.iter().filter(|s| s.flags.has(Flags::FIN)).count(), 1);
+    assert!(pipe.receiver.complete());
+}
+
+#[test]
+fn delayed_acks_follow_the_two_segment_rule() {
+    let mut cfg = config("reno");
+    cfg.delayed_ack = true;
+    let receive = |cfg: &forebay_transport::TcpConfig| {
+        TcpReceiver::new(cfg, FlowId(0), HostAddr { tor: 0, port: 0 })
+    };
+    let mut receiver = receive(&cfg);
+    let packet = |k: u64| Packet {
+        seq: k * MSS,
+        size: (MSS + 52) as u16,
+        stamp: k as u32,
+        ..Packet::default()
+    };
+    for k in 0..16 {
+        assert!(receiver.on_data(&cfg, at_us(k), &packet(k))[1].is_some(), "quick ACK {k}");
+    }
+    assert_eq!(receiver.on_data(&cfg, at_us(20), &packet(16)), [None, None]);
+    assert_eq!(receiver.deadline(), at_us(40_020));
+    let ack = receiver.on_data(&cfg, at_us(30), &packet(17))[1].unwrap();
+    assert_eq!((ack.seq, ack.stamp), (18 * MSS, 16), "echoes the first segment it covers");
+    assert_eq!(receiver.deadline(), Time::MAX);
+    assert_eq!(receiver.on_data(&cfg, at_us(40), &packet(18)), [None, None]);
+    assert_eq!(receiver.on_deadline(&cfg, at_us(40_039)), None);
+    assert_eq!(receiver.on_deadline(&cfg, at_us(40_040)).unwrap().seq, 19 * MSS);
+    // A hole: at once, and with what was received.
+    let ack = receiver.on_data(&cfg, at_us(41_000), &packet(20))[1].unwrap();
+    assert_eq!((ack.seq, ack.sacks), (19 * MSS, 1));
+    assert_eq!((u64::from(ack.ext[0].start), u64::from(ack.ext[0].end)), (MSS, 2 * MSS));
+    // Filled: at once.
+    let ack = receiver.on_data(&cfg, at_us(41_001), &packet(19))[1].unwrap();
+    assert_eq!((ack.seq, ack.sacks), (21 * MSS, 0));
+    // The end of the flow: at once.
+    let mut receiver = receive(&cfg);
+    cfg.quick_acks = 0;
+    let fin = Packet { flags: Flags::FIN, ..packet(0) };
+    assert!(receiver.on_data(&cfg, at_us(0), &fin)[1].is_some());
+    assert!(receiver.complete());
+}
+
+#[test]
+fn duplicates_are_reported_wherever_they_lie() {
+    let cfg = config("reno");
+    let mut receiver = TcpReceiver::new(&cfg, FlowId(0), HostAddr { tor: 0, port: 0 });
+    let mut take = |k: u64| {
+        let size = (MSS + 52) as u16;
+        let packet = Packet { seq: k * MSS, size, ..Packet::default() };
+        receiver.on_data(&cfg, Time::ZERO, &packet)[1].unwrap()
+    };
+    take(0);
+    take(1);
+    let ack = take(0);
+    assert!(ack.flags.has(Flags::DSACK));
+    let m = MSS as u32;
+    assert_eq!((ack.ext[0].start, ack.ext[0].end), (2 * m, m));
+    take(4);
+    let ack = take(4);
+    assert!(ack.flags.has(Flags::DSACK));
+    // Above the ACK's `seq`, distances below it are negative.
+    assert_eq!((ack.ext[0].start as i32, ack.ext[0].end as i32), (-2 * m as i32, -3 * m as i32));
+    assert_eq!((ack.sacks, ack.ext[1].start, ack.ext[1].end), (2, 2 * m, 3 * m));
+}
+
+#[test]
+fn lost_acks_cost_nothing_but_clocking() {
+    let mut cfg = config("reno");
+    cfg.initial_window = Bytes::new(40 * MSS);
+    let mut pipe = Pipe::new(cfg, "reno", Bytes::new(2_000 * MSS), RTT)
+        .nic(100)
+        .ack(|_, n| if n % 4 == 3 { Fate::Pass } else { Fate::Drop });
+    pipe.finish();
+    assert_eq!(pipe.sender.retransmits(), 0);
+    assert_eq!(pipe.sender.timeouts(), 0);
+}
+
+#[test]
+fn stretch_acks_grow_the_window_as_much() {
+    let spec =
+        FlowSpec { flow: FlowId(0), dst: HostAddr::default(), size: Bytes::MAX, open: false };
+    let law = FlowParams::new("reno").unwrap();
+    let cfg = config("reno");
+    let grown = |stretch: u64| {
+        let mut sender = TcpSender::new(&cfg, spec, &law, start(&cfg), Time::ZERO);
+        let mut acked = 0;
+        for k in 1..400u64 {
+            while sender.next_packet(&cfg, at_us(100 * k)).is_some() {}
+            let nxt = sender.totals().nxt;
+            while acked < nxt {
+                acked = (acked + stretch * MSS).min(nxt);
+                let ack =
+                    Packet { kind: Kind::Ack, seq: acked, window: u16::MAX, ..Packet::default() };
+                sender.on_ack(&cfg, at_us(100 * k + 50), &ack);
+            }
+            if k == 4 {
+                break;
+            }
+        }
+        sender.cwnd().get() / MSS
+    };
+    assert_eq!(grown(1), 160);
+    assert_eq!(grown(8), 160);
+    assert_eq!(grown(45), 160);
+}
+
+#[test]
+fn pacing_shuts_and_opens_the_gate() {
+    // No registered law paces yet; what is not set costs nothing.
+    let mut pipe = Pipe::new(config("reno"), "reno", Bytes::new(20 * MSS), RTT);
+    pipe.pump();
+    assert_eq!(pipe.sent.len(), 10);
+    assert!(pipe.sent.iter().all(|s| s.at == Time::ZERO));
+    pipe.finish();
+}
