@@ -245,7 +245,7 @@ impl<N: Node> Ground<N> for Engine<N> {
         self.owner(link).lanes.drain(link)
     }
 
-    fn push_link(&mut self, link: LinkId, at: Time, item: N::Item) {
+    fn push_link(&mut self, link: LinkId, at: Time, item: &N::Item) {
         self.owner(link).lanes.push(link, at, item);
     }
 

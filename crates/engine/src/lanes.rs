@@ -52,8 +52,8 @@ impl<I: Copy + Default> Lanes<I> {
         }
     }
 
-    #[inline]
-    fn fill(&mut self, link: LinkId, at: Time, item: I) {
+    #[inline(always)]
+    fn fill(&mut self, link: LinkId, at: Time, item: &I) {
         let ring = &mut self.rings[link.0 as usize];
         if ring.head_at == Time::MAX {
             self.filled[link.0 as usize / 64] |= 1 << (link.0 % 64);
@@ -82,7 +82,7 @@ impl<I: Copy + Default> Lanes<I> {
 
     /// Mail from another shard.
     pub(crate) fn deliver(&mut self, mail: Mail<I>) {
-        self.fill(mail.link, mail.entry.at, mail.entry.item);
+        self.fill(mail.link, mail.entry.at, &mail.entry.item);
     }
 
     #[inline]
@@ -160,14 +160,14 @@ impl<I: Copy + Default> Lanes<I> {
 
 impl<I: Copy + Default> Out<I> for Lanes<I> {
     #[inline]
-    fn push(&mut self, link: LinkId, at: Time, item: I) {
+    fn push(&mut self, link: LinkId, at: Time, item: &I) {
         self.pushed += 1;
         let shard = self.rings[link.0 as usize].shard;
         if shard == self.me {
             self.fill(link, at, item);
         } else {
             self.posted = self.posted.min(at);
-            self.outbox[usize::from(shard)].push(Mail { link, entry: Entry { at, item } });
+            self.outbox[usize::from(shard)].push(Mail { link, entry: Entry { at, item: *item } });
         }
     }
 

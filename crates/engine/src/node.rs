@@ -29,7 +29,7 @@ pub trait Out<I> {
     ///
     /// On one link, arrivals must not go back in time, and `at` must lie at least the link's lookahead after the
     /// event (or the deferred departure) that caused it.
-    fn push(&mut self, link: LinkId, at: Time, item: I);
+    fn push(&mut self, link: LinkId, at: Time, item: &I);
 
     /// One more of the things that [`crate::Goal::done`] counts is done.
     fn done(&mut self);
@@ -49,8 +49,15 @@ pub trait Node: Send {
     /// The earliest start of a departure that this node has deferred; `Time::MAX` if there is none.
     fn next_departure(&self) -> Time;
 
-    /// An item arrives over in-port `port`. The node first serves what departs up to `now` where that matters.
-    fn arrive<O: Out<Self::Item>>(&mut self, now: Time, port: u32, item: &Self::Item, out: &mut O);
+    /// An item arrives over in-port `port`; the node may change it and send it on. It first serves what departs up to
+    /// `now` where that matters.
+    fn arrive<O: Out<Self::Item>>(
+        &mut self,
+        now: Time,
+        port: u32,
+        item: &mut Self::Item,
+        out: &mut O,
+    );
 
     /// Handles every timer due at `now`; afterwards `next_timer` is later than `now`.
     fn timer<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
@@ -68,7 +75,7 @@ pub trait Ground<N: Node> {
     fn drain_link(&mut self, link: LinkId) -> Vec<(Time, N::Item)>;
 
     /// Puts an item on a link, after what is there.
-    fn push_link(&mut self, link: LinkId, at: Time, item: N::Item);
+    fn push_link(&mut self, link: LinkId, at: Time, item: &N::Item);
 
     /// To be called after changes, before the next advance.
     fn refresh(&mut self);

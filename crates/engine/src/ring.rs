@@ -65,6 +65,7 @@ impl<I: Copy + Default> Pool<I> {
         Self { chunks: Vec::new(), free: NONE }
     }
 
+    #[inline]
     fn take(&mut self) -> u32 {
         if self.free != NONE {
             let chunk = self.free;
@@ -82,8 +83,8 @@ impl<I: Copy + Default> Pool<I> {
     }
 
     /// Adds at the tail. `at` is not before the tail's.
-    #[inline]
-    pub fn push(&mut self, ring: &mut Ring, at: Time, item: I) {
+    #[inline(always)]
+    pub fn push(&mut self, ring: &mut Ring, at: Time, item: &I) {
         if ring.len == 0 {
             let chunk = self.take();
             (ring.head, ring.tail, ring.head_pos, ring.tail_pos) = (chunk, chunk, 0, 0);
@@ -95,13 +96,13 @@ impl<I: Copy + Default> Pool<I> {
         }
         let slot = &mut self.chunks[ring.tail as usize].slots[usize::from(ring.tail_pos) % CHUNK];
         slot.at = at;
-        slot.item = item;
+        slot.item = *item;
         ring.tail_pos += 1;
         ring.len += 1;
     }
 
     /// Takes the head of a ring that is not empty.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, ring: &mut Ring) -> I {
         let chunk = ring.head;
         let page = &mut self.chunks[chunk as usize];
@@ -141,7 +142,7 @@ mod tests {
         for step in 0..10_000u64 {
             let which = (forebay_units::math::mix(step) % 2) as usize;
             if forebay_units::math::mix(step + 77) % 5 < 3 {
-                pool.push(&mut rings[which], Time::from_ps(pushed[which]), pushed[which]);
+                pool.push(&mut rings[which], Time::from_ps(pushed[which]), &pushed[which]);
                 pushed[which] += 1;
             } else if rings[which].len() > 0 {
                 assert_eq!(rings[which].head_at, Time::from_ps(popped[which]));
@@ -159,7 +160,7 @@ mod tests {
         }
         let held = pool.chunks.len();
         for i in 0..(held * CHUNK) as u64 {
-            pool.push(&mut rings[0], Time::from_ps(i), i);
+            pool.push(&mut rings[0], Time::from_ps(i), &i);
         }
         assert_eq!(pool.chunks.len(), held, "emptied rings give their chunks back");
     }

@@ -37,8 +37,8 @@ pub(crate) struct Shard<N: Node> {
     pub lanes: Lanes<N::Item>,
     pub node_of_link: Vec<u32>, // local index; meaningful for this shard's in-links only
     pub events: u64,
-    tree: Vec<u64>,
-    slots: Vec<LinkId>,
+    tree: Box<[u64; 2 * MOST_LEAVES]>,
+    slots: Box<[LinkId; MOST_LEAVES]>,
     heap: BinaryHeap<Reverse<Key>>,
     planned: Vec<(Time, Time)>, // earliest (departure, timer) that the heap holds for each node of the process
 }
@@ -58,8 +58,8 @@ impl<N: Node> Shard<N> {
             lanes,
             node_of_link,
             events: 0,
-            tree: Vec::new(),
-            slots: Vec::new(),
+            tree: Box::new([0; 2 * MOST_LEAVES]),
+            slots: Box::new([LinkId(0); MOST_LEAVES]),
             heap: BinaryHeap::new(),
             planned: Vec::new(),
         }
@@ -117,25 +117,27 @@ impl<N: Node> Shard<N> {
     /// A process of one node: a tournament of the link heads, timers in between, deferred departures at the end.
     fn run_node(&mut self, process: u32, local: u32, start: Time, end: Time) {
         let Self { nodes, seats, lanes, tree, slots, .. } = self;
-        let node = &mut nodes[local as usize];
         let seat = seats[local as usize];
         let mut later = Time::MAX; // earliest arrival at or after `end`
-        lanes.set_next(process, Time::MAX);
-
-        slots.clear();
+        let mut due = 0;
         for link in lanes.filled(seat.first_in, seat.end_in) {
             let at = lanes.head_at(link);
-            if at < end {
-                slots.push(link);
-            } else {
+            if at >= end {
                 later = later.min(at);
+            } else if due == MOST_LEAVES {
+                return self.run_group(process, start, end);
+            } else {
+                slots[due] = link;
+                tree[MOST_LEAVES + due] = key(at, start, due);
+                due += 1;
             }
         }
-        let leaves = slots.len().next_power_of_two();
-        tree.clear();
-        tree.resize(2 * leaves, u64::MAX);
-        for (slot, link) in slots.iter().enumerate() {
-            tree[leaves + slot] = key(lanes.head_at(*link), start, slot);
+        let node = &mut nodes[local as usize];
+        lanes.set_next(process, Time::MAX);
+        // Leaf i is at `leaves + i`, the winner at 1. The leaves were collected where the largest tree has its own.
+        let leaves = due.next_power_of_two();
+        for i in 0..leaves {
+            tree[leaves + i] = if i < due { tree[MOST_LEAVES + i] } else { u64::MAX };
         }
         for i in (1..leaves).rev() {
             tree[i] = tree[2 * i].min(tree[2 * i + 1]);
@@ -144,12 +146,12 @@ impl<N: Node> Shard<N> {
         let mut events = 0;
         loop {
             let winner = tree[1];
+            let timer = node.next_timer();
             let arrival = if winner == u64::MAX {
                 Time::MAX
             } else {
                 start + Span::from_ps(winner >> SLOT_BITS)
             };
-            let timer = node.next_timer();
             if timer < arrival && timer < end {
                 node.timer(timer, lanes);
                 events += 1;
@@ -159,20 +161,22 @@ impl<N: Node> Shard<N> {
                 break;
             }
             let slot = (winner & SLOT_MASK) as usize;
-            let link = slots[slot];
-            let (item, head_at) = lanes.pop(link);
+            let link = slots[slot % MOST_LEAVES];
+            let (mut item, head_at) = lanes.pop(link);
             let mut leaf = leaves + slot;
+            let mut winning = u64::MAX;
             if head_at < end {
-                tree[leaf] = key(head_at, start, slot);
+                winning = key(head_at, start, slot);
             } else {
-                tree[leaf] = u64::MAX;
                 later = later.min(head_at);
             }
             while leaf > 1 {
+                tree[leaf % (2 * MOST_LEAVES)] = winning;
+                winning = winning.min(tree[(leaf ^ 1) % (2 * MOST_LEAVES)]);
                 leaf /= 2;
-                tree[leaf] = tree[2 * leaf].min(tree[2 * leaf + 1]);
             }
-            node.arrive(arrival, link.0 - seat.first_in, &item, lanes);
+            tree[1] = winning;
+            node.arrive(arrival, link.0 - seat.first_in, &mut item, lanes);
             events += 1;
         }
         if node.next_departure() < end {
@@ -213,7 +217,7 @@ impl<N: Node> Shard<N> {
                     }
                 }
                 Class::Arrival => {
-                    let (item, head_at) = self.lanes.pop(LinkId(link));
+                    let (mut item, head_at) = self.lanes.pop(LinkId(link));
                     if head_at < end {
                         self.heap.push(Reverse((head_at, Class::Arrival, local, link)));
                     }
@@ -221,7 +225,7 @@ impl<N: Node> Shard<N> {
                     node.arrive(
                         at,
                         link - self.seats[local as usize].first_in,
-                        &item,
+                        &mut item,
                         &mut self.lanes,
                     );
                 }
@@ -265,6 +269,9 @@ impl<N: Node> Shard<N> {
         }
     }
 }
+
+/// In-links that a tournament takes; a node with more due at once is run like a contracted process.
+const MOST_LEAVES: usize = 1024;
 
 const SLOT_BITS: u32 = 16;
 const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;

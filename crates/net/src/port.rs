@@ -320,7 +320,7 @@ impl Port {
         self.counters.tx_packets += 1;
         self.counters.tx_bytes += u64::from(packet.size);
         packet.hops += 1;
-        out.push(self.link, self.busy + self.flight, *packet);
+        out.push(self.link, self.busy + self.flight, packet);
         Verdict::Accepted
     }
 
@@ -401,7 +401,7 @@ impl Port {
             return Verdict::Lost;
         }
         packet.hops += 1;
-        out.push(self.link, self.busy + self.flight, packet);
+        out.push(self.link, self.busy + self.flight, &packet);
         Verdict::Accepted
     }
 
@@ -600,8 +600,8 @@ impl Port {
 struct Outlet<'a>(&'a mut Vec<(Time, Packet)>);
 
 impl Out<Packet> for Outlet<'_> {
-    fn push(&mut self, _link: LinkId, at: Time, item: Packet) {
-        self.0.push((at, item));
+    fn push(&mut self, _link: LinkId, at: Time, item: &Packet) {
+        self.0.push((at, *item));
     }
 
     fn done(&mut self) {}

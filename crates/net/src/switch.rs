@@ -140,8 +140,13 @@ impl Switch {
 
     /// Routes a packet to its port and offers it there.
     #[inline]
-    pub fn arrive(&mut self, now: Time, in_port: u32, packet: &Packet, out: &mut impl Out<Packet>) {
-        let mut packet = *packet;
+    pub fn arrive(
+        &mut self,
+        now: Time,
+        in_port: u32,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) {
         packet.ingress = in_port as u16;
         self.routed += 1;
         let reverse = packet.kind == Kind::Ack;
@@ -149,14 +154,14 @@ impl Switch {
         let Some(port) = self.routes.port(to.tor, to.port, packet.flow.0, reverse, self.routed)
         else {
             self.unroutable += 1;
-            trace(&mut self.digest, now, Drop::Route as u8, &packet);
+            trace(&mut self.digest, now, Drop::Route as u8, packet);
             return;
         };
         let port = usize::from(port);
         if self.shared.is_none() && self.ports[port].is_plain() {
-            let verdict = self.ports[port].offer_plain(now, &mut packet, out);
+            let verdict = self.ports[port].offer_plain(now, packet, out);
             if verdict != Verdict::Accepted {
-                self.refuse(now, port, &packet, verdict);
+                self.refuse(now, port, packet, verdict);
             }
         } else {
             self.arrive_slow(now, port, packet, out);
@@ -168,7 +173,7 @@ impl Switch {
         &mut self,
         now: Time,
         port: usize,
-        mut packet: Packet,
+        packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
         if self.ports[port].is_scheduled() {
@@ -176,14 +181,14 @@ impl Switch {
         }
         let size = u64::from(packet.size) + u64::from(self.ports[port].settings().overhead);
         if !self.admits(now, port, size, out) {
-            self.refuse(now, port, &packet, Verdict::Dropped);
+            self.refuse(now, port, packet, Verdict::Dropped);
             return;
         }
         let target = &mut self.ports[port];
         let verdict = if target.is_plain() {
-            target.offer_plain(now, &mut packet, out)
+            target.offer_plain(now, packet, out)
         } else {
-            target.offer(now, &mut packet, out)
+            target.offer(now, packet, out)
         };
         if verdict == Verdict::Accepted {
             if let Some(shared) = &mut self.shared {
@@ -191,7 +196,7 @@ impl Switch {
             }
             self.next_departure = self.next_departure.min(target.next_departure());
         } else {
-            self.refuse(now, port, &packet, verdict);
+            self.refuse(now, port, packet, verdict);
         }
     }
 

@@ -232,7 +232,7 @@ impl Host {
     }
 
     /// A packet arrives.
-    #[inline]
+    #[inline(never)]
     pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
         self.pull(now, out);
         trace(&mut self.digest, now, DELIVERED, packet);
@@ -313,7 +313,7 @@ impl Host {
                 for (flow, link, delay) in &common.loops[*round as usize].next {
                     let go =
                         Packet { flow: FlowId(*flow), kind: Kind::Control, ..Packet::default() };
-                    out.push(*link, now + *delay, go);
+                    out.push(*link, now + *delay, &go);
                 }
             }
         }

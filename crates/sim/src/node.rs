@@ -33,7 +33,7 @@ impl Node for AnyNode {
     }
 
     #[inline]
-    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &Packet, out: &mut O) {
+    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
         match self {
             Self::Host(host) => host.arrive(now, packet, out),
             Self::Switch(switch) => switch.arrive(now, port, packet, out),
