@@ -30,8 +30,7 @@ impl TcpSender {
         if self.paced_out || !self.new_fits(cfg) {
             return None;
         }
-        let len = self.new_len(cfg);
-        Some(self.send_new(cfg, now, len))
+        Some(self.send_new(cfg, now, self.new_len(cfg)))
     }
 
     /// Payload of the next new segment; zero if there is none.
