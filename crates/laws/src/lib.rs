@@ -4,24 +4,34 @@
 //! packet, no I/O and no callback: a timer is a `wake_at` among its actions, and randomness comes from
 //! [`Start::seed`]. So `(now, seen, acts)` is a complete log, and any run replays.
 //!
+//! One module per role, each with its pair of events and actions and its trait: [`flow`] at a sender,
+//! [`grant`] at a receiving host, [`group`] for an aggregate in a switch, [`host`] for a host's memory
+//! path, [`pool`] for credits of a receiver's cache. Registered so far: flow laws, in [`flow::registry`].
+//!
 //! Invariant: `no_std`, no `unsafe`, nothing but `forebay-units` below it.
 #![no_std]
 
 mod acts;
 pub mod flow;
+pub mod grant;
+pub mod group;
+pub mod host;
 mod linux_window;
 pub mod params;
+pub mod pool;
+#[cfg(test)]
+mod testing;
 
 pub use acts::Acts;
 
 use forebay_units::{BitsPerSec, Bytes, Span};
 
-/// What a law knows when it starts.
+/// What a flow law knows when it starts. The time of the start is that of its first event.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
-    /// Payload of a full segment.
+    /// Payload of a full segment; from 1 byte to 4 GiB.
     pub mss: Bytes,
-    /// Window to start with where the law has no opinion of its own.
+    /// Window to start with where the law has no opinion of its own. Less than a segment counts as one.
     pub initial_window: Bytes,
     /// Rate of the host's own link.
     pub line_rate: BitsPerSec,

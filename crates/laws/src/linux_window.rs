@@ -1,7 +1,7 @@
 //! The window that Linux keeps around every congestion-control module: slow start, additive growth,
 //! episodes, undo and idle restart, so that a law adds only how much it cuts and how fast it grows.
 //!
-//! Source: Linux `tcp_cong.c`, `tcp_input.c` (5.x to 6.x); `specs` tcp-baseline sections 7 and 8.
+//! Source: Linux `tcp_cong.c`, `tcp_input.c`, `tcp_output.c` (5.x to 6.x).
 //! Deviation: Linux counts packets, this counts bytes and grows by whole segments. Bytes left over are
 //! carried, so that neither stretch ACKs nor short segments nor large windows lose growth.
 //! Deviation: "less than twice the most packets out in the last window" is judged by the flight of
@@ -143,8 +143,10 @@ impl LinuxWindow {
             segments = 1;
         }
         self.credit = self.credit.saturating_add(newly);
-        segments += self.credit / w;
-        self.credit %= w;
+        if self.credit >= w {
+            segments += self.credit / w;
+            self.credit %= w;
+        }
         self.cwnd = self.cwnd.saturating_add(segments.saturating_mul(self.mss())).min(MAX_WINDOW);
     }
 
@@ -198,18 +200,20 @@ impl LinuxWindow {
 
     /// The episode is over. PRR's end takes the threshold; `Loss` keeps what slow start reached.
     pub(crate) fn leave(&mut self, state: CaState, acts: &mut Acts<FlowAct>) {
-        self.episode = CaState::Open;
-        if matches!(state, CaState::Cwr | CaState::Recovery) {
+        let reducing = |state| matches!(state, CaState::Cwr | CaState::Recovery);
+        if reducing(state) && reducing(self.episode) {
             self.settle(acts);
         }
+        self.episode = CaState::Open;
     }
 
-    /// Restores what the last episode took, once.
+    /// Restores what the last episode took, once. Where there is nothing to restore, since the loss
+    /// came on top of a real mark, a running reduction ends at its threshold.
     pub(crate) fn undo(&mut self, acts: &mut Acts<FlowAct>) {
-        self.episode = CaState::Open;
         if self.prior_cwnd == 0 {
-            return;
+            return self.leave(self.episode, acts);
         }
+        self.episode = CaState::Open;
         self.cwnd = self.cwnd.max(self.prior_cwnd);
         self.ssthresh = self.ssthresh.max(self.prior_ssthresh);
         self.forget();
@@ -253,5 +257,102 @@ impl LinuxWindow {
     /// Rounded down to whole segments.
     fn whole(&self, bytes: u64) -> u64 {
         bytes - bytes % self.mss()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MSS, at};
+    use proptest::prelude::*;
+
+    fn window(segments: u64) -> LinuxWindow {
+        LinuxWindow::new(&at(segments), &mut Acts::default())
+    }
+
+    /// Linux `tcp_cong_avoid_ai`, in packets, as the kernel spells it.
+    struct Kernel {
+        cwnd: u64,
+        count: u64,
+    }
+
+    impl Kernel {
+        fn additive(&mut self, w: u64, acked: u64) {
+            if self.count >= w {
+                self.count = 0;
+                self.cwnd += 1;
+            }
+            self.count += acked;
+            if self.count >= w {
+                let delta = self.count / w;
+                self.count -= delta * w;
+                self.cwnd += delta;
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn additive_growth_counts_whole_segments_as_the_kernel_counts_packets(
+            start in 1u64..200,
+            steps in prop::collection::vec((1u64..400, 0u64..300), 1..50),
+        ) {
+            let mut ours = window(start);
+            let mut kernel = Kernel { cwnd: start, count: 0 };
+            for (w, acked) in steps {
+                ours.additive(w * MSS, acked * MSS);
+                kernel.additive(w, acked);
+                prop_assert_eq!(ours.cwnd, kernel.cwnd * MSS);
+            }
+        }
+
+        #[test]
+        fn growth_does_not_depend_on_how_acks_are_cut(
+            start in 1u64..100,
+            ssthresh in 2u64..300,
+            cuts in prop::collection::vec(1u64..3000, 1..60),
+        ) {
+            // In slow start any cut of the same bytes gives the same window; in avoidance too, as long
+            // as the bytes stay within one window, since the window is looked at once per ACK.
+            let total = cuts.iter().sum::<u64>().min(start * MSS);
+            let (mut once, mut often) = (window(start), window(start));
+            once.ssthresh = ssthresh * MSS;
+            often.ssthresh = ssthresh * MSS;
+            once.grow_reno(total, &mut Acts::default());
+            let mut left = total;
+            for cut in cuts {
+                often.grow_reno(cut.min(left), &mut Acts::default());
+                left -= cut.min(left);
+            }
+            prop_assert_eq!(once.cwnd, often.cwnd);
+            prop_assert_eq!(once.credit, often.credit);
+        }
+    }
+
+    #[test]
+    fn slow_start_stops_at_the_threshold_and_hands_on_what_is_left() {
+        let mut w = window(10);
+        w.ssthresh = 12 * MSS;
+        w.grow_reno(9 * MSS, &mut Acts::default());
+        assert_eq!((w.cwnd, w.credit), (12 * MSS, 7 * MSS));
+    }
+
+    #[test]
+    fn short_segments_add_up_to_whole_ones() {
+        let mut w = window(10);
+        for _ in 0..MSS {
+            w.grow_reno(3, &mut Acts::default());
+        }
+        assert_eq!(w.cwnd, 13 * MSS);
+    }
+
+    #[test]
+    fn a_smaller_divisor_makes_no_jump() {
+        let mut w = window(10);
+        w.additive(100 * MSS, 99 * MSS);
+        w.additive(10 * MSS, MSS);
+        assert_eq!((w.cwnd, w.credit), (11 * MSS, MSS), "not nine segments at once");
     }
 }

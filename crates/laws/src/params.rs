@@ -182,7 +182,7 @@ fn digits(text: &str) -> Option<u64> {
 }
 
 /// What `params!` makes of a law's list.
-pub trait ParamTable: Clone + Default + fmt::Debug {
+pub trait ParamTable: Clone + Default + PartialEq + fmt::Debug {
     /// The list.
     const TABLE: &'static [ParamInfo];
 
@@ -309,7 +309,9 @@ mod tests {
         {
             assert_eq!(Gain::parse(text), Some(Gain::from_shift(shift)), "{text}");
         }
-        for text in ["0.06", "0", "2", "1/2048", "1/15", "-1", "", ".5", "1/", "x", "1e-1", "+1"] {
+        for text in
+            ["0.06", "0", "0/0", "2", "1/2048", "1/15", "-1", "", ".5", "1/", "x", "1e-1", "+1"]
+        {
             assert_eq!(Gain::parse(text), None, "{text}");
         }
     }

@@ -49,7 +49,7 @@ choice! {
 choice! {
     /// Rounding of a cut.
     pub enum CutForm {
-        /// To bytes, the cut rounded down.
+        /// To bytes, the cut rounded down and alpha to 2^-20 (where it has so many bits).
         Bytes = "bytes",
         /// To segments, the cut rounded down: small windows then ignore a small alpha, as in Linux.
         Packets = "packets",
@@ -182,4 +182,220 @@ fn linux_alpha(alpha: u32, g: u32, marked: u64, delivered: u64) -> u32 {
     let spare = shift.saturating_sub(marked.leading_zeros());
     let rise = ((marked >> spare) << shift) / (delivered >> spare).max(1);
     (alpha - decay + rise as u32).min(LINUX_ONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MSS, Rig};
+    use forebay_units::Bytes;
+    use proptest::prelude::*;
+
+    const LINUX: DctcpParams = DctcpParams {
+        g: Gain::from_shift(4),
+        alpha: AlphaForm::Linux,
+        cut: CutForm::Packets,
+        prr_on_ce: true,
+    };
+
+    fn dctcp(params: DctcpParams, segments: u64) -> Rig<Dctcp> {
+        Rig::new(&params, segments)
+    }
+
+    fn default(segments: u64) -> Rig<Dctcp> {
+        dctcp(DctcpParams::default(), segments)
+    }
+
+    fn alpha(rig: &Rig<Dctcp>) -> f64 {
+        let one = match rig.law.params.alpha {
+            AlphaForm::Exact => EXACT_ONE,
+            AlphaForm::Linux => LINUX_ONE,
+        };
+        f64::from(rig.law.alpha) / f64::from(one)
+    }
+
+    /// One ACK for all that is in flight: one window as alpha counts them.
+    fn clean_window(rig: &mut Rig<Dctcp>) {
+        rig.fill();
+        rig.ack(rig.totals.nxt - rig.totals.una, false);
+    }
+
+    #[test]
+    fn alpha_decays_from_one_without_marks() {
+        let mut rig = default(10);
+        (0..10).for_each(|_| clean_window(&mut rig));
+        assert!((alpha(&rig) - 0.9375f64.powi(10)).abs() < 1e-7, "0.524: {}", alpha(&rig));
+    }
+
+    #[test]
+    fn alpha_in_linux_form_reaches_zero_at_window_75() {
+        let mut rig = dctcp(LINUX, 10);
+        (0..10).for_each(|_| clean_window(&mut rig));
+        assert_eq!(rig.law.alpha, 540, "0.527 of 1024");
+        (10..74).for_each(|_| clean_window(&mut rig));
+        assert_ne!(rig.law.alpha, 0);
+        clean_window(&mut rig);
+        assert_eq!(rig.law.alpha, 0);
+    }
+
+    #[test]
+    fn every_other_packet_marked_is_half() {
+        for (params, tolerance) in [(DctcpParams::default(), 1e-6), (LINUX, 16.0 / 1024.0)] {
+            let mut rig = dctcp(params, 20);
+            rig.totals.state = CaState::Cwr; // holds the window
+            // The sender keeps 20 segments beyond the one being acknowledged.
+            let mut ack = |ece| {
+                rig.totals.nxt = rig.totals.una + 21 * MSS;
+                rig.ack(MSS, ece);
+                alpha(&rig)
+            };
+            assert_eq!(ack(true), 1.0, "the first ACK ends an empty window");
+            for n in 1..=100 {
+                let alpha = (0..20).map(|i| ack(i % 2 == 0)).last().unwrap_or(0.0);
+                let expected = 0.5 + 0.5 * 0.9375f64.powi(n);
+                assert!((alpha - expected).abs() <= tolerance, "{n}: {alpha} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_marked_window_is_halved_at_once() {
+        let mut rig = default(100);
+        rig.ack(MSS, true);
+        rig.enter(CaState::Cwr);
+        assert_eq!((rig.cwnd, rig.ssthresh), (50.0, 50.0));
+        rig.leave(CaState::Cwr);
+        assert_eq!(rig.cwnd, 50.0, "and not again");
+    }
+
+    #[test]
+    fn the_cut_is_half_of_alpha() {
+        let mut rig = default(10);
+        (0..3).for_each(|_| clean_window(&mut rig));
+        let (before, alpha) = (rig.cwnd, alpha(&rig));
+        rig.enter(CaState::Cwr);
+        let expected = before * (1.0 - alpha / 2.0);
+        assert!((rig.cwnd - expected).abs() < 2.0 / MSS as f64, "{} {expected}", rig.cwnd);
+    }
+
+    #[test]
+    fn with_prr_the_window_waits_for_the_end_of_the_episode() {
+        let mut rig = dctcp(DctcpParams { prr_on_ce: true, ..Default::default() }, 100);
+        assert!(!rig.law.needs().own_cwr && default(1).law.needs().own_cwr);
+        rig.ack(MSS, true);
+        rig.enter(CaState::Cwr);
+        assert_eq!((rig.cwnd, rig.ssthresh), (100.0, 50.0));
+        rig.leave(CaState::Cwr);
+        assert_eq!(rig.cwnd, 50.0);
+    }
+
+    #[test]
+    fn no_growth_while_reducing_or_on_a_marked_ack() {
+        let mut rig = default(100);
+        rig.ack(MSS, true);
+        assert_eq!(rig.cwnd, 100.0, "the ACK comes before the state it causes");
+        rig.enter(CaState::Cwr);
+        rig.ack(50 * MSS, false);
+        assert_eq!(rig.cwnd, 50.0);
+        rig.leave(CaState::Cwr);
+        rig.ack(50 * MSS, false);
+        assert_eq!(rig.cwnd, 51.0);
+    }
+
+    #[test]
+    fn loss_halves_whatever_alpha_says() {
+        for state in [CaState::Recovery, CaState::Loss] {
+            let mut rig = dctcp(LINUX, 100);
+            rig.law.alpha = 0;
+            rig.totals.inflight = Bytes::ZERO;
+            rig.enter(state);
+            assert_eq!((rig.ssthresh, rig.law.alpha), (50.0, 0));
+        }
+    }
+
+    #[test]
+    fn a_timeout_leaves_alpha_alone_and_sends_one_segment() {
+        let mut rig = default(100);
+        clean_window(&mut rig);
+        let before = rig.law.alpha;
+        rig.totals.inflight = Bytes::ZERO;
+        rig.enter(CaState::Loss);
+        assert_eq!((rig.cwnd, rig.law.alpha), (1.0, before));
+    }
+
+    #[test]
+    fn a_loss_after_a_mark_halves_again_and_undo_gives_back_the_half_only() {
+        for params in [DctcpParams::default(), LINUX] {
+            let mut rig = dctcp(params, 100);
+            rig.ack(MSS, true);
+            rig.enter(CaState::Cwr);
+            rig.enter(CaState::Recovery);
+            assert_eq!(rig.ssthresh, 25.0);
+            rig.event(FlowEvent::Undo);
+            assert_eq!(rig.cwnd, 50.0);
+        }
+    }
+
+    #[test]
+    fn the_state_has_the_stated_size() {
+        assert_eq!((size_of::<Dctcp>(), size_of::<super::super::reno::Reno>()), (96, 72));
+    }
+
+    #[test]
+    fn two_segments_are_the_least() {
+        let mut rig = default(3);
+        rig.enter(CaState::Cwr);
+        assert_eq!(rig.cwnd, 2.0);
+        rig.leave(CaState::Cwr);
+        rig.enter(CaState::Cwr);
+        assert_eq!(rig.cwnd, 2.0);
+    }
+
+    #[test]
+    fn whole_segments_ignore_a_cut_below_one() {
+        // 12 * 102 / 2048 is below one segment, 0.6 of one in bytes.
+        let mut rig = dctcp(LINUX, 12);
+        rig.law.alpha = 102;
+        rig.enter(CaState::Cwr);
+        assert_eq!(rig.ssthresh, 12.0);
+        let mut rig = dctcp(DctcpParams { cut: CutForm::Bytes, ..LINUX }, 12);
+        rig.law.alpha = 102;
+        rig.enter(CaState::Cwr);
+        assert!(rig.ssthresh < 11.5);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn exact_alpha_follows_real_numbers(
+            shift in 0u32..=10,
+            windows in prop::collection::vec((0u64..1 << 50, 1u64..1 << 50), 1..100),
+        ) {
+            let g = 1.0 / f64::from(1u32 << shift);
+            let bound = f64::from(1u32 << shift) / f64::from(1u32 << 29) + 1e-8;
+            let (mut ours, mut real) = (EXACT_ONE, 1.0);
+            for (marked, delivered) in windows {
+                let marked = marked.min(delivered);
+                ours = exact_alpha(ours, shift, marked, delivered);
+                real = (1.0 - g) * real + g * marked as f64 / delivered as f64;
+                prop_assert!(ours <= EXACT_ONE);
+                let off = (f64::from(ours) / f64::from(EXACT_ONE) - real).abs();
+                prop_assert!(off < bound, "{off}");
+            }
+        }
+
+        #[test]
+        fn linux_alpha_stays_between_zero_and_one(
+            shift in 0u32..=10,
+            start in 0u32..=LINUX_ONE,
+            marked in any::<u64>(),
+            delivered in 1u64..,
+        ) {
+            let marked = marked.min(delivered);
+            let next = linux_alpha(start, shift, marked, delivered);
+            prop_assert!(next <= LINUX_ONE);
+            prop_assert!(marked > 0 || next < start || start == 0);
+        }
+    }
 }

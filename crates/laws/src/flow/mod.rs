@@ -2,6 +2,12 @@
 //!
 //! The transport owns sequence numbers, the scoreboard, loss detection, PRR, timers and the mechanics
 //! of undo; the law owns the target window, `ssthresh` and the rate, and is *told* state changes.
+//!
+//! In state `Recovery`, and in `Cwr` unless [`Needs::own_cwr`], PRR sets the window in use; the law's
+//! own holds again from `Leave` or `Undo` on. In every other state the last [`FlowAct::Window`] holds.
+//!
+//! To add a law: its file here with a `//!` charter, a [`FlowLaw`] and its parameters, its `mod` line below,
+//! its row in [`registry`]. The charter is the help page; the conformance tests run by themselves.
 
 pub mod dctcp;
 pub mod registry;
@@ -29,6 +35,8 @@ pub enum CaState {
 }
 
 /// Running totals of the flow at the time of the event, in payload bytes.
+///
+/// Byte numbers start at zero and never wrap. `delivered_ce <= delivered <= sent` and `una <= nxt`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Oldest unacknowledged byte.
@@ -37,7 +45,7 @@ pub struct Totals {
     pub nxt: u64,
     /// Bytes sent, retransmissions included.
     pub sent: u64,
-    /// Bytes known to have arrived (cumulatively or by SACK).
+    /// Bytes known to have arrived (cumulatively or by SACK), each once. Laws grow by this.
     pub delivered: u64,
     /// Of those, bytes whose ACK echoed congestion.
     pub delivered_ce: u64,
@@ -130,7 +138,8 @@ pub enum FlowEvent<'a> {
     /// An episode that turns into a graver one (`Cwr` to `Recovery`, either to `Loss`) is entered
     /// without a `Leave` before it, so that the law can tell "more of the same" from a second
     /// congestion. A further timeout in `Loss` is a further `Enter(Loss)`; if the transport takes it
-    /// for a new episode (tcp-baseline section 7, item 5) it sends `Leave(Loss)` first.
+    /// for a new episode (data was acknowledged since, and the segment timed out anew) it sends
+    /// `Leave(Loss)` first, and the law cuts again.
     Enter(CaState),
     /// The episode of this state ended without undo.
     Leave(CaState),
@@ -156,16 +165,17 @@ pub enum FlowEvent<'a> {
     Wake,
 }
 
-/// What a flow law may decide.
+/// What a flow law may decide. What it does not mention stays as it was.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FlowAct {
     /// Target window. Finer than a byte, since some laws hold less than a packet.
     Window(Window),
-    /// Slow-start threshold, also the window at which PRR aims.
+    /// Slow-start threshold, also the window at which PRR aims. `Bytes::MAX` means none, as at the
+    /// start of a flow; an undo may go back to that.
     Ssthresh(Bytes),
-    /// Pace at this rate.
+    /// Pace at this rate; above zero.
     Rate(BitsPerSec),
-    /// Pace with this gap between segments.
+    /// Pace with this gap between segments, for windows below one segment. Zero ends the pacing.
     Gap(Span),
     /// Call again at this time; of several, the least counts.
     WakeAt(Time),
@@ -183,9 +193,9 @@ impl FlowAct {
 pub struct Window(u64);
 
 impl Window {
-    /// A window of whole bytes.
+    /// A window of whole bytes. From 2^56 bytes on, the largest window there is.
     pub const fn from_bytes(bytes: Bytes) -> Self {
-        Self(bytes.get() << 8)
+        Self(bytes.get().saturating_mul(256))
     }
 
     /// A window of `raw / 256` bytes.
@@ -241,6 +251,8 @@ impl Needs {
 }
 
 /// A law of role `flow`.
+///
+/// State is at most [`registry::MAX_STATE`] bytes. A step takes tens of nanoseconds and never allocates.
 pub trait FlowLaw: Sized + Clone {
     /// Its name in scenarios.
     const NAME: &'static str;

@@ -29,7 +29,7 @@ macro_rules! registry {
             $law($module::$law),)+
         }
 
-        #[derive(Clone, Debug)]
+        #[derive(Clone, Debug, PartialEq)]
         enum Params {
             $($law(<$module::$law as FlowLaw>::Params),)+
         }
@@ -112,7 +112,7 @@ macro_rules! registry {
 }
 
 /// A law by name, with its parameters: what a scenario sets, and what flows start from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FlowParams(Params);
 
 impl FlowParams {

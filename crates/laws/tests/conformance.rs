@@ -1,0 +1,342 @@
+//! What every registered flow law must do, by iterating over the registry: a new row is tested by
+//! being a row. Each law runs with its defaults and with every other value its parameters name.
+
+use forebay_laws::flow::registry::MAX_STATE;
+use forebay_laws::flow::{
+    AckSample, CaState, DelaySplit, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, IntHop, LAWS,
+    Totals,
+};
+use forebay_laws::{Acts, Start};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use proptest::prelude::*;
+
+/// One line of a law log: what the law saw, owned.
+#[derive(Clone, Debug)]
+struct Step {
+    now: Time,
+    totals: Totals,
+    event: Event,
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Ack { acked: Bytes, ece: bool, sample: AckSample, delay: Option<DelaySplit>, hops: Vec<IntHop> },
+    Other(FlowEvent<'static>),
+}
+
+impl Step {
+    fn run(&self, flow: &mut Flow) -> Acts<FlowAct> {
+        let event = match &self.event {
+            Event::Ack { acked, ece, sample, delay, hops } => {
+                FlowEvent::Ack { acked: *acked, ece: *ece, sample, delay: delay.as_ref(), hops }
+            }
+            Event::Other(event) => *event,
+        };
+        let mut acts = Acts::default();
+        flow.step(self.now, FlowSeen { totals: &self.totals, event }, &mut acts);
+        acts
+    }
+}
+
+/// Every law with its defaults, and with each word of each parameter's range that it takes.
+fn variants() -> Vec<FlowParams> {
+    let mut all = Vec::new();
+    for law in LAWS {
+        let default = FlowParams::new(law.name).expect("a registered law has a name");
+        for param in law.params {
+            for word in param.range.split([' ', '"', ',']).filter(|word| !word.is_empty()) {
+                let mut other = default.clone();
+                if other.set(param.name, word).is_ok() {
+                    all.push(other);
+                }
+            }
+        }
+        all.push(default);
+    }
+    all
+}
+
+fn start(params: &FlowParams, at: Start) -> (Flow, Acts<FlowAct>) {
+    let mut acts = Acts::default();
+    let flow = params.start(at, &mut acts);
+    (flow, acts)
+}
+
+fn at(mss: u64, initial_window: u64) -> Start {
+    Start {
+        mss: Bytes::new(mss),
+        initial_window: Bytes::new(initial_window),
+        line_rate: BitsPerSec::from_gbps(100),
+        base_rtt: None,
+        seed: 7,
+    }
+}
+
+prop_compose! {
+    /// Anything that fits the types, small numbers and round ones more often than not.
+    fn number()(class in 0..4, small in 0u64..5_000, large in 0u64..1 << 32, any in any::<u64>()) -> u64 {
+        match class { 0 => small, 1 => large, 2 => any, _ => if any % 2 == 0 { u64::MAX } else { 0 } }
+    }
+}
+
+fn ca_state() -> impl Strategy<Value = CaState> {
+    prop_oneof![
+        Just(CaState::Open),
+        Just(CaState::Disorder),
+        Just(CaState::Cwr),
+        Just(CaState::Recovery),
+        Just(CaState::Loss),
+    ]
+}
+
+prop_compose! {
+    fn totals()(
+        n in prop::array::uniform8(number()),
+        state in ca_state(),
+        cwnd_limited in any::<bool>(),
+    ) -> Totals {
+        Totals {
+            una: n[0], nxt: n[1], sent: n[2], delivered: n[3], delivered_ce: n[4],
+            inflight: Bytes::new(n[5]),
+            srtt: Span::from_ps(n[6]), min_rtt: Span::from_ps(n[7]),
+            state, cwnd_limited,
+        }
+    }
+}
+
+prop_compose! {
+    fn ack()(
+        n in prop::array::uniform5(number()),
+        rtt in prop::option::of(number()),
+        ece in any::<bool>(),
+        app_limited in any::<bool>(),
+        delay in prop::option::of(prop::array::uniform3(number())),
+        hops in prop::collection::vec(prop::array::uniform4(number()), 0..4),
+    ) -> Event {
+        Event::Ack {
+            acked: Bytes::new(n[0]),
+            ece,
+            sample: AckSample {
+                rtt: rtt.map(Span::from_ps),
+                inflight_at_send: Bytes::new(n[1]),
+                delivered_at_send: n[2],
+                cwnd_at_send: Bytes::new(n[3]),
+                interval: Span::from_ps(n[4]),
+                app_limited,
+            },
+            delay: delay.map(|d| DelaySplit {
+                fabric: Span::from_ps(d[0]),
+                remote_host: Span::from_ps(d[1]),
+                local_host: Span::from_ps(d[2]),
+                hops: (d[0] % 256) as u8,
+            }),
+            hops: hops.into_iter().map(|h| IntHop {
+                at: Time::from_ps(h[0]),
+                tx_bytes: h[1],
+                queue: Bytes::new(h[2]),
+                rate: BitsPerSec::new(h[3]),
+            }).collect(),
+        }
+    }
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let idle = (number(), number()).prop_map(|(idle, rto)| FlowEvent::TxStart {
+        idle: Span::from_ps(idle),
+        rto: Span::from_ps(rto),
+    });
+    prop_oneof![
+        4 => ack(),
+        2 => ca_state().prop_map(|state| Event::Other(FlowEvent::Enter(state))),
+        2 => ca_state().prop_map(|state| Event::Other(FlowEvent::Leave(state))),
+        1 => Just(Event::Other(FlowEvent::Undo)),
+        1 => idle.prop_map(Event::Other),
+        1 => number().prop_map(|n| Event::Other(FlowEvent::Sent { bytes: Bytes::new(n) })),
+        1 => Just(Event::Other(FlowEvent::Cnp)),
+        1 => Just(Event::Other(FlowEvent::Nack)),
+        1 => Just(Event::Other(FlowEvent::Wake)),
+    ]
+}
+
+/// Any events in any order; only time never runs backwards.
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = (0u64..10_000_000_000, totals(), event());
+    prop::collection::vec(step, 1..60).prop_map(|steps| {
+        let mut now = Time::ZERO;
+        let step = |(gap, totals, event)| {
+            now += Span::from_ps(gap);
+            Step { now, totals, event }
+        };
+        steps.into_iter().map(step).collect()
+    })
+}
+
+fn starts() -> impl Strategy<Value = Start> {
+    (1u64..10_000, number(), prop::option::of(number()), any::<u64>()).prop_map(
+        |(mss, window, base_rtt, seed)| Start {
+            base_rtt: base_rtt.map(Span::from_ps),
+            seed,
+            ..at(mss, window)
+        },
+    )
+}
+
+/// Windows below what the law states as its least, in 1/256 byte.
+fn below_floor(flow: &Flow, mss: Bytes, acts: &Acts<FlowAct>) -> Option<FlowAct> {
+    let floor = mss.get() * 256 * u64::from(flow.floor_milli_mss()) / 1000;
+    acts.iter().find(|act| matches!(act, FlowAct::Window(w) if w.raw() < floor))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// No sequence of events panics, and no window asked for is below the stated floor.
+    #[test]
+    fn survives_anything_above_its_floor(at in starts(), steps in steps()) {
+        for params in variants() {
+            let (mut flow, acts) = start(&params, at);
+            prop_assert_eq!(below_floor(&flow, at.mss, &acts), None, "{:?} starts", params);
+            for step in &steps {
+                let acts = step.run(&mut flow);
+                prop_assert_eq!(below_floor(&flow, at.mss, &acts), None, "{:?} {:?}", params, step);
+            }
+        }
+    }
+
+    /// The log of `(now, seen, acts)` is complete: a second run gives the same actions.
+    #[test]
+    fn replays_from_its_log(at in starts(), steps in steps()) {
+        for params in variants() {
+            let (mut flow, first) = start(&params, at);
+            let log: Vec<_> = steps.iter().map(|step| (step, step.run(&mut flow))).collect();
+            let (mut replay, again) = start(&params, at);
+            prop_assert_eq!(first, again);
+            for (step, acts) in log {
+                prop_assert_eq!(step.run(&mut replay), acts, "{:?} {:?}", params, step);
+            }
+        }
+    }
+
+    /// A wake that nobody asked for asks for no window, threshold or rate, and leaves no trace.
+    #[test]
+    fn a_spurious_wake_changes_nothing(at in starts(), steps in steps(), wakes in any::<u64>()) {
+        for params in variants() {
+            let (mut calm, acts) = start(&params, at);
+            let mut woken = calm.clone();
+            let mut due = wake_at(&acts, Time::MAX);
+            for (i, step) in steps.iter().enumerate() {
+                if wakes >> (i % 64) & 1 == 1 && step.now < due {
+                    let wake = Step { event: Event::Other(FlowEvent::Wake), ..step.clone() };
+                    let acts = wake.run(&mut woken);
+                    let only_timers = acts.iter().all(|act| matches!(act, FlowAct::WakeAt(_)));
+                    prop_assert!(only_timers, "{:?} {:?}", params, acts);
+                }
+                let acts = step.run(&mut calm);
+                prop_assert_eq!(step.run(&mut woken), acts, "{:?} {:?}", params, step);
+                due = wake_at(&acts, if step.now < due { due } else { Time::MAX });
+            }
+        }
+    }
+}
+
+fn wake_at(acts: &Acts<FlowAct>, due: Time) -> Time {
+    acts.iter().fold(due, |due, act| match act {
+        FlowAct::WakeAt(at) => due.min(at),
+        _ => due,
+    })
+}
+
+fn window_of(acts: &Acts<FlowAct>) -> Option<u64> {
+    acts.iter().fold(None, |last, act| match act {
+        FlowAct::Window(w) => Some(w.raw()),
+        _ => last,
+    })
+}
+
+/// One segment in 10 MB is a hundred thousandth: growth by rounded fractions would stop there.
+#[test]
+fn still_grows_at_ten_megabytes() {
+    const MSS: u64 = 1000;
+    for params in variants() {
+        let (mut flow, acts) = start(&params, at(MSS, 20_000_000));
+        let Some(mut window) = window_of(&acts) else { continue }; // a law of rates alone
+        let mut now = Time::ZERO;
+        let rtt = Span::from_us(100);
+        let mut totals = Totals { srtt: rtt, min_rtt: rtt, ..Totals::default() };
+        let mut run = |totals: &Totals, event| {
+            now += Span::from_us(1);
+            let acts = Step { now, totals: *totals, event }.run(&mut flow);
+            window = window_of(&acts).unwrap_or(window);
+            window / 256
+        };
+        // A loss takes it out of slow start, to somewhere about 10 MB.
+        totals.state = CaState::Recovery;
+        run(&totals, Event::Other(FlowEvent::Enter(CaState::Recovery)));
+        totals.state = CaState::Open;
+        let before = run(&totals, Event::Other(FlowEvent::Leave(CaState::Recovery)));
+        // Three windows acknowledged two segments at a time.
+        totals.cwnd_limited = true;
+        totals.inflight = Bytes::new(before);
+        let mut after = before;
+        for _ in 0..3 * before / (2 * MSS) {
+            totals.una += 2 * MSS;
+            totals.nxt = totals.una + before;
+            totals.sent = totals.nxt;
+            totals.delivered = totals.una;
+            let sample = AckSample {
+                rtt: Some(rtt),
+                inflight_at_send: Bytes::new(before),
+                delivered_at_send: totals.delivered.saturating_sub(before),
+                cwnd_at_send: Bytes::new(before),
+                interval: rtt,
+                app_limited: false,
+            };
+            let acked = Bytes::new(2 * MSS);
+            let event = Event::Ack { acked, ece: false, sample, delay: None, hops: Vec::new() };
+            after = run(&totals, event);
+        }
+        assert!(after >= before + MSS, "{params:?}: {before} to {after} bytes");
+    }
+}
+
+/// Help pages and parameter lists are complete, and a printed value reads back.
+#[test]
+fn can_be_listed_and_set() {
+    for law in LAWS {
+        let help: Vec<_> = law.help().collect();
+        assert!(help.len() > 3, "{}: a charter says what, source, needs, deviations", law.name);
+        assert!(help.iter().any(|line| line.starts_with("Source:")), "{} has no source", law.name);
+        assert!(!law.summary().is_empty() && !law.summary().contains("//"), "{}", law.name);
+        let params = FlowParams::new(law.name).expect("listed");
+        assert_eq!(params.name(), law.name);
+        let mut again = params.clone();
+        for (param, value) in params.values() {
+            assert!(!param.doc.is_empty() && !param.range.is_empty() && !param.source.is_empty());
+            assert!(!param.doc.contains('\n'), "{}.{}: one line", law.name, param.name);
+            assert_eq!(again.set(param.name, &value.to_string()), Ok(()), "{}", param.name);
+            assert!(again.set(param.name, "no such value").is_err(), "{}", param.name);
+        }
+        let (flow, _) = start(&params, at(1000, 10_000));
+        assert_eq!((flow.name(), flow.needs()), (law.name, params.needs()));
+    }
+    assert!(size_of::<Flow>() <= MAX_STATE + 8, "the tag takes one word at most");
+}
+
+/// A file in the folder of the role is a law in the registry.
+#[test]
+fn every_file_is_registered() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/flow");
+    let registry = include_str!("../src/flow/registry.rs");
+    let (_, rows) = registry.rsplit_once("registry! {").expect("the rows end the file");
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).expect("the folder of the role") {
+        let name = entry.expect("readable").file_name().into_string().expect("ASCII");
+        let law = name.trim_end_matches(".rs");
+        if ["mod", "registry"].contains(&law) {
+            continue;
+        }
+        files += 1;
+        assert!(rows.contains(&format!("\n    {law}::")), "flow/{name} has no row in registry.rs");
+    }
+    assert_eq!(files, LAWS.len());
+}
