@@ -261,3 +261,19 @@ fn recovery_works_across_the_wrap_of_32_bits() {
     assert_eq!(pipe.sender.timeouts(), 0);
     assert!(pipe.receiver.complete());
 }
+
+#[test]
+fn spraying_costs_a_few_needless_retransmissions_at_most() {
+    // Every packet is up to 15 us late by its own dice: with one per 120 ns, order is lost altogether.
+    let mut cfg = with_window(100);
+    cfg.receive_window = Some(Bytes::new(100 * MSS));
+    let mut dice = forebay_units::random::Stream::new(1, 0, forebay_units::random::Purpose::Spray);
+    let mut pipe = Pipe::new(cfg, "reno", Bytes::new(20_000 * MSS), RTT)
+        .nic(100)
+        .data(move |_, _| Fate::Late(Span::from_ns(dice.below(15_000) + 1)));
+    pipe.finish();
+    let extra = pipe.sender.retransmits();
+    assert!(extra < 100, "{extra} of 20,000 sent again");
+    assert_eq!(pipe.sender.timeouts(), 0);
+    assert!(pipe.sender.cwnd() >= Bytes::new(100 * MSS), "what reordering took was given back");
+}

@@ -116,6 +116,21 @@ fn timeouts_back_off_and_a_new_ack_clears_them() {
 }
 
 #[test]
+fn a_turn_of_the_wire_clock_does_not_look_like_a_late_original() {
+    // Retransmissions at 0.2, 0.6, 1.4, 3.0 s and so on: the one that arrives left more than half a
+    // turn of the 32-bit nanosecond clock after the first.
+    for lost in 2..9 {
+        let (mut pipe, sent) = tail_loss(2, 2);
+        pipe.cfg.tlp = false;
+        let lost = sent..sent + 2 + lost;
+        let mut pipe =
+            pipe.data(move |_, n| if lost.contains(&n) { Fate::Drop } else { Fate::Pass });
+        pipe.finish();
+        assert_eq!(pipe.sender.undos(), 0);
+    }
+}
+
+#[test]
 fn idleness_beyond_the_timeout_halves_the_window_once_per_timeout() {
     let law = FlowParams::new("reno").unwrap();
     let run = |idle_ms: u64, restart: bool| {

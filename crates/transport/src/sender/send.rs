@@ -8,7 +8,7 @@ use crate::TcpConfig;
 use crate::marks::Mark;
 use crate::scoreboard::Segment;
 use forebay_laws::flow::{CaState, FlowEvent};
-use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, Kind, Packet};
 
 impl TcpSender {
@@ -165,10 +165,9 @@ impl TcpSender {
     #[cold]
     fn pace_out(&mut self, cfg: &TcpConfig, now: Time, len: u64) {
         let Some(pace) = &mut self.pace else { return };
-        let by_rate = if pace.rate == BitsPerSec::default() {
-            Span::ZERO
-        } else {
-            pace.rate.time_for(Bytes::new(len + cfg.header.get()))
+        let by_rate = match &mut pace.rate {
+            Some(rate) => rate.take(len + cfg.header.get()),
+            None => Span::ZERO,
         };
         let from = pace.next.max(now);
         pace.next = from.saturating_add(by_rate.max(pace.gap));
@@ -228,7 +227,7 @@ impl TcpSender {
         r.marks.set(self.board.place(i), Some(Mark::Resent));
         r.resent.push_back(Resent { at: now, start });
         r.undo_retrans = Some(r.undo_retrans.unwrap_or(0) + 1);
-        r.retrans_stamp.get_or_insert(stamp(now));
+        r.resent_first.get_or_insert(now);
         if matches!(self.totals.state, CaState::Recovery | CaState::Cwr) {
             r.prr.sent(len);
         }
@@ -280,5 +279,91 @@ impl TcpSender {
         r.tlp = Some(Probe { high_seq: self.totals.nxt, retransmission });
         self.arm_rto(cfg, now);
         packet
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FlowSpec;
+    use forebay_laws::flow::{FlowAct, FlowParams};
+    use forebay_laws::{Acts, Start};
+    use forebay_units::BitsPerSec;
+    use forebay_wire::{FlowId, HostAddr};
+
+    fn sender(cfg: &TcpConfig) -> TcpSender {
+        let at = Start {
+            mss: cfg.mss,
+            initial_window: cfg.initial_window,
+            line_rate: BitsPerSec::from_gbps(100),
+            base_rtt: None,
+            seed: 0,
+        };
+        let spec =
+            FlowSpec { flow: FlowId(0), dst: HostAddr::default(), size: Bytes::MAX, open: false };
+        TcpSender::new(cfg, spec, &FlowParams::new("reno").unwrap(), at, Time::ZERO)
+    }
+
+    fn act(sender: &mut TcpSender, act: FlowAct) {
+        let mut acts = Acts::default();
+        acts.push(act);
+        sender.apply(&acts);
+    }
+
+    /// Departure times of ten segments, in ps.
+    fn departures(act_first: FlowAct) -> Vec<u64> {
+        let cfg = TcpConfig::default();
+        let mut sender = sender(&cfg);
+        act(&mut sender, act_first);
+        let (mut now, mut left) = (Time::ZERO, Vec::new());
+        while left.len() < 10 {
+            if sender.next_packet(&cfg, now).is_some() {
+                left.push(now.as_ps());
+            } else {
+                assert!(sender.deadline() > now);
+                now = sender.deadline();
+                sender.on_deadline(&cfg, now);
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn a_rate_spaces_segments_without_drift() {
+        let rate = 29_999_999_999;
+        let left = departures(FlowAct::Rate(BitsPerSec::new(rate)));
+        for (i, at) in left.iter().enumerate() {
+            let exact = i as u128 * 1500 * 8_000_000_000_000 / u128::from(rate);
+            assert_eq!(u128::from(*at), exact);
+        }
+    }
+
+    #[test]
+    fn a_gap_spaces_segments() {
+        let left = departures(FlowAct::Gap(Span::from_us(7)));
+        assert!(left.iter().enumerate().all(|(i, at)| *at == i as u64 * 7_000_000));
+    }
+
+    #[test]
+    fn the_law_is_woken_once_at_the_least_of_its_times() {
+        let cfg = TcpConfig::default();
+        let mut sender = sender(&cfg);
+        let at = |us| Time::ZERO + Span::from_us(us);
+        act(&mut sender, FlowAct::WakeAt(at(9)));
+        act(&mut sender, FlowAct::WakeAt(at(5)));
+        assert_eq!(sender.deadline(), at(5));
+        sender.on_deadline(&cfg, at(4));
+        assert_eq!(sender.deadline(), at(5));
+        sender.on_deadline(&cfg, at(5));
+        assert_eq!(sender.deadline(), Time::MAX);
+    }
+
+    #[test]
+    fn less_than_a_segment_of_window_still_sends_one_at_a_time() {
+        let cfg = TcpConfig::default();
+        let mut sender = sender(&cfg);
+        act(&mut sender, FlowAct::window(Bytes::new(100)));
+        assert!(sender.next_packet(&cfg, Time::ZERO).is_some());
+        assert!(!sender.ready(&cfg));
     }
 }
