@@ -49,6 +49,21 @@ fn an_unfilled_window_does_not_grow() {
 }
 
 #[test]
+fn a_window_that_was_full_once_stops_growing_when_it_is_full_no_more() {
+    let law = FlowParams::new("reno").unwrap();
+    let mut pipe =
+        Pipe::with_spec(config("reno"), &law, Bytes::new(40 * MSS), true, RTT).drop_data(&[3]); // out of slow start
+    pipe.run_until(at_us(3_000));
+    let before = pipe.sender.cwnd();
+    assert!(before >= Bytes::new(5 * MSS));
+    for k in 0..200 {
+        pipe.sender.app_write(Bytes::new(MSS), false);
+        pipe.run_until(at_us(3_000 + 110 * (k + 1)));
+    }
+    assert!(pipe.sender.cwnd() <= before + Bytes::new(MSS), "{before} {}", pipe.sender.cwnd());
+}
+
+#[test]
 fn short_writes_travel_as_short_segments() {
     let law = FlowParams::new("reno").unwrap();
     let mut pipe = Pipe::with_spec(config("reno"), &law, Bytes::new(100), true, RTT);

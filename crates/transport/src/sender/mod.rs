@@ -12,6 +12,8 @@ mod episode;
 mod repair;
 mod rough;
 mod send;
+#[cfg(test)]
+mod tests;
 mod timers;
 
 use crate::TcpConfig;
