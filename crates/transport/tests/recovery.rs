@@ -198,6 +198,7 @@ fn without_frto_and_stamps_a_spurious_timeout_stands_until_dsacks_clear_it() {
     pipe.finish();
     assert_eq!(pipe.sender.timeouts(), 1);
     assert!(pipe.sender.retransmits() >= 1);
+    assert_eq!(pipe.sender.undos(), 1);
 }
 
 /// One segment is so late that it is sent again; the copy shows up as a duplicate.

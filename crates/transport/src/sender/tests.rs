@@ -6,6 +6,10 @@ use forebay_units::Bytes;
 use forebay_wire::{Flags, Kind, Packet, SackBlock};
 
 fn sender(cfg: &TcpConfig) -> TcpSender {
+    sender_of(cfg, "reno", Bytes::MAX)
+}
+
+fn sender_of(cfg: &TcpConfig, law: &str, size: Bytes) -> TcpSender {
     let at = Start {
         mss: cfg.mss,
         initial_window: cfg.initial_window,
@@ -13,9 +17,8 @@ fn sender(cfg: &TcpConfig) -> TcpSender {
         base_rtt: None,
         seed: 0,
     };
-    let spec =
-        FlowSpec { flow: FlowId(0), dst: HostAddr::default(), size: Bytes::MAX, open: false };
-    TcpSender::new(cfg, spec, &FlowParams::new("reno").unwrap(), at, Time::ZERO)
+    let spec = FlowSpec { flow: FlowId(0), dst: HostAddr::default(), size, open: false };
+    TcpSender::new(cfg, spec, &FlowParams::new(law).unwrap(), at, Time::ZERO)
 }
 
 fn act(sender: &mut TcpSender, act: FlowAct) {
@@ -186,4 +189,22 @@ fn acks_of_what_was_never_sent_are_ignored() {
     let before = format!("{sender:?}");
     sender.on_ack(&cfg, at_us(100), &ack(11, &[]));
     assert_eq!(before, format!("{sender:?}"));
+}
+
+#[test]
+fn the_short_way_takes_no_sample_from_a_retransmission() {
+    let needs = FlowParams::new("dctcp").unwrap().needs();
+    let cfg = TcpConfig { needs, ..TcpConfig::default() };
+    let mut sender = sender_of(&cfg, "dctcp", Bytes::new(10 * MSS));
+    pull(&mut sender, &cfg, Time::ZERO);
+    let second = Time::ZERO + Span::from_secs(1);
+    sender.on_deadline(&cfg, second);
+    assert_eq!(pull(&mut sender, &cfg, second), (1, 1), "the probe");
+    let mut marked = ack(1, &[]);
+    marked.flags = Flags::ECE;
+    sender.on_ack(&cfg, second + Span::from_us(100), &marked);
+    assert!(sender.calm, "the reduction settled the probe");
+    sender.on_ack(&cfg, second + Span::from_us(101), &ack(10, &[]));
+    assert!(sender.totals.min_rtt > Span::from_secs(1));
+    assert!(sender.finished());
 }
