@@ -60,9 +60,10 @@ fn main() {
         }
     }
     println!(
-        "{sent} segments, {acked} ACKs, {} sent again, {} bytes per sender",
+        "{sent} segments, {acked} ACKs, {} sent again, {} + {} bytes per flow",
         sender.retransmits(),
-        size_of::<TcpSender>()
+        size_of::<TcpSender>(),
+        size_of::<TcpReceiver>()
     );
 }
 
