@@ -1,7 +1,7 @@
 //! The segments in flight, oldest first, in a ring that never shrinks.
 //!
 //! Invariant: segments tile `[una, nxt)` without gaps; a segment starts where the one before it ends.
-//! Sequence numbers here are the low 32 bits, which suffices while less than 2 GiB are outstanding.
+//! Sequence numbers here are the low 32 bits, which suffices since a receive window is 1 GiB at most.
 
 use forebay_units::{Bytes, Span, Time};
 
