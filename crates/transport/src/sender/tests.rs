@@ -208,3 +208,27 @@ fn the_short_way_takes_no_sample_from_a_retransmission() {
     assert!(sender.totals.min_rtt > Span::from_secs(1));
     assert!(sender.finished());
 }
+
+#[test]
+fn a_further_timeout_cuts_again_only_after_progress() {
+    let cfg = TcpConfig { tlp: false, frto: false, timestamps: false, ..TcpConfig::default() };
+    for progress in [false, true] {
+        let mut sender = sender(&cfg);
+        pull(&mut sender, &cfg, Time::ZERO);
+        let mut now = sender.deadline();
+        sender.on_deadline(&cfg, now);
+        assert_eq!(sender.ssthresh(), Bytes::new(5 * MSS));
+        assert_eq!(pull(&mut sender, &cfg, now), (1, 1));
+        if progress {
+            now += Span::from_us(100);
+            sender.on_ack(&cfg, now, &ack(1, &[]));
+            assert_eq!(pull(&mut sender, &cfg, now), (2, 2), "slow start");
+        }
+        now = sender.deadline();
+        sender.on_deadline(&cfg, now);
+        let ssthresh = if progress { 2 } else { 5 };
+        assert_eq!(sender.ssthresh(), Bytes::new(ssthresh * MSS));
+        assert_eq!(sender.cwnd(), Bytes::new(MSS));
+        assert_eq!(sender.timeouts(), 2);
+    }
+}
