@@ -120,8 +120,10 @@ fn a_timeout_spares_what_left_within_the_last_round_trip() {
     pipe.sender.app_write(Bytes::new(MSS), false);
     pipe.run_until(at_us(201_050));
     pipe.sender.app_write(Bytes::new(MSS), true);
-    pipe.finish();
+    pipe.run_until(at_us(201_120));
     assert_eq!(pipe.sender.timeouts(), 1);
+    assert_eq!(pipe.sender.cwnd(), Bytes::new(2 * MSS), "what is in flight, and one more");
+    pipe.finish();
     assert_eq!(pipe.sender.retransmits(), 1);
 }
 

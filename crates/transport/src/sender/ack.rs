@@ -88,7 +88,7 @@ impl TcpSender {
 
     /// What the delivery of `segment` measured.
     #[inline]
-    fn sample(&mut self, now: Time, segment: &Segment, rtt: Option<Span>) -> AckSample {
+    pub(super) fn sample(&mut self, now: Time, segment: &Segment, rtt: Option<Span>) -> AckSample {
         let (send, ack) = segment.lags();
         self.first_sent = segment.sent;
         self.delivered_at = now;

@@ -208,3 +208,52 @@ fn the_short_way_takes_no_sample_from_a_retransmission() {
     assert!(sender.totals.min_rtt > Span::from_secs(1));
     assert!(sender.finished());
 }
+
+#[test]
+fn a_further_timeout_cuts_again_only_after_progress() {
+    let cfg = TcpConfig { tlp: false, frto: false, timestamps: false, ..TcpConfig::default() };
+    for progress in [false, true] {
+        let mut sender = sender(&cfg);
+        pull(&mut sender, &cfg, Time::ZERO);
+        let mut now = sender.deadline();
+        sender.on_deadline(&cfg, now);
+        assert_eq!(sender.ssthresh(), Bytes::new(5 * MSS));
+        assert_eq!(pull(&mut sender, &cfg, now), (1, 1));
+        if progress {
+            now += Span::from_us(100);
+            sender.on_ack(&cfg, now, &ack(1, &[]));
+            assert_eq!(pull(&mut sender, &cfg, now), (2, 2), "slow start");
+        }
+        now = sender.deadline();
+        sender.on_deadline(&cfg, now);
+        let ssthresh = if progress { 2 } else { 5 };
+        assert_eq!(sender.ssthresh(), Bytes::new(ssthresh * MSS));
+        assert_eq!(sender.cwnd(), Bytes::new(MSS));
+        assert_eq!(sender.timeouts(), 2);
+    }
+}
+
+#[test]
+fn a_sample_tells_of_the_time_when_its_segment_left() {
+    let cfg = TcpConfig::default();
+    let mut sender = sender_of(&cfg, "reno", Bytes::new(4 * MSS));
+    sender.open = true;
+    pull(&mut sender, &cfg, at_us(10));
+    assert!(sender.app_limited, "nothing left to send, and room for more");
+    assert!(!sender.board.get(0).app_limited && !sender.board.get(3).app_limited);
+    sender.app_write(Bytes::new(100 * MSS), false);
+    sender.on_ack(&cfg, at_us(110), &ack(1, &[]));
+    assert_eq!(pull(&mut sender, &cfg, at_us(120)).0, 7);
+    let segment = *sender.board.get(4);
+    assert!(sender.board.get(3).app_limited, "sent while the application's gap was under way");
+    let sample = sender.sample(at_us(220), &segment, None);
+    assert_eq!(sample.delivered_at_send, MSS);
+    assert_eq!(sample.inflight_at_send, Bytes::new(5 * MSS));
+    assert_eq!(sample.cwnd_at_send, sender.cwnd());
+    // From the delivery known of when it left to its own: the unit is 65.5 ns.
+    let interval = sample.interval.as_ps();
+    assert!((109_900_000..=110_000_000).contains(&interval), "{interval}");
+    sender.on_ack(&cfg, at_us(230), &ack(9, &[]));
+    pull(&mut sender, &cfg, at_us(230));
+    assert!(!sender.board.get(sender.board.len() - 1).app_limited, "the gap is behind");
+}
