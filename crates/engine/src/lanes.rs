@@ -55,18 +55,26 @@ impl<I: Copy + Default> Lanes<I> {
     #[inline(always)]
     fn fill(&mut self, link: LinkId, at: Time, item: &I) {
         let ring = &mut self.rings[link.0 as usize];
-        if ring.head_at == Time::MAX {
+        let process = ring.process;
+        if self.pool.push(ring, at, item) {
             self.filled[link.0 as usize / 64] |= 1 << (link.0 % 64);
-            let process = ring.process;
-            self.pool.push(ring, at, item);
             if process == self.watched {
-                self.refilled.push(link);
+                self.refill(link);
             } else {
                 self.wake(process, at);
             }
-        } else {
-            self.pool.push(ring, at, item);
         }
+    }
+
+    #[cold]
+    fn refill(&mut self, link: LinkId) {
+        self.refilled.push(link);
+    }
+
+    #[inline(never)]
+    fn post(&mut self, shard: u16, link: LinkId, at: Time, item: &I) {
+        self.posted = self.posted.min(at);
+        self.outbox[usize::from(shard)].push(Mail { link, entry: Entry { at, item: *item } });
     }
 
     /// Process `process` has something to do at `at`.
@@ -99,6 +107,23 @@ impl<I: Copy + Default> Lanes<I> {
     #[inline]
     pub(crate) fn head_at(&self, link: LinkId) -> Time {
         self.rings[link.0 as usize].head_at
+    }
+
+    /// Calls `each` with the links in `[first, end)`, ascending, and the arrival of each one's head; an empty ring may be left out, or
+    /// come with `Time::MAX`. Reads
+    /// the rings themselves where most are filled, and the bits where few are.
+    #[inline(always)]
+    pub(crate) fn heads(&self, first: u32, end: u32, mut each: impl FnMut(LinkId, Time)) {
+        let few = end - first > 4 && self.filled[first as usize / 64].count_ones() < 16;
+        if few {
+            for link in self.filled(first, end) {
+                each(link, self.head_at(link));
+            }
+        } else {
+            for (link, ring) in (first..end).zip(&self.rings[first as usize..end as usize]) {
+                each(LinkId(link), ring.head_at);
+            }
+        }
     }
 
     /// The links in `[first, end)` whose rings are not empty, ascending.
@@ -159,15 +184,15 @@ impl<I: Copy + Default> Lanes<I> {
 }
 
 impl<I: Copy + Default> Out<I> for Lanes<I> {
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, link: LinkId, at: Time, item: &I) {
         self.pushed += 1;
-        let shard = self.rings[link.0 as usize].shard;
+        let Ring { shard, lookahead, .. } = self.rings[link.0 as usize];
+        let at = at + lookahead;
         if shard == self.me {
             self.fill(link, at, item);
         } else {
-            self.posted = self.posted.min(at);
-            self.outbox[usize::from(shard)].push(Mail { link, entry: Entry { at, item: *item } });
+            self.post(shard, link, at, item);
         }
     }
 

@@ -17,7 +17,7 @@ pub struct LinkSpec {
     pub from: NodeId,
     /// Receiving node.
     pub to: NodeId,
-    /// Least time from a push to the arrival it causes.
+    /// From leaving onto the link to arriving.
     pub lookahead: Span,
     /// Items per second that it may carry when busy; only a hint for grouping.
     pub busy_rate: f64,
@@ -25,10 +25,9 @@ pub struct LinkSpec {
 
 /// Where a node puts what it sends.
 pub trait Out<I> {
-    /// `item` arrives over `link` at `at`.
+    /// `item` leaves onto `link` at `at` and arrives when the link's lookahead has passed.
     ///
-    /// On one link, arrivals must not go back in time, and `at` must lie at least the link's lookahead after the
-    /// event (or the deferred departure) that caused it.
+    /// `at` is not before the event (or the deferred departure) that caused it, and on one link it never goes back.
     fn push(&mut self, link: LinkId, at: Time, item: &I);
 
     /// One more of the things that [`crate::Goal::done`] counts is done.
@@ -74,7 +73,7 @@ pub trait Ground<N: Node> {
     /// Takes everything that is on a link, in order of arrival.
     fn drain_link(&mut self, link: LinkId) -> Vec<(Time, N::Item)>;
 
-    /// Puts an item on a link, after what is there.
+    /// Puts an item on a link, after what is there, to arrive at `at`.
     fn push_link(&mut self, link: LinkId, at: Time, item: &N::Item);
 
     /// To be called after changes, before the next advance.

@@ -19,12 +19,18 @@ struct Heap<I> {
     done: u64,
 }
 
-impl<I: Copy> Out<I> for Heap<I> {
-    fn push(&mut self, link: LinkId, at: Time, item: &I) {
+impl<I: Copy> Heap<I> {
+    fn put(&mut self, link: LinkId, at: Time, item: &I) {
         self.pushed += 1;
         self.items.insert(self.pushed, *item);
         let to = self.links[link.0 as usize].to.0;
         self.keys.push(Reverse((at, Class::Arrival, to, link.0, self.pushed)));
+    }
+}
+
+impl<I: Copy> Out<I> for Heap<I> {
+    fn push(&mut self, link: LinkId, at: Time, item: &I) {
+        self.put(link, at + self.links[link.0 as usize].lookahead, item);
     }
 
     fn done(&mut self) {
@@ -125,7 +131,7 @@ impl<N: Node> Ground<N> for Reference<N> {
     }
 
     fn push_link(&mut self, link: LinkId, at: Time, item: &N::Item) {
-        self.heap.push(link, at, item);
+        self.heap.put(link, at, item);
     }
 
     fn refresh(&mut self) {

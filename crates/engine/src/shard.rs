@@ -118,20 +118,20 @@ impl<N: Node> Shard<N> {
     fn run_node(&mut self, process: u32, local: u32, start: Time, end: Time) {
         let Self { nodes, seats, lanes, tree, slots, .. } = self;
         let seat = seats[local as usize];
+        if seat.end_in - seat.first_in > MOST_LEAVES as u32 {
+            return self.run_group(process, start, end);
+        }
         let mut later = Time::MAX; // earliest arrival at or after `end`
         let mut due = 0;
-        for link in lanes.filled(seat.first_in, seat.end_in) {
-            let at = lanes.head_at(link);
-            if at >= end {
-                later = later.min(at);
-            } else if due == MOST_LEAVES {
-                return self.run_group(process, start, end);
-            } else {
-                slots[due] = link;
-                tree[MOST_LEAVES + due] = key(at, start, due);
+        lanes.heads(seat.first_in, seat.end_in, |link, at| {
+            if at < end {
+                slots[due % MOST_LEAVES] = link;
+                tree[MOST_LEAVES + due % MOST_LEAVES] = key(at, start, due);
                 due += 1;
+            } else {
+                later = later.min(at);
             }
-        }
+        });
         let node = &mut nodes[local as usize];
         lanes.set_next(process, Time::MAX);
         // Leaf i is at `leaves + i`, the winner at 1. The leaves were collected where the largest tree has its own.
@@ -147,11 +147,7 @@ impl<N: Node> Shard<N> {
         loop {
             let winner = tree[1];
             let timer = node.next_timer();
-            let arrival = if winner == u64::MAX {
-                Time::MAX
-            } else {
-                start + Span::from_ps(winner >> SLOT_BITS)
-            };
+            let arrival = start + Span::from_ps(winner >> SLOT_BITS); // beyond any window if there is no winner
             if timer < arrival && timer < end {
                 node.timer(timer, lanes);
                 events += 1;
@@ -164,12 +160,10 @@ impl<N: Node> Shard<N> {
             let link = slots[slot % MOST_LEAVES];
             let (mut item, head_at) = lanes.pop(link);
             let mut leaf = leaves + slot;
-            let mut winning = u64::MAX;
-            if head_at < end {
-                winning = key(head_at, start, slot);
-            } else {
-                later = later.min(head_at);
-            }
+            // Without a branch: whether the next head is due as well is anybody's guess.
+            let beyond = 0u64.wrapping_sub(u64::from(head_at >= end));
+            let mut winning = key(head_at, start, slot) | beyond;
+            later = later.min(Time::from_ps(head_at.as_ps() | !beyond));
             while leaf > 1 {
                 tree[leaf % (2 * MOST_LEAVES)] = winning;
                 winning = winning.min(tree[(leaf ^ 1) % (2 * MOST_LEAVES)]);
@@ -270,7 +264,7 @@ impl<N: Node> Shard<N> {
     }
 }
 
-/// In-links that a tournament takes; a node with more due at once is run like a contracted process.
+/// In-links that a tournament takes; a node with more is run like a contracted process.
 const MOST_LEAVES: usize = 1024;
 
 const SLOT_BITS: u32 = 16;
@@ -279,5 +273,5 @@ const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 /// Time within the window, then the in-port: one word, so that the tournament compares once per level.
 #[inline]
 fn key(at: Time, start: Time, slot: usize) -> u64 {
-    (at.since(start).as_ps() << SLOT_BITS) | slot as u64
+    ((at.as_ps() - start.as_ps()) << SLOT_BITS) | slot as u64
 }

@@ -32,7 +32,7 @@ impl Toy {
             self.deferred.push((start, which, word));
         } else {
             self.depart(start, out); // keeps the link FIFO
-            out.push(self.outs[which].0, self.busy[which] + self.outs[which].1, &word);
+            out.push(self.outs[which].0, self.busy[which], &word);
         }
     }
 }
@@ -76,7 +76,7 @@ impl Node for Toy {
         self.deferred.sort_by_key(|d| d.0);
         while let Some(&(start, which, word)) = self.deferred.first().filter(|d| d.0 <= now) {
             self.deferred.remove(0);
-            let at = start + Span::from_ps(1 + word % 5_000) + self.outs[which].1;
+            let at = start + Span::from_ps(1 + word % 5_000);
             out.push(self.outs[which].0, at, &word);
         }
     }

@@ -97,13 +97,10 @@ impl Routes {
     /// how many packets this switch has routed. `None`: unreachable.
     #[inline]
     pub fn port(&self, tor: u16, port: u16, flow: u32, reverse: bool, nth: u64) -> Option<u16> {
-        if tor == self.own {
-            return Some(port);
-        }
         let route = self.by_tor[usize::from(tor)];
         let (first, len) = (route >> LEN_BITS, route & ((1 << LEN_BITS) - 1));
-        if len <= 1 {
-            return (len == 1).then(|| self.members[first as usize]);
+        if len == 0 {
+            return None;
         }
         let word = match self.paths {
             Paths::Hash => mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse))),
@@ -112,7 +109,9 @@ impl Routes {
             }
             Paths::Spray => Stream::at(self.key, nth),
         };
-        Some(self.members[(first + below(word, len)) as usize])
+        // One choice or many, own rack or another: chosen without branches, since which it is changes all the time.
+        let chosen = self.members[(first + below(word, len)) as usize];
+        Some(if tor == self.own { port } else { chosen })
     }
 
     /// Equal-cost ports towards a rack.
@@ -155,7 +154,10 @@ impl Draft {
         }
     }
 
-    fn finish(self, own: u16, paths: Paths, key: u64) -> Routes {
+    fn finish(mut self, own: u16, paths: Paths, key: u64) -> Routes {
+        if own != NO_RACK {
+            self.set(usize::from(own), &[0], 0); // never taken, but there to be loaded
+        }
         let Self { by_tor, members, height, .. } = self;
         Routes { own, by_tor, members, height, paths, key }
     }

@@ -103,7 +103,7 @@ impl Switch {
 
     /// Counters of a port.
     pub fn counters(&self, port: usize) -> PortCounters {
-        self.ports[port].counters
+        self.ports[port].counters()
     }
 
     /// Packets without a route.
@@ -267,11 +267,9 @@ impl Switch {
 
     #[cold]
     fn refuse(&mut self, now: Time, port: usize, packet: &Packet, verdict: Verdict) {
-        let counters = &mut self.ports[port].counters;
         let cause = match verdict {
             Verdict::Dropped => {
-                counters.dropped_packets += 1;
-                counters.dropped_bytes += u64::from(packet.size);
+                self.ports[port].count_drop(packet);
                 Drop::Buffer
             }
             _ => Drop::Fault,
