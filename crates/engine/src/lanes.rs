@@ -93,15 +93,16 @@ impl<I: Copy + Default> Lanes<I> {
         self.fill(mail.link, mail.entry.at, &mail.entry.item);
     }
 
-    #[inline]
-    pub(crate) fn pop(&mut self, link: LinkId) -> (I, Time) {
+    /// Takes the head of a link that has one, into `item`; the answer is when the next one arrives.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self, link: LinkId, item: &mut I) -> Time {
         let ring = &mut self.rings[link.0 as usize];
-        let item = self.pool.pop(ring);
+        self.pool.pop(ring, item);
         let head_at = ring.head_at;
         if head_at == Time::MAX {
             self.filled[link.0 as usize / 64] &= !(1 << (link.0 % 64));
         }
-        (item, head_at)
+        head_at
     }
 
     #[inline]
@@ -173,7 +174,9 @@ impl<I: Copy + Default> Lanes<I> {
         let mut all = Vec::new();
         while self.head_at(link) != Time::MAX {
             let at = self.head_at(link);
-            all.push((at, self.pop(link).0));
+            let mut item = I::default();
+            self.pop(link, &mut item);
+            all.push((at, item));
         }
         all
     }

@@ -91,21 +91,20 @@ impl<I: Copy + Default> Pool<I> {
         was_empty
     }
 
-    /// Takes the head of a ring that is not empty.
+    /// Takes the head of a ring that is not empty, into `item`.
     #[inline(always)]
-    pub fn pop(&mut self, ring: &mut Ring) -> I {
-        let item = self.slots[ring.head as usize].item;
+    pub fn pop(&mut self, ring: &mut Ring, item: &mut I) {
+        *item = self.slots[ring.head as usize].item;
         if ring.head == ring.tail {
             ring.head -= ring.head % CHUNK;
             ring.head_at = Time::MAX;
-            return item;
+            return;
         }
         ring.head += 1;
         if ring.head.is_multiple_of(CHUNK) {
             ring.head = self.release(ring.head / CHUNK - 1);
         }
         ring.head_at = self.slots[ring.head as usize].at;
-        item
     }
 
     /// Frees a chunk that has been read to its end; the answer is the first slot of the next one.
@@ -138,13 +137,17 @@ mod tests {
                 pushed[which] += 1;
             } else if rings[which].head_at != Time::MAX {
                 assert_eq!(rings[which].head_at, Time::from_ps(popped[which]));
-                assert_eq!(pool.pop(&mut rings[which]), popped[which]);
+                let mut item = 0;
+                pool.pop(&mut rings[which], &mut item);
+                assert_eq!(item, popped[which]);
                 popped[which] += 1;
             }
         }
         for which in 0..2 {
             while rings[which].head_at != Time::MAX {
-                assert_eq!(pool.pop(&mut rings[which]), popped[which]);
+                let mut item = 0;
+                pool.pop(&mut rings[which], &mut item);
+                assert_eq!(item, popped[which]);
                 popped[which] += 1;
             }
             assert_eq!(pushed[which], popped[which]);

@@ -144,6 +144,7 @@ impl<N: Node> Shard<N> {
         }
 
         let mut events = 0;
+        let mut item = N::Item::default();
         loop {
             let winner = tree[1];
             let timer = node.next_timer();
@@ -158,7 +159,7 @@ impl<N: Node> Shard<N> {
             }
             let slot = (winner & SLOT_MASK) as usize;
             let link = slots[slot % MOST_LEAVES];
-            let (mut item, head_at) = lanes.pop(link);
+            let head_at = lanes.pop(link, &mut item);
             let mut leaf = leaves + slot;
             // Without a branch: whether the next head is due as well is anybody's guess.
             let beyond = 0u64.wrapping_sub(u64::from(head_at >= end));
@@ -211,7 +212,8 @@ impl<N: Node> Shard<N> {
                     }
                 }
                 Class::Arrival => {
-                    let (mut item, head_at) = self.lanes.pop(LinkId(link));
+                    let mut item = N::Item::default();
+                    let head_at = self.lanes.pop(LinkId(link), &mut item);
                     if head_at < end {
                         self.heap.push(Reverse((head_at, Class::Arrival, local, link)));
                     }

@@ -301,7 +301,7 @@ impl Port {
     }
 
     /// Offers a packet to a plain port.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer_plain(
         &mut self,
         now: Time,

@@ -139,7 +139,7 @@ impl Switch {
     }
 
     /// Routes a packet to its port and offers it there.
-    #[inline]
+    #[inline(always)]
     pub fn arrive(
         &mut self,
         now: Time,
