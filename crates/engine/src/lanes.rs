@@ -1,6 +1,7 @@
 //! The links that arrive at one shard, and the post to the others.
 
 use crate::node::{LinkId, Out};
+use crate::prefetch::prefetch;
 use crate::ring::{Entry, Pool, Ring};
 use forebay_units::Time;
 
@@ -124,6 +125,20 @@ impl<I: Copy + Default> Lanes<I> {
             for (link, ring) in (first..end).zip(&self.rings[first as usize..end as usize]) {
                 each(LinkId(link), ring.head_at);
             }
+        }
+    }
+
+    /// Asks for the cache lines of the rings in `[first, end)`, or of their heads.
+    #[inline]
+    pub(crate) fn prefetch(&self, first: u32, end: u32, heads: bool) {
+        let rings = &self.rings[first as usize..end as usize];
+        if heads {
+            rings
+                .iter()
+                .filter(|ring| ring.head_at != Time::MAX)
+                .for_each(|ring| self.pool.prefetch(ring));
+        } else {
+            rings.iter().step_by(2).for_each(prefetch);
         }
     }
 

@@ -61,6 +61,10 @@ pub trait Node: Send {
     /// Handles every timer due at `now`; afterwards `next_timer` is later than `now`.
     fn timer<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
 
+    /// Asks for the cache lines that the next events will need: first those that the node points to, then, some time
+    /// later, those that these point to.
+    fn prefetch(&self, _first: bool) {}
+
     /// Serves every deferred departure that starts at or before `now`.
     fn depart<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
 }

@@ -3,6 +3,7 @@
 //! A ring is queue and wire in one: what has been pushed and has not arrived. Chunks are recycled last in, first
 //! out, so the ones in use stay in cache.
 
+use crate::prefetch::prefetch;
 use forebay_units::{Span, Time};
 
 const CHUNK: u32 = 8;
@@ -105,6 +106,14 @@ impl<I: Copy + Default> Pool<I> {
             ring.head = self.release(ring.head / CHUNK - 1);
         }
         ring.head_at = self.slots[ring.head as usize].at;
+    }
+
+    /// Asks for the cache line of a ring's head.
+    #[inline(always)]
+    pub fn prefetch(&self, ring: &Ring) {
+        if let Some(slot) = self.slots.get(ring.head as usize) {
+            prefetch(slot);
+        }
     }
 
     /// Frees a chunk that has been read to its end; the answer is the first slot of the next one.

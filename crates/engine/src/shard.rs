@@ -37,6 +37,7 @@ pub(crate) struct Shard<N: Node> {
     pub lanes: Lanes<N::Item>,
     pub node_of_link: Vec<u32>, // local index; meaningful for this shard's in-links only
     pub events: u64,
+    looks_ahead: bool, // whether the shard is too large for its nodes to stay in cache
     tree: Box<[u64; 2 * MOST_LEAVES]>,
     slots: Box<[LinkId; MOST_LEAVES]>,
     heap: BinaryHeap<Reverse<Key>>,
@@ -52,6 +53,7 @@ impl<N: Node> Shard<N> {
         node_of_link: Vec<u32>,
     ) -> Self {
         Self {
+            looks_ahead: nodes.len() >= LOOK_AHEAD_FROM,
             nodes,
             seats,
             processes,
@@ -74,6 +76,10 @@ impl<N: Node> Shard<N> {
             let from = (group * 64) as u32;
             let to = (from + 64).min(self.processes.len() as u32);
             for process in from..to {
+                if self.looks_ahead {
+                    self.prefetch(process + 2, end, true);
+                    self.prefetch(process + 1, end, false);
+                }
                 if self.lanes.next(process) < end {
                     let Process { first, end: last } = self.processes[process as usize];
                     if last - first == 1 {
@@ -84,6 +90,19 @@ impl<N: Node> Shard<N> {
                 }
             }
             self.lanes.settle_group(group);
+        }
+    }
+
+    /// Asks for what a process will need soon: its rings and nodes first, what they point to when those have come.
+    #[inline]
+    fn prefetch(&self, process: u32, end: Time, first: bool) {
+        let Some(Process { first: local, .. }) = self.processes.get(process as usize) else {
+            return;
+        };
+        if self.lanes.next(process) < end {
+            let seat = self.seats[*local as usize];
+            self.lanes.prefetch(seat.first_in, seat.end_in, !first);
+            self.nodes[*local as usize].prefetch(first);
         }
     }
 
@@ -265,6 +284,9 @@ impl<N: Node> Shard<N> {
         }
     }
 }
+
+/// Nodes from which on a shard asks for its next nodes ahead of time.
+const LOOK_AHEAD_FROM: usize = 512;
 
 /// In-links that a tournament takes; a node with more is run like a contracted process.
 const MOST_LEAVES: usize = 1024;

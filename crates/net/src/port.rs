@@ -102,12 +102,18 @@ pub(crate) enum Verdict {
 pub struct Port {
     hot: Hot,
     pub(crate) counted: u64, // what the shared buffer counts for this port
-    highest: u64,            // largest queue at earlier rates and of explicit queues, bytes
-    counters: PortCounters,  // but for transmissions, which are in `hot`
+    scheduled: Option<Box<Scheduled>>,
+    cold: Box<Cold>,
+}
+
+/// What is looked at now and then only. Kept apart so that the ports of a switch lie close together.
+#[derive(Clone, Debug)]
+struct Cold {
+    highest: u64,           // largest queue at earlier rates and of explicit queues, bytes
+    counters: PortCounters, // but for transmissions, which are in `Hot`
     serializer: Serializer,
     settings: PortSettings,
     alive: bool,
-    scheduled: Option<Box<Scheduled>>,
     held: VecDeque<Packet>, // one touch: the queue while the link is dead
     held_bytes: u64,
 }
@@ -170,14 +176,16 @@ impl Port {
                 link: settings.link,
             },
             counted: 0,
-            highest: 0,
-            counters: PortCounters::default(),
-            serializer: Serializer::new(settings.rate),
-            settings,
-            alive: true,
             scheduled,
-            held: VecDeque::new(),
-            held_bytes: 0,
+            cold: Box::new(Cold {
+                highest: 0,
+                counters: PortCounters::default(),
+                serializer: Serializer::new(settings.rate),
+                settings,
+                alive: true,
+                held: VecDeque::new(),
+                held_bytes: 0,
+            }),
         };
         port.derive();
         port
@@ -185,17 +193,18 @@ impl Port {
 
     /// Recomputes what follows from settings.
     fn derive(&mut self) {
-        self.serializer = Serializer::new(self.settings.rate);
-        let time = |bytes: u64| self.settings.rate.time_for(Bytes::new(bytes));
-        let whole = self.settings.rate.whole_ps_per_byte().and_then(|ps| u32::try_from(ps).ok());
-        let plain = self.scheduled.is_none() && self.alive;
+        self.cold.serializer = Serializer::new(self.cold.settings.rate);
+        let time = |bytes: u64| self.cold.settings.rate.time_for(Bytes::new(bytes));
+        let whole =
+            self.cold.settings.rate.whole_ps_per_byte().and_then(|ps| u32::try_from(ps).ok());
+        let plain = self.scheduled.is_none() && self.cold.alive;
         self.hot.whole = whole.filter(|_| plain).unwrap_or(0);
-        self.hot.overhead = self.hot.whole * u32::from(self.settings.overhead);
-        self.hot.limit = match self.settings.limit {
+        self.hot.overhead = self.hot.whole * u32::from(self.cold.settings.overhead);
+        self.hot.limit = match self.cold.settings.limit {
             Some(Length::Bytes(bytes)) => time(bytes),
             _ => Span::MAX,
         };
-        self.hot.mark_from = match self.settings.marking {
+        self.hot.mark_from = match self.cold.settings.marking {
             Some(Marking { kmin: Length::Bytes(bytes), .. }) => time(bytes),
             _ => Span::MAX,
         };
@@ -205,7 +214,7 @@ impl Port {
     #[inline]
     fn bytes_in(&self, span: Span) -> u64 {
         match self.hot.whole {
-            0 => self.settings.rate.bytes_in(span).get(),
+            0 => self.cold.settings.rate.bytes_in(span).get(),
             whole => span.as_ps() / u64::from(whole),
         }
     }
@@ -213,7 +222,7 @@ impl Port {
     /// Wire bytes of a packet.
     #[inline]
     fn wire(&self, packet: &Packet) -> u64 {
-        u64::from(packet.size) + u64::from(self.settings.overhead)
+        u64::from(packet.size) + u64::from(self.cold.settings.overhead)
     }
 
     /// The queue at `now`: all that waits, and (unless released at start) what is left of the packet in transmission.
@@ -221,32 +230,32 @@ impl Port {
     #[inline]
     pub fn queue(&self, now: Time) -> u64 {
         match &self.scheduled {
-            None => self.bytes_in(self.hot.busy.since(now)) + self.held_bytes,
-            Some(s) if self.settings.release_at_start => s.bytes,
+            None => self.bytes_in(self.hot.busy.since(now)) + self.cold.held_bytes,
+            Some(s) if self.cold.settings.release_at_start => s.bytes,
             Some(s) => s.bytes + self.bytes_in(self.hot.busy.since(now)),
         }
     }
 
     /// Largest queue so far, exact: it grows only when a packet is accepted.
     pub fn highest(&self) -> u64 {
-        self.highest.max(self.bytes_in(self.hot.highest))
+        self.cold.highest.max(self.bytes_in(self.hot.highest))
     }
 
     /// Settings in force.
     pub fn settings(&self) -> &PortSettings {
-        &self.settings
+        &self.cold.settings
     }
 
     /// Whether the link is up.
     pub fn alive(&self) -> bool {
-        self.alive
+        self.cold.alive
     }
 
     /// When the next deferred departure starts; `Time::MAX` if none.
     #[inline]
     pub fn next_departure(&self) -> Time {
         match &self.scheduled {
-            Some(s) if s.packets > 0 && self.alive => self.hot.busy.max(s.since),
+            Some(s) if s.packets > 0 && self.cold.alive => self.hot.busy.max(s.since),
             _ => Time::MAX,
         }
     }
@@ -258,17 +267,17 @@ impl Port {
 
     /// Packets waiting, that are not counted as sent.
     pub fn waiting(&self) -> u64 {
-        self.scheduled.as_ref().map_or(self.held.len() as u64, |s| u64::from(s.packets))
+        self.scheduled.as_ref().map_or(self.cold.held.len() as u64, |s| u64::from(s.packets))
     }
 
     /// Whether the port's own limit lets a packet in. `queue` is [`Port::queue`].
     #[inline]
     fn has_room(&self, queue: u64, size: u64) -> bool {
-        match self.settings.limit {
+        match self.cold.settings.limit {
             None => true,
             Some(Length::Bytes(limit)) => queue + size <= limit,
             Some(Length::Packets(limit)) => {
-                let sending = !self.settings.release_at_start
+                let sending = !self.cold.settings.release_at_start
                     && self.scheduled.as_ref().is_some_and(|s| queue > s.bytes);
                 self.waiting() + u64::from(sending) < u64::from(limit)
             }
@@ -291,7 +300,7 @@ impl Port {
             return true;
         }
         let share = marking.pmax * (length - kmin) as f64 / (kmax - kmin) as f64;
-        draw(self.settings.key, nth) < share
+        draw(self.cold.settings.key, nth) < share
     }
 
     /// One touch, nothing special: the common case in one visit.
@@ -341,7 +350,7 @@ impl Port {
 
     /// Marks a packet, or refuses it, if the marking rule at enqueue picks it. `nth` numbers the draws.
     fn mark(&mut self, queue: u64, packets: u64, nth: u64, packet: &mut Packet) -> Verdict {
-        let Some(marking) = self.settings.marking.filter(|m| !m.at_dequeue) else {
+        let Some(marking) = self.cold.settings.marking.filter(|m| !m.at_dequeue) else {
             return Verdict::Accepted;
         };
         let applies = packet.ecn != Ecn::NotEct || marking.drop_not_ect;
@@ -353,7 +362,7 @@ impl Port {
         }
         if packet.ecn == Ecn::Ect {
             packet.ecn = Ecn::Ce;
-            self.counters.marked_packets += 1;
+            self.cold.counters.marked_packets += 1;
         }
         Verdict::Accepted
     }
@@ -366,8 +375,8 @@ impl Port {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
-        if !self.alive && !self.settings.hold {
-            self.counters.lost_packets += 1;
+        if !self.cold.alive && !self.cold.settings.hold {
+            self.cold.counters.lost_packets += 1;
             return Verdict::Lost;
         }
         let queue = self.queue(now);
@@ -383,7 +392,7 @@ impl Port {
             Verdict::Accepted => {}
             refused => return refused,
         }
-        self.highest = self.highest.max(queue + size);
+        self.cold.highest = self.cold.highest.max(queue + size);
         match &mut self.scheduled {
             Some(s) => {
                 if s.packets == 0 {
@@ -395,9 +404,9 @@ impl Port {
                 s.bytes += size;
                 Verdict::Accepted
             }
-            None if !self.alive => {
-                self.held.push_back(*packet);
-                self.held_bytes += size;
+            None if !self.cold.alive => {
+                self.cold.held.push_back(*packet);
+                self.cold.held_bytes += size;
                 Verdict::Accepted
             }
             None => self.transmit(self.hot.busy.max(now), *packet, out),
@@ -407,12 +416,14 @@ impl Port {
     /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost at random on the way.
     #[inline]
     fn transmit(&mut self, start: Time, mut packet: Packet, out: &mut impl Out<Packet>) -> Verdict {
-        self.hot.busy = start + self.serializer.take(self.wire(&packet));
+        self.hot.busy = start + self.cold.serializer.take(self.wire(&packet));
         let nth = self.hot.tx_packets;
         self.hot.tx_packets += 1;
         self.hot.tx_bytes += u64::from(packet.size);
-        if self.settings.loss > 0.0 && draw(!self.settings.key, nth) < self.settings.loss {
-            self.counters.lost_packets += 1;
+        if self.cold.settings.loss > 0.0
+            && draw(!self.cold.settings.key, nth) < self.cold.settings.loss
+        {
+            self.cold.counters.lost_packets += 1;
             return Verdict::Lost;
         }
         packet.hops += 1;
@@ -431,14 +442,14 @@ impl Port {
         PortCounters {
             tx_packets: self.hot.tx_packets,
             tx_bytes: self.hot.tx_bytes,
-            ..self.counters
+            ..self.cold.counters
         }
     }
 
     /// Counts a packet that was refused.
     pub(crate) fn count_drop(&mut self, packet: &Packet) {
-        self.counters.dropped_packets += 1;
-        self.counters.dropped_bytes += u64::from(packet.size);
+        self.cold.counters.dropped_packets += 1;
+        self.cold.counters.dropped_bytes += u64::from(packet.size);
     }
 
     /// Sends a packet of a NIC that pulls only when the wire is free: no queue, so no admission. False: lost.
@@ -453,7 +464,7 @@ impl Port {
         out: &mut impl Out<Packet>,
     ) -> bool {
         debug_assert!(
-            self.alive && self.hot.busy <= start,
+            self.cold.alive && self.hot.busy <= start,
             "a NIC pulls only when the wire is free"
         );
         self.transmit(start, *packet, out) == Verdict::Accepted
@@ -476,14 +487,14 @@ impl Port {
                 s.queues.iter().rposition(|q| !q.is_empty()).expect("packets counts the queues");
             let mut packet = s.queues[highest].pop_front().expect("the queue was not empty");
             s.packets -= 1;
-            s.bytes -= u64::from(packet.size) + u64::from(self.settings.overhead);
+            s.bytes -= u64::from(packet.size) + u64::from(self.cold.settings.overhead);
             let (bytes, packets) = (s.bytes, u64::from(s.packets));
-            if let Some(marking) = self.settings.marking.filter(|m| m.at_dequeue)
+            if let Some(marking) = self.cold.settings.marking.filter(|m| m.at_dequeue)
                 && packet.ecn == Ecn::Ect
                 && self.picks(&marking, bytes, packets, self.hot.tx_packets)
             {
                 packet.ecn = Ecn::Ce;
-                self.counters.marked_packets += 1;
+                self.cold.counters.marked_packets += 1;
             }
             if self.transmit(start, packet, out) == Verdict::Lost {
                 lost(start, &packet);
@@ -519,7 +530,7 @@ impl Port {
         let mut queued = VecDeque::new();
         for (at, packet) in flying {
             let size = Bytes::new(self.wire(&packet));
-            let start = at - self.settings.flight - self.settings.rate.time_for(size);
+            let start = at - self.cold.settings.flight - self.cold.settings.rate.time_for(size);
             if start < now || self.scheduled.is_some() {
                 started.push((at, packet));
             } else {
@@ -541,12 +552,12 @@ impl Port {
         self.uncount(&queued);
         let mut recalled =
             Recalled { back: Vec::new(), lost: started.into_iter().map(|(_, p)| p).collect() };
-        self.alive = false;
+        self.cold.alive = false;
         self.hot.busy = now;
-        if self.settings.hold {
+        if self.cold.settings.hold {
             let bytes = queued.iter().map(|p| self.wire(p)).sum::<u64>();
-            self.held_bytes += bytes;
-            self.held = queued;
+            self.cold.held_bytes += bytes;
+            self.cold.held = queued;
         } else {
             recalled.lost.extend(queued);
             if let Some(s) = &mut self.scheduled {
@@ -555,7 +566,7 @@ impl Port {
                 (s.packets, s.bytes) = (0, 0);
             }
         }
-        self.counters.lost_packets += recalled.lost.len() as u64;
+        self.cold.counters.lost_packets += recalled.lost.len() as u64;
         self.derive();
         recalled
     }
@@ -563,15 +574,15 @@ impl Port {
     /// The link returns: the held queue goes out from `now` on.
     pub fn revive(&mut self, now: Time) -> Recalled {
         let mut recalled = Recalled::default();
-        self.alive = true;
+        self.cold.alive = true;
         self.hot.busy = now;
         self.derive();
         if let Some(s) = &mut self.scheduled {
             s.since = now;
             return recalled;
         }
-        let held = std::mem::take(&mut self.held);
-        self.held_bytes = 0;
+        let held = std::mem::take(&mut self.cold.held);
+        self.cold.held_bytes = 0;
         self.resend(held, &mut recalled);
         recalled
     }
@@ -586,12 +597,14 @@ impl Port {
         let (started, queued) = self.split(now, flying);
         let mut recalled = Recalled { back: started, lost: Vec::new() };
         if self.scheduled.is_none() {
-            self.hot.busy =
-                recalled.back.last().map_or(now, |(at, _)| (*at - self.settings.flight).max(now));
+            self.hot.busy = recalled
+                .back
+                .last()
+                .map_or(now, |(at, _)| (*at - self.cold.settings.flight).max(now));
         }
-        self.highest = self.highest();
+        self.cold.highest = self.highest();
         self.hot.highest = Span::ZERO;
-        self.settings.rate = rate;
+        self.cold.settings.rate = rate;
         self.derive();
         self.uncount(&queued);
         self.resend(queued, &mut recalled);
@@ -599,7 +612,7 @@ impl Port {
     }
 
     fn resend(&mut self, queued: VecDeque<Packet>, recalled: &mut Recalled) {
-        let flight = self.settings.flight;
+        let flight = self.cold.settings.flight;
         let mut outlet = Outlet { flight, back: &mut recalled.back };
         for packet in queued {
             if self.transmit(self.hot.busy, packet, &mut outlet) == Verdict::Lost {
@@ -610,7 +623,7 @@ impl Port {
 
     /// Random loss becomes this.
     pub fn change_loss(&mut self, loss: f64) {
-        self.settings.loss = loss;
+        self.cold.settings.loss = loss;
         self.derive();
     }
 

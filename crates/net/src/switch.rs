@@ -3,7 +3,7 @@
 use crate::port::{Port, PortCounters, PortSettings, Recalled, Verdict};
 use crate::routing::Routes;
 use crate::shared_buffer::SharedBuffer;
-use forebay_engine::{Digest, Out};
+use forebay_engine::{Digest, Out, prefetch};
 use forebay_units::{BitsPerSec, Span, Time};
 use forebay_wire::{Kind, Packet};
 
@@ -136,6 +136,12 @@ impl Switch {
     #[inline]
     pub fn next_departure(&self) -> Time {
         self.next_departure
+    }
+
+    /// Asks for the cache lines of its ports.
+    #[inline]
+    pub fn prefetch(&self) {
+        self.ports.iter().for_each(prefetch);
     }
 
     /// Routes a packet to its port and offers it there.

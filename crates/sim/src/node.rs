@@ -1,7 +1,7 @@
 //! The two kinds of node, told apart by `match`.
 
 use crate::host::Host;
-use forebay_engine::{Node, Out};
+use forebay_engine::{Node, Out, prefetch};
 use forebay_net::Switch;
 use forebay_units::Time;
 use forebay_wire::Packet;
@@ -44,6 +44,16 @@ impl Node for AnyNode {
         match self {
             Self::Host(host) => host.timer(now, out),
             Self::Switch(switch) => switch.timer(now, out),
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, first: bool) {
+        match self {
+            Self::Host(host) if first => prefetch(&**host),
+            Self::Host(_) => {}
+            Self::Switch(switch) if first => prefetch(&**switch),
+            Self::Switch(switch) => switch.prefetch(),
         }
     }
 
