@@ -1,0 +1,208 @@
+//! The same scenario gives the same digest on every thread count, cut, build order and engine, on one-touch ports and on
+//! explicit ones, and another digest when anything that matters changes.
+
+mod common;
+
+use common::{run, scenario};
+use forebay_scenario::model::Scenario;
+use forebay_sim::{Options, twin};
+use forebay_units::Span;
+
+/// Digest of every way to run a scenario; all must agree. `explicit` tells whether explicit ports must agree too.
+fn agreed(scenario: &Scenario, seed: u64) -> u64 {
+    let expected = run(scenario, seed, Options::default());
+    let digest = expected.record.digest;
+    for threads in [1, 2, 4] {
+        for cut in [None, Some(Span::from_ps(1)), Some(Span::from_ms(100))] {
+            let other = run(scenario, seed, Options { threads, cut, explicit_ports: false }).record;
+            assert_eq!(other.digest, digest, "{threads} threads, cut {cut:?}");
+            assert_eq!(other.flows, expected.record.flows);
+            assert_eq!(other.ports, expected.record.ports);
+            assert_eq!(other.series, expected.record.series);
+        }
+    }
+    for explicit_ports in [false, true] {
+        let other = twin::reference(scenario, seed, explicit_ports).unwrap();
+        assert_eq!(other.digest, digest, "reference engine, explicit ports: {explicit_ports}");
+        assert_eq!(other.flows, expected.record.flows);
+        assert_eq!(other.ports, expected.record.ports, "explicit ports: {explicit_ports}");
+        assert_eq!(other.series, expected.record.series, "explicit ports: {explicit_ports}");
+    }
+    let explicit =
+        run(scenario, seed, Options { explicit_ports: true, ..Options::default() }).record;
+    assert_eq!(explicit.digest, digest, "windowed engine, explicit ports");
+    digest
+}
+
+fn base(fabric: &str, rest: &str) -> String {
+    format!(
+        "version = 1\nname = \"t\"\nseeds = [1]\nstop = {{ time = \"600us\" }}\n\
+         [output]\nqueues = {{ every = \"7us\" }}\n{fabric}\n{rest}"
+    )
+}
+
+const LEAF_SPINE: &str = r#"
+[fabric]
+kind = "leaf-spine"
+leaves = 3
+spines = 2
+hosts_per_leaf = 3
+host_link = { rate = "100Gbps", delay = "500ns" }
+fabric_link = { rate = "100Gbps", delay = "1us" }
+"#;
+
+const DCTCP: &str = r#"
+[transport]
+kind = "tcp"
+law = "dctcp"
+mss = "1448B"
+rto_min = "200us"
+[[traffic]]
+kind = "poisson"
+sizes = "fbhadoop_hpcc"
+load = 0.6
+[[traffic]]
+kind = "incast"
+fan_in = 6
+size = "60KB"
+rounds = 3
+"#;
+
+fn shipped(name: &str) -> String {
+    std::fs::read_to_string(format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR")))
+        .unwrap()
+}
+
+#[test]
+fn ecmp_with_a_shared_buffer() {
+    let switch = "[fabric.switch]\nbuffer = { size = \"300KB\", policy = \"dynamic-threshold\", alpha = 0.5 }\n\
+                  ecn = { k = \"60KB\" }\n";
+    let scenario = scenario(&base(&format!("{LEAF_SPINE}{switch}"), DCTCP));
+    let record = run(&scenario, 1, Options::default()).record;
+    let drops: u64 = record.ports.iter().map(|p| p.dropped_packets).sum();
+    assert!(drops > 0, "the shared buffer has to refuse something for this test to mean much");
+    agreed(&scenario, 1);
+}
+
+#[test]
+fn spraying_over_ports_with_a_ramp() {
+    let fabric =
+        LEAF_SPINE.replace("kind = \"leaf-spine\"", "kind = \"leaf-spine\"\nrouting = \"spray\"");
+    let switch = "[fabric.switch]\nport_limit = \"200KB\"\necn = { kmin = \"20KB\", kmax = \"80KB\", pmax = 0.3 }\n";
+    agreed(&scenario(&base(&format!("{fabric}{switch}"), DCTCP)), 2);
+}
+
+#[test]
+fn priorities_packet_limits_and_dequeue_marks() {
+    let switch = "[fabric.switch]\nport_limit = \"100 packets\"\nclasses = 3\n\
+                  ecn = { k = \"20 packets\", at = \"dequeue\" }\nrelease = \"start\"\n";
+    let rest = DCTCP.replace("rto_min", "class = 1\nack_class = 2\nrto_min");
+    agreed(&scenario(&base(&format!("{LEAF_SPINE}{switch}"), &rest)), 3);
+}
+
+#[test]
+fn a_three_tier_fat_tree_with_symmetric_paths() {
+    let fabric = "[fabric]\nkind = \"fat-tree\"\ntiers = 3\nk = 4\nrouting = \"ecmp-symmetric\"\n\
+                  host_link = { rate = \"25Gbps\", delay = \"100ns\" }\nfabric_link = { rate = \"100Gbps\", delay = \"2us\" }\n";
+    agreed(&scenario(&base(fabric, DCTCP)), 4);
+}
+
+#[test]
+fn delays_from_nothing_to_long() {
+    let fabric = "[fabric]\nkind = \"dumbbell\"\nleft = 3\nright = 3\nhost_link = { rate = \"40Gbps\", delay = \"0ns\" }\n\
+                  bottleneck = { rate = \"10Gbps\", delay = \"30us\" }\n[fabric.switch]\nport_limit = \"100KB\"\n";
+    let rest = DCTCP.replace("fan_in = 6", "fan_in = 5").replace("0.6", "0.3");
+    agreed(&scenario(&base(fabric, &rest)), 5);
+}
+
+const FAULTS: &str = r#"
+[[fault]]
+at = "100us"
+link = "leaf[0]-spine[1]"
+change = "down"
+for = "150us"
+[[fault]]
+at = "170us"
+link = "leaf[1]-spine[0]"
+rate = "25Gbps"
+for = "100us"
+[[fault]]
+at = "200us"
+link = "leaf[2].host[0]-leaf[2]"
+change = "down"
+for = "50us"
+[[fault]]
+at = "300us"
+link = "leaf[2]-spine[0]"
+loss = 0.05
+for = "100us"
+"#;
+
+#[test]
+fn faults_of_every_kind() {
+    for dead_port in ["drop", "hold"] {
+        for reroute in ["", "reroute_after = \"30us\"\n"] {
+            let fabric = format!("{LEAF_SPINE}dead_port = \"{dead_port}\"\n{reroute}");
+            let scenario = scenario(&base(&fabric, &format!("{DCTCP}{FAULTS}")));
+            let lost: u64 = run(&scenario, 6, Options::default())
+                .record
+                .ports
+                .iter()
+                .map(|p| p.lost_packets)
+                .sum();
+            assert!(lost > 0, "the faults have to hit something");
+            agreed(&scenario, 6);
+        }
+    }
+}
+
+#[test]
+fn shipped_scenarios_agree_when_shortened() {
+    for (name, time) in [
+        ("websearch", "150us"),
+        ("incast", "1ms"),
+        ("permutation", "300us"),
+        ("link-failure", "1200us"),
+    ] {
+        let set = [("stop.time", time), ("output.warmup", "0s")];
+        let loaded = forebay_scenario::text_with(name, &shipped(name), &set);
+        let loaded = loaded.unwrap_or_else(|e| panic!("{e}"));
+        agreed(&loaded.scenario, 1);
+    }
+}
+
+#[test]
+fn the_order_of_lines_in_a_graph_changes_nothing() {
+    let graph = |hosts: &str, cables: [&str; 5]| {
+        let cables = cables.map(|c| {
+            let (a, b) = c.split_once('-').unwrap();
+            format!("{{ a = \"{a}\", b = \"{b}\" }}")
+        });
+        let fabric = format!(
+            "[fabric]\nkind = \"graph\"\nhosts = {hosts}\nswitches = [\"s1\", \"s2\"]\ncables = [{}]\n\
+             host_link = {{ rate = \"10Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \"10Gbps\", delay = \"1us\" }}\n",
+            cables.join(", ")
+        );
+        let rest = "[transport]\nkind = \"tcp\"\nlaw = \"dctcp\"\n[[traffic]]\nkind = \"all-to-all\"\nsize = \"30KB\"\n";
+        let text = format!(
+            "version = 1\nname = \"t\"\nseeds = [1]\nstop = {{ time = \"1ms\" }}\n{fabric}{rest}"
+        );
+        run(&scenario(&text), 1, Options::default()).record.digest
+    };
+    let one = graph("[\"a\", \"b\", \"c\", \"d\"]", ["a-s1", "b-s1", "c-s2", "d-s2", "s1-s2"]);
+    let two = graph("[\"d\", \"b\", \"a\", \"c\"]", ["s2-s1", "s2-d", "b-s1", "s2-c", "a-s1"]);
+    assert_eq!(one, two);
+}
+
+#[test]
+fn what_matters_changes_the_digest() {
+    let with = |k: &str, seed| {
+        let switch = format!("[fabric.switch]\necn = {{ k = \"{k}\" }}\n");
+        run(&scenario(&base(&format!("{LEAF_SPINE}{switch}"), DCTCP)), seed, Options::default())
+            .record
+            .digest
+    };
+    assert_eq!(with("60KB", 1), with("60KB", 1));
+    assert_ne!(with("60KB", 1), with("60KB", 2), "another seed is another run");
+    assert_ne!(with("60KB", 1), with("61KB", 1), "a few ECN bits differ");
+}

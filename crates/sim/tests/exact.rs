@@ -1,0 +1,85 @@
+//! Exactness, checked from outside: a lone flow on an idle path, to the picosecond.
+
+mod common;
+
+use common::{run, scenario};
+use forebay_sim::Options;
+
+const HEAD: &str = r#"
+version = 1
+name = "lone flow"
+seeds = [1]
+stop = { time = "100ms" }
+[transport]
+kind = "tcp"
+law = "reno"
+mss = "4000B"
+header = "64B"
+ack_size = "64B"
+initial_window = "1000 packets"
+delayed_ack = false
+"#;
+
+/// `(n-1) tx + h (tx + d) + h (tx_ack + d)`, for n equal packets over h equal links at 100 Gb/s and 1 us.
+fn expected_ps(n: u64, h: u64) -> u64 {
+    let (tx, tx_ack, d) = (4_064 * 80, 64 * 80, 1_000_000);
+    (n - 1) * tx + h * (tx + d) + h * (tx_ack + d)
+}
+
+fn lone_flow(fabric: &str, from: &str, to: &str, n: u64, threads: usize) -> (u64, u64, u64) {
+    let size = n * 4_000;
+    let traffic = format!(
+        "[[traffic]]\nkind = \"list\"\nflows = [{{ from = \"{from}\", to = \"{to}\", size = \"{size}B\", at = \"0s\" }}]\n"
+    );
+    let scenario = scenario(&format!("{HEAD}{fabric}{traffic}"));
+    let outcome = run(&scenario, 1, Options { threads, ..Options::default() });
+    let flow = outcome.record.flows[0];
+    assert_eq!(flow.retransmits, 0);
+    (flow.acked.unwrap().as_ps(), flow.delivered.unwrap().as_ps(), flow.ideal.as_ps())
+}
+
+const LINKS: &str = r#"
+host_link = { rate = "100Gbps", delay = "1us" }
+"#;
+
+const FABRIC_LINK: &str = r#"fabric_link = { rate = "100Gbps", delay = "1us" }
+"#;
+
+#[test]
+fn two_four_and_six_links_finish_to_the_picosecond() {
+    let star = format!("[fabric]\nkind = \"star\"\nhosts = 2{LINKS}");
+    let leaf_spine = format!(
+        "[fabric]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1{LINKS}{FABRIC_LINK}"
+    );
+    let fat_tree = format!("[fabric]\nkind = \"fat-tree\"\ntiers = 3\nk = 4{LINKS}{FABRIC_LINK}");
+    let paths = [
+        (star, "host[0]", "host[1]", 2),
+        (leaf_spine, "leaf[0].host[0]", "leaf[1].host[0]", 4),
+        (fat_tree, "pod[0].edge[0].host[0]", "pod[3].edge[1].host[1]", 6),
+    ];
+    for (fabric, from, to, h) in paths {
+        for n in [1, 2, 7, 100, 1_000] {
+            for threads in [1, 2] {
+                let (acked, delivered, ideal) = lone_flow(&fabric, from, to, n, threads);
+                assert_eq!(acked, expected_ps(n, h), "{n} packets over {h} links");
+                assert_eq!(delivered, ideal, "the ideal FCT is what an idle fabric gives");
+                assert_eq!(delivered, expected_ps(n, h) - h * (64 * 80 + 1_000_000));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_ideal_counts_a_short_last_packet_and_a_slow_link() {
+    let slow = "[fabric]\nkind = \"dumbbell\"\nleft = 1\nright = 1\nhost_link = { rate = \"100Gbps\", delay = \"300ns\" }\n\
+                bottleneck = { rate = \"10Gbps\", delay = \"20us\" }\n";
+    for bytes in [1u64, 3_999, 4_000, 4_001, 123_456] {
+        let traffic = format!(
+            "[[traffic]]\nkind = \"list\"\nflows = [{{ from = \"left.host[0]\", to = \"right.host[0]\", size = \"{bytes}B\", at = \"0s\" }}]\n"
+        );
+        let flow = run(&scenario(&format!("{HEAD}{slow}{traffic}")), 1, Options::default())
+            .record
+            .flows[0];
+        assert_eq!(flow.delivered.unwrap().as_ps(), flow.ideal.as_ps(), "{bytes} bytes");
+    }
+}
