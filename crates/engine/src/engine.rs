@@ -60,12 +60,15 @@ pub struct EngineStats {
     pub ring_bytes: usize,
 }
 
+/// A box from each shard to each other: `from * shards + to`.
+type Post<I> = Vec<Mutex<Vec<Mail<I>>>>;
+
 /// A simulation in progress.
 pub struct Engine<N: Node> {
     shards: Vec<Mutex<Shard<N>>>,
-    mail: [Vec<Mutex<Vec<Mail<N::Item>>>>; 2], // by parity, then from * shards + to
-    seat_of: Vec<(u16, u32)>,                  // node to (shard, local)
-    receiver: Vec<NodeId>,                     // by link
+    mail: [Post<N::Item>; 2], // by parity of the turn
+    seat_of: Vec<(u16, u32)>, // node to (shard, local)
+    receiver: Vec<NodeId>,    // by link
     window: Span,
     windows: u64,
     processes: usize,
@@ -272,7 +275,7 @@ fn reports(shards: usize) -> Vec<Report> {
 /// so each takes the same decision.
 struct Crew<'a, N: Node> {
     shards: &'a [Mutex<Shard<N>>],
-    mail: &'a [Vec<Mutex<Vec<Mail<N::Item>>>>; 2],
+    mail: &'a [Post<N::Item>; 2],
     window: Span,
     until: Time,
     goal: Option<Goal>,
@@ -430,12 +433,7 @@ fn sum(reports: &[Report], of: fn(&Report) -> &AtomicU64) -> u64 {
     reports.iter().map(|r| of(r).load(Ordering::Relaxed)).sum()
 }
 
-fn take_mail<N: Node>(
-    shard: &mut Shard<N>,
-    boxes: &[Mutex<Vec<Mail<N::Item>>>],
-    me: usize,
-    count: usize,
-) {
+fn take_mail<N: Node>(shard: &mut Shard<N>, boxes: &Post<N::Item>, me: usize, count: usize) {
     for from in (0..count).filter(|from| *from != me) {
         let mut mail = lock(&boxes[from * count + me]);
         for letter in mail.drain(..) {

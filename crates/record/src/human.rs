@@ -33,7 +33,7 @@ pub(crate) fn sig2(value: f64) -> String {
         s if s >= 0.0995 => format!("{value:.2}"),
         s if s >= 0.00995 => format!("{value:.3}"),
         s if s >= 0.000995 => format!("{value:.4}"),
-        _ => scientific(value),
+        _ => "<0.001".into(),
     }
 }
 
@@ -85,6 +85,16 @@ pub(crate) fn micros(us: f64) -> String {
     }
 }
 
+/// A rate given in Gb/s, in the prefix that suits it: `16.0 Mb/s`, `4.58 Tb/s`.
+pub(crate) fn gbps(gbps: f64) -> String {
+    match gbps.abs() {
+        v if v >= 999.5 => format!("{} Tb/s", sig3(gbps / 1e3)),
+        v if v >= 0.9995 || v == 0.0 => format!("{} Gb/s", sig3(gbps)),
+        v if v >= 0.000_999_5 => format!("{} Mb/s", sig3(gbps * 1e3)),
+        _ => format!("{} Kb/s", sig3(gbps * 1e6)),
+    }
+}
+
 /// A count with its thousands apart: `1,234,567`.
 pub(crate) fn count(count: u64) -> String {
     let digits = count.to_string();
@@ -122,6 +132,8 @@ mod tests {
         assert_eq!(count(123), "123");
         assert_eq!(micros(0.25), "250 ns");
         assert_eq!(micros(1_500.0), "1.50 ms");
+        assert_eq!(gbps(0.016), "16.0 Mb/s");
+        assert_eq!(gbps(4_583.0), "4.58 Tb/s");
         assert_eq!(percent(0.1234), "12.3 %");
         assert_eq!(percent(9.5e-6), "9.50 ppm");
     }

@@ -3,11 +3,12 @@
 use crate::check::check;
 use crate::convert::{Judge, convert};
 use crate::model::Scenario;
-use crate::problem::{Error, Problem};
+use crate::problem::{Error, KEPT, Problem};
 use crate::raw;
 use crate::tree::{Document, Origin};
 use serde::Deserialize;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// A scenario file is refused above this size; it is written by people.
 const LARGEST_SCENARIO: u64 = 16 << 20;
@@ -109,7 +110,8 @@ pub fn text_with<S: AsRef<str>>(name: &str, text: &str, sets: &[(S, S)]) -> Resu
 
 /// The document as written, if it keeps to the grammar.
 fn grammar(document: &Document<'_>) -> Result<raw::File, Error> {
-    let findings = check(&crate::schema::schema(), &document.root);
+    static SCHEMA: OnceLock<serde_json::Value> = OnceLock::new();
+    let findings = check(SCHEMA.get_or_init(crate::schema::schema), &document.root);
     if !findings.is_empty() {
         return Err(sentences(document, findings));
     }
@@ -177,6 +179,7 @@ impl Judge<'_> {
 /// Findings as sentences, in file order.
 fn sentences(document: &Document<'_>, mut findings: Vec<crate::check::Finding>) -> Error {
     findings.sort_by_key(|(at, ..)| *at);
+    findings.truncate(KEPT);
     let problems = findings
         .into_iter()
         .map(|(at, key, text)| Problem { place: document.place(at), key, text })

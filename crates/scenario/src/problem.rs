@@ -29,10 +29,12 @@ impl fmt::Display for Problem {
 /// Why a scenario cannot be used. Its `Display` has one line for each problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// All that was found, in file order; never empty.
+    /// What was found, in file order: the first hundred; never empty.
     pub problems: Vec<Problem>,
 }
 
+/// More problems than this are not kept.
+pub(crate) const KEPT: usize = 100;
 /// More lines than this help nobody.
 const SHOWN: usize = 20;
 
@@ -46,6 +48,7 @@ impl fmt::Display for Error {
         }
         match self.problems.len().saturating_sub(SHOWN) {
             0 => Ok(()),
+            _ if self.problems.len() >= KEPT => f.write_str("\nand many more like these"),
             more => write!(f, "\nand {more} more like these"),
         }
     }

@@ -22,19 +22,54 @@ pub(crate) trait Measure: FromStr<Err: Display> + Display {
     const NAME: &'static str;
     /// Units, as alternatives of a regular expression.
     const UNITS: &'static str;
+
+    /// The text that people would write, and that reads back to the same value.
+    fn text(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// Zero as people write it.
+fn zero(text: String) -> String {
+    if text == "0ps" { "0s".into() } else { text }
+}
+
+/// The shorter of the decimal and the binary form: 32MB, not 31250KiB.
+fn shorter(bytes: Bytes) -> String {
+    let units =
+        [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB")];
+    let n = bytes.get();
+    let decimal = units.iter().find(|(size, _)| n != 0 && n.is_multiple_of(*size));
+    let binary = bytes.to_string();
+    match decimal.map(|(size, unit)| format!("{}{unit}", n / size)) {
+        Some(decimal) if decimal.len() <= binary.len() => decimal,
+        _ => binary,
+    }
 }
 
 impl Measure for Span {
     const NAME: &'static str = "duration";
     const UNITS: &'static str = "ps|ns|us|ms|s";
+
+    fn text(&self) -> String {
+        zero(self.to_string())
+    }
 }
 impl Measure for Time {
     const NAME: &'static str = "duration";
     const UNITS: &'static str = "ps|ns|us|ms|s";
+
+    fn text(&self) -> String {
+        zero(self.to_string())
+    }
 }
 impl Measure for Bytes {
     const NAME: &'static str = "size";
     const UNITS: &'static str = "B|KB|kB|MB|GB|TB|KiB|MiB|GiB|TiB";
+
+    fn text(&self) -> String {
+        shorter(*self)
+    }
 }
 impl Measure for BitsPerSec {
     const NAME: &'static str = "rate";
@@ -105,7 +140,7 @@ impl<T: Measure> JsonSchema for Qty<T> {
 
 impl<T: Measure> Serialize for Qty<T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(&self.0)
+        to.serialize_str(&self.0.text())
     }
 }
 
@@ -131,7 +166,7 @@ impl JsonSchema for Length {
 impl Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            QueueLength::Bytes(bytes) => bytes.fmt(f),
+            QueueLength::Bytes(bytes) => f.write_str(&shorter(bytes)),
             QueueLength::Packets(1) => f.write_str("1 packet"),
             QueueLength::Packets(n) => write!(f, "{n} packets"),
         }

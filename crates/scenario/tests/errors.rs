@@ -824,6 +824,23 @@ fn files() {
 }
 
 #[test]
+fn a_flood_of_mistakes_is_cut() {
+    let file: String = (0..5_000).map(|i| format!("key{i} = 1\n")).collect();
+    let e = text("a.toml", &file).unwrap_err();
+    assert_eq!(e.problems.len(), 100);
+    assert!(e.to_string().ends_with("\nand many more like these"));
+}
+
+#[test]
+fn the_core_of_one_rack_is_refused() {
+    let core = BASE
+        .replace("leaves = 2", "leaves = 1")
+        .replace("load = 0.5", "load = 0.5\nload_ref = \"core\"");
+    let e = text("a.toml", &core).unwrap_err().to_string();
+    assert!(e.contains("load_ref: \"core\" needs hosts under more than one switch"), "{e}");
+}
+
+#[test]
 fn a_missing_file_is_named_whole() {
     let e = load(Path::new("no/such.toml")).unwrap_err();
     assert_eq!(e.to_string(), "no/such.toml: is missing; check the path");

@@ -61,10 +61,14 @@ fn bins(about: &About, runs: &[RunRecord]) -> Vec<Bin> {
     by_bin.into_values().map(bin).collect()
 }
 
-/// Slowdown against flow size, with the number of flows below.
+/// Slowdown against flow size, with the number of flows below; none if all flows are of about one
+/// size, where the distribution says it all.
 pub(super) fn by_size(about: &About, runs: &[RunRecord]) -> Option<Figure> {
     let bins = bins(about, runs);
     let (first, last) = (bins.first()?, bins.last()?);
+    if bins.len() == 1 {
+        return None;
+    }
     let (mut low, mut high) = (first.size, last.size);
     if high / low < 10.0 {
         (low, high) = (low / 3.0, high * 3.0);

@@ -2,7 +2,7 @@
 
 use super::chart::{esc, px};
 use super::{Figure, pretty};
-use crate::human::{bytes, count, percent, sig3};
+use crate::human::{bytes, count, gbps, percent};
 use crate::rows::{PortRow, RunRecord};
 use crate::summary::Summary;
 use crate::tiers::{Tiers, utilisation};
@@ -279,10 +279,10 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
     for port in &ports {
         let _ = write!(
             plot,
-            "<tr><th>{} → {}<td class=\"num\">{} Gb/s",
+            "<tr><th>{} → {}<td class=\"num\">{}",
             esc(&port.node),
             esc(&port.peer),
-            sig3(port.rate.get() as f64 / 1e9)
+            gbps(port.rate.get() as f64 / 1e9)
         );
         let used = use_of(port);
         plot.push_str(&bar(used.unwrap_or(0.0), "use", &used.map_or("-".into(), percent)));

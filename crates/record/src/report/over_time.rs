@@ -3,7 +3,7 @@
 use super::chart::{Chart, Margins, esc};
 use super::scale::{Scale, plain, round_up};
 use super::{Figure, WIDE, pretty};
-use crate::human::{bytes_f, micros, sig3, trim};
+use crate::human::{bytes_f, gbps, micros, sig3, trim};
 use crate::rows::{RunRecord, Series};
 use forebay_units::Time;
 
@@ -239,7 +239,7 @@ fn axis_label(value: f64, unit: &str) -> String {
 fn value_label(value: f64, unit: &str) -> String {
     match unit {
         "bytes" => bytes_f(value),
-        "gbps" => format!("{} Gb/s", sig3(value)),
+        "gbps" => gbps(value),
         other => format!("{} {other}", sig3(value)),
     }
 }

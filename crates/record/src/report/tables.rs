@@ -4,6 +4,7 @@ use super::chart::esc;
 use super::pretty;
 use crate::about::About;
 use crate::columns::IDEAL_FCT_DEFINITION;
+use crate::human;
 use crate::human::{bytes, count, micros, percent, sig2, sig3};
 use crate::stats::Estimate;
 use crate::summary::{FCT_DEFINITION, FEW_FLOWS, FlowClass, QUANTILE_DEFINITION, Status, Summary};
@@ -18,7 +19,14 @@ fn plural(n: usize) -> &'static str {
 
 /// Name, verdict and the facts that identify the run.
 pub(super) fn header(summary: &Summary) -> String {
-    let end = summary.runs.iter().map(|run| run.end_us).fold(0.0, f64::max);
+    let ends = || summary.runs.iter().map(|run| run.end_us);
+    let (first, last) = (ends().fold(f64::INFINITY, f64::min), ends().fold(0.0, f64::max));
+    let simulated = match summary.runs.len() {
+        0 => "nothing".into(),
+        1 => micro(last),
+        _ if first == last => format!("{} each", micro(last)),
+        _ => format!("{} to {}", micro(first), micro(last)),
+    };
     let (chip, word) = match summary.status {
         Status::Complete => ("good", "complete"),
         Status::Interrupted => ("bad", "interrupted: partial data"),
@@ -35,7 +43,7 @@ pub(super) fn header(summary: &Summary) -> String {
     for (name, value) in [
         ("Law", laws),
         ("Seeds", format!("{}{more}", seeds.join(", "))),
-        ("Simulated", format!("{} each", micro(end))),
+        ("Simulated", simulated),
         ("Warm-up", if summary.warmup_us > 0.0 { micro(summary.warmup_us) } else { "none".into() }),
         ("Version", summary.version.clone()),
     ] {
@@ -100,6 +108,9 @@ pub(super) fn verdict(summary: &Summary) -> String {
             }
         }
     }
+    if net.lost_packets > 0 {
+        let _ = write!(words, " {} were lost to faults.", count(net.lost_packets));
+    }
     words
 }
 
@@ -163,17 +174,23 @@ pub(super) fn tiles(summary: &Summary) -> String {
     if let (Some(small), true) = (summary.size_classes.first(), summary.size_classes.len() > 1) {
         tiles.push(slowdown_tile(&format!("p99 slowdown, {}", pretty(&small.name)), small));
     }
-    tiles.push(slowdown_tile("p99 slowdown, all flows", &summary.overall));
-    let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-    tiles.push((
-        "Flows completed".into(),
-        if finite > 0 { percent_floor(share(flows.completed, finite)) } else { "–".into() },
-        format!(
-            "{} not finished, {} not started",
-            count(flows.not_finished),
-            count(flows.not_started)
-        ),
-    ));
+    if summary.overall.count > 0 {
+        tiles.push(slowdown_tile("p99 slowdown, all flows", &summary.overall));
+    }
+    if finite > 0 || flows.endless == 0 {
+        let share = flows.completed as f64 / finite.max(1) as f64;
+        tiles.push((
+            "Flows completed".into(),
+            if finite > 0 { percent_floor(share) } else { "–".into() },
+            format!(
+                "{} not finished, {} not started",
+                count(flows.not_finished),
+                count(flows.not_started)
+            ),
+        ));
+    } else {
+        tiles.push(("Flows".into(), count(flows.endless), "all without an end".into()));
+    }
     tiles.push((
         "Goodput per host".into(),
         gbps(net.goodput_per_host_gbps.mean),
@@ -194,18 +211,7 @@ pub(super) fn tiles(summary: &Summary) -> String {
         bytes(net.max_queue_bytes),
         net.max_queue_port.replace("->", " → "),
     ));
-    let links = &summary.utilisation;
-    let used = |estimate: &Estimate| estimate.mean.map_or("–".into(), percent);
-    tiles.push((
-        "Busiest host link".into(),
-        used(&links.host_links.max_utilisation),
-        format!(
-            "host links {} mean; fabric {} mean, {} busiest",
-            used(&links.host_links.mean_utilisation),
-            used(&links.fabric_links.mean_utilisation),
-            used(&links.fabric_links.max_utilisation)
-        ),
-    ));
+    tiles.push(busiest_tile(summary));
     let tiles: String = tiles
         .iter()
         .map(|(name, value, note)| {
@@ -222,8 +228,24 @@ pub(super) fn tiles(summary: &Summary) -> String {
     )
 }
 
+/// The busiest link of all, and how the two kinds of link fared.
+fn busiest_tile(summary: &Summary) -> (String, String, String) {
+    let kinds =
+        [("host", &summary.utilisation.host_links), ("fabric", &summary.utilisation.fabric_links)];
+    let (mut top, mut notes): (Option<f64>, Vec<String>) = (None, Vec::new());
+    for (name, links) in kinds {
+        let (Some(mean), Some(most)) = (links.mean_utilisation.mean, links.max_utilisation.mean)
+        else {
+            continue;
+        };
+        top = Some(top.map_or(most, |top| top.max(most)));
+        notes.push(format!("{name} links {} mean, {} busiest", percent(mean), percent(most)));
+    }
+    ("Busiest link".into(), top.map_or("–".into(), percent), notes.join("; "))
+}
+
 fn gbps(mean: Option<f64>) -> String {
-    mean.map_or("–".into(), |mean| format!("{} Gb/s", sig3(mean)))
+    mean.map_or("–".into(), human::gbps)
 }
 
 /// Never says 100 % of something that is less.
@@ -250,6 +272,9 @@ fn slowdown_tile(name: &str, class: &FlowClass) -> (String, String, String) {
 
 /// Statistics by class, in full.
 pub(super) fn classes(summary: &Summary) -> String {
+    if summary.overall.count + summary.overall.not_finished == 0 {
+        return String::new();
+    }
     let mut html = String::from(
         "<section id=\"size-classes\"><h2>Flow completion in numbers</h2><div class=\"scroll\"><table><thead><tr>\
          <th rowspan=\"2\">Class<th rowspan=\"2\" class=\"num\">Flows<th rowspan=\"2\" class=\"num\">Unfinished\
@@ -297,8 +322,16 @@ pub(super) fn classes(summary: &Summary) -> String {
             few.join(", ")
         ));
     }
+    let mut reasons: Vec<&str> = Vec::new();
     for absent in &summary.size_classes_absent {
-        notes.push(format!("{}: not shown, {}.", pretty(&absent.name), absent.reason));
+        if !reasons.contains(&absent.reason.as_str()) {
+            reasons.push(&absent.reason);
+        }
+    }
+    for reason in reasons {
+        let absent = summary.size_classes_absent.iter().filter(|absent| absent.reason == reason);
+        let names: Vec<String> = absent.map(|absent| pretty(&absent.name)).collect();
+        notes.push(format!("Not shown: {} ({reason}).", names.join(", ")));
     }
     let interval = match &summary.overall.slowdown.p99 {
         Estimate { ci95: Some(_), .. } => {

@@ -1,7 +1,7 @@
 //! The summary as a few aligned lines for a terminal.
 
 use super::{Distribution, FlowClass, Status, Summary};
-use crate::human::{bytes, count, micros, percent, sig2, sig3};
+use crate::human::{bytes, count, gbps, micros, percent, sig2, sig3};
 use crate::stats::Estimate;
 
 /// Width of the labels, and of the indent of what follows.
@@ -87,12 +87,15 @@ impl Summary {
     /// ends in a newline. Long lines wrap, and the table keeps as many columns as fit.
     pub fn render(&self, width: usize, color: bool) -> String {
         let width = width.max(LABEL + NAME.start() + COUNT + CELL);
-        let mut lines = vec![self.headline(), self.flow_line(), self.table_head(width)];
-        for class in self.traffic_classes.iter().chain(&self.size_classes) {
-            lines.push(class_line(class, width));
-        }
-        if self.size_classes.len() != 1 || !self.traffic_classes.is_empty() {
-            lines.push(class_line(&self.overall, width));
+        let mut lines = vec![self.headline(), self.flow_line()];
+        if self.overall.count > 0 {
+            lines.push(self.table_head(width));
+            for class in self.traffic_classes.iter().chain(&self.size_classes) {
+                lines.push(class_line(class, width));
+            }
+            if self.size_classes.len() != 1 || !self.traffic_classes.is_empty() {
+                lines.push(class_line(&self.overall, width));
+            }
         }
         lines.extend(self.network_lines());
         if let Some(note) = self.interval_note() {
@@ -124,11 +127,16 @@ impl Summary {
     fn flow_line(&self) -> Line {
         let flows = &self.flows;
         let finite = flows.completed + flows.not_finished;
-        let mut line = Line::new("flows").plain(format!(
-            "{} of {} started completed",
-            count(flows.completed),
-            count(finite)
-        ));
+        let mut line = Line::new("flows");
+        let mut first = true;
+        if finite > 0 || flows.endless == 0 {
+            line = line.plain(format!(
+                "{} of {} started completed",
+                count(flows.completed),
+                count(finite)
+            ));
+            first = false;
+        }
         for (number, what, tone) in [
             (flows.not_finished, "not finished", Tone::Warn),
             (flows.not_started, "not started", Tone::Warn),
@@ -136,7 +144,10 @@ impl Summary {
             (flows.in_warmup, "in warm-up", Tone::Faint),
         ] {
             if number > 0 {
-                line = line.plain(", ").add(tone, format!("{} {what}", count(number)));
+                line = line
+                    .plain(if first { "" } else { ", " })
+                    .add(tone, format!("{} {what}", count(number)));
+                first = false;
             }
         }
         line
@@ -189,10 +200,11 @@ impl Summary {
                 percent(max)
             ));
         }
-        let per_host = net.goodput_per_host_gbps.mean.map(sig3).unwrap_or("-".into());
+        let rate = |estimate: &Estimate| estimate.mean.map_or("-".into(), gbps);
         let goodput = Line::new("goodput").plain(format!(
-            "{} Gb/s in all, {per_host} Gb/s per host",
-            net.goodput_gbps.mean.map(sig3).unwrap_or("-".into())
+            "{} in all, {} per host",
+            rate(&net.goodput_gbps),
+            rate(&net.goodput_per_host_gbps)
         ));
         let queue = Line::new("queue").plain(format!(
             "{} at most, at {}",

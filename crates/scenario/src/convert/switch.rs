@@ -7,6 +7,7 @@ use crate::model::{
 use crate::quantity::Length;
 use crate::raw;
 use forebay_units::{BitsPerSec, Bytes, Span};
+use std::collections::BTreeMap;
 
 /// DCTCP's step, for each 10 Gb/s: the convention of the public HPCC simulator. Also the least, since the DCTCP
 /// paper (SIGCOMM 2010) takes as much, 20 packets, at 1 Gb/s.
@@ -190,10 +191,12 @@ fn most_ports(topology: &Topology) -> u64 {
             u64::from(*leaves).max(u64::from(*spines) + u64::from(*hosts_per_leaf))
         }
         Topology::FatTree { k, .. } => u64::from(*k),
-        Topology::Graph { switches, cables, .. } => {
-            let degree =
-                |s: &String| cables.iter().filter(|c| c.a == *s || c.b == *s).count() as u64;
-            switches.iter().map(degree).max().unwrap_or(0).max(1)
+        Topology::Graph { cables, .. } => {
+            let mut ports: BTreeMap<&str, u64> = BTreeMap::new();
+            for end in cables.iter().flat_map(|c| [&c.a, &c.b]) {
+                *ports.entry(end).or_default() += 1;
+            }
+            ports.into_values().max().unwrap_or(1)
         }
     }
 }

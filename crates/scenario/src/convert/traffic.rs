@@ -194,10 +194,13 @@ impl Judge<'_> {
             None | Some(raw::LoadRef::Host) => LoadRef::Host,
             Some(raw::LoadRef::Core) => LoadRef::Core,
         };
-        if load_ref == LoadRef::Core && plan.names.len() == plan.hosts + 1 {
-            self.say(
+        let host_cables = || plan.cables.iter().filter(|c| (c.a as usize) < plan.hosts);
+        let one_rack =
+            host_cables().all(|c| host_cables().next().is_some_and(|first| first.b == c.b));
+        if load_ref == LoadRef::Core && one_rack {
+            self.wrong(
                 &format!("{path}.load_ref"),
-                "\"core\" needs more than one switch; write \"host\"",
+                "needs hosts under more than one switch; write \"host\"",
             );
         }
         let sizes = self.sizes(&format!("{path}.sizes"), sizes)?;
