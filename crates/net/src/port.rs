@@ -272,8 +272,8 @@ impl Port {
 
     /// Their sizes, without wire overhead.
     pub fn waiting_bytes(&self) -> u64 {
-        let wire = self.scheduled.as_ref().map_or(self.held_bytes, |s| s.bytes);
-        wire - self.waiting() * u64::from(self.overhead)
+        let wire = self.scheduled.as_ref().map_or(self.cold.held_bytes, |s| s.bytes);
+        wire - self.waiting() * u64::from(self.cold.settings.overhead)
     }
 
     /// Whether the port's own limit lets a packet in. `queue` is [`Port::queue`].
