@@ -221,7 +221,7 @@ impl<N: Node> Shard<N> {
             } else if arrival < end {
                 let now = arrival;
                 arrival = lanes.pop(link, &mut item);
-                node.arrive(now, 0, &mut item, lanes);
+                arrive(node, now, 0, &mut item, lanes);
             } else {
                 break;
             }
@@ -271,12 +271,8 @@ impl<N: Node> Shard<N> {
                         self.heap.push(Reverse((head_at, Class::Arrival, local, link)));
                     }
                     self.events += 1;
-                    node.arrive(
-                        at,
-                        link - self.seats[local as usize].first_in,
-                        &mut item,
-                        &mut self.lanes,
-                    );
+                    let port = link - self.seats[local as usize].first_in;
+                    arrive(node, at, port, &mut item, &mut self.lanes);
                 }
                 Class::Timer => {
                     planned.1 = Time::MAX;
@@ -317,6 +313,18 @@ impl<N: Node> Shard<N> {
             self.heap.push(Reverse((timer, Class::Timer, local, 0)));
         }
     }
+}
+
+/// [`Node::arrive`] out of line, for where its code need not be repeated.
+#[inline(never)]
+fn arrive<N: Node>(
+    node: &mut N,
+    now: Time,
+    port: u32,
+    item: &mut N::Item,
+    lanes: &mut Lanes<N::Item>,
+) {
+    node.arrive(now, port, item, lanes);
 }
 
 /// Nodes from which on a shard asks for its next nodes ahead of time.
