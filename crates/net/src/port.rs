@@ -342,7 +342,6 @@ impl Port {
         hot.highest = hot.highest.max(after);
         hot.tx_packets += 1;
         hot.tx_bytes += u64::from(packet.size);
-        packet.hops += 1;
         out.push(hot.link, hot.busy, packet);
         Verdict::Accepted
     }
@@ -415,14 +414,14 @@ impl Port {
                 self.cold.held_bytes += size;
                 Verdict::Accepted
             }
-            None => self.transmit(self.hot.busy.max(now), *packet, out),
+            None => self.transmit(self.hot.busy.max(now), packet, out),
         }
     }
 
     /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost at random on the way.
     #[inline]
-    fn transmit(&mut self, start: Time, mut packet: Packet, out: &mut impl Out<Packet>) -> Verdict {
-        self.hot.busy = start + self.cold.serializer.take(self.wire(&packet));
+    fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Out<Packet>) -> Verdict {
+        self.hot.busy = start + self.cold.serializer.take(self.wire(packet));
         let nth = self.hot.tx_packets;
         self.hot.tx_packets += 1;
         self.hot.tx_bytes += u64::from(packet.size);
@@ -432,8 +431,7 @@ impl Port {
             self.cold.counters.lost_packets += 1;
             return Verdict::Lost;
         }
-        packet.hops += 1;
-        out.push(self.hot.link, self.hot.busy, &packet);
+        out.push(self.hot.link, self.hot.busy, packet);
         Verdict::Accepted
     }
 
@@ -473,7 +471,7 @@ impl Port {
             self.cold.alive && self.hot.busy <= start,
             "a NIC pulls only when the wire is free"
         );
-        self.transmit(start, *packet, out) == Verdict::Accepted
+        self.transmit(start, packet, out) == Verdict::Accepted
     }
 
     /// Serves every departure that starts at or before `now`; `lost` hears of packets that vanish.
@@ -502,7 +500,7 @@ impl Port {
                 packet.ecn = Ecn::Ce;
                 self.cold.counters.marked_packets += 1;
             }
-            if self.transmit(start, packet, out) == Verdict::Lost {
+            if self.transmit(start, &packet, out) == Verdict::Lost {
                 lost(start, &packet);
             }
         }
@@ -540,7 +538,7 @@ impl Port {
             if start < now || self.scheduled.is_some() {
                 started.push((at, packet));
             } else {
-                queued.push_back(Packet { hops: packet.hops - 1, ..packet });
+                queued.push_back(packet);
             }
         }
         (started, queued)
@@ -621,7 +619,7 @@ impl Port {
         let flight = self.cold.settings.flight;
         let mut outlet = Outlet { flight, back: &mut recalled.back };
         for packet in queued {
-            if self.transmit(self.hot.busy, packet, &mut outlet) == Verdict::Lost {
+            if self.transmit(self.hot.busy, &packet, &mut outlet) == Verdict::Lost {
                 recalled.lost.push(packet);
             }
         }
