@@ -10,7 +10,7 @@
 //!
 //! Lengths are wire bytes: packet size plus the wire overhead of the scenario.
 
-use forebay_engine::{LinkId, Out};
+use forebay_engine::{LinkId, Out, prefetch_all};
 use forebay_units::random::Stream;
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Ecn, Packet};
@@ -433,6 +433,11 @@ impl Port {
         }
         out.push(self.hot.link, self.hot.busy, packet);
         Verdict::Accepted
+    }
+
+    /// Asks for what is looked at now and then only, but by a NIC always.
+    pub fn prefetch(&self) {
+        prefetch_all(&*self.cold);
     }
 
     /// When the wire is free.

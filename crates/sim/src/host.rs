@@ -1,7 +1,7 @@
 //! A host of ideal fidelity: flows on top, a NIC that pulls below, and the glue between the sans-I/O steps.
 
 use crate::flow_map::{DONE, FlowMap};
-use forebay_engine::{Digest, LinkId, Out};
+use forebay_engine::{Digest, LinkId, Out, prefetch_all};
 use forebay_host::{PullOrder, ReadyList};
 use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
@@ -163,6 +163,15 @@ impl Host {
     #[inline]
     pub fn next_timer(&self) -> Time {
         self.next_event
+    }
+
+    /// Asks for the state of its flows: of the first ones, which are all that most hosts have.
+    pub fn prefetch(&self) {
+        self.senders.first().into_iter().for_each(prefetch_all);
+        self.receivers.first().into_iter().for_each(prefetch_all);
+        self.port.prefetch();
+        self.sender_of.prefetch();
+        self.receiver_of.prefetch();
     }
 
     fn settle_next(&mut self) {
