@@ -135,6 +135,14 @@ struct Hot {
 
 const _: () = assert!(size_of::<Hot>() == 64);
 
+impl Hot {
+    /// Time that a packet takes on the wire of a plain port.
+    #[inline(always)]
+    fn time_of(&self, packet: &Packet) -> Span {
+        Span::from_ps(u64::from(packet.size) * u64::from(self.whole) + u64::from(self.overhead))
+    }
+}
+
 /// The explicit queue of a scheduled port.
 #[derive(Clone, Debug)]
 struct Scheduled {
@@ -247,8 +255,9 @@ impl Port {
     }
 
     /// Whether the link is up.
+    #[inline]
     pub fn alive(&self) -> bool {
-        self.cold.alive
+        self.is_plain() || self.cold.alive
     }
 
     /// When the next deferred departure starts; `Time::MAX` if none.
@@ -325,9 +334,7 @@ impl Port {
     ) -> Verdict {
         let hot = &mut self.hot;
         let backlog = hot.busy.since(now);
-        let tx =
-            Span::from_ps(u64::from(packet.size) * u64::from(hot.whole) + u64::from(hot.overhead));
-        let after = backlog + tx;
+        let after = backlog + hot.time_of(packet);
         if after > hot.limit {
             return Verdict::Dropped;
         }
@@ -476,6 +483,14 @@ impl Port {
             self.cold.alive && self.hot.busy <= start,
             "a NIC pulls only when the wire is free"
         );
+        let hot = &mut self.hot;
+        if hot.whole != 0 {
+            hot.busy = start + hot.time_of(packet);
+            hot.tx_packets += 1;
+            hot.tx_bytes += u64::from(packet.size);
+            out.push(hot.link, hot.busy, packet);
+            return true;
+        }
         self.transmit(start, packet, out) == Verdict::Accepted
     }
 

@@ -84,6 +84,7 @@ pub(crate) struct Host {
     acks: VecDeque<Packet>,
     since: Time, // when the NIC last got something to send after having nothing
     next_event: Time,
+    next_planned: Time, // earliest start or sample
     senders: Vec<Sending>,
     free_senders: Vec<u32>,
     sender_of: FlowMap,
@@ -131,6 +132,7 @@ impl Host {
             acks: VecDeque::new(),
             since: Time::ZERO,
             next_event: Time::MAX,
+            next_planned: Time::MAX,
             senders: Vec::new(),
             free_senders: Vec::new(),
             sender_of: FlowMap::new(),
@@ -150,6 +152,7 @@ impl Host {
             samples: sample_every.map(|every| (every, Time::ZERO)),
             sampled: Vec::new(),
         };
+        host.plan_next();
         host.settle_next();
         host
     }
@@ -174,11 +177,17 @@ impl Host {
         self.receiver_of.prefetch();
     }
 
+    #[inline]
     fn settle_next(&mut self) {
         let timer = self.timers.peek().map_or(Time::MAX, |t| t.0.0);
+        self.next_event = self.next_pull().min(timer).min(self.next_planned);
+    }
+
+    /// Starts and samples move in [`Host::timer`] only.
+    fn plan_next(&mut self) {
         let start = self.starts.last().map_or(Time::MAX, |f| self.common.flows[*f as usize].start);
         let sample = self.samples.map_or(Time::MAX, |s| s.1);
-        self.next_event = self.next_pull().min(timer).min(start).min(sample);
+        self.next_planned = start.min(sample);
     }
 
     /// When the NIC pulls next.
@@ -285,7 +294,7 @@ impl Host {
             receiving.armed = deadline;
             self.timers.push(Reverse((deadline, Due::Receiver, slot)));
         }
-        for ack in acks.into_iter().flatten() {
+        for ack in acks.iter().flatten() {
             self.queue_ack(now, ack);
         }
         if complete {
@@ -294,11 +303,11 @@ impl Host {
     }
 
     #[inline]
-    fn queue_ack(&mut self, now: Time, ack: Packet) {
+    fn queue_ack(&mut self, now: Time, ack: &Packet) {
         if self.acks.is_empty() && self.ready.is_empty() {
             self.since = now;
         }
-        self.acks.push_back(ack);
+        self.acks.push_back(*ack);
     }
 
     #[cold]
@@ -359,7 +368,7 @@ impl Host {
             seq: spec.size.get(),
             ..Packet::default()
         };
-        self.queue_ack(now, ack);
+        self.queue_ack(now, &ack);
     }
 
     fn acknowledge(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
@@ -466,6 +475,15 @@ impl Host {
                 Due::Receiver => self.receiver_due(now, which),
             }
         }
+        if self.next_planned <= now {
+            self.planned(now);
+        }
+        self.depart_and_settle(now, out);
+    }
+
+    /// Starts what is to start by `now`, and takes the sample that is due.
+    #[cold]
+    fn planned(&mut self, now: Time) {
         while let Some(flow) =
             self.starts.last().copied().filter(|f| self.common.flows[*f as usize].start <= now)
         {
@@ -478,7 +496,7 @@ impl Host {
             *next = now + *every;
             self.sampled.push(self.delivered_bytes);
         }
-        self.depart_and_settle(now, out);
+        self.plan_next();
     }
 
     fn sender_due(&mut self, now: Time, slot: u32) {
@@ -502,7 +520,7 @@ impl Host {
             self.timers.push(Reverse((deadline, Due::Receiver, slot)));
         }
         if let Some(ack) = ack {
-            self.queue_ack(now, ack);
+            self.queue_ack(now, &ack);
         }
     }
 
