@@ -447,6 +447,12 @@ impl Port {
         prefetch_all(&*self.cold);
     }
 
+    /// The engine's name of the cable.
+    #[inline]
+    pub fn link(&self) -> LinkId {
+        self.hot.link
+    }
+
     /// When the wire is free.
     #[inline]
     pub fn busy(&self) -> Time {
