@@ -195,6 +195,9 @@ pub struct EcnMarking {
     pub kmax: QueueLength,
     /// Probability just below `kmax`.
     pub pmax: f64,
+    /// `kmin` and `kmax` are for ports up to this rate; those of a faster port are larger by as much as it is faster.
+    /// `None`: the same at every port.
+    pub for_rate: Option<BitsPerSec>,
     /// Where the queue is looked at.
     pub at: MarkAt,
     /// What happens to a packet that is not ECN-capable where it would be marked.

@@ -38,7 +38,7 @@ fn defaults_are_those_of_the_schema() {
     assert_eq!(s.fabric.fabric_link, s.fabric.host_link);
     assert_eq!((s.fabric.routing, s.fabric.dead_port), (Routing::Ecmp, DeadPort::Drop));
     assert_eq!((s.fabric.reroute_after, s.fabric.wire_overhead), (None, Bytes::ZERO));
-    let k = QueueLength::Bytes(Bytes::new(300_000));
+    let k = QueueLength::Bytes(Bytes::new(30_000));
     assert_eq!(
         s.fabric.switch,
         Switch {
@@ -49,6 +49,7 @@ fn defaults_are_those_of_the_schema() {
                 kmin: k,
                 kmax: k,
                 pmax: 1.0,
+                for_rate: Some(BitsPerSec::from_gbps(10)),
                 at: MarkAt::Enqueue,
                 not_ect: NotEct::Pass
             }),
