@@ -274,26 +274,14 @@ fn length(of: QueueLength) -> Length {
 
 /// The marking rule of a port of this rate.
 fn marking(ecn: &model::EcnMarking, rate: BitsPerSec) -> Marking {
-    let scaled = |of: QueueLength| match (length(of), ecn.for_rate) {
-        (Length::Bytes(bytes), Some(base)) => Length::Bytes(scale(bytes, rate, base)),
-        (Length::Packets(packets), Some(base)) => {
-            Length::Packets(scale(packets.into(), rate, base).min(u32::MAX.into()) as u32)
-        }
-        (same, None) => same,
-    };
+    let (kmin, kmax) = ecn.thresholds(rate);
     Marking {
-        kmin: scaled(ecn.kmin),
-        kmax: scaled(ecn.kmax),
+        kmin: length(kmin),
+        kmax: length(kmax),
         pmax: ecn.pmax,
         at_dequeue: ecn.at == MarkAt::Dequeue,
         drop_not_ect: ecn.not_ect == NotEct::Drop,
     }
-}
-
-/// `threshold * rate / base` for faster ports, rounded down; unchanged for others.
-fn scale(threshold: u64, rate: BitsPerSec, base: BitsPerSec) -> u64 {
-    let larger = u128::from(threshold) * u128::from(rate.get()) / u128::from(base.get().max(1));
-    u64::try_from(larger).unwrap_or(u64::MAX).max(threshold)
 }
 
 /// Where each node belongs: pods in a three-tier fat tree, racks elsewhere, nowhere for what joins them.
