@@ -270,6 +270,12 @@ impl Port {
         self.scheduled.as_ref().map_or(self.cold.held.len() as u64, |s| u64::from(s.packets))
     }
 
+    /// Their sizes, without wire overhead.
+    pub fn waiting_bytes(&self) -> u64 {
+        let wire = self.scheduled.as_ref().map_or(self.cold.held_bytes, |s| s.bytes);
+        wire - self.waiting() * u64::from(self.cold.settings.overhead)
+    }
+
     /// Whether the port's own limit lets a packet in. `queue` is [`Port::queue`].
     #[inline]
     fn has_room(&self, queue: u64, size: u64) -> bool {

@@ -106,6 +106,11 @@ impl Switch {
         self.ports[port].counters()
     }
 
+    /// Packets that have arrived.
+    pub fn routed(&self) -> u64 {
+        self.routed
+    }
+
     /// Packets without a route.
     pub fn unroutable(&self) -> u64 {
         self.unroutable

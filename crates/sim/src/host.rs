@@ -95,6 +95,7 @@ pub(crate) struct Host {
     pub digest: Digest,
     pub delivered_bytes: u64,
     pub delivered_segments: u64,
+    pub arrived: u64, // packets over its cable
     pub sent: Vec<Sent>,
     pub delivered: Vec<(u32, Time)>,
     rounds: Vec<(u32, u32)>, // closed-loop rounds received here: index, flows still missing
@@ -141,6 +142,7 @@ impl Host {
             digest: Digest::default(),
             delivered_bytes: 0,
             delivered_segments: 0,
+            arrived: 0,
             sent: Vec::new(),
             delivered: Vec::new(),
             rounds,
@@ -236,6 +238,7 @@ impl Host {
     pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
         self.pull(now, out);
         trace(&mut self.digest, now, DELIVERED, packet);
+        self.arrived += u64::from(packet.kind != Kind::Control);
         match packet.kind {
             Kind::Data => self.receive(now, packet, out),
             Kind::Ack => self.acknowledge(now, packet, out),

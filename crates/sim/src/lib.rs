@@ -8,6 +8,7 @@ mod collect;
 mod flow_map;
 mod host;
 mod ideal;
+mod look;
 mod node;
 mod run;
 mod stall;
@@ -16,4 +17,5 @@ mod timeline;
 pub mod twin;
 
 pub use forebay_engine::{EngineStats, Watch};
+pub use look::{HostLook, Look, PortLook, SwitchLook};
 pub use run::{Options, Outcome, SimError, Simulation, simulate};

@@ -81,8 +81,8 @@ pub fn simulate(
 /// A simulation that can be advanced step by step.
 pub struct Simulation<'a> {
     scenario: &'a Scenario,
-    built: Built, // its nodes have moved into the engine
-    engine: Engine<AnyNode>,
+    pub(crate) built: Built, // its nodes have moved into the engine
+    pub(crate) engine: Engine<AnyNode>,
     goal: Option<Goal>,
     ended: Option<Ended>,
     stall: Option<String>,

@@ -1,0 +1,145 @@
+//! A look at a simulation between two steps: what every port, switch and host has counted, and what is on every cable.
+//!
+//! For tests and for figures over time. Invariant: looking changes no result.
+
+use crate::node::AnyNode;
+use crate::run::Simulation;
+use forebay_engine::{Ground, NodeId};
+use forebay_net::{Port, PortCounters};
+use forebay_units::{BitsPerSec, Time};
+use forebay_wire::Packet;
+
+/// Everything at one instant: what happened before it, nothing of what happens at it.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// The instant.
+    pub at: Time,
+    /// Every egress port, in canonical order.
+    pub ports: Vec<PortLook>,
+    /// Every host, in canonical order.
+    pub hosts: Vec<HostLook>,
+    /// Every switch, in canonical order.
+    pub switches: Vec<SwitchLook>,
+}
+
+/// One egress port, and the direction of cable behind it.
+#[derive(Clone, Debug)]
+pub struct PortLook {
+    /// Index of the node that sends: hosts first, then switches.
+    pub node: u32,
+    /// Index of the node at the other end.
+    pub peer: u32,
+    /// Rate in force.
+    pub rate: BitsPerSec,
+    /// Whether the link is up.
+    pub alive: bool,
+    /// Queue in wire bytes, as marks, limits and samples see it.
+    pub queue: u64,
+    /// Packets whose transmission has not begun.
+    pub waiting_packets: u64,
+    /// Their sizes, without wire overhead.
+    pub waiting_bytes: u64,
+    /// Counters; `tx_*` are of packets whose transmission has begun.
+    pub counters: PortCounters,
+    /// What has begun transmission and not yet arrived: time of arrival and packet, in order.
+    pub flying: Vec<(Time, Packet)>,
+}
+
+/// One host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostLook {
+    /// Packets that have arrived over its cable, ACKs included.
+    pub arrived: u64,
+    /// Data segments among them.
+    pub segments: u64,
+    /// Payload handed to applications.
+    pub delivered_bytes: u64,
+}
+
+/// One switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwitchLook {
+    /// Packets that have arrived.
+    pub routed: u64,
+    /// Of those, packets that had no route.
+    pub unroutable: u64,
+    /// Bytes that the shared buffer counts, an upper bound; 0 without one.
+    pub shared_used: u64,
+    /// Size of the shared buffer; 0 without one.
+    pub shared_size: u64,
+}
+
+impl Simulation<'_> {
+    /// Names of all nodes: hosts, then switches.
+    pub fn names(&self) -> &[String] {
+        &self.built.plan.names
+    }
+
+    /// How things stand at [`Simulation::now`].
+    pub fn look(&mut self) -> Look {
+        let at = self.engine.now();
+        let nodes = self.built.fabric.nodes();
+        let mut look =
+            Look { at, ports: Vec::new(), hosts: Vec::new(), switches: Vec::new() };
+        for n in 0..nodes {
+            for p in 0..self.built.fabric.ports_of(NodeId(n)).len() {
+                let direction = self.built.fabric.ports_of(NodeId(n))[p];
+                let link = self.engine.drain_link(direction.link);
+                for (arrives, packet) in &link {
+                    self.engine.push_link(direction.link, *arrives, *packet);
+                }
+                let port = match self.engine.node_mut(NodeId(n)) {
+                    AnyNode::Host(host) => host.port(),
+                    AnyNode::Switch(switch) => &switch.ports()[p],
+                };
+                look.ports.push(port_look(n, direction.peer.0, port, at, link));
+            }
+            match self.engine.node_mut(NodeId(n)) {
+                AnyNode::Host(host) => look.hosts.push(HostLook {
+                    arrived: host.arrived,
+                    segments: host.delivered_segments,
+                    delivered_bytes: host.delivered_bytes,
+                }),
+                AnyNode::Switch(switch) => {
+                    let shared = switch.shared().map_or((0, 0), |s| (s.used().get(), s.size().get()));
+                    look.switches.push(SwitchLook {
+                        routed: switch.routed(),
+                        unroutable: switch.unroutable(),
+                        shared_used: shared.0,
+                        shared_size: shared.1,
+                    });
+                }
+            }
+        }
+        self.engine.refresh();
+        look
+    }
+}
+
+fn port_look(
+    node: u32,
+    peer: u32,
+    port: &Port,
+    at: Time,
+    link: Vec<(Time, Packet)>,
+) -> PortLook {
+    let unsent = port.unsent(at, &link);
+    let counted = port.counters();
+    let counters = PortCounters {
+        tx_packets: counted.tx_packets - unsent.tx_packets,
+        tx_bytes: counted.tx_bytes - unsent.tx_bytes,
+        ..*counted
+    };
+    let flying = link.len() - unsent.tx_packets as usize;
+    PortLook {
+        node,
+        peer,
+        rate: port.settings().rate,
+        alive: port.alive(),
+        queue: port.queue(at),
+        waiting_packets: port.waiting() + unsent.tx_packets,
+        waiting_bytes: port.waiting_bytes() + unsent.tx_bytes,
+        counters,
+        flying: link[..flying].to_vec(),
+    }
+}

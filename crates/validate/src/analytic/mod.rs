@@ -1,0 +1,55 @@
+//! Experiments behind `validation/analytic/rows.toml`.
+
+mod fairness;
+mod incast;
+mod queueing;
+mod sawtooth;
+mod sharing;
+mod square_root;
+mod windows;
+
+use forebay_scenario::model::Scenario;
+use forebay_sim::{Options, Simulation, Watch};
+use forebay_units::Time;
+use std::collections::BTreeMap;
+
+/// Measured values by row.
+pub(crate) type Measured = BTreeMap<&'static str, f64>;
+
+/// Runs all of them.
+pub(crate) fn measure(quick: bool) -> Measured {
+    let mut all = Measured::new();
+    queueing::measure(quick, &mut all);
+    sharing::measure(&mut all);
+    sawtooth::measure(quick, &mut all);
+    square_root::measure(quick, &mut all);
+    windows::measure(quick, &mut all);
+    fairness::measure(quick, &mut all);
+    incast::measure(&mut all);
+    all
+}
+
+pub(crate) fn pictures() -> Vec<(String, String)> {
+    vec![("dctcp-sawtooth.svg".into(), sawtooth::picture())]
+}
+
+/// A scenario of this suite.
+fn scenario(name: &str, text: &str) -> Scenario {
+    match forebay_scenario::text(name, text) {
+        Ok(loaded) => loaded.scenario,
+        Err(error) => panic!("{error}\n{text}"),
+    }
+}
+
+fn simulation(scenario: &Scenario) -> Simulation<'_> {
+    Simulation::new(scenario, scenario.seeds[0], Options::default())
+        .unwrap_or_else(|error| panic!("{}: {error}", scenario.name))
+}
+
+fn ms(ms: u64) -> Time {
+    Time::from_ps(ms * 1_000_000_000)
+}
+
+fn quiet() -> Watch {
+    Watch::default()
+}

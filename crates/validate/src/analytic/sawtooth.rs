@@ -1,0 +1,298 @@
+//! DCTCP's sawtooth: queue and marks of one bottleneck over time.
+
+use super::{Measured, ms, quiet, scenario, simulation};
+use crate::plot::{Line, Panel, Rule, plot};
+use forebay_record::RunRecord;
+use forebay_sim::{Look, PortLook};
+use forebay_units::{Bytes, Span, Time};
+
+pub(super) fn measure(quick: bool, all: &mut Measured) {
+    let span = if quick { 30 } else { 100 };
+    for (ids, path) in [
+        (TEN_2, Path { flows: 2, ..TEN }),
+        (TEN_10, Path { flows: 10, ..TEN }),
+        (ONE_2, Path { flows: 2, ..ONE }),
+    ] {
+        let (record, alpha) = path.run(20, span);
+        let cycles = cycles(&path.queue(&record), path.k);
+        for (id, value) in ids.into_iter().zip([
+            alpha,
+            cycles.highest - cycles.lowest,
+            cycles.highest,
+            cycles.lowest,
+            cycles.length_us / 100.0,
+        ]) {
+            all.insert(id, value);
+        }
+    }
+    let many = Path { flows: 100, ..TEN };
+    let (record, alpha) = many.run(20, span);
+    let queue = many.queue(&record);
+    all.insert("dctcp-100-floor", queue.iter().map(|q| q.1).fold(f64::MAX, f64::min));
+    all.insert("dctcp-100-standing", queue.iter().map(|q| q.1).sum::<f64>() / queue.len() as f64);
+    all.insert("dctcp-100-alpha", alpha);
+
+    let span = if quick { 200 } else { 1_000 };
+    let (dctcp, dctcp_queue) = beside("dctcp", "ecn = { k = \"20 packets\" }", span);
+    let (reno, reno_queue) = beside("reno", "ecn = \"off\"", span);
+    all.insert("dctcp-1g-goodput", dctcp);
+    all.insert("dctcp-1g-versus-reno", dctcp / reno);
+    all.insert("dctcp-1g-queue", dctcp_queue);
+    all.insert("reno-1g-queue", reno_queue);
+}
+
+const TEN_2: [&str; 5] = [
+    "dctcp-10g-2-alpha",
+    "dctcp-10g-2-amplitude",
+    "dctcp-10g-2-qmax",
+    "dctcp-10g-2-qmin",
+    "dctcp-10g-2-period",
+];
+const TEN_10: [&str; 5] = [
+    "dctcp-10g-10-alpha",
+    "dctcp-10g-10-amplitude",
+    "dctcp-10g-10-qmax",
+    "dctcp-10g-10-qmin",
+    "dctcp-10g-10-period",
+];
+const ONE_2: [&str; 5] = [
+    "dctcp-1g-2-alpha",
+    "dctcp-1g-2-amplitude",
+    "dctcp-1g-2-qmax",
+    "dctcp-1g-2-qmin",
+    "dctcp-1g-2-period",
+];
+
+/// A dumbbell of RTT 100 us, whose bottleneck marks at `k` packets.
+#[derive(Clone, Copy)]
+struct Path {
+    flows: usize,
+    k: f64,
+    gbps: u64,
+    /// Of the bottleneck: with four times 1 us, data and an ACK over a link of this rate and two of ten times it,
+    /// the empty path takes 100 us.
+    delay_ps: u64,
+    sample: &'static str,
+}
+
+const TEN: Path = Path { flows: 2, k: 65.0, gbps: 10, delay_ps: 47_249_280, sample: "500ns" };
+const ONE: Path = Path { flows: 2, k: 20.0, gbps: 1, delay_ps: 40_492_800, sample: "2us" };
+
+impl Path {
+    fn scenario(&self) -> String {
+        let Self { flows, k, gbps, delay_ps, sample } = self;
+        format!(
+            "version = 1\nseeds = [1]\nstop = {{ time = \"2s\" }}\n\
+             [output]\nqueues = {{ every = \"{sample}\", where = \"left\" }}\n\
+             [fabric]\nkind = \"dumbbell\"\nleft = {flows}\nright = {flows}\n\
+             host_link = {{ rate = \"{}Gbps\", delay = \"1us\" }}\n\
+             bottleneck = {{ rate = \"{gbps}Gbps\", delay = \"{delay_ps}ps\" }}\n\
+             [fabric.switch]\necn = {{ k = \"{k} packets\" }}\n\
+             [transport]\nkind = \"tcp\"\nlaw = \"dctcp\"\n\
+             [[traffic]]\nkind = \"long\"\nfrom = \"left.host[*]\"\nto = \"right.host[*]\"\n",
+            gbps * 10
+        )
+    }
+
+    /// The record after warm-up and span, and the share of packets marked in the span.
+    fn run(&self, warm_ms: u64, span_ms: u64) -> (RunRecord, f64) {
+        let scenario = scenario("sawtooth", &self.scenario());
+        let mut simulation = simulation(&scenario);
+        simulation.advance(ms(warm_ms), &quiet());
+        let before = simulation.look();
+        simulation.advance(ms(warm_ms + span_ms), &quiet());
+        let after = simulation.look();
+        let alpha = marked_share(&before, &after, self.flows);
+        (simulation.finish().record, alpha)
+    }
+
+    /// Time in us and queue in packets at the bottleneck, after the warm-up of 20 ms.
+    fn queue(&self, record: &RunRecord) -> Vec<(f64, f64)> {
+        let series = record
+            .series
+            .iter()
+            .find(|s| s.name == "left->right queue")
+            .expect("the bottleneck is sampled");
+        let points = series.at.iter().zip(&series.values);
+        points
+            .filter(|(at, _)| **at >= ms(20))
+            .map(|(at, bytes)| (at.as_secs_f64() * 1e6, bytes / 1_500.0))
+            .collect()
+    }
+}
+
+/// The bottleneck's port: from the left switch to the right one.
+fn bottleneck(look: &Look, flows: usize) -> &PortLook {
+    let (left, right) = (2 * flows as u32, 2 * flows as u32 + 1);
+    look.ports.iter().find(|p| (p.node, p.peer) == (left, right)).expect("a dumbbell has one")
+}
+
+fn marked_share(before: &Look, after: &Look, flows: usize) -> f64 {
+    let (b, a) = (bottleneck(before, flows), bottleneck(after, flows));
+    let marked = a.counters.marked_packets - b.counters.marked_packets;
+    marked as f64 / (a.counters.tx_packets - b.counters.tx_packets) as f64
+}
+
+/// Means over whole cycles.
+struct Cycles {
+    highest: f64,
+    lowest: f64,
+    length_us: f64,
+}
+
+/// A cycle begins when the queue reaches `k` after it was two packets or more below.
+fn cycles(queue: &[(f64, f64)], k: f64) -> Cycles {
+    let mut begins = Vec::new();
+    let mut below = false;
+    for (i, (_, q)) in queue.iter().enumerate() {
+        if below && *q >= k {
+            begins.push(i);
+        }
+        below = *q <= k - 2.0 || (below && *q < k);
+    }
+    let (mut highest, mut lowest) = (0.0, 0.0);
+    for ends in begins.windows(2) {
+        let cycle = queue[ends[0]..ends[1]].iter().map(|q| q.1);
+        highest += cycle.clone().fold(f64::MIN, f64::max);
+        lowest += cycle.fold(f64::MAX, f64::min);
+    }
+    let n = begins.len().saturating_sub(1) as f64; // none: everything is NaN, which is out
+    let time = begins.last().map_or(0.0, |last| queue[*last].0 - queue[begins[0]].0);
+    Cycles { highest: highest / n, lowest: lowest / n, length_us: time / n }
+}
+
+/// Two flows of a law at 1 Gb/s with Ethernet's bytes: goodput in Mb/s and median queue in packets, from 200 ms on.
+fn beside(law: &str, ecn: &str, span_ms: u64) -> (f64, f64) {
+    let text = format!(
+        "version = 1\nseeds = [1]\nstop = {{ time = \"2s\" }}\n\
+         [output]\nqueues = {{ every = \"10us\", where = \"left\" }}\n\
+         [fabric]\nkind = \"dumbbell\"\nleft = 2\nright = 2\nwire_overhead = \"24B\"\n\
+         host_link = {{ rate = \"10Gbps\", delay = \"1us\" }}\n\
+         bottleneck = {{ rate = \"1Gbps\", delay = \"40us\" }}\n\
+         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"700KB\"\n{ecn}\n\
+         [transport]\nkind = \"tcp\"\nlaw = \"{law}\"\nheader = \"66B\"\n\
+         [[traffic]]\nkind = \"long\"\nfrom = \"left.host[*]\"\nto = \"right.host[*]\"\n"
+    );
+    let scenario = scenario("beside", &text);
+    let mut simulation = simulation(&scenario);
+    simulation.advance(ms(200), &quiet());
+    let before: u64 = simulation.look().hosts.iter().map(|h| h.delivered_bytes).sum();
+    simulation.advance(ms(200 + span_ms), &quiet());
+    let after: u64 = simulation.look().hosts.iter().map(|h| h.delivered_bytes).sum();
+    let record = simulation.finish().record;
+    let series = record.series.iter().find(|s| s.name == "left->right queue");
+    let series = series.expect("the bottleneck is sampled");
+    let mut queue: Vec<f64> = series
+        .at
+        .iter()
+        .zip(&series.values)
+        .filter(|(at, _)| **at >= ms(200))
+        .map(|(_, bytes)| bytes / 1_538.0)
+        .collect();
+    queue.sort_unstable_by(f64::total_cmp);
+    ((after - before) as f64 * 8.0 / (span_ms as f64 * 1e3), queue[queue.len() / 2])
+}
+
+/// Two flows at 10 Gb/s: the queue, and below it the share of packets marked.
+pub(super) fn picture() -> String {
+    let path = Path { flows: 2, ..TEN };
+    let scenario = scenario("sawtooth", &path.scenario());
+    let mut simulation = simulation(&scenario);
+    let step = Span::from_us(20);
+    let mut at = ms(20);
+    simulation.advance(at, &quiet());
+    let mut last = simulation.look();
+    let mut marks = Vec::new();
+    while at < ms(23) {
+        at += step;
+        simulation.advance(at, &quiet());
+        let look = simulation.look();
+        marks.push((us_since_20(at) - 10.0, 100.0 * marked_share(&last, &look, path.flows)));
+        last = look;
+    }
+    let record = simulation.finish().record;
+    let queue: Vec<(f64, f64)> =
+        path.queue(&record).into_iter().map(|(us, q)| (us - 20_000.0, q)).collect();
+    plot(
+        "DCTCP: two flows through 10 Gb/s, RTT 100 us, K = 65 packets",
+        "time after 20 ms of warm-up (us)",
+        (0.0, 3_000.0),
+        &[
+            Panel {
+                label: "queue (packets)",
+                range: (40.0, 80.0),
+                lines: vec![Line { name: "queue at the bottleneck", points: queue, steps: false }],
+                rules: vec![
+                    Rule { name: "K", at: 65.0 },
+                    Rule { name: "K + N", at: 67.0 },
+                    Rule { name: "K + N - A", at: 54.8 },
+                ],
+            },
+            Panel {
+                label: "marked (%)",
+                range: (0.0, 100.0),
+                lines: vec![Line { name: "packets marked, by 20 us", points: marks, steps: true }],
+                rules: vec![],
+            },
+        ],
+    )
+}
+
+fn us_since_20(at: Time) -> f64 {
+    at.since(ms(20)).as_secs_f64() * 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cycles_of_a_known_sawtooth() {
+        // From 50 up to 70 in 40 samples, then down at once; K = 65.
+        let queue: Vec<(f64, f64)> =
+            (0..400).map(|i| (f64::from(i), 50.0 + f64::from(i % 40) * 0.5)).collect();
+        let found = cycles(&queue, 65.0);
+        assert_eq!((found.highest, found.lowest, found.length_us), (69.5, 50.0, 40.0));
+        let flat: Vec<(f64, f64)> = (0..50).map(|i| (f64::from(i), 66.0)).collect();
+        assert!(cycles(&flat, 65.0).highest.is_nan(), "a queue that never falls has no cycles");
+    }
+
+    /// The right mechanism, not only the right numbers: marks come only while the queue is at K or above, each burst of
+    /// them is followed by a cut, and no more than the flows' windows overshoot.
+    #[test]
+    fn marks_come_when_the_queue_is_at_k_and_the_queue_falls_after_them() {
+        let path = Path { flows: 2, ..TEN };
+        let scenario = scenario("sawtooth", &path.scenario());
+        let mut simulation = simulation(&scenario);
+        simulation.advance(ms(20), &quiet());
+        let mut last = simulation.look();
+        let k = Bytes::new(65 * 1_500).get();
+        let mut bursts = 0;
+        let mut marking = false;
+        let mut quiet_since = 0;
+        for step in 1..=10_000u64 {
+            simulation.advance(ms(20) + Span::from_us(step), &quiet());
+            let look = simulation.look();
+            let (b, a) = (bottleneck(&last, 2), bottleneck(&look, 2));
+            let marked = a.counters.marked_packets - b.counters.marked_packets;
+            // A step of 1 us is less than a packet's time: the queue changes by two packets at most.
+            if marked > 0 {
+                assert!(b.queue.max(a.queue) + 2 * 1_500 >= k, "a mark below K at {}", look.at);
+            } else if b.queue > k + 2 * 1_500 && a.queue > k + 2 * 1_500 {
+                // Nothing arrives in some steps, so only a long silence above K would be wrong.
+                quiet_since += 1;
+                assert!(quiet_since < 10, "the queue stands above K without marks at {}", look.at);
+            }
+            if marked > 0 {
+                quiet_since = 0;
+            }
+            if marked > 0 && !marking {
+                bursts += 1;
+            }
+            marking = a.queue >= k - 3_000;
+            last = look;
+        }
+        // 10 ms are 100 RTTs, a cycle is about 6.
+        assert!((8..=30).contains(&bursts), "{bursts} bursts of marks");
+    }
+}

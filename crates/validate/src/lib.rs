@@ -1,0 +1,52 @@
+//! Runs the rows of `validation/`: each is a published number, and the experiment that has to give it.
+//!
+//! It knows the simulator from outside: scenarios go in, records come out; a few rows use a part alone (a switch with a
+//! test source, a sender and a receiver with a pipe). Rows come from files that were committed before their first run;
+//! nothing here holds a published number or a tolerance.
+//!
+//! Invariants: same rows, same code, same measured values; no files are written, no clock is read.
+
+mod analytic;
+mod pipe;
+mod plot;
+mod row;
+mod source;
+mod table;
+
+pub use row::{Basis, Row, Tolerance, Verdict};
+pub use table::{json, table};
+
+/// Suites that [`run`] knows.
+pub const SUITES: &[&str] = &["analytic"];
+
+/// Runs every row of a suite. `quick` takes shorter runs where a row allows it, against the same tolerances.
+///
+/// # Panics
+/// If the suite is none of [`SUITES`], or its file is not as it should be: it is part of the program.
+pub fn run(suite: &str, quick: bool) -> Vec<Row> {
+    let mut rows = rows(suite);
+    let measured = analytic::measure(quick);
+    for row in &mut rows {
+        row.judge(measured.get(row.id.as_str()).copied());
+    }
+    rows
+}
+
+/// The rows of a suite as they stand in its file, none of them run.
+///
+/// # Panics
+/// As [`run`].
+pub fn rows(suite: &str) -> Vec<Row> {
+    assert!(SUITES.contains(&suite), "there is no suite \"{suite}\"");
+    row::parse(include_str!("../../../validation/analytic/rows.toml"))
+        .unwrap_or_else(|error| panic!("validation/{suite}/rows.toml: {error}"))
+}
+
+/// Pictures of a suite: file name and SVG text.
+///
+/// # Panics
+/// As [`run`].
+pub fn pictures(suite: &str) -> Vec<(String, String)> {
+    assert!(SUITES.contains(&suite), "there is no suite \"{suite}\"");
+    analytic::pictures()
+}

@@ -1,0 +1,148 @@
+//! Plain SVG pictures: panels above each other over one time axis, with units.
+
+/// One panel.
+pub(crate) struct Panel<'a> {
+    /// Quantity and unit.
+    pub label: &'a str,
+    /// What the vertical axis spans.
+    pub range: (f64, f64),
+    pub lines: Vec<Line<'a>>,
+    pub rules: Vec<Rule<'a>>,
+}
+
+/// One quantity over time.
+pub(crate) struct Line<'a> {
+    pub name: &'a str,
+    pub points: Vec<(f64, f64)>,
+    /// Constant around each point, rather than straight between points.
+    pub steps: bool,
+}
+
+/// A horizontal line for reference.
+pub(crate) struct Rule<'a> {
+    pub name: &'a str,
+    pub at: f64,
+}
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 96.0;
+const TOP: f64 = 40.0;
+const PANEL: f64 = 210.0;
+const GAP: f64 = 28.0;
+const BOTTOM: f64 = 48.0;
+const COLOURS: [&str; 3] = ["#0b62a4", "#c4511f", "#3b7d3b"]; // told apart without colour vision by their brightness
+
+/// The whole picture.
+pub(crate) fn plot(
+    title: &str,
+    x_label: &str,
+    x_range: (f64, f64),
+    panels: &[Panel<'_>],
+) -> String {
+    let height = TOP + panels.len() as f64 * (PANEL + GAP) - GAP + BOTTOM;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+         font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>{title}</title>\n\
+         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n\
+         <text x=\"{LEFT}\" y=\"22\" font-size=\"15\" font-weight=\"600\">{title}</text>\n"
+    );
+    let x =
+        |value: f64| LEFT + (value - x_range.0) / (x_range.1 - x_range.0) * (WIDTH - LEFT - RIGHT);
+    for (i, panel) in panels.iter().enumerate() {
+        let top = TOP + i as f64 * (PANEL + GAP);
+        let y = |value: f64| {
+            let share = (value - panel.range.0) / (panel.range.1 - panel.range.0);
+            top + PANEL * (1.0 - share.clamp(0.0, 1.0))
+        };
+        let (right, floor) = (WIDTH - RIGHT, top + PANEL);
+        for tick in ticks(panel.range) {
+            let at = y(tick);
+            svg.push_str(&format!(
+                "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#e3e3e3\"/>\
+                 <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{tick}</text>\n",
+                LEFT - 8.0,
+                at + 4.0
+            ));
+        }
+        for tick in ticks(x_range) {
+            let at = x(tick);
+            svg.push_str(&format!(
+                "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{floor}\" y2=\"{}\" stroke=\"#444\"/>\n",
+                floor + 5.0
+            ));
+            if i + 1 == panels.len() {
+                svg.push_str(&format!(
+                    "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{tick}</text>\n",
+                    floor + 18.0
+                ));
+            }
+        }
+        svg.push_str(&format!(
+            "<path d=\"M{LEFT} {top}V{floor}H{right}\" fill=\"none\" stroke=\"#444\"/>\n\
+             <text transform=\"translate(16 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
+            top + PANEL / 2.0,
+            panel.label
+        ));
+        for (line, colour) in panel.lines.iter().zip(COLOURS) {
+            svg.push_str(&format!(
+                "<path d=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.3\"><title>{}</title></path>\n",
+                path(line, x_range, &x, &y),
+                line.name
+            ));
+        }
+        for rule in &panel.rules {
+            let at = y(rule.at);
+            svg.push_str(&format!(
+                "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#444\" stroke-dasharray=\"5 4\"/>\
+                 <text x=\"{}\" y=\"{:.1}\">{}</text>\n",
+                right + 6.0,
+                at + 4.0,
+                rule.name
+            ));
+        }
+    }
+    svg.push_str(&format!(
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{x_label}</text>\n</svg>\n",
+        (LEFT + WIDTH - RIGHT) / 2.0,
+        height - 10.0
+    ));
+    svg
+}
+
+fn path(
+    line: &Line<'_>,
+    x_range: (f64, f64),
+    x: &dyn Fn(f64) -> f64,
+    y: &dyn Fn(f64) -> f64,
+) -> String {
+    let mut d = String::new();
+    let inside = |p: &&(f64, f64)| (x_range.0..=x_range.1).contains(&p.0);
+    let points: Vec<_> = line.points.iter().filter(inside).collect();
+    let half = match (&points[..], line.steps) {
+        ([a, b, ..], true) => (b.0 - a.0) / 2.0,
+        _ => 0.0,
+    };
+    for (at, value) in points {
+        let command = if d.is_empty() { 'M' } else { 'L' };
+        if line.steps {
+            let height = y(*value);
+            let (from, to) = (x(at - half), x(at + half));
+            d.push_str(&format!("{command}{from:.1} {height:.1}H{to:.1}"));
+        } else {
+            d.push_str(&format!("{command}{:.1} {:.1}", x(*at), y(*value)));
+        }
+    }
+    d
+}
+
+/// Round numbers across a range, about six.
+fn ticks(range: (f64, f64)) -> Vec<f64> {
+    let rough = (range.1 - range.0) / 6.0;
+    let power = 10f64.powi(rough.log10().floor() as i32);
+    let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough);
+    let step = step.unwrap_or(rough);
+    let first = (range.0 / step).ceil() as i64;
+    let last = (range.1 / step).floor() as i64;
+    (first..=last).map(|i| i as f64 * step).collect()
+}

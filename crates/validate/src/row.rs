@@ -1,0 +1,197 @@
+//! One row: a published number, what we measure, and whether that is within its tolerance.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One published number. The field names are those of every suite's JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Short name, unique in its suite.
+    pub id: String,
+    /// Figure, table or section it comes from.
+    pub figure: String,
+    /// What is measured, and in which setting.
+    pub quantity: String,
+    /// Unit of both numbers; "1" for a plain ratio.
+    pub unit: String,
+    /// The number.
+    pub published: f64,
+    /// How the text gives it.
+    pub basis: Basis,
+    /// Where, with the formula if it is derived.
+    pub citation: String,
+    /// How far from it we may be.
+    pub tolerance: Tolerance,
+    /// Our number; `None` if the row was not run.
+    #[serde(default)]
+    pub measured: Option<f64>,
+    /// Whether it is within the tolerance.
+    #[serde(default)]
+    pub verdict: Verdict,
+    /// Settings the quantity leaves open; for a miss, its cause.
+    pub note: String,
+}
+
+/// How a text gives a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// In so many digits.
+    Stated,
+    /// Read off a figure.
+    Plotted,
+    /// By a formula of the text, worked out for our setting.
+    Derived,
+    /// It was used to fit a parameter: never counts as reproduced.
+    Calibrated,
+    /// A setting is open in the text.
+    Assumed,
+}
+
+/// Whether a measured number is within its tolerance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It is.
+    In,
+    /// It is not.
+    Out,
+    /// There is no measured number.
+    #[default]
+    NotRun,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::In => "in",
+            Self::Out => "out",
+            Self::NotRun => "not-run",
+        })
+    }
+}
+
+impl fmt::Display for Basis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stated => "stated",
+            Self::Plotted => "plotted",
+            Self::Derived => "derived",
+            Self::Calibrated => "calibrated",
+            Self::Assumed => "assumed",
+        })
+    }
+}
+
+/// How far a measured number may be from the published one. Written `"25%"`, `">="` or `"<="`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Tolerance {
+    /// This many per cent of it, either side.
+    Percent(f64),
+    /// At least it.
+    AtLeast,
+    /// At most it.
+    AtMost,
+}
+
+impl Tolerance {
+    /// Whether `measured` is within.
+    pub fn holds(self, published: f64, measured: f64) -> bool {
+        match self {
+            Self::Percent(p) => (measured - published).abs() <= p / 100.0 * published.abs(),
+            Self::AtLeast => measured >= published,
+            Self::AtMost => measured <= published,
+        }
+    }
+}
+
+impl TryFrom<String> for Tolerance {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.as_str() {
+            ">=" => Ok(Self::AtLeast),
+            "<=" => Ok(Self::AtMost),
+            _ => text
+                .strip_suffix('%')
+                .and_then(|number| number.parse().ok())
+                .filter(|p: &f64| *p >= 0.0 && p.is_finite())
+                .map(Self::Percent)
+                .ok_or_else(|| {
+                    format!("\"{text}\" is no tolerance: write \"5%\", \">=\" or \"<=\"")
+                }),
+        }
+    }
+}
+
+impl From<Tolerance> for String {
+    fn from(tolerance: Tolerance) -> Self {
+        tolerance.to_string()
+    }
+}
+
+impl fmt::Display for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Percent(p) => write!(f, "{p}%"),
+            Self::AtLeast => f.write_str(">="),
+            Self::AtMost => f.write_str("<="),
+        }
+    }
+}
+
+impl Row {
+    /// Enters a measured number.
+    pub(crate) fn judge(&mut self, measured: Option<f64>) {
+        self.measured = measured;
+        self.verdict = match measured {
+            None => Verdict::NotRun,
+            Some(value) if self.tolerance.holds(self.published, value) => Verdict::In,
+            Some(_) => Verdict::Out,
+        };
+    }
+}
+
+/// Reads a file of rows.
+pub(crate) fn parse(text: &str) -> Result<Vec<Row>, String> {
+    #[derive(Deserialize)]
+    struct File {
+        row: Vec<Row>,
+    }
+    let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+    Ok(file.row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tolerances_read_back_and_hold_at_their_edges() {
+        for (text, published, inside, outside) in [
+            ("25%", 12.0, 15.0, 15.1),
+            (">=", 52.0, 52.0, 51.9),
+            ("<=", 1.0, 1.0, 1.1),
+            ("0%", 3.0, 3.0, 3.1),
+        ] {
+            let tolerance = Tolerance::try_from(text.to_string()).unwrap();
+            assert_eq!(tolerance.to_string(), text);
+            assert!(tolerance.holds(published, inside), "{text}");
+            assert!(!tolerance.holds(published, outside), "{text}");
+        }
+        for text in ["", "5", "-1%", "nan%", "about 5%"] {
+            assert!(Tolerance::try_from(text.to_string()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_out() {
+        let mut row =
+            parse(include_str!("../../../validation/analytic/rows.toml")).unwrap().remove(0);
+        row.judge(Some(f64::NAN));
+        assert_eq!(row.verdict, Verdict::Out);
+        row.judge(None);
+        assert_eq!(row.verdict, Verdict::NotRun);
+    }
+}
