@@ -7,6 +7,7 @@ use crate::args::Check;
 use crate::estimate::Estimate;
 use crate::failure::Failure;
 use crate::{expect, human, say};
+use forebay_scenario::model::TrafficKind;
 use forebay_scenario::plan::Plan;
 use forebay_scenario::resolved_with;
 use forebay_scenario::workload::{Hosts, forecast};
@@ -77,7 +78,8 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     for (i, (entry, flows)) in scenario.traffic.iter().zip(flows).enumerate() {
         let flows = human::grouped(u64::try_from(flows).unwrap_or(u64::MAX));
         let label = if i == 0 { "traffic" } else { "" };
-        row(label, format!("{}: about {flows} flows per seed", traffic(&entry.kind)));
+        let about = if matches!(entry.kind, TrafficKind::Poisson { .. }) { "about " } else { "" };
+        row(label, format!("{}: {about}{flows} flows per seed", traffic(&entry.kind)));
     }
     row(
         "engine",

@@ -115,12 +115,12 @@ fn interrupted(place: &Place, runs: &[RunRecord], scenario: &Scenario) -> String
 /// Prints what came out, the path of the report last.
 fn tell(args: &Run, place: &Place, finished: &Finished, meter: &Meter) -> Result<(), Failure> {
     let summary = &finished.summary;
-    meter.event("end", &json!({ "status": summary.status, "out": place.path }));
     if !args.show.quiet {
         for empty in &finished.empty {
             say::note(&empty.to_string());
         }
     }
+    meter.event("end", &json!({ "status": summary.status, "out": place.path }));
     if args.json {
         return say::json(summary);
     }
