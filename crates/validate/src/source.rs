@@ -10,7 +10,6 @@ use forebay_wire::{FlowId, HostAddr, Packet};
 /// A switch with `ports` ports of one rate, one host behind each.
 pub(crate) struct Bench {
     pub switch: Switch,
-    pub rate: BitsPerSec,
     addrs: Vec<HostAddr>,
 }
 
@@ -43,7 +42,7 @@ impl Bench {
         let settings = fabric.ports_of(NodeId(ports)).iter().map(|d| port(d.link)).collect();
         let switch = Switch::new(SwitchSettings { routes, ports: settings, shared, samples: None });
         let addrs = (0..ports).map(|host| fabric.addr(host)).collect();
-        Self { switch, rate, addrs }
+        Self { switch, addrs }
     }
 
     /// A packet of `size` bytes for the host behind `port` arrives at `now`.
