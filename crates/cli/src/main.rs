@@ -1,2 +1,60 @@
-//! The `forebay` command.
-fn main() {}
+//! The `forebay` command: what people and their scripts touch.
+//!
+//! Invariants: nothing but data on stdout; every failure is a sentence on stderr and one of the exit codes of
+//! [`failure`]; no panic reaches a user as one. The wall clock is read here and nowhere below, so no result can
+//! depend on it.
+
+mod about;
+mod args;
+mod bench;
+mod check;
+mod clock;
+mod estimate;
+mod expect;
+mod failure;
+mod hash;
+mod human;
+mod interrupt;
+mod laws;
+mod list;
+mod metrics;
+mod new;
+mod progress;
+mod report;
+mod run;
+mod say;
+mod seeds;
+mod source;
+mod sweep;
+
+use args::{Cli, Verb};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    failure::install_panic_hook();
+    interrupt::survive_full_files();
+    let cli = Cli::parse();
+    match std::panic::catch_unwind(|| dispatch(cli.verb)) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(failure)) => failure.report(),
+        Err(_) => Failure::BUG,
+    }
+}
+
+fn dispatch(verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::New(args) => new::new(&args),
+        Verb::Check(args) => check::check(&args),
+        Verb::Run(args) => run::run(&args),
+        Verb::Sweep(args) => sweep::sweep(&args),
+        Verb::Worker(args) => sweep::worker(&args),
+        Verb::Bench(args) => bench::bench(&args),
+        Verb::Report(args) => report::report(&args),
+        Verb::Laws(args) => laws::laws(&args),
+        Verb::List(args) => list::list(&args),
+        Verb::Explain(args) => list::explain(&args),
+        Verb::Schema => list::schema(),
+    }
+}

@@ -2,9 +2,9 @@
 
 use crate::barrier::Barrier;
 use crate::lanes::{Lanes, Mail};
-use crate::node::{Ground, LinkId, LinkSpec, Node, NodeId, Out};
+use crate::node::{Ground, LinkId, LinkSpec, Node, NodeId};
 use crate::plan::{Plan, PlanError, Tuning};
-use crate::ring::Ring;
+use crate::ring::{Entry, Ring};
 use crate::shard::{Process, Seat, Shard};
 use forebay_units::{Span, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -121,7 +121,7 @@ impl<N: Node> Engine<N> {
             .iter()
             .map(|l| {
                 let (process, shard) = process_of[l.to.0 as usize];
-                Ring::new(process, shard)
+                Ring::new(l.lookahead, process, shard)
             })
             .collect();
         let node_of_link: Vec<u32> = links.iter().map(|l| seat_of[l.to.0 as usize].1).collect();
@@ -245,8 +245,8 @@ impl<N: Node> Ground<N> for Engine<N> {
         self.owner(link).lanes.drain(link)
     }
 
-    fn push_link(&mut self, link: LinkId, at: Time, item: N::Item) {
-        self.owner(link).lanes.push(link, at, item);
+    fn push_link(&mut self, link: LinkId, at: Time, item: &N::Item) {
+        self.owner(link).lanes.deliver(Mail { link, entry: Entry { at, item: *item } });
     }
 
     fn refresh(&mut self) {

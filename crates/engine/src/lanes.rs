@@ -1,6 +1,7 @@
 //! The links that arrive at one shard, and the post to the others.
 
 use crate::node::{LinkId, Out};
+use crate::prefetch::prefetch;
 use crate::ring::{Entry, Pool, Ring};
 use forebay_units::Time;
 
@@ -52,21 +53,29 @@ impl<I: Copy + Default> Lanes<I> {
         }
     }
 
-    #[inline]
-    fn fill(&mut self, link: LinkId, at: Time, item: I) {
+    #[inline(always)]
+    fn fill(&mut self, link: LinkId, at: Time, item: &I) {
         let ring = &mut self.rings[link.0 as usize];
-        if ring.head_at == Time::MAX {
+        let process = ring.process;
+        if self.pool.push(ring, at, item) {
             self.filled[link.0 as usize / 64] |= 1 << (link.0 % 64);
-            let process = ring.process;
-            self.pool.push(ring, at, item);
             if process == self.watched {
-                self.refilled.push(link);
+                self.refill(link);
             } else {
                 self.wake(process, at);
             }
-        } else {
-            self.pool.push(ring, at, item);
         }
+    }
+
+    #[cold]
+    fn refill(&mut self, link: LinkId) {
+        self.refilled.push(link);
+    }
+
+    #[inline(never)]
+    fn post(&mut self, shard: u16, link: LinkId, at: Time, item: &I) {
+        self.posted = self.posted.min(at);
+        self.outbox[usize::from(shard)].push(Mail { link, entry: Entry { at, item: *item } });
     }
 
     /// Process `process` has something to do at `at`.
@@ -82,23 +91,55 @@ impl<I: Copy + Default> Lanes<I> {
 
     /// Mail from another shard.
     pub(crate) fn deliver(&mut self, mail: Mail<I>) {
-        self.fill(mail.link, mail.entry.at, mail.entry.item);
+        self.fill(mail.link, mail.entry.at, &mail.entry.item);
     }
 
-    #[inline]
-    pub(crate) fn pop(&mut self, link: LinkId) -> (I, Time) {
+    /// Takes the head of a link that has one, into `item`; the answer is when the next one arrives.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self, link: LinkId, item: &mut I) -> Time {
         let ring = &mut self.rings[link.0 as usize];
-        let item = self.pool.pop(ring);
+        self.pool.pop(ring, item);
         let head_at = ring.head_at;
         if head_at == Time::MAX {
             self.filled[link.0 as usize / 64] &= !(1 << (link.0 % 64));
         }
-        (item, head_at)
+        head_at
     }
 
     #[inline]
     pub(crate) fn head_at(&self, link: LinkId) -> Time {
         self.rings[link.0 as usize].head_at
+    }
+
+    /// Calls `each` with the links in `[first, end)`, ascending, and the arrival of each one's head; an empty ring may be left out, or
+    /// come with `Time::MAX`. Reads
+    /// the rings themselves where most are filled, and the bits where few are.
+    #[inline(always)]
+    pub(crate) fn heads(&self, first: u32, end: u32, mut each: impl FnMut(LinkId, Time)) {
+        let few = end - first > 4 && self.filled[first as usize / 64].count_ones() < 16;
+        if few {
+            for link in self.filled(first, end) {
+                each(link, self.head_at(link));
+            }
+        } else {
+            for (link, ring) in (first..end).zip(&self.rings[first as usize..end as usize]) {
+                each(LinkId(link), ring.head_at);
+            }
+        }
+    }
+
+    /// Asks for the cache lines of the rings in `[first, end)`, or of their heads.
+    #[inline]
+    pub(crate) fn prefetch(&self, first: u32, end: u32, heads: bool) {
+        let rings = &self.rings[first as usize..end as usize];
+        if heads {
+            rings
+                .iter()
+                .filter(|ring| ring.head_at != Time::MAX)
+                .for_each(|ring| self.pool.prefetch(ring));
+        } else {
+            rings.iter().step_by(2).for_each(prefetch);
+        }
     }
 
     /// The links in `[first, end)` whose rings are not empty, ascending.
@@ -148,7 +189,9 @@ impl<I: Copy + Default> Lanes<I> {
         let mut all = Vec::new();
         while self.head_at(link) != Time::MAX {
             let at = self.head_at(link);
-            all.push((at, self.pop(link).0));
+            let mut item = I::default();
+            self.pop(link, &mut item);
+            all.push((at, item));
         }
         all
     }
@@ -159,15 +202,15 @@ impl<I: Copy + Default> Lanes<I> {
 }
 
 impl<I: Copy + Default> Out<I> for Lanes<I> {
-    #[inline]
-    fn push(&mut self, link: LinkId, at: Time, item: I) {
+    #[inline(always)]
+    fn push(&mut self, link: LinkId, at: Time, item: &I) {
         self.pushed += 1;
-        let shard = self.rings[link.0 as usize].shard;
+        let Ring { shard, lookahead, .. } = self.rings[link.0 as usize];
+        let at = at + lookahead;
         if shard == self.me {
             self.fill(link, at, item);
         } else {
-            self.posted = self.posted.min(at);
-            self.outbox[usize::from(shard)].push(Mail { link, entry: Entry { at, item } });
+            self.post(shard, link, at, item);
         }
     }
 

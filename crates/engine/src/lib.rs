@@ -21,6 +21,7 @@ mod engine;
 mod lanes;
 mod node;
 mod plan;
+mod prefetch;
 #[cfg(any(test, feature = "reference"))]
 pub mod reference;
 mod ring;
@@ -31,3 +32,4 @@ pub use engine::{Ended, Engine, EngineStats, Goal, Watch};
 pub use lanes::Lanes;
 pub use node::{Ground, LinkId, LinkSpec, Node, NodeId, Out};
 pub use plan::{Plan, PlanError, Tuning};
+pub use prefetch::prefetch;

@@ -17,7 +17,7 @@ pub struct LinkSpec {
     pub from: NodeId,
     /// Receiving node.
     pub to: NodeId,
-    /// Least time from a push to the arrival it causes.
+    /// From leaving onto the link to arriving.
     pub lookahead: Span,
     /// Items per second that it may carry when busy; only a hint for grouping.
     pub busy_rate: f64,
@@ -25,11 +25,10 @@ pub struct LinkSpec {
 
 /// Where a node puts what it sends.
 pub trait Out<I> {
-    /// `item` arrives over `link` at `at`.
+    /// `item` leaves onto `link` at `at` and arrives when the link's lookahead has passed.
     ///
-    /// On one link, arrivals must not go back in time, and `at` must lie at least the link's lookahead after the
-    /// event (or the deferred departure) that caused it.
-    fn push(&mut self, link: LinkId, at: Time, item: I);
+    /// `at` is not before the event (or the deferred departure) that caused it, and on one link it never goes back.
+    fn push(&mut self, link: LinkId, at: Time, item: &I);
 
     /// One more of the things that [`crate::Goal::done`] counts is done.
     fn done(&mut self);
@@ -49,11 +48,22 @@ pub trait Node: Send {
     /// The earliest start of a departure that this node has deferred; `Time::MAX` if there is none.
     fn next_departure(&self) -> Time;
 
-    /// An item arrives over in-port `port`. The node first serves what departs up to `now` where that matters.
-    fn arrive<O: Out<Self::Item>>(&mut self, now: Time, port: u32, item: &Self::Item, out: &mut O);
+    /// An item arrives over in-port `port`; the node may change it and send it on. It first serves what departs up to
+    /// `now` where that matters.
+    fn arrive<O: Out<Self::Item>>(
+        &mut self,
+        now: Time,
+        port: u32,
+        item: &mut Self::Item,
+        out: &mut O,
+    );
 
     /// Handles every timer due at `now`; afterwards `next_timer` is later than `now`.
     fn timer<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
+
+    /// Asks for the cache lines that the next events will need: first those that the node points to, then, some time
+    /// later, those that these point to.
+    fn prefetch(&self, _first: bool) {}
 
     /// Serves every deferred departure that starts at or before `now`.
     fn depart<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
@@ -67,8 +77,8 @@ pub trait Ground<N: Node> {
     /// Takes everything that is on a link, in order of arrival.
     fn drain_link(&mut self, link: LinkId) -> Vec<(Time, N::Item)>;
 
-    /// Puts an item on a link, after what is there.
-    fn push_link(&mut self, link: LinkId, at: Time, item: N::Item);
+    /// Puts an item on a link, after what is there, to arrive at `at`.
+    fn push_link(&mut self, link: LinkId, at: Time, item: &N::Item);
 
     /// To be called after changes, before the next advance.
     fn refresh(&mut self);

@@ -19,12 +19,18 @@ struct Heap<I> {
     done: u64,
 }
 
-impl<I> Out<I> for Heap<I> {
-    fn push(&mut self, link: LinkId, at: Time, item: I) {
+impl<I: Copy> Heap<I> {
+    fn put(&mut self, link: LinkId, at: Time, item: &I) {
         self.pushed += 1;
-        self.items.insert(self.pushed, item);
+        self.items.insert(self.pushed, *item);
         let to = self.links[link.0 as usize].to.0;
         self.keys.push(Reverse((at, Class::Arrival, to, link.0, self.pushed)));
+    }
+}
+
+impl<I: Copy> Out<I> for Heap<I> {
+    fn push(&mut self, link: LinkId, at: Time, item: &I) {
+        self.put(link, at + self.links[link.0 as usize].lookahead, item);
     }
 
     fn done(&mut self) {
@@ -82,8 +88,14 @@ impl<N: Node> Reference<N> {
                 }
                 Class::Timer if target.next_timer() == at => target.timer(at, &mut self.heap),
                 Class::Arrival => {
-                    let item = self.heap.items.remove(&sequence).expect("an arrival happens once");
-                    target.arrive(at, link - self.first_in[node as usize], &item, &mut self.heap);
+                    let mut item =
+                        self.heap.items.remove(&sequence).expect("an arrival happens once");
+                    target.arrive(
+                        at,
+                        link - self.first_in[node as usize],
+                        &mut item,
+                        &mut self.heap,
+                    );
                 }
                 _ => continue, // planned for a time that has since moved
             }
@@ -118,8 +130,8 @@ impl<N: Node> Ground<N> for Reference<N> {
             .collect()
     }
 
-    fn push_link(&mut self, link: LinkId, at: Time, item: N::Item) {
-        self.heap.push(link, at, item);
+    fn push_link(&mut self, link: LinkId, at: Time, item: &N::Item) {
+        self.heap.put(link, at, item);
     }
 
     fn refresh(&mut self) {

@@ -1,11 +1,12 @@
 //! FIFO rings of timed items, in chunks from one free list.
 //!
 //! A ring is queue and wire in one: what has been pushed and has not arrived. Chunks are recycled last in, first
-//! out, so the ones in use stay in cache, and an empty ring holds no chunk.
+//! out, so the ones in use stay in cache.
 
-use forebay_units::Time;
+use crate::prefetch::prefetch;
+use forebay_units::{Span, Time};
 
-const CHUNK: usize = 8;
+const CHUNK: u32 = 8;
 const NONE: u32 = u32::MAX;
 
 /// An item and when it arrives.
@@ -15,117 +16,117 @@ pub(crate) struct Entry<I> {
     pub item: I,
 }
 
-#[derive(Clone, Copy)]
-struct Chunk<I> {
-    slots: [Entry<I>; CHUNK],
-    next: u32,
-}
-
-/// The free list that the rings of one shard share.
+/// The chunks of all rings of one shard: chunk `c` is slots `[c * CHUNK, (c + 1) * CHUNK)`.
 pub(crate) struct Pool<I> {
-    chunks: Vec<Chunk<I>>,
+    slots: Vec<Entry<I>>,
+    next: Vec<u32>, // of each chunk: the next one of its ring, or of the free list
     free: u32,
 }
 
-/// One link's ring, with what a push needs to know about the receiving side.
+/// One link's ring, with what a push needs to know about the receiving side. Two share a cache line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ring {
     pub head_at: Time, // `Time::MAX` when empty
-    head: u32,
-    tail: u32,
-    len: u32,
+    pub lookahead: Span,
+    head: u32,        // slot of the first entry; `NONE` before the first push
+    tail: u32,        // slot of the last entry
     pub process: u32, // of the receiving node, in its shard
     pub shard: u16,   // that owns it
-    head_pos: u8,
-    tail_pos: u8,
 }
 
-impl Ring {
-    pub fn new(process: u32, shard: u16) -> Self {
-        Self {
-            head_at: Time::MAX,
-            head: NONE,
-            tail: NONE,
-            len: 0,
-            process,
-            shard,
-            head_pos: 0,
-            tail_pos: 0,
-        }
-    }
+const _: () = assert!(size_of::<Ring>() == 32);
 
-    #[cfg(test)]
-    pub fn len(&self) -> u32 {
-        self.len
+impl Ring {
+    pub fn new(lookahead: Span, process: u32, shard: u16) -> Self {
+        Self { head_at: Time::MAX, lookahead, head: NONE, tail: NONE, process, shard }
     }
 }
 
 impl<I: Copy + Default> Pool<I> {
     pub fn new() -> Self {
-        Self { chunks: Vec::new(), free: NONE }
+        Self { slots: Vec::new(), next: Vec::new(), free: NONE }
     }
 
+    /// The first slot of a fresh chunk.
+    #[inline(never)]
     fn take(&mut self) -> u32 {
-        if self.free != NONE {
-            let chunk = self.free;
-            self.free = self.chunks[chunk as usize].next;
-            return chunk;
-        }
-        self.grow()
-    }
-
-    #[cold]
-    fn grow(&mut self) -> u32 {
-        let chunk = u32::try_from(self.chunks.len()).expect("fewer than 2^32 chunks fit in memory");
-        self.chunks.push(Chunk { slots: [Entry::default(); CHUNK], next: NONE });
-        chunk
-    }
-
-    /// Adds at the tail. `at` is not before the tail's.
-    #[inline]
-    pub fn push(&mut self, ring: &mut Ring, at: Time, item: I) {
-        if ring.len == 0 {
-            let chunk = self.take();
-            (ring.head, ring.tail, ring.head_pos, ring.tail_pos) = (chunk, chunk, 0, 0);
-            ring.head_at = at;
-        } else if usize::from(ring.tail_pos) == CHUNK {
-            let chunk = self.take();
-            self.chunks[ring.tail as usize].next = chunk;
-            (ring.tail, ring.tail_pos) = (chunk, 0);
-        }
-        let slot = &mut self.chunks[ring.tail as usize].slots[usize::from(ring.tail_pos) % CHUNK];
-        slot.at = at;
-        slot.item = item;
-        ring.tail_pos += 1;
-        ring.len += 1;
-    }
-
-    /// Takes the head of a ring that is not empty.
-    #[inline]
-    pub fn pop(&mut self, ring: &mut Ring) -> I {
-        let chunk = ring.head;
-        let page = &mut self.chunks[chunk as usize];
-        let item = page.slots[usize::from(ring.head_pos) % CHUNK].item;
-        ring.head_pos += 1;
-        ring.len -= 1;
-        if ring.len == 0 {
-            page.next = self.free;
-            self.free = chunk;
-            ring.head_at = Time::MAX;
-        } else if usize::from(ring.head_pos) == CHUNK {
-            (ring.head, ring.head_pos) = (page.next, 0);
-            page.next = self.free;
-            self.free = chunk;
-            ring.head_at = self.chunks[ring.head as usize].slots[0].at;
+        let chunk = if self.free == NONE {
+            self.slots.resize(self.slots.len() + CHUNK as usize, Entry::default());
+            self.next.push(NONE);
+            u32::try_from(self.slots.len()).expect("fewer than 2^32 slots fit in memory") / CHUNK
+                - 1
         } else {
-            ring.head_at = page.slots[usize::from(ring.head_pos) % CHUNK].at;
+            let chunk = self.free;
+            self.free = self.next[chunk as usize];
+            chunk
+        };
+        chunk * CHUNK
+    }
+
+    /// Where the entry after the one in slot `tail` goes: the next slot, or a new chunk.
+    #[inline(never)]
+    fn extend(&mut self, tail: u32) -> u32 {
+        let slot = self.take();
+        self.next[(tail / CHUNK) as usize] = slot / CHUNK;
+        slot
+    }
+
+    /// Adds at the tail; `at` is not before the tail's. True if the ring was empty.
+    #[inline(always)]
+    pub fn push(&mut self, ring: &mut Ring, at: Time, item: &I) -> bool {
+        let was_empty = ring.head_at == Time::MAX;
+        if was_empty {
+            // An empty ring keeps one chunk and starts at its first slot again, which is still in cache.
+            ring.tail = if ring.head == NONE { self.take() } else { ring.head };
+            ring.head = ring.tail;
+            ring.head_at = at;
+        } else {
+            ring.tail += 1;
+            if ring.tail.is_multiple_of(CHUNK) {
+                ring.tail = self.extend(ring.tail - 1);
+            }
         }
-        item
+        let slot = &mut self.slots[ring.tail as usize];
+        slot.at = at;
+        slot.item = *item;
+        was_empty
+    }
+
+    /// Takes the head of a ring that is not empty, into `item`.
+    #[inline(always)]
+    pub fn pop(&mut self, ring: &mut Ring, item: &mut I) {
+        *item = self.slots[ring.head as usize].item;
+        if ring.head == ring.tail {
+            ring.head -= ring.head % CHUNK;
+            ring.head_at = Time::MAX;
+            return;
+        }
+        ring.head += 1;
+        if ring.head.is_multiple_of(CHUNK) {
+            ring.head = self.release(ring.head / CHUNK - 1);
+        }
+        ring.head_at = self.slots[ring.head as usize].at;
+    }
+
+    /// Asks for the cache line of a ring's head.
+    #[inline(always)]
+    pub fn prefetch(&self, ring: &Ring) {
+        if let Some(slot) = self.slots.get(ring.head as usize) {
+            prefetch(slot);
+        }
+    }
+
+    /// Frees a chunk that has been read to its end; the answer is the first slot of the next one.
+    #[inline(never)]
+    fn release(&mut self, chunk: u32) -> u32 {
+        let next = std::mem::replace(&mut self.next[chunk as usize], self.free);
+        self.free = chunk;
+        next * CHUNK
     }
 
     /// Bytes held by chunks, free ones included.
     pub fn bytes(&self) -> usize {
-        self.chunks.capacity() * size_of::<Chunk<I>>()
+        self.slots.capacity() * size_of::<Entry<I>>() + self.next.capacity() * size_of::<u32>()
     }
 }
 
@@ -136,31 +137,35 @@ mod tests {
     #[test]
     fn rings_are_fifo_and_share_chunks() {
         let mut pool = Pool::<u64>::new();
-        let mut rings = [Ring::new(0, 0), Ring::new(1, 0)];
+        let mut rings = [Ring::new(Span::ZERO, 0, 0), Ring::new(Span::ZERO, 1, 0)];
         let (mut pushed, mut popped) = ([0u64; 2], [0u64; 2]);
         for step in 0..10_000u64 {
             let which = (forebay_units::math::mix(step) % 2) as usize;
             if forebay_units::math::mix(step + 77) % 5 < 3 {
-                pool.push(&mut rings[which], Time::from_ps(pushed[which]), pushed[which]);
+                pool.push(&mut rings[which], Time::from_ps(pushed[which]), &pushed[which]);
                 pushed[which] += 1;
-            } else if rings[which].len() > 0 {
+            } else if rings[which].head_at != Time::MAX {
                 assert_eq!(rings[which].head_at, Time::from_ps(popped[which]));
-                assert_eq!(pool.pop(&mut rings[which]), popped[which]);
+                let mut item = 0;
+                pool.pop(&mut rings[which], &mut item);
+                assert_eq!(item, popped[which]);
                 popped[which] += 1;
             }
         }
         for which in 0..2 {
-            while rings[which].len() > 0 {
-                assert_eq!(pool.pop(&mut rings[which]), popped[which]);
+            while rings[which].head_at != Time::MAX {
+                let mut item = 0;
+                pool.pop(&mut rings[which], &mut item);
+                assert_eq!(item, popped[which]);
                 popped[which] += 1;
             }
             assert_eq!(pushed[which], popped[which]);
             assert_eq!(rings[which].head_at, Time::MAX);
         }
-        let held = pool.chunks.len();
-        for i in 0..(held * CHUNK) as u64 {
-            pool.push(&mut rings[0], Time::from_ps(i), i);
+        let held = pool.next.len();
+        for i in 0..((held - 1) * CHUNK as usize) as u64 {
+            pool.push(&mut rings[0], Time::from_ps(i), &i);
         }
-        assert_eq!(pool.chunks.len(), held, "emptied rings give their chunks back");
+        assert_eq!(pool.next.len(), held, "emptied rings give their chunks back but one");
     }
 }

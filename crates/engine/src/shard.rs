@@ -37,8 +37,9 @@ pub(crate) struct Shard<N: Node> {
     pub lanes: Lanes<N::Item>,
     pub node_of_link: Vec<u32>, // local index; meaningful for this shard's in-links only
     pub events: u64,
-    tree: Vec<u64>,
-    slots: Vec<LinkId>,
+    looks_ahead: bool, // whether the shard is too large for its nodes to stay in cache
+    tree: Box<[u64; 2 * MOST_LEAVES]>,
+    slots: Box<[LinkId; MOST_LEAVES]>,
     heap: BinaryHeap<Reverse<Key>>,
     planned: Vec<(Time, Time)>, // earliest (departure, timer) that the heap holds for each node of the process
 }
@@ -52,14 +53,15 @@ impl<N: Node> Shard<N> {
         node_of_link: Vec<u32>,
     ) -> Self {
         Self {
+            looks_ahead: nodes.len() >= LOOK_AHEAD_FROM,
             nodes,
             seats,
             processes,
             lanes,
             node_of_link,
             events: 0,
-            tree: Vec::new(),
-            slots: Vec::new(),
+            tree: Box::new([0; 2 * MOST_LEAVES]),
+            slots: Box::new([LinkId(0); MOST_LEAVES]),
             heap: BinaryHeap::new(),
             planned: Vec::new(),
         }
@@ -74,6 +76,10 @@ impl<N: Node> Shard<N> {
             let from = (group * 64) as u32;
             let to = (from + 64).min(self.processes.len() as u32);
             for process in from..to {
+                if self.looks_ahead {
+                    self.prefetch(process + 2, end, true);
+                    self.prefetch(process + 1, end, false);
+                }
                 if self.lanes.next(process) < end {
                     let Process { first, end: last } = self.processes[process as usize];
                     if last - first == 1 {
@@ -84,6 +90,19 @@ impl<N: Node> Shard<N> {
                 }
             }
             self.lanes.settle_group(group);
+        }
+    }
+
+    /// Asks for what a process will need soon: its rings and nodes first, what they point to when those have come.
+    #[inline]
+    fn prefetch(&self, process: u32, end: Time, first: bool) {
+        let Some(Process { first: local, .. }) = self.processes.get(process as usize) else {
+            return;
+        };
+        if self.lanes.next(process) < end {
+            let seat = self.seats[*local as usize];
+            self.lanes.prefetch(seat.first_in, seat.end_in, !first);
+            self.nodes[*local as usize].prefetch(first);
         }
     }
 
@@ -117,39 +136,38 @@ impl<N: Node> Shard<N> {
     /// A process of one node: a tournament of the link heads, timers in between, deferred departures at the end.
     fn run_node(&mut self, process: u32, local: u32, start: Time, end: Time) {
         let Self { nodes, seats, lanes, tree, slots, .. } = self;
-        let node = &mut nodes[local as usize];
         let seat = seats[local as usize];
+        if seat.end_in - seat.first_in > MOST_LEAVES as u32 {
+            return self.run_group(process, start, end);
+        }
         let mut later = Time::MAX; // earliest arrival at or after `end`
-        lanes.set_next(process, Time::MAX);
-
-        slots.clear();
-        for link in lanes.filled(seat.first_in, seat.end_in) {
-            let at = lanes.head_at(link);
+        let mut due = 0;
+        lanes.heads(seat.first_in, seat.end_in, |link, at| {
             if at < end {
-                slots.push(link);
+                slots[due % MOST_LEAVES] = link;
+                tree[MOST_LEAVES + due % MOST_LEAVES] = key(at, start, due);
+                due += 1;
             } else {
                 later = later.min(at);
             }
-        }
-        let leaves = slots.len().next_power_of_two();
-        tree.clear();
-        tree.resize(2 * leaves, u64::MAX);
-        for (slot, link) in slots.iter().enumerate() {
-            tree[leaves + slot] = key(lanes.head_at(*link), start, slot);
+        });
+        let node = &mut nodes[local as usize];
+        lanes.set_next(process, Time::MAX);
+        // Leaf i is at `leaves + i`, the winner at 1. The leaves were collected where the largest tree has its own.
+        let leaves = due.next_power_of_two();
+        for i in 0..leaves {
+            tree[leaves + i] = if i < due { tree[MOST_LEAVES + i] } else { u64::MAX };
         }
         for i in (1..leaves).rev() {
             tree[i] = tree[2 * i].min(tree[2 * i + 1]);
         }
 
         let mut events = 0;
+        let mut item = N::Item::default();
         loop {
             let winner = tree[1];
-            let arrival = if winner == u64::MAX {
-                Time::MAX
-            } else {
-                start + Span::from_ps(winner >> SLOT_BITS)
-            };
             let timer = node.next_timer();
+            let arrival = start + Span::from_ps(winner >> SLOT_BITS); // beyond any window if there is no winner
             if timer < arrival && timer < end {
                 node.timer(timer, lanes);
                 events += 1;
@@ -159,20 +177,20 @@ impl<N: Node> Shard<N> {
                 break;
             }
             let slot = (winner & SLOT_MASK) as usize;
-            let link = slots[slot];
-            let (item, head_at) = lanes.pop(link);
+            let link = slots[slot % MOST_LEAVES];
+            let head_at = lanes.pop(link, &mut item);
             let mut leaf = leaves + slot;
-            if head_at < end {
-                tree[leaf] = key(head_at, start, slot);
-            } else {
-                tree[leaf] = u64::MAX;
-                later = later.min(head_at);
-            }
+            // Without a branch: whether the next head is due as well is anybody's guess.
+            let beyond = 0u64.wrapping_sub(u64::from(head_at >= end));
+            let mut winning = key(head_at, start, slot) | beyond;
+            later = later.min(Time::from_ps(head_at.as_ps() | !beyond));
             while leaf > 1 {
+                tree[leaf % (2 * MOST_LEAVES)] = winning;
+                winning = winning.min(tree[(leaf ^ 1) % (2 * MOST_LEAVES)]);
                 leaf /= 2;
-                tree[leaf] = tree[2 * leaf].min(tree[2 * leaf + 1]);
             }
-            node.arrive(arrival, link.0 - seat.first_in, &item, lanes);
+            tree[1] = winning;
+            node.arrive(arrival, link.0 - seat.first_in, &mut item, lanes);
             events += 1;
         }
         if node.next_departure() < end {
@@ -213,7 +231,8 @@ impl<N: Node> Shard<N> {
                     }
                 }
                 Class::Arrival => {
-                    let (item, head_at) = self.lanes.pop(LinkId(link));
+                    let mut item = N::Item::default();
+                    let head_at = self.lanes.pop(LinkId(link), &mut item);
                     if head_at < end {
                         self.heap.push(Reverse((head_at, Class::Arrival, local, link)));
                     }
@@ -221,7 +240,7 @@ impl<N: Node> Shard<N> {
                     node.arrive(
                         at,
                         link - self.seats[local as usize].first_in,
-                        &item,
+                        &mut item,
                         &mut self.lanes,
                     );
                 }
@@ -266,11 +285,17 @@ impl<N: Node> Shard<N> {
     }
 }
 
+/// Nodes from which on a shard asks for its next nodes ahead of time.
+const LOOK_AHEAD_FROM: usize = 512;
+
+/// In-links that a tournament takes; a node with more is run like a contracted process.
+const MOST_LEAVES: usize = 1024;
+
 const SLOT_BITS: u32 = 16;
 const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 
 /// Time within the window, then the in-port: one word, so that the tournament compares once per level.
 #[inline]
 fn key(at: Time, start: Time, slot: usize) -> u64 {
-    (at.since(start).as_ps() << SLOT_BITS) | slot as u64
+    ((at.as_ps() - start.as_ps()) << SLOT_BITS) | slot as u64
 }

@@ -32,7 +32,7 @@ impl Toy {
             self.deferred.push((start, which, word));
         } else {
             self.depart(start, out); // keeps the link FIFO
-            out.push(self.outs[which].0, self.busy[which] + self.outs[which].1, word);
+            out.push(self.outs[which].0, self.busy[which], &word);
         }
     }
 }
@@ -48,7 +48,7 @@ impl Node for Toy {
         self.deferred.iter().map(|d| d.0).min().unwrap_or(Time::MAX)
     }
 
-    fn arrive<O: Out<u64>>(&mut self, now: Time, port: u32, item: &u64, out: &mut O) {
+    fn arrive<O: Out<u64>>(&mut self, now: Time, port: u32, item: &mut u64, out: &mut O) {
         self.depart(now, out);
         self.digest.add(now.as_ps(), *item ^ (u64::from(port) << 32));
         self.handled += 1;
@@ -76,8 +76,8 @@ impl Node for Toy {
         self.deferred.sort_by_key(|d| d.0);
         while let Some(&(start, which, word)) = self.deferred.first().filter(|d| d.0 <= now) {
             self.deferred.remove(0);
-            let at = start + Span::from_ps(1 + word % 5_000) + self.outs[which].1;
-            out.push(self.outs[which].0, at, word);
+            let at = start + Span::from_ps(1 + word % 5_000);
+            out.push(self.outs[which].0, at, &word);
         }
     }
 }

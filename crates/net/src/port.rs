@@ -12,7 +12,7 @@
 
 use forebay_engine::{LinkId, Out};
 use forebay_units::random::Stream;
-use forebay_units::{BitsPerSec, Serializer, Span, Time};
+use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Ecn, Packet};
 use std::collections::VecDeque;
 
@@ -100,27 +100,40 @@ pub(crate) enum Verdict {
 /// An egress port.
 #[derive(Clone, Debug)]
 pub struct Port {
-    busy: Time, // one touch: when all that was accepted has been sent; scheduled: the packet in transmission
-    whole: u64, // ps per byte, or 0
-    inverse: u64, // ceil(2^64 / whole), or 0
-    flight: Span,
-    limit: Span,     // one touch: queue limit as time
-    mark_from: Span, // one touch: kmin as time
-    link: LinkId,
-    overhead: u16,
-    plain: bool,             // one touch, link alive, whole picoseconds per byte
+    hot: Hot,
     pub(crate) counted: u64, // what the shared buffer counts for this port
-    highest: u64,            // largest queue of the slow path, bytes
-    highest_span: Span,      // and of the plain one, as time at the present rate
-    accepted: u64,           // packets, ever
-    pub(crate) counters: PortCounters,
+    scheduled: Option<Box<Scheduled>>,
+    cold: Box<Cold>,
+}
+
+/// What is looked at now and then only. Kept apart so that the ports of a switch lie close together.
+#[derive(Clone, Debug)]
+struct Cold {
+    highest: u64,           // largest queue at earlier rates and of explicit queues, bytes
+    counters: PortCounters, // but for transmissions, which are in `Hot`
     serializer: Serializer,
     settings: PortSettings,
     alive: bool,
-    scheduled: Option<Box<Scheduled>>,
     held: VecDeque<Packet>, // one touch: the queue while the link is dead
     held_bytes: u64,
 }
+
+/// What one touch reads and writes: one cache line.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Hot {
+    busy: Time, // one touch: when all that was accepted has been sent; scheduled: the packet in transmission
+    limit: Span, // queue limit as time
+    mark_from: Span, // kmin as time
+    highest: Span, // largest queue as time at the present rate
+    tx_packets: u64,
+    tx_bytes: u64,
+    whole: u32,    // ps per byte; 0 for a port that is not plain
+    overhead: u32, // ps that wire overhead adds to each packet
+    link: LinkId,
+}
+
+const _: () = assert!(size_of::<Hot>() == 64);
 
 /// The explicit queue of a scheduled port.
 #[derive(Clone, Debug)]
@@ -151,26 +164,28 @@ impl Port {
             })
         });
         let mut port = Self {
-            busy: Time::ZERO,
-            whole: 0,
-            inverse: 0,
-            flight: settings.flight,
-            limit: Span::MAX,
-            mark_from: Span::MAX,
-            link: settings.link,
-            overhead: settings.overhead,
-            plain: false,
+            hot: Hot {
+                busy: Time::ZERO,
+                limit: Span::MAX,
+                mark_from: Span::MAX,
+                highest: Span::ZERO,
+                tx_packets: 0,
+                tx_bytes: 0,
+                whole: 0,
+                overhead: 0,
+                link: settings.link,
+            },
             counted: 0,
-            highest: 0,
-            highest_span: Span::ZERO,
-            accepted: 0,
-            counters: PortCounters::default(),
-            serializer: Serializer::new(settings.rate),
-            settings,
-            alive: true,
             scheduled,
-            held: VecDeque::new(),
-            held_bytes: 0,
+            cold: Box::new(Cold {
+                highest: 0,
+                counters: PortCounters::default(),
+                serializer: Serializer::new(settings.rate),
+                settings,
+                alive: true,
+                held: VecDeque::new(),
+                held_bytes: 0,
+            }),
         };
         port.derive();
         port
@@ -178,32 +193,36 @@ impl Port {
 
     /// Recomputes what follows from settings.
     fn derive(&mut self) {
-        self.serializer = Serializer::new(self.settings.rate);
-        self.whole = self.settings.rate.whole_ps_per_byte().unwrap_or(0);
-        self.inverse =
-            if (1..1 << 20).contains(&self.whole) { u64::MAX / self.whole + 1 } else { 0 };
-        let time = |bytes: u64| self.settings.rate.time_for(forebay_units::Bytes::new(bytes));
-        self.limit = match self.settings.limit {
+        self.cold.serializer = Serializer::new(self.cold.settings.rate);
+        let time = |bytes: u64| self.cold.settings.rate.time_for(Bytes::new(bytes));
+        let whole =
+            self.cold.settings.rate.whole_ps_per_byte().and_then(|ps| u32::try_from(ps).ok());
+        let plain = self.scheduled.is_none() && self.cold.alive;
+        self.hot.whole = whole.filter(|_| plain).unwrap_or(0);
+        self.hot.overhead = self.hot.whole * u32::from(self.cold.settings.overhead);
+        self.hot.limit = match self.cold.settings.limit {
             Some(Length::Bytes(bytes)) => time(bytes),
             _ => Span::MAX,
         };
-        self.mark_from = match self.settings.marking {
+        self.hot.mark_from = match self.cold.settings.marking {
             Some(Marking { kmin: Length::Bytes(bytes), .. }) => time(bytes),
             _ => Span::MAX,
         };
-        self.plain = self.scheduled.is_none() && self.alive && self.whole != 0;
     }
 
     /// Bytes that `span` of this port's time sends; rounds down.
     #[inline]
     fn bytes_in(&self, span: Span) -> u64 {
-        if self.inverse != 0 {
-            // floor(x / d) = (x * ceil(2^64 / d)) >> 64 while x * d < 2^64: here x below 2^44, d below 2^20.
-            debug_assert!(span.as_ps() < 1 << 44);
-            ((u128::from(span.as_ps()) * u128::from(self.inverse)) >> 64) as u64
-        } else {
-            self.settings.rate.bytes_in(span).get()
+        match self.hot.whole {
+            0 => self.cold.settings.rate.bytes_in(span).get(),
+            whole => span.as_ps() / u64::from(whole),
         }
+    }
+
+    /// Wire bytes of a packet.
+    #[inline]
+    fn wire(&self, packet: &Packet) -> u64 {
+        u64::from(packet.size) + u64::from(self.cold.settings.overhead)
     }
 
     /// The queue at `now`: all that waits, and (unless released at start) what is left of the packet in transmission.
@@ -211,32 +230,32 @@ impl Port {
     #[inline]
     pub fn queue(&self, now: Time) -> u64 {
         match &self.scheduled {
-            None => self.bytes_in(self.busy.since(now)) + self.held_bytes,
-            Some(s) if self.settings.release_at_start => s.bytes,
-            Some(s) => s.bytes + self.bytes_in(self.busy.since(now)),
+            None => self.bytes_in(self.hot.busy.since(now)) + self.cold.held_bytes,
+            Some(s) if self.cold.settings.release_at_start => s.bytes,
+            Some(s) => s.bytes + self.bytes_in(self.hot.busy.since(now)),
         }
     }
 
     /// Largest queue so far, exact: it grows only when a packet is accepted.
     pub fn highest(&self) -> u64 {
-        self.highest.max(self.bytes_in(self.highest_span))
+        self.cold.highest.max(self.bytes_in(self.hot.highest))
     }
 
     /// Settings in force.
     pub fn settings(&self) -> &PortSettings {
-        &self.settings
+        &self.cold.settings
     }
 
     /// Whether the link is up.
     pub fn alive(&self) -> bool {
-        self.alive
+        self.cold.alive
     }
 
     /// When the next deferred departure starts; `Time::MAX` if none.
     #[inline]
     pub fn next_departure(&self) -> Time {
         match &self.scheduled {
-            Some(s) if s.packets > 0 && self.alive => self.busy.max(s.since),
+            Some(s) if s.packets > 0 && self.cold.alive => self.hot.busy.max(s.since),
             _ => Time::MAX,
         }
     }
@@ -248,23 +267,23 @@ impl Port {
 
     /// Packets waiting, that are not counted as sent.
     pub fn waiting(&self) -> u64 {
-        self.scheduled.as_ref().map_or(self.held.len() as u64, |s| u64::from(s.packets))
+        self.scheduled.as_ref().map_or(self.cold.held.len() as u64, |s| u64::from(s.packets))
     }
 
     /// Their sizes, without wire overhead.
     pub fn waiting_bytes(&self) -> u64 {
-        let wire = self.scheduled.as_ref().map_or(self.held_bytes, |s| s.bytes);
-        wire - self.waiting() * u64::from(self.overhead)
+        let wire = self.scheduled.as_ref().map_or(self.cold.held_bytes, |s| s.bytes);
+        wire - self.waiting() * u64::from(self.cold.settings.overhead)
     }
 
     /// Whether the port's own limit lets a packet in. `queue` is [`Port::queue`].
     #[inline]
     fn has_room(&self, queue: u64, size: u64) -> bool {
-        match self.settings.limit {
+        match self.cold.settings.limit {
             None => true,
             Some(Length::Bytes(limit)) => queue + size <= limit,
             Some(Length::Packets(limit)) => {
-                let sending = !self.settings.release_at_start
+                let sending = !self.cold.settings.release_at_start
                     && self.scheduled.as_ref().is_some_and(|s| queue > s.bytes);
                 self.waiting() + u64::from(sending) < u64::from(limit)
             }
@@ -287,58 +306,71 @@ impl Port {
             return true;
         }
         let share = marking.pmax * (length - kmin) as f64 / (kmax - kmin) as f64;
-        draw(self.settings.key, nth) < share
+        draw(self.cold.settings.key, nth) < share
     }
 
     /// One touch, nothing special: the common case in one visit.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        self.plain
+        self.hot.whole != 0
     }
 
     /// Offers a packet to a plain port.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer_plain(
         &mut self,
         now: Time,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
-        let backlog = self.busy.since(now);
-        let size = u64::from(packet.size) + u64::from(self.overhead);
-        let tx = Span::from_ps(size * self.whole);
-        if backlog + tx > self.limit {
+        let hot = &mut self.hot;
+        let backlog = hot.busy.since(now);
+        let tx =
+            Span::from_ps(u64::from(packet.size) * u64::from(hot.whole) + u64::from(hot.overhead));
+        let after = backlog + tx;
+        if after > hot.limit {
             return Verdict::Dropped;
         }
-        let marked = backlog >= self.mark_from && self.marks_enqueued(backlog, packet);
-        if marked && packet.ecn == Ecn::NotEct {
-            return Verdict::Dropped;
+        if backlog >= hot.mark_from {
+            match self.mark_enqueued(backlog, packet) {
+                Verdict::Accepted => {}
+                refused => return refused,
+            }
         }
-        if marked && packet.ecn == Ecn::Ect {
-            packet.ecn = Ecn::Ce;
-            self.counters.marked_packets += 1;
-        }
-        self.busy = self.busy.max(now) + tx;
-        if backlog + tx > self.highest_span {
-            self.highest_span = backlog + tx;
-        }
-        self.accepted += 1;
-        self.counters.tx_packets += 1;
-        self.counters.tx_bytes += u64::from(packet.size);
+        let hot = &mut self.hot;
+        hot.busy = now + after;
+        hot.highest = hot.highest.max(after);
+        hot.tx_packets += 1;
+        hot.tx_bytes += u64::from(packet.size);
         packet.hops += 1;
-        out.push(self.link, self.busy + self.flight, *packet);
+        out.push(hot.link, hot.busy, packet);
         Verdict::Accepted
     }
 
-    /// The marking rule at enqueue, where the queue has reached `kmin`. True for a packet that is not ECN-capable only
-    /// where it is to be dropped.
-    #[cold]
-    fn marks_enqueued(&self, backlog: Span, packet: &Packet) -> bool {
-        let marking = self.settings.marking.expect("a threshold comes with its rule");
-        if packet.ecn == Ecn::NotEct && !marking.drop_not_ect {
-            return false;
+    /// The marking rule at enqueue, where the queue has reached `kmin`.
+    #[inline(never)]
+    fn mark_enqueued(&mut self, backlog: Span, packet: &mut Packet) -> Verdict {
+        let queue = self.bytes_in(backlog);
+        self.mark(queue, 0, self.hot.tx_packets, packet)
+    }
+
+    /// Marks a packet, or refuses it, if the marking rule at enqueue picks it. `nth` numbers the draws.
+    fn mark(&mut self, queue: u64, packets: u64, nth: u64, packet: &mut Packet) -> Verdict {
+        let Some(marking) = self.cold.settings.marking.filter(|m| !m.at_dequeue) else {
+            return Verdict::Accepted;
+        };
+        let applies = packet.ecn != Ecn::NotEct || marking.drop_not_ect;
+        if !applies || !self.picks(&marking, queue, packets, nth) {
+            return Verdict::Accepted;
         }
-        self.picks(&marking, self.bytes_in(backlog), 0, self.accepted)
+        if packet.ecn == Ecn::NotEct {
+            return Verdict::Dropped;
+        }
+        if packet.ecn == Ecn::Ect {
+            packet.ecn = Ecn::Ce;
+            self.cold.counters.marked_packets += 1;
+        }
+        Verdict::Accepted
     }
 
     /// Offers a packet to any port. A scheduled port has been served up to `now`.
@@ -349,31 +381,24 @@ impl Port {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
-        if !self.alive && !self.settings.hold {
-            self.counters.lost_packets += 1;
+        if !self.cold.alive && !self.cold.settings.hold {
+            self.cold.counters.lost_packets += 1;
             return Verdict::Lost;
         }
         let queue = self.queue(now);
-        let size = u64::from(packet.size) + u64::from(self.overhead);
+        let size = self.wire(packet);
         if !self.has_room(queue, size) {
             return Verdict::Dropped;
         }
-        let mut marked = false;
-        if let Some(marking) = self.settings.marking.filter(|m| !m.at_dequeue) {
-            let applies = packet.ecn != Ecn::NotEct || marking.drop_not_ect;
-            let sending = self.scheduled.as_ref().is_some_and(|s| queue > s.bytes);
-            let packets = self.waiting() + u64::from(sending);
-            marked = applies && self.picks(&marking, queue, packets, self.accepted);
+        let sending = self.scheduled.as_ref().is_some_and(|s| queue > s.bytes);
+        let packets = self.waiting() + u64::from(sending);
+        // Draws are numbered by packets accepted: those sent, and those waiting.
+        let nth = self.hot.tx_packets + self.waiting();
+        match self.mark(queue, packets, nth, packet) {
+            Verdict::Accepted => {}
+            refused => return refused,
         }
-        if marked && packet.ecn == Ecn::NotEct {
-            return Verdict::Dropped;
-        }
-        if marked && packet.ecn == Ecn::Ect {
-            packet.ecn = Ecn::Ce;
-            self.counters.marked_packets += 1;
-        }
-        self.highest = self.highest.max(queue + size);
-        self.accepted += 1;
+        self.cold.highest = self.cold.highest.max(queue + size);
         match &mut self.scheduled {
             Some(s) => {
                 if s.packets == 0 {
@@ -385,41 +410,52 @@ impl Port {
                 s.bytes += size;
                 Verdict::Accepted
             }
-            None if !self.alive => {
-                self.held.push_back(*packet);
-                self.held_bytes += size;
+            None if !self.cold.alive => {
+                self.cold.held.push_back(*packet);
+                self.cold.held_bytes += size;
                 Verdict::Accepted
             }
-            None => self.transmit(self.busy.max(now), *packet, out),
+            None => self.transmit(self.hot.busy.max(now), *packet, out),
         }
     }
 
     /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost at random on the way.
     #[inline]
     fn transmit(&mut self, start: Time, mut packet: Packet, out: &mut impl Out<Packet>) -> Verdict {
-        let size = u64::from(packet.size) + u64::from(self.overhead);
-        self.busy = start + self.serializer.take(size);
-        let nth = self.counters.tx_packets;
-        self.counters.tx_packets += 1;
-        self.counters.tx_bytes += u64::from(packet.size);
-        if self.settings.loss > 0.0 && draw(!self.settings.key, nth) < self.settings.loss {
-            self.counters.lost_packets += 1;
+        self.hot.busy = start + self.cold.serializer.take(self.wire(&packet));
+        let nth = self.hot.tx_packets;
+        self.hot.tx_packets += 1;
+        self.hot.tx_bytes += u64::from(packet.size);
+        if self.cold.settings.loss > 0.0
+            && draw(!self.cold.settings.key, nth) < self.cold.settings.loss
+        {
+            self.cold.counters.lost_packets += 1;
             return Verdict::Lost;
         }
         packet.hops += 1;
-        out.push(self.link, self.busy + self.flight, packet);
+        out.push(self.hot.link, self.hot.busy, &packet);
         Verdict::Accepted
     }
 
     /// When the wire is free.
     #[inline]
     pub fn busy(&self) -> Time {
-        self.busy
+        self.hot.busy
     }
 
     /// Counters so far.
-    pub fn counters(&self) -> &PortCounters {
-        &self.counters
+    pub fn counters(&self) -> PortCounters {
+        PortCounters {
+            tx_packets: self.hot.tx_packets,
+            tx_bytes: self.hot.tx_bytes,
+            ..self.cold.counters
+        }
+    }
+
+    /// Counts a packet that was refused.
+    pub(crate) fn count_drop(&mut self, packet: &Packet) {
+        self.cold.counters.dropped_packets += 1;
+        self.cold.counters.dropped_bytes += u64::from(packet.size);
     }
 
     /// Sends a packet of a NIC that pulls only when the wire is free: no queue, so no admission. False: lost.
@@ -433,7 +469,10 @@ impl Port {
         packet: &Packet,
         out: &mut impl Out<Packet>,
     ) -> bool {
-        debug_assert!(self.alive && self.busy <= start, "a NIC pulls only when the wire is free");
+        debug_assert!(
+            self.cold.alive && self.hot.busy <= start,
+            "a NIC pulls only when the wire is free"
+        );
         self.transmit(start, *packet, out) == Verdict::Accepted
     }
 
@@ -454,14 +493,14 @@ impl Port {
                 s.queues.iter().rposition(|q| !q.is_empty()).expect("packets counts the queues");
             let mut packet = s.queues[highest].pop_front().expect("the queue was not empty");
             s.packets -= 1;
-            s.bytes -= u64::from(packet.size) + u64::from(self.overhead);
+            s.bytes -= u64::from(packet.size) + u64::from(self.cold.settings.overhead);
             let (bytes, packets) = (s.bytes, u64::from(s.packets));
-            if let Some(marking) = self.settings.marking.filter(|m| m.at_dequeue)
+            if let Some(marking) = self.cold.settings.marking.filter(|m| m.at_dequeue)
                 && packet.ecn == Ecn::Ect
-                && self.picks(&marking, bytes, packets, self.counters.tx_packets)
+                && self.picks(&marking, bytes, packets, self.hot.tx_packets)
             {
                 packet.ecn = Ecn::Ce;
-                self.counters.marked_packets += 1;
+                self.cold.counters.marked_packets += 1;
             }
             if self.transmit(start, packet, out) == Verdict::Lost {
                 lost(start, &packet);
@@ -496,8 +535,8 @@ impl Port {
         let mut started = Vec::new();
         let mut queued = VecDeque::new();
         for (at, packet) in flying {
-            let size = forebay_units::Bytes::new(u64::from(packet.size) + u64::from(self.overhead));
-            let start = at - self.flight - self.settings.rate.time_for(size);
+            let size = Bytes::new(self.wire(&packet));
+            let start = at - self.cold.settings.flight - self.cold.settings.rate.time_for(size);
             if start < now || self.scheduled.is_some() {
                 started.push((at, packet));
             } else {
@@ -509,8 +548,8 @@ impl Port {
 
     /// Takes back packets that had been counted as sent.
     fn uncount(&mut self, queued: &VecDeque<Packet>) {
-        self.counters.tx_packets -= queued.len() as u64;
-        self.counters.tx_bytes -= queued.iter().map(|p| u64::from(p.size)).sum::<u64>();
+        self.hot.tx_packets -= queued.len() as u64;
+        self.hot.tx_bytes -= queued.iter().map(|p| u64::from(p.size)).sum::<u64>();
     }
 
     /// The link dies: what is on the wire or in transmission is lost, the queue is dropped or held.
@@ -519,13 +558,12 @@ impl Port {
         self.uncount(&queued);
         let mut recalled =
             Recalled { back: Vec::new(), lost: started.into_iter().map(|(_, p)| p).collect() };
-        self.alive = false;
-        self.busy = now;
-        if self.settings.hold {
-            let bytes =
-                queued.iter().map(|p| u64::from(p.size) + u64::from(self.overhead)).sum::<u64>();
-            self.held_bytes += bytes;
-            self.held = queued;
+        self.cold.alive = false;
+        self.hot.busy = now;
+        if self.cold.settings.hold {
+            let bytes = queued.iter().map(|p| self.wire(p)).sum::<u64>();
+            self.cold.held_bytes += bytes;
+            self.cold.held = queued;
         } else {
             recalled.lost.extend(queued);
             if let Some(s) = &mut self.scheduled {
@@ -534,7 +572,7 @@ impl Port {
                 (s.packets, s.bytes) = (0, 0);
             }
         }
-        self.counters.lost_packets += recalled.lost.len() as u64;
+        self.cold.counters.lost_packets += recalled.lost.len() as u64;
         self.derive();
         recalled
     }
@@ -542,15 +580,15 @@ impl Port {
     /// The link returns: the held queue goes out from `now` on.
     pub fn revive(&mut self, now: Time) -> Recalled {
         let mut recalled = Recalled::default();
-        self.alive = true;
-        self.busy = now;
+        self.cold.alive = true;
+        self.hot.busy = now;
         self.derive();
         if let Some(s) = &mut self.scheduled {
             s.since = now;
             return recalled;
         }
-        let held = std::mem::take(&mut self.held);
-        self.held_bytes = 0;
+        let held = std::mem::take(&mut self.cold.held);
+        self.cold.held_bytes = 0;
         self.resend(held, &mut recalled);
         recalled
     }
@@ -565,11 +603,14 @@ impl Port {
         let (started, queued) = self.split(now, flying);
         let mut recalled = Recalled { back: started, lost: Vec::new() };
         if self.scheduled.is_none() {
-            self.busy = recalled.back.last().map_or(now, |(at, _)| (*at - self.flight).max(now));
+            self.hot.busy = recalled
+                .back
+                .last()
+                .map_or(now, |(at, _)| (*at - self.cold.settings.flight).max(now));
         }
-        self.highest = self.highest();
-        self.highest_span = Span::ZERO;
-        self.settings.rate = rate;
+        self.cold.highest = self.highest();
+        self.hot.highest = Span::ZERO;
+        self.cold.settings.rate = rate;
         self.derive();
         self.uncount(&queued);
         self.resend(queued, &mut recalled);
@@ -577,9 +618,10 @@ impl Port {
     }
 
     fn resend(&mut self, queued: VecDeque<Packet>, recalled: &mut Recalled) {
-        let mut outlet = Outlet(&mut recalled.back);
+        let flight = self.cold.settings.flight;
+        let mut outlet = Outlet { flight, back: &mut recalled.back };
         for packet in queued {
-            if self.transmit(self.busy, packet, &mut outlet) == Verdict::Lost {
+            if self.transmit(self.hot.busy, packet, &mut outlet) == Verdict::Lost {
                 recalled.lost.push(packet);
             }
         }
@@ -587,7 +629,7 @@ impl Port {
 
     /// Random loss becomes this.
     pub fn change_loss(&mut self, loss: f64) {
-        self.settings.loss = loss;
+        self.cold.settings.loss = loss;
         self.derive();
     }
 
@@ -602,12 +644,15 @@ impl Port {
     }
 }
 
-/// Collects pushes in a list.
-struct Outlet<'a>(&'a mut Vec<(Time, Packet)>);
+/// Collects pushes in a list, with arrival times.
+struct Outlet<'a> {
+    flight: Span,
+    back: &'a mut Vec<(Time, Packet)>,
+}
 
 impl Out<Packet> for Outlet<'_> {
-    fn push(&mut self, _link: LinkId, at: Time, item: Packet) {
-        self.0.push((at, item));
+    fn push(&mut self, _link: LinkId, at: Time, item: &Packet) {
+        self.back.push((at + self.flight, *item));
     }
 
     fn done(&mut self) {}

@@ -18,26 +18,19 @@ pub enum Paths {
     Spray,
 }
 
-/// The routes of one switch: by destination rack, a port or a group of equal ones.
+/// The routes of one switch: by destination rack, the equal-cost ports.
 #[derive(Clone, Debug)]
 pub struct Routes {
-    own: u16,         // this switch's rack index, or NONE
-    by_tor: Vec<u16>, // port, or GROUP | index
-    groups: Vec<Group>,
+    own: u16,         // this switch's rack index, or NO_RACK
+    by_tor: Vec<u32>, // first member << LEN_BITS | how many; none: unreachable
     members: Vec<u16>,
+    height: Vec<u8>, // distance to each rack, for symmetric hashing only
     paths: Paths,
     key: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Group {
-    first: u32,
-    len: u32,
-    salt: u64, // distance to the rack
-}
-
-const NONE: u16 = 0x7fff;
-const GROUP: u16 = 0x8000;
+const NO_RACK: u16 = u16::MAX;
+const LEN_BITS: u32 = 12;
 
 impl Routes {
     /// The routes of every switch of `fabric` (index: node minus hosts) over cables for which `alive` is true.
@@ -50,7 +43,8 @@ impl Routes {
         let hosts = fabric.hosts();
         let switches = (fabric.nodes() - hosts) as usize;
         let tors = fabric.tors();
-        let mut all: Vec<Draft> = (0..switches).map(|_| Draft::new(tors.len())).collect();
+        let mut all: Vec<Draft> =
+            (0..switches).map(|_| Draft::new(tors.len(), paths == Paths::SymmetricHash)).collect();
         let neighbours: Vec<Vec<(u16, u32)>> = (0..switches as u32)
             .map(|s| {
                 let ports = (0u16..).zip(fabric.ports_of(NodeId(hosts + s)));
@@ -79,14 +73,14 @@ impl Routes {
                 equal.clear();
                 let nearer = |(_, peer): &&(u16, u32)| distance[*peer as usize] + 1 == distance[s];
                 equal.extend(neighbours[s].iter().filter(nearer).map(|(port, _)| *port));
-                all[s].set(tor, &equal, u64::from(distance[s]));
+                all[s].set(tor, &equal, distance[s]);
             }
         }
         all.into_iter()
             .enumerate()
             .map(|(s, draft)| {
                 let node = NodeId(hosts + s as u32);
-                let own = tors.binary_search(&node).map_or(NONE, |tor| tor as u16);
+                let own = tors.binary_search(&node).map_or(NO_RACK, |tor| tor as u16);
                 let component = if paths == Paths::SymmetricHash { 0 } else { u64::from(node.0) };
                 let purpose = if paths == Paths::Spray { Purpose::Spray } else { Purpose::Ecmp };
                 draft.finish(own, paths, Stream::new(seed, component, purpose).key())
@@ -96,88 +90,75 @@ impl Routes {
 
     /// This switch's index among switches with hosts; `None` if it has none.
     pub fn tor(&self) -> Option<u16> {
-        (self.own != NONE).then_some(self.own)
+        (self.own != NO_RACK).then_some(self.own)
     }
 
     /// The egress port towards rack `tor`, host port `port`, for a packet of `flow` in direction `reverse`; `nth` is
     /// how many packets this switch has routed. `None`: unreachable.
     #[inline]
     pub fn port(&self, tor: u16, port: u16, flow: u32, reverse: bool, nth: u64) -> Option<u16> {
-        if tor == self.own {
-            return Some(port);
-        }
         let route = self.by_tor[usize::from(tor)];
-        if route & GROUP == 0 {
-            return (route != NONE).then_some(route);
+        let (first, len) = (route >> LEN_BITS, route & ((1 << LEN_BITS) - 1));
+        if len == 0 {
+            return None;
         }
-        let group = self.groups[usize::from(route & !GROUP)];
         let word = match self.paths {
             Paths::Hash => mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse))),
-            Paths::SymmetricHash => mix(mix(self.key ^ group.salt) ^ u64::from(flow)),
+            Paths::SymmetricHash => {
+                mix(mix(self.key ^ u64::from(self.height[usize::from(tor)])) ^ u64::from(flow))
+            }
             Paths::Spray => Stream::at(self.key, nth),
         };
-        Some(self.members[(group.first + below(word, group.len)) as usize])
+        // One choice or many, own rack or another: chosen without branches, since which it is changes all the time.
+        let chosen = self.members[(first + below(word, len)) as usize];
+        Some(if tor == self.own { port } else { chosen })
     }
 
     /// Equal-cost ports towards a rack.
     pub fn choices(&self, tor: u16) -> &[u16] {
-        match self.by_tor[usize::from(tor)] {
-            NONE => &[],
-            route if route & GROUP == 0 => std::slice::from_ref(&self.by_tor[usize::from(tor)]),
-            route => {
-                let group = self.groups[usize::from(route & !GROUP)];
-                &self.members[group.first as usize..(group.first + group.len) as usize]
-            }
-        }
+        let route = self.by_tor[usize::from(tor)];
+        let first = (route >> LEN_BITS) as usize;
+        &self.members[first..first + (route & ((1 << LEN_BITS) - 1)) as usize]
     }
 }
 
 /// Routes of one switch while they are collected.
 struct Draft {
-    by_tor: Vec<u16>,
-    groups: Vec<Group>,
+    by_tor: Vec<u32>,
     members: Vec<u16>,
-    index: BTreeMap<(u64, Vec<u16>), u16>,
-    last: u16, // most racks share the group of the one before
+    height: Vec<u8>,
+    index: BTreeMap<Vec<u16>, u32>,
+    last: u32, // most racks share the ports of the one before
 }
 
 impl Draft {
-    fn new(tors: usize) -> Self {
-        Self {
-            by_tor: vec![NONE; tors],
-            groups: Vec::new(),
-            members: Vec::new(),
-            index: BTreeMap::new(),
-            last: NONE,
-        }
+    fn new(tors: usize, symmetric: bool) -> Self {
+        let height = vec![0; if symmetric { tors } else { 0 }];
+        Self { by_tor: vec![0; tors], members: Vec::new(), height, index: BTreeMap::new(), last: 0 }
     }
 
-    fn set(&mut self, tor: usize, ports: &[u16], salt: u64) {
-        if let [only] = ports {
-            self.by_tor[tor] = *only;
-            return;
-        }
-        let is = |g: &Group| {
-            g.salt == salt && self.members[g.first as usize..(g.first + g.len) as usize] == *ports
-        };
-        if self.last == NONE || !is(&self.groups[usize::from(self.last)]) {
-            let known = self.index.get(&(salt, ports.to_vec())).copied();
-            self.last = known.unwrap_or_else(|| {
-                let index = self.groups.len() as u16;
-                self.groups.push(Group {
-                    first: self.members.len() as u32,
-                    len: ports.len() as u32,
-                    salt,
-                });
+    fn set(&mut self, tor: usize, ports: &[u16], height: u32) {
+        let (first, len) =
+            ((self.last >> LEN_BITS) as usize, (self.last & ((1 << LEN_BITS) - 1)) as usize);
+        if self.members[first..first + len] != *ports {
+            self.last = self.index.get(ports).copied().unwrap_or_else(|| {
+                let route = (self.members.len() as u32) << LEN_BITS | ports.len() as u32;
                 self.members.extend_from_slice(ports);
-                self.index.insert((salt, ports.to_vec()), index);
-                index
+                self.index.insert(ports.to_vec(), route);
+                route
             });
         }
-        self.by_tor[tor] = GROUP | self.last;
+        self.by_tor[tor] = self.last;
+        if let Some(h) = self.height.get_mut(tor) {
+            *h = height.min(255) as u8;
+        }
     }
 
-    fn finish(self, own: u16, paths: Paths, key: u64) -> Routes {
-        Routes { own, by_tor: self.by_tor, groups: self.groups, members: self.members, paths, key }
+    fn finish(mut self, own: u16, paths: Paths, key: u64) -> Routes {
+        if own != NO_RACK {
+            self.set(usize::from(own), &[0], 0); // never taken, but there to be loaded
+        }
+        let Self { by_tor, members, height, .. } = self;
+        Routes { own, by_tor, members, height, paths, key }
     }
 }

@@ -3,7 +3,7 @@
 use crate::port::{Port, PortCounters, PortSettings, Recalled, Verdict};
 use crate::routing::Routes;
 use crate::shared_buffer::SharedBuffer;
-use forebay_engine::{Digest, Out};
+use forebay_engine::{Digest, Out, prefetch};
 use forebay_units::{BitsPerSec, Span, Time};
 use forebay_wire::{Kind, Packet};
 
@@ -103,7 +103,7 @@ impl Switch {
 
     /// Counters of a port.
     pub fn counters(&self, port: usize) -> PortCounters {
-        self.ports[port].counters
+        self.ports[port].counters()
     }
 
     /// Packets that have arrived.
@@ -143,10 +143,21 @@ impl Switch {
         self.next_departure
     }
 
-    /// Routes a packet to its port and offers it there.
+    /// Asks for the cache lines of its ports.
     #[inline]
-    pub fn arrive(&mut self, now: Time, in_port: u32, packet: &Packet, out: &mut impl Out<Packet>) {
-        let mut packet = *packet;
+    pub fn prefetch(&self) {
+        self.ports.iter().for_each(prefetch);
+    }
+
+    /// Routes a packet to its port and offers it there.
+    #[inline(always)]
+    pub fn arrive(
+        &mut self,
+        now: Time,
+        in_port: u32,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) {
         packet.ingress = in_port as u16;
         self.routed += 1;
         let reverse = packet.kind == Kind::Ack;
@@ -154,14 +165,14 @@ impl Switch {
         let Some(port) = self.routes.port(to.tor, to.port, packet.flow.0, reverse, self.routed)
         else {
             self.unroutable += 1;
-            trace(&mut self.digest, now, Drop::Route as u8, &packet);
+            trace(&mut self.digest, now, Drop::Route as u8, packet);
             return;
         };
         let port = usize::from(port);
         if self.shared.is_none() && self.ports[port].is_plain() {
-            let verdict = self.ports[port].offer_plain(now, &mut packet, out);
+            let verdict = self.ports[port].offer_plain(now, packet, out);
             if verdict != Verdict::Accepted {
-                self.refuse(now, port, &packet, verdict);
+                self.refuse(now, port, packet, verdict);
             }
         } else {
             self.arrive_slow(now, port, packet, out);
@@ -173,7 +184,7 @@ impl Switch {
         &mut self,
         now: Time,
         port: usize,
-        mut packet: Packet,
+        packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
         if self.ports[port].is_scheduled() {
@@ -181,14 +192,14 @@ impl Switch {
         }
         let size = u64::from(packet.size) + u64::from(self.ports[port].settings().overhead);
         if !self.admits(now, port, size, out) {
-            self.refuse(now, port, &packet, Verdict::Dropped);
+            self.refuse(now, port, packet, Verdict::Dropped);
             return;
         }
         let target = &mut self.ports[port];
         let verdict = if target.is_plain() {
-            target.offer_plain(now, &mut packet, out)
+            target.offer_plain(now, packet, out)
         } else {
-            target.offer(now, &mut packet, out)
+            target.offer(now, packet, out)
         };
         if verdict == Verdict::Accepted {
             if let Some(shared) = &mut self.shared {
@@ -196,7 +207,7 @@ impl Switch {
             }
             self.next_departure = self.next_departure.min(target.next_departure());
         } else {
-            self.refuse(now, port, &packet, verdict);
+            self.refuse(now, port, packet, verdict);
         }
     }
 
@@ -267,11 +278,9 @@ impl Switch {
 
     #[cold]
     fn refuse(&mut self, now: Time, port: usize, packet: &Packet, verdict: Verdict) {
-        let counters = &mut self.ports[port].counters;
         let cause = match verdict {
             Verdict::Dropped => {
-                counters.dropped_packets += 1;
-                counters.dropped_bytes += u64::from(packet.size);
+                self.ports[port].count_drop(packet);
                 Drop::Buffer
             }
             _ => Drop::Fault,

@@ -185,8 +185,7 @@ fn rounds(table: &Table, fabric: &Fabric) -> (Vec<Round>, Vec<(u32, u32)>) {
                         .expect("made for this pair")
                 };
                 let told = next.flows.iter().zip(&next.jitter);
-                told.map(|(flow, jitter)| (*flow, link(flow), one.control_delay + *jitter))
-                    .collect()
+                told.map(|(flow, jitter)| (*flow, link(flow), *jitter)).collect()
             });
             all.push(Round { flows: round.flows.len() as u32, next });
         }

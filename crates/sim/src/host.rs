@@ -37,7 +37,7 @@ pub(crate) struct Common {
 pub(crate) struct Round {
     /// How many flows have to be delivered.
     pub flows: u32,
-    /// What starts then: flow, control link to its sender, delay.
+    /// What starts then: flow, control link to its sender, and how long that sender dawdles.
     pub next: Vec<(u32, LinkId, Span)>,
 }
 
@@ -234,7 +234,7 @@ impl Host {
     }
 
     /// A packet arrives.
-    #[inline]
+    #[inline(never)]
     pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
         self.pull(now, out);
         trace(&mut self.digest, now, DELIVERED, packet);
@@ -243,6 +243,15 @@ impl Host {
             Kind::Data => self.receive(now, packet, out),
             Kind::Ack => self.acknowledge(now, packet, out),
             Kind::Control => self.timers.push(Reverse((now, Due::Start, packet.flow.0))),
+        }
+        self.depart_and_settle(now, out);
+    }
+
+    /// What an event made ready departs before anything else that happens at the same instant.
+    #[inline]
+    fn depart_and_settle(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        if self.next_pull() <= now {
+            self.pull(now, out);
         }
         self.settle_next();
     }
@@ -313,10 +322,10 @@ impl Host {
             *missing -= 1;
             if *missing == 0 {
                 let common = Arc::clone(&self.common);
-                for (flow, link, delay) in &common.loops[*round as usize].next {
+                for (flow, link, jitter) in &common.loops[*round as usize].next {
                     let go =
                         Packet { flow: FlowId(*flow), kind: Kind::Control, ..Packet::default() };
-                    out.push(*link, now + *delay, go);
+                    out.push(*link, now + *jitter, &go);
                 }
             }
         }
@@ -458,12 +467,7 @@ impl Host {
             *next = now + *every;
             self.sampled.push(self.delivered_bytes);
         }
-        self.settle_next();
-        // What became ready just now departs before anything else that happens at this instant.
-        if self.next_event <= now {
-            self.pull(now, out);
-            self.settle_next();
-        }
+        self.depart_and_settle(now, out);
     }
 
     fn sender_due(&mut self, now: Time, slot: u32) {

@@ -86,7 +86,7 @@ impl Simulation<'_> {
                 let direction = self.built.fabric.ports_of(NodeId(n))[p];
                 let link = self.engine.drain_link(direction.link);
                 for (arrives, packet) in &link {
-                    self.engine.push_link(direction.link, *arrives, *packet);
+                    self.engine.push_link(direction.link, *arrives, packet);
                 }
                 let port = match self.engine.node_mut(NodeId(n)) {
                     AnyNode::Host(host) => host.port(),
@@ -128,7 +128,7 @@ fn port_look(
     let counters = PortCounters {
         tx_packets: counted.tx_packets - unsent.tx_packets,
         tx_bytes: counted.tx_bytes - unsent.tx_bytes,
-        ..*counted
+        ..counted
     };
     let flying = link.len() - unsent.tx_packets as usize;
     PortLook {

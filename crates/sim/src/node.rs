@@ -1,7 +1,7 @@
 //! The two kinds of node, told apart by `match`.
 
 use crate::host::Host;
-use forebay_engine::{Node, Out};
+use forebay_engine::{Node, Out, prefetch};
 use forebay_net::Switch;
 use forebay_units::Time;
 use forebay_wire::Packet;
@@ -33,7 +33,7 @@ impl Node for AnyNode {
     }
 
     #[inline]
-    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &Packet, out: &mut O) {
+    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
         match self {
             Self::Host(host) => host.arrive(now, packet, out),
             Self::Switch(switch) => switch.arrive(now, port, packet, out),
@@ -44,6 +44,16 @@ impl Node for AnyNode {
         match self {
             Self::Host(host) => host.timer(now, out),
             Self::Switch(switch) => switch.timer(now, out),
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, first: bool) {
+        match self {
+            Self::Host(host) if first => prefetch(&**host),
+            Self::Host(_) => {}
+            Self::Switch(switch) if first => prefetch(&**switch),
+            Self::Switch(switch) => switch.prefetch(),
         }
     }
 

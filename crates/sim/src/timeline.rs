@@ -88,7 +88,7 @@ impl Timeline {
                 AnyNode::Switch(switch) => switch.fault(now, port, change, flying),
             };
             for (at, packet) in back {
-                ground.push_link(link, at, packet);
+                ground.push_link(link, at, &packet);
             }
         }
     }

@@ -29,7 +29,8 @@ pub struct TcpConfig {
     pub delayed_ack_timeout: Span,
     /// How many segments at the start of a flow are acknowledged at once.
     pub quick_acks: u8,
-    /// How far beyond the acknowledged byte a sender may go. `None`: as far as it likes.
+    /// How far beyond the acknowledged byte a sender may go: whole KiB, below 64 MiB. `None`: 1 GiB, the
+    /// most that TCP can say.
     pub receive_window: Option<Bytes>,
     /// Whether the window shrinks over an idle period (RFC 2861).
     pub idle_restart: bool,
@@ -91,7 +92,7 @@ impl TcpConfig {
         self.mss.get()
     }
 
-    /// The window field of an ACK: KiB, rounded down; all ones stands for "no limit".
+    /// The window field of an ACK: KiB, rounded down; all ones stands for 1 GiB.
     #[inline]
     pub(crate) fn window_field(&self) -> u16 {
         match self.receive_window {
@@ -104,6 +105,6 @@ impl TcpConfig {
     /// no window shuts for good.
     #[inline]
     pub(crate) fn window_of(&self, field: u16) -> u64 {
-        if field == u16::MAX { u64::MAX } else { (u64::from(field) << 10).max(self.mss()) }
+        if field == u16::MAX { 1 << 30 } else { (u64::from(field) << 10).max(self.mss()) }
     }
 }

@@ -13,6 +13,15 @@
 //! Windows and counts are bytes where Linux has packets. For full segments the two agree; a short
 //! segment counts its payload here and one packet there.
 //!
+//! To glue a sender to a NIC: after every call that takes `&mut self`, look at `ready` (queue the flow at
+//! the NIC if it is true and was false) and at `deadline` (a timer need only move when it becomes
+//! earlier; one that fires early costs a call). A receiver's ACKs leave in the order returned.
+//!
+//! Not here, since they belong to hosts: TSO, TSQ, GRO, interrupt coalescing and SACK compression.
+//! Deviations from Linux beyond those that the modules name: no pacing by the stack, only by laws; no
+//! zero-window probes, since the receive window is a constant; no reneging; `Needs::stamps`,
+//! `Needs::int` and [`Sent`](forebay_laws::flow::FlowEvent::Sent) are not served yet.
+//!
 //! Invariant: no law is named, nothing allocates per packet once warm, time is integer picoseconds.
 
 mod config;

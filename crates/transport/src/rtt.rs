@@ -16,12 +16,12 @@ pub(crate) struct Rtt {
     mdev_max: u32,   // ns, largest 4 * mdev of this window, floored at rto_min
     rttvar: u32,     // ns, what is added to srtt
     window_end: u32, // low bits of the sequence number that ends this window
-    min_at: u32,     // ms, when min_rtt was taken
+    min_at: u32,     // in units of 2^30 ps (1.07 ms), when min_rtt was taken
 }
 
 const PS_PER_NS: u64 = 1_000;
-const PS_PER_MS: u64 = 1_000_000_000;
-const MIN_RTT_WINDOW_MS: u32 = 300_000;
+const MIN_AT_SHIFT: u32 = 30;
+const MIN_RTT_WINDOW: u32 = (300_000_000_000_000u64 >> MIN_AT_SHIFT) as u32; // 300 s
 
 fn ns(span: Span) -> u32 {
     u32::try_from(span.as_ps() / PS_PER_NS).unwrap_or(u32::MAX)
@@ -65,18 +65,8 @@ impl Rtt {
 
     #[inline]
     fn update_min(&mut self, totals: &mut Totals, now: Time, m: Span) {
-        if m <= totals.min_rtt {
-            totals.min_rtt = m;
-            self.min_at = (now.as_ps() / PS_PER_MS) as u32;
-        } else if m.as_ps() > totals.min_rtt.as_ps() {
-            self.expire_min(totals, now, m);
-        }
-    }
-
-    #[inline]
-    fn expire_min(&mut self, totals: &mut Totals, now: Time, m: Span) {
-        let at = (now.as_ps() / PS_PER_MS) as u32;
-        if at.wrapping_sub(self.min_at) > MIN_RTT_WINDOW_MS {
+        let at = (now.as_ps() >> MIN_AT_SHIFT) as u32;
+        if m <= totals.min_rtt || at.wrapping_sub(self.min_at) > MIN_RTT_WINDOW {
             totals.min_rtt = m;
             self.min_at = at;
         }
@@ -90,9 +80,18 @@ impl Rtt {
         } else {
             srtt.as_ps() + u64::from(self.rttvar) * PS_PER_NS
         };
-        let backed = u128::from(base) << backoff.min(20);
-        Span::from_ps(backed.min(u128::from(cfg.rto_max.as_ps())) as u64)
+        if backoff == 0 {
+            Span::from_ps(base).min(cfg.rto_max)
+        } else {
+            backed_off(cfg, base, backoff)
+        }
     }
+}
+
+#[cold]
+fn backed_off(cfg: &TcpConfig, base: u64, backoff: u8) -> Span {
+    let backed = u128::from(base) << backoff.min(20);
+    Span::from_ps(backed.min(u128::from(cfg.rto_max.as_ps())) as u64)
 }
 
 #[cfg(test)]

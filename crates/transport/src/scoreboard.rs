@@ -1,7 +1,7 @@
 //! The segments in flight, oldest first, in a ring that never shrinks.
 //!
 //! Invariant: segments tile `[una, nxt)` without gaps; a segment starts where the one before it ends.
-//! Sequence numbers here are the low 32 bits, which suffices while less than 2 GiB are outstanding.
+//! Sequence numbers here are the low 32 bits, which suffices since a receive window is 1 GiB at most.
 
 use forebay_units::{Bytes, Span, Time};
 
@@ -18,7 +18,7 @@ pub(crate) struct Segment {
     pub(crate) inflight: u32,
     /// Window when it left, in bytes.
     pub(crate) cwnd: u32,
-    pub(crate) lag_low: u32, // two 24-bit counts of LAG, packed: see `lags`
+    pub(crate) lag_low: u32, // two 24-bit counts, packed: see `lags`
     pub(crate) lag_high: u16,
     /// Transmissions so far, stopping at 255.
     pub(crate) sends: u8,
@@ -28,7 +28,7 @@ pub(crate) struct Segment {
 
 const _: () = assert!(size_of::<Segment>() <= 32, "32 bytes per unacknowledged segment");
 
-const LAG: u64 = 64_000; // ps; 24 bits of it reach 1.07 s
+const LAG_SHIFT: u32 = 16; // units of 2^16 ps, 65.5 ns; 24 bits of them reach 1.09 s
 
 impl Segment {
     /// Whether it left more than once.
@@ -38,10 +38,10 @@ impl Segment {
     }
 
     /// Notes how long before `sent` the newest segment acknowledged by then had left, and how long
-    /// before it the last delivery was learned of. Rounded down to 64 ns, at most 1.07 s.
+    /// before it the last delivery was learned of. Rounded down to 65.5 ns, at most 1.09 s.
     #[inline]
     pub(crate) fn set_lags(&mut self, since_send: Span, since_delivery: Span) {
-        let pack = |span: Span| (span.as_ps() / LAG).min((1 << 24) - 1);
+        let pack = |span: Span| (span.as_ps() >> LAG_SHIFT).min((1 << 24) - 1);
         let both = pack(since_send) | pack(since_delivery) << 24;
         (self.lag_low, self.lag_high) = (both as u32, (both >> 32) as u16);
     }
@@ -50,7 +50,7 @@ impl Segment {
     #[inline]
     pub(crate) fn lags(&self) -> (Span, Span) {
         let both = u64::from(self.lag_low) | u64::from(self.lag_high) << 32;
-        (Span::from_ps((both & 0xff_ffff) * LAG), Span::from_ps((both >> 24) * LAG))
+        (Span::from_ps((both & 0xff_ffff) << LAG_SHIFT), Span::from_ps((both >> 24) << LAG_SHIFT))
     }
 
     /// Window when it left.
@@ -141,6 +141,19 @@ impl Scoreboard {
         (self.len > 0).then(|| &self.ring[self.head as usize])
     }
 
+    /// Removes the segments that end within `covered` bytes of `una`. Returns the last of them.
+    #[inline]
+    pub(crate) fn pop_through(&mut self, una: u32, covered: u32) -> Option<Segment> {
+        let mut n = 0;
+        while n < self.len() && self.get(n).end.wrapping_sub(una) <= covered {
+            n += 1;
+        }
+        let last = *self.get(n.checked_sub(1)?);
+        self.head = self.place(n) as u32;
+        self.len -= n as u32;
+        Some(last)
+    }
+
     /// Removes the oldest segment.
     #[inline]
     pub(crate) fn pop(&mut self) {
@@ -221,9 +234,10 @@ mod tests {
     #[test]
     fn lags_keep_their_unit() {
         let mut segment = Segment::default();
-        segment.set_lags(Span::from_us(64), Span::from_ms(640));
-        assert_eq!(segment.lags(), (Span::from_us(64), Span::from_ms(640)));
+        let unit = Span::from_ps(1 << 16);
+        segment.set_lags(unit * 1_000, unit * 10_000_000 + Span::from_ps(65_535));
+        assert_eq!(segment.lags(), (unit * 1_000, unit * 10_000_000));
         segment.set_lags(Span::from_secs(9), Span::ZERO);
-        assert!(segment.lags().0 > Span::from_ms(1070));
+        assert!(segment.lags().0 > Span::from_ms(1090));
     }
 }

@@ -159,7 +159,7 @@ proptest! {
         pipe.ack_fate = Box::new(|_, _| Fate::Drop);
         for (seq, sacks, blocks, flags, stamp) in acks {
             pipe.pump();
-            pipe.now = pipe.now + Span::from_us(u64::from(stamp % 997));
+            pipe.now += Span::from_us(u64::from(stamp % 997));
             let mut ack = Packet {
                 kind: forebay_wire::Kind::Ack,
                 seq: seq * MSS,

@@ -49,6 +49,21 @@ fn an_unfilled_window_does_not_grow() {
 }
 
 #[test]
+fn a_window_that_was_full_once_stops_growing_when_it_is_full_no_more() {
+    let law = FlowParams::new("reno").unwrap();
+    let mut pipe =
+        Pipe::with_spec(config("reno"), &law, Bytes::new(40 * MSS), true, RTT).drop_data(&[3]); // out of slow start
+    pipe.run_until(at_us(3_000));
+    let before = pipe.sender.cwnd();
+    assert!(before >= Bytes::new(5 * MSS));
+    for k in 0..200 {
+        pipe.sender.app_write(Bytes::new(MSS), false);
+        pipe.run_until(at_us(3_000 + 110 * (k + 1)));
+    }
+    assert!(pipe.sender.cwnd() <= before + Bytes::new(MSS), "{before} {}", pipe.sender.cwnd());
+}
+
+#[test]
 fn short_writes_travel_as_short_segments() {
     let law = FlowParams::new("reno").unwrap();
     let mut pipe = Pipe::with_spec(config("reno"), &law, Bytes::new(100), true, RTT);
@@ -96,11 +111,22 @@ fn delayed_acks_follow_the_two_segment_rule() {
     let ack = receiver.on_data(&cfg, at_us(41_001), &packet(19))[1].unwrap();
     assert_eq!((ack.seq, ack.sacks), (21 * MSS, 0));
     // The end of the flow: at once.
-    let mut receiver = receive(&cfg);
     cfg.quick_acks = 0;
+    let mut receiver = receive(&cfg);
     let fin = Packet { flags: Flags::FIN, ..packet(0) };
     assert!(receiver.on_data(&cfg, at_us(0), &fin)[1].is_some());
     assert!(receiver.complete());
+    // After a duplicate: at once, sixteen times with its own.
+    cfg.quick_acks = 16;
+    let mut receiver = receive(&cfg);
+    for k in 0..20 {
+        receiver.on_data(&cfg, at_us(k), &packet(k));
+    }
+    assert!(receiver.on_data(&cfg, at_us(30), &packet(0))[1].is_some());
+    for k in 20..35 {
+        assert!(receiver.on_data(&cfg, at_us(k + 20), &packet(k))[1].is_some());
+    }
+    assert!(receiver.on_data(&cfg, at_us(60), &packet(35))[1].is_none());
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn loss_in_a_marked_window_halves_once_more_only_under_dctcp() {
             });
         pipe.run_until(at_us(150));
         assert_eq!(pipe.sender.totals().state, CaState::Recovery, "{law}");
-        let expected = 64 * MSS >> halvings;
+        let expected = (64 * MSS) >> halvings;
         assert_eq!(pipe.sender.ssthresh().get() / MSS, expected / MSS, "{law}");
         pipe.finish();
         assert_eq!(pipe.sender.timeouts(), 0);

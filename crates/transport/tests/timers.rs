@@ -60,6 +60,13 @@ fn a_lost_single_packet_message_takes_one_timeout() {
 }
 
 #[test]
+fn the_last_of_two_waits_a_timeout_from_the_first_ones_ack() {
+    let (mut pipe, sent) = tail_loss(2, 1);
+    pipe.finish();
+    assert_eq!(us(pipe.sent[sent as usize + 2].at), 1_100.0 + 200_100.0);
+}
+
+#[test]
 fn without_probes_the_tail_waits_for_the_timeout() {
     let (mut pipe, sent) = tail_loss(2, 2);
     pipe.cfg.tlp = false;
@@ -105,6 +112,22 @@ fn a_probe_that_repaired_a_loss_costs_one_reduction() {
 }
 
 #[test]
+fn a_timeout_spares_what_left_within_the_last_round_trip() {
+    let (mut cfg, law) = (config("reno"), FlowParams::new("reno").unwrap());
+    cfg.tlp = false;
+    let mut pipe = Pipe::with_spec(cfg, &law, Bytes::new(4 * MSS), true, RTT).drop_data(&[4]);
+    pipe.run_until(at_us(1_000));
+    pipe.sender.app_write(Bytes::new(MSS), false);
+    pipe.run_until(at_us(201_050));
+    pipe.sender.app_write(Bytes::new(MSS), true);
+    pipe.run_until(at_us(201_120));
+    assert_eq!(pipe.sender.timeouts(), 1);
+    assert_eq!(pipe.sender.cwnd(), Bytes::new(2 * MSS), "what is in flight, and one more");
+    pipe.finish();
+    assert_eq!(pipe.sender.retransmits(), 1);
+}
+
+#[test]
 fn timeouts_back_off_and_a_new_ack_clears_them() {
     let mut pipe = Pipe::new(config("reno"), "reno", Bytes::new(MSS), RTT)
         .data(|_, n| if n < 4 { Fate::Drop } else { Fate::Pass });
@@ -113,6 +136,22 @@ fn timeouts_back_off_and_a_new_ack_clears_them() {
     let at: Vec<f64> = pipe.sent.iter().map(|s| us(s.at) / 1e6).collect();
     assert_eq!(at, [0.0, 1.0, 2.0, 4.0, 8.0]);
     assert_eq!(us(end), 8_000_100.0);
+    assert!(pipe.sender.rto(&pipe.cfg) < Span::from_ms(201));
+}
+
+#[test]
+fn a_turn_of_the_wire_clock_does_not_look_like_a_late_original() {
+    // Retransmissions at 0.2, 0.6, 1.4, 3.0 s and so on: the one that arrives left more than half a
+    // turn of the 32-bit nanosecond clock after the first.
+    for lost in 2..9 {
+        let (mut pipe, sent) = tail_loss(2, 2);
+        pipe.cfg.tlp = false;
+        let lost = sent..sent + 2 + lost;
+        let mut pipe =
+            pipe.data(move |_, n| if lost.contains(&n) { Fate::Drop } else { Fate::Pass });
+        pipe.finish();
+        assert_eq!(pipe.sender.undos(), 0);
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn mean_window(period: u64, delayed: bool) -> f64 {
             return Fate::Pass;
         }
         fresh += 1;
-        if fresh % period == 0 { Fate::Drop } else { Fate::Pass }
+        if fresh.is_multiple_of(period) { Fate::Drop } else { Fate::Pass }
     });
     let warm = Time::ZERO + Span::from_ms(400);
     pipe.run_until(warm);

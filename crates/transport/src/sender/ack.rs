@@ -32,15 +32,7 @@ impl TcpSender {
     fn advance(&mut self, cfg: &TcpConfig, now: Time, ack: u64, ece: bool) {
         let una = self.totals.una;
         let covered = (ack - una) as u32;
-        let mut last = None;
-        while let Some(front) = self.board.front() {
-            if front.end.wrapping_sub(una as u32) > covered {
-                break;
-            }
-            last = Some(*front);
-            self.board.pop();
-        }
-        let Some(last) = last else { return };
+        let Some(last) = self.board.pop_through(una as u32, covered) else { return };
         let acked = u64::from(last.end.wrapping_sub(una as u32));
         let t = &mut self.totals;
         t.una += acked;
@@ -89,12 +81,14 @@ impl TcpSender {
         let event = FlowEvent::Ack { acked, ece, sample: &sample, delay: None, hops: &[] };
         let mut acts = Acts::default();
         self.law.step(now, FlowSeen { totals: &self.totals, event }, &mut acts);
-        self.apply(&acts);
+        if !acts.is_empty() {
+            self.apply(&acts);
+        }
     }
 
     /// What the delivery of `segment` measured.
     #[inline]
-    fn sample(&mut self, now: Time, segment: &Segment, rtt: Option<Span>) -> AckSample {
+    pub(super) fn sample(&mut self, now: Time, segment: &Segment, rtt: Option<Span>) -> AckSample {
         let (send, ack) = segment.lags();
         self.first_sent = segment.sent;
         self.delivered_at = now;

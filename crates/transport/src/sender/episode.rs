@@ -69,7 +69,7 @@ impl TcpSender {
     /// Nothing needs repair: `Open`, or `Disorder` while something is still unclear; `Cwr` on a mark.
     fn try_to_open(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time, w: &Work) {
         if r.marks.count(Mark::Resent) == 0 {
-            r.retrans_stamp = None;
+            r.resent_first = None;
         }
         if w.ece && matches!(self.totals.state, CaState::Open | CaState::Disorder) {
             self.enter_cwr(r, cfg, now);
@@ -161,7 +161,7 @@ impl TcpSender {
         self.rack.persist = self.rack.persist.saturating_sub(1);
         if !cfg.sack && self.totals.una == r.high_seq {
             if r.marks.count(Mark::Resent) == 0 {
-                r.retrans_stamp = None;
+                r.resent_first = None;
             }
             return true;
         }
@@ -178,7 +178,7 @@ impl TcpSender {
         if r.marks.count(Mark::Resent) > 0 {
             return true;
         }
-        r.retrans_stamp = None;
+        r.resent_first = None;
         self.undo(r, cfg, now, true);
         self.keep_open(r);
         true

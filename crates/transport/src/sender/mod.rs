@@ -12,6 +12,8 @@ mod episode;
 mod repair;
 mod rough;
 mod send;
+#[cfg(test)]
+mod tests;
 mod timers;
 
 use crate::TcpConfig;
@@ -20,7 +22,7 @@ use crate::rtt::Rtt;
 use crate::scoreboard::Scoreboard;
 use forebay_laws::flow::{Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, Totals};
 use forebay_laws::{Acts, Start};
-use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{FlowId, HostAddr};
 use repair::Repair;
 use timers::Timer;
@@ -77,10 +79,19 @@ const _: () = assert!(size_of::<TcpSender>() <= 400, "sender state per flow");
 /// What a law that paces, or wants to be woken, has set.
 #[derive(Clone, Debug)]
 struct Pace {
-    rate: BitsPerSec, // zero: not by rate
+    rate: Option<Serializer>,
     gap: Span,
     next: Time, // no segment leaves before
     wake_at: Time,
+}
+
+impl Pace {
+    /// Another rate; the remainder of the old one is forgotten.
+    fn set_rate(&mut self, rate: BitsPerSec) {
+        if self.rate.as_ref().is_none_or(|old| old.rate() != rate) {
+            self.rate = (rate > BitsPerSec::default()).then(|| Serializer::new(rate));
+        }
+    }
 }
 
 impl TcpSender {
@@ -209,7 +220,7 @@ impl TcpSender {
                 FlowAct::Window(_) if self.held => {}
                 FlowAct::Window(window) => self.cwnd = window.bytes().get(),
                 FlowAct::Ssthresh(bytes) => self.ssthresh = bytes.get(),
-                FlowAct::Rate(rate) => self.pace_mut().rate = rate,
+                FlowAct::Rate(rate) => self.pace_mut().set_rate(rate),
                 FlowAct::Gap(gap) => self.pace_mut().gap = gap,
                 FlowAct::WakeAt(at) => {
                     let pace = self.pace_mut();
@@ -223,12 +234,7 @@ impl TcpSender {
     #[cold]
     fn pace_mut(&mut self) -> &mut Pace {
         self.pace.get_or_insert_with(|| {
-            Box::new(Pace {
-                rate: BitsPerSec::default(),
-                gap: Span::ZERO,
-                next: Time::ZERO,
-                wake_at: Time::MAX,
-            })
+            Box::new(Pace { rate: None, gap: Span::ZERO, next: Time::ZERO, wake_at: Time::MAX })
         })
     }
 }

@@ -4,7 +4,7 @@
 use crate::marks::{Mark, Marks};
 use crate::prr::Prr;
 use crate::scoreboard::Scoreboard;
-use forebay_units::Time;
+use forebay_units::{Span, Time};
 use std::collections::VecDeque;
 
 /// See the module.
@@ -24,7 +24,7 @@ pub(super) struct Repair {
     pub(super) prior_ssthresh: u64,
     pub(super) undo_marker: Option<u64>, // `una` when the episode began
     pub(super) undo_retrans: Option<u32>, // retransmissions not shown needless; `None`: none yet
-    pub(super) retrans_stamp: Option<u32>, // wire clock of the episode's first retransmission
+    pub(super) resent_first: Option<Time>, // the episode's first retransmission
 
     pub(super) reordering: u32, // segments; duplicate threshold
     pub(super) reord_seen: bool,
@@ -62,6 +62,8 @@ pub(super) struct Probe {
 const REORDERING: u32 = 3;
 const MAX_REORDERING: u64 = 300;
 
+const HALF_TURN: Span = Span::from_ns(1 << 31);
+
 impl Repair {
     pub(super) fn new() -> Self {
         Self {
@@ -78,7 +80,7 @@ impl Repair {
             prior_ssthresh: 0,
             undo_marker: None,
             undo_retrans: None,
-            retrans_stamp: None,
+            resent_first: None,
             reordering: REORDERING,
             reord_seen: false,
             dsack_seen: false,
@@ -145,9 +147,12 @@ impl Repair {
         self.undo_marker.is_some() && (self.undo_retrans == Some(0) || original_arrived)
     }
 
-    /// Whether an ACK that echoes `stamp` was caused by something sent before the first retransmission.
-    pub(super) fn predates(&self, stamp: u32) -> bool {
-        self.retrans_stamp.is_some_and(|first| (stamp.wrapping_sub(first) as i32) < 0)
+    /// Whether an ACK that arrives `now` and echoes `stamp` was caused by something sent before the
+    /// first retransmission. Half a turn of the wire clock (2.1 s) after that, nobody can tell.
+    pub(super) fn predates(&self, now: Time, stamp: u32) -> bool {
+        self.resent_first.is_some_and(|first| {
+            now.since(first) < HALF_TURN && (stamp.wrapping_sub(super::stamp(first)) as i32) < 0
+        })
     }
 
     /// The next segment to retransmit, lowest first: its index.

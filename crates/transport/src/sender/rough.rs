@@ -112,7 +112,7 @@ impl TcpSender {
         let mut w = Work {
             prior_una: self.totals.una,
             ece: packet.flags.has(Flags::ECE),
-            original_arrived: cfg.timestamps && r.predates(packet.stamp),
+            original_arrived: cfg.timestamps && r.predates(now, packet.stamp),
             ..Work::default()
         };
         let prior_highest = r.highest(self.totals.una);

@@ -8,7 +8,7 @@ use crate::TcpConfig;
 use crate::marks::Mark;
 use crate::scoreboard::Segment;
 use forebay_laws::flow::{CaState, FlowEvent};
-use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, Kind, Packet};
 
 impl TcpSender {
@@ -30,8 +30,7 @@ impl TcpSender {
         if self.paced_out || !self.new_fits(cfg) {
             return None;
         }
-        let len = self.new_len(cfg);
-        Some(self.send_new(cfg, now, len))
+        Some(self.send_new(cfg, now, self.new_len(cfg)))
     }
 
     /// Payload of the next new segment; zero if there is none.
@@ -166,10 +165,9 @@ impl TcpSender {
     #[cold]
     fn pace_out(&mut self, cfg: &TcpConfig, now: Time, len: u64) {
         let Some(pace) = &mut self.pace else { return };
-        let by_rate = if pace.rate == BitsPerSec::default() {
-            Span::ZERO
-        } else {
-            pace.rate.time_for(Bytes::new(len + cfg.header.get()))
+        let by_rate = match &mut pace.rate {
+            Some(rate) => rate.take(len + cfg.header.get()),
+            None => Span::ZERO,
         };
         let from = pace.next.max(now);
         pace.next = from.saturating_add(by_rate.max(pace.gap));
@@ -229,7 +227,7 @@ impl TcpSender {
         r.marks.set(self.board.place(i), Some(Mark::Resent));
         r.resent.push_back(Resent { at: now, start });
         r.undo_retrans = Some(r.undo_retrans.unwrap_or(0) + 1);
-        r.retrans_stamp.get_or_insert(stamp(now));
+        r.resent_first.get_or_insert(now);
         if matches!(self.totals.state, CaState::Recovery | CaState::Cwr) {
             r.prr.sent(len);
         }

@@ -5,8 +5,8 @@
 
 #![allow(dead_code)]
 
+use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
-use forebay_laws::{Acts, Start};
 use forebay_transport::{FlowSpec, TcpConfig, TcpReceiver, TcpSender};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
@@ -55,7 +55,7 @@ pub struct Pipe {
     pub acks: Vec<(Time, Packet)>,
     /// Every packet that reached the receiver.
     pub arrived: Vec<(Time, Packet)>,
-    /// How often `finished` may be waited for.
+    /// What left after each ACK, until the next.
     pub sends_per_ack: Vec<u32>,
     nic_free: Time,
     link_free: Time,
@@ -313,9 +313,5 @@ impl Pipe {
     /// Sends of the byte at `seq`.
     pub fn sends_of(&self, seq: u64) -> Vec<Sent> {
         self.sent.iter().filter(|s| s.seq == seq).copied().collect()
-    }
-
-    pub fn acts() -> Acts<forebay_laws::flow::FlowAct> {
-        Acts::default()
     }
 }

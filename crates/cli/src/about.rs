@@ -1,0 +1,141 @@
+//! What a run directory says about a scenario: titles, traffic in words, the settings of the report.
+
+use crate::human;
+use forebay_record::About;
+use forebay_scenario::model::{
+    Fabric, LoadRef, MarkAt, QueueLength, Release, Routing, Scenario, Topology, TrafficKind,
+};
+use forebay_scenario::{Expect, resolved_with};
+use forebay_units::{Bytes, Time};
+
+/// Version of the program, as results carry it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The facts that every file of a run directory shares.
+pub fn about(scenario: &Scenario, expect: &[Expect]) -> About {
+    About {
+        scenario: scenario.name.clone(),
+        version: VERSION.into(),
+        laws: laws(scenario),
+        seeds: scenario.seeds.clone(),
+        warmup: scenario.output.warmup,
+        traffic: scenario.traffic.iter().map(|t| traffic(&t.kind)).collect(),
+        resolved_toml: resolved_with(scenario, expect),
+        settings: settings(scenario),
+        release: match scenario.fabric.switch.release {
+            Release::Fluid => "byte by byte as a packet is sent (fluid)".into(),
+            Release::Start => "at the start of its transmission (start)".into(),
+        },
+        ..About::default()
+    }
+}
+
+/// Laws in use, the scenario's own first.
+pub fn laws(scenario: &Scenario) -> Vec<String> {
+    let mut laws = vec![scenario.transport.law.clone()];
+    for law in scenario.traffic.iter().filter_map(|t| t.law.as_ref()) {
+        if !laws.contains(law) {
+            laws.push(law.clone());
+        }
+    }
+    laws
+}
+
+/// One line for a source of flows.
+pub fn traffic(kind: &TrafficKind) -> String {
+    match kind {
+        TrafficKind::Poisson { sizes, load, load_ref } => {
+            let of = match load_ref {
+                LoadRef::Host => "of the hosts' links",
+                LoadRef::Core => "of the core",
+            };
+            format!("poisson {}, load {load} {of}", sizes.name)
+        }
+        TrafficKind::Incast { fan_in, size, rounds, .. } => {
+            format!("incast of {fan_in} x {size}, {}", human::counted(*rounds as usize, "round"))
+        }
+        TrafficKind::Permutation { size } => format!("permutation of {}", size_text(*size)),
+        TrafficKind::AllToAll { size } => format!("all to all, {} each", size_text(*size)),
+        TrafficKind::Long { from, .. } => human::counted(from.len(), "endless flow"),
+        TrafficKind::List { flows } => format!("list of {}", human::counted(flows.len(), "flow")),
+    }
+}
+
+fn size_text(size: Bytes) -> String {
+    if size == Bytes::MAX { "endless flows".into() } else { size.to_string() }
+}
+
+/// Shape of the fabric in words: `leaf-spine, 8 leaves x 16 hosts, 4 spines`.
+pub fn shape(fabric: &Fabric) -> String {
+    match &fabric.topology {
+        Topology::Dumbbell { left, right } => format!("dumbbell, {left} hosts left, {right} right"),
+        Topology::Star { .. } => "star".into(),
+        Topology::LeafSpine { leaves, spines, hosts_per_leaf } => {
+            format!("leaf-spine, {leaves} leaves x {hosts_per_leaf} hosts, {spines} spines")
+        }
+        Topology::FatTree { tiers, k } => format!("fat tree, {tiers} tiers, k = {k}"),
+        Topology::Graph { .. } => "graph".into(),
+    }
+}
+
+fn length(length: QueueLength) -> String {
+    match length {
+        QueueLength::Bytes(bytes) => bytes.to_string(),
+        QueueLength::Packets(packets) => format!("{packets} packets"),
+    }
+}
+
+fn settings(scenario: &Scenario) -> Vec<(String, String)> {
+    let (fabric, switch, transport) =
+        (&scenario.fabric, &scenario.fabric.switch, &scenario.transport);
+    let link = |l: forebay_scenario::model::Link| format!("{}, {}", l.rate, l.delay);
+    let routing = match fabric.routing {
+        Routing::Ecmp => "ecmp",
+        Routing::EcmpSymmetric => "ecmp-symmetric",
+        Routing::Spray => "spray",
+    };
+    let buffer = match switch.shared_buffer {
+        None => "none".into(),
+        Some(pool) => match pool.alpha {
+            Some(alpha) => format!("{}, dynamic threshold, alpha {alpha}", pool.size),
+            None => format!("{}, shared", pool.size),
+        },
+    };
+    let ecn = switch.ecn.map_or("off".into(), |ecn| {
+        let at = match ecn.at {
+            MarkAt::Enqueue => "enqueue",
+            MarkAt::Dequeue => "dequeue",
+        };
+        if ecn.kmin == ecn.kmax {
+            format!("step at {}, at {at}", length(ecn.kmin))
+        } else {
+            format!("{} to {}, pmax {}, at {at}", length(ecn.kmin), length(ecn.kmax), ecn.pmax)
+        }
+    });
+    let stop = if scenario.stop.flows {
+        format!("{}, or all flows done", time(scenario.stop.time))
+    } else {
+        time(scenario.stop.time)
+    };
+    let mut all = vec![
+        ("fabric", shape(fabric)),
+        ("host links", link(fabric.host_link)),
+        ("fabric links", link(fabric.fabric_link)),
+        ("routing", routing.into()),
+        ("buffer", buffer),
+        ("port limit", switch.port_limit.map_or("none".into(), length)),
+        ("ecn", ecn),
+        ("transport", format!("tcp/{}", transport.law)),
+        ("mss", transport.mss.to_string()),
+        ("header", transport.header.to_string()),
+        ("initial window", transport.initial_window.to_string()),
+        ("rto_min", transport.rto_min.to_string()),
+        ("stop", stop),
+    ];
+    all.extend(transport.params.iter().map(|(key, value)| (key.as_str(), value.clone())));
+    all.into_iter().map(|(key, value)| (key.into(), value)).collect()
+}
+
+fn time(time: Time) -> String {
+    time.to_string()
+}

@@ -1,0 +1,252 @@
+//! The command line: verbs and flags, and the help that goes with them.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Packet-level simulation of datacentre congestion control.
+#[derive(Debug, Parser)]
+#[command(name = "forebay", version, about, after_help = AFTER, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+const AFTER: &str = "\
+First steps:
+  forebay new incast --out incast.toml    write a commented example
+  forebay check incast.toml               find mistakes, forecast time and memory
+  forebay run incast.toml                 simulate, print a summary, draw a report
+
+Exit codes: 0 done, 1 the run failed, 2 bad input, 3 a band in [[expect]] was missed,
+130 interrupted (what was written is valid and partial).";
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Write a commented example scenario
+    New(New),
+    /// Find mistakes in a scenario; forecast its time and memory
+    Check(Check),
+    /// Simulate a scenario and write a results directory
+    Run(Run),
+    /// Simulate every combination of [sweep] and every seed; goes on where it was stopped
+    Sweep(Sweep),
+    /// Measure the speed of the simulator on this machine
+    Bench(Bench),
+    /// Draw report.html of a results directory anew
+    Report(Report),
+    /// List control laws, or show the page of one
+    Laws(Laws),
+    /// List what can be named: laws, workloads, presets, metrics, columns, benches
+    List(List),
+    /// Say what a column or key of the results means
+    Explain(Explain),
+    /// Print the JSON Schema of scenario files, for editors
+    Schema,
+    /// One run of a sweep, in a process of its own
+    #[command(hide = true)]
+    Worker(Worker),
+}
+
+/// A scenario, and settings on top of it.
+#[derive(Clone, Debug, Args)]
+pub struct Input {
+    /// Scenario file; - reads standard input
+    #[arg(required_unless_present = "preset")]
+    pub file: Option<PathBuf>,
+    /// Take a scenario that comes with forebay instead (see: forebay list presets)
+    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    pub preset: Option<String>,
+    /// Override a key of the scenario: --set traffic[0].load=0.7
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+}
+
+/// Which seeds.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SeedArgs {
+    /// Simulate this seed instead of the scenario's; may be repeated
+    #[arg(long, value_name = "N")]
+    pub seed: Vec<u64>,
+    /// The same as a list: --seeds 1,2,3
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    pub seeds: Vec<u64>,
+}
+
+/// How much to show while at work.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Show {
+    /// Progress on stderr; auto: a bar on a terminal, JSON lines elsewhere
+    #[arg(long, value_name = "MODE", default_value = "auto", hide_possible_values = false)]
+    pub progress: Progress,
+    /// Print nothing but warnings and errors
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Progress {
+    Auto,
+    Bar,
+    Jsonl,
+    Off,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Run {
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub seeds: SeedArgs,
+    /// Threads for each simulation; results do not depend on it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    pub threads: usize,
+    /// Seeds simulated side by side [default: as many as there are cores]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub jobs: Option<usize>,
+    /// Results directory [default: results/NAME, or results/NAME-2 and so on if taken]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace the run that the results directory holds
+    #[arg(long)]
+    pub force: bool,
+    /// Print summary.json on stdout instead of the table
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub show: Show,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Sweep {
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub seeds: SeedArgs,
+    /// Threads for each simulation; results do not depend on it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    pub threads: usize,
+    /// Simulations at a time, each a process [default: as many as there are cores]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub jobs: Option<usize>,
+    /// Directory of the sweep; runs that are complete in it are kept [default: results/NAME-sweep]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print sweep.json on stdout instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// Go on where an earlier sweep stopped, which it does anyway
+    #[arg(long, hide = true)]
+    pub resume: bool,
+    #[command(flatten)]
+    pub show: Show,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Worker {
+    #[arg(long)]
+    pub out: PathBuf,
+    #[arg(long, default_value_t = 1)]
+    pub threads: usize,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct New {
+    /// Which example (see: forebay list presets)
+    #[arg(default_value = "websearch")]
+    pub preset: String,
+    /// Write to this file instead of stdout
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Check {
+    #[command(flatten)]
+    pub input: Input,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Print the scenario with every default spelled out
+    #[arg(long, conflicts_with = "json")]
+    pub resolved: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Bench {
+    /// Which (see: forebay list benches); none: a table of the usual ones, some minutes
+    pub names: Vec<String>,
+    /// Threads of the simulation
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    pub threads: usize,
+    /// Size of a full data packet in bytes, header included: 4096 or 1500
+    #[arg(long, value_name = "BYTES")]
+    pub mtu: Option<u32>,
+    /// Virtual time to measure, after the warm-up: 2ms
+    #[arg(long, value_name = "SPAN")]
+    pub time: Option<String>,
+    /// Print one JSON object (an array for several)
+    #[arg(long)]
+    pub json: bool,
+    /// Print the scenario of the bench instead of running it
+    #[arg(long, conflicts_with = "json")]
+    pub scenario: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Report {
+    /// Results directory
+    pub dir: PathBuf,
+    /// Write the report to this file instead of DIR/report.html
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Laws {
+    /// Show the page of this law
+    pub name: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct List {
+    /// What to list; nothing: the kinds
+    pub what: Option<Kind>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    Laws,
+    Workloads,
+    Presets,
+    Metrics,
+    Columns,
+    Benches,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Explain {
+    /// Name of a column, a key of a JSON file, or a metric
+    pub name: String,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().into(), value.trim().into()))
+        }
+        _ => Err("write KEY=VALUE, for instance traffic[0].load=0.7".into()),
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..=1024) => Ok(n),
+        _ => Err("write a whole number from 1 to 1024".into()),
+    }
+}

@@ -1,0 +1,196 @@
+//! The benches by name: which scenario each is, for how long, and why.
+//!
+//! All run on a three-tier fat tree of k-port switches with 100 Gb/s links of 1 us, hosts' and fabric's alike, ECMP
+//! unless said. N is the number of hosts, k^3/4. Marks are a DCTCP step at 300 KB (30 KB for each 10 Gb/s, as in
+//! the public HPCC simulator); a port holds 4 MB, which none of them reaches by much, so losses are rare.
+
+use crate::failure::Failure;
+use forebay_units::{Span, Time};
+
+/// A family of benches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Long flows, one from and one to each host.
+    DctcpPerm,
+    /// Poisson arrivals of web-search flows at half load.
+    DctcpWebsearch,
+    /// Flows of 2 MB, one from and one to each host, every packet on a path of its own, until all are done.
+    SprayPerm,
+}
+
+impl Family {
+    pub const ALL: [Self; 3] = [Self::DctcpPerm, Self::DctcpWebsearch, Self::SprayPerm];
+
+    /// The name before `-N`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DctcpPerm => "dctcp-perm",
+            Self::DctcpWebsearch => "dctcp-websearch",
+            Self::SprayPerm => "spray-perm",
+        }
+    }
+
+    /// What it is, for `forebay list benches`.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::DctcpPerm => {
+                "permutation of long DCTCP flows; queues stand at the marking threshold"
+            }
+            Self::DctcpWebsearch => "Poisson web-search flows at 50 % of the hosts' links, DCTCP",
+            Self::SprayPerm => {
+                "permutation of 2 MB flows, each packet on a random path, one 64 B ACK per packet, to completion; \
+                 DCTCP with a first window that covers the flow"
+            }
+        }
+    }
+}
+
+/// One bench.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    pub name: String,
+    pub family: Family,
+    pub hosts: u32,
+    /// Ports of a switch.
+    pub k: u32,
+    /// Bytes of a full data packet.
+    pub mtu: u32,
+    /// Virtual time before the clock is read, and while it runs.
+    pub warmup: Span,
+    pub measured: Span,
+}
+
+/// Virtual time by hosts: up to so many, warm-up and measured part in microseconds. Warm-up is tens of round trips
+/// (one is 12 us of propagation), so slow start is over; the measured part is 30 to 100 million packet-hops at
+/// 4 KB, seconds of CPU. Web-search flows come at half the rate, and take longer to fill the fabric.
+const TIMES: [(u32, [u64; 2], [u64; 2]); 3] = [
+    (128, [1_000, 10_000], [2_000, 20_000]),
+    (1024, [500, 2_000], [1_000, 4_000]),
+    (u32::MAX, [300, 400], [400, 800]),
+];
+
+/// Packets of `spray-perm`: fixed, since it is there to be compared with simulators that send these.
+const SPRAY_PAYLOAD: u32 = 4000;
+const SPRAY_HEADER: u32 = 64;
+
+impl Case {
+    /// The bench of this name.
+    pub fn new(name: &str, mtu: Option<u32>, time: Option<Span>) -> Result<Self, Failure> {
+        let family = Family::ALL.into_iter().find_map(|family| {
+            let hosts = name.strip_prefix(family.name())?.strip_prefix('-')?;
+            Some((family, hosts))
+        });
+        let (family, hosts) = family.ok_or_else(|| {
+            let names: Vec<String> =
+                Family::ALL.iter().map(|f| format!("{}-N", f.name())).collect();
+            Failure::Input(format!("there is no bench \"{name}\"; use one of {}", names.join(", ")))
+        })?;
+        let k = hosts.parse::<u32>().ok().and_then(ports).ok_or_else(|| {
+            let sizes: Vec<String> =
+                (4..=32).step_by(2).map(|k| (k * k * k / 4).to_string()).collect();
+            Failure::Input(format!(
+                "{name}: a fat tree of k-port switches has k^3/4 hosts; use one of {} or more",
+                sizes.join(", ")
+            ))
+        })?;
+        let hosts = k * k * k / 4;
+        let mtu = match (family, mtu) {
+            (Family::SprayPerm, Some(_)) => {
+                return Err(Failure::Input(format!(
+                    "{name} has packets of its own ({SPRAY_PAYLOAD} B and a header of {SPRAY_HEADER} B); leave --mtu out"
+                )));
+            }
+            (Family::SprayPerm, None) => SPRAY_PAYLOAD + SPRAY_HEADER,
+            (_, Some(mtu @ (1500 | 4096))) => mtu,
+            (_, None) => 4096,
+            (_, Some(mtu)) => {
+                return Err(Failure::Input(format!("--mtu {mtu}: write 4096 or 1500")));
+            }
+        };
+        let (_, perm, websearch) =
+            TIMES.iter().find(|(most, ..)| hosts <= *most).expect("the last row takes all");
+        let [warmup, measured] = match family {
+            Family::DctcpPerm => *perm,
+            Family::DctcpWebsearch => *websearch,
+            Family::SprayPerm => [0, 100_000], // a bound: it ends when all flows have
+        };
+        let measured = time.unwrap_or(Span::from_us(measured));
+        if measured == Span::ZERO {
+            return Err(Failure::Input(
+                "--time 0s measures nothing; write for instance 2ms".into(),
+            ));
+        }
+        let warmup = Span::from_us(warmup);
+        Ok(Self { name: name.into(), family, hosts, k, mtu, warmup, measured })
+    }
+
+    /// Its scenario file.
+    pub fn scenario(&self) -> String {
+        let Self { name, k, .. } = self;
+        let stop = Time::ZERO.saturating_add(self.warmup).saturating_add(self.measured);
+        let spray = self.family == Family::SprayPerm;
+        let (flows, routing) = if spray { ("all", "spray") } else { ("ignore", "ecmp") };
+        let packets = if spray {
+            format!(
+                "mss = \"{SPRAY_PAYLOAD}B\"\nheader = \"{SPRAY_HEADER}B\"\nack_size = \"64B\"\n\
+                 initial_window = \"2MB\"            # all of a flow"
+            )
+        } else {
+            format!("mtu = \"{}B\"", self.mtu)
+        };
+        let traffic = match self.family {
+            Family::DctcpPerm => {
+                "kind = \"permutation\"\nsize = \"1TB\"                        # longer than any run"
+            }
+            Family::DctcpWebsearch => "kind = \"poisson\"\nsizes = \"websearch\"\nload = 0.5",
+            Family::SprayPerm => "kind = \"permutation\"\nsize = \"2MB\"",
+        };
+        format!(
+            "version = 1\nname = \"{name}\"\nseeds = [1]\nstop = {{ time = \"{stop}\", flows = \"{flows}\" }}\n\n\
+             [fabric]\nkind = \"fat-tree\"\ntiers = 3\nk = {k}\nhost_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+             fabric_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\nrouting = \"{routing}\"\n\n\
+             [fabric.switch]\nbuffer = \"none\"\nport_limit = \"4MB\"\necn = {{ k = \"300KB\" }}\n\n\
+             [transport]\nkind = \"tcp\"\nlaw = \"dctcp\"\nrto_min = \"1ms\"\ndelayed_ack = false\n{packets}\n\n\
+             [[traffic]]\n{traffic}\n"
+        )
+    }
+}
+
+/// Ports of the switches of a fat tree with so many hosts.
+fn ports(hosts: u32) -> Option<u32> {
+    (4..=1024).step_by(2).find(|k: &u32| k.pow(3) / 4 == hosts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bench_is_a_valid_scenario_of_its_size() {
+        for family in Family::ALL {
+            for hosts in [16, 54, 128, 1024] {
+                let name = format!("{}-{hosts}", family.name());
+                let case = Case::new(&name, None, None).unwrap();
+                let loaded = forebay_scenario::text("bench.toml", &case.scenario())
+                    .unwrap_or_else(|e| panic!("{name}: {e}"));
+                let plan = forebay_scenario::plan::Plan::of(&loaded.scenario.fabric);
+                assert_eq!(plan.hosts, hosts, "{name}");
+                let transport = &loaded.scenario.transport;
+                assert_eq!(transport.mss.get() + transport.header.get(), u64::from(case.mtu));
+                assert!(!transport.delayed_ack && transport.ack_size.get() == 64);
+            }
+        }
+    }
+
+    #[test]
+    fn a_size_that_no_fat_tree_has_is_refused_with_those_that_exist() {
+        for name in ["dctcp-perm-100", "dctcp-perm-0", "dctcp-perm-x", "dctcp-perm--128"] {
+            let Err(Failure::Input(text)) = Case::new(name, None, None) else { panic!("{name}") };
+            assert!(text.contains("16, 54, 128") && text.contains("8192"), "{text}");
+        }
+        assert!(Case::new("perm-128", None, None).is_err());
+        assert!(Case::new("dctcp-perm-128", Some(9000), None).is_err());
+        assert!(Case::new("spray-perm-128", Some(1500), None).is_err());
+        assert_eq!(Case::new("dctcp-perm-8192", Some(1500), None).unwrap().k, 32);
+    }
+}

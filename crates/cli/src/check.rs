@@ -1,0 +1,130 @@
+//! `forebay check`: what is wrong with a scenario, what it will do, and what it will cost.
+//!
+//! The simulation is laid out, so everything that could refuse the scenario has its say, and is not run.
+
+use crate::about::{shape, traffic};
+use crate::args::Check;
+use crate::estimate::Estimate;
+use crate::failure::Failure;
+use crate::{expect, human, say};
+use forebay_scenario::plan::Plan;
+use forebay_scenario::resolved_with;
+use forebay_scenario::workload::{Hosts, forecast};
+use forebay_sim::{Options, Simulation};
+use serde_json::json;
+
+/// The verb.
+pub fn check(args: &Check) -> Result<(), Failure> {
+    let loaded = args.input.load()?;
+    let name = args.input.name();
+    expect::bands(&name, &loaded.expect)?;
+    let scenario = &loaded.scenario;
+    if args.resolved {
+        return say::data(&resolved_with(scenario, &loaded.expect));
+    }
+    let points = loaded.points();
+    for point in points.iter().filter(|point| !point.is_empty()) {
+        // A value may keep to the grammar and still not fit the rest.
+        args.input.load_with(point)?;
+    }
+    let seed = scenario.seeds.first().copied().unwrap_or(1);
+    let before = resident_bytes();
+    let layout = Simulation::new(scenario, seed, Options::default())
+        .map_err(|refusal| Failure::Input(format!("{name}: {refusal}")))?;
+    let laid_out = resident_bytes().zip(before).map(|(now, before)| now.saturating_sub(before));
+    let outcome = layout.finish();
+    let plan = Plan::of(&scenario.fabric);
+    let estimate = Estimate::of(scenario, &plan);
+    let bytes = laid_out.unwrap_or(0) as f64 + estimate.bytes;
+    let runs = points.len() * scenario.seeds.len();
+
+    if args.json {
+        return say::json(&json!({
+            "name": scenario.name,
+            "hosts": plan.hosts,
+            "switches": plan.names.len() - plan.hosts,
+            "cables": plan.cables.len(),
+            "points": points.len(),
+            "seeds": scenario.seeds,
+            "flows": estimate.flows.round(),
+            "endless_flows": estimate.endless,
+            "payload_bytes": estimate.payload.round(),
+            "packet_hops": estimate.packet_hops.round(),
+            "assumed_ns_per_packet_hop": estimate.ns_per_hop,
+            "cpu_seconds": estimate.cpu_s,
+            "memory_bytes": bytes.round(),
+            "processes": outcome.execution.processes,
+            "window_ns": outcome.execution.window.as_ps() as f64 / 1e3,
+            "warnings": outcome.warnings,
+        }));
+    }
+    outcome.warnings.iter().for_each(|warning| say::warning(warning));
+    let mut text = String::new();
+    let mut row = |label: &str, value: String| text.push_str(&format!("{label:<10}{value}\n"));
+    row("scenario", format!("{}: no problems", scenario.name));
+    row(
+        "fabric",
+        format!(
+            "{}: {}, {}, {}, {:.1} links per path",
+            shape(&scenario.fabric),
+            human::counted(plan.hosts, "host"),
+            human::counted(plan.names.len() - plan.hosts, "switch"),
+            human::counted(plan.cables.len(), "cable"),
+            estimate.hops
+        ),
+    );
+    let flows = forecast(scenario, &Hosts::of_plan(&plan, &scenario.fabric.topology));
+    for (i, (entry, flows)) in scenario.traffic.iter().zip(flows).enumerate() {
+        let flows = human::grouped(u64::try_from(flows).unwrap_or(u64::MAX));
+        let label = if i == 0 { "traffic" } else { "" };
+        row(label, format!("{}: about {flows} flows per seed", traffic(&entry.kind)));
+    }
+    row(
+        "engine",
+        format!(
+            "{} in windows of up to {}",
+            human::counted(outcome.execution.processes, "logical process"),
+            human::virtual_time(outcome.execution.window.as_ps())
+        ),
+    );
+    row(
+        "work",
+        format!(
+            "about {} packet-hops per seed, {} of one core at {:.0} ns each",
+            human::si(estimate.packet_hops),
+            human::duration(estimate.cpu_s),
+            estimate.ns_per_hop
+        ),
+    );
+    row("memory", format!("about {} per simulation", human::bytes(bytes)));
+    let combinations = if points.len() > 1 {
+        format!("{} x ", human::counted(points.len(), "point"))
+    } else {
+        String::new()
+    };
+    row(
+        "runs",
+        format!(
+            "{combinations}{}: {} of one core in all",
+            human::counted(scenario.seeds.len(), "seed"),
+            human::duration(estimate.cpu_s * runs as f64)
+        ),
+    );
+    say::data(&text)
+}
+
+/// Memory of this process that is in use now, where the system tells.
+pub fn resident_bytes() -> Option<u64> {
+    status_kib("VmRSS:")
+}
+
+/// The most memory that this process has used.
+pub fn peak_resident_bytes() -> Option<u64> {
+    status_kib("VmHWM:")
+}
+
+fn status_kib(key: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}

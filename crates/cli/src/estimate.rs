@@ -1,0 +1,183 @@
+//! What a run will cost, before it runs: flows, packet-hops, seconds, bytes.
+//!
+//! A forecast from means: offered payload (never more than the hosts' links carry in the time), the mean length
+//! of a shortest path, one ACK per segment or per two. It knows nothing of losses. The time per packet-hop is a
+//! typical one for the size of the fabric; [`NS_PER_HOP`] says where it comes from.
+
+use forebay_scenario::model::{Scenario, TrafficKind};
+use forebay_scenario::plan::Plan;
+use forebay_scenario::workload::{Hosts, forecast};
+use forebay_units::Bytes;
+use std::collections::VecDeque;
+
+/// Hosts, and nanoseconds of CPU per packet-hop up to there: the budgets of the design document, which hold on a
+/// shared two-core server; larger fabrics miss the caches more often.
+const NS_PER_HOP: [(f64, f64); 3] = [(128.0, 45.0), (1024.0, 60.0), (8192.0, 100.0)];
+
+/// Bytes of a flow in the tables that are kept until the run directory is written.
+const BYTES_PER_RECORDED_FLOW: f64 = 112.0;
+/// Bytes of a packet in flight, with its share of ring slack.
+const BYTES_PER_PACKET: f64 = 96.0;
+
+/// The forecast for one seed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// Finite flows.
+    pub flows: f64,
+    /// Flows without an end.
+    pub endless: f64,
+    /// Payload that will cross the fabric.
+    pub payload: f64,
+    /// Mean links of a path.
+    pub hops: f64,
+    /// Packets times links, ACKs included.
+    pub packet_hops: f64,
+    /// CPU seconds on one thread.
+    pub cpu_s: f64,
+    /// The rate assumed for that.
+    pub ns_per_hop: f64,
+    /// Bytes of packets in flight and of results.
+    pub bytes: f64,
+}
+
+impl Estimate {
+    /// Forecasts one seed.
+    pub fn of(scenario: &Scenario, plan: &Plan) -> Self {
+        let hosts = Hosts::of_plan(plan, &scenario.fabric.topology);
+        let seconds = scenario.stop.time.as_secs_f64();
+        let line: f64 = hosts.rates.iter().map(|rate| rate.get() as f64 / 8.0).sum();
+        let mss = scenario.transport.mss.get() as f64;
+        let goodput = mss / (mss + scenario.transport.header.get() as f64);
+        let mut all = Self { hops: mean_hops(plan), ..Self::default() };
+        let mut segments = 0.0;
+        for (traffic, flows) in scenario.traffic.iter().zip(forecast(scenario, &hosts)) {
+            let flows = flows as f64;
+            let (endless, mean) = mean_size(&traffic.kind);
+            let active = traffic.until.min(scenario.stop.time).since(traffic.start).as_secs_f64();
+            let payload = match endless {
+                true => {
+                    all.endless += flows;
+                    flows.min(hosts.names.len() as f64) * line / hosts.names.len() as f64
+                        * active
+                        * goodput
+                }
+                false => {
+                    all.flows += flows;
+                    flows * mean
+                }
+            };
+            all.payload += payload;
+            // A last segment is short: half a segment more for each flow.
+            segments += payload / mss + flows / 2.0;
+        }
+        let most = line * seconds * goodput;
+        if all.payload > most {
+            segments *= most / all.payload;
+            all.payload = most;
+        }
+        let acks = if scenario.transport.delayed_ack { 0.5 } else { 1.0 };
+        all.packet_hops = segments * all.hops * (1.0 + acks);
+        all.ns_per_hop = ns_per_hop(hosts.names.len() as f64);
+        all.cpu_s = all.packet_hops * all.ns_per_hop / 1e9;
+        let delay = scenario.fabric.host_link.delay.as_secs_f64()
+            + scenario.fabric.fabric_link.delay.as_secs_f64();
+        let load = if most > 0.0 { all.payload / most } else { 0.0 };
+        let flying = load * line * (delay * all.hops) / (mss * goodput);
+        all.bytes = all.flows * BYTES_PER_RECORDED_FLOW + 2.0 * flying * BYTES_PER_PACKET;
+        all
+    }
+}
+
+/// Whether it has no end, and else the mean payload.
+fn mean_size(kind: &TrafficKind) -> (bool, f64) {
+    let fixed = |size: &Bytes| (*size == Bytes::MAX, size.get() as f64);
+    match kind {
+        TrafficKind::Poisson { sizes, .. } => (false, sizes.mean()),
+        TrafficKind::Incast { size, .. }
+        | TrafficKind::Permutation { size }
+        | TrafficKind::AllToAll { size } => fixed(size),
+        TrafficKind::Long { .. } => (true, 0.0),
+        TrafficKind::List { flows } => {
+            let sum: f64 = flows.iter().map(|flow| flow.size.get() as f64).sum();
+            (false, sum / (flows.len() as f64).max(1.0))
+        }
+    }
+}
+
+/// Between the points a straight line in the logarithm of the hosts.
+fn ns_per_hop(hosts: f64) -> f64 {
+    let points = NS_PER_HOP;
+    let hosts = hosts.clamp(points[0].0, points[points.len() - 1].0);
+    let upper = points.iter().position(|p| hosts <= p.0).unwrap_or(points.len() - 1).max(1);
+    let ((a, p), (b, q)) = (points[upper - 1], points[upper]);
+    p + (q - p) * (hosts / a).ln() / (b / a).ln()
+}
+
+/// Mean links of a shortest path between two different hosts, from up to 32 sources spread over all.
+fn mean_hops(plan: &Plan) -> f64 {
+    let nodes = plan.names.len();
+    let mut near: Vec<Vec<u32>> = vec![Vec::new(); nodes];
+    for cable in &plan.cables {
+        near[cable.a as usize].push(cable.b);
+        near[cable.b as usize].push(cable.a);
+    }
+    let step = plan.hosts.div_ceil(32).max(1);
+    let (mut sum, mut pairs) = (0u64, 0u64);
+    for source in (0..plan.hosts).step_by(step) {
+        let mut distance = vec![u32::MAX; nodes];
+        distance[source] = 0;
+        let mut queue = VecDeque::from([source as u32]);
+        while let Some(node) = queue.pop_front() {
+            for next in &near[node as usize] {
+                if distance[*next as usize] == u32::MAX {
+                    distance[*next as usize] = distance[node as usize] + 1;
+                    queue.push_back(*next);
+                }
+            }
+        }
+        for (host, links) in distance[..plan.hosts].iter().enumerate() {
+            if host != source && *links != u32::MAX {
+                sum += u64::from(*links);
+                pairs += 1;
+            }
+        }
+    }
+    if pairs == 0 { 0.0 } else { sum as f64 / pairs as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(text: &str) -> Estimate {
+        let scenario = forebay_scenario::text("x.toml", text).unwrap().scenario;
+        Estimate::of(&scenario, &Plan::of(&scenario.fabric))
+    }
+
+    const STAR: &str = "version = 1\nstop = { time = \"1ms\" }\n[fabric]\nkind = \"star\"\nhosts = 4\n\
+        host_link = { rate = \"100Gbps\", delay = \"1us\" }\n[transport]\nkind = \"tcp\"\nlaw = \"dctcp\"\n\
+        mss = \"1000B\"\n";
+
+    #[test]
+    fn a_permutation_on_a_star_is_counted_exactly() {
+        let e = estimate(&format!("{STAR}[[traffic]]\nkind = \"permutation\"\nsize = \"100KB\"\n"));
+        assert_eq!((e.flows, e.hops), (4.0, 2.0));
+        assert!((e.packet_hops - (400.0 + 2.0) * 2.0 * 2.0).abs() < 1e-6, "{e:?}");
+    }
+
+    #[test]
+    fn nobody_sends_more_than_the_links_carry() {
+        let e = estimate(&format!("{STAR}[[traffic]]\nkind = \"permutation\"\nsize = \"1TB\"\n"));
+        assert!(e.payload <= 4.0 * 12.5e9 * 1e-3, "{e:?}");
+        assert!(e.payload > 3.5 * 12.5e9 * 1e-3, "{e:?}");
+    }
+
+    #[test]
+    fn time_per_hop_grows_with_the_fabric() {
+        assert_eq!(ns_per_hop(16.0), 45.0);
+        assert_eq!(ns_per_hop(128.0), 45.0);
+        assert_eq!(ns_per_hop(1024.0), 60.0);
+        assert!((60.0..100.0).contains(&ns_per_hop(3000.0)));
+        assert_eq!(ns_per_hop(1e6), 100.0);
+    }
+}

@@ -1,0 +1,120 @@
+//! How a command ends badly: exit codes and the sentence that goes with each.
+
+use crate::about::VERSION;
+use crate::say;
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// Why a command did not do what was asked. The text is what the user reads.
+#[derive(Debug)]
+pub enum Failure {
+    /// The run failed: the system refused, or a simulation did not come to its end. Exit code 1.
+    Run(String),
+    /// The input is wrong; one sentence. Exit code 2.
+    Input(String),
+    /// The input is wrong; lines that begin with a place (`file:line:column: ...`). Exit code 2.
+    Problems(String),
+    /// A band was missed, and each miss has been printed. Exit code 3.
+    Missed(String),
+    /// Stopped by a signal. Exit code 130.
+    Interrupted(String),
+    /// Whoever read stdout has gone; nobody is left to tell. Exit code 0, as `head` users expect.
+    NobodyReads,
+}
+
+impl Failure {
+    /// After a panic, whose hook has said what is to be said.
+    pub const BUG: ExitCode = ExitCode::FAILURE;
+
+    /// The world refused: `what` is what was tried.
+    pub fn io(what: impl Display, error: &std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Self::NobodyReads;
+        }
+        Self::Run(format!("cannot {what}: {}", say::plain(error)))
+    }
+
+    /// Prints the text and gives the exit code.
+    pub fn report(&self) -> ExitCode {
+        match self {
+            Self::Run(text) => say::error(text),
+            Self::Input(text) | Self::Missed(text) => say::error(text),
+            Self::Problems(text) => say::line(text),
+            Self::Interrupted(text) => say::line(text),
+            Self::NobodyReads => {}
+        }
+        ExitCode::from(self.code())
+    }
+
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::NobodyReads => 0,
+            Self::Run(_) => 1,
+            Self::Input(_) | Self::Problems(_) => 2,
+            Self::Missed(_) => 3,
+            Self::Interrupted(_) => 130,
+        }
+    }
+}
+
+impl From<forebay_scenario::Error> for Failure {
+    fn from(error: forebay_scenario::Error) -> Self {
+        Self::Problems(error.to_string())
+    }
+}
+
+impl From<forebay_record::RecordError> for Failure {
+    fn from(error: forebay_record::RecordError) -> Self {
+        use forebay_record::RecordError;
+        match error {
+            RecordError::Exists { .. } => Self::Input(error.to_string()),
+            _ => Self::Run(say::without_os_error(&error.to_string())),
+        }
+    }
+}
+
+/// A panic is a bug of ours: one sentence says so, and where to tell us.
+pub fn install_panic_hook() {
+    std::panic::set_hook(Box::new(|info| {
+        let payload = info.payload();
+        let what = payload
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or_default();
+        say::error(&bug(what, info.location().map(|l| (l.file(), l.line()))));
+    }));
+}
+
+/// One line, whatever the panic said.
+fn bug(what: &str, place: Option<(&str, u32)>) -> String {
+    let what = what.lines().next().filter(|line| !line.is_empty()).unwrap_or("no message");
+    let place = place.map_or(String::new(), |(file, line)| format!(" at {file}:{line}"));
+    format!(
+        "this is a bug in forebay {VERSION}, not in your input: {what}{place}. Please report it with the scenario {}",
+        WHERE_TO_REPORT
+    )
+}
+
+/// Where bug reports go.
+const WHERE_TO_REPORT: &str = match option_env!("CARGO_PKG_REPOSITORY") {
+    Some(url) if !url.is_empty() => url,
+    _ => "to the project's issue tracker",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_one_sentence_with_a_place_to_report_it() {
+        let text = bug("index out of bounds\nnote: backtrace", Some(("src/x.rs", 7)));
+        assert_eq!(text.lines().count(), 1);
+        assert!(
+            text.contains("index out of bounds at src/x.rs:7") && text.contains("report it"),
+            "{text}"
+        );
+        assert!(bug("", None).contains("no message"));
+    }
+}

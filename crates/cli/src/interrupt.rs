@@ -1,0 +1,40 @@
+//! Ctrl-C and SIGTERM: the first asks, the second kills.
+//!
+//! SIGHUP is left alone, so that `nohup forebay run ...` outlives its terminal.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// From here on the first signal sets a flag and the second ends the process at once, with exit code 130.
+pub fn listen() {
+    let asked = Arc::clone(ASKED.get_or_init(Arc::default));
+    #[cfg(unix)]
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // In this order: the flag is looked at before it is set. A system that refuses leaves its own way to die.
+        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&asked));
+        let _ = signal_hook::flag::register(signal, Arc::clone(&asked));
+    }
+    #[cfg(not(unix))]
+    drop(asked);
+}
+
+/// As if a signal had come.
+pub fn ask() {
+    ASKED.get_or_init(Arc::default).store(true, Ordering::Relaxed);
+}
+
+/// A file that may not grow further is an error to report, not a signal to die of.
+pub fn survive_full_files() {
+    #[cfg(unix)]
+    {
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+    }
+}
+
+/// Whether a signal has come.
+pub fn asked() -> bool {
+    ASKED.get().is_some_and(|asked| asked.load(Ordering::Relaxed))
+}

@@ -1,0 +1,78 @@
+//! `forebay list`, `forebay explain` and `forebay schema`: what can be named, and what names mean.
+
+use crate::args::{Explain, Kind, Laws, List};
+use crate::failure::Failure;
+use crate::{human, laws, metrics, say};
+use forebay_record::columns;
+use forebay_scenario::{cdf, presets};
+
+/// `forebay list`.
+pub fn list(args: &List) -> Result<(), Failure> {
+    match args.what {
+        None => say::data(
+            "laws       congestion-control laws: transport.law\n\
+             workloads  flow-size distributions: traffic.sizes\n\
+             presets    example scenarios: forebay new, --preset\n\
+             metrics    numbers of a result: expect.metric\n\
+             columns    columns and keys of result files: forebay explain\n\
+             benches    workloads of forebay bench\n",
+        ),
+        Some(Kind::Laws) => laws::laws(&Laws { name: None, json: false }),
+        Some(Kind::Workloads) => say::data(&workloads()),
+        Some(Kind::Presets) => table(presets::PRESETS.iter().map(|p| (p.name, p.title()))),
+        Some(Kind::Metrics) => {
+            let all = metrics::all();
+            table(all.iter().map(|m| (m.name.as_str(), m.about.as_str())))
+        }
+        Some(Kind::Columns) => table(columns::explained()),
+        Some(Kind::Benches) => say::data(&crate::bench::list()),
+    }
+}
+
+fn table<'a>(rows: impl Iterator<Item = (&'a str, &'a str)>) -> Result<(), Failure> {
+    let rows: Vec<_> = rows.collect();
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (name, about) in rows {
+        text.push_str(&format!("{name:<width$}  {about}\n"));
+    }
+    say::data(&text)
+}
+
+fn workloads() -> String {
+    let width = cdf::names().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (name, interpolated) in cdf::names() {
+        let Some(sizes) = cdf::by_name(name) else { continue };
+        text.push_str(&format!(
+            "{name:<width$}  mean {:>8}, largest {:>8}, {}\n",
+            human::bytes(sizes.mean()),
+            human::bytes(sizes.largest().get() as f64),
+            if interpolated { "straight lines between points" } else { "steps" }
+        ));
+    }
+    text
+}
+
+/// `forebay explain`.
+pub fn explain(args: &Explain) -> Result<(), Failure> {
+    let name = args.name.as_str();
+    if let Some(text) = columns::explain(name) {
+        return say::data(&format!("{name}: {text}\n"));
+    }
+    if let Some(metric) = metrics::by_name(name) {
+        return say::data(&format!("{name}: {} (a metric of [[expect]]).\n", metric.about));
+    }
+    let last = name.rsplit('.').next().unwrap_or(name);
+    if let Some(text) = columns::explain(last).filter(|_| last != name) {
+        return say::data(&format!("{last}: {text}\n"));
+    }
+    Err(Failure::Input(format!(
+        "no column, key or metric is named \"{name}\"; see \"forebay list columns\" and \"forebay list metrics\""
+    )))
+}
+
+/// `forebay schema`.
+pub fn schema() -> Result<(), Failure> {
+    say::json(&forebay_scenario::schema())
+}

@@ -1,0 +1,164 @@
+//! The numbers of a summary by name: for `[[expect]]`, for the tables of a sweep, for `forebay list metrics`.
+//!
+//! A statistic of flows is taken within each seed and averaged across seeds, as in `summary.json`.
+
+use forebay_record::{Distribution, Estimate, FlowClass, Summary};
+
+/// One number of a summary.
+pub struct Metric {
+    /// `flows.slowdown.p99`.
+    pub name: String,
+    /// What it is, with its unit.
+    pub about: String,
+    /// Whether it is of flows, so that `where` can choose among them.
+    pub of_flows: bool,
+    read: Read,
+}
+
+enum Read {
+    Flows(fn(&FlowClass) -> &Distribution, fn(&Distribution) -> &Estimate),
+    Spread(fn(&Summary) -> &Estimate),
+    Count(fn(&Summary) -> f64),
+}
+
+/// A value, with its interval where there is one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Value {
+    pub mean: Option<f64>,
+    pub ci95: Option<[f64; 2]>,
+}
+
+impl Metric {
+    /// Whether it has a value for each seed, and so an interval where there are enough of them.
+    pub fn is_spread(&self) -> bool {
+        !matches!(self.read, Read::Count(_))
+    }
+
+    /// Its value; no mean if nothing was there to take it of.
+    pub fn value(&self, summary: &Summary) -> Value {
+        let of = |e: &Estimate| Value { mean: e.mean, ci95: e.ci95 };
+        match self.read {
+            Read::Flows(class, statistic) => of(statistic(class(&summary.overall))),
+            Read::Spread(estimate) => of(estimate(summary)),
+            Read::Count(count) => Value { mean: Some(count(summary)), ci95: None },
+        }
+    }
+}
+
+type Named<T> = (&'static str, &'static str, T);
+
+const DISTRIBUTIONS: [Named<fn(&FlowClass) -> &Distribution>; 4] = [
+    ("slowdown", "FCT over ideal FCT, receiver-delivered", |c| &c.slowdown),
+    ("fct_us", "FCT in microseconds, receiver-delivered", |c| &c.fct_us),
+    ("slowdown_acked", "FCT over ideal FCT, sender-acked", |c| &c.slowdown_acked),
+    ("fct_acked_us", "FCT in microseconds, sender-acked", |c| &c.fct_acked_us),
+];
+
+const STATISTICS: [Named<fn(&Distribution) -> &Estimate>; 4] = [
+    ("mean", "mean", |d| &d.mean),
+    ("p50", "median", |d| &d.p50),
+    ("p95", "95th percentile", |d| &d.p95),
+    ("p99", "99th percentile", |d| &d.p99),
+];
+
+const FLOW_COUNTS: [Named<fn(&Summary) -> f64>; 4] = [
+    ("flows.completed", "flows that completed, over all seeds", |s| s.flows.completed as f64),
+    ("flows.not_finished", "flows that started and did not complete", |s| {
+        s.flows.not_finished as f64
+    }),
+    ("flows.total", "flows in the flow tables", |s| s.flows.total as f64),
+    ("flows.not_started", "flows that had not started by the end", |s| s.flows.not_started as f64),
+];
+
+const COUNTS: [Named<fn(&Summary) -> f64>; 7] = [
+    ("drops", "packets refused for lack of buffer, over all seeds", |s| {
+        s.network.dropped_packets as f64
+    }),
+    ("marks", "packets that got a congestion mark, over all seeds", |s| {
+        s.network.marked_packets as f64
+    }),
+    ("losses", "packets lost to faults, over all seeds", |s| s.network.lost_packets as f64),
+    ("retransmits", "segments sent again, over all seeds", |s| {
+        s.network.retransmitted_segments as f64
+    }),
+    ("timeouts", "retransmission timeouts, over all seeds", |s| s.network.timeouts as f64),
+    ("max_queue_bytes", "largest queue of any switch port in any seed", |s| {
+        s.network.max_queue_bytes as f64
+    }),
+    ("packet_hops", "packets that crossed a link, over links and seeds", |s| {
+        s.network.packet_hops as f64
+    }),
+];
+
+const SPREADS: [Named<fn(&Summary) -> &Estimate>; 11] = [
+    ("drop_rate", "drops over packets offered at switch ports", |s| &s.network.drop_rate),
+    ("mark_rate", "marks over packets sent at switch ports", |s| &s.network.mark_rate),
+    ("loss_rate", "losses to faults over packets sent", |s| &s.network.loss_rate),
+    ("retransmit_rate", "segments sent again per segment delivered", |s| {
+        &s.network.retransmit_rate
+    }),
+    ("timeouts_per_flow", "timeouts per started flow", |s| &s.network.timeouts_per_flow),
+    ("goodput_gbps", "payload delivered to all hosts, Gb/s", |s| &s.network.goodput_gbps),
+    ("goodput_per_host_gbps", "the same per host, Gb/s", |s| &s.network.goodput_per_host_gbps),
+    ("utilisation.host_links.mean", "mean use of links to hosts, a fraction of 1", |s| {
+        &s.utilisation.host_links.mean_utilisation
+    }),
+    ("utilisation.host_links.max", "use of the busiest of them", |s| {
+        &s.utilisation.host_links.max_utilisation
+    }),
+    ("utilisation.fabric_links.mean", "mean use of links between switches", |s| {
+        &s.utilisation.fabric_links.mean_utilisation
+    }),
+    ("utilisation.fabric_links.max", "use of the busiest of them", |s| {
+        &s.utilisation.fabric_links.max_utilisation
+    }),
+];
+
+/// All metrics, in the order of `forebay list metrics`.
+pub fn all() -> Vec<Metric> {
+    let mut all = Vec::new();
+    for (what, about, class) in DISTRIBUTIONS {
+        for (name, statistic, read) in STATISTICS {
+            all.push(Metric {
+                name: format!("flows.{what}.{name}"),
+                about: format!("{statistic} of {about}"),
+                of_flows: true,
+                read: Read::Flows(class, read),
+            });
+        }
+    }
+    let metric = |name: &str, about: &str, of_flows, read| Metric {
+        name: name.into(),
+        about: about.into(),
+        of_flows,
+        read,
+    };
+    all.extend(FLOW_COUNTS.map(|(name, about, read)| {
+        metric(name, about, name != "flows.not_started", Read::Count(read))
+    }));
+    all.extend(COUNTS.map(|(name, about, read)| metric(name, about, false, Read::Count(read))));
+    all.extend(SPREADS.map(|(name, about, read)| metric(name, about, false, Read::Spread(read))));
+    all
+}
+
+/// The metric of this name.
+pub fn by_name(name: &str) -> Option<Metric> {
+    all().into_iter().find(|metric| metric.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_has_a_name_of_its_own_and_reads_an_empty_summary() {
+        let all = all();
+        for (i, metric) in all.iter().enumerate() {
+            assert!(all[..i].iter().all(|other| other.name != metric.name), "{}", metric.name);
+            metric.value(&Summary::default());
+            assert!(!metric.about.is_empty());
+        }
+        assert!(by_name("flows.slowdown.p99").is_some_and(|m| m.of_flows));
+        assert!(by_name("drops").is_some_and(|m| !m.of_flows));
+    }
+}

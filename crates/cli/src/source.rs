@@ -1,0 +1,69 @@
+//! Where a scenario comes from: a file, standard input, or one that comes with the product.
+
+use crate::args::{Input, SeedArgs};
+use crate::failure::Failure;
+use forebay_scenario::{Loaded, load_with, presets, text_with};
+use std::io::Read;
+use std::path::Path;
+
+impl Input {
+    /// Reads and checks it, with `extra` settings before those of the command line, which win.
+    pub fn load_with(&self, extra: &[(String, String)]) -> Result<Loaded, Failure> {
+        let sets: Vec<(String, String)> = extra.iter().chain(&self.set).cloned().collect();
+        if let Some(name) = &self.preset {
+            return Ok(text_with(&format!("preset {name}"), preset_text(name)?, &sets)?);
+        }
+        match &self.file {
+            Some(file) if file == Path::new("-") => Ok(text_with("stdin", &self.stdin()?, &sets)?),
+            Some(file) => Ok(load_with(file, &sets)?),
+            None => unreachable!("the command line demands a file or a preset"),
+        }
+    }
+
+    /// Reads and checks it.
+    pub fn load(&self) -> Result<Loaded, Failure> {
+        self.load_with(&[])
+    }
+
+    /// Name for sentences.
+    pub fn name(&self) -> String {
+        match (&self.preset, &self.file) {
+            (Some(preset), _) => format!("--preset {preset}"),
+            (None, Some(file)) => file.display().to_string(),
+            (None, None) => String::new(),
+        }
+    }
+
+    fn stdin(&self) -> Result<String, Failure> {
+        let mut text = String::new();
+        let read = std::io::stdin().lock().take(16 << 20).read_to_string(&mut text);
+        read.map_err(|error| Failure::io("read the scenario from standard input", &error))?;
+        Ok(text)
+    }
+}
+
+/// The text of a preset.
+pub fn preset_text(name: &str) -> Result<&'static str, Failure> {
+    let found = presets::preset(name).map(|preset| preset.text);
+    found.ok_or_else(|| {
+        let known: Vec<&str> = presets::PRESETS.iter().map(|p| p.name).collect();
+        Failure::Input(format!("there is no preset \"{name}\"; use one of {}", known.join(", ")))
+    })
+}
+
+impl SeedArgs {
+    /// The seeds asked for, in the order given; `None`: those of the scenario.
+    pub fn chosen(&self) -> Result<Option<Vec<u64>>, Failure> {
+        let all: Vec<u64> = self.seed.iter().chain(&self.seeds).copied().collect();
+        if let Some((i, twice)) = all.iter().enumerate().find(|(i, s)| all[..*i].contains(s)) {
+            let _ = i;
+            return Err(Failure::Input(format!(
+                "--seed {twice} is given twice; give each seed once"
+            )));
+        }
+        if let Some(large) = all.iter().find(|s| **s > i64::MAX as u64) {
+            return Err(Failure::Input(format!("--seed {large} is above {}", i64::MAX)));
+        }
+        Ok((!all.is_empty()).then_some(all))
+    }
+}

@@ -1,0 +1,178 @@
+//! `forebay sweep`: every combination of `[sweep]` with every seed, each a run directory of its own.
+//!
+//! ```text
+//! DIR/runs/HASH/        one combination and seed, named by the hash of its resolved scenario and the version
+//! DIR/points/HASH/      one combination: summary.json and report.html over its seeds
+//! DIR/sweep.csv, .json  one row for each combination
+//! DIR/index.html        the same, with links
+//! ```
+//!
+//! Invariant: a directory under `runs` has its name only if it is complete, because a run is written under another
+//! name and renamed. So whatever is killed, and whenever, the next sweep finds what is done, does the rest, and ends
+//! with the same bytes (but for each `volatile.json`).
+
+mod html;
+mod lifeline;
+mod plan;
+mod pool;
+mod tables;
+mod worker;
+
+pub use worker::worker;
+
+use crate::args::Sweep;
+use crate::failure::Failure;
+use crate::progress::Meter;
+use crate::run::{cores, file_name, missed};
+use crate::{human, interrupt, say};
+use plan::Plan;
+use pool::{Pool, Verdict};
+use serde_json::json;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+/// The verb.
+pub fn sweep(args: &Sweep) -> Result<(), Failure> {
+    let plan = Plan::of(args)?;
+    let dir = args
+        .out
+        .clone()
+        .unwrap_or_else(|| Path::new("results").join(format!("{}-sweep", file_name(&plan.name))));
+    let home = Home::open(dir)?;
+    interrupt::listen();
+    let meter = Meter::new(args.show);
+
+    let (done, todo): (Vec<_>, Vec<_>) =
+        plan.runs.iter().partition(|run| home.is_done(&run.hash, &run.text));
+    if plan.keys.is_empty() {
+        say::note(&format!("{} has no [sweep]; this is its one point", args.input.name()));
+    }
+    if !done.is_empty() && !args.show.quiet {
+        say::note(&format!(
+            "{} of {} were done before; {} to go",
+            done.len(),
+            human::counted(plan.runs.len(), "run"),
+            todo.len()
+        ));
+    }
+    let jobs = args.jobs.unwrap_or_else(|| (cores() / args.threads).max(1));
+    let facts = json!({
+        "scenario": plan.name, "points": plan.points.len(), "runs": plan.runs.len(),
+        "runs_done_before": done.len(), "jobs": jobs, "threads": args.threads, "out": home.dir,
+    });
+    meter.event("start", &facts);
+    let pool = Pool { home: &home, name: &plan.name, threads: args.threads, jobs };
+    let Verdict { failures, stopped } = pool.run(&todo, meter)?;
+    home.tidy();
+    let rows = tables::write(&home, &plan)?;
+    tell(args, &home, &rows)?;
+
+    if stopped {
+        let done = plan.runs.iter().filter(|run| home.is_done(&run.hash, &run.text)).count();
+        return Err(Failure::Interrupted(format!(
+            "interrupted: {done} of {} complete in {}; the same command goes on from there",
+            human::counted(plan.runs.len(), "run"),
+            home.dir.display()
+        )));
+    }
+    if !failures.is_empty() {
+        failures.iter().for_each(|failure| say::error(failure));
+        return Err(Failure::Run(format!(
+            "{} of {} failed; the same command tries them again",
+            failures.len(),
+            human::counted(plan.runs.len(), "run")
+        )));
+    }
+    let misses: Vec<String> = rows.iter().flat_map(|row| row.misses.iter().cloned()).collect();
+    missed(&misses, rows.iter().map(|row| row.bands).sum())
+}
+
+fn tell(args: &Sweep, home: &Home, rows: &[tables::Row]) -> Result<(), Failure> {
+    if args.json {
+        let path = home.dir.join("sweep.json");
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| Failure::io(format!("read {}", path.display()), &error))?;
+        return say::data(&text);
+    }
+    if args.show.quiet {
+        return Ok(());
+    }
+    let mut text = tables::terminal(rows);
+    text.push_str(&format!("\n{}\n", home.dir.join("index.html").display()));
+    say::data(&text)
+}
+
+/// The directory of a sweep, held by this process alone.
+pub struct Home {
+    pub dir: PathBuf,
+    /// Unlocked by the system when this process ends, however it ends.
+    _lock: File,
+}
+
+impl Home {
+    fn open(dir: PathBuf) -> Result<Self, Failure> {
+        if dir.join("manifest.json").exists() {
+            return Err(Failure::Input(format!(
+                "{} is the results directory of a single run; name another with --out",
+                dir.display()
+            )));
+        }
+        let runs = dir.join("runs");
+        std::fs::create_dir_all(&runs)
+            .map_err(|error| Failure::io(format!("create {}", runs.display()), &error))?;
+        let path = dir.join("sweep.lock");
+        let lock = File::create(&path)
+            .map_err(|error| Failure::io(format!("write {}", path.display()), &error))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::Input(format!(
+                    "another sweep is at work in {}; wait for it, or name another directory with --out",
+                    dir.display()
+                )));
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(Failure::io(format!("lock {}", path.display()), &error));
+            }
+        }
+        let home = Self { dir, _lock: lock };
+        home.tidy();
+        Ok(home)
+    }
+
+    /// Where a complete run is.
+    pub fn run_dir(&self, hash: &str) -> PathBuf {
+        self.dir.join("runs").join(hash)
+    }
+
+    /// Where a run is while it is written. The process is in the name, so that what an orphan of a killed sweep
+    /// still writes is nobody else's.
+    pub fn part_dir(&self, hash: &str) -> PathBuf {
+        self.dir.join("runs").join(format!("{hash}.{}.part", std::process::id()))
+    }
+
+    /// Whether this very run, from this version, is complete.
+    pub fn is_done(&self, hash: &str, text: &str) -> bool {
+        let manifest = std::fs::read(self.run_dir(hash).join("manifest.json"));
+        let parsed = manifest.ok().and_then(|m| serde_json::from_slice::<Manifest>(&m).ok());
+        parsed.is_some_and(|m| {
+            m.status == "complete" && m.version == crate::about::VERSION && m.resolved_toml == text
+        })
+    }
+
+    /// Removes what killed runs left behind.
+    fn tidy(&self) {
+        let entries = std::fs::read_dir(self.dir.join("runs")).into_iter().flatten().flatten();
+        for entry in entries.filter(|e| e.file_name().to_string_lossy().ends_with(".part")) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// What of a run's manifest tells whether it is done.
+#[derive(serde::Deserialize)]
+struct Manifest {
+    status: String,
+    version: String,
+    resolved_toml: String,
+}

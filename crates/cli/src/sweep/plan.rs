@@ -1,0 +1,105 @@
+//! What a sweep consists of: points (combinations of values) and runs (a point with a seed).
+
+use crate::about::VERSION;
+use crate::args::Sweep;
+use crate::expect::{self, Band};
+use crate::failure::Failure;
+use crate::hash::content_name;
+use forebay_scenario::model::Scenario;
+use forebay_scenario::{Expect, resolved, resolved_with};
+
+/// A sweep.
+pub struct Plan {
+    /// Title of the scenario.
+    pub name: String,
+    /// The keys that vary.
+    pub keys: Vec<String>,
+    /// Combinations, the last key fastest.
+    pub points: Vec<Point>,
+    /// What there is to simulate, each once, points in order and seeds within.
+    pub runs: Vec<Run>,
+}
+
+/// One combination of values.
+pub struct Point {
+    /// Hash of its resolved scenario, all seeds, and the version.
+    pub hash: String,
+    /// Value of each varied key, as TOML text.
+    pub values: Vec<String>,
+    pub scenario: Scenario,
+    pub expect: Vec<Expect>,
+    pub bands: Vec<Band>,
+    /// Hash of the run of each seed.
+    pub runs: Vec<String>,
+}
+
+/// One combination with one seed.
+pub struct Run {
+    pub hash: String,
+    /// The resolved scenario.
+    pub text: String,
+    /// For sentences.
+    pub title: String,
+    /// Virtual time, in ps.
+    pub length_ps: u64,
+}
+
+impl Plan {
+    /// Reads and checks every point.
+    pub fn of(args: &Sweep) -> Result<Self, Failure> {
+        let mut loaded = args.input.load()?;
+        let seeds = args.seeds.chosen()?;
+        // What the command line sets does not vary.
+        loaded.sweep.retain(|(key, _)| args.input.set.iter().all(|(set, _)| set != key));
+        let keys: Vec<String> = loaded.sweep.iter().map(|(key, _)| key.clone()).collect();
+        let name = loaded.scenario.name.clone();
+        let (mut points, mut runs) = (Vec::new(), Vec::<Run>::new());
+        for settings in loaded.points() {
+            let mut point = args.input.load_with(&settings)?;
+            if let Some(seeds) = &seeds {
+                point.scenario.seeds.clone_from(seeds);
+            }
+            let title = title(&settings);
+            if !title.is_empty() {
+                point.scenario.name = format!("{name}: {title}");
+            }
+            let bands = expect::bands(&args.input.name(), &point.expect)?;
+            let of_seed = |seed: &u64| Scenario { seeds: vec![*seed], ..point.scenario.clone() };
+            let mut hashes = Vec::new();
+            for seed in &point.scenario.seeds {
+                let text = resolved(&of_seed(seed));
+                let hash = content_name(&[VERSION, &text]);
+                if runs.iter().all(|run| run.hash != hash) {
+                    let title = format!("{} seed {seed}", point.scenario.name);
+                    let length_ps = point.scenario.stop.time.as_ps();
+                    runs.push(Run { hash: hash.clone(), text, title, length_ps });
+                }
+                hashes.push(hash);
+            }
+            points.push(Point {
+                hash: content_name(&[VERSION, &resolved_with(&point.scenario, &point.expect)]),
+                values: settings.into_iter().map(|(_, value)| value).collect(),
+                scenario: point.scenario,
+                expect: point.expect,
+                bands,
+                runs: hashes,
+            });
+        }
+        Ok(Self { name, keys, points, runs })
+    }
+}
+
+/// `load=0.3, kind=dctcp`: the last part of each key is enough to tell values apart for people.
+fn title(settings: &[(String, String)]) -> String {
+    let short = |(key, value): &(String, String)| {
+        let last = key.rsplit('.').next().unwrap_or(key);
+        format!("{last}={}", plain(value))
+    };
+    settings.iter().map(short).collect::<Vec<_>>().join(", ")
+}
+
+/// A TOML value without the quotes of a text.
+pub fn plain(value: &str) -> &str {
+    let inner = value.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
+    inner.filter(|v| !v.contains(['"', '\\'])).unwrap_or(value)
+}

@@ -1,0 +1,216 @@
+//! The runs of a sweep in processes of their own, some at a time.
+//!
+//! A process that dies takes its own run with it and no other.
+
+use super::lifeline::{self, Told};
+use super::{Home, plan::Run};
+use crate::failure::Failure;
+use crate::progress::{Meter, State};
+use crate::{interrupt, say};
+use serde_json::json;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, mpsc};
+use std::time::Duration;
+
+/// Who runs what.
+pub struct Pool<'a> {
+    pub home: &'a Home,
+    pub name: &'a str,
+    /// Threads of each simulation.
+    pub threads: usize,
+    /// Processes at a time.
+    pub jobs: usize,
+}
+
+/// How it ended.
+pub struct Verdict {
+    /// A sentence for each run that failed.
+    pub failures: Vec<String>,
+    /// Whether a signal ended it.
+    pub stopped: bool,
+}
+
+/// What one seat of the pool is doing.
+#[derive(Default)]
+struct Seat {
+    told: Told,
+    /// Closing it ends the run.
+    lifeline: Option<ChildStdin>,
+}
+
+enum Report {
+    Warning(String),
+    /// Which, and what it told last.
+    Done(usize, Told),
+    Failed(String),
+}
+
+const TICK: Duration = Duration::from_millis(50);
+
+impl Pool<'_> {
+    /// Runs them all, or until a signal comes.
+    pub fn run(&self, runs: &[&Run], mut meter: Meter) -> Result<Verdict, Failure> {
+        let program = std::env::current_exe().map_err(|e| Failure::io("find this program", &e))?;
+        let seats: Vec<Mutex<Seat>> =
+            (0..self.jobs.min(runs.len())).map(|_| Mutex::default()).collect();
+        let (next, stopping) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let mut verdict = Verdict { failures: Vec::new(), stopped: false };
+        let mut state = State {
+            name: self.name.into(),
+            parts: "runs",
+            parts_all: runs.len(),
+            to_simulate_ps: runs.iter().map(|run| u128::from(run.length_ps)).sum(),
+            ..State::default()
+        };
+        std::thread::scope(|scope| {
+            let (send, reports) = mpsc::channel();
+            for seat in &seats {
+                let (send, next, stopping, program) = (send.clone(), &next, &stopping, &program);
+                scope.spawn(move || {
+                    while !stopping.load(Ordering::SeqCst) {
+                        let i = next.fetch_add(1, Ordering::SeqCst);
+                        let Some(run) = runs.get(i) else { return };
+                        let warn = |text| {
+                            let _ = send.send(Report::Warning(text));
+                        };
+                        let result = self.one(program, run, seat, stopping, warn);
+                        let told = std::mem::take(&mut *lock(seat)).told;
+                        let report = match result {
+                            Ok(()) => Report::Done(i, told),
+                            Err(why) => Report::Failed(format!("{}: {why}", run.title)),
+                        };
+                        if send.send(report).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(send);
+            let (mut said, mut past) = (Vec::new(), State::default());
+            loop {
+                match reports.recv_timeout(TICK) {
+                    Ok(Report::Warning(text)) if said.contains(&text) => {}
+                    Ok(Report::Warning(text)) => {
+                        say::warning(&text);
+                        said.push(text);
+                    }
+                    Ok(Report::Done(i, told)) => {
+                        state.parts_done += 1;
+                        past.simulated_ps += u128::from(runs[i].length_ps);
+                        past.flows_done += told.done;
+                        past.packet_hops += told.hops;
+                        meter.event("run", &json!({ "title": runs[i].title, "run": runs[i].hash }));
+                    }
+                    Ok(Report::Failed(_)) if verdict.stopped => {}
+                    Ok(Report::Failed(why)) => verdict.failures.push(why),
+                    Err(mpsc::RecvTimeoutError::Timeout) => {}
+                    Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                }
+                if interrupt::asked() && !verdict.stopped {
+                    verdict.stopped = true;
+                    stopping.store(true, Ordering::SeqCst);
+                }
+                if verdict.stopped {
+                    seats.iter().for_each(|seat| drop(lock(seat).lifeline.take()));
+                }
+                let told: Vec<Told> = seats.iter().map(|seat| lock(seat).told.clone()).collect();
+                state.simulated_ps =
+                    past.simulated_ps + told.iter().map(|t| u128::from(t.now_ps)).sum::<u128>();
+                state.flows_done = past.flows_done + told.iter().map(|t| t.done).sum::<u64>();
+                state.packet_hops = past.packet_hops + told.iter().map(|t| t.hops).sum::<u64>();
+                state.stopping = verdict.stopped;
+                meter.tick(&state);
+            }
+        });
+        meter.clear();
+        // Ended by a signal only if something is left to do.
+        verdict.stopped &= state.parts_done < runs.len();
+        let status = if verdict.stopped { "interrupted" } else { "complete" };
+        meter.event("end", &json!({ "status": status, "failed": verdict.failures.len() }));
+        Ok(verdict)
+    }
+
+    /// One run, from start to its name. The error is the end of a sentence.
+    fn one(
+        &self,
+        program: &std::path::Path,
+        run: &Run,
+        seat: &Mutex<Seat>,
+        stopping: &AtomicBool,
+        warn: impl Fn(String),
+    ) -> Result<(), String> {
+        let part = self.home.part_dir(&run.hash);
+        let mut child = Command::new(program)
+            .arg("worker")
+            .args(["--threads", &self.threads.to_string(), "--out"])
+            .arg(&part)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("cannot start a process: {}", say::plain(&error)))?;
+        let mut stdin = child.stdin.take().expect("it was asked for");
+        let sent = lifeline::send(&mut stdin, &run.text);
+        {
+            let mut seat = lock(seat);
+            seat.lifeline = Some(stdin).filter(|_| !stopping.load(Ordering::SeqCst));
+        }
+        let (status, words) = listen(&mut child, seat, warn)?;
+        lock(seat).lifeline = None;
+        if !status.success() || sent.is_err() {
+            let _ = std::fs::remove_dir_all(&part);
+            return Err(why(status, &words));
+        }
+        let name = self.home.run_dir(&run.hash);
+        if name.exists() {
+            // Of another version, or damaged: it was not counted as done.
+            std::fs::remove_dir_all(&name)
+                .map_err(|e| format!("cannot remove {}: {}", name.display(), say::plain(&e)))?;
+        }
+        std::fs::rename(&part, &name)
+            .map_err(|e| format!("cannot rename {}: {}", part.display(), say::plain(&e)))
+    }
+}
+
+/// Follows a process to its end; also gives what it said on stderr.
+fn listen(
+    child: &mut Child,
+    seat: &Mutex<Seat>,
+    warn: impl Fn(String),
+) -> Result<(ExitStatus, String), String> {
+    let stdout = child.stdout.take().expect("it was asked for");
+    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+        let Ok(told) = serde_json::from_str::<Told>(&line) else { continue };
+        match told.warning {
+            Some(text) => warn(text),
+            None => lock(seat).told = told,
+        }
+    }
+    let mut words = String::new();
+    if let Some(mut stderr) = child.stderr.take() {
+        let _ = stderr.read_to_string(&mut words);
+    }
+    let status =
+        child.wait().map_err(|e| format!("cannot wait for its process: {}", say::plain(&e)))?;
+    Ok((status, words))
+}
+
+fn why(status: ExitStatus, words: &str) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return match signal {
+            9 => "its process was killed (signal 9; perhaps for want of memory)".into(),
+            _ => format!("its process was ended by signal {signal}"),
+        };
+    }
+    match words.lines().last() {
+        Some(last) => last.trim_start_matches("error: ").into(),
+        None => format!("its process ended with {status}"),
+    }
+}
+
+fn lock(seat: &Mutex<Seat>) -> MutexGuard<'_, Seat> {
+    seat.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

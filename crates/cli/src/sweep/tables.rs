@@ -1,0 +1,284 @@
+//! What a sweep came to: one row for each point, as CSV, JSON, HTML and on the terminal.
+//!
+//! A pure function of the complete runs, so a resumed sweep writes what an uninterrupted one would.
+
+use super::plan::{Plan, Point, plain};
+use super::{Home, html};
+use crate::about::{VERSION, about};
+use crate::expect::misses;
+use crate::failure::Failure;
+use crate::human;
+use crate::metrics::{self, Value};
+use forebay_record::{RunDir, RunRecord, Summary};
+use serde_json::{Map, json};
+use std::path::Path;
+
+/// The metrics of a row, by their names in `forebay list metrics`.
+pub const METRICS: [&str; 16] = [
+    "flows.completed",
+    "flows.not_finished",
+    "flows.slowdown.mean",
+    "flows.slowdown.p50",
+    "flows.slowdown.p95",
+    "flows.slowdown.p99",
+    "flows.fct_us.mean",
+    "flows.fct_us.p99",
+    "goodput_per_host_gbps",
+    "drop_rate",
+    "mark_rate",
+    "retransmit_rate",
+    "timeouts",
+    "max_queue_bytes",
+    "utilisation.host_links.mean",
+    "utilisation.fabric_links.mean",
+];
+
+/// Version of the layout of `sweep.json`.
+const FORMAT: u32 = 1;
+
+/// One point.
+pub struct Row {
+    /// Key and value of what varies.
+    pub settings: Vec<(String, String)>,
+    pub hash: String,
+    /// Seeds whose runs are complete, of how many.
+    pub seeds: Vec<u64>,
+    pub seeds_all: usize,
+    /// One for each of [`METRICS`]; empty without a complete run.
+    pub values: Vec<Value>,
+    pub digest: String,
+    /// Run of each seed, and whether it is complete.
+    pub runs: Vec<(u64, String, bool)>,
+    /// A sentence for each band missed.
+    pub misses: Vec<String>,
+    pub bands: usize,
+}
+
+impl Row {
+    pub fn status(&self) -> &'static str {
+        match self.seeds.len() {
+            0 => "missing",
+            n if n < self.seeds_all => "partial",
+            _ => "complete",
+        }
+    }
+}
+
+/// Writes all tables and the pages of the points.
+pub fn write(home: &Home, plan: &Plan) -> Result<Vec<Row>, Failure> {
+    let rows: Vec<Row> =
+        plan.points.iter().map(|point| row(home, plan, point)).collect::<Result<_, _>>()?;
+    put(&home.dir.join("sweep.csv"), &csv(plan, &rows))?;
+    put(&home.dir.join("sweep.json"), &json_text(plan, &rows))?;
+    put(&home.dir.join("index.html"), &html::page(&plan.name, &plan.keys, &rows))?;
+    Ok(rows)
+}
+
+fn row(home: &Home, plan: &Plan, point: &Point) -> Result<Row, Failure> {
+    let (mut records, mut runs) = (Vec::<RunRecord>::new(), Vec::new());
+    for (hash, seed) in point.runs.iter().zip(&point.scenario.seeds) {
+        let done = plan.runs.iter().find(|run| run.hash == *hash);
+        if done.is_some_and(|run| home.is_done(hash, &run.text)) {
+            let (_, loaded) = RunDir::load(&home.run_dir(hash))?;
+            records.extend(loaded.into_iter().filter(|run| run.seed == *seed));
+        }
+        let here = records.last().is_some_and(|run| run.seed == *seed);
+        runs.push((*seed, hash.clone(), here));
+    }
+    let settings: Vec<(String, String)> =
+        plan.keys.iter().cloned().zip(point.values.iter().cloned()).collect();
+    let mut row = Row {
+        settings,
+        hash: point.hash.clone(),
+        seeds: records.iter().map(|run| run.seed).collect(),
+        seeds_all: point.scenario.seeds.len(),
+        values: Vec::new(),
+        digest: String::new(),
+        runs,
+        misses: Vec::new(),
+        bands: point.bands.len(),
+    };
+    if records.is_empty() {
+        return Ok(row);
+    }
+    let about = about(&point.scenario, &point.expect);
+    let summary = Summary::of(&about, &records);
+    let value = |name: &&str| {
+        metrics::by_name(name).expect("they are metrics, as a test holds").value(&summary)
+    };
+    row.values = METRICS.iter().map(value).collect();
+    row.digest.clone_from(&summary.digest);
+    if records.len() == row.seeds_all {
+        let named = |miss| format!("{}: {miss}", point.scenario.name);
+        row.misses =
+            misses(&point.bands, &about, &summary, &records).into_iter().map(named).collect();
+    }
+    let dir = home.dir.join("points").join(&point.hash);
+    std::fs::create_dir_all(&dir)
+        .map_err(|error| Failure::io(format!("create {}", dir.display()), &error))?;
+    let text = serde_json::to_string_pretty(&summary).expect("a summary is JSON");
+    put(&dir.join("summary.json"), &(text + "\n"))?;
+    put(&dir.join("resolved.toml"), &about.resolved_toml)?;
+    put(&dir.join("report.html"), &forebay_record::report::render(&about, &summary, &records))?;
+    Ok(row)
+}
+
+/// Writes a whole file under another name first, so that nobody reads half of it.
+fn put(path: &Path, text: &str) -> Result<(), Failure> {
+    let part = path.with_extension("part");
+    std::fs::write(&part, text)
+        .and_then(|()| std::fs::rename(&part, path))
+        .map_err(|error| Failure::io(format!("write {}", path.display()), &error))
+}
+
+fn csv(plan: &Plan, rows: &[Row]) -> String {
+    let mut text = String::from("point,status,seeds");
+    plan.keys.iter().for_each(|key| push_cell(&mut text, key));
+    for name in METRICS {
+        push_cell(&mut text, name);
+        if has_interval(name) {
+            push_cell(&mut text, &format!("{name}.ci95_low"));
+            push_cell(&mut text, &format!("{name}.ci95_high"));
+        }
+    }
+    text.push_str(",digest\n");
+    for row in rows {
+        text.push_str(&format!("{},{},{}", row.hash, row.status(), row.seeds.len()));
+        row.settings.iter().for_each(|(_, value)| push_cell(&mut text, plain(value)));
+        for (i, name) in METRICS.iter().enumerate() {
+            let value = row.values.get(i).cloned().unwrap_or_default();
+            let ci = value.ci95;
+            let numbers = [value.mean, ci.map(|ci| ci[0]), ci.map(|ci| ci[1])];
+            for number in &numbers[..if has_interval(name) { 3 } else { 1 }] {
+                push_cell(&mut text, &number.map(|n| n.to_string()).unwrap_or_default());
+            }
+        }
+        push_cell(&mut text, &row.digest);
+        text.push('\n');
+    }
+    text
+}
+
+fn has_interval(name: &str) -> bool {
+    metrics::by_name(name).is_some_and(|metric| metric.is_spread())
+}
+
+fn push_cell(text: &mut String, cell: &str) {
+    text.push(',');
+    if cell.contains([',', '"', '\n', '\r']) {
+        text.push_str(&format!("\"{}\"", cell.replace('"', "\"\"")));
+    } else {
+        text.push_str(cell);
+    }
+}
+
+fn json_text(plan: &Plan, rows: &[Row]) -> String {
+    let points: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            let settings: Map<_, _> =
+                row.settings.iter().map(|(k, v)| (k.clone(), json!(v))).collect();
+            let metrics: Map<_, _> = METRICS
+                .iter()
+                .zip(&row.values)
+                .map(|(name, v)| (name.to_string(), json!({ "mean": v.mean, "ci95": v.ci95 })))
+                .collect();
+            let runs: Map<_, _> =
+                row.runs.iter().map(|(seed, hash, _)| (seed.to_string(), json!(hash))).collect();
+            json!({
+                "point": row.hash, "status": row.status(), "seeds": row.seeds, "settings": settings,
+                "metrics": metrics, "digest": row.digest, "runs": runs,
+            })
+        })
+        .collect();
+    let all = json!({
+        "format": FORMAT, "scenario": plan.name, "version": VERSION, "keys": plan.keys, "points": points,
+    });
+    serde_json::to_string_pretty(&all).expect("texts and numbers are JSON") + "\n"
+}
+
+/// The columns of the terminal and of the page: heading, metric, and how to write it.
+pub type Column = (&'static str, &'static str, fn(f64) -> String);
+pub const COLUMNS: [Column; 6] = [
+    ("slowdown p50", "flows.slowdown.p50", digits),
+    ("p99", "flows.slowdown.p99", digits),
+    ("mean", "flows.slowdown.mean", digits),
+    ("Gb/s per host", "goodput_per_host_gbps", digits),
+    ("drops", "drop_rate", percent),
+    ("marks", "mark_rate", percent),
+];
+
+fn digits(value: f64) -> String {
+    human::significant(value)
+}
+
+fn percent(value: f64) -> String {
+    format!("{} %", human::significant(value * 100.0))
+}
+
+/// A cell: the mean and half the interval.
+pub fn cell(row: &Row, (_, metric, write): &Column) -> String {
+    let at = METRICS.iter().position(|name| name == metric);
+    let value = at.and_then(|at| row.values.get(at)).cloned().unwrap_or_default();
+    match (value.mean, value.ci95) {
+        (None, _) => "-".into(),
+        (Some(mean), None) => write(mean),
+        (Some(mean), Some([low, high])) if low == high => write(mean),
+        (Some(mean), Some([low, high])) => {
+            let half = human::significant2((high - low) / 2.0);
+            match write(mean).strip_suffix(" %") {
+                Some(mean) => {
+                    format!("{mean} ±{} %", human::significant2((high - low) * 50.0))
+                }
+                None => format!("{} ±{half}", write(mean)),
+            }
+        }
+    }
+}
+
+/// The table for a terminal.
+pub fn terminal(rows: &[Row]) -> String {
+    let mut lines: Vec<Vec<String>> = Vec::new();
+    let keys = rows.first().map(|row| row.settings.as_slice()).unwrap_or_default();
+    let mut heading: Vec<String> = keys.iter().map(|(key, _)| key.clone()).collect();
+    heading.push("seeds".into());
+    heading.extend(COLUMNS.map(|(name, ..)| name.to_string()));
+    lines.push(heading);
+    for row in rows {
+        let mut line: Vec<String> = row.settings.iter().map(|(_, v)| plain(v).into()).collect();
+        line.push(match row.status() {
+            "complete" => row.seeds.len().to_string(),
+            _ => format!("{} of {}", row.seeds.len(), row.seeds_all),
+        });
+        line.extend(COLUMNS.iter().map(|column| cell(row, column)));
+        lines.push(line);
+    }
+    let widths: Vec<usize> = (0..lines[0].len())
+        .map(|c| lines.iter().map(|line| line[c].chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for line in &lines {
+        let mut out = String::new();
+        for (c, (cell, width)) in line.iter().zip(&widths).enumerate() {
+            let gap = " ".repeat(width - cell.chars().count());
+            let left = c < keys.len();
+            out.push_str(&if left { format!("{cell}{gap}  ") } else { format!("{gap}{cell}  ") });
+        }
+        text.push_str(out.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_is_a_metric() {
+        for name in METRICS {
+            assert!(metrics::by_name(name).is_some(), "{name}");
+        }
+        assert!(COLUMNS.iter().all(|(_, metric, _)| METRICS.contains(metric)));
+    }
+}

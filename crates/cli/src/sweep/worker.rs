@@ -1,0 +1,81 @@
+//! The process of one run of a sweep: a scenario from stdin, a run directory under a temporary name.
+
+use super::lifeline::{self, Told};
+use crate::args::Worker;
+use crate::failure::Failure;
+use crate::run::volatile;
+use crate::seeds::{End, Work, side_by_side};
+use crate::{about, clock, interrupt};
+use forebay_record::{IfExists, RunDir};
+use forebay_sim::Options;
+use std::io::Write;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often progress is told.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// The verb, which nobody types.
+pub fn worker(args: &Worker) -> Result<(), Failure> {
+    let began = clock::now();
+    let text = lifeline::receive(&mut std::io::stdin().lock())
+        .map_err(|error| Failure::io("read the scenario", &error))?;
+    std::thread::spawn(|| {
+        lifeline::wait_for_end(&mut std::io::stdin().lock());
+        interrupt::ask();
+    });
+    let loaded = forebay_scenario::text("resolved.toml", &text)?;
+    let scenario = &loaded.scenario;
+    let about = about::about(scenario, &[]);
+    let mut dir = RunDir::create(&args.out, &about, IfExists::Refuse)?;
+    let mut told_at = clock::now();
+    let (mut runs, mut failure) = (Vec::new(), None);
+    let options = Options { threads: args.threads, ..Options::default() };
+    let work = Work { scenario, options, jobs: 1 };
+    let end = side_by_side(
+        &work,
+        |view| {
+            if told_at.elapsed() >= EVERY || view.ended[0] {
+                told_at = clock::now();
+                let watch = &view.watches[0];
+                tell(&Told {
+                    now_ps: watch.now_ps.load(Ordering::Relaxed),
+                    done: watch.done.load(Ordering::Relaxed),
+                    hops: watch.pushed.load(Ordering::Relaxed),
+                    warning: None,
+                });
+            }
+        },
+        |outcome| {
+            let stall =
+                outcome.stall.map(|why| format!("seed {} stalled: {why}", outcome.record.seed));
+            for warning in outcome.warnings.into_iter().chain(stall) {
+                tell(&Told { warning: Some(warning), ..Told::default() });
+            }
+            let added = dir.add(&outcome.record);
+            runs.push(outcome.record);
+            added.map_err(|error| failure = Some(error.into())).is_ok()
+        },
+    );
+    match end {
+        End::All => {
+            dir.finish(&runs, volatile(began.elapsed().as_secs_f64(), args.threads))?;
+            Ok(())
+        }
+        End::Interrupted => {
+            drop(dir);
+            let _ = std::fs::remove_dir_all(&args.out);
+            Err(Failure::Interrupted("the sweep has ended".into()))
+        }
+        End::Refused(refusal) => Err(Failure::Input(refusal.to_string())),
+        End::Bug => Err(Failure::Run("a simulation ended in a bug of ours".into())),
+        End::Undeliverable => Err(failure.unwrap_or(Failure::NobodyReads)),
+    }
+}
+
+/// A line up the pipe; if nobody reads it, the lifeline will say so.
+fn tell(told: &Told) {
+    let text = serde_json::to_string(told).expect("numbers and a text are JSON");
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}
