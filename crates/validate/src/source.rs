@@ -47,9 +47,9 @@ impl Bench {
 
     /// A packet of `size` bytes for the host behind `port` arrives at `now`.
     pub fn arrive(&mut self, now: Time, port: usize, size: u16, out: &mut Departures) {
-        let packet =
+        let mut packet =
             Packet { flow: FlowId(port as u32), dst: self.addrs[port], size, ..Packet::default() };
-        self.switch.arrive(now, 0, &packet, out);
+        self.switch.arrive(now, 0, &mut packet, out);
     }
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Departures {
 }
 
 impl Out<Packet> for Departures {
-    fn push(&mut self, _link: LinkId, at: Time, _packet: Packet) {
+    fn push(&mut self, _link: LinkId, at: Time, _packet: &Packet) {
         self.last = at;
     }
 

@@ -277,29 +277,24 @@ mod tests {
         simulation.advance(ms(20), &quiet());
         let mut last = simulation.look();
         let k = 65 * 1_500;
-        let mut bursts = 0;
-        let mut marking = false;
-        let mut quiet_since = 0;
+        let (mut bursts, mut since_mark, mut unmarked) = (0, 1_000, 0);
         for step in 1..=10_000u64 {
             simulation.advance(ms(20) + Span::from_us(step), &quiet());
             let look = simulation.look();
             let (b, a) = (bottleneck(&last, 2), bottleneck(&look, 2));
             let marked = a.counters.marked_packets - b.counters.marked_packets;
             // A step of 1 us is less than a packet's time: the queue changes by two packets at most.
+            let above = b.queue.min(a.queue) > k + 2 * 1_500;
             if marked > 0 {
                 assert!(b.queue.max(a.queue) + 2 * 1_500 >= k, "a mark below K at {}", look.at);
-            } else if b.queue > k + 2 * 1_500 && a.queue > k + 2 * 1_500 {
+                bursts += u32::from(since_mark > 100);
+                (since_mark, unmarked) = (0, 0);
+            } else {
                 // Nothing arrives in some steps, so only a long silence above K would be wrong.
-                quiet_since += 1;
-                assert!(quiet_since < 10, "the queue stands above K without marks at {}", look.at);
+                since_mark += 1;
+                unmarked = if above { unmarked + 1 } else { 0 };
+                assert!(unmarked < 10, "the queue stands above K without marks at {}", look.at);
             }
-            if marked > 0 {
-                quiet_since = 0;
-            }
-            if marked > 0 && !marking {
-                bursts += 1;
-            }
-            marking = a.queue >= k - 3_000;
             last = look;
         }
         // 10 ms are 100 RTTs, a cycle is about 6.
