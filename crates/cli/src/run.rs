@@ -244,7 +244,8 @@ impl Recorder {
 /// What may differ between two runs that computed the same.
 pub fn volatile(wall_s: f64, threads: usize) -> Volatile {
     let started = clock::utc_before(wall_s);
-    let command: Vec<String> = std::env::args().collect();
+    let command: Vec<String> =
+        std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     Volatile {
         wall_s,
         cpu_s: clock::user_cpu().map(|cpu| cpu.as_secs_f64()),
