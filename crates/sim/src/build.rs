@@ -19,7 +19,7 @@ use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, Hosts, Table};
 use forebay_transport::TcpConfig;
 use forebay_units::random::{Purpose, Stream};
-use forebay_units::{Bytes, Span};
+use forebay_units::{BitsPerSec, Bytes, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -272,10 +272,12 @@ fn length(of: QueueLength) -> Length {
     }
 }
 
-fn marking(ecn: &model::EcnMarking, _rate: forebay_units::BitsPerSec) -> Marking {
+/// The marking rule of a port of this rate.
+fn marking(ecn: &model::EcnMarking, rate: BitsPerSec) -> Marking {
+    let (kmin, kmax) = ecn.thresholds(rate);
     Marking {
-        kmin: length(ecn.kmin),
-        kmax: length(ecn.kmax),
+        kmin: length(kmin),
+        kmax: length(kmax),
         pmax: ecn.pmax,
         at_dequeue: ecn.at == MarkAt::Dequeue,
         drop_not_ect: ecn.not_ect == NotEct::Drop,

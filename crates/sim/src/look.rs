@@ -79,8 +79,7 @@ impl Simulation<'_> {
     pub fn look(&mut self) -> Look {
         let at = self.engine.now();
         let nodes = self.built.fabric.nodes();
-        let mut look =
-            Look { at, ports: Vec::new(), hosts: Vec::new(), switches: Vec::new() };
+        let mut look = Look { at, ports: Vec::new(), hosts: Vec::new(), switches: Vec::new() };
         for n in 0..nodes {
             for p in 0..self.built.fabric.ports_of(NodeId(n)).len() {
                 let direction = self.built.fabric.ports_of(NodeId(n))[p];
@@ -101,7 +100,8 @@ impl Simulation<'_> {
                     delivered_bytes: host.delivered_bytes,
                 }),
                 AnyNode::Switch(switch) => {
-                    let shared = switch.shared().map_or((0, 0), |s| (s.used().get(), s.size().get()));
+                    let shared =
+                        switch.shared().map_or((0, 0), |s| (s.used().get(), s.size().get()));
                     look.switches.push(SwitchLook {
                         routed: switch.routed(),
                         unroutable: switch.unroutable(),
@@ -116,13 +116,7 @@ impl Simulation<'_> {
     }
 }
 
-fn port_look(
-    node: u32,
-    peer: u32,
-    port: &Port,
-    at: Time,
-    link: Vec<(Time, Packet)>,
-) -> PortLook {
+fn port_look(node: u32, peer: u32, port: &Port, at: Time, link: Vec<(Time, Packet)>) -> PortLook {
     let unsent = port.unsent(at, &link);
     let counted = port.counters();
     let counters = PortCounters {
