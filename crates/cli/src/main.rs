@@ -19,6 +19,7 @@ mod laws;
 mod list;
 mod metrics;
 mod new;
+mod place;
 mod progress;
 mod report;
 mod run;
