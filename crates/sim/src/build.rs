@@ -187,7 +187,7 @@ fn rounds(table: &Table, fabric: &Fabric) -> (Vec<Round>, Vec<(u32, u32)>) {
                 let told = next.flows.iter().zip(&next.jitter);
                 told.map(|(flow, jitter)| (*flow, link(flow), *jitter)).collect()
             });
-            all.push(Round { flows: round.flows.len() as u32, next });
+            all.push(Round { flows: round.flows.len() as u32, until: one.until, next });
         }
     }
     (all, round_of)

@@ -37,6 +37,8 @@ pub(crate) struct Common {
 pub(crate) struct Round {
     /// How many flows have to be delivered.
     pub flows: u32,
+    /// The next round does not begin from here on.
+    pub until: Time,
     /// What starts then: flow, control link to its sender, and how long that sender dawdles.
     pub next: Vec<(u32, LinkId, Span)>,
 }
@@ -322,7 +324,9 @@ impl Host {
             *missing -= 1;
             if *missing == 0 {
                 let common = Arc::clone(&self.common);
-                for (flow, link, jitter) in &common.loops[*round as usize].next {
+                let round = &common.loops[*round as usize];
+                let next = if now < round.until { &round.next[..] } else { &[] };
+                for (flow, link, jitter) in next {
                     let go =
                         Packet { flow: FlowId(*flow), kind: Kind::Control, ..Packet::default() };
                     out.push(*link, now + *jitter, &go);
