@@ -84,6 +84,8 @@ pub struct Simulation<'a> {
     pub(crate) built: Built, // its nodes have moved into the engine
     pub(crate) engine: Engine<AnyNode>,
     goal: Option<Goal>,
+    met: bool,  // the goal has been
+    last: Time, // the end: the scenario's, or once the goal is met the next multiple of its grain
     ended: Option<Ended>,
     stall: Option<String>,
 }
@@ -115,7 +117,8 @@ impl<'a> Simulation<'a> {
         let endless = built.common.flows.iter().any(|f| f.size == Bytes::MAX);
         let goal = (scenario.stop.flows && !endless)
             .then(|| Goal { done: built.common.flows.len() as u64, grain: scenario.stop.grain });
-        Ok(Self { scenario, built, engine, goal, ended: None, stall: None })
+        let last = scenario.stop.time;
+        Ok(Self { scenario, built, engine, goal, met: false, last, ended: None, stall: None })
     }
 
     /// Virtual time before which everything has been handled.
@@ -130,9 +133,9 @@ impl<'a> Simulation<'a> {
 
     /// Handles everything before `until`, or before the scenario's own end if that is earlier. True once the run is over.
     pub fn advance(&mut self, until: Time, watch: &Watch) -> bool {
-        let until = until.min(self.scenario.stop.time);
         let (mut delivered, mut moved_at) = (self.engine.done(), self.engine.now());
-        while self.ended.is_none() && self.engine.now() < until {
+        while self.ended.is_none() && self.engine.now() < until.min(self.last) {
+            let until = until.min(self.last);
             let boundary = until
                 .min(self.built.timeline.next())
                 .min(self.engine.now().saturating_add(LOOK_EVERY));
@@ -153,11 +156,23 @@ impl<'a> Simulation<'a> {
                     let now = self.engine.now();
                     self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
                 }
+                Ended::Idle if self.met => {}
                 Ended::Idle => {
                     self.stall = stall::why(&mut self.engine, &self.built);
                     self.ended = Some(Ended::Idle);
                 }
+                Ended::Done(now) => {
+                    // A boundary that has nothing to do with the goal may have come first.
+                    self.last = now.round_up(self.scenario.stop.grain).min(self.scenario.stop.time);
+                    (self.goal, self.met) = (None, true);
+                    if now < self.last {
+                        self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
+                    }
+                }
                 ended => self.ended = Some(ended),
+            }
+            if self.ended.is_none() && self.met && self.engine.now() >= self.last {
+                self.ended = Some(Ended::Done(self.last));
             }
         }
         self.ended.is_some() || self.engine.now() >= self.scenario.stop.time
