@@ -185,7 +185,13 @@ fn rounds(table: &Table, fabric: &Fabric) -> (Vec<Round>, Vec<(u32, u32)>) {
                         .expect("made for this pair")
                 };
                 let told = next.flows.iter().zip(&next.jitter);
-                told.map(|(flow, jitter)| (*flow, link(flow), *jitter)).collect()
+                told.map(|(flow, jitter)| {
+                    let link = link(flow);
+                    // Loops of different delays may share a link, which has the least of them.
+                    let shortest = fabric.links()[link.0 as usize].lookahead;
+                    (*flow, link, one.control_delay.saturating_sub(shortest) + *jitter)
+                })
+                .collect()
             });
             all.push(Round { flows: round.flows.len() as u32, next });
         }

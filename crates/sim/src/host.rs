@@ -242,7 +242,10 @@ impl Host {
         match packet.kind {
             Kind::Data => self.receive(now, packet, out),
             Kind::Ack => self.acknowledge(now, packet, out),
-            Kind::Control => self.timers.push(Reverse((now, Due::Start, packet.flow.0))),
+            Kind::Control => {
+                let at = now + Span::from_ps(packet.seq);
+                self.timers.push(Reverse((at, Due::Start, packet.flow.0)));
+            }
         }
         self.depart_and_settle(now, out);
     }
@@ -322,10 +325,14 @@ impl Host {
             *missing -= 1;
             if *missing == 0 {
                 let common = Arc::clone(&self.common);
-                for (flow, link, jitter) in &common.loops[*round as usize].next {
-                    let go =
-                        Packet { flow: FlowId(*flow), kind: Kind::Control, ..Packet::default() };
-                    out.push(*link, now + *jitter, &go);
+                for (flow, link, wait) in &common.loops[*round as usize].next {
+                    // The wait is the sender's: links are FIFO, and others may have shorter ones.
+                    let (flow, seq) = (FlowId(*flow), wait.as_ps());
+                    out.push(
+                        *link,
+                        now,
+                        &Packet { flow, seq, kind: Kind::Control, ..Packet::default() },
+                    );
                 }
             }
         }
