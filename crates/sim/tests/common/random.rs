@@ -94,12 +94,16 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     let traffic = traffic(&mut d, &names, &drawn);
     let faults = faults(&mut d, &names, &mut drawn);
     let nic = d.of(&["round-robin", "fifo", "srpt"]);
+    let every = (drawn.stop_ps / d.between(20, 150)).max(1_000);
+    let output = match d.one_in(3) {
+        true => String::new(),
+        false => format!("[output]\nqueues = {{ every = \"{every}ps\" }}\n"),
+    };
     drawn.text = format!(
         "version = 1\nname = \"seed {seed}\"\nseeds = [1]\nstop = {{ time = \"{}ps\", grain = \"{}ns\" }}\n\
-         [output]\nqueues = {{ every = \"{}ps\" }}\n{fabric}[host]\nnic = \"{nic}\"\n{transport}{traffic}{faults}",
+         {output}{fabric}[host]\nnic = \"{nic}\"\n{transport}{traffic}{faults}",
         drawn.stop_ps,
         d.of(&[1, 1_000, 7]),
-        (drawn.stop_ps / d.between(20, 150)).max(1_000),
     );
     drawn
 }
