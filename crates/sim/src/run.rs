@@ -156,7 +156,7 @@ impl<'a> Simulation<'a> {
                         self.look_for_a_stall(now);
                     }
                 }
-                Ended::Idle if self.built.timeline.next() < until => {
+                Ended::Idle if self.built.timeline.next() < self.last => {
                     let now = self.engine.now();
                     self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
                 }
