@@ -6,7 +6,8 @@
 //!   `(busy - now) * rate`. Drop, mark and forward are one visit.
 //! - *scheduled*: an explicit queue per class, served lazily: whenever the port is touched it first serves every
 //!   departure with start <= now. For what one touch cannot do: strict priorities, limits or thresholds in
-//!   packets, marking at dequeue, release at the start of transmission.
+//!   packets, marking at dequeue, release at the start of transmission, random loss, rates of no whole number of
+//!   picoseconds per byte (a queue that is a span of time would be off by a byte now and then).
 //!
 //! Lengths are wire bytes: packet size plus the wire overhead of the scenario.
 
@@ -59,7 +60,8 @@ pub struct PortSettings {
     pub release_at_start: bool,
     /// Bytes that each packet adds on the wire.
     pub overhead: u16,
-    /// Share of packets lost at random. A port that may become lossy later has to be `explicit` from the start.
+    /// Share of packets lost at random. A port that may become lossy later, or get an odd rate, has to be
+    /// `explicit` from the start.
     pub loss: f64,
     /// Key of the random draws of this port.
     pub key: u64,
@@ -154,6 +156,7 @@ impl Port {
         let one_touch = settings.classes <= 1
             && !settings.explicit
             && settings.loss == 0.0
+            && settings.rate.whole_ps_per_byte().is_some()
             && !settings.release_at_start
             && settings.limit.is_none_or(in_bytes)
             && marking.is_none_or(|m| !m.at_dequeue && in_bytes(m.kmin) && in_bytes(m.kmax));

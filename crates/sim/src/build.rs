@@ -59,14 +59,18 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
             starts[spec.src as usize].push(flow);
         }
     }
-    let becomes_lossy = |f: &&model::Fault| matches!(f.change, Change::Loss(_));
-    let lossy = scenario
+    let needs_queue = |f: &&model::Fault| match f.change {
+        Change::Loss(_) => true,
+        Change::Rate(rate) => rate.whole_ps_per_byte().is_none(),
+        Change::Down | Change::Up => false,
+    };
+    let explicit = scenario
         .faults
         .iter()
-        .filter(becomes_lossy)
+        .filter(needs_queue)
         .filter_map(|f| cable_index(&plan, &f.link))
         .collect();
-    let maker = PortMaker { scenario, plan: &plan, fabric: &fabric, seed, options, lossy };
+    let maker = PortMaker { scenario, plan: &plan, fabric: &fabric, seed, options, explicit };
     let order = match scenario.host.nic {
         NicOrder::RoundRobin => PullOrder::RoundRobin,
         NicOrder::Fifo => PullOrder::Fifo,
@@ -205,8 +209,8 @@ struct PortMaker<'a> {
     fabric: &'a Fabric,
     seed: u64,
     options: Options,
-    /// Cables that a fault makes lossy during the run.
-    lossy: Vec<u32>,
+    /// Cables whose ports need explicit queues, since a fault makes them lossy or their rate odd.
+    explicit: Vec<u32>,
 }
 
 impl PortMaker<'_> {
@@ -225,7 +229,7 @@ impl PortMaker<'_> {
             overhead: self.scenario.fabric.wire_overhead.get() as u16,
             loss: cable.loss,
             key: Stream::new(self.seed, u64::from(direction.link.0), Purpose::Red).key(),
-            explicit: self.options.explicit_ports || self.lossy.contains(&direction.cable),
+            explicit: self.options.explicit_ports || self.explicit.contains(&direction.cable),
             hold: self.scenario.fabric.dead_port == DeadPort::Hold,
         }
     }
