@@ -370,7 +370,6 @@ impl Port {
         hot.highest = hot.highest.max(after);
         hot.tx_packets += 1;
         hot.tx_bytes += u64::from(packet.size);
-        packet.hops += 1;
         out.push(hot.link, hot.busy, packet);
         Verdict::Accepted
     }
@@ -447,14 +446,14 @@ impl Port {
                 self.cold.held_bytes += size;
                 Verdict::Accepted
             }
-            None => self.transmit(self.hot.busy.max(now), *packet, out),
+            None => self.transmit(self.hot.busy.max(now), packet, out),
         }
     }
 
     /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost at random on the way.
     #[inline]
-    fn transmit(&mut self, start: Time, mut packet: Packet, out: &mut impl Out<Packet>) -> Verdict {
-        self.hot.busy = start + self.cold.serializer.take(self.wire(&packet));
+    fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Out<Packet>) -> Verdict {
+        self.hot.busy = start + self.cold.serializer.take(self.wire(packet));
         let nth = self.hot.tx_packets;
         self.hot.tx_packets += 1;
         self.hot.tx_bytes += u64::from(packet.size);
@@ -464,8 +463,7 @@ impl Port {
             self.cold.counters.lost_packets += 1;
             return Verdict::Lost;
         }
-        packet.hops += 1;
-        out.push(self.hot.link, self.hot.busy, &packet);
+        out.push(self.hot.link, self.hot.busy, packet);
         Verdict::Accepted
     }
 
@@ -505,7 +503,7 @@ impl Port {
             self.cold.alive && self.hot.busy <= start,
             "a NIC pulls only when the wire is free"
         );
-        self.transmit(start, *packet, out) == Verdict::Accepted
+        self.transmit(start, packet, out) == Verdict::Accepted
     }
 
     /// Serves every departure that starts at or before `now`; `lost` hears of packets that vanish.
@@ -534,7 +532,7 @@ impl Port {
                 packet.ecn = Ecn::Ce;
                 self.cold.counters.marked_packets += 1;
             }
-            if self.transmit(start, packet, out) == Verdict::Lost {
+            if self.transmit(start, &packet, out) == Verdict::Lost {
                 lost(start, &packet);
             }
         }
@@ -573,7 +571,7 @@ impl Port {
             if self.scheduled.is_some() || sent <= self.cold.old_until || begun() {
                 started.push((at, packet));
             } else {
-                queued.push_back(Packet { hops: packet.hops - 1, ..packet });
+                queued.push_back(packet);
             }
         }
         (started, queued)
@@ -659,7 +657,7 @@ impl Port {
         let flight = self.cold.settings.flight;
         let mut outlet = Outlet { flight, back: &mut recalled.back };
         for packet in queued {
-            if self.transmit(self.hot.busy, packet, &mut outlet) == Verdict::Lost {
+            if self.transmit(self.hot.busy, &packet, &mut outlet) == Verdict::Lost {
                 recalled.lost.push(packet);
             }
         }

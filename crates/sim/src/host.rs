@@ -238,7 +238,9 @@ impl Host {
     /// A packet arrives.
     #[inline(never)]
     pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
-        self.pull(now, out);
+        if self.next_pull() <= now {
+            self.pull(now, out);
+        }
         trace(&mut self.digest, now, DELIVERED, packet);
         self.arrived += u64::from(packet.kind != Kind::Control);
         match packet.kind {

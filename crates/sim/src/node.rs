@@ -32,7 +32,8 @@ impl Node for AnyNode {
         }
     }
 
-    #[inline]
+    // The switch's path becomes part of the engine's loop; the host's is a call.
+    #[inline(always)]
     fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
         match self {
             Self::Host(host) => host.arrive(now, packet, out),
