@@ -2,8 +2,8 @@
 
 use crate::host::{Common, Host, Profile, Round};
 use crate::node::AnyNode;
-use crate::run::{Options, SimError};
-use crate::timeline::Timeline;
+use crate::options::{Options, SimError};
+use crate::timeline::{Timeline, cable_index};
 use forebay_engine::NodeId;
 use forebay_host::PullOrder;
 use forebay_laws::flow::FlowParams;
@@ -19,7 +19,7 @@ use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, Hosts, Table};
 use forebay_transport::TcpConfig;
 use forebay_units::random::{Purpose, Stream};
-use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_units::{BitsPerSec, Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -110,12 +110,6 @@ fn cable(planned: &plan::PlannedCable) -> Cable {
         delay: planned.link.delay,
         loss: planned.loss,
     }
-}
-
-/// Index of the cable of this name.
-pub(crate) fn cable_index(plan: &Plan, name: &str) -> Option<u32> {
-    let found = plan.cable(name)?;
-    plan.cables.iter().position(|c| (c.a, c.b) == (found.a, found.b)).map(|at| at as u32)
 }
 
 fn paths(routing: Routing) -> Paths {
@@ -314,13 +308,4 @@ fn places(fabric: &Fabric, plan: &Plan, topology: &Topology, hosts: &Hosts) -> V
         }
     }
     places
-}
-
-/// Wire bytes of a flow's packets: full ones, and the last.
-pub(crate) fn packets_of(size: Bytes, tcp: &TcpConfig, overhead: u64) -> (u64, u64, u64) {
-    let mss = tcp.mss.get();
-    let count = size.get().div_ceil(mss).max(1);
-    let last = size.get() - (count - 1) * mss;
-    let around = tcp.header.get() + overhead;
-    (count, mss + around, last + around)
 }
