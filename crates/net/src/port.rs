@@ -204,7 +204,10 @@ impl Port {
         self.derive_plain();
         let time = |bytes: u64| self.cold.settings.rate.time_for(Bytes::new(bytes));
         self.hot.limit = match self.cold.settings.limit {
-            Some(Length::Bytes(bytes)) => time(bytes),
+            // A queue counts its whole bytes, so less than one more is within the limit.
+            Some(Length::Bytes(bytes)) => {
+                time(bytes) + Span::from_ps(u64::from(self.hot.whole.saturating_sub(1)))
+            }
             _ => Span::MAX,
         };
         self.hot.mark_from = match self.cold.settings.marking {

@@ -87,7 +87,9 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     let mut fabric = String::new();
     let names = shape(&mut d, order, &mut fabric, &mut drawn, &mut longest);
     // Whatever has to cross the fabric a few times can, and queues have time to build.
-    drawn.stop_ps = (longest * d.between(20, 60)).max(d.between(200, 3_000) * 1_000_000);
+    // Not so long that a run could count as stalled, which is not for the reference engine to see.
+    drawn.stop_ps =
+        (longest * d.between(20, 60)).clamp(d.between(200, 3_000) * 1_000_000, 19_000_000_000_000);
     fabric_keys(&mut d, &mut fabric, &mut drawn);
     let classes = switch(&mut d, &mut fabric, &mut drawn);
     let transport = transport(&mut d, classes);
