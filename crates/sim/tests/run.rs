@@ -136,7 +136,6 @@ fn srpt_lets_the_short_flow_pass_and_fifo_does_not() {
     let fct = |nic: &str| {
         let nic = format!("[host]\nnic = \"{nic}\"\n");
         let text = flows.to_string() + &nic;
-        let text = text.replace("[transport]", "[transport]");
         let mut s = with("{ time = \"10ms\", flows = \"all\" }", &text);
         s.transport.initial_window = forebay_units::Bytes::new(2_000_000);
         run(&s, 1, Options::default()).record.flows[1].fct().unwrap()
