@@ -203,11 +203,10 @@ impl Port {
         self.cold.serializer = Serializer::new(self.cold.settings.rate);
         self.derive_plain();
         let time = |bytes: u64| self.cold.settings.rate.time_for(Bytes::new(bytes));
+        // A queue counts its whole bytes, so less than one more is within the limit.
+        let part = self.cold.settings.rate.whole_ps_per_byte().map_or(0, |whole| whole - 1);
         self.hot.limit = match self.cold.settings.limit {
-            // A queue counts its whole bytes, so less than one more is within the limit.
-            Some(Length::Bytes(bytes)) => {
-                time(bytes) + Span::from_ps(u64::from(self.hot.whole.saturating_sub(1)))
-            }
+            Some(Length::Bytes(bytes)) => time(bytes) + Span::from_ps(part),
             _ => Span::MAX,
         };
         self.hot.mark_from = match self.cold.settings.marking {
