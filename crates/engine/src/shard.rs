@@ -1,7 +1,7 @@
 //! One shard: its nodes, and what one window means for each of its processes.
 
 use crate::lanes::{Lanes, NOBODY};
-use crate::node::{LinkId, Node};
+use crate::node::{LAST_STAGE, LinkId, Node};
 use forebay_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -77,8 +77,9 @@ impl<N: Node> Shard<N> {
             let to = (from + 64).min(self.processes.len() as u32);
             for process in from..to {
                 if self.looks_ahead {
-                    self.prefetch(process + 2, end, true);
-                    self.prefetch(process + 1, end, false);
+                    for stage in 0..=LAST_STAGE {
+                        self.prefetch(process + 1 + LAST_STAGE - stage, end, stage);
+                    }
                 }
                 if self.lanes.next(process) < end {
                     let Process { first, end: last } = self.processes[process as usize];
@@ -95,14 +96,14 @@ impl<N: Node> Shard<N> {
 
     /// Asks for what a process will need soon: its rings and nodes first, what they point to when those have come.
     #[inline]
-    fn prefetch(&self, process: u32, end: Time, first: bool) {
+    fn prefetch(&self, process: u32, end: Time, stage: u32) {
         let Some(Process { first: local, .. }) = self.processes.get(process as usize) else {
             return;
         };
         if self.lanes.next(process) < end {
             let seat = self.seats[*local as usize];
-            self.lanes.prefetch(seat.first_in, seat.end_in, !first);
-            self.nodes[*local as usize].prefetch(first);
+            self.lanes.prefetch(seat.first_in, seat.end_in, stage > 0);
+            self.nodes[*local as usize].prefetch(stage);
         }
     }
 

@@ -11,7 +11,7 @@
 //!
 //! Lengths are wire bytes: packet size plus the wire overhead of the scenario.
 
-use forebay_engine::{LinkId, Out};
+use forebay_engine::{LinkId, Out, prefetch_all};
 use forebay_units::random::Stream;
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Ecn, Packet};
@@ -138,6 +138,14 @@ struct Hot {
 }
 
 const _: () = assert!(size_of::<Hot>() == 64);
+
+impl Hot {
+    /// Time that a packet takes on the wire of a plain port.
+    #[inline(always)]
+    fn time_of(&self, packet: &Packet) -> Span {
+        Span::from_ps(u64::from(packet.size) * u64::from(self.whole) + u64::from(self.overhead))
+    }
+}
 
 /// The explicit queue of a scheduled port.
 #[derive(Clone, Debug)]
@@ -277,8 +285,9 @@ impl Port {
     }
 
     /// Whether the link is up.
+    #[inline]
     pub fn alive(&self) -> bool {
-        self.cold.alive
+        self.is_plain() || self.cold.alive
     }
 
     /// When the next deferred departure starts; `Time::MAX` if none.
@@ -355,9 +364,7 @@ impl Port {
     ) -> Verdict {
         let hot = &mut self.hot;
         let backlog = hot.busy.since(now);
-        let tx =
-            Span::from_ps(u64::from(packet.size) * u64::from(hot.whole) + u64::from(hot.overhead));
-        let after = backlog + tx;
+        let after = backlog + hot.time_of(packet);
         if after > hot.limit {
             return Verdict::Dropped;
         }
@@ -469,6 +476,11 @@ impl Port {
         Verdict::Accepted
     }
 
+    /// Asks for what is looked at now and then only, but by a NIC always.
+    pub fn prefetch(&self) {
+        prefetch_all(&*self.cold);
+    }
+
     /// When the wire is free.
     #[inline]
     pub fn busy(&self) -> Time {
@@ -505,6 +517,14 @@ impl Port {
             self.cold.alive && self.hot.busy <= start,
             "a NIC pulls only when the wire is free"
         );
+        let hot = &mut self.hot;
+        if hot.whole != 0 {
+            hot.busy = start + hot.time_of(packet);
+            hot.tx_packets += 1;
+            hot.tx_bytes += u64::from(packet.size);
+            out.push(hot.link, hot.busy, packet);
+            return true;
+        }
         self.transmit(start, packet, out) == Verdict::Accepted
     }
 

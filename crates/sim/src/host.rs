@@ -1,7 +1,7 @@
 //! A host of ideal fidelity: flows on top, a NIC that pulls below, and the glue between the sans-I/O steps.
 
 use crate::flow_map::{DONE, FlowMap};
-use forebay_engine::{Digest, LinkId, Out};
+use forebay_engine::{Digest, LinkId, Out, prefetch_all};
 use forebay_host::{PullOrder, ReadyList};
 use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
@@ -86,6 +86,7 @@ pub(crate) struct Host {
     acks: VecDeque<Packet>,
     since: Time, // when the NIC last got something to send after having nothing
     next_event: Time,
+    next_planned: Time, // earliest start or sample
     senders: Vec<Sending>,
     free_senders: Vec<u32>,
     sender_of: FlowMap,
@@ -133,6 +134,7 @@ impl Host {
             acks: VecDeque::new(),
             since: Time::ZERO,
             next_event: Time::MAX,
+            next_planned: Time::MAX,
             senders: Vec::new(),
             free_senders: Vec::new(),
             sender_of: FlowMap::new(),
@@ -152,6 +154,7 @@ impl Host {
             samples: sample_every.map(|every| (every, Time::ZERO)),
             sampled: Vec::new(),
         };
+        host.plan_next();
         host.settle_next();
         host
     }
@@ -167,11 +170,26 @@ impl Host {
         self.next_event
     }
 
+    /// Asks for the state of its flows: of the first ones, which are all that most hosts have.
+    pub fn prefetch(&self) {
+        self.senders.first().into_iter().for_each(prefetch_all);
+        self.receivers.first().into_iter().for_each(prefetch_all);
+        self.port.prefetch();
+        self.sender_of.prefetch();
+        self.receiver_of.prefetch();
+    }
+
+    #[inline]
     fn settle_next(&mut self) {
         let timer = self.timers.peek().map_or(Time::MAX, |t| t.0.0);
+        self.next_event = self.next_pull().min(timer).min(self.next_planned);
+    }
+
+    /// Starts and samples move in [`Host::timer`] only.
+    fn plan_next(&mut self) {
         let start = self.starts.last().map_or(Time::MAX, |f| self.common.flows[*f as usize].start);
         let sample = self.samples.map_or(Time::MAX, |s| s.1);
-        self.next_event = self.next_pull().min(timer).min(start).min(sample);
+        self.next_planned = start.min(sample);
     }
 
     /// When the NIC pulls next.
@@ -281,7 +299,7 @@ impl Host {
             receiving.armed = deadline;
             self.timers.push(Reverse((deadline, Due::Receiver, slot)));
         }
-        for ack in acks.into_iter().flatten() {
+        for ack in acks.iter().flatten() {
             self.queue_ack(now, ack);
         }
         if complete {
@@ -290,11 +308,11 @@ impl Host {
     }
 
     #[inline]
-    fn queue_ack(&mut self, now: Time, ack: Packet) {
+    fn queue_ack(&mut self, now: Time, ack: &Packet) {
         if self.acks.is_empty() && self.ready.is_empty() {
             self.since = now;
         }
-        self.acks.push_back(ack);
+        self.acks.push_back(*ack);
     }
 
     #[cold]
@@ -358,7 +376,7 @@ impl Host {
             seq: spec.size.get(),
             ..Packet::default()
         };
-        self.queue_ack(now, ack);
+        self.queue_ack(now, &ack);
     }
 
     fn acknowledge(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
@@ -465,6 +483,15 @@ impl Host {
                 Due::Receiver => self.receiver_due(now, which),
             }
         }
+        if self.next_planned <= now {
+            self.planned(now);
+        }
+        self.depart_and_settle(now, out);
+    }
+
+    /// Starts what is to start by `now`, and takes the sample that is due.
+    #[cold]
+    fn planned(&mut self, now: Time) {
         while let Some(flow) =
             self.starts.last().copied().filter(|f| self.common.flows[*f as usize].start <= now)
         {
@@ -477,7 +504,7 @@ impl Host {
             *next = now + *every;
             self.sampled.push(self.delivered_bytes);
         }
-        self.depart_and_settle(now, out);
+        self.plan_next();
     }
 
     fn sender_due(&mut self, now: Time, slot: u32) {
@@ -501,7 +528,7 @@ impl Host {
             self.timers.push(Reverse((deadline, Due::Receiver, slot)));
         }
         if let Some(ack) = ack {
-            self.queue_ack(now, ack);
+            self.queue_ack(now, &ack);
         }
     }
 

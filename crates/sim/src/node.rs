@@ -1,7 +1,7 @@
 //! The two kinds of node, told apart by `match`.
 
 use crate::host::Host;
-use forebay_engine::{Node, Out, prefetch};
+use forebay_engine::{Node, Out, prefetch_all};
 use forebay_net::Switch;
 use forebay_units::Time;
 use forebay_wire::Packet;
@@ -49,12 +49,12 @@ impl Node for AnyNode {
     }
 
     #[inline]
-    fn prefetch(&self, first: bool) {
-        match self {
-            Self::Host(host) if first => prefetch(&**host),
-            Self::Host(_) => {}
-            Self::Switch(switch) if first => prefetch(&**switch),
-            Self::Switch(switch) => switch.prefetch(),
+    fn prefetch(&self, stage: u32) {
+        match (self, stage) {
+            (Self::Host(host), 0) => prefetch_all(&**host),
+            (Self::Host(host), _) => host.prefetch(),
+            (Self::Switch(switch), 0) => prefetch_all(&**switch),
+            (Self::Switch(switch), _) => switch.prefetch(),
         }
     }
 
