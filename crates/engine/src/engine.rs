@@ -4,7 +4,7 @@ use crate::barrier::Barrier;
 use crate::lanes::{Lanes, Mail};
 use crate::node::{Ground, LinkId, LinkSpec, Node, NodeId};
 use crate::plan::{Plan, PlanError, Tuning};
-use crate::ring::{Entry, Ring};
+use crate::ring::Ring;
 use crate::shard::{Process, Seat, Shard};
 use forebay_units::{Span, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -246,7 +246,7 @@ impl<N: Node> Ground<N> for Engine<N> {
     }
 
     fn push_link(&mut self, link: LinkId, at: Time, item: &N::Item) {
-        self.owner(link).lanes.deliver(Mail { link, entry: Entry { at, item: *item } });
+        self.owner(link).lanes.deliver(&Mail { link, at, item: *item });
     }
 
     fn refresh(&mut self) {
@@ -437,7 +437,7 @@ fn take_mail<N: Node>(shard: &mut Shard<N>, boxes: &Post<N::Item>, me: usize, co
     for from in (0..count).filter(|from| *from != me) {
         let mut mail = lock(&boxes[from * count + me]);
         for letter in mail.drain(..) {
-            shard.lanes.deliver(letter);
+            shard.lanes.deliver(&letter);
         }
     }
 }

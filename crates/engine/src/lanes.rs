@@ -2,14 +2,15 @@
 
 use crate::node::{LinkId, Out};
 use crate::prefetch::prefetch;
-use crate::ring::{Entry, Pool, Ring};
+use crate::ring::{Pool, Ring};
 use forebay_units::Time;
 
 /// An item on its way to another shard.
 #[derive(Clone, Copy)]
 pub(crate) struct Mail<I> {
     pub link: LinkId,
-    pub entry: Entry<I>,
+    pub at: Time,
+    pub item: I,
 }
 
 /// All rings of a shard, which processes have work and when, and outboxes to the other shards.
@@ -75,23 +76,22 @@ impl<I: Copy + Default> Lanes<I> {
     #[inline(never)]
     fn post(&mut self, shard: u16, link: LinkId, at: Time, item: &I) {
         self.posted = self.posted.min(at);
-        self.outbox[usize::from(shard)].push(Mail { link, entry: Entry { at, item: *item } });
+        self.outbox[usize::from(shard)].push(Mail { link, at, item: *item });
     }
 
     /// Process `process` has something to do at `at`.
     #[inline]
     pub(crate) fn wake(&mut self, process: u32, at: Time) {
+        // Two minima rather than one test: which way it goes is anybody's guess.
         let next = &mut self.next[process as usize];
-        if at < *next {
-            *next = at;
-            let group = &mut self.next_of_64[process as usize / 64];
-            *group = at.min(*group);
-        }
+        *next = at.min(*next);
+        let group = &mut self.next_of_64[process as usize / 64];
+        *group = at.min(*group);
     }
 
     /// Mail from another shard.
-    pub(crate) fn deliver(&mut self, mail: Mail<I>) {
-        self.fill(mail.link, mail.entry.at, &mail.entry.item);
+    pub(crate) fn deliver(&mut self, mail: &Mail<I>) {
+        self.fill(mail.link, mail.at, &mail.item);
     }
 
     /// Takes the head of a link that has one, into `item`; the answer is when the next one arrives.

@@ -32,4 +32,4 @@ pub use engine::{Ended, Engine, EngineStats, Goal, Watch};
 pub use lanes::Lanes;
 pub use node::{Ground, LinkId, LinkSpec, Node, NodeId, Out};
 pub use plan::{Plan, PlanError, Tuning};
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_all};

@@ -61,13 +61,16 @@ pub trait Node: Send {
     /// Handles every timer due at `now`; afterwards `next_timer` is later than `now`.
     fn timer<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
 
-    /// Asks for the cache lines that the next events will need: first those that the node points to, then, some time
-    /// later, those that these point to.
-    fn prefetch(&self, _first: bool) {}
+    /// Asks for the cache lines that the next events will need: at stage 0 those that the node points to, at stage 1,
+    /// some time later, those that these point to, and so on to stage [`LAST_STAGE`].
+    fn prefetch(&self, _stage: u32) {}
 
     /// Serves every deferred departure that starts at or before `now`.
     fn depart<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
 }
+
+/// Stages of [`Node::prefetch`], less one.
+pub const LAST_STAGE: u32 = 1;
 
 /// A run between two advances, when nodes and links may be changed.
 pub trait Ground<N: Node> {

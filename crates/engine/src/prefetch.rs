@@ -1,18 +1,34 @@
 //! Asking for a cache line before it is needed. The only `unsafe` in this crate.
 
+const LINE: usize = 64;
+
 /// Asks for the cache line at the start of `of`. A hint: it changes nothing but time.
 #[inline(always)]
-#[allow(unsafe_code)]
 pub fn prefetch<T>(of: &T) {
+    prefetch_line(std::ptr::from_ref(of).cast(), 0);
+}
+
+/// Asks for a cache line, counted from the one at `start`.
+#[inline(always)]
+#[allow(unsafe_code)]
+fn prefetch_line(start: *const i8, line: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch reads nothing that the program can see and cannot fault, whatever the address; and this one is
-    // of a live reference. SSE, which it needs, is part of every x86-64.
+    // SAFETY: a prefetch reads nothing that the program can see and cannot fault, whatever the address. SSE, which it
+    // needs, is part of every x86-64.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(of).cast());
+        _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line * LINE));
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = of;
+    let _ = (start, line);
+}
+
+/// Asks for every cache line of `of`.
+#[inline(always)]
+pub fn prefetch_all<T>(of: &T) {
+    for line in 0..size_of::<T>().div_ceil(LINE) {
+        prefetch_line(std::ptr::from_ref(of).cast(), line);
+    }
 }
 
 #[cfg(test)]
@@ -24,6 +40,7 @@ mod tests {
         let data = [1u64, 2, 3];
         prefetch(&data);
         prefetch(&data[2]);
+        prefetch_all(&[data; 9]);
         assert_eq!(data, [1, 2, 3]);
     }
 }

@@ -1,7 +1,7 @@
 //! One shard: its nodes, and what one window means for each of its processes.
 
 use crate::lanes::{Lanes, NOBODY};
-use crate::node::{LinkId, Node};
+use crate::node::{LAST_STAGE, LinkId, Node};
 use forebay_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -77,8 +77,9 @@ impl<N: Node> Shard<N> {
             let to = (from + 64).min(self.processes.len() as u32);
             for process in from..to {
                 if self.looks_ahead {
-                    self.prefetch(process + 2, end, true);
-                    self.prefetch(process + 1, end, false);
+                    for stage in 0..=LAST_STAGE {
+                        self.prefetch(process + 1 + LAST_STAGE - stage, end, stage);
+                    }
                 }
                 if self.lanes.next(process) < end {
                     let Process { first, end: last } = self.processes[process as usize];
@@ -95,14 +96,14 @@ impl<N: Node> Shard<N> {
 
     /// Asks for what a process will need soon: its rings and nodes first, what they point to when those have come.
     #[inline]
-    fn prefetch(&self, process: u32, end: Time, first: bool) {
+    fn prefetch(&self, process: u32, end: Time, stage: u32) {
         let Some(Process { first: local, .. }) = self.processes.get(process as usize) else {
             return;
         };
         if self.lanes.next(process) < end {
             let seat = self.seats[*local as usize];
-            self.lanes.prefetch(seat.first_in, seat.end_in, !first);
-            self.nodes[*local as usize].prefetch(first);
+            self.lanes.prefetch(seat.first_in, seat.end_in, stage > 0);
+            self.nodes[*local as usize].prefetch(stage);
         }
     }
 
@@ -135,11 +136,13 @@ impl<N: Node> Shard<N> {
 
     /// A process of one node: a tournament of the link heads, timers in between, deferred departures at the end.
     fn run_node(&mut self, process: u32, local: u32, start: Time, end: Time) {
-        let Self { nodes, seats, lanes, tree, slots, .. } = self;
-        let seat = seats[local as usize];
-        if seat.end_in - seat.first_in > MOST_LEAVES as u32 {
-            return self.run_group(process, start, end);
+        let seat = self.seats[local as usize];
+        match seat.end_in - seat.first_in {
+            1 => return self.run_leaf(process, local, end),
+            links if links > MOST_LEAVES as u32 => return self.run_group(process, start, end),
+            _ => {}
         }
+        let Self { nodes, lanes, tree, slots, .. } = self;
         let mut later = Time::MAX; // earliest arrival at or after `end`
         let mut due = 0;
         lanes.heads(seat.first_in, seat.end_in, |link, at| {
@@ -153,12 +156,13 @@ impl<N: Node> Shard<N> {
         });
         let node = &mut nodes[local as usize];
         lanes.set_next(process, Time::MAX);
-        // Leaf i is at `leaves + i`, the winner at 1. The leaves were collected where the largest tree has its own.
-        let leaves = due.next_power_of_two();
-        for i in 0..leaves {
-            tree[leaves + i] = if i < due { tree[MOST_LEAVES + i] } else { u64::MAX };
+        // Leaf i is at `due + i`, the parent of i at i / 2 and the winner at 1, whatever the number of leaves is. They were
+        // collected where the largest tree has its own.
+        tree[1] = u64::MAX;
+        for i in 0..due.min(MOST_LEAVES) {
+            tree[due + i] = tree[MOST_LEAVES + i];
         }
-        for i in (1..leaves).rev() {
+        for i in (1..due.min(MOST_LEAVES)).rev() {
             tree[i] = tree[2 * i].min(tree[2 * i + 1]);
         }
 
@@ -179,7 +183,7 @@ impl<N: Node> Shard<N> {
             let slot = (winner & SLOT_MASK) as usize;
             let link = slots[slot % MOST_LEAVES];
             let head_at = lanes.pop(link, &mut item);
-            let mut leaf = leaves + slot;
+            let mut leaf = due + slot;
             // Without a branch: whether the next head is due as well is anybody's guess.
             let beyond = 0u64.wrapping_sub(u64::from(head_at >= end));
             let mut winning = key(head_at, start, slot) | beyond;
@@ -198,6 +202,37 @@ impl<N: Node> Shard<N> {
         }
         self.events += events;
         let next = later.min(node.next_timer()).min(node.next_departure());
+        lanes.wake(process, next);
+    }
+
+    /// A process of one node with one in-link, as most hosts are: nothing to merge.
+    #[inline]
+    fn run_leaf(&mut self, process: u32, local: u32, end: Time) {
+        let Self { nodes, seats, lanes, .. } = self;
+        let node = &mut nodes[local as usize];
+        let link = LinkId(seats[local as usize].first_in);
+        lanes.set_next(process, Time::MAX);
+        let mut events = 0;
+        let mut item = N::Item::default();
+        let mut arrival = lanes.head_at(link);
+        loop {
+            let timer = node.next_timer();
+            if timer < arrival && timer < end {
+                node.timer(timer, lanes);
+            } else if arrival < end {
+                let now = arrival;
+                arrival = lanes.pop(link, &mut item);
+                arrive(node, now, 0, &mut item, lanes);
+            } else {
+                break;
+            }
+            events += 1;
+        }
+        if node.next_departure() < end {
+            node.depart(end - Span::from_ps(1), lanes);
+        }
+        self.events += events;
+        let next = arrival.min(node.next_timer()).min(node.next_departure());
         lanes.wake(process, next);
     }
 
@@ -237,12 +272,8 @@ impl<N: Node> Shard<N> {
                         self.heap.push(Reverse((head_at, Class::Arrival, local, link)));
                     }
                     self.events += 1;
-                    node.arrive(
-                        at,
-                        link - self.seats[local as usize].first_in,
-                        &mut item,
-                        &mut self.lanes,
-                    );
+                    let port = link - self.seats[local as usize].first_in;
+                    arrive(node, at, port, &mut item, &mut self.lanes);
                 }
                 Class::Timer => {
                     planned.1 = Time::MAX;
@@ -283,6 +314,18 @@ impl<N: Node> Shard<N> {
             self.heap.push(Reverse((timer, Class::Timer, local, 0)));
         }
     }
+}
+
+/// [`Node::arrive`] out of line, for where its code need not be repeated.
+#[inline(never)]
+fn arrive<N: Node>(
+    node: &mut N,
+    now: Time,
+    port: u32,
+    item: &mut N::Item,
+    lanes: &mut Lanes<N::Item>,
+) {
+    node.arrive(now, port, item, lanes);
 }
 
 /// Nodes from which on a shard asks for its next nodes ahead of time.

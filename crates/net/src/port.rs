@@ -11,7 +11,7 @@
 //!
 //! Lengths are wire bytes: packet size plus the wire overhead of the scenario.
 
-use forebay_engine::{LinkId, Out};
+use forebay_engine::{LinkId, Out, prefetch_all};
 use forebay_units::random::Stream;
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Ecn, Packet};
@@ -139,6 +139,14 @@ struct Hot {
 
 const _: () = assert!(size_of::<Hot>() == 64);
 
+impl Hot {
+    /// Time that a packet takes on the wire of a plain port.
+    #[inline(always)]
+    fn time_of(&self, packet: &Packet) -> Span {
+        Span::from_ps(u64::from(packet.size) * u64::from(self.whole) + u64::from(self.overhead))
+    }
+}
+
 /// The explicit queue of a scheduled port.
 #[derive(Clone, Debug)]
 struct Scheduled {
@@ -203,11 +211,10 @@ impl Port {
         self.cold.serializer = Serializer::new(self.cold.settings.rate);
         self.derive_plain();
         let time = |bytes: u64| self.cold.settings.rate.time_for(Bytes::new(bytes));
+        // A queue counts its whole bytes, so less than one more is within the limit.
+        let part = self.cold.settings.rate.whole_ps_per_byte().map_or(0, |whole| whole - 1);
         self.hot.limit = match self.cold.settings.limit {
-            // A queue counts its whole bytes, so less than one more is within the limit.
-            Some(Length::Bytes(bytes)) => {
-                time(bytes) + Span::from_ps(u64::from(self.hot.whole.saturating_sub(1)))
-            }
+            Some(Length::Bytes(bytes)) => time(bytes) + Span::from_ps(part),
             _ => Span::MAX,
         };
         self.hot.mark_from = match self.cold.settings.marking {
@@ -278,8 +285,9 @@ impl Port {
     }
 
     /// Whether the link is up.
+    #[inline]
     pub fn alive(&self) -> bool {
-        self.cold.alive
+        self.is_plain() || self.cold.alive
     }
 
     /// When the next deferred departure starts; `Time::MAX` if none.
@@ -356,9 +364,7 @@ impl Port {
     ) -> Verdict {
         let hot = &mut self.hot;
         let backlog = hot.busy.since(now);
-        let tx =
-            Span::from_ps(u64::from(packet.size) * u64::from(hot.whole) + u64::from(hot.overhead));
-        let after = backlog + tx;
+        let after = backlog + hot.time_of(packet);
         if after > hot.limit {
             return Verdict::Dropped;
         }
@@ -373,7 +379,6 @@ impl Port {
         hot.highest = hot.highest.max(after);
         hot.tx_packets += 1;
         hot.tx_bytes += u64::from(packet.size);
-        packet.hops += 1;
         out.push(hot.link, hot.busy, packet);
         Verdict::Accepted
     }
@@ -450,14 +455,14 @@ impl Port {
                 self.cold.held_bytes += size;
                 Verdict::Accepted
             }
-            None => self.transmit(self.hot.busy.max(now), *packet, out),
+            None => self.transmit(self.hot.busy.max(now), packet, out),
         }
     }
 
     /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost at random on the way.
     #[inline]
-    fn transmit(&mut self, start: Time, mut packet: Packet, out: &mut impl Out<Packet>) -> Verdict {
-        self.hot.busy = start + self.cold.serializer.take(self.wire(&packet));
+    fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Out<Packet>) -> Verdict {
+        self.hot.busy = start + self.cold.serializer.take(self.wire(packet));
         let nth = self.hot.tx_packets;
         self.hot.tx_packets += 1;
         self.hot.tx_bytes += u64::from(packet.size);
@@ -467,9 +472,13 @@ impl Port {
             self.cold.counters.lost_packets += 1;
             return Verdict::Lost;
         }
-        packet.hops += 1;
-        out.push(self.hot.link, self.hot.busy, &packet);
+        out.push(self.hot.link, self.hot.busy, packet);
         Verdict::Accepted
+    }
+
+    /// Asks for what is looked at now and then only, but by a NIC always.
+    pub fn prefetch(&self) {
+        prefetch_all(&*self.cold);
     }
 
     /// When the wire is free.
@@ -508,7 +517,15 @@ impl Port {
             self.cold.alive && self.hot.busy <= start,
             "a NIC pulls only when the wire is free"
         );
-        self.transmit(start, *packet, out) == Verdict::Accepted
+        let hot = &mut self.hot;
+        if hot.whole != 0 {
+            hot.busy = start + hot.time_of(packet);
+            hot.tx_packets += 1;
+            hot.tx_bytes += u64::from(packet.size);
+            out.push(hot.link, hot.busy, packet);
+            return true;
+        }
+        self.transmit(start, packet, out) == Verdict::Accepted
     }
 
     /// Serves every departure that starts at or before `now`; `lost` hears of packets that vanish.
@@ -537,7 +554,7 @@ impl Port {
                 packet.ecn = Ecn::Ce;
                 self.cold.counters.marked_packets += 1;
             }
-            if self.transmit(start, packet, out) == Verdict::Lost {
+            if self.transmit(start, &packet, out) == Verdict::Lost {
                 lost(start, &packet);
             }
         }
@@ -576,7 +593,7 @@ impl Port {
             if self.scheduled.is_some() || sent <= self.cold.old_until || begun() {
                 started.push((at, packet));
             } else {
-                queued.push_back(Packet { hops: packet.hops - 1, ..packet });
+                queued.push_back(packet);
             }
         }
         (started, queued)
@@ -662,7 +679,7 @@ impl Port {
         let flight = self.cold.settings.flight;
         let mut outlet = Outlet { flight, back: &mut recalled.back };
         for packet in queued {
-            if self.transmit(self.hot.busy, packet, &mut outlet) == Verdict::Lost {
+            if self.transmit(self.hot.busy, &packet, &mut outlet) == Verdict::Lost {
                 recalled.lost.push(packet);
             }
         }

@@ -5,6 +5,7 @@ use forebay_engine::NodeId;
 use forebay_units::math::{below, mix};
 use forebay_units::random::{Purpose, Stream};
 use std::collections::{BTreeMap, VecDeque};
+use std::hint::select_unpredictable;
 
 /// How a switch chooses among equal-cost ports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,7 +112,7 @@ impl Routes {
         };
         // One choice or many, own rack or another: chosen without branches, since which it is changes all the time.
         let chosen = self.members[(first + below(word, len)) as usize];
-        Some(if tor == self.own { port } else { chosen })
+        Some(select_unpredictable(tor == self.own, port, chosen))
     }
 
     /// Equal-cost ports towards a rack.

@@ -165,7 +165,6 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
-        packet.ingress = in_port as u16;
         self.routed += 1;
         let reverse = packet.kind == Kind::Ack;
         let to = packet.dst;
@@ -182,6 +181,7 @@ impl Switch {
                 self.refuse(now, port, packet, verdict);
             }
         } else {
+            packet.ingress = in_port as u16;
             self.arrive_slow(now, port, packet, out);
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::host::{Common, Host, Profile, Round};
 use crate::node::AnyNode;
-use crate::run::{Options, SimError};
-use crate::timeline::Timeline;
+use crate::options::{Options, SimError};
+use crate::timeline::{Timeline, cable_index};
 use forebay_engine::NodeId;
 use forebay_host::PullOrder;
 use forebay_laws::flow::FlowParams;
@@ -19,7 +19,7 @@ use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, Hosts, Table};
 use forebay_transport::TcpConfig;
 use forebay_units::random::{Purpose, Stream};
-use forebay_units::{BitsPerSec, Bytes, Span};
+use forebay_units::{BitsPerSec, Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -112,12 +112,6 @@ fn cable(planned: &plan::PlannedCable) -> Cable {
     }
 }
 
-/// Index of the cable of this name.
-pub(crate) fn cable_index(plan: &Plan, name: &str) -> Option<u32> {
-    let found = plan.cable(name)?;
-    plan.cables.iter().position(|c| (c.a, c.b) == (found.a, found.b)).map(|at| at as u32)
-}
-
 fn paths(routing: Routing) -> Paths {
     match routing {
         Routing::Ecmp => Paths::Hash,
@@ -197,7 +191,9 @@ fn rounds(table: &Table, fabric: &Fabric) -> (Vec<Round>, Vec<(u32, u32)>) {
                 })
                 .collect()
             });
-            all.push(Round { flows: round.flows.len() as u32, next });
+            // Told `control_delay` after its delivery, a round would begin from `until` on.
+            let until = Time::from_ps(one.until.as_ps().saturating_sub(one.control_delay.as_ps()));
+            all.push(Round { flows: round.flows.len() as u32, until, next });
         }
     }
     (all, round_of)
@@ -312,13 +308,4 @@ fn places(fabric: &Fabric, plan: &Plan, topology: &Topology, hosts: &Hosts) -> V
         }
     }
     places
-}
-
-/// Wire bytes of a flow's packets: full ones, and the last.
-pub(crate) fn packets_of(size: Bytes, tcp: &TcpConfig, overhead: u64) -> (u64, u64, u64) {
-    let mss = tcp.mss.get();
-    let count = size.get().div_ceil(mss).max(1);
-    let last = size.get() - (count - 1) * mss;
-    let around = tcp.header.get() + overhead;
-    (count, mss + around, last + around)
 }

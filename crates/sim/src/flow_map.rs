@@ -1,5 +1,6 @@
 //! Flow ids to slots: open addressing over two words, so that a look-up is a multiply and a probe.
 
+use forebay_engine::prefetch;
 use forebay_wire::FlowId;
 
 /// Slot of a flow whose state has been freed.
@@ -22,6 +23,11 @@ impl FlowMap {
     #[inline]
     fn home(&self, flow: u32) -> usize {
         (flow.wrapping_mul(0x9e37_79b1) >> 7) as usize & (self.cells.len() - 1)
+    }
+
+    /// Asks for the cells, if they are few.
+    pub fn prefetch(&self) {
+        prefetch(&self.cells[0]);
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! A host of ideal fidelity: flows on top, a NIC that pulls below, and the glue between the sans-I/O steps.
 
 use crate::flow_map::{DONE, FlowMap};
-use forebay_engine::{Digest, LinkId, Out};
+use forebay_engine::{Digest, LinkId, Out, prefetch_all};
 use forebay_host::{PullOrder, ReadyList};
 use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
@@ -37,7 +37,9 @@ pub(crate) struct Common {
 pub(crate) struct Round {
     /// How many flows have to be delivered.
     pub flows: u32,
-    /// What starts then: flow, control link to its sender, and how long that sender dawdles.
+    /// The next round begins only if this one is delivered before.
+    pub until: Time,
+    /// What starts then: flow, control link to its sender, and how long that sender waits when it has been told.
     pub next: Vec<(u32, LinkId, Span)>,
 }
 
@@ -84,6 +86,7 @@ pub(crate) struct Host {
     acks: VecDeque<Packet>,
     since: Time, // when the NIC last got something to send after having nothing
     next_event: Time,
+    next_planned: Time, // earliest start or sample
     senders: Vec<Sending>,
     free_senders: Vec<u32>,
     sender_of: FlowMap,
@@ -131,6 +134,7 @@ impl Host {
             acks: VecDeque::new(),
             since: Time::ZERO,
             next_event: Time::MAX,
+            next_planned: Time::MAX,
             senders: Vec::new(),
             free_senders: Vec::new(),
             sender_of: FlowMap::new(),
@@ -150,6 +154,7 @@ impl Host {
             samples: sample_every.map(|every| (every, Time::ZERO)),
             sampled: Vec::new(),
         };
+        host.plan_next();
         host.settle_next();
         host
     }
@@ -165,11 +170,26 @@ impl Host {
         self.next_event
     }
 
+    /// Asks for the state of its flows: of the first ones, which are all that most hosts have.
+    pub fn prefetch(&self) {
+        self.senders.first().into_iter().for_each(prefetch_all);
+        self.receivers.first().into_iter().for_each(prefetch_all);
+        self.port.prefetch();
+        self.sender_of.prefetch();
+        self.receiver_of.prefetch();
+    }
+
+    #[inline]
     fn settle_next(&mut self) {
         let timer = self.timers.peek().map_or(Time::MAX, |t| t.0.0);
+        self.next_event = self.next_pull().min(timer).min(self.next_planned);
+    }
+
+    /// Starts and samples move in [`Host::timer`] only.
+    fn plan_next(&mut self) {
         let start = self.starts.last().map_or(Time::MAX, |f| self.common.flows[*f as usize].start);
         let sample = self.samples.map_or(Time::MAX, |s| s.1);
-        self.next_event = self.next_pull().min(timer).min(start).min(sample);
+        self.next_planned = start.min(sample);
     }
 
     /// When the NIC pulls next.
@@ -236,7 +256,9 @@ impl Host {
     /// A packet arrives.
     #[inline(never)]
     pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
-        self.pull(now, out);
+        if self.next_pull() <= now {
+            self.pull(now, out);
+        }
         trace(&mut self.digest, now, DELIVERED, packet);
         self.arrived += u64::from(packet.kind != Kind::Control);
         match packet.kind {
@@ -277,7 +299,7 @@ impl Host {
             receiving.armed = deadline;
             self.timers.push(Reverse((deadline, Due::Receiver, slot)));
         }
-        for ack in acks.into_iter().flatten() {
+        for ack in acks.iter().flatten() {
             self.queue_ack(now, ack);
         }
         if complete {
@@ -286,11 +308,11 @@ impl Host {
     }
 
     #[inline]
-    fn queue_ack(&mut self, now: Time, ack: Packet) {
+    fn queue_ack(&mut self, now: Time, ack: &Packet) {
         if self.acks.is_empty() && self.ready.is_empty() {
             self.since = now;
         }
-        self.acks.push_back(ack);
+        self.acks.push_back(*ack);
     }
 
     #[cold]
@@ -325,14 +347,13 @@ impl Host {
             *missing -= 1;
             if *missing == 0 {
                 let common = Arc::clone(&self.common);
-                for (flow, link, wait) in &common.loops[*round as usize].next {
+                let round = &common.loops[*round as usize];
+                let next = if now < round.until { &round.next[..] } else { &[] };
+                for (flow, link, wait) in next {
                     // The wait is the sender's: links are FIFO, and others may have shorter ones.
                     let (flow, seq) = (FlowId(*flow), wait.as_ps());
-                    out.push(
-                        *link,
-                        now,
-                        &Packet { flow, seq, kind: Kind::Control, ..Packet::default() },
-                    );
+                    let go = Packet { flow, seq, kind: Kind::Control, ..Packet::default() };
+                    out.push(*link, now, &go);
                 }
             }
         }
@@ -355,7 +376,7 @@ impl Host {
             seq: spec.size.get(),
             ..Packet::default()
         };
-        self.queue_ack(now, ack);
+        self.queue_ack(now, &ack);
     }
 
     fn acknowledge(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
@@ -462,6 +483,15 @@ impl Host {
                 Due::Receiver => self.receiver_due(now, which),
             }
         }
+        if self.next_planned <= now {
+            self.planned(now);
+        }
+        self.depart_and_settle(now, out);
+    }
+
+    /// Starts what is to start by `now`, and takes the sample that is due.
+    #[cold]
+    fn planned(&mut self, now: Time) {
         while let Some(flow) =
             self.starts.last().copied().filter(|f| self.common.flows[*f as usize].start <= now)
         {
@@ -474,7 +504,7 @@ impl Host {
             *next = now + *every;
             self.sampled.push(self.delivered_bytes);
         }
-        self.depart_and_settle(now, out);
+        self.plan_next();
     }
 
     fn sender_due(&mut self, now: Time, slot: u32) {
@@ -498,7 +528,7 @@ impl Host {
             self.timers.push(Reverse((deadline, Due::Receiver, slot)));
         }
         if let Some(ack) = ack {
-            self.queue_ack(now, ack);
+            self.queue_ack(now, &ack);
         }
     }
 

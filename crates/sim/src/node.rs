@@ -1,7 +1,7 @@
 //! The two kinds of node, told apart by `match`.
 
 use crate::host::Host;
-use forebay_engine::{Node, Out, prefetch};
+use forebay_engine::{Node, Out, prefetch_all};
 use forebay_net::Switch;
 use forebay_units::Time;
 use forebay_wire::Packet;
@@ -32,7 +32,8 @@ impl Node for AnyNode {
         }
     }
 
-    #[inline]
+    // The switch's path becomes part of the engine's loop; the host's is a call.
+    #[inline(always)]
     fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
         match self {
             Self::Host(host) => host.arrive(now, packet, out),
@@ -48,12 +49,12 @@ impl Node for AnyNode {
     }
 
     #[inline]
-    fn prefetch(&self, first: bool) {
-        match self {
-            Self::Host(host) if first => prefetch(&**host),
-            Self::Host(_) => {}
-            Self::Switch(switch) if first => prefetch(&**switch),
-            Self::Switch(switch) => switch.prefetch(),
+    fn prefetch(&self, stage: u32) {
+        match (self, stage) {
+            (Self::Host(host), 0) => prefetch_all(&**host),
+            (Self::Host(host), _) => host.prefetch(),
+            (Self::Switch(switch), 0) => prefetch_all(&**switch),
+            (Self::Switch(switch), _) => switch.prefetch(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::build::build;
 use crate::collect::collect;
-use crate::run::{Options, SimError};
+use crate::options::{Options, SimError};
 use forebay_engine::reference::Reference;
 use forebay_engine::{Ended, Goal, Ground, LinkId};
 use forebay_record::RunRecord;

@@ -84,7 +84,7 @@ pub struct Packet {
     pub dst: HostAddr,
     /// Bytes that occupy the link, header included, wire overhead not.
     pub size: u16,
-    /// Port by which the node that holds the packet received it.
+    /// Port by which the switch that holds the packet received it, where the switch has explicit queues.
     pub ingress: u16,
     /// How to read the rest.
     pub kind: Kind,
@@ -100,8 +100,6 @@ pub struct Packet {
     pub window: u16,
     /// SACK blocks in use (ACK).
     pub sacks: u8,
-    /// Links crossed so far.
-    pub hops: u8,
     /// See [`Kind`].
     pub seq: u64,
     /// ACK: `sacks` blocks.

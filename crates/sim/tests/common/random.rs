@@ -133,7 +133,7 @@ fn shape(
             let n = d.between(2, 9);
             let hosts: Vec<_> = (0..n).map(|i| format!("host[{i}]")).collect();
             let _ =
-                write!(out, "[fabric]\nkind = \"star\"\nhosts = {n}\nhost_link = {host_link}\n");
+                writeln!(out, "[fabric]\nkind = \"star\"\nhosts = {n}\nhost_link = {host_link}");
             let cables = hosts.iter().map(|h| format!("{h}-tor")).collect();
             Names { hosts, cables }
         }
@@ -248,15 +248,15 @@ fn fabric_keys(d: &mut Draw, out: &mut String, drawn: &mut Drawn) {
     drawn.ordered = routing != "spray";
     drawn.even &= drawn.ordered; // several paths at once may be faster than one
     drawn.overhead = d.of(&[0, 0, 24, 1]);
-    let _ = write!(out, "routing = \"{routing}\"\nwire_overhead = \"{}B\"\n", drawn.overhead);
-    let _ = write!(out, "dead_port = \"{}\"\n", d.of(&["drop", "hold"]));
+    let _ = writeln!(out, "routing = \"{routing}\"\nwire_overhead = \"{}B\"", drawn.overhead);
+    let _ = writeln!(out, "dead_port = \"{}\"", d.of(&["drop", "hold"]));
     if d.one_in(2) {
-        let _ = write!(out, "reroute_after = \"{}ns\"\n", d.between(1, 100_000));
+        let _ = writeln!(out, "reroute_after = \"{}ns\"", d.between(1, 100_000));
     }
 }
 
 fn switch(d: &mut Draw, out: &mut String, drawn: &mut Drawn) -> u64 {
-    let _ = write!(out, "[fabric.switch]\nlatency = \"{}ns\"\n", d.of(&[0, 0, 1, 300]));
+    let _ = writeln!(out, "[fabric.switch]\nlatency = \"{}ns\"", d.of(&[0, 0, 1, 300]));
     let packets_only = d.one_in(4);
     let mut fixed = false;
     match d.0.below(4) {
@@ -269,7 +269,7 @@ fn switch(d: &mut Draw, out: &mut String, drawn: &mut Drawn) -> u64 {
             let alpha = d.of(&["", ", alpha = 0.5", ", alpha = 4.0"]);
             let alpha = if policy == "dynamic-threshold" { alpha } else { "" };
             let _ =
-                write!(out, "buffer = {{ size = \"{size}KB\", policy = \"{policy}\"{alpha} }}\n");
+                writeln!(out, "buffer = {{ size = \"{size}KB\", policy = \"{policy}\"{alpha} }}");
         }
     }
     if d.one_in(3) && !fixed {
@@ -277,11 +277,11 @@ fn switch(d: &mut Draw, out: &mut String, drawn: &mut Drawn) -> u64 {
         if packets_only {
             let limit = d.between(2, 60);
             drawn.limit_packets = Some(limit);
-            let _ = write!(out, "port_limit = \"{limit} packets\"\n");
+            let _ = writeln!(out, "port_limit = \"{limit} packets\"");
         } else {
             let limit = d.between(6, 90) * 1_000;
             drawn.limit_bytes = Some(limit);
-            let _ = write!(out, "port_limit = \"{limit}B\"\n");
+            let _ = writeln!(out, "port_limit = \"{limit}B\"");
         }
     }
     let unit = if packets_only { " packets" } else { "KB" };
@@ -292,14 +292,14 @@ fn switch(d: &mut Draw, out: &mut String, drawn: &mut Drawn) -> u64 {
     match d.0.below(4) {
         0 => out.push_str("ecn = \"off\"\n"),
         1 | 2 => {
-            let _ = write!(out, "ecn = {{ k = \"{low}{unit}\"{at}{not_ect} }}\n");
+            let _ = writeln!(out, "ecn = {{ k = \"{low}{unit}\"{at}{not_ect} }}");
             drawn.boundless &= not_ect.is_empty();
         }
         _ => {
             let pmax = d.of(&["1.0", "0.3", "0.01"]);
-            let _ = write!(
+            let _ = writeln!(
                 out,
-                "ecn = {{ kmin = \"{low}{unit}\", kmax = \"{high}{unit}\", pmax = {pmax}{at}{not_ect} }}\n"
+                "ecn = {{ kmin = \"{low}{unit}\", kmax = \"{high}{unit}\", pmax = {pmax}{at}{not_ect} }}"
             );
             drawn.boundless &= not_ect.is_empty();
         }
@@ -307,22 +307,22 @@ fn switch(d: &mut Draw, out: &mut String, drawn: &mut Drawn) -> u64 {
     let classes = d.of(&[1, 1, 1, 2, 8]);
     drawn.release_at_start = d.one_in(4);
     let release = if drawn.release_at_start { "start" } else { "fluid" };
-    let _ = write!(out, "classes = {classes}\nrelease = \"{release}\"\n");
+    let _ = writeln!(out, "classes = {classes}\nrelease = \"{release}\"");
     classes
 }
 
 fn transport(d: &mut Draw, classes: u64) -> String {
     let mut out = String::from("[transport]\nkind = \"tcp\"\n");
     let law = d.of(&["dctcp", "dctcp", "reno"]);
-    let _ = write!(out, "law = \"{law}\"\nmss = \"{}B\"\n", d.of(&[1_448, 1_448, 4_000, 900]));
-    let _ = write!(out, "initial_window = \"{} packets\"\n", d.of(&[1, 10, 10, 40]));
-    let _ = write!(out, "rto_min = \"{}us\"\n", d.of(&[100, 1_000, 10_000, 200_000]));
-    let _ = write!(out, "delayed_ack = {}\n", d.one_in(2));
+    let _ = writeln!(out, "law = \"{law}\"\nmss = \"{}B\"", d.of(&[1_448, 1_448, 4_000, 900]));
+    let _ = writeln!(out, "initial_window = \"{} packets\"", d.of(&[1, 10, 10, 40]));
+    let _ = writeln!(out, "rto_min = \"{}us\"", d.of(&[100, 1_000, 10_000, 200_000]));
+    let _ = writeln!(out, "delayed_ack = {}", d.one_in(2));
     if d.one_in(4) {
-        let _ = write!(out, "receive_window = \"{}KiB\"\n", d.between(5, 200));
+        let _ = writeln!(out, "receive_window = \"{}KiB\"", d.between(5, 200));
     }
     if classes > 1 {
-        let _ = write!(out, "class = {}\nack_class = {}\n", d.0.below(classes), d.0.below(classes));
+        let _ = writeln!(out, "class = {}\nack_class = {}", d.0.below(classes), d.0.below(classes));
     }
     out
 }
@@ -333,32 +333,32 @@ fn traffic(d: &mut Draw, names: &Names, drawn: &Drawn) -> String {
     for _ in 0..d.between(1, 3) {
         match d.0.below(7) {
             0 => {
-                let _ = write!(
+                let _ = writeln!(
                     out,
-                    "[[traffic]]\nkind = \"permutation\"\nsize = \"{}B\"\n",
+                    "[[traffic]]\nkind = \"permutation\"\nsize = \"{}B\"",
                     d.between(1, 90_000)
                 );
             }
             1 => {
-                let _ = write!(
+                let _ = writeln!(
                     out,
-                    "[[traffic]]\nkind = \"all-to-all\"\nsize = \"{}B\"\n",
+                    "[[traffic]]\nkind = \"all-to-all\"\nsize = \"{}B\"",
                     d.between(1, 30_000)
                 );
             }
             2 | 3 if hosts > 2 => {
                 let fan_in = d.between(2, hosts - 1);
                 let (size, rounds) = (d.between(1, 60_000), d.between(1, 4));
-                let _ = write!(
+                let _ = writeln!(
                     out,
-                    "[[traffic]]\nkind = \"incast\"\nfan_in = {fan_in}\nsize = \"{size}B\"\nrounds = {rounds}\n"
+                    "[[traffic]]\nkind = \"incast\"\nfan_in = {fan_in}\nsize = \"{size}B\"\nrounds = {rounds}"
                 );
             }
             4 => {
                 let (a, b) = pair(d, hosts);
-                let _ = write!(
+                let _ = writeln!(
                     out,
-                    "[[traffic]]\nkind = \"long\"\nfrom = \"{}\"\nto = \"{}\"\nstart = \"{}ps\"\n",
+                    "[[traffic]]\nkind = \"long\"\nfrom = \"{}\"\nto = \"{}\"\nstart = \"{}ps\"",
                     names.hosts[a],
                     names.hosts[b],
                     drawn.stop_ps - drawn.stop_ps.min(40_000_000)
@@ -375,9 +375,9 @@ fn traffic(d: &mut Draw, names: &Names, drawn: &Drawn) -> String {
                         names.hosts[a], names.hosts[b]
                     ));
                 }
-                let _ = write!(
+                let _ = writeln!(
                     out,
-                    "[[traffic]]\nkind = \"list\"\nflows = [\n{}\n]\n",
+                    "[[traffic]]\nkind = \"list\"\nflows = [\n{}\n]",
                     flows.join("\n")
                 );
             }
