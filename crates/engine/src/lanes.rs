@@ -142,6 +142,18 @@ impl<I: Copy + Default> Lanes<I> {
         }
     }
 
+    /// Asks for the cache line of the ring of a link that will be pushed onto.
+    #[inline]
+    pub fn prefetch_ring(&self, link: LinkId) {
+        prefetch(&self.rings[link.0 as usize]);
+    }
+
+    /// Asks for the cache line that the next push onto a link writes.
+    #[inline]
+    pub fn prefetch_tail(&self, link: LinkId) {
+        self.pool.prefetch_tail(&self.rings[link.0 as usize]);
+    }
+
     /// The links in `[first, end)` whose rings are not empty, ascending.
     #[inline]
     pub(crate) fn filled(&self, first: u32, end: u32) -> Filled<'_> {

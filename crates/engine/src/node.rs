@@ -1,5 +1,6 @@
 //! What the engine runs, and what it is given.
 
+use crate::lanes::Lanes;
 use forebay_units::{Span, Time};
 
 /// Index of a node in canonical order.
@@ -63,14 +64,14 @@ pub trait Node: Send {
 
     /// Asks for the cache lines that the next events will need: at stage 0 those that the node points to, at stage 1,
     /// some time later, those that these point to, and so on to stage [`LAST_STAGE`].
-    fn prefetch(&self, _stage: u32) {}
+    fn prefetch(&self, _stage: u32, _lanes: &Lanes<Self::Item>) {}
 
     /// Serves every deferred departure that starts at or before `now`.
     fn depart<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
 }
 
 /// Stages of [`Node::prefetch`], less one.
-pub const LAST_STAGE: u32 = 1;
+pub const LAST_STAGE: u32 = 3;
 
 /// A run between two advances, when nodes and links may be changed.
 pub trait Ground<N: Node> {

@@ -127,6 +127,12 @@ impl<I: Copy + Default> Pool<I> {
         self.ask(ring.head as usize + 1);
     }
 
+    /// Asks for the cache line that the next push writes, as far as can be told.
+    #[inline(always)]
+    pub fn prefetch_tail(&self, ring: &Ring) {
+        self.ask(ring.tail.wrapping_add(1) as usize);
+    }
+
     /// Frees a chunk that has been read to its end; the answer is the first slot of the next one.
     #[inline(never)]
     fn release(&mut self, chunk: u32) -> u32 {

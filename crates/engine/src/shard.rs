@@ -37,7 +37,7 @@ pub(crate) struct Shard<N: Node> {
     pub lanes: Lanes<N::Item>,
     pub node_of_link: Vec<u32>, // local index; meaningful for this shard's in-links only
     pub events: u64,
-    looks_ahead: bool, // whether the shard is too large for its nodes to stay in cache
+    stages: u32, // of prefetching
     tree: Box<[u64; 2 * MOST_LEAVES]>,
     slots: Box<[LinkId; MOST_LEAVES]>,
     heap: BinaryHeap<Reverse<Key>>,
@@ -53,7 +53,7 @@ impl<N: Node> Shard<N> {
         node_of_link: Vec<u32>,
     ) -> Self {
         Self {
-            looks_ahead: nodes.len() >= LOOK_AHEAD_FROM,
+            stages: stages(nodes.len()),
             nodes,
             seats,
             processes,
@@ -76,10 +76,8 @@ impl<N: Node> Shard<N> {
             let from = (group * 64) as u32;
             let to = (from + 64).min(self.processes.len() as u32);
             for process in from..to {
-                if self.looks_ahead {
-                    for stage in 0..=LAST_STAGE {
-                        self.prefetch(process + 1 + LAST_STAGE - stage, end, stage);
-                    }
+                for stage in 0..self.stages {
+                    self.prefetch(process + self.stages - stage, end, stage);
                 }
                 if self.lanes.next(process) < end {
                     let Process { first, end: last } = self.processes[process as usize];
@@ -102,8 +100,10 @@ impl<N: Node> Shard<N> {
         };
         if self.lanes.next(process) < end {
             let seat = self.seats[*local as usize];
-            self.lanes.prefetch(seat.first_in, seat.end_in, stage > 0);
-            self.nodes[*local as usize].prefetch(stage);
+            if stage < 2 {
+                self.lanes.prefetch(seat.first_in, seat.end_in, stage == 1);
+            }
+            self.nodes[*local as usize].prefetch(stage, &self.lanes);
         }
     }
 
@@ -328,8 +328,15 @@ fn arrive<N: Node>(
     node.arrive(now, port, item, lanes);
 }
 
-/// Nodes from which on a shard asks for its next nodes ahead of time.
-const LOOK_AHEAD_FROM: usize = 512;
+/// Stages of prefetching that pay for so many nodes: none while all of them stay in a core's own cache, the nodes' own
+/// state while it stays in the shared one, and beyond that also where they will push.
+fn stages(nodes: usize) -> u32 {
+    match nodes {
+        0..512 => 0,
+        512..4096 => 2,
+        _ => LAST_STAGE + 1,
+    }
+}
 
 /// In-links that a tournament takes; a node with more is run like a contracted process.
 const MOST_LEAVES: usize = 1024;

@@ -481,6 +481,12 @@ impl Port {
         prefetch_all(&*self.cold);
     }
 
+    /// The engine's name of the cable.
+    #[inline]
+    pub fn link(&self) -> LinkId {
+        self.hot.link
+    }
+
     /// When the wire is free.
     #[inline]
     pub fn busy(&self) -> Time {

@@ -1,7 +1,9 @@
-//! How long a scenario takes to lay out, and what it then occupies: `cargo run --release --example layout -- FILE`.
+//! How long a scenario takes to lay out and to run, and what it then occupies:
+//! `cargo run --release --example layout -- FILE`. For scenarios that no bench covers.
 #![allow(clippy::disallowed_methods, reason = "measures wall time")]
 
-use forebay_sim::{Options, Simulation};
+use forebay_sim::{Options, Simulation, Watch};
+use forebay_units::Time;
 use std::time::Instant;
 
 fn main() {
@@ -10,12 +12,24 @@ fn main() {
     let loaded = forebay_scenario::text(&path, &text).expect("the scenario is valid");
     let before = resident_kib();
     let began = Instant::now();
-    let simulation = Simulation::new(&loaded.scenario, 1, Options::default())
+    let mut simulation = Simulation::new(&loaded.scenario, 1, Options::default())
         .unwrap_or_else(|refusal| panic!("{path}: {refusal}"));
     let took = began.elapsed();
     let grown = resident_kib().saturating_sub(before);
     println!("laid out in {:.3} s, {:.1} MB", took.as_secs_f64(), grown as f64 / 1024.0);
-    drop(simulation);
+    let busy = busy_ns();
+    simulation.advance(Time::MAX, &Watch::default());
+    let busy = (busy_ns() - busy) as f64;
+    let hops = simulation.packet_hops();
+    println!("{hops} packet-hops, {:.1} ns of CPU each", busy / hops.max(1) as f64);
+    let outcome = simulation.finish();
+    println!("{:?}", outcome.execution);
+}
+
+/// CPU time of this thread so far; 0 where the system does not tell.
+fn busy_ns() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }
 
 /// Resident memory of this process; 0 where the system does not tell.

@@ -1,8 +1,8 @@
 //! The two kinds of node, told apart by `match`.
 
 use crate::host::Host;
-use forebay_engine::{Node, Out, prefetch_all};
-use forebay_net::Switch;
+use forebay_engine::{Lanes, Node, Out, prefetch_all};
+use forebay_net::{Port, Switch};
 use forebay_units::Time;
 use forebay_wire::Packet;
 
@@ -49,12 +49,14 @@ impl Node for AnyNode {
     }
 
     #[inline]
-    fn prefetch(&self, stage: u32) {
+    fn prefetch(&self, stage: u32, lanes: &Lanes<Packet>) {
         match (self, stage) {
             (Self::Host(host), 0) => prefetch_all(&**host),
-            (Self::Host(host), _) => host.prefetch(),
+            (Self::Host(host), 1) => host.prefetch(),
             (Self::Switch(switch), 0) => prefetch_all(&**switch),
-            (Self::Switch(switch), _) => switch.prefetch(),
+            (Self::Switch(switch), 1) => switch.prefetch(),
+            (_, 2) => self.out_ports().for_each(|port| lanes.prefetch_ring(port.link())),
+            (_, _) => self.out_ports().for_each(|port| lanes.prefetch_tail(port.link())),
         }
     }
 
@@ -67,6 +69,13 @@ impl Node for AnyNode {
 }
 
 impl AnyNode {
+    fn out_ports(&self) -> std::slice::Iter<'_, Port> {
+        match self {
+            Self::Host(host) => std::slice::from_ref(host.port()).iter(),
+            Self::Switch(switch) => switch.ports().iter(),
+        }
+    }
+
     pub fn host(&self) -> Option<&Host> {
         match self {
             Self::Host(host) => Some(host),
