@@ -32,6 +32,8 @@ pub enum Verb {
     Sweep(Sweep),
     /// Measure the speed of the simulator on this machine
     Bench(Bench),
+    /// Check the simulator against published numbers: every row of a suite, with its tolerance
+    Reproduce(Reproduce),
     /// Draw report.html of a results directory anew
     Report(Report),
     /// List control laws, or show the page of one
@@ -193,6 +195,24 @@ pub struct Bench {
     /// Print the scenario of the bench instead of running it
     #[arg(long, conflicts_with = "json")]
     pub scenario: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Reproduce {
+    /// Which: analytic
+    pub suite: String,
+    /// Print the rows as a JSON array
+    #[arg(long)]
+    pub json: bool,
+    /// Take shorter runs where a row allows it, against the same tolerances
+    #[arg(long)]
+    pub quick: bool,
+    /// End with exit code 3 if a row is out of its tolerance
+    #[arg(long)]
+    pub strict: bool,
+    /// Write the suite's pictures into this folder
+    #[arg(long, value_name = "DIR")]
+    pub pictures: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -4,9 +4,11 @@
 
 use crate::about::{shape, traffic};
 use crate::args::Check;
-use crate::estimate::Estimate;
+use crate::estimate::{Estimate, too_big};
 use crate::failure::Failure;
+use crate::run::cores;
 use crate::{expect, human, say};
+use forebay_scenario::model::TrafficKind;
 use forebay_scenario::plan::Plan;
 use forebay_scenario::resolved_with;
 use forebay_scenario::workload::{Hosts, forecast};
@@ -28,14 +30,13 @@ pub fn check(args: &Check) -> Result<(), Failure> {
         args.input.load_with(point)?;
     }
     let seed = scenario.seeds.first().copied().unwrap_or(1);
-    let before = resident_bytes();
     let layout = Simulation::new(scenario, seed, Options::default())
         .map_err(|refusal| Failure::Input(format!("{name}: {refusal}")))?;
-    let laid_out = resident_bytes().zip(before).map(|(now, before)| now.saturating_sub(before));
     let outcome = layout.finish();
     let plan = Plan::of(&scenario.fabric);
     let estimate = Estimate::of(scenario, &plan);
-    let bytes = laid_out.unwrap_or(0) as f64 + estimate.bytes;
+    let seeds = scenario.seeds.len();
+    let (one, all) = (estimate.memory(1, 1), estimate.memory(seeds, cores()));
     let runs = points.len() * scenario.seeds.len();
 
     if args.json {
@@ -52,13 +53,15 @@ pub fn check(args: &Check) -> Result<(), Failure> {
             "packet_hops": estimate.packet_hops.round(),
             "assumed_ns_per_packet_hop": estimate.ns_per_hop,
             "cpu_seconds": estimate.cpu_s,
-            "memory_bytes": bytes.round(),
+            "memory_bytes_one_seed": one.round(),
+            "memory_bytes": all.round(),
             "processes": outcome.execution.processes,
             "window_ns": outcome.execution.window.as_ps() as f64 / 1e3,
             "warnings": outcome.warnings,
         }));
     }
     outcome.warnings.iter().for_each(|warning| say::warning(warning));
+    too_big(all).iter().for_each(|warning| say::warning(warning));
     let mut text = String::new();
     let mut row = |label: &str, value: String| text.push_str(&format!("{label:<10}{value}\n"));
     row("scenario", format!("{}: no problems", scenario.name));
@@ -77,7 +80,8 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     for (i, (entry, flows)) in scenario.traffic.iter().zip(flows).enumerate() {
         let flows = human::grouped(u64::try_from(flows).unwrap_or(u64::MAX));
         let label = if i == 0 { "traffic" } else { "" };
-        row(label, format!("{}: about {flows} flows per seed", traffic(&entry.kind)));
+        let about = if matches!(entry.kind, TrafficKind::Poisson { .. }) { "about " } else { "" };
+        row(label, format!("{}: {about}{flows} flows per seed", traffic(&entry.kind)));
     }
     row(
         "engine",
@@ -96,7 +100,11 @@ pub fn check(args: &Check) -> Result<(), Failure> {
             estimate.ns_per_hop
         ),
     );
-    row("memory", format!("about {} per simulation", human::bytes(bytes)));
+    let rest = match seeds {
+        1 => String::new(),
+        _ => format!(", {} for all {seeds}, {} at a time", human::bytes(all), cores().min(seeds)),
+    };
+    row("memory", format!("about {} for one seed{rest}", human::bytes(one)));
     let combinations = if points.len() > 1 {
         format!("{} x ", human::counted(points.len(), "point"))
     } else {

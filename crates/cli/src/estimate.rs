@@ -4,6 +4,7 @@
 //! of a shortest path, one ACK per segment or per two. It knows nothing of losses. The time per packet-hop is a
 //! typical one for the size of the fabric; [`NS_PER_HOP`] says where it comes from.
 
+use crate::human;
 use forebay_scenario::model::{Scenario, TrafficKind};
 use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::{Hosts, forecast};
@@ -14,10 +15,13 @@ use std::collections::VecDeque;
 /// shared two-core server; larger fabrics miss the caches more often.
 const NS_PER_HOP: [(f64, f64); 3] = [(128.0, 45.0), (1024.0, 60.0), (8192.0, 100.0)];
 
-/// Bytes of a flow in the tables that are kept until the run directory is written.
-const BYTES_PER_RECORDED_FLOW: f64 = 112.0;
-/// Bytes of a packet in flight, with its share of ring slack.
-const BYTES_PER_PACKET: f64 = 96.0;
+/// Measured: what a process has before anything is laid out; what a busy host costs with its share of the fabric and of
+/// packets in flight (25 to 60 KB at 128 to 8,192 hosts); what a flow costs while it waits in the table; and what it costs
+/// when rows, summary and report are made of it at the end.
+const BYTES_OF_PROGRAM: f64 = 5e6;
+const BYTES_PER_HOST: f64 = 40e3;
+const BYTES_PER_FLOW: f64 = 40.0;
+const BYTES_PER_RECORDED_FLOW: f64 = 230.0;
 
 /// The forecast for one seed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,8 +40,10 @@ pub struct Estimate {
     pub cpu_s: f64,
     /// The rate assumed for that.
     pub ns_per_hop: f64,
-    /// Bytes of packets in flight and of results.
+    /// Bytes while the simulation goes on.
     pub bytes: f64,
+    /// Bytes of its results, which are kept until all seeds are written.
+    pub result_bytes: f64,
 }
 
 impl Estimate {
@@ -79,13 +85,31 @@ impl Estimate {
         all.packet_hops = segments * all.hops * (1.0 + acks);
         all.ns_per_hop = ns_per_hop(hosts.names.len() as f64);
         all.cpu_s = all.packet_hops * all.ns_per_hop / 1e9;
-        let delay = scenario.fabric.host_link.delay.as_secs_f64()
-            + scenario.fabric.fabric_link.delay.as_secs_f64();
-        let load = if most > 0.0 { all.payload / most } else { 0.0 };
-        let flying = load * line * (delay * all.hops) / (mss * goodput);
-        all.bytes = all.flows * BYTES_PER_RECORDED_FLOW + 2.0 * flying * BYTES_PER_PACKET;
+        all.bytes = hosts.names.len() as f64 * BYTES_PER_HOST + all.flows * BYTES_PER_FLOW;
+        all.result_bytes = all.flows * BYTES_PER_RECORDED_FLOW;
         all
     }
+
+    /// Bytes of a run of so many seeds, some of them at once.
+    pub fn memory(&self, seeds: usize, at_once: usize) -> f64 {
+        let at_once = at_once.min(seeds);
+        BYTES_OF_PROGRAM + at_once as f64 * self.bytes + seeds as f64 * self.result_bytes
+    }
+}
+
+/// A sentence if a run may want more memory than there is now, where the system tells.
+pub fn too_big(bytes: f64) -> Option<String> {
+    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let free = line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0;
+    (bytes > free).then(|| {
+        format!(
+            "this will need about {} of memory and {} are free; fewer seeds at a time (--jobs), a shorter run or a \
+             lower load need less",
+            human::bytes(bytes),
+            human::bytes(free)
+        )
+    })
 }
 
 /// Whether it has no end, and else the mean payload.
@@ -170,6 +194,17 @@ mod tests {
         let e = estimate(&format!("{STAR}[[traffic]]\nkind = \"permutation\"\nsize = \"1TB\"\n"));
         assert!(e.payload <= 4.0 * 12.5e9 * 1e-3, "{e:?}");
         assert!(e.payload > 3.5 * 12.5e9 * 1e-3, "{e:?}");
+    }
+
+    #[test]
+    fn memory_counts_simulations_at_once_and_results_of_all_seeds() {
+        let e = Estimate { bytes: 1e6, result_bytes: 1e5, ..Estimate::default() };
+        assert_eq!(e.memory(1, 8), 5e6 + 1e6 + 1e5);
+        assert_eq!(e.memory(10, 2), 5e6 + 2e6 + 1e6);
+        assert_eq!(too_big(1.0), None);
+        if cfg!(target_os = "linux") {
+            assert!(too_big(1e18).unwrap().contains("--jobs"));
+        }
     }
 
     #[test]

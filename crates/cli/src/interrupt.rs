@@ -26,6 +26,14 @@ pub fn ask() {
     ASKED.get_or_init(Arc::default).store(true, Ordering::Relaxed);
 }
 
+/// Ctrl-C reaches every process of a terminal; those that another one looks after leave it to that one.
+pub fn leave_ctrl_c_to_the_parent() {
+    #[cfg(unix)]
+    {
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::default());
+    }
+}
+
 /// A file that may not grow further is an error to report, not a signal to die of.
 pub fn survive_full_files() {
     #[cfg(unix)]

@@ -19,8 +19,10 @@ mod laws;
 mod list;
 mod metrics;
 mod new;
+mod place;
 mod progress;
 mod report;
+mod reproduce;
 mod run;
 mod say;
 mod seeds;
@@ -51,6 +53,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Sweep(args) => sweep::sweep(&args),
         Verb::Worker(args) => sweep::worker(&args),
         Verb::Bench(args) => bench::bench(&args),
+        Verb::Reproduce(args) => reproduce::reproduce(&args),
         Verb::Report(args) => report::report(&args),
         Verb::Laws(args) => laws::laws(&args),
         Verb::List(args) => list::list(&args),

@@ -16,10 +16,15 @@ pub struct Metric {
 }
 
 enum Read {
-    Flows(fn(&FlowClass) -> &Distribution, fn(&Distribution) -> &Estimate),
-    Spread(fn(&Summary) -> &Estimate),
-    Count(fn(&Summary) -> f64),
+    Flows(OfClass, OfDistribution),
+    Spread(Spread),
+    Count(Count),
 }
+
+type OfClass = fn(&FlowClass) -> &Distribution;
+type OfDistribution = fn(&Distribution) -> &Estimate;
+type Spread = fn(&Summary) -> &Estimate;
+type Count = fn(&Summary) -> f64;
 
 /// A value, with its interval where there is one.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,21 +52,21 @@ impl Metric {
 
 type Named<T> = (&'static str, &'static str, T);
 
-const DISTRIBUTIONS: [Named<fn(&FlowClass) -> &Distribution>; 4] = [
+const DISTRIBUTIONS: [Named<OfClass>; 4] = [
     ("slowdown", "FCT over ideal FCT, receiver-delivered", |c| &c.slowdown),
     ("fct_us", "FCT in microseconds, receiver-delivered", |c| &c.fct_us),
     ("slowdown_acked", "FCT over ideal FCT, sender-acked", |c| &c.slowdown_acked),
     ("fct_acked_us", "FCT in microseconds, sender-acked", |c| &c.fct_acked_us),
 ];
 
-const STATISTICS: [Named<fn(&Distribution) -> &Estimate>; 4] = [
+const STATISTICS: [Named<OfDistribution>; 4] = [
     ("mean", "mean", |d| &d.mean),
     ("p50", "median", |d| &d.p50),
     ("p95", "95th percentile", |d| &d.p95),
     ("p99", "99th percentile", |d| &d.p99),
 ];
 
-const FLOW_COUNTS: [Named<fn(&Summary) -> f64>; 4] = [
+const FLOW_COUNTS: [Named<Count>; 4] = [
     ("flows.completed", "flows that completed, over all seeds", |s| s.flows.completed as f64),
     ("flows.not_finished", "flows that started and did not complete", |s| {
         s.flows.not_finished as f64
@@ -70,7 +75,7 @@ const FLOW_COUNTS: [Named<fn(&Summary) -> f64>; 4] = [
     ("flows.not_started", "flows that had not started by the end", |s| s.flows.not_started as f64),
 ];
 
-const COUNTS: [Named<fn(&Summary) -> f64>; 7] = [
+const COUNTS: [Named<Count>; 7] = [
     ("drops", "packets refused for lack of buffer, over all seeds", |s| {
         s.network.dropped_packets as f64
     }),
@@ -90,7 +95,7 @@ const COUNTS: [Named<fn(&Summary) -> f64>; 7] = [
     }),
 ];
 
-const SPREADS: [Named<fn(&Summary) -> &Estimate>; 11] = [
+const SPREADS: [Named<Spread>; 11] = [
     ("drop_rate", "drops over packets offered at switch ports", |s| &s.network.drop_rate),
     ("mark_rate", "marks over packets sent at switch ports", |s| &s.network.mark_rate),
     ("loss_rate", "losses to faults over packets sent", |s| &s.network.loss_rate),

@@ -1,16 +1,17 @@
 //! `forebay run`: a scenario in, a results directory out.
 
 use crate::args::Run;
+use crate::estimate::{Estimate, too_big};
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::progress::{Meter, State};
 use crate::seeds::{End, View, Work, side_by_side};
 use crate::{about, clock, expect, human, interrupt, say};
-use forebay_record::{Finished, IfExists, RunDir, RunRecord, Volatile};
-use forebay_scenario::model::Scenario;
-use forebay_scenario::workload::{Hosts, forecast};
+use forebay_record::{Finished, RunDir, RunRecord, Volatile};
+use forebay_scenario::model::{Scenario, Traffic, TrafficKind};
+use forebay_scenario::plan::Plan;
 use forebay_sim::{Options, Outcome};
 use serde_json::json;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// The verb.
@@ -22,7 +23,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let bands = expect::bands(&args.input.name(), &loaded.expect)?;
     let scenario = &loaded.scenario;
     let about = about::about(scenario, &loaded.expect);
-    let place = Place::choose(args, &scenario.name)?;
+    let place = Place::choose(args.out.as_deref(), args.force, &scenario.name)?;
     let dir = RunDir::create(&place.path, &about, place.if_exists)?;
     interrupt::listen();
 
@@ -36,6 +37,9 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     }
     let options = Options { threads: args.threads, ..Options::default() };
     let jobs = args.jobs.unwrap_or_else(|| cores() / args.threads).clamp(1, scenario.seeds.len());
+    let estimate = Estimate::of(scenario, &Plan::of(&scenario.fabric));
+    let memory = estimate.memory(scenario.seeds.len(), jobs);
+    too_big(memory).iter().for_each(|warning| say::warning(warning));
     let facts = json!({
         "scenario": scenario.name, "seeds": scenario.seeds, "jobs": jobs, "threads": args.threads,
         "out": place.path,
@@ -43,7 +47,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     meter.event("start", &facts);
     let mut recorder =
         Recorder { dir: Some(dir), runs: Vec::new(), said: Vec::new(), failure: None };
-    let mut progress = Forecast::of(scenario).progress(scenario, meter);
+    let mut progress = SeedProgress::new(scenario, &estimate, meter);
     let work = Work { scenario, options, jobs };
     let end = side_by_side(&work, |view| progress.tick(view), |outcome| recorder.take(outcome));
     progress.meter.clear();
@@ -51,11 +55,13 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     match end {
         End::Undeliverable => Err(recorder.failure.unwrap_or(Failure::NobodyReads)),
         End::Refused(refusal) => {
-            place.undo(recorder);
+            drop(recorder);
+            place.undo();
             Err(Failure::Input(format!("{}: {refusal}", args.input.name())))
         }
         End::Bug if recorder.runs.is_empty() => {
-            place.undo(recorder);
+            drop(recorder);
+            place.undo();
             Err(Failure::Run("no results were written".into()))
         }
         End::All | End::Interrupted | End::Bug => {
@@ -115,12 +121,12 @@ fn interrupted(place: &Place, runs: &[RunRecord], scenario: &Scenario) -> String
 /// Prints what came out, the path of the report last.
 fn tell(args: &Run, place: &Place, finished: &Finished, meter: &Meter) -> Result<(), Failure> {
     let summary = &finished.summary;
-    meter.event("end", &json!({ "status": summary.status, "out": place.path }));
     if !args.show.quiet {
         for empty in &finished.empty {
             say::note(&empty.to_string());
         }
     }
+    meter.event("end", &json!({ "status": summary.status, "out": place.path }));
     if args.json {
         return say::json(summary);
     }
@@ -130,70 +136,6 @@ fn tell(args: &Run, place: &Place, finished: &Finished, meter: &Meter) -> Result
     let mut text = summary.render(say::stdout_width(), say::stdout_colour());
     text.push_str(&format!("{:<10}{}\n", "report", finished.report.display()));
     say::data(&text)
-}
-
-/// Where results go.
-struct Place {
-    path: PathBuf,
-    if_exists: IfExists,
-    /// Whether the directory is new, so that it may go again if nothing comes of the run.
-    fresh: bool,
-}
-
-impl Place {
-    /// `--out` as it is; else `results/NAME`, or the first of `results/NAME-2` and so on that is free. Nothing is
-    /// ever replaced without `--force`.
-    fn choose(args: &Run, name: &str) -> Result<Self, Failure> {
-        let if_exists = if args.force { IfExists::Replace } else { IfExists::Refuse };
-        if let Some(out) = &args.out {
-            if !args.force && out.join("manifest.json").exists() {
-                return Err(Failure::Input(format!(
-                    "{} holds a run already; name another directory, or add --force to replace it",
-                    out.display()
-                )));
-            }
-            return Ok(Self { path: out.clone(), if_exists, fresh: !out.exists() });
-        }
-        let base = Path::new("results").join(file_name(name));
-        if args.force {
-            let fresh = !base.exists();
-            return Ok(Self { path: base, if_exists, fresh });
-        }
-        std::fs::create_dir_all("results")
-            .map_err(|error| Failure::io("create the folder results here", &error))?;
-        for n in 1..10_000 {
-            let path = if n == 1 {
-                base.clone()
-            } else {
-                Path::new("results").join(format!("{}-{n}", file_name(name)))
-            };
-            // Making it is what claims it, so two runs that begin together get two directories.
-            match std::fs::create_dir(&path) {
-                Ok(()) => return Ok(Self { path, if_exists, fresh: true }),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    return Err(Failure::io(format!("create {}", path.display()), &error));
-                }
-            }
-        }
-        Err(Failure::Input(format!("{} is taken many times over; use --out", base.display())))
-    }
-
-    /// Removes a directory that is ours and holds no results.
-    fn undo(&self, recorder: Recorder) {
-        drop(recorder);
-        if self.fresh {
-            let _ = std::fs::remove_dir_all(&self.path);
-        }
-    }
-}
-
-/// A title as the name of a folder.
-pub fn file_name(name: &str) -> String {
-    let safe = |c: char| if c.is_alphanumeric() || "-_.+".contains(c) { c } else { '-' };
-    let name: String = name.trim().chars().take(80).map(safe).collect();
-    let name = name.trim_start_matches('.');
-    if name.is_empty() { "run".into() } else { name.into() }
 }
 
 /// Takes simulations in seed order and writes them down.
@@ -244,7 +186,8 @@ impl Recorder {
 /// What may differ between two runs that computed the same.
 pub fn volatile(wall_s: f64, threads: usize) -> Volatile {
     let started = clock::utc_before(wall_s);
-    let command: Vec<String> = std::env::args().collect();
+    let command: Vec<String> =
+        std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     Volatile {
         wall_s,
         cpu_s: clock::user_cpu().map(|cpu| cpu.as_secs_f64()),
@@ -259,47 +202,6 @@ pub fn volatile(wall_s: f64, threads: usize) -> Volatile {
     }
 }
 
-/// How many flows a seed will have.
-pub struct Forecast {
-    pub flows: u64,
-    /// Whether some of them never end.
-    pub endless: bool,
-    /// Whether the number is an expectation.
-    pub expected: bool,
-}
-
-impl Forecast {
-    pub fn of(scenario: &Scenario) -> Self {
-        use forebay_scenario::model::TrafficKind;
-        let each = forecast(scenario, &Hosts::of(scenario));
-        let endless = |kind: &TrafficKind| matches!(kind, TrafficKind::Long { .. });
-        let finite = each.iter().zip(&scenario.traffic).filter(|(_, t)| !endless(&t.kind));
-        Self {
-            flows: finite.map(|(n, _)| u64::try_from(*n).unwrap_or(u64::MAX)).sum(),
-            endless: scenario.traffic.iter().any(|t| endless(&t.kind)),
-            expected: scenario
-                .traffic
-                .iter()
-                .any(|t| matches!(t.kind, TrafficKind::Poisson { .. })),
-        }
-    }
-
-    fn progress(self, scenario: &Scenario, meter: Meter) -> SeedProgress {
-        let seeds = scenario.seeds.len();
-        let state = State {
-            name: scenario.name.clone(),
-            parts: "seeds",
-            parts_all: seeds,
-            to_simulate_ps: u128::from(scenario.stop.time.as_ps()) * seeds as u128,
-            flows_all: (self.flows > 0).then(|| self.flows.saturating_mul(seeds as u64)),
-            flows_expected: self.expected,
-            flows_end_it: scenario.stop.flows && !self.endless,
-            ..State::default()
-        };
-        SeedProgress { meter, state, each_ps: scenario.stop.time.as_ps() }
-    }
-}
-
 /// Progress of seeds side by side.
 struct SeedProgress {
     meter: Meter,
@@ -309,6 +211,23 @@ struct SeedProgress {
 }
 
 impl SeedProgress {
+    fn new(scenario: &Scenario, estimate: &Estimate, meter: Meter) -> Self {
+        let seeds = scenario.seeds.len();
+        let flows = estimate.flows.round() as u64;
+        let poisson = |t: &Traffic| matches!(t.kind, TrafficKind::Poisson { .. });
+        let state = State {
+            name: scenario.name.clone(),
+            parts: "seeds",
+            parts_all: seeds,
+            to_simulate_ps: u128::from(scenario.stop.time.as_ps()) * seeds as u128,
+            flows_all: (flows > 0).then(|| flows.saturating_mul(seeds as u64)),
+            flows_expected: scenario.traffic.iter().any(poisson),
+            flows_end_it: scenario.stop.flows && estimate.endless == 0.0,
+            ..State::default()
+        };
+        Self { meter, state, each_ps: scenario.stop.time.as_ps() }
+    }
+
     fn tick(&mut self, view: &View<'_>) {
         let mut state = self.state.clone();
         for (watch, ended) in view.watches.iter().zip(view.ended) {

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use forebay_scenario::{Loaded, load_with, presets, text_with};
 use std::io::Read;
 use std::path::Path;
+use std::sync::OnceLock;
 
 impl Input {
     /// Reads and checks it, with `extra` settings before those of the command line, which win.
@@ -14,7 +15,7 @@ impl Input {
             return Ok(text_with(&format!("preset {name}"), preset_text(name)?, &sets)?);
         }
         match &self.file {
-            Some(file) if file == Path::new("-") => Ok(text_with("stdin", &self.stdin()?, &sets)?),
+            Some(file) if file == Path::new("-") => Ok(text_with("stdin", stdin()?, &sets)?),
             Some(file) => Ok(load_with(file, &sets)?),
             None => unreachable!("the command line demands a file or a preset"),
         }
@@ -33,13 +34,18 @@ impl Input {
             (None, None) => String::new(),
         }
     }
+}
 
-    fn stdin(&self) -> Result<String, Failure> {
-        let mut text = String::new();
-        let read = std::io::stdin().lock().take(16 << 20).read_to_string(&mut text);
-        read.map_err(|error| Failure::io("read the scenario from standard input", &error))?;
-        Ok(text)
+/// All of standard input, which can be read once, for as many readings as a sweep needs.
+fn stdin() -> Result<&'static str, Failure> {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    if let Some(text) = TEXT.get() {
+        return Ok(text);
     }
+    let mut text = String::new();
+    let read = std::io::stdin().lock().take(16 << 20).read_to_string(&mut text);
+    read.map_err(|error| Failure::io("read the scenario from standard input", &error))?;
+    Ok(TEXT.get_or_init(|| text))
 }
 
 /// The text of a preset.
@@ -55,8 +61,8 @@ impl SeedArgs {
     /// The seeds asked for, in the order given; `None`: those of the scenario.
     pub fn chosen(&self) -> Result<Option<Vec<u64>>, Failure> {
         let all: Vec<u64> = self.seed.iter().chain(&self.seeds).copied().collect();
-        if let Some((i, twice)) = all.iter().enumerate().find(|(i, s)| all[..*i].contains(s)) {
-            let _ = i;
+        let twice = all.iter().enumerate().find(|(i, s)| all[..*i].contains(s));
+        if let Some((_, twice)) = twice {
             return Err(Failure::Input(format!(
                 "--seed {twice} is given twice; give each seed once"
             )));

@@ -132,7 +132,7 @@ fn a_preset_and_standard_input_are_scenarios_too() {
     let args = ["run", "--preset", "incast", "--set", "traffic[0].rounds=2", "--json"];
     here.run(&args).ends(0);
     let mut child = here
-        .command(&["run", "-", "--json"])
+        .command(&["run", "-", "--json", "--progress", "off"])
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .spawn()

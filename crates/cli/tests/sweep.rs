@@ -183,6 +183,16 @@ fn what_the_command_line_sets_does_not_vary() {
 }
 
 #[test]
+fn a_sweep_can_come_from_standard_input() {
+    let here = Scratch::new();
+    let file = std::fs::File::open(here.write("s.toml", &scenario())).unwrap();
+    let output =
+        here.command(&["sweep", "-", "--out", "s", "--quiet"]).stdin(file).output().unwrap();
+    Ran::from(output).ends(0);
+    assert_eq!(complete_runs(&here, "s"), 12);
+}
+
+#[test]
 fn a_missed_band_names_its_point() {
     let here = Scratch::new();
     let expect = "[[expect]]\nmetric = \"flows.fct_us.mean\"\nmax = 100\n";

@@ -112,3 +112,45 @@ fn a_dumb_terminal_gets_lines() {
     let Some(text) = on_a_terminal(&here, 100, &env, &["run", "small.toml"]) else { return };
     assert!(text.contains("{\"event\":\"start\"") && !text.contains('\x1b'), "{text:?}");
 }
+
+#[test]
+fn ctrl_c_on_a_terminal_reaches_a_sweep_once_and_leaves_no_run_behind() {
+    // The terminal sends it to every process at once; the runs leave it to the sweep.
+    const CTRL_C: &str = r#"
+import os, pty, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+time.sleep(1.0)
+os.write(fd, b"\x03")
+text = b""
+while True:
+    try:
+        data = os.read(fd, 65536)
+    except OSError:
+        break
+    if not data:
+        break
+    text += data
+sys.stdout.buffer.write(text)
+sys.stdout.flush()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"#;
+    let here = Scratch::new();
+    here.write("long.toml", LONG);
+    let mut command = Command::new("python3");
+    command.args(["-c", CTRL_C, FOREBAY, "sweep", "long.toml", "--out", "s"]);
+    command.current_dir(&here.path).stdin(Stdio::null()).env("TERM", "xterm");
+    let Ok(output) = command.output() else {
+        eprintln!("skipped: no python3");
+        return;
+    };
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{text}");
+    assert!(
+        text.contains("interrupted: 0 of 3 runs complete in s; the same command goes on"),
+        "{text}"
+    );
+    assert!(!text.contains("failed") && !text.contains("signal"), "{text}");
+    assert_eq!(std::fs::read_dir(here.path.join("s/runs")).unwrap().count(), 0);
+}

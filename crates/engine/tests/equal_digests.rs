@@ -16,18 +16,23 @@ struct Toy {
     busy: Vec<Time>,
     deferred: Vec<(Time, usize, u64)>, // departures to come: start, out, item
     timers: Vec<Time>,
+    tick: u64, // ps; coarse ticks make events meet at one instant
     digest: Digest,
     handled: u64,
 }
 
 impl Toy {
+    fn service(&self, word: u64) -> Span {
+        Span::from_ps((1 + word % (5_000 / self.tick)) * self.tick)
+    }
+
     fn send(&mut self, now: Time, word: u64, out: &mut impl Out<u64>) {
         if self.outs.is_empty() {
             return;
         }
         let which = (word % self.outs.len() as u64) as usize;
         let start = now.max(self.busy[which]);
-        self.busy[which] = start + Span::from_ps(1 + word % 5_000);
+        self.busy[which] = start + self.service(word);
         if word.is_multiple_of(3) {
             self.deferred.push((start, which, word));
         } else {
@@ -60,7 +65,8 @@ impl Node for Toy {
             self.send(now, word, out);
         }
         if word.is_multiple_of(5) {
-            self.timers.push(now + Span::from_ps(1 + word % 700));
+            let wait = 1 + word % (1_000 / self.tick);
+            self.timers.push(now + Span::from_ps(wait * self.tick));
         }
     }
 
@@ -76,7 +82,7 @@ impl Node for Toy {
         self.deferred.sort_by_key(|d| d.0);
         while let Some(&(start, which, word)) = self.deferred.first().filter(|d| d.0 <= now) {
             self.deferred.remove(0);
-            let at = start + Span::from_ps(1 + word % 5_000);
+            let at = start + self.service(word);
             out.push(self.outs[which].0, at, &word);
         }
     }
@@ -101,15 +107,24 @@ fn network(seed: u64) -> (Vec<Toy>, Vec<LinkSpec>, Vec<u32>) {
             }
         }
     }
+    let tick = [1, 1, 500][seed as usize % 3];
     let toy = |n: u32| {
         let outs: Vec<_> = (0u32..)
             .zip(&links)
             .filter(|(_, l)| l.from.0 == n)
             .map(|(i, l)| (LinkId(i), l.lookahead))
             .collect();
-        let timers = vec![Time::from_ps(u64::from(n) * 13)];
+        let timers = vec![Time::from_ps(u64::from(n) * 13 / tick * tick)];
         let busy = vec![Time::ZERO; outs.len()];
-        Toy { outs, busy, deferred: Vec::new(), timers, digest: Digest::default(), handled: 0 }
+        Toy {
+            outs,
+            busy,
+            deferred: Vec::new(),
+            timers,
+            tick,
+            digest: Digest::default(),
+            handled: 0,
+        }
     };
     ((0..nodes).map(toy).collect(), links, (0..nodes).collect())
 }

@@ -24,7 +24,7 @@ fn parameters_reach_the_needs() {
 #[test]
 fn each_error_names_the_remedy() {
     let error = FlowParams::new("dctpc").err().map(|e| e.to_string()).unwrap_or_default();
-    assert!(error.starts_with("there is no law of this name; use reno or dctcp"), "{error}");
+    assert!(error.starts_with("there is no law of this name; use reno"), "{error}");
     let mut dctcp = FlowParams::new("dctcp").expect("registered");
     let error = |result: Result<(), forebay_laws::params::ParamError>| match result {
         Ok(()) => String::new(),

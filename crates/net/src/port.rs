@@ -6,7 +6,8 @@
 //!   `(busy - now) * rate`. Drop, mark and forward are one visit.
 //! - *scheduled*: an explicit queue per class, served lazily: whenever the port is touched it first serves every
 //!   departure with start <= now. For what one touch cannot do: strict priorities, limits or thresholds in
-//!   packets, marking at dequeue, release at the start of transmission.
+//!   packets, marking at dequeue, release at the start of transmission, random loss, rates of no whole number of
+//!   picoseconds per byte (a queue that is a span of time would be off by a byte now and then).
 //!
 //! Lengths are wire bytes: packet size plus the wire overhead of the scenario.
 
@@ -59,7 +60,8 @@ pub struct PortSettings {
     pub release_at_start: bool,
     /// Bytes that each packet adds on the wire.
     pub overhead: u16,
-    /// Share of packets lost at random. A port that may become lossy later has to be `explicit` from the start.
+    /// Share of packets lost at random. A port that may become lossy later, or get an odd rate, has to be
+    /// `explicit` from the start.
     pub loss: f64,
     /// Key of the random draws of this port.
     pub key: u64,
@@ -114,6 +116,8 @@ struct Cold {
     serializer: Serializer,
     settings: PortSettings,
     alive: bool,
+    old_rate: BitsPerSec,   // before the last change of rate
+    old_until: Time, // what was in transmission then is sent by then, at that rate; zero: it has been
     held: VecDeque<Packet>, // one touch: the queue while the link is dead
     held_bytes: u64,
 }
@@ -160,6 +164,7 @@ impl Port {
         let one_touch = settings.classes <= 1
             && !settings.explicit
             && settings.loss == 0.0
+            && settings.rate.whole_ps_per_byte().is_some()
             && !settings.release_at_start
             && settings.limit.is_none_or(in_bytes)
             && marking.is_none_or(|m| !m.at_dequeue && in_bytes(m.kmin) && in_bytes(m.kmax));
@@ -191,6 +196,8 @@ impl Port {
                 serializer: Serializer::new(settings.rate),
                 settings,
                 alive: true,
+                old_rate: settings.rate,
+                old_until: Time::ZERO,
                 held: VecDeque::new(),
                 held_bytes: 0,
             }),
@@ -202,20 +209,28 @@ impl Port {
     /// Recomputes what follows from settings.
     fn derive(&mut self) {
         self.cold.serializer = Serializer::new(self.cold.settings.rate);
+        self.derive_plain();
         let time = |bytes: u64| self.cold.settings.rate.time_for(Bytes::new(bytes));
-        let whole =
-            self.cold.settings.rate.whole_ps_per_byte().and_then(|ps| u32::try_from(ps).ok());
-        let plain = self.scheduled.is_none() && self.cold.alive;
-        self.hot.whole = whole.filter(|_| plain).unwrap_or(0);
-        self.hot.overhead = self.hot.whole * u32::from(self.cold.settings.overhead);
+        // A queue counts its whole bytes, so less than one more is within the limit.
+        let part = self.cold.settings.rate.whole_ps_per_byte().map_or(0, |whole| whole - 1);
         self.hot.limit = match self.cold.settings.limit {
-            Some(Length::Bytes(bytes)) => time(bytes),
+            Some(Length::Bytes(bytes)) => time(bytes) + Span::from_ps(part),
             _ => Span::MAX,
         };
         self.hot.mark_from = match self.cold.settings.marking {
             Some(Marking { kmin: Length::Bytes(bytes), .. }) => time(bytes),
             _ => Span::MAX,
         };
+    }
+
+    /// Whether one touch will do, from now on.
+    fn derive_plain(&mut self) {
+        let whole =
+            self.cold.settings.rate.whole_ps_per_byte().and_then(|ps| u32::try_from(ps).ok());
+        let one_rate = self.cold.old_until == Time::ZERO;
+        let plain = self.scheduled.is_none() && self.cold.alive && one_rate;
+        self.hot.whole = whole.filter(|_| plain).unwrap_or(0);
+        self.hot.overhead = self.hot.whole * u32::from(self.cold.settings.overhead);
     }
 
     /// Bytes that `span` of this port's time sends; rounds down.
@@ -225,6 +240,21 @@ impl Port {
             0 => self.cold.settings.rate.bytes_in(span).get(),
             whole => span.as_ps() / u64::from(whole),
         }
+    }
+
+    /// Bytes that leave from `now` until the wire is free.
+    #[inline]
+    fn backlog(&self, now: Time) -> u64 {
+        match self.hot.whole {
+            0 => self.backlog_of_two_rates(now),
+            whole => self.hot.busy.since(now).as_ps() / u64::from(whole),
+        }
+    }
+
+    fn backlog_of_two_rates(&self, now: Time) -> u64 {
+        let turn = now.max(self.cold.old_until.min(self.hot.busy));
+        let old = self.cold.old_rate.bytes_in(turn.since(now));
+        (old + self.cold.settings.rate.bytes_in(self.hot.busy.since(turn))).get()
     }
 
     /// Wire bytes of a packet.
@@ -238,9 +268,9 @@ impl Port {
     #[inline]
     pub fn queue(&self, now: Time) -> u64 {
         match &self.scheduled {
-            None => self.bytes_in(self.hot.busy.since(now)) + self.cold.held_bytes,
+            None => self.backlog(now) + self.cold.held_bytes,
             Some(s) if self.cold.settings.release_at_start => s.bytes,
-            Some(s) => s.bytes + self.bytes_in(self.hot.busy.since(now)),
+            Some(s) => s.bytes + self.backlog(now),
         }
     }
 
@@ -387,6 +417,10 @@ impl Port {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
+        if self.cold.old_until != Time::ZERO && self.cold.old_until <= now {
+            self.cold.old_until = Time::ZERO;
+            self.derive_plain();
+        }
         if !self.cold.alive && !self.cold.settings.hold {
             self.cold.counters.lost_packets += 1;
             return Verdict::Lost;
@@ -560,8 +594,9 @@ impl Port {
         let mut queued = VecDeque::new();
         for (at, packet) in flying {
             let size = Bytes::new(self.wire(&packet));
-            let start = at - self.cold.settings.flight - self.cold.settings.rate.time_for(size);
-            if start < now || self.scheduled.is_some() {
+            let sent = at - self.cold.settings.flight;
+            let begun = || sent < now.saturating_add(self.cold.settings.rate.time_for(size));
+            if self.scheduled.is_some() || sent <= self.cold.old_until || begun() {
                 started.push((at, packet));
             } else {
                 queued.push_back(packet);
@@ -583,6 +618,7 @@ impl Port {
         let mut recalled =
             Recalled { back: Vec::new(), lost: started.into_iter().map(|(_, p)| p).collect() };
         self.cold.alive = false;
+        self.cold.old_until = Time::ZERO;
         self.hot.busy = now;
         if self.cold.settings.hold {
             let bytes = queued.iter().map(|p| self.wire(p)).sum::<u64>();
@@ -631,6 +667,10 @@ impl Port {
                 .back
                 .last()
                 .map_or(now, |(at, _)| (*at - self.cold.settings.flight).max(now));
+        }
+        if self.cold.old_until <= now {
+            self.cold.old_rate = self.cold.settings.rate;
+            self.cold.old_until = if self.hot.busy > now { self.hot.busy } else { Time::ZERO };
         }
         self.cold.highest = self.highest();
         self.hot.highest = Span::ZERO;

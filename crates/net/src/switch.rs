@@ -41,6 +41,7 @@ pub struct Switch {
     routed: u64,
     unroutable: u64,
     digest: Digest,
+    lost: Vec<Digest>, // by port, of packets lost at random as they depart: when those are served is not part of a result
     scheduled: Vec<u16>, // ports that defer departures
     next_departure: Time,
     sampler: Option<Box<Sampler>>,
@@ -85,6 +86,7 @@ impl Switch {
             });
         Self {
             routes: settings.routes,
+            lost: vec![Digest::default(); ports.len()],
             ports,
             shared: settings.shared,
             routed: 0,
@@ -121,9 +123,14 @@ impl Switch {
         self.shared.as_ref()
     }
 
-    /// Hash of every drop here.
+    /// Hash of every drop and loss here.
     pub fn digest(&self) -> Digest {
-        self.digest
+        let mut all = self.digest;
+        for (port, lost) in (0u64..).zip(&self.lost).filter(|(_, lost)| **lost != Digest::default())
+        {
+            all.add(port, lost.value());
+        }
+        all
     }
 
     /// Sampled queues: ports, times, and for each time one queue per port.
@@ -235,7 +242,7 @@ impl Switch {
     }
 
     fn serve(&mut self, now: Time, port: usize, out: &mut impl Out<Packet>) {
-        let digest = &mut self.digest;
+        let digest = &mut self.lost[port];
         self.ports[port]
             .serve(now, out, &mut |at, packet| trace(digest, at, Drop::Fault as u8, packet));
         if self.next_departure <= now {
@@ -256,8 +263,8 @@ impl Switch {
         if self.next_departure > now {
             return;
         }
-        let digest = &mut self.digest;
         for port in &self.scheduled {
+            let digest = &mut self.lost[usize::from(*port)];
             self.ports[usize::from(*port)]
                 .serve(now, out, &mut |at, packet| trace(digest, at, Drop::Fault as u8, packet));
         }

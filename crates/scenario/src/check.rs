@@ -304,8 +304,9 @@ fn example_table(schema: &Json) -> String {
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
     let quantity = |key: &&String| !properties[*key]["x-quantity"].is_null();
-    let first = properties.keys().filter(quantity).take(1).map(String::as_str);
-    let keys: Vec<&str> = if required.is_empty() { first.collect() } else { required };
+    // The shortest name is the plainest: k, not for_rate.
+    let first = properties.keys().filter(quantity).min_by_key(|key| key.len()).map(String::as_str);
+    let keys: Vec<&str> = if required.is_empty() { first.into_iter().collect() } else { required };
     let entry = |key: &str| {
         let value = properties[key]["x-quantity"].as_str().map_or("...", example);
         format!("{key} = {value:?}")

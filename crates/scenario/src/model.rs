@@ -195,10 +195,35 @@ pub struct EcnMarking {
     pub kmax: QueueLength,
     /// Probability just below `kmax`.
     pub pmax: f64,
+    /// `kmin` and `kmax` are for ports up to this rate; those of a faster port are larger by as much as it is faster.
+    /// `None`: the same at every port.
+    pub for_rate: Option<BitsPerSec>,
     /// Where the queue is looked at.
     pub at: MarkAt,
     /// What happens to a packet that is not ECN-capable where it would be marked.
     pub not_ect: NotEct,
+}
+
+impl EcnMarking {
+    /// The thresholds of a port of this rate.
+    pub fn thresholds(&self, rate: BitsPerSec) -> (QueueLength, QueueLength) {
+        let scaled = |of: QueueLength| match (of, self.for_rate) {
+            (QueueLength::Bytes(b), Some(base)) => {
+                QueueLength::Bytes(Bytes::new(scale(b.get(), rate, base)))
+            }
+            (QueueLength::Packets(n), Some(base)) => {
+                QueueLength::Packets(u32::try_from(scale(n.into(), rate, base)).unwrap_or(u32::MAX))
+            }
+            (same, None) => same,
+        };
+        (scaled(self.kmin), scaled(self.kmax))
+    }
+}
+
+/// `threshold * rate / base` for faster ports, rounded down; unchanged for others.
+fn scale(threshold: u64, rate: BitsPerSec, base: BitsPerSec) -> u64 {
+    let larger = u128::from(threshold) * u128::from(rate.get()) / u128::from(base.get().max(1));
+    u64::try_from(larger).unwrap_or(u64::MAX).max(threshold)
 }
 
 /// Where a mark is decided.

@@ -314,6 +314,10 @@ pub(crate) struct Marking {
     /// Ramp: probability just below kmax. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pmax: Option<f64>,
+    /// Rate of the ports that k, kmin and kmax are for; a faster port's are larger by as much as it is faster.
+    /// Default: the same at every port, and 10Gbps where the thresholds are left to us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub for_rate: Option<Qty<BitsPerSec>>,
     /// Where the queue is looked at. Default: "enqueue".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<MarkAt>,

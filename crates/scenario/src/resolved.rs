@@ -145,6 +145,7 @@ fn switch(s: &model::Switch) -> raw::Switch {
                 kmin: Some(Length(m.kmin)),
                 kmax: Some(Length(m.kmax)),
                 pmax: Some(m.pmax),
+                for_rate: m.for_rate.map(Qty),
                 at: Some(match m.at {
                     model::MarkAt::Enqueue => raw::MarkAt::Enqueue,
                     model::MarkAt::Dequeue => raw::MarkAt::Dequeue,

@@ -38,7 +38,7 @@ fn defaults_are_those_of_the_schema() {
     assert_eq!(s.fabric.fabric_link, s.fabric.host_link);
     assert_eq!((s.fabric.routing, s.fabric.dead_port), (Routing::Ecmp, DeadPort::Drop));
     assert_eq!((s.fabric.reroute_after, s.fabric.wire_overhead), (None, Bytes::ZERO));
-    let k = QueueLength::Bytes(Bytes::new(300_000));
+    let k = QueueLength::Bytes(Bytes::new(30_000));
     assert_eq!(
         s.fabric.switch,
         Switch {
@@ -49,6 +49,7 @@ fn defaults_are_those_of_the_schema() {
                 kmin: k,
                 kmax: k,
                 pmax: 1.0,
+                for_rate: Some(BitsPerSec::from_gbps(10)),
                 at: MarkAt::Enqueue,
                 not_ect: NotEct::Pass
             }),
@@ -78,13 +79,20 @@ fn defaults_are_those_of_the_schema() {
 }
 
 #[test]
-fn the_default_step_follows_the_rate_but_not_below_the_dctcp_paper() {
-    let k = |rate: &str| {
-        least(&[("fabric.host_link.rate", rate)]).scenario.fabric.switch.ecn.unwrap().kmin
-    };
-    assert_eq!(k("400Gbps"), QueueLength::Bytes(Bytes::new(1_200_000)));
-    assert_eq!(k("10Gbps"), QueueLength::Bytes(Bytes::new(30_000)));
-    assert_eq!(k("1Gbps"), QueueLength::Bytes(Bytes::new(30_000)));
+fn the_default_step_follows_each_port_but_not_below_the_dctcp_paper() {
+    let ecn = least(&[]).scenario.fabric.switch.ecn.unwrap();
+    let k = |gbps| ecn.thresholds(BitsPerSec::from_gbps(gbps)).0;
+    assert_eq!(k(400), QueueLength::Bytes(Bytes::new(1_200_000)));
+    assert_eq!(k(100), QueueLength::Bytes(Bytes::new(300_000)));
+    assert_eq!(k(10), QueueLength::Bytes(Bytes::new(30_000)));
+    assert_eq!(k(1), QueueLength::Bytes(Bytes::new(30_000)));
+    let fixed = least(&[("fabric.switch", "{ ecn = { k = \"65 packets\" } }")])
+        .scenario
+        .fabric
+        .switch
+        .ecn
+        .unwrap();
+    assert_eq!(fixed.thresholds(BitsPerSec::from_gbps(400)).0, QueueLength::Packets(65));
 }
 
 #[test]

@@ -153,6 +153,7 @@ prop_compose! {
                 kmin: QueueLength::Bytes(Bytes::new(kmin)),
                 kmax: QueueLength::Bytes(Bytes::new(kmin + ramp)),
                 pmax,
+                for_rate: deq.then_some(BitsPerSec::from_gbps(kmin + 1)),
                 at: if deq { MarkAt::Dequeue } else { MarkAt::Enqueue },
                 not_ect: if drop { NotEct::Drop } else { NotEct::Pass },
             }),

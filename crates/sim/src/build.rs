@@ -2,8 +2,8 @@
 
 use crate::host::{Common, Host, Profile, Round};
 use crate::node::AnyNode;
-use crate::run::{Options, SimError};
-use crate::timeline::Timeline;
+use crate::options::{Options, SimError};
+use crate::timeline::{Timeline, cable_index};
 use forebay_engine::NodeId;
 use forebay_host::PullOrder;
 use forebay_laws::flow::FlowParams;
@@ -19,7 +19,7 @@ use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, Hosts, Table};
 use forebay_transport::TcpConfig;
 use forebay_units::random::{Purpose, Stream};
-use forebay_units::{Bytes, Span};
+use forebay_units::{BitsPerSec, Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -59,14 +59,18 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
             starts[spec.src as usize].push(flow);
         }
     }
-    let becomes_lossy = |f: &&model::Fault| matches!(f.change, Change::Loss(_));
-    let lossy = scenario
+    let needs_queue = |f: &&model::Fault| match f.change {
+        Change::Loss(_) => true,
+        Change::Rate(rate) => rate.whole_ps_per_byte().is_none(),
+        Change::Down | Change::Up => false,
+    };
+    let explicit = scenario
         .faults
         .iter()
-        .filter(becomes_lossy)
+        .filter(needs_queue)
         .filter_map(|f| cable_index(&plan, &f.link))
         .collect();
-    let maker = PortMaker { scenario, plan: &plan, fabric: &fabric, seed, options, lossy };
+    let maker = PortMaker { scenario, plan: &plan, fabric: &fabric, seed, options, explicit };
     let order = match scenario.host.nic {
         NicOrder::RoundRobin => PullOrder::RoundRobin,
         NicOrder::Fifo => PullOrder::Fifo,
@@ -106,12 +110,6 @@ fn cable(planned: &plan::PlannedCable) -> Cable {
         delay: planned.link.delay,
         loss: planned.loss,
     }
-}
-
-/// Index of the cable of this name.
-pub(crate) fn cable_index(plan: &Plan, name: &str) -> Option<u32> {
-    let found = plan.cable(name)?;
-    plan.cables.iter().position(|c| (c.a, c.b) == (found.a, found.b)).map(|at| at as u32)
 }
 
 fn paths(routing: Routing) -> Paths {
@@ -185,9 +183,17 @@ fn rounds(table: &Table, fabric: &Fabric) -> (Vec<Round>, Vec<(u32, u32)>) {
                         .expect("made for this pair")
                 };
                 let told = next.flows.iter().zip(&next.jitter);
-                told.map(|(flow, jitter)| (*flow, link(flow), *jitter)).collect()
+                told.map(|(flow, jitter)| {
+                    let link = link(flow);
+                    // Loops of different delays may share a link, which has the least of them.
+                    let shortest = fabric.links()[link.0 as usize].lookahead;
+                    (*flow, link, one.control_delay.saturating_sub(shortest) + *jitter)
+                })
+                .collect()
             });
-            all.push(Round { flows: round.flows.len() as u32, next });
+            // Told `control_delay` after its delivery, a round would begin from `until` on.
+            let until = Time::from_ps(one.until.as_ps().saturating_sub(one.control_delay.as_ps()));
+            all.push(Round { flows: round.flows.len() as u32, until, next });
         }
     }
     (all, round_of)
@@ -199,8 +205,8 @@ struct PortMaker<'a> {
     fabric: &'a Fabric,
     seed: u64,
     options: Options,
-    /// Cables that a fault makes lossy during the run.
-    lossy: Vec<u32>,
+    /// Cables whose ports need explicit queues, since a fault makes them lossy or their rate odd.
+    explicit: Vec<u32>,
 }
 
 impl PortMaker<'_> {
@@ -219,7 +225,7 @@ impl PortMaker<'_> {
             overhead: self.scenario.fabric.wire_overhead.get() as u16,
             loss: cable.loss,
             key: Stream::new(self.seed, u64::from(direction.link.0), Purpose::Red).key(),
-            explicit: self.options.explicit_ports || self.lossy.contains(&direction.cable),
+            explicit: self.options.explicit_ports || self.explicit.contains(&direction.cable),
             hold: self.scenario.fabric.dead_port == DeadPort::Hold,
         }
     }
@@ -272,10 +278,12 @@ fn length(of: QueueLength) -> Length {
     }
 }
 
-fn marking(ecn: &model::EcnMarking, _rate: forebay_units::BitsPerSec) -> Marking {
+/// The marking rule of a port of this rate.
+fn marking(ecn: &model::EcnMarking, rate: BitsPerSec) -> Marking {
+    let (kmin, kmax) = ecn.thresholds(rate);
     Marking {
-        kmin: length(ecn.kmin),
-        kmax: length(ecn.kmax),
+        kmin: length(kmin),
+        kmax: length(kmax),
         pmax: ecn.pmax,
         at_dequeue: ecn.at == MarkAt::Dequeue,
         drop_not_ect: ecn.not_ect == NotEct::Drop,
@@ -300,13 +308,4 @@ fn places(fabric: &Fabric, plan: &Plan, topology: &Topology, hosts: &Hosts) -> V
         }
     }
     places
-}
-
-/// Wire bytes of a flow's packets: full ones, and the last.
-pub(crate) fn packets_of(size: Bytes, tcp: &TcpConfig, overhead: u64) -> (u64, u64, u64) {
-    let mss = tcp.mss.get();
-    let count = size.get().div_ceil(mss).max(1);
-    let last = size.get() - (count - 1) * mss;
-    let around = tcp.header.get() + overhead;
-    (count, mss + around, last + around)
 }

@@ -37,7 +37,9 @@ pub(crate) struct Common {
 pub(crate) struct Round {
     /// How many flows have to be delivered.
     pub flows: u32,
-    /// What starts then: flow, control link to its sender, and how long that sender dawdles.
+    /// The next round begins only if this one is delivered before.
+    pub until: Time,
+    /// What starts then: flow, control link to its sender, and how long that sender waits when it has been told.
     pub next: Vec<(u32, LinkId, Span)>,
 }
 
@@ -262,7 +264,10 @@ impl Host {
         match packet.kind {
             Kind::Data => self.receive(now, packet, out),
             Kind::Ack => self.acknowledge(now, packet, out),
-            Kind::Control => self.timers.push(Reverse((now, Due::Start, packet.flow.0))),
+            Kind::Control => {
+                let at = now + Span::from_ps(packet.seq);
+                self.timers.push(Reverse((at, Due::Start, packet.flow.0)));
+            }
         }
         self.depart_and_settle(now, out);
     }
@@ -342,10 +347,13 @@ impl Host {
             *missing -= 1;
             if *missing == 0 {
                 let common = Arc::clone(&self.common);
-                for (flow, link, jitter) in &common.loops[*round as usize].next {
-                    let go =
-                        Packet { flow: FlowId(*flow), kind: Kind::Control, ..Packet::default() };
-                    out.push(*link, now + *jitter, &go);
+                let round = &common.loops[*round as usize];
+                let next = if now < round.until { &round.next[..] } else { &[] };
+                for (flow, link, wait) in next {
+                    // The wait is the sender's: links are FIFO, and others may have shorter ones.
+                    let (flow, seq) = (FlowId(*flow), wait.as_ps());
+                    let go = Packet { flow, seq, kind: Kind::Control, ..Packet::default() };
+                    out.push(*link, now, &go);
                 }
             }
         }

@@ -1,9 +1,9 @@
 //! How long a flow would take alone on the empty path.
 
-use crate::build::packets_of;
 use crate::host::Common;
 use forebay_net::{Fabric, Routes};
 use forebay_scenario::workload::FlowSpec;
+use forebay_transport::TcpConfig;
 use forebay_units::{BitsPerSec, Bytes, Span};
 
 /// One link of a path.
@@ -50,4 +50,13 @@ pub(crate) fn fct(spec: &FlowSpec, common: &Common, overhead: u64, path: &[Hop])
         before + tx(&path[i], (count - 1) * full + last) + after
     };
     flight + (0..path.len()).map(through).max().unwrap_or(Span::ZERO)
+}
+
+/// Wire bytes of a flow's packets: full ones, and the last.
+fn packets_of(size: Bytes, tcp: &TcpConfig, overhead: u64) -> (u64, u64, u64) {
+    let mss = tcp.mss.get();
+    let count = size.get().div_ceil(mss).max(1);
+    let last = size.get() - (count - 1) * mss;
+    let around = tcp.header.get() + overhead;
+    (count, mss + around, last + around)
 }

@@ -10,6 +10,7 @@ mod host;
 mod ideal;
 mod look;
 mod node;
+mod options;
 mod run;
 mod stall;
 mod timeline;
@@ -18,4 +19,5 @@ pub mod twin;
 
 pub use forebay_engine::{EngineStats, Watch};
 pub use look::{HostLook, Look, PortLook, SwitchLook};
-pub use run::{Options, Outcome, SimError, Simulation, simulate};
+pub use options::{Options, SimError};
+pub use run::{Outcome, Simulation, simulate};

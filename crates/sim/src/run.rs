@@ -3,29 +3,12 @@
 use crate::build::{Built, build};
 use crate::collect::collect;
 use crate::node::AnyNode;
+use crate::options::{Options, SimError};
 use crate::stall;
 use forebay_engine::{Ended, Engine, EngineStats, Goal, Ground, LinkId, Tuning, Watch};
 use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
 use forebay_units::{Bytes, Span, Time};
-use std::fmt;
-
-/// How to execute. Nothing here changes a result.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    /// Threads for this one simulation.
-    pub threads: usize,
-    /// Links with less lookahead than this are contracted; `None`: chosen by the engine.
-    pub cut: Option<Span>,
-    /// Serve every departure as an explicit one (the slow twin of one-touch ports, for tests).
-    pub explicit_ports: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { threads: 1, cut: None, explicit_ports: false }
-    }
-}
 
 /// What one simulation leaves.
 #[derive(Clone, Debug)]
@@ -39,27 +22,6 @@ pub struct Outcome {
     /// How the execution went; depends on threads and grouping, so it belongs to no result.
     pub execution: EngineStats,
 }
-
-/// Why there is no simulation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SimError {
-    /// The traffic cannot be made.
-    Traffic(String),
-    /// The fabric cannot be run.
-    Fabric(String),
-    /// A law or a parameter of it is unknown.
-    Law(String),
-}
-
-impl fmt::Display for SimError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Traffic(why) | Self::Fabric(why) | Self::Law(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for SimError {}
 
 /// Runs a checked scenario with one seed.
 ///
@@ -84,6 +46,9 @@ pub struct Simulation<'a> {
     pub(crate) built: Built, // its nodes have moved into the engine
     pub(crate) engine: Engine<AnyNode>,
     goal: Option<Goal>,
+    met: bool,             // the goal has been
+    last: Time, // the end: the scenario's, or once the goal is met the next multiple of its grain
+    progress: (u64, Time), // payload delivered when last looked at, and when that last rose
     ended: Option<Ended>,
     stall: Option<String>,
 }
@@ -92,7 +57,7 @@ pub struct Simulation<'a> {
 /// retransmission timeout that has backed off a few times.
 const PATIENCE: Span = Span::from_secs(20);
 
-/// How often that is looked at.
+/// How often that is looked at: at multiples of this, whoever advances the run in whatever steps.
 const LOOK_EVERY: Span = Span::from_secs(1);
 
 impl<'a> Simulation<'a> {
@@ -115,7 +80,18 @@ impl<'a> Simulation<'a> {
         let endless = built.common.flows.iter().any(|f| f.size == Bytes::MAX);
         let goal = (scenario.stop.flows && !endless)
             .then(|| Goal { done: built.common.flows.len() as u64, grain: scenario.stop.grain });
-        Ok(Self { scenario, built, engine, goal, ended: None, stall: None })
+        let last = scenario.stop.time;
+        Ok(Self {
+            scenario,
+            built,
+            engine,
+            goal,
+            met: false,
+            last,
+            progress: (0, Time::ZERO),
+            ended: None,
+            stall: None,
+        })
     }
 
     /// Virtual time before which everything has been handled.
@@ -130,37 +106,55 @@ impl<'a> Simulation<'a> {
 
     /// Handles everything before `until`, or before the scenario's own end if that is earlier. True once the run is over.
     pub fn advance(&mut self, until: Time, watch: &Watch) -> bool {
-        let until = until.min(self.scenario.stop.time);
-        let (mut delivered, mut moved_at) = (self.engine.done(), self.engine.now());
-        while self.ended.is_none() && self.engine.now() < until {
+        while self.ended.is_none() && self.engine.now() < until.min(self.last) {
+            let until = until.min(self.last);
             let boundary = until
                 .min(self.built.timeline.next())
-                .min(self.engine.now().saturating_add(LOOK_EVERY));
+                .min((self.engine.now() + Span::from_ps(1)).round_up(LOOK_EVERY));
             match self.engine.advance(boundary, self.goal, watch) {
                 Ended::Reached(now) => {
                     self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
-                    let progress = stall::delivered(&mut self.engine, &self.built.fabric);
-                    if progress != delivered {
-                        (delivered, moved_at) = (progress, now);
-                    } else if now.since(moved_at) >= PATIENCE {
-                        self.stall = stall::why(&mut self.engine, &self.built);
-                        if self.stall.is_some() {
-                            self.ended = Some(Ended::Stopped(now));
-                        }
+                    if now == now.round_up(LOOK_EVERY) {
+                        self.look_for_a_stall(now);
                     }
                 }
-                Ended::Idle if self.built.timeline.next() < until => {
+                Ended::Idle if self.built.timeline.next() < self.last => {
                     let now = self.engine.now();
                     self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
                 }
+                Ended::Idle if self.met => {}
                 Ended::Idle => {
                     self.stall = stall::why(&mut self.engine, &self.built);
                     self.ended = Some(Ended::Idle);
                 }
+                Ended::Done(now) => {
+                    // A boundary that has nothing to do with the goal may have come first.
+                    self.last = now.round_up(self.scenario.stop.grain).min(self.scenario.stop.time);
+                    (self.goal, self.met) = (None, true);
+                    if now < self.last {
+                        self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
+                    }
+                }
                 ended => self.ended = Some(ended),
+            }
+            if self.ended.is_none() && self.met && self.engine.now() >= self.last {
+                self.ended = Some(Ended::Done(self.last));
             }
         }
         self.ended.is_some() || self.engine.now() >= self.scenario.stop.time
+    }
+
+    fn look_for_a_stall(&mut self, now: Time) {
+        let delivered = stall::delivered(&mut self.engine, &self.built.fabric);
+        let why = match delivered == self.progress.0 {
+            true => stall::why(&mut self.engine, &self.built),
+            false => None,
+        };
+        if why.is_none() {
+            self.progress = (delivered, now); // something moved, or nothing has to
+        } else if now.since(self.progress.1) >= PATIENCE {
+            (self.stall, self.ended) = (why, Some(Ended::Stopped(now)));
+        }
     }
 
     /// Collects the results.
@@ -168,6 +162,9 @@ impl<'a> Simulation<'a> {
         let end = match self.ended {
             Some(Ended::Done(at) | Ended::Stopped(at)) => at,
             Some(Ended::Idle) if self.stall.is_none() => self.scenario.stop.time,
+            Some(Ended::Idle) => {
+                self.engine.now().round_up(LOOK_EVERY).min(self.scenario.stop.time)
+            }
             _ => self.engine.now(),
         };
         let interrupted = matches!(self.ended, Some(Ended::Stopped(_))) && self.stall.is_none();

@@ -1,6 +1,5 @@
 //! What changes in the fabric during a run: forced boundaries, each with its steps.
 
-use crate::build::cable_index;
 use crate::node::AnyNode;
 use forebay_engine::{Ground, NodeId};
 use forebay_net::{Fabric, Paths, PortFault, Routes};
@@ -102,4 +101,10 @@ impl Timeline {
             }
         }
     }
+}
+
+/// Index of the cable of this name.
+pub(crate) fn cable_index(plan: &Plan, name: &str) -> Option<u32> {
+    let found = plan.cable(name)?;
+    plan.cables.iter().position(|c| (c.a, c.b) == (found.a, found.b)).map(|at| at as u32)
 }

@@ -2,7 +2,7 @@
 
 use crate::build::build;
 use crate::collect::collect;
-use crate::run::{Options, SimError};
+use crate::options::{Options, SimError};
 use forebay_engine::reference::Reference;
 use forebay_engine::{Ended, Goal, Ground, LinkId};
 use forebay_record::RunRecord;
@@ -24,13 +24,17 @@ pub fn reference(
     let endless = built.common.flows.iter().any(|f| f.size == Bytes::MAX);
     let goal = (scenario.stop.flows && !endless)
         .then(|| Goal { done: built.common.flows.len() as u64, grain: scenario.stop.grain });
+    let (mut goal, mut last) = (goal, scenario.stop.time);
     let end = loop {
-        let boundary = scenario.stop.time.min(built.timeline.next());
-        match engine.advance(boundary, goal) {
-            Ended::Done(at) => break at,
-            _ if boundary == scenario.stop.time => break boundary,
-            _ => built.timeline.apply(boundary, &built.fabric, &mut engine),
+        let boundary = last.min(built.timeline.next());
+        if let Ended::Done(at) = engine.advance(boundary, goal) {
+            // A fault may come between the last completion and the multiple of the grain after it: `at` is its time then.
+            (goal, last) = (None, at.round_up(scenario.stop.grain).min(last));
         }
+        if boundary >= last {
+            break last;
+        }
+        built.timeline.apply(boundary, &built.fabric, &mut engine);
     };
     let links = built.fabric.links().len() as u32;
     let flying: Vec<Vec<(Time, _)>> =

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{run, scenario};
-use forebay_sim::Options;
+use forebay_sim::{Options, Simulation, Watch, twin};
+use forebay_units::{Span, Time};
 
 const HEAD: &str = r#"
 version = 1
@@ -81,5 +82,28 @@ fn the_ideal_counts_a_short_last_packet_and_a_slow_link() {
             .record
             .flows[0];
         assert_eq!(flow.delivered.unwrap().as_ps(), flow.ideal.as_ps(), "{bytes} bytes");
+    }
+}
+
+/// The end of a run is a multiple of the grain, and no step in between, and no fault, moves it.
+#[test]
+fn an_early_stop_is_a_multiple_of_the_grain_whatever_comes_before_it() {
+    let star = format!("[fabric]\nkind = \"star\"\nhosts = 3{LINKS}");
+    let traffic = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"host[0]\", to = \"host[1]\", size = \"4000B\" }]\n";
+    let fault = "[[fault]]\nat = \"20us\"\nlink = \"host[2]-tor\"\nrate = \"10Gbps\"\n";
+    let head = HEAD.replace("time = \"100ms\"", "time = \"100ms\", grain = \"1ms\"");
+    for fault in ["", fault] {
+        let scenario = scenario(&format!("{head}{star}{traffic}{fault}"));
+        let whole = run(&scenario, 1, Options::default()).record;
+        assert_eq!(whole.end, Time::ZERO + Span::from_ms(1));
+        let mut stepped = Simulation::new(&scenario, 1, Options::default()).unwrap();
+        let mut at = Time::ZERO;
+        let mut over = false;
+        while !over {
+            at += Span::from_us(7);
+            over = stepped.advance(at, &Watch::default());
+        }
+        assert_eq!(stepped.finish().record.end, whole.end);
+        assert_eq!(twin::reference(&scenario, 1, false).unwrap().end, whole.end);
     }
 }

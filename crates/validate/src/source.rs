@@ -10,7 +10,6 @@ use forebay_wire::{FlowId, HostAddr, Packet};
 /// A switch with `ports` ports of one rate, one host behind each.
 pub(crate) struct Bench {
     pub switch: Switch,
-    pub rate: BitsPerSec,
     addrs: Vec<HostAddr>,
 }
 
@@ -43,14 +42,14 @@ impl Bench {
         let settings = fabric.ports_of(NodeId(ports)).iter().map(|d| port(d.link)).collect();
         let switch = Switch::new(SwitchSettings { routes, ports: settings, shared, samples: None });
         let addrs = (0..ports).map(|host| fabric.addr(host)).collect();
-        Self { switch, rate, addrs }
+        Self { switch, addrs }
     }
 
     /// A packet of `size` bytes for the host behind `port` arrives at `now`.
     pub fn arrive(&mut self, now: Time, port: usize, size: u16, out: &mut Departures) {
-        let packet =
+        let mut packet =
             Packet { flow: FlowId(port as u32), dst: self.addrs[port], size, ..Packet::default() };
-        self.switch.arrive(now, 0, &packet, out);
+        self.switch.arrive(now, 0, &mut packet, out);
     }
 }
 
@@ -62,7 +61,7 @@ pub(crate) struct Departures {
 }
 
 impl Out<Packet> for Departures {
-    fn push(&mut self, _link: LinkId, at: Time, _packet: Packet) {
+    fn push(&mut self, _link: LinkId, at: Time, _packet: &Packet) {
         self.last = at;
     }
 

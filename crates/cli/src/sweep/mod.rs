@@ -22,8 +22,9 @@ pub use worker::worker;
 
 use crate::args::Sweep;
 use crate::failure::Failure;
+use crate::place::file_name;
 use crate::progress::Meter;
-use crate::run::{cores, file_name, missed};
+use crate::run::{cores, missed};
 use crate::{human, interrupt, say};
 use plan::Plan;
 use pool::{Pool, Verdict};

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::hash::content_name;
 use forebay_scenario::model::Scenario;
 use forebay_scenario::{Expect, resolved, resolved_with};
+use std::collections::BTreeSet;
 
 /// A sweep.
 pub struct Plan {
@@ -53,7 +54,7 @@ impl Plan {
         loaded.sweep.retain(|(key, _)| args.input.set.iter().all(|(set, _)| set != key));
         let keys: Vec<String> = loaded.sweep.iter().map(|(key, _)| key.clone()).collect();
         let name = loaded.scenario.name.clone();
-        let (mut points, mut runs) = (Vec::new(), Vec::<Run>::new());
+        let (mut points, mut runs, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
         for settings in loaded.points() {
             let mut point = args.input.load_with(&settings)?;
             if let Some(seeds) = &seeds {
@@ -69,7 +70,7 @@ impl Plan {
             for seed in &point.scenario.seeds {
                 let text = resolved(&of_seed(seed));
                 let hash = content_name(&[VERSION, &text]);
-                if runs.iter().all(|run| run.hash != hash) {
+                if known.insert(hash.clone()) {
                     let title = format!("{} seed {seed}", point.scenario.name);
                     let length_ps = point.scenario.stop.time.as_ps();
                     runs.push(Run { hash: hash.clone(), text, title, length_ps });

@@ -11,6 +11,7 @@ use crate::human;
 use crate::metrics::{self, Value};
 use forebay_record::{RunDir, RunRecord, Summary};
 use serde_json::{Map, json};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The metrics of a row, by their names in `forebay list metrics`.
@@ -66,19 +67,20 @@ impl Row {
 
 /// Writes all tables and the pages of the points.
 pub fn write(home: &Home, plan: &Plan) -> Result<Vec<Row>, Failure> {
-    let rows: Vec<Row> =
-        plan.points.iter().map(|point| row(home, plan, point)).collect::<Result<_, _>>()?;
+    let done = plan.runs.iter().filter(|run| home.is_done(&run.hash, &run.text));
+    let done: BTreeSet<&str> = done.map(|run| run.hash.as_str()).collect();
+    let rows = plan.points.iter().map(|point| row(home, plan, point, &done));
+    let rows: Vec<Row> = rows.collect::<Result<_, _>>()?;
     put(&home.dir.join("sweep.csv"), &csv(plan, &rows))?;
     put(&home.dir.join("sweep.json"), &json_text(plan, &rows))?;
     put(&home.dir.join("index.html"), &html::page(&plan.name, &plan.keys, &rows))?;
     Ok(rows)
 }
 
-fn row(home: &Home, plan: &Plan, point: &Point) -> Result<Row, Failure> {
+fn row(home: &Home, plan: &Plan, point: &Point, done: &BTreeSet<&str>) -> Result<Row, Failure> {
     let (mut records, mut runs) = (Vec::<RunRecord>::new(), Vec::new());
     for (hash, seed) in point.runs.iter().zip(&point.scenario.seeds) {
-        let done = plan.runs.iter().find(|run| run.hash == *hash);
-        if done.is_some_and(|run| home.is_done(hash, &run.text)) {
+        if done.contains(hash.as_str()) {
             let (_, loaded) = RunDir::load(&home.run_dir(hash))?;
             records.extend(loaded.into_iter().filter(|run| run.seed == *seed));
         }

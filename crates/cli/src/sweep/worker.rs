@@ -17,6 +17,7 @@ const EVERY: Duration = Duration::from_millis(200);
 
 /// The verb, which nobody types.
 pub fn worker(args: &Worker) -> Result<(), Failure> {
+    interrupt::leave_ctrl_c_to_the_parent();
     let began = clock::now();
     let text = lifeline::receive(&mut std::io::stdin().lock())
         .map_err(|error| Failure::io("read the scenario", &error))?;

@@ -47,9 +47,7 @@ impl Judge<'_> {
             self.wrong("fabric.wire_overhead", "per packet is too much; Ethernet adds \"24B\"");
         }
         let topology = topology.unwrap_or(Topology::Star { hosts: 2 });
-        let marked =
-            if matches!(topology, Topology::Dumbbell { .. }) { fabric_link } else { host_link };
-        let switch = self.switch(f.switch.as_ref(), &topology, marked.rate, transport);
+        let switch = self.switch(f.switch.as_ref(), &topology, transport);
         let overrides = f.overrides.iter().enumerate().map(|(i, o)| self.setting(i, o)).collect();
         Fabric {
             topology,

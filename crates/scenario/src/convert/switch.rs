@@ -18,12 +18,11 @@ const BUFFER: Bytes = Bytes::new(32_000_000);
 const ALPHA: f64 = 1.0;
 
 impl Judge<'_> {
-    /// All of `[fabric.switch]`. `rate` is that of the links that queues are expected at.
+    /// All of `[fabric.switch]`.
     pub(super) fn switch(
         &mut self,
         switch: Option<&raw::Switch>,
         topology: &Topology,
-        rate: BitsPerSec,
         transport: &Transport,
     ) -> Switch {
         let default = raw::Switch::default();
@@ -60,7 +59,7 @@ impl Judge<'_> {
             latency,
             shared_buffer,
             port_limit,
-            ecn: self.ecn(s.ecn.as_ref(), rate),
+            ecn: self.ecn(s.ecn.as_ref()),
             classes: s.classes.unwrap_or(1) as u8,
             release: match s.release {
                 None | Some(raw::Release::Fluid) => Release::Fluid,
@@ -112,13 +111,10 @@ impl Judge<'_> {
         }
     }
 
-    fn ecn(&mut self, ecn: Option<&raw::Ecn>, rate: BitsPerSec) -> Option<EcnMarking> {
+    fn ecn(&mut self, ecn: Option<&raw::Ecn>) -> Option<EcnMarking> {
         let path = "fabric.switch.ecn";
         let step = |k| (k, k);
-        let default_k = || {
-            let k = u128::from(rate.get()) * u128::from(ECN_K_PER_10G) / 10_000_000_000;
-            QueueLength::Bytes(Bytes::new((k as u64).max(ECN_K_PER_10G)))
-        };
+        let default_k = || QueueLength::Bytes(Bytes::new(ECN_K_PER_10G));
         let m = match ecn {
             Some(raw::Ecn::Word(raw::NoEcn::Off)) => return None,
             Some(raw::Ecn::Marking(marking)) => Some(marking),
@@ -164,12 +160,21 @@ impl Judge<'_> {
                 ),
             );
         }
+        let given = m.and_then(|m| m.for_rate.as_ref()).map(|rate| rate.0);
+        let for_rate = match (k, min, max) {
+            (None, None, None) => given.or(Some(BitsPerSec::from_gbps(10))),
+            _ => given,
+        };
+        if for_rate.is_some_and(|rate| rate.get() == 0) {
+            self.wrong(&format!("{path}.for_rate"), "is no rate; write for instance \"10Gbps\"");
+        }
         let pmax = m.and_then(|m| m.pmax).unwrap_or(1.0);
         self.share(&format!("{path}.pmax"), pmax);
         Some(EcnMarking {
             kmin,
             kmax,
             pmax,
+            for_rate,
             at: match m.and_then(|m| m.at) {
                 None | Some(raw::MarkAt::Enqueue) => MarkAt::Enqueue,
                 Some(raw::MarkAt::Dequeue) => MarkAt::Dequeue,

@@ -1,6 +1,8 @@
 //! Scenarios from text, for the tests of this crate.
 #![allow(dead_code)]
 
+pub mod random;
+
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Outcome, Watch, simulate};
 

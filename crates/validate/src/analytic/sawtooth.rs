@@ -4,7 +4,7 @@ use super::{Measured, ms, quiet, scenario, simulation};
 use crate::plot::{Line, Panel, Rule, plot};
 use forebay_record::RunRecord;
 use forebay_sim::{Look, PortLook};
-use forebay_units::{Bytes, Span, Time};
+use forebay_units::{Span, Time};
 
 pub(super) fn measure(quick: bool, all: &mut Measured) {
     let span = if quick { 30 } else { 100 };
@@ -14,13 +14,16 @@ pub(super) fn measure(quick: bool, all: &mut Measured) {
         (ONE_2, Path { flows: 2, ..ONE }),
     ] {
         let (record, alpha) = path.run(20, span);
-        let cycles = cycles(&path.queue(&record), path.k);
+        let queue = path.queue(&record);
+        let cycles = cycles(&queue, path.k);
+        let round_us = 100.0 + mean(&queue) * 1_500.0 * 8.0 / (path.gbps as f64 * 1e3);
         for (id, value) in ids.into_iter().zip([
             alpha,
             cycles.highest - cycles.lowest,
             cycles.highest,
             cycles.lowest,
             cycles.length_us / 100.0,
+            cycles.length_us / round_us,
         ]) {
             all.insert(id, value);
         }
@@ -29,7 +32,7 @@ pub(super) fn measure(quick: bool, all: &mut Measured) {
     let (record, alpha) = many.run(20, span);
     let queue = many.queue(&record);
     all.insert("dctcp-100-floor", queue.iter().map(|q| q.1).fold(f64::MAX, f64::min));
-    all.insert("dctcp-100-standing", queue.iter().map(|q| q.1).sum::<f64>() / queue.len() as f64);
+    all.insert("dctcp-100-standing", mean(&queue));
     all.insert("dctcp-100-alpha", alpha);
 
     let span = if quick { 200 } else { 1_000 };
@@ -41,26 +44,29 @@ pub(super) fn measure(quick: bool, all: &mut Measured) {
     all.insert("reno-1g-queue", reno_queue);
 }
 
-const TEN_2: [&str; 5] = [
+const TEN_2: [&str; 6] = [
     "dctcp-10g-2-alpha",
     "dctcp-10g-2-amplitude",
     "dctcp-10g-2-qmax",
     "dctcp-10g-2-qmin",
     "dctcp-10g-2-period",
+    "dctcp-10g-2-rounds",
 ];
-const TEN_10: [&str; 5] = [
+const TEN_10: [&str; 6] = [
     "dctcp-10g-10-alpha",
     "dctcp-10g-10-amplitude",
     "dctcp-10g-10-qmax",
     "dctcp-10g-10-qmin",
     "dctcp-10g-10-period",
+    "dctcp-10g-10-rounds",
 ];
-const ONE_2: [&str; 5] = [
+const ONE_2: [&str; 6] = [
     "dctcp-1g-2-alpha",
     "dctcp-1g-2-amplitude",
     "dctcp-1g-2-qmax",
     "dctcp-1g-2-qmin",
     "dctcp-1g-2-period",
+    "dctcp-1g-2-rounds",
 ];
 
 /// A dumbbell of RTT 100 us, whose bottleneck marks at `k` packets.
@@ -131,6 +137,10 @@ fn marked_share(before: &Look, after: &Look, flows: usize) -> f64 {
     let (b, a) = (bottleneck(before, flows), bottleneck(after, flows));
     let marked = a.counters.marked_packets - b.counters.marked_packets;
     marked as f64 / (a.counters.tx_packets - b.counters.tx_packets) as f64
+}
+
+fn mean(queue: &[(f64, f64)]) -> f64 {
+    queue.iter().map(|q| q.1).sum::<f64>() / queue.len() as f64
 }
 
 /// Means over whole cycles.
@@ -266,30 +276,25 @@ mod tests {
         let mut simulation = simulation(&scenario);
         simulation.advance(ms(20), &quiet());
         let mut last = simulation.look();
-        let k = Bytes::new(65 * 1_500).get();
-        let mut bursts = 0;
-        let mut marking = false;
-        let mut quiet_since = 0;
+        let k = 65 * 1_500;
+        let (mut bursts, mut since_mark, mut unmarked) = (0, 1_000, 0);
         for step in 1..=10_000u64 {
             simulation.advance(ms(20) + Span::from_us(step), &quiet());
             let look = simulation.look();
             let (b, a) = (bottleneck(&last, 2), bottleneck(&look, 2));
             let marked = a.counters.marked_packets - b.counters.marked_packets;
             // A step of 1 us is less than a packet's time: the queue changes by two packets at most.
+            let above = b.queue.min(a.queue) > k + 2 * 1_500;
             if marked > 0 {
                 assert!(b.queue.max(a.queue) + 2 * 1_500 >= k, "a mark below K at {}", look.at);
-            } else if b.queue > k + 2 * 1_500 && a.queue > k + 2 * 1_500 {
+                bursts += u32::from(since_mark > 100);
+                (since_mark, unmarked) = (0, 0);
+            } else {
                 // Nothing arrives in some steps, so only a long silence above K would be wrong.
-                quiet_since += 1;
-                assert!(quiet_since < 10, "the queue stands above K without marks at {}", look.at);
+                since_mark += 1;
+                unmarked = if above { unmarked + 1 } else { 0 };
+                assert!(unmarked < 10, "the queue stands above K without marks at {}", look.at);
             }
-            if marked > 0 {
-                quiet_since = 0;
-            }
-            if marked > 0 && !marking {
-                bursts += 1;
-            }
-            marking = a.queue >= k - 3_000;
             last = look;
         }
         // 10 ms are 100 RTTs, a cycle is about 6.

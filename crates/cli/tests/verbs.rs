@@ -1,0 +1,162 @@
+//! The verbs that only tell: new, check, laws, list, explain, schema, report, help.
+
+mod common;
+
+use common::{SMALL, Scratch};
+use serde_json::Value;
+
+#[test]
+fn the_help_is_what_was_reviewed() {
+    let here = Scratch::new();
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/help.txt");
+    let ran = here.run(&["--help"]).ends(0);
+    if std::env::var_os("FOREBAY_BLESS").is_some() {
+        std::fs::write(golden, &ran.out).unwrap();
+    }
+    assert_eq!(ran.out, std::fs::read_to_string(golden).unwrap(), "FOREBAY_BLESS=1 renews it");
+    assert!(ran.out.lines().all(|line| line.chars().count() <= 100));
+    for verb in
+        ["new", "check", "run", "sweep", "report", "laws", "list", "explain", "bench", "schema"]
+    {
+        assert!(ran.out.contains(&format!("\n  {verb} ")), "{verb}");
+        here.run(&[verb, "--help"]).ends(0);
+    }
+    assert!(here.run(&["--version"]).ends(0).out.starts_with("forebay "));
+}
+
+#[test]
+fn every_preset_can_be_written_checked_and_named() {
+    let here = Scratch::new();
+    let listed = here.run(&["list", "presets"]).ends(0).out;
+    assert!(listed.lines().count() >= 5);
+    for line in listed.lines() {
+        let name = line.split_whitespace().next().unwrap();
+        let file = format!("{name}.toml");
+        here.run(&["new", name, "--out", &file]).ends(0);
+        let check = here.run(&["check", &file]).ends(0);
+        assert!(
+            check.out.starts_with("scenario  ") && check.out.contains("no problems"),
+            "{}",
+            check.out
+        );
+        assert_eq!(here.run(&["new", name]).ends(0).out, here.read(&file));
+    }
+    let again = here.run(&["new", "incast", "--out", "incast.toml"]).ends(2);
+    assert!(again.err.contains("incast.toml exists"), "{}", again.err);
+    here.run(&["new", "incast", "--out", "incast.toml", "--force"]).ends(0);
+    here.run(&["new", "outcast"]).ends(2);
+}
+
+#[test]
+fn check_forecasts_what_the_run_then_does() {
+    let here = Scratch::new();
+    here.write("small.toml", SMALL);
+    let check = here.run(&["check", "small.toml", "--json"]).ends(0);
+    let forecast: Value = serde_json::from_str(&check.out).unwrap();
+    let run = here.run(&["run", "small.toml", "--json"]).ends(0);
+    let summary: Value = serde_json::from_str(&run.out).unwrap();
+    let did = summary["runs"][0]["packet_hops"].as_f64().unwrap();
+    let expected = forecast["packet_hops"].as_f64().unwrap();
+    assert!((expected / did - 1.0).abs() < 0.05, "{expected} forecast, {did} done");
+    assert_eq!(forecast["flows"], 8.0);
+    assert!(forecast["memory_bytes"].as_f64().unwrap() > 0.0);
+    let full = here.run(&["check", "small.toml", "--resolved"]).ends(0);
+    assert_eq!(full.out, here.read("results/small/resolved.toml"));
+}
+
+#[test]
+fn each_law_has_a_page_with_defaults_ranges_and_sources() {
+    let here = Scratch::new();
+    let listed = here.run(&["laws"]).ends(0).out;
+    assert_eq!(listed, here.run(&["list", "laws"]).ends(0).out);
+    for line in listed.lines() {
+        let name = line.split_whitespace().next().unwrap();
+        let page = here.run(&["laws", name]).ends(0).out;
+        assert!(page.starts_with(&format!("{name}\n")), "{page}");
+        let law: Value =
+            serde_json::from_str(&here.run(&["laws", name, "--json"]).ends(0).out).unwrap();
+        for param in law["params"].as_array().unwrap() {
+            for key in ["name", "default", "takes", "source"] {
+                let text = param[key].as_str().unwrap();
+                assert!(!text.is_empty() && page.contains(text), "{name}: {key} {text}");
+            }
+        }
+    }
+    let ran = here.run(&["laws", "cubci"]).ends(2);
+    assert!(ran.err.contains("there is no law \"cubci\"; use one of"), "{}", ran.err);
+}
+
+#[test]
+fn lists_are_not_empty_and_names_are_explained() {
+    let here = Scratch::new();
+    let kinds = here.run(&["list"]).ends(0).out;
+    for kind in kinds.lines().map(|line| line.split_whitespace().next().unwrap()) {
+        assert!(here.run(&["list", kind]).ends(0).out.lines().count() >= 2, "{kind}");
+    }
+    for name in ["slowdown", "ideal_fct_ps", "overall.slowdown.p99", "flows.slowdown.p99", "drops"]
+    {
+        let ran = here.run(&["explain", name]).ends(0);
+        assert!(ran.out.len() > name.len() + 5, "{name}: {}", ran.out);
+    }
+    here.run(&["explain", "no_such_column"]).ends(2);
+    here.write("small.toml", SMALL);
+    here.run(&["run", "small.toml"]).ends(0);
+    for file in ["flows", "ports", "runs", "series", "hosts"] {
+        let text = here.read(&format!("results/small/{file}.csv"));
+        for column in text.lines().next().unwrap().split(',') {
+            here.run(&["explain", column]).ends(0);
+        }
+    }
+}
+
+#[test]
+fn the_schema_is_one_and_reports_can_be_drawn_anew() {
+    let here = Scratch::new();
+    let schema: Value = serde_json::from_str(&here.run(&["schema"]).ends(0).out).unwrap();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    here.write("small.toml", SMALL);
+    here.run(&["run", "small.toml"]).ends(0);
+    let report = here.read("results/small/report.html");
+    std::fs::remove_file(here.path.join("results/small/report.html")).unwrap();
+    let ran = here.run(&["report", "results/small"]).ends(0);
+    assert_eq!(ran.out, "results/small/report.html\n");
+    assert_eq!(here.read("results/small/report.html"), report);
+    here.run(&["report", "results/small", "--out", "other.html"]).ends(0);
+    assert_eq!(here.read("other.html"), report);
+    let ran = here.run(&["report", "results"]).ends(2);
+    assert!(ran.err.contains("is not a results directory"), "{}", ran.err);
+}
+
+#[test]
+fn a_bench_prints_one_flat_object_with_its_stable_keys() {
+    let here = Scratch::new();
+    for (name, mtu, law) in [
+        ("dctcp-perm-16", 4096, "tcp/dctcp"),
+        ("dctcp-websearch-16", 4096, "tcp/dctcp"),
+        ("spray-perm-16", 4064, "tcp/dctcp"),
+    ] {
+        let ran = here.run(&["bench", name, "--json", "--time", "500us"]).ends(0);
+        let bench: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(
+            (&bench["name"], &bench["hosts"], &bench["mtu"]),
+            (&name.into(), &16.into(), &mtu.into())
+        );
+        assert_eq!((&bench["transport"], &bench["statistics"]), (&law.into(), &true.into()));
+        assert_eq!(bench["threads"], 1);
+        assert_eq!(bench["digest"].as_str().unwrap().len(), 16);
+        for key in ["packet_hops", "ns_per_packet_hop", "peak_rss_bytes", "bytes_per_host"] {
+            assert!(bench[key].as_f64().unwrap() > 0.0, "{key}: {}", ran.out);
+        }
+        assert!(bench.as_object().unwrap().values().all(|v| !v.is_object() && !v.is_array()));
+        let two = here.run(&["bench", name, "--json", "--time", "500us", "--threads", "2"]).ends(0);
+        let two: Value = serde_json::from_str(&two.out).unwrap();
+        assert_eq!(two["digest"], bench["digest"], "threads change nothing");
+    }
+    let ran = here.run(&["bench", "dctcp-perm-100"]).ends(2);
+    assert!(ran.err.contains("use one of 16, 54, 128, 250"), "{}", ran.err);
+    let table = here.run(&["bench", "dctcp-perm-16", "spray-perm-16", "--time", "500us"]).ends(0);
+    assert_eq!(table.out.lines().count(), 3, "{}", table.out);
+    let scenario = here.run(&["bench", "dctcp-perm-128", "--scenario"]).ends(0);
+    here.write("bench.toml", &scenario.out);
+    here.run(&["check", "bench.toml"]).ends(0);
+}

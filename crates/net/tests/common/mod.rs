@@ -1,0 +1,136 @@
+//! One switch with its cables, driven by hand.
+#![allow(dead_code)]
+
+use forebay_engine::{LinkId, NodeId, Out};
+use forebay_net::{
+    Cable, Fabric, Paths, PortFault, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings,
+};
+use forebay_units::{BitsPerSec, Span, Time};
+use forebay_wire::{Ecn, FlowId, Packet};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A switch whose port `p` leads to host `p`.
+pub struct Bench {
+    pub switch: Switch,
+    pub fabric: Fabric,
+    /// Every port's cable.
+    pub wires: Wires,
+    /// Packets put in.
+    pub offered: u64,
+    flight: Span,
+}
+
+/// What is on the cables, and what has come out at their ends.
+#[derive(Default)]
+pub struct Wires {
+    flight: Span,
+    flying: BTreeMap<u32, VecDeque<(Time, Packet)>>,
+    pub arrived: Vec<(u32, Time, Packet)>,
+}
+
+impl Out<Packet> for Wires {
+    fn push(&mut self, link: LinkId, at: Time, packet: &Packet) {
+        let cable = self.flying.entry(link.0).or_default();
+        let at = at + self.flight;
+        assert!(cable.back().is_none_or(|last| last.0 <= at), "a cable is FIFO");
+        cable.push_back((at, *packet));
+    }
+
+    fn done(&mut self) {}
+}
+
+impl Wires {
+    /// Takes off what arrives before `now`.
+    pub fn arrive_before(&mut self, now: Time) {
+        for (link, cable) in &mut self.flying {
+            while cable.front().is_some_and(|f| f.0 < now) {
+                let (at, packet) = cable.pop_front().unwrap();
+                self.arrived.push((*link, at, packet));
+            }
+        }
+    }
+
+    pub fn flying(&self) -> u64 {
+        self.flying.values().map(|c| c.len() as u64).sum()
+    }
+}
+
+/// A port of 10 Gb/s with nothing special.
+pub fn plain() -> PortSettings {
+    PortSettings {
+        rate: BitsPerSec::from_gbps(10),
+        flight: Span::from_ns(500),
+        link: LinkId(0),
+        limit: None,
+        marking: None,
+        classes: 1,
+        release_at_start: false,
+        overhead: 0,
+        loss: 0.0,
+        key: 0x1234_5678_9abc,
+        explicit: false,
+        hold: false,
+    }
+}
+
+impl Bench {
+    pub fn new(ports: u32, settings: PortSettings, shared: Option<SharedBuffer>) -> Self {
+        let cable = |host: u32| Cable {
+            a: NodeId(host),
+            b: NodeId(ports),
+            rate: settings.rate,
+            delay: settings.flight,
+            loss: 0.0,
+        };
+        let fabric =
+            Fabric::new(ports + 1, ports, (0..ports).map(cable).collect(), Span::ZERO, &[]);
+        let routes = Routes::all(&fabric, Paths::Hash, 0, &|_| true).remove(0);
+        let directions = fabric.ports_of(NodeId(ports)).iter();
+        let ports = directions.map(|d| PortSettings { link: d.link, ..settings }).collect();
+        let switch = Switch::new(SwitchSettings { routes, ports, shared, samples: None });
+        let wires = Wires { flight: settings.flight, ..Wires::default() };
+        Self { switch, fabric, wires, offered: 0, flight: settings.flight }
+    }
+
+    pub fn arrive(&mut self, now: Time, port: usize, mut packet: Packet) {
+        packet.dst = self.fabric.addr(port as u32);
+        self.offered += 1;
+        self.switch.arrive(now, 0, &mut packet, &mut self.wires);
+    }
+
+    /// Handles everything before `now`, and takes off the cables what has arrived.
+    pub fn run_to(&mut self, now: Time) {
+        if now > Time::ZERO {
+            self.switch.depart(now - Span::from_ps(1), &mut self.wires);
+        }
+        self.wires.arrive_before(now);
+    }
+
+    /// A fault of one port's cable at a boundary.
+    pub fn fault(&mut self, now: Time, port: usize, change: PortFault) {
+        self.run_to(now);
+        let link = self.switch.ports()[port].settings().link;
+        let flying = self.wires.flying.remove(&link.0).unwrap_or_default();
+        let back = self.switch.fault(now, port, change, flying.into());
+        self.wires.flying.insert(link.0, back.into());
+    }
+
+    /// Everything that was put in: waiting, on a cable, arrived, dropped or lost.
+    pub fn accounted(&self, now: Time) -> u64 {
+        let port = |p: &forebay_net::Port| {
+            let counters = p.counters();
+            p.waiting() + counters.dropped_packets + counters.lost_packets
+        };
+        let ports: u64 = self.switch.ports().iter().map(port).sum();
+        let _ = now;
+        ports + self.wires.flying() + self.wires.arrived.len() as u64 + self.switch.unroutable()
+    }
+}
+
+pub fn packet(flow: u32, seq: u64, size: u16, ecn: Ecn) -> Packet {
+    Packet { flow: FlowId(flow), seq, size, ecn, ..Packet::default() }
+}
+
+pub fn ps(ps: u64) -> Time {
+    Time::from_ps(ps)
+}

@@ -1,0 +1,357 @@
+//! Ports: one touch against explicit queues, order, marks, losses.
+
+mod common;
+
+use common::{Bench, packet, plain, ps};
+use forebay_net::{Length, Marking, PortFault, PortSettings};
+use forebay_units::random::{Purpose, Stream};
+use forebay_units::{BitsPerSec, Bytes, Span};
+use forebay_wire::{Ecn, Packet};
+use proptest::prelude::*;
+
+fn of<T: Copy>(rng: &mut Stream, from: &[T]) -> T {
+    from[rng.below(from.len() as u64) as usize]
+}
+
+/// Settings that one touch can do.
+fn settings(rng: &mut Stream) -> PortSettings {
+    let kmin = rng.below(20_000);
+    let step = rng.below(2) == 0;
+    let marking = Marking {
+        kmin: Length::Bytes(kmin),
+        kmax: Length::Bytes(if step { kmin } else { kmin + 1 + rng.below(20_000) }),
+        pmax: of(rng, &[0.05, 0.5, 1.0]),
+        at_dequeue: false,
+        drop_not_ect: rng.below(3) == 0,
+    };
+    PortSettings {
+        rate: BitsPerSec::from_gbps(of(rng, &[1, 10, 25, 100])),
+        flight: Span::from_ps(of(rng, &[0, 1, 500_000, 40_000_000])),
+        limit: of(rng, &[None, Some(Length::Bytes(9_000)), Some(Length::Bytes(30_001))]),
+        marking: of(rng, &[None, Some(marking), Some(marking)]),
+        overhead: of(rng, &[0, 24, 7]),
+        hold: rng.below(2) == 0,
+        ..plain()
+    }
+}
+
+/// Puts the same arrivals and faults into both; they must agree all the time. Returns how many packets got through.
+fn one_touch_is_explicit(seed: u64, steps: usize) -> usize {
+    let mut rng = Stream::new(seed, 0, Purpose::Test);
+    let settings = settings(&mut rng);
+    let mut fast = Bench::new(2, settings, None);
+    let mut slow = Bench::new(2, PortSettings { explicit: true, ..settings }, None);
+    let byte = settings.rate.whole_ps_per_byte().unwrap();
+    let load = 600 + rng.below(1_200); // thousandths
+    let mut now = ps(0);
+    let mut alive = true;
+    for step in 0..steps {
+        // About as many bytes as the wire takes; now and then at the same instant.
+        let gap = if rng.below(6) == 0 { 0 } else { rng.below(2 * 800 * byte * 1_000 / load) };
+        now += Span::from_ps(gap);
+        if rng.below(200) == 0 {
+            now += Span::from_ps(1); // nothing has been handled at a boundary's own instant
+            let change = match rng.below(3) {
+                0 => PortFault::Rate(BitsPerSec::from_gbps(of(&mut rng, &[1, 10, 40, 400]))),
+                _ if alive => PortFault::Down,
+                _ => PortFault::Up,
+            };
+            alive = match change {
+                PortFault::Down => false,
+                PortFault::Up => true,
+                _ => alive,
+            };
+            fast.fault(now, 1, change);
+            slow.fault(now, 1, change);
+        }
+        let size = 64 + rng.below(1_437) as u16;
+        let ecn = of(&mut rng, &[Ecn::Ect, Ecn::Ect, Ecn::NotEct, Ecn::Ce]);
+        let one = packet(step as u32 % 5, step as u64, size, ecn);
+        fast.run_to(now);
+        slow.run_to(now);
+        fast.arrive(now, 1, one);
+        slow.arrive(now, 1, one);
+        let (f, s) = (&fast.switch.ports()[1], &slow.switch.ports()[1]);
+        assert_eq!(f.queue(now), s.queue(now), "queue at step {step}");
+        assert_eq!(
+            f.counters().dropped_packets,
+            s.counters().dropped_packets,
+            "drops at step {step}"
+        );
+        assert_eq!(
+            f.counters().marked_packets,
+            s.counters().marked_packets,
+            "marks at step {step}"
+        );
+        assert_eq!(f.counters().lost_packets, s.counters().lost_packets, "losses at step {step}");
+        assert_eq!(fast.accounted(now), fast.offered, "one touch, step {step}");
+        assert_eq!(slow.accounted(now), slow.offered, "explicit, step {step}");
+        if let Some(Length::Bytes(limit)) = settings.limit {
+            assert!(f.queue(now) <= limit);
+        }
+    }
+    let end = now + Span::from_secs(1);
+    fast.fault(end, 1, PortFault::Up);
+    slow.fault(end, 1, PortFault::Up);
+    let end = end + Span::from_secs(1);
+    fast.run_to(end);
+    slow.run_to(end);
+    assert_eq!(fast.wires.arrived, slow.wires.arrived, "what arrives, when, and how it is marked");
+    assert_eq!(fast.switch.digest(), slow.switch.digest());
+    assert_eq!(fast.switch.ports()[1].highest(), slow.switch.ports()[1].highest());
+    assert_eq!(fast.switch.ports()[1].counters(), slow.switch.ports()[1].counters());
+    fast.wires.arrived.len()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn one_touch_equals_an_explicit_queue(seed in any::<u64>().no_shrink()) {
+        one_touch_is_explicit(seed, 2_500);
+    }
+
+    /// Against the obvious server: whenever the wire is free, the oldest packet of the highest class that waits.
+    #[test]
+    fn strict_priorities_go_in_order(seed in any::<u64>().no_shrink()) {
+        let mut rng = Stream::new(seed, 0, Purpose::Test);
+        let classes = 2 + rng.below(7) as u8;
+        let mut bench = Bench::new(2, PortSettings { classes, flight: Span::ZERO, ..plain() }, None);
+        let mut waiting: Vec<(u64, Packet)> = Vec::new();
+        let mut now = 0;
+        for seq in 0..800 {
+            now += of(&mut rng, &[0, 51_200, 900_000, 1_200_000, 2_000_000]);
+            let size = of(&mut rng, &[64, 700, 1_500]);
+            let mut one = packet(0, seq, size, Ecn::NotEct);
+            one.class = rng.below(10) as u8;
+            bench.arrive(ps(now), 1, one);
+            one.class = one.class.min(classes - 1);
+            waiting.push((now, one));
+        }
+        bench.run_to(ps(now + 10_000_000_000));
+        let mut free = 0;
+        for (_, at, sent) in &bench.wires.arrived {
+            // A packet that comes as the wire falls free is there a moment too late, unless nothing else waits.
+            let first = waiting.iter().map(|w| w.0).min().unwrap();
+            let start = if first < free { free } else { first };
+            let there = |w: &&(u64, Packet)| if first < free { w.0 < free } else { w.0 == first };
+            let next = waiting.iter().filter(there).map(|w| (w.1.class, u64::MAX - w.1.seq)).max().unwrap();
+            let next = if first < free { next } else {
+                // An idle wire takes the first that comes.
+                let w = waiting.iter().find(|w| w.0 == first).unwrap();
+                (w.1.class, u64::MAX - w.1.seq)
+            };
+            prop_assert_eq!(u64::MAX - next.1, sent.seq);
+            free = start + u64::from(sent.size) * 800;
+            prop_assert_eq!(at.as_ps(), free, "sent {}", sent.seq);
+            waiting.retain(|w| w.1.seq != sent.seq);
+        }
+        prop_assert!(waiting.is_empty());
+    }
+}
+
+/// Within five standard deviations of n draws of probability p.
+fn near(count: u64, n: u64, p: f64) -> bool {
+    let (n, expected) = (n as f64, n as f64 * p);
+    (count as f64 - expected).abs() <= 5.0 * (n * p * (1.0 - p)).sqrt() + 1e-9
+}
+
+#[test]
+fn random_loss_has_its_rate_and_is_independent() {
+    for loss in [0.001, 0.01, 0.3, 1.0] {
+        let mut bench = Bench::new(2, PortSettings { loss, ..plain() }, None);
+        let n = 200_000;
+        for seq in 0..n {
+            bench.arrive(ps(seq * 2_000_000), 1, packet(0, seq, 1_500, Ecn::Ect));
+        }
+        bench.run_to(ps(n * 2_000_000 + 1_000_000_000));
+        let lost = bench.switch.ports()[1].counters().lost_packets;
+        assert!(near(lost, n, loss), "{lost} of {n} at {loss}");
+        assert_eq!(lost + bench.wires.arrived.len() as u64, n);
+        // Pairs of losses in a row come as often as chance has it.
+        let mut there = vec![false; n as usize];
+        bench.wires.arrived.iter().for_each(|(_, _, p)| there[p.seq as usize] = true);
+        let pairs = there.windows(2).filter(|w| !w[0] && !w[1]).count() as u64;
+        assert!(near(pairs, n - 1, loss * loss) || pairs < 5, "{pairs} pairs at {loss}");
+    }
+}
+
+/// The share of packets marked at a queue that stands still.
+fn marked_share(marking: Marking, queue: u64, explicit: bool) -> (u64, u64) {
+    let mut bench =
+        Bench::new(2, PortSettings { marking: Some(marking), explicit, ..plain() }, None);
+    let unmarked = |size: u16| packet(0, 0, size, Ecn::NotEct);
+    let mut left = queue;
+    while left > 0 {
+        let size = left.min(1_000);
+        bench.arrive(ps(0), 1, unmarked(size as u16));
+        left -= size;
+    }
+    let n = 40_000;
+    for seq in 0..n {
+        // One packet comes as one has gone: the queue is as at first.
+        let now = ps((seq + 1) * 1_000 * 800);
+        bench.switch.depart(now, &mut bench.wires);
+        assert_eq!(bench.switch.ports()[1].queue(now), queue - 1_000);
+        bench.arrive(now, 1, packet(1, seq, 1_000, Ecn::Ect));
+        bench.wires.arrive_before(now);
+    }
+    bench.run_to(ps((n + 1_000) * 1_000 * 800));
+    let marked = bench.wires.arrived.iter().filter(|(_, _, p)| p.ecn == Ecn::Ce).count() as u64;
+    assert_eq!(marked, bench.switch.ports()[1].counters().marked_packets);
+    (marked, n)
+}
+
+#[test]
+fn a_ramp_marks_its_share() {
+    let length = Length::Bytes;
+    let ramp = Marking {
+        kmin: length(10_000),
+        kmax: length(50_000),
+        pmax: 0.4,
+        at_dequeue: false,
+        drop_not_ect: false,
+    };
+    for explicit in [false, true] {
+        for (queue, share) in [
+            (5_000, 0.0),
+            (10_000, 0.0),
+            (20_000, 0.1),
+            (30_000, 0.2),
+            (49_000, 0.39),
+            (50_000, 1.0),
+            (90_000, 1.0),
+        ] {
+            let (marked, n) = marked_share(ramp, queue + 1_000, explicit);
+            assert!(near(marked, n, share), "{marked} of {n} at {queue}, {share} expected");
+        }
+    }
+}
+
+#[test]
+fn a_step_marks_from_k_on_exactly() {
+    let step = |k| Marking {
+        kmin: Length::Bytes(k),
+        kmax: Length::Bytes(k),
+        pmax: 1.0,
+        at_dequeue: false,
+        drop_not_ect: false,
+    };
+    for explicit in [false, true] {
+        let (marked, n) = marked_share(step(20_000), 20_000 + 1_000, explicit);
+        assert_eq!(marked, n, "a packet that finds K is marked");
+        let (marked, _) = marked_share(step(20_001), 20_000 + 1_000, explicit);
+        assert_eq!(marked, 0, "one that finds a byte less is not");
+    }
+}
+
+#[test]
+fn what_is_not_ecn_capable_is_never_marked() {
+    let marking = Marking {
+        kmin: Length::Bytes(0),
+        kmax: Length::Bytes(0),
+        pmax: 1.0,
+        at_dequeue: false,
+        drop_not_ect: false,
+    };
+    for explicit in [false, true] {
+        for drop_not_ect in [false, true] {
+            let marking = Marking { drop_not_ect, ..marking };
+            let mut bench =
+                Bench::new(2, PortSettings { marking: Some(marking), explicit, ..plain() }, None);
+            for seq in 0..100 {
+                bench.arrive(
+                    ps(seq),
+                    1,
+                    packet(0, seq, 1_500, if seq % 2 == 0 { Ecn::NotEct } else { Ecn::Ect }),
+                );
+            }
+            bench.run_to(ps(1_000_000_000));
+            let marked = bench.wires.arrived.iter().filter(|(_, _, p)| p.ecn == Ecn::Ce).count();
+            assert_eq!(marked, 50);
+            let dropped = bench.switch.ports()[1].counters().dropped_packets;
+            assert_eq!(dropped, if drop_not_ect { 50 } else { 0 });
+        }
+    }
+}
+
+#[test]
+fn a_limit_in_packets_counts_the_one_being_sent() {
+    let mut bench =
+        Bench::new(2, PortSettings { limit: Some(Length::Packets(5)), ..plain() }, None);
+    for seq in 0..20 {
+        bench.arrive(ps(0), 1, packet(0, seq, 1_500, Ecn::NotEct));
+    }
+    bench.run_to(ps(1_000_000_000));
+    assert_eq!(bench.wires.arrived.len(), 5);
+    assert_eq!(bench.switch.ports()[1].highest(), 5 * 1_500);
+}
+
+#[test]
+fn a_byte_limit_is_exact() {
+    for explicit in [false, true] {
+        for (limit, fit) in [(4_499, 2), (4_500, 3), (4_501, 3)] {
+            let limit = Some(Length::Bytes(limit));
+            let mut bench = Bench::new(2, PortSettings { limit, explicit, ..plain() }, None);
+            for seq in 0..10 {
+                bench.arrive(ps(0), 1, packet(0, seq, 1_500, Ecn::NotEct));
+            }
+            bench.run_to(ps(1_000_000_000));
+            assert_eq!(bench.wires.arrived.len(), fit);
+        }
+    }
+}
+
+#[test]
+fn packets_leave_back_to_back_and_fly_as_long_as_they_should() {
+    for explicit in [false, true] {
+        for overhead in [0u64, 24] {
+            let settings = PortSettings { explicit, overhead: overhead as u16, ..plain() };
+            let mut bench = Bench::new(2, settings, None);
+            for seq in 0..100 {
+                bench.arrive(ps(0), 1, packet(0, seq, 1_500, Ecn::NotEct));
+            }
+            bench.run_to(ps(1_000_000_000));
+            for (i, (_, at, one)) in (1u64..).zip(&bench.wires.arrived) {
+                let rate = BitsPerSec::from_gbps(10);
+                let sent = rate.time_for(Bytes::new(i * (1_500 + overhead)));
+                assert_eq!(*at, ps(0) + sent + Span::from_ns(500));
+                assert_eq!(one.seq, i - 1);
+            }
+        }
+    }
+}
+
+/// What is in transmission at a change of rate is sent at the old one, and stays so through the next change.
+#[test]
+fn a_packet_in_transmission_keeps_its_rate() {
+    for explicit in [false, true] {
+        let mut bench =
+            Bench::new(2, PortSettings { explicit, flight: Span::ZERO, ..plain() }, None);
+        for seq in 0..3 {
+            bench.arrive(ps(0), 1, packet(0, seq, 1_000, Ecn::NotEct)); // 0.8 us each
+        }
+        bench.fault(ps(100_000), 1, PortFault::Rate(BitsPerSec::from_gbps(100)));
+        assert_eq!(bench.switch.ports()[1].queue(ps(200_000)), 750 + 2_000);
+        bench.fault(ps(300_000), 1, PortFault::Rate(BitsPerSec::from_gbps(40)));
+        assert_eq!(bench.switch.ports()[1].queue(ps(400_000)), 500 + 2_000);
+        bench.run_to(ps(10_000_000));
+        let at: Vec<u64> = bench.wires.arrived.iter().map(|a| a.1.as_ps()).collect();
+        assert_eq!(at, [800_000, 1_000_000, 1_200_000]);
+    }
+}
+
+#[test]
+fn the_random_arrivals_mostly_get_through() {
+    let through: usize = (0..20).map(|seed| one_touch_is_explicit(seed, 1_000)).sum();
+    assert!((5_000..20_000).contains(&through), "{through} of 20000");
+}
+
+/// Runs one seed again: `FOREBAY_SEED=<seed> cargo test -p forebay-net --test ports one_seed`.
+#[test]
+fn one_seed() {
+    let seed = std::env::var("FOREBAY_SEED").ok().and_then(|s| s.parse().ok());
+    if let Some(seed) = seed {
+        one_touch_is_explicit(seed, 2_500);
+    }
+}

@@ -1,0 +1,421 @@
+//! Random scenarios: every topology, traffic, buffer, mark, class and fault, from one number.
+
+use forebay_units::random::{Purpose, Stream};
+use std::fmt::Write;
+
+/// A scenario's text, and what may be asked of it.
+#[derive(Clone, Debug, Default)]
+pub struct Drawn {
+    /// The seed it was drawn from, for people who want it again.
+    pub seed: u64,
+    /// The file.
+    pub text: String,
+    /// Cables fail, change or lose packets.
+    pub faulty: bool,
+    /// Cables lose packets at random from the start.
+    pub lossy: bool,
+    /// No queue can overflow, and nothing else is dropped.
+    pub boundless: bool,
+    /// Packets of one flow take one path.
+    pub ordered: bool,
+    /// A packet stops counting at the start of its transmission.
+    pub release_at_start: bool,
+    /// Bytes that each packet adds on the wire.
+    pub overhead: u64,
+    /// Limit of a port's queue in wire bytes.
+    pub limit_bytes: Option<u64>,
+    /// In packets.
+    pub limit_packets: Option<u64>,
+    /// All paths between two hosts are alike, so that the ideal FCT is that of every path.
+    pub even: bool,
+    /// End of the run in ps.
+    pub stop_ps: u64,
+}
+
+pub struct Draw(pub Stream);
+
+impl Draw {
+    pub fn of<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.0.below(from.len() as u64) as usize]
+    }
+
+    pub fn one_in(&mut self, n: u64) -> bool {
+        self.0.below(n) == 0
+    }
+
+    pub fn between(&mut self, from: u64, to: u64) -> u64 {
+        from + self.0.below(to - from + 1)
+    }
+
+    /// Roughly log-uniform from 1 ns to 100 ms, in ps.
+    fn delay_ps(&mut self) -> u64 {
+        let decade = 1_000 * 10u64.pow(self.0.below(8) as u32);
+        decade * self.between(1, 10)
+    }
+
+    fn rate(&mut self) -> &'static str {
+        self.of(&[
+            "1Gbps",
+            "10Gbps",
+            "25Gbps",
+            "40Gbps",
+            "100Gbps",
+            "400Gbps",
+            "29999999999bps",
+            "7Gbps",
+        ])
+    }
+
+    pub fn shuffle<T>(&mut self, list: &mut [T]) {
+        for i in (1..list.len()).rev() {
+            list.swap(i, self.0.below(i as u64 + 1) as usize);
+        }
+    }
+}
+
+/// Names of what was built, for traffic and faults.
+struct Names {
+    hosts: Vec<String>,
+    cables: Vec<String>,
+}
+
+/// The scenario of this seed. `order` shuffles the lines of a graph, which must change nothing.
+pub fn draw(seed: u64, order: u64) -> Drawn {
+    let mut d = Draw(Stream::new(seed, 0, Purpose::Test));
+    let mut drawn = Drawn { seed, ordered: true, even: true, boundless: true, ..Drawn::default() };
+    let mut longest = 0;
+    let mut fabric = String::new();
+    let names = shape(&mut d, order, &mut fabric, &mut drawn, &mut longest);
+    // Whatever has to cross the fabric a few times can, and queues have time to build.
+    // Not so long that a run could count as stalled, which is not for the reference engine to see.
+    drawn.stop_ps =
+        (longest * d.between(20, 60)).clamp(d.between(200, 3_000) * 1_000_000, 19_000_000_000_000);
+    fabric_keys(&mut d, &mut fabric, &mut drawn);
+    let classes = switch(&mut d, &mut fabric, &mut drawn);
+    let transport = transport(&mut d, classes);
+    let traffic = traffic(&mut d, &names, &drawn);
+    let faults = faults(&mut d, &names, &mut drawn);
+    let nic = d.of(&["round-robin", "fifo", "srpt"]);
+    let every = (drawn.stop_ps / d.between(20, 150)).max(1_000);
+    let output = match d.one_in(3) {
+        true => String::new(),
+        false => format!("[output]\nqueues = {{ every = \"{every}ps\" }}\n"),
+    };
+    drawn.text = format!(
+        "version = 1\nname = \"seed {seed}\"\nseeds = [1]\nstop = {{ time = \"{}ps\", grain = \"{}ns\" }}\n\
+         {output}{fabric}[host]\nnic = \"{nic}\"\n{transport}{traffic}{faults}",
+        drawn.stop_ps,
+        d.of(&[1, 1_000, 7]),
+    );
+    drawn
+}
+
+fn link(d: &mut Draw, longest: &mut u64, hops: u64) -> String {
+    let delay = d.delay_ps();
+    *longest += delay * hops;
+    format!("{{ rate = \"{}\", delay = \"{delay}ps\" }}", d.rate())
+}
+
+fn shape(
+    d: &mut Draw,
+    order: u64,
+    out: &mut String,
+    drawn: &mut Drawn,
+    longest: &mut u64,
+) -> Names {
+    let host_link = link(d, longest, 2);
+    let fabric_link = link(d, longest, 4);
+    let links = format!("host_link = {host_link}\nfabric_link = {fabric_link}\n");
+    let pairs =
+        |hosts: &[(String, String)]| hosts.iter().map(|(a, b)| format!("{a}-{b}")).collect();
+    match d.0.below(5) {
+        0 => {
+            let n = d.between(2, 9);
+            let hosts: Vec<_> = (0..n).map(|i| format!("host[{i}]")).collect();
+            let _ =
+                writeln!(out, "[fabric]\nkind = \"star\"\nhosts = {n}\nhost_link = {host_link}");
+            let cables = hosts.iter().map(|h| format!("{h}-tor")).collect();
+            Names { hosts, cables }
+        }
+        1 => {
+            let (left, right) = (d.between(1, 4), d.between(1, 4));
+            let _ = write!(
+                out,
+                "[fabric]\nkind = \"dumbbell\"\nleft = {left}\nright = {right}\n{links}"
+            );
+            let side = |name: &'static str, n| {
+                (0..n).map(move |i| (format!("{name}.host[{i}]"), name.to_string()))
+            };
+            let ends: Vec<_> = side("left", left).chain(side("right", right)).collect();
+            let mut cables: Vec<String> = pairs(&ends);
+            cables.push("left-right".into());
+            Names { hosts: ends.into_iter().map(|e| e.0).collect(), cables }
+        }
+        2 => {
+            let (leaves, spines, per) = (d.between(2, 4), d.between(1, 4), d.between(1, 3));
+            let _ = write!(
+                out,
+                "[fabric]\nkind = \"leaf-spine\"\nleaves = {leaves}\nspines = {spines}\nhosts_per_leaf = {per}\n{links}"
+            );
+            let ends: Vec<_> = (0..leaves)
+                .flat_map(|l| {
+                    (0..per).map(move |h| (format!("leaf[{l}].host[{h}]"), format!("leaf[{l}]")))
+                })
+                .collect();
+            let mut cables: Vec<String> = pairs(&ends);
+            for l in 0..leaves {
+                cables.extend((0..spines).map(|s| format!("leaf[{l}]-spine[{s}]")));
+            }
+            Names { hosts: ends.into_iter().map(|e| e.0).collect(), cables }
+        }
+        3 => {
+            let _ = write!(out, "[fabric]\nkind = \"fat-tree\"\ntiers = 3\nk = 4\n{links}");
+            let mut ends = Vec::new();
+            let mut cables = Vec::new();
+            for p in 0..4 {
+                for e in 0..2 {
+                    let edge = format!("pod[{p}].edge[{e}]");
+                    ends.extend((0..2).map(|h| (format!("{edge}.host[{h}]"), edge.clone())));
+                    cables.extend((0..2).map(|a| format!("{edge}-pod[{p}].agg[{a}]")));
+                }
+            }
+            cables.extend::<Vec<String>>(pairs(&ends));
+            Names { hosts: ends.into_iter().map(|e| e.0).collect(), cables }
+        }
+        _ => graph(d, order, out, &links, drawn, longest),
+    }
+}
+
+/// A random connected graph with hosts hung on it; some cables differ.
+fn graph(
+    d: &mut Draw,
+    order: u64,
+    out: &mut String,
+    links: &str,
+    drawn: &mut Drawn,
+    longest: &mut u64,
+) -> Names {
+    let switches = d.between(1, 6);
+    let hosts = d.between(2, 8);
+    let mut ends: Vec<(String, String)> =
+        (1..switches).map(|s| (format!("s{s}"), format!("s{}", d.0.below(s)))).collect();
+    for a in 1..switches {
+        for b in 0..a {
+            let known = ends.contains(&(format!("s{a}"), format!("s{b}")));
+            if !known && d.one_in(3) {
+                ends.push((format!("s{a}"), format!("s{b}")));
+            }
+        }
+    }
+    ends.extend((0..hosts).map(|h| (format!("h{h}"), format!("s{}", d.0.below(switches)))));
+    let mut lines = Vec::new();
+    for (a, b) in &ends {
+        let mut own = String::new();
+        if d.one_in(4) {
+            let _ = write!(own, ", rate = \"{}\"", d.rate());
+            drawn.even = false;
+        }
+        if d.one_in(4) {
+            let delay = d.delay_ps();
+            *longest += delay * 2;
+            let _ = write!(own, ", delay = \"{delay}ps\"");
+            drawn.even = false;
+        }
+        lines.push(format!("    {{ a = \"{a}\", b = \"{b}\"{own} }},"));
+    }
+    let mut host_names: Vec<String> = (0..hosts).map(|h| format!("h{h}")).collect();
+    let names = Names {
+        hosts: host_names.clone(),
+        cables: ends.iter().map(|(a, b)| format!("{a}-{b}")).collect(),
+    };
+    let mut switch_names: Vec<String> = (0..switches).map(|s| format!("s{s}")).collect();
+    if order > 0 {
+        let mut shuffler = Draw(Stream::new(order, 1, Purpose::Test));
+        shuffler.shuffle(&mut lines);
+        shuffler.shuffle(&mut host_names);
+        shuffler.shuffle(&mut switch_names);
+    }
+    let _ = write!(
+        out,
+        "[fabric]\nkind = \"graph\"\nhosts = {host_names:?}\nswitches = {switch_names:?}\ncables = [\n{}\n]\n{links}",
+        lines.join("\n")
+    );
+    names
+}
+
+fn fabric_keys(d: &mut Draw, out: &mut String, drawn: &mut Drawn) {
+    let routing = d.of(&["ecmp", "ecmp", "ecmp-symmetric", "spray"]);
+    drawn.ordered = routing != "spray";
+    drawn.even &= drawn.ordered; // several paths at once may be faster than one
+    drawn.overhead = d.of(&[0, 0, 24, 1]);
+    let _ = writeln!(out, "routing = \"{routing}\"\nwire_overhead = \"{}B\"", drawn.overhead);
+    let _ = writeln!(out, "dead_port = \"{}\"", d.of(&["drop", "hold"]));
+    if d.one_in(2) {
+        let _ = writeln!(out, "reroute_after = \"{}ns\"", d.between(1, 100_000));
+    }
+}
+
+fn switch(d: &mut Draw, out: &mut String, drawn: &mut Drawn) -> u64 {
+    let _ = writeln!(out, "[fabric.switch]\nlatency = \"{}ns\"", d.of(&[0, 0, 1, 300]));
+    let packets_only = d.one_in(4);
+    let mut fixed = false;
+    match d.0.below(4) {
+        0 => out.push_str("buffer = \"none\"\n"),
+        _ => {
+            drawn.boundless = false;
+            let size = d.between(70, 400);
+            let policy = d.of(&["dynamic-threshold", "dynamic-threshold", "shared", "static"]);
+            fixed = policy == "static";
+            let alpha = d.of(&["", ", alpha = 0.5", ", alpha = 4.0"]);
+            let alpha = if policy == "dynamic-threshold" { alpha } else { "" };
+            let _ =
+                writeln!(out, "buffer = {{ size = \"{size}KB\", policy = \"{policy}\"{alpha} }}");
+        }
+    }
+    if d.one_in(3) && !fixed {
+        drawn.boundless = false;
+        if packets_only {
+            let limit = d.between(2, 60);
+            drawn.limit_packets = Some(limit);
+            let _ = writeln!(out, "port_limit = \"{limit} packets\"");
+        } else {
+            let limit = d.between(6, 90) * 1_000;
+            drawn.limit_bytes = Some(limit);
+            let _ = writeln!(out, "port_limit = \"{limit}B\"");
+        }
+    }
+    let unit = if packets_only { " packets" } else { "KB" };
+    let low = d.between(1, 20);
+    let high = low + d.between(1, 40);
+    let at = d.of(&["", "", ", at = \"dequeue\""]);
+    let not_ect = if d.one_in(5) { ", not_ect = \"drop\"" } else { "" };
+    match d.0.below(4) {
+        0 => out.push_str("ecn = \"off\"\n"),
+        1 | 2 => {
+            let _ = writeln!(out, "ecn = {{ k = \"{low}{unit}\"{at}{not_ect} }}");
+            drawn.boundless &= not_ect.is_empty();
+        }
+        _ => {
+            let pmax = d.of(&["1.0", "0.3", "0.01"]);
+            let _ = writeln!(
+                out,
+                "ecn = {{ kmin = \"{low}{unit}\", kmax = \"{high}{unit}\", pmax = {pmax}{at}{not_ect} }}"
+            );
+            drawn.boundless &= not_ect.is_empty();
+        }
+    }
+    let classes = d.of(&[1, 1, 1, 2, 8]);
+    drawn.release_at_start = d.one_in(4);
+    let release = if drawn.release_at_start { "start" } else { "fluid" };
+    let _ = writeln!(out, "classes = {classes}\nrelease = \"{release}\"");
+    classes
+}
+
+fn transport(d: &mut Draw, classes: u64) -> String {
+    let mut out = String::from("[transport]\nkind = \"tcp\"\n");
+    let law = d.of(&["dctcp", "dctcp", "reno"]);
+    let _ = writeln!(out, "law = \"{law}\"\nmss = \"{}B\"", d.of(&[1_448, 1_448, 4_000, 900]));
+    let _ = writeln!(out, "initial_window = \"{} packets\"", d.of(&[1, 10, 10, 40]));
+    let _ = writeln!(out, "rto_min = \"{}us\"", d.of(&[100, 1_000, 10_000, 200_000]));
+    let _ = writeln!(out, "delayed_ack = {}", d.one_in(2));
+    if d.one_in(4) {
+        let _ = writeln!(out, "receive_window = \"{}KiB\"", d.between(5, 200));
+    }
+    if classes > 1 {
+        let _ = writeln!(out, "class = {}\nack_class = {}", d.0.below(classes), d.0.below(classes));
+    }
+    out
+}
+
+fn traffic(d: &mut Draw, names: &Names, drawn: &Drawn) -> String {
+    let mut out = String::new();
+    let hosts = names.hosts.len() as u64;
+    for _ in 0..d.between(1, 3) {
+        match d.0.below(7) {
+            0 => {
+                let _ = writeln!(
+                    out,
+                    "[[traffic]]\nkind = \"permutation\"\nsize = \"{}B\"",
+                    d.between(1, 90_000)
+                );
+            }
+            1 => {
+                let _ = writeln!(
+                    out,
+                    "[[traffic]]\nkind = \"all-to-all\"\nsize = \"{}B\"",
+                    d.between(1, 30_000)
+                );
+            }
+            2 | 3 if hosts > 2 => {
+                let fan_in = d.between(2, hosts - 1);
+                let (size, rounds) = (d.between(1, 60_000), d.between(1, 4));
+                let _ = writeln!(
+                    out,
+                    "[[traffic]]\nkind = \"incast\"\nfan_in = {fan_in}\nsize = \"{size}B\"\nrounds = {rounds}"
+                );
+            }
+            4 => {
+                let (a, b) = pair(d, hosts);
+                let _ = writeln!(
+                    out,
+                    "[[traffic]]\nkind = \"long\"\nfrom = \"{}\"\nto = \"{}\"\nstart = \"{}ps\"",
+                    names.hosts[a],
+                    names.hosts[b],
+                    drawn.stop_ps - drawn.stop_ps.min(40_000_000)
+                );
+            }
+            _ => {
+                let mut flows = Vec::new();
+                for _ in 0..d.between(1, 12) {
+                    let (a, b) = pair(d, hosts);
+                    let size = d.of(&[1, 100, 1_448, 5_000, 40_000, 150_000]);
+                    let at = d.0.below(drawn.stop_ps / 2);
+                    flows.push(format!(
+                        "    {{ from = \"{}\", to = \"{}\", size = \"{size}B\", at = \"{at}ps\" }},",
+                        names.hosts[a], names.hosts[b]
+                    ));
+                }
+                let _ = writeln!(
+                    out,
+                    "[[traffic]]\nkind = \"list\"\nflows = [\n{}\n]",
+                    flows.join("\n")
+                );
+            }
+        }
+    }
+    out
+}
+
+fn pair(d: &mut Draw, hosts: u64) -> (usize, usize) {
+    let a = d.0.below(hosts);
+    let b = (a + 1 + d.0.below(hosts - 1)) % hosts;
+    (a as usize, b as usize)
+}
+
+fn faults(d: &mut Draw, names: &Names, drawn: &mut Drawn) -> String {
+    let mut out = String::new();
+    if d.one_in(2) {
+        return out;
+    }
+    drawn.faulty = true;
+    for _ in 0..d.between(1, 5) {
+        let cable = &names.cables[d.0.below(names.cables.len() as u64) as usize];
+        let at = d.0.below(drawn.stop_ps * 3 / 4) / d.of(&[1, 3, 10, 100]);
+        let lasts = if d.one_in(4) {
+            String::new()
+        } else {
+            format!("for = \"{}ps\"\n", d.between(1, drawn.stop_ps / 3))
+        };
+        let what = match d.0.below(4) {
+            0 | 1 => "change = \"down\"".to_string(),
+            2 => {
+                let rate = d.of(&["1Gbps", "100Gbps", "100Mbps", "999999937bps"]);
+                drawn.even &= rate != "100Gbps"; // may be faster than the fabric as it was laid out
+                format!("rate = \"{rate}\"")
+            }
+            _ => format!("loss = {}", d.of(&["0.01", "0.2", "1.0"])),
+        };
+        let _ = write!(out, "[[fault]]\nat = \"{at}ps\"\nlink = \"{cable}\"\n{what}\n{lasts}");
+    }
+    out
+}

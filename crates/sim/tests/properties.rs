@@ -1,0 +1,391 @@
+//! What holds for every scenario: random fabrics, delays, rates, traffic, buffers, marks, classes and faults.
+//!
+//! A failure prints the seed. `FOREBAY_SEED=<seed> cargo test -p forebay-sim --test properties one_seed` runs all
+//! properties on that seed alone, and prints the scenario.
+
+mod common;
+
+use common::random::{Drawn, draw};
+use common::{run, scenario};
+use forebay_scenario::model::Scenario;
+use forebay_sim::{Look, Options, Simulation, Watch, twin};
+use forebay_units::random::{Purpose, Stream};
+use forebay_units::{Bytes, Span, Time};
+use forebay_wire::{Flags, Kind};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Runs a check and, if it fails, says how to see it again.
+fn repro(seed: u64, check: impl FnOnce(&Drawn, &Scenario)) {
+    let drawn = draw(seed, 0);
+    let outcome = catch_unwind(AssertUnwindSafe(|| check(&drawn, &scenario(&drawn.text))));
+    if let Err(panic) = outcome {
+        eprintln!(
+            "repro: FOREBAY_SEED={seed} cargo test -p forebay-sim --test properties one_seed"
+        );
+        resume_unwind(panic);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn everything_is_conserved_and_nothing_beats_the_wire(seed in any::<u64>().no_shrink()) {
+        repro(seed, invariants);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_way_to_run_gives_the_same_digest(seed in any::<u64>().no_shrink()) {
+        repro(seed, |drawn, scenario| {
+            twins(drawn, scenario);
+        });
+    }
+}
+
+#[test]
+fn one_seed() {
+    let Some(seed) = std::env::var("FOREBAY_SEED").ok().and_then(|s| s.parse().ok()) else {
+        return;
+    };
+    let drawn = draw(seed, 0);
+    println!("{}", drawn.text);
+    invariants(&drawn, &scenario(&drawn.text));
+    twins(&drawn, &scenario(&drawn.text));
+}
+
+/// Runs in steps and looks at everything in between.
+fn invariants(drawn: &Drawn, scenario: &Scenario) {
+    let mut rng = Stream::new(drawn.seed, 2, Purpose::Test);
+    let mut simulation = Simulation::new(scenario, 1, Options::default()).unwrap();
+    let watch = Watch::default();
+    let mut order = Order::default();
+    let mut before = simulation.look();
+    let mut at = Time::ZERO;
+    loop {
+        // Long steps, and short ones in which a queue does not run dry.
+        let step = match rng.below(3) {
+            0 => 1 + rng.below(20_000_000),
+            _ => 1 + rng.below(drawn.stop_ps / 12),
+        };
+        at = at.saturating_add(Span::from_ps(step));
+        let over = simulation.advance(at, &watch);
+        let look = simulation.look();
+        conserved(drawn, &look);
+        if !drawn.faulty {
+            work_conserving(drawn, &before, &look);
+        }
+        if drawn.ordered && !drawn.faulty {
+            order.check(&look);
+        }
+        within_limits(drawn, &look);
+        before = look;
+        if over {
+            break;
+        }
+    }
+    let outcome = simulation.finish();
+    let whole = run(scenario, 1, Options::default());
+    assert_eq!(outcome.record.digest, whole.record.digest, "steps and looks change nothing");
+    assert_eq!(outcome.record.flows, whole.record.flows);
+    assert_eq!(outcome.record.ports, whole.record.ports);
+    assert_eq!(outcome.record.series, whole.record.series);
+    assert_eq!(outcome.record.end, whole.record.end);
+
+    let record = &whole.record;
+    for flow in record.flows.iter().filter(|f| !f.is_endless()) {
+        if let (Some(fct), true) = (flow.fct(), drawn.even) {
+            assert!(
+                fct >= flow.ideal,
+                "flow {} took {fct}, less than its ideal {}",
+                flow.flow,
+                flow.ideal
+            );
+        }
+        assert!(flow.acked.is_none_or(|acked| flow.delivered.is_some_and(|d| d <= acked)));
+    }
+    for port in &record.ports {
+        if let (Some(limit), false) =
+            (drawn.limit_bytes, port.node.contains("host") || port.node.starts_with('h'))
+        {
+            assert!(
+                port.max_queue.get() <= limit,
+                "{}->{} held {}",
+                port.node,
+                port.peer,
+                port.max_queue
+            );
+        }
+        if drawn.boundless {
+            assert_eq!(port.dropped_packets, 0, "{}->{} has no limit", port.node, port.peer);
+        }
+        if !drawn.faulty {
+            assert_eq!(port.lost_packets, 0);
+            let wire = port.tx_bytes.get() + port.tx_packets * drawn.overhead;
+            let possible = port.rate.bytes_in(record.end.since(Time::ZERO)).get() + MAX_WIRE;
+            assert!(
+                wire <= possible,
+                "{}->{} sent {wire} of {possible} bytes",
+                port.node,
+                port.peer
+            );
+        }
+    }
+    if drawn.boundless && !drawn.faulty && record.not_started == 0 {
+        let delivered: u64 =
+            record.flows.iter().filter(|f| f.delivered.is_some()).map(|f| f.size.get()).sum();
+        assert!(delivered <= record.totals.delivered_bytes, "what is complete has been delivered");
+    }
+}
+
+/// No packet is larger on the wire.
+const MAX_WIRE: u64 = 4_000 + 64 + 24;
+
+/// Nothing appears or vanishes: in all, at each switch, on each cable.
+fn conserved(drawn: &Drawn, look: &Look) {
+    let hosts = look.hosts.len() as u32;
+    let is_host = |node: u32| node < hosts;
+    let injected: u64 =
+        look.ports.iter().filter(|p| is_host(p.node)).map(|p| p.counters.tx_packets).sum();
+    let arrived: u64 = look.hosts.iter().map(|h| h.arrived).sum();
+    let held: u64 = look.ports.iter().map(|p| p.waiting_packets + p.flying.len() as u64).sum();
+    let gone: u64 =
+        look.ports.iter().map(|p| p.counters.dropped_packets + p.counters.lost_packets).sum();
+    let unroutable: u64 = look.switches.iter().map(|s| s.unroutable).sum();
+    assert_eq!(injected, arrived + held + gone + unroutable, "packets at {}", look.at);
+    if drawn.faulty {
+        return;
+    }
+    assert_eq!(unroutable, 0, "everything is reachable");
+    let mut in_packets: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut in_bytes: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut out_packets: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut out_bytes: BTreeMap<u32, u64> = BTreeMap::new();
+    for port in &look.ports {
+        let flying: u64 = port.flying.iter().map(|(_, p)| u64::from(p.size)).sum();
+        *in_packets.entry(port.peer).or_default() +=
+            port.counters.tx_packets - port.flying.len() as u64;
+        *in_bytes.entry(port.peer).or_default() += port.counters.tx_bytes - flying;
+        *out_packets.entry(port.node).or_default() +=
+            port.counters.tx_packets + port.waiting_packets + port.counters.dropped_packets;
+        *out_bytes.entry(port.node).or_default() +=
+            port.counters.tx_bytes + port.waiting_bytes + port.counters.dropped_bytes;
+    }
+    for (s, switch) in (hosts..).zip(&look.switches) {
+        let (packets, bytes) =
+            (in_packets.get(&s).copied().unwrap_or(0), in_bytes.get(&s).copied().unwrap_or(0));
+        assert_eq!(switch.routed, packets, "arrivals at switch {s}, {}", look.at);
+        assert_eq!(
+            out_packets.get(&s).copied().unwrap_or(0),
+            packets,
+            "packets through switch {s}, {}",
+            look.at
+        );
+        assert_eq!(
+            out_bytes.get(&s).copied().unwrap_or(0),
+            bytes,
+            "bytes through switch {s}, {}",
+            look.at
+        );
+    }
+    for (h, host) in (0u32..).zip(&look.hosts) {
+        assert_eq!(host.arrived, in_packets.get(&h).copied().unwrap_or(0), "arrivals at host {h}");
+        assert!(host.segments <= host.arrived);
+    }
+}
+
+/// Between two looks a port with a backlog sends at its rate, and none sends faster.
+fn work_conserving(drawn: &Drawn, before: &Look, after: &Look) {
+    let span = after.at.since(before.at);
+    for (b, a) in before.ports.iter().zip(&after.ports) {
+        let wire = |p: &forebay_sim::PortLook| {
+            let bytes = p.counters.tx_bytes + p.waiting_bytes;
+            bytes + (p.counters.tx_packets + p.waiting_packets) * drawn.overhead
+        };
+        if (b.node as usize) < before.hosts.len() {
+            continue; // a NIC pulls; its backlog is in the flows
+        }
+        let accepted = wire(a) - wire(b);
+        let capacity = b.rate.bytes_in(span).get();
+        let slack = if drawn.release_at_start { MAX_WIRE } else { 2 };
+        let drained = b.queue + accepted - a.queue;
+        assert!(
+            drained <= capacity + slack,
+            "port {}->{} sent {drained} bytes where {capacity} were possible, {} to {}",
+            b.node,
+            b.peer,
+            before.at,
+            after.at
+        );
+        if b.queue >= capacity + slack {
+            assert!(
+                drained + slack >= capacity,
+                "port {}->{} sent {drained} bytes with a backlog, {capacity} were possible, {} to {}",
+                b.node,
+                b.peer,
+                before.at,
+                after.at
+            );
+        }
+    }
+}
+
+/// New data of one flow never overtakes itself on any cable.
+#[derive(Default)]
+struct Order {
+    last: BTreeMap<(u32, u32, u32), (Time, u64)>, // by sender, receiver and flow: newest arrival seen, and its seq
+}
+
+impl Order {
+    fn check(&mut self, look: &Look) {
+        for port in &look.ports {
+            let mut previous = Time::ZERO;
+            for (at, packet) in &port.flying {
+                assert!(*at >= previous, "cable {}->{} is FIFO", port.node, port.peer);
+                previous = *at;
+                if packet.kind != Kind::Data || packet.flags.has(Flags::RETRANSMIT) {
+                    continue;
+                }
+                let key = (port.node, port.peer, packet.flow.0);
+                let (seen, seq) = self.last.get(&key).copied().unwrap_or_default();
+                if *at > seen {
+                    assert!(
+                        packet.seq > seq || seen == Time::ZERO,
+                        "flow {} overtakes itself on {}->{}: {} after {seq}",
+                        packet.flow.0,
+                        port.node,
+                        port.peer,
+                        packet.seq
+                    );
+                    self.last.insert(key, (*at, packet.seq));
+                }
+            }
+        }
+    }
+}
+
+fn within_limits(drawn: &Drawn, look: &Look) {
+    for port in look.ports.iter().filter(|p| p.node as usize >= look.hosts.len()) {
+        if let Some(limit) = drawn.limit_bytes {
+            assert!(port.queue <= limit, "{} of {limit} bytes", port.queue);
+        }
+        if let Some(limit) = drawn.limit_packets {
+            assert!(port.waiting_packets <= limit, "{} of {limit} packets", port.waiting_packets);
+        }
+    }
+    for (s, switch) in (look.hosts.len() as u32..).zip(&look.switches) {
+        if switch.shared_size > 0 {
+            let held: u64 = look.ports.iter().filter(|p| p.node == s).map(|p| p.queue).sum();
+            assert!(
+                held <= switch.shared_size,
+                "switch {s} holds {held} of {}",
+                switch.shared_size
+            );
+            assert!(held <= switch.shared_used, "the count is an upper bound");
+        }
+    }
+}
+
+/// Threads, cuts, build order, engines, kinds of port: one digest.
+fn twins(drawn: &Drawn, first: &Scenario) -> u64 {
+    let expected = run(first, 1, Options::default()).record;
+    for (threads, cut) in [
+        (2, None),
+        (4, None),
+        (1, Some(Span::from_ps(1))),
+        (2, Some(Span::from_us(5))),
+        (1, Some(Span::from_secs(1))),
+    ] {
+        let other = run(first, 1, Options { threads, cut, explicit_ports: false }).record;
+        assert_eq!(other.digest, expected.digest, "{threads} threads, cut {cut:?}");
+        assert_eq!(other.flows, expected.flows, "{threads} threads, cut {cut:?}");
+        assert_eq!(other.ports, expected.ports, "{threads} threads, cut {cut:?}");
+        assert_eq!(other.series, expected.series, "{threads} threads, cut {cut:?}");
+    }
+    for order in [1, 2] {
+        let shuffled = run(&scenario(&draw(drawn.seed, order).text), 1, Options::default()).record;
+        assert_eq!(shuffled.digest, expected.digest, "build order {order}");
+        assert_eq!(shuffled.flows, expected.flows, "build order {order}");
+        assert_eq!(shuffled.ports, expected.ports, "build order {order}");
+    }
+    for explicit_ports in [false, true] {
+        let other = twin::reference(first, 1, explicit_ports).unwrap();
+        assert_eq!(
+            other.digest, expected.digest,
+            "reference engine, explicit ports: {explicit_ports}"
+        );
+        assert_eq!(
+            other.flows, expected.flows,
+            "reference engine, explicit ports: {explicit_ports}"
+        );
+        assert_eq!(
+            other.ports, expected.ports,
+            "reference engine, explicit ports: {explicit_ports}"
+        );
+        assert_eq!(
+            other.series, expected.series,
+            "reference engine, explicit ports: {explicit_ports}"
+        );
+    }
+    let explicit = run(first, 1, Options { explicit_ports: true, ..Options::default() }).record;
+    assert_eq!(explicit.digest, expected.digest, "windowed engine, explicit ports");
+    expected.digest
+}
+
+/// Seeds whose digests two processes have to agree on.
+const SHARED: std::ops::Range<u64> = 1_000..1_012;
+
+fn digests() -> Vec<String> {
+    let digest = |seed| run(&scenario(&draw(seed, 0).text), 1, Options::default()).record.digest;
+    SHARED.map(|seed| format!("digest {seed} {:016x}", digest(seed))).collect()
+}
+
+#[test]
+fn two_processes_agree() {
+    let here = digests();
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "in_another_process", "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&child.stdout).into_owned();
+    let there: Vec<&str> = text.lines().filter(|l| l.starts_with("digest ")).collect();
+    assert_eq!(there, here);
+    let mut distinct = here.clone();
+    distinct.iter_mut().for_each(|line| *line = line[line.len() - 16..].to_string());
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), here.len(), "different scenarios have different digests");
+}
+
+#[test]
+#[ignore = "run by two_processes_agree"]
+fn in_another_process() {
+    println!("\n{}", digests().join("\n"));
+}
+
+/// The scenarios of this file reach what they are meant to test.
+#[test]
+fn the_random_scenarios_are_not_trivial() {
+    let (mut packets, mut drops, mut marks, mut lost, mut done, mut retransmits) =
+        (0, 0, 0, 0, 0, 0);
+    for seed in 0..80 {
+        let record = run(&scenario(&draw(seed, 0).text), 1, Options::default()).record;
+        packets += record.totals.packet_hops;
+        drops += u32::from(record.ports.iter().any(|p| p.dropped_packets > 0));
+        marks += u32::from(record.ports.iter().any(|p| p.marked_packets > 0));
+        lost += u32::from(record.ports.iter().any(|p| p.lost_packets > 0));
+        done += u32::from(record.flows.iter().any(|f| f.delivered.is_some()));
+        retransmits += u32::from(record.flows.iter().any(|f| f.retransmits > 0));
+        assert!(record.ports.iter().all(|p| p.max_queue <= Bytes::new(1 << 30)));
+    }
+    println!(
+        "{packets} packet-hops; of 80 scenarios {drops} drop, {marks} mark, {lost} lose, {done} complete, {retransmits} retransmit"
+    );
+    assert!(packets > 80_000, "{packets} packet-hops");
+    assert!(drops >= 8 && marks >= 12 && lost >= 8 && done >= 60 && retransmits >= 12);
+}

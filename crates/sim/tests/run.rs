@@ -1,0 +1,177 @@
+//! What a run does beyond moving packets: it ends where it should, says why it is stuck, and can be stopped.
+
+mod common;
+
+use common::{run, scenario};
+use forebay_sim::{Options, Simulation, Watch, simulate};
+use forebay_units::{Span, Time};
+use std::sync::atomic::Ordering;
+
+const STAR: &str = r#"
+[fabric]
+kind = "star"
+hosts = 4
+host_link = { rate = "100Gbps", delay = "1us" }
+[transport]
+kind = "tcp"
+law = "dctcp"
+mss = "4000B"
+rto_min = "1ms"
+"#;
+
+fn with(stop: &str, rest: &str) -> forebay_scenario::model::Scenario {
+    scenario(&format!("version = 1\nname = \"t\"\nseeds = [1]\nstop = {stop}\n{STAR}{rest}"))
+}
+
+const ONE_FLOW: &str = r#"
+[[traffic]]
+kind = "list"
+flows = [{ from = "host[0]", to = "host[1]", size = "4MB", at = "0s" }]
+"#;
+
+#[test]
+fn a_run_ends_at_the_multiple_of_the_grain_after_the_last_flow() {
+    for grain in [7, 50, 1_000] {
+        let stop = format!("{{ time = \"1s\", flows = \"all\", grain = \"{grain}us\" }}");
+        let record = run(&with(&stop, ONE_FLOW), 1, Options::default()).record;
+        let done = record.flows[0].acked.expect("it had a second");
+        assert_eq!(record.end, (done + Span::from_ps(1)).round_up(Span::from_us(grain)));
+    }
+}
+
+#[test]
+fn a_dead_link_is_named_when_nothing_moves_any_more() {
+    let fault = "[[fault]]\nat = \"50us\"\nlink = \"host[1]-tor\"\nchange = \"down\"\n";
+    let stop = "{ time = \"200s\", flows = \"all\" }";
+    let outcome = run(&with(stop, &format!("{ONE_FLOW}{fault}")), 1, Options::default());
+    let stall = outcome.stall.expect("it can never finish");
+    assert!(stall.contains("flow 0 from host[0] to host[1]"), "{stall}");
+    assert!(stall.contains("tor->host[1]"), "{stall}");
+    assert!(
+        outcome.record.end < Time::from_ps(60_000_000_000_000),
+        "it does not wait for the end of the run"
+    );
+    assert!(outcome.record.flows[0].timeouts > 3);
+}
+
+#[test]
+fn a_run_that_is_stopped_leaves_what_it_has() {
+    let scenario = with("{ time = \"1s\" }", ONE_FLOW);
+    let watch = Watch::default();
+    let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();
+    assert!(!simulation.advance(Time::from_ps(100_000_000), &watch));
+    watch.stop.store(true, Ordering::Relaxed);
+    assert!(simulation.advance(Time::MAX, &watch));
+    let record = simulation.finish().record;
+    assert!(record.interrupted);
+    assert_eq!(record.flows.len(), 1);
+    assert_eq!(record.flows[0].acked, None);
+    assert!(record.totals.delivered_bytes > 0);
+}
+
+#[test]
+fn simulations_side_by_side_do_not_touch_each_other() {
+    let scenario = with(
+        "{ time = \"1ms\", flows = \"all\" }",
+        "[[traffic]]\nkind = \"poisson\"\nsizes = \"fbhadoop_hpcc\"\nload = 0.5\n",
+    );
+    let alone: Vec<u64> =
+        (1..=4).map(|seed| run(&scenario, seed, Options::default()).record.digest).collect();
+    let together: Vec<u64> = std::thread::scope(|scope| {
+        let one = |seed| {
+            scope.spawn({
+                let scenario = &scenario;
+                move || {
+                    simulate(scenario, seed, Options::default(), &Watch::default())
+                        .unwrap()
+                        .record
+                        .digest
+                }
+            })
+        };
+        let running: Vec<_> = (1..=4).map(one).collect();
+        running.into_iter().map(|r| r.join().unwrap()).collect()
+    });
+    assert_eq!(alone, together);
+    assert!(alone.windows(2).all(|w| w[0] != w[1]), "seeds differ");
+}
+
+fn incast(rest: &str) -> forebay_record::RunRecord {
+    let traffic = format!(
+        "[[traffic]]\nkind = \"incast\"\nto = \"host[0]\"\nfan_in = 3\nsize = \"40KB\"\nrounds = 5\ncontrol_delay = \"3us\"\n{rest}"
+    );
+    run(&with("{ time = \"10ms\", flows = \"all\" }", &traffic), 1, Options::default()).record
+}
+
+#[test]
+fn a_round_of_a_closed_loop_begins_when_the_last_was_delivered_and_told() {
+    let record = incast("");
+    assert_eq!(record.flows.len(), 15);
+    let mut rounds: Vec<_> = record.flows.chunks(3).collect();
+    rounds.sort_by_key(|r| r[0].start);
+    for pair in rounds.windows(2) {
+        let delivered = pair[0].iter().map(|f| f.delivered.unwrap()).max().unwrap();
+        for flow in pair[1] {
+            let told = delivered + Span::from_us(3);
+            assert!(flow.start >= told, "{} before {told}", flow.start);
+            assert!(flow.start < told + Span::from_us(1), "jitter stays below a packet time");
+        }
+    }
+}
+
+#[test]
+fn no_round_begins_after_its_traffic_ends() {
+    let all = incast("");
+    let third = all.flows[6].start;
+    let record = incast(&format!("until = \"{}ps\"", third.as_ps() - 1_000_000));
+    assert_eq!(record.flows.len(), 6, "two rounds, then the end of that traffic");
+    assert_eq!(record.not_started, 9);
+}
+
+#[test]
+fn srpt_lets_the_short_flow_pass_and_fifo_does_not() {
+    let flows = "[[traffic]]\nkind = \"list\"\nflows = [\n\
+                 { from = \"host[0]\", to = \"host[1]\", size = \"1MB\", at = \"0s\" },\n\
+                 { from = \"host[0]\", to = \"host[2]\", size = \"40KB\", at = \"1us\" }]\n";
+    let fct = |nic: &str| {
+        let nic = format!("[host]\nnic = \"{nic}\"\n");
+        let text = flows.to_string() + &nic;
+        let mut s = with("{ time = \"10ms\", flows = \"all\" }", &text);
+        s.transport.initial_window = forebay_units::Bytes::new(2_000_000);
+        run(&s, 1, Options::default()).record.flows[1].fct().unwrap()
+    };
+    let (fair, fifo, srpt) = (fct("round-robin"), fct("fifo"), fct("srpt"));
+    assert!(srpt < fair && fair < fifo, "{srpt:?} {fair:?} {fifo:?}");
+}
+
+#[test]
+fn routes_heal_after_the_stated_time() {
+    let fabric = |reroute: &str| {
+        format!(
+            "version = 1\nname = \"t\"\nseeds = [1]\nstop = {{ time = \"3ms\", flows = \"all\" }}\n\
+             [fabric]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n{reroute}\
+             host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \"400Gbps\", delay = \"1us\" }}\n\
+             [transport]\nkind = \"tcp\"\nlaw = \"dctcp\"\nmss = \"4000B\"\nrto_min = \"100us\"\n\
+             [[traffic]]\nkind = \"permutation\"\nsize = \"4MB\"\n\
+             [[fault]]\nat = \"100us\"\nlink = \"leaf[0]-spine[0]\"\nchange = \"down\"\n"
+        )
+    };
+    let done = |reroute: &str| {
+        let record = run(&scenario(&fabric(reroute)), 1, Options::default()).record;
+        record.flows.iter().filter(|f| f.acked.is_some()).count()
+    };
+    assert!(done("") < 8, "flows hashed onto the dead link never finish");
+    assert_eq!(done("reroute_after = \"50us\"\n"), 8);
+}
+
+#[test]
+fn two_laws_share_a_bottleneck() {
+    let traffic = "[[traffic]]\nkind = \"long\"\nfrom = [\"host[0]\"]\nto = [\"host[3]\"]\nlaw = \"reno\"\n\
+                   [[traffic]]\nkind = \"long\"\nfrom = [\"host[1]\"]\nto = [\"host[3]\"]\n";
+    let record = run(&with("{ time = \"5ms\" }", traffic), 1, Options::default()).record;
+    let mut entries: Vec<u16> = record.flows.iter().map(|f| f.traffic).collect();
+    entries.sort_unstable();
+    assert_eq!(entries, [0, 1]);
+    let marked: u64 = record.ports.iter().map(|p| p.marked_packets).sum();
+    assert!(marked > 0, "DCTCP's packets are marked");
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Tests that cannot fail are found: each line below breaks one thing in a copy of the tree, and the test it names has to
+# turn red. A mutation that no longer applies, does not compile, or survives ends the script with status 1.
+#
+# usage: validation/mutate.sh [PATTERN]   (only the mutations whose description matches)
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+(cd "$root" && tar c --exclude=./target --exclude=./.git .) | tar x -C "$copy"
+cd "$copy" || exit 1
+export CARGO_TARGET_DIR="$copy/target" CARGO_PROFILE_DEV_DEBUG=0 PROPTEST_CASES=40
+
+# description | file | sed expression | package | test target | test
+mutations=(
+  "no packet is marked|crates/net/src/port.rs|s/packet.ecn = Ecn::Ce;/packet.ecn = packet.ecn;/|net|ports|a_step_marks_from_k_on_exactly"
+  "a queue limit is one byte short|crates/net/src/port.rs|s/queue + size <= limit,/queue + size < limit,/|net|ports|a_byte_limit_is_exact"
+  "a one-touch limit loses its part of a byte|crates/net/src/port.rs|s/|whole| whole - 1/|_| 0/|net|ports|one_touch_equals_an_explicit_queue"
+  "the lowest class goes first|crates/net/src/port.rs|s/rposition(/position(/|net|ports|strict_priorities_go_in_order"
+  "a dead port forgets to take back its queue|crates/net/src/port.rs|/pub fn fail/,/^    }/s/self.uncount(&queued);//|net|ports|one_touch_equals_an_explicit_queue"
+  "the packet in transmission changes its rate|crates/net/src/port.rs|s/ || sent <= self.cold.old_until//|net|ports|a_packet_in_transmission_keeps_its_rate"
+  "nothing is lost at random|crates/net/src/port.rs|s/< self.cold.settings.loss\$/< -self.cold.settings.loss/|net|ports|random_loss_has_its_rate_and_is_independent"
+  "wire overhead is forgotten|crates/net/src/port.rs|s/self.hot.overhead = .*/self.hot.overhead = 0;/|net|ports|packets_leave_back_to_back_and_fly_as_long_as_they_should"
+  "the shared buffer does not ask again|crates/net/src/switch.rs|/fn admits/,/^    }/s/self.settle(now, out);//|net|switches|the_shared_buffer_is_exact"
+  "the digest does not see ECN bits|crates/net/src/switch.rs|s/        | packet.ecn as u64;/;/|net|switches|one_flipped_ecn_bit_changes_the_digest"
+  "losses are hashed as they are served|crates/net/src/switch.rs|s/let digest = &mut self.lost\[.*\];/let digest = \&mut self.digest;/|net|switches|a_switch_hears_of_time_only_through_its_events"
+  "the two directions hash apart|crates/net/src/routing.rs|s/ ^ u64::from(flow))\$/ ^ u64::from(flow) ^ u64::from(reverse))/|net|routes|symmetric_paths_are_each_others_reverse"
+  "routes run over dead cables|crates/net/src/routing.rs|s/\&\& alive(d.cable)/\&\& (alive(d.cable) || true)/|net|routes|routes_around_a_dead_cable_avoid_it_and_lose_nobody"
+  "spraying never changes its mind|crates/net/src/routing.rs|s/Paths::Spray => Stream::at(self.key, nth)/Paths::Spray => Stream::at(self.key, nth \& 0)/|net|routes|spraying_is_uniform_and_memoryless"
+  "timers come before arrivals|crates/engine/src/shard.rs|s/if timer < arrival \&\& timer < end/if timer <= arrival \&\& timer < end/|engine|equal_digests|every_grouping_gives_the_reference_digest"
+  "DCTCP cuts by all of alpha|crates/laws/src/flow/dctcp.rs|s/>> (bits + 1)/>> bits/|laws|--lib|flow::dctcp"
+  "a flight takes no time|crates/engine/src/lanes.rs|s/let at = at + lookahead;/let _ = lookahead;/|sim|exact|two_four_and_six_links_finish_to_the_picosecond"
+  "an early stop forgets the grain|crates/sim/src/run.rs|s/now.round_up(self.scenario.stop.grain)/now/|sim|exact|an_early_stop_is_a_multiple_of_the_grain_whatever_comes_before_it"
+)
+
+survived=0
+killed=0
+for mutation in "${mutations[@]}"; do
+  IFS='|' read -r what file rest <<<"$mutation"
+  test=${rest##*|}; rest=${rest%|*}
+  target=${rest##*|}; rest=${rest%|*}
+  package=${rest##*|}; expression=${rest%|*}
+  [[ $what =~ ${1:-} ]] || continue
+  cp "$file" "$copy/original"
+  sed -i "$expression" "$file"
+  if cmp -s "$file" "$copy/original"; then
+    echo "STALE     $what: nothing in $file matches any more"
+    survived=$((survived + 1))
+    continue
+  fi
+  [[ $target == --* ]] && which=("$target") || which=(--test "$target")
+  output=$(timeout 250 cargo test --offline -q -p "forebay-$package" "${which[@]}" "$test" 2>&1)
+  status=$?
+  if [[ $output == *"could not compile"* ]]; then
+    echo "BROKEN    $what: does not compile"
+    grep -m3 -A6 '^error' <<<"$output"
+    survived=$((survived + 1))
+  elif ((status != 0)) && [[ $output == *"FAILED"* || $status == 124 ]]; then
+    echo "killed    $what: $package $target $test"
+    killed=$((killed + 1))
+  else
+    echo "SURVIVED  $what: $package $target $test is green"
+    survived=$((survived + 1))
+  fi
+  cp "$copy/original" "$file"
+  touch "$file"
+done
+echo "$killed killed, $survived not"
+((survived == 0))
