@@ -15,7 +15,7 @@ mod shared_buffer;
 mod switch;
 
 pub use fabric::{Cable, Direction, Fabric};
-pub use port::{Length, Marking, Port, PortCounters, PortSettings, Recalled};
+pub use port::{Length, Marking, Port, PortCounters, PortFault, PortSettings, Recalled};
 pub use routing::{Paths, Routes};
 pub use shared_buffer::SharedBuffer;
-pub use switch::{Drop, PortFault, Switch, SwitchSettings, trace};
+pub use switch::{Drop, Switch, SwitchSettings, trace};

@@ -1,10 +1,10 @@
 //! The one switch: routing, admission, marking and classes, as stages that scenarios compose.
 
-use crate::port::{Port, PortCounters, PortSettings, Recalled, Verdict};
+use crate::port::{Port, PortCounters, PortFault, PortSettings, Recalled, Verdict};
 use crate::routing::Routes;
 use crate::shared_buffer::SharedBuffer;
 use forebay_engine::{Digest, Out, prefetch};
-use forebay_units::{BitsPerSec, Span, Time};
+use forebay_units::{Span, Time};
 use forebay_wire::{Kind, Packet};
 
 /// Why a packet ended before its destination.
@@ -319,37 +319,5 @@ impl Switch {
         }
         self.next_departure = self.earliest_departure();
         back
-    }
-}
-
-/// What a fault does to one direction of a cable.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum PortFault {
-    /// It dies.
-    Down,
-    /// It returns.
-    Up,
-    /// Its rate becomes this.
-    Rate(BitsPerSec),
-    /// It loses this share of packets.
-    Loss(f64),
-}
-
-impl Port {
-    /// Applies a fault.
-    pub fn apply(&mut self, now: Time, change: PortFault, flying: Vec<(Time, Packet)>) -> Recalled {
-        match change {
-            PortFault::Down if self.alive() => self.fail(now, flying),
-            PortFault::Up if !self.alive() => {
-                debug_assert!(flying.is_empty(), "nothing is on a dead link");
-                self.revive(now)
-            }
-            PortFault::Rate(rate) => self.change_rate(now, rate, flying),
-            PortFault::Loss(loss) => {
-                self.change_loss(loss);
-                Recalled { back: flying, lost: Vec::new() }
-            }
-            PortFault::Down | PortFault::Up => Recalled { back: flying, lost: Vec::new() },
-        }
     }
 }

@@ -1,0 +1,190 @@
+//! Faults: what happens to a port at a forced boundary. Everything before `now` has been handled, nothing at `now`.
+//!
+//! On the wire or in transmission when a link dies: lost. Queued: dropped or held, as the scenario says. In transmission
+//! when the rate changes: finishes at the old rate; the queue goes out at the new one.
+
+use super::{Port, PortCounters, Verdict};
+use forebay_engine::{LinkId, Out};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_wire::Packet;
+use std::collections::VecDeque;
+
+/// What a fault does to one direction of a cable.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum PortFault {
+    /// It dies.
+    Down,
+    /// It returns.
+    Up,
+    /// Its rate becomes this.
+    Rate(BitsPerSec),
+    /// It loses this share of packets.
+    Loss(f64),
+}
+
+/// What a fault leaves of what was on the link.
+///
+/// `flying` is what was on the link, in order of arrival; the caller puts back what [`Recalled`] says.
+#[derive(Clone, Debug, Default)]
+pub struct Recalled {
+    /// To go back onto the link, with arrival times.
+    pub back: Vec<(Time, Packet)>,
+    /// Gone.
+    pub lost: Vec<Packet>,
+}
+
+impl Port {
+    /// Applies a fault.
+    pub fn apply(&mut self, now: Time, change: PortFault, flying: Vec<(Time, Packet)>) -> Recalled {
+        match change {
+            PortFault::Down if self.alive() => self.fail(now, flying),
+            PortFault::Up if !self.alive() => {
+                debug_assert!(flying.is_empty(), "nothing is on a dead link");
+                self.revive(now)
+            }
+            PortFault::Rate(rate) => self.change_rate(now, rate, flying),
+            PortFault::Loss(loss) => {
+                self.change_loss(loss);
+                Recalled { back: flying, lost: Vec::new() }
+            }
+            PortFault::Down | PortFault::Up => Recalled { back: flying, lost: Vec::new() },
+        }
+    }
+
+    /// Splits what is on the link into what has begun transmission before `now` and what has not.
+    fn split(
+        &self,
+        now: Time,
+        flying: Vec<(Time, Packet)>,
+    ) -> (Vec<(Time, Packet)>, VecDeque<Packet>) {
+        let mut started = Vec::new();
+        let mut queued = VecDeque::new();
+        for (at, packet) in flying {
+            let size = Bytes::new(self.wire(&packet));
+            let sent = at - self.cold.settings.flight;
+            let begun = || sent < now.saturating_add(self.cold.settings.rate.time_for(size));
+            if self.scheduled.is_some() || sent <= self.cold.old_until || begun() {
+                started.push((at, packet));
+            } else {
+                queued.push_back(packet);
+            }
+        }
+        (started, queued)
+    }
+
+    /// Takes back packets that had been counted as sent.
+    fn uncount(&mut self, queued: &VecDeque<Packet>) {
+        self.hot.tx_packets -= queued.len() as u64;
+        self.hot.tx_bytes -= queued.iter().map(|p| u64::from(p.size)).sum::<u64>();
+    }
+
+    /// The link dies: what is on the wire or in transmission is lost, the queue is dropped or held.
+    pub fn fail(&mut self, now: Time, flying: Vec<(Time, Packet)>) -> Recalled {
+        let (started, queued) = self.split(now, flying);
+        self.uncount(&queued);
+        let mut recalled =
+            Recalled { back: Vec::new(), lost: started.into_iter().map(|(_, p)| p).collect() };
+        self.cold.alive = false;
+        self.cold.old_until = Time::ZERO;
+        self.hot.busy = now;
+        if self.cold.settings.hold {
+            let bytes = queued.iter().map(|p| self.wire(p)).sum::<u64>();
+            self.cold.held_bytes += bytes;
+            self.cold.held = queued;
+        } else {
+            recalled.lost.extend(queued);
+            if let Some(s) = &mut self.scheduled {
+                let waiting = s.queues.iter_mut().rev().flat_map(std::mem::take);
+                recalled.lost.extend(waiting);
+                (s.packets, s.bytes) = (0, 0);
+            }
+        }
+        self.cold.counters.lost_packets += recalled.lost.len() as u64;
+        self.derive();
+        recalled
+    }
+
+    /// The link returns: the held queue goes out from `now` on.
+    pub fn revive(&mut self, now: Time) -> Recalled {
+        let mut recalled = Recalled::default();
+        self.cold.alive = true;
+        self.hot.busy = now;
+        self.derive();
+        if let Some(s) = &mut self.scheduled {
+            s.since = now;
+            return recalled;
+        }
+        let held = std::mem::take(&mut self.cold.held);
+        self.cold.held_bytes = 0;
+        self.resend(held, &mut recalled);
+        recalled
+    }
+
+    /// The rate changes: what is in transmission finishes at the old rate, the queue goes out at the new one.
+    pub fn change_rate(
+        &mut self,
+        now: Time,
+        rate: BitsPerSec,
+        flying: Vec<(Time, Packet)>,
+    ) -> Recalled {
+        let (started, queued) = self.split(now, flying);
+        let mut recalled = Recalled { back: started, lost: Vec::new() };
+        if self.scheduled.is_none() {
+            self.hot.busy = recalled
+                .back
+                .last()
+                .map_or(now, |(at, _)| (*at - self.cold.settings.flight).max(now));
+        }
+        if self.cold.old_until <= now {
+            self.cold.old_rate = self.cold.settings.rate;
+            self.cold.old_until = if self.hot.busy > now { self.hot.busy } else { Time::ZERO };
+        }
+        self.cold.highest = self.highest();
+        self.hot.highest = Span::ZERO;
+        self.cold.settings.rate = rate;
+        self.derive();
+        self.uncount(&queued);
+        self.resend(queued, &mut recalled);
+        recalled
+    }
+
+    fn resend(&mut self, queued: VecDeque<Packet>, recalled: &mut Recalled) {
+        let flight = self.cold.settings.flight;
+        let mut outlet = Outlet { flight, back: &mut recalled.back };
+        for packet in queued {
+            if self.transmit(self.hot.busy, &packet, &mut outlet) == Verdict::Lost {
+                recalled.lost.push(packet);
+            }
+        }
+    }
+
+    /// Random loss becomes this.
+    pub fn change_loss(&mut self, loss: f64) {
+        self.cold.settings.loss = loss;
+        self.derive();
+    }
+
+    /// Packets on the link that had not begun transmission by `end`: accepted, but not sent.
+    pub fn unsent(&self, end: Time, flying: &[(Time, Packet)]) -> PortCounters {
+        let (_, queued) = self.split(end, flying.to_vec());
+        PortCounters {
+            tx_packets: queued.len() as u64,
+            tx_bytes: queued.iter().map(|p| u64::from(p.size)).sum(),
+            ..PortCounters::default()
+        }
+    }
+}
+
+/// Collects pushes in a list, with arrival times.
+struct Outlet<'a> {
+    flight: Span,
+    back: &'a mut Vec<(Time, Packet)>,
+}
+
+impl Out<Packet> for Outlet<'_> {
+    fn push(&mut self, _link: LinkId, at: Time, item: &Packet) {
+        self.back.push((at + self.flight, *item));
+    }
+
+    fn done(&mut self) {}
+}
