@@ -44,6 +44,7 @@ pub struct Switch {
     lost: Vec<Digest>, // by port, of packets lost at random as they depart: when those are served is not part of a result
     scheduled: Vec<u16>, // ports that defer departures
     next_departure: Time,
+    departures_moved: bool, // since `next_departure` was computed; it is needed once a window, so not at each arrival
     sampler: Option<Box<Sampler>>,
 }
 
@@ -94,6 +95,7 @@ impl Switch {
             digest: Digest::default(),
             scheduled,
             next_departure: Time::MAX,
+            departures_moved: false,
             sampler,
         }
     }
@@ -147,7 +149,7 @@ impl Switch {
     /// When the next deferred departure starts.
     #[inline]
     pub fn next_departure(&self) -> Time {
-        self.next_departure
+        if self.departures_moved { self.earliest_departure() } else { self.next_departure }
     }
 
     /// Asks for the cache lines of its ports.
@@ -212,7 +214,7 @@ impl Switch {
             if let Some(shared) = &mut self.shared {
                 shared.admit(&mut target.counted, size);
             }
-            self.next_departure = self.next_departure.min(target.next_departure());
+            self.departures_moved |= target.is_scheduled();
         } else {
             self.refuse(now, port, packet, verdict);
         }
@@ -245,9 +247,7 @@ impl Switch {
         let digest = &mut self.lost[port];
         self.ports[port]
             .serve(now, out, &mut |at, packet| trace(digest, at, Drop::Fault as u8, packet));
-        if self.next_departure <= now {
-            self.next_departure = self.earliest_departure();
-        }
+        self.departures_moved = true;
     }
 
     fn earliest_departure(&self) -> Time {
@@ -260,7 +260,7 @@ impl Switch {
 
     /// Serves every departure with start <= `now`.
     pub fn depart(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        if self.next_departure > now {
+        if self.next_departure() > now {
             return;
         }
         for port in &self.scheduled {
@@ -268,7 +268,7 @@ impl Switch {
             self.ports[usize::from(*port)]
                 .serve(now, out, &mut |at, packet| trace(digest, at, Drop::Fault as u8, packet));
         }
-        self.next_departure = self.earliest_departure();
+        (self.next_departure, self.departures_moved) = (self.earliest_departure(), false);
     }
 
     /// Takes the sample that is due.
@@ -317,7 +317,7 @@ impl Switch {
             let queue = self.ports[port].queue(now);
             shared.recount(&mut self.ports[port].counted, queue);
         }
-        self.next_departure = self.earliest_departure();
+        (self.next_departure, self.departures_moved) = (self.earliest_departure(), false);
         back
     }
 }
