@@ -194,11 +194,6 @@ impl Fabric {
         self.addrs[host as usize]
     }
 
-    /// The host at an address.
-    pub fn host_at(&self, addr: HostAddr) -> NodeId {
-        self.ports_of(self.tors[usize::from(addr.tor)])[usize::from(addr.port)].peer
-    }
-
     /// Whether a node is a host.
     pub fn is_host(&self, node: NodeId) -> bool {
         node.0 < self.hosts

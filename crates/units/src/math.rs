@@ -1,9 +1,4 @@
-//! The few roots and fixed-point helpers that laws and models share, so that floats stay out of hand.
-
-/// The integer square root: the largest r with `r * r <= x`.
-pub const fn isqrt(x: u64) -> u64 {
-    x.isqrt()
-}
+//! The few functions that laws and models share, so that floats and hashes stay out of hand.
 
 /// Mixes 64 bits into 64 well-spread bits (the finaliser of SplitMix64). A bijection.
 #[inline]
