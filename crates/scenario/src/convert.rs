@@ -21,6 +21,7 @@ use crate::tree::{Document, did_you_mean, shorten};
 use forebay_laws::flow::{FlowParams, LAWS};
 use forebay_laws::params::ParamError;
 use forebay_units::{Bytes, Span, Time};
+use std::collections::BTreeMap;
 
 /// Longest run, delay or interval that a scenario may ask for: far beyond any use, far below 64 bits.
 const DAY: Span = Span::from_secs(86_400);
@@ -65,7 +66,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
         judge.reachable(&plan);
     }
     let faults = judge.faults(&file.fault, stop, &plan);
-    let traffic = judge.traffic(&file.traffic, stop, &plan);
+    let traffic = judge.traffic(&file.traffic, &file.transport.law, stop, &plan);
     let output = judge.output(file.output.as_ref(), stop, &plan);
     let scenario = Scenario {
         name: file.name.clone().unwrap_or_else(|| stem.into()),
@@ -177,10 +178,17 @@ impl Judge<'_> {
     }
 
     /// Parameters as key and text, each one that the law takes.
-    fn params(&mut self, law: Option<FlowParams>, params: &[(String, String)]) {
-        let Some(mut law) = law else { return };
-        for (key, text) in params {
-            let mut path = String::from("transport.params");
+    fn params(
+        &mut self,
+        place: &str,
+        law: Option<FlowParams>,
+        params: Option<&BTreeMap<String, raw::Param>>,
+    ) -> Vec<(String, String)> {
+        let params: Vec<_> =
+            params.into_iter().flatten().map(|(k, v)| (k.clone(), param(v))).collect();
+        let Some(mut law) = law else { return params };
+        for (key, text) in &params {
+            let mut path = String::from(place);
             crate::tree::push_key(&mut path, key);
             match law.set(key, text) {
                 Ok(()) => {}
@@ -193,6 +201,7 @@ impl Judge<'_> {
                 }
             }
         }
+        params
     }
 
     fn transport(&mut self, t: &raw::Transport) -> Transport {
@@ -213,9 +222,7 @@ impl Judge<'_> {
                 format!("is less than one segment; write at least \"{mss}\""),
             );
         }
-        let params: Vec<_> =
-            t.params.iter().flatten().map(|(k, v)| (k.clone(), param(v))).collect();
-        self.params(law, &params);
+        let params = self.params("transport.params", law, t.params.as_ref());
         Transport {
             law: t.law.clone(),
             params,
@@ -227,6 +234,10 @@ impl Judge<'_> {
             delayed_ack: t.delayed_ack.unwrap_or(false),
             receive_window,
             idle_restart: t.idle_restart.unwrap_or(true),
+            sack: t.sack.unwrap_or(true),
+            tail_loss_probe: t.tail_loss_probe.unwrap_or(true),
+            prr: t.prr.unwrap_or(true),
+            frto: t.frto.unwrap_or(true),
             class: t.class.unwrap_or(0) as u8,
             ack_class: t.ack_class.unwrap_or(0) as u8,
         }

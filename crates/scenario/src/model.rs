@@ -300,6 +300,14 @@ pub struct Transport {
     pub receive_window: Option<Bytes>,
     /// Whether a window idle for longer than the RTO decays (RFC 2861).
     pub idle_restart: bool,
+    /// Selective acknowledgements, and with them RACK.
+    pub sack: bool,
+    /// Tail loss probes.
+    pub tail_loss_probe: bool,
+    /// Proportional rate reduction.
+    pub prr: bool,
+    /// Detection of spurious timeouts.
+    pub frto: bool,
     /// Traffic class of data, 0 to 7.
     pub class: u8,
     /// Traffic class of pure ACKs.
@@ -315,6 +323,8 @@ pub struct Traffic {
     pub until: Time,
     /// Law of these flows, if not the scenario's.
     pub law: Option<String>,
+    /// Parameters of their law, as key and text, before those of the scenario's transport.
+    pub params: Vec<(String, String)>,
     /// What.
     pub kind: TrafficKind,
 }

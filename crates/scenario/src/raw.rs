@@ -433,6 +433,18 @@ pub(crate) struct Transport {
     /// Whether a window idle for longer than the RTO decays (RFC 2861). Default: true (Linux).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_restart: Option<bool>,
+    /// Selective acknowledgements, and with them RACK. Without: NewReno. Default: true (Linux).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack: Option<bool>,
+    /// Tail loss probes (RFC 8985). Default: true (Linux since 3.10).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tail_loss_probe: Option<bool>,
+    /// Proportional rate reduction (RFC 6937). Without, a cut is in force at once. Default: true (Linux since 3.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prr: Option<bool>,
+    /// Detection of spurious timeouts (RFC 5682). Default: true (Linux).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frto: Option<bool>,
     /// Traffic class of data; below fabric.switch.classes. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 7))]
@@ -479,6 +491,9 @@ pub(crate) struct Traffic {
     /// Law of these flows, if not that of `[transport]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub law: Option<String>,
+    /// Parameters of their law. They win over `transport.params`, which hold for flows of the same law.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub params: Option<BTreeMap<String, Param>>,
 }
 
 /// Kind of traffic.

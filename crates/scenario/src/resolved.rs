@@ -8,6 +8,7 @@ use crate::quantity::{Length, Qty};
 use crate::raw;
 use forebay_units::Time;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The full TOML text of a scenario.
 pub fn resolved(scenario: &Scenario) -> String {
@@ -165,12 +166,10 @@ fn switch(s: &model::Switch) -> raw::Switch {
 }
 
 fn transport(t: &model::Transport) -> raw::Transport {
-    let params: std::collections::BTreeMap<_, _> =
-        t.params.iter().map(|(key, text)| (key.clone(), param(text))).collect();
     raw::Transport {
         kind: raw::TransportKind::Tcp,
         law: t.law.clone(),
-        params: (!params.is_empty()).then_some(params),
+        params: params(&t.params),
         mss: Some(Qty(t.mss)),
         mtu: None,
         header: Some(Qty(t.header)),
@@ -180,9 +179,18 @@ fn transport(t: &model::Transport) -> raw::Transport {
         delayed_ack: Some(t.delayed_ack),
         receive_window: t.receive_window.map(Qty),
         idle_restart: Some(t.idle_restart),
+        sack: Some(t.sack),
+        tail_loss_probe: Some(t.tail_loss_probe),
+        prr: Some(t.prr),
+        frto: Some(t.frto),
         class: Some(i64::from(t.class)),
         ack_class: Some(i64::from(t.ack_class)),
     }
+}
+
+fn params(params: &[(String, String)]) -> Option<BTreeMap<String, raw::Param>> {
+    (!params.is_empty())
+        .then(|| params.iter().map(|(key, text)| (key.clone(), param(text))).collect())
 }
 
 /// The most natural TOML value that reads back to the same text.
@@ -253,6 +261,7 @@ fn traffic(t: &model::Traffic) -> raw::Traffic {
         start: Some(Qty(t.start)),
         until: (t.until != Time::MAX).then_some(Qty(t.until)),
         law: t.law.clone(),
+        params: params(&t.params),
     }
 }
 

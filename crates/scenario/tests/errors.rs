@@ -234,6 +234,11 @@ fn laws_and_their_parameters() {
     );
     let own = said("load = 0.5", "load = 0.5\nlaw = \"remo\"");
     assert!(own.ends_with("; did you mean \"reno\"?"), "{own}");
+    let own_param = said("load = 0.5", "load = 0.5\nparams = { gg = 1 }");
+    assert!(
+        own_param.contains("traffic[0].params.gg: dctcp has no parameter of this name"),
+        "{own_param}"
+    );
 }
 
 #[test]

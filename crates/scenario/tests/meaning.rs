@@ -70,6 +70,10 @@ fn defaults_are_those_of_the_schema() {
             delayed_ack: false,
             receive_window: None,
             idle_restart: true,
+            sack: true,
+            tail_loss_probe: true,
+            prr: true,
+            frto: true,
             class: 0,
             ack_class: 0,
         }

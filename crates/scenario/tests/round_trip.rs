@@ -189,6 +189,10 @@ prop_compose! {
             delayed_ack: flags.0,
             receive_window,
             idle_restart: flags.1,
+            sack: !flags.0,
+            tail_loss_probe: !flags.1,
+            prr: flags.0,
+            frto: flags.1,
             class: 1,
             ack_class: 3,
         }
@@ -237,6 +241,7 @@ prop_compose! {
                 start,
                 until: lasts.map_or(Time::MAX, |s| start + s),
                 law: law.map(String::from),
+                params: if law == Some("dctcp") { vec![("g".into(), "0.125".into())] } else { vec![] },
                 kind,
             }).collect(),
             faults: faults.into_iter().map(|(at, change)| Fault { at, link: cable.into(), change }).collect(),

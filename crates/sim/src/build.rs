@@ -121,19 +121,18 @@ fn paths(routing: Routing) -> Paths {
 }
 
 fn profiles(scenario: &Scenario) -> Result<Vec<Profile>, SimError> {
-    scenario.traffic.iter().map(|t| profile(&scenario.transport, t.law.as_deref())).collect()
+    scenario.traffic.iter().map(|t| profile(&scenario.transport, t)).collect()
 }
 
-/// A transport's settings with its own law, or with another one at its defaults.
-fn profile(transport: &model::Transport, other: Option<&str>) -> Result<Profile, SimError> {
-    let name = other.unwrap_or(&transport.law);
+/// The scenario's transport with the law of a traffic entry: its own parameters win over the transport's, which hold for
+/// the same law only.
+fn profile(transport: &model::Transport, entry: &model::Traffic) -> Result<Profile, SimError> {
+    let name = entry.law.as_ref().unwrap_or(&transport.law);
     let mut law =
         FlowParams::new(name).map_err(|e| SimError::Law(format!("law \"{name}\" {e}")))?;
-    if name == transport.law {
-        for (key, value) in &transport.params {
-            law.set(key, value)
-                .map_err(|e| SimError::Law(format!("transport.params.{key}: {e}")))?;
-        }
+    let common = transport.params.iter().filter(|_| *name == transport.law);
+    for (key, value) in common.chain(&entry.params) {
+        law.set(key, value).map_err(|e| SimError::Law(format!("params.{key}: {e}")))?;
     }
     let tcp = TcpConfig {
         mss: transport.mss,
@@ -145,6 +144,10 @@ fn profile(transport: &model::Transport, other: Option<&str>) -> Result<Profile,
         delayed_ack: transport.delayed_ack,
         receive_window: transport.receive_window,
         idle_restart: transport.idle_restart,
+        sack: transport.sack,
+        tlp: transport.tail_loss_probe,
+        prr: transport.prr,
+        frto: transport.frto,
         needs: law.needs(),
         data_class: transport.class,
         ack_class: transport.ack_class,

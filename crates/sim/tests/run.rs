@@ -165,6 +165,23 @@ fn routes_heal_after_the_stated_time() {
 }
 
 #[test]
+fn parameters_of_a_traffic_entry_win_over_those_of_the_transport() {
+    let digest = |entry: &str, transport: &str| {
+        let flow = |from: u8| {
+            format!("[[traffic]]\nkind = \"long\"\nfrom = [\"host[{from}]\"]\nto = [\"host[3]\"]\n")
+        };
+        let mut s = with("{ time = \"2ms\" }", &format!("{}{entry}{}", flow(0), flow(1)));
+        s.transport.params = vec![("g".into(), transport.into())];
+        run(&s, 1, Options::default()).record.digest
+    };
+    let plain = digest("", "0.0625");
+    assert_eq!(digest("params = { g = 0.0625 }\n", "0.0625"), plain);
+    assert_ne!(digest("params = { g = 1 }\n", "0.0625"), plain);
+    assert_ne!(digest("params = { g = 1 }\n", "0.0625"), digest("params = { g = 1 }\n", "1"));
+    assert_eq!(digest("params = { g = 1 }\n", "1"), digest("", "1"));
+}
+
+#[test]
 fn two_laws_share_a_bottleneck() {
     let traffic = "[[traffic]]\nkind = \"long\"\nfrom = [\"host[0]\"]\nto = [\"host[3]\"]\nlaw = \"reno\"\n\
                    [[traffic]]\nkind = \"long\"\nfrom = [\"host[1]\"]\nto = [\"host[3]\"]\n";

@@ -16,8 +16,31 @@ mod table;
 pub use row::{Basis, Row, Tolerance, Verdict};
 pub use table::{json, table};
 
+use std::collections::BTreeMap;
+
 /// Suites that [`run`] knows.
 pub const SUITES: &[&str] = &["analytic"];
+
+/// Measured values by row.
+type Measured = BTreeMap<&'static str, f64>;
+
+/// A folder of `validation/` and what runs it.
+struct Suite {
+    rows: &'static str,
+    measure: fn(bool) -> Measured,
+    pictures: fn() -> Vec<(String, String)>,
+}
+
+fn suite(name: &str) -> Suite {
+    match name {
+        "analytic" => Suite {
+            rows: include_str!("../../../validation/analytic/rows.toml"),
+            measure: analytic::measure,
+            pictures: analytic::pictures,
+        },
+        _ => panic!("there is no suite \"{name}\""),
+    }
+}
 
 /// Runs every row of a suite. `quick` takes shorter runs where a row allows it, against the same tolerances.
 ///
@@ -25,7 +48,7 @@ pub const SUITES: &[&str] = &["analytic"];
 /// If the suite is none of [`SUITES`], or its file is not as it should be: it is part of the program.
 pub fn run(suite: &str, quick: bool) -> Vec<Row> {
     let mut rows = rows(suite);
-    let measured = analytic::measure(quick);
+    let measured = (self::suite(suite).measure)(quick);
     for row in &mut rows {
         row.judge(measured.get(row.id.as_str()).copied());
     }
@@ -37,8 +60,7 @@ pub fn run(suite: &str, quick: bool) -> Vec<Row> {
 /// # Panics
 /// As [`run`].
 pub fn rows(suite: &str) -> Vec<Row> {
-    assert!(SUITES.contains(&suite), "there is no suite \"{suite}\"");
-    row::parse(include_str!("../../../validation/analytic/rows.toml"))
+    row::parse(self::suite(suite).rows)
         .unwrap_or_else(|error| panic!("validation/{suite}/rows.toml: {error}"))
 }
 
@@ -47,6 +69,5 @@ pub fn rows(suite: &str) -> Vec<Row> {
 /// # Panics
 /// As [`run`].
 pub fn pictures(suite: &str) -> Vec<(String, String)> {
-    assert!(SUITES.contains(&suite), "there is no suite \"{suite}\"");
-    analytic::pictures()
+    (self::suite(suite).pictures)()
 }

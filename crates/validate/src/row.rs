@@ -83,12 +83,16 @@ impl fmt::Display for Basis {
     }
 }
 
-/// How far a measured number may be from the published one. Written `"25%"`, `">="` or `"<="`.
+/// How far a measured number may be from the published one. Written `"25%"`, `"x2"`, `"+-0.1"`, `">="` or `"<="`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Tolerance {
     /// This many per cent of it, either side.
     Percent(f64),
+    /// Between it divided by this and it times this.
+    Factor(f64),
+    /// This far from it, either side, in the row's unit.
+    Absolute(f64),
     /// At least it.
     AtLeast,
     /// At most it.
@@ -100,6 +104,8 @@ impl Tolerance {
     pub fn holds(self, published: f64, measured: f64) -> bool {
         match self {
             Self::Percent(p) => (measured - published).abs() <= p / 100.0 * published.abs(),
+            Self::Factor(f) => measured >= published / f && measured <= published * f,
+            Self::Absolute(d) => (measured - published).abs() <= d,
             Self::AtLeast => measured >= published,
             Self::AtMost => measured <= published,
         }
@@ -110,18 +116,25 @@ impl TryFrom<String> for Tolerance {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        match text.as_str() {
-            ">=" => Ok(Self::AtLeast),
-            "<=" => Ok(Self::AtMost),
-            _ => text
-                .strip_suffix('%')
-                .and_then(|number| number.parse().ok())
-                .filter(|p: &f64| *p >= 0.0 && p.is_finite())
-                .map(Self::Percent)
-                .ok_or_else(|| {
-                    format!("\"{text}\" is no tolerance: write \"5%\", \">=\" or \"<=\"")
-                }),
-        }
+        let number = |text: &str, least: f64| {
+            text.parse().ok().filter(|n: &f64| *n >= least && n.is_finite())
+        };
+        let read = if text == ">=" {
+            Some(Self::AtLeast)
+        } else if text == "<=" {
+            Some(Self::AtMost)
+        } else if let Some(percent) = text.strip_suffix('%') {
+            number(percent, 0.0).map(Self::Percent)
+        } else if let Some(factor) = text.strip_prefix('x') {
+            number(factor, 1.0).map(Self::Factor)
+        } else if let Some(distance) = text.strip_prefix("+-") {
+            number(distance, 0.0).map(Self::Absolute)
+        } else {
+            None
+        };
+        read.ok_or_else(|| {
+            format!("\"{text}\" is no tolerance: write \"5%\", \"x2\", \"+-0.1\", \">=\" or \"<=\"")
+        })
     }
 }
 
@@ -135,6 +148,8 @@ impl fmt::Display for Tolerance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Percent(p) => write!(f, "{p}%"),
+            Self::Factor(factor) => write!(f, "x{factor}"),
+            Self::Absolute(distance) => write!(f, "+-{distance}"),
             Self::AtLeast => f.write_str(">="),
             Self::AtMost => f.write_str("<="),
         }
@@ -174,13 +189,17 @@ mod tests {
             (">=", 52.0, 52.0, 51.9),
             ("<=", 1.0, 1.0, 1.1),
             ("0%", 3.0, 3.0, 3.1),
+            ("x2", 8.0, 4.0, 3.9),
+            ("x2", 8.0, 16.0, 16.1),
+            ("+-0.5", 2.0, 2.5, 2.6),
+            ("+-0.5", -2.0, -2.5, -1.4),
         ] {
             let tolerance = Tolerance::try_from(text.to_string()).unwrap();
             assert_eq!(tolerance.to_string(), text);
             assert!(tolerance.holds(published, inside), "{text}");
             assert!(!tolerance.holds(published, outside), "{text}");
         }
-        for text in ["", "5", "-1%", "nan%", "about 5%"] {
+        for text in ["", "5", "-1%", "nan%", "about 5%", "x", "x0.5", "xinf", "+-", "+--1"] {
             assert!(Tolerance::try_from(text.to_string()).is_err(), "{text}");
         }
     }

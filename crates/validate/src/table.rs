@@ -1,6 +1,6 @@
 //! Rows for people and for programs.
 
-use crate::row::{Row, Verdict};
+use crate::row::{Basis, Row, Verdict};
 
 /// An aligned table, a line of totals, and the note of every row that missed.
 pub fn table(rows: &[Row]) -> String {
@@ -33,6 +33,16 @@ pub fn table(rows: &[Row]) -> String {
     let count = |verdict: Verdict| rows.iter().filter(|r| r.verdict == verdict).count();
     let (within, out, not_run) = (count(Verdict::In), count(Verdict::Out), count(Verdict::NotRun));
     text.push_str(&format!("\n{} rows: {within} in, {out} out, {not_run} not run\n", rows.len()));
+    let open = |row: &&Row| matches!(row.basis, Basis::Calibrated | Basis::Assumed);
+    let of_open = rows.iter().filter(open).count();
+    if of_open > 0 {
+        let within_open = rows.iter().filter(open).filter(|r| r.verdict == Verdict::In).count();
+        text.push_str(&format!(
+            "reproduced: {} of {}; {of_open} rows are calibrated or assumed and do not count, {within_open} of them in\n",
+            within - within_open,
+            rows.len() - of_open
+        ));
+    }
     for row in rows.iter().filter(|r| r.verdict == Verdict::Out) {
         let note = if row.note.is_empty() { "no cause is known yet" } else { &row.note };
         text.push_str(&format!("out: {}: {note}\n", row.id));

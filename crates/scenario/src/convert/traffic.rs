@@ -8,6 +8,7 @@ use crate::problem::{grouped, memory_text};
 use crate::raw;
 use crate::tree::{did_you_mean, shorten};
 use crate::workload::{Hosts, forecast};
+use forebay_laws::flow::FlowParams;
 use forebay_units::{Bytes, ParseError, Span, Time};
 use std::collections::BTreeMap;
 
@@ -62,6 +63,7 @@ impl Judge<'_> {
     pub(super) fn traffic(
         &mut self,
         entries: &[raw::Traffic],
+        common_law: &str,
         stop: Stop,
         plan: &Plan,
     ) -> Vec<Traffic> {
@@ -80,14 +82,16 @@ impl Judge<'_> {
         }
         let hosts = HostIndex::of(plan);
         let all = entries.iter().enumerate();
-        all.filter_map(|(i, entry)| self.entry(&format!("traffic[{i}]"), entry, stop, &hosts))
-            .collect()
+        let one =
+            |(i, entry)| self.entry(&format!("traffic[{i}]"), entry, common_law, stop, &hosts);
+        all.filter_map(one).collect()
     }
 
     fn entry(
         &mut self,
         path: &str,
         entry: &raw::Traffic,
+        common_law: &str,
         stop: Stop,
         hosts: &HostIndex<'_>,
     ) -> Option<Traffic> {
@@ -104,9 +108,11 @@ impl Judge<'_> {
                 format!("is not after start, {start}; write a later time"),
             );
         }
-        if let Some(law) = &entry.law {
-            self.law(&format!("{path}.law"), law);
-        }
+        let law = match &entry.law {
+            Some(law) => self.law(&format!("{path}.law"), law),
+            None => FlowParams::new(common_law).ok(),
+        };
+        let params = self.params(&format!("{path}.params"), law, entry.params.as_ref());
         let kind = match &entry.kind {
             raw::Kind::Poisson { sizes, load, load_ref } => {
                 self.poisson(path, sizes, *load, *load_ref, hosts.plan)?
@@ -156,7 +162,7 @@ impl Judge<'_> {
                 self.list(path, flows.as_deref(), file.as_deref(), stop, hosts)
             }
         };
-        Some(Traffic { start, until, law: entry.law.clone(), kind })
+        Some(Traffic { start, until, law: entry.law.clone(), params, kind })
     }
 
     fn flow_size(&mut self, path: &str, size: Bytes) {

@@ -8,13 +8,10 @@ mod sharing;
 mod square_root;
 mod windows;
 
+use crate::Measured;
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Simulation, Watch};
 use forebay_units::Time;
-use std::collections::BTreeMap;
-
-/// Measured values by row.
-pub(crate) type Measured = BTreeMap<&'static str, f64>;
 
 /// Runs all of them.
 pub(crate) fn measure(quick: bool) -> Measured {

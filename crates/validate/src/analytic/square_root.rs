@@ -1,6 +1,7 @@
 //! Reno's window against the rate of loss.
 
-use super::{Measured, ms, quiet, scenario, simulation};
+use super::{ms, quiet, scenario, simulation};
+use crate::Measured;
 use crate::pipe::Pipe;
 use forebay_units::Span;
 
