@@ -63,7 +63,7 @@ pub const PORTS: &[&str] = &[
 ];
 
 /// Header of `series.csv`: one row for each sample.
-pub const SERIES: &[&str] = &["seed", "series", "unit", "at_ps", "value"];
+pub const SERIES: &[&str] = &["seed", "series", "quantity", "unit", "at_ps", "value"];
 
 /// What the ideal FCT is; copied into every manifest.
 pub const IDEAL_FCT_DEFINITION: &str = "FCT of the same flow alone on the empty path, in \
@@ -140,6 +140,10 @@ const ALL: &[(&str, &str)] = &[
         "8 * tx_bytes / (rate * duration) of one link direction, a fraction of 1 over the whole simulation, warm-up included; empty for a dead link. In summary.json: by kind of link.",
     ),
     ("series", "Name of the sampled quantity."),
+    (
+        "quantity",
+        "What it is a series of: queue, goodput, window, in-flight, round-trip, flow-rate or other.",
+    ),
     ("unit", "Unit of its values."),
     ("at_ps", "Sampling instant in picoseconds of virtual time."),
     ("value", "Value at that instant, in the unit of the same row; of a setting: its value."),

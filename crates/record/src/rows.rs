@@ -98,11 +98,58 @@ pub struct NodeCounters {
     pub delivered_segments: u64,
 }
 
+/// What a series is a series of. Those of one quantity and unit share a figure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quantity {
+    /// Bytes or packets at an egress port.
+    Queue,
+    /// Payload delivered per time.
+    Goodput,
+    /// What a sender may have in flight.
+    Window,
+    /// What a sender has in flight.
+    InFlight,
+    /// Smoothed round trip.
+    RoundTrip,
+    /// Payload acknowledged per time, by flow.
+    FlowRate,
+    /// None of these.
+    Other,
+}
+
+impl Quantity {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Queue,
+        Self::Goodput,
+        Self::Window,
+        Self::InFlight,
+        Self::RoundTrip,
+        Self::FlowRate,
+        Self::Other,
+    ];
+
+    /// Its word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Goodput => "goodput",
+            Self::Window => "window",
+            Self::InFlight => "in-flight",
+            Self::RoundTrip => "round-trip",
+            Self::FlowRate => "flow-rate",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// One quantity over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// What, `leaf[0]->spine[1] queue`.
     pub name: String,
+    /// What kind of quantity.
+    pub quantity: Quantity,
     /// Unit, as it stands in column names: `bytes`, `gbps`.
     pub unit: &'static str,
     /// Sampling instants, ascending.

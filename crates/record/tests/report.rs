@@ -2,7 +2,7 @@
 
 mod support;
 
-use forebay_record::{About, RunRecord, Series, Summary, report};
+use forebay_record::{About, Quantity, RunRecord, Series, Summary, report};
 use forebay_units::{Bytes, Span, Time};
 use support::{about, run};
 
@@ -123,15 +123,23 @@ fn odd_runs_have_pages() {
     };
     let odd_series = RunRecord {
         series: vec![
-            Series { name: "never sampled".into(), unit: "bytes", at: vec![], values: vec![] },
+            Series {
+                name: "never sampled".into(),
+                quantity: Quantity::Queue,
+                unit: "bytes",
+                at: vec![],
+                values: vec![],
+            },
             Series {
                 name: "once".into(),
+                quantity: Quantity::Queue,
                 unit: "packets",
                 at: vec![Time::ZERO],
                 values: vec![0.0],
             },
             Series {
                 name: "odd".into(),
+                quantity: Quantity::Other,
                 unit: "fraction",
                 at: (0..4).map(Time::from_ps).collect(),
                 values: vec![f64::NAN, f64::INFINITY, -2.0, 0.5],

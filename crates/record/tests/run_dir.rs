@@ -3,8 +3,8 @@
 mod support;
 
 use forebay_record::{
-    About, FlowRow, IfExists, RunDir, RunRecord, Series, Status, Summary, Volatile, columns,
-    explain,
+    About, FlowRow, IfExists, Quantity, RunDir, RunRecord, Series, Status, Summary, Volatile,
+    columns, explain,
 };
 use forebay_units::{Bytes, Time};
 use std::collections::BTreeSet;
@@ -38,6 +38,7 @@ fn sample() -> (About, Vec<RunRecord>) {
     runs[0].flows.push(endless);
     runs[1].series.push(Series {
         name: "odd, \"quoted\" name".into(),
+        quantity: Quantity::Other,
         unit: "furlongs",
         at: vec![Time::ZERO, Time::from_ps(7)],
         values: vec![0.1 + 0.2, -1e-300],
@@ -163,7 +164,7 @@ fn empty_tables_are_explained() {
         said,
         [
             "flows.csv has no rows: none of 40 flows had started by the end; see stop.time and traffic.start",
-            "series.csv has no rows: no queue was sampled; see output.queues"
+            "series.csv has no rows: nothing was sampled; see output.queues and output.flows"
         ]
     );
 }

@@ -12,7 +12,9 @@ pub(crate) use traffic::{MOST_FLOWS, too_many};
 
 use crate::cdf::Cdf;
 use crate::check::Finding;
-use crate::model::{Host, NicOrder, Output, QueueLength, Scenario, Stop, Topology, Transport};
+use crate::model::{
+    FlowSamples, Host, NicOrder, Output, QueueLength, Scenario, Stop, Topology, Transport,
+};
 use crate::plan::Plan;
 use crate::problem::or_list;
 use crate::quantity::{Length, Qty};
@@ -28,6 +30,8 @@ const DAY: Span = Span::from_secs(86_400);
 
 /// Grain of the early stop. Our choice: well below any flow's life, well above a packet's.
 const GRAIN: Span = Span::from_us(1);
+/// Flows sampled unless a number is given: what a figure can show apart.
+const MOST_SAMPLED: i64 = 8;
 /// 1500 B Ethernet less [`HEADER`].
 const MSS: Bytes = Bytes::new(1448);
 /// IPv4 20 B, TCP 20 B, timestamps 12 B.
@@ -317,8 +321,9 @@ impl Judge<'_> {
                 format!("leaves nothing of a run of {}; write less", stop.time),
             );
         }
+        let flows = output.and_then(|o| o.flows.as_ref()).map(|f| self.flow_samples(f, plan));
         let Some(queues) = output.and_then(|o| o.queues.as_ref()) else {
-            return Output { queues_every: None, queues_where: Vec::new(), warmup };
+            return Output { queues_every: None, queues_where: Vec::new(), flows, warmup };
         };
         self.span("output.queues.every", queues.every.0);
         let queues_where = match &queues.nodes {
@@ -331,7 +336,26 @@ impl Judge<'_> {
                 self.no_such_node(&path, name, plan, false);
             }
         }
-        Output { queues_every: Some(queues.every.0), queues_where, warmup }
+        Output { queues_every: Some(queues.every.0), queues_where, flows, warmup }
+    }
+
+    fn flow_samples(&mut self, flows: &raw::FlowSamples, plan: &Plan) -> FlowSamples {
+        self.span("output.flows.every", flows.every.0);
+        let hosts = match &flows.hosts {
+            Some(hosts) => hosts.list(),
+            None => plan.names[..plan.hosts].to_vec(),
+        };
+        for (i, name) in hosts.iter().enumerate() {
+            if !plan.nodes_like(name).any(|node| node < plan.hosts) {
+                let path = self.one_or_more("output.flows.where", i);
+                self.no_such_node(&path, name, plan, true);
+            }
+        }
+        let most = flows.most.unwrap_or(MOST_SAMPLED);
+        if !(1..=i64::from(u32::MAX)).contains(&most) {
+            self.wrong("output.flows.most", "is no number of flows; write 1 or more");
+        }
+        FlowSamples { every: flows.every.0, hosts, most: most as u32 }
     }
 
     /// The path of entry `i` of a key that is one text or a list of them.

@@ -429,6 +429,17 @@ pub enum Change {
     Loss(f64),
 }
 
+/// Which senders to sample, and how often.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowSamples {
+    /// Interval between samples.
+    pub every: Span,
+    /// Hosts whose flows are sampled; names or patterns with `*` as an index.
+    pub hosts: Vec<String>,
+    /// How many flows at most, in order of the flow table.
+    pub most: u32,
+}
+
 /// What to record beyond flows and counters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
@@ -436,6 +447,8 @@ pub struct Output {
     pub queues_every: Option<Span>,
     /// Nodes whose ports are sampled; names or patterns with `*` as an index.
     pub queues_where: Vec<String>,
+    /// Samples of senders.
+    pub flows: Option<FlowSamples>,
     /// Flows that arrived before this are left out of the statistics.
     pub warmup: Time,
 }

@@ -682,6 +682,9 @@ pub(crate) struct Output {
     /// Samples of queue lengths.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<Queues>,
+    /// Samples of senders: window, bytes in flight, smoothed round trip, rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<FlowSamples>,
     /// Flows that arrived before this are left out of the statistics. Default: 0s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Qty<Time>>,
@@ -695,6 +698,19 @@ pub(crate) struct Queues {
     /// Nodes whose ports are sampled: names, or patterns with `*` as an index. Default: every switch.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub nodes: Option<OneOrMore>,
+}
+
+/// Samples of senders.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct FlowSamples {
+    /// Interval between samples.
+    pub every: Qty<Span>,
+    /// Hosts whose flows are sampled: names, or patterns with `*` as an index. Default: every host.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<OneOrMore>,
+    /// How many flows at most, in order of the flow table. Default: 8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most: Option<i64>,
 }
 
 /// A band that a result must lie in.

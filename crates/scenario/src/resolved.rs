@@ -52,6 +52,11 @@ fn file(s: &Scenario) -> raw::File {
                 every: Qty(every),
                 nodes: Some(raw::OneOrMore::More(s.output.queues_where.clone())),
             }),
+            flows: s.output.flows.as_ref().map(|flows| raw::FlowSamples {
+                every: Qty(flows.every),
+                hosts: Some(raw::OneOrMore::More(flows.hosts.clone())),
+                most: Some(i64::from(flows.most)),
+            }),
             warmup: Some(Qty(s.output.warmup)),
         }),
         sweep: None,

@@ -157,7 +157,7 @@ fn keys_and_words() {
         (
             "warmup",
             "colour = 1\nwarmup",
-            "26:1: output.colour: unknown key; this table takes queues or warmup",
+            "26:1: output.colour: unknown key; this table takes flows, queues or warmup",
         ),
         ("version = 1", "", "1:1: version: is missing; write for instance version = 1"),
         ("version = 1", "version = 2", "1:11: version: 2 is out of range; only 1 is known"),
@@ -455,6 +455,16 @@ fn places() {
             "[output]",
             "[output]\nqueues = { every = \"1us\", where = [\"leaf[0]\", \"lef[1]\"] }",
             "26:47: output.queues.where[1]: no node is called \"lef[1]\"; they go from leaf[0].host[0] to spine[1]; did you mean \"leaf[1]\"?",
+        ),
+        (
+            "[output]",
+            "[output]\nflows = { every = \"1us\", where = \"spine[0]\" }",
+            "26:34: output.flows.where: no host is called \"spine[0]\"; they go from leaf[0].host[0] to leaf[1].host[3]",
+        ),
+        (
+            "[output]",
+            "[output]\nflows = { every = \"1us\", most = 0 }",
+            "26:33: output.flows.most: 0 is no number of flows; write 1 or more",
         ),
         (
             "[output]",

@@ -79,7 +79,10 @@ fn defaults_are_those_of_the_schema() {
         }
     );
     assert_eq!(s.host.nic, NicOrder::RoundRobin);
-    assert_eq!(s.output, Output { queues_every: None, queues_where: vec![], warmup: Time::ZERO });
+    assert_eq!(
+        s.output,
+        Output { queues_every: None, queues_where: vec![], flows: None, warmup: Time::ZERO }
+    );
 }
 
 #[test]

@@ -248,6 +248,7 @@ prop_compose! {
             output: Output {
                 queues_every: queues,
                 queues_where: if queues.is_some() { vec![host.into(), pattern.split('-').next().unwrap().into()] } else { vec![] },
+                flows: queues.map(|every| FlowSamples { every, hosts: vec![host.into()], most: 3 }),
                 warmup,
             },
         }

@@ -1,5 +1,6 @@
 //! From a checked scenario to nodes, links and a timeline.
 
+use crate::flow_samples::FlowSamples;
 use crate::host::{Common, Host, Profile, Round};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
@@ -81,7 +82,9 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
         rounds_at[common.flows[flow as usize].dst as usize].push((flow, round));
     }
     let mut nodes = Vec::with_capacity(plan.names.len());
-    for (id, (starts, rounds)) in (0u32..).zip(starts.into_iter().zip(rounds_at)) {
+    let flow_samples = FlowSamples::of(scenario.output.flows.as_ref(), &common.flows, &plan);
+    let each = starts.into_iter().zip(rounds_at).zip(flow_samples);
+    for (id, ((starts, rounds), flow_samples)) in (0u32..).zip(each) {
         let port = maker.nic(NodeId(id));
         let host = Host::new(
             Arc::clone(&common),
@@ -90,6 +93,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
             starts,
             rounds,
             scenario.output.queues_every,
+            flow_samples,
         );
         nodes.push(AnyNode::Host(Box::new(host)));
     }

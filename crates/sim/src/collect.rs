@@ -6,7 +6,7 @@ use crate::ideal;
 use crate::node::AnyNode;
 use forebay_engine::{Digest, NodeId, combine};
 use forebay_net::{Paths, Port, PortCounters, Routes};
-use forebay_record::{FlowRow, NodeCounters, PortRow, RunRecord, Series};
+use forebay_record::{FlowRow, NodeCounters, PortRow, Quantity, RunRecord, Series};
 use forebay_scenario::model::Scenario;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::Packet;
@@ -127,7 +127,7 @@ fn row(built: &Built, node: NodeId, peer: NodeId, port: &Port, unsent: PortCount
 }
 
 fn series(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<Series> {
-    let mut all = Vec::new();
+    let mut all = crate::flow_samples::series(nodes, &built.common.flows, &built.plan.names);
     let Some(every) = scenario.output.queues_every else { return all };
     for (n, node) in (0u32..).zip(nodes) {
         let Some((ports, times, queues)) = node.switch().and_then(|s| s.samples()) else {
@@ -138,6 +138,7 @@ fn series(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<Series> 
             let peer = &built.plan.names[directions[usize::from(*port)].peer.0 as usize];
             all.push(Series {
                 name: format!("{}->{peer} queue", built.plan.names[n as usize]),
+                quantity: Quantity::Queue,
                 unit: "bytes",
                 at: times.to_vec(),
                 values: queues.iter().skip(i).step_by(ports.len()).map(|q| *q as f64).collect(),
@@ -157,6 +158,7 @@ fn goodput(every: Span, nodes: &[AnyNode]) -> Series {
     let gbps = |i: usize| (total(i) - total(i - 1)) as f64 * 8.0 / (every.as_secs_f64() * 1e9);
     Series {
         name: "goodput of all hosts".into(),
+        quantity: Quantity::Goodput,
         unit: "gbps",
         at: (1..samples).map(|i| Time::ZERO + every * i as u64).collect(),
         values: (1..samples).map(gbps).collect(),

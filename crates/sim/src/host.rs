@@ -1,6 +1,7 @@
 //! A host of ideal fidelity: flows on top, a NIC that pulls below, and the glue between the sans-I/O steps.
 
 use crate::flow_map::{DONE, FlowMap};
+use crate::flow_samples::FlowSamples;
 use forebay_engine::{Digest, LinkId, Out, prefetch_all};
 use forebay_host::{PullOrder, ReadyList};
 use forebay_laws::Start;
@@ -105,6 +106,7 @@ pub(crate) struct Host {
     round_of: Vec<(u32, u32)>, // flow to index in `rounds`, sorted
     samples: Option<(Span, Time)>,
     pub sampled: Vec<u64>, // delivered bytes at each sampling instant
+    flow_samples: Option<FlowSamples>,
 }
 
 impl Host {
@@ -117,6 +119,7 @@ impl Host {
         mut starts: Vec<u32>,
         mut round_of: Vec<(u32, u32)>,
         sample_every: Option<Span>,
+        flow_samples: Option<FlowSamples>,
     ) -> Self {
         starts.reverse();
         round_of.sort_unstable();
@@ -153,10 +156,16 @@ impl Host {
             round_of,
             samples: sample_every.map(|every| (every, Time::ZERO)),
             sampled: Vec::new(),
+            flow_samples,
         };
         host.plan_next();
         host.settle_next();
         host
+    }
+
+    /// Samples of its flows, if any were asked for.
+    pub fn flow_samples(&self) -> Option<&FlowSamples> {
+        self.flow_samples.as_ref()
     }
 
     /// Its NIC port.
@@ -189,7 +198,8 @@ impl Host {
     fn plan_next(&mut self) {
         let start = self.starts.last().map_or(Time::MAX, |f| self.common.flows[*f as usize].start);
         let sample = self.samples.map_or(Time::MAX, |s| s.1);
-        self.next_planned = start.min(sample);
+        let flows = self.flow_samples.as_ref().map_or(Time::MAX, FlowSamples::next);
+        self.next_planned = start.min(sample).min(flows);
     }
 
     /// When the NIC pulls next.
@@ -503,6 +513,14 @@ impl Host {
         {
             *next = now + *every;
             self.sampled.push(self.delivered_bytes);
+        }
+        if self.flow_samples.as_ref().is_some_and(|s| s.next() <= now) {
+            let mut samples = self.flow_samples.take();
+            if let Some(samples) = &mut samples {
+                let live = self.unfinished().map(|(sent, tcp)| (sent.flow, tcp));
+                samples.take(now, live);
+            }
+            self.flow_samples = samples;
         }
         self.plan_next();
     }

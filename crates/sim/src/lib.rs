@@ -6,6 +6,7 @@
 mod build;
 mod collect;
 mod flow_map;
+mod flow_samples;
 mod host;
 mod ideal;
 mod look;

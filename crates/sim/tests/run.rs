@@ -182,6 +182,39 @@ fn parameters_of_a_traffic_entry_win_over_those_of_the_transport() {
 }
 
 #[test]
+fn samples_of_senders_agree_with_each_other_and_change_nothing() {
+    let flow = |from: u8| {
+        format!("[[traffic]]\nkind = \"long\"\nfrom = [\"host[{from}]\"]\nto = [\"host[3]\"]\n")
+    };
+    let flows = flow(0) + &flow(1);
+    let run_with = |output: &str| {
+        run(&with("{ time = \"2ms\" }", &(flows.clone() + output)), 1, Options::default()).record
+    };
+    let plain = run_with("");
+    let sampled = run_with("[output]\nflows = { every = \"10us\", where = \"host[1]\" }\n");
+    assert_eq!(sampled.digest, plain.digest);
+    assert!(plain.series.is_empty());
+    let names: Vec<&str> = sampled
+        .series
+        .iter()
+        .filter_map(|s| s.name.split_once(" host[1]->host[3] "))
+        .map(|n| n.1)
+        .collect();
+    assert_eq!(names, ["window", "in flight", "RTT", "rate"]);
+    let [window, inflight, rtt, rate] = &sampled.series[..] else { unreachable!() };
+    assert_eq!(window.at.len(), 199, "one every 10 us between start and end");
+    // What is in flight fits the window but for the moments after a cut.
+    let over = window.values.iter().zip(&inflight.values).filter(|(w, i)| i > w).count();
+    assert!(over < 20, "{over} of 199");
+    assert!(rtt.values.iter().all(|us| *us > 1.0), "above the empty path");
+    let bits: f64 = rate.values.iter().map(|gbps| gbps * 1e9 * 10e-6).sum();
+    let delivered = sampled.totals.delivered_bytes as f64 * 8.0;
+    assert!((0.3..0.7).contains(&(bits / delivered)), "one of two flows: {}", bits / delivered);
+    let both = run_with("[output]\nflows = { every = \"10us\", most = 1 }\n");
+    assert!(both.series.iter().all(|s| s.name.starts_with("flow 0 ")), "the first one only");
+}
+
+#[test]
 fn two_laws_share_a_bottleneck() {
     let traffic = "[[traffic]]\nkind = \"long\"\nfrom = [\"host[0]\"]\nto = [\"host[3]\"]\nlaw = \"reno\"\n\
                    [[traffic]]\nkind = \"long\"\nfrom = [\"host[1]\"]\nto = [\"host[3]\"]\n";

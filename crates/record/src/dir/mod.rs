@@ -331,6 +331,7 @@ fn write_series(table: &mut Table, run: &RunRecord) -> Result<(), RecordError> {
             table.row(|row| {
                 row.number(run.seed)
                     .text(&series.name)
+                    .text(series.quantity.word())
                     .text(series.unit)
                     .number(at.as_ps())
                     .exact(*value);
@@ -350,7 +351,7 @@ fn empty_tables(files: &[FileRows], runs: &[RunRecord]) -> Vec<EmptyTable> {
             "stop.time and traffic.start",
         ),
         "flows.csv" => ("the traffic made no flow".into(), "traffic.load and stop.time"),
-        "series.csv" => ("no queue was sampled".into(), "output.queues"),
+        "series.csv" => ("nothing was sampled".into(), "output.queues and output.flows"),
         _ => ("the fabric has none".into(), "fabric"),
     };
     files

@@ -8,7 +8,7 @@ use super::manifest::{MANIFEST_FORMAT, Manifest};
 use super::table::PARTIAL;
 use super::{RecordError, TABLES};
 use crate::about::About;
-use crate::rows::{FlowRow, NodeCounters, PortRow, RunRecord, Series};
+use crate::rows::{FlowRow, NodeCounters, PortRow, Quantity, RunRecord, Series};
 use crate::summary::{SUMMARY_FORMAT, Summary};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use serde::de::DeserializeOwned;
@@ -171,8 +171,10 @@ fn read_ports(mut rows: Rows, records: &mut Records) -> Result<(), RecordError> 
 fn read_series(mut rows: Rows, records: &mut Records) -> Result<(), RecordError> {
     let mut units: Vec<&'static str> = vec!["bytes", "gbps", "packets", "fraction", "us"];
     while rows.next()? {
-        let (name, unit) = (rows.text(1), rows.text(2));
-        let (at, value) = (Time::from_ps(rows.number(3)?), rows.float(4)?);
+        let (name, word, unit) = (rows.text(1), rows.text(2), rows.text(3));
+        let (at, value) = (Time::from_ps(rows.number(4)?), rows.float(5)?);
+        let known = Quantity::ALL.into_iter().find(|quantity| quantity.word() == word);
+        let quantity = known.unwrap_or(Quantity::Other);
         let unit = units.iter().copied().find(|known| *known == unit).unwrap_or_else(|| {
             // A unit is a constant of the program that wrote it; an unknown one is kept for good, once.
             let kept: &'static str = unit.to_string().leak();
@@ -186,7 +188,9 @@ fn read_series(mut rows: Rows, records: &mut Records) -> Result<(), RecordError>
                 series.at.push(at);
                 series.values.push(value);
             }
-            _ => run.series.push(Series { name, unit, at: vec![at], values: vec![value] }),
+            _ => {
+                run.series.push(Series { name, quantity, unit, at: vec![at], values: vec![value] });
+            }
         }
     }
     Ok(())

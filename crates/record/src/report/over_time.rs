@@ -4,7 +4,7 @@ use super::chart::{Chart, Margins, esc};
 use super::scale::{Scale, plain, round_up};
 use super::{Figure, WIDE, pretty};
 use crate::human::{bytes_f, gbps, micros, sig3, trim};
-use crate::rows::{RunRecord, Series};
+use crate::rows::{Quantity, RunRecord, Series};
 use forebay_units::Time;
 
 /// Series drawn by name in one figure.
@@ -22,30 +22,40 @@ struct Column {
     high: f64,
 }
 
-/// One figure for each unit, in order of first appearance, of the first seed that has series.
+/// One figure for each quantity and unit, in order of first appearance, of the first seed that has series.
 pub(super) fn figures(runs: &[RunRecord]) -> Vec<Figure> {
     let Some(run) = runs.iter().find(|run| run.series.iter().any(|s| !s.values.is_empty())) else {
         return Vec::new();
     };
-    let mut units: Vec<&str> = Vec::new();
+    let mut kinds: Vec<(Quantity, &str)> = Vec::new();
     for series in &run.series {
-        if !units.contains(&series.unit) && !series.values.is_empty() {
-            units.push(series.unit);
+        let kind = (series.quantity, series.unit);
+        if !kinds.contains(&kind) && !series.values.is_empty() {
+            kinds.push(kind);
         }
     }
-    units.iter().enumerate().filter_map(|(i, unit)| figure(run, unit, i, runs.len())).collect()
+    kinds.iter().enumerate().filter_map(|(i, kind)| figure(run, *kind, i, runs.len())).collect()
 }
 
-fn figure(run: &RunRecord, unit: &str, index: usize, seeds: usize) -> Option<Figure> {
+fn figure(
+    run: &RunRecord,
+    (quantity, unit): (Quantity, &str),
+    index: usize,
+    seeds: usize,
+) -> Option<Figure> {
     let mut all: Vec<(&Series, f64)> = run
         .series
         .iter()
-        .filter(|series| series.unit == unit)
+        .filter(|series| series.quantity == quantity && series.unit == unit)
         .filter_map(|series| Some((series, peak(series)?)))
         .collect();
     // Stable, so equal peaks stay in the order of the record.
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     let top = all.first()?.1;
+    // Those with names in the order of the record, so that a flow has one colour in all its figures.
+    let place = |series: &Series| run.series.iter().position(|s| s.name == series.name);
+    let named = all.len().min(NAMED);
+    all[..named].sort_by_key(|(series, _)| place(series));
     let end_us = us(run.end).max(1e-6);
     let tall = if top > 0.0 { round_up_scaled(top, unit) } else { 1.0 };
     let low = all.iter().flat_map(|(s, _)| &s.values).copied().fold(0.0, f64::min);
@@ -56,8 +66,8 @@ fn figure(run: &RunRecord, unit: &str, index: usize, seeds: usize) -> Option<Fig
     let time_unit = time_unit(end_us);
     let x_ticks = chart.x.ticks(8, |v| plain(v / time_unit.0));
     let y_ticks = chart.y.ticks(5, axis);
-    let (quantity, y_title) = titles(unit);
-    chart.axes(&x_ticks, &y_ticks, &format!("Virtual time ({})", time_unit.1), y_title);
+    let (title, y_title) = titles(quantity, unit);
+    chart.axes(&x_ticks, &y_ticks, &format!("Virtual time ({})", time_unit.1), &y_title);
 
     let columns = ((chart.right() - chart.left()) / COLUMN) as usize;
     let (named, others) = all.split_at(all.len().min(NAMED));
@@ -97,11 +107,11 @@ fn figure(run: &RunRecord, unit: &str, index: usize, seeds: usize) -> Option<Fig
         ));
     }
     plot.push_str("</div>");
-    plot.push_str(&chart.finish(&format!("{quantity} over time")));
+    plot.push_str(&chart.finish(&format!("{title} over time")));
     let seed = if seeds > 1 { format!(" Seed {} only.", run.seed) } else { String::new() };
     Some(Figure {
         id: if index == 0 { "over-time" } else { "over-time-more" },
-        title: format!("{quantity} over time"),
+        title: format!("{title} over time"),
         plot,
         caption: format!(
             "{}.{seed} Linear scale from zero. Each {COLUMN}-pixel \
@@ -206,13 +216,19 @@ fn time_unit(end_us: f64) -> (f64, &'static str) {
     }
 }
 
-fn titles(unit: &str) -> (&'static str, &str) {
-    match unit {
-        "bytes" => ("Queues", "Queue, bytes"),
-        "packets" => ("Queues", "Queue, packets"),
-        "gbps" => ("Throughput", "Throughput, Gb/s"),
-        other => ("Samples", other),
-    }
+/// Of a figure, and of its vertical axis.
+fn titles(quantity: Quantity, unit: &str) -> (&'static str, String) {
+    let (title, axis) = match quantity {
+        Quantity::Queue => ("Queues", "Queue"),
+        Quantity::Goodput => ("Throughput", "Throughput"),
+        Quantity::Window => ("Windows", "Congestion window"),
+        Quantity::InFlight => ("Bytes in flight", "In flight"),
+        Quantity::RoundTrip => ("Round trips", "Smoothed RTT"),
+        Quantity::FlowRate => ("Rates of flows", "Acknowledged"),
+        Quantity::Other => return ("Samples", unit.into()),
+    };
+    let unit = if unit == "gbps" { "Gb/s" } else { unit };
+    (title, format!("{axis}, {unit}"))
 }
 
 /// The top of an axis: round in the unit that its labels use.
@@ -252,7 +268,8 @@ mod tests {
     fn no_peak_is_lost_and_none_is_made_up() {
         let at: Vec<Time> = (0..10_000).map(|i| Time::from_ps(i * 1_000_000)).collect();
         let values: Vec<f64> = (0..10_000).map(|i| if i == 7_777 { 99.0 } else { 1.0 }).collect();
-        let series = Series { name: "q".into(), unit: "bytes", at, values };
+        let series =
+            Series { name: "q".into(), quantity: Quantity::Queue, unit: "bytes", at, values };
         let columns = downsample(&series, 10_000.0, 300);
         let highs: Vec<f64> =
             columns.iter().flatten().map(|c| c.high).filter(|h| *h > 1.0).collect();

@@ -3,7 +3,7 @@
 //! Not a simulation: numbers are drawn, not derived, so tests and the sample report need no engine.
 #![allow(dead_code, reason = "each user of this file needs a part of it")]
 
-use forebay_record::{About, FlowRow, NodeCounters, PortRow, RunRecord, Series};
+use forebay_record::{About, FlowRow, NodeCounters, PortRow, Quantity, RunRecord, Series};
 use forebay_units::math::{ln, mix};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
@@ -184,6 +184,7 @@ fn series(end: Time, draw: &mut Draw) -> Vec<Series> {
             .collect();
         all.push(Series {
             name: format!("leaf[0]->leaf[0].host[{port}] queue"),
+            quantity: Quantity::Queue,
             unit: "bytes",
             at: at.clone(),
             values,
@@ -200,6 +201,7 @@ fn series(end: Time, draw: &mut Draw) -> Vec<Series> {
             .collect();
         all.push(Series {
             name: format!("leaf[{leaf}] delivered"),
+            quantity: Quantity::Goodput,
             unit: "gbps",
             at: at.clone(),
             values,
