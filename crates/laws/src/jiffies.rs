@@ -5,7 +5,7 @@
 //! Deviation: the first tick is at time zero for every flow; in a kernel the phase is anybody's.
 
 use crate::params::choice;
-use forebay_units::{Span, Time};
+use forebay_units::Time;
 
 choice! {
     /// Ticks of the kernel's clock per second.
@@ -37,16 +37,12 @@ impl Hz {
         // Microseconds times at most 1000 fit 64 bits for the whole range of `Time`.
         (now.as_ps() / 1_000_000 * self.get() as u64 / 1_000_000) as u32
     }
-
-    /// Ticks that cover a span, rounded up. Source: Linux `usecs_to_jiffies`.
-    pub(crate) const fn covering(self, span: Span) -> u64 {
-        (span.as_us() * self.get() as u64).div_ceil(1_000_000)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_units::Span;
 
     #[test]
     fn a_tick_is_as_long_as_the_kernel_says() {
@@ -55,9 +51,6 @@ mod tests {
         assert_eq!(Hz::Hundred.ticks(at(10_000)), 1);
         assert_eq!(Hz::ThreeHundred.ticks(at(1_000_000)), 300);
         assert_eq!(Hz::TwoFifty.ticks(at(1_000_000)), 250);
-        assert_eq!(Hz::Thousand.covering(Span::from_us(1)), 1);
-        assert_eq!(Hz::Thousand.covering(Span::from_us(1_000)), 1);
-        assert_eq!(Hz::Thousand.covering(Span::ZERO), 0);
     }
 
     #[test]

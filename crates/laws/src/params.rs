@@ -192,7 +192,7 @@ impl ParamType for Span {
 
 /// Defines a parameter type that is a whole number between two bounds, both included.
 macro_rules! whole {
-    ($(#[doc = $about:literal])* pub struct $name:ident: $unit:literal from $min:literal to $max:literal;) => {
+    ($(#[doc = $about:literal])* pub struct $name:ident: $what:literal from $min:literal to $max:literal;) => {
         $(#[doc = $about])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub struct $name(u32);
@@ -221,7 +221,7 @@ macro_rules! whole {
 
         impl $crate::params::ParamType for $name {
             const RANGE: &'static str =
-                concat!("a whole number of ", $unit, " from ", $min, " to ", $max);
+                concat!("a ", $what, " from ", $min, " to ", $max);
 
             fn parse(text: &str) -> Option<Self> {
                 let n = $crate::params::digits(text.trim())?;
@@ -234,17 +234,17 @@ pub(crate) use whole;
 
 whole! {
     /// A number of packets, or none.
-    pub struct Packets: "packets" from 0 to 65535;
+    pub struct Packets: "whole number of packets" from 0 to 65535;
 }
 
 whole! {
     /// A number of packets, at least one.
-    pub struct SomePackets: "packets" from 1 to 65535;
+    pub struct SomePackets: "whole number of packets" from 1 to 65535;
 }
 
 whole! {
     /// A share in units of 1/1024, neither none nor all.
-    pub struct Of1024: "1024ths" from 1 to 1023;
+    pub struct Of1024: "whole number of 1024ths" from 1 to 1023;
 }
 
 /// What `params!` makes of a law's list.

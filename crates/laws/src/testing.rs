@@ -1,5 +1,7 @@
 //! A sender of one flow for unit tests: keeps the totals and what the law last asked for.
 
+pub(crate) mod bottleneck;
+
 use crate::flow::{AckSample, CaState, FlowAct, FlowEvent, FlowLaw, FlowSeen, Totals, Window};
 use crate::{Acts, Start};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};

@@ -53,7 +53,7 @@ params! {
 
 whole! {
     /// Of a search: two or more, since the whole way at once is no search.
-    pub struct Divisor: "parts" from 2 to 65535;
+    pub struct Divisor: "whole number" from 2 to 65535;
 }
 
 choice! {
@@ -234,8 +234,7 @@ impl BicGrowth {
     fn cut(&mut self, cwnd: u64) -> u64 {
         let beta = self.params.beta.get();
         self.last_max = remembered(cwnd, self.last_max, beta, self.params.fast_convergence);
-        let kept =
-            if cwnd <= self.params.low_window.get() { cwnd / 2 } else { cwnd * beta / 1024 };
+        let kept = if cwnd <= self.params.low_window.get() { cwnd / 2 } else { cwnd * beta / 1024 };
         kept.max(2)
     }
 }

@@ -4,7 +4,7 @@
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
 use super::{FlowAct, FlowLaw, FlowSeen, Needs};
-use super::{bic, dctcp, reno};
+use super::{bic, dctcp, nv, reno};
 use crate::params::{LawInfo, ParamError, ParamInfo, ParamTable};
 use crate::{Acts, Start};
 use core::fmt;
@@ -195,4 +195,5 @@ registry! {
     reno::Reno,
     dctcp::Dctcp,
     bic::Bic,
+    nv::Nv,
 }

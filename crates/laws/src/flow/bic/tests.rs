@@ -49,7 +49,11 @@ fn the_search_from_800_to_1000_takes_its_published_round_trips() {
     for (acked, off) in [(1_000, 1.0), (1, 4.0)] {
         let w = windows(&mut searching(DelackComp::Paper, 1000, 800), 60, acked);
         for (rtt, cwnd) in [(1, 816.0), (9, 944.0), (15, 989.0), (17, 993.0)] {
-            assert!((w[rtt - 1] - cwnd).abs() <= off, "{rtt} round trips: {} of {cwnd}", w[rtt - 1]);
+            assert!(
+                (w[rtt - 1] - cwnd).abs() <= off,
+                "{rtt} round trips: {} of {cwnd}",
+                w[rtt - 1]
+            );
         }
         let reached = 1 + w.iter().position(|w| *w >= 1000.0).expect("reached");
         assert!((52..=57).contains(&reached), "{reached} round trips");
