@@ -18,7 +18,7 @@ pub mod flow;
 pub mod grant;
 pub mod group;
 pub mod host;
-mod jiffies;
+mod kernel_clock;
 mod linux_window;
 pub mod params;
 pub mod pool;

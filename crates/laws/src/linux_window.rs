@@ -192,6 +192,11 @@ impl LinuxWindow {
         self.cwnd = self.cwnd.saturating_add(segments.saturating_mul(self.mss())).min(MAX_WINDOW);
     }
 
+    /// Raises the window to this, for a law that holds it elsewhere and grows it here. Lowers nothing.
+    pub(crate) fn raise(&mut self, bytes: u64) {
+        self.cwnd = self.cwnd.max(bytes.min(MAX_WINDOW));
+    }
+
     /// Enters a state. A new episode remembers what it takes and aims at `ssthresh`; one that turns
     /// graver keeps its threshold, since it answers the same congestion. `Loss` starts over from what
     /// is still in flight plus one segment.

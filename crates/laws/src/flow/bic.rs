@@ -18,7 +18,7 @@
 //! Linux counts packets. `legacy` counts ACKs in avoidance only, not in slow start.
 
 use super::{CaState, Echo, FlowAct, FlowEvent, FlowLaw, FlowSeen, Needs, Totals};
-use crate::jiffies::Hz;
+use crate::kernel_clock::Hz;
 use crate::linux_window::LinuxWindow;
 use crate::params::{Of1024, Packets, SomePackets, choice, params, whole};
 use crate::{Acts, Start};

@@ -10,6 +10,7 @@
 //! its row in [`registry`]. The charter is the help page; the conformance tests run by themselves.
 
 pub mod bic;
+pub mod cubic;
 pub mod dctcp;
 pub mod nv;
 pub mod registry;

@@ -260,10 +260,5 @@ impl FlowLaw for Nv {
     }
 }
 
-/// An RTT as Linux knows it: whole microseconds, at least one, in 32 bits.
-fn micros(rtt: Span) -> u32 {
-    u32::try_from(rtt.as_us()).unwrap_or(u32::MAX).max(1)
-}
-
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
 use super::{FlowAct, FlowLaw, FlowSeen, Needs};
-use super::{bic, dctcp, nv, reno};
+use super::{bic, cubic, dctcp, nv, reno};
 use crate::params::{LawInfo, ParamError, ParamInfo, ParamTable};
 use crate::{Acts, Start};
 use core::fmt;
@@ -196,4 +196,5 @@ registry! {
     dctcp::Dctcp,
     bic::Bic,
     nv::Nv,
+    cubic::Cubic,
 }

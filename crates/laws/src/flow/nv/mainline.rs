@@ -1,8 +1,9 @@
 //! NV as the Linux module does it. Units as there: microseconds, packets, 100 bit/s.
 
-use super::{InFlight, NvParams, micros};
+use super::{InFlight, NvParams};
 use crate::Acts;
 use crate::flow::{AckSample, CaState, FlowAct, FlowEvent, FlowSeen, Totals};
+use crate::kernel_clock::micros;
 use crate::linux_window::LinuxWindow;
 use forebay_units::random::Stream;
 use forebay_units::{Span, Time};

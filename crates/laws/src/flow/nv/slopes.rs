@@ -1,9 +1,10 @@
 //! NV as the slides of 2010 tell it, on BIC.
 
-use super::{NvParams, micros};
+use super::NvParams;
 use crate::Acts;
 use crate::flow::bic::{BicGrowth, BicParams};
 use crate::flow::{AckSample, CaState, FlowAct, FlowEvent, FlowSeen, Totals};
+use crate::kernel_clock::micros;
 use crate::linux_window::LinuxWindow;
 use forebay_units::Time;
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::flow::{CaState, FlowEvent, FlowParams};
+use crate::kernel_clock::micros;
 use crate::params::ParamTable;
 use crate::testing::bottleneck::Bottleneck;
 use crate::testing::{MSS, Rig, at};

@@ -1,11 +1,17 @@
-//! The kernel's coarse clock, which Linux laws read where they mean "a while".
+//! The clocks of a kernel: ticks, which Linux laws read where they mean "a while", and microseconds.
 //!
 //! Source: Linux `tcp_jiffies32`, `HZ` (Debian and most distributions build with 250 or 1000, user-mode
-//! Linux with 100).
-//! Deviation: the first tick is at time zero for every flow; in a kernel the phase is anybody's.
+//! Linux with 100), `tcp_stamp_us_delta`.
+//! Deviation: the first tick is at time zero for every flow; in a kernel the phase is anybody's. An RTT is
+//! rounded down once; a kernel subtracts two stamps that are each rounded down.
 
 use crate::params::choice;
-use forebay_units::Time;
+use forebay_units::{Span, Time};
+
+/// An RTT as Linux knows it: whole microseconds, at least one, in 32 bits.
+pub(crate) fn micros(rtt: Span) -> u32 {
+    u32::try_from(rtt.as_us()).unwrap_or(u32::MAX).max(1)
+}
 
 choice! {
     /// Ticks of the kernel's clock per second.
@@ -37,12 +43,16 @@ impl Hz {
         // Microseconds times at most 1000 fit 64 bits for the whole range of `Time`.
         (now.as_ps() / 1_000_000 * self.get() as u64 / 1_000_000) as u32
     }
+
+    /// Ticks that cover a span, rounded up. Source: Linux `usecs_to_jiffies`.
+    pub(crate) const fn covering(self, span: Span) -> u64 {
+        (span.as_us() * self.get() as u64).div_ceil(1_000_000)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_units::Span;
 
     #[test]
     fn a_tick_is_as_long_as_the_kernel_says() {
@@ -51,6 +61,9 @@ mod tests {
         assert_eq!(Hz::Hundred.ticks(at(10_000)), 1);
         assert_eq!(Hz::ThreeHundred.ticks(at(1_000_000)), 300);
         assert_eq!(Hz::TwoFifty.ticks(at(1_000_000)), 250);
+        for (us, ticks) in [(0, 0), (1, 1), (1_000, 1), (1_001, 2)] {
+            assert_eq!(Hz::Thousand.covering(Span::from_us(us)), ticks);
+        }
     }
 
     #[test]
