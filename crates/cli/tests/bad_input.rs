@@ -36,7 +36,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "fabric.host_link.rate: \"10us\" has a unit that does not fit here; use one of bps",
     ),
     ("\"10Gbps\"", "10", "fabric.host_link.rate: 10 has no unit; write for instance \"100Gbps\""),
-    ("\"dctcp\"", "\"dctpc\"", "transport.law: no law is called \"dctpc\"; write reno or dctcp"),
+    ("\"dctcp\"", "\"dctpc\"", "transport.law: no law is called \"dctpc\"; write reno"),
     ("load = 0.5", "load = 1.5", "traffic[0].load: 1.5 is more than all of the reference"),
     ("load = 0.5", "load = -0.5", "traffic[0].load: "),
     ("load = 0.5", "load = nan", "traffic[0].load: NaN is not a finite number"),

@@ -11,11 +11,14 @@
 //! Invariant: `no_std`, no `unsafe`, nothing but `forebay-units` below it.
 #![no_std]
 
+extern crate alloc;
+
 mod acts;
 pub mod flow;
 pub mod grant;
 pub mod group;
 pub mod host;
+mod kernel_clock;
 mod linux_window;
 pub mod params;
 pub mod pool;

@@ -63,6 +63,11 @@ impl LinuxWindow {
         self.cwnd
     }
 
+    /// Window in whole packets, at least one, as Linux counts it.
+    pub(crate) fn packets(&self) -> u64 {
+        (self.cwnd / self.mss()).max(1)
+    }
+
     /// Bytes of a full segment.
     pub(crate) fn mss(&self) -> u64 {
         u64::from(self.mss)
@@ -71,6 +76,32 @@ impl LinuxWindow {
     /// State of the episode that was entered and not left; `Open` outside one.
     pub(crate) fn episode(&self) -> CaState {
         self.episode
+    }
+
+    /// Whether entering `state` begins an episode, so that the law is asked for a threshold.
+    pub(crate) fn begins_episode(&self, state: CaState) -> bool {
+        let calm = |state| matches!(state, CaState::Open | CaState::Disorder);
+        calm(self.episode) && !calm(state)
+    }
+
+    /// Whether a threshold was ever set.
+    pub(crate) fn has_threshold(&self) -> bool {
+        self.ssthresh != u64::MAX
+    }
+
+    /// Sets the threshold alone: slow start that ends by the law's own judgement, or never begins.
+    pub(crate) fn set_threshold(&mut self, bytes: u64, acts: &mut Acts<FlowAct>) {
+        self.ssthresh = bytes.min(MAX_WINDOW);
+        acts.push(FlowAct::Ssthresh(Bytes::new(self.ssthresh)));
+    }
+
+    /// Sets the window, outside any episode; never below a segment.
+    pub(crate) fn set_window(&mut self, bytes: u64, acts: &mut Acts<FlowAct>) {
+        let before = self.cwnd;
+        self.cwnd = bytes.clamp(self.mss(), MAX_WINDOW);
+        if self.cwnd != before {
+            acts.push(FlowAct::window(Bytes::new(self.cwnd)));
+        }
     }
 
     /// Whether the next growth is that of slow start.
@@ -113,10 +144,21 @@ impl LinuxWindow {
 
     /// Reno's growth: slow start up to `ssthresh`, then one segment per window.
     pub(crate) fn grow_reno(&mut self, newly: u64, acts: &mut Acts<FlowAct>) {
+        self.grow(newly, acts, |window, left| window.additive(window.cwnd, left));
+    }
+
+    /// Slow start up to `ssthresh`, then `avoid` with the bytes that slow start left.
+    #[inline]
+    pub(crate) fn grow(
+        &mut self,
+        newly: u64,
+        acts: &mut Acts<FlowAct>,
+        avoid: impl FnOnce(&mut Self, u64),
+    ) {
         let before = self.cwnd;
         let left = if self.in_slow_start() { self.slow_start(newly) } else { newly };
         if left > 0 {
-            self.additive(self.cwnd, left);
+            avoid(self, left);
         }
         if self.cwnd != before {
             acts.push(FlowAct::window(Bytes::new(self.cwnd)));
@@ -148,6 +190,11 @@ impl LinuxWindow {
             self.credit %= w;
         }
         self.cwnd = self.cwnd.saturating_add(segments.saturating_mul(self.mss())).min(MAX_WINDOW);
+    }
+
+    /// Raises the window to this, for a law that holds it elsewhere and grows it here. Lowers nothing.
+    pub(crate) fn raise(&mut self, bytes: u64) {
+        self.cwnd = self.cwnd.max(bytes.min(MAX_WINDOW));
     }
 
     /// Enters a state. A new episode remembers what it takes and aims at `ssthresh`; one that turns

@@ -4,6 +4,7 @@
 //! Nothing here allocates, and a value that its type cannot hold cannot be set.
 
 use core::fmt;
+use forebay_units::Span;
 
 /// What the help page and the scenario reader know about one parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,8 +178,73 @@ impl ParamType for Gain {
 }
 
 /// Decimal digits only: no sign, no blank, not empty.
-fn digits(text: &str) -> Option<u64> {
+pub(crate) fn digits(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+impl ParamType for Span {
+    const RANGE: &'static str = "a time with its unit, such as \"5s\" or \"250us\"";
+
+    fn parse(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
+/// Defines a parameter type that is a whole number between two bounds, both included.
+macro_rules! whole {
+    ($(#[doc = $about:literal])* pub struct $name:ident: $what:literal from $min:literal to $max:literal;) => {
+        $(#[doc = $about])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub struct $name(u32);
+
+        impl $name {
+            /// This many.
+            ///
+            /// # Panics
+            /// If it is out of bounds.
+            pub const fn new(n: u32) -> Self {
+                assert!(matches!(n, $min..=$max), "out of the bounds of this parameter");
+                Self(n)
+            }
+
+            /// The number.
+            pub const fn get(self) -> u64 {
+                self.0 as u64
+            }
+        }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                core::fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl $crate::params::ParamType for $name {
+            const RANGE: &'static str =
+                concat!("a ", $what, " from ", $min, " to ", $max);
+
+            fn parse(text: &str) -> Option<Self> {
+                let n = $crate::params::digits(text.trim())?;
+                ($min..=$max).contains(&n).then_some(Self(n as u32))
+            }
+        }
+    };
+}
+pub(crate) use whole;
+
+whole! {
+    /// A number of packets, or none.
+    pub struct Packets: "whole number of packets" from 0 to 65535;
+}
+
+whole! {
+    /// A number of packets, at least one.
+    pub struct SomePackets: "whole number of packets" from 1 to 65535;
+}
+
+whole! {
+    /// A share in units of 1/1024, neither none nor all.
+    pub struct Of1024: "whole number of 1024ths" from 1 to 1023;
 }
 
 /// What `params!` makes of a law's list.
@@ -314,6 +380,15 @@ mod tests {
         {
             assert_eq!(Gain::parse(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_whole_number_keeps_its_bounds() {
+        assert_eq!(SomePackets::parse(" 10 "), Some(SomePackets::new(10)));
+        for text in ["0", "65536", "-1", "+1", "1.0", "1e1", "", "ten"] {
+            assert_eq!(SomePackets::parse(text), None, "{text}");
+        }
+        assert_eq!(SomePackets::RANGE, "a whole number of packets from 1 to 65535");
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! A sender of one flow for unit tests: keeps the totals and what the law last asked for.
 
+pub(crate) mod bottleneck;
+
 use crate::flow::{AckSample, CaState, FlowAct, FlowEvent, FlowLaw, FlowSeen, Totals, Window};
 use crate::{Acts, Start};
-use forebay_units::{BitsPerSec, Bytes, Time};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
 pub(crate) const MSS: u64 = 1448;
 
@@ -26,6 +28,10 @@ pub(crate) struct Rig<L> {
     pub ssthresh: f64,
     /// What the last event led to.
     pub last: Acts<FlowAct>,
+    /// Time of the next event.
+    pub now: Time,
+    /// What the next ACK measured.
+    pub sample: AckSample,
 }
 
 impl<L: FlowLaw> Rig<L> {
@@ -33,7 +39,15 @@ impl<L: FlowLaw> Rig<L> {
         let mut acts = Acts::default();
         let law = L::start(params, at(segments), &mut acts);
         let totals = Totals { cwnd_limited: true, ..Totals::default() };
-        let mut rig = Self { law, totals, cwnd: 0.0, ssthresh: f64::INFINITY, last: acts };
+        let mut rig = Self {
+            law,
+            totals,
+            cwnd: 0.0,
+            ssthresh: f64::INFINITY,
+            last: acts,
+            now: Time::ZERO,
+            sample: AckSample::default(),
+        };
         rig.apply(&acts);
         rig.fill();
         rig
@@ -57,7 +71,7 @@ impl<L: FlowLaw> Rig<L> {
 
     /// The event alone, totals as they are.
     pub fn ack_event(&mut self, bytes: u64, ece: bool) {
-        let sample = AckSample::default();
+        let sample = self.sample;
         let acked = Bytes::new(bytes);
         self.event(FlowEvent::Ack { acked, ece, sample: &sample, delay: None, hops: &[] });
     }
@@ -66,6 +80,15 @@ impl<L: FlowLaw> Rig<L> {
     pub fn round(&mut self) {
         while self.totals.una < self.totals.nxt {
             self.ack(MSS.min(self.totals.nxt - self.totals.una), false);
+        }
+        self.fill();
+    }
+
+    /// As [`Rig::round`], with ACKs that cover `k` segments each, and `rtt` later.
+    pub fn round_in(&mut self, rtt: Span, k: u64) {
+        self.now += rtt;
+        while self.totals.una < self.totals.nxt {
+            self.ack((k * MSS).min(self.totals.nxt - self.totals.una), false);
         }
         self.fill();
     }
@@ -83,7 +106,7 @@ impl<L: FlowLaw> Rig<L> {
     pub fn event(&mut self, event: FlowEvent<'_>) {
         let mut acts = Acts::default();
         let totals = self.totals;
-        self.law.step(Time::ZERO, FlowSeen { totals: &totals, event }, &mut acts);
+        self.law.step(self.now, FlowSeen { totals: &totals, event }, &mut acts);
         self.apply(&acts);
     }
 

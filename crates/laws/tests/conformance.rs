@@ -40,11 +40,22 @@ impl Step {
 
 /// Every law with its defaults, and with each word of each parameter's range that it takes.
 fn variants() -> Vec<FlowParams> {
+    variants_by(|_| true)
+}
+
+/// The same without the bounds of numbers, at which a law may mean to stand still.
+fn moderate_variants() -> Vec<FlowParams> {
+    variants_by(|word| !word.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn variants_by(wanted: impl Fn(&str) -> bool) -> Vec<FlowParams> {
     let mut all = Vec::new();
     for law in LAWS {
         let default = FlowParams::new(law.name).expect("a registered law has a name");
         for param in law.params {
-            for word in param.range.split([' ', '"', ',']).filter(|word| !word.is_empty()) {
+            for word in
+                param.range.split([' ', '"', ',']).filter(|word| !word.is_empty() && wanted(word))
+            {
                 let mut other = default.clone();
                 if other.set(param.name, word).is_ok() {
                     all.push(other);
@@ -257,7 +268,7 @@ fn window_of(acts: &Acts<FlowAct>) -> Option<u64> {
 #[test]
 fn still_grows_at_ten_megabytes() {
     const MSS: u64 = 1000;
-    for params in variants() {
+    for params in moderate_variants() {
         let (mut flow, acts) = start(&params, at(MSS, 20_000_000));
         let Some(mut window) = window_of(&acts) else { continue }; // a law of rates alone
         let mut now = Time::ZERO;
@@ -332,7 +343,7 @@ fn every_file_is_registered() {
     for entry in std::fs::read_dir(folder).expect("the folder of the role") {
         let name = entry.expect("readable").file_name().into_string().expect("ASCII");
         let law = name.trim_end_matches(".rs");
-        if ["mod", "registry"].contains(&law) {
+        if ["mod", "registry"].contains(&law) || !name.ends_with(".rs") {
             continue;
         }
         files += 1;

@@ -8,7 +8,6 @@ mod roles {
     mod homa;
     mod hostcc;
     mod hpcc;
-    mod nv;
     mod swift;
 
     use forebay_laws::flow::{

@@ -9,7 +9,10 @@
 //! To add a law: its file here with a `//!` charter, a [`FlowLaw`] and its parameters, its `mod` line below,
 //! its row in [`registry`]. The charter is the help page; the conformance tests run by themselves.
 
+pub mod bic;
+pub mod cubic;
 pub mod dctcp;
+pub mod nv;
 pub mod registry;
 pub mod reno;
 
@@ -226,6 +229,13 @@ pub enum Echo {
     Exact,
     /// A congestion notification packet at most once per interval (DCQCN).
     Cnp,
+}
+
+impl Echo {
+    /// What a law of losses asks for that may also take marks.
+    pub(crate) const fn classic_if(ecn: bool) -> Self {
+        if ecn { Self::Classic } else { Self::None }
+    }
 }
 
 /// What a law needs from the receiver and the path, so that a transport composes it without knowing it.

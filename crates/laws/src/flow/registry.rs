@@ -4,7 +4,7 @@
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
 use super::{FlowAct, FlowLaw, FlowSeen, Needs};
-use super::{dctcp, reno};
+use super::{bic, cubic, dctcp, nv, reno};
 use crate::params::{LawInfo, ParamError, ParamInfo, ParamTable};
 use crate::{Acts, Start};
 use core::fmt;
@@ -194,4 +194,7 @@ impl<T: ParamTable> Table for T {
 registry! {
     reno::Reno,
     dctcp::Dctcp,
+    bic::Bic,
+    nv::Nv,
+    cubic::Cubic,
 }

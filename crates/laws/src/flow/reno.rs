@@ -40,7 +40,7 @@ impl FlowLaw for Reno {
     }
 
     fn needs(&self) -> Needs {
-        Needs { echo: if self.ecn { Echo::Classic } else { Echo::None }, ..Self::NEEDS }
+        Needs { echo: Echo::classic_if(self.ecn), ..Self::NEEDS }
     }
 
     #[inline]
