@@ -18,7 +18,7 @@ pub use about::{About, Volatile};
 pub use columns::explain;
 pub use dir::{EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir};
 pub use error::RecordError;
-pub use rows::{FlowRow, NodeCounters, PortRow, RunRecord, Series};
+pub use rows::{ConnectionRow, FlowRow, NodeCounters, PortRow, RpcRow, RunRecord, Series};
 pub use stats::{Estimate, MIN_SEEDS_FOR_CI, nearest_rank, student_t95};
 pub use summary::{
     Absent, Distribution, FCT_DEFINITION, FlowClass, FlowCounts, LinkUse, Network,

@@ -11,6 +11,7 @@ mod ideal;
 mod look;
 mod node;
 mod options;
+mod rpc;
 mod run;
 mod stall;
 mod timeline;

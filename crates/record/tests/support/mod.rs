@@ -85,6 +85,7 @@ pub fn run(seed: u64, flows: u64) -> RunRecord {
         end,
         interrupted: false,
         digest: mix(seed),
+        ..RunRecord::default()
     }
 }
 
