@@ -85,6 +85,16 @@ pub struct ConnectionRow {
     pub response_bytes: Bytes,
 }
 
+impl ConnectionRow {
+    /// Payload delivered in order, both ways, per second from the later of its start and the end of the warm-up until it was
+    /// done or the run ended, in Gb/s; `None` if that is no time.
+    pub fn goodput_gbps(&self, warmup: Time, end: Time) -> Option<f64> {
+        let (from, to) = (self.start.max(warmup), self.done.unwrap_or(end).min(end));
+        let bytes = self.request_bytes.get() + self.response_bytes.get();
+        (to > from).then(|| bytes as f64 * 8.0 / (to.since(from).as_secs_f64() * 1e9))
+    }
+}
+
 /// One RPC: issued at a client, whether completed or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RpcRow {
