@@ -3,8 +3,9 @@
 use crate::human;
 use forebay_record::About;
 use forebay_scenario::model::{
-    Fabric, LoadRef, MarkAt, QueueLength, Release, Routing, Scenario, Topology, TrafficKind,
+    Fabric, LoadRef, MarkAt, QueueLength, Release, Routing, Rpc, Scenario, Topology, TrafficKind,
 };
+use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
 use forebay_units::{Bytes, Time};
 
@@ -57,8 +58,26 @@ pub fn traffic(kind: &TrafficKind) -> String {
         TrafficKind::Permutation { size } => format!("permutation of {}", size_text(*size)),
         TrafficKind::AllToAll { size } => format!("all to all, {} each", size_text(*size)),
         TrafficKind::Long { from, .. } => human::counted(from.len(), "endless flow"),
+        TrafficKind::Rpc(rpc) => rpcs(rpc),
         TrafficKind::List { flows } => format!("list of {}", human::counted(flows.len(), "flow")),
     }
+}
+
+fn rpcs(rpc: &Rpc) -> String {
+    let response = match &rpc.response {
+        None => "one-way".into(),
+        Some(sizes) => format!("{} back", sizes.name),
+    };
+    let outstanding = match rpc.outstanding {
+        1 => String::new(),
+        n => format!(", {n} at once"),
+    };
+    let connections = workload::pairs(rpc) as usize * rpc.connections as usize;
+    format!(
+        "rpc of {}, {response}, on {}{outstanding}",
+        rpc.request.name,
+        human::counted(connections, "connection")
+    )
 }
 
 fn size_text(size: Bytes) -> String {

@@ -49,6 +49,7 @@ pub fn check(args: &Check) -> Result<(), Failure> {
             "seeds": scenario.seeds,
             "flows": estimate.flows.round(),
             "endless_flows": estimate.endless,
+            "rpcs": estimate.rpcs.round(),
             "payload_bytes": estimate.payload.round(),
             "packet_hops": estimate.packet_hops.round(),
             "assumed_ns_per_packet_hop": estimate.ns_per_hop,
@@ -81,7 +82,16 @@ pub fn check(args: &Check) -> Result<(), Failure> {
         let flows = human::grouped(u64::try_from(flows).unwrap_or(u64::MAX));
         let label = if i == 0 { "traffic" } else { "" };
         let about = if matches!(entry.kind, TrafficKind::Poisson { .. }) { "about " } else { "" };
-        row(label, format!("{}: {about}{flows} flows per seed", traffic(&entry.kind)));
+        row(
+            label,
+            match entry.kind {
+                TrafficKind::Rpc(_) => traffic(&entry.kind),
+                _ => format!("{}: {about}{flows} flows per seed", traffic(&entry.kind)),
+            },
+        );
+    }
+    if estimate.rpcs > 0.0 {
+        row("rpcs", format!("about {} per seed", human::si(estimate.rpcs)));
     }
     row(
         "engine",

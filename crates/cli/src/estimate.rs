@@ -4,6 +4,8 @@
 //! of a shortest path, one ACK per segment or per two. It knows nothing of losses. The time per packet-hop is a
 //! typical one for the size of the fabric; [`NS_PER_HOP`] says where it comes from.
 
+mod rpc;
+
 use crate::human;
 use forebay_scenario::model::{Scenario, TrafficKind};
 use forebay_scenario::plan::Plan;
@@ -22,6 +24,10 @@ const BYTES_OF_PROGRAM: f64 = 5e6;
 const BYTES_PER_HOST: f64 = 40e3;
 const BYTES_PER_FLOW: f64 = 40.0;
 const BYTES_PER_RECORDED_FLOW: f64 = 230.0;
+/// From the types: a connection has two flows, their senders and receivers, and two applications; an RPC is a row of 48 B,
+/// once more while rows are collected, and its latency and slowdown while the summary is made.
+const BYTES_PER_CONNECTION: f64 = 2e3;
+const BYTES_PER_RECORDED_RPC: f64 = 130.0;
 
 /// The forecast for one seed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,6 +36,8 @@ pub struct Estimate {
     pub flows: f64,
     /// Flows without an end.
     pub endless: f64,
+    /// RPCs.
+    pub rpcs: f64,
     /// Payload that will cross the fabric.
     pub payload: f64,
     /// Mean links of a path.
@@ -58,8 +66,21 @@ impl Estimate {
         let mut segments = 0.0;
         for (traffic, flows) in scenario.traffic.iter().zip(forecast(scenario, &hosts)) {
             let flows = flows as f64;
-            let (endless, mean) = mean_size(&traffic.kind);
             let active = traffic.until.min(scenario.stop.time).since(traffic.start).as_secs_f64();
+            if let TrafficKind::Rpc(one) = &traffic.kind {
+                let rpcs = rpc::of(one, plan, &hosts, active, all.hops, goodput);
+                let connections = flows / 2.0;
+                match one.count {
+                    Some(_) => all.flows += connections,
+                    None => all.endless += connections,
+                }
+                all.bytes += connections * BYTES_PER_CONNECTION;
+                all.rpcs += rpcs.count;
+                all.payload += rpcs.count * rpcs.payload;
+                segments += rpcs.count * (rpcs.payload / mss + 1.0);
+                continue;
+            }
+            let (endless, mean) = mean_size(&traffic.kind);
             let payload = match endless {
                 true => {
                     all.endless += flows;
@@ -85,8 +106,8 @@ impl Estimate {
         all.packet_hops = segments * all.hops * (1.0 + acks);
         all.ns_per_hop = ns_per_hop(hosts.names.len() as f64);
         all.cpu_s = all.packet_hops * all.ns_per_hop / 1e9;
-        all.bytes = hosts.names.len() as f64 * BYTES_PER_HOST + all.flows * BYTES_PER_FLOW;
-        all.result_bytes = all.flows * BYTES_PER_RECORDED_FLOW;
+        all.bytes += hosts.names.len() as f64 * BYTES_PER_HOST + all.flows * BYTES_PER_FLOW;
+        all.result_bytes = all.flows * BYTES_PER_RECORDED_FLOW + all.rpcs * BYTES_PER_RECORDED_RPC;
         all
     }
 
@@ -120,7 +141,7 @@ fn mean_size(kind: &TrafficKind) -> (bool, f64) {
         TrafficKind::Incast { size, .. }
         | TrafficKind::Permutation { size }
         | TrafficKind::AllToAll { size } => fixed(size),
-        TrafficKind::Long { .. } => (true, 0.0),
+        TrafficKind::Long { .. } | TrafficKind::Rpc(_) => (true, 0.0),
         TrafficKind::List { flows } => {
             let sum: f64 = flows.iter().map(|flow| flow.size.get() as f64).sum();
             (false, sum / (flows.len() as f64).max(1.0))

@@ -2,7 +2,7 @@
 //!
 //! A statistic of flows is taken within each seed and averaged across seeds, as in `summary.json`.
 
-use forebay_record::{Distribution, Estimate, FlowClass, Summary};
+use forebay_record::{Distribution, Estimate, FlowClass, Latency, RpcClass, Summary};
 
 /// One number of a summary.
 pub struct Metric {
@@ -17,12 +17,17 @@ pub struct Metric {
 
 enum Read {
     Flows(OfClass, OfDistribution),
+    Rpcs(OfRpcs),
+    Tail(OfRpcClass, OfLatency),
     Spread(Spread),
     Count(Count),
 }
 
 type OfClass = fn(&FlowClass) -> &Distribution;
 type OfDistribution = fn(&Distribution) -> &Estimate;
+type OfRpcs = fn(&RpcClass) -> &Estimate;
+type OfRpcClass = fn(&RpcClass) -> &Latency;
+type OfLatency = fn(&Latency) -> &Estimate;
 type Spread = fn(&Summary) -> &Estimate;
 type Count = fn(&Summary) -> f64;
 
@@ -44,10 +49,18 @@ impl Metric {
         let of = |e: &Estimate| Value { mean: e.mean, ci95: e.ci95 };
         match self.read {
             Read::Flows(class, statistic) => of(statistic(class(&summary.overall))),
+            Read::Rpcs(estimate) => rpcs(summary).map_or(Value::default(), |r| of(estimate(r))),
+            Read::Tail(latency, statistic) => {
+                rpcs(summary).map_or(Value::default(), |r| of(statistic(latency(r))))
+            }
             Read::Spread(estimate) => of(estimate(summary)),
             Read::Count(count) => Value { mean: Some(count(summary)), ci95: None },
         }
     }
+}
+
+fn rpcs(summary: &Summary) -> Option<&RpcClass> {
+    summary.rpc.as_ref().map(|rpc| &rpc.overall)
 }
 
 type Named<T> = (&'static str, &'static str, T);
@@ -64,6 +77,45 @@ const STATISTICS: [Named<OfDistribution>; 4] = [
     ("p50", "median", |d| &d.p50),
     ("p95", "95th percentile", |d| &d.p95),
     ("p99", "99th percentile", |d| &d.p99),
+];
+
+const RPC_DISTRIBUTIONS: [Named<OfRpcClass>; 3] = [
+    ("latency_us", "latency of RPCs in microseconds", |r| &r.latency_us),
+    ("latency_over_ideal", "latency of RPCs over ideal latency", |r| &r.latency_over_ideal),
+    ("connection_goodput_gbps", "goodput of connections, both ways, Gb/s", |r| {
+        &r.connection_goodput_gbps
+    }),
+];
+
+const TAIL: [Named<OfLatency>; 8] = [
+    ("mean", "mean", |l| &l.mean),
+    ("min", "smallest", |l| &l.min),
+    ("p50", "median", |l| &l.p50),
+    ("p90", "90th percentile", |l| &l.p90),
+    ("p95", "95th percentile", |l| &l.p95),
+    ("p99", "99th percentile", |l| &l.p99),
+    ("p999", "99.9th percentile", |l| &l.p999),
+    ("max", "largest", |l| &l.max),
+];
+
+const RPC_SPREADS: [Named<OfRpcs>; 4] = [
+    ("rpc.request_goodput_gbps", "payload of requests delivered, Gb/s", |r| {
+        &r.request_goodput_gbps
+    }),
+    ("rpc.response_goodput_gbps", "payload of responses delivered, Gb/s", |r| {
+        &r.response_goodput_gbps
+    }),
+    ("rpc.rpcs_per_s", "RPCs completed per second of virtual time", |r| &r.rpcs_per_s),
+    ("rpc.jain_fairness", "Jain's index of the goodput of connections", |r| &r.jain_fairness),
+];
+
+const RPC_COUNTS: [Named<Count>; 2] = [
+    ("rpc.completed", "RPCs that completed, over all seeds", |s| {
+        s.rpc.as_ref().map_or(0.0, |r| (r.issued - r.not_completed) as f64)
+    }),
+    ("rpc.not_completed", "RPCs under way at the end", |s| {
+        s.rpc.as_ref().map_or(0.0, |r| r.not_completed as f64)
+    }),
 ];
 
 const FLOW_COUNTS: [Named<Count>; 4] = [
@@ -141,6 +193,14 @@ pub fn all() -> Vec<Metric> {
     all.extend(FLOW_COUNTS.map(|(name, about, read)| {
         metric(name, about, name != "flows.not_started", Read::Count(read))
     }));
+    for (what, about, class) in RPC_DISTRIBUTIONS {
+        for (name, statistic, read) in TAIL {
+            let (name, about) = (format!("rpc.{what}.{name}"), format!("{statistic} of {about}"));
+            all.push(metric(&name, &about, false, Read::Tail(class, read)));
+        }
+    }
+    all.extend(RPC_SPREADS.map(|(name, about, read)| metric(name, about, false, Read::Rpcs(read))));
+    all.extend(RPC_COUNTS.map(|(name, about, read)| metric(name, about, false, Read::Count(read))));
     all.extend(COUNTS.map(|(name, about, read)| metric(name, about, false, Read::Count(read))));
     all.extend(SPREADS.map(|(name, about, read)| metric(name, about, false, Read::Spread(read))));
     all

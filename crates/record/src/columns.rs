@@ -46,6 +46,38 @@ pub const FLOWS: &[&str] = &[
     "timeouts",
 ];
 
+/// Header of `connections.csv`: one row for each connection that carried RPCs.
+pub const CONNECTIONS: &[&str] = &[
+    "seed",
+    "connection",
+    "traffic",
+    "client",
+    "server",
+    "request_flow",
+    "response_flow",
+    "opened_ps",
+    "done_ps",
+    "request_goodput_bytes",
+    "response_goodput_bytes",
+    "connection_goodput_gbps",
+];
+
+/// Header of `rpcs.csv`: one row for each RPC that was issued, by connection and in order of issue.
+pub const RPCS: &[&str] = &[
+    "seed",
+    "connection",
+    "traffic",
+    "client",
+    "server",
+    "request_bytes",
+    "response_bytes",
+    "issued_ps",
+    "completed_ps",
+    "latency_ps",
+    "ideal_latency_ps",
+    "latency_over_ideal",
+];
+
 /// Header of `ports.csv`: one row for each egress port.
 pub const PORTS: &[&str] = &[
     "seed",
@@ -69,6 +101,11 @@ pub const SERIES: &[&str] = &["seed", "series", "quantity", "unit", "at_ps", "va
 pub const IDEAL_FCT_DEFINITION: &str = "FCT of the same flow alone on the empty path, in \
 picoseconds: first byte handed over to last byte delivered, all packets back to back at the slowest \
 link's rate, header bytes and store-and-forward included";
+
+/// What the ideal latency of an RPC is.
+pub const IDEAL_LATENCY_DEFINITION: &str = "Latency of the same RPC alone on the empty path, in \
+picoseconds: ideal FCT of the request, mean service time, ideal FCT of the response; one-way: ideal FCT \
+of the request and the way back of one ACK. ACKs that go ahead of data are not in it.";
 
 const ALL: &[(&str, &str)] = &[
     // Tables.
@@ -94,7 +131,7 @@ const ALL: &[(&str, &str)] = &[
     ("flow", "Index of the flow in the run's flow table."),
     (
         "traffic",
-        "In flows.csv: index of the [[traffic]] entry the flow came from. In manifest.json: those entries, one line each.",
+        "In tables: index of the [[traffic]] entry that the flow or connection came from. In manifest.json: those entries, one line each.",
     ),
     ("src", "Name of the sending host."),
     ("dst", "Name of the receiving host."),
@@ -119,6 +156,44 @@ const ALL: &[(&str, &str)] = &[
     ),
     ("retransmits", "Segments of the flow that were sent again."),
     ("timeouts", "Retransmission timeouts."),
+    ("connection", "Index of a connection that carried RPCs: the row of connections.csv."),
+    ("client", "Name of the host that sends requests."),
+    ("server", "Name of the host that answers them."),
+    (
+        "request_flow",
+        "The connection's stream of requests, as an index into the flow table; flows.csv counts what was sent again on it.",
+    ),
+    ("response_flow", "Its stream of responses, likewise; not in flows.csv if it carried nothing."),
+    ("opened_ps", "Virtual time at which the connection's first RPCs were issued, in picoseconds."),
+    (
+        "done_ps",
+        "Virtual time at which its last RPC was over and no other was to come, in picoseconds; empty if not by the end.",
+    ),
+    (
+        "request_goodput_bytes",
+        "Bytes of requests in order at the server since the end of the warm-up.",
+    ),
+    (
+        "response_goodput_bytes",
+        "Bytes of responses in order at the client since the end of the warm-up.",
+    ),
+    (
+        "connection_goodput_gbps",
+        "Both of these per second, from the later of opened_ps and the end of the warm-up to done_ps or the end of the run, in Gb/s. In summary.json: over connections.",
+    ),
+    ("request_bytes", "Payload of the request in bytes."),
+    ("response_bytes", "Payload of the response in bytes; 0: one-way."),
+    ("issued_ps", "Virtual time at which the client handed over the request, in picoseconds."),
+    (
+        "completed_ps",
+        "Virtual time at which the client had the whole response in order (one-way: the last acknowledgement), in picoseconds; empty if not by the end.",
+    ),
+    ("latency_ps", "completed_ps - issued_ps; empty if not completed."),
+    ("ideal_latency_ps", IDEAL_LATENCY_DEFINITION),
+    (
+        "latency_over_ideal",
+        "latency_ps / ideal_latency_ps, 1 at best; empty if not completed. In CSV rounded to 6 decimals.",
+    ),
     ("node", "Name of the node that sends on this port."),
     ("peer", "Name of the node at the other end of the cable."),
     ("rate_bps", "Rate of the port at the end of the run, in bits per second."),
@@ -171,26 +246,29 @@ const ALL: &[(&str, &str)] = &[
     ("completed", "Flows whose every byte was in order at the receiver by the end."),
     (
         "not_finished",
-        "Flows that had started and not completed by the end. Percentiles leave them out, so they are too good by what these would have added.",
+        "Flows (in rpc: RPCs) that had started and not completed by the end. Percentiles leave them out, so they are too good by what these would have added.",
     ),
     ("endless", "Flows without an end by design; never in FCT statistics."),
     (
         "in_warmup",
-        "Flows of finite size that arrived before the warm-up ended; not in FCT statistics.",
+        "Flows of finite size that arrived before the warm-up ended, in rpc RPCs issued before; not in statistics of FCT or latency.",
     ),
-    ("overall", "All measured flows together."),
+    ("overall", "All measured flows together; in rpc: all measured RPCs."),
     (
         "size_classes",
         "Measured flows by size; sizes of a class are > above_bytes and <= up_to_bytes.",
     ),
     ("size_classes_absent", "Size classes without a completed flow, and why."),
-    ("traffic_classes", "Measured flows by [[traffic]] entry; empty if there is only one."),
+    (
+        "traffic_classes",
+        "Measured flows (in rpc: RPCs) by [[traffic]] entry; empty if there is only one.",
+    ),
     ("above_bytes", "Sizes in the class are larger than this; null: no lower bound."),
     ("up_to_bytes", "Sizes in the class are at most this; null: no upper bound."),
-    ("count", "Completed measured flows, summed over seeds."),
+    ("count", "Completed measured flows (in rpc: RPCs), summed over seeds."),
     (
         "fewest_per_seed",
-        "Completed measured flows of the seed that has fewest; below 100 the 99th percentile of that seed is its largest value.",
+        "Completed measured flows (in rpc: RPCs) of the seed that has fewest; below 100 the 99th percentile of that seed is its largest value, below 1000 the 99.9th.",
     ),
     ("fct_us", "Receiver-delivered flow completion time in microseconds."),
     (
@@ -204,6 +282,29 @@ const ALL: &[(&str, &str)] = &[
     ("p50", "Median: nearest rank within each seed, then across seeds."),
     ("p95", "95th percentile: nearest rank within each seed, then across seeds."),
     ("p99", "99th percentile: nearest rank within each seed, then across seeds."),
+    ("min", "Smallest value within each seed, then across seeds."),
+    ("p90", "90th percentile: nearest rank within each seed, then across seeds."),
+    ("p999", "99.9th percentile: nearest rank within each seed, then across seeds."),
+    ("max", "Largest value within each seed, then across seeds."),
+    ("rpc", "RPCs; not there if no traffic entry makes any."),
+    ("rpc_definition", "What latency, goodput and fairness of RPCs mean."),
+    ("issued", "RPCs that clients issued, summed over seeds."),
+    ("not_completed", "Of these, RPCs that were under way at the end, warm-up included."),
+    ("connections", "Connections that carried RPCs, per seed."),
+    ("latency_us", "Latency of RPCs in microseconds."),
+    ("rpcs_per_s", "RPCs completed after the warm-up per second of virtual time."),
+    (
+        "request_goodput_gbps",
+        "Payload of requests in order at servers, after the warm-up, in Gb/s.",
+    ),
+    (
+        "response_goodput_gbps",
+        "Payload of responses in order at clients, after the warm-up, in Gb/s.",
+    ),
+    (
+        "jain_fairness",
+        "Jain's index of connection_goodput_gbps: 1 if all connections have the same, 1/n if one has all.",
+    ),
     (
         "ci95",
         "95 % confidence interval of the mean across seeds, [low, high], Student's t; null with fewer than 3 seeds.",

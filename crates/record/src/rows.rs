@@ -13,7 +13,7 @@ pub struct FlowRow {
     pub src: u32,
     /// Receiving host, likewise.
     pub dst: u32,
-    /// Payload bytes.
+    /// Payload bytes; `Bytes::MAX` for a flow without an end, and for a stream of a connection.
     pub size: Bytes,
     /// When the application handed it over.
     pub start: Time,
@@ -60,6 +60,72 @@ impl FlowRow {
 /// A span in units of another; an ideal of zero counts as one picosecond.
 fn ratio(span: Span, ideal: Span) -> f64 {
     span.as_ps() as f64 / ideal.as_ps().max(1) as f64
+}
+
+/// One connection that carried RPCs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionRow {
+    /// Index of the `[[traffic]]` entry it came from.
+    pub traffic: u16,
+    /// Host that sends requests, as an index into [`RunRecord::hosts`].
+    pub client: u32,
+    /// Host that answers them, likewise.
+    pub server: u32,
+    /// Stream of requests: a row of the flow table that counts its retransmissions.
+    pub requests: u32,
+    /// Stream of responses, likewise.
+    pub responses: u32,
+    /// When its first RPC was issued.
+    pub start: Time,
+    /// When its last RPC was over and no other was to come; `None`: not by the end.
+    pub done: Option<Time>,
+    /// Bytes of requests in order at the server since the end of the warm-up.
+    pub request_bytes: Bytes,
+    /// Bytes of responses in order at the client since then.
+    pub response_bytes: Bytes,
+}
+
+impl ConnectionRow {
+    /// Payload delivered in order, both ways, per second from the later of its start and the end of the warm-up until it was
+    /// done or the run ended, in Gb/s; `None` if that is no time.
+    pub fn goodput_gbps(&self, warmup: Time, end: Time) -> Option<f64> {
+        let (from, to) = (self.start.max(warmup), self.done.unwrap_or(end).min(end));
+        let bytes = self.request_bytes.get() + self.response_bytes.get();
+        (to > from).then(|| bytes as f64 * 8.0 / (to.since(from).as_secs_f64() * 1e9))
+    }
+}
+
+/// One RPC: issued at a client, whether completed or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RpcRow {
+    /// Its connection, as an index into [`RunRecord::connections`].
+    pub connection: u32,
+    /// Payload of the request.
+    pub request: Bytes,
+    /// Payload of the response; zero: one-way.
+    pub response: Bytes,
+    /// When the client handed over the request.
+    pub issued: Time,
+    /// When the client had the whole response in order, or for one-way RPCs the last acknowledgement; `Time::MAX`: not
+    /// by the end. A plain word, as there may be many millions of these.
+    pub completed: Time,
+    /// Latency of the same RPC alone on the empty path: ideal FCT of the request, mean service time, ideal FCT of the
+    /// response; for one-way RPCs ideal FCT of the request and the way back of one ACK.
+    pub ideal: Span,
+}
+
+const _: () = assert!(size_of::<RpcRow>() == 48, "one row per RPC");
+
+impl RpcRow {
+    /// From the request's hand-over to completion, both at the client.
+    pub fn latency(&self) -> Option<Span> {
+        (self.completed != Time::MAX).then(|| self.completed.since(self.issued))
+    }
+
+    /// `latency / ideal`, 1 at best.
+    pub fn slowdown(&self) -> Option<f64> {
+        self.latency().map(|latency| ratio(latency, self.ideal))
+    }
 }
 
 /// Counters of one egress port over the whole run.
@@ -169,6 +235,10 @@ pub struct RunRecord {
     pub flows: Vec<FlowRow>,
     /// Flows of the table that had not started by the end.
     pub not_started: u64,
+    /// Connections that carried RPCs.
+    pub connections: Vec<ConnectionRow>,
+    /// RPCs, by connection and in order of issue.
+    pub rpcs: Vec<RpcRow>,
     /// Ports, in canonical order.
     pub ports: Vec<PortRow>,
     /// Sampled series.

@@ -13,13 +13,24 @@ pub const MIN_SEEDS_FOR_CI: usize = 3;
 
 /// Rank, from 0, of the `percent` quantile among `count` sorted values. `count` is at least 1.
 pub fn nearest_rank(count: usize, percent: u32) -> usize {
-    assert!(count > 0 && percent <= 100, "a quantile needs a value and 0 to 100 percent");
-    (count as u128 * u128::from(percent)).div_ceil(100).max(1) as usize - 1
+    assert!(percent <= 100, "a quantile needs 0 to 100 percent");
+    nearest_rank_per_mille(count, percent * 10)
+}
+
+/// The same for a quantile in parts per thousand.
+fn nearest_rank_per_mille(count: usize, per_mille: u32) -> usize {
+    assert!(count > 0 && per_mille <= 1000, "a quantile needs a value and a part of the whole");
+    (count as u128 * u128::from(per_mille)).div_ceil(1000).max(1) as usize - 1
 }
 
 /// The `percent` quantile of sorted values, nearest rank; `None` of no values.
 pub fn quantile(sorted: &[f64], percent: u32) -> Option<f64> {
     (!sorted.is_empty()).then(|| sorted[nearest_rank(sorted.len(), percent)])
+}
+
+/// The quantile of sorted values in parts per thousand, nearest rank; `None` of no values.
+pub fn quantile_per_mille(sorted: &[f64], per_mille: u32) -> Option<f64> {
+    (!sorted.is_empty()).then(|| sorted[nearest_rank_per_mille(sorted.len(), per_mille)])
 }
 
 /// The mean, added in the order given; `None` of no values.
@@ -121,6 +132,9 @@ mod tests {
             }
         }
         assert_eq!(quantile(&[], 50), None);
+        let thousands: Vec<f64> = (1..=2_000).map(f64::from).collect();
+        assert_eq!(quantile_per_mille(&thousands, 999), Some(1_998.0));
+        assert_eq!(quantile_per_mille(&thousands[..999], 999), Some(999.0));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{about, run};
+use support::{about, run, with_rpcs};
 
 /// A fresh path under the target directory.
 fn scratch(name: &str) -> PathBuf {
@@ -33,7 +33,7 @@ fn write(path: &Path, about: &About, runs: &[RunRecord], wall_s: f64) -> forebay
 }
 
 fn sample() -> (About, Vec<RunRecord>) {
-    let mut runs = [1, 2, 3].map(|seed| run(seed, 600)).to_vec();
+    let mut runs = [1, 2, 3].map(|seed| with_rpcs(run(seed, 600), 40)).to_vec();
     let endless = FlowRow { size: Bytes::MAX, delivered: None, acked: None, ..runs[0].flows[5] };
     runs[0].flows.push(endless);
     runs[1].series.push(Series {
@@ -50,6 +50,8 @@ fn assert_same(a: &RunRecord, b: &RunRecord) {
     assert_eq!((a.seed, a.digest, a.end, a.interrupted), (b.seed, b.digest, b.end, b.interrupted));
     assert_eq!((a.not_started, &a.totals, &a.hosts), (b.not_started, &b.totals, &b.hosts));
     assert_eq!(a.flows, b.flows);
+    assert_eq!(a.connections, b.connections);
+    assert_eq!(a.rpcs, b.rpcs);
     assert_eq!(a.ports, b.ports);
     assert_eq!(a.series, b.series);
 }
@@ -67,12 +69,14 @@ fn the_same_run_leaves_the_same_bytes_and_reads_back_whole() {
     assert_eq!(
         names,
         [
+            "connections.csv",
             "flows.csv",
             "hosts.csv",
             "manifest.json",
             "ports.csv",
             "report.html",
             "resolved.toml",
+            "rpcs.csv",
             "runs.csv",
             "series.csv",
             "summary.json",
@@ -192,12 +196,19 @@ fn every_column_and_every_key_is_explained() {
     }
     let path = scratch("explained");
     write(&path, &about, &runs, 1.0);
-    let mut names: BTreeSet<String> =
-        [columns::RUNS, columns::HOSTS, columns::FLOWS, columns::PORTS, columns::SERIES]
-            .concat()
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+    let mut names: BTreeSet<String> = [
+        columns::RUNS,
+        columns::HOSTS,
+        columns::FLOWS,
+        columns::PORTS,
+        columns::SERIES,
+        columns::CONNECTIONS,
+        columns::RPCS,
+    ]
+    .concat()
+    .iter()
+    .map(ToString::to_string)
+    .collect();
     for file in ["summary.json", "manifest.json", "volatile.json"] {
         let text = fs::read_to_string(path.join(file)).unwrap();
         keys(&serde_json::from_str(&text).unwrap(), &mut names);

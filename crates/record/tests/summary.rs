@@ -2,9 +2,9 @@
 
 mod support;
 
-use forebay_record::{Estimate, FlowRow, RunRecord, Status, Summary};
+use forebay_record::{About, ConnectionRow, Estimate, FlowRow, RpcRow, RunRecord, Status, Summary};
 use forebay_units::{Bytes, Span, Time};
-use support::{about, run};
+use support::{about, run, with_rpcs};
 
 fn three() -> (forebay_record::About, Vec<RunRecord>) {
     (about(&[1, 2, 3]), [1, 2, 3].map(|seed| run(seed, 2_000)).to_vec())
@@ -140,4 +140,83 @@ fn json_keeps_its_keys_and_reads_back() {
     ] {
         assert!(value.pointer(path).is_some(), "{path}");
     }
+}
+
+/// Two connections: ten RPCs of 1 to 10 us each on the first, three of 100 us on the second, the last of them cut.
+fn few_rpcs() -> (About, RunRecord) {
+    let us = |n: u64| Time::ZERO + Span::from_us(n);
+    let connection = |traffic, request_bytes, done| ConnectionRow {
+        traffic,
+        client: 0,
+        server: 1,
+        requests: 0,
+        responses: 1,
+        start: Time::ZERO,
+        done,
+        request_bytes: Bytes::new(request_bytes),
+        response_bytes: Bytes::ZERO,
+    };
+    let rpc = |connection, issued, completed| RpcRow {
+        connection,
+        request: Bytes::new(1_000),
+        response: Bytes::ZERO,
+        issued,
+        completed,
+        ideal: Span::from_us(2),
+    };
+    let mut rpcs: Vec<RpcRow> = (1..=10).map(|n| rpc(0, us(100 + n), us(100 + 2 * n))).collect();
+    rpcs.extend([rpc(1, us(0), us(100)), rpc(1, us(100), us(200)), rpc(1, us(200), Time::MAX)]);
+    let run = RunRecord {
+        seed: 1,
+        hosts: vec!["a".into(), "b".into()],
+        connections: vec![connection(0, 60_000, Some(us(200))), connection(1, 20_000, None)],
+        rpcs,
+        end: us(300),
+        ..RunRecord::default()
+    };
+    (About { seeds: vec![1], warmup: us(50), ..about(&[1]) }, run)
+}
+
+#[test]
+fn rpcs_are_summed_up_as_one_would_by_hand() {
+    let (about, run) = few_rpcs();
+    let rpc = Summary::of(&about, &[run]).rpc.unwrap();
+    assert_eq!((rpc.issued, rpc.not_completed, rpc.in_warmup), (13, 1, 1));
+    let all = &rpc.overall;
+    assert_eq!((all.count, all.fewest_per_seed, all.not_finished), (11, 11, 1));
+    let latency = &all.latency_us;
+    let found =
+        [&latency.min, &latency.p50, &latency.p90, &latency.p99, &latency.p999, &latency.max];
+    // 1 to 10 us and 100 us: ranks 1, 6, 10, 11, 11, 11 of 11.
+    assert_eq!(found.map(|e| e.mean), [1.0, 6.0, 10.0, 100.0, 100.0, 100.0].map(Some));
+    assert_eq!(latency.mean.mean, Some(155.0 / 11.0));
+    assert_eq!(all.latency_over_ideal.max.mean, Some(50.0));
+    // From 50 us on: 12 completions in 250 us, the one issued in the warm-up among them.
+    assert_eq!(all.rpcs_per_s.mean, Some(12.0 / 250e-6));
+    let near = |e: &Estimate, value: f64| (e.mean.unwrap() / value - 1.0).abs() < 1e-12;
+    assert!(near(&all.request_goodput_gbps, 80_000.0 * 8.0 / 250e-6 / 1e9));
+    // 60 KB in 150 us against 20 KB in 250 us: 0.4 and 0.08 B/ns.
+    assert!(near(&all.jain_fairness, 0.48 * 0.48 / (2.0 * (0.16 + 0.0064))));
+    assert!(near(&all.connection_goodput_gbps.min, 0.64));
+    assert_eq!(rpc.traffic_classes.len(), 2);
+    assert_eq!(rpc.traffic_classes[0].latency_us.max.mean, Some(10.0));
+    assert_eq!(rpc.traffic_classes[1].jain_fairness.mean, Some(1.0));
+}
+
+#[test]
+fn rpcs_have_intervals_a_table_and_a_figure_and_others_have_none() {
+    let about = about(&[1, 2, 3]);
+    let without = [1, 2, 3].map(|seed| run(seed, 100)).to_vec();
+    let runs: Vec<RunRecord> = without.iter().cloned().map(|run| with_rpcs(run, 200)).collect();
+    let summary = Summary::of(&about, &runs);
+    assert!(summary.rpc.as_ref().unwrap().overall.latency_us.p999.ci95.is_some());
+    let text = summary.render(100, false);
+    assert!(text.contains("\nrpcs      4,776 of 4,800 issued completed"), "{text}");
+    assert!(text.contains("p99.9") && text.contains("fairness 0."), "{text}");
+    let page = forebay_record::report::render(&about, &summary, &runs);
+    assert!(page.contains("id=\"rpc-latency\"") && page.contains("id=\"rpcs\""));
+    let summary = Summary::of(&about, &without);
+    assert!(!serde_json::to_string(&summary).unwrap().contains("\"rpc\""));
+    assert!(!summary.render(100, false).contains("rpcs"));
+    assert!(!forebay_record::report::render(&about, &summary, &without).contains("RPC"));
 }

@@ -59,6 +59,13 @@ impl Cdf {
         Self { name: size.to_string(), points, interpolate: false }
     }
 
+    /// Every whole size from `low`, at least 1, to `high` as likely as the next. The error is the end of a sentence.
+    pub fn uniform(low: Bytes, high: Bytes) -> Result<Self, String> {
+        // A sample is rounded up, so the line begins one byte below the least size.
+        let points = vec![(low.get() as f64 - 1.0, 0.0), (high.get() as f64, 1.0)];
+        Self::new(&format!("{low}..{high}"), points, true)
+    }
+
     /// The size of a flow from a uniform `u` in (0, 1]: never below 1 byte, never a fraction of one.
     pub fn sample(&self, u: f64) -> Bytes {
         let i = self.points.partition_point(|(_, p)| *p < u).min(self.points.len() - 1);

@@ -4,6 +4,7 @@
 
 mod fabric;
 mod faults;
+mod rpc;
 mod shape;
 mod switch;
 mod traffic;

@@ -376,11 +376,66 @@ pub enum TrafficKind {
         /// Time between the starts of one and the next.
         stagger: Span,
     },
+    /// Requests and responses in closed loops, over connections that stay open.
+    Rpc(Box<Rpc>),
     /// A given list. No jitter is added.
     List {
         /// The flows.
         flows: Vec<ListedFlow>,
     },
+}
+
+/// Closed loops of RPCs. A connection makes one after another, `outstanding` of them at once, and keeps its congestion
+/// window over all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rpc {
+    /// Clients.
+    pub from: Vec<String>,
+    /// Servers.
+    pub to: Vec<String>,
+    /// Who talks to whom.
+    pub pairs: Pairs,
+    /// Connections of each pair.
+    pub connections: u32,
+    /// RPCs that a connection has under way at once.
+    pub outstanding: u32,
+    /// Payload of a request.
+    pub request: crate::cdf::Cdf,
+    /// Payload of a response; `None`: one-way, over when the whole request is acknowledged at the client.
+    pub response: Option<crate::cdf::Cdf>,
+    /// From a response to the next request in its place.
+    pub think: Pause,
+    /// From a whole request at the server to its response; one request of a connection at a time, in order.
+    pub service: Pause,
+    /// RPCs of each connection; `None`: until the end.
+    pub count: Option<u64>,
+}
+
+/// Which clients talk to which servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairs {
+    /// `from[i]` to `to[i]`; one alone is the partner of all.
+    Matched,
+    /// Each to each but itself.
+    All,
+}
+
+/// A time that passes at an end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// Always this long.
+    Fixed(Span),
+    /// Exponential with this mean.
+    Exponential(Span),
+}
+
+impl Pause {
+    /// Its mean.
+    pub fn mean(self) -> Span {
+        match self {
+            Self::Fixed(span) | Self::Exponential(span) => span,
+        }
+    }
 }
 
 /// One flow of a list.

@@ -549,6 +549,9 @@ pub(crate) enum Kind {
         #[serde(skip_serializing_if = "Option::is_none")]
         stagger: Option<Qty<Span>>,
     },
+    /// Requests and responses over connections that stay open, each in a closed loop: a client sends its next request when
+    /// the response to an earlier one has arrived.
+    Rpc(Rpc),
     /// A list of flows, in the file or beside it.
     List {
         /// The flows.
@@ -558,6 +561,66 @@ pub(crate) enum Kind {
         #[serde(skip_serializing_if = "Option::is_none")]
         file: Option<String>,
     },
+}
+
+/// Requests and responses in closed loops.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct Rpc {
+    /// Clients: names, or patterns with `*` as an index.
+    pub from: OneOrMore,
+    /// Servers, likewise.
+    pub to: OneOrMore,
+    /// Who talks to whom. Default: "matched".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<Pairs>,
+    /// Connections of each pair of client and server. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<i64>,
+    /// RPCs that a connection has under way at once. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outstanding: Option<i64>,
+    /// Payload of a request: one size ("1MB"), a range ("1MB..8MB", uniform), a published distribution, a file or a table.
+    pub request: Sizes,
+    /// Payload of a response, likewise. Default: 64B (our choice). "0B": one-way, over when the request is acknowledged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<Sizes>,
+    /// From a response to the next request in its place. Default: 0s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think: Option<Pause>,
+    /// From the last byte of a request to the first of its response; one request of a connection at a time. Default: 0s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<Pause>,
+    /// How many RPCs each connection makes. Default: without end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<i64>,
+}
+
+/// Which clients talk to which servers.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Pairs {
+    /// Each of `from` to its partner in `to`, or all with the only one.
+    Matched,
+    /// Each of `from` to each of `to` but itself.
+    All,
+}
+
+/// A fixed time, or a random one.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Pause {
+    /// Always this long.
+    Fixed(Qty<Span>),
+    /// A distribution.
+    Random(RandomPause),
+}
+
+/// A random time.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct RandomPause {
+    /// Exponentially distributed with this mean.
+    pub exponential: Qty<Span>,
 }
 
 /// What a load is a share of.

@@ -6,7 +6,7 @@ use crate::load::Expect;
 use crate::model::{self, QueueLength, Scenario, Topology, TrafficKind};
 use crate::quantity::{Length, Qty};
 use crate::raw;
-use forebay_units::Time;
+use forebay_units::{Bytes, Time};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -246,6 +246,7 @@ fn traffic(t: &model::Traffic) -> raw::Traffic {
             to: raw::OneOrMore::More(to.clone()),
             stagger: Some(Qty(*stagger)),
         },
+        TrafficKind::Rpc(rpc) => raw::Kind::Rpc(self::rpc(rpc)),
         TrafficKind::List { flows } => raw::Kind::List {
             flows: Some(
                 flows
@@ -267,6 +268,31 @@ fn traffic(t: &model::Traffic) -> raw::Traffic {
         until: (t.until != Time::MAX).then_some(Qty(t.until)),
         law: t.law.clone(),
         params: params(&t.params),
+    }
+}
+
+fn rpc(r: &model::Rpc) -> raw::Rpc {
+    let pause = |pause: model::Pause| match pause {
+        model::Pause::Fixed(span) => raw::Pause::Fixed(Qty(span)),
+        model::Pause::Exponential(mean) => {
+            raw::Pause::Random(raw::RandomPause { exponential: Qty(mean) })
+        }
+    };
+    let one_way = || raw::Sizes::Name(Bytes::ZERO.to_string());
+    raw::Rpc {
+        from: raw::OneOrMore::More(r.from.clone()),
+        to: raw::OneOrMore::More(r.to.clone()),
+        pairs: Some(match r.pairs {
+            model::Pairs::Matched => raw::Pairs::Matched,
+            model::Pairs::All => raw::Pairs::All,
+        }),
+        connections: Some(i64::from(r.connections)),
+        outstanding: Some(i64::from(r.outstanding)),
+        request: size_table(&r.request),
+        response: Some(r.response.as_ref().map_or_else(one_way, size_table)),
+        think: Some(pause(r.think)),
+        service: Some(pause(r.service)),
+        count: r.count.map(|count| count as i64),
     }
 }
 

@@ -6,8 +6,10 @@
 //! Load counts payload, as the public HPCC traffic generator does: headers come on top.
 
 mod hosts;
+mod rpc;
 
 pub use hosts::{Hosts, Tier};
+pub use rpc::{Connection, pairs};
 
 use crate::cdf::Cdf;
 use crate::convert::too_many;
@@ -26,9 +28,9 @@ pub struct FlowSpec {
     pub src: u32,
     /// Receiving host.
     pub dst: u32,
-    /// Payload; `Bytes::MAX` for a flow without an end.
+    /// Payload; `Bytes::MAX` for a flow without an end, zero for a stream of a connection.
     pub size: Bytes,
-    /// When the application hands it over; for a triggered flow, `Time::MAX`.
+    /// When the application hands it over; for a triggered flow and for a stream, `Time::MAX`.
     pub start: Time,
     /// Index of its `[[traffic]]` entry.
     pub traffic: u16,
@@ -38,10 +40,12 @@ pub struct FlowSpec {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// Flows, sorted by start, then source, destination and entry. Triggered ones come last, by entry, round
-    /// and source.
+    /// and source; after them the streams of connections.
     pub flows: Vec<FlowSpec>,
     /// Incasts whose rounds wait for each other.
     pub closed_loops: Vec<ClosedLoop>,
+    /// Connections that carry RPCs, by entry and pair.
+    pub connections: Vec<Connection>,
     /// What a reader of the results should know: a tier offered more than it carries, entries cut short.
     pub warnings: Vec<String>,
 }
@@ -162,6 +166,7 @@ impl Table {
             let Waiting { traffic, control_delay, until, .. } = one;
             self.closed_loops.push(ClosedLoop { traffic, control_delay, until, rounds });
         }
+        rpc::add_streams(self);
     }
 }
 
@@ -237,6 +242,7 @@ impl Maker<'_> {
             TrafficKind::Permutation { .. } => n,
             TrafficKind::AllToAll { .. } => n * (n - 1),
             TrafficKind::Long { from, .. } => from.len() as u128,
+            TrafficKind::Rpc(rpc) => rpc::streams(rpc),
             TrafficKind::List { flows } => flows.len() as u128,
         }
     }
@@ -287,6 +293,7 @@ impl Maker<'_> {
                 }
                 self.note_missing(from.len());
             }
+            TrafficKind::Rpc(rpc) => self.rpc(rpc, traffic)?,
             TrafficKind::List { flows } => {
                 for listed in flows {
                     let (src, dst) = (self.host(&listed.from)?, self.host(&listed.to)?);

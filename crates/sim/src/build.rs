@@ -5,7 +5,7 @@ use crate::host::{Common, Host, Profile, Round};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
 use crate::timeline::{Timeline, cable_index};
-use forebay_engine::NodeId;
+use forebay_engine::{Goal, NodeId};
 use forebay_host::PullOrder;
 use forebay_laws::flow::FlowParams;
 use forebay_net::{
@@ -20,7 +20,7 @@ use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, Hosts, Table};
 use forebay_transport::TcpConfig;
 use forebay_units::random::{Purpose, Stream};
-use forebay_units::{BitsPerSec, Span, Time};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -33,6 +33,17 @@ pub(crate) struct Built {
     pub common: Arc<Common>,
     pub timeline: Timeline,
     pub warnings: Vec<String>,
+}
+
+impl Built {
+    /// What ends a run early: all flows done, and all connections, whose two streams are no flows of their own. None if a
+    /// flow has no end, or if nobody asks for it.
+    pub fn goal(&self, stop: model::Stop) -> Option<Goal> {
+        let (flows, connections) = (&self.common.flows, &self.common.connections);
+        let endless = flows.iter().any(|f| f.size == Bytes::MAX);
+        let done = (flows.len() - connections.len()) as u64;
+        (stop.flows && !endless).then_some(Goal { done, grain: stop.grain })
+    }
 }
 
 /// Lays everything out.
@@ -50,7 +61,16 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
     let fabric = Fabric::new(plan.names.len() as u32, plan.hosts as u32, cables, latency, &control);
     let addrs = (0..fabric.hosts()).map(|h| fabric.addr(h)).collect();
     let (loops, round_of) = rounds(&table, &fabric);
-    let common = Arc::new(Common { flows: table.flows, profiles, addrs, seed, loops });
+    let common = Arc::new(Common {
+        flows: table.flows,
+        profiles,
+        addrs,
+        seed,
+        loops,
+        connections: table.connections,
+        rpcs: scenario.traffic.iter().map(rpc).collect(),
+        warmup: scenario.output.warmup,
+    });
 
     let paths = paths(scenario.fabric.routing);
     let routes = Routes::all(&fabric, paths, seed, &|_| true);
@@ -83,6 +103,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
     }
     let mut nodes = Vec::with_capacity(plan.names.len());
     let flow_samples = FlowSamples::of(scenario.output.flows.as_ref(), &common.flows, &plan);
+    let mut made = Vec::with_capacity(plan.hosts);
     let each = starts.into_iter().zip(rounds_at).zip(flow_samples);
     for (id, ((starts, rounds), flow_samples)) in (0u32..).zip(each) {
         let port = maker.nic(NodeId(id));
@@ -95,8 +116,13 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
             scenario.output.queues_every,
             flow_samples,
         );
-        nodes.push(AnyNode::Host(Box::new(host)));
+        made.push(Box::new(host));
     }
+    for (connection, one) in (0u32..).zip(&common.connections) {
+        made[one.client as usize].add_client(connection);
+        made[one.server as usize].add_server(connection);
+    }
+    nodes.extend(made.into_iter().map(AnyNode::Host));
     for (s, routes) in (0u32..).zip(routes) {
         let node = NodeId(fabric.hosts() + s);
         nodes.push(AnyNode::Switch(Box::new(Switch::new(maker.switch(node, routes)))));
@@ -104,6 +130,13 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
     let places = places(&fabric, &plan, topology, &hosts);
     let timeline = Timeline::new(scenario, &plan, &fabric, paths, seed);
     Ok(Built { nodes, fabric, places, plan, common, timeline, warnings: table.warnings })
+}
+
+fn rpc(traffic: &model::Traffic) -> Option<model::Rpc> {
+    match &traffic.kind {
+        model::TrafficKind::Rpc(rpc) => Some((**rpc).clone()),
+        _ => None,
+    }
 }
 
 fn cable(planned: &plan::PlannedCable) -> Cable {

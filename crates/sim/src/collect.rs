@@ -1,5 +1,7 @@
 //! From nodes that have stopped to a record.
 
+mod rpc;
+
 use crate::build::Built;
 use crate::host::Sent;
 use crate::ideal;
@@ -38,8 +40,10 @@ pub(crate) fn collect(
     RunRecord {
         seed: built.common.seed,
         hosts: built.plan.names[..built.plan.hosts].to_vec(),
-        not_started: built.common.flows.len() as u64 - flows.len() as u64,
+        not_started: unstarted(built, &flows),
         flows,
+        connections: rpc::connections(built, nodes),
+        rpcs: rpc::rpcs(scenario, built, nodes),
         ports,
         series: series(scenario, built, nodes),
         totals,
@@ -47,6 +51,13 @@ pub(crate) fn collect(
         interrupted: false,
         digest: combine(digests.collect::<Vec<Digest>>()),
     }
+}
+
+/// Flows that had not started. A stream begins with its first byte, and one that carried none is not missed.
+fn unstarted(built: &Built, started: &[FlowRow]) -> u64 {
+    let first = built.common.connections.first().map_or(u32::MAX, |c| c.requests);
+    let all = built.common.flows.len() as u64 - 2 * built.common.connections.len() as u64;
+    all - started.iter().filter(|row| row.flow < first).count() as u64
 }
 
 fn flows(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<FlowRow> {
@@ -68,20 +79,22 @@ fn flows(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<FlowRow> 
     let mut rows = Vec::with_capacity(sent.len());
     for (flow, one) in (0u32..).zip(sent) {
         let (Some(one), spec) = (one, common.flows[flow as usize]) else { continue };
-        let ideal = if spec.size == Bytes::MAX {
+        let size = if spec.size == Bytes::ZERO { Bytes::MAX } else { spec.size };
+        let ideal = if size == Bytes::MAX {
             Span::ZERO
         } else {
             let find =
                 || ideal::path(&built.fabric, &routes, spec.src, spec.dst).unwrap_or_default();
             let path = paths.entry((spec.src, spec.dst)).or_insert_with(find);
-            ideal::fct(&spec, common, overhead, path)
+            let tcp = &common.profiles[usize::from(spec.traffic)].tcp;
+            ideal::fct(spec.size, tcp, overhead, path)
         };
         rows.push(FlowRow {
             flow,
             traffic: spec.traffic,
             src: spec.src,
             dst: spec.dst,
-            size: spec.size,
+            size,
             start: one.started,
             delivered: delivered[flow as usize],
             acked: one.acked,

@@ -15,6 +15,12 @@ pub(crate) struct FlowMap {
 
 const FREE: u32 = u32::MAX;
 
+impl Default for FlowMap {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl FlowMap {
     pub fn new() -> Self {
         Self { cells: vec![(0, FREE); 8], len: 0 }

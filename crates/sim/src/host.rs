@@ -1,5 +1,9 @@
 //! A host of ideal fidelity: flows on top, a NIC that pulls below, and the glue between the sans-I/O steps.
 
+mod rpc;
+
+pub(crate) use rpc::Ends;
+
 use crate::flow_map::{DONE, FlowMap};
 use crate::flow_samples::FlowSamples;
 use forebay_engine::{Digest, LinkId, Out, prefetch_all};
@@ -7,7 +11,8 @@ use forebay_host::{PullOrder, ReadyList};
 use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
 use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
-use forebay_scenario::workload::FlowSpec;
+use forebay_scenario::model::Rpc;
+use forebay_scenario::workload::{Connection, FlowSpec};
 use forebay_transport::{FlowSpec as TcpFlow, TcpConfig, TcpReceiver, TcpSender};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
@@ -31,6 +36,22 @@ pub(crate) struct Common {
     pub addrs: Vec<HostAddr>,   // by host
     pub seed: u64,
     pub loops: Vec<Round>,
+    pub connections: Vec<Connection>,
+    pub rpcs: Vec<Option<Rpc>>, // by traffic entry
+    pub warmup: Time,
+}
+
+impl Common {
+    /// What an entry of kind `rpc` asks for.
+    pub fn rpc(&self, traffic: u16) -> &Rpc {
+        self.rpcs[usize::from(traffic)].as_ref().expect("a connection belongs to such an entry")
+    }
+
+    /// The stream the other way on the same connection: the two stand side by side, requests first.
+    pub fn opposite(&self, stream: u32) -> u32 {
+        let first = self.connections.first().map_or(0, |c| c.requests);
+        first + ((stream - first) ^ 1)
+    }
 }
 
 /// One round of a closed loop, from its receiver's side.
@@ -76,6 +97,7 @@ enum Due {
     Start,
     Sender,
     Receiver,
+    Rpc,
 }
 
 /// A host.
@@ -107,6 +129,7 @@ pub(crate) struct Host {
     samples: Option<(Span, Time)>,
     pub sampled: Vec<u64>, // delivered bytes at each sampling instant
     flow_samples: Option<FlowSamples>,
+    rpc: Option<Box<Ends>>, // ends of connections that carry RPCs
 }
 
 impl Host {
@@ -157,6 +180,7 @@ impl Host {
             samples: sample_every.map(|every| (every, Time::ZERO)),
             sampled: Vec::new(),
             flow_samples,
+            rpc: None,
         };
         host.plan_next();
         host.settle_next();
@@ -229,14 +253,8 @@ impl Host {
     }
 
     fn pull_data(&mut self, start: Time, out: &mut impl Out<Packet>) {
-        let Self { ready, senders, common, .. } = self;
-        let left = |slot: u32| {
-            let sending = &senders[slot as usize];
-            common
-                .flows
-                .get(sending.flow as usize)
-                .map_or(0, |f| f.size.get() - sending.tcp.totals().nxt)
-        };
+        let Self { ready, senders, .. } = self;
+        let left = |slot: u32| senders[slot as usize].tcp.unsent();
         let Some(slot) = ready.take(left) else { return };
         if self.senders[slot as usize].flow == RETIRED {
             self.senders[slot as usize].ready = false;
@@ -302,7 +320,8 @@ impl Host {
         let cfg = &self.common.profiles[usize::from(receiving.profile)].tcp;
         let before = receiving.tcp.delivered().get();
         let acks = receiving.tcp.on_data(cfg, now, packet);
-        self.delivered_bytes += receiving.tcp.delivered().get() - before;
+        let delivered = receiving.tcp.delivered().get();
+        self.delivered_bytes += delivered - before;
         let complete = receiving.tcp.complete();
         let deadline = receiving.tcp.deadline();
         if deadline < receiving.armed {
@@ -314,6 +333,8 @@ impl Host {
         }
         if complete {
             self.complete(now, packet.flow, slot, out);
+        } else if self.rpc.is_some() && delivered > before {
+            self.stream_delivered(now, packet.flow, delivered, out);
         }
     }
 
@@ -396,9 +417,13 @@ impl Host {
         let sending = &mut self.senders[slot as usize];
         let cfg = &self.common.profiles[usize::from(sending.profile)].tcp;
         sending.tcp.on_ack(cfg, now, packet);
+        let acked = sending.tcp.acked().get();
         if sending.tcp.finished() {
             self.finish(now, slot, out);
         } else {
+            if self.rpc.is_some() {
+                self.stream_acked(now, packet.flow, acked, out);
+            }
             self.wake_sender(now, slot);
         }
     }
@@ -455,7 +480,7 @@ impl Host {
             seed: Stream::new(self.common.seed, u64::from(flow), Purpose::Law).key(),
         };
         let dst = self.common.addrs[spec.dst as usize];
-        let open = spec.size == Bytes::MAX;
+        let open = spec.size == Bytes::MAX || spec.size == Bytes::ZERO;
         let tcp_flow = TcpFlow { flow: FlowId(flow), dst, size: spec.size, open };
         let tcp = TcpSender::new(&profile.tcp, tcp_flow, &profile.law, at, now);
         let sending = Sending {
@@ -491,6 +516,7 @@ impl Host {
                 Due::Start => self.start(now, which),
                 Due::Sender => self.sender_due(now, which),
                 Due::Receiver => self.receiver_due(now, which),
+                Due::Rpc => self.rpc_due(now, which),
             }
         }
         if self.next_planned <= now {

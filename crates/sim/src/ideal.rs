@@ -1,8 +1,6 @@
 //! How long a flow would take alone on the empty path.
 
-use crate::host::Common;
 use forebay_net::{Fabric, Routes};
-use forebay_scenario::workload::FlowSpec;
 use forebay_transport::TcpConfig;
 use forebay_units::{BitsPerSec, Bytes, Span};
 
@@ -38,9 +36,8 @@ pub(crate) fn path(fabric: &Fabric, routes: &[Routes], src: u32, dst: u32) -> Op
 ///
 /// Exact for links that are whole picoseconds per byte: the last of n packets leaves link i no earlier than the first one
 /// got there and all n were serialised, so the answer is the largest of these over i.
-pub(crate) fn fct(spec: &FlowSpec, common: &Common, overhead: u64, path: &[Hop]) -> Span {
-    let (count, full, last) =
-        packets_of(spec.size, &common.profiles[usize::from(spec.traffic)].tcp, overhead);
+pub(crate) fn fct(size: Bytes, tcp: &TcpConfig, overhead: u64, path: &[Hop]) -> Span {
+    let (count, full, last) = packets_of(size, tcp, overhead);
     let first = if count > 1 { full } else { last };
     let tx = |hop: &Hop, bytes: u64| hop.rate.time_for(Bytes::new(bytes));
     let flight: Span = path.iter().map(|h| h.flight).sum();
@@ -50,6 +47,12 @@ pub(crate) fn fct(spec: &FlowSpec, common: &Common, overhead: u64, path: &[Hop])
         before + tx(&path[i], (count - 1) * full + last) + after
     };
     flight + (0..path.len()).map(through).max().unwrap_or(Span::ZERO)
+}
+
+/// One ACK on the empty path.
+pub(crate) fn ack(tcp: &TcpConfig, overhead: u64, path: &[Hop]) -> Span {
+    let size = Bytes::new(tcp.ack_size.get() + overhead);
+    path.iter().map(|hop| hop.rate.time_for(size) + hop.flight).sum()
 }
 
 /// Wire bytes of a flow's packets: full ones, and the last.

@@ -12,6 +12,7 @@ mod ideal;
 mod look;
 mod node;
 mod options;
+mod rpc;
 mod run;
 mod stall;
 mod timeline;

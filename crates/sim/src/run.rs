@@ -8,7 +8,7 @@ use crate::stall;
 use forebay_engine::{Ended, Engine, EngineStats, Goal, Ground, LinkId, Tuning, Watch};
 use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
-use forebay_units::{Bytes, Span, Time};
+use forebay_units::{Span, Time};
 
 /// What one simulation leaves.
 #[derive(Clone, Debug)]
@@ -77,9 +77,7 @@ impl<'a> Simulation<'a> {
                     names(&built, links)
                 ))
             })?;
-        let endless = built.common.flows.iter().any(|f| f.size == Bytes::MAX);
-        let goal = (scenario.stop.flows && !endless)
-            .then(|| Goal { done: built.common.flows.len() as u64, grain: scenario.stop.grain });
+        let goal = built.goal(scenario.stop);
         let last = scenario.stop.time;
         Ok(Self {
             scenario,

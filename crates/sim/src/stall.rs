@@ -19,7 +19,7 @@ pub(crate) fn why(ground: &mut impl Ground<AnyNode>, built: &Built) -> Option<St
     let mut first = None;
     for h in 0..built.fabric.hosts() {
         let Some(host) = ground.node_mut(NodeId(h)).host() else { continue };
-        for (sent, tcp) in host.unfinished() {
+        for (sent, tcp) in host.unfinished().filter(|(_, tcp)| !tcp.idle()) {
             unfinished += 1;
             first.get_or_insert_with(|| {
                 let spec = built.common.flows[sent.flow as usize];

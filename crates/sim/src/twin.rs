@@ -4,10 +4,10 @@ use crate::build::build;
 use crate::collect::collect;
 use crate::options::{Options, SimError};
 use forebay_engine::reference::Reference;
-use forebay_engine::{Ended, Goal, Ground, LinkId};
+use forebay_engine::{Ended, Ground, LinkId};
 use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
-use forebay_units::{Bytes, Time};
+use forebay_units::Time;
 
 /// Runs a scenario to its end on the reference engine; `explicit_ports` replaces one-touch ports by queues with an event
 /// per departure.
@@ -21,10 +21,7 @@ pub fn reference(
 ) -> Result<RunRecord, SimError> {
     let mut built = build(scenario, seed, Options { explicit_ports, ..Options::default() })?;
     let mut engine = Reference::new(std::mem::take(&mut built.nodes), built.fabric.links());
-    let endless = built.common.flows.iter().any(|f| f.size == Bytes::MAX);
-    let goal = (scenario.stop.flows && !endless)
-        .then(|| Goal { done: built.common.flows.len() as u64, grain: scenario.stop.grain });
-    let (mut goal, mut last) = (goal, scenario.stop.time);
+    let (mut goal, mut last) = (built.goal(scenario.stop), scenario.stop.time);
     let end = loop {
         let boundary = last.min(built.timeline.next());
         if let Ended::Done(at) = engine.advance(boundary, goal) {

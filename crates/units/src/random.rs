@@ -37,6 +37,12 @@ pub enum Purpose {
     Law = 9,
     /// Random scenarios in tests.
     Test = 10,
+    /// Request and response sizes of a connection.
+    RpcSizes = 11,
+    /// Think times of a client.
+    Think = 12,
+    /// Service times of a server.
+    Service = 13,
 }
 
 impl Stream {

@@ -6,6 +6,7 @@
 
 mod manifest;
 mod read;
+mod rpc;
 mod table;
 
 pub use manifest::MANIFEST_FORMAT;
@@ -17,6 +18,7 @@ use crate::rows::RunRecord;
 use crate::summary::{Status, Summary, hex};
 use crate::tiers::utilisation;
 use manifest::{FileRows, Manifest};
+use rpc::RpcTables;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,6 +81,7 @@ pub struct RunDir {
     path: PathBuf,
     about: About,
     tables: Option<[Table; 5]>,
+    rpcs: Option<RpcTables>, // from the first simulation with such traffic on
     recorded: usize,
 }
 
@@ -97,7 +100,7 @@ impl RunDir {
         let [hosts, flows, ports, series, runs] =
             TABLES.map(|(name, header)| Table::create(path, name, header));
         let tables = Some([hosts?, flows?, ports?, series?, runs?]);
-        Ok(Self { path: path.into(), about: about.clone(), tables, recorded: 0 })
+        Ok(Self { path: path.into(), about: about.clone(), tables, rpcs: None, recorded: 0 })
     }
 
     /// The directory.
@@ -118,7 +121,15 @@ impl RunDir {
         let Some(tables) = &mut self.tables else {
             return Err(closed(&self.path));
         };
-        let written = write_run(tables, run, self.recorded == 0);
+        let rpcs = match self.rpcs.take() {
+            None if !run.connections.is_empty() => RpcTables::create(&self.path).map(Some),
+            there => Ok(there),
+        };
+        let written = rpcs.and_then(|rpcs| {
+            self.rpcs = rpcs;
+            let rpcs = self.rpcs.as_mut().map_or(Ok(()), |t| t.write(run, self.about.warmup));
+            rpcs.and_then(|()| write_run(tables, run, self.recorded == 0))
+        });
         self.recorded += 1;
         if written.is_err() {
             self.salvage();
@@ -153,6 +164,9 @@ impl RunDir {
         for (table, (name, _)) in tables.into_iter().zip(TABLES) {
             manifest.files.push(FileRows { file: name.into(), rows: table.finish()? });
         }
+        for (table, name) in self.rpcs.take().into_iter().flat_map(RpcTables::into_tables) {
+            manifest.files.push(FileRows { file: name.into(), rows: table.finish()? });
+        }
         let summary = Summary::of(&self.about, runs);
         manifest.empty_files = empty_tables(&manifest.files, runs);
         manifest.digest = Some(summary.digest.clone());
@@ -175,7 +189,8 @@ impl RunDir {
     /// as the system lets us. Where it does not, the manifest keeps saying `running`, which no
     /// finished run does.
     fn salvage(&mut self) {
-        for table in self.tables.take().into_iter().flatten() {
+        let rpcs = self.rpcs.take().into_iter().flat_map(RpcTables::into_tables);
+        for table in self.tables.take().into_iter().flatten().chain(rpcs.map(|(table, _)| table)) {
             table.salvage();
         }
         let manifest = Manifest { status: "interrupted".into(), ..Manifest::new(&self.about) };
@@ -234,7 +249,8 @@ fn make_way(path: &Path, if_exists: IfExists) -> Result<(), RecordError> {
     if if_exists == IfExists::Refuse {
         return exists("holds a run already; name another directory, or ask to replace it");
     }
-    let names = TABLES.iter().map(|(name, _)| *name).chain(WHOLE_FILES);
+    let tables = TABLES.iter().chain(&rpc::TABLES);
+    let names = tables.map(|(name, _)| *name).chain(WHOLE_FILES);
     for name in names.flat_map(|name| [name.to_string(), format!("{name}{PARTIAL}")]) {
         let file = path.join(name);
         match fs::remove_file(&file) {
@@ -351,6 +367,7 @@ fn empty_tables(files: &[FileRows], runs: &[RunRecord]) -> Vec<EmptyTable> {
             "stop.time and traffic.start",
         ),
         "flows.csv" => ("the traffic made no flow".into(), "traffic.load and stop.time"),
+        "rpcs.csv" => ("no RPC was issued by the end".into(), "stop.time and traffic.start"),
         "series.csv" => ("nothing was sampled".into(), "output.queues and output.flows"),
         _ => ("the fabric has none".into(), "fabric"),
     };

@@ -31,11 +31,13 @@ pub(crate) fn run_dir(dir: &Path) -> Result<(About, Vec<RunRecord>), RecordError
     let [hosts, flows, ports, series, runs] =
         TABLES.map(|(name, header)| Rows::open(dir, name, header));
     let (names, index) = read_hosts(hosts?)?;
-    let mut records = Records { runs: read_runs(runs?, &names)?, by_seed: BTreeMap::new() };
+    let runs = read_runs(runs?, &names)?;
+    let mut records = Records { runs, by_seed: BTreeMap::new(), hosts: index };
     records.by_seed = (0..).zip(&records.runs).map(|(at, run)| (run.seed, at)).collect();
-    read_flows(flows?, &mut records, &index)?;
+    read_flows(flows?, &mut records)?;
     read_ports(ports?, &mut records)?;
     read_series(series?, &mut records)?;
+    super::rpc::read(dir, &mut records)?;
     Ok((manifest.about(), records.runs))
 }
 
@@ -56,15 +58,22 @@ fn check_format(path: &Path, found: u32, known: u32) -> Result<(), RecordError> 
     ))
 }
 
-struct Records {
+pub(super) struct Records {
     runs: Vec<RunRecord>,
     by_seed: BTreeMap<u64, usize>,
+    hosts: BTreeMap<String, u32>,
 }
 
 impl Records {
     /// The record of a seed; `None` for a seed that was not finished.
-    fn of(&mut self, seed: u64) -> Option<&mut RunRecord> {
+    pub fn of(&mut self, seed: u64) -> Option<&mut RunRecord> {
         self.by_seed.get(&seed).map(|at| &mut self.runs[*at])
+    }
+
+    /// Index of the host that a column names.
+    pub fn host(&self, rows: &Rows, at: usize) -> Result<u32, RecordError> {
+        let found = self.hosts.get(rows.text(at)).copied();
+        found.ok_or_else(|| rows.wrong(&format!("host \"{}\" is not in hosts.csv", rows.text(at))))
     }
 }
 
@@ -116,17 +125,9 @@ fn read_runs(mut rows: Rows, hosts: &[String]) -> Result<Vec<RunRecord>, RecordE
     Ok(runs)
 }
 
-fn read_flows(
-    mut rows: Rows,
-    records: &mut Records,
-    index: &BTreeMap<String, u32>,
-) -> Result<(), RecordError> {
+fn read_flows(mut rows: Rows, records: &mut Records) -> Result<(), RecordError> {
     while rows.next()? {
-        let host = |at: usize| {
-            index.get(rows.text(at)).copied().ok_or_else(|| {
-                rows.wrong(&format!("host \"{}\" is not in hosts.csv", rows.text(at)))
-            })
-        };
+        let host = |at: usize| records.host(&rows, at);
         let row = FlowRow {
             flow: rows.small(1)?,
             traffic: rows.small(2)?,
@@ -197,7 +198,7 @@ fn read_series(mut rows: Rows, records: &mut Records) -> Result<(), RecordError>
 }
 
 /// The rows of one CSV file, one at a time.
-struct Rows {
+pub(super) struct Rows {
     path: PathBuf,
     lines: BufReader<File>,
     header: &'static [&'static str],
@@ -208,7 +209,11 @@ struct Rows {
 
 impl Rows {
     /// Opens a table, finished or not, and checks its header.
-    fn open(dir: &Path, name: &str, header: &'static [&'static str]) -> Result<Self, RecordError> {
+    pub fn open(
+        dir: &Path,
+        name: &str,
+        header: &'static [&'static str],
+    ) -> Result<Self, RecordError> {
         let mut path = dir.join(name);
         let partial = dir.join(format!("{name}{PARTIAL}"));
         if !path.exists() && partial.exists() {
@@ -226,7 +231,7 @@ impl Rows {
     }
 
     /// Moves to the next row; `false` at the end.
-    fn next(&mut self) -> Result<bool, RecordError> {
+    pub fn next(&mut self) -> Result<bool, RecordError> {
         if !self.split()? {
             return Ok(false);
         }
@@ -256,26 +261,26 @@ impl Rows {
         Ok(true)
     }
 
-    fn wrong(&self, why: &str) -> RecordError {
+    pub fn wrong(&self, why: &str) -> RecordError {
         RecordError::malformed(&self.path, self.line, why)
     }
 
-    fn text(&self, at: usize) -> &str {
+    pub fn text(&self, at: usize) -> &str {
         &self.fields[at]
     }
 
-    fn number(&self, at: usize) -> Result<u64, RecordError> {
+    pub fn number(&self, at: usize) -> Result<u64, RecordError> {
         self.maybe(at)?.ok_or_else(|| self.wrong(&format!("{} is empty", self.header[at])))
     }
 
-    fn maybe(&self, at: usize) -> Result<Option<u64>, RecordError> {
+    pub fn maybe(&self, at: usize) -> Result<Option<u64>, RecordError> {
         match self.text(at) {
             "" => Ok(None),
             text => text.parse().map(Some).map_err(|_| self.not_a_number(at)),
         }
     }
 
-    fn small<T: TryFrom<u64>>(&self, at: usize) -> Result<T, RecordError> {
+    pub fn small<T: TryFrom<u64>>(&self, at: usize) -> Result<T, RecordError> {
         let name = self.header[at];
         T::try_from(self.number(at)?).map_err(|_| self.wrong(&format!("{name} is too large")))
     }

@@ -1,10 +1,11 @@
 //! Figures of flow completion: slowdown by size, and its distribution in each size class.
 
-use super::chart::{Chart, Margins, esc};
+use super::cdf::{Class, Words, pair};
+use super::chart::{Chart, Margins};
 use super::scale::{Scale, plain, pow10, round_up};
-use super::{Figure, WIDE, pretty};
+use super::{Figure, WIDE};
 use crate::about::About;
-use crate::human::{bytes, count, percent, sig3, trim};
+use crate::human::{bytes, count, sig3, trim};
 use crate::rows::{FlowRow, RunRecord};
 use crate::stats::{Estimate, quantile};
 use crate::summary::{class_bounds, class_name, in_class, measured};
@@ -173,11 +174,6 @@ fn count_strip(chart: &mut Chart, bins: &[Bin]) {
     chart.text(middle, base + 22.0, "title mid", title);
 }
 
-struct Class {
-    name: String,
-    sorted: Vec<f64>,
-}
-
 fn classes(about: &About, runs: &[RunRecord]) -> Vec<Class> {
     let class = |bounds| {
         let mut sorted: Vec<f64> = runs
@@ -192,120 +188,23 @@ fn classes(about: &About, runs: &[RunRecord]) -> Vec<Class> {
     class_bounds(about).into_iter().map(class).filter(|class| !class.sorted.is_empty()).collect()
 }
 
-/// Share of values not above `x`.
-fn share_up_to(sorted: &[f64], x: f64) -> f64 {
-    sorted.partition_point(|value| *value <= x) as f64 / sorted.len() as f64
-}
-
 /// The distribution of slowdown in each size class: from below, and its tail from above.
 pub(super) fn distributions(about: &About, runs: &[RunRecord]) -> Option<Figure> {
     let classes = classes(about, runs);
-    let worst = classes.iter().filter_map(|c| c.sorted.last()).copied().reduce(f64::max)?;
-    let best = classes.iter().map(|c| c.sorted[0]).fold(1.0, f64::min).max(1e-6);
-    let most = classes.iter().map(|c| c.sorted.len()).max()?;
-    let worst = round_up(worst.max(2.0));
-    // The body of the distribution ends where every class has had 99 % of its flows.
-    let body = classes.iter().filter_map(|c| quantile(&c.sorted, 99)).fold(2.0, f64::max);
-    let body = round_up(body).min(worst);
-    let mut plots = String::from("<div class=\"legend\">");
-    for (i, class) in classes.iter().enumerate() {
-        plots.push_str(&format!(
-            "<span><i class=\"key s{}\"></i>{} <small>{} flows</small></span>",
-            i % 8,
-            esc(&pretty(&class.name)),
-            count(class.sorted.len() as u64)
-        ));
-    }
-    plots.push_str("</div><div class=\"pair\">");
-    plots.push_str(&cdf(&classes, best, body, None));
-    plots.push_str(&cdf(&classes, best, worst, Some(most)));
-    plots.push_str("</div>");
+    let words = Words {
+        things: "flows",
+        axis: "Slowdown: FCT / ideal FCT, log scale",
+        value: |slowdown| format!("slowdown {}", sig3(slowdown)),
+        about: "slowdown by size class",
+        least: Some(1.0),
+    };
     Some(Figure {
         id: "slowdown-cdf",
         title: "Distribution of FCT slowdown by size class".into(),
-        plot: plots,
+        plot: pair(&classes, &words)?,
         caption: "Left: share of flows at or below a slowdown, to where every class has had 99 %. Right: the same data from \
                   above and to the end, share of flows beyond a slowdown on a log scale, where the tail can be read: p99 \
                   is where a line crosses 1 %. All seeds together; unfinished flows are not in."
             .into(),
     })
-}
-
-fn cdf(classes: &[Class], best: f64, worst: f64, tail_of: Option<usize>) -> String {
-    let mut chart = Chart::new(516.0, 320.0, Margins(52.0, 14.0, 30.0, 46.0), |l, r, b, t| {
-        let y = match tail_of {
-            None => Scale::linear(0.0, 1.0, b, t),
-            Some(most) => {
-                let decades = (most.max(10).ilog10() + 1).min(6) as i32;
-                Scale::log(pow10(-decades), 1.0, b, t)
-            }
-        };
-        (Scale::log(best, worst, l, r), y)
-    });
-    let whole = |v: f64| format!("{} %", plain(v * 100.0));
-    let (x_ticks, mut y_ticks) = (chart.x.ticks(6, plain), chart.y.ticks(5, whole));
-    if tail_of.is_some() {
-        y_ticks.retain(|tick| tick.label.is_some());
-    }
-    let title = match tail_of {
-        None => "Share of flows at or below",
-        Some(_) => "Share of flows beyond, log scale",
-    };
-    chart.axes(&x_ticks, &y_ticks, "Slowdown: FCT / ideal FCT, log scale", title);
-    let steps = 220;
-    let span = ln(worst / best);
-    let value_at = |i: usize| best * exp(span * i as f64 / steps as f64);
-    for (c, class) in classes.iter().enumerate() {
-        let points: Vec<Option<(f64, f64)>> = (0..=steps)
-            .map(|i| {
-                let x = value_at(i);
-                let share = share_up_to(&class.sorted, x);
-                match tail_of {
-                    None => Some((x, share)),
-                    Some(_) => (share < 1.0).then_some((x, 1.0 - share)),
-                }
-            })
-            .collect();
-        chart.line(&points, &format!("line s{}", c % 8));
-    }
-    let grid: Vec<f64> = (0..=55).map(|i| value_at(i * 4)).collect();
-    let positions: Vec<_> =
-        grid.iter().map(|x| (chart.x.px(*x), format!("slowdown {}", sig3(*x)))).collect();
-    chart.hover_at(positions);
-    for (c, class) in classes.iter().enumerate() {
-        let read = |x: &f64| {
-            let share = share_up_to(&class.sorted, *x);
-            match tail_of {
-                None => Some((chart.y.px(share), percent(share))),
-                Some(_) if share < 1.0 => Some((chart.y.px(1.0 - share), percent(1.0 - share))),
-                Some(_) => None,
-            }
-        };
-        let values: Vec<_> = grid.iter().map(read).collect();
-        chart.hover_row(&pretty(&class.name), &format!("s{}", c % 8), values);
-    }
-    chart.finish(match tail_of {
-        None => "Cumulative distribution of slowdown by size class",
-        Some(_) => "Tail of the distribution of slowdown by size class",
-    })
-}
-
-/// The exponential by `+ - * /` alone: halved until small, then its series, then squared back.
-fn exp(x: f64) -> f64 {
-    let small = x / 1024.0;
-    let series = (1..=8).rev().fold(1.0, |sum, n| 1.0 + sum * small / f64::from(n));
-    (0..10).fold(series, |value, _| value * value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn exp_is_the_inverse_of_ln() {
-        for i in -200..200 {
-            let x = f64::from(i) * 0.07;
-            assert!((ln(exp(x)) - x).abs() < 1e-9, "{x}");
-        }
-    }
 }

@@ -4,10 +4,12 @@
 //! page is whole without its script, which only adds read-outs under the pointer. A content policy
 //! in the page forbids every request. All text from outside goes through `chart::esc`.
 
+mod cdf;
 mod chart;
 mod fct;
 mod links;
 mod over_time;
+mod rpc;
 mod scale;
 mod tables;
 mod worst_flows;
@@ -60,6 +62,7 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
     let mut figures: Vec<Figure> = Vec::new();
     figures.extend(fct::by_size(about, runs));
     figures.extend(fct::distributions(about, runs));
+    figures.extend(rpc::distribution(about, runs));
     for figure in &figures {
         body.push_str(&figure.html());
     }
@@ -75,6 +78,7 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
             "<section id=\"no-flows\"><h2>FCT slowdown</h2><p>Nothing to draw. {why}</p></section>"
         );
     }
+    body.push_str(&rpc::table(summary));
     body.push_str(&tables::classes(summary));
     let mut figures = over_time::figures(runs);
     if figures.is_empty() {

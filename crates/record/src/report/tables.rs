@@ -7,7 +7,9 @@ use crate::columns::IDEAL_FCT_DEFINITION;
 use crate::human;
 use crate::human::{bytes, count, micros, percent, sig2, sig3};
 use crate::stats::Estimate;
-use crate::summary::{FCT_DEFINITION, FEW_FLOWS, FlowClass, QUANTILE_DEFINITION, Status, Summary};
+use crate::summary::{
+    FCT_DEFINITION, FEW_FLOWS, FlowClass, QUANTILE_DEFINITION, RpcSummary, Status, Summary,
+};
 use std::fmt::Write;
 
 /// Seeds in the table of seeds; the rest is in `runs.csv`.
@@ -64,6 +66,7 @@ pub(super) fn verdict(summary: &Summary) -> String {
     let finite = flows.completed + flows.not_finished;
     let seeds = summary.seeds.len();
     let mut words = match (finite, flows.not_finished) {
+        (0, _) if summary.rpc.is_some() => String::new(),
         (0, _) if flows.endless > 0 => format!("{} endless flows ran.", count(flows.endless)),
         (0, _) => "No flow started.".to_string(),
         (_, 0) => match finite {
@@ -85,6 +88,10 @@ pub(super) fn verdict(summary: &Summary) -> String {
             sig3(p50),
             sig3(p99)
         );
+    }
+    if let Some(rpc) = &summary.rpc {
+        let _ = write!(words, " {}", rpcs(rpc));
+        words = words.trim_start().into();
     }
     let net = &summary.network;
     match net.dropped_packets {
@@ -110,6 +117,19 @@ pub(super) fn verdict(summary: &Summary) -> String {
     }
     if net.lost_packets > 0 {
         let _ = write!(words, " {} were lost to faults.", count(net.lost_packets));
+    }
+    words
+}
+
+fn rpcs(rpc: &RpcSummary) -> String {
+    let all = &rpc.overall;
+    let mut words = format!(
+        "{} RPCs completed on {} connections.",
+        count(rpc.issued - rpc.not_completed),
+        count(all.connections)
+    );
+    if let (Some(p50), Some(p99)) = (all.latency_us.p50.mean, all.latency_us.p99.mean) {
+        let _ = write!(words, " Half took at most {}, 99 % at most {}.", micro(p50), micro(p99));
     }
     words
 }
@@ -176,6 +196,18 @@ pub(super) fn tiles(summary: &Summary) -> String {
     }
     if summary.overall.count > 0 {
         tiles.push(slowdown_tile("p99 slowdown, all flows", &summary.overall));
+    }
+    if let Some(rpc) = &summary.rpc {
+        tiles.push(latency_tile(rpc));
+        tiles.push((
+            "RPCs completed".into(),
+            count(rpc.issued - rpc.not_completed),
+            format!(
+                "{} per second, fairness {}",
+                value(&rpc.overall.rpcs_per_s),
+                value(&rpc.overall.jain_fairness)
+            ),
+        ));
     }
     if finite > 0 || flows.endless == 0 {
         let share = flows.completed as f64 / finite.max(1) as f64;
@@ -268,6 +300,13 @@ fn slowdown_tile(name: &str, class: &FlowClass) -> (String, String, String) {
     };
     let median = value(&class.slowdown.p50);
     (name.into(), value(p99), format!("{spread}median {median}"))
+}
+
+fn latency_tile(rpc: &RpcSummary) -> (String, String, String) {
+    let latency = &rpc.overall.latency_us;
+    let shown = |estimate: &Estimate| estimate.mean.map_or("–".into(), micro);
+    let note = format!("median {}, p99.9 {}", shown(&latency.p50), shown(&latency.p999));
+    ("p99 RPC latency".into(), shown(&latency.p99), note)
 }
 
 /// Statistics by class, in full.

@@ -43,6 +43,7 @@ impl Summary {
             size_classes,
             size_classes_absent,
             traffic_classes: traffic_classes(about, runs),
+            rpc: super::rpc::summary(about, runs),
             network: network(runs),
             utilisation: link_use(runs),
             tiers: tiers(runs),

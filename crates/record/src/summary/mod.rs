@@ -5,7 +5,10 @@
 //! counters cover each whole simulation, warm-up included; flow statistics leave the warm-up out.
 
 mod compute;
+mod rpc;
 mod text;
+
+pub use rpc::{Latency, RPC_DEFINITION, RpcClass, RpcSummary};
 
 pub(crate) use compute::{FEW_FLOWS, class_bounds, class_name, in_class, measured};
 
@@ -60,6 +63,9 @@ pub struct Summary {
     pub size_classes_absent: Vec<Absent>,
     /// Measured flows by `[[traffic]]` entry; empty if there is only one.
     pub traffic_classes: Vec<FlowClass>,
+    /// Measured RPCs; absent if no traffic entry makes any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rpc: Option<RpcSummary>,
     /// Drops, marks and repairs.
     pub network: Network,
     /// Utilisation of links by the tier they belong to.

@@ -1,5 +1,7 @@
 //! The summary as a few aligned lines for a terminal.
 
+mod rpc;
+
 use super::{Distribution, FlowClass, Status, Summary};
 use crate::human::{bytes, count, gbps, micros, percent, sig2, sig3};
 use crate::stats::Estimate;
@@ -97,6 +99,7 @@ impl Summary {
                 lines.push(class_line(&self.overall, width));
             }
         }
+        lines.extend(self.rpc.iter().flat_map(|rpc| rpc::lines(rpc, width)));
         lines.extend(self.network_lines());
         if let Some(note) = self.interval_note() {
             lines.push(Line::new("note").add(Tone::Faint, note));
@@ -215,7 +218,8 @@ impl Summary {
     }
 
     fn interval_note(&self) -> Option<String> {
-        match &self.overall.slowdown.p99 {
+        let of_rpcs = self.rpc.as_ref().map(|rpc| &rpc.overall.latency_us.p99);
+        match of_rpcs.unwrap_or(&self.overall.slowdown.p99) {
             Estimate { ci95: Some(_), .. } => {
                 Some("±: 95 % confidence interval of the mean across seeds".into())
             }

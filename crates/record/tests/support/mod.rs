@@ -3,7 +3,9 @@
 //! Not a simulation: numbers are drawn, not derived, so tests and the sample report need no engine.
 #![allow(dead_code, reason = "each user of this file needs a part of it")]
 
-use forebay_record::{About, FlowRow, NodeCounters, PortRow, Quantity, RunRecord, Series};
+use forebay_record::{
+    About, ConnectionRow, FlowRow, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
+};
 use forebay_units::math::{ln, mix};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
@@ -85,7 +87,43 @@ pub fn run(seed: u64, flows: u64) -> RunRecord {
         end,
         interrupted: false,
         digest: mix(seed),
+        ..RunRecord::default()
     }
+}
+
+/// A made-up simulation with so many RPCs on each of eight connections, the last of them cut by the end.
+pub fn with_rpcs(mut run: RunRecord, rpcs: u64) -> RunRecord {
+    let mut draw = Draw::new(run.seed ^ 0x59c);
+    for c in 0..8_u32 {
+        let start = Time::from_ps(u64::from(c) * 1_000);
+        let mut at = start;
+        for i in 0..rpcs {
+            let ideal = Span::from_us(20);
+            let latency = Span::from_ps((20e6 * (1.0 + 2.0 * draw.exponential())) as u64);
+            let cut = i + 1 == rpcs;
+            run.rpcs.push(RpcRow {
+                connection: c,
+                request: Bytes::new(1_000 + draw.below(50_000)),
+                response: Bytes::new(if c % 2 == 0 { 64 } else { 0 }),
+                issued: at,
+                completed: if cut { Time::MAX } else { at + latency },
+                ideal,
+            });
+            at += latency;
+        }
+        run.connections.push(ConnectionRow {
+            traffic: 2 + (c / 4) as u16,
+            client: c,
+            server: 100,
+            requests: 1_000_000 + 2 * c,
+            responses: 1_000_001 + 2 * c,
+            start,
+            done: (c == 3).then_some(at),
+            request_bytes: Bytes::new(1_000_000 + draw.below(900_000)),
+            response_bytes: Bytes::new(64 * rpcs),
+        });
+    }
+    run
 }
 
 fn flow(i: u64, flows: u64, end: Time, draw: &mut Draw) -> FlowRow {

@@ -33,8 +33,8 @@ pub(crate) fn too_many(flows: u128) -> String {
 }
 
 /// Host names as indices, made once.
-struct HostIndex<'p> {
-    plan: &'p Plan,
+pub(super) struct HostIndex<'p> {
+    pub plan: &'p Plan,
     index: BTreeMap<&'p str, usize>,
 }
 
@@ -158,6 +158,7 @@ impl Judge<'_> {
             raw::Kind::Long { from, to, stagger } => {
                 self.long(path, from, to, stagger.map_or(Span::ZERO, |s| s.0), hosts)
             }
+            raw::Kind::Rpc(rpc) => TrafficKind::Rpc(Box::new(self.rpc(path, rpc, hosts)?)),
             raw::Kind::List { flows, file } => {
                 self.list(path, flows.as_deref(), file.as_deref(), stop, hosts)
             }
@@ -213,7 +214,7 @@ impl Judge<'_> {
         Some(TrafficKind::Poisson { sizes, load, load_ref })
     }
 
-    fn sizes(&mut self, path: &str, sizes: &raw::Sizes) -> Option<Cdf> {
+    pub(super) fn sizes(&mut self, path: &str, sizes: &raw::Sizes) -> Option<Cdf> {
         match sizes {
             raw::Sizes::Name(name) => self.named_sizes(path, name),
             raw::Sizes::Table(table) => {
@@ -247,6 +248,9 @@ impl Judge<'_> {
                 return None;
             }
             Err(_) => {}
+        }
+        if let Some(range) = name.split_once("..").and_then(range) {
+            return range.and_then(|r| uniform(name, r)).map_err(|why| self.say(path, why)).ok();
         }
         if name.contains(['.', '/', '\\']) {
             return self.sizes_file(path, name, &stem(name), true);
@@ -326,7 +330,12 @@ impl Judge<'_> {
     }
 
     /// Names and patterns as names, in canonical order within each pattern.
-    fn hosts(&mut self, path: &str, names: &raw::OneOrMore, hosts: &HostIndex<'_>) -> Vec<String> {
+    pub(super) fn hosts(
+        &mut self,
+        path: &str,
+        names: &raw::OneOrMore,
+        hosts: &HostIndex<'_>,
+    ) -> Vec<String> {
         let mut all = Vec::new();
         for (i, name) in names.list().iter().enumerate() {
             if name.contains('*') {
@@ -429,6 +438,25 @@ impl Judge<'_> {
             }
         }
     }
+}
+
+/// Both ends of a range of sizes, or what is wrong with one; `None` if neither is a size, as in a path.
+fn range((low, high): (&str, &str)) -> Option<Result<(Bytes, Bytes), String>> {
+    let both = (low.trim().parse::<Bytes>(), high.trim().parse::<Bytes>());
+    match both {
+        (Err(_), Err(_)) => None,
+        (Ok(low), Ok(high)) => Some(Ok((low, high))),
+        (Err(e), Ok(_)) => Some(Err(format!("{low:?} {e}"))),
+        (Ok(_), Err(e)) => Some(Err(format!("{high:?} {e}"))),
+    }
+}
+
+/// Every size of a range as likely as the next.
+fn uniform(name: &str, (low, high): (Bytes, Bytes)) -> Result<Cdf, String> {
+    if low == Bytes::ZERO || low > high {
+        return Err(format!("{name:?} is no range; write a size of 1B or more, then a larger one"));
+    }
+    Cdf::uniform(low, high)
 }
 
 fn parse_flows(text: &str) -> Result<Vec<ListedFlow>, String> {

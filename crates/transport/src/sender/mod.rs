@@ -154,7 +154,19 @@ impl TcpSender {
     /// Whether every byte of a closed flow is acknowledged.
     #[inline]
     pub fn finished(&self) -> bool {
-        !self.open && self.totals.una == self.written
+        !self.open && self.idle()
+    }
+
+    /// Whether there is nothing to do until the application writes: all that it has written is acknowledged.
+    #[inline]
+    pub fn idle(&self) -> bool {
+        self.totals.una == self.written
+    }
+
+    /// Bytes that the application has written and that have never left.
+    #[inline]
+    pub fn unsent(&self) -> u64 {
+        self.written - self.totals.nxt
     }
 
     /// Bytes acknowledged in order.

@@ -1,0 +1,143 @@
+//! A distribution in two pictures: its body from below, and its tail from above.
+
+use super::chart::{Chart, Margins, esc};
+use super::pretty;
+use super::scale::{Scale, plain, pow10, round_up};
+use crate::human::{count, percent};
+use crate::stats::quantile;
+use forebay_units::math::ln;
+
+/// Values of one class, sorted; above zero.
+pub(super) struct Class {
+    pub name: String,
+    pub sorted: Vec<f64>,
+}
+
+/// What the values are.
+pub(super) struct Words {
+    /// `flows`.
+    pub things: &'static str,
+    /// `Slowdown: FCT / ideal FCT, log scale`.
+    pub axis: &'static str,
+    /// A value under the pointer: `slowdown 3.2`.
+    pub value: fn(f64) -> String,
+    /// `slowdown by size class`.
+    pub about: &'static str,
+    /// The axis begins here at the latest; `None`: at the least value.
+    pub least: Option<f64>,
+}
+
+/// Legend and both pictures; `None` of no values.
+pub(super) fn pair(classes: &[Class], words: &Words) -> Option<String> {
+    let worst = classes.iter().filter_map(|c| c.sorted.last()).copied().reduce(f64::max)?;
+    let least = classes.iter().map(|c| c.sorted[0]).reduce(f64::min)?;
+    let best = words.least.map_or(least, |start| least.min(start)).max(1e-6);
+    let most = classes.iter().map(|c| c.sorted.len()).max()?;
+    let worst = round_up(worst.max(2.0 * words.least.unwrap_or(best)));
+    // The body of the distribution ends where every class has had 99 % of its values.
+    let body = classes.iter().filter_map(|c| quantile(&c.sorted, 99));
+    let body = round_up(body.fold(2.0 * words.least.unwrap_or(best), f64::max)).min(worst);
+    let mut plots = String::from("<div class=\"legend\">");
+    for (i, class) in classes.iter().enumerate() {
+        plots.push_str(&format!(
+            "<span><i class=\"key s{}\"></i>{} <small>{} {}</small></span>",
+            i % 8,
+            esc(&pretty(&class.name)),
+            count(class.sorted.len() as u64),
+            words.things
+        ));
+    }
+    plots.push_str("</div><div class=\"pair\">");
+    plots.push_str(&picture(classes, words, (best, body), None));
+    plots.push_str(&picture(classes, words, (best, worst), Some(most)));
+    plots.push_str("</div>");
+    Some(plots)
+}
+
+/// Share of values not above `x`.
+fn share_up_to(sorted: &[f64], x: f64) -> f64 {
+    sorted.partition_point(|value| *value <= x) as f64 / sorted.len() as f64
+}
+
+fn picture(
+    classes: &[Class],
+    words: &Words,
+    (best, worst): (f64, f64),
+    tail_of: Option<usize>,
+) -> String {
+    let mut chart = Chart::new(516.0, 320.0, Margins(52.0, 14.0, 30.0, 46.0), |l, r, b, t| {
+        let y = match tail_of {
+            None => Scale::linear(0.0, 1.0, b, t),
+            Some(most) => {
+                let decades = (most.max(10).ilog10() + 1).min(6) as i32;
+                Scale::log(pow10(-decades), 1.0, b, t)
+            }
+        };
+        (Scale::log(best, worst, l, r), y)
+    });
+    let whole = |v: f64| format!("{} %", plain(v * 100.0));
+    let (x_ticks, mut y_ticks) = (chart.x.ticks(6, plain), chart.y.ticks(5, whole));
+    if tail_of.is_some() {
+        y_ticks.retain(|tick| tick.label.is_some());
+    }
+    let title = match tail_of {
+        None => format!("Share of {} at or below", words.things),
+        Some(_) => format!("Share of {} beyond, log scale", words.things),
+    };
+    chart.axes(&x_ticks, &y_ticks, words.axis, &title);
+    let steps = 220;
+    let span = ln(worst / best);
+    let value_at = |i: usize| best * exp(span * i as f64 / steps as f64);
+    for (c, class) in classes.iter().enumerate() {
+        let points: Vec<Option<(f64, f64)>> = (0..=steps)
+            .map(|i| {
+                let x = value_at(i);
+                let share = share_up_to(&class.sorted, x);
+                match tail_of {
+                    None => Some((x, share)),
+                    Some(_) => (share < 1.0).then_some((x, 1.0 - share)),
+                }
+            })
+            .collect();
+        chart.line(&points, &format!("line s{}", c % 8));
+    }
+    let grid: Vec<f64> = (0..=55).map(|i| value_at(i * 4)).collect();
+    let positions: Vec<_> = grid.iter().map(|x| (chart.x.px(*x), (words.value)(*x))).collect();
+    chart.hover_at(positions);
+    for (c, class) in classes.iter().enumerate() {
+        let read = |x: &f64| {
+            let share = share_up_to(&class.sorted, *x);
+            match tail_of {
+                None => Some((chart.y.px(share), percent(share))),
+                Some(_) if share < 1.0 => Some((chart.y.px(1.0 - share), percent(1.0 - share))),
+                Some(_) => None,
+            }
+        };
+        let values: Vec<_> = grid.iter().map(read).collect();
+        chart.hover_row(&pretty(&class.name), &format!("s{}", c % 8), values);
+    }
+    chart.finish(&match tail_of {
+        None => format!("Cumulative distribution of {}", words.about),
+        Some(_) => format!("Tail of the distribution of {}", words.about),
+    })
+}
+
+/// The exponential by `+ - * /` alone: halved until small, then its series, then squared back.
+fn exp(x: f64) -> f64 {
+    let small = x / 1024.0;
+    let series = (1..=8).rev().fold(1.0, |sum, n| 1.0 + sum * small / f64::from(n));
+    (0..10).fold(series, |value, _| value * value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp_is_the_inverse_of_ln() {
+        for i in -200..200 {
+            let x = f64::from(i) * 0.07;
+            assert!((ln(exp(x)) - x).abs() < 1e-9, "{x}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The glue between streams and the applications at their ends.
+
+use super::{Due, Host};
+use crate::flow_map::FlowMap;
+use crate::rpc::{Call, Client, Server, Then};
+use forebay_engine::Out;
+use forebay_units::{Bytes, Time};
+use forebay_wire::{FlowId, Packet};
+use std::cmp::Reverse;
+
+/// All ends of connections at one host.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ends {
+    ends: Vec<End>,
+    of: FlowMap,          // the stream that an end waits for, to its index
+    pub calls: Vec<Call>, // what has completed here
+}
+
+/// One end of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    pub connection: u32,
+    role: Role,
+    delivered: u64,
+    before: u64, // delivered before the warm-up ended
+    done: Option<Time>,
+}
+
+#[derive(Clone, Debug)]
+enum Role {
+    Client(Client),
+    Server(Server),
+}
+
+impl End {
+    /// Bytes of its incoming stream since the end of the warm-up.
+    pub fn measured(&self) -> u64 {
+        self.delivered - self.before
+    }
+
+    /// Its client and when that had completed all it will ever issue; `None` at the server's end.
+    pub fn client(&self) -> Option<(&Client, Option<Time>)> {
+        match &self.role {
+            Role::Client(client) => Some((client, self.done)),
+            Role::Server(_) => None,
+        }
+    }
+}
+
+impl Ends {
+    /// All ends, clients and servers.
+    pub fn iter(&self) -> std::slice::Iter<'_, End> {
+        self.ends.iter()
+    }
+
+    fn add(&mut self, connection: u32, role: Role, waits_for: u32) -> u32 {
+        let index = self.ends.len() as u32;
+        self.of.set(FlowId(waits_for), index);
+        self.ends.push(End { connection, role, delivered: 0, before: 0, done: None });
+        index
+    }
+}
+
+impl Host {
+    /// Puts the client of a connection here.
+    pub fn add_client(&mut self, connection: u32) {
+        let of = self.common.connections[connection as usize];
+        let rpc = self.common.rpc(of.traffic);
+        let role = Role::Client(Client::new(self.common.seed, connection, &of, rpc));
+        let waits_for = if rpc.response.is_some() { of.responses } else { of.requests };
+        let index = self.rpc.get_or_insert_default().add(connection, role, waits_for);
+        self.timers.push(Reverse((of.start, Due::Rpc, index)));
+        self.settle_next();
+    }
+
+    /// Puts the server of a connection here.
+    pub fn add_server(&mut self, connection: u32) {
+        let of = self.common.connections[connection as usize];
+        let role = Role::Server(Server::new(self.common.seed, &of, self.common.rpc(of.traffic)));
+        self.rpc.get_or_insert_default().add(connection, role, of.requests);
+    }
+
+    /// The ends here, if there are any.
+    pub fn ends(&self) -> Option<&Ends> {
+        self.rpc.as_deref()
+    }
+
+    /// A stream has `delivered` bytes here in order.
+    pub(super) fn stream_delivered(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        delivered: u64,
+        out: &mut impl Out<Packet>,
+    ) {
+        let Some(ends) = &mut self.rpc else { return };
+        let Some(index) = ends.of.get(flow) else { return };
+        let end = &mut ends.ends[index as usize];
+        end.delivered = delivered;
+        if now < self.common.warmup {
+            end.before = delivered;
+        }
+        self.stream_came(now, index, delivered, out);
+    }
+
+    /// A stream has `acked` bytes acknowledged here, where it begins. Only one-way RPCs wait for that.
+    pub(super) fn stream_acked(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        acked: u64,
+        out: &mut impl Out<Packet>,
+    ) {
+        if let Some(index) = self.rpc.as_ref().and_then(|ends| ends.of.get(flow)) {
+            self.stream_came(now, index, acked, out);
+        }
+    }
+
+    /// What an end waits for has come as far as byte `upto`.
+    fn stream_came(&mut self, now: Time, index: u32, upto: u64, out: &mut impl Out<Packet>) {
+        let Some(ends) = &mut self.rpc else { return };
+        let end = &mut ends.ends[index as usize];
+        let of = self.common.connections[end.connection as usize];
+        let rpc = self.common.rpc(of.traffic);
+        let mut bytes = 0;
+        let mut follow = |then: Then| match then {
+            Then::Write(more) => bytes += more,
+            Then::WakeAt(at) => self.timers.push(Reverse((at, Due::Rpc, index))),
+            Then::Rest => {}
+        };
+        let onto = match &mut end.role {
+            Role::Client(client) => {
+                while let Some((call, then)) = client.complete(rpc, now, upto) {
+                    ends.calls.push(call);
+                    follow(then);
+                }
+                if client.done() && end.done.is_none() {
+                    end.done = Some(now);
+                    out.done();
+                }
+                of.requests
+            }
+            Role::Server(server) => {
+                while let Some(then) = server.take(rpc, now, upto) {
+                    follow(then);
+                }
+                of.responses
+            }
+        };
+        self.write(now, onto, bytes);
+    }
+
+    /// An end wanted to be called now.
+    pub(super) fn rpc_due(&mut self, now: Time, index: u32) {
+        let Some(ends) = &mut self.rpc else { return };
+        let end = &mut ends.ends[index as usize];
+        let of = self.common.connections[end.connection as usize];
+        let rpc = self.common.rpc(of.traffic);
+        let (onto, bytes) = match &mut end.role {
+            Role::Client(client) => (of.requests, client.wake(rpc, now)),
+            Role::Server(server) => {
+                let (bytes, next) = server.wake(rpc, now);
+                self.timers.extend(next.map(|at| Reverse((at, Due::Rpc, index))));
+                (of.responses, bytes)
+            }
+        };
+        self.write(now, onto, bytes);
+    }
+
+    /// Bytes for a stream that begins here, which may be its first.
+    fn write(&mut self, now: Time, stream: u32, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        self.flush_ack(now, stream);
+        if self.sender_of.get(FlowId(stream)).is_none() {
+            self.start(now, stream);
+        }
+        let slot = self.sender_of.get(FlowId(stream)).expect("a stream stays open");
+        self.senders[slot as usize].tcp.app_write(Bytes::new(bytes), false);
+        self.wake_sender(now, slot);
+    }
+
+    /// An ACK that waits travels with data the other way in TCP; here it leaves just before.
+    fn flush_ack(&mut self, now: Time, stream: u32) {
+        let other = self.common.opposite(stream);
+        let Some(slot) = self.receiver_of.get(FlowId(other)) else { return };
+        let receiving = &mut self.receivers[slot as usize];
+        let deadline = receiving.tcp.deadline();
+        if deadline == Time::MAX {
+            return;
+        }
+        let cfg = &self.common.profiles[usize::from(receiving.profile)].tcp;
+        if let Some(ack) = receiving.tcp.on_deadline(cfg, deadline) {
+            self.queue_ack(now, &ack);
+        }
+    }
+}

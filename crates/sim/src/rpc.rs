@@ -1,0 +1,204 @@
+//! The two ends of a connection that carries RPCs, as applications see it: what to write, and when.
+//!
+//! A connection is two one-way streams. Nothing but bytes travels on them: both ends draw the sizes of the n-th RPC from
+//! streams of the same key, as if each request began with a header that states them, and responses come in the order of
+//! requests. So a client learns of a response by its last byte, a server of a request likewise. A one-way RPC is over when
+//! its last byte is acknowledged at the client.
+//!
+//! Simplifications: a server works on the requests of one connection one after another; no packet carries both data and an
+//! ACK, but an ACK that waits leaves as soon as data goes the other way. Nothing holds back a short segment (`TCP_NODELAY`).
+
+use forebay_scenario::model::{Pause, Rpc};
+use forebay_scenario::workload::Connection;
+use forebay_units::random::{Purpose, Stream};
+use forebay_units::{Span, Time};
+use std::collections::VecDeque;
+
+/// An RPC at its client. `completed` is `Time::MAX` while it is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub connection: u32,
+    pub request: u64,
+    pub response: u64,
+    pub issued: Time,
+    pub completed: Time,
+}
+
+/// What an application does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// Writes so many bytes at once.
+    Write(u64),
+    /// Wants to be called at this time.
+    WakeAt(Time),
+    /// Nothing, by itself.
+    Rest,
+}
+
+/// Sizes of one RPC after another, the same at both ends.
+#[derive(Clone, Debug)]
+struct Sizes(Stream);
+
+impl Sizes {
+    fn next(&mut self, rpc: &Rpc) -> (u64, u64) {
+        let request = rpc.request.sample(self.0.unit()).get();
+        let response = rpc.response.as_ref().map_or(0, |sizes| sizes.sample(self.0.unit()).get());
+        (request, response)
+    }
+}
+
+/// A stream of a connection, whatever else its entry or others make.
+fn stream(seed: u64, connection: &Connection, purpose: Purpose) -> Stream {
+    let component = (u64::from(connection.traffic) << 32) | u64::from(connection.number);
+    Stream::new(seed, component, purpose)
+}
+
+fn draw(pause: Pause, from: &mut Stream) -> Span {
+    match pause {
+        Pause::Fixed(span) => span,
+        Pause::Exponential(mean) => {
+            Span::from_ps((mean.as_ps() as f64 * from.exponential()) as u64)
+        }
+    }
+}
+
+/// The end that issues requests.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    sizes: Sizes,
+    think: Stream,
+    under_way: VecDeque<(Call, u64)>, // in order, each with the byte of the answering stream that completes it
+    left: u64,                        // RPCs that nobody has taken on yet
+    thinking: u32,
+    awaited: u64, // bytes of the answering stream that complete everything issued
+    started: bool,
+    until: Time,
+    connection: u32,
+}
+
+impl Client {
+    /// Before its start. `connection` is its index.
+    pub fn new(seed: u64, connection: u32, of: &Connection, rpc: &Rpc) -> Self {
+        Self {
+            sizes: Sizes(stream(seed, of, Purpose::RpcSizes)),
+            think: stream(seed, of, Purpose::Think),
+            under_way: VecDeque::new(),
+            left: rpc.count.unwrap_or(u64::MAX),
+            thinking: 0,
+            awaited: 0,
+            started: false,
+            until: of.until,
+            connection,
+        }
+    }
+
+    /// The start, or the end of a time to think: bytes to write.
+    pub fn wake(&mut self, rpc: &Rpc, now: Time) -> u64 {
+        if self.started {
+            self.thinking -= 1;
+            return self.issue(rpc, now);
+        }
+        self.started = true;
+        let mut bytes = 0;
+        for _ in 0..u64::from(rpc.outstanding).min(self.left) {
+            self.left -= 1;
+            bytes += self.issue(rpc, now);
+        }
+        bytes
+    }
+
+    fn issue(&mut self, rpc: &Rpc, now: Time) -> u64 {
+        let (request, response) = self.sizes.next(rpc);
+        let connection = self.connection;
+        let call = Call { connection, request, response, issued: now, completed: Time::MAX };
+        self.awaited += if response > 0 { response } else { request };
+        self.under_way.push_back((call, self.awaited));
+        request
+    }
+
+    /// The oldest RPC under way, if the answering stream has come so far that it is over; and what follows it.
+    pub fn complete(&mut self, rpc: &Rpc, now: Time, answered: u64) -> Option<(Call, Then)> {
+        let (call, _) = *self.under_way.front().filter(|(_, end)| *end <= answered)?;
+        self.under_way.pop_front();
+        Some((Call { completed: now, ..call }, self.follow(rpc, now)))
+    }
+
+    /// One RPC in the place of another.
+    fn follow(&mut self, rpc: &Rpc, now: Time) -> Then {
+        let at = now.saturating_add(draw(rpc.think, &mut self.think));
+        if self.left == 0 || at >= self.until {
+            return Then::Rest;
+        }
+        self.left -= 1;
+        if at == now {
+            return Then::Write(self.issue(rpc, now));
+        }
+        self.thinking += 1;
+        Then::WakeAt(at)
+    }
+
+    /// Whether it has completed all it will ever issue.
+    pub fn done(&self) -> bool {
+        self.started && self.under_way.is_empty() && self.thinking == 0
+    }
+
+    /// RPCs that it has issued and that are not over, oldest first.
+    pub fn under_way(&self) -> impl Iterator<Item = Call> {
+        self.under_way.iter().map(|(call, _)| *call)
+    }
+}
+
+/// The end that answers them.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    sizes: Sizes,
+    service: Stream,
+    awaited: (u64, u64), // byte that completes the next request, and its response
+    received: VecDeque<u64>, // responses of whole requests, the one being worked on first
+}
+
+impl Server {
+    /// Before the first request.
+    pub fn new(seed: u64, of: &Connection, rpc: &Rpc) -> Self {
+        let mut sizes = Sizes(stream(seed, of, Purpose::RpcSizes));
+        let awaited = sizes.next(rpc);
+        let service = stream(seed, of, Purpose::Service);
+        Self { sizes, service, awaited, received: VecDeque::new() }
+    }
+
+    /// Takes the next request, if the whole of it is among the `delivered` bytes; and what follows.
+    pub fn take(&mut self, rpc: &Rpc, now: Time, delivered: u64) -> Option<Then> {
+        let (end, response) = self.awaited;
+        if end > delivered {
+            return None;
+        }
+        let (request, next) = self.sizes.next(rpc);
+        self.awaited = (end + request, next);
+        if response == 0 {
+            return Some(Then::Rest);
+        }
+        self.received.push_back(response);
+        Some(if self.received.len() == 1 { self.work(rpc, now) } else { Then::Rest })
+    }
+
+    /// Begins work on the oldest request received.
+    fn work(&mut self, rpc: &Rpc, now: Time) -> Then {
+        match draw(rpc.service, &mut self.service) {
+            Span::ZERO => Then::Write(self.received.pop_front().expect("there is one to work on")),
+            span => Then::WakeAt(now.saturating_add(span)),
+        }
+    }
+
+    /// Work on a request is over: bytes to write, and when to call again.
+    pub fn wake(&mut self, rpc: &Rpc, now: Time) -> (u64, Option<Time>) {
+        let mut bytes = self.received.pop_front().expect("what was worked on is first");
+        while !self.received.is_empty() {
+            match self.work(rpc, now) {
+                Then::Write(more) => bytes += more,
+                Then::WakeAt(at) => return (bytes, Some(at)),
+                Then::Rest => break,
+            }
+        }
+        (bytes, None)
+    }
+}

@@ -1,0 +1,269 @@
+//! Closed loops of RPCs, checked from outside: exact times on an idle path, and what must hold for any loop.
+
+mod common;
+
+use common::{run, scenario};
+use forebay_record::{RpcRow, RunRecord};
+use forebay_sim::{Options, twin};
+use forebay_units::{Bytes, Span, Time};
+
+const MSS: u64 = 4_000;
+const TX: u64 = (MSS + 64) * 80; // ps at 100 Gb/s, header included
+const TX_ACK: u64 = 64 * 80;
+const FLIGHT: u64 = 1_000_000;
+const LINKS: u64 = 2;
+
+/// Two hosts around a switch at 100 Gb/s and 1 us per link, an initial window that never binds.
+fn star(stop: &str, transport: &str, traffic: &str) -> RunRecord {
+    let text = format!(
+        "version = 1\nname = \"rpc\"\nseeds = [1]\nstop = {stop}\n[fabric]\nkind = \"star\"\nhosts = 6\n\
+         host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n[transport]\nkind = \"tcp\"\nlaw = \"reno\"\n\
+         mss = \"{MSS}B\"\nheader = \"64B\"\nack_size = \"64B\"\n{transport}{traffic}"
+    );
+    let scenario = scenario(&text);
+    let record = run(&scenario, 1, Options::default()).record;
+    let reference = twin::reference(&scenario, 1, true).unwrap();
+    assert_eq!(record.digest, reference.digest, "the reference engine agrees");
+    assert_eq!((&record.rpcs, &record.connections), (&reference.rpcs, &reference.connections));
+    record
+}
+
+const WIDE: &str = "initial_window = \"1000 packets\"\n";
+
+fn rpc(keys: &str) -> String {
+    format!("[[traffic]]\nkind = \"rpc\"\nfrom = \"host[0]\"\nto = \"host[1]\"\n{keys}")
+}
+
+/// Last byte of `n` full packets over [`LINKS`] equal links.
+fn one_way(n: u64) -> u64 {
+    (n - 1) * TX + LINKS * (TX + FLIGHT)
+}
+
+fn short(payload: u64) -> u64 {
+    LINKS * ((payload + 64) * 80 + FLIGHT)
+}
+
+fn latency(row: &RpcRow) -> u64 {
+    row.latency().expect("it completed").as_ps()
+}
+
+/// ACKs are packets of their own and go first: one of the request's last packet before a response that follows at once,
+/// one of the response before a request that follows at once. The ideal counts neither.
+#[test]
+fn a_lone_rpc_takes_its_request_and_its_response_to_the_picosecond() {
+    for n in [1, 2, 7, 100] {
+        let keys = format!("request = \"{}B\"\nresponse = \"500B\"\ncount = 3\n", n * MSS);
+        let record = star("{ time = \"10ms\" }", WIDE, &rpc(&keys));
+        assert_eq!(record.rpcs.len(), 3);
+        for (i, row) in record.rpcs.iter().enumerate() {
+            let acks = if i == 0 { TX_ACK } else { 2 * TX_ACK };
+            assert_eq!(latency(row), one_way(n) + short(500) + acks, "{n} packets");
+            assert_eq!(row.ideal.as_ps(), one_way(n) + short(500));
+        }
+        for pair in record.rpcs.windows(2) {
+            assert_eq!(pair[1].issued, pair[0].completed, "without a pause");
+        }
+        assert_eq!(record.connections[0].done, Some(record.rpcs[2].completed));
+        assert_eq!(record.connections[0].request_bytes, Bytes::new(3 * n * MSS));
+        assert_eq!(record.connections[0].response_bytes, Bytes::new(3 * 500));
+        assert!(record.end < Time::from_ps(10_000_000_000), "it ends when all are done");
+    }
+}
+
+#[test]
+fn data_may_flow_back_and_think_and_service_time_add_up() {
+    let keys =
+        "request = \"100B\"\nresponse = \"40KB\"\nthink = \"30us\"\nservice = \"5us\"\ncount = 4\n";
+    let record = star("{ time = \"10ms\" }", WIDE, &rpc(keys));
+    for row in &record.rpcs {
+        assert_eq!(latency(row), short(100) + 5_000_000 + one_way(10));
+        assert_eq!(row.ideal.as_ps(), latency(row));
+    }
+    for pair in record.rpcs.windows(2) {
+        assert_eq!(pair[1].issued.since(pair[0].completed), Span::from_us(30));
+    }
+}
+
+#[test]
+fn a_one_way_rpc_is_over_when_its_request_is_acknowledged() {
+    let keys = format!("request = \"{}B\"\nresponse = \"0B\"\ncount = 3\n", 5 * MSS);
+    let record = star("{ time = \"10ms\" }", WIDE, &rpc(&keys));
+    assert_eq!(record.rpcs.len(), 3);
+    for row in &record.rpcs {
+        assert_eq!(latency(row), one_way(5) + LINKS * (TX_ACK + FLIGHT));
+        assert_eq!(row.ideal.as_ps(), latency(row));
+        assert_eq!(row.response, Bytes::ZERO);
+    }
+}
+
+/// Several outstanding: requests leave back to back, so all but the first wait for the wire alone.
+#[test]
+fn outstanding_rpcs_share_the_pipe() {
+    let keys = format!("request = \"{MSS}B\"\nresponse = \"500B\"\noutstanding = 4\ncount = 8\n");
+    let record = star("{ time = \"10ms\" }", WIDE, &rpc(&keys));
+    assert_eq!(record.rpcs.len(), 8);
+    for (i, row) in (0u64..).zip(&record.rpcs[..4]) {
+        assert_eq!(row.issued, record.rpcs[0].issued, "issued together");
+        assert_eq!(latency(row), one_way(1) + short(500) + i * TX + TX_ACK);
+    }
+    for i in 4..8 {
+        assert_eq!(
+            record.rpcs[i].issued,
+            record.rpcs[i - 4].completed,
+            "one in the place of another"
+        );
+        // Responses come as fast as requests left, and an ACK leaves for each: every request waits for one more.
+        let acks = (i as u64 - 2) * TX_ACK;
+        assert_eq!(latency(&record.rpcs[i]), one_way(1) + short(500) + acks);
+    }
+}
+
+/// A server works on one request of a connection at a time.
+#[test]
+fn requests_queue_at_a_slow_server() {
+    let keys = format!(
+        "request = \"{MSS}B\"\nresponse = \"500B\"\noutstanding = 3\nservice = \"20us\"\ncount = 3\n"
+    );
+    let record = star("{ time = \"10ms\" }", WIDE, &rpc(&keys));
+    for (i, row) in (1u64..).zip(&record.rpcs) {
+        assert_eq!(latency(row), one_way(1) + i * 20_000_000 + short(500));
+    }
+}
+
+/// With delayed ACKs a response releases the ACK of its request, so no sender waits 40 ms.
+#[test]
+fn a_response_takes_a_delayed_acknowledgement_along() {
+    let delayed = format!("{WIDE}delayed_ack = true\nrto_min = \"200us\"\n");
+    let keys = "request = \"100B\"\nresponse = \"100B\"\ncount = 100\n";
+    let record = star("{ time = \"10ms\" }", &delayed, &rpc(keys));
+    assert_eq!(record.rpcs.len(), 100);
+    for row in &record.rpcs[20..] {
+        // The ACK leaves before the response: one more packet on the way back, and before the next request.
+        let most = 2 * short(100) + 2 * TX_ACK;
+        assert!((2 * short(100)..=most).contains(&latency(row)), "{}", latency(row));
+    }
+    assert!(record.flows.iter().all(|f| f.retransmits == 0 && f.timeouts == 0));
+}
+
+/// A cold connection waits for ACKs while its window of 2, 4, 8 packets is less than the path holds; a warm one sends
+/// 100 packets back to back.
+#[test]
+fn the_window_outlives_an_rpc() {
+    let keys =
+        format!("request = \"{}B\"\nresponse = \"64B\"\nthink = \"50us\"\ncount = 4\n", 100 * MSS);
+    let narrow = "initial_window = \"2 packets\"\n";
+    let warm = star("{ time = \"50ms\" }", narrow, &rpc(&keys));
+    let alone = one_way(100) + short(64) + TX_ACK;
+    let round_trip = one_way(1) + LINKS * (TX_ACK + FLIGHT);
+    let waits: u64 = [2, 4, 8].iter().map(|window| round_trip - window * TX).sum();
+    assert_eq!(latency(&warm.rpcs[0]), alone + waits, "slow start");
+    assert_eq!(latency(&warm.rpcs[1]), alone);
+    // After many RTOs of idling RFC 2861 has the window back where it began.
+    let cold = format!("{narrow}rto_min = \"100us\"\n");
+    let keys = keys.replace("50us", "10ms");
+    let restarted = star("{ time = \"100ms\" }", &cold, &rpc(&keys));
+    let kept = star("{ time = \"100ms\" }", &format!("{cold}idle_restart = false\n"), &rpc(&keys));
+    for i in 1..4 {
+        assert_eq!(latency(&restarted.rpcs[i]), alone + waits, "restarted");
+        assert_eq!(latency(&kept.rpcs[i]), alone, "kept");
+    }
+}
+
+/// Little's law: what is under way is throughput times latency, exactly when no RPC is cut by either end.
+#[test]
+fn littles_law_holds_for_a_closed_loop() {
+    let keys = "connections = 3\noutstanding = 2\nrequest = \"1KB..90KB\"\nresponse = \"homa_w1_fb_keyvalue\"\n\
+                count = 200\nservice = { exponential = \"2us\" }\n";
+    let record = star("{ time = \"1s\" }", "", &rpc(keys));
+    assert_eq!(record.rpcs.len(), 600);
+    for (c, connection) in (0u32..).zip(&record.connections) {
+        let own = || record.rpcs.iter().filter(|r| r.connection == c);
+        let busy: u64 = own().map(latency).sum();
+        let span = connection.done.unwrap().since(connection.start).as_ps();
+        // Two are under way until the last RPC of one of the two places is over.
+        let last = own().map(|r| r.completed).collect::<Vec<_>>();
+        let alone = last[199].since(last[198]).as_ps();
+        assert_eq!(busy, 2 * span - alone, "connection {c}");
+    }
+}
+
+#[test]
+fn pairs_are_matched_many_to_one_or_all() {
+    let pairs = |keys: &str| -> Vec<(u32, u32)> {
+        let traffic = format!("[[traffic]]\nkind = \"rpc\"\nrequest = \"1KB\"\ncount = 1\n{keys}");
+        let record = star("{ time = \"1ms\" }", "", &traffic);
+        assert!(record.rpcs.iter().all(|r| r.latency().is_some()));
+        record.connections.iter().map(|c| (c.client, c.server)).collect()
+    };
+    assert_eq!(
+        pairs("from = [\"host[2]\", \"host[1]\"]\nto = [\"host[0]\", \"host[3]\"]\n"),
+        [(2, 0), (1, 3)]
+    );
+    let many = pairs("from = [\"host[1]\", \"host[2]\"]\nto = \"host[0]\"\nconnections = 2\n");
+    assert_eq!(many, [(1, 0), (1, 0), (2, 0), (2, 0)]);
+    assert_eq!(pairs("from = \"host[1]\"\nto = [\"host[0]\", \"host[5]\"]\n"), [(1, 0), (1, 5)]);
+    let all = pairs("from = \"host[*]\"\nto = \"host[*]\"\npairs = \"all\"\n");
+    assert_eq!(all.len(), 6 * 5);
+    assert!(all.iter().all(|(a, b)| a != b));
+}
+
+#[test]
+fn a_loop_without_a_count_ends_at_the_stop_time_or_at_until() {
+    let endless = star("{ time = \"1ms\" }", "", &rpc("request = \"10KB\"\nthink = \"40us\"\n"));
+    assert_eq!(endless.end, Time::ZERO + Span::from_ms(1));
+    assert_eq!(endless.connections[0].done, None);
+    assert_eq!(endless.not_started, 0);
+    let until = star("{ time = \"9s\" }", "", &rpc("request = \"10KB\"\nuntil = \"1ms\"\n"));
+    assert!(until.rpcs.iter().all(|r| r.issued < Time::ZERO + Span::from_ms(1)));
+    assert_eq!(until.connections[0].done, Some(until.rpcs.last().unwrap().completed));
+    assert!(until.end < Time::ZERO + Span::from_ms(2), "it ends when the last RPC is over");
+}
+
+/// Open connections with nothing to do are no stall, however long they wait.
+#[test]
+fn an_idle_connection_is_no_stall() {
+    let text = "version = 1\nname = \"t\"\nseeds = [1]\nstop = { time = \"100s\" }\n[fabric]\nkind = \"star\"\nhosts = 2\n\
+                host_link = { rate = \"1Gbps\", delay = \"1us\" }\n[transport]\nkind = \"tcp\"\nlaw = \"reno\"\n";
+    let traffic = rpc("request = \"10KB\"\nthink = \"45s\"\n");
+    let outcome = run(&scenario(&format!("{text}{traffic}")), 1, Options::default());
+    assert_eq!(outcome.stall, None);
+    assert_eq!(outcome.record.rpcs.len(), 3);
+    assert_eq!(outcome.record.end, Time::ZERO + Span::from_secs(100));
+}
+
+/// Bytes delivered are those of whole RPCs, and at most those under way come on top.
+#[test]
+fn what_is_delivered_belongs_to_rpcs() {
+    let traffic = "[[traffic]]\nkind = \"rpc\"\nfrom = \"host[*]\"\nto = \"host[*]\"\npairs = \"all\"\noutstanding = 2\n\
+                   request = \"websearch\"\nresponse = \"1B..60KB\"\nthink = { exponential = \"3us\" }\n";
+    let record = star("{ time = \"2ms\" }", "", traffic);
+    let (mut delivered, mut some_cut) = (0, false);
+    for (c, connection) in (0u32..).zip(&record.connections) {
+        let own = || record.rpcs.iter().filter(|r| r.connection == c);
+        let whole: u64 = own().filter(|r| r.latency().is_some()).map(|r| r.request.get()).sum();
+        let all: u64 = own().map(|r| r.request.get()).sum();
+        assert!((whole..=all).contains(&connection.request_bytes.get()));
+        let back: u64 = own().filter(|r| r.latency().is_some()).map(|r| r.response.get()).sum();
+        assert!(connection.response_bytes.get() >= back);
+        assert!(own().filter(|r| r.latency().is_none()).count() <= 2);
+        some_cut |= whole < all;
+        delivered += connection.request_bytes.get() + connection.response_bytes.get();
+    }
+    assert!(some_cut, "some RPCs are under way at the end");
+    assert_eq!(delivered, record.totals.delivered_bytes);
+}
+
+/// An entry more, or a seed less, moves no draw of another entry.
+#[test]
+fn sizes_depend_on_seed_entry_and_connection_alone() {
+    let first = rpc("request = \"1B..1MB\"\nresponse = \"1B..1KB\"\ncount = 20\n");
+    let sizes = |traffic: &str| -> Vec<(Bytes, Bytes)> {
+        let record = star("{ time = \"1s\" }", "", traffic);
+        let first = |r: &&RpcRow| record.connections[r.connection as usize].traffic == 0;
+        record.rpcs.iter().filter(first).map(|r| (r.request, r.response)).collect()
+    };
+    let alone = sizes(&first);
+    assert_eq!(alone.len(), 20);
+    assert!(alone.windows(2).any(|p| p[0] != p[1]));
+    assert_eq!(alone, sizes(&format!("{first}{first}")));
+}
