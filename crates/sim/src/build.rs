@@ -3,17 +3,16 @@
 use crate::host::{Common, Host, Profile, Round};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
+use crate::stacks::Stacks;
 use crate::timeline::{Timeline, cable_index};
 use forebay_engine::NodeId;
-use forebay_host::PullOrder;
 use forebay_laws::flow::FlowParams;
 use forebay_net::{
     Cable, Fabric, Length, Marking, Paths, PortSettings, Routes, SharedBuffer, Switch,
     SwitchSettings,
 };
 use forebay_scenario::model::{
-    self, Change, DeadPort, MarkAt, NicOrder, NotEct, QueueLength, Release, Routing, Scenario,
-    Topology,
+    self, Change, DeadPort, MarkAt, NotEct, QueueLength, Release, Routing, Scenario, Topology,
 };
 use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, Hosts, Table};
@@ -41,7 +40,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
     let hosts = Hosts::of_plan(&plan, topology);
     let table =
         workload::flows(scenario, &hosts, seed).map_err(|e| SimError::Traffic(e.to_string()))?;
-    let profiles = profiles(scenario)?;
+    let profiles = profiles(scenario, scenario.transport.delayed_ack)?;
 
     let cables: Vec<Cable> = plan.cables.iter().map(cable).collect();
     let control = control_links(&table);
@@ -49,12 +48,13 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
     let fabric = Fabric::new(plan.names.len() as u32, plan.hosts as u32, cables, latency, &control);
     let addrs = (0..fabric.hosts()).map(|h| fabric.addr(h)).collect();
     let (loops, round_of) = rounds(&table, &fabric);
-    let common = Arc::new(Common { flows: table.flows, profiles, addrs, seed, loops });
+    let (flows, loops) = (Arc::new(table.flows), Arc::new(loops));
+    let common = Arc::new(Common { flows, profiles, addrs, seed, loops });
 
     let paths = paths(scenario.fabric.routing);
     let routes = Routes::all(&fabric, paths, seed, &|_| true);
     let mut starts: Vec<Vec<u32>> = vec![Vec::new(); plan.hosts];
-    for (flow, spec) in (0u32..).zip(&common.flows) {
+    for (flow, spec) in (0u32..).zip(common.flows.iter()) {
         if spec.start != forebay_units::Time::MAX {
             starts[spec.src as usize].push(flow);
         }
@@ -71,11 +71,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
         .filter_map(|f| cable_index(&plan, &f.link))
         .collect();
     let maker = PortMaker { scenario, plan: &plan, fabric: &fabric, seed, options, explicit };
-    let order = match scenario.host.nic {
-        NicOrder::RoundRobin => PullOrder::RoundRobin,
-        NicOrder::Fifo => PullOrder::Fifo,
-        NicOrder::Srpt => PullOrder::Srpt,
-    };
+    let mut stacks = Stacks::new(scenario, &common);
     let mut rounds_at: Vec<Vec<(u32, u32)>> = vec![Vec::new(); plan.hosts];
     for (flow, round) in round_of {
         rounds_at[common.flows[flow as usize].dst as usize].push((flow, round));
@@ -83,14 +79,8 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
     let mut nodes = Vec::with_capacity(plan.names.len());
     for (id, (starts, rounds)) in (0u32..).zip(starts.into_iter().zip(rounds_at)) {
         let port = maker.nic(NodeId(id));
-        let host = Host::new(
-            Arc::clone(&common),
-            port,
-            order,
-            starts,
-            rounds,
-            scenario.output.queues_every,
-        );
+        let (common, nic) = stacks.of(&plan.names[id as usize])?;
+        let host = Host::new(common, port, nic, starts, rounds, scenario.output.queues_every);
         nodes.push(AnyNode::Host(Box::new(host)));
     }
     for (s, routes) in (0u32..).zip(routes) {
@@ -120,8 +110,9 @@ fn paths(routing: Routing) -> Paths {
     }
 }
 
-fn profiles(scenario: &Scenario) -> Result<Vec<Profile>, SimError> {
-    scenario.traffic.iter().map(|t| profile(&scenario.transport, t)).collect()
+pub(crate) fn profiles(scenario: &Scenario, delayed_ack: bool) -> Result<Vec<Profile>, SimError> {
+    let transport = model::Transport { delayed_ack, ..scenario.transport.clone() };
+    scenario.traffic.iter().map(|t| profile(&transport, t)).collect()
 }
 
 /// The scenario's transport with the law of a traffic entry: its own parameters win over the transport's, which hold for

@@ -1,8 +1,10 @@
 //! A host of ideal fidelity: flows on top, a NIC that pulls below, and the glue between the sans-I/O steps.
 
+mod ring;
+
 use crate::flow_map::{DONE, FlowMap};
 use forebay_engine::{Digest, LinkId, Out, prefetch_all};
-use forebay_host::{PullOrder, ReadyList};
+use forebay_host::{Moderation, PullOrder, ReadyList};
 use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
 use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
@@ -22,14 +24,14 @@ pub(crate) struct Profile {
     pub law: FlowParams,
 }
 
-/// What all hosts of a simulation read and nobody writes.
-#[derive(Debug)]
+/// What hosts read and nobody writes: one for all of a simulation, or one for all with equal settings.
+#[derive(Clone, Debug)]
 pub(crate) struct Common {
-    pub flows: Vec<FlowSpec>,
+    pub flows: Arc<Vec<FlowSpec>>,
     pub profiles: Vec<Profile>, // by traffic entry
     pub addrs: Vec<HostAddr>,   // by host
     pub seed: u64,
-    pub loops: Vec<Round>,
+    pub loops: Arc<Vec<Round>>,
 }
 
 /// One round of a closed loop, from its receiver's side.
@@ -72,9 +74,18 @@ struct Receiving {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Due {
+    Ring,
     Start,
     Sender,
     Receiver,
+}
+
+/// How a NIC sends and receives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nic {
+    pub order: PullOrder,
+    /// `None`: every packet is taken as it arrives.
+    pub moderation: Option<Moderation>,
 }
 
 /// A host.
@@ -83,6 +94,7 @@ pub(crate) struct Host {
     common: Arc<Common>,
     port: Port,
     ready: ReadyList,
+    ring: Option<Box<ring::Ring>>, // what arrives waits here for an interrupt
     acks: VecDeque<Packet>,
     since: Time, // when the NIC last got something to send after having nothing
     next_event: Time,
@@ -113,7 +125,7 @@ impl Host {
     pub fn new(
         common: Arc<Common>,
         port: PortSettings,
-        order: PullOrder,
+        nic: Nic,
         mut starts: Vec<u32>,
         mut round_of: Vec<(u32, u32)>,
         sample_every: Option<Span>,
@@ -130,7 +142,8 @@ impl Host {
         let mut host = Self {
             common,
             port: Port::new(port),
-            ready: ReadyList::new(order),
+            ready: ReadyList::new(nic.order),
+            ring: nic.moderation.map(ring::Ring::new),
             acks: VecDeque::new(),
             since: Time::ZERO,
             next_event: Time::MAX,
@@ -261,6 +274,17 @@ impl Host {
         }
         trace(&mut self.digest, now, DELIVERED, packet);
         self.arrived += u64::from(packet.kind != Kind::Control);
+        if self.ring.is_some() && packet.kind != Kind::Control {
+            self.hold(now, packet, out);
+        } else {
+            self.take(now, packet, out);
+        }
+        self.depart_and_settle(now, out);
+    }
+
+    /// The stack takes a packet.
+    #[inline]
+    fn take(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
         match packet.kind {
             Kind::Data => self.receive(now, packet, out),
             Kind::Ack => self.acknowledge(now, packet, out),
@@ -269,7 +293,6 @@ impl Host {
                 self.timers.push(Reverse((at, Due::Start, packet.flow.0)));
             }
         }
-        self.depart_and_settle(now, out);
     }
 
     /// What an event made ready departs before anything else that happens at the same instant.
@@ -478,6 +501,7 @@ impl Host {
             debug_assert!(at == now);
             self.timers.pop();
             match due {
+                Due::Ring => self.ring_due(now, out),
                 Due::Start => self.start(now, which),
                 Due::Sender => self.sender_due(now, which),
                 Due::Receiver => self.receiver_due(now, which),

@@ -12,6 +12,7 @@ mod look;
 mod node;
 mod options;
 mod run;
+mod stacks;
 mod stall;
 mod timeline;
 #[cfg(any(test, feature = "reference"))]
