@@ -8,6 +8,8 @@
 
 mod ready_list;
 mod receive_ring;
+mod segmenter;
 
 pub use ready_list::{PullOrder, ReadyList};
 pub use receive_ring::{MOST_MERGED, Moderation, ReceiveRing, Unit};
+pub use segmenter::Segmenter;

@@ -67,7 +67,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
         judge.reachable(&plan);
     }
     let said = file.transport.delayed_ack.is_some();
-    let host = judge.hosts_of(file.host.as_ref(), said, &plan);
+    let host = judge.hosts_of(file.host.as_ref(), (transport.mss, said), &plan);
     let faults = judge.faults(&file.fault, stop, &plan);
     let traffic = judge.traffic(&file.traffic, &file.transport.law, stop, &plan);
     let output = judge.output(file.output.as_ref(), stop, &plan);

@@ -289,6 +289,10 @@ pub struct HostSettings {
     pub rx_usecs: Span,
     /// Packets that bring the interrupt earlier.
     pub rx_frames: Option<u32>,
+    /// Whether flows hand super-packets to the NIC.
+    pub tso: bool,
+    /// Most payload of a super-packet.
+    pub gso_max: Bytes,
 }
 
 /// Other settings for the hosts of a place, a name or a pattern with `*` as an index.
@@ -313,6 +317,10 @@ pub struct HostChange {
     pub rx_usecs: Option<Span>,
     /// See [`HostSettings::rx_frames`].
     pub rx_frames: Option<u32>,
+    /// See [`HostSettings::tso`].
+    pub tso: Option<bool>,
+    /// See [`HostSettings::gso_max`].
+    pub gso_max: Option<Bytes>,
 }
 
 impl HostChange {
@@ -323,6 +331,8 @@ impl HostChange {
             gro: self.gro.unwrap_or(settings.gro),
             rx_usecs: self.rx_usecs.unwrap_or(settings.rx_usecs),
             rx_frames: self.rx_frames.or(settings.rx_frames),
+            tso: self.tso.unwrap_or(settings.tso),
+            gso_max: self.gso_max.unwrap_or(settings.gso_max),
         }
     }
 }

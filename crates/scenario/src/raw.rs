@@ -407,6 +407,13 @@ pub(crate) struct HostKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub rx_frames: Option<i64>,
+    /// Segmentation offload (TSO): a flow hands the NIC super-packets, sized as Linux does by its pacing rate and round-trip
+    /// time, which leave back to back; a small rest waits until a third of the window is free. Default: by profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tso: Option<bool>,
+    /// Most payload of a super-packet. Default: 64KiB (Linux).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gso_max: Option<Qty<Bytes>>,
 }
 
 /// Settings of some hosts only.
@@ -428,7 +435,7 @@ pub(crate) struct HostOverride {
 pub(crate) enum HostProfile {
     /// Every packet is sent, taken and acknowledged by itself.
     Ideal,
-    /// As a Linux server with a fast NIC: gro = true, rx_usecs = "8us", delayed_ack = true.
+    /// As a Linux server with a fast NIC: tso = true, gro = true, rx_usecs = "8us", delayed_ack = true.
     Linux,
 }
 

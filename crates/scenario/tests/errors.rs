@@ -891,6 +891,15 @@ fn hosts() {
         ),
         ("[host]\nprofile = \"linux\"\nrx_usecs = \"0us\"", "nothing"),
         (
+            "[host]\ngso_max = \"1000B\"",
+            "17:11: host.gso_max: 1KB holds less than one segment; write gso_max = \"1448B\" or more",
+        ),
+        (
+            "[host]\ngso_max = \"1MB\"",
+            "17:11: host.gso_max: \"1MB\" is more than Linux allows; write at most \"512KiB\"",
+        ),
+        ("[host]\ntso = true\ngso_max = \"1500B\"", "nothing"),
+        (
             "[[host.override]]\nwhere = \"leaf[9].host[0]\"\nprofile = \"linux\"",
             "17:9: host.override[0].where: no host is called \"leaf[9].host[0]\"; they go from leaf[0].host[0] to leaf[1].host[3]; did you mean \"leaf[0].host[0]\"?",
         ),

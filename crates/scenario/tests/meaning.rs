@@ -86,6 +86,8 @@ fn defaults_are_those_of_the_schema() {
                 gro: false,
                 rx_usecs: Span::ZERO,
                 rx_frames: None,
+                tso: false,
+                gso_max: Bytes::new(65_536),
             },
             overrides: vec![],
         }

@@ -210,9 +210,12 @@ prop_compose! {
         wait in (1..1_000_000u64).prop_map(Span::from_ns),
         rx_frames in of(1..1_000u32),
         moderated in any::<bool>(),
+        tso in any::<bool>(),
+        gso_max in (9_000..=512u64 << 10).prop_map(Bytes::new),
     ) -> HostSettings {
         let rx_usecs = if moderated { wait } else { Span::ZERO };
-        HostSettings { nic, gro: gro && moderated, rx_usecs, rx_frames: rx_frames.filter(|_| moderated) }
+        let rx_frames = rx_frames.filter(|_| moderated);
+        HostSettings { nic, gro: gro && moderated, rx_usecs, rx_frames, tso, gso_max }
     }
 }
 
@@ -229,6 +232,8 @@ prop_compose! {
                 gro: (gro || !s.gro).then_some(s.gro),
                 rx_usecs: Some(s.rx_usecs),
                 rx_frames: s.rx_frames,
+                tso: nic.then_some(s.tso),
+                gso_max: gro.then_some(s.gso_max),
             },
             delayed_ack,
         });

@@ -3,7 +3,7 @@
 use crate::host::{Common, Host, Profile, Round};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
-use crate::stacks::Stacks;
+use crate::stacks::{self, Stacks};
 use crate::timeline::{Timeline, cable_index};
 use forebay_engine::NodeId;
 use forebay_laws::flow::FlowParams;
@@ -40,7 +40,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
     let hosts = Hosts::of_plan(&plan, topology);
     let table =
         workload::flows(scenario, &hosts, seed).map_err(|e| SimError::Traffic(e.to_string()))?;
-    let profiles = profiles(scenario, scenario.transport.delayed_ack)?;
+    let profiles = profiles(scenario, &(scenario.host.settings, scenario.transport.delayed_ack))?;
 
     let cables: Vec<Cable> = plan.cables.iter().map(cable).collect();
     let control = control_links(&table);
@@ -110,9 +110,16 @@ fn paths(routing: Routing) -> Paths {
     }
 }
 
-pub(crate) fn profiles(scenario: &Scenario, delayed_ack: bool) -> Result<Vec<Profile>, SimError> {
-    let transport = model::Transport { delayed_ack, ..scenario.transport.clone() };
-    scenario.traffic.iter().map(|t| profile(&transport, t)).collect()
+/// The transports of all traffic as hosts of these settings run them.
+pub(crate) fn profiles(
+    scenario: &Scenario,
+    (host, delayed_ack): &(model::HostSettings, bool),
+) -> Result<Vec<Profile>, SimError> {
+    let one = |t: &model::Traffic| {
+        let Profile { tcp, law } = profile(&scenario.transport, t)?;
+        Ok(Profile { tcp: stacks::configure(tcp, host, *delayed_ack), law })
+    };
+    scenario.traffic.iter().map(one).collect()
 }
 
 /// The scenario's transport with the law of a traffic entry: its own parameters win over the transport's, which hold for
@@ -132,7 +139,6 @@ fn profile(transport: &model::Transport, entry: &model::Traffic) -> Result<Profi
         initial_window: transport.initial_window,
         rto_min: transport.rto_min,
         rto_initial: TcpConfig::default().rto_initial.max(transport.rto_min),
-        delayed_ack: transport.delayed_ack,
         receive_window: transport.receive_window,
         idle_restart: transport.idle_restart,
         sack: transport.sack,

@@ -4,7 +4,7 @@ mod ring;
 
 use crate::flow_map::{DONE, FlowMap};
 use forebay_engine::{Digest, LinkId, Out, prefetch_all};
-use forebay_host::{Moderation, PullOrder, ReadyList};
+use forebay_host::{Moderation, PullOrder, ReadyList, Segmenter};
 use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
 use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
@@ -86,6 +86,8 @@ pub(crate) struct Nic {
     pub order: PullOrder,
     /// `None`: every packet is taken as it arrives.
     pub moderation: Option<Moderation>,
+    /// Flows hand down super-packets, and it cuts them.
+    pub segments: bool,
 }
 
 /// A host.
@@ -95,6 +97,7 @@ pub(crate) struct Host {
     port: Port,
     ready: ReadyList,
     ring: Option<Box<ring::Ring>>, // what arrives waits here for an interrupt
+    burst: Option<Box<Segmenter>>, // the super-packet that goes out, where the NIC cuts them
     acks: VecDeque<Packet>,
     since: Time, // when the NIC last got something to send after having nothing
     next_event: Time,
@@ -144,6 +147,7 @@ impl Host {
             port: Port::new(port),
             ready: ReadyList::new(nic.order),
             ring: nic.moderation.map(ring::Ring::new),
+            burst: nic.segments.then(Box::default),
             acks: VecDeque::new(),
             since: Time::ZERO,
             next_event: Time::MAX,
@@ -208,10 +212,17 @@ impl Host {
     /// When the NIC pulls next.
     #[inline]
     fn next_pull(&self) -> Time {
-        if (self.acks.is_empty() && self.ready.is_empty()) || !self.port.alive() {
+        let idle = self.acks.is_empty() && self.ready.is_empty() && !self.is_cutting();
+        if idle || !self.port.alive() {
             return Time::MAX;
         }
         self.port.busy().max(self.since)
+    }
+
+    /// Whether part of a super-packet has not gone out.
+    #[inline]
+    fn is_cutting(&self) -> bool {
+        self.burst.as_ref().is_some_and(|burst| !burst.is_empty())
     }
 
     /// Sends whatever leaves at or before `now`.
@@ -223,7 +234,9 @@ impl Host {
                 return;
             }
             // ACKs go first: `fq` serves flows that send little before those with a backlog.
-            if let Some(ack) = self.acks.pop_front() {
+            if let Some(segment) = self.burst.as_mut().and_then(|burst| burst.take()) {
+                self.send(start, &segment, out);
+            } else if let Some(ack) = self.acks.pop_front() {
                 self.send(start, &ack, out);
             } else {
                 self.pull_data(start, out);
@@ -248,7 +261,13 @@ impl Host {
         }
         let profile = &self.common.profiles[usize::from(self.senders[slot as usize].profile)];
         let sending = &mut self.senders[slot as usize];
-        let packet = sending.tcp.next_packet(&profile.tcp, start);
+        let packet = match &mut self.burst {
+            None => sending.tcp.next_packet(&profile.tcp, start),
+            Some(nic) => sending.tcp.next_burst(&profile.tcp, start).and_then(|burst| {
+                nic.load(&burst.first, burst.payload, profile.tcp.mss.get());
+                nic.take()
+            }),
+        };
         sending.ready = sending.tcp.ready(&profile.tcp);
         if sending.ready {
             self.ready.put_back(slot);

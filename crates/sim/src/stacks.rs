@@ -5,6 +5,7 @@ use crate::host::{Common, Nic};
 use crate::options::SimError;
 use forebay_host::{Moderation, PullOrder};
 use forebay_scenario::model::{HostSettings, NicOrder, Scenario};
+use forebay_transport::TcpConfig;
 use forebay_units::Span;
 use std::sync::Arc;
 
@@ -28,11 +29,16 @@ impl<'a> Stacks<'a> {
         if let Some((_, common)) = self.met.iter().find(|met| met.0 == settings) {
             return Ok((Arc::clone(common), nic));
         }
-        let profiles = profiles(self.scenario, settings.1)?;
+        let profiles = profiles(self.scenario, &settings)?;
         let common = Arc::new(Common { profiles, ..Common::clone(&self.met[0].1) });
         self.met.push((settings, Arc::clone(&common)));
         Ok((common, nic))
     }
+}
+
+/// A transport's settings on a host of these settings.
+pub(crate) fn configure(tcp: TcpConfig, host: &HostSettings, delayed_ack: bool) -> TcpConfig {
+    TcpConfig { delayed_ack, tso: host.tso.then_some(host.gso_max), ..tcp }
 }
 
 fn nic(settings: &HostSettings) -> Nic {
@@ -44,6 +50,7 @@ fn nic(settings: &HostSettings) -> Nic {
             NicOrder::Fifo => PullOrder::Fifo,
             NicOrder::Srpt => PullOrder::Srpt,
         },
+        segments: settings.tso,
         moderation: (settings.rx_usecs > Span::ZERO).then_some(moderation),
     }
 }

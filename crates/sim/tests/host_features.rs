@@ -123,6 +123,59 @@ fn a_merged_segment_holds_64_kb() {
     assert_eq!(acks(&record), 3, "16 and 16 and 8 packets of 4000 B");
 }
 
+/// Two flows of `n` full packets from `host[0]`, one to each other host of a star, at once.
+fn two_flows(n: u64, host: &str) -> RunRecord {
+    let size = n * 4_000;
+    let scenario = scenario(&format!(
+        r#"
+version = 1
+stop = {{ time = "100ms" }}
+[fabric]
+kind = "star"
+hosts = 3
+host_link = {{ rate = "100Gbps", delay = "1us" }}
+{host}
+[transport]
+kind = "tcp"
+law = "reno"
+mss = "4000B"
+header = "64B"
+ack_size = "64B"
+initial_window = "1000 packets"
+[[traffic]]
+kind = "list"
+flows = [
+    {{ from = "host[0]", to = "host[1]", size = "{size}B", at = "0s" }},
+    {{ from = "host[0]", to = "host[2]", size = "{size}B", at = "0s" }},
+]
+"#
+    ));
+    run(&scenario, 1, Options::default()).record
+}
+
+#[test]
+fn the_nic_sends_a_super_packet_whole_before_the_next_flow_has_its_turn() {
+    let both =
+        |record: &RunRecord| [0, 1].map(|flow| record.flows[flow].delivered.unwrap().as_ps());
+    assert_eq!(both(&two_flows(20, "")), [arrival(39), arrival(40)], "packet by packet");
+    // 64 KiB hold 16 segments of 4000 B: 16 and 16, then the 4 left of each.
+    assert_eq!(both(&two_flows(20, "[host]\ntso = true")), [arrival(36), arrival(40)]);
+    assert_eq!(
+        both(&two_flows(20, "[host]\ntso = true\ngso_max = \"20000B\"")),
+        [arrival(35), arrival(40)],
+        "by fives"
+    );
+    assert_eq!(acked(&flow(20, "[host]\ntso = true", "")), arrival(20) + BACK, "no time is lost");
+}
+
+#[test]
+fn merged_super_packets_give_one_ack_each() {
+    let host =
+        "[host]\ntso = true\ngso_max = \"20000B\"\nrx_usecs = \"100us\"\nrx_frames = 5\ngro = true";
+    let record = flow(100, host, "");
+    assert_eq!(acks(&record), 20, "five packets for one ACK");
+}
+
 #[test]
 fn a_delayed_ack_answers_two_single_segments_and_any_larger_one() {
     // The first 16 are quick, then every second one has an ACK, and the last one has.

@@ -10,6 +10,8 @@ pub(super) fn host(h: &Host) -> raw::Host {
         gro: Some(h.settings.gro),
         rx_usecs: Some(h.settings.rx_usecs),
         rx_frames: h.settings.rx_frames,
+        tso: Some(h.settings.tso),
+        gso_max: Some(h.settings.gso_max),
     };
     let overrides = h.overrides.iter().map(|o| raw::HostOverride {
         place: o.place.clone(),
@@ -30,5 +32,7 @@ fn keys(change: &HostChange) -> raw::HostKeys {
         gro: change.gro,
         rx_usecs: change.rx_usecs.map(Qty),
         rx_frames: change.rx_frames.map(i64::from),
+        tso: change.tso,
+        gso_max: change.gso_max.map(Qty),
     }
 }
