@@ -4,6 +4,7 @@
 
 mod fabric;
 mod faults;
+mod host;
 mod rpc;
 mod shape;
 mod switch;
@@ -13,9 +14,7 @@ pub(crate) use traffic::{MOST_FLOWS, too_many};
 
 use crate::cdf::Cdf;
 use crate::check::Finding;
-use crate::model::{
-    FlowSamples, Host, NicOrder, Output, QueueLength, Scenario, Stop, Topology, Transport,
-};
+use crate::model::{FlowSamples, Output, QueueLength, Scenario, Stop, Topology, Transport};
 use crate::plan::Plan;
 use crate::problem::or_list;
 use crate::quantity::{Length, Qty};
@@ -58,7 +57,7 @@ pub(crate) struct Judge<'a> {
 pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Option<Scenario> {
     let seeds = judge.seeds(file.seeds.as_ref());
     let stop = judge.stop(&file.stop);
-    let transport = judge.transport(&file.transport);
+    let transport = judge.transport(&file.transport, host::delayed_ack(file.host.as_ref()));
     let topology = judge.topology(&file.fabric);
     let fabric = judge.fabric(&file.fabric, topology.clone(), &transport);
     if topology.is_none() || !judge.findings.is_empty() {
@@ -70,6 +69,8 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     if matches!(fabric.topology, Topology::Graph { .. }) {
         judge.reachable(&plan);
     }
+    let said = file.transport.delayed_ack.is_some();
+    let host = judge.hosts_of(file.host.as_ref(), (transport.mss, said), &plan);
     let faults = judge.faults(&file.fault, stop, &plan);
     let traffic = judge.traffic(&file.traffic, &file.transport.law, stop, &plan);
     let output = judge.output(file.output.as_ref(), stop, &plan);
@@ -78,7 +79,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
         seeds,
         stop,
         fabric,
-        host: Host { nic: nic(file.host.as_ref()) },
+        host,
         transport,
         traffic,
         faults,
@@ -88,14 +89,6 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
         judge.forecast_flows(&scenario, &plan);
     }
     judge.findings.is_empty().then_some(scenario)
-}
-
-fn nic(host: Option<&raw::Host>) -> NicOrder {
-    match host.and_then(|h| h.nic) {
-        None | Some(raw::NicOrder::RoundRobin) => NicOrder::RoundRobin,
-        Some(raw::NicOrder::Fifo) => NicOrder::Fifo,
-        Some(raw::NicOrder::Srpt) => NicOrder::Srpt,
-    }
 }
 
 impl Judge<'_> {
@@ -209,7 +202,7 @@ impl Judge<'_> {
         params
     }
 
-    fn transport(&mut self, t: &raw::Transport) -> Transport {
+    fn transport(&mut self, t: &raw::Transport, delayed_ack: bool) -> Transport {
         let raw::TransportKind::Tcp = t.kind;
         let law = self.law("transport.law", &t.law);
         let header = t.header.map_or(HEADER, |h| h.0);
@@ -236,7 +229,7 @@ impl Judge<'_> {
             ack_size,
             initial_window: self.initial_window(t.initial_window, mss),
             rto_min,
-            delayed_ack: t.delayed_ack.unwrap_or(false),
+            delayed_ack: t.delayed_ack.unwrap_or(delayed_ack),
             receive_window,
             idle_restart: t.idle_restart.unwrap_or(true),
             sack: t.sack.unwrap_or(true),

@@ -260,10 +260,81 @@ pub struct Override {
 }
 
 /// Hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Host {
+    /// Settings of those that no override names.
+    pub settings: HostSettings,
+    /// Settings of some hosts only, later ones win.
+    pub overrides: Vec<HostOverride>,
+}
+
+impl Host {
+    /// Settings of the host with this name. `delayed_ack` is that of the transport.
+    pub fn at(&self, name: &str, delayed_ack: bool) -> (HostSettings, bool) {
+        let of = self.overrides.iter().filter(|o| crate::plan::matches(&o.place, name));
+        of.fold((self.settings, delayed_ack), |(settings, delayed_ack), o| {
+            (o.change.over(settings), o.delayed_ack.unwrap_or(delayed_ack))
+        })
+    }
+}
+
+/// What a host does between cable and transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostSettings {
     /// Order in which the NIC pulls packets from flows.
     pub nic: NicOrder,
+    /// Whether segments that wait for one interrupt are merged.
+    pub gro: bool,
+    /// How long a packet waits for the receive interrupt; zero: it is taken at once.
+    pub rx_usecs: Span,
+    /// Packets that bring the interrupt earlier.
+    pub rx_frames: Option<u32>,
+    /// Whether flows hand super-packets to the NIC.
+    pub tso: bool,
+    /// Most payload of a super-packet.
+    pub gso_max: Bytes,
+}
+
+/// Other settings for the hosts of a place, a name or a pattern with `*` as an index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostOverride {
+    /// Where.
+    pub place: String,
+    /// What is different.
+    pub change: HostChange,
+    /// Whether their ACKs may wait for a second segment.
+    pub delayed_ack: Option<bool>,
+}
+
+/// Some settings of a host; the others stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostChange {
+    /// See [`HostSettings::nic`].
+    pub nic: Option<NicOrder>,
+    /// See [`HostSettings::gro`].
+    pub gro: Option<bool>,
+    /// See [`HostSettings::rx_usecs`].
+    pub rx_usecs: Option<Span>,
+    /// See [`HostSettings::rx_frames`].
+    pub rx_frames: Option<u32>,
+    /// See [`HostSettings::tso`].
+    pub tso: Option<bool>,
+    /// See [`HostSettings::gso_max`].
+    pub gso_max: Option<Bytes>,
+}
+
+impl HostChange {
+    /// These settings where there are any, else those of `settings`.
+    pub fn over(&self, settings: HostSettings) -> HostSettings {
+        HostSettings {
+            nic: self.nic.unwrap_or(settings.nic),
+            gro: self.gro.unwrap_or(settings.gro),
+            rx_usecs: self.rx_usecs.unwrap_or(settings.rx_usecs),
+            rx_frames: self.rx_frames.or(settings.rx_frames),
+            tso: self.tso.unwrap_or(settings.tso),
+            gso_max: self.gso_max.unwrap_or(settings.gso_max),
+        }
+    }
 }
 
 /// Order in which a NIC pulls packets.

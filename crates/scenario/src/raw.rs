@@ -379,9 +379,64 @@ pub(crate) struct Override {
 /// Hosts.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub(crate) struct Host {
+    #[serde(flatten)]
+    pub keys: HostKeys,
+    /// Settings of some hosts only; later ones win.
+    #[serde(default, rename = "override", skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<HostOverride>,
+}
+
+/// What all hosts have, or some.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct HostKeys {
+    /// Defaults of the other keys. Default: "ideal".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<HostProfile>,
     /// Order in which the NIC pulls packets from flows. Default: "round-robin", as Linux fq does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nic: Option<NicOrder>,
+    /// Whether consecutive segments of a flow that wait for one interrupt become one segment of at most 64KB (GRO, LRO),
+    /// which one ACK may answer. Needs rx_usecs. Default: by profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gro: Option<bool>,
+    /// Interrupt coalescing: the longest that a packet waits for the receive interrupt; "0us" for none. Data and ACKs
+    /// alike. Default: by profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rx_usecs: Option<Qty<Span>>,
+    /// Interrupt coalescing: packets that bring the receive interrupt before rx_usecs is over. Default: any number waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub rx_frames: Option<i64>,
+    /// Segmentation offload (TSO): a flow hands the NIC super-packets, sized as Linux does by its pacing rate and round-trip
+    /// time, which leave back to back; a small rest waits until a third of the window is free. Default: by profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tso: Option<bool>,
+    /// Most payload of a super-packet. Default: 64KiB (Linux).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gso_max: Option<Qty<Bytes>>,
+}
+
+/// Settings of some hosts only.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct HostOverride {
+    /// A host, or a pattern with `*` as an index.
+    #[serde(rename = "where")]
+    pub place: String,
+    #[serde(flatten)]
+    pub keys: HostKeys,
+    /// Whether their ACKs may wait for a second segment. Default: as transport.delayed_ack, or by profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<bool>,
+}
+
+/// Defaults of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum HostProfile {
+    /// Every packet is sent, taken and acknowledged by itself.
+    Ideal,
+    /// As a Linux server with a fast NIC: tso = true, gro = true, rx_usecs = "8us", delayed_ack = true.
+    Linux,
 }
 
 /// Order in which a NIC pulls packets.
@@ -424,7 +479,7 @@ pub(crate) struct Transport {
     /// Least retransmission timeout above srtt. Default: 200ms (Linux); datacentres often set 1ms to 10ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rto_min: Option<Qty<Span>>,
-    /// Whether an ACK may wait for a second segment. Default: false (one ACK per segment).
+    /// Whether an ACK may wait for a second segment. Default: by host.profile; ideal hosts send one ACK per segment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<bool>,
     /// Receive window. Default: never a limit.

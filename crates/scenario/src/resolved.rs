@@ -2,6 +2,8 @@
 //!
 //! Invariant: the text reads back to an equal scenario, on its own, with no other file beside it.
 
+mod host;
+
 use crate::load::Expect;
 use crate::model::{self, QueueLength, Scenario, Topology, TrafficKind};
 use crate::quantity::{Length, Qty};
@@ -37,13 +39,7 @@ fn file(s: &Scenario) -> raw::File {
             grain: Some(Qty(s.stop.grain)),
         },
         fabric: fabric(&s.fabric),
-        host: Some(raw::Host {
-            nic: Some(match s.host.nic {
-                model::NicOrder::RoundRobin => raw::NicOrder::RoundRobin,
-                model::NicOrder::Fifo => raw::NicOrder::Fifo,
-                model::NicOrder::Srpt => raw::NicOrder::Srpt,
-            }),
-        }),
+        host: Some(host::host(&s.host)),
         transport: transport(&s.transport),
         traffic: s.traffic.iter().map(traffic).collect(),
         fault: s.faults.iter().map(fault).collect(),
@@ -336,7 +332,7 @@ type Object = serde_json::Map<String, Value>;
 /// Tables under headings of their own; all others stand on one line, as people write them.
 const HEADINGS: &[&str] = &["fabric", "fabric.switch", "host", "transport", "output"];
 /// Lists of tables under `[[headings]]`.
-const LISTS: &[&str] = &["fabric.override", "traffic", "fault", "expect"];
+const LISTS: &[&str] = &["fabric.override", "host.override", "traffic", "fault", "expect"];
 /// Keys that lead their table, in this order; the rest follow by name.
 const FIRST: &[&str] = &[
     "version",

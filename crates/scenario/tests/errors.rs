@@ -860,3 +860,70 @@ fn a_missing_file_is_named_whole() {
     let e = load(Path::new("no/such.toml")).unwrap_err();
     assert_eq!(e.to_string(), "no/such.toml: is missing; check the path");
 }
+
+/// What is said of tables put before `[transport]`.
+#[track_caller]
+fn golden_before_transport(rows: &[(&str, &str)]) {
+    let files: Vec<String> = rows.iter().map(|r| format!("{}\n[transport]\n", r.0)).collect();
+    let rows: Vec<_> =
+        files.iter().zip(rows).map(|(f, r)| ("[transport]\n", &f[..], r.1)).collect();
+    golden(&rows);
+}
+
+#[test]
+fn hosts() {
+    golden_before_transport(&[
+        ("[host]\nrx_frames = 0", "17:13: host.rx_frames: 0 is out of range; write 1 to 1000000"),
+        (
+            "[host]\nrx_frames = 16",
+            "17:13: host.rx_frames: 16 alone would leave the last packets waiting for ever; write rx_usecs = \"8us\" as well",
+        ),
+        (
+            "[host]\nrx_usecs = \"-8us\"",
+            "17:12: host.rx_usecs: \"-8us\" is not a non-negative decimal number with a unit; write for instance \"1us\"",
+        ),
+        (
+            "[host]\nrx_usecs = 8",
+            "17:12: host.rx_usecs: 8 has no unit; write for instance \"10us\"",
+        ),
+        (
+            "[host]\nrx_usecs = \"2s\"",
+            "17:12: host.rx_usecs: \"2s\" is longer than any driver waits; write at most \"1s\"",
+        ),
+        (
+            "[host]\ngro = true",
+            "17:7: host.gro: true merges nothing where every packet is taken at once; write rx_usecs = \"8us\" as well",
+        ),
+        ("[host]\ngro = true\nrx_usecs = \"8us\"\nrx_frames = 16", "nothing"),
+        (
+            "[host]\nprofile = \"windows\"",
+            "17:11: host.profile: \"windows\" is not known; write \"ideal\" or \"linux\"",
+        ),
+        ("[host]\nprofile = \"linux\"\nrx_usecs = \"0us\"", "nothing"),
+        (
+            "[host]\ngso_max = \"1000B\"",
+            "17:11: host.gso_max: 1KB holds less than one segment; write gso_max = \"1448B\" or more",
+        ),
+        (
+            "[host]\ngso_max = \"1MB\"",
+            "17:11: host.gso_max: \"1MB\" is more than Linux allows; write at most \"512KiB\"",
+        ),
+        ("[host]\ntso = true\ngso_max = \"1500B\"", "nothing"),
+        (
+            "[[host.override]]\nwhere = \"leaf[9].host[0]\"\nprofile = \"linux\"",
+            "17:9: host.override[0].where: no host is called \"leaf[9].host[0]\"; they go from leaf[0].host[0] to leaf[1].host[3]; did you mean \"leaf[0].host[0]\"?",
+        ),
+        (
+            "[[host.override]]\nwhere = \"leaf[*].host[0]\"",
+            "16:1: host.override[0]: changes nothing; write for instance profile = \"linux\"",
+        ),
+        (
+            "[[host.override]]\nwhere = \"leaf[*].host[0]\"\nrx_frames = 4",
+            "18:13: host.override[0].rx_frames: 4 alone would leave the last packets waiting for ever; write rx_usecs = \"8us\" as well",
+        ),
+        (
+            "[[host.override]]\nwhere = \"spine[0]\"\ndelayed_ack = true",
+            "17:9: host.override[0].where: no host is called \"spine[0]\"; they go from leaf[0].host[0] to leaf[1].host[3]",
+        ),
+    ]);
+}

@@ -78,7 +78,20 @@ fn defaults_are_those_of_the_schema() {
             ack_class: 0,
         }
     );
-    assert_eq!(s.host.nic, NicOrder::RoundRobin);
+    assert_eq!(
+        s.host,
+        Host {
+            settings: HostSettings {
+                nic: NicOrder::RoundRobin,
+                gro: false,
+                rx_usecs: Span::ZERO,
+                rx_frames: None,
+                tso: false,
+                gso_max: Bytes::new(65_536),
+            },
+            overrides: vec![],
+        }
+    );
     assert_eq!(
         s.output,
         Output { queues_every: None, queues_where: vec![], flows: None, warmup: Time::ZERO }

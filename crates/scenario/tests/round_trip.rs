@@ -199,6 +199,54 @@ prop_compose! {
     }
 }
 
+fn nic() -> impl Strategy<Value = NicOrder> {
+    prop_oneof![Just(NicOrder::RoundRobin), Just(NicOrder::Fifo), Just(NicOrder::Srpt)]
+}
+
+prop_compose! {
+    fn settings()(
+        nic in nic(),
+        gro in any::<bool>(),
+        wait in (1..1_000_000u64).prop_map(Span::from_ns),
+        rx_frames in of(1..1_000u32),
+        moderated in any::<bool>(),
+        tso in any::<bool>(),
+        gso_max in (9_000..=512u64 << 10).prop_map(Bytes::new),
+    ) -> HostSettings {
+        let rx_usecs = if moderated { wait } else { Span::ZERO };
+        let rx_frames = rx_frames.filter(|_| moderated);
+        HostSettings { nic, gro: gro && moderated, rx_usecs, rx_frames, tso, gso_max }
+    }
+}
+
+prop_compose! {
+    /// An override that changes anything always says whether packets wait, lest it contradict the rest.
+    fn hosts()(
+        settings in settings(),
+        overrides in prop::collection::vec((settings(), of(any::<bool>()), any::<[bool; 2]>()), 0..3),
+    ) -> Host {
+        let overrides = overrides.into_iter().map(|(s, delayed_ack, [nic, gro])| HostOverride {
+            place: String::new(),
+            change: HostChange {
+                nic: nic.then_some(s.nic),
+                gro: (gro || !s.gro).then_some(s.gro),
+                rx_usecs: Some(s.rx_usecs),
+                rx_frames: s.rx_frames,
+                tso: nic.then_some(s.tso),
+                gso_max: gro.then_some(s.gso_max),
+            },
+            delayed_ack,
+        });
+        Host { settings, overrides: overrides.collect() }
+    }
+}
+
+/// Overrides are about a host that there is.
+fn at_first_host(mut hosts: Host, name: &str) -> Host {
+    hosts.overrides.iter_mut().for_each(|o| o.place = name.into());
+    hosts
+}
+
 prop_compose! {
     fn scenario()(topology in topology())(
         name in name(),
@@ -209,6 +257,7 @@ prop_compose! {
         switch in switch(),
         overrides in prop::collection::vec((any::<bool>(), of(rate()), of(span()), of(length()), share()), 0..3),
         transport in transport(),
+        hosts in hosts(),
         traffic in prop::collection::vec((time(), of(span()), of(prop::sample::select(LAWS)), kind(places(&topology).0)), 1..4),
         faults in prop::collection::vec((time(), prop_oneof![
             Just(Change::Down), Just(Change::Up), rate().prop_map(Change::Rate), share().prop_map(Change::Loss)
@@ -235,7 +284,7 @@ prop_compose! {
                     place: if whole { pattern } else { cable }.into(), rate, delay, port_limit, loss: Some(loss),
                 }).collect(),
             },
-            host: Host { nic: [NicOrder::RoundRobin, NicOrder::Fifo, NicOrder::Srpt][words.2] },
+            host: at_first_host(hosts, host),
             transport,
             traffic: traffic.into_iter().map(|(start, lasts, law, kind)| Traffic {
                 start,

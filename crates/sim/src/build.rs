@@ -4,17 +4,16 @@ use crate::flow_samples::FlowSamples;
 use crate::host::{Common, Host, Profile, Round};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
+use crate::stacks::{self, Stacks};
 use crate::timeline::{Timeline, cable_index};
 use forebay_engine::{Goal, NodeId};
-use forebay_host::PullOrder;
 use forebay_laws::flow::FlowParams;
 use forebay_net::{
     Cable, Fabric, Length, Marking, Paths, PortSettings, Routes, SharedBuffer, Switch,
     SwitchSettings,
 };
 use forebay_scenario::model::{
-    self, Change, DeadPort, MarkAt, NicOrder, NotEct, QueueLength, Release, Routing, Scenario,
-    Topology,
+    self, Change, DeadPort, MarkAt, NotEct, QueueLength, Release, Routing, Scenario, Topology,
 };
 use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, Hosts, Table};
@@ -53,7 +52,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
     let hosts = Hosts::of_plan(&plan, topology);
     let table =
         workload::flows(scenario, &hosts, seed).map_err(|e| SimError::Traffic(e.to_string()))?;
-    let profiles = profiles(scenario)?;
+    let profiles = profiles(scenario, &(scenario.host.settings, scenario.transport.delayed_ack))?;
 
     let cables: Vec<Cable> = plan.cables.iter().map(cable).collect();
     let control = control_links(&table);
@@ -62,20 +61,20 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
     let addrs = (0..fabric.hosts()).map(|h| fabric.addr(h)).collect();
     let (loops, round_of) = rounds(&table, &fabric);
     let common = Arc::new(Common {
-        flows: table.flows,
+        flows: Arc::new(table.flows),
         profiles,
         addrs,
         seed,
-        loops,
-        connections: table.connections,
-        rpcs: scenario.traffic.iter().map(rpc).collect(),
+        loops: Arc::new(loops),
+        connections: Arc::new(table.connections),
+        rpcs: scenario.traffic.iter().map(rpc).collect::<Vec<_>>().into(),
         warmup: scenario.output.warmup,
     });
 
     let paths = paths(scenario.fabric.routing);
     let routes = Routes::all(&fabric, paths, seed, &|_| true);
     let mut starts: Vec<Vec<u32>> = vec![Vec::new(); plan.hosts];
-    for (flow, spec) in (0u32..).zip(&common.flows) {
+    for (flow, spec) in (0u32..).zip(common.flows.iter()) {
         if spec.start != forebay_units::Time::MAX {
             starts[spec.src as usize].push(flow);
         }
@@ -92,11 +91,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
         .filter_map(|f| cable_index(&plan, &f.link))
         .collect();
     let maker = PortMaker { scenario, plan: &plan, fabric: &fabric, seed, options, explicit };
-    let order = match scenario.host.nic {
-        NicOrder::RoundRobin => PullOrder::RoundRobin,
-        NicOrder::Fifo => PullOrder::Fifo,
-        NicOrder::Srpt => PullOrder::Srpt,
-    };
+    let mut stacks = Stacks::new(scenario, &common);
     let mut rounds_at: Vec<Vec<(u32, u32)>> = vec![Vec::new(); plan.hosts];
     for (flow, round) in round_of {
         rounds_at[common.flows[flow as usize].dst as usize].push((flow, round));
@@ -107,18 +102,12 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
     let each = starts.into_iter().zip(rounds_at).zip(flow_samples);
     for (id, ((starts, rounds), flow_samples)) in (0u32..).zip(each) {
         let port = maker.nic(NodeId(id));
-        let host = Host::new(
-            Arc::clone(&common),
-            port,
-            order,
-            starts,
-            rounds,
-            scenario.output.queues_every,
-            flow_samples,
-        );
+        let (common, nic) = stacks.of(&plan.names[id as usize])?;
+        let sample_every = scenario.output.queues_every;
+        let host = Host::new(common, port, nic, starts, rounds, sample_every, flow_samples);
         made.push(Box::new(host));
     }
-    for (connection, one) in (0u32..).zip(&common.connections) {
+    for (connection, one) in (0u32..).zip(common.connections.iter()) {
         made[one.client as usize].add_client(connection);
         made[one.server as usize].add_server(connection);
     }
@@ -157,8 +146,16 @@ fn paths(routing: Routing) -> Paths {
     }
 }
 
-fn profiles(scenario: &Scenario) -> Result<Vec<Profile>, SimError> {
-    scenario.traffic.iter().map(|t| profile(&scenario.transport, t)).collect()
+/// The transports of all traffic as hosts of these settings run them.
+pub(crate) fn profiles(
+    scenario: &Scenario,
+    (host, delayed_ack): &(model::HostSettings, bool),
+) -> Result<Vec<Profile>, SimError> {
+    let one = |t: &model::Traffic| {
+        let Profile { tcp, law } = profile(&scenario.transport, t)?;
+        Ok(Profile { tcp: stacks::configure(tcp, host, *delayed_ack), law })
+    };
+    scenario.traffic.iter().map(one).collect()
 }
 
 /// The scenario's transport with the law of a traffic entry: its own parameters win over the transport's, which hold for
@@ -178,7 +175,6 @@ fn profile(transport: &model::Transport, entry: &model::Traffic) -> Result<Profi
         initial_window: transport.initial_window,
         rto_min: transport.rto_min,
         rto_initial: TcpConfig::default().rto_initial.max(transport.rto_min),
-        delayed_ack: transport.delayed_ack,
         receive_window: transport.receive_window,
         idle_restart: transport.idle_restart,
         sack: transport.sack,

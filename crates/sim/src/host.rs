@@ -1,5 +1,6 @@
 //! A host of ideal fidelity: flows on top, a NIC that pulls below, and the glue between the sans-I/O steps.
 
+mod ring;
 mod rpc;
 
 pub(crate) use rpc::Ends;
@@ -7,7 +8,7 @@ pub(crate) use rpc::Ends;
 use crate::flow_map::{DONE, FlowMap};
 use crate::flow_samples::FlowSamples;
 use forebay_engine::{Digest, LinkId, Out, prefetch_all};
-use forebay_host::{PullOrder, ReadyList};
+use forebay_host::{Moderation, PullOrder, ReadyList, Segmenter};
 use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
 use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
@@ -28,16 +29,16 @@ pub(crate) struct Profile {
     pub law: FlowParams,
 }
 
-/// What all hosts of a simulation read and nobody writes.
-#[derive(Debug)]
+/// What hosts read and nobody writes: one for all of a simulation, or one for all with equal settings.
+#[derive(Clone, Debug)]
 pub(crate) struct Common {
-    pub flows: Vec<FlowSpec>,
+    pub flows: Arc<Vec<FlowSpec>>,
     pub profiles: Vec<Profile>, // by traffic entry
     pub addrs: Vec<HostAddr>,   // by host
     pub seed: u64,
-    pub loops: Vec<Round>,
-    pub connections: Vec<Connection>,
-    pub rpcs: Vec<Option<Rpc>>, // by traffic entry
+    pub loops: Arc<Vec<Round>>,
+    pub connections: Arc<Vec<Connection>>,
+    pub rpcs: Arc<[Option<Rpc>]>, // by traffic entry
     pub warmup: Time,
 }
 
@@ -94,10 +95,21 @@ struct Receiving {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Due {
+    Ring,
     Start,
     Sender,
     Receiver,
     Rpc,
+}
+
+/// How a NIC sends and receives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nic {
+    pub order: PullOrder,
+    /// `None`: every packet is taken as it arrives.
+    pub moderation: Option<Moderation>,
+    /// Flows hand down super-packets, and it cuts them.
+    pub segments: bool,
 }
 
 /// A host.
@@ -106,6 +118,8 @@ pub(crate) struct Host {
     common: Arc<Common>,
     port: Port,
     ready: ReadyList,
+    ring: Option<Box<ring::Ring>>, // what arrives waits here for an interrupt
+    burst: Option<Box<Segmenter>>, // the super-packet that goes out, where the NIC cuts them
     acks: VecDeque<Packet>,
     since: Time, // when the NIC last got something to send after having nothing
     next_event: Time,
@@ -138,7 +152,7 @@ impl Host {
     pub fn new(
         common: Arc<Common>,
         port: PortSettings,
-        order: PullOrder,
+        nic: Nic,
         mut starts: Vec<u32>,
         mut round_of: Vec<(u32, u32)>,
         sample_every: Option<Span>,
@@ -156,7 +170,9 @@ impl Host {
         let mut host = Self {
             common,
             port: Port::new(port),
-            ready: ReadyList::new(order),
+            ready: ReadyList::new(nic.order),
+            ring: nic.moderation.map(ring::Ring::new),
+            burst: nic.segments.then(Box::default),
             acks: VecDeque::new(),
             since: Time::ZERO,
             next_event: Time::MAX,
@@ -229,10 +245,17 @@ impl Host {
     /// When the NIC pulls next.
     #[inline]
     fn next_pull(&self) -> Time {
-        if (self.acks.is_empty() && self.ready.is_empty()) || !self.port.alive() {
+        let idle = self.acks.is_empty() && self.ready.is_empty() && !self.is_cutting();
+        if idle || !self.port.alive() {
             return Time::MAX;
         }
         self.port.busy().max(self.since)
+    }
+
+    /// Whether part of a super-packet has not gone out.
+    #[inline]
+    fn is_cutting(&self) -> bool {
+        self.burst.as_ref().is_some_and(|burst| !burst.is_empty())
     }
 
     /// Sends whatever leaves at or before `now`.
@@ -244,7 +267,9 @@ impl Host {
                 return;
             }
             // ACKs go first: `fq` serves flows that send little before those with a backlog.
-            if let Some(ack) = self.acks.pop_front() {
+            if let Some(segment) = self.burst.as_mut().and_then(|burst| burst.take()) {
+                self.send(start, &segment, out);
+            } else if let Some(ack) = self.acks.pop_front() {
                 self.send(start, &ack, out);
             } else {
                 self.pull_data(start, out);
@@ -263,7 +288,13 @@ impl Host {
         }
         let profile = &self.common.profiles[usize::from(self.senders[slot as usize].profile)];
         let sending = &mut self.senders[slot as usize];
-        let packet = sending.tcp.next_packet(&profile.tcp, start);
+        let packet = match &mut self.burst {
+            None => sending.tcp.next_packet(&profile.tcp, start),
+            Some(nic) => sending.tcp.next_burst(&profile.tcp, start).and_then(|burst| {
+                nic.load(&burst.first, burst.payload, profile.tcp.mss.get());
+                nic.take()
+            }),
+        };
         sending.ready = sending.tcp.ready(&profile.tcp);
         if sending.ready {
             self.ready.put_back(slot);
@@ -289,6 +320,17 @@ impl Host {
         }
         trace(&mut self.digest, now, DELIVERED, packet);
         self.arrived += u64::from(packet.kind != Kind::Control);
+        if self.ring.is_some() && packet.kind != Kind::Control {
+            self.hold(now, packet, out);
+        } else {
+            self.take(now, packet, out);
+        }
+        self.depart_and_settle(now, out);
+    }
+
+    /// The stack takes a packet.
+    #[inline]
+    fn take(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
         match packet.kind {
             Kind::Data => self.receive(now, packet, out),
             Kind::Ack => self.acknowledge(now, packet, out),
@@ -297,7 +339,6 @@ impl Host {
                 self.timers.push(Reverse((at, Due::Start, packet.flow.0)));
             }
         }
-        self.depart_and_settle(now, out);
     }
 
     /// What an event made ready departs before anything else that happens at the same instant.
@@ -513,6 +554,7 @@ impl Host {
             debug_assert!(at == now);
             self.timers.pop();
             match due {
+                Due::Ring => self.ring_due(now, out),
                 Due::Start => self.start(now, which),
                 Due::Sender => self.sender_due(now, which),
                 Due::Receiver => self.receiver_due(now, which),

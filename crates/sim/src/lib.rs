@@ -14,6 +14,7 @@ mod node;
 mod options;
 mod rpc;
 mod run;
+mod stacks;
 mod stall;
 mod timeline;
 #[cfg(any(test, feature = "reference"))]

@@ -32,6 +32,9 @@ pub struct TcpConfig {
     /// How far beyond the acknowledged byte a sender may go: whole KiB, below 64 MiB. `None`: 1 GiB, the
     /// most that TCP can say.
     pub receive_window: Option<Bytes>,
+    /// Segmentation offload: most payload bytes of a super-packet ([`crate::TcpSender::next_burst`]). `None`: segments
+    /// leave one by one.
+    pub tso: Option<Bytes>,
     /// Whether the window shrinks over an idle period (RFC 2861).
     pub idle_restart: bool,
     /// What the law asks of the receiver.
@@ -66,6 +69,7 @@ impl Default for TcpConfig {
             delayed_ack_timeout: Span::from_ms(40),
             quick_acks: 16,
             receive_window: None,
+            tso: None,
             idle_restart: true,
             needs: Needs::NONE,
             sack: true,

@@ -17,7 +17,8 @@
 //! the NIC if it is true and was false) and at `deadline` (a timer need only move when it becomes
 //! earlier; one that fires early costs a call). A receiver's ACKs leave in the order returned.
 //!
-//! Not here, since they belong to hosts: TSO, TSQ, GRO, interrupt coalescing and SACK compression.
+//! Not here, since they belong to hosts: cutting super-packets, GRO, interrupt coalescing. Nor TSQ: a NIC that pulls
+//! holds at most the super-packet that it sends.
 //! Deviations from Linux beyond those that the modules name: no pacing by the stack, only by laws; no
 //! zero-window probes, since the receive window is a constant; no reneging; `Needs::stamps`,
 //! `Needs::int` and [`Sent`](forebay_laws::flow::FlowEvent::Sent) are not served yet.
@@ -35,4 +36,4 @@ mod sender;
 
 pub use config::TcpConfig;
 pub use receiver::{Acks, TcpReceiver};
-pub use sender::{FlowSpec, TcpSender};
+pub use sender::{Burst, FlowSpec, TcpSender};

@@ -125,8 +125,14 @@ impl Scoreboard {
         grew
     }
 
+    /// How many segments may be appended before the ring grows.
+    pub(crate) fn room(&self) -> usize {
+        self.ring.len() - self.len()
+    }
+
+    /// Doubles the ring. Segment 0 is at place 0 afterwards.
     #[cold]
-    fn grow(&mut self) {
+    pub(crate) fn grow(&mut self) {
         let mut next = vec![Segment::default(); self.ring.len() * 2].into_boxed_slice();
         for (i, to) in next.iter_mut().enumerate().take(self.len()) {
             *to = *self.get(i);

@@ -107,6 +107,7 @@ proptest! {
         } else if case.law == "reno" && on(8) {
             law.set("ecn", "true").unwrap();
         }
+        cfg.tso = on(11).then_some(Bytes::new(if on(12) { 65_536 } else { 3_000 }));
         cfg.needs = law.needs();
         cfg.initial_window = Bytes::new(case.window * MSS);
         cfg.receive_window = case.receive.map(Bytes::new);

@@ -58,6 +58,12 @@ impl Flags {
         Flags(self.0 | other.0)
     }
 
+    /// These bits but for those of `other`.
+    #[inline]
+    pub const fn without(self, other: Flags) -> Flags {
+        Flags(self.0 & !other.0)
+    }
+
     /// `other`'s bits if `on`, added to these.
     #[inline]
     pub const fn with_if(self, on: bool, other: Flags) -> Flags {

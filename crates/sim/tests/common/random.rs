@@ -96,6 +96,7 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     let traffic = traffic(&mut d, &names, &drawn);
     let faults = faults(&mut d, &names, &mut drawn);
     let nic = d.of(&["round-robin", "fifo", "srpt"]);
+    let host = host(&mut Draw(Stream::new(seed, 3, Purpose::Test)), &names);
     let every = (drawn.stop_ps / d.between(20, 150)).max(1_000);
     let output = match d.one_in(3) {
         true => String::new(),
@@ -103,7 +104,7 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     };
     drawn.text = format!(
         "version = 1\nname = \"seed {seed}\"\nseeds = [1]\nstop = {{ time = \"{}ps\", grain = \"{}ns\" }}\n\
-         {output}{fabric}[host]\nnic = \"{nic}\"\n{transport}{traffic}{faults}",
+         {output}{fabric}[host]\nnic = \"{nic}\"\n{host}{transport}{traffic}{faults}",
         drawn.stop_ps,
         d.of(&[1, 1_000, 7]),
     );
@@ -309,6 +310,41 @@ fn switch(d: &mut Draw, out: &mut String, drawn: &mut Drawn) -> u64 {
     let release = if drawn.release_at_start { "start" } else { "fluid" };
     let _ = writeln!(out, "classes = {classes}\nrelease = \"{release}\"");
     classes
+}
+
+/// What hosts do beyond the NIC's order: of all, and of one.
+fn host(d: &mut Draw, names: &Names) -> String {
+    let mut out = String::new();
+    if d.one_in(2) {
+        return out;
+    }
+    if d.one_in(4) {
+        out.push_str("profile = \"linux\"\n");
+    }
+    receive(d, &mut out);
+    if d.one_in(3) {
+        let place = &names.hosts[d.0.below(names.hosts.len() as u64) as usize];
+        let _ = writeln!(out, "[[host.override]]\nwhere = \"{place}\"");
+        if d.one_in(2) {
+            out.push_str("profile = \"ideal\"\n");
+        } else {
+            receive(d, &mut out);
+        }
+    }
+    out
+}
+
+/// Super-packets, interrupt coalescing, and merging.
+fn receive(d: &mut Draw, out: &mut String) {
+    if d.one_in(2) {
+        let _ =
+            writeln!(out, "tso = true\ngso_max = \"{}B\"", d.of(&[65_536, 65_536, 10_000, 4_000]));
+    }
+    let wait = d.of(&[1, 700, 8_000, 8_000, 100_000]);
+    let _ = writeln!(out, "rx_usecs = \"{wait}ns\"\ngro = {}", d.one_in(2));
+    if d.one_in(2) {
+        let _ = writeln!(out, "rx_frames = {}", d.of(&[1, 2, 7, 64]));
+    }
 }
 
 fn transport(d: &mut Draw, classes: u64) -> String {

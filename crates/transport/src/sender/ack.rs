@@ -26,6 +26,9 @@ impl TcpSender {
         } else {
             self.on_rough_ack(cfg, now, packet);
         }
+        if cfg.tso.is_some() {
+            self.settle_deferral(cfg, now);
+        }
     }
 
     #[inline]

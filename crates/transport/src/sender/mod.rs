@@ -1,6 +1,6 @@
 //! The sending half of a flow.
 //!
-//! This file holds the state and the public face; `send` transmits, `ack` takes ACKs the short way and
+//! This file holds the state and the public face; `send` transmits, `burst` says how much at once, `ack` takes ACKs the short way and
 //! `rough` the long way, `episode` is the state machine, `timers` the clock.
 //!
 //! Source: tcp-baseline sections 2 to 9.
@@ -8,6 +8,7 @@
 //! Invariant: `inflight = nxt - una - sacked - lost`, and the scoreboard tiles `[una, nxt)`.
 
 mod ack;
+mod burst;
 mod episode;
 mod repair;
 mod rough;
@@ -20,6 +21,7 @@ use crate::TcpConfig;
 use crate::rack::Rack;
 use crate::rtt::Rtt;
 use crate::scoreboard::Scoreboard;
+pub use burst::Burst;
 use forebay_laws::flow::{Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, Totals};
 use forebay_laws::{Acts, Start};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
@@ -68,13 +70,18 @@ pub struct TcpSender {
     backoff: u8,
     open: bool,
     app_limited: bool,
-    paced_out: bool, // the pacing gate is shut
-    calm: bool,      // nothing SACKed, lost, retransmitted or probed: ACKs take the short way
-    held: bool,      // a reduction owns `cwnd`; the law's windows wait
-    send_cwr: bool,  // the next new segment says CWR
+    shut: u8,       // gates: `PACED`, `DEFERRED`
+    calm: bool,     // nothing SACKed, lost, retransmitted or probed: ACKs take the short way
+    held: bool,     // a reduction owns `cwnd`; the law's windows wait
+    send_cwr: bool, // the next new segment says CWR
 }
 
 const _: () = assert!(size_of::<TcpSender>() <= 400, "sender state per flow");
+
+/// The pacing gate is shut: nothing leaves but probes.
+const PACED: u8 = 1;
+/// New data waits until more of it can leave at once.
+const DEFERRED: u8 = 1 << 1;
 
 /// What a law that paces, or wants to be woken, has set.
 #[derive(Clone, Debug)]
@@ -125,7 +132,7 @@ impl TcpSender {
             backoff: 0,
             open: spec.open,
             app_limited: false,
-            paced_out: false,
+            shut: 0,
             calm: true,
             held: false,
             send_cwr: false,
@@ -142,6 +149,7 @@ impl TcpSender {
         assert!(self.open, "the application writes after the last byte");
         self.written = self.written.saturating_add(bytes.get());
         self.open = !last;
+        self.shut &= !DEFERRED;
         assert!(!last || self.totals.nxt < self.written, "FIN travels on the last byte");
     }
 

@@ -3,7 +3,7 @@
 //! Source: tcp-baseline sections 4 (step 9), 6 and 8.
 
 use super::repair::{Probe, Repair, Resent};
-use super::{TcpSender, stamp};
+use super::{PACED, TcpSender, stamp};
 use crate::TcpConfig;
 use crate::marks::Mark;
 use crate::scoreboard::Segment;
@@ -18,7 +18,7 @@ impl TcpSender {
         if !self.calm {
             return self.ready_rough(cfg);
         }
-        !self.paced_out && self.new_fits(cfg)
+        self.shut == 0 && self.new_fits(cfg)
     }
 
     /// The next segment, if one may leave now: a probe, else a retransmission, else new data.
@@ -27,7 +27,7 @@ impl TcpSender {
         if !self.calm {
             return self.next_rough(cfg, now);
         }
-        if self.paced_out || !self.new_fits(cfg) {
+        if self.shut != 0 || !self.new_fits(cfg) {
             return None;
         }
         Some(self.send_new(cfg, now, self.new_len(cfg)))
@@ -35,12 +35,12 @@ impl TcpSender {
 
     /// Payload of the next new segment; zero if there is none.
     #[inline]
-    fn new_len(&self, cfg: &TcpConfig) -> u64 {
+    pub(super) fn new_len(&self, cfg: &TcpConfig) -> u64 {
         (self.written - self.totals.nxt).min(cfg.mss())
     }
 
     #[inline]
-    fn new_fits(&self, cfg: &TcpConfig) -> bool {
+    pub(super) fn new_fits(&self, cfg: &TcpConfig) -> bool {
         let len = self.new_len(cfg);
         len > 0 && self.fits(len) && self.totals.nxt + len <= self.rwnd_end
     }
@@ -65,16 +65,26 @@ impl TcpSender {
         if self.board.is_empty() {
             self.resume(cfg, now);
         }
-        if self.board.len() == self.board.capacity() {
-            self.make_room();
-        }
+        self.send_data(cfg, now, len)
+    }
+
+    /// Sends `len` bytes of new data, in segments that leave together. Returns the first, with the flags of all.
+    #[inline]
+    pub(super) fn send_data(&mut self, cfg: &TcpConfig, now: Time, len: u64) -> Packet {
         let seq = self.totals.nxt;
         let end = seq + len;
         self.totals.nxt = end;
         self.totals.inflight += Bytes::new(len);
-        let segment = Segment { end: end as u32, sends: 1, ..self.segment(now) };
+        let segment = Segment { sends: 1, ..self.segment(now) };
         self.totals.sent += len;
-        self.board.push(segment);
+        let mut at = seq;
+        while at < end {
+            at = end.min(at + cfg.mss());
+            if self.board.len() == self.board.capacity() {
+                self.make_room();
+            }
+            self.board.push(Segment { end: at as u32, ..segment });
+        }
         self.note_usage(cfg);
         self.arm_after_send(cfg, now);
         if self.pace.is_some() {
@@ -84,7 +94,7 @@ impl TcpSender {
         let fin = end == self.written && !self.open;
         let flags = Flags::NONE.with_if(fin, Flags::FIN).with_if(cwr, Flags::CWR);
         let ecn = if cfg.ecn() { Ecn::Ect } else { Ecn::NotEct };
-        Packet { flags, ecn, ..self.packet(cfg, now, seq, len) }
+        Packet { flags, ecn, ..self.packet(cfg, now, seq, len.min(cfg.mss())) }
     }
 
     /// What the scoreboard notes of a transmission at `now`, but for its end and count.
@@ -126,7 +136,7 @@ impl TcpSender {
     }
 
     /// Something leaves and nothing was outstanding.
-    fn resume(&mut self, cfg: &TcpConfig, now: Time) {
+    pub(super) fn resume(&mut self, cfg: &TcpConfig, now: Time) {
         let idle = now.since(self.first_sent);
         self.first_sent = now;
         self.delivered_at = now;
@@ -161,6 +171,14 @@ impl TcpSender {
         }
     }
 
+    /// The window was filled, though not to the last segment.
+    pub(super) fn note_full_window(&mut self) {
+        let t = &mut self.totals;
+        t.cwnd_limited = true;
+        self.max_out = (t.nxt - t.una) as u32;
+        self.usage_end = t.nxt as u32;
+    }
+
     /// Shuts the pacing gate for the time that `len` bytes and their header take.
     #[cold]
     fn pace_out(&mut self, cfg: &TcpConfig, now: Time, len: u64) {
@@ -171,7 +189,7 @@ impl TcpSender {
         };
         let from = pace.next.max(now);
         pace.next = from.saturating_add(by_rate.max(pace.gap));
-        self.paced_out = pace.next > now;
+        self.shut = if pace.next > now { self.shut | PACED } else { self.shut & !PACED };
         self.settle_deadline();
     }
 
@@ -182,18 +200,18 @@ impl TcpSender {
         if r.probe {
             return self.may_send_new(cfg) || !self.board.is_empty();
         }
-        if self.paced_out {
+        if self.shut & PACED != 0 {
             return false;
         }
         if r.lost > 0 && !r.prefer_new {
             return self.fits(cfg.mss().min(r.lost));
         }
-        self.new_fits(cfg)
+        self.shut == 0 && self.new_fits(cfg)
     }
 
     #[cold]
     #[inline(never)]
-    fn next_rough(&mut self, cfg: &TcpConfig, now: Time) -> Option<Packet> {
+    pub(super) fn next_rough(&mut self, cfg: &TcpConfig, now: Time) -> Option<Packet> {
         if !self.ready_rough(cfg) {
             return None;
         }
@@ -203,13 +221,14 @@ impl TcpSender {
         } else if let Some(i) = self.lost_index(&mut r, cfg) {
             self.send_again(&mut r, cfg, now, i)
         } else {
-            let len = self.new_len(cfg);
+            let len = self.burst_len_now(cfg, now);
             r.prr.sent(len);
             // The scoreboard may grow, and with it what `r` marks.
-            if self.board.len() == self.board.capacity() {
+            while self.board.room() < len.div_ceil(cfg.mss()) as usize {
                 r.marks.regrow(&self.board);
+                self.board.grow();
             }
-            self.send_new(cfg, now, len)
+            self.send_data(cfg, now, len)
         };
         self.put_repair(r);
         Some(packet)

@@ -2,7 +2,7 @@
 //!
 //! Source: tcp-baseline sections 3, 5, 6 and 7.
 
-use super::TcpSender;
+use super::{PACED, TcpSender};
 use crate::TcpConfig;
 use crate::marks::Mark;
 use crate::prr::Delivery;
@@ -43,13 +43,16 @@ impl TcpSender {
                 Timer::Reorder => self.on_reorder(cfg, now),
             }
         }
+        self.settle_deferral(cfg, now);
         self.settle_deadline();
     }
 
     #[cold]
     fn on_pace(&mut self, now: Time) {
         let Some(pace) = &mut self.pace else { return };
-        self.paced_out = self.paced_out && pace.next > now;
+        if pace.next <= now {
+            self.shut &= !PACED;
+        }
         if pace.wake_at <= now {
             pace.wake_at = Time::MAX;
             self.tell(now, FlowEvent::Wake);
@@ -61,7 +64,7 @@ impl TcpSender {
     pub(super) fn settle_deadline(&mut self) {
         self.deadline = self.timer_at;
         if let Some(pace) = &self.pace {
-            let gate = if self.paced_out { pace.next } else { Time::MAX };
+            let gate = if self.shut & PACED != 0 { pace.next } else { Time::MAX };
             self.deadline = self.deadline.min(gate).min(pace.wake_at);
         }
     }

@@ -7,7 +7,7 @@
 
 use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
-use forebay_transport::{FlowSpec, TcpConfig, TcpReceiver, TcpSender};
+use forebay_transport::{Burst, FlowSpec, TcpConfig, TcpReceiver, TcpSender};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
 use std::cmp::Reverse;
@@ -52,6 +52,8 @@ pub struct Pipe {
     pub data_fate: Decide,
     pub ack_fate: Decide,
     pub sent: Vec<Sent>,
+    /// When each super-packet left, and its payload.
+    pub bursts: Vec<(Time, u64)>,
     pub acks: Vec<(Time, Packet)>,
     /// Every packet that reached the receiver.
     pub arrived: Vec<(Time, Packet)>,
@@ -136,6 +138,7 @@ impl Pipe {
             data_fate: Box::new(|_, _| Fate::Pass),
             ack_fate: Box::new(|_, _| Fate::Pass),
             sent: Vec::new(),
+            bursts: Vec::new(),
             acks: Vec::new(),
             arrived: Vec::new(),
             sends_per_ack: Vec::new(),
@@ -210,7 +213,7 @@ impl Pipe {
             *last += 1;
         }
         let size = u64::from(packet.size);
-        self.nic_free = self.now + Span::from_ps(size * self.nic_ps_per_byte);
+        self.nic_free = self.nic_free.max(self.now) + Span::from_ps(size * self.nic_ps_per_byte);
         let n = self.sent.len() as u64 - 1;
         let fate = (self.data_fate)(&packet, n);
         if fate == Fate::Drop {
@@ -235,8 +238,34 @@ impl Pipe {
     /// Sends what may leave now.
     pub fn pump(&mut self) {
         while self.nic_free <= self.now && self.sender.ready(&self.cfg) {
-            let packet = self.sender.next_packet(&self.cfg, self.now);
-            self.send_data(packet.expect("ready says that a packet may leave"));
+            if self.cfg.tso.is_some() {
+                let burst = self.sender.next_burst(&self.cfg, self.now);
+                self.send_burst(burst.expect("ready says that a packet may leave"));
+            } else {
+                let packet = self.sender.next_packet(&self.cfg, self.now);
+                self.send_data(packet.expect("ready says that a packet may leave"));
+            }
+        }
+    }
+
+    /// The NIC cuts a super-packet; its segments leave back to back.
+    fn send_burst(&mut self, burst: Burst) {
+        self.bursts.push((self.now, burst.payload));
+        let Burst { first, mut payload } = burst;
+        let mss = self.cfg.mss.get();
+        let mut packet = first;
+        while payload > 0 {
+            let len = payload.min(mss);
+            payload -= len;
+            packet.size = (len + self.cfg.header.get()) as u16;
+            packet.flags = if payload == 0 {
+                packet.flags.with_if(first.flags.has(Flags::FIN), Flags::FIN)
+            } else {
+                packet.flags.without(Flags::FIN)
+            };
+            self.send_data(packet);
+            packet.seq += len;
+            packet.flags = packet.flags.without(Flags::CWR);
         }
     }
 

@@ -1,0 +1,133 @@
+//! Hosts: profiles, single keys, and settings of some hosts only.
+
+use super::Judge;
+use crate::model::{Host, HostChange, HostOverride, HostSettings, NicOrder};
+use crate::plan::{Plan, matches};
+use crate::raw;
+use forebay_units::{Bytes, Span};
+
+/// Every packet by itself.
+const IDEAL: HostSettings = HostSettings {
+    nic: NicOrder::RoundRobin,
+    gro: false,
+    rx_usecs: Span::ZERO,
+    rx_frames: None,
+    tso: false,
+    gso_max: Bytes::new(64 << 10), // `GSO_LEGACY_MAX_SIZE` of Linux
+};
+
+/// tcp-baseline section 10, its default profile `linux`.
+const LINUX: HostSettings =
+    HostSettings { gro: true, rx_usecs: Span::from_us(8), tso: true, ..IDEAL };
+
+/// Longest wait for an interrupt; drivers allow some milliseconds.
+const LONGEST_WAIT: Span = Span::from_secs(1);
+
+/// `GSO_MAX_SIZE` of Linux with large TCP packets, rounded up.
+const MOST_GSO: Bytes = Bytes::new(512 << 10);
+
+/// The settings of a profile.
+fn of_profile(profile: raw::HostProfile) -> HostSettings {
+    match profile {
+        raw::HostProfile::Ideal => IDEAL,
+        raw::HostProfile::Linux => LINUX,
+    }
+}
+
+/// Whether the ACKs of a host may wait where nothing says so: as its profile has it.
+pub(super) fn delayed_ack(host: Option<&raw::Host>) -> bool {
+    host.and_then(|h| h.keys.profile) == Some(raw::HostProfile::Linux)
+}
+
+fn nic(order: raw::NicOrder) -> NicOrder {
+    match order {
+        raw::NicOrder::RoundRobin => NicOrder::RoundRobin,
+        raw::NicOrder::Fifo => NicOrder::Fifo,
+        raw::NicOrder::Srpt => NicOrder::Srpt,
+    }
+}
+
+/// What the keys say, and for the others what a profile among them says.
+fn change(keys: &raw::HostKeys) -> HostChange {
+    let profile = keys.profile.map(of_profile);
+    HostChange {
+        nic: keys.nic.map(nic),
+        gro: keys.gro.or(profile.map(|p| p.gro)),
+        rx_usecs: keys.rx_usecs.map(|w| w.0).or(profile.map(|p| p.rx_usecs)),
+        rx_frames: keys.rx_frames.map(|n| n as u32),
+        tso: keys.tso.or(profile.map(|p| p.tso)),
+        gso_max: keys.gso_max.map(|most| most.0),
+    }
+}
+
+impl Judge<'_> {
+    /// All of `[host]`. `said` tells whether the transport says how ACKs wait.
+    pub(super) fn hosts_of(
+        &mut self,
+        host: Option<&raw::Host>,
+        (mss, said): (Bytes, bool),
+        plan: &Plan,
+    ) -> Host {
+        let Some(host) = host else { return Host { settings: IDEAL, overrides: Vec::new() } };
+        let settings = change(&host.keys).over(IDEAL);
+        self.host_keys("host", &host.keys, settings, mss);
+        let mut overrides = Vec::with_capacity(host.overrides.len());
+        for (i, o) in host.overrides.iter().enumerate() {
+            let path = format!("host.override[{i}]");
+            let change = change(&o.keys);
+            if change == HostChange::default() && o.delayed_ack.is_none() {
+                self.say(&path, "changes nothing; write for instance profile = \"linux\"");
+            }
+            if !plan.names[..plan.hosts].iter().any(|name| matches(&o.place, name)) {
+                self.no_such_node(&format!("{path}.where"), &o.place, plan, true);
+            }
+            self.host_keys(&path, &o.keys, change.over(settings), mss);
+            let by_profile = || {
+                let profile = o.keys.profile.filter(|_| !said)?;
+                Some(profile == raw::HostProfile::Linux)
+            };
+            let delayed_ack = o.delayed_ack.or_else(by_profile);
+            overrides.push(HostOverride { place: o.place.clone(), change, delayed_ack });
+        }
+        Host { settings, overrides }
+    }
+
+    /// What must fit together in the settings that the keys at `path` lead to.
+    fn host_keys(&mut self, path: &str, keys: &raw::HostKeys, settings: HostSettings, mss: Bytes) {
+        let gso_max = format!("{path}.gso_max");
+        if keys.gso_max.is_some() && settings.gso_max > MOST_GSO {
+            self.wrong(
+                &gso_max,
+                format!("is more than Linux allows; write at most \"{MOST_GSO}\""),
+            );
+        }
+        if settings.gso_max < mss && (settings.tso || keys.gso_max.is_some()) {
+            let path = if keys.gso_max.is_some() { gso_max } else { path.into() };
+            let text = format!(
+                "{} holds less than one segment; write gso_max = \"{mss}\" or more",
+                settings.gso_max
+            );
+            self.say(&path, text);
+        }
+        if let Some(wait) = keys.rx_usecs
+            && wait.0 > LONGEST_WAIT
+        {
+            self.wrong(
+                &format!("{path}.rx_usecs"),
+                format!("is longer than any driver waits; write at most \"{LONGEST_WAIT}\""),
+            );
+        }
+        if keys.rx_frames.is_some() && settings.rx_usecs == Span::ZERO {
+            self.wrong(
+                &format!("{path}.rx_frames"),
+                "alone would leave the last packets waiting for ever; write rx_usecs = \"8us\" as well",
+            );
+        }
+        if keys.gro == Some(true) && settings.rx_usecs == Span::ZERO {
+            self.wrong(
+                &format!("{path}.gro"),
+                "merges nothing where every packet is taken at once; write rx_usecs = \"8us\" as well",
+            );
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! `[host]`, written out.
+
+use crate::model::{Host, HostChange, NicOrder};
+use crate::quantity::Qty;
+use crate::raw;
+
+pub(super) fn host(h: &Host) -> raw::Host {
+    let own = HostChange {
+        nic: Some(h.settings.nic),
+        gro: Some(h.settings.gro),
+        rx_usecs: Some(h.settings.rx_usecs),
+        rx_frames: h.settings.rx_frames,
+        tso: Some(h.settings.tso),
+        gso_max: Some(h.settings.gso_max),
+    };
+    let overrides = h.overrides.iter().map(|o| raw::HostOverride {
+        place: o.place.clone(),
+        keys: keys(&o.change),
+        delayed_ack: o.delayed_ack,
+    });
+    raw::Host { keys: keys(&own), overrides: overrides.collect() }
+}
+
+fn keys(change: &HostChange) -> raw::HostKeys {
+    raw::HostKeys {
+        profile: None,
+        nic: change.nic.map(|order| match order {
+            NicOrder::RoundRobin => raw::NicOrder::RoundRobin,
+            NicOrder::Fifo => raw::NicOrder::Fifo,
+            NicOrder::Srpt => raw::NicOrder::Srpt,
+        }),
+        gro: change.gro,
+        rx_usecs: change.rx_usecs.map(Qty),
+        rx_frames: change.rx_frames.map(i64::from),
+        tso: change.tso,
+        gso_max: change.gso_max.map(Qty),
+    }
+}

@@ -1,0 +1,69 @@
+//! Arrivals that wait in the receive ring for an interrupt, where a host has one.
+
+use super::{Due, Host};
+use forebay_engine::Out;
+use forebay_host::{Moderation, ReceiveRing};
+use forebay_units::Time;
+use forebay_wire::{Kind, Packet};
+use std::cmp::Reverse;
+
+/// The ring, and when its timer fires.
+#[derive(Clone, Debug)]
+pub(super) struct Ring {
+    held: ReceiveRing,
+    armed: Time, // earliest entry in the heap
+}
+
+impl Ring {
+    pub(super) fn new(moderation: Moderation) -> Box<Self> {
+        Box::new(Self { held: ReceiveRing::new(moderation), armed: Time::MAX })
+    }
+}
+
+impl Host {
+    /// A packet joins the ring.
+    #[inline(never)]
+    pub(super) fn hold(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+        let Some(ring) = &mut self.ring else { return };
+        let traffic = self.common.flows[packet.flow.0 as usize].traffic;
+        let header = self.common.profiles[usize::from(traffic)].tcp.header.get() as u16;
+        if ring.held.arrive(now, packet, header) {
+            return self.poll(now, out);
+        }
+        self.arm_ring();
+    }
+
+    fn arm_ring(&mut self) {
+        let Some(ring) = &mut self.ring else { return };
+        let due = ring.held.due();
+        if due < ring.armed {
+            ring.armed = due;
+            self.timers.push(Reverse((due, Due::Ring, 0)));
+        }
+    }
+
+    /// The ring's timer fired, for what waits or for what an earlier interrupt took.
+    pub(super) fn ring_due(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        let Some(ring) = &mut self.ring else { return };
+        ring.armed = Time::MAX;
+        if ring.held.due() <= now {
+            self.poll(now, out);
+        }
+        self.arm_ring();
+    }
+
+    /// The interrupt: everything that waits goes up.
+    fn poll(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        let Some(ring) = &mut self.ring else { return };
+        let units = ring.held.poll();
+        for unit in &units {
+            if unit.packet.kind == Kind::Data {
+                self.delivered_segments += u64::from(unit.segments) - 1; // one more below
+            }
+            self.take(now, &unit.packet, out);
+        }
+        if let Some(ring) = &mut self.ring {
+            ring.held.reuse(units);
+        }
+    }
+}
