@@ -195,7 +195,7 @@ impl Host {
     /// When the NIC pulls next.
     #[inline]
     fn next_pull(&self) -> Time {
-        if (self.acks.is_empty() && self.ready.is_empty()) || !self.port.alive() {
+        if (self.acks.is_empty() && self.ready.is_empty()) || !self.port.open() {
             return Time::MAX;
         }
         self.port.busy().max(self.since)
@@ -260,13 +260,17 @@ impl Host {
             self.pull(now, out);
         }
         trace(&mut self.digest, now, DELIVERED, packet);
-        self.arrived += u64::from(packet.kind != Kind::Control);
+        self.arrived += u64::from((packet.kind as u8) < Kind::Control as u8);
         match packet.kind {
             Kind::Data => self.receive(now, packet, out),
             Kind::Ack => self.acknowledge(now, packet, out),
             Kind::Control => {
                 let at = now + Span::from_ps(packet.seq);
                 self.timers.push(Reverse((at, Due::Start, packet.flow.0)));
+            }
+            Kind::Pause => {
+                self.port.stop(now, packet.seq as u8);
+                self.since = self.since.max(now);
             }
         }
         self.depart_and_settle(now, out);
