@@ -66,6 +66,7 @@ struct Sampler {
     next: Time,
     times: Vec<Time>,
     queues: Vec<u64>, // one for each port at each time
+    paused: Vec<Span>, // likewise, time paused so far: from the first pause on
 }
 
 /// Takes one event of a packet into a digest.
@@ -101,6 +102,7 @@ impl Switch {
                     next: Time::ZERO,
                     times: Vec::new(),
                     queues: Vec::new(),
+                    paused: Vec::new(),
                 })
             });
         Self {
@@ -167,6 +169,11 @@ impl Switch {
     /// Sampled queues: ports, times, and for each time one queue per port.
     pub fn samples(&self) -> Option<(&[u16], &[Time], &[u64])> {
         self.sampler.as_ref().map(|s| (&s.ports[..], &s.times[..], &s.queues[..]))
+    }
+
+    /// Time for which each sampled port had been paused, at the last of the sampled times: from the first pause on.
+    pub fn sampled_paused(&self) -> &[Span] {
+        self.sampler.as_ref().map_or(&[], |s| &s.paused)
     }
 
     /// When the next sample is due.
@@ -337,6 +344,10 @@ impl Switch {
             sampler
                 .queues
                 .extend(sampler.ports.iter().map(|p| self.ports[usize::from(*p)].queue(now)));
+            let pauses = || sampler.ports.iter().map(|p| self.ports[usize::from(*p)].pauses(now));
+            if !sampler.paused.is_empty() || pauses().any(|p| p.received > 0) {
+                sampler.paused.extend(pauses().map(|p| p.paused));
+            }
             sampler.next = now + sampler.every;
         }
     }

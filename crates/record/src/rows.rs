@@ -85,6 +85,16 @@ pub struct PortRow {
     pub marked_packets: u64,
     /// Largest queue, exact.
     pub max_queue: Bytes,
+    /// Pause frames sent to the peer, those that let it go included. Not among `tx_packets`.
+    pub pause_frames_sent: u64,
+    /// Pause frames received from the peer, likewise.
+    pub pause_frames_received: u64,
+    /// Time for which the peer had paused this port.
+    pub paused: Span,
+    /// Largest use of the headroom for packets from the peer.
+    pub headroom_peak: Bytes,
+    /// Packets from the peer refused although their in-port pauses: none if its headroom is large enough.
+    pub lossless_drops: u64,
 }
 
 /// Totals of one simulation that are not of any port.

@@ -4,6 +4,7 @@
 
 mod fabric;
 mod faults;
+mod pause;
 mod shape;
 mod switch;
 mod traffic;
@@ -78,6 +79,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
         faults,
         output,
     };
+    judge.pause(&scenario, &plan);
     if judge.findings.is_empty() {
         judge.forecast_flows(&scenario, &plan);
     }

@@ -118,9 +118,28 @@ fn fabric(f: &model::Fabric) -> raw::Fabric {
                 delay: o.delay.map(Qty),
                 port_limit: o.port_limit.map(Length),
                 loss: o.loss,
+                pause: o.pause.map(pause),
             })
             .collect(),
     }
+}
+
+fn pause(p: Option<model::Pause>) -> raw::Pause {
+    let Some(p) = p else { return raw::Pause::Word(raw::PauseWord::Off) };
+    let (xoff, alpha) = match p.xoff {
+        model::Xoff::Dynamic(alpha) => (raw::Xoff::Word(raw::DynamicXoff::Dynamic), alpha),
+        model::Xoff::Fixed(bytes) => (raw::Xoff::Fixed(Qty(bytes)), None),
+    };
+    raw::Pause::Settings(raw::PauseSettings {
+        xoff: Some(xoff),
+        alpha,
+        resume_offset: Some(Qty(p.resume_offset)),
+        reserved: Some(Qty(p.reserved)),
+        headroom: Some(match p.headroom {
+            None => raw::Headroom::Word(raw::AutoHeadroom::Auto),
+            Some(bytes) => raw::Headroom::Fixed(Qty(bytes)),
+        }),
+    })
 }
 
 fn switch(s: &model::Switch) -> raw::Switch {
@@ -161,6 +180,7 @@ fn switch(s: &model::Switch) -> raw::Switch {
             model::Release::Fluid => raw::Release::Fluid,
             model::Release::Start => raw::Release::Start,
         }),
+        pause: Some(pause(s.pause)),
     }
 }
 

@@ -8,18 +8,19 @@ use forebay_engine::NodeId;
 use forebay_host::PullOrder;
 use forebay_laws::flow::FlowParams;
 use forebay_net::{
-    Cable, Fabric, Length, Marking, Paths, PortSettings, Routes, SharedBuffer, Switch,
-    SwitchSettings,
+    Cable, Fabric, IngressPool, IngressSettings, Length, Marking, Paths, PortSettings, Routes,
+    SharedBuffer, Switch, SwitchSettings, Xoff,
 };
 use forebay_scenario::model::{
     self, Change, DeadPort, MarkAt, NicOrder, NotEct, QueueLength, Release, Routing, Scenario,
     Topology,
 };
+use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, Hosts, Table};
 use forebay_transport::TcpConfig;
 use forebay_units::random::{Purpose, Stream};
-use forebay_units::{BitsPerSec, Span, Time};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -70,7 +71,11 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
         .filter(needs_queue)
         .filter_map(|f| cable_index(&plan, &f.link))
         .collect();
-    let maker = PortMaker { scenario, plan: &plan, fabric: &fabric, seed, options, explicit };
+    let pausing = Pausing::of(scenario, &plan);
+    let mut warnings = table.warnings;
+    warnings.extend(pausing.and_then(|pausing| pausing.warning()));
+    let maker =
+        PortMaker { scenario, plan: &plan, fabric: &fabric, seed, options, explicit, pausing };
     let order = match scenario.host.nic {
         NicOrder::RoundRobin => PullOrder::RoundRobin,
         NicOrder::Fifo => PullOrder::Fifo,
@@ -99,7 +104,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
     }
     let places = places(&fabric, &plan, topology, &hosts);
     let timeline = Timeline::new(scenario, &plan, &fabric, paths, seed);
-    Ok(Built { nodes, fabric, places, plan, common, timeline, warnings: table.warnings })
+    Ok(Built { nodes, fabric, places, plan, common, timeline, warnings })
 }
 
 fn cable(planned: &plan::PlannedCable) -> Cable {
@@ -207,9 +212,42 @@ struct PortMaker<'a> {
     options: Options,
     /// Cables whose ports need explicit queues, since a fault makes them lossy or their rate odd.
     explicit: Vec<u32>,
+    pausing: Option<Pausing<'a>>,
 }
 
 impl PortMaker<'_> {
+    /// Whether a cable of `node` carries pause frames to it (`heard`) or from it.
+    fn has_pause(&self, node: NodeId, heard: bool) -> bool {
+        let Some(pausing) = self.pausing else { return false };
+        self.fabric.ports_of(node).iter().any(|direction| {
+            let at = if heard { direction.peer } else { node };
+            pausing.pauses(at.0 as usize, self.plan.cables[direction.cable as usize])
+        })
+    }
+
+    /// The accounts of a switch's in-ports, if any of them pauses.
+    fn ingress(&self, node: NodeId) -> Option<IngressPool> {
+        let pausing = self.pausing.filter(|_| self.has_pause(node, false))?;
+        let settings = |direction: &forebay_net::Direction| {
+            let cable = self.plan.cables[direction.cable as usize];
+            let ingress = pausing.ingress(node.0 as usize, cable);
+            IngressSettings {
+                reserved: ingress.reserved,
+                headroom: ingress.headroom,
+                xoff: match ingress.xoff {
+                    model::Xoff::Fixed(bytes) => Xoff::Fixed(bytes),
+                    model::Xoff::Dynamic(alpha) => Xoff::Dynamic(alpha.unwrap_or(1.0)),
+                },
+                resume_offset: ingress.resume_offset,
+            }
+        };
+        let ports: Vec<_> = self.fabric.ports_of(node).iter().map(settings).collect();
+        let kept = ports.iter().fold(Bytes::ZERO, |all, p| {
+            all.saturating_add(p.reserved).saturating_add(p.headroom.unwrap_or(Bytes::ZERO))
+        });
+        let size = self.scenario.fabric.switch.shared_buffer.map_or(Bytes::MAX, |b| b.size);
+        Some(IngressPool { shared: size.saturating_sub(kept), ports, lanes: 1 })
+    }
     /// Port `port` of `node`, without anything that only switches have.
     fn bare(&self, node: NodeId, port: usize) -> PortSettings {
         let direction = self.fabric.ports_of(node)[port];
@@ -237,7 +275,11 @@ impl PortMaker<'_> {
     fn switch(&self, node: NodeId, routes: Routes) -> SwitchSettings {
         let switch = &self.scenario.fabric.switch;
         let count = self.fabric.ports_of(node).len();
-        let ports = (0..count).map(|p| self.switch_port(node, p)).collect();
+        // A pause may stop one port and free room taken by packets of any, so all queues are explicit.
+        let explicit = self.has_pause(node, false) || self.has_pause(node, true);
+        let explicit = |port: PortSettings| PortSettings { explicit: port.explicit || explicit, ..port };
+        let ports = (0..count).map(|p| explicit(self.switch_port(node, p))).collect();
+        let ingress = self.ingress(node);
         let name = &self.plan.names[node.0 as usize];
         let sampled =
             self.scenario.output.queues_where.iter().any(|pattern| plan::matches(pattern, name));
@@ -247,8 +289,9 @@ impl PortMaker<'_> {
             .queues_every
             .filter(|_| sampled)
             .map(|every| ((0..count as u16).collect(), every));
-        let shared = switch.shared_buffer.map(|b| SharedBuffer::new(b.size, b.alpha));
-        SwitchSettings { routes, ports, shared, samples }
+        let shared = switch.shared_buffer.filter(|_| ingress.is_none());
+        let shared = shared.map(|b| SharedBuffer::new(b.size, b.alpha));
+        SwitchSettings { routes, ports, shared, ingress, samples }
     }
 
     fn switch_port(&self, node: NodeId, port: usize) -> PortSettings {

@@ -105,6 +105,7 @@ pub(crate) struct Host {
     round_of: Vec<(u32, u32)>, // flow to index in `rounds`, sorted
     samples: Option<(Span, Time)>,
     pub sampled: Vec<u64>, // delivered bytes at each sampling instant
+    pub sampled_paused: Vec<Span>, // time paused by then, at the last of these instants: from the first pause on
 }
 
 impl Host {
@@ -153,6 +154,7 @@ impl Host {
             round_of,
             samples: sample_every.map(|every| (every, Time::ZERO)),
             sampled: Vec::new(),
+            sampled_paused: Vec::new(),
         };
         host.plan_next();
         host.settle_next();
@@ -507,6 +509,10 @@ impl Host {
         {
             *next = now + *every;
             self.sampled.push(self.delivered_bytes);
+            let pauses = self.port.pauses(now);
+            if pauses.received > 0 {
+                self.sampled_paused.push(pauses.paused);
+            }
         }
         self.plan_next();
     }
