@@ -151,6 +151,11 @@ impl Switch {
         self.ingress.as_ref().map_or(Bytes::ZERO, |ingress| ingress.held())
     }
 
+    /// Whether a port's queue has packets that came in by an in-port.
+    pub fn holds(&self, port: usize, in_port: usize) -> bool {
+        self.ports[port].queued().any(|packet| usize::from(packet.ingress) == in_port)
+    }
+
     /// What an in-port has counted; it is the other direction of the port of the same number.
     pub fn ingress(&self, in_port: usize) -> IngressCounters {
         self.ingress.as_ref().map_or_else(IngressCounters::default, |i| i.counters(in_port))
