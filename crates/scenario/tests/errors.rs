@@ -845,3 +845,25 @@ fn a_missing_file_is_named_whole() {
     let e = load(Path::new("no/such.toml")).unwrap_err();
     assert_eq!(e.to_string(), "no/such.toml: is missing; check the path");
 }
+
+#[test]
+fn pause() {
+    let ecn = "ecn = { k = \"300KB\" }";
+    golden(&[
+        (ecn, "pause = \"yes\"", ""),
+        (ecn, "pause = { headroom = \"some\" }", ""),
+        (ecn, "pause = { xoff = \"9KB\", alpha = 1.0 }", ""),
+        (ecn, "pause = { alpha = 0.0 }", ""),
+        (ecn, "pause = \"on\"\nbuffer = { size = \"100KB\" }", ""),
+        (ecn, "pause = { headroom = \"10MB\" }", ""),
+        (ecn, "pause = \"on\"\nbuffer = \"none\"", ""),
+        (ecn, "pause = { xoff = \"9KB\" }\nbuffer = \"none\"", "nothing"),
+        (ecn, "pause = \"on\"\nport_limit = \"100KB\"", ""),
+        (ecn, "pause = \"on\"\nbuffer = { size = \"4MB\", policy = \"static\" }", ""),
+        (
+            ecn,
+            "[[fabric.override]]\nwhere = \"leaf[0]\"\npause = \"on\"\n[[fabric.override]]\nwhere = \"leaf[1]\"\nport_limit = \"9KB\"",
+            "",
+        ),
+    ]);
+}

