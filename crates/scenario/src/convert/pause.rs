@@ -74,7 +74,7 @@ impl Judge<'_> {
             }
             return;
         };
-        let Some(worst) = needs.iter().max_by_key(|need| need.kept) else { return };
+        let Some(worst) = needs.iter().rev().max_by_key(|need| need.kept) else { return };
         if worst.kept > pool.size {
             let text = format!(
                 "of {} cannot hold what the {} in-ports of {} keep for themselves, {} of headroom and {} of reserve; write at least \"{}\"",
