@@ -151,6 +151,16 @@ pub struct PortRow {
     pub marked_packets: u64,
     /// Largest queue, exact.
     pub max_queue: Bytes,
+    /// Pause frames sent to the peer, those that let it go included. Not among `tx_packets`.
+    pub pause_frames_sent: u64,
+    /// Pause frames received from the peer, likewise.
+    pub pause_frames_received: u64,
+    /// Time for which the peer had paused this port.
+    pub paused: Span,
+    /// Largest use of the headroom for packets from the peer.
+    pub headroom_peak: Bytes,
+    /// Packets from the peer refused although their in-port pauses: none if its headroom is large enough.
+    pub lossless_drops: u64,
 }
 
 /// Totals of one simulation that are not of any port.
@@ -179,19 +189,22 @@ pub enum Quantity {
     RoundTrip,
     /// Payload acknowledged per time, by flow.
     FlowRate,
+    /// Share of an interval for which a port was paused.
+    Paused,
     /// None of these.
     Other,
 }
 
 impl Quantity {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Queue,
         Self::Goodput,
         Self::Window,
         Self::InFlight,
         Self::RoundTrip,
         Self::FlowRate,
+        Self::Paused,
         Self::Other,
     ];
 
@@ -204,6 +217,7 @@ impl Quantity {
             Self::InFlight => "in-flight",
             Self::RoundTrip => "round-trip",
             Self::FlowRate => "flow-rate",
+            Self::Paused => "paused",
             Self::Other => "other",
         }
     }

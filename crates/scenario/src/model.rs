@@ -166,6 +166,30 @@ pub struct Switch {
     pub classes: u8,
     /// When a packet stops counting towards queue and buffer.
     pub release: Release,
+    /// Pause by in-ports; `None`: they drop. `shared_buffer.alpha` means nothing where they pause.
+    pub pause: Option<Pause>,
+}
+
+/// Link pause (IEEE 802.3x) by the in-ports of a switch; [`crate::pause`] says what follows for each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pause {
+    /// When an in-port pauses.
+    pub xoff: Xoff,
+    /// It resumes when its share of the pool is this far below the threshold.
+    pub resume_offset: Bytes,
+    /// Bytes of its own.
+    pub reserved: Bytes,
+    /// Bytes kept for what arrives after a pause; `None`: as much as may arrive.
+    pub headroom: Option<Bytes>,
+}
+
+/// Threshold of an in-port's share of the pool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Xoff {
+    /// Alpha times the free pool; `None`: by the rate of the port.
+    Dynamic(Option<f64>),
+    /// The same always.
+    Fixed(Bytes),
 }
 
 /// When a packet stops counting towards its queue and the shared buffer.
@@ -257,6 +281,8 @@ pub struct Override {
     pub port_limit: Option<QueueLength>,
     /// Random loss on the cable, both ways.
     pub loss: Option<f64>,
+    /// Pause by the in-ports there; `Some(None)`: none.
+    pub pause: Option<Option<Pause>>,
 }
 
 /// Hosts.
@@ -475,9 +501,9 @@ pub struct Rpc {
     /// Payload of a response; `None`: one-way, over when the whole request is acknowledged at the client.
     pub response: Option<crate::cdf::Cdf>,
     /// From a response to the next request in its place.
-    pub think: Pause,
+    pub think: Wait,
     /// From a whole request at the server to its response; one request of a connection at a time, in order.
-    pub service: Pause,
+    pub service: Wait,
     /// RPCs of each connection; `None`: until the end.
     pub count: Option<u64>,
 }
@@ -493,14 +519,14 @@ pub enum Pairs {
 
 /// A time that passes at an end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pause {
+pub enum Wait {
     /// Always this long.
     Fixed(Span),
     /// Exponential with this mean.
     Exponential(Span),
 }
 
-impl Pause {
+impl Wait {
     /// Its mean.
     pub fn mean(self) -> Span {
         match self {

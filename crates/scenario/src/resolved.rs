@@ -120,9 +120,28 @@ fn fabric(f: &model::Fabric) -> raw::Fabric {
                 delay: o.delay.map(Qty),
                 port_limit: o.port_limit.map(Length),
                 loss: o.loss,
+                pause: o.pause.map(pause),
             })
             .collect(),
     }
+}
+
+fn pause(p: Option<model::Pause>) -> raw::Pause {
+    let Some(p) = p else { return raw::Pause::Word(raw::PauseWord::Off) };
+    let (xoff, alpha) = match p.xoff {
+        model::Xoff::Dynamic(alpha) => (raw::Xoff::Word(raw::DynamicXoff::Dynamic), alpha),
+        model::Xoff::Fixed(bytes) => (raw::Xoff::Fixed(Qty(bytes)), None),
+    };
+    raw::Pause::Settings(raw::PauseSettings {
+        xoff: Some(xoff),
+        alpha,
+        resume_offset: Some(Qty(p.resume_offset)),
+        reserved: Some(Qty(p.reserved)),
+        headroom: Some(match p.headroom {
+            None => raw::Headroom::Word(raw::AutoHeadroom::Auto),
+            Some(bytes) => raw::Headroom::Fixed(Qty(bytes)),
+        }),
+    })
 }
 
 fn switch(s: &model::Switch) -> raw::Switch {
@@ -163,6 +182,7 @@ fn switch(s: &model::Switch) -> raw::Switch {
             model::Release::Fluid => raw::Release::Fluid,
             model::Release::Start => raw::Release::Start,
         }),
+        pause: Some(pause(s.pause)),
     }
 }
 
@@ -268,10 +288,10 @@ fn traffic(t: &model::Traffic) -> raw::Traffic {
 }
 
 fn rpc(r: &model::Rpc) -> raw::Rpc {
-    let pause = |pause: model::Pause| match pause {
-        model::Pause::Fixed(span) => raw::Pause::Fixed(Qty(span)),
-        model::Pause::Exponential(mean) => {
-            raw::Pause::Random(raw::RandomPause { exponential: Qty(mean) })
+    let wait = |wait: model::Wait| match wait {
+        model::Wait::Fixed(span) => raw::Wait::Fixed(Qty(span)),
+        model::Wait::Exponential(mean) => {
+            raw::Wait::Random(raw::RandomWait { exponential: Qty(mean) })
         }
     };
     let one_way = || raw::Sizes::Name(Bytes::ZERO.to_string());
@@ -286,8 +306,8 @@ fn rpc(r: &model::Rpc) -> raw::Rpc {
         outstanding: Some(i64::from(r.outstanding)),
         request: size_table(&r.request),
         response: Some(r.response.as_ref().map_or_else(one_way, size_table)),
-        think: Some(pause(r.think)),
-        service: Some(pause(r.service)),
+        think: Some(wait(r.think)),
+        service: Some(wait(r.service)),
         count: r.count.map(|count| count as i64),
     }
 }

@@ -143,7 +143,8 @@ pub(crate) struct Host {
     samples: Option<(Span, Time)>,
     pub sampled: Vec<u64>, // delivered bytes at each sampling instant
     flow_samples: Option<FlowSamples>,
-    rpc: Option<Box<Ends>>, // ends of connections that carry RPCs
+    rpc: Option<Box<Ends>>,        // ends of connections that carry RPCs
+    pub sampled_paused: Vec<Span>, // time paused by then, at the last of these instants: from the first pause on
 }
 
 impl Host {
@@ -197,6 +198,7 @@ impl Host {
             sampled: Vec::new(),
             flow_samples,
             rpc: None,
+            sampled_paused: Vec::new(),
         };
         host.plan_next();
         host.settle_next();
@@ -246,7 +248,7 @@ impl Host {
     #[inline]
     fn next_pull(&self) -> Time {
         let idle = self.acks.is_empty() && self.ready.is_empty() && !self.is_cutting();
-        if idle || !self.port.alive() {
+        if idle || !self.port.open() {
             return Time::MAX;
         }
         self.port.busy().max(self.since)
@@ -319,8 +321,8 @@ impl Host {
             self.pull(now, out);
         }
         trace(&mut self.digest, now, DELIVERED, packet);
-        self.arrived += u64::from(packet.kind != Kind::Control);
-        if self.ring.is_some() && packet.kind != Kind::Control {
+        self.arrived += u64::from((packet.kind as u8) < Kind::Control as u8);
+        if self.ring.is_some() && (packet.kind as u8) < Kind::Control as u8 {
             self.hold(now, packet, out);
         } else {
             self.take(now, packet, out);
@@ -337,6 +339,10 @@ impl Host {
             Kind::Control => {
                 let at = now + Span::from_ps(packet.seq);
                 self.timers.push(Reverse((at, Due::Start, packet.flow.0)));
+            }
+            Kind::Pause => {
+                self.port.stop(now, packet.seq as u8);
+                self.since = self.since.max(now);
             }
         }
     }
@@ -581,6 +587,10 @@ impl Host {
         {
             *next = now + *every;
             self.sampled.push(self.delivered_bytes);
+            let pauses = self.port.pauses(now);
+            if pauses.received > 0 {
+                self.sampled_paused.push(pauses.paused);
+            }
         }
         if self.flow_samples.as_ref().is_some_and(|s| s.next() <= now) {
             let mut samples = self.flow_samples.take();

@@ -8,7 +8,7 @@
 //! Simplifications: a server works on the requests of one connection one after another; no packet carries both data and an
 //! ACK, but an ACK that waits leaves as soon as data goes the other way. Nothing holds back a short segment (`TCP_NODELAY`).
 
-use forebay_scenario::model::{Pause, Rpc};
+use forebay_scenario::model::{Wait, Rpc};
 use forebay_scenario::workload::Connection;
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Span, Time};
@@ -53,10 +53,10 @@ fn stream(seed: u64, connection: &Connection, purpose: Purpose) -> Stream {
     Stream::new(seed, component, purpose)
 }
 
-fn draw(pause: Pause, from: &mut Stream) -> Span {
-    match pause {
-        Pause::Fixed(span) => span,
-        Pause::Exponential(mean) => {
+fn draw(wait: Wait, from: &mut Stream) -> Span {
+    match wait {
+        Wait::Fixed(span) => span,
+        Wait::Exponential(mean) => {
             Span::from_ps((mean.as_ps() as f64 * from.exponential()) as u64)
         }
     }

@@ -87,7 +87,8 @@ impl Bench {
         let routes = Routes::all(&fabric, Paths::Hash, 0, &|_| true).remove(0);
         let directions = fabric.ports_of(NodeId(ports)).iter();
         let ports = directions.map(|d| PortSettings { link: d.link, ..settings }).collect();
-        let switch = Switch::new(SwitchSettings { routes, ports, shared, samples: None });
+        let switch =
+            Switch::new(SwitchSettings { routes, ports, shared, ingress: None, samples: None });
         let wires = Wires { flight: settings.flight, ..Wires::default() };
         Self { switch, fabric, wires, offered: 0, flight: settings.flight }
     }

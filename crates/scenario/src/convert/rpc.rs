@@ -3,7 +3,7 @@
 use super::Judge;
 use super::traffic::{HostIndex, MOST_FLOWS};
 use crate::cdf::Cdf;
-use crate::model::{Pairs, Pause, Rpc};
+use crate::model::{Pairs, Wait, Rpc};
 use crate::problem::grouped;
 use crate::raw;
 use forebay_units::{Bytes, Span};
@@ -39,9 +39,9 @@ impl Judge<'_> {
         let outstanding = count("outstanding", rpc.outstanding, MOST_OUTSTANDING) as u32;
         let rpcs = rpc.count.map(|n| count("count", Some(n), MOST_FLOWS as i64) as u64);
         let (request, response) = (self.request(path, rpc), self.response(path, rpc));
-        let think = self.pause(&key("think"), rpc.think.as_ref());
-        let service = self.pause(&key("service"), rpc.service.as_ref());
-        if matches!(response, Some(None)) && service != Pause::Fixed(Span::ZERO) {
+        let think = self.wait(&key("think"), rpc.think.as_ref());
+        let service = self.wait(&key("service"), rpc.service.as_ref());
+        if matches!(response, Some(None)) && service != Wait::Fixed(Span::ZERO) {
             self.say(
                 &key("service"),
                 "precedes a response, and a one-way RPC has none; leave it out",
@@ -125,16 +125,16 @@ impl Judge<'_> {
         }
     }
 
-    fn pause(&mut self, path: &str, pause: Option<&raw::Pause>) -> Pause {
-        match pause {
-            None => Pause::Fixed(Span::ZERO),
-            Some(raw::Pause::Fixed(span)) => {
+    fn wait(&mut self, path: &str, wait: Option<&raw::Wait>) -> Wait {
+        match wait {
+            None => Wait::Fixed(Span::ZERO),
+            Some(raw::Wait::Fixed(span)) => {
                 self.short(path, span.0);
-                Pause::Fixed(span.0)
+                Wait::Fixed(span.0)
             }
-            Some(raw::Pause::Random(random)) => {
+            Some(raw::Wait::Random(random)) => {
                 self.span(&format!("{path}.exponential"), random.exponential.0);
-                Pause::Exponential(random.exponential.0)
+                Wait::Exponential(random.exponential.0)
             }
         }
     }
