@@ -8,7 +8,7 @@
 //! Simplifications: a server works on the requests of one connection one after another; no packet carries both data and an
 //! ACK, but an ACK that waits leaves as soon as data goes the other way. Nothing holds back a short segment (`TCP_NODELAY`).
 
-use forebay_scenario::model::{Wait, Rpc};
+use forebay_scenario::model::{Rpc, Wait};
 use forebay_scenario::workload::Connection;
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Span, Time};
@@ -56,9 +56,7 @@ fn stream(seed: u64, connection: &Connection, purpose: Purpose) -> Stream {
 fn draw(wait: Wait, from: &mut Stream) -> Span {
     match wait {
         Wait::Fixed(span) => span,
-        Wait::Exponential(mean) => {
-            Span::from_ps((mean.as_ps() as f64 * from.exponential()) as u64)
-        }
+        Wait::Exponential(mean) => Span::from_ps((mean.as_ps() as f64 * from.exponential()) as u64),
     }
 }
 

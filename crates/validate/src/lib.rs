@@ -7,22 +7,22 @@
 //! Invariants: same rows, same code, same measured values; no files are written, no clock is read.
 
 mod analytic;
+mod jobs;
+mod measured;
 mod pipe;
 mod plot;
 mod row;
 mod source;
 mod table;
+mod tcp_nv;
 
 pub use row::{Basis, Row, Tolerance, Verdict};
 pub use table::{json, table};
 
-use std::collections::BTreeMap;
+use measured::Measured;
 
 /// Suites that [`run`] knows.
-pub const SUITES: &[&str] = &["analytic"];
-
-/// Measured values by row.
-type Measured = BTreeMap<&'static str, f64>;
+pub const SUITES: &[&str] = &["analytic", "tcp-nv"];
 
 /// A folder of `validation/` and what runs it.
 struct Suite {
@@ -38,6 +38,11 @@ fn suite(name: &str) -> Suite {
             measure: analytic::measure,
             pictures: analytic::pictures,
         },
+        "tcp-nv" => Suite {
+            rows: include_str!("../../../validation/tcp-nv/rows.toml"),
+            measure: tcp_nv::measure,
+            pictures: tcp_nv::pictures,
+        },
         _ => panic!("there is no suite \"{name}\""),
     }
 }
@@ -50,7 +55,7 @@ pub fn run(suite: &str, quick: bool) -> Vec<Row> {
     let mut rows = rows(suite);
     let measured = (self::suite(suite).measure)(quick);
     for row in &mut rows {
-        row.judge(measured.get(row.id.as_str()).copied());
+        row.judge(measured.get(&row.id));
     }
     rows
 }

@@ -4,23 +4,23 @@ use crate::row::{Basis, Row, Verdict};
 
 /// An aligned table, a line of totals, and the note of every row that missed.
 pub fn table(rows: &[Row]) -> String {
-    let head = ["id", "quantity", "unit", "published", "tolerance", "measured", "verdict", "basis"];
+    let head = ["id", "published", "measured", "unit", "tolerance", "verdict", "basis", "quantity"];
     let mut cells: Vec<[String; 8]> = vec![head.map(String::from)];
     cells.extend(rows.iter().map(|r| {
         [
             r.id.clone(),
-            r.quantity.clone(),
-            r.unit.clone(),
             number(r.published),
-            r.tolerance.to_string(),
             r.measured.map_or("-".into(), number),
+            r.unit.clone(),
+            r.tolerance.to_string(),
             r.verdict.to_string(),
             r.basis.to_string(),
+            r.quantity.clone(),
         ]
     }));
     let width = |column: usize| cells.iter().map(|c| c[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..8).map(width).collect();
-    let right = [false, false, false, true, true, true, false, false];
+    let right = [false, true, true, false, true, false, false, false];
     let mut text = String::new();
     for line in &cells {
         let mut columns = Vec::new();

@@ -3,7 +3,7 @@
 use super::Judge;
 use super::traffic::{HostIndex, MOST_FLOWS};
 use crate::cdf::Cdf;
-use crate::model::{Pairs, Wait, Rpc};
+use crate::model::{Pairs, Rpc, Wait};
 use crate::problem::grouped;
 use crate::raw;
 use forebay_units::{Bytes, Span};

@@ -1,7 +1,7 @@
 //! n DCTCP flows through one bottleneck: what each of them gets.
 
 use super::{ms, quiet, scenario, simulation};
-use crate::Measured;
+use crate::measured::Measured;
 
 pub(super) fn measure(quick: bool, all: &mut Measured) {
     for (id, n) in [("fair-share-2", 2), ("fair-share-8", 8)] {

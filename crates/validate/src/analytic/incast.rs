@@ -1,7 +1,7 @@
 //! Incast: n answers at once, against the time that their bytes take at the receiver's rate.
 
 use super::{quiet, scenario};
-use crate::Measured;
+use crate::measured::Measured;
 use forebay_sim::{Options, simulate};
 use forebay_units::Time;
 

@@ -8,7 +8,7 @@ mod sharing;
 mod square_root;
 mod windows;
 
-use crate::Measured;
+use crate::measured::Measured;
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Simulation, Watch};
 use forebay_units::Time;

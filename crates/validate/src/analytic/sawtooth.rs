@@ -1,7 +1,7 @@
 //! DCTCP's sawtooth: queue and marks of one bottleneck over time.
 
 use super::{ms, quiet, scenario, simulation};
-use crate::Measured;
+use crate::measured::Measured;
 use crate::plot::{Line, Panel, Rule, plot};
 use forebay_record::RunRecord;
 use forebay_sim::{Look, PortLook};

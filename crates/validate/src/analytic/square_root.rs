@@ -1,7 +1,7 @@
 //! Reno's window against the rate of loss.
 
 use super::{ms, quiet, scenario, simulation};
-use crate::Measured;
+use crate::measured::Measured;
 use crate::pipe::Pipe;
 use forebay_units::Span;
 

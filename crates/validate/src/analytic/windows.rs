@@ -1,7 +1,7 @@
 //! One flow alone: limited by its window, by the rate, by slow start.
 
 use super::{ms, quiet, scenario, simulation};
-use crate::Measured;
+use crate::measured::Measured;
 use forebay_units::Time;
 
 pub(super) fn measure(quick: bool, all: &mut Measured) {

@@ -1,0 +1,230 @@
+//! Claims of the deck that come without a table. One star around one router in most of them: hosts 1 to n send to host 0.
+
+use super::bench::{Seen, run};
+use super::settings::{Law, Settings, transport, transport_with};
+use crate::jobs::Job;
+use crate::measured::Measured;
+use forebay_record::Quantity;
+
+/// Most a flow can carry of a link: payload over packet.
+const PAYLOAD: f64 = 1448.0 / 1500.0;
+const PORT: &str = "tor->host[0]";
+
+/// All of them, the longest first.
+pub(super) fn jobs(settings: &Settings, quick: bool) -> Vec<Job> {
+    let s = *settings;
+    let mut jobs: Vec<Job> = Vec::new();
+    for rtt in [100_000, 10_000, 1_000, 100, 50] {
+        jobs.push(Box::new(move |all| range(rtt, &s, quick, all)));
+    }
+    jobs.push(Box::new(move |all| thousand_hosts(&s, quick, all)));
+    jobs.push(Box::new(move |all| mixed(&s, quick, all)));
+    jobs.push(Box::new(move |all| loss_free(&s, quick, all)));
+    jobs.push(Box::new(move |all| reverse(&s, quick, all)));
+    jobs.push(Box::new(move |all| offload(&s, quick, all)));
+    jobs.push(Box::new(move |all| bursts(&s, quick, all)));
+    jobs.push(Box::new(move |all| short(&s, quick, all)));
+    jobs
+}
+
+/// `[fabric]` of a star at 10 Gb/s with this round trip.
+fn star(hosts: u32, rtt_us: u32, buffer: &str) -> String {
+    let delay = (f64::from(rtt_us) - 2.5) / 4.0 * 1e6;
+    format!(
+        "[fabric]\nkind = \"star\"\nhosts = {hosts}\nhost_link = {{ rate = \"10Gbps\", delay = \"{delay:.0}ps\" }}\n\
+         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{buffer}\"\necn = \"off\"\n"
+    )
+}
+
+/// One endless flow from each of `from` to host 0.
+fn bulk(from: std::ops::RangeInclusive<u32>, more: &str) -> String {
+    let hosts: Vec<String> = from.map(|i| format!("\"host[{i}]\"")).collect();
+    format!("[[traffic]]\nkind = \"long\"\nfrom = [{}]\nto = \"host[0]\"\n{more}", hosts.join(", "))
+}
+
+/// One RPC at a time from each of `from` to host 0.
+fn rpcs(from: std::ops::RangeInclusive<u32>, request: &str, more: &str) -> String {
+    let hosts: Vec<String> = from.map(|i| format!("\"host[{i}]\"")).collect();
+    format!(
+        "[[traffic]]\nkind = \"rpc\"\nfrom = [{}]\nto = \"host[0]\"\nrequest = \"{request}\"\n{more}",
+        hosts.join(", ")
+    )
+}
+
+/// Mean rate of each sampled flow in the measured part, in Gb/s, by name.
+fn rates(seen: &Seen, from: &str) -> f64 {
+    let label = format!(" {from}->");
+    let mut one = 0.0;
+    for series in seen.record.series.iter().filter(|s| s.quantity == Quantity::FlowRate) {
+        if series.name.contains(&label) {
+            one += seen.mean_of(series);
+        }
+    }
+    one
+}
+
+/// An NV flow beside a BIC flow, as near to the receiver as it and much nearer.
+fn mixed(settings: &Settings, quick: bool, all: &mut Measured) {
+    let share = |far: bool, warm: f64, end: f64| {
+        let distance = if far {
+            "[[fabric.override]]\nwhere = \"host[2]-tor\"\ndelay = \"9900us\"\n"
+        } else {
+            ""
+        };
+        let text = format!(
+            "{}{distance}{}{}{}[output]\nflows = {{ every = \"1ms\" }}\n",
+            star(3, 100, &format!("{}KB", settings.buffer_kb)),
+            transport(Law::Nv, settings),
+            bulk(1..=1, ""),
+            bulk(2..=2, &Law::Bic.keys(settings, "")),
+        );
+        let seen = run("tcp-nv-mixed", &text, warm, end);
+        let (nv, bic) = (rates(&seen, "host[1]"), rates(&seen, "host[2]"));
+        nv / (nv + bic)
+    };
+    let end = if quick { 1.0 } else { 5.0 };
+    all.insert("mix-nv-share", share(false, 0.3, end));
+    all.insert("mix-nv-near-bic-far", share(true, 0.3, end));
+}
+
+/// How many flows run without a loss once they have started.
+fn loss_free(settings: &Settings, quick: bool, all: &mut Measured) {
+    let end = if quick { 0.4 } else { 1.2 };
+    let lossless = |flows: u32, buffer: &str| {
+        let text = format!(
+            "{}{}{}",
+            star(flows + 1, 100, buffer),
+            transport(Law::Nv, settings),
+            bulk(1..=flows, "")
+        );
+        run("tcp-nv-flows", &text, 0.2, end).dropped_and_sent(PORT).0 == 0.0
+    };
+    let most = |buffer: &str| {
+        let (mut fits, mut too_many) = (1, 512);
+        while too_many - fits > 4 {
+            let middle = u32::midpoint(fits, too_many);
+            if lossless(middle, buffer) { fits = middle } else { too_many = middle }
+        }
+        f64::from(fits)
+    };
+    let (large, small) = (most("1200KB"), most("600KB"));
+    all.insert("flows-1200KB", large);
+    all.insert("flows-buffer", large / small);
+}
+
+/// Four NV flows whose ACKs share ports with BIC flows.
+fn reverse(settings: &Settings, quick: bool, all: &mut Measured) {
+    let end = if quick { 0.6 } else { 2.0 };
+    let goodput = |congested: bool, switch: &str, keys: &str, params: &str| {
+        let mut against = String::new();
+        for i in 1..=4 {
+            against += &format!(
+                "[[traffic]]\nkind = \"long\"\nfrom = \"host[{}]\"\nto = \"host[{i}]\"\n{}",
+                i + 4,
+                Law::Bic.keys(settings, "")
+            );
+        }
+        let text = format!(
+            "{}{switch}{}{}{}[output]\nflows = {{ every = \"1ms\", where = [\"host[1]\", \"host[2]\", \"host[3]\", \"host[4]\"] }}\n",
+            star(9, 100, &format!("{}KB", settings.buffer_kb)),
+            transport_with(Law::Nv, settings, keys, params),
+            bulk(1..=4, ""),
+            if congested { &against } else { "" },
+        );
+        let seen = run("tcp-nv-reverse", &text, 0.2, end);
+        (1..=4).map(|i| rates(&seen, &format!("host[{i}]"))).sum::<f64>()
+    };
+    let free = goodput(false, "", "", "");
+    let congested = goodput(true, "", "", "");
+    let first = goodput(true, "classes = 2\n", "ack_class = 1\n", "");
+    let bounded = goodput(true, "", "", ", min_cwnd = 40");
+    all.insert("reverse-nv", congested / free);
+    all.insert("reverse-nv-ack-priority", first / free);
+    all.insert("reverse-nv-floor", bounded / congested);
+}
+
+/// One NV flow with the offloads of a real host.
+fn offload(settings: &Settings, quick: bool, all: &mut Measured) {
+    let end = if quick { 0.5 } else { 2.0 };
+    let goodput = |host: &str, params: &str| {
+        let text = format!(
+            "{}{host}{}{}[output]\nflows = {{ every = \"1ms\" }}\n",
+            star(2, 100, &format!("{}KB", settings.buffer_kb)),
+            transport_with(Law::Nv, settings, "", params),
+            bulk(1..=1, ""),
+        );
+        rates(&run("tcp-nv-offload", &text, 0.2, end), "host[1]")
+    };
+    let host = "[host]\nprofile = \"linux\"\nrx_usecs = \"100us\"\n";
+    let plain = goodput("", "");
+    all.insert("offload-one-flow", goodput(host, "") / plain);
+    all.insert("offload-one-flow-inflated", goodput(host, ", pad = 300") / plain);
+}
+
+/// Large RPCs with and without pacing where the round trip is long, and without where it is short.
+fn bursts(settings: &Settings, quick: bool, all: &mut Measured) {
+    let end = if quick { 1.0 } else { 4.0 };
+    let drops = |rtt: u32, keys: &str| {
+        let text = format!(
+            "{}{}{}",
+            star(9, rtt, &format!("{}KB", settings.buffer_kb)),
+            transport_with(Law::Nv, settings, keys, ""),
+            rpcs(1..=8, "1MB", ""),
+        );
+        let seen = run("tcp-nv-bursts", &text, 0.3, end);
+        seen.dropped_and_sent(PORT).0 / seen.seconds()
+    };
+    all.insert("pacing-10ms", drops(10_000, "") / drops(10_000, ""));
+    all.insert("pacing-100us", drops(100, ""));
+}
+
+/// RPCs of ten packets, which are over before NV knows anything.
+fn short(settings: &Settings, quick: bool, all: &mut Measured) {
+    let end = if quick { 0.5 } else { 2.0 };
+    let [bic, nv] = Law::BOTH.map(|law| {
+        let text = format!(
+            "{}{}{}",
+            star(65, 100, &format!("{}KB", settings.buffer_kb)),
+            transport(law, settings),
+            rpcs(1..=64, "14480B", ""),
+        );
+        run("tcp-nv-short", &text, 0.2, end).dropped_and_sent(PORT).0
+    });
+    all.insert("short-rpc", nv / bic);
+}
+
+/// Eight bulk flows at another round trip, with a buffer of one bandwidth-delay product or more.
+fn range(rtt_us: u32, settings: &Settings, quick: bool, all: &mut Measured) {
+    let buffer = (u64::from(rtt_us) * 1250).max(512_000);
+    // A hundred round trips to settle, and as long again.
+    let rounds = f64::from(rtt_us) * 1e-6 * if quick { 30.0 } else { 100.0 };
+    let warm = rounds.max(0.2);
+    let text = format!(
+        "{}{}{}[output]\nflows = {{ every = \"1ms\" }}\n",
+        star(9, rtt_us, &format!("{buffer}B")),
+        transport(Law::Nv, settings),
+        bulk(1..=8, ""),
+    );
+    let seen = run("tcp-nv-range", &text, warm, 2.0 * warm);
+    let sum: f64 = (1..=8).map(|i| rates(&seen, &format!("host[{i}]"))).sum();
+    let label =
+        if rtt_us < 1_000 { format!("{rtt_us}us") } else { format!("{}ms", rtt_us / 1_000) };
+    all.insert(format!("rtt-{label}"), sum / (10.0 * PAYLOAD));
+}
+
+/// A thousand hosts that send 100 KB to random others.
+fn thousand_hosts(settings: &Settings, quick: bool, all: &mut Measured) {
+    let end = if quick { 0.01 } else { 0.04 };
+    let [bic, nv] = Law::BOTH.map(|law| {
+        let text = format!(
+            "[fabric]\nkind = \"leaf-spine\"\nleaves = 25\nspines = 10\nhosts_per_leaf = 40\n\
+             host_link = {{ rate = \"10Gbps\", delay = \"5us\" }}\nfabric_link = {{ rate = \"40Gbps\", delay = \"5us\" }}\n\
+             [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{}KB\"\necn = \"off\"\n{}\
+             [[traffic]]\nkind = \"poisson\"\nsizes = \"100KB\"\nload = 0.6\nload_ref = \"host\"\n",
+            settings.buffer_kb,
+            transport(law, settings)
+        );
+        run("tcp-nv-hosts", &text, end / 4.0, end).dropped()
+    });
+    all.insert("hosts-1000", nv / bic);
+}

@@ -1,0 +1,54 @@
+//! Experiments behind `validation/tcp-nv/rows.toml`: the TCP-NV slides of 2010.
+
+mod bench;
+mod claims;
+mod rack;
+mod router;
+mod settings;
+mod sorting;
+mod table;
+
+use crate::jobs::{self, Job};
+use crate::measured::Measured;
+use settings::{CHOSEN, Law};
+
+/// Runs all of them.
+pub(crate) fn measure(quick: bool) -> Measured {
+    let mut jobs: Vec<Job> = vec![
+        Box::new(move |all| router::measure(&CHOSEN, quick, all)),
+        Box::new(move |all| sorting::measure(&CHOSEN, quick, all)),
+    ];
+    jobs.push(Box::new(move |all| table_rows(quick, all)));
+    for per_host in [8, 4, 1] {
+        for pause in [true, false] {
+            jobs.push(Box::new(move |all| rack::measure(per_host, pause, &CHOSEN, quick, all)));
+        }
+    }
+    jobs.extend(claims::jobs(&CHOSEN, quick));
+    jobs::run(jobs)
+}
+
+/// Rows of the 10 Gb/s table, and of its orderings.
+fn table_rows(quick: bool, all: &mut Measured) {
+    let column = |law, flows| table::column(law, flows, &CHOSEN, quick);
+    let few = |law| table::Column::mean(&[2, 8, 32].map(|flows| column(law, flows)));
+    for (label, columns) in
+        [("few", Law::BOTH.map(few)), ("128", Law::BOTH.map(|law| column(law, 128)))]
+    {
+        for (law, values) in Law::BOTH.iter().zip(&columns) {
+            for (what, value) in table::QUANTITIES.iter().zip(values.values()) {
+                all.insert(format!("table-{}-{label}-{what}", law.id()), value);
+            }
+        }
+        let [bic, nv] = columns.map(|c| c.values());
+        for (i, what) in table::QUANTITIES.iter().enumerate() {
+            if *what != "fairness" || label == "128" {
+                all.insert(format!("order-{label}-{what}"), nv[i] / bic[i]);
+            }
+        }
+    }
+}
+
+pub(crate) fn pictures() -> Vec<(String, String)> {
+    Vec::new()
+}

@@ -1,0 +1,78 @@
+//! The rack tests: two hosts send to a third at 1 Gb/s, without and with link flow control.
+
+use super::bench::run;
+use super::settings::{Law, Settings, transport_with};
+use crate::measured::Measured;
+use forebay_record::Quantity;
+
+/// Settings that the deck leaves open here; rows of this file are `assumed`.
+const BUFFER: &str = "256KB";
+const SOCKET: &str = "1MiB";
+
+struct Cell {
+    window: f64,
+    rtt: f64,
+    rate: f64,
+    loss: f64,
+}
+
+/// Rows of one number of flows per host.
+pub(super) fn measure(
+    per_host: u32,
+    pause: bool,
+    settings: &Settings,
+    quick: bool,
+    all: &mut Measured,
+) {
+    let test = if pause { "pause" } else { "rack" };
+    let cells = Law::BOTH.map(|law| cell(law, per_host, pause, settings, quick));
+    for (law, cell) in Law::BOTH.iter().zip(&cells) {
+        let id = |what: &str| format!("{test}-{per_host}-{}-{what}", law.id());
+        all.insert(id("cwnd"), cell.window);
+        all.insert(id("rtt"), cell.rtt);
+        all.insert(id("rate"), cell.rate);
+        if !pause {
+            all.insert(id("loss"), cell.loss);
+        }
+    }
+    let [bic, nv] = &cells;
+    all.insert(format!("{test}-{per_host}-order-cwnd"), nv.window / bic.window);
+    all.insert(format!("{test}-{per_host}-order-rtt"), nv.rtt / bic.rtt);
+    if !pause {
+        all.insert(format!("{test}-{per_host}-order-loss"), nv.loss / bic.loss);
+    } else if per_host == 8 {
+        // A full packet takes 12.3 us at 1 Gb/s with its preamble, gap and check sum.
+        all.insert("pause-bic-little", bic.window * 16.0 * 12.3e-3 / bic.rtt);
+    }
+}
+
+fn cell(law: Law, per_host: u32, pause: bool, settings: &Settings, quick: bool) -> Cell {
+    let (warm, end) = if quick { (1.0, 3.0) } else { (2.0, 12.0) };
+    let flows: String = (0..per_host)
+        .map(|_| "[[traffic]]\nkind = \"long\"\nfrom = [\"host[1]\", \"host[2]\"]\nto = \"host[0]\"\n")
+        .collect();
+    let (buffer, socket) = if pause {
+        ("pause = { }\n", format!("receive_window = \"{SOCKET}\"\n"))
+    } else {
+        ("", String::new())
+    };
+    let pool = if pause {
+        String::new()
+    } else {
+        format!("buffer = \"none\"\nport_limit = \"{BUFFER}\"\n")
+    };
+    let text = format!(
+        "[fabric]\nkind = \"star\"\nhosts = 3\nwire_overhead = \"24B\"\nhost_link = {{ rate = \"1Gbps\", delay = \"1us\" }}\n\
+         [fabric.switch]\n{pool}ecn = \"off\"\n{buffer}[host]\nprofile = \"linux\"\nrx_usecs = \"20us\"\n{}{flows}\
+         [output]\nflows = {{ every = \"1ms\", most = 16 }}\n",
+        transport_with(law, settings, &socket, ""),
+    );
+    let seen = run("tcp-nv-rack", &text, warm, end);
+    let (dropped, sent) = seen.dropped_and_sent("tor->host[0]");
+    Cell {
+        window: seen.mean_of_flows(Quantity::Window, |bytes| bytes / 1448.0),
+        rtt: seen.mean_of_flows(Quantity::RoundTrip, |us| (us / 1e3).max(1.0)),
+        rate: seen.mean_of_flows(Quantity::FlowRate, |gbps| gbps * 1e3) * f64::from(2 * per_host),
+        loss: 100.0 * dropped / (dropped + sent),
+    }
+}

@@ -1,0 +1,80 @@
+//! What the deck leaves open, and what it settles by naming its kernel. `validation/tcp-nv/rows.toml` says why.
+
+/// The open settings: one set for all rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Settings {
+    /// Round trip of the empty path in the 10 Gb/s table.
+    pub rtt_us: u32,
+    /// Buffer of its router.
+    pub buffer_kb: u32,
+    /// Floor of the retransmission timeout.
+    pub rto_ms: u32,
+    /// RTT samples between two decisions of NV.
+    pub samples: u32,
+    /// Share of the excess that NV gives up, in 128ths.
+    pub share: u32,
+}
+
+/// The set that the BIC columns chose among [`Settings::candidates`].
+pub(super) const CHOSEN: Settings =
+    Settings { rtt_us: 200, buffer_kb: 512, rto_ms: 10, samples: 20, share: 38 };
+
+impl Settings {
+    /// Every set that the BIC columns may choose.
+    pub fn candidates() -> Vec<Self> {
+        let mut all = Vec::new();
+        for rtt_us in [100, 200] {
+            for buffer_kb in [400, 512, 640] {
+                for rto_ms in [5, 10, 20] {
+                    all.push(Self { rtt_us, buffer_kb, rto_ms, ..CHOSEN });
+                }
+            }
+        }
+        all
+    }
+}
+
+/// A law of the deck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Law {
+    Bic,
+    Nv,
+}
+
+impl Law {
+    pub const BOTH: [Self; 2] = [Self::Bic, Self::Nv];
+
+    /// As it stands in the ids of rows.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Bic => "bic",
+            Self::Nv => "nv",
+        }
+    }
+
+    /// Its keys in a table of a scenario, with more parameters behind.
+    pub fn keys(self, settings: &Settings, more: &str) -> String {
+        match self {
+            Self::Bic => format!("law = \"bic\"\nparams = {{ delack_comp = \"legacy\"{more} }}\n"),
+            Self::Nv => format!(
+                "law = \"nv\"\nparams = {{ variant = \"2010\", decision_samples = {}, cong_dec_mult = {}{more} }}\n",
+                settings.samples, settings.share
+            ),
+        }
+    }
+}
+
+/// `[transport]` of Linux 2.6.34 with this law.
+pub(super) fn transport(law: Law, settings: &Settings) -> String {
+    transport_with(law, settings, "", "")
+}
+
+/// The same with more keys, and more parameters of the law.
+pub(super) fn transport_with(law: Law, settings: &Settings, keys: &str, params: &str) -> String {
+    format!(
+        "[transport]\nkind = \"tcp\"\n{}initial_window = \"3 packets\"\ndelayed_ack = true\ntail_loss_probe = false\n\
+         prr = false\nrto_min = \"{}ms\"\n{keys}",
+        law.keys(settings, params),
+        settings.rto_ms
+    )
+}

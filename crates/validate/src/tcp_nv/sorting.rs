@@ -1,0 +1,40 @@
+//! The distributed sort, reduced to its shuffle: each of 38 hosts sends as much to each other at once.
+
+use super::bench::run;
+use super::settings::{Law, Settings, transport_with};
+use crate::measured::Measured;
+
+/// Time in seconds, retransmissions, timeouts.
+type Job = [f64; 3];
+
+pub(super) fn measure(settings: &Settings, quick: bool, all: &mut Measured) {
+    let cubic = shuffle("law = \"cubic\"\n", settings, quick);
+    let over = |job: Job| -> Job { std::array::from_fn(|i| job[i] / cubic[i]) };
+    for law in Law::BOTH {
+        let job = over(shuffle(&law.keys(settings, ""), settings, quick));
+        for (what, value) in ["time", "retransmits", "timeouts"].iter().zip(job) {
+            all.insert(format!("sort-{}-{what}", law.id()), value);
+        }
+        if law == Law::Nv {
+            all.insert("sort-order-time", job[0]);
+            all.insert("sort-order-retransmits", job[1]);
+        }
+    }
+}
+
+fn shuffle(law: &str, settings: &Settings, quick: bool) -> Job {
+    let transport = transport_with(Law::Bic, settings, "", "");
+    let transport = transport.replace(&Law::Bic.keys(settings, ""), law);
+    let size = if quick { "1MB" } else { "4MB" };
+    let text = format!(
+        "[fabric]\nkind = \"star\"\nhosts = 38\nwire_overhead = \"24B\"\nhost_link = {{ rate = \"1Gbps\", delay = \"1us\" }}\n\
+         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"256KB\"\necn = \"off\"\n[host]\nprofile = \"linux\"\nrx_usecs = \"20us\"\n\
+         {transport}[[traffic]]\nkind = \"all-to-all\"\nsize = \"{size}\"\n"
+    );
+    let seen = run("tcp-nv-sort", &text, 0.0, 30.0);
+    let flows = &seen.record.flows;
+    let last = flows.iter().map(|f| f.delivered.map_or(seen.record.end, |at| at)).max();
+    let sum =
+        |of: fn(&forebay_record::FlowRow) -> u32| flows.iter().map(|f| f64::from(of(f))).sum();
+    [last.map_or(0.0, |at| at.as_ps() as f64 / 1e12), sum(|f| f.retransmits), sum(|f| f.timeouts)]
+}

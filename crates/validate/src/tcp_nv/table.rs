@@ -1,0 +1,84 @@
+//! The 10 Gb/s table: RPCs of 1 MB from n hosts to one, and small RPCs that share their queue.
+
+use super::bench::{Seen, jain, mean, quantile, run};
+use super::settings::{Law, Settings, transport};
+
+/// What a column of the table says, in the order of its rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Column {
+    pub goodput: f64,
+    pub fairness: f64,
+    pub latency: f64,
+    pub p90: f64,
+    pub p95: f64,
+    pub p99: f64,
+    pub queue: f64,
+    pub drops: f64,
+}
+
+/// Row ids end with these.
+pub(super) const QUANTITIES: [&str; 8] =
+    ["goodput", "fairness", "latency", "p90", "p95", "p99", "queue", "drops"];
+
+impl Column {
+    pub fn values(&self) -> [f64; 8] {
+        let Self { goodput, fairness, latency, p90, p95, p99, queue, drops } = *self;
+        [goodput, fairness, latency, p90, p95, p99, queue, drops]
+    }
+
+    fn of_values(v: [f64; 8]) -> Self {
+        let [goodput, fairness, latency, p90, p95, p99, queue, drops] = v;
+        Self { goodput, fairness, latency, p90, p95, p99, queue, drops }
+    }
+
+    /// The mean of several columns, number by number.
+    pub fn mean(columns: &[Self]) -> Self {
+        let values: Vec<[f64; 8]> = columns.iter().map(Self::values).collect();
+        Self::of_values(std::array::from_fn(|i| {
+            values.iter().map(|v| v[i]).sum::<f64>() / values.len() as f64
+        }))
+    }
+}
+
+/// One cell of the experiment: a law and a number of flows.
+pub(super) fn column(law: Law, flows: u32, settings: &Settings, quick: bool) -> Column {
+    let (warm, end) = if quick { (0.2, 0.7) } else { (0.5, 3.5) };
+    read(&seen(law, flows, settings, warm, end))
+}
+
+fn seen(law: Law, flows: u32, settings: &Settings, warm: f64, end: f64) -> Seen {
+    let every = if flows <= 32 { 20 } else { 100 };
+    // Four cables each way, 2.5 us of serialisation.
+    let delay = (f64::from(settings.rtt_us) - 2.5) / 4.0 * 1e6;
+    let text = format!(
+        "[fabric]\nkind = \"star\"\nhosts = {}\nhost_link = {{ rate = \"10Gbps\", delay = \"{delay:.0}ps\" }}\n\
+         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{}KB\"\necn = \"off\"\n{}\
+         [[traffic]]\nkind = \"rpc\"\nfrom = [{}]\nto = \"host[0]\"\nrequest = \"1MB\"\n\
+         [[traffic]]\nkind = \"rpc\"\nfrom = \"host[{}]\"\nto = \"host[0]\"\nconnections = 8\nrequest = \"1448B\"\n\
+         think = {{ exponential = \"1ms\" }}\n\
+         [output]\nwarmup = \"{}ms\"\nqueues = {{ every = \"{every}us\", where = \"tor\" }}\n",
+        flows + 2,
+        settings.buffer_kb,
+        transport(law, settings),
+        (1..=flows).map(|i| format!("\"host[{i}]\"")).collect::<Vec<_>>().join(", "),
+        flows + 1,
+        (warm * 1e3).round()
+    );
+    run("tcp-nv-table", &text, warm, end)
+}
+
+fn read(seen: &Seen) -> Column {
+    let goodputs = seen.goodputs(0);
+    let latencies = seen.latencies(1);
+    let port = "tor->host[0]";
+    Column {
+        goodput: goodputs.iter().sum(),
+        fairness: jain(&goodputs),
+        latency: mean(&latencies),
+        p90: quantile(&latencies, 0.90),
+        p95: quantile(&latencies, 0.95),
+        p99: quantile(&latencies, 0.99),
+        queue: seen.mean_queue(port),
+        drops: seen.dropped_and_sent(port).0 / seen.seconds(),
+    }
+}
