@@ -32,6 +32,12 @@ impl Segmenter {
         self.next.flags = first.flags.without(Flags::FIN);
     }
 
+    /// Sizes of the segments that are left, together.
+    pub fn left(&self) -> u64 {
+        let header = u64::from(self.next.size) - self.left.min(self.full);
+        self.left + self.left.div_ceil(self.full.max(1)) * header
+    }
+
     /// The next segment. CWR is in the first only, FIN in the last.
     pub fn take(&mut self) -> Option<Packet> {
         if self.is_empty() {
@@ -59,8 +65,10 @@ mod tests {
             Packet { seq: 7, size: 1_052, flags: Flags::CWR.with(Flags::FIN), ..Packet::default() };
         let mut nic = Segmenter::default();
         nic.load(&first, 2_300, 1_000);
+        assert_eq!(nic.left(), 2_300 + 3 * 52);
         let out: Vec<_> = std::iter::from_fn(|| nic.take()).collect();
         let shown: Vec<_> = out.iter().map(|p| (p.seq, p.size, p.flags)).collect();
+        assert_eq!(nic.left(), 0);
         let expected =
             [(7, 1_052, Flags::CWR), (1_007, 1_052, Flags::NONE), (2_007, 352, Flags::FIN)];
         assert_eq!(shown, expected);

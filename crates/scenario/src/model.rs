@@ -319,6 +319,19 @@ pub struct HostSettings {
     pub tso: bool,
     /// Most payload of a super-packet.
     pub gso_max: Bytes,
+    /// Whether the stack spreads a window over a round-trip time.
+    pub pacing: Pacing,
+}
+
+/// Whether, and where, the stack paces flows whose law does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// Nowhere: windows leave as ACKs free them.
+    Off,
+    /// In TCP, by a timer of each flow.
+    Internal,
+    /// In the `fq` scheduler: the same gates, and flows share the NIC by bytes rather than packets.
+    Fq,
 }
 
 /// Other settings for the hosts of a place, a name or a pattern with `*` as an index.
@@ -347,6 +360,8 @@ pub struct HostChange {
     pub tso: Option<bool>,
     /// See [`HostSettings::gso_max`].
     pub gso_max: Option<Bytes>,
+    /// See [`HostSettings::pacing`].
+    pub pacing: Option<Pacing>,
 }
 
 impl HostChange {
@@ -359,6 +374,7 @@ impl HostChange {
             rx_frames: self.rx_frames.or(settings.rx_frames),
             tso: self.tso.unwrap_or(settings.tso),
             gso_max: self.gso_max.unwrap_or(settings.gso_max),
+            pacing: self.pacing.unwrap_or(settings.pacing),
         }
     }
 }

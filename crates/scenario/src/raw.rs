@@ -501,6 +501,22 @@ pub(crate) struct HostKeys {
     /// Most payload of a super-packet. Default: 64KiB (Linux).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gso_max: Option<Qty<Bytes>>,
+    /// Whether the stack spreads a window over a round-trip time, where the law sets no rate: at 2 windows per smoothed
+    /// round-trip time well below ssthresh, else at 1.2 (Linux). Default: "off".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
+}
+
+/// Where the stack paces.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Pacing {
+    /// Nowhere.
+    Off,
+    /// In TCP: a timer opens each flow's gate.
+    Internal,
+    /// In the fq scheduler: the same gates; the NIC serves flows by bytes, a quantum of two full packets each.
+    Fq,
 }
 
 /// Settings of some hosts only.

@@ -910,6 +910,10 @@ fn hosts() {
         ),
         ("[host]\ntso = true\ngso_max = \"1500B\"", "nothing"),
         (
+            "[host]\npacing = \"fq\"\nnic = \"srpt\"",
+            "18:7: host.nic: \"srpt\" is an order of its own, as pacing = \"fq\" is; leave out nic, or pace by \"internal\"",
+        ),
+        (
             "[[host.override]]\nwhere = \"leaf[9].host[0]\"\nprofile = \"linux\"",
             "17:9: host.override[0].where: no host is called \"leaf[9].host[0]\"; they go from leaf[0].host[0] to leaf[1].host[3]; did you mean \"leaf[0].host[0]\"?",
         ),

@@ -223,10 +223,12 @@ prop_compose! {
         moderated in any::<bool>(),
         tso in any::<bool>(),
         gso_max in (9_000..=512u64 << 10).prop_map(Bytes::new),
+        pacing in prop_oneof![Just(Pacing::Off), Just(Pacing::Internal), Just(Pacing::Fq)],
     ) -> HostSettings {
         let rx_usecs = if moderated { wait } else { Span::ZERO };
         let rx_frames = rx_frames.filter(|_| moderated);
-        HostSettings { nic, gro: gro && moderated, rx_usecs, rx_frames, tso, gso_max }
+        let nic = if pacing == Pacing::Fq { NicOrder::RoundRobin } else { nic };
+        HostSettings { nic, gro: gro && moderated, rx_usecs, rx_frames, tso, gso_max, pacing }
     }
 }
 
@@ -239,12 +241,13 @@ prop_compose! {
         let overrides = overrides.into_iter().map(|(s, delayed_ack, [nic, gro])| HostOverride {
             place: String::new(),
             change: HostChange {
-                nic: nic.then_some(s.nic),
+                nic: Some(s.nic),
                 gro: (gro || !s.gro).then_some(s.gro),
                 rx_usecs: Some(s.rx_usecs),
                 rx_frames: s.rx_frames,
                 tso: nic.then_some(s.tso),
                 gso_max: gro.then_some(s.gso_max),
+                pacing: Some(s.pacing),
             },
             delayed_ack,
         });

@@ -303,6 +303,8 @@ impl Host {
         }
         self.arm_sender(slot);
         if let Some(packet) = packet {
+            let rest = || self.burst.as_ref().map_or(0, |burst| burst.left());
+            self.ready.charge(slot, || u64::from(packet.size) + rest());
             self.send(start, &packet, out);
         }
     }
@@ -549,6 +551,7 @@ impl Host {
                 self.senders.len() as u32 - 1
             }
         };
+        self.ready.renew(slot);
         self.sender_of.set(FlowId(flow), slot);
         self.wake_sender(now, slot);
     }

@@ -4,9 +4,9 @@ use crate::build::profiles;
 use crate::host::{Common, Nic};
 use crate::options::SimError;
 use forebay_host::{Moderation, PullOrder};
-use forebay_scenario::model::{HostSettings, NicOrder, Scenario};
+use forebay_scenario::model::{HostSettings, NicOrder, Pacing, Scenario};
 use forebay_transport::TcpConfig;
-use forebay_units::Span;
+use forebay_units::{Bytes, Span};
 use std::sync::Arc;
 
 /// Settings met so far, each with what its hosts share.
@@ -25,7 +25,7 @@ impl<'a> Stacks<'a> {
     /// For the host with this name.
     pub fn of(&mut self, name: &str) -> Result<(Arc<Common>, Nic), SimError> {
         let settings = self.scenario.host.at(name, self.scenario.transport.delayed_ack);
-        let nic = nic(&settings.0);
+        let nic = nic(&settings.0, self.scenario.transport.mss + self.scenario.transport.header);
         if let Some((_, common)) = self.met.iter().find(|met| met.0 == settings) {
             return Ok((Arc::clone(common), nic));
         }
@@ -38,14 +38,23 @@ impl<'a> Stacks<'a> {
 
 /// A transport's settings on a host of these settings.
 pub(crate) fn configure(tcp: TcpConfig, host: &HostSettings, delayed_ack: bool) -> TcpConfig {
-    TcpConfig { delayed_ack, tso: host.tso.then_some(host.gso_max), ..tcp }
+    TcpConfig {
+        delayed_ack,
+        tso: host.tso.then_some(host.gso_max),
+        pacing: host.pacing != Pacing::Off,
+        ..tcp
+    }
 }
 
-fn nic(settings: &HostSettings) -> Nic {
+/// `packet` is the size of a full one; the quantum of `fq` is two of them.
+fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
     let moderation =
         Moderation { frames: settings.rx_frames, wait: settings.rx_usecs, merge: settings.gro };
     Nic {
         order: match settings.nic {
+            _ if settings.pacing == Pacing::Fq => {
+                PullOrder::Fair { quantum: 2 * packet.get() as u32 }
+            }
             NicOrder::RoundRobin => PullOrder::RoundRobin,
             NicOrder::Fifo => PullOrder::Fifo,
             NicOrder::Srpt => PullOrder::Srpt,

@@ -177,6 +177,17 @@ fn merged_super_packets_give_one_ack_each() {
 }
 
 #[test]
+fn fq_shares_the_nic_by_bytes() {
+    let order = |host: &str| {
+        let record = two_flows(8, host);
+        [0, 1].map(|flow| record.flows[flow].delivered.unwrap().as_ps())
+    };
+    // Two packets of each in turn: the first flow ends two packets before the second. Fewer than ten are not paced.
+    assert_eq!(order("[host]\npacing = \"fq\""), [arrival(14), arrival(16)]);
+    assert_eq!(order("[host]\npacing = \"internal\""), [arrival(15), arrival(16)]);
+}
+
+#[test]
 fn a_delayed_ack_answers_two_single_segments_and_any_larger_one() {
     // The first 16 are quick, then every second one has an ACK, and the last one has.
     let record = flow(40, "", "delayed_ack = true");

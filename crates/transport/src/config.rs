@@ -35,6 +35,8 @@ pub struct TcpConfig {
     /// Segmentation offload: most payload bytes of a super-packet ([`crate::TcpSender::next_burst`]). `None`: segments
     /// leave one by one.
     pub tso: Option<Bytes>,
+    /// Whether the stack paces what a law does not: at the window per round-trip time, stretched as Linux does.
+    pub pacing: bool,
     /// Whether the window shrinks over an idle period (RFC 2861).
     pub idle_restart: bool,
     /// What the law asks of the receiver.
@@ -70,6 +72,7 @@ impl Default for TcpConfig {
             quick_acks: 16,
             receive_window: None,
             tso: None,
+            pacing: false,
             idle_restart: true,
             needs: Needs::NONE,
             sack: true,

@@ -136,3 +136,46 @@ fn one_lost_segment_of_a_super_packet_is_sent_alone() {
     assert_eq!(pipe.sent.len(), 401);
     assert_eq!(pipe.sender.totals().state, CaState::Open);
 }
+
+#[test]
+fn the_stack_spreads_a_window_over_its_round_trip() {
+    let cfg = TcpConfig { pacing: true, ..config("reno") };
+    let mut ends = Ends::new(cfg, 10_000);
+    // Ten segments leave at once: the gate knows no round-trip time yet.
+    assert_eq!(ends.send(at(0)).len(), 10);
+    ends.ack(at(100), 10);
+    // 20 segments per 100 us, twice as fast in slow start: 2.5 us each.
+    for k in 0..20u64 {
+        let now = at(100) + Span::from_ns(2_500) * k;
+        assert_eq!(ends.send(now).len(), 1, "one, then the gate is shut");
+        if k < 19 {
+            assert_eq!(ends.tcp.deadline(), now + Span::from_ns(2_500));
+        }
+        ends.tcp.on_deadline(&ends.cfg, now + Span::from_ns(2_499));
+        assert!(!ends.tcp.ready(&ends.cfg), "a picosecond early is early");
+        ends.tcp.on_deadline(&ends.cfg, now + Span::from_ns(2_500));
+    }
+    assert!(!ends.tcp.ready(&ends.cfg), "the window is full");
+}
+
+#[test]
+fn past_slow_start_the_window_is_stretched_by_a_fifth() {
+    let cfg = TcpConfig { pacing: true, ..config("reno") };
+    let size = Bytes::new(3_000 * MSS);
+    let mut pipe = Pipe::new(cfg, "reno", size, Span::from_us(100)).nic(100).drop_data(&[300]);
+    let mut seen = 0;
+    while !pipe.sender.finished() {
+        let before = pipe.sent.len();
+        pipe.pump();
+        let t = *pipe.sender.totals();
+        let reduced = pipe.sender.ssthresh() < Bytes::MAX && t.state == CaState::Open;
+        if reduced && pipe.sent.len() == before + 1 && t.nxt < size.get() {
+            let window = pipe.sender.cwnd().get().max(t.nxt - t.una);
+            let gap = MSS * t.srtt.as_ps() * 10 / (window * 12);
+            assert_eq!(pipe.sender.deadline().since(pipe.now).as_ps(), gap);
+            seen += 1;
+        }
+        assert!(pipe.step());
+    }
+    assert!(seen > 100, "{seen}");
+}

@@ -108,6 +108,7 @@ proptest! {
             law.set("ecn", "true").unwrap();
         }
         cfg.tso = on(11).then_some(Bytes::new(if on(12) { 65_536 } else { 3_000 }));
+        cfg.pacing = on(13);
         cfg.needs = law.needs();
         cfg.initial_window = Bytes::new(case.window * MSS);
         cfg.receive_window = case.receive.map(Bytes::new);

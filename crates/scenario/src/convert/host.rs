@@ -1,7 +1,7 @@
 //! Hosts: profiles, single keys, and settings of some hosts only.
 
 use super::Judge;
-use crate::model::{Host, HostChange, HostOverride, HostSettings, NicOrder};
+use crate::model::{Host, HostChange, HostOverride, HostSettings, NicOrder, Pacing};
 use crate::plan::{Plan, matches};
 use crate::raw;
 use forebay_units::{Bytes, Span};
@@ -14,6 +14,7 @@ const IDEAL: HostSettings = HostSettings {
     rx_frames: None,
     tso: false,
     gso_max: Bytes::new(64 << 10), // `GSO_LEGACY_MAX_SIZE` of Linux
+    pacing: Pacing::Off,
 };
 
 /// tcp-baseline section 10, its default profile `linux`.
@@ -47,6 +48,14 @@ fn nic(order: raw::NicOrder) -> NicOrder {
     }
 }
 
+fn pacing(place: raw::Pacing) -> Pacing {
+    match place {
+        raw::Pacing::Off => Pacing::Off,
+        raw::Pacing::Internal => Pacing::Internal,
+        raw::Pacing::Fq => Pacing::Fq,
+    }
+}
+
 /// What the keys say, and for the others what a profile among them says.
 fn change(keys: &raw::HostKeys) -> HostChange {
     let profile = keys.profile.map(of_profile);
@@ -57,6 +66,7 @@ fn change(keys: &raw::HostKeys) -> HostChange {
         rx_frames: keys.rx_frames.map(|n| n as u32),
         tso: keys.tso.or(profile.map(|p| p.tso)),
         gso_max: keys.gso_max.map(|most| most.0),
+        pacing: keys.pacing.map(pacing),
     }
 }
 
@@ -94,6 +104,15 @@ impl Judge<'_> {
 
     /// What must fit together in the settings that the keys at `path` lead to.
     fn host_keys(&mut self, path: &str, keys: &raw::HostKeys, settings: HostSettings, mss: Bytes) {
+        if keys.nic.is_some()
+            && settings.pacing == Pacing::Fq
+            && settings.nic != NicOrder::RoundRobin
+        {
+            self.wrong(
+                &format!("{path}.nic"),
+                "is an order of its own, as pacing = \"fq\" is; leave out nic, or pace by \"internal\"",
+            );
+        }
         let gso_max = format!("{path}.gso_max");
         if keys.gso_max.is_some() && settings.gso_max > MOST_GSO {
             self.wrong(

@@ -1,6 +1,6 @@
 //! `[host]`, written out.
 
-use crate::model::{Host, HostChange, NicOrder};
+use crate::model::{Host, HostChange, NicOrder, Pacing};
 use crate::quantity::Qty;
 use crate::raw;
 
@@ -12,6 +12,7 @@ pub(super) fn host(h: &Host) -> raw::Host {
         rx_frames: h.settings.rx_frames,
         tso: Some(h.settings.tso),
         gso_max: Some(h.settings.gso_max),
+        pacing: Some(h.settings.pacing),
     };
     let overrides = h.overrides.iter().map(|o| raw::HostOverride {
         place: o.place.clone(),
@@ -34,5 +35,10 @@ fn keys(change: &HostChange) -> raw::HostKeys {
         rx_frames: change.rx_frames.map(i64::from),
         tso: change.tso,
         gso_max: change.gso_max.map(Qty),
+        pacing: change.pacing.map(|pacing| match pacing {
+            Pacing::Off => raw::Pacing::Off,
+            Pacing::Internal => raw::Pacing::Internal,
+            Pacing::Fq => raw::Pacing::Fq,
+        }),
     }
 }

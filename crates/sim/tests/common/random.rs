@@ -101,7 +101,7 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     let traffic = traffic(&mut d, &names, &drawn);
     let faults = faults(&mut d, &names, &mut drawn);
     let nic = d.of(&["round-robin", "fifo", "srpt"]);
-    let host = host(&mut Draw(Stream::new(seed, 3, Purpose::Test)), &names);
+    let host = host(&mut Draw(Stream::new(seed, 3, Purpose::Test)), &names, nic);
     let every = (drawn.stop_ps / d.between(20, 150)).max(1_000);
     let output = match d.one_in(3) {
         true => String::new(),
@@ -318,13 +318,17 @@ fn switch(d: &mut Draw, out: &mut String, drawn: &mut Drawn) -> u64 {
 }
 
 /// What hosts do beyond the NIC's order: of all, and of one.
-fn host(d: &mut Draw, names: &Names) -> String {
+fn host(d: &mut Draw, names: &Names, nic: &str) -> String {
     let mut out = String::new();
     if d.one_in(2) {
         return out;
     }
     if d.one_in(4) {
         out.push_str("profile = \"linux\"\n");
+    }
+    let pacing = d.of(&["off", "internal", "fq"]);
+    if pacing != "fq" || nic == "round-robin" {
+        let _ = writeln!(out, "pacing = \"{pacing}\"");
     }
     receive(d, &mut out);
     if d.one_in(3) {

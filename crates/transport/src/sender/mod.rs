@@ -60,7 +60,7 @@ pub struct TcpSender {
     board: Scoreboard,
     law: Flow,
     repair: Option<Box<Repair>>, // once something went wrong
-    pace: Option<Box<Pace>>,     // laws that set a rate, a gap or a wake-up have one
+    pace: Option<Box<Pace>>,     // where the stack paces, or a law set a rate, a gap or a wake-up
     max_out: u32,   // bytes; largest flight of the last window that was not cwnd-limited
     usage_end: u32, // low bits of the sequence number that ends that window
     app_limited_until: u32, // low bits of `delivered`
@@ -83,7 +83,7 @@ const PACED: u8 = 1;
 /// New data waits until more of it can leave at once.
 const DEFERRED: u8 = 1 << 1;
 
-/// What a law that paces, or wants to be woken, has set.
+/// The pacing gate, and what a law that paces or wants to be woken has set.
 #[derive(Clone, Debug)]
 struct Pace {
     rate: Option<Serializer>,
@@ -137,6 +137,9 @@ impl TcpSender {
             held: false,
             send_cwr: false,
         };
+        if cfg.pacing {
+            sender.pace_mut();
+        }
         sender.apply(&acts);
         sender
     }

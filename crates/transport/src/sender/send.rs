@@ -11,6 +11,9 @@ use forebay_laws::flow::{CaState, FlowEvent};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, Kind, Packet};
 
+/// The segment with this number is the first after which the stack paces.
+const UNPACED: u64 = 10;
+
 impl TcpSender {
     /// Whether a segment may leave now. Changes only by calls to `&mut self` methods.
     #[inline]
@@ -182,15 +185,33 @@ impl TcpSender {
     /// Shuts the pacing gate for the time that `len` bytes and their header take.
     #[cold]
     fn pace_out(&mut self, cfg: &TcpConfig, now: Time, len: u64) {
+        let by_stack = if cfg.pacing { self.stack_gap(cfg, len) } else { Span::ZERO };
         let Some(pace) = &mut self.pace else { return };
         let by_rate = match &mut pace.rate {
             Some(rate) => rate.take(len + cfg.header.get()),
+            None if pace.gap == Span::ZERO => by_stack,
             None => Span::ZERO,
         };
         let from = pace.next.max(now);
         pace.next = from.saturating_add(by_rate.max(pace.gap));
         self.shut = if pace.next > now { self.shut | PACED } else { self.shut & !PACED };
         self.settle_deadline();
+    }
+
+    /// How long the pacing of the stack shuts the gate after `len` bytes of payload: the share of a round-trip time that
+    /// they have of the window. Not within the first ten segments.
+    ///
+    /// Source: tcp-baseline section 4, step 8; Linux `tcp_update_skb_after_send`.
+    /// Deviation: the rate is that of the moment of sending, not of the last ACK, and nothing is made up for what
+    /// leaves late.
+    fn stack_gap(&self, cfg: &TcpConfig, len: u64) -> Span {
+        if self.totals.sent < UNPACED * cfg.mss() {
+            return Span::ZERO;
+        }
+        let (window, tenths) = self.paced_window();
+        let ps = u128::from(len) * u128::from(self.totals.srtt.as_ps()) * 10
+            / (u128::from(window) * u128::from(tenths)).max(1);
+        Span::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
     }
 
     #[cold]
