@@ -29,6 +29,11 @@ mutations=(
   "spraying never changes its mind|crates/net/src/routing.rs|s/Paths::Spray => Stream::at(self.key, nth)/Paths::Spray => Stream::at(self.key, nth \& 0)/|net|routes|spraying_is_uniform_and_memoryless"
   "timers come before arrivals|crates/engine/src/shard.rs|s/if timer < arrival \&\& timer < end/if timer <= arrival \&\& timer < end/|engine|equal_digests|every_grouping_gives_the_reference_digest"
   "DCTCP cuts by all of alpha|crates/laws/src/flow/dctcp.rs|s/>> (bits + 1)/>> bits/|laws|--lib|flow::dctcp"
+  "NV never learns a lower RTT|crates/laws/src/flow/nv/mainline.rs|s/self.min_rtt = self.min_rtt.min(rtt);//|laws|--lib|the_least_rtt_follows_every_lower_sample"
+  "NV allows itself no pad|crates/laws/src/flow/nv/mainline.rs|s/let max_win = target + self.params.pad(10);/let max_win = target;/|laws|--lib|flows_that_know_the_base_rtt_hold"
+  "NV decreases on any sample|crates/laws/src/flow/nv/mainline.rs|s/calls < p.dec_eval_min_calls.get()/calls < 1/|laws|--lib|a_queue_of_forty_beyond_the_pad"
+  "BIC makes no room for newcomers|crates/laws/src/flow/bic.rs|s/if cwnd < last_max \&\& fast_convergence/if cwnd < last_max \&\& false/|laws|--lib|fast_convergence_remembers_less"
+  "CUBIC follows no flow of Reno's kind|crates/laws/src/flow/cubic/linux.rs|s/self.cnt = self.cnt.min(most);/let _ = most;/|laws|--lib|short_round_trips_get_the_window_of_reno"
   "a flight takes no time|crates/engine/src/lanes.rs|s/let at = at + lookahead;/let _ = lookahead;/|sim|exact|two_four_and_six_links_finish_to_the_picosecond"
   "an early stop forgets the grain|crates/sim/src/run.rs|s/now.round_up(self.scenario.stop.grain)/now/|sim|exact|an_early_stop_is_a_multiple_of_the_grain_whatever_comes_before_it"
 )

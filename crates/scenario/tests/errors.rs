@@ -232,6 +232,30 @@ fn laws_and_their_parameters() {
         param.starts_with("19:17: transport.params.gg: dctcp has no parameter of this name"),
         "{param}"
     );
+    for (from, sentence) in [
+        (
+            "\"nv\"\nparams = { variant = \"2009\" }",
+            "19:22: transport.params.variant: \"2009\" does not fit; nv.variant takes \"mainline\" or \"2010\"",
+        ),
+        (
+            "\"nv\"\nparams = { pad = -1 }",
+            "19:18: transport.params.pad: \"-1\" does not fit; nv.pad takes \"auto\" or a whole number of packets from 0 to 65535",
+        ),
+        (
+            "\"nv\"\nparams = { base_rtt = 100 }",
+            "19:23: transport.params.base_rtt: \"100\" does not fit; nv.base_rtt takes \"none\" or a time of a microsecond or more, such as \"100us\"",
+        ),
+        (
+            "\"cubic\"\nparams = { hz = 512 }",
+            "19:17: transport.params.hz: \"512\" does not fit; cubic.hz takes \"1000\" or \"250\" or \"300\" or \"100\"",
+        ),
+        (
+            "\"bic\"\nparams = { beta = 0.8 }",
+            "19:19: transport.params.beta: \"0.8\" does not fit; bic.beta takes a whole number of 1024ths from 1 to 1023",
+        ),
+    ] {
+        assert_eq!(said("\"dctcp\"", from), sentence);
+    }
     let own = said("load = 0.5", "load = 0.5\nlaw = \"remo\"");
     assert!(own.ends_with("; did you mean \"reno\"?"), "{own}");
     let own_param = said("load = 0.5", "load = 0.5\nparams = { gg = 1 }");

@@ -11,7 +11,10 @@
 //! the least RTT and some more, or when the RTT rises by an eighth, but at least 4 ms. `rfc9438` is
 //! the standard's, in real numbers, with plain slow start. They differ besides in: growth of the Reno-like flow once it
 //! has caught up (stays at 8/15, becomes 1), look-ahead (least RTT, smoothed RTT), what a loss keeps its share of (the
-//! window, the flight), and a timeout (forgets all, remembers nothing but the threshold).
+//! window, the flight), and a timeout (Linux forgets its least RTT too). Linux follows the Reno-like flow when the
+//! window changed or 1/32 s passed, so that on short paths a window rests after a loss and then jumps: at 1 ms and
+//! a loss in 10,000 its mean is 105 segments, of 122 by the standard. On paths of 1 to 2 ms HyStart takes the trains
+//! of two round trips for one and ends slow start at some 30 segments.
 //!
 //! Source: Ha, Rhee, Xu (2008); RFC 9438; Linux `tcp_cubic.c` 2.3 (5.17 to 6.x).
 //! Needs: nothing, or the classic echo with `ecn`. State: 72 bytes with the flow and up to 168 apart. `linux`

@@ -1,0 +1,95 @@
+//! Laws at work: what flows of a law hold in the queue of a bottleneck, and what they get through it.
+
+mod common;
+
+use common::scenario;
+use forebay_sim::{Options, Simulation, Watch};
+use forebay_units::{Span, Time};
+
+/// Payload delivered in order to each host of the right side.
+fn delivered(simulation: &mut Simulation<'_>, flows: usize) -> Vec<u64> {
+    simulation.look().hosts[flows..].iter().map(|host| host.delivered_bytes).collect()
+}
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Span::from_ms(ms)
+}
+
+/// Flows through one bottleneck of 10 Gb/s, whose hosts have ten times that.
+struct Path<'a> {
+    flows: usize,
+    /// One way; with four times 1 us, 1.44 us for a packet and 0.0614 us for its ACK half of the empty RTT.
+    delay_ps: u64,
+    limit: &'a str,
+    transport: &'a str,
+}
+
+impl Path<'_> {
+    /// Mean queue in packets, and goodput of each flow in Gb/s, between two times.
+    fn run(&self, from_ms: u64, to_ms: u64) -> (f64, Vec<f64>) {
+        let Self { flows, delay_ps, limit, transport } = self;
+        let text = format!(
+            "version = 1\nname = \"laws\"\nseeds = [1]\nstop = {{ time = \"{to_ms}ms\" }}\n\
+             [output]\nqueues = {{ every = \"5us\", where = \"left\" }}\n\
+             [fabric]\nkind = \"dumbbell\"\nleft = {flows}\nright = {flows}\n\
+             host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+             bottleneck = {{ rate = \"10Gbps\", delay = \"{delay_ps}ps\" }}\n\
+             [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{limit}\"\necn = \"off\"\n\
+             [transport]\nkind = \"tcp\"\n{transport}\n\
+             [[traffic]]\nkind = \"long\"\nfrom = \"left.host[*]\"\nto = \"right.host[*]\"\n"
+        );
+        let scenario = scenario(&text);
+        let mut simulation = Simulation::new(&scenario, 1, Options::default()).expect("it runs");
+        simulation.advance(at(from_ms), &Watch::default());
+        let before = delivered(&mut simulation, *flows);
+        simulation.advance(at(to_ms), &Watch::default());
+        let after = delivered(&mut simulation, *flows);
+        let record = simulation.finish().record;
+        let series = record.series.iter().find(|s| s.name == "left->right queue").expect("sampled");
+        let queue: Vec<f64> = series
+            .at
+            .iter()
+            .zip(&series.values)
+            .filter(|(time, _)| **time >= at(from_ms))
+            .map(|(_, bytes)| bytes / 1_500.0)
+            .collect();
+        let gbps = |(after, before): (u64, u64)| {
+            (after - before) as f64 * 8.0 / ((to_ms - from_ms) as f64 * 1e6)
+        };
+        let rates = after.into_iter().zip(before).map(gbps).collect();
+        (queue.iter().sum::<f64>() / queue.len() as f64, rates)
+    }
+}
+
+/// What 10 Gb/s carry of segments of 1448 B in packets of 1500 B.
+const PAYLOAD_GBPS: f64 = 10.0 * 1_448.0 / 1_500.0;
+
+/// From steps 9 to 12 of Linux `tcp_nv.c`: between pad - pad_buffer and pad a flow stays as it is. The empty RTT
+/// is 100 us.
+#[test]
+fn nv_flows_that_know_the_base_rtt_hold_eight_to_ten_packets_each() {
+    for flows in [4, 16] {
+        let transport = "law = \"nv\"\nparams = { base_rtt = \"100us\" }";
+        let path = Path { flows, delay_ps: 47_249_280, limit: "5000 packets", transport };
+        let (queue, rates) = path.run(60, 90);
+        let each = queue / flows as f64;
+        assert!((8.0..=10.0).contains(&each), "{flows} flows: {each}");
+        assert!(rates.iter().sum::<f64>() > 0.99 * PAYLOAD_GBPS, "{rates:?}");
+    }
+}
+
+/// A round trip of 1 ms, and a buffer of one bandwidth-delay product.
+///
+/// Linux's CUBIC takes 80 ms to get there. HyStart first looks in the middle of a round trip, at 16 segments; trains less
+/// than 2 ms apart are one to it; and (RTT + 1 ms) / 2 is no more than one RTT: slow start ends at some 30
+/// segments, after which the window grows by a twentieth per round trip.
+#[test]
+fn bic_and_cubic_fill_a_path_of_a_millisecond() {
+    for law in
+        ["law = \"bic\"", "law = \"cubic\"", "law = \"cubic\"\nparams = { form = \"rfc9438\" }"]
+    {
+        let path = Path { flows: 1, delay_ps: 497_249_280, limit: "833 packets", transport: law };
+        let (_, rates) = path.run(100, 150);
+        assert!(rates[0] >= 0.95 * PAYLOAD_GBPS, "{law}: {rates:?}");
+    }
+}
