@@ -235,6 +235,7 @@ impl Judge<'_> {
             receive_window,
             idle_restart: t.idle_restart.unwrap_or(true),
             sack: t.sack.unwrap_or(true),
+            rack: t.rack.unwrap_or(true),
             tail_loss_probe: t.tail_loss_probe.unwrap_or(true),
             prr: t.prr.unwrap_or(true),
             frto: t.frto.unwrap_or(true),

@@ -388,6 +388,8 @@ pub enum NicOrder {
     Fifo,
     /// The flow with the fewest bytes left.
     Srpt,
+    /// No pull: flows hand down what their windows allow, and it leaves in that order.
+    Push,
 }
 
 /// A transport and its law.
@@ -413,8 +415,10 @@ pub struct Transport {
     pub receive_window: Option<Bytes>,
     /// Whether a window idle for longer than the RTO decays (RFC 2861).
     pub idle_restart: bool,
-    /// Selective acknowledgements, and with them RACK.
+    /// Selective acknowledgements.
     pub sack: bool,
+    /// Losses by time rather than by distance below the highest SACK.
+    pub rack: bool,
     /// Tail loss probes.
     pub tail_loss_probe: bool,
     /// Proportional rate reduction.

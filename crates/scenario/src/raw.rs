@@ -552,6 +552,9 @@ pub(crate) enum NicOrder {
     Fifo,
     /// The flow with the fewest bytes left.
     Srpt,
+    /// No pull at all: a flow hands down whatever its window allows, and it leaves in that order, as in Linux before TSQ
+    /// (3.6). What waits in the host then counts as in flight and towards the RTT.
+    Push,
 }
 
 /// A transport and its congestion-control law.
@@ -591,9 +594,13 @@ pub(crate) struct Transport {
     /// Whether a window idle for longer than the RTO decays (RFC 2861). Default: true (Linux).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_restart: Option<bool>,
-    /// Selective acknowledgements, and with them RACK. Without: NewReno. Default: true (Linux).
+    /// Selective acknowledgements. Without: NewReno. Default: true (Linux).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sack: Option<bool>,
+    /// Losses by time (RACK, RFC 8985). Without: by distance below the highest SACK (FACK), as Linux before 4.4. Default:
+    /// true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rack: Option<bool>,
     /// Tail loss probes (RFC 8985). Default: true (Linux since 3.10).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tail_loss_probe: Option<bool>,

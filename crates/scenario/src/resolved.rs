@@ -201,6 +201,7 @@ fn transport(t: &model::Transport) -> raw::Transport {
         receive_window: t.receive_window.map(Qty),
         idle_restart: Some(t.idle_restart),
         sack: Some(t.sack),
+        rack: Some(t.rack),
         tail_loss_probe: Some(t.tail_loss_probe),
         prr: Some(t.prr),
         frto: Some(t.frto),

@@ -72,6 +72,7 @@ fn defaults_are_those_of_the_schema() {
             receive_window: None,
             idle_restart: true,
             sack: true,
+            rack: true,
             tail_loss_probe: true,
             prr: true,
             frto: true,

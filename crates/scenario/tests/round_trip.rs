@@ -201,6 +201,7 @@ prop_compose! {
             receive_window,
             idle_restart: flags.1,
             sack: !flags.0,
+            rack: flags.1,
             tail_loss_probe: !flags.1,
             prr: flags.0,
             frto: flags.1,
@@ -211,7 +212,12 @@ prop_compose! {
 }
 
 fn nic() -> impl Strategy<Value = NicOrder> {
-    prop_oneof![Just(NicOrder::RoundRobin), Just(NicOrder::Fifo), Just(NicOrder::Srpt)]
+    prop_oneof![
+        Just(NicOrder::RoundRobin),
+        Just(NicOrder::Fifo),
+        Just(NicOrder::Srpt),
+        Just(NicOrder::Push)
+    ]
 }
 
 prop_compose! {

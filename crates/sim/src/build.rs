@@ -183,6 +183,7 @@ fn profile(transport: &model::Transport, entry: &model::Traffic) -> Result<Profi
         receive_window: transport.receive_window,
         idle_restart: transport.idle_restart,
         sack: transport.sack,
+        rack: transport.rack,
         tlp: transport.tail_loss_probe,
         prr: transport.prr,
         frto: transport.frto,

@@ -1,5 +1,6 @@
 //! A host of ideal fidelity: flows on top, a NIC that pulls below, and the glue between the sans-I/O steps.
 
+mod push;
 mod ring;
 mod rpc;
 
@@ -108,6 +109,8 @@ pub(crate) struct Nic {
     pub order: PullOrder,
     /// `None`: every packet is taken as it arrives.
     pub moderation: Option<Moderation>,
+    /// Flows hand down what they may send at once.
+    pub pushes: bool,
     /// Flows hand down super-packets, and it cuts them.
     pub segments: bool,
 }
@@ -120,7 +123,8 @@ pub(crate) struct Host {
     ready: ReadyList,
     ring: Option<Box<ring::Ring>>, // what arrives waits here for an interrupt
     burst: Option<Box<Segmenter>>, // the super-packet that goes out, where the NIC cuts them
-    acks: VecDeque<Packet>,
+    acks: VecDeque<Packet>,        // and data, where flows push it
+    pushes: bool,
     since: Time, // when the NIC last got something to send after having nothing
     next_event: Time,
     next_planned: Time, // earliest start or sample
@@ -174,6 +178,7 @@ impl Host {
             ready: ReadyList::new(nic.order),
             ring: nic.moderation.map(ring::Ring::new),
             burst: nic.segments.then(Box::default),
+            pushes: nic.pushes,
             acks: VecDeque::new(),
             since: Time::ZERO,
             next_event: Time::MAX,
@@ -482,7 +487,9 @@ impl Host {
     fn wake_sender(&mut self, now: Time, slot: u32) {
         let sending = &mut self.senders[slot as usize];
         let cfg = &self.common.profiles[usize::from(sending.profile)].tcp;
-        if !sending.ready && sending.tcp.ready(cfg) {
+        if self.pushes {
+            self.push(now, slot);
+        } else if !sending.ready && sending.tcp.ready(cfg) {
             sending.ready = true;
             if self.acks.is_empty() && self.ready.is_empty() {
                 self.since = now;

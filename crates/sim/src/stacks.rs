@@ -56,9 +56,10 @@ fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
                 PullOrder::Fair { quantum: 2 * packet.get() as u32 }
             }
             NicOrder::RoundRobin => PullOrder::RoundRobin,
-            NicOrder::Fifo => PullOrder::Fifo,
+            NicOrder::Fifo | NicOrder::Push => PullOrder::Fifo,
             NicOrder::Srpt => PullOrder::Srpt,
         },
+        pushes: settings.nic == NicOrder::Push,
         segments: settings.tso,
         moderation: (settings.rx_usecs > Span::ZERO).then_some(moderation),
     }

@@ -214,6 +214,31 @@ fn samples_of_senders_agree_with_each_other_and_change_nothing() {
     assert!(both.series.iter().all(|s| s.name.starts_with("flow 0 ")), "the first one only");
 }
 
+/// A lone flow of 100 segments, its window open for all: they leave at the same times either way, but a flow that pushes
+/// stamps them all at once, so that the last one's RTT holds the time it waited in its own host.
+#[test]
+fn what_a_flow_pushes_waits_in_its_host_and_counts() {
+    let run_with = |nic: &str, tso: bool| {
+        let text = format!(
+            "[[traffic]]\nkind = \"list\"\nflows = [{{ from = \"host[0]\", to = \"host[1]\", size = \"144800B\", at = \"0s\" }}]\n\
+             [host]\nnic = \"{nic}\"\ntso = {tso}\n[output]\nflows = {{ every = \"1us\" }}\n"
+        );
+        let mut s = with("{ time = \"10ms\", flows = \"all\" }", &text);
+        s.transport.initial_window = forebay_units::Bytes::new(144_800);
+        run(&s, 1, Options::default()).record
+    };
+    let rtt = |record: &forebay_record::RunRecord| {
+        let series = record.series.iter().find(|s| s.name.ends_with(" RTT")).unwrap();
+        series.values.iter().copied().fold(0.0, f64::max)
+    };
+    let (pull, push, bursts) =
+        (run_with("round-robin", false), run_with("push", false), run_with("push", true));
+    assert_eq!(pull.flows[0].fct(), push.flows[0].fct());
+    assert_eq!(push.flows[0].fct(), bursts.flows[0].fct());
+    assert_eq!(pull.digest, push.digest, "the same packets at the same times");
+    assert!(rtt(&push) > 2.0 * rtt(&pull), "{} {}", rtt(&push), rtt(&pull));
+}
+
 #[test]
 fn two_laws_share_a_bottleneck() {
     let traffic = "[[traffic]]\nkind = \"long\"\nfrom = [\"host[0]\"]\nto = [\"host[3]\"]\nlaw = \"reno\"\n\

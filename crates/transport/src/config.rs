@@ -41,8 +41,11 @@ pub struct TcpConfig {
     pub idle_restart: bool,
     /// What the law asks of the receiver.
     pub needs: Needs,
-    /// Selective acknowledgement, and with it RACK. Off: NewReno.
+    /// Selective acknowledgement. Off: NewReno.
     pub sack: bool,
+    /// With SACK, losses by time (RACK). Off: by distance below the highest SACK (FACK), and a lost retransmission by timeout
+    /// only, as Linux before 4.4.
+    pub rack: bool,
     /// Tail loss probes.
     pub tlp: bool,
     /// Proportional rate reduction. Off: the window is `ssthresh` at once.
@@ -76,6 +79,7 @@ impl Default for TcpConfig {
             idle_restart: true,
             needs: Needs::NONE,
             sack: true,
+            rack: true,
             tlp: true,
             prr: true,
             frto: true,

@@ -54,6 +54,36 @@ fn a_hole_is_filled_at_the_third_sack_without_a_wait() {
     assert_eq!(lost[1].at, third);
 }
 
+/// Without RACK, distance alone counts: three segments above, whenever they left.
+#[test]
+fn without_rack_the_third_segment_above_a_hole_condemns_it() {
+    let mut cfg = with_window(100);
+    cfg.rack = false;
+    let mut pipe = Pipe::new(cfg, "reno", Bytes::MAX, RTT).nic(100).drop_data(&[40, 41]);
+    pipe.run_until(at_us(113));
+    let sacks: Vec<_> = pipe.acks.iter().filter(|(_, ack)| ack.sacks > 0).map(|a| a.0).collect();
+    // Segment 42 is two above segment 40 and one above 41, and so on.
+    assert_eq!(pipe.sends_of(40 * MSS)[1].at, sacks[1], "42 and 43 are known: 43 is three above");
+    assert!(pipe.sends_of(41 * MSS)[1].at >= sacks[2]);
+    assert_eq!(pipe.sender.timeouts(), 0);
+}
+
+#[test]
+fn without_rack_a_lost_retransmission_waits_for_the_timer() {
+    for rack in [true, false] {
+        let mut cfg = with_window(20);
+        (cfg.rack, cfg.tlp) = (rack, false);
+        let mut lost = 0;
+        let mut pipe = Pipe::new(cfg, "reno", Bytes::new(200 * MSS), RTT).data(move |p, _| {
+            let hit = p.seq == 10 * MSS && lost < 2;
+            lost += u32::from(hit);
+            if hit { Fate::Drop } else { Fate::Pass }
+        });
+        pipe.finish();
+        assert_eq!(pipe.sender.timeouts(), u64::from(!rack), "rack = {rack}");
+    }
+}
+
 #[test]
 fn a_segment_sent_much_later_condemns_at_once() {
     // Two segments more than a quarter of the round-trip time apart: one SACK is enough.

@@ -45,6 +45,7 @@ fn nic(order: raw::NicOrder) -> NicOrder {
         raw::NicOrder::RoundRobin => NicOrder::RoundRobin,
         raw::NicOrder::Fifo => NicOrder::Fifo,
         raw::NicOrder::Srpt => NicOrder::Srpt,
+        raw::NicOrder::Push => NicOrder::Push,
     }
 }
 

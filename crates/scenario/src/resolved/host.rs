@@ -29,6 +29,7 @@ fn keys(change: &HostChange) -> raw::HostKeys {
             NicOrder::RoundRobin => raw::NicOrder::RoundRobin,
             NicOrder::Fifo => raw::NicOrder::Fifo,
             NicOrder::Srpt => raw::NicOrder::Srpt,
+            NicOrder::Push => raw::NicOrder::Push,
         }),
         gro: change.gro,
         rx_usecs: change.rx_usecs.map(Qty),

@@ -100,7 +100,7 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     let transport = transport(&mut d, classes);
     let traffic = traffic(&mut d, &names, &drawn);
     let faults = faults(&mut d, &names, &mut drawn);
-    let nic = d.of(&["round-robin", "fifo", "srpt"]);
+    let nic = d.of(&["round-robin", "fifo", "srpt", "push"]);
     let host = host(&mut Draw(Stream::new(seed, 3, Purpose::Test)), &names, nic);
     let every = (drawn.stop_ps / d.between(20, 150)).max(1_000);
     let output = match d.one_in(3) {

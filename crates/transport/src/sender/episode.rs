@@ -254,10 +254,12 @@ impl TcpSender {
         }
     }
 
-    /// Marks segments lost: by time, or without SACK by duplicate ACKs.
+    /// Marks segments lost: by time, by distance, or without SACK by duplicate ACKs.
     fn find_losses(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time, w: &mut Work) {
         let (lost, resent) = (r.lost, r.marks.count(Mark::Resent));
-        if cfg.sack {
+        if cfg.sack && !cfg.rack {
+            self.mark_far_below(r, cfg);
+        } else if cfg.sack {
             if core::mem::take(&mut self.rack.advanced) {
                 let wait = self.detect(r, cfg, now);
                 if wait > Span::ZERO {
@@ -288,6 +290,23 @@ impl TcpSender {
             let (start, len) = self.extent(0);
             r.mark_lost(place, start, len);
             self.settle_duplicates(r, cfg);
+        }
+    }
+
+    /// FACK: what the receiver lacks `reordering` segments or more below the highest it has is lost. Retransmissions are
+    /// not looked at again.
+    ///
+    /// Source: Mathis and Mahdavi, SIGCOMM 1996; Linux before 4.15 with `tcp_fack`.
+    fn mark_far_below(&mut self, r: &mut Repair, cfg: &TcpConfig) {
+        let distance = u64::from(r.reordering) * cfg.mss();
+        let mut i = 0;
+        while let Some(k) = r.marks.find_plain(&self.board, i, self.board.len()) {
+            let (start, len) = self.extent(k);
+            if start + len + distance > r.fack {
+                break;
+            }
+            r.mark_lost(self.board.place(k), start, len);
+            i = k + 1;
         }
     }
 

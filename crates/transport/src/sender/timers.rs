@@ -218,7 +218,7 @@ impl TcpSender {
         let mut i = 0;
         while let Some(k) = r.marks.find_unsacked(&self.board, i, self.board.len()) {
             let recent = now.since(self.board.get(k).sent) < self.rack.rtt;
-            if k == 0 || !cfg.sack || !recent {
+            if k == 0 || !cfg.sack || !cfg.rack || !recent {
                 let (start, len) = self.extent(k);
                 r.mark_lost(self.board.place(k), start, len);
             }

@@ -1,0 +1,30 @@
+//! Flows that push: what a window allows goes into the host's queue at once, and leaves in that order.
+//!
+//! The queue has no limit. Linux limits it to 1,000 super-packets, which is far above what windows allow.
+
+use super::Host;
+use forebay_units::Time;
+
+impl Host {
+    /// Takes everything that a flow may send.
+    #[inline(never)]
+    pub(super) fn push(&mut self, now: Time, slot: u32) {
+        loop {
+            let sending = &mut self.senders[slot as usize];
+            let cfg = &self.common.profiles[usize::from(sending.profile)].tcp;
+            if !sending.tcp.ready(cfg) {
+                return;
+            }
+            let Some(cutter) = &mut self.burst else {
+                let Some(packet) = sending.tcp.next_packet(cfg, now) else { return };
+                self.queue_ack(now, &packet);
+                continue;
+            };
+            let Some(burst) = sending.tcp.next_burst(cfg, now) else { return };
+            cutter.load(&burst.first, burst.payload, cfg.mss.get());
+            while let Some(packet) = self.burst.as_mut().and_then(|cutter| cutter.take()) {
+                self.queue_ack(now, &packet);
+            }
+        }
+    }
+}
