@@ -199,7 +199,7 @@ pub struct Bench {
 
 #[derive(Clone, Debug, Args)]
 pub struct Reproduce {
-    /// Which: analytic
+    /// Which: analytic or tcp-nv
     pub suite: String,
     /// Print the rows as a JSON array
     #[arg(long)]
@@ -213,6 +213,9 @@ pub struct Reproduce {
     /// Write the suite's pictures into this folder
     #[arg(long, value_name = "DIR")]
     pub pictures: Option<PathBuf>,
+    /// Instead of the rows, show how open settings were chosen and what each does to them
+    #[arg(long, conflicts_with_all = ["json", "strict", "pictures"])]
+    pub sensitivity: bool,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -14,6 +14,15 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
             SUITES.join(" or ")
         )));
     }
+    if args.sensitivity {
+        let text = forebay_validate::sensitivity(&args.suite, args.quick).ok_or_else(|| {
+            Failure::Input(format!(
+                "suite \"{}\" has no open settings; leave out --sensitivity",
+                args.suite
+            ))
+        })?;
+        return say::data(text.trim_end());
+    }
     if let Some(folder) = &args.pictures {
         for (name, svg) in forebay_validate::pictures(&args.suite) {
             let path = folder.join(name);

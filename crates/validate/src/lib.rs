@@ -29,6 +29,8 @@ struct Suite {
     rows: &'static str,
     measure: fn(bool) -> Measured,
     pictures: fn() -> Vec<(String, String)>,
+    /// What its open settings do to its rows.
+    sensitivity: Option<fn(&[Row], bool) -> String>,
 }
 
 fn suite(name: &str) -> Suite {
@@ -37,11 +39,13 @@ fn suite(name: &str) -> Suite {
             rows: include_str!("../../../validation/analytic/rows.toml"),
             measure: analytic::measure,
             pictures: analytic::pictures,
+            sensitivity: None,
         },
         "tcp-nv" => Suite {
             rows: include_str!("../../../validation/tcp-nv/rows.toml"),
             measure: tcp_nv::measure,
             pictures: tcp_nv::pictures,
+            sensitivity: Some(tcp_nv::sensitivity),
         },
         _ => panic!("there is no suite \"{name}\""),
     }
@@ -67,6 +71,14 @@ pub fn run(suite: &str, quick: bool) -> Vec<Row> {
 pub fn rows(suite: &str) -> Vec<Row> {
     row::parse(self::suite(suite).rows)
         .unwrap_or_else(|error| panic!("validation/{suite}/rows.toml: {error}"))
+}
+
+/// How the open settings of a suite were chosen and what they do to its rows, as text; `None` if it has none.
+///
+/// # Panics
+/// As [`run`].
+pub fn sensitivity(suite: &str, quick: bool) -> Option<String> {
+    self::suite(suite).sensitivity.map(|of| of(&rows(suite), quick))
 }
 
 /// Pictures of a suite: file name and SVG text.

@@ -1,7 +1,7 @@
 //! Claims of the deck that come without a table. One star around one router in most of them: hosts 1 to n send to host 0.
 
 use super::bench::{Seen, run};
-use super::settings::{Law, Settings, transport, transport_with};
+use super::settings::{Law, Settings, Stack};
 use crate::jobs::Job;
 use crate::measured::Measured;
 use forebay_record::Quantity;
@@ -74,7 +74,7 @@ fn mixed(settings: &Settings, quick: bool, all: &mut Measured) {
         let text = format!(
             "{}{distance}{}{}{}[output]\nflows = {{ every = \"1ms\" }}\n",
             star(3, 100, &format!("{}KB", settings.buffer_kb)),
-            transport(Law::Nv, settings),
+            Stack::new(Law::Nv, settings).text(),
             bulk(1..=1, ""),
             bulk(2..=2, &Law::Bic.keys(settings, "")),
         );
@@ -94,7 +94,7 @@ fn loss_free(settings: &Settings, quick: bool, all: &mut Measured) {
         let text = format!(
             "{}{}{}",
             star(flows + 1, 100, buffer),
-            transport(Law::Nv, settings),
+            Stack::new(Law::Nv, settings).text(),
             bulk(1..=flows, "")
         );
         run("tcp-nv-flows", &text, 0.2, end).dropped_and_sent(PORT).0 == 0.0
@@ -127,7 +127,7 @@ fn reverse(settings: &Settings, quick: bool, all: &mut Measured) {
         let text = format!(
             "{}{switch}{}{}{}[output]\nflows = {{ every = \"1ms\", where = [\"host[1]\", \"host[2]\", \"host[3]\", \"host[4]\"] }}\n",
             star(9, 100, &format!("{}KB", settings.buffer_kb)),
-            transport_with(Law::Nv, settings, keys, params),
+            Stack { keys, params, ..Stack::new(Law::Nv, settings) }.text(),
             bulk(1..=4, ""),
             if congested { &against } else { "" },
         );
@@ -148,14 +148,14 @@ fn offload(settings: &Settings, quick: bool, all: &mut Measured) {
     let end = if quick { 0.5 } else { 2.0 };
     let goodput = |host: &str, params: &str| {
         let text = format!(
-            "{}{host}{}{}[output]\nflows = {{ every = \"1ms\" }}\n",
+            "{}{}{}[output]\nflows = {{ every = \"1ms\" }}\n",
             star(2, 100, &format!("{}KB", settings.buffer_kb)),
-            transport_with(Law::Nv, settings, "", params),
+            Stack { host, params, ..Stack::new(Law::Nv, settings) }.text(),
             bulk(1..=1, ""),
         );
         rates(&run("tcp-nv-offload", &text, 0.2, end), "host[1]")
     };
-    let host = "[host]\nprofile = \"linux\"\nrx_usecs = \"100us\"\n";
+    let host = "profile = \"linux\"\nrx_usecs = \"100us\"\n";
     let plain = goodput("", "");
     all.insert("offload-one-flow", goodput(host, "") / plain);
     all.insert("offload-one-flow-inflated", goodput(host, ", pad = 300") / plain);
@@ -164,17 +164,17 @@ fn offload(settings: &Settings, quick: bool, all: &mut Measured) {
 /// Large RPCs with and without pacing where the round trip is long, and without where it is short.
 fn bursts(settings: &Settings, quick: bool, all: &mut Measured) {
     let end = if quick { 1.0 } else { 4.0 };
-    let drops = |rtt: u32, keys: &str| {
+    let drops = |rtt: u32, host: &str| {
         let text = format!(
             "{}{}{}",
             star(9, rtt, &format!("{}KB", settings.buffer_kb)),
-            transport_with(Law::Nv, settings, keys, ""),
+            Stack { host, ..Stack::new(Law::Nv, settings) }.text(),
             rpcs(1..=8, "1MB", ""),
         );
         let seen = run("tcp-nv-bursts", &text, 0.3, end);
         seen.dropped_and_sent(PORT).0 / seen.seconds()
     };
-    all.insert("pacing-10ms", drops(10_000, "") / drops(10_000, ""));
+    all.insert("pacing-10ms", drops(10_000, "pacing = \"internal\"\n") / drops(10_000, ""));
     all.insert("pacing-100us", drops(100, ""));
 }
 
@@ -185,7 +185,7 @@ fn short(settings: &Settings, quick: bool, all: &mut Measured) {
         let text = format!(
             "{}{}{}",
             star(65, 100, &format!("{}KB", settings.buffer_kb)),
-            transport(law, settings),
+            Stack::new(law, settings).text(),
             rpcs(1..=64, "14480B", ""),
         );
         run("tcp-nv-short", &text, 0.2, end).dropped_and_sent(PORT).0
@@ -202,7 +202,7 @@ fn range(rtt_us: u32, settings: &Settings, quick: bool, all: &mut Measured) {
     let text = format!(
         "{}{}{}[output]\nflows = {{ every = \"1ms\" }}\n",
         star(9, rtt_us, &format!("{buffer}B")),
-        transport(Law::Nv, settings),
+        Stack::new(Law::Nv, settings).text(),
         bulk(1..=8, ""),
     );
     let seen = run("tcp-nv-range", &text, warm, 2.0 * warm);
@@ -222,7 +222,7 @@ fn thousand_hosts(settings: &Settings, quick: bool, all: &mut Measured) {
              [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{}KB\"\necn = \"off\"\n{}\
              [[traffic]]\nkind = \"poisson\"\nsizes = \"100KB\"\nload = 0.6\nload_ref = \"host\"\n",
             settings.buffer_kb,
-            transport(law, settings)
+            Stack::new(law, settings).text()
         );
         run("tcp-nv-hosts", &text, end / 4.0, end).dropped()
     });

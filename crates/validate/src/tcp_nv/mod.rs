@@ -1,6 +1,7 @@
 //! Experiments behind `validation/tcp-nv/rows.toml`: the TCP-NV slides of 2010.
 
 mod bench;
+mod choice;
 mod claims;
 mod rack;
 mod router;
@@ -10,6 +11,7 @@ mod table;
 
 use crate::jobs::{self, Job};
 use crate::measured::Measured;
+pub(crate) use choice::sensitivity;
 use settings::{CHOSEN, Law};
 
 /// Runs all of them.

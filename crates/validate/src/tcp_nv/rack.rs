@@ -1,13 +1,15 @@
 //! The rack tests: two hosts send to a third at 1 Gb/s, without and with link flow control.
 
 use super::bench::run;
-use super::settings::{Law, Settings, transport_with};
+use super::settings::{Law, Settings, Stack};
 use crate::measured::Measured;
 use forebay_record::Quantity;
 
 /// Settings that the deck leaves open here; rows of this file are `assumed`.
 const BUFFER: &str = "256KB";
 const SOCKET: &str = "1MiB";
+/// Keys of a host with the offloads of a real one; the sorting has the same.
+pub(super) const HOST: &str = "profile = \"linux\"\nrx_usecs = \"20us\"\n";
 
 struct Cell {
     window: f64,
@@ -63,9 +65,9 @@ fn cell(law: Law, per_host: u32, pause: bool, settings: &Settings, quick: bool) 
     };
     let text = format!(
         "[fabric]\nkind = \"star\"\nhosts = 3\nwire_overhead = \"24B\"\nhost_link = {{ rate = \"1Gbps\", delay = \"1us\" }}\n\
-         [fabric.switch]\n{pool}ecn = \"off\"\n{buffer}[host]\nprofile = \"linux\"\nrx_usecs = \"20us\"\n{}{flows}\
+         [fabric.switch]\n{pool}ecn = \"off\"\n{buffer}{}{flows}\
          [output]\nflows = {{ every = \"1ms\", most = 16 }}\n",
-        transport_with(law, settings, &socket, ""),
+        Stack { host: HOST, keys: &socket, ..Stack::new(law, settings) }.text(),
     );
     let seen = run("tcp-nv-rack", &text, warm, end);
     let (dropped, sent) = seen.dropped_and_sent("tor->host[0]");

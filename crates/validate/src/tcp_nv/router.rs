@@ -1,7 +1,7 @@
 //! 128 flows of large RPCs through one router: its queue, its drops, and one flow's bursts.
 
 use super::bench::{Seen, run};
-use super::settings::{Law, Settings, transport};
+use super::settings::{Law, Settings, Stack};
 use crate::measured::Measured;
 use forebay_record::Quantity;
 use forebay_units::{Span, Time};
@@ -21,7 +21,7 @@ pub(super) fn seen(law: Law, buffer: &str, settings: &Settings, quick: bool) -> 
          [[traffic]]\nkind = \"rpc\"\nfrom = [{senders}]\nto = \"host[0]\"\nrequest = \"1MB..8MB\"\n\
          [output]\nwarmup = \"{}ms\"\nqueues = {{ every = \"100us\", where = \"tor\" }}\n\
          flows = {{ every = \"20us\", where = \"host[1]\", most = 1 }}\n",
-        transport(law, settings),
+        Stack::new(law, settings).text(),
         (warm * 1e3).round()
     );
     run("tcp-nv-router", &text, warm, end)

@@ -64,17 +64,34 @@ impl Law {
     }
 }
 
-/// `[transport]` of Linux 2.6.34 with this law.
-pub(super) fn transport(law: Law, settings: &Settings) -> String {
-    transport_with(law, settings, "", "")
+/// Hosts and transport of Linux 2.6.34 with a law, and what an experiment adds.
+pub(super) struct Stack<'a> {
+    pub law: Law,
+    pub settings: &'a Settings,
+    /// Keys of `[host]`.
+    pub host: &'a str,
+    /// Keys of `[transport]`.
+    pub keys: &'a str,
+    /// Parameters of the law, each after a comma.
+    pub params: &'a str,
 }
 
-/// The same with more keys, and more parameters of the law.
-pub(super) fn transport_with(law: Law, settings: &Settings, keys: &str, params: &str) -> String {
-    format!(
-        "[transport]\nkind = \"tcp\"\n{}initial_window = \"3 packets\"\ndelayed_ack = true\ntail_loss_probe = false\n\
-         prr = false\nrto_min = \"{}ms\"\n{keys}",
-        law.keys(settings, params),
-        settings.rto_ms
-    )
+impl<'a> Stack<'a> {
+    pub fn new(law: Law, settings: &'a Settings) -> Self {
+        Self { law, settings, host: "", keys: "", params: "" }
+    }
+
+    /// The two tables, of which `[transport]` is the last.
+    pub fn text(&self) -> String {
+        self.text_of(&self.law.keys(self.settings, self.params))
+    }
+
+    /// The same for a law that is none of the deck's two.
+    pub fn text_of(&self, law: &str) -> String {
+        format!(
+            "[host]\nnic = \"push\"\n{}[transport]\nkind = \"tcp\"\n{law}initial_window = \"3 packets\"\ndelayed_ack = true\n\
+             rack = false\ntail_loss_probe = false\nprr = false\nrto_min = \"{}ms\"\n{}",
+            self.host, self.settings.rto_ms, self.keys
+        )
+    }
 }

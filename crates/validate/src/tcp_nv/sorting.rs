@@ -1,7 +1,8 @@
 //! The distributed sort, reduced to its shuffle: each of 38 hosts sends as much to each other at once.
 
 use super::bench::run;
-use super::settings::{Law, Settings, transport_with};
+use super::rack::HOST;
+use super::settings::{Law, Settings, Stack};
 use crate::measured::Measured;
 
 /// Time in seconds, retransmissions, timeouts.
@@ -23,13 +24,12 @@ pub(super) fn measure(settings: &Settings, quick: bool, all: &mut Measured) {
 }
 
 fn shuffle(law: &str, settings: &Settings, quick: bool) -> Job {
-    let transport = transport_with(Law::Bic, settings, "", "");
-    let transport = transport.replace(&Law::Bic.keys(settings, ""), law);
+    let stack = Stack { host: HOST, ..Stack::new(Law::Nv, settings) }.text_of(law);
     let size = if quick { "1MB" } else { "4MB" };
     let text = format!(
         "[fabric]\nkind = \"star\"\nhosts = 38\nwire_overhead = \"24B\"\nhost_link = {{ rate = \"1Gbps\", delay = \"1us\" }}\n\
-         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"256KB\"\necn = \"off\"\n[host]\nprofile = \"linux\"\nrx_usecs = \"20us\"\n\
-         {transport}[[traffic]]\nkind = \"all-to-all\"\nsize = \"{size}\"\n"
+         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"256KB\"\necn = \"off\"\n\
+         {stack}[[traffic]]\nkind = \"all-to-all\"\nsize = \"{size}\"\n"
     );
     let seen = run("tcp-nv-sort", &text, 0.0, 30.0);
     let flows = &seen.record.flows;

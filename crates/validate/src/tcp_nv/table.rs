@@ -1,7 +1,7 @@
 //! The 10 Gb/s table: RPCs of 1 MB from n hosts to one, and small RPCs that share their queue.
 
 use super::bench::{Seen, jain, mean, quantile, run};
-use super::settings::{Law, Settings, transport};
+use super::settings::{Law, Settings, Stack};
 
 /// What a column of the table says, in the order of its rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +26,8 @@ impl Column {
         [goodput, fairness, latency, p90, p95, p99, queue, drops]
     }
 
-    fn of_values(v: [f64; 8]) -> Self {
+    /// From values in the order of [`QUANTITIES`].
+    pub fn of(v: [f64; 8]) -> Self {
         let [goodput, fairness, latency, p90, p95, p99, queue, drops] = v;
         Self { goodput, fairness, latency, p90, p95, p99, queue, drops }
     }
@@ -34,7 +35,7 @@ impl Column {
     /// The mean of several columns, number by number.
     pub fn mean(columns: &[Self]) -> Self {
         let values: Vec<[f64; 8]> = columns.iter().map(Self::values).collect();
-        Self::of_values(std::array::from_fn(|i| {
+        Self::of(std::array::from_fn(|i| {
             values.iter().map(|v| v[i]).sum::<f64>() / values.len() as f64
         }))
     }
@@ -59,7 +60,7 @@ fn seen(law: Law, flows: u32, settings: &Settings, warm: f64, end: f64) -> Seen 
          [output]\nwarmup = \"{}ms\"\nqueues = {{ every = \"{every}us\", where = \"tor\" }}\n",
         flows + 2,
         settings.buffer_kb,
-        transport(law, settings),
+        Stack::new(law, settings).text(),
         (1..=flows).map(|i| format!("\"host[{i}]\"")).collect::<Vec<_>>().join(", "),
         flows + 1,
         (warm * 1e3).round()
