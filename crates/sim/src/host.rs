@@ -328,8 +328,9 @@ impl Host {
             self.pull(now, out);
         }
         trace(&mut self.digest, now, DELIVERED, packet);
-        self.arrived += u64::from((packet.kind as u8) < Kind::Control as u8);
-        if self.ring.is_some() && (packet.kind as u8) < Kind::Control as u8 {
+        let for_the_stack = (packet.kind as u8) < Kind::Control as u8;
+        self.arrived += u64::from(for_the_stack);
+        if self.ring.is_some() && for_the_stack {
             self.hold(now, packet, out);
         } else {
             self.take(now, packet, out);
