@@ -127,7 +127,7 @@ const FLOW_COUNTS: [Named<Count>; 4] = [
     ("flows.not_started", "flows that had not started by the end", |s| s.flows.not_started as f64),
 ];
 
-const COUNTS: [Named<Count>; 7] = [
+const COUNTS: [Named<Count>; 11] = [
     ("drops", "packets refused for lack of buffer, over all seeds", |s| {
         s.network.dropped_packets as f64
     }),
@@ -141,6 +141,18 @@ const COUNTS: [Named<Count>; 7] = [
     ("timeouts", "retransmission timeouts, over all seeds", |s| s.network.timeouts as f64),
     ("max_queue_bytes", "largest queue of any switch port in any seed", |s| {
         s.network.max_queue_bytes as f64
+    }),
+    ("pause_frames", "pause frames sent, those that end a pause included", |s| {
+        s.network.pause_frames as f64
+    }),
+    ("paused_us", "time for which ports were paused, all ports and seeds together", |s| {
+        s.network.paused_us
+    }),
+    ("headroom_peak_bytes", "largest use of headroom of any in-port in any seed", |s| {
+        s.network.headroom_peak_bytes as f64
+    }),
+    ("lossless_drops", "packets refused although their in-port pauses, over all seeds", |s| {
+        s.network.lossless_drops as f64
     }),
     ("packet_hops", "packets that crossed a link, over links and seeds", |s| {
         s.network.packet_hops as f64

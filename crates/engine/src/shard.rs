@@ -258,6 +258,15 @@ impl<N: Node> Shard<N> {
             debug_assert!(at >= start && at < end);
             let node = &mut self.nodes[local as usize];
             let planned = &mut self.planned[(local - first) as usize];
+            // What was planned again for an earlier time has stayed in the heap; it must not be planned anew each time.
+            let stale = match class {
+                Class::Departure => at != planned.0,
+                Class::Arrival => false,
+                Class::Timer => at != planned.1,
+            };
+            if stale {
+                continue;
+            }
             match class {
                 Class::Departure => {
                     planned.0 = Time::MAX;

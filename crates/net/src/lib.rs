@@ -1,6 +1,6 @@
 //! The fabric: cables, egress ports, switches and routes.
 //!
-//! A switch is made of stages that scenarios compose: routing, admission, marking, classes. No stage names a law,
+//! A switch is made of stages that scenarios compose: routing, admission, marking, classes, pause. No stage names a law,
 //! and there is one switch.
 //!
 //! Invariants:
@@ -9,13 +9,17 @@
 //! - Nothing here knows hosts, transports or laws.
 
 mod fabric;
+mod ingress;
 mod port;
 mod routing;
 mod shared_buffer;
 mod switch;
 
 pub use fabric::{Cable, Direction, Fabric};
-pub use port::{Length, Marking, Port, PortCounters, PortFault, PortSettings, Recalled};
+pub use ingress::{IngressCounters, IngressPool, IngressSettings, Xoff};
+pub use port::{
+    Length, Marking, PauseCounters, Port, PortCounters, PortFault, PortSettings, Recalled,
+};
 pub use routing::{Paths, Routes};
 pub use shared_buffer::SharedBuffer;
 pub use switch::{Drop, Switch, SwitchSettings, trace};

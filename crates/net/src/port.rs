@@ -12,8 +12,10 @@
 //! Lengths are wire bytes: packet size plus the wire overhead of the scenario.
 
 mod fault;
+mod pause;
 
 pub use fault::{PortFault, Recalled};
+pub use pause::PauseCounters;
 
 use forebay_engine::{LinkId, Out, prefetch_all};
 use forebay_units::random::Stream;
@@ -124,6 +126,7 @@ struct Cold {
     old_until: Time, // what was in transmission then is sent by then, at that rate; zero: it has been
     held: VecDeque<Packet>, // one touch: the queue while the link is dead
     held_bytes: u64,
+    pause: pause::Pause,
 }
 
 /// What one touch reads and writes: one cache line.
@@ -204,6 +207,7 @@ impl Port {
                 old_until: Time::ZERO,
                 held: VecDeque::new(),
                 held_bytes: 0,
+                pause: pause::Pause::default(),
             }),
         };
         port.derive();
@@ -232,7 +236,10 @@ impl Port {
         let whole =
             self.cold.settings.rate.whole_ps_per_byte().and_then(|ps| u32::try_from(ps).ok());
         let one_rate = self.cold.old_until == Time::ZERO;
-        let plain = self.scheduled.is_none() && self.cold.alive && one_rate;
+        let plain = self.scheduled.is_none()
+            && self.cold.alive
+            && one_rate
+            && self.cold.pause.stopped() == 0;
         self.hot.whole = whole.filter(|_| plain).unwrap_or(0);
         self.hot.overhead = self.hot.whole * u32::from(self.cold.settings.overhead);
     }
@@ -298,6 +305,7 @@ impl Port {
     #[inline]
     pub fn next_departure(&self) -> Time {
         match &self.scheduled {
+            Some(_) if self.cold.pause.concerns() => self.next_departure_in_pause(),
             Some(s) if s.packets > 0 && self.cold.alive => self.hot.busy.max(s.since),
             _ => Time::MAX,
         }
@@ -445,7 +453,7 @@ impl Port {
         self.cold.highest = self.cold.highest.max(queue + size);
         match &mut self.scheduled {
             Some(s) => {
-                if s.packets == 0 {
+                if s.packets == 0 || self.cold.pause.concerns() {
                     s.since = now;
                 }
                 let class = usize::from(packet.class).min(s.queues.len() - 1);
@@ -538,36 +546,51 @@ impl Port {
         self.transmit(start, packet, out) == Verdict::Accepted
     }
 
-    /// Serves every departure that starts at or before `now`; `lost` hears of packets that vanish.
+    /// Serves every departure that starts at or before `now`; `departed` hears of each packet.
+    #[inline]
     pub(crate) fn serve(
         &mut self,
         now: Time,
         out: &mut impl Out<Packet>,
-        lost: &mut impl FnMut(Time, &Packet),
+        departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
         loop {
             let start = self.next_departure();
             if start > now {
                 return;
             }
-            let s = self.scheduled.as_mut().expect("only scheduled ports defer departures");
-            let highest =
-                s.queues.iter().rposition(|q| !q.is_empty()).expect("packets counts the queues");
-            let mut packet = s.queues[highest].pop_front().expect("the queue was not empty");
-            s.packets -= 1;
-            s.bytes -= u64::from(packet.size) + u64::from(self.cold.settings.overhead);
-            let (bytes, packets) = (s.bytes, u64::from(s.packets));
-            if let Some(marking) = self.cold.settings.marking.filter(|m| m.at_dequeue)
-                && packet.ecn == Ecn::Ect
-                && self.picks(&marking, bytes, packets, self.hot.tx_packets)
-            {
-                packet.ecn = Ecn::Ce;
-                self.cold.counters.marked_packets += 1;
-            }
-            if self.transmit(start, &packet, out) == Verdict::Lost {
-                lost(start, &packet);
-            }
+            self.serve_one(start, out, departed);
         }
+    }
+
+    /// Serves the next departure, which starts at `start`.
+    pub(crate) fn serve_one(
+        &mut self,
+        start: Time,
+        out: &mut impl Out<Packet>,
+        departed: &mut impl FnMut(Time, &Packet, Verdict),
+    ) {
+        let stopped = self.cold.pause.stopped();
+        if self.cold.pause.concerns() && self.tell(start, out) {
+            return;
+        }
+        let s = self.scheduled.as_mut().expect("only scheduled ports defer departures");
+        let highest = (0..s.queues.len())
+            .rposition(|q| !s.queues[q].is_empty() && stopped >> q & 1 == 0)
+            .expect("packets counts the queues");
+        let mut packet = s.queues[highest].pop_front().expect("the queue was not empty");
+        s.packets -= 1;
+        s.bytes -= u64::from(packet.size) + u64::from(self.cold.settings.overhead);
+        let (bytes, packets) = (s.bytes, u64::from(s.packets));
+        if let Some(marking) = self.cold.settings.marking.filter(|m| m.at_dequeue)
+            && packet.ecn == Ecn::Ect
+            && self.picks(&marking, bytes, packets, self.hot.tx_packets)
+        {
+            packet.ecn = Ecn::Ce;
+            self.cold.counters.marked_packets += 1;
+        }
+        let verdict = self.transmit(start, &packet, out);
+        departed(start, &packet, verdict);
     }
 }
 

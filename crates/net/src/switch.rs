@@ -1,10 +1,13 @@
-//! The one switch: routing, admission, marking and classes, as stages that scenarios compose.
+//! The one switch: routing, admission, marking, classes and pause, as stages that scenarios compose.
 
+mod pause;
+
+use crate::ingress::{IngressCounters, IngressPool, Ingresses};
 use crate::port::{Port, PortCounters, PortFault, PortSettings, Recalled, Verdict};
 use crate::routing::Routes;
 use crate::shared_buffer::SharedBuffer;
 use forebay_engine::{Digest, Out, prefetch};
-use forebay_units::{Span, Time};
+use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Kind, Packet};
 
 /// Why a packet ended before its destination.
@@ -19,6 +22,9 @@ pub enum Drop {
     Route = 4,
 }
 
+/// A pause frame heard, in a digest beside deliveries and drops.
+const PAUSE: u8 = 5;
+
 /// What a switch is made from.
 #[derive(Clone, Debug)]
 pub struct SwitchSettings {
@@ -26,8 +32,11 @@ pub struct SwitchSettings {
     pub routes: Routes,
     /// Its ports, in the fabric's order.
     pub ports: Vec<PortSettings>,
-    /// Shared buffer, if any.
+    /// Shared buffer of queues that drop, if any.
     pub shared: Option<SharedBuffer>,
+    /// Shared buffer of in-ports that pause their senders, instead of that. It takes explicit ports, and so does a
+    /// switch at the other end of such a cable.
+    pub ingress: Option<IngressPool>,
     /// Ports to sample, and how often.
     pub samples: Option<(Vec<u16>, Span)>,
 }
@@ -38,6 +47,7 @@ pub struct Switch {
     routes: Routes,
     ports: Vec<Port>,
     shared: Option<SharedBuffer>,
+    ingress: Option<Box<Ingresses>>,
     routed: u64,
     unroutable: u64,
     digest: Digest,
@@ -55,7 +65,8 @@ struct Sampler {
     every: Span,
     next: Time,
     times: Vec<Time>,
-    queues: Vec<u64>, // one for each port at each time
+    queues: Vec<u64>,  // one for each port at each time
+    paused: Vec<Span>, // likewise, time paused so far: from the first pause on
 }
 
 /// Takes one event of a packet into a digest.
@@ -71,10 +82,18 @@ pub fn trace(digest: &mut Digest, now: Time, event: u8, packet: &Packet) {
 
 impl Switch {
     /// An idle switch.
+    ///
+    /// # Panics
+    /// If in-ports that pause come with a port that is not explicit, or with another shared buffer.
     pub fn new(settings: SwitchSettings) -> Self {
         let ports: Vec<Port> = settings.ports.into_iter().map(Port::new).collect();
-        let scheduled =
+        let scheduled: Vec<u16> =
             (0u16..).zip(&ports).filter(|(_, p)| p.is_scheduled()).map(|(i, _)| i).collect();
+        let pauses = settings.ingress.is_some();
+        assert!(
+            !pauses || (scheduled.len() == ports.len() && settings.shared.is_none()),
+            "pause takes explicit ports and the whole buffer"
+        );
         let sampler =
             settings.samples.filter(|(ports, _)| !ports.is_empty()).map(|(ports, every)| {
                 Box::new(Sampler {
@@ -83,6 +102,7 @@ impl Switch {
                     next: Time::ZERO,
                     times: Vec::new(),
                     queues: Vec::new(),
+                    paused: Vec::new(),
                 })
             });
         Self {
@@ -90,6 +110,7 @@ impl Switch {
             lost: vec![Digest::default(); ports.len()],
             ports,
             shared: settings.shared,
+            ingress: settings.ingress.as_ref().map(|pool| Box::new(Ingresses::new(pool))),
             routed: 0,
             unroutable: 0,
             digest: Digest::default(),
@@ -125,7 +146,22 @@ impl Switch {
         self.shared.as_ref()
     }
 
-    /// Hash of every drop and loss here.
+    /// Bytes held on account of in-ports, an upper bound; 0 if none pauses.
+    pub fn held(&self) -> Bytes {
+        self.ingress.as_ref().map_or(Bytes::ZERO, |ingress| ingress.held())
+    }
+
+    /// Whether a port's queue has packets that came in by an in-port.
+    pub fn holds(&self, port: usize, in_port: usize) -> bool {
+        self.ports[port].queued().any(|packet| usize::from(packet.ingress) == in_port)
+    }
+
+    /// What an in-port has counted; it is the other direction of the port of the same number.
+    pub fn ingress(&self, in_port: usize) -> IngressCounters {
+        self.ingress.as_ref().map_or_else(IngressCounters::default, |i| i.counters(in_port))
+    }
+
+    /// Hash of every drop and loss here, and of every pause frame heard.
     pub fn digest(&self) -> Digest {
         let mut all = self.digest;
         for (port, lost) in (0u64..).zip(&self.lost).filter(|(_, lost)| **lost != Digest::default())
@@ -138,6 +174,11 @@ impl Switch {
     /// Sampled queues: ports, times, and for each time one queue per port.
     pub fn samples(&self) -> Option<(&[u16], &[Time], &[u64])> {
         self.sampler.as_ref().map(|s| (&s.ports[..], &s.times[..], &s.queues[..]))
+    }
+
+    /// Time for which each sampled port had been paused, at the last of the sampled times: from the first pause on.
+    pub fn sampled_paused(&self) -> &[Span] {
+        self.sampler.as_ref().map_or(&[], |s| &s.paused)
     }
 
     /// When the next sample is due.
@@ -172,8 +213,7 @@ impl Switch {
         let to = packet.dst;
         let Some(port) = self.routes.port(to.tor, to.port, packet.flow.0, reverse, self.routed)
         else {
-            self.unroutable += 1;
-            trace(&mut self.digest, now, Drop::Route as u8, packet);
+            self.lead_nowhere(now, in_port, packet, out);
             return;
         };
         let port = usize::from(port);
@@ -188,6 +228,22 @@ impl Switch {
         }
     }
 
+    #[cold]
+    fn lead_nowhere(
+        &mut self,
+        now: Time,
+        in_port: u32,
+        packet: &Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        if packet.kind == Kind::Pause {
+            self.hear(now, in_port, packet, out);
+            return;
+        }
+        self.unroutable += 1;
+        trace(&mut self.digest, now, Drop::Route as u8, packet);
+    }
+
     #[inline(never)]
     fn arrive_slow(
         &mut self,
@@ -196,6 +252,16 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
+        // A pause frame has no destination, so it is sent here as if to the first: its port is explicit, like all of a switch
+        // that may hear one, and the common path need not ask.
+        if packet.kind == Kind::Pause {
+            self.hear(now, u32::from(packet.ingress), packet, out);
+            return;
+        }
+        if self.ingress.is_some() {
+            self.arrive_on_account(now, port, packet, out);
+            return;
+        }
         if self.ports[port].is_scheduled() {
             self.serve(now, port, out);
         }
@@ -244,9 +310,11 @@ impl Switch {
     }
 
     fn serve(&mut self, now: Time, port: usize, out: &mut impl Out<Packet>) {
-        let digest = &mut self.lost[port];
-        self.ports[port]
-            .serve(now, out, &mut |at, packet| trace(digest, at, Drop::Fault as u8, packet));
+        let Self { ports, lost, ingress, .. } = self;
+        let overhead = u64::from(ports[port].settings().overhead);
+        ports[port].serve(now, out, &mut |at, packet, verdict| {
+            departed(&mut lost[port], ingress, overhead, at, packet, verdict);
+        });
         self.departures_moved = true;
     }
 
@@ -263,10 +331,12 @@ impl Switch {
         if self.next_departure() > now {
             return;
         }
-        for port in &self.scheduled {
-            let digest = &mut self.lost[usize::from(*port)];
-            self.ports[usize::from(*port)]
-                .serve(now, out, &mut |at, packet| trace(digest, at, Drop::Fault as u8, packet));
+        if self.has_paused() {
+            self.depart_in_order(now, out);
+            return;
+        }
+        for i in 0..self.scheduled.len() {
+            self.serve(now, usize::from(self.scheduled[i]), out);
         }
         (self.next_departure, self.departures_moved) = (self.earliest_departure(), false);
     }
@@ -279,6 +349,10 @@ impl Switch {
             sampler
                 .queues
                 .extend(sampler.ports.iter().map(|p| self.ports[usize::from(*p)].queue(now)));
+            let pauses = || sampler.ports.iter().map(|p| self.ports[usize::from(*p)].pauses(now));
+            if !sampler.paused.is_empty() || pauses().any(|p| p.received > 0) {
+                sampler.paused.extend(pauses().map(|p| p.paused));
+            }
             sampler.next = now + sampler.every;
         }
     }
@@ -308,6 +382,7 @@ impl Switch {
         change: PortFault,
         flying: Vec<(Time, Packet)>,
     ) -> Vec<(Time, Packet)> {
+        self.release_queue(now, port, change);
         let target = &mut self.ports[port];
         let Recalled { back, lost } = target.apply(now, change, flying);
         for packet in &lost {
@@ -319,5 +394,25 @@ impl Switch {
         }
         (self.next_departure, self.departures_moved) = (self.earliest_departure(), false);
         back
+    }
+}
+
+/// What follows from a departure while nothing is paused: it may be known late.
+#[inline]
+fn departed(
+    lost: &mut Digest,
+    ingress: &mut Option<Box<Ingresses>>,
+    overhead: u64,
+    at: Time,
+    packet: &Packet,
+    verdict: Verdict,
+) {
+    if verdict == Verdict::Lost {
+        trace(lost, at, Drop::Fault as u8, packet);
+    }
+    if let Some(ingress) = ingress {
+        let account = ingress.account(packet.ingress, packet.class);
+        let resumes = ingress.release(account, u64::from(packet.size) + overhead);
+        debug_assert!(!resumes, "nothing was paused");
     }
 }

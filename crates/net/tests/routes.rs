@@ -206,7 +206,13 @@ fn what_cannot_be_reached_is_counted() {
     assert_eq!(walk(&fabric, &routes, 0, 1, 5, false, 0), None);
     let ports = fabric.ports_of(NodeId(2)).iter();
     let ports = ports.map(|d| forebay_net::PortSettings { link: d.link, ..plain() }).collect();
-    let settings = SwitchSettings { routes: routes[0].clone(), ports, shared: None, samples: None };
+    let settings = SwitchSettings {
+        routes: routes[0].clone(),
+        ports,
+        shared: None,
+        ingress: None,
+        samples: None,
+    };
     let mut switch = Switch::new(settings);
     let mut out = Nowhere(0);
     for seq in 0..10 {

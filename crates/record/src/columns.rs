@@ -92,6 +92,11 @@ pub const PORTS: &[&str] = &[
     "marked_packets",
     "max_queue_bytes",
     "utilisation",
+    "pause_frames_sent",
+    "pause_frames_received",
+    "paused_ps",
+    "headroom_peak_bytes",
+    "lossless_drops",
 ];
 
 /// Header of `series.csv`: one row for each sample.
@@ -214,6 +219,20 @@ const ALL: &[(&str, &str)] = &[
         "utilisation",
         "8 * tx_bytes / (rate * duration) of one link direction, a fraction of 1 over the whole simulation, warm-up included; empty for a dead link. In summary.json: by kind of link.",
     ),
+    (
+        "pause_frames_sent",
+        "Pause frames (IEEE 802.3x) sent to the peer, those that let it go included; not among tx_packets.",
+    ),
+    ("pause_frames_received", "Pause frames received from the peer, likewise."),
+    ("paused_ps", "Time for which the peer had paused this port, in picoseconds."),
+    (
+        "headroom_peak_bytes",
+        "Largest use of the headroom kept for packets from the peer, in bytes. In summary.json: of any in-port in any seed.",
+    ),
+    (
+        "lossless_drops",
+        "Packets from the peer refused although their in-port pauses: 0 if its headroom is large enough.",
+    ),
     ("series", "Name of the sampled quantity."),
     (
         "quantity",
@@ -324,6 +343,13 @@ const ALL: &[(&str, &str)] = &[
     ("retransmitted_segments", "Segments sent again."),
     ("retransmit_rate", "Segments sent again per segment delivered."),
     ("timeouts_per_flow", "Retransmission timeouts per started flow."),
+    ("pause_frames", "Pause frames sent, those that end a pause included."),
+    ("paused_us", "Time for which ports were paused, all ports together, in microseconds."),
+    (
+        "paused_most_us",
+        "Time for which the port was paused that was paused longest in one seed, in microseconds.",
+    ),
+    ("paused_most_port", "That port, sender->receiver; empty if none was paused."),
     ("max_queue_port", "The switch port with the largest queue, sender->receiver."),
     (
         "goodput_gbps",

@@ -151,6 +151,16 @@ pub struct PortRow {
     pub marked_packets: u64,
     /// Largest queue, exact.
     pub max_queue: Bytes,
+    /// Pause frames sent to the peer, those that let it go included. Not among `tx_packets`.
+    pub pause_frames_sent: u64,
+    /// Pause frames received from the peer, likewise.
+    pub pause_frames_received: u64,
+    /// Time for which the peer had paused this port.
+    pub paused: Span,
+    /// Largest use of the headroom for packets from the peer.
+    pub headroom_peak: Bytes,
+    /// Packets from the peer refused although their in-port pauses: none if its headroom is large enough.
+    pub lossless_drops: u64,
 }
 
 /// Totals of one simulation that are not of any port.
@@ -171,6 +181,8 @@ pub enum Quantity {
     Queue,
     /// Payload delivered per time.
     Goodput,
+    /// Share of time for which an egress port is paused.
+    Paused,
     /// What a sender may have in flight.
     Window,
     /// What a sender has in flight.
@@ -185,9 +197,10 @@ pub enum Quantity {
 
 impl Quantity {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Queue,
         Self::Goodput,
+        Self::Paused,
         Self::Window,
         Self::InFlight,
         Self::RoundTrip,
@@ -200,6 +213,7 @@ impl Quantity {
         match self {
             Self::Queue => "queue",
             Self::Goodput => "goodput",
+            Self::Paused => "paused",
             Self::Window => "window",
             Self::InFlight => "in-flight",
             Self::RoundTrip => "round-trip",

@@ -5,6 +5,7 @@
 mod fabric;
 mod faults;
 mod host;
+mod pause;
 mod rpc;
 mod shape;
 mod switch;
@@ -85,6 +86,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
         faults,
         output,
     };
+    judge.lossless(&scenario, &plan);
     if judge.findings.is_empty() {
         judge.forecast_flows(&scenario, &plan);
     }

@@ -7,6 +7,7 @@ mod check;
 mod convert;
 mod load;
 pub mod model;
+pub mod pause;
 pub mod plan;
 pub mod presets;
 mod problem;

@@ -166,6 +166,30 @@ pub struct Switch {
     pub classes: u8,
     /// When a packet stops counting towards queue and buffer.
     pub release: Release,
+    /// Pause by in-ports; `None`: they drop. `shared_buffer.alpha` means nothing where they pause.
+    pub pause: Option<LinkPause>,
+}
+
+/// Link pause (IEEE 802.3x) by the in-ports of a switch; [`crate::pause`] says what follows for each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkPause {
+    /// When an in-port pauses.
+    pub xoff: Xoff,
+    /// It resumes when its share of the pool is this far below the threshold.
+    pub resume_offset: Bytes,
+    /// Bytes of its own.
+    pub reserved: Bytes,
+    /// Bytes kept for what arrives after a pause; `None`: as much as may arrive.
+    pub headroom: Option<Bytes>,
+}
+
+/// Threshold of an in-port's share of the pool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Xoff {
+    /// Alpha times the free pool; `None`: by the rate of the port.
+    Dynamic(Option<f64>),
+    /// The same always.
+    Fixed(Bytes),
 }
 
 /// When a packet stops counting towards its queue and the shared buffer.
@@ -257,6 +281,8 @@ pub struct Override {
     pub port_limit: Option<QueueLength>,
     /// Random loss on the cable, both ways.
     pub loss: Option<f64>,
+    /// Pause by the in-ports there; `Some(None)`: none.
+    pub pause: Option<Option<LinkPause>>,
 }
 
 /// Hosts.

@@ -236,6 +236,90 @@ pub(crate) struct Switch {
     /// When a packet stops counting towards queue and buffer. Default: "fluid".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<Release>,
+    /// Whether in-ports pause the sender at the other end of their cable rather than drop (IEEE 802.3x link pause, all
+    /// classes at once). Default: "off".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause: Option<LinkPause>,
+}
+
+/// Pause with its defaults, none, or settings.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum LinkPause {
+    /// "on" or "off".
+    Word(PauseWord),
+    /// Settings.
+    Settings(PauseSettings),
+}
+
+/// Pause with its defaults, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PauseWord {
+    /// With the default of every setting.
+    On,
+    /// No in-port pauses.
+    Off,
+}
+
+/// When in-ports pause. The buffer is theirs: each has a reserve and headroom of its own, what is left is shared.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct PauseSettings {
+    /// An in-port pauses when its share of the pool reaches this: "dynamic" is alpha times the free pool, a size is the same
+    /// always. Default: "dynamic".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub xoff: Option<Xoff>,
+    /// Factor of the dynamic threshold. Default: 1/8 at the rate of host_link, doubled for each factor of two that the port is
+    /// faster (public HPCC simulator).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// It resumes when its share is this far below the threshold. Default: 3KB (public HPCC simulator).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume_offset: Option<Qty<Bytes>>,
+    /// Bytes that are each in-port's own. Default: 4KB (public HPCC simulator).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserved: Option<Qty<Bytes>>,
+    /// Bytes kept at each in-port for what still arrives after a pause. Default: "auto", which is what may arrive: twice the
+    /// delay and the switch latencies at the rate of the cable, a pause frame, and three of the largest packets (the
+    /// one that crosses the threshold, the one that the frame waits for, the one that the peer has just begun).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Headroom>,
+}
+
+/// Threshold of a pause.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Xoff {
+    /// "dynamic".
+    Word(DynamicXoff),
+    /// The same always.
+    Fixed(Qty<Bytes>),
+}
+
+/// A threshold that follows the free pool.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DynamicXoff {
+    /// Alpha times the free pool.
+    Dynamic,
+}
+
+/// Headroom of an in-port.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Headroom {
+    /// "auto".
+    Word(AutoHeadroom),
+    /// So many bytes.
+    Fixed(Qty<Bytes>),
+}
+
+/// Headroom by formula.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AutoHeadroom {
+    /// What may arrive.
+    Auto,
 }
 
 /// Shared buffer, or none.
@@ -374,6 +458,9 @@ pub(crate) struct Override {
     /// Probability that a packet is lost on the cable, both ways.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<f64>,
+    /// Pause by the in-ports of this switch, or of the switches at both ends of this cable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause: Option<LinkPause>,
 }
 
 /// Hosts.

@@ -120,9 +120,28 @@ fn fabric(f: &model::Fabric) -> raw::Fabric {
                 delay: o.delay.map(Qty),
                 port_limit: o.port_limit.map(Length),
                 loss: o.loss,
+                pause: o.pause.map(pause),
             })
             .collect(),
     }
+}
+
+fn pause(p: Option<model::LinkPause>) -> raw::LinkPause {
+    let Some(p) = p else { return raw::LinkPause::Word(raw::PauseWord::Off) };
+    let (xoff, alpha) = match p.xoff {
+        model::Xoff::Dynamic(alpha) => (raw::Xoff::Word(raw::DynamicXoff::Dynamic), alpha),
+        model::Xoff::Fixed(bytes) => (raw::Xoff::Fixed(Qty(bytes)), None),
+    };
+    raw::LinkPause::Settings(raw::PauseSettings {
+        xoff: Some(xoff),
+        alpha,
+        resume_offset: Some(Qty(p.resume_offset)),
+        reserved: Some(Qty(p.reserved)),
+        headroom: Some(match p.headroom {
+            None => raw::Headroom::Word(raw::AutoHeadroom::Auto),
+            Some(bytes) => raw::Headroom::Fixed(Qty(bytes)),
+        }),
+    })
 }
 
 fn switch(s: &model::Switch) -> raw::Switch {
@@ -163,6 +182,7 @@ fn switch(s: &model::Switch) -> raw::Switch {
             model::Release::Fluid => raw::Release::Fluid,
             model::Release::Start => raw::Release::Start,
         }),
+        pause: Some(pause(s.pause)),
     }
 }
 

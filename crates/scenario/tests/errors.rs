@@ -424,7 +424,7 @@ fn places() {
         (
             "[output]",
             "[[fabric.override]]\nwhere = \"leaf[0]\"\n[output]",
-            "25:1: fabric.override[0]: changes nothing; write a rate, a delay, a port_limit or a loss",
+            "25:1: fabric.override[0]: changes nothing; write a rate, a delay, a port_limit, a loss or pause",
         ),
         (
             "[output]",
@@ -924,6 +924,64 @@ fn hosts() {
         (
             "[[host.override]]\nwhere = \"spine[0]\"\ndelayed_ack = true",
             "17:9: host.override[0].where: no host is called \"spine[0]\"; they go from leaf[0].host[0] to leaf[1].host[3]",
+        ),
+    ]);
+}
+
+#[test]
+fn pause() {
+    let ecn = "ecn = { k = \"300KB\" }";
+    golden(&[
+        (
+            ecn,
+            "pause = \"yes\"",
+            "14:9: fabric.switch.pause: \"yes\" does not fit; write \"on\" or \"off\" or a table such as { reserved = \"64KB\" }",
+        ),
+        (
+            ecn,
+            "pause = { headroom = \"some\" }",
+            "14:22: fabric.switch.pause.headroom: \"some\" is not a non-negative decimal number with a unit; write for instance \"64KiB\"",
+        ),
+        (
+            ecn,
+            "pause = { xoff = \"9KB\", alpha = 1.0 }",
+            "14:33: fabric.switch.pause.alpha: 1 means nothing here; it belongs to xoff = \"dynamic\"",
+        ),
+        (
+            ecn,
+            "pause = { alpha = 0.0 }",
+            "14:19: fabric.switch.pause.alpha: 0 is out of range; write a number above 0, for instance 0.125",
+        ),
+        (
+            ecn,
+            "pause = \"on\"\nbuffer = { size = \"100KB\" }",
+            "15:19: fabric.switch.buffer.size: the buffer of 100KB cannot hold what the 6 in-ports of leaf[0] keep for themselves, 177390B of headroom and 24KB of reserve; write at least \"201390B\"",
+        ),
+        (
+            ecn,
+            "pause = { headroom = \"10MB\" }",
+            "14:9: fabric.switch.pause: the buffer of 32MB cannot hold what the 6 in-ports of leaf[0] keep for themselves, 60MB of headroom and 24KB of reserve; write at least \"60024KB\"",
+        ),
+        (
+            ecn,
+            "pause = \"on\"\nbuffer = \"none\"",
+            "15:10: fabric.switch.buffer: \"none\" leaves nothing to share out; write a buffer, or pause = { xoff = \"100KB\" }",
+        ),
+        (ecn, "pause = { xoff = \"9KB\" }\nbuffer = \"none\"", "nothing"),
+        (
+            ecn,
+            "pause = \"on\"\nport_limit = \"100KB\"",
+            "15:14: fabric.switch.port_limit: \"100KB\" drops what pause is to save; write pause = { xoff = \"100KB\" } for a limit of each port",
+        ),
+        (
+            ecn,
+            "pause = \"on\"\nbuffer = { size = \"4MB\", policy = \"static\" }",
+            "15:35: fabric.switch.buffer.policy: \"static\" drops what pause is to save; write pause = { xoff = \"100KB\" } for a limit of each port",
+        ),
+        (
+            ecn,
+            "[[fabric.override]]\nwhere = \"leaf[0]\"\npause = \"on\"\n[[fabric.override]]\nwhere = \"leaf[1]\"\nport_limit = \"9KB\"",
+            "19:14: fabric.override[1].port_limit: \"9KB\" drops what pause is to save; write one of them",
         ),
     ]);
 }

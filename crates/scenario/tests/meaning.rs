@@ -55,6 +55,7 @@ fn defaults_are_those_of_the_schema() {
             }),
             classes: 1,
             release: Release::Fluid,
+            pause: None,
         }
     );
     assert_eq!(

@@ -144,11 +144,22 @@ prop_compose! {
         port_limit in of(length()),
         ecn in of((0..999_999u64, 1..999_999u64, share(), any::<(bool, bool)>())),
         start in any::<bool>(),
+        pause in of((of(0.01..16.0f64), 0..9_000u64, 0..700u64, of(0..1_000u64))),
     ) -> Switch {
         Switch {
             latency,
             shared_buffer,
-            port_limit,
+            port_limit: port_limit.filter(|_| pause.is_none()),
+            pause: pause.map(|(alpha, offset, reserved, headroom)| LinkPause {
+                xoff: match (shared_buffer, alpha) {
+                    (Some(_), alpha) => Xoff::Dynamic(alpha),
+                    (None, _) => Xoff::Fixed(Bytes::new(offset)),
+                },
+                resume_offset: Bytes::new(offset),
+                reserved: Bytes::new(reserved),
+                // No formula where it might ask for more than the pool has.
+                headroom: headroom.or(shared_buffer.map(|_| 0)).map(Bytes::new),
+            }),
             ecn: ecn.map(|(kmin, ramp, pmax, (deq, drop))| EcnMarking {
                 kmin: QueueLength::Bytes(Bytes::new(kmin)),
                 kmax: QueueLength::Bytes(Bytes::new(kmin + ramp)),
@@ -281,7 +292,9 @@ prop_compose! {
                 switch,
                 wire_overhead: Bytes::new(24),
                 overrides: overrides.into_iter().map(|(whole, rate, delay, port_limit, loss)| Override {
-                    place: if whole { pattern } else { cable }.into(), rate, delay, port_limit, loss: Some(loss),
+                    place: if whole { pattern } else { cable }.into(), rate, delay, loss: Some(loss),
+                    port_limit: port_limit.filter(|_| switch.pause.is_none()),
+                    pause: [None, Some(None), Some(switch.pause)][words.0],
                 }).collect(),
             },
             host: at_first_host(hosts, host),

@@ -9,12 +9,13 @@ use crate::timeline::{Timeline, cable_index};
 use forebay_engine::{Goal, NodeId};
 use forebay_laws::flow::FlowParams;
 use forebay_net::{
-    Cable, Fabric, Length, Marking, Paths, PortSettings, Routes, SharedBuffer, Switch,
-    SwitchSettings,
+    Cable, Fabric, IngressPool, IngressSettings, Length, Marking, Paths, PortSettings, Routes,
+    SharedBuffer, Switch, SwitchSettings, Xoff,
 };
 use forebay_scenario::model::{
     self, Change, DeadPort, MarkAt, NotEct, QueueLength, Release, Routing, Scenario, Topology,
 };
+use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, Hosts, Table};
 use forebay_transport::TcpConfig;
@@ -90,7 +91,11 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
         .filter(needs_queue)
         .filter_map(|f| cable_index(&plan, &f.link))
         .collect();
-    let maker = PortMaker { scenario, plan: &plan, fabric: &fabric, seed, options, explicit };
+    let pausing = Pausing::of(scenario, &plan);
+    let mut warnings = table.warnings;
+    warnings.extend(pausing.and_then(|pausing| pausing.warning()));
+    let maker =
+        PortMaker { scenario, plan: &plan, fabric: &fabric, seed, options, explicit, pausing };
     let mut stacks = Stacks::new(scenario, &common);
     let mut rounds_at: Vec<Vec<(u32, u32)>> = vec![Vec::new(); plan.hosts];
     for (flow, round) in round_of {
@@ -118,7 +123,7 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
     }
     let places = places(&fabric, &plan, topology, &hosts);
     let timeline = Timeline::new(scenario, &plan, &fabric, paths, seed);
-    Ok(Built { nodes, fabric, places, plan, common, timeline, warnings: table.warnings })
+    Ok(Built { nodes, fabric, places, plan, common, timeline, warnings })
 }
 
 fn rpc(traffic: &model::Traffic) -> Option<model::Rpc> {
@@ -243,9 +248,42 @@ struct PortMaker<'a> {
     options: Options,
     /// Cables whose ports need explicit queues, since a fault makes them lossy or their rate odd.
     explicit: Vec<u32>,
+    pausing: Option<Pausing<'a>>,
 }
 
 impl PortMaker<'_> {
+    /// Whether a cable of `node` carries pause frames to it (`heard`) or from it.
+    fn has_pause(&self, node: NodeId, heard: bool) -> bool {
+        let Some(pausing) = self.pausing else { return false };
+        self.fabric.ports_of(node).iter().any(|direction| {
+            let at = if heard { direction.peer } else { node };
+            pausing.pauses(at.0 as usize, self.plan.cables[direction.cable as usize])
+        })
+    }
+
+    /// The accounts of a switch's in-ports, if any of them pauses.
+    fn ingress(&self, node: NodeId) -> Option<IngressPool> {
+        let pausing = self.pausing.filter(|_| self.has_pause(node, false))?;
+        let settings = |direction: &forebay_net::Direction| {
+            let cable = self.plan.cables[direction.cable as usize];
+            let ingress = pausing.ingress(node.0 as usize, cable);
+            IngressSettings {
+                reserved: ingress.reserved,
+                headroom: ingress.headroom,
+                xoff: match ingress.xoff {
+                    model::Xoff::Fixed(bytes) => Xoff::Fixed(bytes),
+                    model::Xoff::Dynamic(alpha) => Xoff::Dynamic(alpha.unwrap_or(1.0)),
+                },
+                resume_offset: ingress.resume_offset,
+            }
+        };
+        let ports: Vec<_> = self.fabric.ports_of(node).iter().map(settings).collect();
+        let kept = ports.iter().fold(Bytes::ZERO, |all, p| {
+            all.saturating_add(p.reserved).saturating_add(p.headroom.unwrap_or(Bytes::ZERO))
+        });
+        let size = self.scenario.fabric.switch.shared_buffer.map_or(Bytes::MAX, |b| b.size);
+        Some(IngressPool { shared: size.saturating_sub(kept), ports, lanes: 1 })
+    }
     /// Port `port` of `node`, without anything that only switches have.
     fn bare(&self, node: NodeId, port: usize) -> PortSettings {
         let direction = self.fabric.ports_of(node)[port];
@@ -273,7 +311,12 @@ impl PortMaker<'_> {
     fn switch(&self, node: NodeId, routes: Routes) -> SwitchSettings {
         let switch = &self.scenario.fabric.switch;
         let count = self.fabric.ports_of(node).len();
-        let ports = (0..count).map(|p| self.switch_port(node, p)).collect();
+        // A pause may stop one port and free room taken by packets of any, so all queues are explicit.
+        let explicit = self.has_pause(node, false) || self.has_pause(node, true);
+        let explicit =
+            |port: PortSettings| PortSettings { explicit: port.explicit || explicit, ..port };
+        let ports = (0..count).map(|p| explicit(self.switch_port(node, p))).collect();
+        let ingress = self.ingress(node);
         let name = &self.plan.names[node.0 as usize];
         let sampled =
             self.scenario.output.queues_where.iter().any(|pattern| plan::matches(pattern, name));
@@ -283,8 +326,9 @@ impl PortMaker<'_> {
             .queues_every
             .filter(|_| sampled)
             .map(|every| ((0..count as u16).collect(), every));
-        let shared = switch.shared_buffer.map(|b| SharedBuffer::new(b.size, b.alpha));
-        SwitchSettings { routes, ports, shared, samples }
+        let shared = switch.shared_buffer.filter(|_| ingress.is_none());
+        let shared = shared.map(|b| SharedBuffer::new(b.size, b.alpha));
+        SwitchSettings { routes, ports, shared, ingress, samples }
     }
 
     fn switch_port(&self, node: NodeId, port: usize) -> PortSettings {

@@ -116,7 +116,17 @@ fn ports(built: &Built, nodes: &[AnyNode], flying: &Flying, end: Time) -> Vec<Po
                 AnyNode::Switch(switch) => &switch.ports()[p],
             };
             let unsent = port.unsent(end, &flying[direction.link.0 as usize]);
-            rows.push(row(built, NodeId(n), direction.peer, port, unsent));
+            let ingress = node.switch().map(|switch| switch.ingress(p)).unwrap_or_default();
+            let plain = row(built, NodeId(n), direction.peer, port, unsent);
+            let pauses = port.pauses(end);
+            rows.push(PortRow {
+                pause_frames_sent: pauses.sent,
+                pause_frames_received: pauses.received,
+                paused: pauses.paused,
+                headroom_peak: Bytes::new(ingress.headroom_peak),
+                lossless_drops: ingress.lossless_drops,
+                ..plain
+            });
         }
     }
     rows
@@ -136,6 +146,7 @@ fn row(built: &Built, node: NodeId, peer: NodeId, port: &Port, unsent: PortCount
         lost_packets: counters.lost_packets,
         marked_packets: counters.marked_packets,
         max_queue: Bytes::new(port.highest()),
+        ..PortRow::default()
     }
 }
 
@@ -159,6 +170,47 @@ fn series(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<Series> 
         }
     }
     all.push(goodput(every, nodes));
+    all.extend(paused(built, every, nodes));
+    all
+}
+
+/// Of each port that a peer has paused, the share of each interval for which it was, stamped with the interval's end.
+fn paused(built: &Built, every: Span, nodes: &[AnyNode]) -> Vec<Series> {
+    let mut all = Vec::new();
+    for (n, node) in (0u32..).zip(nodes) {
+        let directions = built.fabric.ports_of(NodeId(n));
+        let (ports, samples, paused): (&[u16], usize, &[Span]) = match node {
+            AnyNode::Host(host) => (&[0], host.sampled.len(), &host.sampled_paused),
+            AnyNode::Switch(switch) => match switch.samples() {
+                Some((ports, times, _)) => (ports, times.len(), switch.sampled_paused()),
+                None => continue,
+            },
+        };
+        for (i, port) in ports.iter().enumerate() {
+            // What was not sampled came before the first pause.
+            let later = paused.len() / ports.len();
+            let at = |sample: usize| match sample.checked_sub(samples - later) {
+                Some(sample) => paused[sample * ports.len() + i],
+                None => Span::ZERO,
+            };
+            if later == 0 || at(samples - 1) == Span::ZERO {
+                continue;
+            }
+            let name = |node: NodeId| &built.plan.names[node.0 as usize];
+            let share = |i: usize| (at(i) - at(i - 1)).as_ps() as f64 / every.as_ps() as f64;
+            all.push(Series {
+                name: format!(
+                    "{}->{} paused",
+                    name(NodeId(n)),
+                    name(directions[usize::from(*port)].peer)
+                ),
+                quantity: Quantity::Paused,
+                unit: "fraction",
+                at: (1..samples).map(|i| Time::ZERO + every * i as u64).collect(),
+                values: (1..samples).map(share).collect(),
+            });
+        }
+    }
     all
 }
 

@@ -141,7 +141,8 @@ pub(crate) struct Host {
     rounds: Vec<(u32, u32)>, // closed-loop rounds received here: index, flows still missing
     round_of: Vec<(u32, u32)>, // flow to index in `rounds`, sorted
     samples: Option<(Span, Time)>,
-    pub sampled: Vec<u64>, // delivered bytes at each sampling instant
+    pub sampled: Vec<u64>,         // delivered bytes at each sampling instant
+    pub sampled_paused: Vec<Span>, // time paused by then, at the last of these instants: from the first pause on
     flow_samples: Option<FlowSamples>,
     rpc: Option<Box<Ends>>, // ends of connections that carry RPCs
 }
@@ -195,6 +196,7 @@ impl Host {
             round_of,
             samples: sample_every.map(|every| (every, Time::ZERO)),
             sampled: Vec::new(),
+            sampled_paused: Vec::new(),
             flow_samples,
             rpc: None,
         };
@@ -246,7 +248,7 @@ impl Host {
     #[inline]
     fn next_pull(&self) -> Time {
         let idle = self.acks.is_empty() && self.ready.is_empty() && !self.is_cutting();
-        if idle || !self.port.alive() {
+        if idle || !self.port.open() {
             return Time::MAX;
         }
         self.port.busy().max(self.since)
@@ -319,8 +321,9 @@ impl Host {
             self.pull(now, out);
         }
         trace(&mut self.digest, now, DELIVERED, packet);
-        self.arrived += u64::from(packet.kind != Kind::Control);
-        if self.ring.is_some() && packet.kind != Kind::Control {
+        let for_the_stack = (packet.kind as u8) < Kind::Control as u8;
+        self.arrived += u64::from(for_the_stack);
+        if self.ring.is_some() && for_the_stack {
             self.hold(now, packet, out);
         } else {
             self.take(now, packet, out);
@@ -337,6 +340,10 @@ impl Host {
             Kind::Control => {
                 let at = now + Span::from_ps(packet.seq);
                 self.timers.push(Reverse((at, Due::Start, packet.flow.0)));
+            }
+            Kind::Pause => {
+                self.port.stop(now, packet.seq as u8);
+                self.since = self.since.max(now);
             }
         }
     }
@@ -581,6 +588,10 @@ impl Host {
         {
             *next = now + *every;
             self.sampled.push(self.delivered_bytes);
+            let pauses = self.port.pauses(now);
+            if pauses.received > 0 {
+                self.sampled_paused.push(pauses.paused);
+            }
         }
         if self.flow_samples.as_ref().is_some_and(|s| s.next() <= now) {
             let mut samples = self.flow_samples.take();

@@ -5,7 +5,7 @@
 use crate::node::AnyNode;
 use crate::run::Simulation;
 use forebay_engine::{Ground, NodeId};
-use forebay_net::{Port, PortCounters};
+use forebay_net::{PauseCounters, Port, PortCounters};
 use forebay_units::{BitsPerSec, Time};
 use forebay_wire::Packet;
 
@@ -41,7 +41,13 @@ pub struct PortLook {
     pub waiting_bytes: u64,
     /// Counters; `tx_*` are of packets whose transmission has begun.
     pub counters: PortCounters,
-    /// What has begun transmission and not yet arrived: time of arrival and packet, in order.
+    /// Pause frames, and time paused.
+    pub pauses: PauseCounters,
+    /// Classes that the peer has stopped, one bit each.
+    pub stopped: u8,
+    /// Classes that the peer has been told to stop, likewise.
+    pub told: u8,
+    /// What has begun transmission and not yet arrived: time of arrival and packet, in order. Pause frames among them.
     pub flying: Vec<(Time, Packet)>,
 }
 
@@ -67,6 +73,8 @@ pub struct SwitchLook {
     pub shared_used: u64,
     /// Size of the shared buffer; 0 without one.
     pub shared_size: u64,
+    /// Bytes held on account of in-ports, an upper bound; 0 if none pauses.
+    pub held: u64,
 }
 
 impl Simulation<'_> {
@@ -107,6 +115,7 @@ impl Simulation<'_> {
                         unroutable: switch.unroutable(),
                         shared_used: shared.0,
                         shared_size: shared.1,
+                        held: switch.held().get(),
                     });
                 }
             }
@@ -134,6 +143,9 @@ fn port_look(node: u32, peer: u32, port: &Port, at: Time, link: Vec<(Time, Packe
         waiting_packets: port.waiting() + unsent.tx_packets,
         waiting_bytes: port.waiting_bytes() + unsent.tx_bytes,
         counters,
+        pauses: port.pauses(at),
+        stopped: port.stopped(),
+        told: port.told(),
         flying: link[..flying].to_vec(),
     }
 }

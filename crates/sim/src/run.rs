@@ -172,7 +172,9 @@ impl<'a> Simulation<'a> {
         let nodes = self.engine.into_nodes();
         let mut record = collect(self.scenario, &self.built, &nodes, &flying, end);
         record.interrupted = interrupted;
-        Outcome { record, warnings: self.built.warnings, stall: self.stall, execution }
+        let mut warnings = std::mem::take(&mut self.built.warnings);
+        warnings.extend(stall::pause_deadlock(&nodes, &self.built, end));
+        Outcome { record, warnings, stall: self.stall, execution }
     }
 }
 

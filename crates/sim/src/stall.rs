@@ -1,10 +1,10 @@
-//! Why a run no longer moves: the port or the timer that holds a flow.
+//! Why a run no longer moves: the port or the timer that holds a flow; and ports that pause each other in a circle.
 
 use crate::build::Built;
 use crate::node::AnyNode;
 use forebay_engine::{Ground, NodeId};
 use forebay_net::Fabric;
-use forebay_units::Time;
+use forebay_units::{Span, Time};
 
 /// Payload bytes delivered so far, all hosts together.
 pub(crate) fn delivered(ground: &mut impl Ground<AnyNode>, fabric: &Fabric) -> u64 {
@@ -25,6 +25,7 @@ pub(crate) fn why(ground: &mut impl Ground<AnyNode>, built: &Built) -> Option<St
                 let spec = built.common.flows[sent.flow as usize];
                 let timer = match tcp.deadline() {
                     Time::MAX if !host.port().alive() => "its NIC's link is down".to_string(),
+                    _ if !host.port().open() => "its NIC is paused".to_string(),
                     Time::MAX => "no timer is armed for it".to_string(),
                     at => format!(
                         "its next timer is at {:.3} ms after {} timeouts",
@@ -70,4 +71,74 @@ fn dead_ports(ground: &mut impl Ground<AnyNode>, built: &Built) -> Vec<String> {
         }
     }
     dead
+}
+
+/// A pause longer than this may be a deadlock. Source: lossless-fabric sheet section 3.
+const SUSPECT: Span = Span::from_ms(10);
+
+/// One sentence about ports that have been paused for longer than 10 ms and wait for each other in a circle: each holds packets
+/// that the one before has to wait for.
+pub(crate) fn pause_deadlock(nodes: &[AnyNode], built: &Built, end: Time) -> Option<String> {
+    let fabric = &built.fabric;
+    let mut stuck: Vec<(u32, usize)> = Vec::new(); // egress ports of switches
+    for (n, node) in (0u32..).zip(nodes) {
+        let Some(switch) = node.switch() else { continue };
+        let long = |since: Time| end.since(since) > SUSPECT;
+        let ports = switch.ports().iter().enumerate();
+        stuck.extend(
+            ports.filter(|(_, p)| p.stopped_since().is_some_and(long)).map(|(p, _)| (n, p)),
+        );
+    }
+    // The ports that hold packets which came in over the cable of `of`.
+    let waits_for = |of: usize| -> Vec<usize> {
+        let (node, port) = stuck[of];
+        let peer = fabric.ports_of(NodeId(node))[port].peer;
+        let back = fabric.ports_of(peer).iter().position(|d| d.peer == NodeId(node));
+        let holds = |(n, p): &(u32, usize)| {
+            let switch = nodes[*n as usize].switch();
+            *n == peer.0 && back.is_some_and(|b| switch.is_some_and(|s| s.holds(*p, b)))
+        };
+        (0..stuck.len()).filter(|i| holds(&stuck[*i])).collect()
+    };
+    let circle = circle(stuck.len(), waits_for)?;
+    let name = |node: NodeId| &built.plan.names[node.0 as usize];
+    let port = |i: &usize| {
+        let (node, port) = stuck[*i];
+        let peer = fabric.ports_of(NodeId(node))[port].peer;
+        format!("{}->{}", name(NodeId(node)), name(peer))
+    };
+    let ports: Vec<String> = circle.iter().map(port).collect();
+    Some(format!(
+        "pause deadlock: each of these ports has been paused for more than 10 ms and waits for the next: {}",
+        ports.join(", ")
+    ))
+}
+
+/// A circle in a graph of `nodes` nodes, if there is one.
+fn circle(nodes: usize, next: impl Fn(usize) -> Vec<usize>) -> Option<Vec<usize>> {
+    let mut done = vec![false; nodes];
+    for start in 0..nodes {
+        let mut path = Vec::new(); // each with what is left to try after it
+        if !done[start] {
+            path.push((start, next(start)));
+        }
+        while let Some((at, left)) = path.last_mut() {
+            let at = *at;
+            match left.pop() {
+                Some(to) => {
+                    if let Some(first) = path.iter().position(|(node, _)| *node == to) {
+                        return Some(path[first..].iter().map(|(node, _)| *node).collect());
+                    }
+                    if !done[to] {
+                        path.push((to, next(to)));
+                    }
+                }
+                None => {
+                    done[at] = true;
+                    path.pop();
+                }
+            }
+        }
+    }
+    None
 }

@@ -157,6 +157,27 @@ fn faults_of_every_kind() {
 }
 
 #[test]
+fn pauses_all_the_time() {
+    // Small buffers, an incast and cables that fail: frames go both ways over most cables.
+    for (size, pause, faults) in [
+        ("150KB", "\"on\"", ""),
+        ("420KB", "{ xoff = \"6KB\", headroom = \"60KB\", resume_offset = \"2KB\" }", ""),
+        ("60KB", "{ alpha = 2.0, headroom = \"6KB\", reserved = \"1KB\" }", FAULTS),
+    ] {
+        let switch = format!(
+            "[fabric.switch]\necn = \"off\"\nbuffer = {{ size = \"{size}\" }}\npause = {pause}\n"
+        );
+        let scenario =
+            scenario(&base(&format!("{LEAF_SPINE}{switch}"), &format!("{DCTCP}{faults}")));
+        let record = run(&scenario, 7, Options::default()).record;
+        let frames: u64 = record.ports.iter().map(|p| p.pause_frames_received).sum();
+        assert!(frames > 100, "{frames} pause frames with {pause}");
+        assert!(record.series.iter().any(|s| s.name.ends_with("paused")));
+        agreed(&scenario, 7);
+    }
+}
+
+#[test]
 fn shipped_scenarios_agree_when_shortened() {
     for (name, time) in [
         ("websearch", "150us"),

@@ -7,11 +7,12 @@ mod common;
 
 use common::random::{Drawn, draw};
 use common::{run, scenario};
+use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
-use forebay_sim::{Look, Options, Simulation, Watch, twin};
+use forebay_sim::{Look, Options, PortLook, Simulation, Watch, twin};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
-use forebay_wire::{Flags, Kind};
+use forebay_wire::{Flags, Kind, Packet};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -77,7 +78,7 @@ fn invariants(drawn: &Drawn, scenario: &Scenario) {
         let over = simulation.advance(at, &watch);
         let look = simulation.look();
         conserved(drawn, &look);
-        if !drawn.faulty {
+        if !drawn.faulty && !drawn.pauses {
             work_conserving(drawn, &before, &look);
         }
         if drawn.ordered && !drawn.faulty {
@@ -121,7 +122,7 @@ fn invariants(drawn: &Drawn, scenario: &Scenario) {
                 port.max_queue
             );
         }
-        if drawn.boundless {
+        if drawn.boundless && !(drawn.pauses && drawn.faulty) {
             assert_eq!(port.dropped_packets, 0, "{}->{} has no limit", port.node, port.peer);
         }
         if !drawn.faulty {
@@ -136,10 +137,25 @@ fn invariants(drawn: &Drawn, scenario: &Scenario) {
             );
         }
     }
+    every_pause_is_heard(drawn, record);
     if drawn.boundless && !drawn.faulty && record.not_started == 0 {
         let delivered: u64 =
             record.flows.iter().filter(|f| f.delivered.is_some()).map(|f| f.size.get()).sum();
         assert!(delivered <= record.totals.delivered_bytes, "what is complete has been delivered");
+    }
+}
+
+/// A frame that is sent arrives, or is on its way; nobody is paused for longer than the run.
+fn every_pause_is_heard(drawn: &Drawn, record: &RunRecord) {
+    let sent: u64 = record.ports.iter().map(|p| p.pause_frames_sent).sum();
+    let heard: u64 = record.ports.iter().map(|p| p.pause_frames_received).sum();
+    assert!(heard <= sent && (sent == 0 || drawn.pauses), "{heard} of {sent} frames heard");
+    for port in &record.ports {
+        assert!(port.paused <= record.end.since(Time::ZERO));
+        assert!(port.paused == Span::ZERO || port.pause_frames_received > 0);
+        let peer = record.ports.iter().find(|p| p.node == port.peer && p.peer == port.node);
+        let peer = peer.expect("a cable has two ends");
+        assert!(port.pause_frames_received <= peer.pause_frames_sent);
     }
 }
 
@@ -153,7 +169,7 @@ fn conserved(drawn: &Drawn, look: &Look) {
     let injected: u64 =
         look.ports.iter().filter(|p| is_host(p.node)).map(|p| p.counters.tx_packets).sum();
     let arrived: u64 = look.hosts.iter().map(|h| h.arrived).sum();
-    let held: u64 = look.ports.iter().map(|p| p.waiting_packets + p.flying.len() as u64).sum();
+    let held: u64 = look.ports.iter().map(|p| p.waiting_packets + flying(p).count() as u64).sum();
     let gone: u64 =
         look.ports.iter().map(|p| p.counters.dropped_packets + p.counters.lost_packets).sum();
     let unroutable: u64 = look.switches.iter().map(|s| s.unroutable).sum();
@@ -167,10 +183,10 @@ fn conserved(drawn: &Drawn, look: &Look) {
     let mut out_packets: BTreeMap<u32, u64> = BTreeMap::new();
     let mut out_bytes: BTreeMap<u32, u64> = BTreeMap::new();
     for port in &look.ports {
-        let flying: u64 = port.flying.iter().map(|(_, p)| u64::from(p.size)).sum();
+        let bytes: u64 = flying(port).map(|p| u64::from(p.size)).sum();
         *in_packets.entry(port.peer).or_default() +=
-            port.counters.tx_packets - port.flying.len() as u64;
-        *in_bytes.entry(port.peer).or_default() += port.counters.tx_bytes - flying;
+            port.counters.tx_packets - flying(port).count() as u64;
+        *in_bytes.entry(port.peer).or_default() += port.counters.tx_bytes - bytes;
         *out_packets.entry(port.node).or_default() +=
             port.counters.tx_packets + port.waiting_packets + port.counters.dropped_packets;
         *out_bytes.entry(port.node).or_default() +=
@@ -199,11 +215,16 @@ fn conserved(drawn: &Drawn, look: &Look) {
     }
 }
 
+/// Packets on a cable, without pause frames.
+fn flying(port: &PortLook) -> impl Iterator<Item = &Packet> {
+    port.flying.iter().map(|(_, packet)| packet).filter(|packet| packet.kind != Kind::Pause)
+}
+
 /// Between two looks a port with a backlog sends at its rate, and none sends faster.
 fn work_conserving(drawn: &Drawn, before: &Look, after: &Look) {
     let span = after.at.since(before.at);
     for (b, a) in before.ports.iter().zip(&after.ports) {
-        let wire = |p: &forebay_sim::PortLook| {
+        let wire = |p: &PortLook| {
             let bytes = p.counters.tx_bytes + p.waiting_bytes;
             bytes + (p.counters.tx_packets + p.waiting_packets) * drawn.overhead
         };
@@ -373,6 +394,7 @@ fn in_another_process() {
 fn the_random_scenarios_are_not_trivial() {
     let (mut packets, mut drops, mut marks, mut lost, mut done, mut retransmits) =
         (0, 0, 0, 0, 0, 0);
+    let (mut paused, mut overflowed) = (0, 0);
     for seed in 0..80 {
         let record = run(&scenario(&draw(seed, 0).text), 1, Options::default()).record;
         packets += record.totals.packet_hops;
@@ -381,11 +403,15 @@ fn the_random_scenarios_are_not_trivial() {
         lost += u32::from(record.ports.iter().any(|p| p.lost_packets > 0));
         done += u32::from(record.flows.iter().any(|f| f.delivered.is_some()));
         retransmits += u32::from(record.flows.iter().any(|f| f.retransmits > 0));
+        paused += u32::from(record.ports.iter().any(|p| p.paused > Span::ZERO));
+        overflowed += u32::from(record.ports.iter().any(|p| p.lossless_drops > 0));
         assert!(record.ports.iter().all(|p| p.max_queue <= Bytes::new(1 << 30)));
     }
     println!(
-        "{packets} packet-hops; of 80 scenarios {drops} drop, {marks} mark, {lost} lose, {done} complete, {retransmits} retransmit"
+        "{packets} packet-hops; of 80 scenarios {drops} drop, {marks} mark, {lost} lose, {done} complete, {retransmits} retransmit, \
+         {paused} pause, {overflowed} of them with too little headroom"
     );
     assert!(packets > 80_000, "{packets} packet-hops");
+    assert!(paused >= 8 && overflowed >= 2, "{paused} pause, {overflowed} overflow");
     assert!(drops >= 8 && marks >= 12 && lost >= 8 && done >= 60 && retransmits >= 12);
 }

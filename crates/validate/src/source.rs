@@ -40,7 +40,13 @@ impl Bench {
             hold: false,
         };
         let settings = fabric.ports_of(NodeId(ports)).iter().map(|d| port(d.link)).collect();
-        let switch = Switch::new(SwitchSettings { routes, ports: settings, shared, samples: None });
+        let switch = Switch::new(SwitchSettings {
+            routes,
+            ports: settings,
+            shared,
+            ingress: None,
+            samples: None,
+        });
         let addrs = (0..ports).map(|host| fabric.addr(host)).collect();
         Self { switch, addrs }
     }

@@ -13,6 +13,9 @@ pub enum Kind {
     Ack,
     /// Crosses a control link only: never queued, marked or dropped. `seq` is the sender's word.
     Control,
+    /// Crosses one cable and tells the port at its end which traffic classes to stop: bit `c` of `seq` is class `c`.
+    /// Goes before data; never queued, marked, dropped or lost at random.
+    Pause,
 }
 
 /// The two ECN bits of the IP header.
@@ -115,6 +118,13 @@ pub struct Packet {
 const _: () = assert!(size_of::<Packet>() == 56, "a packet and its time share one cache line");
 
 impl Packet {
+    /// A frame that stops these classes at the other end of a cable, and lets all others go.
+    ///
+    /// A MAC control frame of 64 B (IEEE 802.3 Annex 31B; 802.1Qbb has one bit for each class).
+    pub fn pause(classes: u8) -> Self {
+        Self { kind: Kind::Pause, size: 64, seq: u64::from(classes), ..Self::default() }
+    }
+
     /// The SACK blocks of an ACK, the most recent first.
     #[inline]
     pub fn sack_blocks(&self) -> &[SackBlock] {

@@ -3,7 +3,8 @@
 
 use forebay_engine::{LinkId, NodeId, Out};
 use forebay_net::{
-    Cable, Fabric, Paths, PortFault, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings,
+    Cable, Fabric, IngressPool, Paths, PortFault, PortSettings, Routes, SharedBuffer, Switch,
+    SwitchSettings,
 };
 use forebay_units::{BitsPerSec, Span, Time};
 use forebay_wire::{Ecn, FlowId, Packet};
@@ -74,7 +75,21 @@ pub fn plain() -> PortSettings {
 }
 
 impl Bench {
+    /// In-ports that pause, instead of a shared buffer of queues that drop.
+    pub fn pausing(ports: u32, settings: PortSettings, ingress: IngressPool) -> Self {
+        Self::with(ports, settings, None, Some(ingress))
+    }
+
     pub fn new(ports: u32, settings: PortSettings, shared: Option<SharedBuffer>) -> Self {
+        Self::with(ports, settings, shared, None)
+    }
+
+    fn with(
+        ports: u32,
+        settings: PortSettings,
+        shared: Option<SharedBuffer>,
+        ingress: Option<IngressPool>,
+    ) -> Self {
         let cable = |host: u32| Cable {
             a: NodeId(host),
             b: NodeId(ports),
@@ -87,7 +102,7 @@ impl Bench {
         let routes = Routes::all(&fabric, Paths::Hash, 0, &|_| true).remove(0);
         let directions = fabric.ports_of(NodeId(ports)).iter();
         let ports = directions.map(|d| PortSettings { link: d.link, ..settings }).collect();
-        let switch = Switch::new(SwitchSettings { routes, ports, shared, samples: None });
+        let switch = Switch::new(SwitchSettings { routes, ports, shared, ingress, samples: None });
         let wires = Wires { flight: settings.flight, ..Wires::default() };
         Self { switch, fabric, wires, offered: 0, flight: settings.flight }
     }

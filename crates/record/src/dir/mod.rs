@@ -335,7 +335,12 @@ fn write_ports(table: &mut Table, run: &RunRecord) -> Result<(), RecordError> {
                 .number(port.lost_packets)
                 .number(port.marked_packets)
                 .number(port.max_queue.get())
-                .ratio(utilisation(port, run.end));
+                .ratio(utilisation(port, run.end))
+                .number(port.pause_frames_sent)
+                .number(port.pause_frames_received)
+                .number(port.paused.as_ps())
+                .number(port.headroom_peak.get())
+                .number(port.lossless_drops);
         })?;
     }
     Ok(())

@@ -161,6 +161,11 @@ fn read_ports(mut rows: Rows, records: &mut Records) -> Result<(), RecordError> 
             lost_packets: rows.number(8)?,
             marked_packets: rows.number(9)?,
             max_queue: Bytes::new(rows.number(10)?),
+            pause_frames_sent: rows.number(12)?,
+            pause_frames_received: rows.number(13)?,
+            paused: Span::from_ps(rows.number(14)?),
+            headroom_peak: Bytes::new(rows.number(15)?),
+            lossless_drops: rows.number(16)?,
         };
         if let Some(run) = records.of(rows.number(0)?) {
             run.ports.push(row);

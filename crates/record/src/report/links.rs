@@ -2,10 +2,11 @@
 
 use super::chart::{esc, px};
 use super::{Figure, pretty};
-use crate::human::{bytes, count, gbps, percent};
+use crate::human::{bytes, count, gbps, micros, percent};
 use crate::rows::{PortRow, RunRecord};
 use crate::summary::Summary;
 use crate::tiers::{Tiers, utilisation};
+use forebay_units::Span;
 use std::fmt::Write;
 
 /// Cells of one map that get a read-out of their own; larger maps are drawn as bare paths.
@@ -251,6 +252,7 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
             dropped_packets: 0,
             lost_packets: 0,
             marked_packets: 0,
+            paused: Span::ZERO,
             ..run.ports[at].clone()
         };
         for port in runs.iter().filter_map(|run| run.ports.get(at)) {
@@ -258,6 +260,7 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
             sum.dropped_packets += port.dropped_packets;
             sum.lost_packets += port.lost_packets;
             sum.marked_packets += port.marked_packets;
+            sum.paused += port.paused;
             sum.max_queue = sum.max_queue.max(port.max_queue);
         }
         ports.push(sum);
@@ -271,10 +274,12 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
         uses[at]
     };
     let tallest = ports.iter().map(|port| port.max_queue.get()).max().unwrap_or(0).max(1) as f64;
-    let mut plot = String::from(
+    let pauses = run.ports.iter().any(|port| port.pause_frames_sent > 0);
+    let paused = if pauses { "<th class=\"num\">Paused" } else { "" };
+    let mut plot = format!(
         "<div class=\"scroll\"><table><thead><tr><th>Port<th class=\"num\">Rate<th class=\"num\">Utilisation\
          <th class=\"num\">Largest queue<th class=\"num\">Dropped<th class=\"num\">Lost<th class=\"num\">Marked\
-         </tr></thead><tbody>",
+         {paused}</tr></thead><tbody>",
     );
     for port in &ports {
         let _ = write!(
@@ -293,11 +298,15 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
         ));
         let _ = write!(
             plot,
-            "<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}</tr>",
+            "<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}",
             count(port.dropped_packets),
             count(port.lost_packets),
             count(port.marked_packets)
         );
+        if pauses {
+            let _ = write!(plot, "<td class=\"num\">{}", micros(port.paused.as_secs_f64() * 1e6));
+        }
+        plot.push_str("</tr>");
     }
     plot.push_str("</tbody></table></div>");
     Some(Figure {

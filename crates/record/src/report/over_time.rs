@@ -221,6 +221,7 @@ fn titles(quantity: Quantity, unit: &str) -> (&'static str, String) {
     let (title, axis) = match quantity {
         Quantity::Queue => ("Queues", "Queue"),
         Quantity::Goodput => ("Throughput", "Throughput"),
+        Quantity::Paused => ("Pauses", "Share of time paused"),
         Quantity::Window => ("Windows", "Congestion window"),
         Quantity::InFlight => ("Bytes in flight", "In flight"),
         Quantity::RoundTrip => ("Round trips", "Smoothed RTT"),

@@ -244,6 +244,18 @@ pub(super) fn tiles(summary: &Summary) -> String {
         net.max_queue_port.replace("->", " → "),
     ));
     tiles.push(busiest_tile(summary));
+    if net.pause_frames > 0 {
+        tiles.push((
+            "Paused longest".into(),
+            micros(net.paused_most_us),
+            format!(
+                "{}, {} frames in all, {} dropped for want of headroom",
+                net.paused_most_port.replace("->", " → "),
+                count(net.pause_frames),
+                count(net.lossless_drops)
+            ),
+        ));
+    }
     let tiles: String = tiles
         .iter()
         .map(|(name, value, note)| {

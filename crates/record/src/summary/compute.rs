@@ -7,7 +7,7 @@ use super::{
 };
 use crate::about::About;
 use crate::human;
-use crate::rows::{FlowRow, RunRecord};
+use crate::rows::{FlowRow, PortRow, RunRecord};
 use crate::stats::{Estimate, mean, quantile};
 use crate::tiers::{Tiers, utilisation};
 use forebay_units::{Bytes, Time};
@@ -228,6 +228,7 @@ fn network(runs: &[RunRecord]) -> Network {
             net.marked_packets += port.marked_packets;
             tx += port.tx_packets;
             lost += port.lost_packets;
+            pauses(&mut net, port);
             if !from_host {
                 switch_tx += port.tx_packets;
                 switch_drops += port.dropped_packets;
@@ -264,6 +265,18 @@ fn network(runs: &[RunRecord]) -> Network {
     net.goodput_gbps = Estimate::new(goodput);
     net.goodput_per_host_gbps = Estimate::new(per_host);
     net
+}
+
+fn pauses(net: &mut Network, port: &PortRow) {
+    net.pause_frames += port.pause_frames_sent;
+    net.lossless_drops += port.lossless_drops;
+    net.headroom_peak_bytes = net.headroom_peak_bytes.max(port.headroom_peak.get());
+    let paused_us = port.paused.as_secs_f64() * 1e6;
+    net.paused_us += paused_us;
+    if paused_us > net.paused_most_us {
+        net.paused_most_us = paused_us;
+        net.paused_most_port = format!("{}->{}", port.node, port.peer);
+    }
 }
 
 /// A part over a whole; `None` of nothing.

@@ -195,6 +195,18 @@ pub struct Network {
     pub max_queue_bytes: u64,
     /// Where: `leaf[2]->leaf[2].host[0]`.
     pub max_queue_port: String,
+    /// Pause frames sent, those that end a pause included.
+    pub pause_frames: u64,
+    /// Time for which ports were paused, all ports together.
+    pub paused_us: f64,
+    /// That of the port that was paused longest in one seed.
+    pub paused_most_us: f64,
+    /// Which one; empty if none was.
+    pub paused_most_port: String,
+    /// Largest use of headroom of any in-port in any seed.
+    pub headroom_peak_bytes: u64,
+    /// Packets refused although their in-port pauses.
+    pub lossless_drops: u64,
     /// Payload handed to applications per second of virtual time, all hosts together.
     pub goodput_gbps: Estimate,
     /// The same per host.

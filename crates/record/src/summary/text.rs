@@ -214,7 +214,26 @@ impl Summary {
             bytes(net.max_queue_bytes),
             if net.max_queue_port.is_empty() { "no port" } else { &net.max_queue_port }
         ));
-        vec![packets, repairs, links, goodput, queue]
+        let mut lines = vec![packets, repairs, links, goodput, queue];
+        lines.extend(self.pause_line());
+        lines
+    }
+
+    fn pause_line(&self) -> Option<Line> {
+        let net = &self.network;
+        if net.pause_frames == 0 {
+            return None;
+        }
+        let port = if net.paused_most_port.is_empty() { "no port" } else { &net.paused_most_port };
+        let line = Line::new("pause").plain(format!(
+            "{} frames; {port} stood longest, {}",
+            count(net.pause_frames),
+            micros(net.paused_most_us),
+        ));
+        Some(match net.lossless_drops {
+            0 => line,
+            n => line.add(Tone::Warn, format!("; {} dropped for want of headroom", count(n))),
+        })
     }
 
     fn interval_note(&self) -> Option<String> {

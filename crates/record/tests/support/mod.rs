@@ -185,6 +185,7 @@ fn port(node: String, peer: String, gbps: u64, load: f64, draw: &mut Draw) -> Po
         } else {
             1_500
         }),
+        ..PortRow::default()
     }
 }
 

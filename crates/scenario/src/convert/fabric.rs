@@ -80,8 +80,12 @@ impl Judge<'_> {
         if let Some(loss) = o.loss {
             self.share(&format!("{path}.loss"), loss);
         }
-        if o.rate.is_none() && o.delay.is_none() && o.port_limit.is_none() && o.loss.is_none() {
-            self.say(&path, "changes nothing; write a rate, a delay, a port_limit or a loss");
+        let nothing = o.rate.is_none() && o.delay.is_none() && o.port_limit.is_none();
+        if nothing && o.loss.is_none() && o.pause.is_none() {
+            self.say(
+                &path,
+                "changes nothing; write a rate, a delay, a port_limit, a loss or pause",
+            );
         }
         Override {
             place: o.place.clone(),
@@ -89,6 +93,7 @@ impl Judge<'_> {
             delay: o.delay.map(|d| d.0),
             port_limit: o.port_limit.map(|l| l.0),
             loss: o.loss,
+            pause: o.pause.as_ref().map(|p| self.pause_settings(&format!("{path}.pause"), Some(p))),
         }
     }
 

@@ -65,6 +65,7 @@ impl Judge<'_> {
                 None | Some(raw::Release::Fluid) => Release::Fluid,
                 Some(raw::Release::Start) => Release::Start,
             },
+            pause: self.pause_settings("fabric.switch.pause", s.pause.as_ref()),
         }
     }
 

@@ -30,6 +30,8 @@ pub struct Drawn {
     pub even: bool,
     /// End of the run in ps.
     pub stop_ps: u64,
+    /// Some in-ports pause.
+    pub pauses: bool,
 }
 
 pub struct Draw(pub Stream);
@@ -91,7 +93,10 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     drawn.stop_ps =
         (longest * d.between(20, 60)).clamp(d.between(200, 3_000) * 1_000_000, 19_000_000_000_000);
     fabric_keys(&mut d, &mut fabric, &mut drawn);
-    let classes = switch(&mut d, &mut fabric, &mut drawn);
+    let classes = match Stream::new(seed, 3, Purpose::Test).below(3) {
+        0 => pausing_switch(seed, &mut fabric, &names, &mut drawn),
+        _ => switch(&mut d, &mut fabric, &mut drawn),
+    };
     let transport = transport(&mut d, classes);
     let traffic = traffic(&mut d, &names, &drawn);
     let faults = faults(&mut d, &names, &mut drawn);
@@ -345,6 +350,41 @@ fn receive(d: &mut Draw, out: &mut String) {
     if d.one_in(2) {
         let _ = writeln!(out, "rx_frames = {}", d.of(&[1, 2, 7, 64]));
     }
+}
+
+/// Switches whose in-ports pause: without a pool and with all the headroom they need, or with a small one and any headroom.
+fn pausing_switch(seed: u64, out: &mut String, names: &Names, drawn: &mut Drawn) -> u64 {
+    let mut d = Draw(Stream::new(seed, 4, Purpose::Test));
+    drawn.pauses = true;
+    let (reserved, offset) = (d.of(&[0, 1_000, 4_000]), d.of(&[0, 1_248, 3_000, 20_000]));
+    let fixed = format!("xoff = \"{}B\"", d.between(1_000, 60_000));
+    let (buffer, xoff, headroom) = if d.one_in(3) {
+        ("\"none\"".to_string(), fixed, "auto".to_string())
+    } else {
+        let headroom = d.of(&[0, 3_000, 20_000]);
+        drawn.boundless = false;
+        // No switch here has more than a dozen ports.
+        let size = 12 * (reserved + headroom) + d.between(6, 100) * 1_000;
+        let dynamic = d.of(&["xoff = \"dynamic\"", "alpha = 0.5", "alpha = 8.0"]);
+        let xoff = if d.one_in(3) { fixed } else { dynamic.to_string() };
+        (format!("{{ size = \"{size}B\" }}"), xoff, format!("{headroom}B"))
+    };
+    let classes = d.of(&[1, 1, 3]);
+    drawn.release_at_start = d.one_in(2);
+    let release = if drawn.release_at_start { "start" } else { "fluid" };
+    let (latency, k) = (d.of(&[0, 0, 1, 300]), d.between(1, 200));
+    let _ = writeln!(
+        out,
+        "[fabric.switch]\nlatency = \"{latency}ns\"\nclasses = {classes}\nrelease = \"{release}\"\necn = {{ k = \"{k}KB\" }}\n\
+         buffer = {buffer}\npause = {{ {xoff}, headroom = \"{headroom}\", reserved = \"{reserved}B\", resume_offset = \"{offset}B\" }}"
+    );
+    if d.one_in(3) {
+        // Cables of which neither end pauses: their in-ports drop.
+        drawn.boundless = false;
+        let cable = &names.cables[d.0.below(names.cables.len() as u64) as usize];
+        let _ = writeln!(out, "[[fabric.override]]\nwhere = \"{cable}\"\npause = \"off\"");
+    }
+    classes
 }
 
 fn transport(d: &mut Draw, classes: u64) -> String {

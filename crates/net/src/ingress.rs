@@ -1,0 +1,259 @@
+//! Where a switch's bytes came from: the account of each in-port, and when it pauses the sender at the other end.
+//!
+//! Source: the memory model of the public HPCC simulator (switch-mmu.cc), which is that of shared-buffer switches: every
+//! packet is charged to its in-port, first to what is reserved for it, then to its share of the pool, then to the headroom
+//! that is kept for what is still to come after a pause. Thresholds: Choudhury and Hahne, IEEE/ACM ToN 1998. A packet
+//! is released as its transmission begins.
+//!
+//! An account is of an in-port and a *lane*: one lane for link pause (IEEE 802.3x), one for each class for
+//! priority flow control (IEEE 802.1Qbb).
+//!
+//! Deviations: a packet is charged to the pool only if the pool has that much left, whatever the threshold; an account that has
+//! nothing beyond its reserve is not paused.
+//!
+//! While nothing is paused, releases may be counted late and in any order: all that is then kept of an account is how much it
+//! holds, so the sums are upper bounds, and an arrival that neither pauses nor overflows on the bounds does neither in truth,
+//! since both tests only get harder as sums grow. One that does is asked again on exact sums. While something is paused the sums
+//! have to be exact at every departure, since any of them may end the pause.
+
+use forebay_units::Bytes;
+
+/// When an in-port pauses.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Xoff {
+    /// At `alpha` times the free pool.
+    Dynamic(f64),
+    /// At so many bytes of the pool.
+    Fixed(Bytes),
+}
+
+/// The account of one in-port.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct IngressSettings {
+    /// Bytes that are its own.
+    pub reserved: Bytes,
+    /// Bytes kept for what arrives after a pause; `None`: it never pauses, and drops what has no room.
+    pub headroom: Option<Bytes>,
+    /// Threshold of its share of the pool.
+    pub xoff: Xoff,
+    /// It resumes when its share is this far below the threshold.
+    pub resume_offset: Bytes,
+}
+
+/// The accounts of a switch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct IngressPool {
+    /// What is left of the buffer for all to share when reserves and headroom are set aside.
+    pub shared: Bytes,
+    /// In-ports.
+    pub ports: Vec<IngressSettings>,
+    /// 1: a pause stops all classes. 8: each class has an account of its own.
+    pub lanes: u8,
+}
+
+/// What an in-port counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct IngressCounters {
+    /// Largest use of its headroom in bytes, of any of its lanes.
+    pub headroom_peak: u64,
+    /// Packets refused although the in-port pauses: 0 if its headroom is large enough.
+    pub lossless_drops: u64,
+}
+
+/// Where a packet is charged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// Reserve and pool.
+    Held,
+    Headroom,
+    /// Nowhere.
+    Refused,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    held: u64,     // in reserve and pool; what is beyond `reserved` is its share of the pool
+    headroom: u64, // in headroom; 0 unless paused
+    paused: bool,
+    reserved: u64,
+    room: u64, // size of the headroom
+    pauses: bool,
+    xoff: Threshold,
+    resume_offset: u64,
+    counters: IngressCounters,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Threshold {
+    Dynamic(u64), // alpha in 1/65536
+    Fixed(u64),
+}
+
+/// All accounts of a switch.
+#[derive(Clone, Debug)]
+pub(crate) struct Ingresses {
+    accounts: Vec<Account>, // by in-port, then lane
+    lanes: u8,
+    shared: u64, // size of the pool
+    used: u64,   // of it
+    paused: u32, // accounts that are
+}
+
+impl Account {
+    fn share(&self) -> u64 {
+        self.held.saturating_sub(self.reserved)
+    }
+
+    /// By how much its share grows with `size` more bytes, and to what.
+    fn grown(&self, size: u64) -> (u64, u64) {
+        let share = (self.held + size).saturating_sub(self.reserved);
+        (share - self.share(), share)
+    }
+
+    /// Its threshold when so much of the pool is free.
+    fn xoff(&self, free: u64) -> u64 {
+        match self.xoff {
+            Threshold::Fixed(bytes) => bytes,
+            Threshold::Dynamic(alpha) => {
+                u64::try_from((u128::from(alpha) * u128::from(free)) >> 16).unwrap_or(u64::MAX)
+            }
+        }
+    }
+}
+
+impl Ingresses {
+    pub fn new(pool: &IngressPool) -> Self {
+        let account = |settings: &IngressSettings| Account {
+            held: 0,
+            headroom: 0,
+            paused: false,
+            reserved: settings.reserved.get(),
+            room: settings.headroom.map_or(0, Bytes::get),
+            pauses: settings.headroom.is_some(),
+            xoff: match settings.xoff {
+                Xoff::Dynamic(alpha) => {
+                    Threshold::Dynamic(((alpha * 65_536.0) as u64).clamp(1, 1 << 32))
+                }
+                Xoff::Fixed(bytes) => Threshold::Fixed(bytes.get()),
+            },
+            resume_offset: settings.resume_offset.get(),
+            counters: IngressCounters::default(),
+        };
+        let lanes = usize::from(pool.lanes.max(1));
+        let accounts =
+            pool.ports.iter().flat_map(|p| std::iter::repeat_n(account(p), lanes)).collect();
+        Self { accounts, lanes: lanes as u8, shared: pool.shared.get(), used: 0, paused: 0 }
+    }
+
+    /// The account of a packet of this class that came in by this port.
+    #[inline]
+    pub fn account(&self, in_port: u16, class: u8) -> usize {
+        usize::from(in_port) * usize::from(self.lanes) + usize::from(class.min(self.lanes - 1))
+    }
+
+    /// Whether sums have to be exact.
+    #[inline]
+    pub fn any_paused(&self) -> bool {
+        self.paused > 0
+    }
+
+    /// Whether a packet has a place and pauses nobody, judged by sums that may be too large.
+    #[inline]
+    pub fn passes(&self, account: usize, size: u64) -> bool {
+        let (growth, share) = self.accounts[account].grown(size);
+        if share == 0 {
+            return true;
+        }
+        let used = self.used + growth;
+        used <= self.shared && share < self.accounts[account].xoff(self.shared - used)
+    }
+
+    /// The place of a packet, on exact sums.
+    pub fn place(&self, account: usize, size: u64) -> Place {
+        let a = &self.accounts[account];
+        let (growth, share) = a.grown(size);
+        let free = self.shared - self.used;
+        if share == 0 || (growth <= free && share <= a.xoff(free)) {
+            Place::Held
+        } else if a.pauses && a.headroom + size <= a.room {
+            Place::Headroom
+        } else {
+            Place::Refused
+        }
+    }
+
+    /// Charges a packet to its place. True if its sender has to be paused, which is noted.
+    pub fn charge(&mut self, account: usize, size: u64, place: Place) -> bool {
+        let a = &mut self.accounts[account];
+        match place {
+            Place::Held => {
+                self.used += a.grown(size).0;
+                a.held += size;
+            }
+            Place::Headroom => {
+                a.headroom += size;
+                a.counters.headroom_peak = a.counters.headroom_peak.max(a.headroom);
+            }
+            Place::Refused => unreachable!("a packet without a place is dropped"),
+        }
+        let share = a.share();
+        let full = a.headroom > 0 || (share > 0 && share >= a.xoff(self.shared - self.used));
+        let begins = a.pauses && !a.paused && full;
+        a.paused |= begins;
+        self.paused += u32::from(begins);
+        begins
+    }
+
+    /// Releases a packet: from headroom first, then from the pool, then from the reserve. True if its sender may go
+    /// on, which is noted.
+    #[inline]
+    pub fn release(&mut self, account: usize, size: u64) -> bool {
+        let a = &mut self.accounts[account];
+        let from_headroom = size.min(a.headroom);
+        a.headroom -= from_headroom;
+        let before = a.share();
+        a.held -= size - from_headroom;
+        self.used -= before - a.share();
+        if !a.paused || a.headroom > 0 {
+            return false;
+        }
+        let share = a.share();
+        let ends =
+            share == 0 || share.saturating_add(a.resume_offset) <= a.xoff(self.shared - self.used);
+        a.paused &= !ends;
+        self.paused -= u32::from(ends);
+        ends
+    }
+
+    /// Counts a packet that has no place.
+    pub fn refuse(&mut self, account: usize) {
+        let a = &mut self.accounts[account];
+        a.counters.lossless_drops += u64::from(a.pauses);
+    }
+
+    /// Classes that the sender at the other end of an in-port has to stop, one bit each.
+    pub fn stops(&self, in_port: u16) -> u8 {
+        let first = usize::from(in_port) * usize::from(self.lanes);
+        let lanes = &self.accounts[first..first + usize::from(self.lanes)];
+        match lanes {
+            [all] => 0u8.wrapping_sub(u8::from(all.paused)),
+            lanes => (0..).zip(lanes).fold(0, |bits, (c, a)| bits | u8::from(a.paused) << c),
+        }
+    }
+
+    /// What an in-port has counted, all lanes together.
+    pub fn counters(&self, in_port: usize) -> IngressCounters {
+        let lanes = usize::from(self.lanes);
+        let mut all = IngressCounters::default();
+        for account in &self.accounts[in_port * lanes..(in_port + 1) * lanes] {
+            all.headroom_peak = all.headroom_peak.max(account.counters.headroom_peak);
+            all.lossless_drops += account.counters.lossless_drops;
+        }
+        all
+    }
+
+    /// Bytes charged to all accounts, headroom included: exact if all ports have been served, else an upper bound.
+    pub fn held(&self) -> Bytes {
+        Bytes::new(self.accounts.iter().map(|a| a.held + a.headroom).sum())
+    }
+}

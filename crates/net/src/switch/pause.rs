@@ -1,0 +1,134 @@
+//! Pause as a stage of the switch: in-ports that pause their senders, and ports that their peers have stopped.
+//!
+//! Exact without an event per departure: while nothing is paused ports are served whenever they are touched, as ever, and an
+//! arrival that would pause somebody has all of them served first. While something is paused, everything that
+//! happens here first serves the departures before it in their true order over all ports, since each of them may end the pause,
+//! and the frame that says so takes its place in that order. Nothing can happen in between, so nothing is late.
+
+use super::{Drop, PAUSE, Switch, trace};
+use crate::ingress::{Ingresses, Place};
+use crate::port::{Port, PortFault, Verdict};
+use forebay_engine::Out;
+use forebay_units::Time;
+use forebay_wire::Packet;
+
+impl Switch {
+    pub(super) fn has_paused(&self) -> bool {
+        self.ingress.as_ref().is_some_and(|ingress| ingress.any_paused())
+    }
+
+    /// A pause frame arrives: the port of that number stops, or goes on.
+    #[cold]
+    pub(super) fn hear(
+        &mut self,
+        now: Time,
+        in_port: u32,
+        frame: &Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        let port = in_port as usize;
+        debug_assert!(self.ports[port].is_scheduled(), "a port that may be stopped is explicit");
+        self.routed -= 1;
+        if self.has_paused() {
+            self.depart_in_order(now, out);
+        } else {
+            self.serve(now, port, out);
+        }
+        self.ports[port].stop(now, frame.seq as u8);
+        self.departures_moved = true;
+        trace(&mut self.digest, now, PAUSE, frame);
+    }
+
+    /// A packet arrives at a switch with in-ports that pause.
+    pub(super) fn arrive_on_account(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        let size = u64::from(packet.size) + u64::from(self.ports[port].settings().overhead);
+        if self.has_paused() {
+            self.depart_in_order(now, out);
+        } else {
+            self.serve(now, port, out);
+        }
+        let Some(ingress) = &self.ingress else { return };
+        let account = ingress.account(packet.ingress, packet.class);
+        let mut place = Place::Held;
+        if !ingress.passes(account, size) {
+            self.depart(now, out);
+            place = self.ingress.as_ref().map_or(place, |ingress| ingress.place(account, size));
+        }
+        if place == Place::Refused {
+            if let Some(ingress) = &mut self.ingress {
+                ingress.refuse(account);
+            }
+            self.refuse(now, port, packet, Verdict::Dropped);
+            return;
+        }
+        let verdict = self.ports[port].offer(now, packet, out);
+        if verdict != Verdict::Accepted {
+            self.refuse(now, port, packet, verdict);
+            return;
+        }
+        self.departures_moved = true;
+        let Self { ports, ingress: Some(ingress), .. } = self else { return };
+        if ingress.charge(account, size, place) {
+            say(ports, ingress, now, packet.ingress);
+        }
+    }
+
+    /// Serves every departure with start <= `now` in order of time, then of ports.
+    pub(super) fn depart_in_order(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        let Self { ports, ingress: Some(ingress), lost, scheduled, .. } = self else { return };
+        let next = loop {
+            let due = scheduled.iter().map(|p| (ports[usize::from(*p)].next_departure(), *p));
+            let (start, port) = due.min().unwrap_or((Time::MAX, 0));
+            if start > now {
+                break start;
+            }
+            let port = usize::from(port);
+            let overhead = u64::from(ports[port].settings().overhead);
+            let mut resumed = None;
+            ports[port].serve_one(start, out, &mut |at, packet, verdict| {
+                if verdict == Verdict::Lost {
+                    trace(&mut lost[port], at, Drop::Fault as u8, packet);
+                }
+                let account = ingress.account(packet.ingress, packet.class);
+                if ingress.release(account, u64::from(packet.size) + overhead) {
+                    resumed = Some(packet.ingress);
+                }
+            });
+            if let Some(in_port) = resumed {
+                say(ports, ingress, start, in_port);
+            }
+        };
+        (self.next_departure, self.departures_moved) = (next, false);
+    }
+
+    /// Releases what a port is about to drop because its cable dies.
+    pub(super) fn release_queue(&mut self, now: Time, port: usize, change: PortFault) {
+        let Self { ports, ingress: Some(ingress), .. } = self else { return };
+        let dies = change == PortFault::Down && ports[port].alive();
+        if !dies || ports[port].settings().hold {
+            return;
+        }
+        let overhead = u64::from(ports[port].settings().overhead);
+        let mut resumed = Vec::new();
+        for packet in ports[port].queued() {
+            let account = ingress.account(packet.ingress, packet.class);
+            if ingress.release(account, u64::from(packet.size) + overhead) {
+                resumed.push(packet.ingress);
+            }
+        }
+        for in_port in resumed {
+            say(ports, ingress, now, in_port);
+        }
+    }
+}
+
+/// Has the sender at the other end of an in-port told what it has to stop.
+fn say(ports: &mut [Port], ingress: &Ingresses, now: Time, in_port: u16) {
+    ports[usize::from(in_port)].want(now, ingress.stops(in_port));
+}

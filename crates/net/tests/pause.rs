@@ -1,0 +1,85 @@
+//! Pause at one switch, by hand: when a frame leaves, and when the next one does.
+
+mod common;
+
+use common::{Bench, packet, plain, ps};
+use forebay_net::{IngressPool, IngressSettings, PortSettings, Xoff};
+use forebay_units::{Bytes, Span, Time};
+use forebay_wire::{Ecn, Kind};
+
+/// Three ports of 10 Gb/s, 800 ps a byte; in-ports pause at 5 kB beyond 1 kB of their own and resume 2 kB below.
+fn bench(lanes: u8) -> Bench {
+    let settings = PortSettings { explicit: true, classes: 8, ..plain() };
+    let ingress = IngressSettings {
+        reserved: Bytes::new(1_000),
+        headroom: Some(Bytes::new(3_000)),
+        xoff: Xoff::Fixed(Bytes::new(5_000)),
+        resume_offset: Bytes::new(2_000),
+    };
+    let pool = IngressPool { shared: Bytes::new(100_000), ports: vec![ingress; 3], lanes };
+    Bench::pausing(3, settings, pool)
+}
+
+/// Pause frames on the cable of a port: when the last bit left, and the classes.
+fn frames(bench: &Bench, port: usize) -> Vec<(Time, u64)> {
+    let link = bench.switch.ports()[port].settings().link.0;
+    let ours = bench.wires.arrived.iter().filter(|(l, _, p)| *l == link && p.kind == Kind::Pause);
+    ours.map(|(_, at, p)| (*at - plain().flight, p.seq)).collect()
+}
+
+#[test]
+fn an_account_resumes_at_its_offset_below_the_threshold() {
+    let mut bench = bench(1);
+    for seq in 0..6 {
+        bench.arrive(ps(0), 1, packet(0, seq, 1_000, Ecn::NotEct));
+    }
+    // The first of the six is in transmission and released, so five are held: 4 kB beyond the reserve.
+    bench.run_to(ps(1_000));
+    assert_eq!(frames(&bench, 0), []);
+    bench.arrive(ps(1_000), 1, packet(0, 6, 1_000, Ecn::NotEct));
+    bench.run_to(Time::ZERO + Span::from_ms(1));
+    // 5 kB beyond it at 1 ns; below 3 kB after two more have begun, at 0.8 and 1.6 us. A frame of 64 B takes 51.2 ns.
+    assert_eq!(frames(&bench, 0), [(ps(52_200), 255), (ps(1_651_200), 0)]);
+    assert_eq!(bench.switch.held(), Bytes::ZERO);
+    assert_eq!(bench.switch.ingress(0).headroom_peak, 0);
+}
+
+#[test]
+fn a_frame_waits_for_the_packet_in_transmission() {
+    let mut bench = bench(1);
+    bench.arrive(ps(0), 0, packet(1, 0, 1_500, Ecn::NotEct));
+    for seq in 0..8 {
+        bench.arrive(ps(0), 1, packet(0, seq, 1_000, Ecn::NotEct));
+    }
+    bench.run_to(Time::ZERO + Span::from_ms(1));
+    assert_eq!(frames(&bench, 0)[0], (ps(1_200_000 + 51_200), 255));
+}
+
+#[test]
+fn what_does_not_fit_the_headroom_is_dropped_and_counted() {
+    let mut bench = bench(1);
+    for seq in 0..12 {
+        bench.arrive(ps(0), 1, packet(0, seq, 1_000, Ecn::NotEct));
+    }
+    bench.run_to(ps(1_000));
+    // One is in transmission, 1 kB reserved, 5 kB shared, 3 kB headroom: ten have a place.
+    let counted = bench.switch.ingress(0);
+    assert_eq!((counted.headroom_peak, counted.lossless_drops), (3_000, 2));
+    assert_eq!(bench.switch.counters(1).dropped_packets, 2);
+}
+
+#[test]
+fn eight_lanes_pause_class_by_class() {
+    let mut bench = bench(8);
+    for seq in 0..8 {
+        let mut one = packet(0, seq, 1_000, Ecn::NotEct);
+        one.class = 3;
+        bench.arrive(ps(0), 1, one);
+        one.class = 5;
+        bench.arrive(ps(0), 1, one);
+    }
+    bench.run_to(Time::ZERO + Span::from_ms(1));
+    let said: Vec<u64> = frames(&bench, 0).iter().map(|f| f.1).collect();
+    assert!(said.contains(&(1 << 3)), "class 3 alone at some time: {said:?}");
+    assert_eq!(said.last(), Some(&0));
+}
