@@ -29,6 +29,12 @@ mutations=(
   "spraying never changes its mind|crates/net/src/routing.rs|s/Paths::Spray => Stream::at(self.key, nth)/Paths::Spray => Stream::at(self.key, nth \& 0)/|net|routes|spraying_is_uniform_and_memoryless"
   "timers come before arrivals|crates/engine/src/shard.rs|s/if timer < arrival \&\& timer < end/if timer <= arrival \&\& timer < end/|engine|equal_digests|every_grouping_gives_the_reference_digest"
   "DCTCP cuts by all of alpha|crates/laws/src/flow/dctcp.rs|s/>> (bits + 1)/>> bits/|laws|--lib|flow::dctcp"
+  "a request is answered one byte early|crates/sim/src/rpc.rs|s/if end > delivered {/if end > delivered + 1 {/|sim|rpc|what_is_delivered_belongs_to_rpcs"
+  "a client thinks before it counts|crates/sim/src/rpc.rs|s/if self.left == 0 || at >= self.until/if at >= self.until/|sim|rpc|a_lone_rpc_takes_its_request_and_its_response_to_the_picosecond"
+  "a server works on all requests at once|crates/sim/src/rpc.rs|s/if self.received.len() == 1 { self.work/if self.received.len() > 0 { self.work/|sim|rpc|requests_queue_at_a_slow_server"
+  "an answer leaves its delayed ACK behind|crates/sim/src/host/rpc.rs|s/if deadline == Time::MAX {/if deadline <= Time::MAX {/|sim|rpc|a_response_takes_a_delayed_acknowledgement_along"
+  "warm-up bytes count as goodput|crates/sim/src/host/rpc.rs|s/if now < self.common.warmup {/if now < Time::ZERO {/|sim|rpc|goodput_leaves_the_warm_up_out"
+  "an idle connection is a stall|crates/sim/src/stall.rs|s/.filter(|(_, tcp)| !tcp.idle())//|sim|rpc|an_idle_connection_is_no_stall"
   "a flight takes no time|crates/engine/src/lanes.rs|s/let at = at + lookahead;/let _ = lookahead;/|sim|exact|two_four_and_six_links_finish_to_the_picosecond"
   "an early stop forgets the grain|crates/sim/src/run.rs|s/now.round_up(self.scenario.stop.grain)/now/|sim|exact|an_early_stop_is_a_multiple_of_the_grain_whatever_comes_before_it"
 )

@@ -501,6 +501,14 @@ pub enum Pause {
 }
 
 impl Pause {
+    /// The shortest it can be.
+    pub fn least(self) -> Span {
+        match self {
+            Self::Fixed(span) => span,
+            Self::Exponential(_) => Span::ZERO,
+        }
+    }
+
     /// Its mean.
     pub fn mean(self) -> Span {
         match self {
