@@ -38,6 +38,10 @@ mutations=(
   "NV decreases on any sample|crates/laws/src/flow/nv/mainline.rs|s/calls < p.dec_eval_min_calls.get()/calls < 1/|laws|--lib|a_queue_of_forty_beyond_the_pad"
   "BIC makes no room for newcomers|crates/laws/src/flow/bic.rs|s/if cwnd < last_max \&\& fast_convergence/if cwnd < last_max \&\& false/|laws|--lib|fast_convergence_remembers_less"
   "CUBIC follows no flow of Reno's kind|crates/laws/src/flow/cubic/linux.rs|s/self.cnt = self.cnt.min(most);/let _ = most;/|laws|--lib|short_round_trips_get_the_window_of_reno"
+  "a client thinks before it counts|crates/sim/src/rpc.rs|s/if self.left == 0 || at >= self.until/if at >= self.until/|sim|rpc|a_lone_rpc_takes_its_request_and_its_response_to_the_picosecond"
+  "a server works on all requests at once|crates/sim/src/rpc.rs|s/if self.received.len() == 1 { self.work/if self.received.len() > 0 { self.work/|sim|rpc|requests_queue_at_a_slow_server"
+  "warm-up bytes count as goodput|crates/sim/src/host/rpc.rs|s/if now < self.common.warmup {/if now < Time::ZERO {/|sim|rpc|goodput_leaves_the_warm_up_out"
+  "an idle connection is a stall|crates/sim/src/stall.rs|s/.filter(|(_, tcp)| !tcp.idle())//|sim|rpc|an_idle_connection_is_no_stall"
   "a flight takes no time|crates/engine/src/lanes.rs|s/let at = at + lookahead;/let _ = lookahead;/|sim|exact|two_four_and_six_links_finish_to_the_picosecond"
   "an early stop forgets the grain|crates/sim/src/run.rs|s/now.round_up(self.scenario.stop.grain)/now/|sim|exact|an_early_stop_is_a_multiple_of_the_grain_whatever_comes_before_it"
 )

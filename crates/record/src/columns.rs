@@ -109,7 +109,7 @@ link's rate, header bytes and store-and-forward included";
 
 /// What the ideal latency of an RPC is.
 pub const IDEAL_LATENCY_DEFINITION: &str = "Latency of the same RPC alone on the empty path, in \
-picoseconds: ideal FCT of the request, mean service time, ideal FCT of the response; one-way: ideal FCT \
+picoseconds: ideal FCT of the request, service time where that is fixed, ideal FCT of the response; one-way: ideal FCT \
 of the request and the way back of one ACK. ACKs that go ahead of data are not in it.";
 
 const ALL: &[(&str, &str)] = &[

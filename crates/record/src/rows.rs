@@ -109,8 +109,8 @@ pub struct RpcRow {
     /// When the client had the whole response in order, or for one-way RPCs the last acknowledgement; `Time::MAX`: not
     /// by the end. A plain word, as there may be many millions of these.
     pub completed: Time,
-    /// Latency of the same RPC alone on the empty path: ideal FCT of the request, mean service time, ideal FCT of the
-    /// response; for one-way RPCs ideal FCT of the request and the way back of one ACK.
+    /// Latency of the same RPC alone on the empty path: ideal FCT of the request, service time where that is fixed, ideal FCT
+    /// of the response; for one-way RPCs ideal FCT of the request and the way back of one ACK.
     pub ideal: Span,
 }
 

@@ -547,6 +547,14 @@ pub enum Wait {
 }
 
 impl Wait {
+    /// The shortest it can be.
+    pub fn least(self) -> Span {
+        match self {
+            Self::Fixed(span) => span,
+            Self::Exponential(_) => Span::ZERO,
+        }
+    }
+
     /// Its mean.
     pub fn mean(self) -> Span {
         match self {

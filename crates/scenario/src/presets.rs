@@ -26,6 +26,7 @@ macro_rules! preset {
 pub const PRESETS: &[Preset] = &[
     preset!("websearch"),
     preset!("incast"),
+    preset!("rpc"),
     preset!("link-failure"),
     preset!("permutation"),
     preset!("dumbbell-reno"),

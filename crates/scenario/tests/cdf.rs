@@ -136,3 +136,18 @@ fn a_broken_file_is_told_off_by_line() {
         format!("point 2: {} is not a size from 0 to 1e15 bytes", 1e300)
     );
 }
+
+#[test]
+fn a_range_draws_every_size_in_it_as_often_as_another() {
+    let range = Cdf::uniform(Bytes::new(3), Bytes::new(7)).unwrap();
+    assert_eq!(
+        (range.name.as_str(), range.mean(), range.largest()),
+        ("3B..7B", 5.0, Bytes::new(7))
+    );
+    let mut seen = [0u32; 8];
+    for i in 1..=5_000 {
+        seen[range.sample(f64::from(i) / 5_000.0).get() as usize] += 1;
+    }
+    assert_eq!(seen, [0, 0, 0, 1_000, 1_000, 1_000, 1_000, 1_000]);
+    assert_eq!(Cdf::uniform(Bytes::new(9), Bytes::new(9)).unwrap().sample(1e-9), Bytes::new(9));
+}

@@ -1013,3 +1013,94 @@ fn pause() {
         ),
     ]);
 }
+
+/// One `rpc` entry in the place of the base's traffic, and the sentences.
+#[test]
+fn rpcs_that_make_no_sense() {
+    let said = |keys: &str| -> String {
+        let base = "kind = \"poisson\"\nsizes = \"websearch\"\nload = 0.5";
+        let sentences = said(base, &format!("kind = \"rpc\"\n{keys}"));
+        // Line and column are those of any key; errors of other tests hold them.
+        let text =
+            |line: &str| line.split_once(": ").map_or(line.into(), |(_, text)| text.to_string());
+        sentences.lines().map(text).collect::<Vec<String>>().join("\n")
+    };
+    let pair = "from = \"leaf[0].host[0]\"\nto = \"leaf[1].host[0]\"\n";
+    let with = |keys: &str| said(&format!("{pair}request = \"1MB\"\n{keys}"));
+    assert_eq!(with(""), "nothing");
+    let rows = [
+        (
+            with("response = \"0B\"\nservice = \"1us\""),
+            "service: precedes a response, and a one-way RPC has none; leave it out",
+        ),
+        (with("outstanding = 0"), "outstanding: 0 sends nothing; write 1 or more"),
+        (with("connections = -1"), "connections: -1 sends nothing; write 1 or more"),
+        (with("count = 0"), "count: 0 sends nothing; write 1 or more"),
+        (
+            with("outstanding = 100000000"),
+            "outstanding: 100000000 is too many; write at most 1,048,576",
+        ),
+        (
+            with("connections = 10000\ncount = 10000"),
+            "count: 10000 over 10,000 connections is more than 50,000,000 RPCs, and each leaves a row; write fewer",
+        ),
+        (
+            with("think = \"-1us\""),
+            "think: \"-1us\" is not a non-negative decimal number with a unit; write for instance \"1us\"",
+        ),
+        (
+            with("think = { exponential = \"0s\" }"),
+            "think.exponential: \"0s\" does nothing; write a time above 0, for instance \"10us\"",
+        ),
+        (
+            with("think = { mean = \"1us\" }"),
+            "think.exponential: is missing; write for instance exponential = \"10us\"\ntraffic[0].think.mean: unknown key; this table takes exponential",
+        ),
+        (
+            with("response = \"8MB..1MB\""),
+            "response: \"8MB..1MB\" is no range; write a size of 1B or more, then a larger one",
+        ),
+        (
+            with("response = \"1MB..8\""),
+            "response: \"8\" has no unit; write for instance \"64KiB\"",
+        ),
+        (
+            said(&format!("{pair}request = \"0B\"\nresponse = \"0B\"")),
+            "request: \"0B\" tells the server nothing; write 1B or more, for instance \"64B\"",
+        ),
+        (
+            said(&format!("{pair}request = \"webserch\"")),
+            "request: no distribution is called \"webserch\"; did you mean \"websearch\"?",
+        ),
+        (said(pair), "request: is missing; write for instance request = \"...\""),
+        (
+            said("from = \"leaf[0].host[0]\"\nto = \"leaf[0].host[0]\"\nrequest = \"1KB\""),
+            "to: makes \"leaf[0].host[0]\" the server of itself; write another host",
+        ),
+        (
+            said(
+                "from = \"leaf[0].host[0]\"\nto = \"leaf[0].host[0]\"\npairs = \"all\"\nrequest = \"1KB\"",
+            ),
+            "to: names no host but the client itself; write another",
+        ),
+        (
+            said(
+                "from = \"leaf[0].host[*]\"\nto = \"leaf[1].host[0]\"\npairs = \"mesh\"\nrequest = \"1KB\"",
+            ),
+            "pairs: \"mesh\" is not known; write \"matched\" or \"all\"",
+        ),
+        (
+            said(
+                "from = \"leaf[0].host[*]\"\nto = [\"leaf[1].host[0]\", \"leaf[1].host[1]\"]\nrequest = \"1KB\"",
+            ),
+            "to: names 2 servers for the 4 clients of from; write as many, or one for all, or pairs = \"all\"",
+        ),
+        (
+            said("from = \"leaf[0].host[9]\"\nto = \"leaf[1].host[0]\"\nrequest = \"1KB\""),
+            "from: no host is called \"leaf[0].host[9]\"; they go from leaf[0].host[0] to leaf[1].host[3]; did you mean \"leaf[0].host[0]\"?",
+        ),
+    ];
+    for (found, expected) in rows {
+        assert_eq!(found, format!("traffic[0].{expected}"));
+    }
+}

@@ -103,6 +103,31 @@ fn sizes() -> impl Strategy<Value = Cdf> {
     ]
 }
 
+fn pause() -> impl Strategy<Value = Wait> {
+    prop_oneof![span().prop_map(Wait::Fixed), span().prop_map(Wait::Exponential)]
+}
+
+fn rpc([a, b]: [&'static str; 2]) -> impl Strategy<Value = TrafficKind> {
+    let numbers = (1..9u32, 1..9u32, of(1..999u64), any::<bool>());
+    (sizes(), of(sizes()), pause(), pause(), numbers).prop_map(
+        move |(request, response, think, service, (connections, outstanding, count, all))| {
+            let one_way = response.is_none();
+            TrafficKind::Rpc(Box::new(Rpc {
+                from: vec![a.into(), b.into()],
+                to: vec![b.into(), a.into()],
+                pairs: if all { Pairs::All } else { Pairs::Matched },
+                connections,
+                outstanding,
+                request,
+                response,
+                think,
+                service: if one_way { Wait::Fixed(Span::ZERO) } else { service },
+                count,
+            }))
+        },
+    )
+}
+
 fn kind(hosts: [&'static str; 2]) -> impl Strategy<Value = TrafficKind> {
     let [a, b] = hosts.map(String::from);
     let (c, d) = (a.clone(), b.clone());
@@ -123,6 +148,7 @@ fn kind(hosts: [&'static str; 2]) -> impl Strategy<Value = TrafficKind> {
                 control_delay: Span::from_us(1),
             }
         }),
+        rpc(hosts),
         bytes().prop_map(|size| TrafficKind::Permutation { size }),
         bytes().prop_map(|size| TrafficKind::AllToAll { size }),
         span().prop_map(move |stagger| TrafficKind::Long {

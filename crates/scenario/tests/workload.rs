@@ -246,3 +246,33 @@ fn traffic_is_made_in_no_time() {
     assert!(table.flows.len() > 10_000_000 / 2, "{}", table.flows.len());
     assert!(table.flows.is_sorted_by_key(|f| f.start));
 }
+
+const RPC: &str = "[[traffic]]\nkind = \"rpc\"\nfrom = \"leaf[*].host[0]\"\nto = \"leaf[*].host[0]\"\n\
+                   pairs = \"all\"\nconnections = 3\nrequest = \"1MB..8MB\"\nstart = \"1us\"\n";
+
+#[test]
+fn a_connection_is_two_streams_at_the_end_of_the_table() {
+    let (table, _) = table(&format!("{RPC}{POISSON}"), 1);
+    assert_eq!(table.connections.len(), 4 * 3 * 3);
+    let first = table.flows.len() - 2 * table.connections.len();
+    assert!(table.flows[..first].iter().all(|f| f.traffic == 1 && f.size > Bytes::ZERO));
+    for (i, c) in table.connections.iter().enumerate() {
+        assert_eq!((c.traffic, c.number as usize), (0, i));
+        assert_eq!((c.requests as usize, c.responses as usize), (first + 2 * i, first + 2 * i + 1));
+        let (to, back) = (table.flows[c.requests as usize], table.flows[c.responses as usize]);
+        assert_eq!((to.src, to.dst, back.src, back.dst), (c.client, c.server, c.server, c.client));
+        assert_eq!((to.size, to.start), (Bytes::ZERO, Time::MAX));
+        // The jitter is below one packet time, 1,500 B at 100 Gb/s.
+        assert!((1_000_000..1_120_000).contains(&c.start.as_ps()), "{}", c.start);
+    }
+    let mut starts: Vec<Time> = table.connections.iter().map(|c| c.start).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    assert!(starts.len() > 30, "not in step");
+}
+
+#[test]
+fn the_forecast_counts_streams() {
+    let scenario = loaded(RPC, &[]).scenario;
+    assert_eq!(forecast(&scenario, &Hosts::of(&scenario)), [2 * 4 * 3 * 3]);
+}

@@ -94,6 +94,8 @@ fn invariants(drawn: &Drawn, scenario: &Scenario) {
     let whole = run(scenario, 1, Options::default());
     assert_eq!(outcome.record.digest, whole.record.digest, "steps and looks change nothing");
     assert_eq!(outcome.record.flows, whole.record.flows);
+    assert_eq!(outcome.record.rpcs, whole.record.rpcs);
+    assert_eq!(outcome.record.connections, whole.record.connections);
     assert_eq!(outcome.record.ports, whole.record.ports);
     assert_eq!(outcome.record.series, whole.record.series);
     assert_eq!(outcome.record.end, whole.record.end);
@@ -110,6 +112,7 @@ fn invariants(drawn: &Drawn, scenario: &Scenario) {
         }
         assert!(flow.acked.is_none_or(|acked| flow.delivered.is_some_and(|d| d <= acked)));
     }
+    rpcs(drawn, record);
     for port in &record.ports {
         if let (Some(limit), false) =
             (drawn.limit_bytes, port.node.contains("host") || port.node.starts_with('h'))
@@ -156,6 +159,30 @@ fn every_pause_is_heard(drawn: &Drawn, record: &RunRecord) {
         let peer = record.ports.iter().find(|p| p.node == port.peer && p.peer == port.node);
         let peer = peer.expect("a cable has two ends");
         assert!(port.pause_frames_received <= peer.pause_frames_sent);
+    }
+}
+
+/// RPCs of a connection complete in the order of their issue, none before its time, and no more are under way than may be;
+/// every byte delivered on a stream is of one of them.
+fn rpcs(drawn: &Drawn, record: &RunRecord) {
+    for (c, connection) in (0u32..).zip(&record.connections) {
+        let own: Vec<_> = record.rpcs.iter().filter(|r| r.connection == c).collect();
+        assert!(
+            own.windows(2).all(|p| p[0].issued <= p[1].issued && p[0].completed <= p[1].completed)
+        );
+        let (mut whole, mut all) = ((0, 0), (0, 0));
+        for rpc in &own {
+            all = (all.0 + rpc.request.get(), all.1 + rpc.response.get());
+            if let Some(latency) = rpc.latency() {
+                whole = all;
+                assert!(!drawn.even || latency >= rpc.ideal, "{rpc:?}");
+            }
+        }
+        let delivered = (connection.request_bytes.get(), connection.response_bytes.get());
+        assert!((whole.0..=all.0).contains(&delivered.0), "requests of connection {c}");
+        assert!((whole.1..=all.1).contains(&delivered.1), "responses of connection {c}");
+        let complete = own.iter().all(|rpc| rpc.latency().is_some());
+        assert!(connection.done.is_none() || (complete && own.last().is_some()));
     }
 }
 
@@ -327,11 +354,14 @@ fn twins(drawn: &Drawn, first: &Scenario) -> u64 {
         assert_eq!(other.flows, expected.flows, "{threads} threads, cut {cut:?}");
         assert_eq!(other.ports, expected.ports, "{threads} threads, cut {cut:?}");
         assert_eq!(other.series, expected.series, "{threads} threads, cut {cut:?}");
+        assert_eq!(other.rpcs, expected.rpcs, "{threads} threads, cut {cut:?}");
+        assert_eq!(other.connections, expected.connections, "{threads} threads, cut {cut:?}");
     }
     for order in [1, 2] {
         let shuffled = run(&scenario(&draw(drawn.seed, order).text), 1, Options::default()).record;
         assert_eq!(shuffled.digest, expected.digest, "build order {order}");
         assert_eq!(shuffled.flows, expected.flows, "build order {order}");
+        assert_eq!(shuffled.rpcs, expected.rpcs, "build order {order}");
         assert_eq!(shuffled.ports, expected.ports, "build order {order}");
     }
     for explicit_ports in [false, true] {
@@ -352,6 +382,7 @@ fn twins(drawn: &Drawn, first: &Scenario) -> u64 {
             other.series, expected.series,
             "reference engine, explicit ports: {explicit_ports}"
         );
+        assert_eq!(other.rpcs, expected.rpcs, "reference engine, explicit ports: {explicit_ports}");
     }
     let explicit = run(first, 1, Options { explicit_ports: true, ..Options::default() }).record;
     assert_eq!(explicit.digest, expected.digest, "windowed engine, explicit ports");

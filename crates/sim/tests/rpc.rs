@@ -267,3 +267,21 @@ fn sizes_depend_on_seed_entry_and_connection_alone() {
     assert!(alone.windows(2).any(|p| p[0] != p[1]));
     assert_eq!(alone, sizes(&format!("{first}{first}")));
 }
+
+/// What came before the end of the warm-up is no goodput, in either direction.
+#[test]
+fn goodput_leaves_the_warm_up_out() {
+    let traffic = rpc("request = \"40KB\"\nresponse = \"8KB\"\ncount = 60\n");
+    let all = star("{ time = \"50ms\" }", WIDE, &traffic);
+    let warm =
+        star("{ time = \"50ms\" }", WIDE, &format!("{traffic}[output]\nwarmup = \"200us\"\n"));
+    assert_eq!(all.rpcs, warm.rpcs, "a warm-up changes what is counted, not what happens");
+    let (all, half) = (all.connections[0], warm.connections[0]);
+    assert_eq!(all.request_bytes, Bytes::new(60 * 40_000));
+    let after =
+        warm.rpcs.iter().filter(|r| r.completed >= Time::ZERO + Span::from_us(200)).count() as u64;
+    assert!((1..60).contains(&after));
+    // The RPC under way at that instant may be partly on either side.
+    assert!((after * 8_000 - 8_000..=after * 8_000).contains(&half.response_bytes.get()));
+    assert!((after * 40_000 - 40_000..=after * 40_000).contains(&half.request_bytes.get()));
+}

@@ -3,6 +3,7 @@
 use super::{Error, FlowSpec, Maker, Table};
 use crate::model::{Pairs, Rpc, Traffic};
 use forebay_units::{Bytes, Time};
+use std::collections::BTreeMap;
 
 /// A connection that carries RPCs: two streams of bytes, one each way, open from the start to the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,9 @@ pub fn pairs(rpc: &Rpc) -> u128 {
     match rpc.pairs {
         Pairs::Matched => rpc.from.len().max(rpc.to.len()) as u128,
         Pairs::All => {
-            let own = |name: &String| rpc.to.iter().filter(|to| *to == name).count() as u128;
+            let mut servers: BTreeMap<&str, u128> = BTreeMap::new();
+            rpc.to.iter().for_each(|name| *servers.entry(name).or_default() += 1);
+            let own = |name: &String| servers.get(name.as_str()).copied().unwrap_or(0);
             let selves: u128 = rpc.from.iter().map(own).sum();
             (rpc.from.len() as u128 * rpc.to.len() as u128) - selves
         }

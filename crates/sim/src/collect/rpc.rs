@@ -95,7 +95,7 @@ impl<'a> Ideals<'a> {
             + match call.response {
                 0 => ideal::ack(tcp, overhead, back),
                 bytes => {
-                    let service = common.rpc(of.traffic).service.mean();
+                    let service = common.rpc(of.traffic).service.least();
                     service + ideal::fct(Bytes::new(bytes), tcp, overhead, back)
                 }
             }

@@ -411,7 +411,8 @@ fn traffic(d: &mut Draw, names: &Names, drawn: &Drawn) -> String {
     let mut out = String::new();
     let hosts = names.hosts.len() as u64;
     for _ in 0..d.between(1, 3) {
-        match d.0.below(7) {
+        match d.0.below(8) {
+            7 => out.push_str(&rpc(d, names)),
             0 => {
                 let _ = writeln!(
                     out,
@@ -463,6 +464,33 @@ fn traffic(d: &mut Draw, names: &Names, drawn: &Drawn) -> String {
             }
         }
     }
+    out
+}
+
+/// Closed loops of RPCs among some of the hosts.
+fn rpc(d: &mut Draw, names: &Names) -> String {
+    let (a, b) = pair(d, names.hosts.len() as u64);
+    let (from, to, pairs) = match d.0.below(3) {
+        0 => (&names.hosts[..], &names.hosts[b..=b], "all"),
+        1 => (&names.hosts[..], &names.hosts[..names.hosts.len().min(2)], "all"),
+        _ => (&names.hosts[a..=a], &names.hosts[b..=b], "matched"),
+    };
+    let mut out = format!(
+        "[[traffic]]\nkind = \"rpc\"\nfrom = {from:?}\nto = {to:?}\npairs = \"{pairs}\"\n\
+         connections = {}\noutstanding = {}\nrequest = \"{}\"\nresponse = \"{}\"\nthink = {}\n",
+        d.between(1, 3),
+        d.of(&[1, 1, 2, 7]),
+        d.of(&["1B", "1448B", "40KB", "1B..90KB", "homa_w1_fb_keyvalue"]),
+        d.of(&["64B", "64B", "1B..90KB", "120KB"]),
+        d.of(&["\"0s\"", "\"0s\"", "\"3us\"", "{ exponential = \"20us\" }"]),
+    );
+    match d.0.below(3) {
+        0 => out = out.replace("\"64B\"", "\"0B\""),
+        1 => out.push_str("service = { exponential = \"2us\" }\n"),
+        _ => {}
+    }
+    // Loops between hosts that are near would go round until the end of a run made for those that are far.
+    let _ = writeln!(out, "count = {}", d.between(1, 60));
     out
 }
 
