@@ -604,7 +604,7 @@ pub(crate) struct Transport {
     /// Tail loss probes (RFC 8985). Default: true (Linux since 3.10).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tail_loss_probe: Option<bool>,
-    /// Proportional rate reduction (RFC 6937). Without, a cut is in force at once. Default: true (Linux since 3.2).
+    /// Proportional rate reduction (RFC 6937). Without: rate halving, as Linux before. Default: true (Linux since 3.2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prr: Option<bool>,
     /// Detection of spurious timeouts (RFC 5682). Default: true (Linux).

@@ -48,7 +48,7 @@ pub struct TcpConfig {
     pub rack: bool,
     /// Tail loss probes.
     pub tlp: bool,
-    /// Proportional rate reduction. Off: the window is `ssthresh` at once.
+    /// Proportional rate reduction. Off: rate halving, as Linux before 3.2.
     pub prr: bool,
     /// Forward RTO recovery (RFC 5682).
     pub frto: bool,

@@ -1,7 +1,8 @@
 //! Proportional rate reduction: how many bytes each ACK of a reduction lets go.
 //!
 //! Source: tcp-baseline section 7, RFC 6937 in the form Linux uses; here in bytes, with the
-//! proportional part rounded up to whole segments as counting packets does.
+//! proportional part rounded up to whole segments as counting packets does. Before it, Linux halved the
+//! rate: [`halved`].
 
 /// Counters of one reduction, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,9 +49,27 @@ impl Prr {
     }
 }
 
+/// The window after the `nth` ACK of a reduction (from 0) that made progress, where the rate is halved: every second one
+/// takes a segment until `ssthresh` is reached, and never is there room for more than one segment to leave.
+///
+/// Source: Mathis, Semke, Mahdavi, "The rate-halving algorithm for TCP congestion control", 1999; Linux before 3.2.
+pub(crate) fn halved(window: u64, nth: u64, mss: u64, ssthresh: u64, inflight: u64) -> u64 {
+    let less = if nth % 2 == 1 { window.saturating_sub(mss).max(ssthresh) } else { window };
+    less.min(window).min(inflight + mss)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn halving_takes_a_segment_every_second_ack_and_stops_at_the_threshold() {
+        assert_eq!(halved(1000, 0, 10, 500, 990), 1000);
+        assert_eq!(halved(1000, 1, 10, 500, 990), 990);
+        assert_eq!(halved(505, 1, 10, 500, 990), 500);
+        assert_eq!(halved(400, 1, 10, 500, 990), 400, "below the threshold it takes nothing");
+        assert_eq!(halved(1000, 0, 10, 500, 300), 310, "what was lost leaves no room for a burst");
+    }
 
     const ONE: Delivery = Delivery { newly: 10, clean_advance: false };
 

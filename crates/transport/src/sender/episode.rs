@@ -126,11 +126,12 @@ impl TcpSender {
         r.prior_cwnd = self.cwnd;
         r.prior_ssthresh = self.ssthresh;
         r.prr = Prr::new(self.cwnd);
+        r.halving = 0;
         self.settle_inflight(r);
         self.totals.state = state;
         self.held = !(state == CaState::Cwr && cfg.needs.own_cwr);
         self.tell(now, FlowEvent::Enter(state));
-        if !self.held || !cfg.prr {
+        if !self.held {
             self.cwnd = self.cwnd.min(self.ssthresh);
         }
         self.send_cwr = cfg.ecn();
@@ -142,7 +143,7 @@ impl TcpSender {
         let law_governs = old == CaState::Loss || (old == CaState::Cwr && cfg.needs.own_cwr);
         self.held = false;
         if !law_governs {
-            self.cwnd = self.ssthresh;
+            self.cwnd = if cfg.prr { self.ssthresh } else { self.cwnd.min(self.ssthresh) };
         }
         self.tell(now, FlowEvent::Leave(old));
     }

@@ -20,6 +20,7 @@ pub(super) struct Repair {
 
     pub(super) high_seq: u64, // the episode ends when this is acknowledged
     pub(super) prr: Prr,
+    pub(super) halving: u64, // ACKs that made progress in this reduction
     pub(super) prior_cwnd: u64,
     pub(super) prior_ssthresh: u64,
     pub(super) undo_marker: Option<u64>, // `una` when the episode began
@@ -76,6 +77,7 @@ impl Repair {
             dup_acks: 0,
             high_seq: 0,
             prr: Prr::new(1),
+            halving: 0,
             prior_cwnd: 0,
             prior_ssthresh: 0,
             undo_marker: None,

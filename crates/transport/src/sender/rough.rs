@@ -7,7 +7,7 @@ use super::TcpSender;
 use super::repair::Repair;
 use crate::TcpConfig;
 use crate::marks::Mark;
-use crate::prr::Delivery;
+use crate::prr::{Delivery, halved};
 use crate::rack::PERSIST;
 use crate::scoreboard::Segment;
 use forebay_laws::flow::CaState;
@@ -368,13 +368,15 @@ impl TcpSender {
         }
     }
 
-    /// PRR's window after this ACK.
+    /// The window after this ACK of a reduction.
     pub(super) fn reduce(&mut self, r: &mut Repair, cfg: &TcpConfig, ack: Delivery) {
-        if !cfg.prr {
-            return;
-        }
         let inflight = self.totals.inflight.get();
-        self.cwnd = r.prr.window(cfg.mss(), self.ssthresh, inflight, ack);
+        if cfg.prr {
+            self.cwnd = r.prr.window(cfg.mss(), self.ssthresh, inflight, ack);
+        } else if ack.newly > 0 {
+            self.cwnd = halved(self.cwnd, r.halving, cfg.mss(), self.ssthresh, inflight);
+            r.halving += 1;
+        }
     }
 
     /// Whether the ACK restarts the timer: it moved `una`, or SACKed something sent before the oldest
