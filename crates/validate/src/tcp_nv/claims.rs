@@ -219,9 +219,8 @@ fn thousand_hosts(settings: &Settings, quick: bool, all: &mut Measured) {
         let text = format!(
             "[fabric]\nkind = \"leaf-spine\"\nleaves = 25\nspines = 10\nhosts_per_leaf = 40\n\
              host_link = {{ rate = \"10Gbps\", delay = \"5us\" }}\nfabric_link = {{ rate = \"40Gbps\", delay = \"5us\" }}\n\
-             [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{}KB\"\necn = \"off\"\n{}\
-             [[traffic]]\nkind = \"poisson\"\nsizes = \"100KB\"\nload = 0.6\nload_ref = \"host\"\n",
-            settings.buffer_kb,
+             [fabric.switch]\nbuffer = \"none\"\nport_limit = \"175KB\"\necn = \"off\"\n{}\
+             [[traffic]]\nkind = \"poisson\"\nsizes = \"100KB\"\nload = 0.8\nload_ref = \"host\"\n",
             Stack::new(law, settings).text()
         );
         run("tcp-nv-hosts", &text, end / 4.0, end).dropped()

@@ -17,7 +17,7 @@ pub(super) struct Settings {
 
 /// The set that the BIC columns chose among [`Settings::candidates`].
 pub(super) const CHOSEN: Settings =
-    Settings { rtt_us: 200, buffer_kb: 512, rto_ms: 10, samples: 20, share: 38 };
+    Settings { rtt_us: 100, buffer_kb: 512, rto_ms: 20, samples: 20, share: 38 };
 
 impl Settings {
     /// Every set that the BIC columns may choose.
