@@ -614,7 +614,8 @@ pub(crate) struct Transport {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 7))]
     pub class: Option<i64>,
-    /// Traffic class of pure ACKs; below fabric.switch.classes. Default: 0.
+    /// Traffic class of pure ACKs; below fabric.switch.classes. Above class, they pass the data queues of the reverse path
+    /// (pure-ACK priority); a NIC sends them before data in any case. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 7))]
     pub ack_class: Option<i64>,
