@@ -146,6 +146,7 @@ fn mean_rtt_ms(look: &Look) -> f64 {
 /// Parameters of a law by which it does as the recorded kernel.
 fn kernel_params(law: &str) -> &'static str {
     match law {
+        "cubic" | "bic" => "\nparams = { hz = 100 }",
         "dctcp" => "\nparams = { prr_on_ce = true, cut = \"packets\", alpha = \"linux\" }",
         _ => "",
     }
