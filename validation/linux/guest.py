@@ -34,7 +34,7 @@ BURST = 3 * WIRE  # of the bottleneck's token bucket: late timers up to two pack
 SYSCTLS = {
     "net.ipv4.tcp_no_metrics_save": "1",
     "net.ipv4.tcp_rmem": "4096 16777216 16777216",
-    "net.ipv4.tcp_wmem": "4096 16777216 16777216",
+    "net.ipv4.tcp_wmem": "4096 4194304 4194304",
     "net.ipv4.tcp_ecn": "0",
 }
 GLOBAL_SYSCTLS = {"net.core.rmem_max": "33554432", "net.core.wmem_max": "33554432"}
@@ -391,6 +391,8 @@ def run_flows(job, netlink, index):
         next_tick = max(next_tick + TICK, now)
         time.sleep(max(0.0, next_tick - time.monotonic()))
     for one in flows + receivers + listeners:
+        # Reset, or megabytes unsent would count as the kernel's network memory, and under pressure no window grows.
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         one.close()
     parsed = [(at, netlink.stats(index, queue), [parse_info(raw) for raw in raws]) for at, queue, raws in samples]
     return parsed, latest
