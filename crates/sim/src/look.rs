@@ -107,7 +107,13 @@ impl Simulation<'_> {
     pub fn look(&mut self) -> Look {
         let at = self.engine.now();
         let nodes = self.built.fabric.nodes();
-        let mut look = Look { at, ports: Vec::new(), hosts: Vec::new(), switches: Vec::new(), senders: Vec::new() };
+        let mut look = Look {
+            at,
+            ports: Vec::new(),
+            hosts: Vec::new(),
+            switches: Vec::new(),
+            senders: Vec::new(),
+        };
         for n in 0..nodes {
             for p in 0..self.built.fabric.ports_of(NodeId(n)).len() {
                 let direction = self.built.fabric.ports_of(NodeId(n))[p];
@@ -128,7 +134,8 @@ impl Simulation<'_> {
                         segments: host.delivered_segments,
                         delivered_bytes: host.delivered_bytes,
                     });
-                    let senders = host.unfinished().map(|(sent, tcp)| sender_look(n, sent.flow, tcp));
+                    let senders =
+                        host.unfinished().map(|(sent, tcp)| sender_look(n, sent.flow, tcp));
                     look.senders.extend(senders);
                 }
                 AnyNode::Switch(switch) => {

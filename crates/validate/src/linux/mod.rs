@@ -5,28 +5,30 @@
 mod path;
 
 use crate::Measured;
+use crate::jobs::{self, Job};
 use path::Path;
 use serde::Deserialize;
 
-/// Runs all of them. `quick` takes two repeats of each where the whole takes five.
-pub(crate) fn measure(quick: bool) -> Measured {
-    let mut all = Measured::new();
-    for path in paths().iter().filter(|path| path.can_run()) {
-        let repeats: Vec<Repeat> =
-            (0..if quick { 2 } else { path.repeats }).map(|nth| path.run(nth)).collect();
-        let mut put = |quantity: &str, of: fn(&Repeat) -> f64| {
-            let mean = repeats.iter().map(of).sum::<f64>() / repeats.len() as f64;
-            all.insert(format!("{}-{quantity}", path.id), mean);
-        };
-        put("goodput", Repeat::goodput);
-        put("rtt", |r| r.rtt_ms);
-        put("queue", |r| r.queue);
-        put("retransmits", |r| r.retransmits);
-        put("start-retransmits", |r| r.start_retransmits);
-        put("marks", |r| r.marks);
-        put("share", |r| 100.0 * r.goodput_mbps[0] / r.goodput());
-    }
-    all
+/// Runs all of them. They are short: `quick` changes nothing.
+pub(crate) fn measure(_quick: bool) -> Measured {
+    let job = |path: Path| -> Job { Box::new(move |all| compare(&path, all)) };
+    jobs::run(paths().into_iter().map(job).collect())
+}
+
+/// The mean of every quantity over the repeats of one path.
+fn compare(path: &Path, all: &mut Measured) {
+    let repeats: Vec<Repeat> = (0..path.repeats).map(|nth| path.run(nth)).collect();
+    let mut put = |quantity: &str, of: fn(&Repeat) -> f64| {
+        let mean = repeats.iter().map(of).sum::<f64>() / repeats.len() as f64;
+        all.insert(format!("{}-{quantity}", path.id), mean);
+    };
+    put("goodput", Repeat::goodput);
+    put("rtt", |r| r.rtt_ms);
+    put("queue", |r| r.queue);
+    put("retransmits", |r| r.retransmits);
+    put("start-retransmits", |r| r.start_retransmits);
+    put("marks", |r| r.marks);
+    put("share", |r| 100.0 * r.goodput_mbps[0] / r.goodput());
 }
 
 /// What one repeat measured. Means and sums begin at `from_s`.

@@ -10,7 +10,6 @@
 //! - Repeats of the kernel differ by microseconds. Here they differ in seed, and in the start of the second flow.
 
 use super::Repeat;
-use forebay_laws::flow::FlowParams;
 use forebay_sim::{Look, Options, PortLook, Simulation, Watch};
 use forebay_units::{Span, Time};
 use serde::Deserialize;
@@ -48,11 +47,6 @@ const QUICK_ACKS: u64 = (8 * 1024 * 1024 - 65_535) / (2 * 1_460) + 16;
 const SHIFT_S: f64 = 0.007_3;
 
 impl Path {
-    /// Whether its laws are here.
-    pub fn can_run(&self) -> bool {
-        self.flows.iter().all(|law| FlowParams::new(law).is_ok())
-    }
-
     /// The scenario of a repeat.
     fn text(&self, nth: u64) -> String {
         let flows = self.flows.len();
@@ -127,7 +121,9 @@ impl Path {
         let after = last.senders.iter().map(|s| s.retransmits).sum::<u64>();
         let marks = |look: &Look| self.bottleneck(look).counters.marked_packets;
         Repeat {
-            goodput_mbps: of_flows.map(|(b, a)| (a.acked - b.acked) as f64 * 8.0 / span / 1e6).collect(),
+            goodput_mbps: of_flows
+                .map(|(b, a)| (a.acked - b.acked) as f64 * 8.0 / span / 1e6)
+                .collect(),
             rtt_ms: rtt / samples,
             queue: queue / samples,
             retransmits: (after - before) as f64,
@@ -139,7 +135,10 @@ impl Path {
     /// The port from the left switch to the right one.
     fn bottleneck<'a>(&self, look: &'a Look) -> &'a PortLook {
         let left = 2 * self.flows.len() as u32;
-        look.ports.iter().find(|p| (p.node, p.peer) == (left, left + 1)).expect("a dumbbell has one")
+        look.ports
+            .iter()
+            .find(|p| (p.node, p.peer) == (left, left + 1))
+            .expect("a dumbbell has one")
     }
 }
 
