@@ -52,6 +52,7 @@ fn suite(name: &str) -> Suite {
             rows: include_str!("../../../validation/linux/rows.toml"),
             measure: linux::measure,
             pictures: Vec::new,
+            sensitivity: None,
         },
         _ => panic!("there is no suite \"{name}\""),
     }
