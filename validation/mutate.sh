@@ -28,6 +28,8 @@ mutations=(
   "routes run over dead cables|crates/net/src/routing.rs|s/\&\& alive(d.cable)/\&\& (alive(d.cable) || true)/|net|routes|routes_around_a_dead_cable_avoid_it_and_lose_nobody"
   "spraying never changes its mind|crates/net/src/routing.rs|s/Paths::Spray => Stream::at(self.key, nth)/Paths::Spray => Stream::at(self.key, nth \& 0)/|net|routes|spraying_is_uniform_and_memoryless"
   "timers come before arrivals|crates/engine/src/shard.rs|s/if timer < arrival \&\& timer < end/if timer <= arrival \&\& timer < end/|engine|equal_digests|every_grouping_gives_the_reference_digest"
+  "a duplicate is answered as the start of a flow is|crates/transport/src/receiver.rs|s/cfg.quick_acks.min(DUPLICATE_QUICK)/cfg.quick_acks/|transport|limits|delayed_acks_follow_the_two_segment_rule"
+  "HyStart counts rounds in large windows only|crates/laws/src/flow/cubic/linux/hystart.rs|s/if totals.una > self.end {/if totals.una > self.end \&\& window.packets() >= 16 {/|laws|--lib|flow::cubic::tests::the_rise"
   "DCTCP cuts by all of alpha|crates/laws/src/flow/dctcp.rs|s/>> (bits + 1)/>> bits/|laws|--lib|flow::dctcp"
   "a pause ends without its offset|crates/net/src/ingress.rs|s/share.saturating_add(a.resume_offset) <= a.xoff/share <= a.xoff/|net|pause|an_account_resumes_at_its_offset_below_the_threshold"
   "a resume is forgotten|crates/net/src/switch/pause.rs|/fn depart_in_order/,/^    }/s/say(ports, ingress, start, in_port);//|sim|pause|every_pause_has_its_resume"

@@ -232,6 +232,7 @@ impl Judge<'_> {
             initial_window: self.initial_window(t.initial_window, mss),
             rto_min,
             delayed_ack: t.delayed_ack.unwrap_or(delayed_ack),
+            quick_acks: t.quick_acks.unwrap_or(16) as u16,
             receive_window,
             idle_restart: t.idle_restart.unwrap_or(true),
             sack: t.sack.unwrap_or(true),

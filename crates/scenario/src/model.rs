@@ -411,6 +411,8 @@ pub struct Transport {
     pub rto_min: Span,
     /// Whether an ACK may wait for a second segment.
     pub delayed_ack: bool,
+    /// Segments at the start of a flow that are acknowledged at once, where ACKs may wait.
+    pub quick_acks: u16,
     /// Receive window; `None`: never a limit.
     pub receive_window: Option<Bytes>,
     /// Whether a window idle for longer than the RTO decays (RFC 2861).

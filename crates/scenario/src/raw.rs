@@ -588,6 +588,11 @@ pub(crate) struct Transport {
     /// Whether an ACK may wait for a second segment. Default: by host.profile; ideal hosts send one ACK per segment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<bool>,
+    /// How many segments at the start of a flow are acknowledged at once where ACKs may wait. Linux: 16, and all for as
+    /// long as the receiver's window opens, by two segments each. Default: 16.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 65_535))]
+    pub quick_acks: Option<i64>,
     /// Receive window. Default: never a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_window: Option<Qty<Bytes>>,

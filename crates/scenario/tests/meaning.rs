@@ -69,6 +69,7 @@ fn defaults_are_those_of_the_schema() {
             initial_window: Bytes::new(14_480),
             rto_min: Span::from_ms(200),
             delayed_ack: false,
+            quick_acks: 16,
             receive_window: None,
             idle_restart: true,
             sack: true,

@@ -224,6 +224,7 @@ prop_compose! {
             initial_window: Bytes::new(window),
             rto_min,
             delayed_ack: flags.0,
+            quick_acks: if flags.0 { 16 } else { 2_867 },
             receive_window,
             idle_restart: flags.1,
             sack: !flags.0,

@@ -21,6 +21,6 @@ mod timeline;
 pub mod twin;
 
 pub use forebay_engine::{EngineStats, Watch};
-pub use look::{HostLook, Look, PortLook, SwitchLook};
+pub use look::{HostLook, Look, PortLook, SenderLook, SwitchLook};
 pub use options::{Options, SimError};
 pub use run::{Outcome, Simulation, simulate};

@@ -6,7 +6,8 @@ use crate::node::AnyNode;
 use crate::run::Simulation;
 use forebay_engine::{Ground, NodeId};
 use forebay_net::{PauseCounters, Port, PortCounters};
-use forebay_units::{BitsPerSec, Time};
+use forebay_transport::TcpSender;
+use forebay_units::{BitsPerSec, Span, Time};
 use forebay_wire::Packet;
 
 /// Everything at one instant: what happened before it, nothing of what happens at it.
@@ -20,6 +21,8 @@ pub struct Look {
     pub hosts: Vec<HostLook>,
     /// Every switch, in canonical order.
     pub switches: Vec<SwitchLook>,
+    /// Every flow that has started and is not finished, by host and in the order of their starts there.
+    pub senders: Vec<SenderLook>,
 }
 
 /// One egress port, and the direction of cable behind it.
@@ -77,6 +80,23 @@ pub struct SwitchLook {
     pub held: u64,
 }
 
+/// The sending half of one flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderLook {
+    /// Number of the flow.
+    pub flow: u32,
+    /// Index of the host that sends it.
+    pub host: u32,
+    /// Window in use, in bytes of payload.
+    pub cwnd: u64,
+    /// Smoothed round-trip time; zero before the first sample.
+    pub srtt: Span,
+    /// Payload acknowledged in order.
+    pub acked: u64,
+    /// Segments sent again so far.
+    pub retransmits: u64,
+}
+
 impl Simulation<'_> {
     /// Names of all nodes: hosts, then switches.
     pub fn names(&self) -> &[String] {
@@ -87,7 +107,13 @@ impl Simulation<'_> {
     pub fn look(&mut self) -> Look {
         let at = self.engine.now();
         let nodes = self.built.fabric.nodes();
-        let mut look = Look { at, ports: Vec::new(), hosts: Vec::new(), switches: Vec::new() };
+        let mut look = Look {
+            at,
+            ports: Vec::new(),
+            hosts: Vec::new(),
+            switches: Vec::new(),
+            senders: Vec::new(),
+        };
         for n in 0..nodes {
             for p in 0..self.built.fabric.ports_of(NodeId(n)).len() {
                 let direction = self.built.fabric.ports_of(NodeId(n))[p];
@@ -102,11 +128,16 @@ impl Simulation<'_> {
                 look.ports.push(port_look(n, direction.peer.0, port, at, link));
             }
             match self.engine.node_mut(NodeId(n)) {
-                AnyNode::Host(host) => look.hosts.push(HostLook {
-                    arrived: host.arrived,
-                    segments: host.delivered_segments,
-                    delivered_bytes: host.delivered_bytes,
-                }),
+                AnyNode::Host(host) => {
+                    look.hosts.push(HostLook {
+                        arrived: host.arrived,
+                        segments: host.delivered_segments,
+                        delivered_bytes: host.delivered_bytes,
+                    });
+                    let senders =
+                        host.unfinished().map(|(sent, tcp)| sender_look(n, sent.flow, tcp));
+                    look.senders.extend(senders);
+                }
                 AnyNode::Switch(switch) => {
                     let shared =
                         switch.shared().map_or((0, 0), |s| (s.used().get(), s.size().get()));
@@ -122,6 +153,17 @@ impl Simulation<'_> {
         }
         self.engine.refresh();
         look
+    }
+}
+
+fn sender_look(host: u32, flow: u32, tcp: &TcpSender) -> SenderLook {
+    SenderLook {
+        flow,
+        host,
+        cwnd: tcp.cwnd().get(),
+        srtt: tcp.totals().srtt,
+        acked: tcp.acked().get(),
+        retransmits: tcp.retransmits(),
     }
 }
 

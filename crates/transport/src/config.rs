@@ -27,8 +27,9 @@ pub struct TcpConfig {
     pub delayed_ack: bool,
     /// How long it delays them.
     pub delayed_ack_timeout: Span,
-    /// How many segments at the start of a flow are acknowledged at once.
-    pub quick_acks: u8,
+    /// How many segments at the start of a flow are acknowledged at once. Linux: 16, and all for as long as the
+    /// window that the receiver offers opens, which it does by two segments per segment (`tcp_grow_window`).
+    pub quick_acks: u16,
     /// How far beyond the acknowledged byte a sender may go: whole KiB, below 64 MiB. `None`: 1 GiB, the
     /// most that TCP can say.
     pub receive_window: Option<Bytes>,

@@ -24,7 +24,7 @@ pub struct TcpReceiver {
     flow: FlowId,
     dst: HostAddr, // the sender
     stamp: u32,    // to echo (RFC 7323 section 4.3)
-    quick: u8,     // ACKs still to be sent at once
+    quick: u16,    // ACKs still to be sent at once
     ece: bool,     // what ACKs say: classic, until CWR; exact, the last mark
 }
 
@@ -65,7 +65,7 @@ impl TcpReceiver {
         if start == self.next && self.ranges.is_empty() {
             self.next = end;
         } else if let Some(duplicate) = self.out_of_order(start, end) {
-            self.quick = cfg.quick_acks;
+            self.quick = self.quick.max(cfg.quick_acks.min(DUPLICATE_QUICK));
             return [flush, Some(self.ack(cfg, Some(duplicate)))];
         }
         let now_or_later = flush.is_some()
@@ -189,4 +189,7 @@ impl TcpReceiver {
 }
 
 /// ACKs sent at once after the first mark of a classic episode.
-const CLASSIC_QUICK: u8 = 2;
+const CLASSIC_QUICK: u16 = 2;
+
+/// ACKs sent at once after something that was here already. Source: Linux `TCP_MAX_QUICKACKS`.
+const DUPLICATE_QUICK: u16 = 16;

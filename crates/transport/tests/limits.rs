@@ -127,6 +127,18 @@ fn delayed_acks_follow_the_two_segment_rule() {
         assert!(receiver.on_data(&cfg, at_us(k + 20), &packet(k))[1].is_some());
     }
     assert!(receiver.on_data(&cfg, at_us(60), &packet(35))[1].is_none());
+    // A receiver whose window opens for long acknowledges at once for so long, but no longer after a duplicate.
+    cfg.quick_acks = 300;
+    let mut receiver = receive(&cfg);
+    for k in 0..300 {
+        assert!(receiver.on_data(&cfg, at_us(k), &packet(k))[1].is_some(), "quick ACK {k}");
+    }
+    assert!(receiver.on_data(&cfg, at_us(300), &packet(300))[1].is_none());
+    assert!(receiver.on_data(&cfg, at_us(301), &packet(0))[1].is_some());
+    for k in 301..316 {
+        assert!(receiver.on_data(&cfg, at_us(k + 1), &packet(k))[1].is_some());
+    }
+    assert!(receiver.on_data(&cfg, at_us(317), &packet(316))[1].is_none());
 }
 
 #[test]

@@ -8,6 +8,7 @@
 
 mod analytic;
 mod jobs;
+mod linux;
 mod measured;
 mod pipe;
 mod plot;
@@ -22,7 +23,7 @@ pub use table::{json, table};
 use measured::Measured;
 
 /// Suites that [`run`] knows.
-pub const SUITES: &[&str] = &["analytic", "tcp-nv"];
+pub const SUITES: &[&str] = &["analytic", "tcp-nv", "linux"];
 
 /// A folder of `validation/` and what runs it.
 struct Suite {
@@ -46,6 +47,12 @@ fn suite(name: &str) -> Suite {
             measure: tcp_nv::measure,
             pictures: tcp_nv::pictures,
             sensitivity: Some(tcp_nv::sensitivity),
+        },
+        "linux" => Suite {
+            rows: include_str!("../../../validation/linux/rows.toml"),
+            measure: linux::measure,
+            pictures: Vec::new,
+            sensitivity: None,
         },
         _ => panic!("there is no suite \"{name}\""),
     }

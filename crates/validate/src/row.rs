@@ -42,6 +42,8 @@ pub enum Basis {
     Plotted,
     /// By a formula of the text, worked out for our setting.
     Derived,
+    /// Nobody published it: we measured it on the real thing.
+    Recorded,
     /// It was used to fit a parameter: never counts as reproduced.
     Calibrated,
     /// A setting is open in the text.
@@ -77,6 +79,7 @@ impl fmt::Display for Basis {
             Self::Stated => "stated",
             Self::Plotted => "plotted",
             Self::Derived => "derived",
+            Self::Recorded => "recorded",
             Self::Calibrated => "calibrated",
             Self::Assumed => "assumed",
         })

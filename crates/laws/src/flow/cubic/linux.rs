@@ -113,7 +113,7 @@ impl Linux {
             self.delay_min = delay;
         }
         let p = &self.params;
-        if p.hystart && window.in_slow_start() && window.packets() >= p.hystart_low_window.get() {
+        if p.hystart && window.in_slow_start() {
             self.hystart.look(p, self.delay_min, now, delay, window, totals);
             if self.hystart.found {
                 window.set_threshold(window.cwnd(), acts);

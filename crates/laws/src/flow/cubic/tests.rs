@@ -288,6 +288,30 @@ fn an_rtt_that_rose_by_an_eighth_ends_slow_start_after_eight_samples() {
     assert_eq!(found(400, 17, 50), Some(9), "at most 16 ms");
 }
 
+/// Flights of 10, 20, 40 and 80 segments, each ACK letting two go, so that the RTT rises along a flight but every flight
+/// begins on an empty path. Rounds are flights, also those that began in windows too small for HyStart; with rounds that
+/// begin in the middle, the fourth would look like a queue. Source: `recordings/cubic-reno.json`, whose kernel leaves slow start
+/// one flight later, at 246 segments and by the length of the train.
+#[test]
+fn the_rise_of_the_rtt_along_a_flight_is_no_rise() {
+    let mut rig = cubic(&[("hystart_detect", "delay")], 10);
+    rig.fill();
+    let flight = |rig: &mut Rig<Cubic>, queue: Span| {
+        let segments = (rig.totals.nxt - rig.totals.una) / MSS;
+        for k in 0..segments {
+            rig.sample.rtt = Some(Span::from_us(40_000 + 120 * k) + queue);
+            rig.ack(MSS, false);
+            rig.fill();
+        }
+    };
+    for _ in 0..4 {
+        flight(&mut rig, Span::ZERO);
+    }
+    assert_eq!((rig.cwnd, rig.ssthresh), (160.0, f64::INFINITY));
+    flight(&mut rig, Span::from_ms(6));
+    assert_eq!(rig.ssthresh, 168.0, "a queue that stands");
+}
+
 #[test]
 fn the_initial_threshold_is_for_slow_start_without_hystart() {
     let ssthresh =

@@ -2,7 +2,9 @@
 //!
 //! Source: Ha, Rhee, "Hybrid Slow Start" (2008); Linux `hystart_update`, `hystart_ack_delay`.
 //! Deviation: the ACK of a round trip's end is known by its bytes; kernels before 5.17 began rounds only
-//! while the window was full.
+//! while the window was full, and those from there to 6.13 only in windows from `hystart_low_window` on (stable
+//! kernels of these series have the correction), so that their rounds begin in the middle of a flight and the RTT's rise within
+//! one flight looks like a rise from one to the next.
 
 use super::super::{CubicParams, Detect};
 use crate::flow::Totals;
@@ -56,6 +58,9 @@ impl HyStart {
         }
         if totals.una > self.end {
             *self = Self::round(now, totals);
+        }
+        if window.packets() < params.hystart_low_window.get() {
+            return;
         }
         if params.hystart_detect != Detect::Delay
             && now.since(self.last) <= params.hystart_ack_delta

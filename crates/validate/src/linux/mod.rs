@@ -1,0 +1,69 @@
+//! The scenarios of `validation/linux/scenarios.toml`, each run as the kernel ran it.
+//!
+//! A row is `SCENARIO-QUANTITY`: goodput, rtt, queue, retransmits, start-retransmits, marks or share.
+
+mod path;
+
+use crate::Measured;
+use crate::jobs::{self, Job};
+use path::Path;
+use serde::Deserialize;
+
+/// Runs all of them. `quick` takes two repeats of each.
+pub(crate) fn measure(quick: bool) -> Measured {
+    let job = |path: Path| -> Job {
+        let repeats = if quick { 2 } else { path.repeats };
+        Box::new(move |all| compare(&path, repeats, all))
+    };
+    jobs::run(paths().into_iter().map(job).collect())
+}
+
+/// The mean of every quantity over the repeats of one path.
+fn compare(path: &Path, repeats: u64, all: &mut Measured) {
+    let repeats: Vec<Repeat> = (0..repeats).map(|nth| path.run(nth)).collect();
+    let mut put = |quantity: &str, of: fn(&Repeat) -> f64| {
+        let mean = repeats.iter().map(of).sum::<f64>() / repeats.len() as f64;
+        all.insert(format!("{}-{quantity}", path.id), mean);
+    };
+    put("goodput", Repeat::goodput);
+    put("rtt", |r| r.rtt_ms);
+    put("queue", |r| r.queue);
+    put("retransmits", |r| r.retransmits);
+    put("start-retransmits", |r| r.start_retransmits);
+    put("marks", |r| r.marks);
+    put("share", |r| 100.0 * r.goodput_mbps[0] / r.goodput());
+}
+
+/// What one repeat measured. Means and sums begin at `from_s`.
+#[derive(Clone, Debug)]
+struct Repeat {
+    goodput_mbps: Vec<f64>, // of each flow
+    rtt_ms: f64,            // mean of `srtt`, over time and flows
+    queue: f64,             // packets, mean over time
+    retransmits: f64,
+    start_retransmits: f64, // before `from_s`
+    marks: f64,
+}
+
+impl Repeat {
+    fn goodput(&self) -> f64 {
+        self.goodput_mbps.iter().sum()
+    }
+}
+
+/// The paths of the file, in its order.
+fn paths() -> Vec<Path> {
+    #[derive(Deserialize)]
+    struct File {
+        defaults: toml::Table,
+        scenario: Vec<toml::Table>,
+    }
+    let text = include_str!("../../../../validation/linux/scenarios.toml");
+    let file: File = toml::from_str(text).expect("it is part of the program");
+    let path = |own: toml::Table| {
+        let mut whole = file.defaults.clone();
+        whole.extend(own);
+        whole.try_into().expect("it is part of the program")
+    };
+    file.scenario.into_iter().map(path).collect()
+}

@@ -1,0 +1,157 @@
+//! One path of the file as a scenario of ours, and a run of it.
+//!
+//! What Linux has and how it stands here:
+//! - tbf over a FIFO: a cable of that rate with 38 B of Ethernet around each packet, and a limit in packets, which as in
+//!   the kernel counts the packet in transmission.
+//! - RED with minimum and maximum at n packets and weight 1: a step, for a packet that finds more than n.
+//! - netem's delay on the way back: half of it in each direction. A window cannot tell the difference.
+//! - netem's loss before the queue: loss on the cable after it, which also hits ACKs, where one more or less matters little.
+//! - veth: cables of 100 Gb/s.
+//! - Repeats of the kernel differ by microseconds. Here they differ in seed, and in the start of the second flow.
+
+use super::Repeat;
+use forebay_sim::{Look, Options, PortLook, Simulation, Watch};
+use forebay_units::{Span, Time};
+use serde::Deserialize;
+use std::fmt::Write;
+
+/// An entry of the file, defaults filled in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Path {
+    pub id: String,
+    flows: Vec<String>,
+    rate_mbps: u64,
+    rtt_ms: u64,
+    buffer_packets: u32,
+    mark_packets: Option<u32>,
+    loss: Option<f64>,
+    offload: bool,
+    seconds: u64,
+    from_s: u64,
+    stagger_s: f64,
+    pub repeats: u64,
+}
+
+/// A full packet on the wire.
+const WIRE: u64 = 1_538;
+
+/// Between two samples, as the kernel is sampled.
+const SAMPLE: Span = Span::from_ms(50);
+
+/// The recorded receivers take 16 MiB, half of it for headers and bookkeeping (`tcp_adv_win_scale` 1): their windows open
+/// from 64 KiB to 8 MiB by two segments of 1460 B each, and Linux acknowledges at once for so long, and 16 more.
+const QUICK_ACKS: u64 = (8 * 1024 * 1024 - 65_535) / (2 * 1_460) + 16;
+
+/// By which the second flow starts later in each repeat: no multiple of a packet's time or a round trip.
+const SHIFT_S: f64 = 0.007_3;
+
+impl Path {
+    /// The scenario of a repeat.
+    fn text(&self, nth: u64) -> String {
+        let flows = self.flows.len();
+        // Each direction crosses two host cables of 1 us and the bottleneck's.
+        let delay_us = self.rtt_ms * 500 - 2;
+        let mut text = format!(
+            "version = 1\nseeds = [{}]\nstop = {{ time = \"{}s\" }}\n\
+             [fabric]\nkind = \"dumbbell\"\nleft = {flows}\nright = {flows}\nwire_overhead = \"38B\"\n\
+             host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+             bottleneck = {{ rate = \"{}Mbps\", delay = \"{delay_us}us\" }}\n",
+            nth + 1,
+            self.seconds,
+            self.rate_mbps,
+        );
+        if let Some(loss) = self.loss {
+            let _ = writeln!(text, "[[fabric.override]]\nwhere = \"left-right\"\nloss = {loss}");
+        }
+        let _ = writeln!(
+            text,
+            "[fabric.switch]\nbuffer = \"none\"\nport_limit = \"{} packets\"",
+            self.buffer_packets
+        );
+        let _ = match self.mark_packets {
+            Some(n) => writeln!(text, "ecn = {{ k = \"{} packets\" }}", n + 1),
+            None => writeln!(text, "ecn = \"off\""),
+        };
+        let _ = writeln!(
+            text,
+            "[host]\ntso = {}\n\
+             [transport]\nkind = \"tcp\"\nlaw = \"{}\"\ndelayed_ack = true\nquick_acks = {QUICK_ACKS}",
+            self.offload, self.flows[0]
+        );
+        for (i, law) in self.flows.iter().enumerate() {
+            let shift = if i == 0 { 0.0 } else { SHIFT_S * nth as f64 };
+            let at_us = ((self.stagger_s + shift) * i as f64 * 1e6).round();
+            let _ = writeln!(
+                text,
+                "[[traffic]]\nkind = \"long\"\nfrom = \"left.host[{i}]\"\nto = \"right.host[{i}]\"\n\
+                 start = \"{at_us}us\"\nlaw = \"{law}\"{}",
+                kernel_params(law)
+            );
+        }
+        text
+    }
+
+    /// Runs one repeat.
+    pub fn run(&self, nth: u64) -> Repeat {
+        let text = self.text(nth);
+        let scenario = match forebay_scenario::text(&self.id, &text) {
+            Ok(loaded) => loaded.scenario,
+            Err(error) => panic!("{error}\n{text}"),
+        };
+        let mut simulation = Simulation::new(&scenario, scenario.seeds[0], Options::default())
+            .unwrap_or_else(|error| panic!("{}: {error}", self.id));
+        let quiet = Watch::default();
+        let mut at = Time::ZERO + Span::from_secs(self.from_s);
+        simulation.advance(at, &quiet);
+        let first = simulation.look();
+        let (mut rtt, mut queue, mut samples) = (0.0, 0.0, 0.0);
+        let mut last = first.clone();
+        while at < Time::ZERO + Span::from_secs(self.seconds) {
+            rtt += mean_rtt_ms(&last);
+            queue += self.bottleneck(&last).queue.div_ceil(WIRE) as f64;
+            samples += 1.0;
+            at += SAMPLE;
+            simulation.advance(at, &quiet);
+            last = simulation.look();
+        }
+        let span = (self.seconds - self.from_s) as f64;
+        let of_flows = first.senders.iter().zip(&last.senders);
+        let before = first.senders.iter().map(|s| s.retransmits).sum::<u64>();
+        let after = last.senders.iter().map(|s| s.retransmits).sum::<u64>();
+        let marks = |look: &Look| self.bottleneck(look).counters.marked_packets;
+        Repeat {
+            goodput_mbps: of_flows
+                .map(|(b, a)| (a.acked - b.acked) as f64 * 8.0 / span / 1e6)
+                .collect(),
+            rtt_ms: rtt / samples,
+            queue: queue / samples,
+            retransmits: (after - before) as f64,
+            start_retransmits: before as f64,
+            marks: (marks(&last) - marks(&first)) as f64,
+        }
+    }
+
+    /// The port from the left switch to the right one.
+    fn bottleneck<'a>(&self, look: &'a Look) -> &'a PortLook {
+        let left = 2 * self.flows.len() as u32;
+        look.ports
+            .iter()
+            .find(|p| (p.node, p.peer) == (left, left + 1))
+            .expect("a dumbbell has one")
+    }
+}
+
+fn mean_rtt_ms(look: &Look) -> f64 {
+    let sum: f64 = look.senders.iter().map(|s| s.srtt.as_secs_f64() * 1e3).sum();
+    sum / look.senders.len() as f64
+}
+
+/// Parameters of a law by which it does as the recorded kernel.
+fn kernel_params(law: &str) -> &'static str {
+    match law {
+        "cubic" | "bic" => "\nparams = { hz = 100 }",
+        "dctcp" => "\nparams = { prr_on_ce = true, cut = \"packets\", alpha = \"linux\" }",
+        _ => "",
+    }
+}
