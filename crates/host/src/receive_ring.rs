@@ -9,6 +9,7 @@
 //! echoes that of its first segment. Units are handed up in the order in which they began; the kernel hands up those
 //! that it could not extend first.
 
+use forebay_units::random::Stream;
 use forebay_units::{Span, Time};
 use forebay_wire::{Flags, FlowId, Kind, Packet};
 
@@ -22,6 +23,8 @@ pub struct Moderation {
     pub frames: Option<u32>,
     /// This long after the first packet.
     pub wait: Span,
+    /// And by chance up to this much longer.
+    pub jitter: Span,
     /// Consecutive segments become one.
     pub merge: bool,
 }
@@ -45,12 +48,13 @@ pub struct ReceiveRing {
     units: Vec<Unit>, // in the order in which they began
     frames: u32,
     due: Time,
+    chance: Stream,
 }
 
 impl ReceiveRing {
-    /// An empty ring.
-    pub fn new(moderation: Moderation) -> Self {
-        Self { moderation, units: Vec::new(), frames: 0, due: Time::MAX }
+    /// An empty ring that draws its jitter from `chance`.
+    pub fn new(moderation: Moderation, chance: Stream) -> Self {
+        Self { moderation, units: Vec::new(), frames: 0, due: Time::MAX, chance }
     }
 
     /// When the interrupt comes at the latest; [`Time::MAX`] while nothing waits.
@@ -67,10 +71,18 @@ impl ReceiveRing {
             self.units.push(Unit { packet: *packet, segments: 1, end, full: payload, closed });
         }
         if self.frames == 0 {
-            self.due = now.saturating_add(self.moderation.wait);
+            self.due = now.saturating_add(self.moderation.wait + self.jitter());
         }
         self.frames += 1;
         self.moderation.frames.is_some_and(|most| self.frames >= most) || self.due <= now
+    }
+
+    fn jitter(&mut self) -> Span {
+        let most = self.moderation.jitter;
+        if most == Span::ZERO {
+            return most;
+        }
+        Span::from_ps((most.as_ps() as f64 * self.chance.unit()) as u64)
     }
 
     /// Whether the newest unit of the packet's flow took it in.
@@ -118,16 +130,38 @@ impl ReceiveRing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_units::random::Purpose;
     use forebay_wire::Ecn;
 
     const HEADER: u16 = 52;
+
+    #[test]
+    fn chance_adds_to_the_wait_but_no_more_than_it_may() {
+        let (wait, jitter) = (Span::from_us(5), Span::from_us(2));
+        let moderation = Moderation { frames: None, wait, jitter, merge: false };
+        let mut ring = ReceiveRing::new(moderation, Stream::new(1, 0, Purpose::Test));
+        let mut waits: Vec<Span> = (0..100)
+            .map(|i| {
+                let now = Time::ZERO + Span::from_us(100 * i);
+                assert!(!ring.arrive(now, &data(0, 1448 * i, 1448), HEADER));
+                let waited = ring.due().since(now);
+                let units = ring.poll();
+                ring.reuse(units);
+                waited
+            })
+            .collect();
+        waits.sort();
+        assert!(waits[0] >= wait && waits[99] <= wait + jitter);
+        assert!(waits[50] - waits[25] > jitter / 8 && waits[75] - waits[50] > jitter / 8);
+    }
 
     fn data(flow: u32, seq: u64, payload: u16) -> Packet {
         Packet { flow: FlowId(flow), seq, size: payload + HEADER, ..Packet::default() }
     }
 
     fn ring(frames: Option<u32>, wait: Span, merge: bool) -> ReceiveRing {
-        ReceiveRing::new(Moderation { frames, wait, merge })
+        let chance = Stream::new(1, 0, Purpose::Test);
+        ReceiveRing::new(Moderation { frames, wait, jitter: Span::ZERO, merge }, chance)
     }
 
     fn at(us: u64) -> Time {

@@ -313,6 +313,8 @@ pub struct HostSettings {
     pub gro: bool,
     /// How long a packet waits for the receive interrupt; zero: it is taken at once.
     pub rx_usecs: Span,
+    /// Most that chance adds to that wait.
+    pub rx_jitter: Span,
     /// Packets that bring the interrupt earlier.
     pub rx_frames: Option<u32>,
     /// Whether flows hand super-packets to the NIC.
@@ -354,6 +356,8 @@ pub struct HostChange {
     pub gro: Option<bool>,
     /// See [`HostSettings::rx_usecs`].
     pub rx_usecs: Option<Span>,
+    /// See [`HostSettings::rx_jitter`].
+    pub rx_jitter: Option<Span>,
     /// See [`HostSettings::rx_frames`].
     pub rx_frames: Option<u32>,
     /// See [`HostSettings::tso`].
@@ -371,6 +375,7 @@ impl HostChange {
             nic: self.nic.unwrap_or(settings.nic),
             gro: self.gro.unwrap_or(settings.gro),
             rx_usecs: self.rx_usecs.unwrap_or(settings.rx_usecs),
+            rx_jitter: self.rx_jitter.unwrap_or(settings.rx_jitter),
             rx_frames: self.rx_frames.or(settings.rx_frames),
             tso: self.tso.unwrap_or(settings.tso),
             gso_max: self.gso_max.unwrap_or(settings.gso_max),

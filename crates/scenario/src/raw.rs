@@ -490,6 +490,11 @@ pub(crate) struct HostKeys {
     /// alike. Default: by profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rx_usecs: Option<Qty<Span>>,
+    /// Random extra wait of each receive interrupt, uniform from zero to this: the jitter of a real host. Without any, flows
+    /// through a full drop-tail queue fall in step, and some are shut out (Floyd and Jacobson 1991; ns-2 calls its remedy
+    /// overhead_, one packet time of the bottleneck). Default: 0us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rx_jitter: Option<Qty<Span>>,
     /// Interrupt coalescing: packets that bring the receive interrupt before rx_usecs is over. Default: any number waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]
@@ -722,7 +727,7 @@ pub(crate) enum Kind {
     },
     /// Requests and responses over connections that stay open, each in a closed loop: a client sends its next request when
     /// the response to an earlier one has arrived.
-    Rpc(Rpc),
+    Rpc(Box<Rpc>),
     /// A list of flows, in the file or beside it.
     List {
         /// The flows.

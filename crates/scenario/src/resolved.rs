@@ -264,7 +264,7 @@ fn traffic(t: &model::Traffic) -> raw::Traffic {
             to: raw::OneOrMore::More(to.clone()),
             stagger: Some(Qty(*stagger)),
         },
-        TrafficKind::Rpc(rpc) => raw::Kind::Rpc(self::rpc(rpc)),
+        TrafficKind::Rpc(rpc) => raw::Kind::Rpc(Box::new(self::rpc(rpc))),
         TrafficKind::List { flows } => raw::Kind::List {
             flows: Some(
                 flows

@@ -88,6 +88,7 @@ fn defaults_are_those_of_the_schema() {
                 nic: NicOrder::RoundRobin,
                 gro: false,
                 rx_usecs: Span::ZERO,
+                rx_jitter: Span::ZERO,
                 rx_frames: None,
                 tso: false,
                 gso_max: Bytes::new(65_536),

@@ -261,7 +261,8 @@ prop_compose! {
         let rx_usecs = if moderated { wait } else { Span::ZERO };
         let rx_frames = rx_frames.filter(|_| moderated);
         let nic = if pacing == Pacing::Fq { NicOrder::RoundRobin } else { nic };
-        HostSettings { nic, gro: gro && moderated, rx_usecs, rx_frames, tso, gso_max, pacing }
+        let rx_jitter = rx_usecs / 3;
+        HostSettings { nic, gro: gro && moderated, rx_usecs, rx_jitter, rx_frames, tso, gso_max, pacing }
     }
 }
 
@@ -277,6 +278,7 @@ prop_compose! {
                 nic: Some(s.nic),
                 gro: (gro || !s.gro).then_some(s.gro),
                 rx_usecs: Some(s.rx_usecs),
+                rx_jitter: Some(s.rx_jitter),
                 rx_frames: s.rx_frames,
                 tso: nic.then_some(s.tso),
                 gso_max: gro.then_some(s.gso_max),

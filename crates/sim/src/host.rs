@@ -172,11 +172,12 @@ impl Host {
             *round = ids.binary_search(round).expect("every round was collected") as u32;
         }
         let rounds = ids.iter().map(|r| (*r, common.loops[*r as usize].flows)).collect();
+        let jitter = Stream::new(common.seed, port.key, Purpose::Interrupt);
         let mut host = Self {
             common,
             port: Port::new(port),
             ready: ReadyList::new(nic.order),
-            ring: nic.moderation.map(ring::Ring::new),
+            ring: nic.moderation.map(|moderation| ring::Ring::new(moderation, jitter)),
             burst: nic.segments.then(Box::default),
             pushes: nic.pushes,
             acks: VecDeque::new(),

@@ -48,8 +48,13 @@ pub(crate) fn configure(tcp: TcpConfig, host: &HostSettings, delayed_ack: bool) 
 
 /// `packet` is the size of a full one; the quantum of `fq` is two of them.
 fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
-    let moderation =
-        Moderation { frames: settings.rx_frames, wait: settings.rx_usecs, merge: settings.gro };
+    let moderation = Moderation {
+        frames: settings.rx_frames,
+        wait: settings.rx_usecs,
+        jitter: settings.rx_jitter,
+        merge: settings.gro,
+    };
+    let waits = settings.rx_usecs.max(settings.rx_jitter) > Span::ZERO;
     Nic {
         order: match settings.nic {
             _ if settings.pacing == Pacing::Fq => {
@@ -61,6 +66,6 @@ fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
         },
         pushes: settings.nic == NicOrder::Push,
         segments: settings.tso,
-        moderation: (settings.rx_usecs > Span::ZERO).then_some(moderation),
+        moderation: waits.then_some(moderation),
     }
 }

@@ -43,6 +43,8 @@ pub enum Purpose {
     Think = 12,
     /// Service times of a server.
     Service = 13,
+    /// Jitter of a host's receive interrupts.
+    Interrupt = 14,
 }
 
 impl Stream {

@@ -11,6 +11,7 @@ const IDEAL: HostSettings = HostSettings {
     nic: NicOrder::RoundRobin,
     gro: false,
     rx_usecs: Span::ZERO,
+    rx_jitter: Span::ZERO,
     rx_frames: None,
     tso: false,
     gso_max: Bytes::new(64 << 10), // `GSO_LEGACY_MAX_SIZE` of Linux
@@ -64,6 +65,7 @@ fn change(keys: &raw::HostKeys) -> HostChange {
         nic: keys.nic.map(nic),
         gro: keys.gro.or(profile.map(|p| p.gro)),
         rx_usecs: keys.rx_usecs.map(|w| w.0).or(profile.map(|p| p.rx_usecs)),
+        rx_jitter: keys.rx_jitter.map(|w| w.0),
         rx_frames: keys.rx_frames.map(|n| n as u32),
         tso: keys.tso.or(profile.map(|p| p.tso)),
         gso_max: keys.gso_max.map(|most| most.0),
@@ -129,13 +131,13 @@ impl Judge<'_> {
             );
             self.say(&path, text);
         }
-        if let Some(wait) = keys.rx_usecs
-            && wait.0 > LONGEST_WAIT
-        {
-            self.wrong(
-                &format!("{path}.rx_usecs"),
-                format!("is longer than any driver waits; write at most \"{LONGEST_WAIT}\""),
-            );
+        for (key, wait) in [("rx_usecs", keys.rx_usecs), ("rx_jitter", keys.rx_jitter)] {
+            if wait.is_some_and(|wait| wait.0 > LONGEST_WAIT) {
+                self.wrong(
+                    &format!("{path}.{key}"),
+                    format!("is longer than any driver waits; write at most \"{LONGEST_WAIT}\""),
+                );
+            }
         }
         if keys.rx_frames.is_some() && settings.rx_usecs == Span::ZERO {
             self.wrong(

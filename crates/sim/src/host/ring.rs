@@ -4,6 +4,7 @@ use super::{Due, Host};
 use forebay_engine::Out;
 use forebay_host::{Moderation, ReceiveRing};
 use forebay_units::Time;
+use forebay_units::random::Stream;
 use forebay_wire::{Kind, Packet};
 use std::cmp::Reverse;
 
@@ -15,8 +16,8 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    pub(super) fn new(moderation: Moderation) -> Box<Self> {
-        Box::new(Self { held: ReceiveRing::new(moderation), armed: Time::MAX })
+    pub(super) fn new(moderation: Moderation, jitter: Stream) -> Box<Self> {
+        Box::new(Self { held: ReceiveRing::new(moderation, jitter), armed: Time::MAX })
     }
 }
 

@@ -354,6 +354,9 @@ fn receive(d: &mut Draw, out: &mut String) {
     if d.one_in(2) {
         let _ = writeln!(out, "rx_frames = {}", d.of(&[1, 2, 7, 64]));
     }
+    if d.one_in(3) {
+        let _ = writeln!(out, "rx_jitter = \"{}ns\"", d.of(&[1, 1_200, 30_000]));
+    }
 }
 
 /// Switches whose in-ports pause: without a pool and with all the headroom they need, or with a small one and any headroom.

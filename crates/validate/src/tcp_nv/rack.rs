@@ -8,6 +8,8 @@ use forebay_record::Quantity;
 /// Settings that the deck leaves open here; rows of this file are `assumed`.
 const BUFFER: &str = "256KB";
 const SOCKET: &str = "1MiB";
+/// One packet time at 1 Gb/s.
+pub(super) const JITTER: &str = "12us";
 /// Keys of a host with the offloads of a real one; the sorting has the same.
 pub(super) const HOST: &str = "profile = \"linux\"\nrx_usecs = \"20us\"\n";
 
@@ -67,7 +69,7 @@ fn cell(law: Law, per_host: u32, pause: bool, settings: &Settings, quick: bool) 
         "[fabric]\nkind = \"star\"\nhosts = 3\nwire_overhead = \"24B\"\nhost_link = {{ rate = \"1Gbps\", delay = \"1us\" }}\n\
          [fabric.switch]\n{pool}ecn = \"off\"\n{buffer}{}{flows}\
          [output]\nflows = {{ every = \"1ms\", most = 16 }}\n",
-        Stack { host: HOST, keys: &socket, ..Stack::new(law, settings) }.text(),
+        Stack { host: HOST, jitter: JITTER, keys: &socket, ..Stack::new(law, settings) }.text(),
     );
     let seen = run("tcp-nv-rack", &text, warm, end);
     let (dropped, sent) = seen.dropped_and_sent("tor->host[0]");

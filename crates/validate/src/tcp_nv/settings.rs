@@ -17,7 +17,7 @@ pub(super) struct Settings {
 
 /// The set that the BIC columns chose among [`Settings::candidates`].
 pub(super) const CHOSEN: Settings =
-    Settings { rtt_us: 100, buffer_kb: 512, rto_ms: 20, samples: 20, share: 38 };
+    Settings { rtt_us: 100, buffer_kb: 400, rto_ms: 20, samples: 20, share: 38 };
 
 impl Settings {
     /// Every set that the BIC columns may choose.
@@ -70,6 +70,8 @@ pub(super) struct Stack<'a> {
     pub settings: &'a Settings,
     /// Keys of `[host]`.
     pub host: &'a str,
+    /// Most that chance adds to a receive interrupt: one packet time of the bottleneck, as in ns-2.
+    pub jitter: &'a str,
     /// Keys of `[transport]`.
     pub keys: &'a str,
     /// Parameters of the law, each after a comma.
@@ -78,7 +80,7 @@ pub(super) struct Stack<'a> {
 
 impl<'a> Stack<'a> {
     pub fn new(law: Law, settings: &'a Settings) -> Self {
-        Self { law, settings, host: "", keys: "", params: "" }
+        Self { law, settings, host: "", jitter: "1200ns", keys: "", params: "" }
     }
 
     /// The two tables, of which `[transport]` is the last.
@@ -89,9 +91,9 @@ impl<'a> Stack<'a> {
     /// The same for a law that is none of the deck's two.
     pub fn text_of(&self, law: &str) -> String {
         format!(
-            "[host]\nnic = \"push\"\n{}[transport]\nkind = \"tcp\"\n{law}initial_window = \"3 packets\"\ndelayed_ack = true\n\
+            "[host]\nnic = \"push\"\nrx_jitter = \"{}\"\n{}[transport]\nkind = \"tcp\"\n{law}initial_window = \"3 packets\"\ndelayed_ack = true\n\
              rack = false\ntail_loss_probe = false\nprr = false\nrto_min = \"{}ms\"\n{}",
-            self.host, self.settings.rto_ms, self.keys
+            self.jitter, self.host, self.settings.rto_ms, self.keys
         )
     }
 }

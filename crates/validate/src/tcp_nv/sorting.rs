@@ -1,7 +1,7 @@
 //! The distributed sort, reduced to its shuffle: each of 38 hosts sends as much to each other at once.
 
 use super::bench::run;
-use super::rack::HOST;
+use super::rack::{HOST, JITTER};
 use super::settings::{Law, Settings, Stack};
 use crate::measured::Measured;
 
@@ -24,7 +24,7 @@ pub(super) fn measure(settings: &Settings, quick: bool, all: &mut Measured) {
 }
 
 fn shuffle(law: &str, settings: &Settings, quick: bool) -> Job {
-    let stack = Stack { host: HOST, ..Stack::new(Law::Nv, settings) }.text_of(law);
+    let stack = Stack { host: HOST, jitter: JITTER, ..Stack::new(Law::Nv, settings) }.text_of(law);
     let size = if quick { "1MB" } else { "4MB" };
     let text = format!(
         "[fabric]\nkind = \"star\"\nhosts = 38\nwire_overhead = \"24B\"\nhost_link = {{ rate = \"1Gbps\", delay = \"1us\" }}\n\
