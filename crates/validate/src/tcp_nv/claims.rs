@@ -32,7 +32,7 @@ fn star(hosts: u32, rtt_us: u32, buffer: &str) -> String {
     let delay = (f64::from(rtt_us) - 2.5) / 4.0 * 1e6;
     format!(
         "[fabric]\nkind = \"star\"\nhosts = {hosts}\nhost_link = {{ rate = \"10Gbps\", delay = \"{delay:.0}ps\" }}\n\
-         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{buffer}\"\necn = \"off\"\n"
+         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{buffer}\"\necn = \"off\"\nrelease = \"start\"\n"
     )
 }
 
@@ -219,7 +219,7 @@ fn thousand_hosts(settings: &Settings, quick: bool, all: &mut Measured) {
         let text = format!(
             "[fabric]\nkind = \"leaf-spine\"\nleaves = 25\nspines = 10\nhosts_per_leaf = 40\n\
              host_link = {{ rate = \"10Gbps\", delay = \"5us\" }}\nfabric_link = {{ rate = \"40Gbps\", delay = \"5us\" }}\n\
-             [fabric.switch]\nbuffer = \"none\"\nport_limit = \"175KB\"\necn = \"off\"\n{}\
+             [fabric.switch]\nbuffer = \"none\"\nport_limit = \"175KB\"\necn = \"off\"\nrelease = \"start\"\n{}\
              [[traffic]]\nkind = \"poisson\"\nsizes = \"100KB\"\nload = 0.8\nload_ref = \"host\"\n",
             Stack::new(law, settings).text()
         );

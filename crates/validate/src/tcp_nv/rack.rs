@@ -67,7 +67,7 @@ fn cell(law: Law, per_host: u32, pause: bool, settings: &Settings, quick: bool) 
     };
     let text = format!(
         "[fabric]\nkind = \"star\"\nhosts = 3\nwire_overhead = \"24B\"\nhost_link = {{ rate = \"1Gbps\", delay = \"1us\" }}\n\
-         [fabric.switch]\n{pool}ecn = \"off\"\n{buffer}{}{flows}\
+         [fabric.switch]\n{pool}ecn = \"off\"\nrelease = \"start\"\n{buffer}{}{flows}\
          [output]\nflows = {{ every = \"1ms\", most = 16 }}\n",
         Stack { host: HOST, jitter: JITTER, keys: &socket, ..Stack::new(law, settings) }.text(),
     );

@@ -17,7 +17,7 @@ pub(super) fn seen(law: Law, buffer: &str, settings: &Settings, quick: bool) -> 
     let senders = (1..=128).map(|i| format!("\"host[{i}]\"")).collect::<Vec<_>>().join(", ");
     let text = format!(
         "[fabric]\nkind = \"star\"\nhosts = 129\nhost_link = {{ rate = \"10Gbps\", delay = \"{delay:.0}ps\" }}\n\
-         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{buffer}\"\necn = \"off\"\n{}\
+         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{buffer}\"\necn = \"off\"\nrelease = \"start\"\n{}\
          [[traffic]]\nkind = \"rpc\"\nfrom = [{senders}]\nto = \"host[0]\"\nrequest = \"1MB..8MB\"\n\
          [output]\nwarmup = \"{}ms\"\nqueues = {{ every = \"100us\", where = \"tor\" }}\n\
          flows = {{ every = \"20us\", where = \"host[1]\", most = 1 }}\n",

@@ -28,7 +28,7 @@ fn shuffle(law: &str, settings: &Settings, quick: bool) -> Job {
     let size = if quick { "1MB" } else { "4MB" };
     let text = format!(
         "[fabric]\nkind = \"star\"\nhosts = 38\nwire_overhead = \"24B\"\nhost_link = {{ rate = \"1Gbps\", delay = \"1us\" }}\n\
-         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"256KB\"\necn = \"off\"\n\
+         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"256KB\"\necn = \"off\"\nrelease = \"start\"\n\
          {stack}[[traffic]]\nkind = \"all-to-all\"\nsize = \"{size}\"\n"
     );
     let seen = run("tcp-nv-sort", &text, 0.0, 30.0);

@@ -53,7 +53,7 @@ fn seen(law: Law, flows: u32, settings: &Settings, warm: f64, end: f64) -> Seen 
     let delay = (f64::from(settings.rtt_us) - 2.5) / 4.0 * 1e6;
     let text = format!(
         "[fabric]\nkind = \"star\"\nhosts = {}\nhost_link = {{ rate = \"10Gbps\", delay = \"{delay:.0}ps\" }}\n\
-         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{}KB\"\necn = \"off\"\n{}\
+         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{}KB\"\necn = \"off\"\nrelease = \"start\"\n{}\
          [[traffic]]\nkind = \"rpc\"\nfrom = [{}]\nto = \"host[0]\"\nrequest = \"1MB\"\n\
          [[traffic]]\nkind = \"rpc\"\nfrom = \"host[{}]\"\nto = \"host[0]\"\nconnections = 8\nrequest = \"1448B\"\n\
          think = {{ exponential = \"1ms\" }}\n\
