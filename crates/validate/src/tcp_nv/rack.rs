@@ -55,11 +55,8 @@ fn cell(law: Law, per_host: u32, pause: bool, settings: &Settings, quick: bool) 
     let flows: String = (0..per_host)
         .map(|_| "[[traffic]]\nkind = \"long\"\nfrom = [\"host[1]\", \"host[2]\"]\nto = \"host[0]\"\n")
         .collect();
-    let (buffer, socket) = if pause {
-        ("pause = { }\n", format!("receive_window = \"{SOCKET}\"\n"))
-    } else {
-        ("", String::new())
-    };
+    let buffer = if pause { "pause = \"on\"\n" } else { "" };
+    let socket = format!("receive_window = \"{SOCKET}\"\n");
     let pool = if pause {
         String::new()
     } else {
@@ -67,7 +64,9 @@ fn cell(law: Law, per_host: u32, pause: bool, settings: &Settings, quick: bool) 
     };
     let text = format!(
         "[fabric]\nkind = \"star\"\nhosts = 3\nwire_overhead = \"24B\"\nhost_link = {{ rate = \"1Gbps\", delay = \"1us\" }}\n\
-         [fabric.switch]\n{pool}ecn = \"off\"\nrelease = \"start\"\n{buffer}{}{flows}\
+         [fabric.switch]\n{pool}ecn = \"off\"\nrelease = \"start\"\n{buffer}\
+         [[fabric.override]]\nwhere = \"host[1]-tor\"\nrate = \"999.9Mbps\"\n\
+         [[fabric.override]]\nwhere = \"host[2]-tor\"\nrate = \"999.95Mbps\"\n{}{flows}\
          [output]\nflows = {{ every = \"1ms\", most = 16 }}\n",
         Stack { host: HOST, jitter: JITTER, keys: &socket, ..Stack::new(law, settings) }.text(),
     );
