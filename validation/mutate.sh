@@ -27,6 +27,8 @@ mutations=(
   "the two directions hash apart|crates/net/src/routing.rs|s/ ^ u64::from(flow))\$/ ^ u64::from(flow) ^ u64::from(reverse))/|net|routes|symmetric_paths_are_each_others_reverse"
   "routes run over dead cables|crates/net/src/routing.rs|s/\&\& alive(d.cable)/\&\& (alive(d.cable) || true)/|net|routes|routes_around_a_dead_cable_avoid_it_and_lose_nobody"
   "spraying never changes its mind|crates/net/src/routing.rs|s/Paths::Spray => Stream::at(self.key, nth)/Paths::Spray => Stream::at(self.key, nth \& 0)/|net|routes|spraying_is_uniform_and_memoryless"
+  "the even side runs ahead of what it can know|crates/engine/src/plan.rs|s/odd.saturating_add(self.hop).min/odd.saturating_add(self.turn).min/|engine|equal_digests|every_grouping_gives_the_reference_digest"
+  "a node with a link to itself runs as one without|crates/engine/src/engine.rs|s/ || to_itself\[members\[0\].0 as usize\]//|engine|equal_digests|every_grouping_gives_the_reference_digest"
   "timers come before arrivals|crates/engine/src/shard.rs|s/if timer < arrival \&\& timer < end/if timer <= arrival \&\& timer < end/|engine|equal_digests|every_grouping_gives_the_reference_digest"
   "DCTCP cuts by all of alpha|crates/laws/src/flow/dctcp.rs|s/>> (bits + 1)/>> bits/|laws|--lib|flow::dctcp"
   "a pause ends without its offset|crates/net/src/ingress.rs|s/share.saturating_add(a.resume_offset) <= a.xoff/share <= a.xoff/|net|pause|an_account_resumes_at_its_offset_below_the_threshold"
