@@ -3,10 +3,11 @@
 use crate::barrier::Barrier;
 use crate::lanes::{Lanes, Mail};
 use crate::node::{Ground, LinkId, LinkSpec, Node, NodeId};
-use crate::plan::{Plan, PlanError, Tuning};
+use crate::plan::{Pace, Plan, PlanError, Tuning};
 use crate::ring::Ring;
-use crate::shard::{Process, Seat, Shard};
+use crate::shard::{Phase, Process, Seat, Shard};
 use forebay_units::{Span, Time};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -69,7 +70,8 @@ pub struct Engine<N: Node> {
     mail: [Post<N::Item>; 2], // by parity of the turn
     seat_of: Vec<(u16, u32)>, // node to (shard, local)
     receiver: Vec<NodeId>,    // by link
-    window: Span,
+    pace: Pace,
+    phases: &'static [Phase],
     windows: u64,
     processes: usize,
     now: Time,
@@ -100,22 +102,28 @@ impl<N: Node> Engine<N> {
         for chunk in (0u32..).zip(links).collect::<Vec<_>>().chunk_by(|a, b| a.1.to == b.1.to) {
             ranges[chunk[0].1.to.0 as usize] = (chunk[0].0, chunk[chunk.len() - 1].0 + 1);
         }
+        let mut to_itself = vec![false; nodes.len()];
+        links.iter().filter(|l| l.from == l.to).for_each(|l| to_itself[l.to.0 as usize] = true);
         let mut seat_of = vec![(0u16, 0u32); nodes.len()];
         let mut process_of = vec![(0u32, 0u16); nodes.len()];
         let mut parts: Vec<(Vec<N>, Vec<Seat>, Vec<Process>)> =
             (0..shards).map(|_| Default::default()).collect();
+        let mut firsts = vec![0u32; shards]; // of each shard: how many of its processes do not run last
         let mut nodes: Vec<Option<N>> = nodes.into_iter().map(Some).collect();
-        for (members, shard) in plan.processes.iter().zip(&plan.shard) {
-            let (seated, seats, processes) = &mut parts[usize::from(*shard)];
+        for (p, members) in plan.processes.iter().enumerate() {
+            let (shard, side) = (plan.shard[p], plan.side[p]);
+            let (seated, seats, processes) = &mut parts[usize::from(shard)];
+            firsts[usize::from(shard)] += u32::from(!plan.last[p]);
             let first = seated.len() as u32;
             for NodeId(node) in members {
                 let node = *node as usize;
-                seat_of[node] = (*shard, seated.len() as u32);
-                process_of[node] = (processes.len() as u32, *shard);
+                seat_of[node] = (shard, seated.len() as u32);
+                process_of[node] = (processes.len() as u32, shard);
                 seats.push(Seat { first_in: ranges[node].0, end_in: ranges[node].1 });
                 seated.push(nodes[node].take().expect("a node belongs to one process"));
             }
-            processes.push(Process { first, end: seated.len() as u32 });
+            let heap = members.len() > 1 || to_itself[members[0].0 as usize];
+            processes.push(Process { first, end: seated.len() as u32, side, heap });
         }
         let rings: Vec<Ring> = links
             .iter()
@@ -130,7 +138,9 @@ impl<N: Node> Engine<N> {
             .enumerate()
             .map(|(me, (seated, seats, processes))| {
                 let lanes = Lanes::new(rings.clone(), processes.len(), me as u16, shards);
-                let mut shard = Shard::new(seated, seats, processes, lanes, node_of_link.clone());
+                let last = firsts[me];
+                let mut shard =
+                    Shard::new(seated, seats, processes, last, lanes, node_of_link.clone());
                 shard.refresh();
                 Mutex::new(shard)
             })
@@ -141,7 +151,11 @@ impl<N: Node> Engine<N> {
             shards,
             seat_of,
             receiver: links.iter().map(|l| l.to).collect(),
-            window: plan.window,
+            pace: plan.pace,
+            phases: match plan.last.contains(&true) {
+                true => &[Phase::Most, Phase::Last],
+                false => &[Phase::Most],
+            },
             windows: 0,
             processes: plan.processes.len(),
             now: Time::ZERO,
@@ -159,7 +173,8 @@ impl<N: Node> Engine<N> {
         let crew = Crew {
             shards: &self.shards,
             mail: &self.mail,
-            window: self.window,
+            pace: self.pace,
+            phases: self.phases,
             until,
             goal,
             watch,
@@ -214,7 +229,7 @@ impl<N: Node> Engine<N> {
             windows: self.windows,
             events: self.shards.iter().map(|s| lock(s).events).collect(),
             processes: self.processes,
-            window: self.window,
+            window: self.pace.turn,
             ring_bytes: self.shards.iter().map(|s| lock(s).lanes.bytes()).sum(),
         }
     }
@@ -259,12 +274,19 @@ impl<N: Node> Ground<N> for Engine<N> {
 /// What a shard tells the others at the barrier.
 #[derive(Default)]
 struct Report {
-    next_ps: AtomicU64, // earliest event left, posted mail included
-    end_ps: AtomicU64,  // of the window it reports
+    next_ps: AtomicU64,      // earliest event left, posted mail included
+    ends_ps: [AtomicU64; 2], // of the sides, in the window it reports
     done: AtomicU64,
     pushed: AtomicU64,
     events: AtomicU64,
     stop: AtomicBool,
+}
+
+impl Report {
+    /// Where the sides are.
+    fn reached(&self) -> [Time; 2] {
+        [0, 1].map(|side: usize| Time::from_ps(self.ends_ps[side].load(Ordering::Relaxed)))
+    }
 }
 
 fn reports(shards: usize) -> Vec<Report> {
@@ -276,7 +298,8 @@ fn reports(shards: usize) -> Vec<Report> {
 struct Crew<'a, N: Node> {
     shards: &'a [Mutex<Shard<N>>],
     mail: &'a [Post<N::Item>; 2],
-    window: Span,
+    pace: Pace,
+    phases: &'static [Phase],
     until: Time,
     goal: Option<Goal>,
     watch: &'a Watch,
@@ -288,14 +311,21 @@ struct Crew<'a, N: Node> {
 
 /// What all threads agree to do next.
 enum Step {
-    Window { start: Time, end: Time, tiny: bool },
+    Run { window: Window, tiny: bool },
     End(Ended),
+}
+
+/// Events from `start` to the end of each side.
+#[derive(Clone, Copy)]
+struct Window {
+    start: Time,
+    ends: [Time; 2],
 }
 
 impl<N: Node> Crew<'_, N> {
     fn lead(&self) -> (Ended, u64) {
         for me in 0..self.shards.len() {
-            self.report(me, 0, self.now, 0, &mut lock(&self.shards[me]));
+            self.report(me, 0, [self.now; 2], &mut lock(&self.shards[me]));
         }
         let _breaker = self.barrier.breaker();
         self.meet();
@@ -303,20 +333,18 @@ impl<N: Node> Crew<'_, N> {
         loop {
             match self.decide(turn) {
                 Step::End(ended) => return (ended, turn),
-                Step::Window { start, end, tiny: false } => {
+                Step::Run { window, tiny: false } => {
                     turn += 1;
-                    self.run(0, turn, start, end);
+                    self.run(0..1, turn, window, || self.meet());
                     self.meet();
                 }
-                Step::Window { mut start, mut end, tiny: true } => {
+                Step::Run { mut window, tiny: true } => {
                     self.meet(); // all have read the reports that the windows below overwrite
                     loop {
                         turn += 1;
-                        for me in 0..self.shards.len() {
-                            self.run(me, turn, start, end);
-                        }
+                        self.run(0..self.shards.len(), turn, window, || {});
                         match self.decide(turn) {
-                            Step::Window { start: s, end: e, tiny: true } => (start, end) = (s, e),
+                            Step::Run { window: next, tiny: true } => window = next,
                             _ => break,
                         }
                     }
@@ -335,12 +363,12 @@ impl<N: Node> Crew<'_, N> {
         loop {
             match self.decide(turn) {
                 Step::End(_) => return,
-                Step::Window { start, end, tiny: false } => {
+                Step::Run { window, tiny: false } => {
                     turn += 1;
-                    self.run(me, turn, start, end);
+                    self.run(me..me + 1, turn, window, || self.barrier.wait());
                     self.barrier.wait();
                 }
-                Step::Window { .. } => {
+                Step::Run { .. } => {
                     self.barrier.wait();
                     self.barrier.wait();
                     turn = self.turn.load(Ordering::Relaxed);
@@ -356,34 +384,49 @@ impl<N: Node> Crew<'_, N> {
         }
     }
 
-    /// Window number `turn` of shard `me`: mail in, events, mail out, report.
-    fn run(&self, me: usize, turn: u64, start: Time, end: Time) {
-        let mut shard = lock(&self.shards[me]);
+    /// Window number `turn` of some shards, which all threads `meet` between its phases.
+    fn run(&self, mine: Range<usize>, turn: u64, window: Window, meet: impl Fn()) {
+        for (nth, phase) in self.phases.iter().enumerate() {
+            if nth > 0 {
+                meet();
+            }
+            for me in mine.clone() {
+                let mut shard = lock(&self.shards[me]);
+                self.phase(me, turn as usize * self.phases.len() + nth, *phase, window, &mut shard);
+                if nth + 1 == self.phases.len() {
+                    self.report(me, turn, window.ends, &mut shard);
+                }
+            }
+        }
+    }
+
+    /// Phase number `nth` of all: mail in, events, mail out.
+    fn phase(&self, me: usize, nth: usize, phase: Phase, window: Window, shard: &mut Shard<N>) {
         let count = self.shards.len();
         if count > 1 {
-            take_mail(&mut shard, &self.mail[(turn as usize + 1) % 2], me, count);
+            take_mail(shard, &self.mail[(nth + 1) % 2], me, count);
+            shard.lanes.posted = Time::MAX;
         }
-        let before = shard.events;
-        shard.window(start, end);
-        let boxes = &self.mail[turn as usize % 2];
+        shard.window(phase, window.start, window.ends);
+        let boxes = &self.mail[nth % 2];
         for to in (0..count).filter(|to| *to != me) {
             if !shard.lanes.outbox[to].is_empty() {
                 std::mem::swap(&mut *lock(&boxes[me * count + to]), &mut shard.lanes.outbox[to]);
             }
         }
-        let events = shard.events - before;
-        self.report(me, turn, end, events, &mut shard);
     }
 
-    fn report(&self, me: usize, turn: u64, end: Time, events: u64, shard: &mut Shard<N>) {
+    fn report(&self, me: usize, turn: u64, ends: [Time; 2], shard: &mut Shard<N>) {
         let report = &self.reports[turn as usize % 2][me];
         let next = shard.lanes.earliest().min(shard.lanes.posted);
-        shard.lanes.posted = Time::MAX;
         report.next_ps.store(next.as_ps(), Ordering::Relaxed);
-        report.end_ps.store(end.as_ps(), Ordering::Relaxed);
+        for (reported, end) in report.ends_ps.iter().zip(ends) {
+            reported.store(end.as_ps(), Ordering::Relaxed);
+        }
         report.done.store(shard.lanes.done, Ordering::Relaxed);
         report.pushed.store(shard.lanes.pushed, Ordering::Relaxed);
-        report.events.store(events, Ordering::Relaxed);
+        report.events.store(shard.events - shard.reported, Ordering::Relaxed);
+        shard.reported = shard.events;
         if me == 0 {
             report.stop.store(self.watch.stop.load(Ordering::Relaxed), Ordering::Relaxed);
         }
@@ -396,34 +439,41 @@ impl<N: Node> Crew<'_, N> {
             .map(|r| r.next_ps.load(Ordering::Relaxed))
             .min()
             .map_or(Time::MAX, Time::from_ps);
-        let mut until = self.until;
-        let mut boundary = until;
+        let reached = reports[0].reached();
+        let [mut until, mut boundary] = [self.until; 2];
+        let mut met = Ended::Reached(until);
         if let Some(Goal { done, grain }) = self.goal {
             // Windows also end at every multiple of the grain, so the window in which the last thing was done ends in
             // the grain of that moment, whatever the windows are.
             if sum(reports, |r| &r.done) >= done {
-                until = until
-                    .min(Time::from_ps(reports[0].end_ps.load(Ordering::Relaxed)).round_up(grain));
-                if next >= until {
-                    return Step::End(Ended::Done(until));
-                }
+                until = until.min(reached[0].max(reached[1]).round_up(grain));
+                met = Ended::Done(until);
             }
             boundary = until.min(next.saturating_add(Span::from_ps(1)).round_up(grain));
         }
-        if reports[0].stop.load(Ordering::Relaxed) {
-            return Step::End(Ended::Stopped(next.min(until)));
+        if reports[0].stop.load(Ordering::Relaxed) && reached[0].max(reached[1]) < until {
+            // Both sides stop where the further one is.
+            until = reached[0].max(reached[1]);
+            boundary = boundary.min(until);
+            met = Ended::Stopped(until);
         }
         if next >= until {
-            return Step::End(if next == Time::MAX { Ended::Idle } else { Ended::Reached(until) });
+            return Step::End(if next == Time::MAX && matches!(met, Ended::Reached(_)) {
+                Ended::Idle
+            } else {
+                met
+            });
         }
         // The first window of an advance has no count yet and is run by all.
         let tiny = turn > 0 && self.shards.len() > 1 && sum(reports, |r| &r.events) < TINY_WINDOW;
-        Step::Window { start: next, end: next.saturating_add(self.window).min(boundary), tiny }
+        let ends = self.pace.ends(next, reached).map(|end| end.min(boundary));
+        Step::Run { window: Window { start: next, ends }, tiny }
     }
 
     fn show(&self, turn: u64) {
         let reports = &self.reports[turn as usize % 2];
-        self.watch.now_ps.store(reports[0].end_ps.load(Ordering::Relaxed), Ordering::Relaxed);
+        let [even, odd] = reports[0].reached();
+        self.watch.now_ps.store(even.min(odd).as_ps(), Ordering::Relaxed);
         self.watch.done.store(sum(reports, |r| &r.done), Ordering::Relaxed);
         self.watch.pushed.store(sum(reports, |r| &r.pushed), Ordering::Relaxed);
     }

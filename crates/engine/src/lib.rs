@@ -1,10 +1,9 @@
 //! Virtual time: who runs when, and in what order.
 //!
 //! A *node* owns all its state. Directed *links* join nodes; each carries items in FIFO order and has a
-//! *lookahead*: the least time between a push and the arrival it causes. The run goes in windows no longer than
-//! the least lookahead between two logical processes, so that within one window no process can affect
-//! another: each active one merges the heads of its in-links with its own timers and handles everything before the
-//! window's end.
+//! *lookahead*: the least time between a push and the arrival it causes. Logical processes are on two sides that run by
+//! turns, each as far as the other cannot affect it any more: within a window each active process merges the heads of its
+//! in-links with its own timers and handles everything before the window's end.
 //!
 //! Invariants:
 //! - Every node sees its events in the order `(time, class, in-port or timer order)`. In-ports are numbered by the

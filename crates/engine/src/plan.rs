@@ -24,12 +24,16 @@ impl Default for Tuning {
 /// How nodes are grouped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Nodes of each process, ascending; processes ordered by their first node.
+    /// Nodes of each process, ascending; processes in the order of visits.
     pub processes: Vec<Vec<NodeId>>,
     /// Shard of each process.
     pub shard: Vec<u16>,
-    /// Least lookahead between processes; the longest window. At most one second.
-    pub window: Span,
+    /// How far the two sides may run.
+    pub pace: Pace,
+    /// Which side each process is on.
+    pub side: Vec<Side>,
+    /// Whether a process has to wait until all even ones have run, and not only those of its place.
+    pub last: Vec<bool>,
     /// Share of the expected work that the busiest shard has, times the number of shards: 1 is perfect.
     pub imbalance: f64,
 }
@@ -87,20 +91,158 @@ impl Plan {
         if !stuck.is_empty() {
             return Err(PlanError::ZeroLookahead(stuck));
         }
-        let window = links
-            .iter()
-            .filter(|l| crossing(l))
-            .map(|l| l.lookahead)
-            .min()
-            .unwrap_or(LONGEST)
-            .min(LONGEST);
         let mut weight = vec![0.0; processes.len()];
         for link in links {
             weight[process_of[link.to.0 as usize] as usize] += link.busy_rate.max(1.0);
         }
-        let (shard, imbalance) = spread(&processes, &weight, places, tuning.threads.max(1));
-        Ok(Plan { processes, shard, window, imbalance })
+        let places: Vec<u32> = processes
+            .iter()
+            .map(|p| p.iter().map(|n| places[n.0 as usize]).min().unwrap_or(u32::MAX))
+            .collect();
+        let (shard, imbalance) = spread(&weight, &places, tuning.threads.max(1));
+        let mut arcs: Vec<Arc> = links
+            .iter()
+            .filter(|l| crossing(l))
+            .map(|l| Arc {
+                lookahead: l.lookahead.min(LONGEST),
+                from: process_of[l.from.0 as usize],
+                to: process_of[l.to.0 as usize],
+            })
+            .collect();
+        arcs.sort_unstable();
+        let (side, pace) = sides(&arcs, &places);
+        let (order, last) = order(&arcs, &side, &places);
+        let mut processes: Vec<Option<Vec<NodeId>>> = processes.into_iter().map(Some).collect();
+        let mut take = |p: &u32| processes[*p as usize].take().expect("each comes once");
+        Ok(Plan {
+            processes: order.iter().map(&mut take).collect(),
+            shard: order.iter().map(|p| shard[*p as usize]).collect(),
+            pace,
+            side: order.iter().map(|p| side[*p as usize]).collect(),
+            last: order.iter().map(|p| last[*p as usize]).collect(),
+            imbalance,
+        })
     }
+}
+
+/// Processes that may influence each other soonest are on different sides, as far as that is possible: the even side runs,
+/// then the odd side, and so on by turns.
+///
+/// An influence of a side on itself has to cross two links, so a visit may cover twice the lookahead of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// Runs first.
+    Even = 0,
+    /// Runs on what the even side has sent.
+    Odd = 1,
+}
+
+/// How far the sides may run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace {
+    /// Least lookahead from one side to the other.
+    pub hop: Span,
+    /// Least lookahead from a side to itself, directly or by way of the other.
+    pub turn: Span,
+}
+
+impl Pace {
+    /// Ends of the windows of both sides, if no event comes before `next`, everything before `reached` has been handled
+    /// on each side, and the even side runs first.
+    ///
+    /// Let e and o be the earliest events of the two sides. The even side handles what is before
+    /// `min(o + hop, e + turn)`, which neither side can influence any more; then the odd side knows all arrivals up to one hop
+    /// beyond that. What it sends back starts from min(o, e + hop), so it arrives after the end of the even side.
+    pub fn ends(&self, next: Time, reached: [Time; 2]) -> [Time; 2] {
+        let [even, odd] = reached.map(|side| side.max(next));
+        let first = odd.saturating_add(self.hop).min(even.saturating_add(self.turn));
+        [first, first.saturating_add(self.hop).min(odd.saturating_add(self.turn))]
+    }
+}
+
+/// A link between two processes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Arc {
+    lookahead: Span,
+    from: u32,
+    to: u32,
+}
+
+/// Two-colours the processes along ever longer links until one joins two processes of one side. Of the two colourings of
+/// each connected part, the one with more processes of no place on the odd side.
+fn sides(arcs: &[Arc], places: &[u32]) -> (Vec<Side>, Pace) {
+    // Union-find with parity: of each process, another one of its part and whether they differ.
+    let mut parent: Vec<(u32, bool)> = (0..places.len() as u32).map(|p| (p, false)).collect();
+    fn root(parent: &mut [(u32, bool)], of: u32) -> (u32, bool) {
+        let (mut at, mut differs) = (of, false);
+        while parent[at as usize].0 != at {
+            let (up, by) = parent[at as usize];
+            let (above, more) = parent[up as usize];
+            parent[at as usize] = (above, by ^ more); // halves the path
+            differs ^= by ^ more;
+            at = above;
+        }
+        (at, differs)
+    }
+    let mut pace = Pace { hop: LONGEST, turn: LONGEST };
+    for arc in arcs {
+        let (a, b) = (root(&mut parent, arc.from), root(&mut parent, arc.to));
+        if a.0 != b.0 {
+            parent[a.0.max(b.0) as usize] = (a.0.min(b.0), a.1 == b.1);
+        } else if a.1 == b.1 {
+            pace.turn = arc.lookahead;
+            break;
+        }
+    }
+    let mut homeless = vec![0i32; places.len()]; // of each part: how many of no place are unlike its root, less those like it
+    for p in (0..places.len()).filter(|p| places[*p] == u32::MAX) {
+        let (root, differs) = root(&mut parent, p as u32);
+        homeless[root as usize] += if differs { 1 } else { -1 };
+    }
+    let side = (0..places.len() as u32)
+        .map(|p| {
+            let (root, differs) = root(&mut parent, p);
+            if differs == (homeless[root as usize] >= 0) { Side::Odd } else { Side::Even }
+        })
+        .collect::<Vec<_>>();
+    let crosses = |arc: &&Arc| side[arc.from as usize] != side[arc.to as usize];
+    if let Some(shortest) = arcs.iter().find(crosses) {
+        pace.hop = shortest.lookahead;
+    }
+    pace.turn = pace.turn.min(pace.hop.saturating_mul(2));
+    (side, pace)
+}
+
+/// The order of visits, and which processes come last.
+///
+/// A place is visited as a whole, so that what its processes send each other is still in cache: first its even processes,
+/// then the odd ones that hear of nobody else, each after those that talk to it alone. Processes that hear of several places
+/// come last.
+fn order(arcs: &[Arc], side: &[Side], places: &[u32]) -> (Vec<u32>, Vec<bool>) {
+    let mut last: Vec<bool> = places.iter().map(|place| *place == u32::MAX).collect();
+    let mut listener = vec![None; side.len()]; // of each process: the only one it sends to
+    for Arc { from, to, .. } in arcs {
+        last[*to as usize] |= places[*from as usize] != places[*to as usize];
+        let only = listener[*from as usize].get_or_insert(*to);
+        if *only != *to {
+            *only = u32::MAX;
+        }
+    }
+    for (last, side) in last.iter_mut().zip(side) {
+        *last &= *side == Side::Odd;
+    }
+    let key = |p: &u32| {
+        let at = *p as usize;
+        let after = match (side[at], listener[at]) {
+            (Side::Odd, _) => *p,
+            (Side::Even, Some(to)) if to != u32::MAX && !last[to as usize] => to,
+            _ => return (last[at], places[at], 0, false, *p),
+        };
+        (last[at], places[at], after + 1, side[at] == Side::Odd, *p)
+    };
+    let mut order: Vec<u32> = (0..side.len() as u32).collect();
+    order.sort_by_cached_key(key);
+    (order, last)
 }
 
 /// Union-find over the links shorter than `cut`.
@@ -170,22 +312,14 @@ fn cheapest_cut(nodes: usize, links: &[LinkSpec]) -> Span {
 }
 
 /// Places go whole to shards in turn, filling each to its share; nodes without a place fill what is left.
-fn spread(
-    processes: &[Vec<NodeId>],
-    weight: &[f64],
-    places: &[u32],
-    shards: usize,
-) -> (Vec<u16>, f64) {
-    let mut shard = vec![0u16; processes.len()];
+fn spread(weight: &[f64], places: &[u32], shards: usize) -> (Vec<u16>, f64) {
+    let mut shard = vec![0u16; places.len()];
     let total: f64 = weight.iter().sum();
     if shards == 1 || total == 0.0 {
         return (shard, 1.0);
     }
-    let place = |p: &Vec<NodeId>| p.iter().map(|n| places[n.0 as usize]).min().unwrap_or(u32::MAX);
-    let mut rooted: Vec<(u32, usize)> = (0..processes.len())
-        .map(|p| (place(&processes[p]), p))
-        .filter(|(at, _)| *at != u32::MAX)
-        .collect();
+    let mut rooted: Vec<(u32, usize)> =
+        (0..places.len()).map(|p| (places[p], p)).filter(|(at, _)| *at != u32::MAX).collect();
     rooted.sort_unstable();
     let rooted_total: f64 = rooted.iter().map(|(_, p)| weight[*p]).sum();
     let mut load = vec![0.0; shards];
@@ -202,7 +336,7 @@ fn spread(
         load[current] += group_weight;
         passed += group_weight;
     }
-    for p in (0..processes.len()).filter(|p| place(&processes[*p]) == u32::MAX) {
+    for p in (0..places.len()).filter(|p| places[*p] == u32::MAX) {
         let lightest = (0..shards)
             .min_by(|a, b| load[*a].total_cmp(&load[*b]))
             .expect("there is at least one shard");
@@ -232,7 +366,7 @@ mod tests {
         let tuning = Tuning { threads: 1, cut: Some(Span::from_ns(100)) };
         let plan = Plan::new(4, &links, &[0; 4], tuning).unwrap();
         assert_eq!(plan.processes, [vec![NodeId(0), NodeId(1)], vec![NodeId(2), NodeId(3)]]);
-        assert_eq!(plan.window, Span::from_us(1));
+        assert_eq!(plan.pace, Pace { hop: Span::from_us(1), turn: Span::from_us(2) });
     }
 
     #[test]
@@ -262,9 +396,11 @@ mod tests {
         let places: Vec<u32> =
             (0..65).map(|n| if n == 0 { u32::MAX } else { (n - 1) / 8 }).collect();
         let plan = Plan::new(65, &links, &places, Tuning { threads: 2, cut: None }).unwrap();
-        for hosts in (1..65).collect::<Vec<_>>().chunks(8) {
-            assert!(hosts.windows(2).all(|w| plan.shard[w[0]] == plan.shard[w[1]]));
+        let mut of_node = [0; 65];
+        for (members, shard) in plan.processes.iter().zip(&plan.shard) {
+            of_node[members[0].0 as usize] = *shard;
         }
+        assert!(of_node[1..].chunks(8).all(|hosts| hosts.windows(2).all(|w| w[0] == w[1])));
         assert!(plan.shard.contains(&0) && plan.shard.contains(&1));
     }
 }

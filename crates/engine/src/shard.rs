@@ -2,6 +2,7 @@
 
 use crate::lanes::{Lanes, NOBODY};
 use crate::node::{LAST_STAGE, LinkId, Node};
+use crate::plan::Side;
 use forebay_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,16 +29,29 @@ pub(crate) struct Seat {
 pub(crate) struct Process {
     pub first: u32,
     pub end: u32,
+    pub side: Side,
+    pub heap: bool, // more than one node, or one with a link to itself
+}
+
+/// A turn of both sides has two phases.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// All even processes, and the odd ones that hear of their own place only.
+    Most,
+    /// The other odd processes.
+    Last,
 }
 
 pub(crate) struct Shard<N: Node> {
     pub nodes: Vec<N>,
     pub seats: Vec<Seat>,
     pub processes: Vec<Process>,
+    pub last: u32, // processes from this one on run only after all even ones, everywhere
     pub lanes: Lanes<N::Item>,
     pub node_of_link: Vec<u32>, // local index; meaningful for this shard's in-links only
     pub events: u64,
-    stages: u32, // of prefetching
+    pub reported: u64, // of them
+    stages: u32,       // of prefetching
     tree: Box<[u64; 2 * MOST_LEAVES]>,
     slots: Box<[LinkId; MOST_LEAVES]>,
     heap: BinaryHeap<Reverse<Key>>,
@@ -49,6 +63,7 @@ impl<N: Node> Shard<N> {
         nodes: Vec<N>,
         seats: Vec<Seat>,
         processes: Vec<Process>,
+        last: u32,
         lanes: Lanes<N::Item>,
         node_of_link: Vec<u32>,
     ) -> Self {
@@ -57,9 +72,11 @@ impl<N: Node> Shard<N> {
             nodes,
             seats,
             processes,
+            last,
             lanes,
             node_of_link,
             events: 0,
+            reported: 0,
             tree: Box::new([0; 2 * MOST_LEAVES]),
             slots: Box::new([LinkId(0); MOST_LEAVES]),
             heap: BinaryHeap::new(),
@@ -67,38 +84,42 @@ impl<N: Node> Shard<N> {
         }
     }
 
-    /// Handles every event in `[start, end)`.
-    pub fn window(&mut self, start: Time, end: Time) {
-        for group in 0..self.lanes.groups() {
-            if self.lanes.group_next(group) >= end {
+    /// Handles every event of the processes of a phase from `start` to the end of each one's side.
+    pub fn window(&mut self, phase: Phase, start: Time, ends: [Time; 2]) {
+        let (from, to) = match phase {
+            Phase::Most => (0, self.last),
+            Phase::Last => (self.last, self.processes.len() as u32),
+        };
+        let end = ends[0].max(ends[1]);
+        for group in from / 64..to.div_ceil(64) {
+            if self.lanes.group_next(group as usize) >= end {
                 continue;
             }
-            let from = (group * 64) as u32;
-            let to = (from + 64).min(self.processes.len() as u32);
-            for process in from..to {
+            for process in from.max(group * 64)..to.min(group * 64 + 64) {
                 for stage in 0..self.stages {
-                    self.prefetch(process + self.stages - stage, end, stage);
+                    self.prefetch(process + self.stages - stage, ends, stage);
                 }
+                let Process { first, side, heap, .. } = self.processes[process as usize];
+                let end = ends[side as usize];
                 if self.lanes.next(process) < end {
-                    let Process { first, end: last } = self.processes[process as usize];
-                    if last - first == 1 {
-                        self.run_node(process, first, start, end);
-                    } else {
+                    if heap {
                         self.run_group(process, start, end);
+                    } else {
+                        self.run_node(process, first, start, end);
                     }
                 }
             }
-            self.lanes.settle_group(group);
+            self.lanes.settle_group(group as usize);
         }
     }
 
     /// Asks for what a process will need soon: its rings and nodes first, what they point to when those have come.
     #[inline]
-    fn prefetch(&self, process: u32, end: Time, stage: u32) {
-        let Some(Process { first: local, .. }) = self.processes.get(process as usize) else {
+    fn prefetch(&self, process: u32, ends: [Time; 2], stage: u32) {
+        let Some(Process { first: local, side, .. }) = self.processes.get(process as usize) else {
             return;
         };
-        if self.lanes.next(process) < end {
+        if self.lanes.next(process) < ends[*side as usize] {
             let seat = self.seats[*local as usize];
             if stage < 2 {
                 self.lanes.prefetch(seat.first_in, seat.end_in, stage == 1);
@@ -119,7 +140,7 @@ impl<N: Node> Shard<N> {
     }
 
     fn next_of(&self, process: u32) -> Time {
-        let Process { first, end } = self.processes[process as usize];
+        let Process { first, end, .. } = self.processes[process as usize];
         (first..end)
             .map(|local| {
                 let (node, seat) = (&self.nodes[local as usize], self.seats[local as usize]);
@@ -239,7 +260,7 @@ impl<N: Node> Shard<N> {
     /// A contracted process: a plain heap of link heads, timers and departures.
     #[cold]
     fn run_group(&mut self, process: u32, start: Time, end: Time) {
-        let Process { first, end: last } = self.processes[process as usize];
+        let Process { first, end: last, .. } = self.processes[process as usize];
         self.lanes.watch(process);
         self.heap.clear();
         self.planned.clear();

@@ -88,14 +88,14 @@ impl Node for Toy {
     }
 }
 
-/// A random network: delays from 0 (inside a cluster) to 1 us.
+/// A random network: delays from 0 (inside a cluster) to 1 us, links of a node to itself included.
 fn network(seed: u64) -> (Vec<Toy>, Vec<LinkSpec>, Vec<u32>) {
     let mut rng = Stream::new(seed, 0, Purpose::Test);
     let nodes = 2 + rng.below(14) as u32;
     let mut links: Vec<LinkSpec> = Vec::new();
     for to in 0..nodes {
         for from in 0..nodes {
-            if from != to && rng.below(3) == 0 {
+            if rng.below(3) == 0 {
                 let ns = [0, 1, 3, 50, 1_000][rng.below(5) as usize];
                 let lookahead = Span::from_ns(ns);
                 links.push(LinkSpec {

@@ -127,6 +127,7 @@ struct Cold {
     held: VecDeque<Packet>, // one touch: the queue while the link is dead
     held_bytes: u64,
     pause: pause::Pause,
+    heard: bool, // somebody has to hear of each departure as it is served
 }
 
 /// What one touch reads and writes: one cache line.
@@ -158,9 +159,43 @@ impl Hot {
 #[derive(Clone, Debug)]
 struct Scheduled {
     queues: Vec<VecDeque<Packet>>, // by class
+    filled: u32,                   // bit per class: its queue is not empty
     packets: u32,
     bytes: u64,  // waiting, without the packet in transmission
     since: Time, // when the queue was last empty and got a packet, or the link came back
+}
+
+impl Scheduled {
+    /// Queues a packet of `size` wire bytes in its class. `anew`: a departure may have been possible all along, but not of this packet.
+    #[inline]
+    fn add(&mut self, now: Time, packet: &Packet, size: u64, anew: bool) {
+        if self.packets == 0 || anew {
+            self.since = now;
+        }
+        let class = usize::from(packet.class).min(self.queues.len() - 1);
+        self.queues[class].push_back(*packet);
+        self.filled |= 1 << class;
+        self.packets += 1;
+        self.bytes += size;
+    }
+
+    /// Takes the first packet of the highest class that has one and is not stopped.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    fn take(&mut self, stopped: u8, overhead: u64) -> Packet {
+        let highest = (self.filled & !u32::from(stopped)).ilog2();
+        let queue = &mut self.queues[highest as usize];
+        let packet = queue.pop_front().expect("the queue was not empty");
+        if queue.is_empty() {
+            queue.clear(); // it starts at its first place again, which is still in cache
+            self.filled &= !(1 << highest);
+        }
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.size) + overhead;
+        packet
+    }
 }
 
 impl Port {
@@ -178,6 +213,7 @@ impl Port {
         let scheduled = (!one_touch).then(|| {
             Box::new(Scheduled {
                 queues: vec![VecDeque::new(); usize::from(settings.classes.max(1))],
+                filled: 0,
                 packets: 0,
                 bytes: 0,
                 since: Time::ZERO,
@@ -208,6 +244,7 @@ impl Port {
                 held: VecDeque::new(),
                 held_bytes: 0,
                 pause: pause::Pause::default(),
+                heard: false,
             }),
         };
         port.derive();
@@ -309,6 +346,11 @@ impl Port {
             Some(s) if s.packets > 0 && self.cold.alive => self.hot.busy.max(s.since),
             _ => Time::MAX,
         }
+    }
+
+    /// From now on somebody has to hear of each departure as it is served.
+    pub(crate) fn hear_departures(&mut self) {
+        self.cold.heard = true;
     }
 
     /// Whether departures have to be served.
@@ -451,15 +493,12 @@ impl Port {
             refused => return refused,
         }
         self.cold.highest = self.cold.highest.max(queue + size);
+        if self.departs_at_once(now) {
+            return self.depart(now, packet, out);
+        }
         match &mut self.scheduled {
             Some(s) => {
-                if s.packets == 0 || self.cold.pause.concerns() {
-                    s.since = now;
-                }
-                let class = usize::from(packet.class).min(s.queues.len() - 1);
-                s.queues[class].push_back(*packet);
-                s.packets += 1;
-                s.bytes += size;
+                s.add(now, packet, size, self.cold.pause.concerns());
                 Verdict::Accepted
             }
             None if !self.cold.alive => {
@@ -469,6 +508,35 @@ impl Port {
             }
             None => self.transmit(self.hot.busy.max(now), packet, out),
         }
+    }
+
+    /// Whether a packet that joins now would be the next event of a scheduled port: nothing comes between. Not where somebody
+    /// has to hear of departures as they are served: of random losses, or for an account.
+    #[inline]
+    fn departs_at_once(&self, now: Time) -> bool {
+        self.scheduled.as_ref().is_some_and(|s| s.packets == 0)
+            && self.hot.busy <= now
+            && self.cold.alive
+            && !self.cold.heard
+            && !self.cold.pause.concerns()
+            && self.cold.settings.loss == 0.0
+    }
+
+    /// A packet has left the queue of a scheduled port, which holds what is left behind: the marking rule at dequeue, then the wire.
+    #[inline]
+    fn depart(&mut self, start: Time, packet: &mut Packet, out: &mut impl Out<Packet>) -> Verdict {
+        if let Some(marking) = self.cold.settings.marking
+            && marking.at_dequeue
+            && packet.ecn == Ecn::Ect
+        {
+            let (bytes, packets) =
+                self.scheduled.as_ref().map_or((0, 0), |s| (s.bytes, u64::from(s.packets)));
+            if self.picks(&marking, bytes, packets, self.hot.tx_packets) {
+                packet.ecn = Ecn::Ce;
+                self.cold.counters.marked_packets += 1;
+            }
+        }
+        self.transmit(start, packet, out)
     }
 
     /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost at random on the way.
@@ -575,21 +643,8 @@ impl Port {
             return;
         }
         let s = self.scheduled.as_mut().expect("only scheduled ports defer departures");
-        let highest = (0..s.queues.len())
-            .rposition(|q| !s.queues[q].is_empty() && stopped >> q & 1 == 0)
-            .expect("packets counts the queues");
-        let mut packet = s.queues[highest].pop_front().expect("the queue was not empty");
-        s.packets -= 1;
-        s.bytes -= u64::from(packet.size) + u64::from(self.cold.settings.overhead);
-        let (bytes, packets) = (s.bytes, u64::from(s.packets));
-        if let Some(marking) = self.cold.settings.marking.filter(|m| m.at_dequeue)
-            && packet.ecn == Ecn::Ect
-            && self.picks(&marking, bytes, packets, self.hot.tx_packets)
-        {
-            packet.ecn = Ecn::Ce;
-            self.cold.counters.marked_packets += 1;
-        }
-        let verdict = self.transmit(start, &packet, out);
+        let mut packet = s.take(stopped, u64::from(self.cold.settings.overhead));
+        let verdict = self.depart(start, &mut packet, out);
         departed(start, &packet, verdict);
     }
 }

@@ -86,7 +86,7 @@ impl Switch {
     /// # Panics
     /// If in-ports that pause come with a port that is not explicit, or with another shared buffer.
     pub fn new(settings: SwitchSettings) -> Self {
-        let ports: Vec<Port> = settings.ports.into_iter().map(Port::new).collect();
+        let mut ports: Vec<Port> = settings.ports.into_iter().map(Port::new).collect();
         let scheduled: Vec<u16> =
             (0u16..).zip(&ports).filter(|(_, p)| p.is_scheduled()).map(|(i, _)| i).collect();
         let pauses = settings.ingress.is_some();
@@ -94,6 +94,9 @@ impl Switch {
             !pauses || (scheduled.len() == ports.len() && settings.shared.is_none()),
             "pause takes explicit ports and the whole buffer"
         );
+        if pauses {
+            ports.iter_mut().for_each(Port::hear_departures);
+        }
         let sampler =
             settings.samples.filter(|(ports, _)| !ports.is_empty()).map(|(ports, every)| {
                 Box::new(Sampler {

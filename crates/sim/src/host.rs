@@ -275,24 +275,30 @@ impl Host {
                 return;
             }
             // ACKs go first: `fq` serves flows that send little before those with a backlog.
-            if let Some(segment) = self.burst.as_mut().and_then(|burst| burst.take()) {
-                self.send(start, &segment, out);
-            } else if let Some(ack) = self.acks.pop_front() {
-                self.send(start, &ack, out);
-            } else {
-                self.pull_data(start, out);
+            let Some(packet) = self.next_packet(start) else { continue };
+            if !self.port.send_pulled(start, &packet, out) {
+                trace(&mut self.digest, start, LOST, &packet);
             }
         }
     }
 
-    fn pull_data(&mut self, start: Time, out: &mut impl Out<Packet>) {
+    /// What goes out next: the rest of a super-packet, an ACK, data.
+    #[inline]
+    fn next_packet(&mut self, start: Time) -> Option<Packet> {
+        let segment = self.burst.as_mut().and_then(|burst| burst.take());
+        segment.or_else(|| self.acks.pop_front()).or_else(|| self.pull_data(start))
+    }
+
+    /// The next packet of the flow whose turn it is, if it still has one.
+    #[inline]
+    fn pull_data(&mut self, start: Time) -> Option<Packet> {
         let Self { ready, senders, .. } = self;
         let left = |slot: u32| senders[slot as usize].tcp.unsent();
-        let Some(slot) = ready.take(left) else { return };
+        let slot = ready.take(left)?;
         if self.senders[slot as usize].flow == RETIRED {
             self.senders[slot as usize].ready = false;
             self.free_senders.push(slot);
-            return;
+            return None;
         }
         let profile = &self.common.profiles[usize::from(self.senders[slot as usize].profile)];
         let sending = &mut self.senders[slot as usize];
@@ -308,18 +314,11 @@ impl Host {
             self.ready.put_back(slot);
         }
         self.arm_sender(slot);
-        if let Some(packet) = packet {
+        if let Some(packet) = &packet {
             let rest = || self.burst.as_ref().map_or(0, |burst| burst.left());
             self.ready.charge(slot, || u64::from(packet.size) + rest());
-            self.send(start, &packet, out);
         }
-    }
-
-    #[inline]
-    fn send(&mut self, start: Time, packet: &Packet, out: &mut impl Out<Packet>) {
-        if !self.port.send_pulled(start, packet, out) {
-            trace(&mut self.digest, start, LOST, packet);
-        }
+        packet
     }
 
     /// A packet arrives.

@@ -97,7 +97,7 @@ impl Port {
             if let Some(s) = &mut self.scheduled {
                 let waiting = s.queues.iter_mut().rev().flat_map(std::mem::take);
                 recalled.lost.extend(waiting);
-                (s.packets, s.bytes) = (0, 0);
+                (s.filled, s.packets, s.bytes) = (0, 0, 0);
             }
         }
         self.cold.counters.lost_packets += recalled.lost.len() as u64;
