@@ -18,9 +18,8 @@ fn overload(n: u32, rate: &str, delay: &str, keys: &str, buffer: &str) -> String
          host_link = {{ rate = \"{rate}\", delay = \"{delay}\" }}\n[fabric.switch]\nlatency = \"300ns\"\necn = \"off\"\n\
          buffer = {{ size = \"{buffer}\" }}\npause = {{ {keys} }}\n\
          [transport]\nkind = \"tcp\"\nlaw = \"reno\"\ninitial_window = \"4MB\"\nrto_min = \"1s\"\n\
-         [[traffic]]\nkind = \"incast\"\nfan_in = {n}\nsize = \"{}MB\"\nto = \"host[0]\"\n",
-        n + 1,
-        3 * n
+         [[traffic]]\nkind = \"incast\"\nfan_in = {n}\nsize = \"3MB\"\nto = \"host[0]\"\n",
+        n + 1
     )
 }
 
