@@ -36,6 +36,7 @@ mutations=(
   "a pause ends without its offset|crates/net/src/ingress.rs|s/share.saturating_add(a.resume_offset) <= a.xoff/share <= a.xoff/|net|pause|an_account_resumes_at_its_offset_below_the_threshold"
   "a resume is forgotten|crates/net/src/switch/pause.rs|/fn depart_in_order/,/^    }/s/say(ports, ingress, start, in_port);//|sim|pause|every_pause_has_its_resume"
   "a frame does not wait for the packet in transmission|crates/net/src/port/pause.rs|s/self.hot.busy.max(pause.wanted_at)/pause.wanted_at/|net|pause|a_frame_waits_for_the_packet_in_transmission"
+  "a frame that dies with its cable counts as a packet|crates/net/src/port/fault.rs|s/packet.kind != Kind::Pause/true/|net|pause|a_frame_that_dies_with_its_cable_is_no_lost_packet"
   "headroom forgets the flight|crates/scenario/src/pause.rs|s/let away: Span = cable.link.delay \* 2/let away: Span = cable.link.delay/|sim|pause|nothing_is_lost"
   "NV never learns a lower RTT|crates/laws/src/flow/nv/mainline.rs|s/self.min_rtt = self.min_rtt.min(rtt);//|laws|--lib|the_least_rtt_follows_every_lower_sample"
   "NV allows itself no pad|crates/laws/src/flow/nv/mainline.rs|s/let max_win = target + self.params.pad(10);/let max_win = target;/|laws|--lib|flows_that_know_the_base_rtt_hold"

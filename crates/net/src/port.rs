@@ -77,7 +77,7 @@ pub struct PortSettings {
     pub hold: bool,
 }
 
-/// Counters of a port.
+/// Counters of a port. Pause frames are counted apart, in [`PauseCounters`], and not here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PortCounters {
     /// Packets whose transmission has begun.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Bench, packet, plain, ps};
-use forebay_net::{IngressPool, IngressSettings, PortSettings, Xoff};
+use forebay_net::{IngressPool, IngressSettings, PortFault, PortSettings, Xoff};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Kind};
 
@@ -66,6 +66,25 @@ fn what_does_not_fit_the_headroom_is_dropped_and_counted() {
     let counted = bench.switch.ingress(0);
     assert_eq!((counted.headroom_peak, counted.lossless_drops), (3_000, 2));
     assert_eq!(bench.switch.counters(1).dropped_packets, 2);
+}
+
+#[test]
+fn a_frame_that_dies_with_its_cable_is_no_lost_packet() {
+    let mut bench = bench(1);
+    bench.arrive(ps(0), 0, packet(1, 0, 1_000, Ecn::NotEct));
+    for seq in 0..8 {
+        bench.arrive(ps(0), 1, packet(0, seq, 1_000, Ecn::NotEct));
+    }
+    // A packet and the frame behind it are on the cable: sent by 0.8 and 0.8512 us, there half a microsecond later.
+    bench.fault(ps(900_000), 0, PortFault::Down);
+    let port = &bench.switch.ports()[0];
+    assert_eq!(port.pauses(ps(900_000)).sent, 1);
+    assert_eq!((port.counters().tx_packets, port.counters().lost_packets), (1, 1));
+    assert_eq!(bench.accounted(ps(900_000)), bench.offered);
+    // What it had to say is said again when the cable is back, if it still holds.
+    bench.fault(ps(1_000_000), 0, PortFault::Up);
+    bench.run_to(Time::ZERO + Span::from_ms(1));
+    assert_eq!(frames(&bench, 0)[0], (ps(1_051_200), 255));
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use super::{Port, PortCounters, Verdict};
 use forebay_engine::{LinkId, Out};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
-use forebay_wire::Packet;
+use forebay_wire::{Kind, Packet};
 use std::collections::VecDeque;
 
 /// What a fault does to one direction of a cable.
@@ -100,7 +100,8 @@ impl Port {
                 (s.filled, s.packets, s.bytes) = (0, 0, 0);
             }
         }
-        self.cold.counters.lost_packets += recalled.lost.len() as u64;
+        let packets = recalled.lost.iter().filter(|packet| packet.kind != Kind::Pause);
+        self.cold.counters.lost_packets += packets.count() as u64;
         self.derive();
         recalled
     }
