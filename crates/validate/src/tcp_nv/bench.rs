@@ -39,6 +39,16 @@ pub(super) fn run(name: &str, text: &str, warm: f64, end: f64) -> Seen {
 }
 
 impl Seen {
+    /// Seconds of warm-up.
+    pub fn warm(&self) -> f64 {
+        self.warm
+    }
+
+    /// The series of this name.
+    pub fn series(&self, name: &str) -> Option<&Series> {
+        self.record.series.iter().find(|s| s.name == name)
+    }
+
     /// Measured seconds.
     pub fn seconds(&self) -> f64 {
         self.end - self.warm
@@ -64,8 +74,7 @@ impl Seen {
     /// Mean of the sampled queue of a port in packets of 1500 bytes.
     pub fn mean_queue(&self, port: &str) -> f64 {
         let name = format!("{port} queue");
-        let series = self.record.series.iter().find(|s| s.name == name);
-        let series = series.unwrap_or_else(|| panic!("{name} was not sampled"));
+        let series = self.series(&name).unwrap_or_else(|| panic!("{name} was not sampled"));
         self.mean_of(series) / 1500.0
     }
 

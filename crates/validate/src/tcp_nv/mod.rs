@@ -3,6 +3,7 @@
 mod bench;
 mod choice;
 mod claims;
+mod pictures;
 mod rack;
 mod router;
 mod settings;
@@ -12,6 +13,7 @@ mod table;
 use crate::jobs::{self, Job};
 use crate::measured::Measured;
 pub(crate) use choice::sensitivity;
+pub(crate) use pictures::pictures;
 use settings::{CHOSEN, Law};
 
 /// Runs all of them.
@@ -49,8 +51,4 @@ fn table_rows(quick: bool, all: &mut Measured) {
             }
         }
     }
-}
-
-pub(crate) fn pictures() -> Vec<(String, String)> {
-    Vec::new()
 }

@@ -8,7 +8,7 @@ use forebay_units::{Span, Time};
 
 /// Round trip of these slides.
 const RTT_US: u64 = 100;
-const PORT: &str = "tor->host[0]";
+pub(super) const PORT: &str = "tor->host[0]";
 
 /// A run of 128 flows with RPCs of 1 to 8 MB; flow 0 is sampled, and so is the queue.
 pub(super) fn seen(law: Law, buffer: &str, settings: &Settings, quick: bool) -> Seen {
