@@ -32,10 +32,7 @@ pub(crate) fn collect(
         delivered_bytes: hosts().map(|h| h.delivered_bytes).sum(),
         delivered_segments: hosts().map(|h| h.delivered_segments).sum(),
     };
-    let digests = nodes.iter().map(|node| match node {
-        AnyNode::Host(host) => host.digest,
-        AnyNode::Switch(switch) => switch.digest(),
-    });
+    let digests = nodes.iter().map(AnyNode::digest);
     let flows = flows(scenario, built, nodes);
     RunRecord {
         seed: built.common.seed,
@@ -111,10 +108,7 @@ fn ports(built: &Built, nodes: &[AnyNode], flying: &Flying, end: Time) -> Vec<Po
     for (n, node) in (0u32..).zip(nodes) {
         let directions = built.fabric.ports_of(NodeId(n));
         for (p, direction) in directions.iter().enumerate() {
-            let port = match node {
-                AnyNode::Host(host) => host.port(),
-                AnyNode::Switch(switch) => &switch.ports()[p],
-            };
+            let port = &node.ports()[p];
             let unsent = port.unsent(end, &flying[direction.link.0 as usize]);
             let ingress = node.switch().map(|switch| switch.ingress(p)).unwrap_or_default();
             let plain = row(built, NodeId(n), direction.peer, port, unsent);
