@@ -105,6 +105,10 @@ pub struct Run {
     /// Seeds simulated side by side [default: as many as there are cores]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub jobs: Option<usize>,
+    /// Write what crosses a port to a pcapng file, instead of the scenario's captures; may be repeated:
+    /// --capture "leaf[0]->spine[1]" or --capture "leaf[0].host[3]"
+    #[arg(long, value_name = "PLACE")]
+    pub capture: Vec<String>,
     /// Results directory [default: results/NAME, or results/NAME-2 and so on if taken]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -116,6 +120,20 @@ pub struct Run {
     pub json: bool,
     #[command(flatten)]
     pub show: Show,
+}
+
+impl Run {
+    /// The scenario, with `--capture` as the setting that it stands for.
+    pub fn input_with_captures(&self) -> Input {
+        let mut input = self.input.clone();
+        let place =
+            |place: &String| format!("{{ where = {} }}", serde_json::Value::from(place.as_str()));
+        if !self.capture.is_empty() {
+            let places: Vec<String> = self.capture.iter().map(place).collect();
+            input.set.push(("output.capture".into(), format!("[{}]", places.join(", "))));
+        }
+        input
+    }
 }
 
 #[derive(Clone, Debug, Args)]

@@ -76,6 +76,8 @@ pub struct Finished {
     pub volatile: Volatile,
     /// Path of the report.
     pub report: PathBuf,
+    /// Captures in the directory.
+    pub captures: Vec<CaptureFile>,
 }
 
 /// A run directory that is being written.
@@ -85,7 +87,7 @@ pub struct RunDir {
     tables: Option<[Table; 5]>,
     rpcs: Option<RpcTables>, // from the first simulation with such traffic on
     recorded: usize,
-    captures: Vec<FileRows>,
+    captures: Vec<CaptureFile>,
 }
 
 impl RunDir {
@@ -149,8 +151,7 @@ impl RunDir {
 
     /// Notes captures that lie in the directory, so that the manifest names them.
     pub fn captured(&mut self, files: Vec<CaptureFile>) {
-        let row = |file: CaptureFile| FileRows { file: file.file, rows: file.frames };
-        self.captures.extend(files.into_iter().map(row));
+        self.captures.extend(files);
     }
 
     /// Writes summary, report and manifest. `runs` are the simulations that were added, in order;
@@ -185,7 +186,8 @@ impl RunDir {
         }
         let summary = Summary::of(&self.about, runs);
         manifest.empty_files = empty_tables(&manifest.files, runs);
-        manifest.files.append(&mut self.captures);
+        let row = |c: &CaptureFile| FileRows { file: c.file.clone(), rows: c.frames };
+        manifest.files.extend(self.captures.iter().map(row));
         manifest.digest = Some(summary.digest.clone());
         manifest.status = match summary.status {
             Status::Complete => "complete".into(),
@@ -199,7 +201,8 @@ impl RunDir {
         }
         write_json(&self.path.join("volatile.json"), &volatile)?;
         write_json(&self.path.join("manifest.json"), &manifest)?;
-        Ok(Finished { summary, empty: manifest.empty_files, volatile, report })
+        let captures = self.captures;
+        Ok(Finished { summary, empty: manifest.empty_files, volatile, report, captures })
     }
 
     /// After a failed write: gives the tables their names and marks the run as interrupted, as far
