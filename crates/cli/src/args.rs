@@ -123,14 +123,15 @@ pub struct Run {
 }
 
 impl Run {
-    /// The scenario, with `--capture` as the setting that it stands for.
+    /// The scenario, with `--capture` as the setting that it stands for, before those that are spelled out.
     pub fn input_with_captures(&self) -> Input {
         let mut input = self.input.clone();
         let place =
             |place: &String| format!("{{ where = {} }}", serde_json::Value::from(place.as_str()));
         if !self.capture.is_empty() {
             let places: Vec<String> = self.capture.iter().map(place).collect();
-            input.set.push(("output.capture".into(), format!("[{}]", places.join(", "))));
+            let list = format!("[{}]", places.join(", "));
+            input.set.insert(0, ("output.capture".into(), list));
         }
         input
     }

@@ -170,10 +170,8 @@ impl Recorder {
             say::warning(&format!("seed {seed} stalled: {stall}"));
         }
         let Some(dir) = &mut self.dir else { return false };
-        let added = dir.add(&outcome.record).and(captures);
-        match added {
-            Ok(captures) => {
-                dir.captured(captures);
+        match dir.add(&outcome.record).and_then(|()| dir.captured(captures)) {
+            Ok(()) => {
                 self.runs.push(outcome.record);
                 true
             }

@@ -323,7 +323,13 @@ impl Judge<'_> {
         let flows = output.and_then(|o| o.flows.as_ref()).map(|f| self.flow_samples(f, plan));
         let captures = output.map_or(Vec::new(), |o| self.captures(&o.capture, stop, plan));
         let Some(queues) = output.and_then(|o| o.queues.as_ref()) else {
-            return Output { queues_every: None, queues_where: Vec::new(), flows, warmup, captures };
+            return Output {
+                queues_every: None,
+                queues_where: Vec::new(),
+                flows,
+                warmup,
+                captures,
+            };
         };
         self.span("output.queues.every", queues.every.0);
         let queues_where = match &queues.nodes {

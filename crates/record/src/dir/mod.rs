@@ -149,9 +149,22 @@ impl RunDir {
         written
     }
 
-    /// Notes captures that lie in the directory, so that the manifest names them.
-    pub fn captured(&mut self, files: Vec<CaptureFile>) {
-        self.captures.extend(files);
+    /// Notes the captures of a simulation that was added, so that the manifest names them.
+    ///
+    /// # Errors
+    /// If they failed; the directory is left as after a failed [`RunDir::add`].
+    pub fn captured(
+        &mut self,
+        files: Result<Vec<CaptureFile>, RecordError>,
+    ) -> Result<(), RecordError> {
+        match files {
+            Ok(files) => self.captures.extend(files),
+            Err(error) => {
+                self.salvage();
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     /// Writes summary, report and manifest. `runs` are the simulations that were added, in order;
