@@ -53,12 +53,9 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
             for warning in outcome.warnings.into_iter().chain(stall) {
                 tell(&Told { warning: Some(warning), ..Told::default() });
             }
-            let added = dir.add(&outcome.record).and(captures);
+            let added = dir.add(&outcome.record).and_then(|()| dir.captured(captures));
             runs.push(outcome.record);
-            added
-                .map(|captures| dir.captured(captures))
-                .map_err(|error| failure = Some(error.into()))
-                .is_ok()
+            added.map_err(|error| failure = Some(error.into())).is_ok()
         },
     );
     match end {
