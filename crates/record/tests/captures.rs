@@ -146,7 +146,7 @@ fn the_blocks_say_what_was_captured() {
             let names: Vec<&[u8]> =
                 b.nr.iter()
                     .filter(|n| n.record_type == NameRecordType::Ipv4)
-                    .map(|n| &n.record_value[..])
+                    .map(|n| n.record_value)
                     .collect();
             assert_eq!(names, [&b"\x0a\0\0\x01leaf[0].host[0]\0"[..], b"\x0a\x01\x11\x71bcd\0"]);
         }
