@@ -122,21 +122,6 @@ pub struct Run {
     pub show: Show,
 }
 
-impl Run {
-    /// The scenario, with `--capture` as the setting that it stands for, before those that are spelled out.
-    pub fn input_with_captures(&self) -> Input {
-        let mut input = self.input.clone();
-        let place =
-            |place: &String| format!("{{ where = {} }}", serde_json::Value::from(place.as_str()));
-        if !self.capture.is_empty() {
-            let places: Vec<String> = self.capture.iter().map(place).collect();
-            let list = format!("[{}]", places.join(", "));
-            input.set.insert(0, ("output.capture".into(), list));
-        }
-        input
-    }
-}
-
 #[derive(Clone, Debug, Args)]
 pub struct Sweep {
     #[command(flatten)]

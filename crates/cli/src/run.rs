@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 
 /// The verb.
 pub fn run(args: &Run) -> Result<(), Failure> {
-    let mut loaded = args.input_with_captures().load()?;
+    let mut loaded = args.load()?;
     if let Some(seeds) = args.seeds.chosen()? {
         loaded.scenario.seeds = seeds;
     }

@@ -70,6 +70,19 @@ fn a_place_that_does_not_exist_is_one_sentence_with_what_does() {
             && said.contains("did you mean \"host[1]\"?"),
         "{said}"
     );
+    assert!(said.starts_with("--capture hots[1]: no node is called"), "{said}");
+    let said = here.run(&["run", "small.toml", "--capture", "host[0]", "--capture", "host[*]"]);
+    assert_eq!(
+        said.ends(2).err,
+        "--capture host[*]: \"host[*]\" captures host[0]->tor, as --capture host[0] does; write each port once\n"
+    );
+    let theirs =
+        ["run", "small.toml", "--capture", "host[0]", "--set", "output.capture[0].snap=1B"];
+    let said = here.run(&theirs).ends(2).err;
+    assert!(
+        said.starts_with("--set output.capture[0].snap=1B: output.capture[0].snap: "),
+        "{said}"
+    );
     assert!(!here.has("results"));
 }
 

@@ -3,8 +3,8 @@
 use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
 use forebay_record::RecordError;
 use forebay_record::capture::{
-    CaptureFile, CaptureFiles, CapturedPort, Frame, PortTotals, Sink, TcpBits, Tell, host_address,
-    host_mac,
+    CaptureFile, CaptureFiles, CapturedPort, Frame, PauseFrame, PortTotals, Sink, TcpBits, Tell,
+    host_address, node_mac,
 };
 use forebay_units::{Bytes, Time};
 use pcap_parser::pcapng::{Block, EnhancedPacketBlock, NameRecordType, parse_block_le};
@@ -175,7 +175,7 @@ fn frames_read_back_equal_with_right_checksums() {
         let Some(etherparse::LinkSlice::Ethernet2(ethernet)) = &read.link else { panic!() };
         assert_eq!(
             (ethernet.source(), ethernet.destination()),
-            (host_mac(frame.src), host_mac(frame.dst))
+            (node_mac(frame.src), node_mac(frame.dst))
         );
         let Some(NetSlice::Ipv4(ip)) = &read.net else { panic!() };
         let ip = ip.header().to_header();
@@ -226,6 +226,31 @@ fn frames_read_back_equal_with_right_checksums() {
         assert_eq!(option_of(block, 1), comment);
     });
     assert!(left.next().is_none());
+}
+
+#[test]
+fn a_pause_is_a_mac_control_frame() {
+    let folder = Folder::new("pause");
+    let mut files = CaptureFiles::new(&folder.0, "s", 1);
+    files.begin(vec![port("a", "b", 96)], &[]);
+    let stop = PauseFrame { at: Time::from_ps(7), inbound: true, src: 258, stop: true, drops: 0 };
+    let go = PauseFrame { at: Time::from_ps(9), inbound: false, stop: false, drops: 2, ..stop };
+    [stop, go].iter().for_each(|frame| files.pause(0, frame));
+    files.end(0, PortTotals::default());
+    assert_eq!(files.finish().unwrap()[0].frames, 2);
+    let bytes = std::fs::read(folder.0.join("captures/seed-1/a-to-b.pcapng")).unwrap();
+    let mut seen = Vec::new();
+    packets(&bytes, |block| {
+        // IEEE 802.3 Annex 31B: 01-80-C2-00-00-01, type 8808, opcode 1, quanta, zeros; 64 B less the FCS.
+        assert_eq!((block.caplen, block.origlen), (60, 60));
+        let data = &block.data[..60];
+        assert_eq!(data[..6], [0x01, 0x80, 0xc2, 0, 0, 1]);
+        assert_eq!(data[6..12], [2, 0, 0, 0, 1, 3]);
+        assert_eq!(data[12..16], [0x88, 0x08, 0, 1]);
+        assert!(data[18..].iter().all(|byte| *byte == 0));
+        seen.push((block.ts_low, data[16..18].to_vec(), option_of(block, 4).is_some()));
+    });
+    assert_eq!(seen, [(7, vec![0xff, 0xff], false), (9, vec![0, 0], true)]);
 }
 
 fn option_of<'a>(block: &'a EnhancedPacketBlock<'_>, code: u16) -> Option<&'a [u8]> {

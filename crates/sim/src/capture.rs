@@ -1,4 +1,4 @@
-//! Captures: nodes with a tap on some of their ports, and what the tap saw as TCP segments.
+//! Captures: nodes with a tap on some of their ports, and what the tap saw as TCP segments and pause frames.
 //!
 //! A tapped node is a node whose `Out` passes through its tap, so other nodes pay nothing. Egress ports with a tap serve
 //! every departure as an explicit one: what they push has begun transmission, and no fault takes it back.
@@ -8,7 +8,7 @@ use crate::host::Common;
 use crate::node::AnyNode;
 use forebay_engine::{Ground, LinkId, Node, NodeId, Out};
 use forebay_net::{Fabric, PortFault};
-use forebay_record::capture::{CapturedPort, Frame, PortTotals, Sink, TcpBits, Tell};
+use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, Sink, TcpBits, Tell};
 use forebay_scenario::model::{Direction, Routing, Scenario};
 use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::FlowSpec;
@@ -33,6 +33,8 @@ pub(crate) struct Tap {
 #[derive(Clone, Debug)]
 pub(crate) struct TapPort {
     index: usize, // among the node's ports, and in-ports
+    node: NodeId,
+    peer: NodeId,
     link: LinkId,
     latency: Span, // from the last bit's arrival to the node's event
     rate: BitsPerSec,
@@ -199,6 +201,8 @@ impl Taps {
                 let cable = fabric.cable(directions[index].cable);
                 let port = TapPort {
                     index,
+                    node,
+                    peer: directions[index].peer,
                     link: directions[index].link,
                     latency: fabric.links()[fabric.in_link(node, index).0 as usize].lookahead
                         - cable.delay,
@@ -329,9 +333,16 @@ impl<'a> Captures<'a> {
     fn hand_over(&mut self, i: usize, port: &mut TapPort, until: Time) {
         port.seen.sort_by_key(|seen| (seen.at, seen.part, seen.packet.flow));
         let complete = port.seen.partition_point(|seen| seen.at < until);
+        let (node, peer) = (port.node, port.peer);
         for seen in port.seen.drain(..complete) {
-            if port.left > 0 && port.from <= seen.at && seen.at < port.until {
-                port.left -= 1;
+            if port.left == 0 || seen.at < port.from || port.until <= seen.at {
+                continue;
+            }
+            port.left -= 1;
+            if seen.packet.kind == Kind::Pause {
+                let src = if seen.inbound { peer } else { node };
+                self.sink.pause(i, &pause(&seen, src));
+            } else {
                 self.sink.frame(i, &self.frame(&seen));
             }
         }
@@ -342,6 +353,16 @@ impl<'a> Captures<'a> {
         let tcp = &self.common.profiles[usize::from(flow.traffic)].tcp;
         let segment = Segment { flow, header: tcp.header.get(), mss: tcp.mss.get() };
         segment.frame(seen)
+    }
+}
+
+fn pause(seen: &Seen, src: NodeId) -> PauseFrame {
+    PauseFrame {
+        at: seen.at,
+        inbound: seen.inbound,
+        src: src.0,
+        stop: seen.packet.seq != 0,
+        drops: seen.drops,
     }
 }
 
@@ -411,8 +432,9 @@ impl Segment<'_> {
     }
 
     fn ack(&self, blank: Frame, packet: &Packet) -> Frame {
-        // An ACK of all bytes acknowledges the FIN too, which has a number of its own.
-        let fin = u64::from(packet.seq == self.flow.size.get());
+        // An ACK of all bytes acknowledges the FIN too, which has a number of its own. Streams without an end have none.
+        let size = self.flow.size.get();
+        let fin = u64::from(size > 0 && packet.seq == size);
         let block = |i: usize| {
             let block = packet.ext[i];
             let below = i == 0 && packet.flags.has(Flags::DSACK);

@@ -173,13 +173,14 @@ fn paused(built: &Built, every: Span, nodes: &[AnyNode]) -> Vec<Series> {
     let mut all = Vec::new();
     for (n, node) in (0u32..).zip(nodes) {
         let directions = built.fabric.ports_of(NodeId(n));
-        let (ports, samples, paused): (&[u16], usize, &[Span]) = match node {
-            AnyNode::Host(host) => (&[0], host.sampled.len(), &host.sampled_paused),
-            AnyNode::Switch(switch) => match switch.samples() {
-                Some((ports, times, _)) => (ports, times.len(), switch.sampled_paused()),
-                None => continue,
-            },
+        let of_host =
+            node.host().map(|host| (&[0][..], host.sampled.len(), &host.sampled_paused[..]));
+        let of_switch = || {
+            let switch = node.switch()?;
+            let (ports, times, _) = switch.samples()?;
+            Some((ports, times.len(), switch.sampled_paused()))
         };
+        let Some((ports, samples, paused)) = of_host.or_else(of_switch) else { continue };
         for (i, port) in ports.iter().enumerate() {
             // What was not sampled came before the first pause.
             let later = paused.len() / ports.len();

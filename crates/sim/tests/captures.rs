@@ -4,7 +4,7 @@ mod common;
 
 use common::random::draw;
 use common::{run, scenario};
-use forebay_record::capture::{CapturedPort, Frame, PortTotals, Sink, Tell};
+use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, Sink, Tell};
 use forebay_record::{PortRow, RunRecord};
 use forebay_scenario::model::{Capture, Direction, Scenario};
 use forebay_scenario::plan::Plan;
@@ -18,6 +18,7 @@ struct Kept {
     ports: Vec<CapturedPort>,
     hosts: Vec<(u32, String)>,
     frames: Vec<Vec<Frame>>,
+    pauses: Vec<Vec<PauseFrame>>,
     totals: Vec<PortTotals>,
     settled: usize,
     most: usize, // takes no more after so many settlements
@@ -26,11 +27,16 @@ struct Kept {
 impl Sink for Kept {
     fn begin(&mut self, ports: Vec<CapturedPort>, hosts: &[(u32, String)]) {
         self.frames = vec![Vec::new(); ports.len()];
+        self.pauses = vec![Vec::new(); ports.len()];
         (self.ports, self.hosts) = (ports, hosts.to_vec());
     }
 
     fn frame(&mut self, port: usize, frame: &Frame) {
         self.frames[port].push(*frame);
+    }
+
+    fn pause(&mut self, port: usize, frame: &PauseFrame) {
+        self.pauses[port].push(*frame);
     }
 
     fn settle(&mut self) -> bool {
@@ -87,7 +93,7 @@ fn identity(frame: &Frame) -> (u16, u16, u32, u32, u32) {
 
 #[test]
 fn watching_every_port_of_random_scenarios_changes_nothing_and_sees_everything() {
-    let (mut frames, mut lossy) = (0, 0);
+    let (mut frames, mut lossy, mut pauses) = (0, 0, 0);
     for case in 0..24 {
         let seed = Stream::new(case, 1, Purpose::Test).key();
         let drawn = draw(seed, 0);
@@ -103,8 +109,14 @@ fn watching_every_port_of_random_scenarios_changes_nothing_and_sees_everything()
             assert!(kept.frames[i].is_sorted_by_key(|f| f.at), "case {case}, {}", port.name());
             assert!(sent.last().is_none_or(|f| f.at < record.end));
             assert_eq!(kept.totals[i].dropped, counted.dropped_packets);
-            let told: u64 = sent.iter().map(|f| u64::from(f.drops)).sum();
+            let told = sent.iter().map(|f| u64::from(f.drops)).sum::<u64>()
+                + kept.pauses[i].iter().map(|f| u64::from(f.drops)).sum::<u64>();
             assert!(told <= counted.dropped_packets);
+            let (said, heard): (Vec<&PauseFrame>, Vec<&PauseFrame>) =
+                kept.pauses[i].iter().partition(|f| !f.inbound);
+            let counts = (counted.pause_frames_sent, counted.pause_frames_received);
+            assert_eq!((said.len() as u64, heard.len() as u64), counts, "case {case}");
+            pauses += said.len();
             let peer = kept.ports.iter().position(|p| p.node == port.peer && p.peer == port.node);
             let came: Vec<&Frame> =
                 real(&kept.frames[peer.unwrap()]).filter(|f| f.inbound).collect();
@@ -133,7 +145,10 @@ fn watching_every_port_of_random_scenarios_changes_nothing_and_sees_everything()
             assert_eq!(captured(&scenario, 1, options).1.frames, kept.frames, "contracted");
         }
     }
-    assert!(frames > 50_000 && lossy > 0, "{frames} frames, {lossy} lossy ports: too calm");
+    assert!(
+        frames > 50_000 && lossy > 0 && pauses > 0,
+        "{frames} frames, {lossy} lossy ports, {pauses} pause frames: too calm"
+    );
 }
 
 const LONE: &str = r#"
@@ -290,4 +305,96 @@ fn a_sink_that_takes_no_more_ends_the_run() {
     let outcome = simulate_into(&scenario, 1, Options::default(), &watch, &mut kept).unwrap();
     assert!(outcome.record.interrupted && outcome.record.end < Time::ZERO + Span::from_ms(10));
     assert_eq!(kept.totals.len(), 1, "what there is is closed");
+}
+
+/// Two senders at line rate share a port, in a switch with little room that pauses them.
+const PAUSED: &str = r#"
+version = 1
+name = "paused"
+seeds = [1]
+stop = { time = "20ms", flows = "all" }
+[transport]
+kind = "tcp"
+law = "reno"
+[fabric]
+kind = "star"
+hosts = 3
+host_link = { rate = "10Gbps", delay = "1us" }
+wire_overhead = "24B"
+[fabric.switch]
+latency = "300ns"
+pause = { xoff = "20KB" }
+[[traffic]]
+kind = "list"
+flows = [
+  { from = "host[1]", to = "host[0]", size = "1MB" },
+  { from = "host[2]", to = "host[0]", size = "1MB" },
+]
+"#;
+
+#[test]
+fn pause_frames_stop_and_let_go_in_turn_and_silence_data() {
+    let mut scenario = scenario(PAUSED);
+    scenario.output.captures = vec![of("tor->host[1]"), of("host[1]")];
+    let (record, kept) = captured(&scenario, 1, Options::default());
+    let (said, heard) = (&kept.pauses[0], &kept.pauses[1]);
+    assert!(said.len() > 4 && said.len() as u64 == row(&record, &kept.ports[0]).pause_frames_sent);
+    // 64 B and 24 B of overhead take 70.4 ns, the cable 1 us.
+    let flight = Span::from_ps(88 * 800) + Span::from_us(1);
+    for (i, (said, heard)) in said.iter().zip(heard).enumerate() {
+        assert!(!said.inbound && heard.inbound);
+        assert_eq!((said.src, said.stop), (3, i % 2 == 0), "the switch comes after three hosts");
+        assert_eq!(heard, &PauseFrame { at: said.at + flight, inbound: true, ..*said });
+    }
+    // Nothing begins to leave the host between a frame that stops it and the next one.
+    for pair in heard.chunks_exact(2) {
+        let silent = |f: &&Frame| !f.inbound && pair[0].at < f.at && f.at < pair[1].at;
+        assert_eq!(real(&kept.frames[1]).find(silent), None);
+    }
+}
+
+/// Closed-loop calls over four connections, and a cable that loses the beginning of a stream.
+const CALLS: &str = r#"
+version = 1
+name = "calls"
+seeds = [1]
+stop = { time = "40ms" }
+[transport]
+kind = "tcp"
+law = "reno"
+rto_min = "2ms"
+initial_window = "20 packets"
+[fabric]
+kind = "star"
+hosts = 5
+host_link = { rate = "10Gbps", delay = "1us" }
+[[fabric.override]]
+where = "tor-host[0]"
+loss = 0.3
+[[traffic]]
+kind = "rpc"
+from = "host[*]"
+to = "host[0]"
+pairs = "all"
+request = "20KB"
+response = "64B"
+"#;
+
+#[test]
+fn streams_of_a_connection_never_close_and_acknowledge_no_more_than_was_sent() {
+    let mut scenario = scenario(CALLS);
+    scenario.output.captures = vec![of("host[0]"), of("host[1]"), of("host[2]")];
+    let (_, kept) = captured(&scenario, 1, Options::default());
+    let ack_of_nothing = kept.frames[0].iter().filter(|f| !f.bits.syn && f.payload == 0);
+    assert!(ack_of_nothing.filter(|f| f.ack == 1 && f.sack_count > 0).count() > 0, "too calm");
+    for frames in &kept.frames {
+        assert!(frames.iter().all(|f| !f.bits.fin));
+        let mut sent = std::collections::BTreeMap::new();
+        for frame in frames {
+            let end = sent.entry((frame.src_port, frame.dst_port)).or_insert(1);
+            *end = (*end).max(frame.seq + u32::from(frame.payload));
+            let other = *sent.get(&(frame.dst_port, frame.src_port)).unwrap_or(&1);
+            assert!(frame.ack <= other, "{frame:?} acknowledges what has not been seen");
+        }
+    }
 }

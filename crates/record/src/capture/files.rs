@@ -3,7 +3,7 @@
 //! Invariant: what is in a file is whole blocks, whatever went wrong, so every file can be opened at any time. A file
 //! gets its name when the simulation has ended.
 
-use super::{CapturedPort, Frame, PortTotals, Sink, pcapng};
+use super::{CapturedPort, Frame, PauseFrame, PortTotals, Sink, pcapng};
 use crate::dir::PARTIAL;
 use crate::error::RecordError;
 use std::collections::BTreeSet;
@@ -80,6 +80,20 @@ impl CaptureFiles {
         }
     }
 
+    /// Adds a frame that `fill` appends.
+    fn add(&mut self, port: usize, fill: impl FnOnce(&mut Vec<u8>, usize)) {
+        if self.failure.is_some() {
+            return;
+        }
+        let file = &mut self.files[port];
+        fill(&mut file.pending, file.snap);
+        file.pending_frames += 1;
+        if file.pending.len() >= PIECE {
+            let flushed = file.flush();
+            self.note(flushed);
+        }
+    }
+
     fn open(
         &mut self,
         ports: Vec<CapturedPort>,
@@ -121,16 +135,11 @@ impl Sink for CaptureFiles {
     }
 
     fn frame(&mut self, port: usize, frame: &Frame) {
-        if self.failure.is_some() {
-            return;
-        }
-        let file = &mut self.files[port];
-        pcapng::packet(&mut file.pending, frame, file.snap);
-        file.pending_frames += 1;
-        if file.pending.len() >= PIECE {
-            let flushed = file.flush();
-            self.note(flushed);
-        }
+        self.add(port, |to, snap| pcapng::segment(to, frame, snap));
+    }
+
+    fn pause(&mut self, port: usize, frame: &PauseFrame) {
+        self.add(port, |to, snap| pcapng::pause(to, frame, snap));
     }
 
     fn settle(&mut self) -> bool {

@@ -1,6 +1,7 @@
-//! The bytes of one frame: Ethernet II, IPv4, TCP.
+//! The bytes of one frame: Ethernet II, IPv4, TCP; or a pause.
 //!
 //! Source: RFC 791 and 9293; options RFC 7323 (window scale, timestamps), 2018 and 2883 (SACK, DSACK); ECN RFC 3168.
+//! Pause: IEEE 802.3, Annexes 31A (opcodes) and 31B.
 //! Payload is zeros, which add nothing to a checksum, so checksums are right whatever is cut off.
 
 use etherparse::{
@@ -80,6 +81,21 @@ pub struct Frame {
     pub tell: Tell,
 }
 
+/// One pause frame on its way past a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseFrame {
+    /// As in [`Frame::at`].
+    pub at: Time,
+    /// Which way it went.
+    pub inbound: bool,
+    /// Number of the node that sent it: hosts first, then switches.
+    pub src: u32,
+    /// Whether the other end is to stop, rather than to go on.
+    pub stop: bool,
+    /// As in [`Frame::drops`].
+    pub drops: u32,
+}
+
 /// Windows count units of 1 KiB.
 pub const WINDOW_SHIFT: u8 = 10;
 
@@ -92,18 +108,44 @@ pub fn host_address(host: u32) -> [u8; 4] {
     [10, a, b, c]
 }
 
-/// Address of a host's NIC: locally administered, ending in its number plus one.
-pub fn host_mac(host: u32) -> [u8; 6] {
-    let [a, b, c, d] = (host + 1).to_be_bytes();
+/// Address of a node's NIC or ports: locally administered, ending in its number plus one.
+pub fn node_mac(node: u32) -> [u8; 6] {
+    let [a, b, c, d] = (node + 1).to_be_bytes();
     [0x02, 0, a, b, c, d]
+}
+
+/// Where MAC control frames go: the other end of the cable, and no further.
+const CONTROL_ADDRESS: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 1];
+const CONTROL: EtherType = EtherType(0x8808);
+const PAUSE_OPCODE: u16 = 1;
+/// The shortest frame: 64 B with its FCS.
+const LEAST_FRAME: usize = 60;
+
+impl PauseFrame {
+    /// Appends its bytes to `to`. Returns how long the frame is, without its FCS.
+    pub(crate) fn bytes(&self, to: &mut Vec<u8>) -> usize {
+        let ethernet = Ethernet2Header {
+            source: node_mac(self.src),
+            destination: CONTROL_ADDRESS,
+            ether_type: CONTROL,
+        };
+        // On and off, as if the longest pause were refreshed in time: 65535 quanta of 512 bits, or none.
+        let quanta: u16 = if self.stop { u16::MAX } else { 0 };
+        let start = to.len();
+        to.extend_from_slice(&ethernet.to_bytes());
+        to.extend_from_slice(&PAUSE_OPCODE.to_be_bytes());
+        to.extend_from_slice(&quanta.to_be_bytes());
+        to.resize(start + LEAST_FRAME, 0);
+        LEAST_FRAME
+    }
 }
 
 impl Frame {
     /// Appends its headers to `to`. Returns how long the whole frame is, without its FCS.
     pub(crate) fn headers(&self, to: &mut Vec<u8>) -> usize {
         let ethernet = Ethernet2Header {
-            source: host_mac(self.src),
-            destination: host_mac(self.dst),
+            source: node_mac(self.src),
+            destination: node_mac(self.dst),
             ether_type: EtherType::IPV4,
         };
         let tcp = self.tcp();

@@ -9,7 +9,7 @@ mod pcapng;
 
 pub(crate) use files::remove_old;
 pub use files::{CaptureFile, CaptureFiles, FOLDER};
-pub use frame::{Frame, TcpBits, Tell, host_address, host_mac};
+pub use frame::{Frame, PauseFrame, TcpBits, Tell, host_address, node_mac};
 
 use forebay_units::{Bytes, Time};
 
@@ -47,8 +47,11 @@ pub trait Sink: Send {
     /// Ports that will be heard of, by index from here on, and hosts that may send, by number and name.
     fn begin(&mut self, ports: Vec<CapturedPort>, hosts: &[(u32, String)]);
 
-    /// A frame of a port. Those of one port come in the order of their times.
+    /// A frame of a port. Those of one port, pause frames included, come in the order of their times.
     fn frame(&mut self, port: usize, frame: &Frame);
+
+    /// A pause frame of a port.
+    fn pause(&mut self, port: usize, frame: &PauseFrame);
 
     /// Frames so far are complete up to some instant. False: no more are taken.
     fn settle(&mut self) -> bool;

@@ -3,7 +3,8 @@
 //! Source: draft-ietf-opsawg-pcapng, sections 3 (blocks, options) and 4. All numbers are little-endian, times are
 //! picoseconds since the start of the simulation, and each file has one interface.
 
-use super::{CapturedPort, Frame, PortTotals, Tell, host_address};
+use super::{CapturedPort, Frame, PauseFrame, PortTotals, Tell, host_address};
+use forebay_units::Time;
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -51,27 +52,51 @@ pub(crate) fn begin(to: &mut Vec<u8>, port: &CapturedPort, about: &str, hosts: &
     }
 }
 
-/// Appends a frame, cut to `snap` bytes.
-pub(crate) fn packet(to: &mut Vec<u8>, frame: &Frame, snap: usize) {
+/// Appends a TCP segment, cut to `snap` bytes.
+pub(crate) fn segment(to: &mut Vec<u8>, frame: &Frame, snap: usize) {
+    let comment = match frame.tell {
+        Tell::Nothing => None,
+        Tell::Synthetic { flow } => Some(format!("synthetic handshake of flow {flow}")),
+    };
+    let about = Packet { at: frame.at, inbound: frame.inbound, drops: frame.drops, comment };
+    packet(to, &about, snap, |to| frame.headers(to));
+}
+
+/// Appends a pause frame, cut to `snap` bytes.
+pub(crate) fn pause(to: &mut Vec<u8>, frame: &PauseFrame, snap: usize) {
+    let about = Packet { at: frame.at, inbound: frame.inbound, drops: frame.drops, comment: None };
+    packet(to, &about, snap, |to| frame.bytes(to));
+}
+
+/// What a block says of any frame.
+struct Packet {
+    at: Time,
+    inbound: bool,
+    drops: u32,
+    comment: Option<String>,
+}
+
+/// A frame whose bytes, or the first of them, `fill` appends, returning how many the whole has.
+fn packet(to: &mut Vec<u8>, about: &Packet, snap: usize, fill: impl FnOnce(&mut Vec<u8>) -> usize) {
     block(to, PACKET, |to| {
         to.extend_from_slice(&0u32.to_le_bytes());
-        time(to, frame.at.as_ps());
+        time(to, about.at.as_ps());
         let lengths = to.len();
         to.extend_from_slice(&[0; 8]);
         let data = to.len();
-        let whole = frame.headers(to);
+        let whole = fill(to);
         let kept = whole.min(snap);
         to.resize(data + kept, 0);
         to[lengths..lengths + 4].copy_from_slice(&(kept as u32).to_le_bytes());
         to[lengths + 4..lengths + 8].copy_from_slice(&(whole as u32).to_le_bytes());
         pad(to, kept);
-        let direction: u32 = if frame.inbound { 1 } else { 2 };
+        let direction: u32 = if about.inbound { 1 } else { 2 };
         option(to, 2, &direction.to_le_bytes());
-        if frame.drops > 0 {
-            option(to, 4, &u64::from(frame.drops).to_le_bytes());
+        if about.drops > 0 {
+            option(to, 4, &u64::from(about.drops).to_le_bytes());
         }
-        if let Tell::Synthetic { flow } = frame.tell {
-            option(to, COMMENT, format!("synthetic handshake of flow {flow}").as_bytes());
+        if let Some(comment) = &about.comment {
+            option(to, COMMENT, comment.as_bytes());
         }
         end_of_options(to);
     });
