@@ -1106,7 +1106,6 @@ fn rpcs_that_make_no_sense() {
 }
 
 #[test]
-#[test]
 fn captures() {
     const AT: &str = "[output]\n";
     let with = |rest: &str| format!("[output]\ncapture = [{rest}]\n");
