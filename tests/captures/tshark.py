@@ -130,6 +130,41 @@ where = "leaf[0]->spine[*]"
 where = "leaf[1].host[3]"
 """
 
+# What the Linux stack and NIC do: super-packets out, interrupts and merging in. On the wire there are segments all the same.
+LINUX = LOSSY.replace('name = "lossy"', 'name = "linux"') % "1500B" + """
+[host]
+profile = "linux"
+"""
+
+# Calls and answers over connections that stay open, each stream of them a connection of its own.
+CALLS = [
+    ("seeds = [1, 2, 3]", "seeds = [1]"), ('time = "1s"', 'time = "20ms"'), ('warmup = "100ms"', 'warmup = "1ms"'),
+    ('request = "1MB"', 'request = "100KB"'),
+]
+CALLS_SEEN = """
+[[output.capture]]
+where = "host[0]"
+[[output.capture]]
+where = "host[1]"
+"""
+
+# A switch that pauses another one.
+PAUSED_SEEN = """
+[[output.capture]]
+where = "left->right"
+[[output.capture]]
+where = "right.host[2]"
+"""
+
+
+def shipped(name, changes, seen):
+    """A scenario that comes with the product, shortened, with captures."""
+    text = (ROOT / "scenarios" / name).read_text().split("[[expect]]")[0]
+    for old, new in changes:
+        check(old in text, f"{name} has no {old}")
+        text = text.replace(old, new)
+    return text + seen
+
 
 def rows(path):
     with open(path) as file:
@@ -158,7 +193,8 @@ FIELDS = [
     "ip.src", "ip.len", "ip.checksum.status", "ip.dsfield.ecn", "tcp.checksum.status", "tcp.srcport", "tcp.dstport",
     "tcp.len", "tcp.flags.ece", "tcp.options.sack.count", "tcp.analysis.retransmission",
     "tcp.analysis.fast_retransmission", "tcp.analysis.spurious_retransmission", "tcp.analysis.out_of_order",
-    "tcp.analysis.ack_rtt", "frame.drop_count", "frame.packet_flags_direction",
+    "tcp.analysis.ack_rtt", "frame.drop_count", "frame.packet_flags_direction", "tcp.flags.fin", "tcp.flags.reset",
+    "_ws.expert.message", "macc.opcode", "macc.pause_time", "eth.dst",
 ]
 
 
@@ -172,14 +208,17 @@ def frames(path):
     for number, frame in enumerate(found, 1):
         where = f"{path}, frame {number}"
         check(not frame["_ws.malformed"], f"{where} is malformed")
+        frame["real"] = not frame["frame.comment"]
+        frame["out"] = frame["frame.packet_flags_direction"] in ("2", "0x2", "0x00000002")
+        if frame["frame.protocols"] == "eth:ethertype:macc":
+            frame["flows"] = set()
+            continue
         check(frame["frame.protocols"] in ("eth:ethertype:ip:tcp", "eth:ethertype:ip:tcp:data"),
               f"{where} is taken for {frame['frame.protocols']}")
         equal(frame["ip.checksum.status"], "1", f"{where}, checksum of IP")
         whole = frame["frame.len"] == frame["frame.cap_len"]
         equal(frame["tcp.checksum.status"], "1" if whole else "2", f"{where}, checksum of TCP")
-        frame["real"] = not frame["frame.comment"]
         ports = [int(frame["tcp.srcport"]) - 49152, int(frame["tcp.dstport"]) - 49152]
-        frame["out"] = frame["frame.packet_flags_direction"] in ("2", "0x2", "0x00000002")
         frame["flows"] = {ports[0] + (ports[1] << 14), ports[1] + (ports[0] << 14)}
     return found
 
@@ -210,8 +249,8 @@ def column(row, start):
     return next(int(value) for key, value in row.items() if key.startswith(start))
 
 
-def lossy(folder, mtu):
-    out = run(folder, f"lossy-{mtu}", LOSSY % mtu)
+def lossy(folder, name, scenario):
+    out = run(folder, name, scenario)
     flows = rows(out / "flows.csv")
     again = seen = dropped = 0
     for seed, port, path in captures(out):
@@ -289,6 +328,53 @@ def many(folder):
     return f"{total} frames of {len(flows)} port pairs"
 
 
+def calls(folder):
+    out = run(folder, "calls", shipped("rpc.toml", CALLS, CALLS_SEEN))
+    flows = rows(out / "flows.csv")
+    connections = rows(out / "connections.csv")
+    answers = 0
+    for seed, port, path in captures(out):
+        found = frames(path)
+        host = port.split("->")[0]
+        row = port_row(out, seed, port)
+        equal(sum(f["out"] and f["real"] for f in found), column(row, "tx_packets"), f"{path}: frames sent")
+        odd = [f["_ws.expert.message"] for f in found if f["real"] and ("1" in f["tcp.flags.fin"] + f["tcp.flags.reset"]
+               or "True" in f["tcp.flags.fin"] + f["tcp.flags.reset"])]
+        equal(odd, [], f"{path}: connections closed")
+        # One connection for each stream, opened once and idle between calls; a host has those at whose ends it is.
+        mine = [c for c in connections if host in (c["client"], c["server"])]
+        streams = {int(c[key]) for c in mine for key in ("request_flow", "response_flow")}
+        conversations = collections.Counter(frozenset((f["tcp.srcport"], f["tcp.dstport"], f["ip.src"]) if f["tcp.len"] != "0" else ())
+                                            for f in found if f["real"])
+        conversations.pop(frozenset(), None)
+        equal(len(conversations), len(streams), f"{path}: streams with data")
+        equal(len(found) - sum(f["real"] for f in found), 3 * len(streams), f"{path}: frames of handshakes")
+        again = sum(bool(f[f"tcp.analysis.{kind}"]) for f in found if f["out"] and f["real"] and f["tcp.len"] != "0"
+                    for kind in ("retransmission", "fast_retransmission", "spurious_retransmission"))
+        equal(again, sum(int(f["retransmits"]) for f in flows if (f["seed"], f["src"]) == (seed, host)), f"{path}: retransmissions")
+        answers += sum(f["tcp.len"] == "64" for f in found)
+    check(answers > 50, f"only {answers} answers")
+    return f"{answers} answers"
+
+
+def paused(folder):
+    out = run(folder, "paused", shipped("link-pause.toml", [('time = "3s"', 'time = "100ms"')], PAUSED_SEEN))
+    count = 0
+    for seed, port, path in captures(out):
+        found = frames(path)
+        row = port_row(out, seed, port)
+        pauses = [f for f in found if f["macc.opcode"]]
+        equal(len(pauses), sum(column(row, f"pause_frames_{way}") for way in ("sent", "received")), f"{path}: pause frames")
+        equal(sum(f["out"] for f in found if f["real"]) - sum(f["out"] for f in pauses), column(row, "tx_packets"), f"{path}: frames sent")
+        for number, frame in enumerate(pauses):
+            said = [frame[field] for field in ("frame.len", "eth.dst", "macc.pause_time")]
+            said += [int(frame["macc.opcode"], 0)]
+            equal(said, ["60", "01:80:c2:00:00:01", "0" if number % 2 else "65535", 1], f"{path}: pause frame {number}")
+        count += len(pauses)
+    check(count > 100, f"only {count} pause frames")
+    return f"{count} pause frames"
+
+
 def main():
     if shutil.which("tshark") is None or shutil.which("capinfos") is None:
         print(f"skipped: {NAME}: tshark is not installed")
@@ -298,11 +384,14 @@ def main():
         return 1
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        print("lossy, 1500 B:", lossy(folder, "1500B"))
-        print("lossy, 9000 B:", lossy(folder, "9000B"))
+        print("lossy, 1500 B:", lossy(folder, "lossy-1500", LOSSY % "1500B"))
+        print("lossy, 9000 B:", lossy(folder, "lossy-9000", LOSSY % "9000B"))
+        print("linux:", lossy(folder, "linux", LINUX))
         print("marked:", marked(folder))
         print("lone:", lone(folder))
         print("many:", many(folder))
+        print("calls:", calls(folder))
+        print("paused:", paused(folder))
     return 0
 
 

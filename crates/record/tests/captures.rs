@@ -139,7 +139,7 @@ fn the_blocks_say_what_was_captured() {
             assert_eq!((b.linktype.0, b.snaplen), (1, 96));
             assert_eq!(option(&b.options, 2).unwrap(), b"leaf[0]->spine[1]");
             assert_eq!(option(&b.options, 8).unwrap(), 100_000_000_000u64.to_le_bytes());
-            assert_eq!(option(&b.options, 9).unwrap(), [12], "picoseconds");
+            assert_eq!(option(&b.options, 9).unwrap(), [9], "nanoseconds");
         }
         Block::NameResolution(b) => {
             kinds.push("names");
@@ -169,7 +169,8 @@ fn frames_read_back_equal_with_right_checksums() {
     let mut left = frames.iter();
     packets(&bytes, |block| {
         let frame = left.next().unwrap();
-        assert_eq!(u64::from(block.ts_high) << 32 | u64::from(block.ts_low), frame.at.as_ps());
+        let ns = u64::from(block.ts_high) << 32 | u64::from(block.ts_low);
+        assert_eq!(ns, frame.at.as_ps() / 1_000);
         assert_eq!(block.caplen, block.origlen);
         let read = SlicedPacket::from_ethernet(&block.data[..block.caplen as usize]).unwrap();
         let Some(etherparse::LinkSlice::Ethernet2(ethernet)) = &read.link else { panic!() };
@@ -233,8 +234,9 @@ fn a_pause_is_a_mac_control_frame() {
     let folder = Folder::new("pause");
     let mut files = CaptureFiles::new(&folder.0, "s", 1);
     files.begin(vec![port("a", "b", 96)], &[]);
-    let stop = PauseFrame { at: Time::from_ps(7), inbound: true, src: 258, stop: true, drops: 0 };
-    let go = PauseFrame { at: Time::from_ps(9), inbound: false, stop: false, drops: 2, ..stop };
+    let stop =
+        PauseFrame { at: Time::from_ps(7_999), inbound: true, src: 258, stop: true, drops: 0 };
+    let go = PauseFrame { at: Time::from_ps(9_000), inbound: false, stop: false, drops: 2, ..stop };
     [stop, go].iter().for_each(|frame| files.pause(0, frame));
     files.end(0, PortTotals::default());
     assert_eq!(files.finish().unwrap()[0].frames, 2);

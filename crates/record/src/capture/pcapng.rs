@@ -1,7 +1,8 @@
 //! The blocks of a pcapng file.
 //!
-//! Source: draft-ietf-opsawg-pcapng, sections 3 (blocks, options) and 4. All numbers are little-endian, times are
-//! picoseconds since the start of the simulation, and each file has one interface.
+//! Source: draft-ietf-opsawg-pcapng, sections 3 (blocks, options) and 4. All numbers are little-endian, times are whole
+//! nanoseconds since the start of the simulation, and each file has one interface. Wireshark keeps no more than that,
+//! and with picoseconds its product of 10^9 and the part of a second overflows 64 bits from 18.4 ms on.
 
 use super::{CapturedPort, Frame, PauseFrame, PortTotals, Tell, host_address};
 use forebay_units::Time;
@@ -36,7 +37,7 @@ pub(crate) fn begin(to: &mut Vec<u8>, port: &CapturedPort, about: &str, hosts: &
         let what = format!("{}, the port to {}", port.node, port.peer);
         option(to, 3, what.as_bytes());
         option(to, 8, &port.rate.to_le_bytes());
-        option(to, 9, &[12]); // times in units of 10^-12 s
+        option(to, 9, &[9]); // times in units of 10^-9 s
         end_of_options(to);
     });
     for hosts in hosts.chunks(NAMES_PER_BLOCK) {
@@ -80,7 +81,7 @@ struct Packet {
 fn packet(to: &mut Vec<u8>, about: &Packet, snap: usize, fill: impl FnOnce(&mut Vec<u8>) -> usize) {
     block(to, PACKET, |to| {
         to.extend_from_slice(&0u32.to_le_bytes());
-        time(to, about.at.as_ps());
+        time(to, about.at);
         let lengths = to.len();
         to.extend_from_slice(&[0; 8]);
         let data = to.len();
@@ -106,16 +107,17 @@ fn packet(to: &mut Vec<u8>, about: &Packet, snap: usize, fill: impl FnOnce(&mut 
 pub(crate) fn end(to: &mut Vec<u8>, frames: u64, totals: PortTotals) {
     block(to, STATISTICS, |to| {
         to.extend_from_slice(&0u32.to_le_bytes());
-        time(to, totals.end.as_ps());
+        time(to, totals.end);
         option(to, 5, &totals.dropped.to_le_bytes());
         option(to, 6, &frames.to_le_bytes());
         end_of_options(to);
     });
 }
 
-fn time(to: &mut Vec<u8>, ps: u64) {
-    to.extend_from_slice(&((ps >> 32) as u32).to_le_bytes());
-    to.extend_from_slice(&(ps as u32).to_le_bytes());
+fn time(to: &mut Vec<u8>, at: Time) {
+    let ns = at.as_ps() / 1_000;
+    to.extend_from_slice(&((ns >> 32) as u32).to_le_bytes());
+    to.extend_from_slice(&(ns as u32).to_le_bytes());
 }
 
 /// A block: its type, its length, what `fill` puts in, and its length again.
