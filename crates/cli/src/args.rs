@@ -105,6 +105,10 @@ pub struct Run {
     /// Seeds simulated side by side [default: as many as there are cores]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub jobs: Option<usize>,
+    /// Write what crosses a port to a pcapng file, instead of the scenario's captures; may be repeated:
+    /// --capture "leaf[0]->spine[1]" or --capture "leaf[0].host[3]"
+    #[arg(long, value_name = "PLACE")]
+    pub capture: Vec<String>,
     /// Results directory [default: results/NAME, or results/NAME-2 and so on if taken]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

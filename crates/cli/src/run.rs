@@ -5,18 +5,18 @@ use crate::estimate::{Estimate, too_big};
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::progress::{Meter, State};
-use crate::seeds::{End, View, Work, side_by_side};
+use crate::seeds::{End, Left, View, Work, side_by_side};
 use crate::{about, clock, expect, human, interrupt, say};
 use forebay_record::{Finished, RunDir, RunRecord, Volatile};
 use forebay_scenario::model::{Scenario, Traffic, TrafficKind};
 use forebay_scenario::plan::Plan;
-use forebay_sim::{Options, Outcome};
+use forebay_sim::Options;
 use serde_json::json;
 use std::sync::atomic::Ordering;
 
 /// The verb.
 pub fn run(args: &Run) -> Result<(), Failure> {
-    let mut loaded = args.input.load()?;
+    let mut loaded = args.load()?;
     if let Some(seeds) = args.seeds.chosen()? {
         loaded.scenario.seeds = seeds;
     }
@@ -48,8 +48,8 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let mut recorder =
         Recorder { dir: Some(dir), runs: Vec::new(), said: Vec::new(), failure: None };
     let mut progress = SeedProgress::new(scenario, &estimate, meter);
-    let work = Work { scenario, options, jobs };
-    let end = side_by_side(&work, |view| progress.tick(view), |outcome| recorder.take(outcome));
+    let work = Work { scenario, options, jobs, dir: &place.path };
+    let end = side_by_side(&work, |view| progress.tick(view), |left| recorder.take(left));
     progress.meter.clear();
 
     match end {
@@ -134,6 +134,16 @@ fn tell(args: &Run, place: &Place, finished: &Finished, meter: &Meter) -> Result
         return Ok(());
     }
     let mut text = summary.render(say::stdout_width(), say::stdout_colour());
+    if !finished.captures.is_empty() {
+        let frames = finished.captures.iter().map(|c| c.frames).sum::<u64>();
+        let files = human::counted(finished.captures.len(), "file");
+        let folder = place.path.join(forebay_record::capture::FOLDER);
+        text.push_str(&format!(
+            "{:<10}{} ({files}, {frames} frames)\n",
+            "captures",
+            folder.display()
+        ));
+    }
     text.push_str(&format!("{:<10}{}\n", "report", finished.report.display()));
     say::data(&text)
 }
@@ -147,7 +157,8 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn take(&mut self, outcome: Outcome) -> bool {
+    fn take(&mut self, left: Left) -> bool {
+        let Left { outcome, captures } = left;
         let seed = outcome.record.seed;
         for warning in &outcome.warnings {
             if !self.said.contains(warning) {
@@ -159,7 +170,7 @@ impl Recorder {
             say::warning(&format!("seed {seed} stalled: {stall}"));
         }
         let Some(dir) = &mut self.dir else { return false };
-        match dir.add(&outcome.record) {
+        match dir.add(&outcome.record).and_then(|()| dir.captured(captures)) {
             Ok(()) => {
                 self.runs.push(outcome.record);
                 true

@@ -4,10 +4,13 @@
 //! that has begun with valid partial results and begins no other.
 
 use crate::interrupt;
+use forebay_record::RecordError;
+use forebay_record::capture::{CaptureFile, CaptureFiles};
 use forebay_scenario::model::Scenario;
-use forebay_sim::{Options, Outcome, SimError, Watch, simulate};
+use forebay_sim::{Options, Outcome, SimError, Watch, simulate, simulate_into};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -18,6 +21,26 @@ pub struct Work<'a> {
     pub options: Options,
     /// Simulations at a time.
     pub jobs: usize,
+    /// The run directory, for the scenario's captures.
+    pub dir: &'a Path,
+}
+
+/// What one seed left: its results, and the captures that were written meanwhile.
+pub struct Left {
+    pub outcome: Outcome,
+    pub captures: Result<Vec<CaptureFile>, RecordError>,
+}
+
+impl Work<'_> {
+    fn simulate(&self, seed: u64, watch: &Watch) -> Result<Left, SimError> {
+        if self.scenario.output.captures.is_empty() {
+            let outcome = simulate(self.scenario, seed, self.options, watch)?;
+            return Ok(Left { outcome, captures: Ok(Vec::new()) });
+        }
+        let mut files = CaptureFiles::new(self.dir, &self.scenario.name, seed);
+        let outcome = simulate_into(self.scenario, seed, self.options, watch, &mut files)?;
+        Ok(Left { outcome, captures: files.finish() })
+    }
 }
 
 /// How it ended.
@@ -50,7 +73,7 @@ const TICK: Duration = Duration::from_millis(50);
 pub fn side_by_side(
     work: &Work<'_>,
     mut tick: impl FnMut(&View<'_>),
-    mut deliver: impl FnMut(Outcome) -> bool,
+    mut deliver: impl FnMut(Left) -> bool,
 ) -> End {
     let seeds = &work.scenario.seeds;
     let watches: Vec<Watch> = seeds.iter().map(|_| Watch::default()).collect();
@@ -70,7 +93,7 @@ pub fn side_by_side(
                 while !stopping.load(Ordering::SeqCst) {
                     let i = next.fetch_add(1, Ordering::SeqCst);
                     let Some(seed) = seeds.get(i) else { return };
-                    let run = || simulate(work.scenario, *seed, work.options, &watches[i]);
+                    let run = || work.simulate(*seed, &watches[i]);
                     let result = catch_unwind(AssertUnwindSafe(|| run().map(Box::new)));
                     if send.send((i, result)).is_err() {
                         return;
@@ -82,9 +105,9 @@ pub fn side_by_side(
         let (mut waiting, mut turn, mut cut_short) = (BTreeMap::new(), 0, false);
         loop {
             match results.recv_timeout(TICK) {
-                Ok((i, Ok(Ok(outcome)))) => {
+                Ok((i, Ok(Ok(left)))) => {
                     ended[i] = true;
-                    waiting.insert(i, *outcome);
+                    waiting.insert(i, *left);
                 }
                 Ok((_, Ok(Err(refusal)))) => {
                     end = End::Refused(refusal);
@@ -97,10 +120,10 @@ pub fn side_by_side(
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
-            while let Some(outcome) = waiting.remove(&turn) {
+            while let Some(left) = waiting.remove(&turn) {
                 turn += 1;
-                cut_short |= outcome.record.interrupted;
-                if !matches!(end, End::Undeliverable) && !deliver(outcome) {
+                cut_short |= left.outcome.record.interrupted;
+                if !matches!(end, End::Undeliverable) && !deliver(left) {
                     end = End::Undeliverable;
                     stop();
                 }

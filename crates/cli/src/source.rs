@@ -1,8 +1,8 @@
 //! Where a scenario comes from: a file, standard input, or one that comes with the product.
 
-use crate::args::{Input, SeedArgs};
+use crate::args::{Input, Run, SeedArgs};
 use crate::failure::Failure;
-use forebay_scenario::{Loaded, load_with, presets, text_with};
+use forebay_scenario::{Error, Loaded, Problem, load_with, presets, text_with};
 use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -10,13 +10,18 @@ use std::sync::OnceLock;
 impl Input {
     /// Reads and checks it, with `extra` settings before those of the command line, which win.
     pub fn load_with(&self, extra: &[(String, String)]) -> Result<Loaded, Failure> {
+        Ok(self.judge(extra)??)
+    }
+
+    /// As [`Input::load_with`]; what is wrong with the scenario itself is the inner error.
+    fn judge(&self, extra: &[(String, String)]) -> Result<Result<Loaded, Error>, Failure> {
         let sets: Vec<(String, String)> = extra.iter().chain(&self.set).cloned().collect();
         if let Some(name) = &self.preset {
-            return Ok(text_with(&format!("preset {name}"), preset_text(name)?, &sets)?);
+            return Ok(text_with(&format!("preset {name}"), preset_text(name)?, &sets));
         }
         match &self.file {
-            Some(file) if file == Path::new("-") => Ok(text_with("stdin", stdin()?, &sets)?),
-            Some(file) => Ok(load_with(file, &sets)?),
+            Some(file) if file == Path::new("-") => Ok(text_with("stdin", stdin()?, &sets)),
+            Some(file) => Ok(load_with(file, &sets)),
             None => unreachable!("the command line demands a file or a preset"),
         }
     }
@@ -32,6 +37,42 @@ impl Input {
             (Some(preset), _) => format!("--preset {preset}"),
             (None, Some(file)) => file.display().to_string(),
             (None, None) => String::new(),
+        }
+    }
+}
+
+/// The key that `--capture` sets.
+const CAPTURES: &str = "output.capture";
+
+impl Run {
+    /// Reads and checks its scenario, with `--capture` as the setting that it stands for.
+    pub fn load(&self) -> Result<Loaded, Failure> {
+        if self.capture.is_empty() {
+            return self.input.load();
+        }
+        let item =
+            |place: &String| format!("{{ where = {} }}", serde_json::Value::from(place.as_str()));
+        let list = self.capture.iter().map(item).collect::<Vec<_>>().join(", ");
+        let loaded = self.input.judge(&[(CAPTURES.into(), format!("[{list}]"))])?;
+        Ok(loaded.map_err(|mut error| {
+            error.problems.iter_mut().for_each(|problem| self.as_typed(problem));
+            error
+        })?)
+    }
+
+    /// Has a sentence about a captured place begin with `--capture PLACE` rather than with the setting.
+    fn as_typed(&self, problem: &mut Problem) {
+        let replaced = self.input.set.iter().any(|(key, _)| key == CAPTURES);
+        if replaced || !problem.place.starts_with(&format!("--set {CAPTURES}=")) {
+            return;
+        }
+        for (i, place) in self.capture.iter().enumerate() {
+            let typed = format!("--capture {place}");
+            if problem.key == format!("{CAPTURES}[{i}].where") {
+                (problem.place, problem.key) = (typed, String::new());
+            } else {
+                problem.text = problem.text.replace(&format!("{CAPTURES}[{i}]"), &typed);
+            }
         }
     }
 }

@@ -31,6 +31,9 @@ pub trait Out<I> {
     /// `at` is not before the event (or the deferred departure) that caused it, and on one link it never goes back.
     fn push(&mut self, link: LinkId, at: Time, item: &I);
 
+    /// `item` leaves onto `link` at `at` and vanishes there. For whoever watches; nothing else happens.
+    fn vanish(&mut self, _link: LinkId, _at: Time, _item: &I) {}
+
     /// One more of the things that [`crate::Goal::done`] counts is done.
     fn done(&mut self);
 }

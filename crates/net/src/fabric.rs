@@ -163,6 +163,12 @@ impl Fabric {
             ..self.first_port[node.0 as usize + 1] as usize]
     }
 
+    /// The link that arrives at in-port `port` of a node: links are numbered by receiver and in-port.
+    pub fn in_link(&self, node: NodeId, port: usize) -> LinkId {
+        let first = self.links.partition_point(|link| link.to < node);
+        LinkId((first + port) as u32)
+    }
+
     /// A cable.
     pub fn cable(&self, index: u32) -> &Cable {
         &self.cables[index as usize]

@@ -550,6 +550,7 @@ impl Port {
             && draw(!self.cold.settings.key, nth) < self.cold.settings.loss
         {
             self.cold.counters.lost_packets += 1;
+            out.vanish(self.hot.link, self.hot.busy, packet);
             return Verdict::Lost;
         }
         out.push(self.hot.link, self.hot.busy, packet);

@@ -4,6 +4,7 @@
 //! function of it.
 
 mod about;
+pub mod capture;
 pub mod columns;
 mod dir;
 mod error;

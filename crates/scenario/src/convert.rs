@@ -2,6 +2,7 @@
 //!
 //! Invariant: a `Scenario` made here can be laid out and run; whatever cannot is a sentence.
 
+mod capture;
 mod fabric;
 mod faults;
 mod host;
@@ -320,8 +321,15 @@ impl Judge<'_> {
             );
         }
         let flows = output.and_then(|o| o.flows.as_ref()).map(|f| self.flow_samples(f, plan));
+        let captures = output.map_or(Vec::new(), |o| self.captures(&o.capture, stop, plan));
         let Some(queues) = output.and_then(|o| o.queues.as_ref()) else {
-            return Output { queues_every: None, queues_where: Vec::new(), flows, warmup };
+            return Output {
+                queues_every: None,
+                queues_where: Vec::new(),
+                flows,
+                warmup,
+                captures,
+            };
         };
         self.span("output.queues.every", queues.every.0);
         let queues_where = match &queues.nodes {
@@ -334,7 +342,7 @@ impl Judge<'_> {
                 self.no_such_node(&path, name, plan, false);
             }
         }
-        Output { queues_every: Some(queues.every.0), queues_where, flows, warmup }
+        Output { queues_every: Some(queues.every.0), queues_where, flows, warmup, captures }
     }
 
     fn flow_samples(&mut self, flows: &raw::FlowSamples, plan: &Plan) -> FlowSamples {

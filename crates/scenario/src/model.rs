@@ -638,4 +638,34 @@ pub struct Output {
     pub flows: Option<FlowSamples>,
     /// Flows that arrived before this are left out of the statistics.
     pub warmup: Time,
+    /// Ports whose frames are written down, in file order; no port is meant by two of them.
+    pub captures: Vec<Capture>,
+}
+
+/// Ports whose frames are written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// Which: `leaf[0]->spine[1]`, or a node for all its ports; `*` as an index.
+    pub place: String,
+    /// Frames of which direction.
+    pub direction: Direction,
+    /// Bytes kept of each frame.
+    pub snap: Bytes,
+    /// No frame before this.
+    pub from: Time,
+    /// No frame from here on; `Time::MAX`: until the end.
+    pub until: Time,
+    /// At most this many frames of each port; `None`: all.
+    pub packets: Option<u64>,
+}
+
+/// Directions of a port, seen from its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// What it receives.
+    In,
+    /// What it sends.
+    Out,
+    /// Both.
+    Both,
 }

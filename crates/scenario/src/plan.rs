@@ -65,9 +65,30 @@ impl Plan {
         self.cables.iter().copied().find(|c| (c.a, c.b) == (a, b) || (c.b, c.a) == (a, b))
     }
 
+    /// Ports, as node and peer, that a capture's `where` stands for: in canonical order.
+    pub fn ports_like(&self, place: &str) -> Vec<(u32, u32)> {
+        let (node, peer) = port_ends(place);
+        let fits = |(n, p): &(u32, u32)| {
+            let to_peer = || peer.is_none_or(|peer| matches(peer, &self.names[*p as usize]));
+            matches(node, &self.names[*n as usize]) && to_peer()
+        };
+        let ends = self.cables.iter().flat_map(|c| [(c.a, c.b), (c.b, c.a)]);
+        let mut ports: Vec<(u32, u32)> = ends.filter(fits).collect();
+        ports.sort_unstable();
+        ports
+    }
+
     /// Nodes that a name or pattern stands for.
     pub fn nodes_like<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = usize> + 'a {
         (0..self.names.len()).filter(move |i| matches(pattern, &self.names[*i]))
+    }
+}
+
+/// The ends of a capture's `where`: a port `a->b`, or all ports of a node.
+pub(crate) fn port_ends(place: &str) -> (&str, Option<&str>) {
+    match place.split_once("->") {
+        Some((node, peer)) => (node.trim(), Some(peer.trim())),
+        None => (place.trim(), None),
     }
 }
 

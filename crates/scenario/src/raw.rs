@@ -927,6 +927,45 @@ pub(crate) struct Output {
     /// Flows that arrived before this are left out of the statistics. Default: 0s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Qty<Time>>,
+    /// Ports whose frames are written as pcapng files, for Wireshark.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capture: Vec<Capture>,
+}
+
+/// Ports whose frames are written down.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Capture {
+    /// Which ports: `leaf[0]->spine[1]` is the port of leaf[0] to spine[1], a node's name all its ports; `*` as an index.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What the port sends, what it receives, or both. Default: both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Direction>,
+    /// Bytes kept of each frame; every header fits in 94B. Default: 96B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snap: Option<Qty<Bytes>>,
+    /// No frame before this. Default: 0s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Qty<Time>>,
+    /// No frame from here on. Default: the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Qty<Time>>,
+    /// At most this many frames of each port. Default: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub packets: Option<i64>,
+}
+
+/// Directions of a port, seen from its node.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Direction {
+    /// What it receives.
+    In,
+    /// What it sends.
+    Out,
+    /// Both.
+    Both,
 }
 
 /// Samples of queue lengths.

@@ -54,9 +54,25 @@ fn file(s: &Scenario) -> raw::File {
                 most: Some(i64::from(flows.most)),
             }),
             warmup: Some(Qty(s.output.warmup)),
+            capture: s.output.captures.iter().map(capture).collect(),
         }),
         sweep: None,
         expect: Vec::new(),
+    }
+}
+
+fn capture(c: &model::Capture) -> raw::Capture {
+    raw::Capture {
+        place: c.place.clone(),
+        direction: Some(match c.direction {
+            model::Direction::In => raw::Direction::In,
+            model::Direction::Out => raw::Direction::Out,
+            model::Direction::Both => raw::Direction::Both,
+        }),
+        snap: Some(Qty(c.snap)),
+        from: Some(Qty(c.from)),
+        until: (c.until != Time::MAX).then_some(Qty(c.until)),
+        packets: c.packets.map(|n| n as i64),
     }
 }
 

@@ -157,7 +157,7 @@ fn keys_and_words() {
         (
             "warmup",
             "colour = 1\nwarmup",
-            "26:1: output.colour: unknown key; this table takes flows, queues or warmup",
+            "26:1: output.colour: unknown key; this table takes capture, flows, queues or warmup",
         ),
         ("version = 1", "", "1:1: version: is missing; write for instance version = 1"),
         ("version = 1", "version = 2", "1:11: version: 2 is out of range; only 1 is known"),
@@ -1103,4 +1103,40 @@ fn rpcs_that_make_no_sense() {
     for (found, expected) in rows {
         assert_eq!(found, format!("traffic[0].{expected}"));
     }
+}
+
+#[test]
+fn captures() {
+    const AT: &str = "[output]\n";
+    let with = |rest: &str| format!("[output]\ncapture = [{rest}]\n");
+    let rows = [
+        "{ where = \"leaf[0]->spine[*]\" }, { where = \"leaf[*].host[2]\", snap = \"66B\", from = \"1ms\", until = \"2ms\", direction = \"in\", packets = 5 }",
+        "{ where = \"leaf[0]->spine[2]\" }",
+        "{ where = \"leaf[0]->leaf[1]\" }",
+        "{ where = \"leaf[0]-spine[1]\" }",
+        "{ where = \"laef[0].host[1]\" }",
+        "{ where = \"leaf[0]\" }, { where = \"leaf[*]->spine[1]\" }",
+        "{ where = \"leaf[0]\", snap = \"65B\" }",
+        "{ where = \"leaf[0]\", from = \"4ms\" }",
+        "{ where = \"leaf[0]\", from = \"2ms\", until = \"2ms\" }",
+        "{ where = \"leaf[0]\", direction = \"up\" }",
+        "{ where = \"leaf[0]\", packets = 0 }",
+        "{ direction = \"in\" }",
+    ];
+    let found: Vec<String> = rows.iter().map(|row| said(AT, &with(row))).collect();
+    let expected = [
+        "nothing",
+        "26:22: output.capture[0].where: no node is called \"spine[2]\"; they go from leaf[0].host[0] to spine[1]; did you mean \"spine[0]\"?",
+        "26:22: output.capture[0].where: \"leaf[0]->leaf[1]\" is no port: no cable joins the two; the ports of leaf[0] go from leaf[0]->leaf[0].host[0] to leaf[0]->spine[1]; did you mean \"leaf[0]->spine[1]\"?",
+        "26:22: output.capture[0].where: \"leaf[0]-spine[1]\" is a cable, which has two ends; write \"leaf[0]->spine[1]\" or \"spine[1]->leaf[0]\"",
+        "26:22: output.capture[0].where: no node is called \"laef[0].host[1]\"; they go from leaf[0].host[0] to spine[1]; did you mean \"leaf[0].host[1]\"?",
+        "26:45: output.capture[1].where: \"leaf[*]->spine[1]\" captures leaf[0]->spine[1], as output.capture[0] does; write each port once",
+        "26:40: output.capture[0].snap: \"65B\" cuts into the headers of a packet; write at least \"66B\"",
+        "26:40: output.capture[0].from: \"4ms\" is not before the end of the run, stop.time = 4ms",
+        "26:55: output.capture[0].until: \"2ms\" is not after from = 2ms; write a later time",
+        "26:45: output.capture[0].direction: \"up\" is not known; write \"in\", \"out\" or \"both\"",
+        "26:43: output.capture[0].packets: 0 is out of range; write 1 or more",
+        "26:12: output.capture[0].where: is missing; write for instance where = \"...\"",
+    ];
+    assert_eq!(found, expected);
 }

@@ -99,7 +99,13 @@ fn defaults_are_those_of_the_schema() {
     );
     assert_eq!(
         s.output,
-        Output { queues_every: None, queues_where: vec![], flows: None, warmup: Time::ZERO }
+        Output {
+            queues_every: None,
+            queues_where: vec![],
+            flows: None,
+            warmup: Time::ZERO,
+            captures: vec![]
+        }
     );
 }
 

@@ -312,6 +312,7 @@ prop_compose! {
             Just(Change::Down), Just(Change::Up), rate().prop_map(Change::Rate), share().prop_map(Change::Loss)
         ]), 0..3),
         queues in of(span()),
+        capture in of((0..3usize, 66u64..65_537, time(), of(time()), of(1u64..1 << 40))),
         warmup in time(),
         topology in Just(topology),
     ) -> Scenario {
@@ -350,6 +351,14 @@ prop_compose! {
                 queues_where: if queues.is_some() { vec![host.into(), pattern.split('-').next().unwrap().into()] } else { vec![] },
                 flows: queues.map(|every| FlowSamples { every, hosts: vec![host.into()], most: 3 }),
                 warmup,
+                captures: capture.into_iter().map(|(direction, snap, from, lasts, packets)| Capture {
+                    place: host.into(),
+                    direction: [Direction::In, Direction::Out, Direction::Both][direction],
+                    snap: Bytes::new(snap),
+                    from,
+                    until: lasts.map_or(Time::MAX, |t| from + t.since(Time::ZERO) + Span::from_ps(1)),
+                    packets,
+                }).collect(),
             },
         }
     }

@@ -1,5 +1,6 @@
 //! From a checked scenario to nodes, links and a timeline.
 
+use crate::capture::Taps;
 use crate::flow_samples::FlowSamples;
 use crate::host::{Common, Host, Profile, Round};
 use crate::node::AnyNode;
@@ -32,6 +33,7 @@ pub(crate) struct Built {
     pub plan: Plan,
     pub common: Arc<Common>,
     pub timeline: Timeline,
+    pub taps: Taps,
     pub warnings: Vec<String>,
 }
 
@@ -46,8 +48,13 @@ impl Built {
     }
 }
 
-/// Lays everything out.
-pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<Built, SimError> {
+/// Lays everything out, with the taps of the scenario's captures if `capture`.
+pub(crate) fn build(
+    scenario: &Scenario,
+    seed: u64,
+    options: Options,
+    capture: bool,
+) -> Result<Built, SimError> {
     let plan = Plan::of(&scenario.fabric);
     let topology = &scenario.fabric.topology;
     let hosts = Hosts::of_plan(&plan, topology);
@@ -94,8 +101,17 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
     let pausing = Pausing::of(scenario, &plan);
     let mut warnings = table.warnings;
     warnings.extend(pausing.and_then(|pausing| pausing.warning()));
-    let maker =
-        PortMaker { scenario, plan: &plan, fabric: &fabric, seed, options, explicit, pausing };
+    let mut taps = if capture { Taps::plan(scenario, &plan, &fabric) } else { Taps::default() };
+    let maker = PortMaker {
+        scenario,
+        plan: &plan,
+        fabric: &fabric,
+        seed,
+        options,
+        explicit,
+        pausing,
+        taps: &taps,
+    };
     let mut stacks = Stacks::new(scenario, &common);
     let mut rounds_at: Vec<Vec<(u32, u32)>> = vec![Vec::new(); plan.hosts];
     for (flow, round) in round_of {
@@ -123,7 +139,8 @@ pub(crate) fn build(scenario: &Scenario, seed: u64, options: Options) -> Result<
     }
     let places = places(&fabric, &plan, topology, &hosts);
     let timeline = Timeline::new(scenario, &plan, &fabric, paths, seed);
-    Ok(Built { nodes, fabric, places, plan, common, timeline, warnings })
+    let nodes = (0u32..).zip(nodes).map(|(id, node)| taps.fit(NodeId(id), node)).collect();
+    Ok(Built { nodes, fabric, places, plan, common, timeline, taps, warnings })
 }
 
 fn rpc(traffic: &model::Traffic) -> Option<model::Rpc> {
@@ -251,6 +268,7 @@ struct PortMaker<'a> {
     /// Cables whose ports need explicit queues, since a fault makes them lossy or their rate odd.
     explicit: Vec<u32>,
     pausing: Option<Pausing<'a>>,
+    taps: &'a Taps,
 }
 
 impl PortMaker<'_> {
@@ -348,6 +366,7 @@ impl PortMaker<'_> {
             marking: switch.ecn.map(|ecn| marking(&ecn, bare.rate)),
             classes: switch.classes,
             release_at_start: switch.release == Release::Start,
+            explicit: bare.explicit || self.taps.watches(node, port),
             ..bare
         }
     }

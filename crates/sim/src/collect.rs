@@ -32,10 +32,7 @@ pub(crate) fn collect(
         delivered_bytes: hosts().map(|h| h.delivered_bytes).sum(),
         delivered_segments: hosts().map(|h| h.delivered_segments).sum(),
     };
-    let digests = nodes.iter().map(|node| match node {
-        AnyNode::Host(host) => host.digest,
-        AnyNode::Switch(switch) => switch.digest(),
-    });
+    let digests = nodes.iter().map(AnyNode::digest);
     let flows = flows(scenario, built, nodes);
     RunRecord {
         seed: built.common.seed,
@@ -111,10 +108,7 @@ fn ports(built: &Built, nodes: &[AnyNode], flying: &Flying, end: Time) -> Vec<Po
     for (n, node) in (0u32..).zip(nodes) {
         let directions = built.fabric.ports_of(NodeId(n));
         for (p, direction) in directions.iter().enumerate() {
-            let port = match node {
-                AnyNode::Host(host) => host.port(),
-                AnyNode::Switch(switch) => &switch.ports()[p],
-            };
+            let port = &node.ports()[p];
             let unsent = port.unsent(end, &flying[direction.link.0 as usize]);
             let ingress = node.switch().map(|switch| switch.ingress(p)).unwrap_or_default();
             let plain = row(built, NodeId(n), direction.peer, port, unsent);
@@ -179,13 +173,14 @@ fn paused(built: &Built, every: Span, nodes: &[AnyNode]) -> Vec<Series> {
     let mut all = Vec::new();
     for (n, node) in (0u32..).zip(nodes) {
         let directions = built.fabric.ports_of(NodeId(n));
-        let (ports, samples, paused): (&[u16], usize, &[Span]) = match node {
-            AnyNode::Host(host) => (&[0], host.sampled.len(), &host.sampled_paused),
-            AnyNode::Switch(switch) => match switch.samples() {
-                Some((ports, times, _)) => (ports, times.len(), switch.sampled_paused()),
-                None => continue,
-            },
+        let of_host =
+            node.host().map(|host| (&[0][..], host.sampled.len(), &host.sampled_paused[..]));
+        let of_switch = || {
+            let switch = node.switch()?;
+            let (ports, times, _) = switch.samples()?;
+            Some((ports, times.len(), switch.sampled_paused()))
         };
+        let Some((ports, samples, paused)) = of_host.or_else(of_switch) else { continue };
         for (i, port) in ports.iter().enumerate() {
             // What was not sampled came before the first pause.
             let later = paused.len() / ports.len();

@@ -4,6 +4,7 @@
 //! Threads, grouping and whoever watches never change a result.
 
 mod build;
+mod capture;
 mod collect;
 mod flow_map;
 mod flow_samples;
@@ -23,4 +24,4 @@ pub mod twin;
 pub use forebay_engine::{EngineStats, Watch};
 pub use look::{HostLook, Look, PortLook, SenderLook, SwitchLook};
 pub use options::{Options, SimError};
-pub use run::{Outcome, Simulation, simulate};
+pub use run::{Outcome, Simulation, simulate, simulate_into};

@@ -2,7 +2,6 @@
 //!
 //! For tests and for figures over time. Invariant: looking changes no result.
 
-use crate::node::AnyNode;
 use crate::run::Simulation;
 use forebay_engine::{Ground, NodeId};
 use forebay_net::{PauseCounters, Port, PortCounters};
@@ -121,35 +120,29 @@ impl Simulation<'_> {
                 for (arrives, packet) in &link {
                     self.engine.push_link(direction.link, *arrives, packet);
                 }
-                let port = match self.engine.node_mut(NodeId(n)) {
-                    AnyNode::Host(host) => host.port(),
-                    AnyNode::Switch(switch) => &switch.ports()[p],
-                };
+                let port = &self.engine.node_mut(NodeId(n)).ports()[p];
                 look.ports.push(port_look(n, direction.peer.0, port, at, link));
             }
-            match self.engine.node_mut(NodeId(n)) {
-                AnyNode::Host(host) => {
-                    look.hosts.push(HostLook {
-                        arrived: host.arrived,
-                        segments: host.delivered_segments,
-                        delivered_bytes: host.delivered_bytes,
-                    });
-                    let senders =
-                        host.unfinished().map(|(sent, tcp)| sender_look(n, sent.flow, tcp));
-                    look.senders.extend(senders);
-                }
-                AnyNode::Switch(switch) => {
-                    let shared =
-                        switch.shared().map_or((0, 0), |s| (s.used().get(), s.size().get()));
-                    look.switches.push(SwitchLook {
-                        routed: switch.routed(),
-                        unroutable: switch.unroutable(),
-                        shared_used: shared.0,
-                        shared_size: shared.1,
-                        held: switch.held().get(),
-                    });
-                }
+            let node = self.engine.node_mut(NodeId(n));
+            look.hosts.extend(node.host().map(|host| HostLook {
+                arrived: host.arrived,
+                segments: host.delivered_segments,
+                delivered_bytes: host.delivered_bytes,
+            }));
+            if let Some(host) = node.host() {
+                let senders = host.unfinished().map(|(sent, tcp)| sender_look(n, sent.flow, tcp));
+                look.senders.extend(senders);
             }
+            look.switches.extend(node.switch().map(|switch| {
+                let shared = switch.shared().map_or((0, 0), |s| (s.used().get(), s.size().get()));
+                SwitchLook {
+                    routed: switch.routed(),
+                    unroutable: switch.unroutable(),
+                    shared_used: shared.0,
+                    shared_size: shared.1,
+                    held: switch.held().get(),
+                }
+            }));
         }
         self.engine.refresh();
         look

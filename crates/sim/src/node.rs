@@ -1,8 +1,9 @@
-//! The two kinds of node, told apart by `match`.
+//! The kinds of node, told apart by `match`.
 
+use crate::capture::{TapPort, Tapped};
 use crate::host::Host;
-use forebay_engine::{Lanes, Node, Out, prefetch_all};
-use forebay_net::{Port, Switch};
+use forebay_engine::{Digest, Lanes, Node, Out, prefetch_all};
+use forebay_net::{Port, PortFault, Routes, Switch};
 use forebay_units::Time;
 use forebay_wire::Packet;
 
@@ -11,6 +12,8 @@ use forebay_wire::Packet;
 pub(crate) enum AnyNode {
     Host(Box<Host>),
     Switch(Box<Switch>),
+    /// One of the others, some of whose ports are captured.
+    Tapped(Box<Tapped>),
 }
 
 impl Node for AnyNode {
@@ -21,6 +24,7 @@ impl Node for AnyNode {
         match self {
             Self::Host(host) => host.next_timer(),
             Self::Switch(switch) => switch.next_timer(),
+            Self::Tapped(tapped) => tapped.node.next_timer(),
         }
     }
 
@@ -29,6 +33,7 @@ impl Node for AnyNode {
         match self {
             Self::Host(_) => Time::MAX, // its pulls may set timers, so they are timers themselves
             Self::Switch(switch) => switch.next_departure(),
+            Self::Tapped(tapped) => tapped.node.next_departure(),
         }
     }
 
@@ -38,6 +43,7 @@ impl Node for AnyNode {
         match self {
             Self::Host(host) => host.arrive(now, packet, out),
             Self::Switch(switch) => switch.arrive(now, port, packet, out),
+            Self::Tapped(tapped) => tapped.arrive(now, port, packet, out),
         }
     }
 
@@ -45,6 +51,7 @@ impl Node for AnyNode {
         match self {
             Self::Host(host) => host.timer(now, out),
             Self::Switch(switch) => switch.timer(now, out),
+            Self::Tapped(tapped) => tapped.timer(now, out),
         }
     }
 
@@ -55,8 +62,9 @@ impl Node for AnyNode {
             (Self::Host(host), 1) => host.prefetch(),
             (Self::Switch(switch), 0) => prefetch_all(&**switch),
             (Self::Switch(switch), 1) => switch.prefetch(),
-            (_, 2) => self.out_ports().for_each(|port| lanes.prefetch_ring(port.link())),
-            (_, _) => self.out_ports().for_each(|port| lanes.prefetch_tail(port.link())),
+            (Self::Tapped(_), _) => {}
+            (_, 2) => self.ports().iter().for_each(|port| lanes.prefetch_ring(port.link())),
+            (_, _) => self.ports().iter().for_each(|port| lanes.prefetch_tail(port.link())),
         }
     }
 
@@ -64,15 +72,18 @@ impl Node for AnyNode {
         match self {
             Self::Host(_) => {}
             Self::Switch(switch) => switch.depart(now, out),
+            Self::Tapped(tapped) => tapped.depart(now, out),
         }
     }
 }
 
 impl AnyNode {
-    fn out_ports(&self) -> std::slice::Iter<'_, Port> {
+    /// Its egress ports, in the fabric's order.
+    pub fn ports(&self) -> &[Port] {
         match self {
-            Self::Host(host) => std::slice::from_ref(host.port()).iter(),
-            Self::Switch(switch) => switch.ports().iter(),
+            Self::Host(host) => std::slice::from_ref(host.port()),
+            Self::Switch(switch) => switch.ports(),
+            Self::Tapped(tapped) => tapped.node.ports(),
         }
     }
 
@@ -80,6 +91,7 @@ impl AnyNode {
         match self {
             Self::Host(host) => Some(host),
             Self::Switch(_) => None,
+            Self::Tapped(tapped) => tapped.node.host(),
         }
     }
 
@@ -87,6 +99,52 @@ impl AnyNode {
         match self {
             Self::Host(_) => None,
             Self::Switch(switch) => Some(switch),
+            Self::Tapped(tapped) => tapped.node.switch(),
+        }
+    }
+
+    /// Hash of all that it delivered, dropped or lost.
+    pub fn digest(&self) -> Digest {
+        match self {
+            Self::Host(host) => host.digest,
+            Self::Switch(switch) => switch.digest(),
+            Self::Tapped(tapped) => tapped.node.digest(),
+        }
+    }
+
+    /// Applies a fault to an egress port at a forced boundary. `flying` is what was on its link; the answer says what
+    /// goes back.
+    pub fn fault(
+        &mut self,
+        now: Time,
+        port: usize,
+        change: PortFault,
+        flying: Vec<(Time, Packet)>,
+    ) -> Vec<(Time, Packet)> {
+        match self {
+            Self::Host(host) => host.fault(now, change, flying),
+            Self::Switch(switch) => switch.fault(now, port, change, flying),
+            Self::Tapped(tapped) => tapped.fault(now, port, change, flying),
+        }
+    }
+
+    /// Replaces the routes of a switch.
+    pub fn reroute(&mut self, routes: Routes) {
+        match self {
+            Self::Host(_) => {}
+            Self::Switch(switch) => switch.reroute(routes),
+            Self::Tapped(tapped) => tapped.node.reroute(routes),
+        }
+    }
+
+    /// A captured port, by its place in this node's tap.
+    ///
+    /// # Panics
+    /// If the node has no such tap.
+    pub fn tap_port(&mut self, place: usize) -> &mut TapPort {
+        match self {
+            Self::Tapped(tapped) => tapped.port(place),
+            _ => unreachable!("only tapped nodes are asked for what they saw"),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! One simulation: one scenario, one seed.
 
 use crate::build::{Built, build};
+use crate::capture::Captures;
 use crate::collect::collect;
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
 use crate::stall;
 use forebay_engine::{Ended, Engine, EngineStats, Goal, Ground, LinkId, Tuning, Watch};
 use forebay_record::RunRecord;
+use forebay_record::capture::Sink;
 use forebay_scenario::model::Scenario;
 use forebay_units::{Span, Time};
 
@@ -40,6 +42,22 @@ pub fn simulate(
     Ok(simulation.finish())
 }
 
+/// As [`simulate`]; the frames of the scenario's captures go to `sink`, and if it takes no more, the run ends early.
+///
+/// # Errors
+/// See [`SimError`].
+pub fn simulate_into(
+    scenario: &Scenario,
+    seed: u64,
+    options: Options,
+    watch: &Watch,
+    sink: &mut dyn Sink,
+) -> Result<Outcome, SimError> {
+    let mut simulation = Simulation::with_captures(scenario, seed, options, sink)?;
+    simulation.advance(Time::MAX, watch);
+    Ok(simulation.finish())
+}
+
 /// A simulation that can be advanced step by step.
 pub struct Simulation<'a> {
     scenario: &'a Scenario,
@@ -51,6 +69,7 @@ pub struct Simulation<'a> {
     progress: (u64, Time), // payload delivered when last looked at, and when that last rose
     ended: Option<Ended>,
     stall: Option<String>,
+    captures: Option<Captures<'a>>,
 }
 
 /// Longest virtual time without a byte delivered before a run with unfinished flows counts as stalled. Above any
@@ -66,7 +85,29 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// See [`SimError`].
     pub fn new(scenario: &'a Scenario, seed: u64, options: Options) -> Result<Self, SimError> {
-        let mut built = build(scenario, seed, options)?;
+        Self::lay_out(scenario, seed, options, None)
+    }
+
+    /// The same; the frames of the scenario's captures go to `sink`.
+    ///
+    /// # Errors
+    /// See [`SimError`].
+    pub fn with_captures(
+        scenario: &'a Scenario,
+        seed: u64,
+        options: Options,
+        sink: &'a mut dyn Sink,
+    ) -> Result<Self, SimError> {
+        Self::lay_out(scenario, seed, options, Some(sink))
+    }
+
+    fn lay_out(
+        scenario: &'a Scenario,
+        seed: u64,
+        options: Options,
+        sink: Option<&'a mut dyn Sink>,
+    ) -> Result<Self, SimError> {
+        let mut built = build(scenario, seed, options, sink.is_some())?;
         let nodes = std::mem::take(&mut built.nodes);
         let tuning = Tuning { threads: options.threads, cut: options.cut };
         let engine =
@@ -79,6 +120,8 @@ impl<'a> Simulation<'a> {
             })?;
         let goal = built.goal(scenario.stop);
         let last = scenario.stop.time;
+        let captures =
+            sink.map(|sink| Captures::new(sink, &mut built.taps, &built.common, &built.plan.names));
         Ok(Self {
             scenario,
             built,
@@ -89,6 +132,7 @@ impl<'a> Simulation<'a> {
             progress: (0, Time::ZERO),
             ended: None,
             stall: None,
+            captures,
         })
     }
 
@@ -108,12 +152,17 @@ impl<'a> Simulation<'a> {
             let until = until.min(self.last);
             let boundary = until
                 .min(self.built.timeline.next())
+                .min(self.captures.as_ref().map_or(Time::MAX, Captures::next))
                 .min((self.engine.now() + Span::from_ps(1)).round_up(LOOK_EVERY));
             match self.engine.advance(boundary, self.goal, watch) {
                 Ended::Reached(now) => {
                     self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
                     if now == now.round_up(LOOK_EVERY) {
                         self.look_for_a_stall(now);
+                    }
+                    let mut captures = self.captures.as_mut();
+                    if captures.as_mut().is_some_and(|c| !c.settle(now, &mut self.engine)) {
+                        self.ended = Some(Ended::Stopped(now));
                     }
                 }
                 Ended::Idle if self.built.timeline.next() < self.last => {
@@ -169,7 +218,10 @@ impl<'a> Simulation<'a> {
         let execution = self.engine.stats();
         let links = self.built.fabric.links().len() as u32;
         let flying: Vec<_> = (0..links).map(|link| self.engine.drain_link(LinkId(link))).collect();
-        let nodes = self.engine.into_nodes();
+        let mut nodes = self.engine.into_nodes();
+        if let Some(captures) = self.captures {
+            captures.end(end, &mut nodes);
+        }
         let mut record = collect(self.scenario, &self.built, &nodes, &flying, end);
         record.interrupted = interrupted;
         let mut warnings = std::mem::take(&mut self.built.warnings);

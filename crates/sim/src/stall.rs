@@ -53,12 +53,8 @@ pub(crate) fn why(ground: &mut impl Ground<AnyNode>, built: &Built) -> Option<St
 fn dead_ports(ground: &mut impl Ground<AnyNode>, built: &Built) -> Vec<String> {
     let mut dead = Vec::new();
     for n in 0..built.fabric.nodes() {
-        let ports: Vec<(bool, u64)> = match ground.node_mut(NodeId(n)) {
-            AnyNode::Host(host) => vec![(host.port().alive(), host.port().waiting())],
-            AnyNode::Switch(switch) => {
-                switch.ports().iter().map(|p| (p.alive(), p.waiting())).collect()
-            }
-        };
+        let ports: Vec<(bool, u64)> =
+            ground.node_mut(NodeId(n)).ports().iter().map(|p| (p.alive(), p.waiting())).collect();
         for (direction, (alive, waiting)) in built.fabric.ports_of(NodeId(n)).iter().zip(ports) {
             if !alive && dead.len() < 4 {
                 let name = |node: NodeId| &built.plan.names[node.0 as usize];

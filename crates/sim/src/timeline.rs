@@ -82,10 +82,7 @@ impl Timeline {
             let port = ports.iter().position(|d| d.cable == cable).expect("a cable has two ends");
             let link = ports[port].link;
             let flying = ground.drain_link(link);
-            let back = match ground.node_mut(node) {
-                AnyNode::Host(host) => host.fault(now, change, flying),
-                AnyNode::Switch(switch) => switch.fault(now, port, change, flying),
-            };
+            let back = ground.node_mut(node).fault(now, port, change, flying);
             for (at, packet) in back {
                 ground.push_link(link, at, &packet);
             }
@@ -96,9 +93,7 @@ impl Timeline {
         let routes =
             Routes::all(fabric, self.paths, self.seed, &|cable| self.alive[cable as usize]);
         for (s, routes) in (0u32..).zip(routes) {
-            if let AnyNode::Switch(switch) = ground.node_mut(NodeId(fabric.hosts() + s)) {
-                switch.reroute(routes);
-            }
+            ground.node_mut(NodeId(fabric.hosts() + s)).reroute(routes);
         }
     }
 }

@@ -19,7 +19,7 @@ pub fn reference(
     seed: u64,
     explicit_ports: bool,
 ) -> Result<RunRecord, SimError> {
-    let mut built = build(scenario, seed, Options { explicit_ports, ..Options::default() })?;
+    let mut built = build(scenario, seed, Options { explicit_ports, ..Options::default() }, false)?;
     let mut engine = Reference::new(std::mem::take(&mut built.nodes), built.fabric.links());
     let (mut goal, mut last) = (built.goal(scenario.stop), scenario.stop.time);
     let end = loop {

@@ -4,7 +4,7 @@ use super::lifeline::{self, Told};
 use crate::args::Worker;
 use crate::failure::Failure;
 use crate::run::volatile;
-use crate::seeds::{End, Work, side_by_side};
+use crate::seeds::{End, Left, Work, side_by_side};
 use crate::{about, clock, interrupt};
 use forebay_record::{IfExists, RunDir};
 use forebay_sim::Options;
@@ -32,7 +32,7 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
     let mut told_at = clock::now();
     let (mut runs, mut failure) = (Vec::new(), None);
     let options = Options { threads: args.threads, ..Options::default() };
-    let work = Work { scenario, options, jobs: 1 };
+    let work = Work { scenario, options, jobs: 1, dir: &args.out };
     let end = side_by_side(
         &work,
         |view| {
@@ -47,13 +47,13 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
                 });
             }
         },
-        |outcome| {
+        |Left { outcome, captures }| {
             let stall =
                 outcome.stall.map(|why| format!("seed {} stalled: {why}", outcome.record.seed));
             for warning in outcome.warnings.into_iter().chain(stall) {
                 tell(&Told { warning: Some(warning), ..Told::default() });
             }
-            let added = dir.add(&outcome.record);
+            let added = dir.add(&outcome.record).and_then(|()| dir.captured(captures));
             runs.push(outcome.record);
             added.map_err(|error| failure = Some(error.into())).is_ok()
         },

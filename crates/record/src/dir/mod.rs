@@ -12,6 +12,7 @@ mod table;
 pub use manifest::MANIFEST_FORMAT;
 
 use crate::about::{About, Volatile};
+use crate::capture::{self, CaptureFile};
 use crate::columns;
 use crate::error::RecordError;
 use crate::rows::RunRecord;
@@ -22,7 +23,8 @@ use rpc::RpcTables;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
-use table::{PARTIAL, Table, write_whole};
+pub(crate) use table::PARTIAL;
+use table::{Table, write_whole};
 
 /// The tables, in the order in which a seed is written; `runs.csv` comes last, so a seed counts once
 /// it has a row there.
@@ -74,6 +76,8 @@ pub struct Finished {
     pub volatile: Volatile,
     /// Path of the report.
     pub report: PathBuf,
+    /// Captures in the directory.
+    pub captures: Vec<CaptureFile>,
 }
 
 /// A run directory that is being written.
@@ -83,6 +87,7 @@ pub struct RunDir {
     tables: Option<[Table; 5]>,
     rpcs: Option<RpcTables>, // from the first simulation with such traffic on
     recorded: usize,
+    captures: Vec<CaptureFile>,
 }
 
 impl RunDir {
@@ -100,7 +105,14 @@ impl RunDir {
         let [hosts, flows, ports, series, runs] =
             TABLES.map(|(name, header)| Table::create(path, name, header));
         let tables = Some([hosts?, flows?, ports?, series?, runs?]);
-        Ok(Self { path: path.into(), about: about.clone(), tables, rpcs: None, recorded: 0 })
+        Ok(Self {
+            path: path.into(),
+            about: about.clone(),
+            tables,
+            rpcs: None,
+            recorded: 0,
+            captures: Vec::new(),
+        })
     }
 
     /// The directory.
@@ -137,6 +149,24 @@ impl RunDir {
         written
     }
 
+    /// Notes the captures of a simulation that was added, so that the manifest names them.
+    ///
+    /// # Errors
+    /// If they failed; the directory is left as after a failed [`RunDir::add`].
+    pub fn captured(
+        &mut self,
+        files: Result<Vec<CaptureFile>, RecordError>,
+    ) -> Result<(), RecordError> {
+        match files {
+            Ok(files) => self.captures.extend(files),
+            Err(error) => {
+                self.salvage();
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     /// Writes summary, report and manifest. `runs` are the simulations that were added, in order;
     /// fewer than there are seeds, or interrupted ones, mark the whole run as interrupted.
     ///
@@ -169,6 +199,8 @@ impl RunDir {
         }
         let summary = Summary::of(&self.about, runs);
         manifest.empty_files = empty_tables(&manifest.files, runs);
+        let row = |c: &CaptureFile| FileRows { file: c.file.clone(), rows: c.frames };
+        manifest.files.extend(self.captures.iter().map(row));
         manifest.digest = Some(summary.digest.clone());
         manifest.status = match summary.status {
             Status::Complete => "complete".into(),
@@ -182,7 +214,8 @@ impl RunDir {
         }
         write_json(&self.path.join("volatile.json"), &volatile)?;
         write_json(&self.path.join("manifest.json"), &manifest)?;
-        Ok(Finished { summary, empty: manifest.empty_files, volatile, report })
+        let captures = self.captures;
+        Ok(Finished { summary, empty: manifest.empty_files, volatile, report, captures })
     }
 
     /// After a failed write: gives the tables their names and marks the run as interrupted, as far
@@ -249,6 +282,7 @@ fn make_way(path: &Path, if_exists: IfExists) -> Result<(), RecordError> {
     if if_exists == IfExists::Refuse {
         return exists("holds a run already; name another directory, or ask to replace it");
     }
+    capture::remove_old(path)?;
     let tables = TABLES.iter().chain(&rpc::TABLES);
     let names = tables.map(|(name, _)| *name).chain(WHOLE_FILES);
     for name in names.flat_map(|name| [name.to_string(), format!("{name}{PARTIAL}")]) {

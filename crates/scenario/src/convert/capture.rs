@@ -1,0 +1,136 @@
+//! Ports whose frames are written down.
+
+use super::Judge;
+use crate::model::{Capture, Direction, Stop};
+use crate::plan::{Plan, port_ends};
+use crate::raw;
+use crate::tree::{did_you_mean, shorten};
+use forebay_units::{Bytes, Time};
+use std::collections::BTreeMap;
+
+/// Every header of a frame, and a little payload: Ethernet 14 B, IPv4 20 B, TCP 60 B.
+const SNAP: Bytes = Bytes::new(96);
+
+/// Headers of a data packet: what a frame is cut to at least.
+const LEAST_SNAP: u64 = 66;
+
+/// Most ports of one run, each of which is a file.
+const MOST_PORTS: usize = 256;
+
+impl Judge<'_> {
+    /// Captures in file order, each of ports that exist and that no other one names.
+    pub(super) fn captures(
+        &mut self,
+        captures: &[raw::Capture],
+        stop: Stop,
+        plan: &Plan,
+    ) -> Vec<Capture> {
+        let mut taken: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+        let mut all = Vec::with_capacity(captures.len());
+        for (i, capture) in captures.iter().enumerate() {
+            let path = format!("output.capture[{i}]");
+            self.captured_ports(&format!("{path}.where"), i, &capture.place, &mut taken, plan);
+            let snap = capture.snap.map_or(SNAP, |s| s.0);
+            if snap.get() < LEAST_SNAP {
+                self.wrong(
+                    &format!("{path}.snap"),
+                    format!("cuts into the headers of a packet; write at least \"{LEAST_SNAP}B\""),
+                );
+            } else if snap.get() > u64::from(u16::MAX) + 1 {
+                self.wrong(
+                    &format!("{path}.snap"),
+                    "is more than any frame has; write at most \"64KiB\"",
+                );
+            }
+            let from = capture.from.map_or(Time::ZERO, |t| t.0);
+            let until = capture.until.map_or(Time::MAX, |t| t.0);
+            if from >= stop.time {
+                let text = format!("is not before the end of the run, stop.time = {}", stop.time);
+                self.wrong(&format!("{path}.from"), text);
+            } else if until <= from {
+                self.wrong(
+                    &format!("{path}.until"),
+                    format!("is not after from = {from}; write a later time"),
+                );
+            }
+            all.push(Capture {
+                place: capture.place.clone(),
+                direction: match capture.direction {
+                    None | Some(raw::Direction::Both) => Direction::Both,
+                    Some(raw::Direction::In) => Direction::In,
+                    Some(raw::Direction::Out) => Direction::Out,
+                },
+                snap,
+                from,
+                until,
+                packets: capture.packets.map(|n| n as u64),
+            });
+        }
+        all
+    }
+
+    /// Notes the ports of capture `i`, or a sentence about where they are not.
+    fn captured_ports(
+        &mut self,
+        path: &str,
+        i: usize,
+        place: &str,
+        taken: &mut BTreeMap<(u32, u32), usize>,
+        plan: &Plan,
+    ) {
+        let ports = plan.ports_like(place);
+        if ports.is_empty() {
+            return self.no_such_port(path, place, plan);
+        }
+        for port in ports {
+            if let Some(other) = taken.insert(port, i) {
+                let [node, peer] = [port.0, port.1].map(|n| &plan.names[n as usize]);
+                let by = if other == i { "this" } else { &format!("output.capture[{other}]") };
+                return self.wrong(
+                    path,
+                    format!("captures {node}->{peer}, as {by} does; write each port once"),
+                );
+            }
+        }
+        if taken.len() > MOST_PORTS {
+            let ports = taken.len();
+            taken.clear();
+            self.wrong(
+                path,
+                format!("makes {ports} captured ports, each a file; name at most {MOST_PORTS}"),
+            );
+        }
+    }
+
+    /// A place that is no port, with what would be one.
+    fn no_such_port(&mut self, path: &str, place: &str, plan: &Plan) {
+        if let Some(cable) = plan.cable(place) {
+            let [a, b] = [cable.a, cable.b].map(|n| &plan.names[n as usize]);
+            let text = format!(
+                "{place:?} is a cable, which has two ends; write \"{a}->{b}\" or \"{b}->{a}\""
+            );
+            return self.say(path, text);
+        }
+        let (node, peer) = port_ends(place);
+        let known = |name: &str| plan.nodes_like(name).next();
+        let (Some(node), Some(peer)) = (known(node), peer) else {
+            let name = node.to_string();
+            return self.no_such_node(path, &name, plan, false);
+        };
+        if known(peer).is_none() {
+            let name = peer.to_string();
+            return self.no_such_node(path, &name, plan, false);
+        }
+        let mine = plan.ports_like(&plan.names[node]);
+        let names: Vec<String> = mine
+            .iter()
+            .map(|(n, p)| format!("{}->{}", plan.names[*n as usize], plan.names[*p as usize]))
+            .collect();
+        let close = did_you_mean(place, names.iter().map(String::as_str));
+        let (first, last) = (&names[0], &names[names.len() - 1]);
+        self.say(
+            path,
+            format!("{:?} is no port: no cable joins the two; the ports of {} go from {first} to {last}{close}", shorten(place), plan.names[node]),
+        );
+    }
+}
