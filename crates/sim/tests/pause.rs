@@ -86,7 +86,7 @@ fn every_pause_has_its_resume_and_nothing_stays_on_account() {
     let record = simulation.finish().record;
     let sent = sum(&record, |p| p.pause_frames_sent);
     assert_eq!(sent, sum(&record, |p| p.pause_frames_received));
-    assert!(sent > 100 && sent % 2 == 0, "{sent} frames");
+    assert!(sent > 100 && sent.is_multiple_of(2), "{sent} frames");
     for port in record.ports.iter().filter(|p| p.peer == "tor" && p.node != "host[0]") {
         assert!(port.pause_frames_received % 2 == 0 && port.paused > Span::from_us(100));
     }

@@ -84,7 +84,15 @@ pub(crate) fn plot(
             top + PANEL / 2.0,
             panel.label
         ));
-        for (line, colour) in panel.lines.iter().zip(COLOURS) {
+        for (i, (line, colour)) in panel.lines.iter().zip(COLOURS).enumerate() {
+            if panel.lines.len() > 1 {
+                svg.push_str(&format!(
+                    "<text x=\"{}\" y=\"{}\" fill=\"{colour}\" font-weight=\"600\">{}</text>\n",
+                    right + 6.0,
+                    top + 14.0 + 18.0 * i as f64,
+                    line.name
+                ));
+            }
             svg.push_str(&format!(
                 "<path d=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.3\"><title>{}</title></path>\n",
                 path(line, x_range, &x, &y),

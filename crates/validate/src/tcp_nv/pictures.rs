@@ -23,8 +23,8 @@ pub(crate) fn pictures() -> Vec<(String, String)> {
         "ms",
         (0.0, SPAN_MS),
         &[
-            both("Queue, packets of 1500 B; buffer of 1.2 MB", (0.0, 900.0), &of_large),
-            both("Queue, packets of 1500 B; buffer of 175 KB", (0.0, 150.0), &of_small),
+            both("Queue, packets; 1.2 MB", (0.0, 900.0), &of_large),
+            both("Queue, packets; 175 KB", (0.0, 150.0), &of_small),
         ],
     );
     let flow = |quantity: Quantity, unit: f64| {
@@ -34,7 +34,9 @@ pub(crate) fn pictures() -> Vec<(String, String)> {
         };
         large.iter().map(of).collect::<Vec<_>>()
     };
-    let (in_flight, rate) = (flow(Quantity::InFlight, 1448.0), flow(Quantity::FlowRate, 1.0));
+    let in_flight = flow(Quantity::InFlight, 1448.0);
+    let rate: Vec<_> =
+        flow(Quantity::FlowRate, 1e-3).iter().map(|line| by_millisecond(line)).collect();
     let top = |lines: &[Vec<(f64, f64)>]| {
         1.1 * lines.iter().flatten().map(|p| p.1).fold(0.0, f64::max).max(1e-3)
     };
@@ -44,7 +46,7 @@ pub(crate) fn pictures() -> Vec<(String, String)> {
         (0.0, SPAN_MS),
         &[
             both("In flight, segments", (0.0, top(&in_flight)), &in_flight),
-            both("Rate, Gb/s", (0.0, top(&rate)), &rate),
+            both("Rate by ms, Mb/s", (0.0, top(&rate)), &rate),
         ],
     );
     vec![("tcp-nv-queues.svg".into(), queues), ("tcp-nv-bursts.svg".into(), bursts)]
@@ -61,4 +63,13 @@ fn points(seen: &Seen, series: &Series, unit: f64) -> Vec<(f64, f64)> {
     let ms = |at: &forebay_units::Time| at.as_ps() as f64 / 1e9 - seen.warm() * 1e3;
     let all = series.at.iter().zip(&series.values).map(|(at, value)| (ms(at), value / unit));
     all.filter(|p| (0.0..=SPAN_MS).contains(&p.0)).collect()
+}
+
+/// The mean of each millisecond.
+fn by_millisecond(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let same = |a: &(f64, f64), b: &(f64, f64)| a.0.floor() == b.0.floor();
+    let mean = |run: &[(f64, f64)]| {
+        (run[0].0.floor() + 0.5, run.iter().map(|p| p.1).sum::<f64>() / run.len() as f64)
+    };
+    line.chunk_by(same).map(mean).collect()
 }

@@ -1,0 +1,73 @@
+//! No row of the TCP-NV deck flips unnoticed, and none that is out hides.
+
+use forebay_validate::{Verdict, run};
+
+/// Rows that are out in the quick run.
+const OUT: &[&str] = &[
+    "table-bic-few-queue",
+    "table-bic-few-drops",
+    "table-bic-128-fairness",
+    "table-bic-128-p90",
+    "table-bic-128-queue",
+    "table-bic-128-drops",
+    "table-nv-few-queue",
+    "table-nv-128-fairness",
+    "table-nv-128-latency",
+    "table-nv-128-p90",
+    "table-nv-128-p99",
+    "table-nv-128-queue",
+    "table-nv-128-drops",
+    "order-128-queue",
+    "order-128-fairness",
+    "router-1200KB-nv-drops",
+    "router-175KB-nv-drops",
+    "rack-1-bic-cwnd",
+    "rack-1-bic-loss",
+    "rack-1-nv-cwnd",
+    "rack-4-bic-cwnd",
+    "rack-4-bic-rtt",
+    "rack-4-bic-loss",
+    "rack-4-nv-cwnd",
+    "rack-4-nv-loss",
+    "rack-8-bic-cwnd",
+    "rack-8-bic-rtt",
+    "rack-8-bic-loss",
+    "rack-8-nv-cwnd",
+    "rack-8-nv-rtt",
+    "rack-8-nv-loss",
+    "pause-1-bic-cwnd",
+    "pause-1-nv-cwnd",
+    "pause-4-bic-cwnd",
+    "pause-4-nv-cwnd",
+    "pause-8-bic-cwnd",
+    "pause-bic-little",
+    "sort-bic-timeouts",
+    "sort-nv-time",
+    "sort-nv-timeouts",
+    "sort-order-time",
+    "burst-bic-rpc-start",
+    "mix-nv-near-bic-far",
+    "pacing-10ms",
+    "short-rpc",
+    "rtt-10ms",
+    "rtt-100ms",
+    "hosts-1000",
+];
+
+#[test]
+fn verdicts_are_as_recorded() {
+    let rows = run("tcp-nv", true);
+    assert!(rows.len() >= 140, "rows do not vanish");
+    let ids = |verdict| -> Vec<&str> {
+        rows.iter().filter(|r| r.verdict == verdict).map(|r| r.id.as_str()).collect()
+    };
+    assert_eq!(ids(Verdict::NotRun), ["reverse-nv-stamps"]);
+    assert_eq!(ids(Verdict::Out), OUT, "{}", forebay_validate::table(&rows));
+    for row in rows.iter().filter(|r| r.verdict == Verdict::Out) {
+        assert!(row.note.contains("cause"), "{} is out and does not say why", row.id);
+    }
+    let mut seen: Vec<&str> = rows.iter().map(|r| r.id.as_str()).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), rows.len(), "ids are unique");
+}
