@@ -23,7 +23,7 @@ mutations=(
   "wire overhead is forgotten|crates/net/src/port.rs|s/self.hot.overhead = .*/self.hot.overhead = 0;/|net|ports|packets_leave_back_to_back_and_fly_as_long_as_they_should"
   "the shared buffer does not ask again|crates/net/src/switch.rs|/fn admits/,/^    }/s/self.settle(now, out);//|net|switches|the_shared_buffer_is_exact"
   "the digest does not see ECN bits|crates/net/src/switch.rs|s/        | packet.ecn as u64;/;/|net|switches|one_flipped_ecn_bit_changes_the_digest"
-  "losses are hashed as they are served|crates/net/src/switch.rs|s/let digest = &mut self.lost\[.*\];/let digest = \&mut self.digest;/|net|switches|a_switch_hears_of_time_only_through_its_events"
+  "losses are hashed as they are served|crates/net/src/switch.rs|s/departed(&mut lost\[port\]/departed(\&mut lost[0]/|net|switches|a_switch_hears_of_time_only_through_its_events"
   "the two directions hash apart|crates/net/src/routing.rs|s/ ^ u64::from(flow))\$/ ^ u64::from(flow) ^ u64::from(reverse))/|net|routes|symmetric_paths_are_each_others_reverse"
   "routes run over dead cables|crates/net/src/routing.rs|s/\&\& alive(d.cable)/\&\& (alive(d.cable) || true)/|net|routes|routes_around_a_dead_cable_avoid_it_and_lose_nobody"
   "spraying never changes its mind|crates/net/src/routing.rs|s/Paths::Spray => Stream::at(self.key, nth)/Paths::Spray => Stream::at(self.key, nth \& 0)/|net|routes|spraying_is_uniform_and_memoryless"

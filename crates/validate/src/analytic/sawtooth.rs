@@ -231,7 +231,7 @@ pub(super) fn picture() -> String {
         &[
             Panel {
                 label: "queue (packets)",
-                range: (40.0, 80.0),
+                range: (0.0, 80.0),
                 lines: vec![Line { name: "queue at the bottleneck", points: queue, steps: false }],
                 rules: vec![
                     Rule { name: "K", at: 65.0 },
