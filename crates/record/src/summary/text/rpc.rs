@@ -1,9 +1,12 @@
 //! Lines about RPCs.
 
-use super::{CELL, COUNT, LABEL, Line, NAME, Tone};
+use super::{COUNT, LABEL, Line, NAME, Tone};
 use crate::human::{count, gbps, micros, sig2, sig3};
 use crate::stats::Estimate;
 use crate::summary::rpc::{Latency, RpcClass, RpcSummary};
+
+/// A latency with its unit and interval, and a gap.
+const CELL: usize = 16;
 
 /// How many there were, and latency in a table as wide as the terminal takes.
 pub(super) fn lines(rpc: &RpcSummary, width: usize) -> Vec<Line> {
