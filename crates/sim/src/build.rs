@@ -2,13 +2,12 @@
 
 use crate::capture::Taps;
 use crate::flow_samples::FlowSamples;
-use crate::host::{Common, Host, Profile, Round};
+use crate::host::{Common, Host, Round};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
-use crate::stacks::{self, Stacks};
+use crate::stacks::{Stacks, profiles};
 use crate::timeline::{Timeline, cable_index};
 use forebay_engine::{Goal, NodeId};
-use forebay_laws::flow::FlowParams;
 use forebay_net::{
     Cable, Fabric, IngressPool, IngressSettings, Length, Marking, Paths, PortSettings, Routes,
     SharedBuffer, Switch, SwitchSettings, Xoff,
@@ -19,7 +18,6 @@ use forebay_scenario::model::{
 use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, Hosts, Table};
-use forebay_transport::TcpConfig;
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use std::collections::BTreeMap;
@@ -166,51 +164,6 @@ fn paths(routing: Routing) -> Paths {
         Routing::EcmpSymmetric => Paths::SymmetricHash,
         Routing::Spray => Paths::Spray,
     }
-}
-
-/// The transports of all traffic as hosts of these settings run them.
-pub(crate) fn profiles(
-    scenario: &Scenario,
-    (host, delayed_ack): &(model::HostSettings, bool),
-) -> Result<Vec<Profile>, SimError> {
-    let one = |t: &model::Traffic| {
-        let Profile { tcp, law } = profile(&scenario.transport, t)?;
-        Ok(Profile { tcp: stacks::configure(tcp, host, *delayed_ack), law })
-    };
-    scenario.traffic.iter().map(one).collect()
-}
-
-/// The scenario's transport with the law of a traffic entry: its own parameters win over the transport's, which hold for
-/// the same law only.
-fn profile(transport: &model::Transport, entry: &model::Traffic) -> Result<Profile, SimError> {
-    let name = entry.law.as_ref().unwrap_or(&transport.law);
-    let mut law =
-        FlowParams::new(name).map_err(|e| SimError::Law(format!("law \"{name}\" {e}")))?;
-    let common = transport.params.iter().filter(|_| *name == transport.law);
-    for (key, value) in common.chain(&entry.params) {
-        law.set(key, value).map_err(|e| SimError::Law(format!("params.{key}: {e}")))?;
-    }
-    let tcp = TcpConfig {
-        mss: transport.mss,
-        header: transport.header,
-        ack_size: transport.ack_size,
-        initial_window: transport.initial_window,
-        rto_min: transport.rto_min,
-        rto_initial: TcpConfig::default().rto_initial.max(transport.rto_min),
-        receive_window: transport.receive_window,
-        quick_acks: transport.quick_acks,
-        idle_restart: transport.idle_restart,
-        sack: transport.sack,
-        rack: transport.rack,
-        tlp: transport.tail_loss_probe,
-        prr: transport.prr,
-        frto: transport.frto,
-        needs: law.needs(),
-        data_class: transport.class,
-        ack_class: transport.ack_class,
-        ..TcpConfig::default()
-    };
-    Ok(Profile { tcp, law })
 }
 
 /// One control link from each receiver of a closed loop to each sender of the round after.

@@ -1,10 +1,10 @@
 //! What each host's settings come to: its NIC, and what its flows read.
 
-use crate::build::profiles;
-use crate::host::{Common, Nic};
+use crate::host::{Common, Nic, Profile};
 use crate::options::SimError;
 use forebay_host::{Moderation, PullOrder};
-use forebay_scenario::model::{HostSettings, NicOrder, Pacing, Scenario};
+use forebay_laws::flow::FlowParams;
+use forebay_scenario::model::{self, HostSettings, NicOrder, Pacing, Scenario};
 use forebay_transport::TcpConfig;
 use forebay_units::{Bytes, Span};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl<'a> Stacks<'a> {
 }
 
 /// A transport's settings on a host of these settings.
-pub(crate) fn configure(tcp: TcpConfig, host: &HostSettings, delayed_ack: bool) -> TcpConfig {
+fn configure(tcp: TcpConfig, host: &HostSettings, delayed_ack: bool) -> TcpConfig {
     TcpConfig {
         delayed_ack,
         tso: host.tso.then_some(host.gso_max),
@@ -68,4 +68,49 @@ fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
         segments: settings.tso,
         moderation: waits.then_some(moderation),
     }
+}
+
+/// The transports of all traffic as hosts of these settings run them.
+pub(crate) fn profiles(
+    scenario: &Scenario,
+    (host, delayed_ack): &(model::HostSettings, bool),
+) -> Result<Vec<Profile>, SimError> {
+    let one = |t: &model::Traffic| {
+        let Profile { tcp, law } = profile(&scenario.transport, t)?;
+        Ok(Profile { tcp: configure(tcp, host, *delayed_ack), law })
+    };
+    scenario.traffic.iter().map(one).collect()
+}
+
+/// The scenario's transport with the law of a traffic entry: its own parameters win over the transport's, which hold for
+/// the same law only.
+fn profile(transport: &model::Transport, entry: &model::Traffic) -> Result<Profile, SimError> {
+    let name = entry.law.as_ref().unwrap_or(&transport.law);
+    let mut law =
+        FlowParams::new(name).map_err(|e| SimError::Law(format!("law \"{name}\" {e}")))?;
+    let common = transport.params.iter().filter(|_| *name == transport.law);
+    for (key, value) in common.chain(&entry.params) {
+        law.set(key, value).map_err(|e| SimError::Law(format!("params.{key}: {e}")))?;
+    }
+    let tcp = TcpConfig {
+        mss: transport.mss,
+        header: transport.header,
+        ack_size: transport.ack_size,
+        initial_window: transport.initial_window,
+        rto_min: transport.rto_min,
+        rto_initial: TcpConfig::default().rto_initial.max(transport.rto_min),
+        receive_window: transport.receive_window,
+        quick_acks: transport.quick_acks,
+        idle_restart: transport.idle_restart,
+        sack: transport.sack,
+        rack: transport.rack,
+        tlp: transport.tail_loss_probe,
+        prr: transport.prr,
+        frto: transport.frto,
+        needs: law.needs(),
+        data_class: transport.class,
+        ack_class: transport.ack_class,
+        ..TcpConfig::default()
+    };
+    Ok(Profile { tcp, law })
 }
