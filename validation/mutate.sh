@@ -59,6 +59,7 @@ mutations=(
   "segments merge over a change of mark|crates/host/src/receive_ring.rs|s/held.ecn == packet.ecn \&\& //|host|--lib|a_change_of_mark_is_never_merged_over"
   "the interrupt timer starts anew with each packet|crates/host/src/receive_ring.rs|s/if self.frames == 0 {/if true {/|host|--lib|frames_or_time_whichever_first"
   "every segment of a super-packet says CWR|crates/host/src/segmenter.rs|s/self.next.flags = self.next.flags.without(Flags::CWR);//|host|--lib|segments_tile_the_super_packet"
+  "an autotuned window has no limit|crates/transport/src/receiver/autotune.rs|s/(2 \* read + 16 \* cfg.mss()).min(most)/(2 * read + 16 * cfg.mss()).max(most)/|transport|limits|an_autotuned_window"
   "a small rest never waits|crates/transport/src/sender/burst.rs|s/            || limit >= share/            || limit > 0/|transport|bursts|a_rest_waits_for_a_third_of_the_window"
   "a super-packet takes the whole window|crates/transport/src/sender/burst.rs|s/(self.cwnd \/ 2).max(mss)/self.cwnd.max(mss)/|transport|bursts|never_more_than_half_the_window"
   "a paced window is not stretched|crates/transport/src/sender/burst.rs|s/{ 20 } else { 12 }/{ 20 } else { 10 }/|transport|bursts|past_slow_start_the_window_is_stretched_by_a_fifth"

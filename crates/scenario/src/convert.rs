@@ -32,6 +32,8 @@ const DAY: Span = Span::from_secs(86_400);
 
 /// Grain of the early stop. Our choice: well below any flow's life, well above a packet's.
 const GRAIN: Span = Span::from_us(1);
+/// Where an autotuned window begins: half of the default `tcp_rmem` of Linux, the other half being for headers.
+const RECEIVE_WINDOW: Bytes = Bytes::new(64 << 10);
 /// Flows sampled unless a number is given: what a figure can show apart.
 const MOST_SAMPLED: i64 = 8;
 /// 1500 B Ethernet less [`HEADER`].
@@ -216,7 +218,18 @@ impl Judge<'_> {
         }
         let rto_min = t.rto_min.map_or(RTO_MIN, |r| r.0);
         self.span("transport.rto_min", rto_min);
-        let receive_window = t.receive_window.map(|w| w.0);
+        let receive_window_max = t.receive_window_max.map(|w| w.0);
+        let receive_window =
+            t.receive_window.map(|w| w.0).or(receive_window_max.map(|_| RECEIVE_WINDOW));
+        if receive_window_max < receive_window && receive_window_max.is_some() {
+            self.wrong(
+                "transport.receive_window_max",
+                format!(
+                    "is less than the window begins with, {}; write more",
+                    receive_window.unwrap_or_default()
+                ),
+            );
+        }
         if receive_window.is_some_and(|w| w < mss) {
             self.wrong(
                 "transport.receive_window",
@@ -235,6 +248,7 @@ impl Judge<'_> {
             delayed_ack: t.delayed_ack.unwrap_or(delayed_ack),
             quick_acks: t.quick_acks.unwrap_or(16) as u16,
             receive_window,
+            receive_window_max,
             idle_restart: t.idle_restart.unwrap_or(true),
             sack: t.sack.unwrap_or(true),
             rack: t.rack.unwrap_or(true),

@@ -420,6 +420,8 @@ pub struct Transport {
     pub quick_acks: u16,
     /// Receive window; `None`: never a limit.
     pub receive_window: Option<Bytes>,
+    /// Most that it may grow to; `None`: it stays.
+    pub receive_window_max: Option<Bytes>,
     /// Whether a window idle for longer than the RTO decays (RFC 2861).
     pub idle_restart: bool,
     /// Selective acknowledgements.

@@ -601,6 +601,10 @@ pub(crate) struct Transport {
     /// Receive window. Default: never a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_window: Option<Qty<Bytes>>,
+    /// Receive-window autotuning: receive_window (then 64KiB by default, as tcp_rmem of Linux) is where the window begins, and
+    /// it grows with what the application reads up to this. Default: it stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_window_max: Option<Qty<Bytes>>,
     /// Whether a window idle for longer than the RTO decays (RFC 2861). Default: true (Linux).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_restart: Option<bool>,

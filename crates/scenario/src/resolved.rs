@@ -215,6 +215,7 @@ fn transport(t: &model::Transport) -> raw::Transport {
         rto_min: Some(Qty(t.rto_min)),
         delayed_ack: Some(t.delayed_ack),
         receive_window: t.receive_window.map(Qty),
+        receive_window_max: t.receive_window_max.map(Qty),
         quick_acks: Some(t.quick_acks.into()),
         idle_restart: Some(t.idle_restart),
         sack: Some(t.sack),

@@ -761,6 +761,11 @@ fn settings() {
 #[test]
 fn sweeps_and_bands() {
     golden(&[
+        (
+            "\"dctcp\"",
+            "\"dctcp\"\nreceive_window = \"1MB\"\nreceive_window_max = \"64KB\"",
+            "20:22: transport.receive_window_max: \"64KB\" is less than the window begins with, 1MB; write more",
+        ),
         ("[output]", "[sweep]\n\"traffic[0].load\" = [0.1, 0.2]\n[output]", "nothing"),
         (
             "[output]",

@@ -71,6 +71,7 @@ fn defaults_are_those_of_the_schema() {
             delayed_ack: false,
             quick_acks: 16,
             receive_window: None,
+            receive_window_max: None,
             idle_restart: true,
             sack: true,
             rack: true,

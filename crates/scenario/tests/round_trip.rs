@@ -226,6 +226,7 @@ prop_compose! {
             delayed_ack: flags.0,
             quick_acks: if flags.0 { 16 } else { 2_867 },
             receive_window,
+            receive_window_max: receive_window.filter(|_| flags.0).map(|w| w * 3),
             idle_restart: flags.1,
             sack: !flags.0,
             rack: flags.1,

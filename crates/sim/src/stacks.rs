@@ -100,6 +100,7 @@ fn profile(transport: &model::Transport, entry: &model::Traffic) -> Result<Profi
         rto_min: transport.rto_min,
         rto_initial: TcpConfig::default().rto_initial.max(transport.rto_min),
         receive_window: transport.receive_window,
+        receive_window_max: transport.receive_window_max,
         quick_acks: transport.quick_acks,
         idle_restart: transport.idle_restart,
         sack: transport.sack,

@@ -33,6 +33,8 @@ pub struct TcpConfig {
     /// How far beyond the acknowledged byte a sender may go: whole KiB, below 64 MiB. `None`: 1 GiB, the
     /// most that TCP can say.
     pub receive_window: Option<Bytes>,
+    /// How far a receiver that reads at once may let that window grow. `None`: it stays.
+    pub receive_window_max: Option<Bytes>,
     /// Segmentation offload: most payload bytes of a super-packet ([`crate::TcpSender::next_burst`]). `None`: segments
     /// leave one by one.
     pub tso: Option<Bytes>,
@@ -75,6 +77,7 @@ impl Default for TcpConfig {
             delayed_ack_timeout: Span::from_ms(40),
             quick_acks: 16,
             receive_window: None,
+            receive_window_max: None,
             tso: None,
             pacing: false,
             idle_restart: true,
@@ -107,10 +110,7 @@ impl TcpConfig {
     /// The window field of an ACK: KiB, rounded down; all ones stands for 1 GiB.
     #[inline]
     pub(crate) fn window_field(&self) -> u16 {
-        match self.receive_window {
-            None => u16::MAX,
-            Some(window) => (window.get() >> 10).min(u64::from(u16::MAX - 1)) as u16,
-        }
+        self.receive_window.map_or(u16::MAX, |window| field_of(window.get()))
     }
 
     /// How many bytes beyond the acknowledged one a window field allows: one segment at least, so that
@@ -119,4 +119,10 @@ impl TcpConfig {
     pub(crate) fn window_of(&self, field: u16) -> u64 {
         if field == u16::MAX { 1 << 30 } else { (u64::from(field) << 10).max(self.mss()) }
     }
+}
+
+/// The window field that says this many bytes.
+#[inline]
+pub(crate) fn field_of(window: u64) -> u16 {
+    (window >> 10).min(u64::from(u16::MAX - 1)) as u16
 }

@@ -5,9 +5,12 @@
 //! Deviation: the delayed-ACK timer is a constant (Linux adapts it between 40 and 200 ms); SACK
 //! compression and GRO are the host's business, not modelled here.
 
+mod autotune;
 mod ranges;
 
 use crate::TcpConfig;
+use crate::config::field_of;
+use autotune::Autotune;
 use forebay_laws::flow::Echo;
 use forebay_units::{Bytes, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
@@ -21,6 +24,7 @@ pub struct TcpReceiver {
     fin: u64,   // length of the flow, once its last byte was seen
     deadline: Time,
     ranges: Ranges, // what lies above `next`
+    tuning: Option<Box<Autotune>>,
     flow: FlowId,
     dst: HostAddr, // the sender
     stamp: u32,    // to echo (RFC 7323 section 4.3)
@@ -42,6 +46,7 @@ impl TcpReceiver {
             fin: u64::MAX,
             deadline: Time::MAX,
             ranges: Ranges::new(),
+            tuning: Autotune::new(cfg),
             flow,
             dst: sender,
             stamp: 0,
@@ -67,6 +72,9 @@ impl TcpReceiver {
         } else if let Some(duplicate) = self.out_of_order(start, end) {
             self.quick = self.quick.max(cfg.quick_acks.min(DUPLICATE_QUICK));
             return [flush, Some(self.ack(cfg, Some(duplicate)))];
+        }
+        if let Some(tuning) = &mut self.tuning {
+            tuning.delivered(cfg, now, self.next);
         }
         let now_or_later = flush.is_some()
             || self.quick > 0
@@ -160,7 +168,7 @@ impl TcpReceiver {
             class: cfg.ack_class,
             flags: Flags::NONE.with_if(self.ece, Flags::ECE),
             stamp: self.stamp,
-            window: cfg.window_field(),
+            window: self.tuning.as_ref().map_or(cfg.window_field(), |t| field_of(t.window())),
             seq: self.next,
             ..Packet::default()
         };

@@ -24,6 +24,32 @@ fn the_receive_window_bounds_the_flight() {
     assert!(pipe.acks.iter().all(|(_, ack)| ack.window == 32));
 }
 
+/// The application reads all of a window in each round trip, so the next is twice that and 16 segments.
+#[test]
+fn an_autotuned_window_follows_what_was_read_up_to_its_limit() {
+    let mut cfg = config("reno");
+    cfg.initial_window = Bytes::new(4_000 * MSS);
+    cfg.receive_window = Some(Bytes::new(32 << 10));
+    cfg.receive_window_max = Some(Bytes::new(512 << 10));
+    let mut pipe = Pipe::new(cfg, "reno", Bytes::new(4_000 * MSS), RTT);
+    pipe.finish();
+    let windows: Vec<u64> = pipe.acks.iter().map(|(_, ack)| u64::from(ack.window)).collect();
+    assert!(windows.is_sorted(), "it never shrinks");
+    let mut steps = windows;
+    steps.dedup();
+    assert_eq!((steps[0], steps[steps.len() - 1]), (32, 512));
+    for pair in steps.windows(2) {
+        // A round trip ends with a segment, so it may have read two more than fit the window.
+        let most = (2 * (pair[0] * 1_024 + 2 * MSS) + 16 * MSS) >> 10;
+        assert!(pair[1] <= most, "{steps:?}");
+        let full = pair[0] * 1_024 / MSS * MSS;
+        let least = ((2 * full + 16 * MSS) >> 10).min(512);
+        assert!(pair[1] >= least * 9 / 10, "{steps:?}");
+    }
+    assert!(steps.len() <= 6, "{steps:?}");
+    assert_eq!(pipe.sender.timeouts(), 0);
+}
+
 #[test]
 fn a_window_below_a_segment_still_lets_one_through() {
     let mut cfg = config("reno");

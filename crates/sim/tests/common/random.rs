@@ -403,6 +403,9 @@ fn transport(d: &mut Draw, classes: u64) -> String {
     let _ = writeln!(out, "delayed_ack = {}", d.one_in(2));
     if d.one_in(4) {
         let _ = writeln!(out, "receive_window = \"{}KiB\"", d.between(5, 200));
+        if d.one_in(2) {
+            out.push_str("receive_window_max = \"400KiB\"\n");
+        }
     }
     if classes > 1 {
         let _ = writeln!(out, "class = {}\nack_class = {}", d.0.below(classes), d.0.below(classes));
