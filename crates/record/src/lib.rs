@@ -22,7 +22,7 @@ pub use error::RecordError;
 pub use rows::{
     ConnectionRow, FlowRow, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
 };
-pub use stats::{Estimate, MIN_SEEDS_FOR_CI, nearest_rank, student_t95};
+pub use stats::{Estimate, MIN_SEEDS_FOR_CI, jain, nearest_rank, student_t95};
 pub use summary::{
     Absent, Distribution, FCT_DEFINITION, FlowClass, FlowCounts, Latency, LinkUse, Network,
     QUANTILE_DEFINITION, RPC_DEFINITION, RpcClass, RpcSummary, RunFacts, SUMMARY_FORMAT, Status,

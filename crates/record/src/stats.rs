@@ -23,6 +23,15 @@ fn nearest_rank_per_mille(count: usize, per_mille: u32) -> usize {
     (count as u128 * u128::from(per_mille)).div_ceil(1000).max(1) as usize - 1
 }
 
+/// Jain's fairness index, (sum x)^2 / (n sum x^2); `None` of no values, or if all are zero.
+///
+/// Source: Jain, Chiu and Hawe, DEC-TR-301 (1984), section 3.
+pub fn jain(values: &[f64]) -> Option<f64> {
+    let (sum, squares) =
+        values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
+}
+
 /// The `percent` quantile of sorted values, nearest rank; `None` of no values.
 pub fn quantile(sorted: &[f64], percent: u32) -> Option<f64> {
     (!sorted.is_empty()).then(|| sorted[nearest_rank(sorted.len(), percent)])

@@ -221,13 +221,12 @@ impl Judge<'_> {
         let receive_window_max = t.receive_window_max.map(|w| w.0);
         let receive_window =
             t.receive_window.map(|w| w.0).or(receive_window_max.map(|_| RECEIVE_WINDOW));
-        if receive_window_max < receive_window && receive_window_max.is_some() {
+        if let (Some(begin), Some(most)) = (receive_window, receive_window_max)
+            && most < begin
+        {
             self.wrong(
                 "transport.receive_window_max",
-                format!(
-                    "is less than the window begins with, {}; write more",
-                    receive_window.unwrap_or_default()
-                ),
+                format!("is less than the window begins with, {begin}; write more"),
             );
         }
         if receive_window.is_some_and(|w| w < mss) {

@@ -99,13 +99,17 @@ pub(crate) fn plot(
                 line.name
             ));
         }
-        for rule in &panel.rules {
+        let mut said: f64 = top - 12.0; // where the last name stands
+        let mut rules: Vec<_> = panel.rules.iter().collect();
+        rules.sort_by(|a, b| b.at.total_cmp(&a.at));
+        for rule in rules {
             let at = y(rule.at);
+            said = at.max(said + 12.0);
             svg.push_str(&format!(
                 "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#444\" stroke-dasharray=\"5 4\"/>\
                  <text x=\"{}\" y=\"{:.1}\">{}</text>\n",
                 right + 6.0,
-                at + 4.0,
+                said + 4.0,
                 rule.name
             ));
         }

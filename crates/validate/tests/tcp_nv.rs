@@ -64,7 +64,7 @@ fn verdicts_are_as_recorded() {
     assert_eq!(ids(Verdict::NotRun), ["reverse-nv-stamps"]);
     assert_eq!(ids(Verdict::Out), OUT, "{}", forebay_validate::table(&rows));
     for row in rows.iter().filter(|r| r.verdict == Verdict::Out) {
-        assert!(row.note.contains("cause"), "{} is out and does not say why", row.id);
+        assert!(row.note.contains("cause: "), "{} is out and does not say why", row.id);
     }
     let mut seen: Vec<&str> = rows.iter().map(|r| r.id.as_str()).collect();
     seen.sort_unstable();

@@ -2,7 +2,7 @@
 
 use crate::about::About;
 use crate::rows::{ConnectionRow, RpcRow, RunRecord};
-use crate::stats::{Estimate, mean, quantile, quantile_per_mille};
+use crate::stats::{Estimate, jain, mean, quantile, quantile_per_mille};
 use serde::{Deserialize, Serialize};
 
 /// How latency is defined; copied into every summary that has RPCs.
@@ -167,15 +167,6 @@ fn note(class: &RpcClass) -> Option<String> {
         ));
     }
     (!notes.is_empty()).then(|| notes.join("; "))
-}
-
-/// Jain's fairness index, (sum x)^2 / (n sum x^2); `None` of no values, or if all are zero.
-///
-/// Source: Jain, Chiu and Hawe, DEC-TR-301 (1984), section 3.
-pub(crate) fn jain(values: &[f64]) -> Option<f64> {
-    let (sum, squares) =
-        values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
-    (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
 }
 
 fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {

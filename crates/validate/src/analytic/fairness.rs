@@ -2,6 +2,7 @@
 
 use super::{ms, quiet, scenario, simulation};
 use crate::measured::Measured;
+use forebay_record::jain;
 
 pub(super) fn measure(quick: bool, all: &mut Measured) {
     for (id, n) in [("fair-share-2", 2), ("fair-share-8", 8)] {
@@ -10,10 +11,8 @@ pub(super) fn measure(quick: bool, all: &mut Measured) {
     }
     let shares = shares(32, quick);
     all.insert("fair-share-32", least(&shares));
-    let (sum, squares) =
-        shares.iter().fold((0.0, 0.0), |(sum, squares), s| (sum + s, squares + s * s));
-    all.insert("fair-share-32-jain", sum * sum / (32.0 * squares));
-    all.insert("fair-share-32-sum", sum);
+    all.insert("fair-share-32-jain", jain(&shares).unwrap_or(0.0));
+    all.insert("fair-share-32-sum", shares.iter().sum());
 }
 
 /// The smallest share in units of the mean of what all got.

@@ -115,18 +115,6 @@ impl Seen {
     }
 }
 
-/// Nearest-rank quantile of ascending values.
-pub(super) fn quantile(sorted: &[f64], q: f64) -> f64 {
-    let rank = (q * sorted.len() as f64).ceil().max(1.0) as usize;
-    sorted[rank - 1]
-}
-
-/// Jain's index.
-pub(super) fn jain(values: &[f64]) -> f64 {
-    let (sum, squares) = values.iter().fold((0.0, 0.0), |(s, q), v| (s + v, q + v * v));
-    sum * sum / (values.len() as f64 * squares)
-}
-
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

@@ -38,37 +38,22 @@ pub(crate) fn sensitivity(rows: &[Row], quick: bool) -> String {
             numbers(pair)
         );
     }
-    let mut varied = vec![("as chosen".to_string(), CHOSEN)];
-    for (name, lower, higher) in [
-        (
-            "RTT",
-            Settings { rtt_us: CHOSEN.rtt_us / 2, ..CHOSEN },
-            Settings { rtt_us: CHOSEN.rtt_us * 2, ..CHOSEN },
-        ),
-        (
-            "buffer",
-            Settings { buffer_kb: CHOSEN.buffer_kb / 2, ..CHOSEN },
-            Settings { buffer_kb: CHOSEN.buffer_kb * 2, ..CHOSEN },
-        ),
-        (
-            "RTO floor",
-            Settings { rto_ms: CHOSEN.rto_ms / 2, ..CHOSEN },
-            Settings { rto_ms: CHOSEN.rto_ms * 2, ..CHOSEN },
-        ),
-        (
-            "samples",
-            Settings { samples: CHOSEN.samples / 2, ..CHOSEN },
-            Settings { samples: CHOSEN.samples * 2, ..CHOSEN },
-        ),
-        (
-            "share",
-            Settings { share: CHOSEN.share / 2, ..CHOSEN },
-            Settings { share: CHOSEN.share * 2, ..CHOSEN },
-        ),
-    ] {
-        varied.push((format!("{name} halved"), lower));
-        varied.push((format!("{name} doubled"), higher));
-    }
+    let c = CHOSEN;
+    let varied = [
+        ("as chosen", c),
+        ("RTT halved", Settings { rtt_us: c.rtt_us / 2, ..c }),
+        ("RTT doubled", Settings { rtt_us: c.rtt_us * 2, ..c }),
+        ("buffer halved", Settings { buffer_kb: c.buffer_kb / 2, ..c }),
+        ("buffer doubled", Settings { buffer_kb: c.buffer_kb * 2, ..c }),
+        ("RTO floor halved", Settings { rto_ms: c.rto_ms / 2, ..c }),
+        ("RTO floor doubled", Settings { rto_ms: c.rto_ms * 2, ..c }),
+        ("samples quartered", Settings { samples: c.samples / 4, ..c }),
+        ("samples halved", Settings { samples: c.samples / 2, ..c }),
+        ("samples doubled", Settings { samples: c.samples * 2, ..c }),
+        ("share halved", Settings { share: c.share / 2, ..c }),
+        ("share doubled", Settings { share: c.share * 2, ..c }),
+        ("pad halved", Settings { pad: c.pad / 2, ..c }),
+    ];
     let settings: Vec<Settings> = varied.iter().map(|v| v.1).collect();
     let columns = all_columns(&settings, Law::Nv, quick);
     text += &format!("\nNV columns with one setting changed\n\n{:18}{}\n", "", heads());

@@ -2,13 +2,13 @@
 
 use super::bench::{Seen, run};
 use super::settings::{Law, Settings, Stack};
+use super::star::{PORT, bulk, rpcs, star};
 use crate::jobs::Job;
 use crate::measured::Measured;
-use forebay_record::Quantity;
+use forebay_record::{Quantity, Series};
 
 /// Most a flow can carry of a link: payload over packet.
 const PAYLOAD: f64 = 1448.0 / 1500.0;
-const PORT: &str = "tor->host[0]";
 
 /// All of them, the longest first.
 pub(super) fn jobs(settings: &Settings, quick: bool) -> Vec<Job> {
@@ -27,40 +27,11 @@ pub(super) fn jobs(settings: &Settings, quick: bool) -> Vec<Job> {
     jobs
 }
 
-/// `[fabric]` of a star at 10 Gb/s with this round trip.
-fn star(hosts: u32, rtt_us: u32, buffer: &str) -> String {
-    let delay = (f64::from(rtt_us) - 2.5) / 4.0 * 1e6;
-    format!(
-        "[fabric]\nkind = \"star\"\nhosts = {hosts}\nhost_link = {{ rate = \"10Gbps\", delay = \"{delay:.0}ps\" }}\n\
-         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{buffer}\"\necn = \"off\"\nrelease = \"start\"\n"
-    )
-}
-
-/// One endless flow from each of `from` to host 0.
-fn bulk(from: std::ops::RangeInclusive<u32>, more: &str) -> String {
-    let hosts: Vec<String> = from.map(|i| format!("\"host[{i}]\"")).collect();
-    format!("[[traffic]]\nkind = \"long\"\nfrom = [{}]\nto = \"host[0]\"\n{more}", hosts.join(", "))
-}
-
-/// One RPC at a time from each of `from` to host 0.
-fn rpcs(from: std::ops::RangeInclusive<u32>, request: &str, more: &str) -> String {
-    let hosts: Vec<String> = from.map(|i| format!("\"host[{i}]\"")).collect();
-    format!(
-        "[[traffic]]\nkind = \"rpc\"\nfrom = [{}]\nto = \"host[0]\"\nrequest = \"{request}\"\n{more}",
-        hosts.join(", ")
-    )
-}
-
-/// Mean rate of each sampled flow in the measured part, in Gb/s, by name.
-fn rates(seen: &Seen, from: &str) -> f64 {
+/// What the sampled flows of a host get together in the measured part, in Gb/s.
+fn rate(seen: &Seen, from: &str) -> f64 {
     let label = format!(" {from}->");
-    let mut one = 0.0;
-    for series in seen.record.series.iter().filter(|s| s.quantity == Quantity::FlowRate) {
-        if series.name.contains(&label) {
-            one += seen.mean_of(series);
-        }
-    }
-    one
+    let own = |s: &&Series| s.quantity == Quantity::FlowRate && s.name.contains(&label);
+    seen.record.series.iter().filter(own).map(|series| seen.mean_of(series)).sum()
 }
 
 /// An NV flow beside a BIC flow, as near to the receiver as it and much nearer.
@@ -79,7 +50,7 @@ fn mixed(settings: &Settings, quick: bool, all: &mut Measured) {
             bulk(2..=2, &Law::Bic.keys(settings, "")),
         );
         let seen = run("tcp-nv-mixed", &text, warm, end);
-        let (nv, bic) = (rates(&seen, "host[1]"), rates(&seen, "host[2]"));
+        let (nv, bic) = (rate(&seen, "host[1]"), rate(&seen, "host[2]"));
         nv / (nv + bic)
     };
     let end = if quick { 1.0 } else { 5.0 };
@@ -132,7 +103,7 @@ fn reverse(settings: &Settings, quick: bool, all: &mut Measured) {
             if congested { &against } else { "" },
         );
         let seen = run("tcp-nv-reverse", &text, 0.2, end);
-        (1..=4).map(|i| rates(&seen, &format!("host[{i}]"))).sum::<f64>()
+        (1..=4).map(|i| rate(&seen, &format!("host[{i}]"))).sum::<f64>()
     };
     let free = goodput(false, "", "", "");
     let congested = goodput(true, "", "", "");
@@ -146,19 +117,22 @@ fn reverse(settings: &Settings, quick: bool, all: &mut Measured) {
 /// One NV flow with the offloads of a real host.
 fn offload(settings: &Settings, quick: bool, all: &mut Measured) {
     let end = if quick { 0.5 } else { 2.0 };
-    let goodput = |host: &str, params: &str| {
+    let goodput = |host: &str, settings: &Settings| {
         let text = format!(
             "{}{}{}[output]\nflows = {{ every = \"1ms\" }}\n",
             star(2, 100, &format!("{}KB", settings.buffer_kb)),
-            Stack { host, params, ..Stack::new(Law::Nv, settings) }.text(),
+            Stack { host, ..Stack::new(Law::Nv, settings) }.text(),
             bulk(1..=1, ""),
         );
-        rates(&run("tcp-nv-offload", &text, 0.2, end), "host[1]")
+        rate(&run("tcp-nv-offload", &text, 0.2, end), "host[1]")
     };
     let host = "profile = \"linux\"\nrx_usecs = \"100us\"\n";
-    let plain = goodput("", "");
-    all.insert("offload-one-flow", goodput(host, "") / plain);
-    all.insert("offload-one-flow-inflated", goodput(host, ", pad = 300") / plain);
+    let plain = goodput("", settings);
+    all.insert("offload-one-flow", goodput(host, settings) / plain);
+    all.insert(
+        "offload-one-flow-inflated",
+        goodput(host, &Settings { pad: 300, ..*settings }) / plain,
+    );
 }
 
 /// Large RPCs with and without pacing where the round trip is long, and without where it is short.
@@ -206,7 +180,7 @@ fn range(rtt_us: u32, settings: &Settings, quick: bool, all: &mut Measured) {
         bulk(1..=8, ""),
     );
     let seen = run("tcp-nv-range", &text, warm, 2.0 * warm);
-    let sum: f64 = (1..=8).map(|i| rates(&seen, &format!("host[{i}]"))).sum();
+    let sum: f64 = (1..=8).map(|i| rate(&seen, &format!("host[{i}]"))).sum();
     let label =
         if rtt_us < 1_000 { format!("{rtt_us}us") } else { format!("{}ms", rtt_us / 1_000) };
     all.insert(format!("rtt-{label}"), sum / (10.0 * PAYLOAD));

@@ -8,6 +8,7 @@ mod rack;
 mod router;
 mod settings;
 mod sorting;
+mod star;
 mod table;
 
 use crate::jobs::{self, Job};

@@ -2,26 +2,23 @@
 
 use super::bench::{Seen, run};
 use super::settings::{Law, Settings, Stack};
+use super::star::{PORT, rpcs, star};
 use crate::measured::Measured;
 use forebay_record::Quantity;
 use forebay_units::{Span, Time};
 
 /// Round trip of these slides.
-const RTT_US: u64 = 100;
-pub(super) const PORT: &str = "tor->host[0]";
+const RTT_US: u32 = 100;
 
 /// A run of 128 flows with RPCs of 1 to 8 MB; flow 0 is sampled, and so is the queue.
 pub(super) fn seen(law: Law, buffer: &str, settings: &Settings, quick: bool) -> Seen {
     let (warm, end): (f64, f64) = if quick { (0.3, 1.0) } else { (0.5, 3.5) };
-    let delay = (RTT_US as f64 - 2.5) / 4.0 * 1e6;
-    let senders = (1..=128).map(|i| format!("\"host[{i}]\"")).collect::<Vec<_>>().join(", ");
     let text = format!(
-        "[fabric]\nkind = \"star\"\nhosts = 129\nhost_link = {{ rate = \"10Gbps\", delay = \"{delay:.0}ps\" }}\n\
-         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{buffer}\"\necn = \"off\"\nrelease = \"start\"\n{}\
-         [[traffic]]\nkind = \"rpc\"\nfrom = [{senders}]\nto = \"host[0]\"\nrequest = \"1MB..8MB\"\n\
-         [output]\nwarmup = \"{}ms\"\nqueues = {{ every = \"100us\", where = \"tor\" }}\n\
+        "{}{}{}[output]\nwarmup = \"{}ms\"\nqueues = {{ every = \"100us\", where = \"tor\" }}\n\
          flows = {{ every = \"20us\", where = \"host[1]\", most = 1 }}\n",
+        star(129, RTT_US, buffer),
         Stack::new(law, settings).text(),
+        rpcs(1..=128, "1MB..8MB", ""),
         (warm * 1e3).round()
     );
     run("tcp-nv-router", &text, warm, end)
@@ -65,7 +62,8 @@ fn bursts(seen: &Seen) -> (f64, f64) {
         series.at.iter().copied().zip(series.values.iter().copied()).collect();
     points.sort_by(|a, b| b.1.total_cmp(&a.1));
     let top = &points[..(points.len() / 100).max(1)];
-    let near =
-        |at: &Time| starts.iter().any(|s| *at >= *s && at.since(*s) <= Span::from_us(10 * RTT_US));
+    let near = |at: &Time| {
+        starts.iter().any(|s| *at >= *s && at.since(*s) <= Span::from_us(u64::from(10 * RTT_US)))
+    };
     (top[0].1, top.iter().filter(|(at, _)| near(at)).count() as f64 / top.len() as f64)
 }

@@ -13,11 +13,13 @@ pub(super) struct Settings {
     pub samples: u32,
     /// Share of the excess that NV gives up, in 128ths.
     pub share: u32,
+    /// NV's pad in packets; not open, but shown what it does.
+    pub pad: u32,
 }
 
 /// The set that the BIC columns chose among [`Settings::candidates`].
 pub(super) const CHOSEN: Settings =
-    Settings { rtt_us: 100, buffer_kb: 400, rto_ms: 20, samples: 20, share: 38 };
+    Settings { rtt_us: 100, buffer_kb: 400, rto_ms: 20, samples: 20, share: 38, pad: 6 };
 
 impl Settings {
     /// Every set that the BIC columns may choose.
@@ -57,8 +59,8 @@ impl Law {
         match self {
             Self::Bic => format!("law = \"bic\"\nparams = {{ delack_comp = \"legacy\"{more} }}\n"),
             Self::Nv => format!(
-                "law = \"nv\"\nparams = {{ variant = \"2010\", decision_samples = {}, cong_dec_mult = {}{more} }}\n",
-                settings.samples, settings.share
+                "law = \"nv\"\nparams = {{ variant = \"2010\", decision_samples = {}, cong_dec_mult = {}, pad = {}{more} }}\n",
+                settings.samples, settings.share, settings.pad
             ),
         }
     }

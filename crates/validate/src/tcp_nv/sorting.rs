@@ -33,7 +33,7 @@ fn shuffle(law: &str, settings: &Settings, quick: bool) -> Job {
     );
     let seen = run("tcp-nv-sort", &text, 0.0, 30.0);
     let flows = &seen.record.flows;
-    let last = flows.iter().map(|f| f.delivered.map_or(seen.record.end, |at| at)).max();
+    let last = flows.iter().map(|f| f.delivered.unwrap_or(seen.record.end)).max();
     let sum =
         |of: fn(&forebay_record::FlowRow) -> u32| flows.iter().map(|f| f64::from(of(f))).sum();
     [last.map_or(0.0, |at| at.as_ps() as f64 / 1e12), sum(|f| f.retransmits), sum(|f| f.timeouts)]

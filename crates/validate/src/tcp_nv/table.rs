@@ -1,7 +1,9 @@
 //! The 10 Gb/s table: RPCs of 1 MB from n hosts to one, and small RPCs that share their queue.
 
-use super::bench::{Seen, jain, mean, quantile, run};
+use super::bench::{Seen, mean, run};
 use super::settings::{Law, Settings, Stack};
+use super::star::{PORT, rpcs, star};
+use forebay_record::{jain, nearest_rank};
 
 /// What a column of the table says, in the order of its rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,20 +51,13 @@ pub(super) fn column(law: Law, flows: u32, settings: &Settings, quick: bool) -> 
 
 fn seen(law: Law, flows: u32, settings: &Settings, warm: f64, end: f64) -> Seen {
     let every = if flows <= 32 { 20 } else { 100 };
-    // Four cables each way, 2.5 us of serialisation.
-    let delay = (f64::from(settings.rtt_us) - 2.5) / 4.0 * 1e6;
+    let probes = "connections = 8\nthink = { exponential = \"1ms\" }\n";
     let text = format!(
-        "[fabric]\nkind = \"star\"\nhosts = {}\nhost_link = {{ rate = \"10Gbps\", delay = \"{delay:.0}ps\" }}\n\
-         [fabric.switch]\nbuffer = \"none\"\nport_limit = \"{}KB\"\necn = \"off\"\nrelease = \"start\"\n{}\
-         [[traffic]]\nkind = \"rpc\"\nfrom = [{}]\nto = \"host[0]\"\nrequest = \"1MB\"\n\
-         [[traffic]]\nkind = \"rpc\"\nfrom = \"host[{}]\"\nto = \"host[0]\"\nconnections = 8\nrequest = \"1448B\"\n\
-         think = {{ exponential = \"1ms\" }}\n\
-         [output]\nwarmup = \"{}ms\"\nqueues = {{ every = \"{every}us\", where = \"tor\" }}\n",
-        flows + 2,
-        settings.buffer_kb,
+        "{}{}{}{}[output]\nwarmup = \"{}ms\"\nqueues = {{ every = \"{every}us\", where = \"tor\" }}\n",
+        star(flows + 2, settings.rtt_us, &format!("{}KB", settings.buffer_kb)),
         Stack::new(law, settings).text(),
-        (1..=flows).map(|i| format!("\"host[{i}]\"")).collect::<Vec<_>>().join(", "),
-        flows + 1,
+        rpcs(1..=flows, "1MB", ""),
+        rpcs(flows + 1..=flows + 1, "1448B", probes),
         (warm * 1e3).round()
     );
     run("tcp-nv-table", &text, warm, end)
@@ -71,15 +66,15 @@ fn seen(law: Law, flows: u32, settings: &Settings, warm: f64, end: f64) -> Seen 
 fn read(seen: &Seen) -> Column {
     let goodputs = seen.goodputs(0);
     let latencies = seen.latencies(1);
-    let port = "tor->host[0]";
+    let percentile = |percent| latencies[nearest_rank(latencies.len(), percent)];
     Column {
         goodput: goodputs.iter().sum(),
-        fairness: jain(&goodputs),
+        fairness: jain(&goodputs).unwrap_or(0.0),
         latency: mean(&latencies),
-        p90: quantile(&latencies, 0.90),
-        p95: quantile(&latencies, 0.95),
-        p99: quantile(&latencies, 0.99),
-        queue: seen.mean_queue(port),
-        drops: seen.dropped_and_sent(port).0 / seen.seconds(),
+        p90: percentile(90),
+        p95: percentile(95),
+        p99: percentile(99),
+        queue: seen.mean_queue(PORT),
+        drops: seen.dropped_and_sent(PORT).0 / seen.seconds(),
     }
 }
