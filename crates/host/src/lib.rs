@@ -6,6 +6,7 @@
 //!
 //! Invariant: nothing here knows TCP, a law's name, or files.
 
+pub mod memory;
 mod ready_list;
 mod receive_ring;
 mod segmenter;

@@ -1,0 +1,35 @@
+//! The path from the NIC to memory and to the application, and what else uses that memory.
+//!
+//! Stages, in a packet's order: NIC buffer and descriptors, PCIe link, IIO slots ([`iio`]), cache under DDIO ([`llc`]), memory
+//! controller ([`controller`]), cores that run the stack and copy ([`readers`]); beside them cores of neighbours
+//! ([`neighbours`]). Every stage has its model card at the top of its file; the numbers are in [`settings`].
+//!
+//! What couples them is one scalar, the *write-admission wait* `W`: writes of cores are posted, those of the NIC hold a slot
+//! until the controller admits them, and both stand in one line. A slot is held for `l_0 + W`, and with a backlog all slots
+//! are held, so the NIC drains at `slots / (l_0 + W)`; reads see a share `g` of `W`. The rest follows from closed loops.
+//!
+//! Form: amounts move in steps of at most [`STEP`], each with the rates at its beginning; arrivals, deliveries and finished
+//! copies fall on their own instants. Lines are counted in integers of 2^-20 line, so that none is made or lost.
+//! `crates/host/tests/oracle.rs` holds it to a model with every line for itself.
+//!
+//! Source: modelling note sections 2 and 3 (equations 1 to 8), form F3. Deviations: a packet is delivered its last line's
+//! latency after that line entered, rather than when a share of a well-mixed buffer has left.
+
+mod controller;
+mod iio;
+mod llc;
+mod neighbours;
+mod path;
+mod readers;
+pub mod settings;
+
+pub use path::{MemoryPath, Read, STEP, Totals};
+pub use settings::MemorySettings;
+
+/// Fixed-point units of a line.
+const UNIT: u64 = 1 << 20;
+
+/// Units in lines.
+fn lines(units: u64) -> f64 {
+    units as f64 / UNIT as f64
+}

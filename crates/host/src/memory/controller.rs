@@ -1,0 +1,111 @@
+//! The memory controller: reads go first, posted writes and those of the NIC wait in one line for what is left.
+//!
+//! Models: a constant capacity for reads and writes alike; queueing of reads that grows with load; a line of writes that
+//! cores posted, and with it the wait `W` that every write sees (Little's law); reads held up by a share of that wait.
+//! Where a limit is set, a core whose posted writes stand in a longer line is held back itself (the caching agent's
+//! back-pressure).
+//! Leaves out: banks, rows, channels and the turn between reads and writes: what the capacity is made of. The note's section
+//! 7 shows that no published number depends on them.
+
+use super::settings::{ControllerSettings, LINE};
+
+/// Time constant of the loads that admission and read queueing follow, in ns (note, section 2).
+const FILTER: f64 = 300.0;
+
+/// Least rate of admission in lines per ns, so that a wait is always finite (note, equation 6).
+const LEAST_ADMISSION: f64 = 0.02;
+
+/// Lines per ns that ask for memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Demand {
+    /// Reads, of neighbours and of copying.
+    pub reads: f64,
+    /// Writes that cores post.
+    pub posted: f64,
+    /// Writes of the NIC.
+    pub dma: f64,
+    /// Cores that post.
+    pub posting: u32,
+}
+
+/// State of the controller.
+#[derive(Clone, Debug)]
+pub(super) struct Controller {
+    capacity: f64, // lines per ns
+    queueing: f64, // ns
+    share: f64,
+    posted_limit: Option<f64>,
+    reads: f64, // filtered, lines per ns
+    dma: f64,
+    load: f64,  // filtered, of capacity
+    queue: f64, // posted writes that wait
+    wait: f64,
+    hold: f64, // ns that the posted limit adds to reads
+    /// Lines posted, and lines of these that were admitted.
+    pub posted: f64,
+    pub admitted: f64,
+}
+
+impl Controller {
+    pub(super) fn new(settings: &ControllerSettings) -> Self {
+        Self {
+            capacity: settings.bytes_per_sec as f64 / LINE as f64 * 1e-9,
+            queueing: settings.read_queueing.as_ps() as f64 * 1e-3,
+            share: f64::from(settings.read_share_permille) * 1e-3,
+            posted_limit: settings.posted_limit.map(f64::from),
+            reads: 0.0,
+            dma: 0.0,
+            load: 0.0,
+            queue: 0.0,
+            wait: 0.0,
+            hold: 0.0,
+            posted: 0.0,
+            admitted: 0.0,
+        }
+    }
+
+    /// Latency of a core's read that takes `unloaded` ns by itself.
+    #[inline]
+    pub(super) fn read_latency(&self, unloaded: f64) -> f64 {
+        let others = 1.0 - (self.reads / self.capacity).min(0.95);
+        unloaded + self.queueing * self.load / others + self.share * self.wait + self.hold
+    }
+
+    /// `W` in ns.
+    #[inline]
+    pub(super) fn wait(&self) -> f64 {
+        self.wait
+    }
+
+    /// Posted writes that wait, in lines.
+    pub(super) fn queue(&self) -> f64 {
+        self.queue
+    }
+
+    /// Serves `demand` for `dt` ns. Returns how much its state still moves, as a share.
+    #[inline]
+    pub(super) fn step(&mut self, dt: f64, demand: Demand) -> f64 {
+        let gain = (dt / FILTER).min(1.0);
+        let before = (self.reads, self.dma, self.load, self.queue);
+        self.reads += (demand.reads - self.reads) * gain;
+        self.dma += (demand.dma - self.dma) * gain;
+        let room = (self.capacity - self.reads - self.dma).max(LEAST_ADMISSION);
+        let coming = demand.posted * dt;
+        let admitted = (room * dt).min(self.queue + coming);
+        self.posted += coming;
+        self.admitted += admitted;
+        self.queue = (self.queue + coming - admitted).max(0.0);
+        self.wait = self.queue / room;
+        let load = ((demand.reads + demand.dma + admitted / dt) / self.capacity).min(1.0);
+        self.load += (load - self.load) * gain;
+        if let Some(limit) = self.posted_limit {
+            let over = self.queue - limit * f64::from(demand.posting.max(1));
+            self.hold = (over / room).max(0.0);
+        }
+        let moved = |old: f64, new: f64, scale: f64| (new - old).abs() / scale;
+        moved(before.0, self.reads, self.capacity)
+            .max(moved(before.1, self.dma, self.capacity))
+            .max(moved(before.2, self.load, 1.0))
+            .max(moved(before.3, self.queue, 1.0 + self.queue))
+    }
+}

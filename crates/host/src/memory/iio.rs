@@ -1,0 +1,191 @@
+//! NIC buffer, PCIe link and IIO slots: packets from their arrival to their admission to memory.
+//!
+//! Models: a byte-limited buffer that drops what does not fit; a serial link of constant payload rate; a limited number of
+//! slots, each held by one line for a latency that the stages behind it set; delivery in order. A packet takes its lines, and
+//! two more for its completion entry and its descriptor.
+//! Leaves out: separate posted-header credits, transaction-packet granularity of credits (paper, footnote 1), the flight time
+//! of the link (part of the cable's delay), IOMMU.
+
+use super::settings::{IioSettings, LINE, NicSettings, PcieSettings};
+use super::{UNIT, lines};
+use forebay_units::Time;
+use forebay_wire::Packet;
+use std::collections::VecDeque;
+
+/// Lines for completion and descriptor of a packet (note, section 2).
+const EXTRA_LINES: u64 = 2;
+
+/// Header of an Ethernet frame, which the packet's size leaves out.
+const ETHERNET: u64 = 14;
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    mark: u64, // units that have entered when it has
+    frame: u32,
+    packet: Packet,
+}
+
+/// What waits before the slots, what is in them, and what left.
+#[derive(Clone, Debug)]
+pub(super) struct Iio {
+    buffer: u64,
+    descriptors: u32,
+    slots: u64,     // units
+    link_rate: u64, // 2^-32 units per ps
+    link_rest: u64, // of the last multiplication by it
+    held: VecDeque<Held>,
+    leaving: VecDeque<(Time, Packet)>,
+    used: u64, // bytes in the NIC buffer
+    most_used: u64,
+    offered: u64, // units that came, less what was dropped
+    entered: u64,
+    left: u64,
+    taken: u32,     // descriptors that the stack has not given back
+    occupancy: f64, // lines x ns
+    /// Frames that did not fit.
+    pub dropped: u64,
+    /// Frames that came.
+    pub arrived: u64,
+}
+
+/// What a step moved.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moved {
+    /// Lines that left the slots.
+    pub out: f64,
+    /// Whether slots were what held the rest back.
+    pub full: bool,
+}
+
+impl Iio {
+    pub(super) fn new(nic: &NicSettings, pcie: &PcieSettings, iio: &IioSettings) -> Self {
+        let bits = u128::from(pcie.payload_rate().get());
+        // Units of 2^-20 line in a picosecond, times 2^32.
+        let link_rate = (bits << 52) / (u128::from(LINE * 8) * 1_000_000_000_000);
+        Self {
+            buffer: nic.buffer.get(),
+            descriptors: nic.descriptors,
+            slots: u64::from(iio.slots) * UNIT,
+            link_rate: link_rate as u64,
+            link_rest: 0,
+            held: VecDeque::new(),
+            leaving: VecDeque::new(),
+            used: 0,
+            most_used: 0,
+            offered: 0,
+            entered: 0,
+            left: 0,
+            taken: 0,
+            occupancy: 0.0,
+            dropped: 0,
+            arrived: 0,
+        }
+    }
+
+    /// A packet comes from the cable. False: it was dropped.
+    pub(super) fn offer(&mut self, packet: &Packet) -> bool {
+        let frame = u64::from(packet.size) + ETHERNET;
+        self.arrived += 1;
+        if self.used + frame > self.buffer {
+            self.dropped += 1;
+            return false;
+        }
+        self.used += frame;
+        self.most_used = self.most_used.max(self.used);
+        self.offered += (frame.div_ceil(LINE) + EXTRA_LINES) * UNIT;
+        self.held.push_back(Held { mark: self.offered, frame: frame as u32, packet: *packet });
+        true
+    }
+
+    /// Releases and admits lines for `dt` ps from `at`, a slot being held for `latency` ns.
+    #[inline]
+    pub(super) fn step(&mut self, at: Time, dt: u64, latency: f64) -> Moved {
+        let inside = self.entered - self.left;
+        let share = (dt as f64 * 1e-3 / latency).min(1.0);
+        // The last crumbs would never leave.
+        let out = if inside < UNIT / 64 { inside } else { (inside as f64 * share) as u64 };
+        self.left += out;
+        let free = self.slots - (inside - out);
+        let backlog = self.offered - self.entered;
+        let mut moved = Moved { out: lines(out), full: false };
+        if backlog > 0 && self.taken < self.descriptors {
+            let product = dt * self.link_rate + self.link_rest;
+            let link = product >> 32;
+            self.link_rest = product & 0xffff_ffff;
+            let entering = link.min(backlog).min(free);
+            moved.full = free < link.min(backlog);
+            self.enter(at, dt, entering, moved.full, latency);
+        } else {
+            self.link_rest = 0;
+        }
+        // As much as `out` was reckoned from, so that Little's law holds in every step.
+        self.occupancy += lines(inside) * dt as f64 * 1e-3;
+        moved
+    }
+
+    /// `units` enter in order, at the link's rate or, where slots hold them back, evenly.
+    #[inline]
+    fn enter(&mut self, at: Time, dt: u64, units: u64, evenly: bool, latency: f64) {
+        let before = self.entered;
+        self.entered += units;
+        while let Some(first) = self.held.front().filter(|h| h.mark <= self.entered) {
+            let ahead = (first.mark - before) as f64;
+            let per_unit = if evenly {
+                dt as f64 / units as f64
+            } else {
+                4_294_967_296.0 / self.link_rate as f64
+            };
+            let leaves = at.as_ps() + (ahead * per_unit + latency * 1e3) as u64;
+            let leaves = self.leaving.back().map_or(leaves, |last| last.0.as_ps().max(leaves));
+            self.leaving.push_back((Time::from_ps(leaves), first.packet));
+            self.used -= u64::from(first.frame);
+            self.taken += 1;
+            self.held.pop_front();
+        }
+    }
+
+    /// When the next packet is in memory.
+    pub(super) fn next_delivery(&self) -> Time {
+        self.leaving.front().map_or(Time::MAX, |first| first.0)
+    }
+
+    /// A packet that is in memory by `now`.
+    pub(super) fn deliver(&mut self, now: Time) -> Option<Packet> {
+        self.leaving.pop_front_if(|first| first.0 <= now).map(|first| first.1)
+    }
+
+    /// The stack took this many packets and gave their descriptors back.
+    pub(super) fn replenish(&mut self, packets: u32) {
+        self.taken = self.taken.saturating_sub(packets);
+    }
+
+    /// Whether lines wait or are on their way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.offered == self.left
+    }
+
+    /// Lines in slots.
+    pub(super) fn inside(&self) -> f64 {
+        lines(self.entered - self.left)
+    }
+
+    /// Bytes of frames in the NIC buffer, and the most there ever were.
+    pub(super) fn buffered(&self) -> (u64, u64) {
+        (self.used, self.most_used)
+    }
+
+    /// Whether the NIC buffer holds anything.
+    pub(super) fn has_backlog(&self) -> bool {
+        self.offered > self.entered
+    }
+
+    /// Units that were offered, entered and left.
+    pub(super) fn units(&self) -> [u64; 3] {
+        [self.offered, self.entered, self.left]
+    }
+
+    /// Lines in slots, summed over nanoseconds.
+    pub(super) fn occupancy(&self) -> f64 {
+        self.occupancy
+    }
+}

@@ -1,0 +1,177 @@
+//! Cores of neighbours: closed loops that read and write memory as fast as their lines in flight let them.
+//!
+//! Models: a core keeps a constant number of reads in flight, so it reads `lines / latency`; it posts a fixed number of writes
+//! for each read; a throttle level adds latency to each miss, caps its rate or stops it (whole or part of the time); work that
+//! rests and returns.
+//! Leaves out: caches of the neighbour, computing between misses, hardware threads.
+//!
+//! Source: paper 2.2 and 4.2 (rate = lines in flight / latency); sheet 6.6 for levels.
+
+use super::controller::Controller;
+use super::settings::{Actuator, ControllerSettings, NeighbourSettings, ThrottleSettings};
+use forebay_units::Time;
+
+/// What a level does to one core.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Hold {
+    Free,
+    Delay(f64), // ns
+    Cap(f64),   // share of what it would draw alone
+    Paused,
+}
+
+#[derive(Clone, Debug)]
+struct Core {
+    group: usize,
+    socket: u8,
+    lines: f64,
+    writes: f64,   // for each read
+    unloaded: f64, // ns
+    hold: Hold,
+}
+
+/// All cores of all neighbours of a host.
+#[derive(Clone, Debug)]
+pub(super) struct Neighbours {
+    groups: Vec<NeighbourSettings>,
+    cores: Vec<Core>,
+    throttle: ThrottleSettings,
+    level: u8,
+    next_phase: Time,
+    /// Lines read and written, by neighbour.
+    pub read: Vec<f64>,
+    pub written: Vec<f64>,
+}
+
+/// What they ask for, in lines per ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Draw {
+    pub reads: f64,
+    pub posted: f64,
+    pub posting: u32,
+}
+
+impl Neighbours {
+    pub(super) fn new(
+        groups: &[NeighbourSettings],
+        throttle: ThrottleSettings,
+        controller: &ControllerSettings,
+    ) -> Self {
+        let core = |(group, of): (usize, &NeighbourSettings)| {
+            let read = if of.local { controller.local_read } else { controller.remote_read };
+            let (lines, writes) =
+                (f64::from(of.lines_in_flight_milli), f64::from(of.writes_permille));
+            let (lines, writes) = (lines * 1e-3, writes * 1e-3);
+            let unloaded = read.as_ps() as f64 * 1e-3;
+            let sockets = u32::from(throttle.slowing.max(1));
+            (0..of.cores).map(move |i| {
+                let socket = (i % sockets) as u8;
+                Core { group, socket, lines, writes, unloaded, hold: Hold::Paused }
+            })
+        };
+        let cores = groups.iter().enumerate().flat_map(core).collect();
+        let none = vec![0.0; groups.len()];
+        let (read, written) = (none.clone(), none);
+        let groups = groups.to_vec();
+        let next_phase = Time::ZERO;
+        Self { groups, cores, throttle, level: 0, next_phase, read, written }
+    }
+
+    /// When one of them starts, rests or is stopped or let go next.
+    pub(super) fn next_phase(&self) -> Time {
+        self.next_phase
+    }
+
+    /// The throttle level from `now` on.
+    pub(super) fn set_level(&mut self, now: Time, level: u8) {
+        self.level = level;
+        self.apply(now);
+    }
+
+    pub(super) fn level(&self) -> u8 {
+        self.level
+    }
+
+    /// What the level and the clock do to each core at `now`, and until when.
+    pub(super) fn apply(&mut self, now: Time) {
+        let (pause, mut next) = self.pause(now);
+        for core in &mut self.cores {
+            let (works, until) = works(&self.groups[core.group], now);
+            next = next.min(until);
+            core.hold = match works && !pause {
+                true => hold(&self.throttle, self.level, core),
+                false => Hold::Paused,
+            };
+        }
+        self.next_phase = next;
+    }
+
+    /// Whether the level stops everybody at `now`, and until when this holds.
+    fn pause(&self, now: Time) -> (bool, Time) {
+        let ThrottleSettings { slowing, pausing, pause_period, .. } = self.throttle;
+        let step = self.level.saturating_sub(slowing);
+        if step == 0 || step >= pausing {
+            return (step > 0, Time::MAX);
+        }
+        let period = pause_period.as_ps();
+        let stopped = period * u64::from(step) / u64::from(pausing);
+        let into = now.as_ps() % period;
+        let end = now.as_ps() - into + if into < stopped { stopped } else { period };
+        (into < stopped, Time::from_ps(end))
+    }
+
+    /// What they ask for, now that reads take what the controller says. Adds `dt` ns of it to their totals.
+    #[inline]
+    pub(super) fn draw(&mut self, dt: f64, controller: &Controller) -> Draw {
+        let mut draw = Draw::default();
+        for core in &self.cores {
+            let latency = controller.read_latency(core.unloaded);
+            let rate = match core.hold {
+                Hold::Paused => continue,
+                Hold::Free => core.lines / latency,
+                Hold::Delay(added) => core.lines / (latency + added),
+                Hold::Cap(share) => core.lines / latency.max(core.unloaded / share),
+            };
+            let posted = rate * core.writes;
+            draw.reads += rate;
+            draw.posted += posted;
+            draw.posting += 1;
+            self.read[core.group] += rate * dt;
+            self.written[core.group] += posted * dt;
+        }
+        draw
+    }
+}
+
+/// Whether a neighbour works at `now`, and until when.
+fn works(neighbour: &NeighbourSettings, now: Time) -> (bool, Time) {
+    let start = Time::ZERO + neighbour.start;
+    if now < start {
+        return (false, start);
+    }
+    let Some((on, off)) = neighbour.rests else { return (true, Time::MAX) };
+    let period = (on + off).as_ps();
+    let into = now.since(start).as_ps() % period;
+    let begin = now.as_ps() - into;
+    match into < on.as_ps() {
+        true => (true, Time::from_ps(begin + on.as_ps())),
+        false => (false, Time::from_ps(begin + period)),
+    }
+}
+
+/// What a slowing level does to a core.
+fn hold(throttle: &ThrottleSettings, level: u8, core: &Core) -> Hold {
+    let (level, levels) = (level.min(throttle.slowing), throttle.slowing);
+    let strongest = throttle.delay.as_ps() as f64 * 1e-3;
+    match throttle.actuator {
+        _ if level == 0 => Hold::Free,
+        Actuator::Sockets if core.socket < level => Hold::Delay(strongest),
+        Actuator::Sockets => Hold::Free,
+        // Hardware has ten steps, from 0 to 90.
+        Actuator::Delay => {
+            let step = (9 * u32::from(level)).div_ceil(u32::from(levels));
+            Hold::Delay(strongest * f64::from(step) / 9.0)
+        }
+        Actuator::Cap => Hold::Cap(1.0 - f64::from(level) / f64::from(levels + 1)),
+    }
+}

@@ -1,0 +1,119 @@
+//! Cores that run the stack and copy to applications, one flow after the other on its core.
+//!
+//! Models: work for each packet and each byte, and a copy with a limited number of lines in flight, whose time follows
+//! the latency of reading memory; bytes wait unread until their turn.
+//! Leaves out: protocol work is done with the copy, so acknowledgements do not wait for it; wake-ups; user buffers, which
+//! stay in cache (note, section 2).
+
+use super::Read;
+use super::settings::{LINE, ReaderSettings};
+use std::collections::VecDeque;
+
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    read: Read,
+    fixed: f64, // ns
+    lines: f64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Core {
+    waiting: VecDeque<Work>,
+    done: f64, // share of the first
+    time: f64, // that the first takes in all, as memory is, ns
+}
+
+/// All such cores of a host.
+#[derive(Clone, Debug)]
+pub(super) struct Readers {
+    settings: ReaderSettings,
+    cores: Vec<Core>,
+    unread: u64,
+    finished: VecDeque<Read>,
+    in_use: u32,
+    /// Sum over cores of the time they worked, in ns.
+    pub busy: f64,
+}
+
+impl Readers {
+    pub(super) fn new(settings: &ReaderSettings) -> Self {
+        let cores = vec![Core::default(); settings.cores.max(1) as usize];
+        let finished = VecDeque::new();
+        Self { settings: *settings, cores, unread: 0, finished, in_use: 0, busy: 0.0 }
+    }
+
+    /// Adds work to core `core`, counted round.
+    pub(super) fn add(&mut self, core: u32, read: Read, packets: u32) {
+        let cores = self.cores.len();
+        self.in_use = self.in_use.max((core + 1).min(cores as u32));
+        let kilobytes = read.bytes as f64 * 1e-3;
+        let fixed = self.settings.per_packet.as_ps() as f64 * f64::from(packets)
+            + self.settings.per_kilobyte.as_ps() as f64 * kilobytes;
+        let reads = f64::from(self.settings.reads_permille) * 1e-3;
+        let lines = read.bytes as f64 / LINE as f64 * reads;
+        let work = Work { read, fixed: fixed * 1e-3, lines };
+        self.unread += read.bytes;
+        self.cores[core as usize % cores].waiting.push_back(work);
+    }
+
+    /// How long the first work of each core takes, where a read takes `latency` ns.
+    #[inline]
+    pub(super) fn price(&mut self, latency: f64) {
+        let per_line = latency / f64::from(self.settings.lines_in_flight);
+        for core in &mut self.cores[..self.in_use as usize] {
+            if let Some(work) = core.waiting.front() {
+                core.time = work.fixed + work.lines * per_line;
+            }
+        }
+    }
+
+    /// Works for `dt` ns at the last price. Returns the lines read per ns.
+    #[inline]
+    pub(super) fn step(&mut self, dt: f64) -> f64 {
+        let mut reads = 0.0;
+        for core in &mut self.cores[..self.in_use as usize] {
+            let Some(work) = core.waiting.front() else { continue };
+            self.busy += dt;
+            reads += work.lines / core.time;
+            core.done += dt / core.time;
+            if core.done >= DONE {
+                self.unread -= work.read.bytes;
+                self.finished.push_back(work.read);
+                core.waiting.pop_front();
+                core.done = 0.0;
+            }
+        }
+        reads
+    }
+
+    /// The least time, in ns, until a core is done with its first work.
+    #[inline]
+    pub(super) fn next(&self) -> Option<f64> {
+        let left =
+            |core: &Core| (!core.waiting.is_empty()).then_some((1.0 - core.done) * core.time);
+        self.cores[..self.in_use as usize].iter().filter_map(left).reduce(f64::min)
+    }
+
+    /// Work that was done.
+    pub(super) fn finish(&mut self) -> Option<Read> {
+        self.finished.pop_front()
+    }
+
+    /// Bytes that wait for applications.
+    pub(super) fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    /// Cores that have had work.
+    pub(super) fn in_use(&self) -> u32 {
+        self.in_use
+    }
+
+    /// Whether no core works.
+    pub(super) fn is_idle(&self) -> bool {
+        self.unread == 0
+    }
+}
+
+/// Share from which work counts as done: instants are whole picoseconds.
+const DONE: f64 = 1.0 - 1e-9;
