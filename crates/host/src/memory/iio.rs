@@ -151,7 +151,8 @@ impl Iio {
 
     /// A packet that is in memory by `now`.
     pub(super) fn deliver(&mut self, now: Time) -> Option<Packet> {
-        self.leaving.pop_front_if(|first| first.0 <= now).map(|first| first.1)
+        let due = self.next_delivery() <= now;
+        if due { self.leaving.pop_front().map(|first| first.1) } else { None }
     }
 
     /// The stack took this many packets and gave their descriptors back.

@@ -9,7 +9,7 @@ use forebay_units::{BitsPerSec, Bytes, Span};
 pub const LINE: u64 = 64;
 
 /// The whole path. Every default is one of the testbed's.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemorySettings {
     /// Where packets wait for PCIe.
     pub nic: NicSettings,
@@ -27,21 +27,6 @@ pub struct MemorySettings {
     pub throttle: ThrottleSettings,
     /// Other work on the same memory.
     pub neighbours: Vec<NeighbourSettings>,
-}
-
-impl Default for MemorySettings {
-    fn default() -> Self {
-        Self {
-            nic: NicSettings::default(),
-            pcie: PcieSettings::default(),
-            iio: IioSettings::default(),
-            ddio: None,
-            controller: ControllerSettings::default(),
-            readers: ReaderSettings::default(),
-            throttle: ThrottleSettings::default(),
-            neighbours: Vec::new(),
-        }
-    }
 }
 
 /// NIC buffer and descriptors.
