@@ -35,6 +35,8 @@ pub struct TcpConfig {
     pub receive_window: Option<Bytes>,
     /// How far a receiver that reads at once may let that window grow. `None`: it stays.
     pub receive_window_max: Option<Bytes>,
+    /// Whether the window shrinks by what was delivered until [`crate::TcpReceiver::on_read`] says that it was read.
+    pub reads_late: bool,
     /// Segmentation offload: most payload bytes of a super-packet ([`crate::TcpSender::next_burst`]). `None`: segments
     /// leave one by one.
     pub tso: Option<Bytes>,
@@ -78,6 +80,7 @@ impl Default for TcpConfig {
             quick_acks: 16,
             receive_window: None,
             receive_window_max: None,
+            reads_late: false,
             tso: None,
             pacing: false,
             idle_restart: true,
@@ -114,7 +117,7 @@ impl TcpConfig {
     }
 
     /// How many bytes beyond the acknowledged one a window field allows: one segment at least, so that
-    /// no window shuts for good.
+    /// no window shuts for good and nobody has to probe it.
     #[inline]
     pub(crate) fn window_of(&self, field: u16) -> u64 {
         if field == u16::MAX { 1 << 30 } else { (u64::from(field) << 10).max(self.mss()) }

@@ -7,6 +7,7 @@
 
 mod autotune;
 mod ranges;
+mod unread;
 
 use crate::TcpConfig;
 use crate::config::field_of;
@@ -15,6 +16,7 @@ use forebay_laws::flow::Echo;
 use forebay_units::{Bytes, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
 use ranges::Ranges;
+use unread::Unread;
 
 /// Receiver half of one flow.
 #[derive(Clone, Debug)]
@@ -25,6 +27,7 @@ pub struct TcpReceiver {
     deadline: Time,
     ranges: Ranges, // what lies above `next`
     tuning: Option<Box<Autotune>>,
+    unread: Option<Box<Unread>>, // where the application takes its time
     flow: FlowId,
     dst: HostAddr, // the sender
     stamp: u32,    // to echo (RFC 7323 section 4.3)
@@ -47,6 +50,7 @@ impl TcpReceiver {
             deadline: Time::MAX,
             ranges: Ranges::new(),
             tuning: Autotune::new(cfg),
+            unread: cfg.reads_late.then(Box::default),
             flow,
             dst: sender,
             stamp: 0,
@@ -67,9 +71,17 @@ impl TcpReceiver {
         if start <= self.acked {
             self.stamp = packet.stamp;
         }
-        if start == self.next && self.ranges.is_empty() {
+        let before = self.next;
+        let duplicate = if start == self.next && self.ranges.is_empty() {
             self.next = end;
-        } else if let Some(duplicate) = self.out_of_order(start, end) {
+            None
+        } else {
+            self.out_of_order(start, end)
+        };
+        if let Some(unread) = &mut self.unread {
+            unread.add(self.next - before);
+        }
+        if let Some(duplicate) = duplicate {
             self.quick = self.quick.max(cfg.quick_acks.min(DUPLICATE_QUICK));
             return [flush, Some(self.ack(cfg, Some(duplicate)))];
         }
@@ -101,6 +113,34 @@ impl TcpReceiver {
     /// The delayed ACK, if it is due.
     pub fn on_deadline(&mut self, cfg: &TcpConfig, now: Time) -> Option<Packet> {
         (now >= self.deadline).then(|| self.ack(cfg, None))
+    }
+
+    /// The application read `bytes` of what was delivered. An ACK, if the sender should hear of the room.
+    pub fn on_read(&mut self, cfg: &TcpConfig, bytes: u64) -> Option<Packet> {
+        let buffer = self.buffer(cfg);
+        let next = self.next;
+        let opened = self.unread.as_mut().is_some_and(|unread| unread.read(bytes, next, buffer));
+        // Reading also sends the ACK that waits for company, if there is more than a segment to acknowledge.
+        let owed = self.deadline != Time::MAX && next - self.acked > cfg.mss();
+        (opened || owed).then(|| self.ack(cfg, None))
+    }
+
+    /// Bytes that the socket may hold.
+    #[inline]
+    fn buffer(&self, cfg: &TcpConfig) -> u64 {
+        let fixed = || cfg.receive_window.map_or(1 << 30, Bytes::get);
+        self.tuning.as_ref().map_or_else(fixed, |tuning| tuning.window())
+    }
+
+    /// The window field of an ACK.
+    #[inline]
+    fn window_field(&mut self, cfg: &TcpConfig) -> u16 {
+        let (next, buffer) = (self.next, self.buffer(cfg));
+        match &mut self.unread {
+            None if self.tuning.is_none() => cfg.window_field(),
+            None => field_of(buffer),
+            Some(unread) => field_of(unread.window(next, buffer)),
+        }
     }
 
     /// Bytes delivered in order.
@@ -168,7 +208,7 @@ impl TcpReceiver {
             class: cfg.ack_class,
             flags: Flags::NONE.with_if(self.ece, Flags::ECE),
             stamp: self.stamp,
-            window: self.tuning.as_ref().map_or(cfg.window_field(), |t| field_of(t.window())),
+            window: self.window_field(cfg),
             seq: self.next,
             ..Packet::default()
         };
