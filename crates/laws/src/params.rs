@@ -4,7 +4,7 @@
 //! Nothing here allocates, and a value that its type cannot hold cannot be set.
 
 use core::fmt;
-use forebay_units::Span;
+use forebay_units::{BitsPerSec, Span};
 
 /// What the help page and the scenario reader know about one parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,6 +190,14 @@ impl ParamType for Span {
     }
 }
 
+impl ParamType for BitsPerSec {
+    const RANGE: &'static str = "a rate with its unit, such as \"84Gbps\"";
+
+    fn parse(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
 /// Defines a parameter type that is a whole number between two bounds, both included.
 macro_rules! whole {
     ($(#[doc = $about:literal])* pub struct $name:ident: $what:literal from $min:literal to $max:literal;) => {
@@ -269,6 +277,59 @@ impl ParamTable for () {
 
     fn write(&self, _name: &str, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Ok(())
+    }
+}
+
+/// The part of [`ParamTable`] that does not depend on the type; used off the hot path only.
+pub(crate) trait Table {
+    fn set(&mut self, name: &str, text: &str) -> Option<bool>;
+    fn write(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+impl<T: ParamTable> Table for T {
+    fn set(&mut self, name: &str, text: &str) -> Option<bool> {
+        ParamTable::set(self, name, text)
+    }
+
+    fn write(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ParamTable::write(self, name, f)
+    }
+}
+
+/// Sets one parameter of a law from its text; the error names the remedy, and nothing changes then.
+pub(crate) fn set(
+    law: &'static LawInfo,
+    table: &mut dyn Table,
+    name: &str,
+    text: &str,
+) -> Result<(), ParamError> {
+    let unknown = ParamError::UnknownParam { law };
+    match table.set(name, text) {
+        Some(true) => Ok(()),
+        Some(false) => {
+            let param = law.params.iter().find(|param| param.name == name).ok_or(unknown)?;
+            Err(ParamError::BadValue { law: law.name, param })
+        }
+        None => Err(unknown),
+    }
+}
+
+/// Every parameter of a law with its value now, in the order of the help page; the text reads back through [`set`].
+pub(crate) fn values<'a>(
+    law: &'static LawInfo,
+    table: &'a dyn Table,
+) -> impl Iterator<Item = (&'static ParamInfo, impl fmt::Display + 'a)> + 'a {
+    law.params.iter().map(move |param| (param, Value { table, name: param.name }))
+}
+
+struct Value<'a> {
+    table: &'a dyn Table,
+    name: &'static str,
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.table.write(self.name, f)
     }
 }
 

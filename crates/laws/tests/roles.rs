@@ -6,7 +6,6 @@ mod roles {
     mod dcqcn;
     mod hiercc;
     mod homa;
-    mod hostcc;
     mod hpcc;
     mod swift;
 

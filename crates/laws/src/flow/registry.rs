@@ -5,7 +5,7 @@
 
 use super::{FlowAct, FlowLaw, FlowSeen, Needs};
 use super::{bic, cubic, dctcp, nv, reno};
-use crate::params::{LawInfo, ParamError, ParamInfo, ParamTable};
+use crate::params::{self, LawInfo, ParamError, ParamInfo, ParamTable, Table};
 use crate::{Acts, Start};
 use core::fmt;
 use forebay_units::{BitsPerSec, Bytes, Time};
@@ -121,16 +121,7 @@ impl FlowParams {
     /// # Errors
     /// If the law has no such parameter, or the text is not one of its values; nothing changes then.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), ParamError> {
-        let law = self.info();
-        let unknown = ParamError::UnknownParam { law };
-        match self.table_mut().set(name, text) {
-            Some(true) => Ok(()),
-            Some(false) => {
-                let param = law.params.iter().find(|param| param.name == name).ok_or(unknown)?;
-                Err(ParamError::BadValue { law: law.name, param })
-            }
-            None => Err(unknown),
-        }
+        params::set(self.info(), self.table_mut(), name, text)
     }
 
     /// Name, parameters and help page of the law.
@@ -147,7 +138,7 @@ impl FlowParams {
     pub fn values(
         &self,
     ) -> impl Iterator<Item = (&'static ParamInfo, impl fmt::Display + '_)> + '_ {
-        self.info().params.iter().map(|param| (param, Value { params: self, name: param.name }))
+        params::values(self.info(), self.table())
     }
 
     /// What flows of this law need from the receiver and the path.
@@ -161,33 +152,6 @@ impl FlowParams {
             seed: 0,
         };
         self.start(at, &mut Acts::default()).needs()
-    }
-}
-
-struct Value<'a> {
-    params: &'a FlowParams,
-    name: &'static str,
-}
-
-impl fmt::Display for Value<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.params.table().write(self.name, f)
-    }
-}
-
-/// The part of [`ParamTable`] that does not depend on the type; used off the hot path only.
-trait Table {
-    fn set(&mut self, name: &str, text: &str) -> Option<bool>;
-    fn write(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result;
-}
-
-impl<T: ParamTable> Table for T {
-    fn set(&mut self, name: &str, text: &str) -> Option<bool> {
-        ParamTable::set(self, name, text)
-    }
-
-    fn write(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        ParamTable::write(self, name, f)
     }
 }
 

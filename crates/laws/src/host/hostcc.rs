@@ -1,0 +1,482 @@
+//! hostCC: holds the network's share of a host by throttling its other cores, and marks packets until the sender fits.
+//!
+//! Two averages say how the host is. I_S, lines in the IIO buffer, weight 1/8, follows memory within 5 us; B_S, the
+//! bandwidth the NIC uses on PCIe, weight 1/256, needs 150 us. After each reading of B_S, strictly compared:
+//!
+//!   I_S < I_T, B_S > B_T   one level down: the network has its share and nothing is short
+//!   I_S > I_T, B_S > B_T   hold; marks slow the network down
+//!   I_S > I_T, B_S < B_T   one level up; marks too, since the buffer still fills with what exceeds B_T
+//!   I_S < I_T, B_S < B_T   hold; without marks the network grows
+//!
+//! Marks follow I_S alone. The next level waits until the last is in force (22 us on the published testbed), so the
+//! strongest of four is reached in 90 us; on the way down each level also waits for `lower_hold`.
+//!
+//! `module` computes as the authors' kernel module does, faults included:
+//! - Times are cut to whole nanoseconds and then to units of 2 ns and 32 ns, so at 0.6 to 0.7 us per sample B_S reads
+//!   1.3 to 2.2 Gb/s high: a target of 84 holds about 82.5. I_S compares as whole lines: above 70 means from 71 on.
+//! - Samples of 10 lines or less and of 150 Gb/s or more are ignored. So I_S stays where it was when traffic stops, and
+//!   above I_T the level then climbs to the top with no traffic at all; above 150 Gb/s the law is blind.
+//! - Counters that wrap are not unwrapped: one huge sample, hundreds of samples to forget it.
+//!
+//! What the paper's law does not do, and options here do:
+//! - It never lowers the level of a network that stays below B_T without congestion, idle or content: a neighbour
+//!   once stopped stays stopped. With `lease`, a level that no reading justifies for so long goes down by one. If it
+//!   was needed after all, congestion brings it back in a write, so a content network pays for the probe once per lease.
+//! - It holds its last decision when readings fail or a counter stops. With `stale_after`, both averages are then
+//!   unknown: level 0 at once, no marks, and a fresh start with the next readings.
+//! - It tells the network of congestion by marks alone. With `delay`, it estimates the delay from the IIO to memory for
+//!   transports that control delay.
+//!
+//! Source: Agarwal, Krishnamurthy, Agarwal, Host Congestion Control (SIGCOMM 2023), sections 3 and 4; the authors' module
+//! (Terabit-Ethernet/hostCC, 2023).
+//! Needs: readings of occupancy and insertions of one side; acts on levels and marks. State: under 512 bytes per host.
+//! Integers only, 64-bit divisions only.
+//! Deviation from the paper: levels come down `lower_hold` apart, as in the module, since with the text's 0 the lagging
+//! averages take one level too many. Marks go on ECN-capable packets only, unless `mark_all`; the module marks all.
+//! Averages begin with their first sample, in `module` with zero. Samples that no hardware can make (65536 lines,
+//! 16 Tb/s) come from a counter that somebody reset, and are ignored. After a failed write none is tried for 1 ms.
+//! Deviation of `module`: its first sample divides the counter by the time since boot; here it only starts the difference.
+
+mod module;
+mod paper;
+#[cfg(test)]
+mod tests;
+
+use super::{Echo, HostAct, HostEvent, HostLaw, HostSeen, HostStart, Reading, Side};
+use crate::Acts;
+use crate::params::{Gain, ParamType, choice, params, whole};
+use core::cmp::Ordering;
+use core::fmt;
+use forebay_units::{BitsPerSec, Span, Time};
+
+params! {
+    /// What a scenario may set on hostCC.
+    pub struct HostCcParams {
+        /// How the averages are computed and compared.
+        variant: Variant = Variant::Paper => "hostCC section 4.1",
+        /// Which way of the data is watched: at the receiver, into memory; at the sender, out of it.
+        side: Side = Side::Receive => "hostCC section 5; module mode 0, send: mode 1",
+        /// I_T: above this many lines in the IIO buffer the host is congested; auto: 70 to receive, 190 to send. With DDIO, 50.
+        iio_threshold: Threshold = Threshold(None) => "hostCC sections 5, 5.2; module target_iio_rd_thresh",
+        /// B_T: what the network is to get, with the overhead of PCIe; 84 Gb/s carry 80 Gb/s of goodput.
+        target: BitsPerSec = BitsPerSec::from_gbps(84) => "hostCC section 5, figure 19; module target_pcie_thresh",
+        /// Weight of the newest sample in I_S.
+        occupancy_weight: Gain = Gain::from_shift(3) => "hostCC section 4.1",
+        /// Weight of the newest sample in B_S.
+        bandwidth_weight: Gain = Gain::from_shift(8) => "hostCC section 4.1",
+        /// Whether host-local cores are throttled.
+        local_response: bool = true => "hostCC section 3.2; false: figure 18, echo only",
+        /// Whether packets are marked.
+        network_response: bool = true => "hostCC section 3.3; false: figure 18, local response only",
+        /// Whether marks also go on packets that are not ECN-capable, against RFC 3168.
+        mark_all: bool = false => "RFC 3168 section 5; module: true",
+        /// Time between one lowering in force and the next; 0us is the paper's text.
+        lower_hold: Span = Span::from_us(150) => "module REDUCTION_TIMEOUT_US; not in the paper",
+        /// A level above 0 that nothing justifies for so long goes down by one; none: only regime 1 lowers.
+        lease: Timeout = Timeout(None) => "not in the paper nor in the module",
+        /// Without a usable reading of both counters for so long, everything is lifted; none: the last decision stays.
+        stale_after: Timeout = Timeout(None) => "not in the paper nor in the module",
+        /// Whether the delay from the IIO to memory is estimated for transports, and told when it moves by a sixteenth.
+        delay: bool = false => "hostCC sections 3.1, 6: Little's law",
+    }
+}
+
+choice! {
+    /// How the averages are computed and compared.
+    pub enum Variant {
+        /// As the paper says, without rounding that matters.
+        Paper = "paper",
+        /// As the authors' kernel module does.
+        Module = "module",
+    }
+}
+
+whole! {
+    /// Lines in the IIO buffer.
+    pub struct Lines: "whole number of lines" from 1 to 65535;
+}
+
+/// Lines in the IIO buffer, or as the side says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Threshold(Option<Lines>);
+
+impl Threshold {
+    fn lines(self, side: Side) -> u64 {
+        match (self.0, side) {
+            (Some(lines), _) => lines.get(),
+            (None, Side::Receive) => 70,
+            (None, Side::Send) => 190,
+        }
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(lines) => lines.fmt(f),
+            None => f.write_str("auto"),
+        }
+    }
+}
+
+impl ParamType for Threshold {
+    const RANGE: &'static str = "\"auto\" or a whole number of lines from 1 to 65535";
+
+    fn parse(text: &str) -> Option<Self> {
+        match text.trim() {
+            "auto" => Some(Self(None)),
+            text => Lines::parse(text).map(|lines| Self(Some(lines))),
+        }
+    }
+}
+
+/// A time after which something lapses, or never.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timeout(Option<Span>);
+
+impl fmt::Display for Timeout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(span) => span.fmt(f),
+            None => f.write_str("none"),
+        }
+    }
+}
+
+impl ParamType for Timeout {
+    const RANGE: &'static str = "\"none\" or a time of a microsecond or more, such as \"5ms\"";
+
+    fn parse(text: &str) -> Option<Self> {
+        match text.trim() {
+            "none" => Some(Self(None)),
+            text => Span::parse(text).filter(|span| span.as_us() > 0).map(|span| Self(Some(span))),
+        }
+    }
+}
+
+/// No write is tried for so long after one that failed. Assumption: long against a write, short against a person.
+const RETRY: Span = Span::from_ms(1);
+
+/// A host under hostCC.
+#[derive(Clone, Debug)]
+pub struct HostCc {
+    params: HostCcParams,
+    signals: Signals,
+    little: Option<paper::Little>,
+    told: Span,          // the last `Delay`
+    max_level: u8,       // strongest
+    level: u8,           // in force; invariant: at most `max_level`
+    asked: Option<u8>,   // being written
+    lower_from: Time,    // no regular lowering before
+    write_from: Time,    // no write before, after a failed one
+    echo: bool,          // marks are on
+    occupancy_at: Time,  // last usable readings
+    inserts_at: Time,    // of each counter
+    leased: Time,        // the last reading that justified the level, or the last level that lapsed
+    armed: Option<Time>, // a wake that will come
+    disabled: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Signals {
+    Paper(paper::Signals),
+    Module(module::Signals),
+}
+
+impl HostLaw for HostCc {
+    const NAME: &'static str = "hostcc";
+    type Params = HostCcParams;
+
+    fn start(params: &HostCcParams, now: Time, at: HostStart, _acts: &mut Acts<HostAct>) -> Self {
+        let counters = match params.side {
+            Side::Receive => at.write,
+            Side::Send => at.read,
+        };
+        Self {
+            params: *params,
+            signals: match params.variant {
+                Variant::Paper => Signals::Paper(paper::Signals::new(params, counters)),
+                Variant::Module => Signals::Module(module::Signals::new(params, counters)),
+            },
+            little: params.delay.then(|| paper::Little::new(params, counters, at.line_bytes)),
+            told: Span::ZERO,
+            max_level: at.max_level,
+            level: 0,
+            asked: None,
+            lower_from: Time::ZERO,
+            write_from: Time::ZERO,
+            echo: false,
+            occupancy_at: now,
+            inserts_at: now,
+            leased: now,
+            armed: None,
+            disabled: false,
+        }
+    }
+
+    fn side(&self) -> Side {
+        self.params.side
+    }
+
+    fn step(&mut self, now: Time, seen: HostSeen, acts: &mut Acts<HostAct>) {
+        match seen.event {
+            HostEvent::Disable => return self.disable(acts),
+            _ if self.disabled => return self.disabled(now, seen.event, acts),
+            HostEvent::WriteOccupancy(reading) if self.params.side == Side::Receive => {
+                self.occupancy(now, reading, acts);
+            }
+            HostEvent::ReadOccupancy(reading) if self.params.side == Side::Send => {
+                self.occupancy(now, reading, acts);
+            }
+            HostEvent::WriteInserts(reading) if self.params.side == Side::Receive => {
+                self.inserts(now, reading, acts);
+            }
+            HostEvent::ReadInserts(reading) if self.params.side == Side::Send => {
+                self.inserts(now, reading, acts);
+            }
+            HostEvent::LevelWritten(level) => self.written(now, level),
+            HostEvent::LevelFailed => self.failed(now),
+            HostEvent::Target(rate) => self.signals.retarget(rate),
+            HostEvent::Wake if self.armed.is_some_and(|due| due <= now) => {
+                self.armed = None;
+                if self.stale(now) {
+                    self.lift(acts);
+                } else {
+                    self.lapse(now, acts);
+                }
+            }
+            _ => return,
+        }
+        self.arm(acts);
+    }
+}
+
+impl HostCc {
+    /// E1: I_S, and with it the marks.
+    fn occupancy(&mut self, now: Time, reading: Reading, acts: &mut Acts<HostAct>) {
+        if self.stale(now) {
+            self.forget(now);
+        }
+        if self.signals.occupancy(reading) {
+            self.occupancy_at = now;
+        }
+        if let Some(little) = &mut self.little {
+            little.occupancy(reading);
+        }
+        let over = self.signals.congested() == Some(Ordering::Greater);
+        self.mark(over && self.params.network_response, acts);
+    }
+
+    /// E2: B_S, and with it the level.
+    fn inserts(&mut self, now: Time, reading: Reading, acts: &mut Acts<HostAct>) {
+        if self.stale(now) {
+            self.forget(now);
+        }
+        if self.signals.inserts(reading) {
+            self.inserts_at = now;
+        }
+        self.decide(now, acts);
+        let Some(little) = &mut self.little else { return };
+        let delay = little.inserts(reading);
+        let (low, high) = (delay.min(self.told), delay.max(self.told));
+        if high - low > low / 16 {
+            self.told = delay;
+            acts.push(HostAct::Delay(delay));
+        }
+    }
+
+    /// The four regimes. Equality holds the level, and so does a signal that is not known.
+    fn decide(&mut self, now: Time, acts: &mut Acts<HostAct>) {
+        use Ordering::{Greater, Less};
+        let (Some(occupancy), Some(bandwidth)) = (self.signals.congested(), self.signals.met())
+        else {
+            return;
+        };
+        if occupancy == Greater || bandwidth != Less {
+            self.leased = now;
+        }
+        match (occupancy, bandwidth) {
+            (Less, Greater) if now >= self.lower_from => {
+                self.ask(now, self.level.saturating_sub(1), acts);
+            }
+            (Greater, Less) => {
+                self.ask(now, self.level.saturating_add(1).min(self.max_level), acts);
+            }
+            _ => self.lapse(now, acts),
+        }
+    }
+
+    /// One level down if nothing justified this one for the length of the lease.
+    fn lapse(&mut self, now: Time, acts: &mut Acts<HostAct>) {
+        if self.lease_ends().is_some_and(|end| end <= now)
+            && self.ask(now, self.level.saturating_sub(1), acts)
+        {
+            self.leased = now;
+        }
+    }
+
+    /// Asks for a level if it is another one, none is being written, and the last did not just fail.
+    fn ask(&mut self, now: Time, level: u8, acts: &mut Acts<HostAct>) -> bool {
+        let write = self.params.local_response
+            && level != self.level
+            && self.asked.is_none()
+            && now >= self.write_from;
+        if write {
+            self.asked = Some(level);
+            acts.push(HostAct::Level(level));
+        }
+        write
+    }
+
+    fn mark(&mut self, on: bool, acts: &mut Acts<HostAct>) {
+        if on != self.echo {
+            self.echo = on;
+            acts.push(HostAct::Echo(match (on, self.params.mark_all) {
+                (false, _) => Echo::Off,
+                (true, false) => Echo::Capable,
+                (true, true) => Echo::All,
+            }));
+        }
+    }
+
+    /// E3: a level is in force.
+    fn written(&mut self, now: Time, level: u8) {
+        if level < self.level {
+            self.lower_from = now.saturating_add(self.params.lower_hold);
+        }
+        self.level = level.min(self.max_level);
+        self.asked = None;
+    }
+
+    fn failed(&mut self, now: Time) {
+        self.asked = None;
+        self.write_from = now.saturating_add(RETRY);
+    }
+
+    fn disable(&mut self, acts: &mut Acts<HostAct>) {
+        self.disabled = true;
+        self.echo = false;
+        self.asked = Some(0);
+        acts.push(HostAct::Level(0));
+        acts.push(HostAct::Echo(Echo::Off));
+        if self.told > Span::ZERO {
+            self.told = Span::ZERO;
+            acts.push(HostAct::Delay(Span::ZERO));
+        }
+    }
+
+    /// Control has ended: all that is left to do is to see the level lifted.
+    fn disabled(&mut self, now: Time, event: HostEvent, acts: &mut Acts<HostAct>) {
+        match event {
+            HostEvent::LevelWritten(level) => {
+                self.level = level.min(self.max_level);
+                self.asked = self.asked.filter(|_| level != 0);
+            }
+            HostEvent::LevelFailed => {
+                self.failed(now);
+                let retry = self.write_from;
+                self.armed = Some(retry);
+                acts.push(HostAct::WakeAt(retry));
+            }
+            HostEvent::Wake if self.armed.is_some_and(|due| due <= now) => {
+                self.armed = None;
+                self.ask(now, 0, acts);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether either counter told nothing usable for too long.
+    fn stale(&self, now: Time) -> bool {
+        self.stale_from().is_some_and(|from| from <= now)
+    }
+
+    fn stale_from(&self) -> Option<Time> {
+        let after = self.params.stale_after.0?;
+        Some(self.occupancy_at.min(self.inserts_at).saturating_add(after))
+    }
+
+    fn lease_ends(&self) -> Option<Time> {
+        self.params.lease.0.map(|lease| self.leased.saturating_add(lease))
+    }
+
+    /// Readings begin anew after a time without.
+    fn forget(&mut self, now: Time) {
+        self.signals.forget();
+        if let Some(little) = &mut self.little {
+            little.forget();
+        }
+        (self.occupancy_at, self.inserts_at) = (now, now);
+    }
+
+    /// Lifts what nothing is known about.
+    fn lift(&mut self, acts: &mut Acts<HostAct>) {
+        self.mark(false, acts);
+        self.asked.get_or_insert_with(|| {
+            acts.push(HostAct::Level(0));
+            0
+        });
+    }
+
+    /// Asks for a wake when the lease or the readings lapse, if there is something to lift then.
+    fn arm(&mut self, acts: &mut Acts<HostAct>) {
+        let held = self.level > 0 && self.asked.is_none();
+        let stale = self.stale_from().filter(|_| held || self.echo);
+        let lease = self.lease_ends().filter(|_| held);
+        let Some(due) = stale.into_iter().chain(lease).min() else { return };
+        let due = due.max(self.write_from);
+        if self.armed.is_none_or(|armed| due < armed) {
+            self.armed = Some(due);
+            acts.push(HostAct::WakeAt(due));
+        }
+    }
+}
+
+impl Signals {
+    /// A reading of occupancy; whether it says something.
+    fn occupancy(&mut self, reading: Reading) -> bool {
+        match self {
+            Self::Paper(signals) => signals.occupancy(reading),
+            Self::Module(signals) => signals.occupancy(reading),
+        }
+    }
+
+    /// A reading of insertions; whether it says something.
+    fn inserts(&mut self, reading: Reading) -> bool {
+        match self {
+            Self::Paper(signals) => signals.inserts(reading),
+            Self::Module(signals) => signals.inserts(reading),
+        }
+    }
+
+    /// I_S against I_T, if known.
+    fn congested(&self) -> Option<Ordering> {
+        match self {
+            Self::Paper(signals) => signals.congested(),
+            Self::Module(signals) => Some(signals.congested()),
+        }
+    }
+
+    /// B_S against B_T, if known.
+    fn met(&self) -> Option<Ordering> {
+        match self {
+            Self::Paper(signals) => signals.met(),
+            Self::Module(signals) => Some(signals.met()),
+        }
+    }
+
+    /// E5: a new B_T, for the next decision.
+    fn retarget(&mut self, rate: BitsPerSec) {
+        match self {
+            Self::Paper(signals) => signals.retarget(rate),
+            Self::Module(signals) => signals.retarget(rate),
+        }
+    }
+
+    fn forget(&mut self) {
+        match self {
+            Self::Paper(signals) => signals.forget(),
+            Self::Module(signals) => signals.forget(),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Signals as the paper defines them: counters unwrapped, averages without a rounding that matters.
+//!
+//! Source: hostCC section 4.1; section 3.1 for the delay.
+
+use super::{HostCcParams, Reading};
+use crate::host::Counters;
+use core::cmp::Ordering;
+use forebay_units::{BitsPerSec, Span};
+
+/// No sample is as large: more lines than any IIO buffer holds, in 1/1024.
+const MOST_LINES: u64 = 65_536 << 10;
+/// No sample is as large: more than any PCIe of today carries, in kb/s.
+const MOST_KBPS: u64 = 16_000_000_000;
+
+/// I_S and B_S beside I_T and B_T.
+#[derive(Clone, Debug)]
+pub(super) struct Signals {
+    lines: Average, // in 1/1024
+    kbps: Average,
+    threshold: u64, // in 1/1024 lines
+    target: u64,    // kb/s
+}
+
+impl Signals {
+    pub(super) fn new(params: &HostCcParams, counters: Counters) -> Self {
+        let mut signals = Self {
+            lines: Average::of_lines(counters, params.occupancy_weight.shift()),
+            kbps: Average::of_kbps(counters, params.bandwidth_weight.shift()),
+            threshold: params.iio_threshold.lines(params.side) << 10,
+            target: 0,
+        };
+        signals.retarget(params.target);
+        signals
+    }
+
+    /// Whether lines were there. None: the link is idle, or the counter stands still.
+    pub(super) fn occupancy(&mut self, reading: Reading) -> bool {
+        self.lines.add(reading).is_some_and(|lines| lines > 0)
+    }
+
+    /// Whether something came in.
+    pub(super) fn inserts(&mut self, reading: Reading) -> bool {
+        self.kbps.add(reading).is_some_and(|kbps| kbps > 0)
+    }
+
+    pub(super) fn congested(&self) -> Option<Ordering> {
+        self.lines.get().map(|lines| lines.cmp(&self.threshold))
+    }
+
+    pub(super) fn met(&self) -> Option<Ordering> {
+        self.kbps.get().map(|kbps| kbps.cmp(&self.target))
+    }
+
+    pub(super) fn retarget(&mut self, rate: BitsPerSec) {
+        self.target = rate.get() / 1000;
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.lines.forget();
+        self.kbps.forget();
+    }
+}
+
+/// The time a line spends between the IIO and memory, by Little's law: lines there over lines per second.
+///
+/// Both averages have the weight of I_S: B_S is 30 times as slow, and the quotient would follow neither.
+/// The constant part before the IIO is not in it.
+#[derive(Clone, Debug)]
+pub(super) struct Little {
+    lines: Average,
+    kbps: Average,
+    scale: u64, // from 1/1024 lines over kb/s to picoseconds
+}
+
+impl Little {
+    pub(super) fn new(params: &HostCcParams, counters: Counters, line_bytes: u64) -> Self {
+        let weight = params.occupancy_weight.shift();
+        Self {
+            lines: Average::of_lines(counters, weight),
+            kbps: Average::of_kbps(counters, weight),
+            scale: line_bytes.saturating_mul(8_000_000_000) / 1024,
+        }
+    }
+
+    pub(super) fn occupancy(&mut self, reading: Reading) {
+        self.lines.add(reading);
+    }
+
+    /// The delay after this reading; zero while either average is unknown or nothing moves.
+    pub(super) fn inserts(&mut self, reading: Reading) -> Span {
+        self.kbps.add(reading);
+        match (self.lines.get(), self.kbps.get()) {
+            (Some(lines), Some(kbps)) if kbps > 0 => Span::from_ps(scaled(lines, self.scale, kbps)),
+            _ => Span::ZERO,
+        }
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.lines.forget();
+        self.kbps.forget();
+    }
+}
+
+/// Exponentially weighted average of how fast a counter rises. Begins with its first sample.
+#[derive(Clone, Debug)]
+struct Average {
+    mask: u64,  // of the counter's bits
+    scale: u64, // from counts per picosecond to units of the average
+    most: u64,  // samples from here on are ignored
+    shift: u32, // the newest sample weighs 1 / 2^shift
+    last: Option<Reading>,
+    sum: Option<u64>, // the average times 2^shift, so that a constant signal is reached exactly
+}
+
+impl Average {
+    /// Lines per cycle, in 1/1024: what a counter that adds up occupancy each cycle rises by.
+    fn of_lines(counters: Counters, shift: u32) -> Self {
+        let hz = counters.clock_hz.max(1);
+        let scale = (1_024_000_000_000_000 + hz / 2) / hz;
+        Self::new(counters.occupancy_bits, scale, MOST_LINES, shift)
+    }
+
+    /// Bits per millisecond.
+    fn of_kbps(counters: Counters, shift: u32) -> Self {
+        let scale = counters.insert_bytes.saturating_mul(8_000_000_000);
+        Self::new(counters.insert_bits, scale, MOST_KBPS, shift)
+    }
+
+    fn new(bits: u8, scale: u64, most: u64, shift: u32) -> Self {
+        let mask = u64::MAX >> (64 - u32::from(bits.clamp(1, 64)));
+        Self { mask, scale, most, shift, last: None, sum: None }
+    }
+
+    /// The sample since the last reading, through at most one wrap of the counter.
+    fn add(&mut self, reading: Reading) -> Option<u64> {
+        let last = self.last.replace(reading)?;
+        let ps = reading.at.since(last.at).as_ps();
+        if ps == 0 {
+            return None;
+        }
+        let count = reading.raw.wrapping_sub(last.raw) & self.mask;
+        let sample = Some(scaled(count, self.scale, ps)).filter(|sample| *sample < self.most)?;
+        self.sum = Some(match self.sum {
+            Some(sum) => sum - (sum >> self.shift) + sample,
+            None => sample << self.shift,
+        });
+        Some(sample)
+    }
+
+    fn get(&self) -> Option<u64> {
+        self.sum.map(|sum| sum >> self.shift)
+    }
+
+    fn forget(&mut self) {
+        (self.last, self.sum) = (None, None);
+    }
+}
+
+/// `count * scale / per`, rounded down; `u64::MAX` where it does not fit. `per` is at least 1.
+///
+/// Exact while `per * scale` fits 64 bits, which at 64 bytes per line is 33 us; beyond that off by less than one part
+/// in 2^18, as long as `scale` has at most 44 bits.
+fn scaled(count: u64, scale: u64, per: u64) -> u64 {
+    let (whole, rest) = (count / per, count % per);
+    let bits = 128 - rest.leading_zeros() - scale.leading_zeros();
+    let excess = bits.saturating_sub(64);
+    let part = (rest >> excess) * scale / (per >> excess);
+    whole.saturating_mul(scale).saturating_add(part)
+}

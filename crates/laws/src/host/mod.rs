@@ -1,0 +1,158 @@
+//! Role `host`: one law per host that weighs the NIC against host-local memory traffic (hostCC).
+//!
+//! The law sees what an agent reads: raw cumulative counters with the time of each reading, one at a
+//! time, as the reading loops deliver them. So wrap, skew and guards replay from a log. It answers with
+//! a throttle level for host-local cores and with which packets get a congestion mark.
+//!
+//! Laws of this role run in the agent: integers only.
+//!
+//! To add a law: its file here with a `//!` charter, a [`HostLaw`] and its parameters, its `mod` line below,
+//! its row in [`registry`]. The charter is the help page; the conformance tests run by themselves.
+
+pub mod hostcc;
+pub mod registry;
+
+pub use registry::{Host, HostParams, LAWS};
+
+use crate::Acts;
+use crate::params::choice;
+use forebay_units::{BitsPerSec, Span, Time};
+
+/// One reading of a cumulative counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Reading {
+    /// Time of the reading, not of its delivery.
+    pub at: Time,
+    /// Value, modulo 2 to the power of the counter's width.
+    pub raw: u64,
+}
+
+/// What can happen at a host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostEvent {
+    /// Sum over clock cycles of the lines that wait in the IIO buffer, from the NIC to memory.
+    WriteOccupancy(Reading),
+    /// What entered the IIO buffer from the NIC, in units of [`Counters::insert_bytes`].
+    WriteInserts(Reading),
+    /// Like `WriteOccupancy`, for reads of memory by the NIC.
+    ReadOccupancy(Reading),
+    /// Like `WriteInserts`, for reads of memory by the NIC.
+    ReadInserts(Reading),
+    /// The level that the law asked for is in force.
+    LevelWritten(u8),
+    /// The level could not be written; the one before holds.
+    LevelFailed,
+    /// The rate that policy grants the network, goodput and PCIe overhead together.
+    Target(BitsPerSec),
+    /// Control ends: the law lifts everything, and is silent from then on.
+    Disable,
+    /// A `wake_at` came due. A spurious one changes nothing.
+    Wake,
+}
+
+/// One event. Host signals have no totals beyond the counters themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostSeen {
+    /// What happened.
+    pub event: HostEvent,
+}
+
+/// Which packets get a congestion mark, on the [`Side`] that the law watches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Echo {
+    /// None.
+    #[default]
+    Off,
+    /// Those that are ECN-capable, as RFC 3168 has it.
+    Capable,
+    /// All, also those whose sender did not say that it understands marks.
+    All,
+}
+
+/// What a host law may decide.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostAct {
+    /// Throttle host-local cores at this level, 0 meaning not at all. One write at a time: the law
+    /// waits for `LevelWritten` or `LevelFailed` before the next. Only the 0 of `Disable` does not
+    /// wait; it is written after the one under way.
+    Level(u8),
+    /// Which packets are marked from now on.
+    Echo(Echo),
+    /// What the host adds to the delay of a packet from now on, as the law estimates it: zero if nothing
+    /// waits. For transports that control delay; only from laws that were told to.
+    Delay(Span),
+    /// Call again at this time; of several, the least counts.
+    WakeAt(Time),
+}
+
+choice! {
+    /// Which way of the data a law watches: whose readings it wants, and which packets its echo marks.
+    pub enum Side {
+        /// From the NIC to memory: `Write` readings; marks on packets that arrived, before the transport sees them.
+        Receive = "receive",
+        /// From memory to the NIC: `Read` readings; marks on packets that leave.
+        Send = "send",
+    }
+}
+
+/// The pair of counters of one direction, as the hardware has them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Counters {
+    /// Clock of the occupancy counter in hertz, from 1 MHz to 10 GHz.
+    pub clock_hz: u64,
+    /// Width of the occupancy counter, 1 to 64.
+    pub occupancy_bits: u8,
+    /// Width of the insertion counter, 1 to 64.
+    pub insert_bits: u8,
+    /// Bytes for which the insertion counter rises by one, 1 to 4096: a line, or 4 for the port's own counter.
+    pub insert_bytes: u64,
+}
+
+impl Counters {
+    /// Into memory, on the published testbed. Source: hostCC paper, section 4.1 (500 MHz, insertions of lines);
+    /// uncore counters of Cascade Lake (48 bits).
+    pub const WRITE: Self =
+        Self { clock_hz: 500_000_000, occupancy_bits: 48, insert_bits: 48, insert_bytes: 64 };
+    /// Out of memory, on the same. Source: the authors' module (1 GHz).
+    pub const READ: Self = Self { clock_hz: 1_000_000_000, ..Self::WRITE };
+    /// The free-running bandwidth counter of the port in place of insertions: 4-byte units, 36 bits.
+    /// Source: the authors' module, which reads this one.
+    #[must_use]
+    pub const fn of_port(self) -> Self {
+        Self { insert_bits: 36, insert_bytes: 4, ..self }
+    }
+}
+
+/// What a host law knows when it starts.
+#[derive(Clone, Copy, Debug)]
+pub struct HostStart {
+    /// Counters of the way from the NIC to memory.
+    pub write: Counters,
+    /// Counters of the way from memory to the NIC.
+    pub read: Counters,
+    /// Bytes of a line.
+    pub line_bytes: u64,
+    /// Strongest throttle level there is.
+    pub max_level: u8,
+    /// Key for every random choice the law makes.
+    pub seed: u64,
+}
+
+/// A law of role `host`.
+pub trait HostLaw: Sized + Clone {
+    /// Its name in scenarios.
+    const NAME: &'static str;
+    /// What a scenario may set. Every field has a published default.
+    type Params: Clone + Default;
+
+    /// State of an unthrottled host, at time `now`.
+    fn start(params: &Self::Params, now: Time, at: HostStart, acts: &mut Acts<HostAct>) -> Self;
+
+    /// Which readings it wants, and which packets it marks. Does not change.
+    fn side(&self) -> Side {
+        Side::Receive
+    }
+
+    /// One event.
+    fn step(&mut self, now: Time, seen: HostSeen, acts: &mut Acts<HostAct>);
+}
