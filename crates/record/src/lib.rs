@@ -20,7 +20,7 @@ pub use columns::explain;
 pub use dir::{EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir};
 pub use error::RecordError;
 pub use rows::{
-    ConnectionRow, FlowRow, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
+    ConnectionRow, FlowRow, MemoryRow, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
 };
 pub use stats::{Estimate, MIN_SEEDS_FOR_CI, jain, nearest_rank, student_t95};
 pub use summary::{

@@ -163,6 +163,79 @@ pub struct PortRow {
     pub lossless_drops: u64,
 }
 
+/// One host's path to memory, from the end of the warm-up to the end of the run.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct MemoryRow {
+    /// Name of the host.
+    pub host: String,
+    /// How long that was.
+    pub span: Span,
+    /// Packets that came over its cable for the stack.
+    pub arrived: u64,
+    /// Of these, packets that the NIC buffer had no room for.
+    pub dropped: u64,
+    /// Payload that applications read.
+    pub read_bytes: Bytes,
+    /// Data packets that got a congestion mark at the host; merged ones count once.
+    pub marked: u64,
+    /// Throttle levels written.
+    pub level_writes: u64,
+    /// Lines of 64 B over PCIe.
+    pub entered: f64,
+    /// Mean lines in IIO slots.
+    pub occupancy: f64,
+    /// Lines that the NIC wrote to memory.
+    pub dma: f64,
+    /// Lines that copying read from memory.
+    pub copied: f64,
+    /// Lines that each neighbour read and wrote.
+    pub neighbours: Vec<f64>,
+    /// Mean wait of writes for admission to memory, in ns.
+    pub wait_ns: f64,
+    /// Share of the time with packets in the NIC buffer.
+    pub backlog: f64,
+    /// Share of the time in which full IIO slots held the NIC back.
+    pub full: f64,
+    /// Cores that ran the stack and copied, on average.
+    pub reading: f64,
+    /// Share of the time at each throttle level.
+    pub levels: Vec<f64>,
+    /// Most bytes that the NIC buffer held, warm-up included.
+    pub most_buffered: Bytes,
+}
+
+impl MemoryRow {
+    /// Payload to applications, Gb/s.
+    pub fn goodput_gbps(&self) -> f64 {
+        self.read_bytes.get() as f64 * 8.0 / self.ns()
+    }
+
+    /// What crossed PCIe, Gb/s.
+    pub fn pcie_gbps(&self) -> f64 {
+        self.entered * 512.0 / self.ns()
+    }
+
+    /// Memory traffic of the network: DMA and copying, gigabytes per second.
+    pub fn network_gigabytes(&self) -> f64 {
+        (self.dma + self.copied) * 64.0 / self.ns()
+    }
+
+    /// Memory traffic of all neighbours, gigabytes per second.
+    pub fn neighbour_gigabytes(&self) -> f64 {
+        self.neighbours.iter().sum::<f64>() * 64.0 / self.ns()
+    }
+
+    /// Share of arriving packets that the NIC dropped.
+    pub fn drop_share(&self) -> f64 {
+        self.dropped as f64 / self.arrived.max(1) as f64
+    }
+
+    /// Its span, one at least.
+    fn ns(&self) -> f64 {
+        (self.span.as_ps() as f64 * 1e-3).max(1.0)
+    }
+}
+
 /// Totals of one simulation that are not of any port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct NodeCounters {
@@ -255,6 +328,8 @@ pub struct RunRecord {
     pub rpcs: Vec<RpcRow>,
     /// Ports, in canonical order.
     pub ports: Vec<PortRow>,
+    /// Paths to memory, of hosts that have one.
+    pub memory: Vec<MemoryRow>,
     /// Sampled series.
     pub series: Vec<Series>,
     /// Totals.

@@ -6,6 +6,7 @@ mod capture;
 mod fabric;
 mod faults;
 mod host;
+mod memory;
 mod pause;
 mod rpc;
 mod shape;
@@ -23,7 +24,7 @@ use crate::quantity::{Length, Qty};
 use crate::raw;
 use crate::tree::{Document, did_you_mean, shorten};
 use forebay_laws::flow::{FlowParams, LAWS};
-use forebay_laws::params::ParamError;
+use forebay_laws::params::{LawInfo, ParamError};
 use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
 
@@ -94,6 +95,11 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
         judge.forecast_flows(&scenario, &plan);
     }
     judge.findings.is_empty().then_some(scenario)
+}
+
+/// Parameters as key and text.
+fn texts(params: Option<&BTreeMap<String, raw::Param>>) -> Vec<(String, String)> {
+    params.into_iter().flatten().map(|(k, v)| (k.clone(), param(v))).collect()
 }
 
 impl Judge<'_> {
@@ -187,19 +193,29 @@ impl Judge<'_> {
         law: Option<FlowParams>,
         params: Option<&BTreeMap<String, raw::Param>>,
     ) -> Vec<(String, String)> {
-        let params: Vec<_> =
-            params.into_iter().flatten().map(|(k, v)| (k.clone(), param(v))).collect();
-        let Some(mut law) = law else { return params };
+        let Some(mut law) = law else { return texts(params) };
+        self.set_params(place, law.info(), params, |key, text| law.set(key, text))
+    }
+
+    /// Parameters as key and text, each set in the law.
+    fn set_params(
+        &mut self,
+        place: &str,
+        law: &LawInfo,
+        params: Option<&BTreeMap<String, raw::Param>>,
+        mut set: impl FnMut(&str, &str) -> Result<(), ParamError>,
+    ) -> Vec<(String, String)> {
+        let params = texts(params);
         for (key, text) in &params {
             let mut path = String::from(place);
             crate::tree::push_key(&mut path, key);
-            match law.set(key, text) {
+            match set(key, text) {
                 Ok(()) => {}
                 Err(e @ ParamError::BadValue { .. }) => {
                     self.say(&path, format!("{:?} does not fit; {e}", shorten(text)));
                 }
                 Err(e) => {
-                    let close = did_you_mean(key, law.info().params.iter().map(|p| p.name));
+                    let close = did_you_mean(key, law.params.iter().map(|p| p.name));
                     self.say(&path, format!("{e}{close}"));
                 }
             }

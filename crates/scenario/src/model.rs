@@ -1,5 +1,6 @@
 //! The checked form of a scenario: what a run needs, all defaults filled in.
 
+use forebay_host::memory::MemorySettings;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
 /// A whole run.
@@ -290,11 +291,20 @@ pub struct Override {
 pub struct Host {
     /// Settings of those that no override names.
     pub settings: HostSettings,
+    /// Their path to memory, where it is modelled.
+    pub memory: Option<Memory>,
     /// Settings of some hosts only, later ones win.
     pub overrides: Vec<HostOverride>,
 }
 
 impl Host {
+    /// The path to memory of the host with this name; `None`: memory is out of the way.
+    pub fn memory_at(&self, name: &str) -> Option<&Memory> {
+        let named = |o: &&HostOverride| o.memory.is_some() && crate::plan::matches(&o.place, name);
+        let over = self.overrides.iter().rev().find(named).and_then(|o| o.memory.as_ref());
+        over.or(self.memory.as_ref())
+    }
+
     /// Settings of the host with this name. `delayed_ack` is that of the transport.
     pub fn at(&self, name: &str, delayed_ack: bool) -> (HostSettings, bool) {
         let of = self.overrides.iter().filter(|o| crate::plan::matches(&o.place, name));
@@ -345,6 +355,32 @@ pub struct HostOverride {
     pub change: HostChange,
     /// Whether their ACKs may wait for a second segment.
     pub delayed_ack: Option<bool>,
+    /// Their path to memory, whole.
+    pub memory: Option<Memory>,
+}
+
+/// A host's path to memory, and who rules over it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    /// Its stages, and its neighbours.
+    pub settings: MemorySettings,
+    /// Most bytes of a flow that are unread or on their way.
+    pub socket_buffer: Bytes,
+    /// Throttle level while nobody sets it.
+    pub level: u8,
+    /// Who sets it.
+    pub control: Option<HostControl>,
+}
+
+/// A host law and its world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostControl {
+    /// Name of the law.
+    pub law: String,
+    /// Parameters that are not the law's defaults, by name and text.
+    pub params: Vec<(String, String)>,
+    /// How long reading a counter takes.
+    pub read: Span,
 }
 
 /// Some settings of a host; the others stay.

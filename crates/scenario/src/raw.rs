@@ -510,6 +510,189 @@ pub(crate) struct HostKeys {
     /// round-trip time well below ssthresh, else at 1.2 (Linux). Default: "off".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
+    /// The path between NIC and memory, in detail. Without this table memory is out of everybody's way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+}
+
+/// The path between NIC and memory: NIC buffer, PCIe, IIO slots, cache, memory controller, cores that copy, and neighbours.
+/// Defaults are the testbed of hostCC (SIGCOMM 2023): Cascade Lake, two memory channels, 100 Gb/s on PCIe 3.0 x16.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Memory {
+    /// Bytes of frames that the NIC holds before it drops. Default: 384KB (our choice: the published tail of 60 to 100 us
+    /// bounds it to 340 to 565 KB).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic_buffer: Option<Qty<Bytes>>,
+    /// Frames in memory that the stack has not taken yet; then the NIC waits. Default: 4096.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub descriptors: Option<i64>,
+    /// PCIe, after line coding. Default: 126.03Gbps (16 lanes of 8 GT/s).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pcie_rate: Option<Qty<BitsPerSec>>,
+    /// Payload of a PCIe transaction packet, which adds 26 B. Default: 256B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pcie_payload: Option<Qty<Bytes>>,
+    /// Lines of 64 B on their way to memory, and PCIe credits. Default: 93.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub iio_slots: Option<i64>,
+    /// How long a line holds its slot with nothing in the way, without DDIO. Default: 323ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iio_latency: Option<Qty<Span>>,
+    /// Whether the NIC writes into the last-level cache. Default: false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ddio: Option<bool>,
+    /// With DDIO: how long a line holds its slot that evicts nothing. Default: 151ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ddio_hit: Option<Qty<Span>>,
+    /// With DDIO: how much longer a line holds its slot that evicts another. Default: 99ns (our choice).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ddio_eviction: Option<Qty<Span>>,
+    /// The last-level cache. Default: 24.75MB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Qty<Bytes>>,
+    /// Its ways. Default: 11.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1024))]
+    pub cache_ways: Option<i64>,
+    /// With DDIO: ways that the NIC may fill. Default: 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1024))]
+    pub ddio_ways: Option<i64>,
+    /// What memory serves at saturation. Default: 278.4Gbps, which is 34.8 GB/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<Qty<BitsPerSec>>,
+    /// Read by a core of the NIC's socket, unloaded. Default: 70ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local_read: Option<Qty<Span>>,
+    /// Read by a core of another socket, unloaded. Default: 137ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote_read: Option<Qty<Span>>,
+    /// Queueing of reads: this, times load, over one less the load of reads. Default: 21.5ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_queueing: Option<Qty<Span>>,
+    /// Share of the wait of writes that reads see. Default: 0.17 (fitted to one published throughput).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1))]
+    pub read_share: Option<f64>,
+    /// Posted writes of one core before it is held back. Default: any number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub posted_limit: Option<i64>,
+    /// Cores that run the stack and copy; flows are dealt to them in turn. Default: 8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4096))]
+    pub cores: Option<i64>,
+    /// Work for a packet. Default: 116ns (our choice).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_packet: Option<Qty<Span>>,
+    /// Work for 1,000 bytes, beside waiting for memory. Default: 166ns (our choice: four cores just reach 100 Gb/s).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_kilobyte: Option<Qty<Span>>,
+    /// Lines that a copy reads at once. Default: 13.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4096))]
+    pub copy_lines: Option<i64>,
+    /// Lines that a copy reads from memory for each line of payload. Default: 1.046 (2.1 bytes of traffic in all).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
+    pub copy_reads: Option<f64>,
+    /// Most bytes of a flow that are unread or on their way: its receive window. Default: 1MB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socket_buffer: Option<Qty<Bytes>>,
+    /// How neighbours can be held back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttle: Option<Throttle>,
+    /// The throttle level, for the whole run. Default: 0. Not with a control.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 255))]
+    pub level: Option<i64>,
+    /// Other work on the same memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbour: Vec<Neighbour>,
+    /// A law that sets the throttle level and marks packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<Control>,
+}
+
+/// Levels that hold neighbours back: 0 not at all, then some that slow them, then some that stop them.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Throttle {
+    /// What slowing means. Default: "sockets".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actuator: Option<Actuator>,
+    /// Levels that slow. Default: 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
+    pub slowing: Option<i64>,
+    /// Levels above them that stop: the j-th of m for j/m of the time. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
+    pub pausing: Option<i64>,
+    /// Period of a partial stop. Default: 50us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_period: Option<Qty<Span>>,
+    /// Latency that the strongest setting of the hardware adds to each miss. Default: 290ns (fitted to one published
+    /// throughput).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Qty<Span>>,
+    /// From a decision to its effect. Default: 22us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write: Option<Qty<Span>>,
+}
+
+/// What a slowing level does.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Actuator {
+    /// Level k of n: the strongest delay for cores of k of n sockets.
+    Sockets,
+    /// Level k of n: k/n of the strongest delay for all, in the hardware's steps of a tenth.
+    Delay,
+    /// Level k of n: all cores are held to 1 - k/(n+1) of what they would draw alone.
+    Cap,
+}
+
+/// Cores that read and write memory as fast as their lines in flight let them.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Neighbour {
+    /// How many.
+    #[schemars(range(min = 1, max = 4096))]
+    pub cores: i64,
+    /// Lines that a core reads at once. Default: 18.7 (16.0 GB/s for one core alone).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 4096))]
+    pub lines: Option<f64>,
+    /// Lines written for each line read. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
+    pub writes: Option<f64>,
+    /// Whether they are on the NIC's socket. Default: false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local: Option<bool>,
+    /// When they begin. Default: 0us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Qty<Span>>,
+    /// How long they work before they rest. Needs off. Default: for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<Qty<Span>>,
+    /// How long they rest before they work again. Needs on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub off: Option<Qty<Span>>,
+}
+
+/// A host law, and how it sees and acts.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Control {
+    /// The law, of those in `forebay laws` that have role host.
+    pub law: String,
+    /// Its parameters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub params: Option<BTreeMap<String, Param>>,
+    /// How long reading a counter takes; two loops, one for each counter, do nothing else. Default: 650ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<Qty<Span>>,
 }
 
 /// Where the stack paces.

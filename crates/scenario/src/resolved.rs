@@ -3,6 +3,7 @@
 //! Invariant: the text reads back to an equal scenario, on its own, with no other file beside it.
 
 mod host;
+mod memory;
 
 use crate::load::Expect;
 use crate::model::{self, QueueLength, Scenario, Topology, TrafficKind};

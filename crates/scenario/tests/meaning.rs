@@ -85,6 +85,7 @@ fn defaults_are_those_of_the_schema() {
     assert_eq!(
         s.host,
         Host {
+            memory: None,
             settings: HostSettings {
                 nic: NicOrder::RoundRobin,
                 gro: false,

@@ -274,6 +274,7 @@ prop_compose! {
         overrides in prop::collection::vec((settings(), of(any::<bool>()), any::<[bool; 2]>()), 0..3),
     ) -> Host {
         let overrides = overrides.into_iter().map(|(s, delayed_ack, [nic, gro])| HostOverride {
+            memory: None,
             place: String::new(),
             change: HostChange {
                 nic: Some(s.nic),
@@ -287,7 +288,7 @@ prop_compose! {
             },
             delayed_ack,
         });
-        Host { settings, overrides: overrides.collect() }
+        Host { settings, memory: None, overrides: overrides.collect() }
     }
 }
 

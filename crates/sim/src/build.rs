@@ -2,10 +2,10 @@
 
 use crate::capture::Taps;
 use crate::flow_samples::FlowSamples;
-use crate::host::{Common, Host, Round};
+use crate::host::{Common, Host, Memory, Round};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
-use crate::stacks::{Stacks, profiles};
+use crate::stacks::{Stacks, profiles, usual};
 use crate::timeline::{Timeline, cable_index};
 use forebay_engine::{Goal, NodeId};
 use forebay_net::{
@@ -58,7 +58,7 @@ pub(crate) fn build(
     let hosts = Hosts::of_plan(&plan, topology);
     let table =
         workload::flows(scenario, &hosts, seed).map_err(|e| SimError::Traffic(e.to_string()))?;
-    let profiles = profiles(scenario, &(scenario.host.settings, scenario.transport.delayed_ack))?;
+    let profiles = profiles(scenario, &usual(scenario))?;
 
     let cables: Vec<Cable> = plan.cables.iter().map(cable).collect();
     let control = control_links(&table);
@@ -123,7 +123,11 @@ pub(crate) fn build(
         let port = maker.nic(NodeId(id));
         let (common, nic) = stacks.of(&plan.names[id as usize])?;
         let sample_every = scenario.output.queues_every;
-        let host = Host::new(common, port, nic, starts, rounds, sample_every, flow_samples);
+        let mut host = Host::new(common, port, nic, starts, rounds, sample_every, flow_samples);
+        if let Some(memory) = scenario.host.memory_at(&plan.names[id as usize]) {
+            let key = Stream::new(seed, u64::from(id), Purpose::HostLaw).key();
+            host.with_memory(Memory::new(memory, key));
+        }
         made.push(Box::new(host));
     }
     for (connection, one) in (0u32..).zip(common.connections.iter()) {

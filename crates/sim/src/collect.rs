@@ -1,5 +1,6 @@
 //! From nodes that have stopped to a record.
 
+mod memory;
 mod rpc;
 
 use crate::build::Built;
@@ -42,6 +43,7 @@ pub(crate) fn collect(
         connections: rpc::connections(built, nodes),
         rpcs: rpc::rpcs(scenario, built, nodes),
         ports,
+        memory: memory::memory(built, nodes, end),
         series: series(scenario, built, nodes),
         totals,
         end,

@@ -1,9 +1,12 @@
-//! A host of ideal fidelity: flows on top, a NIC that pulls below, and the glue between the sans-I/O steps.
+//! A host: flows on top, a NIC that pulls below, and the glue between the sans-I/O steps.
 
+mod control;
+mod memory;
 mod push;
 mod ring;
 mod rpc;
 
+pub(crate) use memory::{Memory, Snapshot};
 pub(crate) use rpc::Ends;
 
 use crate::flow_map::{DONE, FlowMap};
@@ -148,6 +151,7 @@ pub(crate) struct Host {
     pub sampled: Vec<u64>, // delivered bytes at each sampling instant
     flow_samples: Option<FlowSamples>,
     rpc: Option<Box<Ends>>,        // ends of connections that carry RPCs
+    memory: Option<Box<Memory>>,   // the path to memory, where it is modelled
     pub sampled_paused: Vec<Span>, // time paused by then, at the last of these instants: from the first pause on
 }
 
@@ -204,6 +208,7 @@ impl Host {
             sampled: Vec::new(),
             flow_samples,
             rpc: None,
+            memory: None,
             sampled_paused: Vec::new(),
         };
         host.plan_next();
@@ -239,7 +244,8 @@ impl Host {
     #[inline]
     fn settle_next(&mut self) {
         let timer = self.timers.peek().map_or(Time::MAX, |t| t.0.0);
-        self.next_event = self.next_pull().min(timer).min(self.next_planned);
+        let memory = self.memory.as_ref().map_or(Time::MAX, |memory| memory.due());
+        self.next_event = self.next_pull().min(timer).min(self.next_planned).min(memory);
     }
 
     /// Starts and samples move in [`Host::timer`] only.
@@ -330,7 +336,9 @@ impl Host {
         trace(&mut self.digest, now, DELIVERED, packet);
         let for_the_stack = (packet.kind as u8) < Kind::Control as u8;
         self.arrived += u64::from(for_the_stack);
-        if self.ring.is_some() && for_the_stack {
+        if self.memory.is_some() && for_the_stack {
+            self.offer(now, packet);
+        } else if self.ring.is_some() && for_the_stack {
             self.hold(now, packet, out);
         } else {
             self.take(now, packet, out);
@@ -372,11 +380,11 @@ impl Host {
             None => self.accept(packet.flow),
         };
         let receiving = &mut self.receivers[slot as usize];
-        let cfg = &self.common.profiles[usize::from(receiving.profile)].tcp;
+        let profile = receiving.profile;
+        let cfg = &self.common.profiles[usize::from(profile)].tcp;
         let before = receiving.tcp.delivered().get();
         let acks = receiving.tcp.on_data(cfg, now, packet);
         let delivered = receiving.tcp.delivered().get();
-        self.delivered_bytes += delivered - before;
         let complete = receiving.tcp.complete();
         let deadline = receiving.tcp.deadline();
         if deadline < receiving.armed {
@@ -386,6 +394,11 @@ impl Host {
         for ack in acks.iter().flatten() {
             self.queue_ack(now, ack);
         }
+        if self.memory.is_some() {
+            let mss = self.common.profiles[usize::from(profile)].tcp.mss.get();
+            return self.await_reading(now, packet.flow, delivered - before, mss);
+        }
+        self.delivered_bytes += delivered - before;
         if complete {
             self.complete(now, packet.flow, slot, out);
         } else if self.rpc.is_some() && delivered > before {
@@ -577,6 +590,9 @@ impl Host {
                 Due::Receiver => self.receiver_due(now, which),
                 Due::Rpc => self.rpc_due(now, which),
             }
+        }
+        if self.memory.is_some() {
+            self.memory_due(now, out);
         }
         if self.next_planned <= now {
             self.planned(now);

@@ -9,22 +9,34 @@ use forebay_transport::TcpConfig;
 use forebay_units::{Bytes, Span};
 use std::sync::Arc;
 
+/// What decides how a host's flows behave: its settings, whether its ACKs wait, and its socket buffers, where applications
+/// read late.
+pub(crate) type Stack = (HostSettings, bool, Option<Bytes>);
+
+/// The stack of the hosts that no override names.
+pub(crate) fn usual(scenario: &Scenario) -> Stack {
+    let buffer = scenario.host.memory.as_ref().map(|memory| memory.socket_buffer);
+    (scenario.host.settings, scenario.transport.delayed_ack, buffer)
+}
+
 /// Settings met so far, each with what its hosts share.
 pub(crate) struct Stacks<'a> {
     scenario: &'a Scenario,
-    met: Vec<((HostSettings, bool), Arc<Common>)>,
+    met: Vec<(Stack, Arc<Common>)>,
 }
 
 impl<'a> Stacks<'a> {
     /// `common` is for the hosts that no override names.
     pub fn new(scenario: &'a Scenario, common: &Arc<Common>) -> Self {
-        let usual = (scenario.host.settings, scenario.transport.delayed_ack);
-        Self { scenario, met: vec![(usual, Arc::clone(common))] }
+        Self { scenario, met: vec![(usual(scenario), Arc::clone(common))] }
     }
 
     /// For the host with this name.
     pub fn of(&mut self, name: &str) -> Result<(Arc<Common>, Nic), SimError> {
-        let settings = self.scenario.host.at(name, self.scenario.transport.delayed_ack);
+        let (settings, delayed_ack) =
+            self.scenario.host.at(name, self.scenario.transport.delayed_ack);
+        let buffer = self.scenario.host.memory_at(name).map(|memory| memory.socket_buffer);
+        let settings = (settings, delayed_ack, buffer);
         let nic = nic(&settings.0, self.scenario.transport.mss + self.scenario.transport.header);
         if let Some((_, common)) = self.met.iter().find(|met| met.0 == settings) {
             return Ok((Arc::clone(common), nic));
@@ -37,9 +49,11 @@ impl<'a> Stacks<'a> {
 }
 
 /// A transport's settings on a host of these settings.
-fn configure(tcp: TcpConfig, host: &HostSettings, delayed_ack: bool) -> TcpConfig {
+fn configure(tcp: TcpConfig, (host, delayed_ack, buffer): &Stack) -> TcpConfig {
     TcpConfig {
-        delayed_ack,
+        delayed_ack: *delayed_ack,
+        receive_window: buffer.or(tcp.receive_window),
+        reads_late: buffer.is_some(),
         tso: host.tso.then_some(host.gso_max),
         pacing: host.pacing != Pacing::Off,
         ..tcp
@@ -71,13 +85,10 @@ fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
 }
 
 /// The transports of all traffic as hosts of these settings run them.
-pub(crate) fn profiles(
-    scenario: &Scenario,
-    (host, delayed_ack): &(model::HostSettings, bool),
-) -> Result<Vec<Profile>, SimError> {
+pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile>, SimError> {
     let one = |t: &model::Traffic| {
         let Profile { tcp, law } = profile(&scenario.transport, t)?;
-        Ok(Profile { tcp: configure(tcp, host, *delayed_ack), law })
+        Ok(Profile { tcp: configure(tcp, stack), law })
     };
     scenario.traffic.iter().map(one).collect()
 }

@@ -149,6 +149,11 @@ impl TcpReceiver {
         Bytes::new(self.next)
     }
 
+    /// Bytes of these that [`TcpReceiver::on_read`] has not heard of; none unless the application reads late.
+    pub fn unread(&self) -> Bytes {
+        Bytes::new(self.unread.as_ref().map_or(0, |unread| unread.bytes()))
+    }
+
     /// Whether every byte up to the end of the flow has been delivered.
     #[inline]
     pub fn complete(&self) -> bool {

@@ -45,6 +45,8 @@ pub enum Purpose {
     Service = 13,
     /// Jitter of a host's receive interrupts.
     Interrupt = 14,
+    /// `HostStart::seed` of a host law.
+    HostLaw = 15,
 }
 
 impl Stream {

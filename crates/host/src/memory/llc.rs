@@ -46,7 +46,7 @@ impl Llc {
             self.miss = if footprint == 0 {
                 0.0
             } else {
-                (1.0 - ddio.cache.get() as f64 / footprint as f64).max(0.0)
+                (1.0 - ddio.share() as f64 / footprint as f64).max(0.0)
             };
         }
     }

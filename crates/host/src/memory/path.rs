@@ -194,7 +194,11 @@ impl MemoryPath {
 
     /// A read that is done by the time of the last advance.
     pub fn take_read(&mut self) -> Option<Read> {
-        self.readers.finish()
+        let read = self.readers.finish();
+        if read.is_some() {
+            self.plan();
+        }
+        read
     }
 
     fn wake(&mut self) {
@@ -205,6 +209,9 @@ impl MemoryPath {
     #[inline]
     fn plan(&mut self) {
         let mut due = self.neighbours.next_phase().min(self.iio.next_delivery());
+        if self.readers.has_finished() {
+            due = self.at;
+        }
         if !self.asleep {
             due = due.min(self.at + STEP);
             let memory = self.controller.read_latency(self.local_read);
@@ -268,6 +275,17 @@ impl MemoryPath {
     #[inline]
     pub fn counters(&self) -> (f64, f64) {
         (self.iio.occupancy(), lines(self.iio.units()[1]))
+    }
+
+    /// Totals up to `now`, or up to the last advance if something moved since: within a [`STEP`]. Changes nothing, so that
+    /// who looks and when makes no difference.
+    pub fn totals_at(&self, now: Time) -> Totals {
+        if !self.asleep || now <= self.at {
+            return self.totals();
+        }
+        let mut then = self.clone();
+        then.coast(now.since(self.at).as_ps() as f64 * 1e-3);
+        then.totals()
     }
 
     /// Totals up to the last advance.

@@ -94,6 +94,11 @@ impl Readers {
         self.cores[..self.in_use as usize].iter().filter_map(left).reduce(f64::min)
     }
 
+    /// Whether work was done that nobody has taken.
+    pub(super) fn has_finished(&self) -> bool {
+        !self.finished.is_empty()
+    }
+
     /// Work that was done.
     pub(super) fn finish(&mut self) -> Option<Read> {
         self.finished.pop_front()

@@ -115,8 +115,12 @@ pub struct DdioSettings {
     ///
     /// Assumption: 99 ns. Together with `hit` it gives the 224 ns of 45 lines at 103 Gb/s (paper 5.2); the split is open.
     pub eviction: Span,
-    /// Cache that the NIC may fill: 2 of 11 ways of 24.75 MB.
+    /// The last-level cache. 24.75 MB (Xeon 6234).
     pub cache: Bytes,
+    /// Its ways. 11.
+    pub cache_ways: u32,
+    /// Ways that the NIC may fill. 2.
+    pub ways: u32,
     /// Receive buffers that it cycles through, per core: descriptors of a queue, 1,024.
     pub buffers: u32,
 }
@@ -126,9 +130,18 @@ impl Default for DdioSettings {
         Self {
             hit: Span::from_ns(151),
             eviction: Span::from_ns(99),
-            cache: Bytes::new(4_500_000),
+            cache: Bytes::new(24_750_000),
+            cache_ways: 11,
+            ways: 2,
             buffers: 1024,
         }
+    }
+}
+
+impl DdioSettings {
+    /// Bytes of the cache that the NIC may fill.
+    pub fn share(&self) -> u64 {
+        self.cache.get() / u64::from(self.cache_ways) * u64::from(self.ways)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Hosts: profiles, single keys, and settings of some hosts only.
 
 use super::Judge;
-use crate::model::{Host, HostChange, HostOverride, HostSettings, NicOrder, Pacing};
+use crate::model::{Host, HostChange, HostOverride, HostSettings, Memory, NicOrder, Pacing};
 use crate::plan::{Plan, matches};
 use crate::raw;
 use forebay_units::{Bytes, Span};
@@ -81,14 +81,20 @@ impl Judge<'_> {
         (mss, said): (Bytes, bool),
         plan: &Plan,
     ) -> Host {
-        let Some(host) = host else { return Host { settings: IDEAL, overrides: Vec::new() } };
+        let Some(host) = host else {
+            return Host { settings: IDEAL, memory: None, overrides: Vec::new() };
+        };
         let settings = change(&host.keys).over(IDEAL);
         self.host_keys("host", &host.keys, settings, mss);
+        let testbed = Memory::default();
+        let memory = host.keys.memory.as_ref();
+        let memory = memory.map(|keys| self.memory("host.memory", keys, &testbed));
         let mut overrides = Vec::with_capacity(host.overrides.len());
         for (i, o) in host.overrides.iter().enumerate() {
             let path = format!("host.override[{i}]");
             let change = change(&o.keys);
-            if change == HostChange::default() && o.delayed_ack.is_none() {
+            if change == HostChange::default() && o.delayed_ack.is_none() && o.keys.memory.is_none()
+            {
                 self.say(&path, "changes nothing; write for instance profile = \"linux\"");
             }
             if !plan.names[..plan.hosts].iter().any(|name| matches(&o.place, name)) {
@@ -100,9 +106,13 @@ impl Judge<'_> {
                 Some(profile == raw::HostProfile::Linux)
             };
             let delayed_ack = o.delayed_ack.or_else(by_profile);
-            overrides.push(HostOverride { place: o.place.clone(), change, delayed_ack });
+            let base = memory.as_ref().unwrap_or(&testbed);
+            let own = o.keys.memory.as_ref();
+            let own = own.map(|keys| self.memory(&format!("{path}.memory"), keys, base));
+            let place = o.place.clone();
+            overrides.push(HostOverride { place, change, delayed_ack, memory: own });
         }
-        Host { settings, overrides }
+        Host { settings, memory, overrides }
     }
 
     /// What must fit together in the settings that the keys at `path` lead to.

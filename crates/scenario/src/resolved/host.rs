@@ -1,6 +1,6 @@
 //! `[host]`, written out.
 
-use crate::model::{Host, HostChange, NicOrder, Pacing};
+use crate::model::{Host, HostChange, Memory, NicOrder, Pacing};
 use crate::quantity::Qty;
 use crate::raw;
 
@@ -17,13 +17,13 @@ pub(super) fn host(h: &Host) -> raw::Host {
     };
     let overrides = h.overrides.iter().map(|o| raw::HostOverride {
         place: o.place.clone(),
-        keys: keys(&o.change),
+        keys: keys(&o.change, o.memory.as_ref()),
         delayed_ack: o.delayed_ack,
     });
-    raw::Host { keys: keys(&own), overrides: overrides.collect() }
+    raw::Host { keys: keys(&own, h.memory.as_ref()), overrides: overrides.collect() }
 }
 
-fn keys(change: &HostChange) -> raw::HostKeys {
+fn keys(change: &HostChange, memory: Option<&Memory>) -> raw::HostKeys {
     raw::HostKeys {
         profile: None,
         nic: change.nic.map(|order| match order {
@@ -43,5 +43,6 @@ fn keys(change: &HostChange) -> raw::HostKeys {
             Pacing::Internal => raw::Pacing::Internal,
             Pacing::Fq => raw::Pacing::Fq,
         }),
+        memory: memory.map(super::memory::memory),
     }
 }

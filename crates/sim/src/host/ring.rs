@@ -61,7 +61,7 @@ impl Host {
             if unit.packet.kind == Kind::Data {
                 self.delivered_segments += u64::from(unit.segments) - 1; // one more below
             }
-            self.take(now, &unit.packet, out);
+            self.climb(now, unit.packet, unit.segments, out);
         }
         if let Some(ring) = &mut self.ring {
             ring.held.reuse(units);

@@ -101,6 +101,10 @@ impl Pace {
     }
 }
 
+/// Most bytes that a receiver can grant before its first ACK: the window of a SYN is never scaled (RFC 7323 section 2.2).
+/// A law that begins with more knows its receiver.
+const FIRST_WINDOW: u64 = u16::MAX as u64;
+
 impl TcpSender {
     /// A flow that may send at once. `at` is what the law starts from; its seed belongs to this flow.
     pub fn new(cfg: &TcpConfig, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> Self {
@@ -141,6 +145,7 @@ impl TcpSender {
             sender.pace_mut();
         }
         sender.apply(&acts);
+        sender.rwnd_end = sender.rwnd_end.min(sender.cwnd.max(FIRST_WINDOW));
         sender
     }
 

@@ -1,0 +1,50 @@
+//! Rows of the paths to memory.
+
+use crate::build::Built;
+use crate::host::Snapshot;
+use crate::node::AnyNode;
+use forebay_record::MemoryRow;
+use forebay_units::{Bytes, Span, Time};
+
+/// One row for each host that has such a path, from the end of the warm-up to `end`.
+pub(super) fn memory(built: &Built, nodes: &[AnyNode], end: Time) -> Vec<MemoryRow> {
+    let hosts = nodes.iter().zip(&built.plan.names);
+    let rows = hosts.filter_map(|(node, name)| {
+        let [from, to] = node.host()?.memory_totals(end)?;
+        Some(row(name, to.0.since(from.0), &from.1, &to.1))
+    });
+    rows.collect()
+}
+
+/// What happened between two instants.
+fn row(name: &str, span: Span, from: &Snapshot, to: &Snapshot) -> MemoryRow {
+    let ns = (span.as_ps() as f64 * 1e-3).max(1.0);
+    let (a, b) = (&from.path, &to.path);
+    // Before the first event there are no totals to take away.
+    let before = |list: &[f64], i: usize| list.get(i).copied().unwrap_or(0.0);
+    let neighbours = (0..b.neighbour_read.len()).map(|i| {
+        let read = b.neighbour_read[i] - before(&a.neighbour_read, i);
+        read + b.neighbour_written[i] - before(&a.neighbour_written, i)
+    });
+    let levels = b.levels.iter().enumerate().map(|(i, time)| (time - before(&a.levels, i)) / ns);
+    MemoryRow {
+        host: name.into(),
+        span,
+        arrived: b.arrived - a.arrived,
+        dropped: b.dropped - a.dropped,
+        read_bytes: Bytes::new(to.read_bytes - from.read_bytes),
+        marked: to.marked - from.marked,
+        level_writes: to.level_writes - from.level_writes,
+        entered: b.entered - a.entered,
+        occupancy: (b.occupancy - a.occupancy) / ns,
+        dma: b.dma - a.dma,
+        copied: b.copied - a.copied,
+        neighbours: neighbours.collect(),
+        wait_ns: (b.wait - a.wait) / ns,
+        backlog: (b.backlog - a.backlog) / ns,
+        full: (b.full - a.full) / ns,
+        reading: (b.reading - a.reading) / ns,
+        levels: levels.collect(),
+        most_buffered: Bytes::new(b.most_buffered),
+    }
+}

@@ -1,0 +1,185 @@
+//! The glue between a host's path to memory, its stack, and the law that rules over neighbours.
+
+use super::Host;
+use super::control::Control;
+use crate::flow_map::FlowMap;
+use forebay_engine::Out;
+use forebay_host::memory::{MemoryPath, Read, Totals};
+use forebay_laws::host::Echo;
+use forebay_net::trace;
+use forebay_scenario::model;
+use forebay_units::Time;
+use forebay_wire::{Ecn, FlowId, Kind, Packet};
+
+/// A host's path to memory, as a simulation runs it.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory {
+    pub(super) path: MemoryPath,
+    pub(super) control: Option<Control>,
+    core_of: FlowMap, // core that reads a flow
+    cores: u32,       // flows that have one
+    marked: u64,
+    warm: Option<(Time, Snapshot)>,
+}
+
+/// Totals at an instant.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Snapshot {
+    pub path: Totals,
+    /// Payload that applications have read.
+    pub read_bytes: u64,
+    /// Data packets that got a mark on their way up; a merged one counts once.
+    pub marked: u64,
+    /// Level writes that the control began.
+    pub level_writes: u64,
+}
+
+impl Memory {
+    /// An idle host.
+    pub(crate) fn new(of: &model::Memory, seed: u64) -> Box<Self> {
+        let mut path = MemoryPath::new(&of.settings);
+        path.set_level(Time::ZERO, of.level);
+        let control = of.control.as_ref().map(|c| Control::new(c, &of.settings, seed));
+        Box::new(Self { path, control, core_of: FlowMap::new(), cores: 0, marked: 0, warm: None })
+    }
+
+    /// When it wants to be called.
+    #[inline]
+    pub(super) fn due(&self) -> Time {
+        let control = self.control.as_ref().map_or(Time::MAX, Control::due);
+        self.path.due().min(control)
+    }
+
+    /// The core that reads a flow; each flow gets one, in turn.
+    fn core(&mut self, flow: FlowId) -> u32 {
+        if let Some(core) = self.core_of.get(flow) {
+            return core;
+        }
+        let core = self.cores;
+        self.cores += 1;
+        self.core_of.set(flow, core);
+        core
+    }
+
+    /// The mark that the control puts on a packet on its way up.
+    pub(super) fn mark(&mut self, packet: &mut Packet) {
+        let echo = self.control.as_ref().map_or(Echo::Off, Control::echo);
+        let marks = match echo {
+            Echo::Off => false,
+            Echo::Capable => packet.ecn == Ecn::Ect,
+            Echo::All => packet.ecn != Ecn::Ce,
+        };
+        if marks {
+            packet.ecn = Ecn::Ce;
+            self.marked += 1;
+        }
+    }
+
+    fn snapshot(&self, at: Time, read_bytes: u64) -> Snapshot {
+        let level_writes = self.control.as_ref().map_or(0, Control::writes);
+        Snapshot { path: self.path.totals_at(at), read_bytes, marked: self.marked, level_writes }
+    }
+}
+
+impl Host {
+    /// Gives the host a path to memory.
+    pub fn with_memory(&mut self, memory: Box<Memory>) {
+        self.memory = Some(memory);
+        self.settle_next();
+    }
+
+    /// A packet for the stack comes from the cable.
+    pub(super) fn offer(&mut self, now: Time, packet: &Packet) {
+        let Some(memory) = &mut self.memory else { return };
+        if !memory.path.offer(now, packet) {
+            trace(&mut self.digest, now, NIC_DROP, packet);
+        }
+    }
+
+    /// Something on the path is due.
+    pub(super) fn memory_due(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        let warmup = self.common.warmup;
+        let Some(memory) = &mut self.memory else { return };
+        if now >= warmup && memory.warm.is_none() {
+            memory.warm = Some((now, memory.snapshot(now, self.delivered_bytes)));
+        }
+        if memory.path.due() <= now {
+            memory.path.advance(now);
+        }
+        if let Some(control) = &mut memory.control {
+            control.run(now, &mut memory.path);
+        }
+        while let Some(packet) = self.memory.as_mut().and_then(|m| m.path.take_packet()) {
+            trace(&mut self.digest, now, IN_MEMORY, &packet);
+            if self.ring.is_some() {
+                self.hold(now, &packet, out);
+            } else {
+                self.climb(now, packet, 1, out);
+            }
+        }
+        while let Some(read) = self.memory.as_mut().and_then(|m| m.path.take_read()) {
+            self.read(now, read, out);
+        }
+    }
+
+    /// The stack takes `frames` packets that became one.
+    pub(super) fn climb(
+        &mut self,
+        now: Time,
+        mut packet: Packet,
+        frames: u32,
+        out: &mut impl Out<Packet>,
+    ) {
+        if let Some(memory) = &mut self.memory {
+            memory.path.replenish(frames);
+            if packet.kind == Kind::Data {
+                memory.mark(&mut packet);
+            }
+        }
+        self.take(now, &packet, out);
+    }
+
+    /// `bytes` of a flow are in order and wait for their application.
+    pub(super) fn await_reading(&mut self, now: Time, flow: FlowId, bytes: u64, mss: u64) {
+        let Some(memory) = &mut self.memory else { return };
+        if bytes > 0 {
+            let core = memory.core(flow);
+            let read = Read { flow: flow.0, bytes };
+            memory.path.deliver(now, core, read, bytes.div_ceil(mss) as u32);
+        }
+    }
+
+    /// An application has read.
+    fn read(&mut self, now: Time, read: Read, out: &mut impl Out<Packet>) {
+        let flow = FlowId(read.flow);
+        self.delivered_bytes += read.bytes;
+        let slot = self.receiver_of.get(flow).expect("a flow stays until all of it was read");
+        let receiving = &mut self.receivers[slot as usize];
+        let cfg = &self.common.profiles[usize::from(receiving.profile)].tcp;
+        let ack = receiving.tcp.on_read(cfg, read.bytes);
+        let left = receiving.tcp.unread().get();
+        let upto = receiving.tcp.delivered().get() - left;
+        let complete = receiving.tcp.complete() && left == 0;
+        if let Some(ack) = ack {
+            self.queue_ack(now, &ack);
+        }
+        if complete {
+            self.complete(now, flow, slot, out);
+        } else if self.rpc.is_some() {
+            self.stream_delivered(now, flow, upto, out);
+        }
+    }
+
+    /// Totals at the end of the warm-up and at `end`, each with its time.
+    pub fn memory_totals(&self, end: Time) -> Option<[(Time, Snapshot); 2]> {
+        let memory = self.memory.as_ref()?;
+        let warm = memory.warm.clone().unwrap_or_default();
+        Some([warm, (end, memory.snapshot(end, self.delivered_bytes))])
+    }
+}
+
+/// A packet that the NIC had no room for, in a digest beside deliveries and what switches drop.
+const NIC_DROP: u8 = 6;
+
+/// A packet that reached memory, likewise.
+const IN_MEMORY: u8 = 7;
