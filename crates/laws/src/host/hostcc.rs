@@ -39,6 +39,7 @@
 
 mod module;
 mod paper;
+mod signals;
 #[cfg(test)]
 mod tests;
 
@@ -48,6 +49,7 @@ use crate::params::{Gain, ParamType, choice, params, whole};
 use core::cmp::Ordering;
 use core::fmt;
 use forebay_units::{BitsPerSec, Span, Time};
+use signals::Signals;
 
 params! {
     /// What a scenario may set on hostCC.
@@ -170,17 +172,13 @@ pub struct HostCc {
     lower_from: Time,    // no regular lowering before
     write_from: Time,    // no write before, after a failed one
     echo: bool,          // marks are on
-    occupancy_at: Time,  // last usable readings
-    inserts_at: Time,    // of each counter
+    occupancy_at: Time,  // last usable reading of each counter,
+    inserts_at: Time,    // or the time since which it is unknown
+    heard: (bool, bool), // whether that was a reading
     leased: Time,        // the last reading that justified the level, or the last level that lapsed
     armed: Option<Time>, // a wake that will come
-    disabled: bool,
-}
-
-#[derive(Clone, Debug)]
-enum Signals {
-    Paper(paper::Signals),
-    Module(module::Signals),
+    lifting: bool,       // down to 0, whatever it takes
+    disabled: bool,      // for good
 }
 
 impl HostLaw for HostCc {
@@ -194,10 +192,7 @@ impl HostLaw for HostCc {
         };
         Self {
             params: *params,
-            signals: match params.variant {
-                Variant::Paper => Signals::Paper(paper::Signals::new(params, counters)),
-                Variant::Module => Signals::Module(module::Signals::new(params, counters)),
-            },
+            signals: Signals::new(params, counters),
             little: params.delay.then(|| paper::Little::new(params, counters, at.line_bytes)),
             told: Span::ZERO,
             max_level: at.max_level,
@@ -208,8 +203,10 @@ impl HostLaw for HostCc {
             echo: false,
             occupancy_at: now,
             inserts_at: now,
+            heard: (false, false),
             leased: now,
             armed: None,
+            lifting: false,
             disabled: false,
         }
     }
@@ -219,87 +216,75 @@ impl HostLaw for HostCc {
     }
 
     fn step(&mut self, now: Time, seen: HostSeen, acts: &mut Acts<HostAct>) {
-        match seen.event {
-            HostEvent::Disable => return self.disable(acts),
-            _ if self.disabled => return self.disabled(now, seen.event, acts),
-            HostEvent::WriteOccupancy(reading) if self.params.side == Side::Receive => {
+        use HostEvent as E;
+        match (seen.event, self.params.side) {
+            (E::LevelWritten(level), _) => self.written(now, level, acts),
+            (E::LevelFailed, _) => self.failed(now),
+            (E::Wake, _) => self.wake(now, acts),
+            _ if self.disabled => {}
+            (E::WriteOccupancy(reading), Side::Receive)
+            | (E::ReadOccupancy(reading), Side::Send) => {
                 self.occupancy(now, reading, acts);
             }
-            HostEvent::ReadOccupancy(reading) if self.params.side == Side::Send => {
-                self.occupancy(now, reading, acts);
-            }
-            HostEvent::WriteInserts(reading) if self.params.side == Side::Receive => {
+            (E::WriteInserts(reading), Side::Receive) | (E::ReadInserts(reading), Side::Send) => {
                 self.inserts(now, reading, acts);
             }
-            HostEvent::ReadInserts(reading) if self.params.side == Side::Send => {
-                self.inserts(now, reading, acts);
-            }
-            HostEvent::LevelWritten(level) => self.written(now, level),
-            HostEvent::LevelFailed => self.failed(now),
-            HostEvent::Target(rate) => self.signals.retarget(rate),
-            HostEvent::Wake if self.armed.is_some_and(|due| due <= now) => {
-                self.armed = None;
-                if self.stale(now) {
-                    self.lift(acts);
-                } else {
-                    self.lapse(now, acts);
-                }
-            }
-            _ => return,
+            (E::Target(rate), _) => self.signals.retarget(rate),
+            (E::Disable, _) => self.disable(acts),
+            _ => {}
         }
-        self.arm(acts);
+        self.arm(now, acts);
     }
 }
 
 impl HostCc {
     /// E1: I_S, and with it the marks.
     fn occupancy(&mut self, now: Time, reading: Reading, acts: &mut Acts<HostAct>) {
-        if self.stale(now) {
-            self.forget(now);
-        }
+        self.expire(now, acts);
         if self.signals.occupancy(reading) {
-            self.occupancy_at = now;
+            (self.occupancy_at, self.heard.0) = (now, true);
         }
         if let Some(little) = &mut self.little {
             little.occupancy(reading);
         }
-        let over = self.signals.congested() == Some(Ordering::Greater);
+        let over = self.signals.congested() == Some(Ordering::Greater) && !self.blind();
         self.mark(over && self.params.network_response, acts);
     }
 
     /// E2: B_S, and with it the level.
     fn inserts(&mut self, now: Time, reading: Reading, acts: &mut Acts<HostAct>) {
-        if self.stale(now) {
-            self.forget(now);
+        self.expire(now, acts);
+        let moved = self.signals.inserts(reading);
+        if moved {
+            (self.inserts_at, self.heard.1) = (now, true);
         }
-        if self.signals.inserts(reading) {
-            self.inserts_at = now;
+        if self.blind() {
+            self.lapse(now, acts);
+        } else {
+            self.decide(now, moved, acts);
         }
-        self.decide(now, acts);
-        let Some(little) = &mut self.little else { return };
-        let delay = little.inserts(reading);
-        let (low, high) = (delay.min(self.told), delay.max(self.told));
-        if high - low > low / 16 {
-            self.told = delay;
-            acts.push(HostAct::Delay(delay));
-        }
+        let delay = self.little.as_mut().map(|little| little.inserts(reading));
+        self.tell(delay.unwrap_or(Span::ZERO), acts);
     }
 
     /// The four regimes. Equality holds the level, and so does a signal that is not known.
-    fn decide(&mut self, now: Time, acts: &mut Acts<HostAct>) {
+    ///
+    /// Under a lease, a reading in which nothing `moved` justifies no level: an idle network wants nothing.
+    fn decide(&mut self, now: Time, moved: bool, acts: &mut Acts<HostAct>) {
         use Ordering::{Greater, Less};
         let (Some(occupancy), Some(bandwidth)) = (self.signals.congested(), self.signals.met())
         else {
             return;
         };
-        if occupancy == Greater || bandwidth != Less {
+        let wanted = moved || self.params.lease.0.is_none();
+        if wanted && (occupancy == Greater || bandwidth != Less) {
             self.leased = now;
         }
         match (occupancy, bandwidth) {
             (Less, Greater) if now >= self.lower_from => {
                 self.ask(now, self.level.saturating_sub(1), acts);
             }
-            (Greater, Less) => {
+            (Greater, Less) if wanted => {
                 self.ask(now, self.level.saturating_add(1).min(self.max_level), acts);
             }
             _ => self.lapse(now, acts),
@@ -317,6 +302,7 @@ impl HostCc {
 
     /// Asks for a level if it is another one, none is being written, and the last did not just fail.
     fn ask(&mut self, now: Time, level: u8, acts: &mut Acts<HostAct>) -> bool {
+        let level = if self.lifting { 0 } else { level };
         let write = self.params.local_response
             && level != self.level
             && self.asked.is_none()
@@ -339,60 +325,76 @@ impl HostCc {
         }
     }
 
+    /// Tells the delay if it moved by more than a sixteenth.
+    fn tell(&mut self, delay: Span, acts: &mut Acts<HostAct>) {
+        let (low, high) = (delay.min(self.told), delay.max(self.told));
+        if high - low > low / 16 {
+            self.told = delay;
+            acts.push(HostAct::Delay(delay));
+        }
+    }
+
     /// E3: a level is in force.
-    fn written(&mut self, now: Time, level: u8) {
+    fn written(&mut self, now: Time, level: u8, acts: &mut Acts<HostAct>) {
         if level < self.level {
             self.lower_from = now.saturating_add(self.params.lower_hold);
         }
         self.level = level.min(self.max_level);
-        self.asked = None;
+        // After `Disable` the write before it may come first.
+        self.asked = self.asked.filter(|_| self.disabled && level > 0);
+        self.lifting = self.disabled || self.lifting && self.level > 0;
+        if self.lifting {
+            self.ask(now, 0, acts);
+        }
     }
 
     fn failed(&mut self, now: Time) {
         self.asked = None;
+        self.lifting = self.disabled || self.lifting && self.level > 0;
         self.write_from = now.saturating_add(RETRY);
     }
 
-    fn disable(&mut self, acts: &mut Acts<HostAct>) {
-        self.disabled = true;
-        self.echo = false;
-        self.asked = Some(0);
-        acts.push(HostAct::Level(0));
-        acts.push(HostAct::Echo(Echo::Off));
-        if self.told > Span::ZERO {
-            self.told = Span::ZERO;
-            acts.push(HostAct::Delay(Span::ZERO));
-        }
-    }
-
-    /// Control has ended: all that is left to do is to see the level lifted.
-    fn disabled(&mut self, now: Time, event: HostEvent, acts: &mut Acts<HostAct>) {
-        match event {
-            HostEvent::LevelWritten(level) => {
-                self.level = level.min(self.max_level);
-                self.asked = self.asked.filter(|_| level != 0);
-            }
-            HostEvent::LevelFailed => {
-                self.failed(now);
-                let retry = self.write_from;
-                self.armed = Some(retry);
-                acts.push(HostAct::WakeAt(retry));
-            }
-            HostEvent::Wake if self.armed.is_some_and(|due| due <= now) => {
-                self.armed = None;
+    fn wake(&mut self, now: Time, acts: &mut Acts<HostAct>) {
+        if self.armed.is_some_and(|due| due <= now) {
+            self.armed = None;
+            self.expire(now, acts);
+            if self.lifting {
                 self.ask(now, 0, acts);
+            } else {
+                self.lapse(now, acts);
             }
-            _ => {}
         }
     }
 
-    /// Whether either counter told nothing usable for too long.
-    fn stale(&self, now: Time) -> bool {
-        self.stale_from().is_some_and(|from| from <= now)
+    fn disable(&mut self, acts: &mut Acts<HostAct>) {
+        (self.disabled, self.lifting, self.asked) = (true, true, Some(0));
+        acts.push(HostAct::Level(0));
+        self.echo = false;
+        acts.push(HostAct::Echo(Echo::Off));
+        self.tell(Span::ZERO, acts);
+    }
+
+    /// Lifts everything if either counter told nothing usable for too long, and begins anew.
+    fn expire(&mut self, now: Time, acts: &mut Acts<HostAct>) {
+        if self.stale_from().is_none_or(|from| from > now) {
+            return;
+        }
+        (self.occupancy_at, self.inserts_at, self.heard) = (now, now, (false, false));
+        self.signals.forget();
+        self.little.iter_mut().for_each(paper::Little::forget);
+        self.lifting = self.level > 0 || self.asked.is_some();
+        self.ask(now, 0, acts);
+        self.mark(false, acts);
+        self.tell(Span::ZERO, acts);
+    }
+
+    /// Whether stale signals matter and one of them was not heard of since they last were.
+    fn blind(&self) -> bool {
+        self.params.stale_after.0.is_some() && self.heard != (true, true)
     }
 
     fn stale_from(&self) -> Option<Time> {
-        let after = self.params.stale_after.0?;
+        let after = self.params.stale_after.0.filter(|_| !self.disabled)?;
         Some(self.occupancy_at.min(self.inserts_at).saturating_add(after))
     }
 
@@ -400,83 +402,17 @@ impl HostCc {
         self.params.lease.0.map(|lease| self.leased.saturating_add(lease))
     }
 
-    /// Readings begin anew after a time without.
-    fn forget(&mut self, now: Time) {
-        self.signals.forget();
-        if let Some(little) = &mut self.little {
-            little.forget();
-        }
-        (self.occupancy_at, self.inserts_at) = (now, now);
-    }
-
-    /// Lifts what nothing is known about.
-    fn lift(&mut self, acts: &mut Acts<HostAct>) {
-        self.mark(false, acts);
-        self.asked.get_or_insert_with(|| {
-            acts.push(HostAct::Level(0));
-            0
-        });
-    }
-
-    /// Asks for a wake when the lease or the readings lapse, if there is something to lift then.
-    fn arm(&mut self, acts: &mut Acts<HostAct>) {
-        let held = self.level > 0 && self.asked.is_none();
+    /// Asks for a wake when readings or the lease lapse or a failed lift is due again, if there is something to lift.
+    fn arm(&mut self, now: Time, acts: &mut Acts<HostAct>) {
+        let held = self.level > 0 && self.asked.is_none() && self.params.local_response;
         let stale = self.stale_from().filter(|_| held || self.echo);
-        let lease = self.lease_ends().filter(|_| held);
-        let Some(due) = stale.into_iter().chain(lease).min() else { return };
-        let due = due.max(self.write_from);
+        let lease = self.lease_ends().map(|end| end.max(self.write_from)).filter(|_| held);
+        let retry = Some(self.write_from).filter(|_| held && self.lifting);
+        let Some(due) = [stale, lease, retry].into_iter().flatten().min() else { return };
+        let due = due.max(now);
         if self.armed.is_none_or(|armed| due < armed) {
             self.armed = Some(due);
             acts.push(HostAct::WakeAt(due));
-        }
-    }
-}
-
-impl Signals {
-    /// A reading of occupancy; whether it says something.
-    fn occupancy(&mut self, reading: Reading) -> bool {
-        match self {
-            Self::Paper(signals) => signals.occupancy(reading),
-            Self::Module(signals) => signals.occupancy(reading),
-        }
-    }
-
-    /// A reading of insertions; whether it says something.
-    fn inserts(&mut self, reading: Reading) -> bool {
-        match self {
-            Self::Paper(signals) => signals.inserts(reading),
-            Self::Module(signals) => signals.inserts(reading),
-        }
-    }
-
-    /// I_S against I_T, if known.
-    fn congested(&self) -> Option<Ordering> {
-        match self {
-            Self::Paper(signals) => signals.congested(),
-            Self::Module(signals) => Some(signals.congested()),
-        }
-    }
-
-    /// B_S against B_T, if known.
-    fn met(&self) -> Option<Ordering> {
-        match self {
-            Self::Paper(signals) => signals.met(),
-            Self::Module(signals) => Some(signals.met()),
-        }
-    }
-
-    /// E5: a new B_T, for the next decision.
-    fn retarget(&mut self, rate: BitsPerSec) {
-        match self {
-            Self::Paper(signals) => signals.retarget(rate),
-            Self::Module(signals) => signals.retarget(rate),
-        }
-    }
-
-    fn forget(&mut self) {
-        match self {
-            Self::Paper(signals) => signals.forget(),
-            Self::Module(signals) => signals.forget(),
         }
     }
 }

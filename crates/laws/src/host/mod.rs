@@ -95,7 +95,7 @@ choice! {
     }
 }
 
-/// The pair of counters of one direction, as the hardware has them.
+/// The pair of counters of one direction, as the hardware has them. Values beyond their range count as its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counters {
     /// Clock of the occupancy counter in hertz, from 1 MHz to 10 GHz.
@@ -104,7 +104,7 @@ pub struct Counters {
     pub occupancy_bits: u8,
     /// Width of the insertion counter, 1 to 64.
     pub insert_bits: u8,
-    /// Bytes for which the insertion counter rises by one, 1 to 4096: a line, or 4 for the port's own counter.
+    /// Bytes for which the insertion counter rises by one, 4 to 4096: a line, or 4 for the port's own counter.
     pub insert_bytes: u64,
 }
 

@@ -80,6 +80,12 @@ impl Signals {
         self.gbps.cmp(&self.target)
     }
 
+    /// B_S in 1/1024 Gb/s.
+    #[cfg(test)]
+    pub(super) fn gbps(&self) -> u32 {
+        self.gbps
+    }
+
     /// In whole Gb/s, at most 4 Tb/s.
     pub(super) fn retarget(&mut self, rate: BitsPerSec) {
         self.target = (rate.get() / 1_000_000_000).min(u64::from(u32::MAX >> 10)) as u32 * 1024;

@@ -103,7 +103,7 @@ impl Little {
 
 /// Exponentially weighted average of how fast a counter rises. Begins with its first sample.
 #[derive(Clone, Debug)]
-struct Average {
+pub(super) struct Average {
     mask: u64,  // of the counter's bits
     scale: u64, // from counts per picosecond to units of the average
     most: u64,  // samples from here on are ignored
@@ -114,15 +114,15 @@ struct Average {
 
 impl Average {
     /// Lines per cycle, in 1/1024: what a counter that adds up occupancy each cycle rises by.
-    fn of_lines(counters: Counters, shift: u32) -> Self {
-        let hz = counters.clock_hz.max(1);
+    pub(super) fn of_lines(counters: Counters, shift: u32) -> Self {
+        let hz = counters.clock_hz.clamp(1_000_000, 10_000_000_000);
         let scale = (1_024_000_000_000_000 + hz / 2) / hz;
         Self::new(counters.occupancy_bits, scale, MOST_LINES, shift)
     }
 
     /// Bits per millisecond.
-    fn of_kbps(counters: Counters, shift: u32) -> Self {
-        let scale = counters.insert_bytes.saturating_mul(8_000_000_000);
+    pub(super) fn of_kbps(counters: Counters, shift: u32) -> Self {
+        let scale = counters.insert_bytes.clamp(1, 4096) * 8_000_000_000;
         Self::new(counters.insert_bits, scale, MOST_KBPS, shift)
     }
 
@@ -132,7 +132,7 @@ impl Average {
     }
 
     /// The sample since the last reading, through at most one wrap of the counter.
-    fn add(&mut self, reading: Reading) -> Option<u64> {
+    pub(super) fn add(&mut self, reading: Reading) -> Option<u64> {
         let last = self.last.replace(reading)?;
         let ps = reading.at.since(last.at).as_ps();
         if ps == 0 {
@@ -147,7 +147,7 @@ impl Average {
         Some(sample)
     }
 
-    fn get(&self) -> Option<u64> {
+    pub(super) fn get(&self) -> Option<u64> {
         self.sum.map(|sum| sum >> self.shift)
     }
 
@@ -159,11 +159,16 @@ impl Average {
 /// `count * scale / per`, rounded down; `u64::MAX` where it does not fit. `per` is at least 1.
 ///
 /// Exact while `per * scale` fits 64 bits, which at 64 bytes per line is 33 us; beyond that off by less than one part
-/// in 2^18, as long as `scale` has at most 44 bits.
-fn scaled(count: u64, scale: u64, per: u64) -> u64 {
+/// in 2^18, as long as `scale` has at most 45 bits.
+pub(super) fn scaled(count: u64, scale: u64, per: u64) -> u64 {
     let (whole, rest) = (count / per, count % per);
-    let bits = 128 - rest.leading_zeros() - scale.leading_zeros();
-    let excess = bits.saturating_sub(64);
-    let part = (rest >> excess) * scale / (per >> excess);
+    let part = match rest.checked_mul(scale) {
+        Some(product) => product / per,
+        None => {
+            // `rest` has more bits than are cut, and `per` is larger, so neither becomes zero.
+            let cut = 64 - rest.leading_zeros() - scale.leading_zeros();
+            (rest >> cut) * scale / (per >> cut)
+        }
+    };
     whole.saturating_mul(scale).saturating_add(part)
 }

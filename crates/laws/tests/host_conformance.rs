@@ -1,0 +1,307 @@
+//! What every registered host law must do, by iterating over the registry: a new row is tested by
+//! being a row. Each law runs with its defaults and with every other value its parameters name.
+
+use forebay_laws::Acts;
+use forebay_laws::host::registry::MAX_STATE;
+use forebay_laws::host::{
+    Counters, Echo, Host, HostAct, HostEvent, HostParams, HostSeen, HostStart, LAWS, Reading,
+};
+use forebay_units::{BitsPerSec, Span, Time};
+use proptest::prelude::*;
+
+/// One line of a law log.
+type Step = (Time, HostEvent);
+
+/// Every law with its defaults, and with each word of each parameter's range that it takes.
+fn variants() -> Vec<HostParams> {
+    let mut all = Vec::new();
+    for law in LAWS {
+        let default = HostParams::new(law.name).expect("a registered law has a name");
+        for param in law.params {
+            for word in param.range.split([' ', '"', ',']).filter(|word| !word.is_empty()) {
+                let mut other = default.clone();
+                if other.set(param.name, word).is_ok() {
+                    all.push(other);
+                }
+            }
+        }
+        all.push(default);
+    }
+    all
+}
+
+fn at(max_level: u8) -> HostStart {
+    HostStart { write: Counters::WRITE, read: Counters::READ, line_bytes: 64, max_level, seed: 7 }
+}
+
+fn start(params: &HostParams, at: HostStart) -> (Host, Acts<HostAct>) {
+    let mut acts = Acts::default();
+    (params.start(Time::ZERO, at, &mut acts), acts)
+}
+
+fn run(host: &mut Host, (now, event): Step) -> Acts<HostAct> {
+    let mut acts = Acts::default();
+    host.step(now, HostSeen { event }, &mut acts);
+    acts
+}
+
+prop_compose! {
+    /// Counters of any kind, also of kinds that no hardware has.
+    fn counters()(
+        clock_hz in prop_oneof![Just(500_000_000), any::<u64>()],
+        occupancy_bits in any::<u8>(),
+        insert_bits in any::<u8>(),
+        insert_bytes in prop_oneof![Just(64), Just(4), any::<u64>()],
+    ) -> Counters {
+        Counters { clock_hz, occupancy_bits, insert_bits, insert_bytes }
+    }
+}
+
+prop_compose! {
+    fn starts()(
+        write in counters(),
+        read in counters(),
+        line_bytes in prop_oneof![Just(64), any::<u64>()],
+        max_level in any::<u8>(),
+        seed in any::<u64>(),
+    ) -> HostStart {
+        HostStart { write, read, line_bytes, max_level, seed }
+    }
+}
+
+prop_compose! {
+    /// A reading of a plausible counter, or of none.
+    fn reading()(time in any::<u64>(), raw in any::<u64>(), wild in 0..8, lines in 0u64..100) -> (bool, u64, u64) {
+        (wild == 0, if wild == 0 { time } else { lines }, raw)
+    }
+}
+
+/// Any events in any order; only time never runs backwards. Of eight readings seven are plausible.
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let event = prop_oneof![
+        12 => (0u8..4, reading()).prop_map(|(kind, reading)| (kind, reading)),
+        3 => (Just(4u8), reading()),
+        1 => (5u8..9, reading()),
+    ];
+    let gap = prop_oneof![4 => 0u64..2_000_000, 1 => 0u64..5_000_000_000];
+    prop::collection::vec((gap, event), 1..200).prop_map(|steps| {
+        let (mut now, mut sums) = (Time::ZERO, [0u64; 4]);
+        let mut build = |(gap, (kind, (wild, n, raw)))| {
+            now += Span::from_ps(gap);
+            // What a counter of lines at 500 MHz, or of entering lines at n Gb/s, rises by in the gap.
+            let rise =
+                |lines: u64| if kind % 2 == 0 { gap * lines / 2000 } else { gap * lines / 512_000 };
+            let honest = |sum: &mut u64| {
+                *sum = sum.wrapping_add(rise(n));
+                Reading { at: now, raw: *sum }
+            };
+            let mut reading = || {
+                if wild {
+                    Reading { at: Time::from_ps(n), raw }
+                } else {
+                    honest(&mut sums[usize::from(kind)])
+                }
+            };
+            let event = match kind {
+                0 => HostEvent::WriteOccupancy(reading()),
+                1 => HostEvent::WriteInserts(reading()),
+                2 => HostEvent::ReadOccupancy(reading()),
+                3 => HostEvent::ReadInserts(reading()),
+                4 => HostEvent::LevelWritten((raw % 6) as u8),
+                5 => HostEvent::LevelFailed,
+                6 => HostEvent::Target(BitsPerSec::new(raw)),
+                7 => HostEvent::Wake,
+                _ => HostEvent::Disable,
+            };
+            (now, event)
+        };
+        steps.into_iter().map(&mut build).collect()
+    })
+}
+
+/// The driver's side of the bargain: one write at a time, answered before the next is asked for.
+#[derive(Default)]
+struct Actuator {
+    outstanding: bool,
+    echo: Echo,
+}
+
+impl Actuator {
+    /// Whether an event may come: answers only to a write that is outstanding.
+    fn allows(&self, event: HostEvent) -> bool {
+        let answer = matches!(event, HostEvent::LevelWritten(_) | HostEvent::LevelFailed);
+        !answer || self.outstanding
+    }
+
+    fn take(&mut self, step: Step, acts: &Acts<HostAct>, max_level: u8) -> Result<(), String> {
+        if matches!(step.1, HostEvent::LevelWritten(_) | HostEvent::LevelFailed) {
+            self.outstanding = false;
+        }
+        for act in acts.iter() {
+            match act {
+                HostAct::Level(level) if level > max_level => return Err(format!("level {level}")),
+                HostAct::Level(_) if self.outstanding && step.1 != HostEvent::Disable => {
+                    return Err("two writes".into());
+                }
+                HostAct::Level(_) => self.outstanding = true,
+                HostAct::Echo(echo) if echo == self.echo && step.1 != HostEvent::Disable => {
+                    return Err(format!("{echo:?} again"));
+                }
+                HostAct::Echo(echo) => self.echo = echo,
+                HostAct::WakeAt(at) if at < step.0 => return Err(format!("a wake at {at}")),
+                HostAct::WakeAt(_) | HostAct::Delay(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// No sequence of events and no counters panic, no level is out of range, one write is outstanding at most, no wake is in
+    /// the past, and marks change when they are said to.
+    #[test]
+    fn keeps_its_side_of_the_bargain(at in starts(), steps in steps()) {
+        for params in variants() {
+            let (mut host, acts) = start(&params, at);
+            let mut actuator = Actuator::default();
+            let first = actuator.take((Time::ZERO, HostEvent::Wake), &acts, at.max_level);
+            prop_assert_eq!(first, Ok(()), "{:?} starts", params);
+            for step in steps.iter().filter(|(_, event)| *event != HostEvent::Disable) {
+                if actuator.allows(step.1) {
+                    let acts = run(&mut host, *step);
+                    let kept = actuator.take(*step, &acts, at.max_level);
+                    prop_assert_eq!(kept, Ok(()), "{:?} {:?}", params, step);
+                }
+            }
+        }
+    }
+
+    /// Events that no driver would send do not panic either.
+    #[test]
+    fn survives_anything(at in starts(), steps in steps()) {
+        for params in variants() {
+            let (mut host, _) = start(&params, at);
+            for step in &steps {
+                let levels = run(&mut host, *step);
+                let over = levels.iter().any(|act| matches!(act, HostAct::Level(l) if l > at.max_level));
+                prop_assert!(!over, "{:?} {:?}", params, step);
+            }
+        }
+    }
+
+    /// The log of `(now, seen, acts)` is complete: a second run gives the same actions.
+    #[test]
+    fn replays_from_its_log(steps in steps()) {
+        for params in variants() {
+            let (mut host, first) = start(&params, at(4));
+            let log: Vec<_> = steps.iter().map(|step| (*step, run(&mut host, *step))).collect();
+            let (mut replay, again) = start(&params, at(4));
+            prop_assert_eq!(first, again);
+            for (step, acts) in log {
+                prop_assert_eq!(run(&mut replay, step), acts, "{:?} {:?}", params, step);
+            }
+        }
+    }
+
+    /// A wake that nobody asked for does nothing and leaves no trace.
+    #[test]
+    fn a_spurious_wake_changes_nothing(steps in steps(), wakes in any::<u64>()) {
+        for params in variants() {
+            let (mut calm, acts) = start(&params, at(4));
+            let mut woken = calm.clone();
+            let mut due = wake_at(&acts, Time::MAX);
+            for (i, step) in steps.iter().enumerate() {
+                if wakes >> (i % 64) & 1 == 1 && step.0 < due {
+                    let acts = run(&mut woken, (step.0, HostEvent::Wake));
+                    let only_timers = acts.iter().all(|act| matches!(act, HostAct::WakeAt(_)));
+                    prop_assert!(only_timers, "{:?} {:?}", params, acts);
+                }
+                let acts = run(&mut calm, *step);
+                prop_assert_eq!(run(&mut woken, *step), acts, "{:?} {:?}", params, step);
+                let came = step.1 == HostEvent::Wake && step.0 >= due;
+                due = wake_at(&acts, if came { Time::MAX } else { due });
+            }
+        }
+    }
+
+    /// `Disable` lifts in the same step, and afterwards there is nothing but the level's return to 0.
+    #[test]
+    fn the_end_of_control_is_the_end(steps in steps(), more in steps()) {
+        for params in variants() {
+            let (mut host, _) = start(&params, at(4));
+            for step in steps.iter().filter(|(_, event)| *event != HostEvent::Disable) {
+                run(&mut host, *step);
+            }
+            let end = steps.last().map_or(Time::ZERO, |(now, _)| *now);
+            let acts = run(&mut host, (end, HostEvent::Disable));
+            let lifted = [HostAct::Level(0), HostAct::Echo(Echo::Off)];
+            prop_assert!(lifted.iter().all(|lift| acts.iter().any(|act| act == *lift)), "{:?}", params);
+            for (now, event) in &more {
+                let acts = run(&mut host, (end + now.since(Time::ZERO), *event));
+                let lifting = |act| matches!(act, HostAct::Level(0) | HostAct::WakeAt(_));
+                prop_assert!(acts.iter().all(lifting), "{:?} {:?} {:?}", params, event, acts);
+            }
+        }
+    }
+}
+
+fn wake_at(acts: &Acts<HostAct>, due: Time) -> Time {
+    acts.iter().fold(due, |due, act| match act {
+        HostAct::WakeAt(at) => due.min(at),
+        _ => due,
+    })
+}
+
+/// Help pages and parameter lists are complete, and a printed value reads back.
+#[test]
+fn can_be_listed_and_set() {
+    for law in LAWS {
+        let help: Vec<_> = law.help().collect();
+        assert!(help.len() > 3, "{}: a charter says what, source, needs, deviations", law.name);
+        assert!(help.iter().any(|line| line.starts_with("Source:")), "{} has no source", law.name);
+        assert!(!law.summary().is_empty() && !law.summary().contains("//"), "{}", law.name);
+        let params = HostParams::new(law.name).expect("listed");
+        assert_eq!(params.name(), law.name);
+        let mut again = params.clone();
+        for (param, value) in params.values() {
+            assert!(!param.doc.is_empty() && !param.range.is_empty() && !param.source.is_empty());
+            assert!(!param.doc.contains('\n'), "{}.{}: one line", law.name, param.name);
+            assert_eq!(again.set(param.name, &value.to_string()), Ok(()), "{}", param.name);
+            assert!(again.set(param.name, "no such value").is_err(), "{}", param.name);
+        }
+        assert_eq!(again, params);
+        let (host, _) = start(&params, at(4));
+        assert_eq!(host.name(), law.name);
+    }
+    assert!(size_of::<Host>() <= MAX_STATE + 8, "the tag takes one word at most");
+}
+
+/// No two laws have one name, whatever their roles.
+#[test]
+fn names_are_unique() {
+    let all = || LAWS.iter().chain(forebay_laws::flow::LAWS).map(|law| law.name);
+    for name in all() {
+        assert_eq!(all().filter(|other| *other == name).count(), 1, "{name}");
+    }
+}
+
+/// A file in the folder of the role is a law in the registry.
+#[test]
+fn every_file_is_registered() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/host");
+    let registry = include_str!("../src/host/registry.rs");
+    let (_, rows) = registry.rsplit_once("registry! {").expect("the rows end the file");
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).expect("the folder of the role") {
+        let name = entry.expect("readable").file_name().into_string().expect("ASCII");
+        let law = name.trim_end_matches(".rs");
+        if ["mod", "registry"].contains(&law) || !name.ends_with(".rs") {
+            continue;
+        }
+        files += 1;
+        assert!(rows.contains(&format!("\n    {law}::")), "host/{name} has no row in registry.rs");
+    }
+    assert_eq!(files, LAWS.len());
+}
