@@ -110,7 +110,8 @@ fn invariants(drawn: &Drawn, scenario: &Scenario) {
                 flow.ideal
             );
         }
-        assert!(flow.acked.is_none_or(|acked| flow.delivered.is_some_and(|d| d <= acked)));
+        let heard = |acked| flow.delivered.is_some_and(|delivered| delivered <= acked);
+        assert!(drawn.memory || flow.acked.is_none_or(heard), "what was acknowledged was read");
     }
     rpcs(drawn, record);
     for port in &record.ports {
@@ -141,10 +142,21 @@ fn invariants(drawn: &Drawn, scenario: &Scenario) {
         }
     }
     every_pause_is_heard(drawn, record);
+    paths_to_memory(record);
     if drawn.boundless && !drawn.faulty && record.not_started == 0 {
         let delivered: u64 =
             record.flows.iter().filter(|f| f.delivered.is_some()).map(|f| f.size.get()).sum();
         assert!(delivered <= record.totals.delivered_bytes, "what is complete has been delivered");
+    }
+}
+
+/// What came over the cable was dropped or went on, and nobody does more than there is time for.
+fn paths_to_memory(record: &RunRecord) {
+    for path in &record.memory {
+        assert!(path.dropped <= path.arrived);
+        let shares = [path.backlog, path.full, path.levels.iter().sum()];
+        assert!(shares.iter().all(|share| (-1e-6..=1.0 + 1e-6).contains(share)), "{path:?}");
+        assert!(path.most_buffered.get() <= 384_000);
     }
 }
 

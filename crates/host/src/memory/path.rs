@@ -277,15 +277,15 @@ impl MemoryPath {
         (self.iio.occupancy(), lines(self.iio.units()[1]))
     }
 
-    /// Totals up to `now`, or up to the last advance if something moved since: within a [`STEP`]. Changes nothing, so that
-    /// who looks and when makes no difference.
-    pub fn totals_at(&self, now: Time) -> Totals {
+    /// Totals up to `now`, or, while something moves, up to the last advance, within a [`STEP`] of it; and up to when they
+    /// are. Changes nothing, so that who looks and when makes no difference.
+    pub fn totals_at(&self, now: Time) -> (Time, Totals) {
         if !self.asleep || now <= self.at {
-            return self.totals();
+            return (self.at, self.totals());
         }
         let mut then = self.clone();
         then.coast(now.since(self.at).as_ps() as f64 * 1e-3);
-        then.totals()
+        (now, then.totals())
     }
 
     /// Totals up to the last advance.

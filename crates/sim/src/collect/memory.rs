@@ -4,20 +4,21 @@ use crate::build::Built;
 use crate::host::Snapshot;
 use crate::node::AnyNode;
 use forebay_record::MemoryRow;
-use forebay_units::{Bytes, Span, Time};
+use forebay_units::{Bytes, Time};
 
 /// One row for each host that has such a path, from the end of the warm-up to `end`.
 pub(super) fn memory(built: &Built, nodes: &[AnyNode], end: Time) -> Vec<MemoryRow> {
     let hosts = nodes.iter().zip(&built.plan.names);
     let rows = hosts.filter_map(|(node, name)| {
         let [from, to] = node.host()?.memory_totals(end)?;
-        Some(row(name, to.0.since(from.0), &from.1, &to.1))
+        Some(row(name, &from, &to))
     });
     rows.collect()
 }
 
 /// What happened between two instants.
-fn row(name: &str, span: Span, from: &Snapshot, to: &Snapshot) -> MemoryRow {
+fn row(name: &str, from: &Snapshot, to: &Snapshot) -> MemoryRow {
+    let span = to.at.since(from.at);
     let ns = (span.as_ps() as f64 * 1e-3).max(1.0);
     let (a, b) = (&from.path, &to.path);
     // Before the first event there are no totals to take away.

@@ -19,12 +19,13 @@ pub(crate) struct Memory {
     core_of: FlowMap, // core that reads a flow
     cores: u32,       // flows that have one
     marked: u64,
-    warm: Option<(Time, Snapshot)>,
+    warm: Option<Snapshot>,
 }
 
 /// Totals at an instant.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
+    pub at: Time,
     pub path: Totals,
     /// Payload that applications have read.
     pub read_bytes: u64,
@@ -77,7 +78,8 @@ impl Memory {
 
     fn snapshot(&self, at: Time, read_bytes: u64) -> Snapshot {
         let level_writes = self.control.as_ref().map_or(0, Control::writes);
-        Snapshot { path: self.path.totals_at(at), read_bytes, marked: self.marked, level_writes }
+        let (at, path) = self.path.totals_at(at);
+        Snapshot { at, path, read_bytes, marked: self.marked, level_writes }
     }
 }
 
@@ -100,8 +102,8 @@ impl Host {
     pub(super) fn memory_due(&mut self, now: Time, out: &mut impl Out<Packet>) {
         let warmup = self.common.warmup;
         let Some(memory) = &mut self.memory else { return };
-        if now >= warmup && memory.warm.is_none() {
-            memory.warm = Some((now, memory.snapshot(now, self.delivered_bytes)));
+        if now >= warmup && memory.warm.is_none() && warmup > Time::ZERO {
+            memory.warm = Some(memory.snapshot(now, self.delivered_bytes));
         }
         if memory.path.due() <= now {
             memory.path.advance(now);
@@ -170,11 +172,11 @@ impl Host {
         }
     }
 
-    /// Totals at the end of the warm-up and at `end`, each with its time.
-    pub fn memory_totals(&self, end: Time) -> Option<[(Time, Snapshot); 2]> {
+    /// Totals at the end of the warm-up and at `end`.
+    pub fn memory_totals(&self, end: Time) -> Option<[Snapshot; 2]> {
         let memory = self.memory.as_ref()?;
         let warm = memory.warm.clone().unwrap_or_default();
-        Some([warm, (end, memory.snapshot(end, self.delivered_bytes))])
+        Some([warm, memory.snapshot(end, self.delivered_bytes)])
     }
 }
 

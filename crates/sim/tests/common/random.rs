@@ -32,6 +32,8 @@ pub struct Drawn {
     pub stop_ps: u64,
     /// Some in-ports pause.
     pub pauses: bool,
+    /// A host's path to memory is modelled; its applications read late.
+    pub memory: bool,
 }
 
 pub struct Draw(pub Stream);
@@ -102,6 +104,7 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     let faults = faults(&mut d, &names, &mut drawn);
     let nic = d.of(&["round-robin", "fifo", "srpt", "push"]);
     let host = host(&mut Draw(Stream::new(seed, 3, Purpose::Test)), &names, nic);
+    let memory = memory(seed, &names, &mut drawn);
     let every = (drawn.stop_ps / d.between(20, 150)).max(1_000);
     let output = match d.one_in(3) {
         true => String::new(),
@@ -109,7 +112,7 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     };
     drawn.text = format!(
         "version = 1\nname = \"seed {seed}\"\nseeds = [1]\nstop = {{ time = \"{}ps\", grain = \"{}ns\" }}\n\
-         {output}{fabric}[host]\nnic = \"{nic}\"\n{host}{transport}{traffic}{faults}",
+         {output}{fabric}[host]\nnic = \"{nic}\"\n{host}{memory}{transport}{traffic}{faults}",
         drawn.stop_ps,
         d.of(&[1, 1_000, 7]),
     );
@@ -339,6 +342,42 @@ fn host(d: &mut Draw, names: &Names, nic: &str) -> String {
         } else {
             receive(d, &mut out);
         }
+    }
+    out
+}
+
+/// In one scenario of three, if it is short, a path to memory at some host, with neighbours and perhaps a law over them.
+fn memory(seed: u64, names: &Names, drawn: &mut Drawn) -> String {
+    let mut d = Draw(Stream::new(seed, 4, Purpose::Test));
+    let mut out = String::new();
+    // Counters are read millions of times a second, so not in a long run.
+    if !d.one_in(3) || drawn.stop_ps > 10_000_000_000 {
+        return out;
+    }
+    drawn.memory = true;
+    let place = &names.hosts[d.0.below(names.hosts.len() as u64) as usize];
+    let _ = writeln!(out, "[[host.override]]\nwhere = \"{place}\"\n[host.override.memory]");
+    let buffer = d.of(&[66_000, 66_000, 384_000]);
+    let _ = writeln!(out, "nic_buffer = \"{buffer}B\"\nddio = {}", d.one_in(3));
+    let _ = writeln!(out, "iio_slots = {}\ncores = {}", d.of(&[1, 70, 93]), d.of(&[1, 8]));
+    let _ = writeln!(out, "descriptors = {}", d.of(&[1, 4096]));
+    let control = d.one_in(2);
+    if !control && d.one_in(2) {
+        let _ = writeln!(out, "level = {}", d.0.below(5));
+    }
+    for _ in 0..d.0.below(3) {
+        let _ = writeln!(out, "[[host.override.memory.neighbour]]\ncores = {}", d.between(1, 6));
+        if d.one_in(2) {
+            let _ = writeln!(
+                out,
+                "on = \"{}ns\"\noff = \"{}ns\"",
+                d.between(100, 90_000),
+                d.between(100, 90_000)
+            );
+        }
+    }
+    if control {
+        out.push_str("[host.override.memory.control]\nlaw = \"hostcc\"\n");
     }
     out
 }
