@@ -2,7 +2,7 @@
 //!
 //! Stages, in a packet's order: NIC buffer and descriptors, PCIe link, IIO slots ([`iio`]), cache under DDIO ([`llc`]), memory
 //! controller ([`controller`]), cores that run the stack and copy ([`readers`]); beside them cores of neighbours
-//! ([`neighbours`]). Every stage has its model card at the top of its file; the numbers are in [`settings`].
+//! ([`neighbours`]), and the reads of what the NIC sends ([`transmit`]). Every stage has its model card at the top of its file; the numbers are in [`settings`].
 //!
 //! What couples them is one scalar, the *write-admission wait* `W`: writes of cores are posted, those of the NIC hold a slot
 //! until the controller admits them, and both stand in one line. A slot is held for `l_0 + W`, and with a backlog all slots
@@ -22,6 +22,7 @@ mod neighbours;
 mod path;
 mod readers;
 pub mod settings;
+mod transmit;
 
 pub use path::{MemoryPath, Read, STEP, Totals};
 pub use settings::MemorySettings;

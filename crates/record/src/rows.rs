@@ -188,6 +188,8 @@ pub struct MemoryRow {
     pub dma: f64,
     /// Lines that copying read from memory.
     pub copied: f64,
+    /// Lines that the NIC read to send.
+    pub sent: f64,
     /// Lines that each neighbour read and wrote.
     pub neighbours: Vec<f64>,
     /// Mean wait of writes for admission to memory, in ns.
@@ -215,9 +217,9 @@ impl MemoryRow {
         self.entered * 512.0 / self.ns()
     }
 
-    /// Memory traffic of the network: DMA and copying, gigabytes per second.
+    /// Memory traffic of the network: DMA both ways and copying, gigabytes per second.
     pub fn network_gigabytes(&self) -> f64 {
-        (self.dma + self.copied) * 64.0 / self.ns()
+        (self.dma + self.copied + self.sent) * 64.0 / self.ns()
     }
 
     /// Memory traffic of all neighbours, gigabytes per second.

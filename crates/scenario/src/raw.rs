@@ -601,6 +601,13 @@ pub(crate) struct Memory {
     /// Most bytes of a flow that are unread or on their way: its receive window. Default: 1MB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub socket_buffer: Option<Qty<Bytes>>,
+    /// Lines that the NIC reads at once to send. Default: 256 (our choice).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub send_slots: Option<i64>,
+    /// A read of memory by the NIC, unloaded. Default: 700ns (our choice).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_latency: Option<Qty<Span>>,
     /// How neighbours can be held back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle: Option<Throttle>,

@@ -263,7 +263,8 @@ impl Host {
         if idle || !self.port.open() {
             return Time::MAX;
         }
-        self.port.busy().max(self.since)
+        let read = self.memory.as_ref().map_or(Time::ZERO, |memory| memory.path.send_free());
+        self.port.busy().max(self.since).max(read)
     }
 
     /// Whether part of a super-packet has not gone out.
@@ -281,7 +282,10 @@ impl Host {
                 return;
             }
             // ACKs go first: `fq` serves flows that send little before those with a backlog.
-            let Some(packet) = self.next_packet(start) else { continue };
+            let Some(mut packet) = self.next_packet(start) else { continue };
+            if self.memory.is_some() {
+                self.fetch(start, &mut packet);
+            }
             if !self.port.send_pulled(start, &packet, out) {
                 trace(&mut self.digest, start, LOST, &packet);
             }

@@ -5,6 +5,7 @@ use super::iio::Iio;
 use super::llc::Llc;
 use super::neighbours::Neighbours;
 use super::readers::Readers;
+use super::transmit::Transmit;
 use super::{MemorySettings, lines};
 use forebay_units::{Span, Time};
 use forebay_wire::Packet;
@@ -41,6 +42,8 @@ pub struct Totals {
     pub dma: f64,
     /// Lines that copying read from memory.
     pub copied: f64,
+    /// Lines that the NIC read to send.
+    pub sent: f64,
     /// Lines that each neighbour read.
     pub neighbour_read: Vec<f64>,
     /// Lines that each neighbour wrote.
@@ -89,6 +92,7 @@ pub struct MemoryPath {
     controller: Controller,
     neighbours: Neighbours,
     readers: Readers,
+    transmit: Transmit,
     local_read: f64, // ns
     copy_reads: f64, // lines per ns of the last step
     dma: f64,
@@ -115,6 +119,7 @@ impl MemoryPath {
             controller: Controller::new(controller),
             neighbours,
             readers: Readers::new(&settings.readers),
+            transmit: Transmit::new(&settings.transmit),
             local_read: ns(controller.local_read),
             copy_reads: 0.0,
             dma: 0.0,
@@ -155,6 +160,20 @@ impl MemoryPath {
         self.advance(now);
         self.readers.add(core, read, packets);
         self.wake();
+    }
+
+    /// The NIC begins to send a frame of `bytes`.
+    pub fn send(&mut self, now: Time, bytes: u64) {
+        self.advance(now);
+        let latency = self.controller.read_latency(self.transmit.unloaded());
+        self.transmit.send(now, bytes, latency);
+        self.wake();
+    }
+
+    /// When the next frame may leave, as far as memory goes.
+    #[inline]
+    pub fn send_free(&self) -> Time {
+        self.transmit.free()
     }
 
     /// The throttle level from `now` on.
@@ -234,18 +253,21 @@ impl MemoryPath {
         self.full += if moved.full { ns } else { 0.0 };
         let draw = self.neighbours.draw(ns, &self.controller);
         self.copy_reads = self.readers.step(ns) * self.llc.miss();
+        let latency = self.controller.read_latency(self.transmit.unloaded());
+        let sending = self.transmit.step(ns, latency);
         let dma = moved.out * self.llc.miss();
         self.dma += dma;
         self.copied += self.copy_reads * ns;
         let demand = Demand {
-            reads: draw.reads + self.copy_reads,
+            reads: draw.reads + self.copy_reads + sending,
             posted: draw.posted,
             dma: dma / ns,
             posting: draw.posting,
         };
         let still = self.controller.step(ns, demand);
         self.llc.update(self.readers.in_use(), self.readers.unread());
-        self.asleep = still < SETTLED && self.iio.is_idle() && self.readers.is_idle();
+        let idle = self.iio.is_idle() && self.readers.is_idle() && self.transmit.is_idle();
+        self.asleep = still < SETTLED && idle;
     }
 
     /// Only neighbours work, as evenly as they did.
@@ -271,10 +293,16 @@ impl MemoryPath {
         }
     }
 
-    /// Lines in slots summed over nanoseconds, and lines that entered: what counters show.
+    /// Lines in slots summed over nanoseconds, and lines that entered: what counters of writes show.
     #[inline]
-    pub fn counters(&self) -> (f64, f64) {
+    pub fn write_counters(&self) -> (f64, f64) {
         (self.iio.occupancy(), lines(self.iio.units()[1]))
+    }
+
+    /// The same of the lines that the NIC reads to send.
+    #[inline]
+    pub fn read_counters(&self) -> (f64, f64) {
+        self.transmit.counters()
     }
 
     /// Totals up to `now`, or, while something moves, up to the last advance, within a [`STEP`] of it; and up to when they
@@ -299,6 +327,7 @@ impl MemoryPath {
             occupancy: self.iio.occupancy(),
             dma: self.dma,
             copied: self.copied,
+            sent: self.transmit.counters().1,
             neighbour_read: self.neighbours.read.clone(),
             neighbour_written: self.neighbours.written.clone(),
             reading: self.readers.busy,

@@ -23,6 +23,8 @@ pub struct MemorySettings {
     pub controller: ControllerSettings,
     /// Cores that run the stack and copy to applications.
     pub readers: ReaderSettings,
+    /// What the NIC reads to send.
+    pub transmit: TransmitSettings,
     /// What holds neighbours back.
     pub throttle: ThrottleSettings,
     /// Other work on the same memory.
@@ -206,6 +208,25 @@ impl Default for ReaderSettings {
             lines_in_flight: 13,
             reads_permille: 1046,
         }
+    }
+}
+
+/// Reads of what the NIC sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TransmitSettings {
+    /// Lines being read at once.
+    ///
+    /// Assumption: 256. More than 164 (sheet 5.1); the authors' module calls 190 congested.
+    pub slots: u32,
+    /// A read by the NIC, there and back, unloaded.
+    ///
+    /// Assumption: 700 ns: 141 lines at 103 Gb/s.
+    pub latency: Span,
+}
+
+impl Default for TransmitSettings {
+    fn default() -> Self {
+        Self { slots: 256, latency: Span::from_ns(700) }
     }
 }
 

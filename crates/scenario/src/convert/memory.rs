@@ -75,6 +75,8 @@ impl Judge<'_> {
         put(&mut settings.readers.per_kilobyte, keys.per_kilobyte, |v| v.0);
         put(&mut settings.readers.lines_in_flight, keys.copy_lines, |v| v as u32);
         put(&mut settings.readers.reads_permille, keys.copy_reads, permille);
+        put(&mut settings.transmit.slots, keys.send_slots, |v| v as u32);
+        put(&mut settings.transmit.latency, keys.send_latency, |v| v.0);
         put(&mut memory.socket_buffer, keys.socket_buffer, |v| v.0);
         self.ddio(path, keys, &mut memory.settings);
         if let Some(keys) = &keys.throttle {
@@ -232,9 +234,13 @@ impl Judge<'_> {
                 format!("holds less than one large segment; write at least \"{LEAST_BUFFER}\"");
             self.wrong(&format!("{path}.socket_buffer"), text);
         }
-        if settings.iio.slots == 0 {
-            let text = "lets nothing through: no PCIe credit, no packet; write at least 1";
-            self.wrong(&format!("{path}.iio_slots"), text);
+        for (key, slots) in
+            [("iio_slots", settings.iio.slots), ("send_slots", settings.transmit.slots)]
+        {
+            if slots == 0 {
+                let text = "lets nothing through: no PCIe credit, no packet; write at least 1";
+                self.wrong(&format!("{path}.{key}"), text);
+            }
         }
         let bandwidth = BitsPerSec::new(settings.controller.bytes_per_sec.saturating_mul(8));
         for (key, rate) in [("pcie_rate", settings.pcie.rate), ("bandwidth", bandwidth)] {
@@ -253,21 +259,15 @@ impl Judge<'_> {
             let text = "is no payload of a PCIe packet; write from \"64B\" to \"4096B\"";
             self.wrong(&format!("{path}.pcie_payload"), text);
         }
-        self.within(
-            &format!("{path}.iio_latency"),
-            settings.iio.latency,
-            keys.iio_latency.is_some(),
-        );
-        self.within(
-            &format!("{path}.local_read"),
-            settings.controller.local_read,
-            keys.local_read.is_some(),
-        );
-        self.within(
-            &format!("{path}.remote_read"),
-            settings.controller.remote_read,
-            keys.remote_read.is_some(),
-        );
+        let latencies = [
+            ("iio_latency", settings.iio.latency, keys.iio_latency.is_some()),
+            ("local_read", settings.controller.local_read, keys.local_read.is_some()),
+            ("remote_read", settings.controller.remote_read, keys.remote_read.is_some()),
+            ("send_latency", settings.transmit.latency, keys.send_latency.is_some()),
+        ];
+        for (key, latency, written) in latencies {
+            self.within(&format!("{path}.{key}"), latency, written);
+        }
         let longest = [
             ("read_queueing", settings.controller.read_queueing),
             ("per_packet", settings.readers.per_packet),

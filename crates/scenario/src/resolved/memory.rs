@@ -34,6 +34,8 @@ pub(super) fn memory(m: &Memory) -> raw::Memory {
         copy_lines: Some(i64::from(s.readers.lines_in_flight)),
         copy_reads: Some(fraction(s.readers.reads_permille)),
         socket_buffer: Some(Qty(m.socket_buffer)),
+        send_slots: Some(i64::from(s.transmit.slots)),
+        send_latency: Some(Qty(s.transmit.latency)),
         throttle: Some(throttle(&s.throttle)),
         level: m.control.is_none().then_some(i64::from(m.level)),
         neighbour: s.neighbours.iter().map(neighbour).collect(),

@@ -40,6 +40,7 @@ fn row(name: &str, from: &Snapshot, to: &Snapshot) -> MemoryRow {
         occupancy: (b.occupancy - a.occupancy) / ns,
         dma: b.dma - a.dma,
         copied: b.copied - a.copied,
+        sent: b.sent - a.sent,
         neighbours: neighbours.collect(),
         wait_ns: (b.wait - a.wait) / ns,
         backlog: (b.backlog - a.backlog) / ns,

@@ -3,10 +3,11 @@
 //! One loop reads occupancy, the other insertions; each reads again as soon as the last reading is in. The second one also
 //! writes levels, and reads nothing while it does (authors' module; sheet 6.2).
 
+use forebay_host::memory::settings::LINE;
 use forebay_host::memory::{MemoryPath, MemorySettings};
 use forebay_laws::Acts;
 use forebay_laws::host::{
-    Counters, Echo, Host, HostAct, HostEvent, HostParams, HostSeen, HostStart, Reading,
+    Counters, Echo, Host, HostAct, HostEvent, HostParams, HostSeen, HostStart, Reading, Side,
 };
 use forebay_scenario::model::HostControl;
 use forebay_units::{Span, Time};
@@ -37,16 +38,20 @@ impl Control {
         for (key, text) in &of.params {
             params.set(key, text).expect("the loader has tried every parameter");
         }
-        let counters = Counters { clock_hz: settings.iio.clock_hz, ..Counters::WRITE };
+        let write = Counters { clock_hz: settings.iio.clock_hz, ..Counters::WRITE };
         let start = HostStart {
-            write: counters,
+            write,
             read: Counters::READ,
-            line_bytes: forebay_host::memory::settings::LINE,
+            line_bytes: LINE,
             max_level: settings.throttle.max_level(),
             seed,
         };
         let mut acts = Acts::default();
         let law = params.start(Time::ZERO, start, &mut acts);
+        let counters = match law.side() {
+            Side::Receive => write,
+            Side::Send => Counters::READ,
+        };
         let mut control = Self {
             law,
             acts,
@@ -72,9 +77,9 @@ impl Control {
         self.occupancy.min(self.inserts).min(self.wake).min(write)
     }
 
-    /// Which packets are marked.
-    pub(super) fn echo(&self) -> Echo {
-        self.echo
+    /// Which packets are marked that go this way.
+    pub(super) fn echo(&self, side: Side) -> Echo {
+        if self.law.side() == side { self.echo } else { Echo::Off }
     }
 
     /// Level writes begun.
@@ -91,22 +96,29 @@ impl Control {
         }
         if self.occupancy <= now {
             path.advance(now);
-            let reading = self.reading(
-                now,
-                self.counters.occupancy_bits,
-                path.counters().0,
-                self.counters.clock_hz as f64 * 1e-9,
-            );
+            let cycles = self.values(path).0 * self.counters.clock_hz as f64 * 1e-9;
+            let reading = reading(now, self.counters.occupancy_bits, cycles);
             self.occupancy = now + self.read;
-            self.tell(now, HostEvent::WriteOccupancy(reading));
+            self.tell(
+                now,
+                match self.law.side() {
+                    Side::Receive => HostEvent::WriteOccupancy(reading),
+                    Side::Send => HostEvent::ReadOccupancy(reading),
+                },
+            );
         }
         if self.inserts <= now {
             path.advance(now);
-            let unit =
-                forebay_host::memory::settings::LINE as f64 / self.counters.insert_bytes as f64;
-            let reading = self.reading(now, self.counters.insert_bits, path.counters().1, unit);
+            let units = self.values(path).1 * LINE as f64 / self.counters.insert_bytes as f64;
+            let reading = reading(now, self.counters.insert_bits, units);
             self.inserts = now + self.read;
-            self.tell(now, HostEvent::WriteInserts(reading));
+            self.tell(
+                now,
+                match self.law.side() {
+                    Side::Receive => HostEvent::WriteInserts(reading),
+                    Side::Send => HostEvent::ReadInserts(reading),
+                },
+            );
         }
         if self.wake <= now {
             self.wake = Time::MAX;
@@ -114,11 +126,12 @@ impl Control {
         }
     }
 
-    /// A counter as the hardware shows it.
-    fn reading(&self, now: Time, bits: u8, value: f64, scale: f64) -> Reading {
-        let raw = (value * scale) as u64;
-        let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
-        Reading { at: now, raw: raw & mask }
+    /// The counters of the side that the law watches.
+    fn values(&self, path: &MemoryPath) -> (f64, f64) {
+        match self.law.side() {
+            Side::Receive => path.write_counters(),
+            Side::Send => path.read_counters(),
+        }
     }
 
     fn tell(&mut self, now: Time, event: HostEvent) {
@@ -143,4 +156,10 @@ impl Control {
             }
         }
     }
+}
+
+/// A counter of so many bits as the hardware shows it.
+fn reading(now: Time, bits: u8, value: f64) -> Reading {
+    let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+    Reading { at: now, raw: value as u64 & mask }
 }

@@ -5,7 +5,7 @@ use super::control::Control;
 use crate::flow_map::FlowMap;
 use forebay_engine::Out;
 use forebay_host::memory::{MemoryPath, Read, Totals};
-use forebay_laws::host::Echo;
+use forebay_laws::host::{Echo, Side};
 use forebay_net::trace;
 use forebay_scenario::model;
 use forebay_units::Time;
@@ -62,9 +62,9 @@ impl Memory {
         core
     }
 
-    /// The mark that the control puts on a packet on its way up.
-    pub(super) fn mark(&mut self, packet: &mut Packet) {
-        let echo = self.control.as_ref().map_or(Echo::Off, Control::echo);
+    /// The mark that the control puts on a packet on its way up, or out.
+    pub(super) fn mark(&mut self, side: Side, packet: &mut Packet) {
+        let echo = self.control.as_ref().map_or(Echo::Off, |control| control.echo(side));
         let marks = match echo {
             Echo::Off => false,
             Echo::Capable => packet.ecn == Ecn::Ect,
@@ -124,6 +124,15 @@ impl Host {
         }
     }
 
+    /// The NIC reads a packet that it is to send from `start` on.
+    pub(super) fn fetch(&mut self, start: Time, packet: &mut Packet) {
+        let Some(memory) = &mut self.memory else { return };
+        memory.path.send(start, u64::from(packet.size));
+        if packet.kind == Kind::Data {
+            memory.mark(Side::Send, packet);
+        }
+    }
+
     /// The stack takes `frames` packets that became one.
     pub(super) fn climb(
         &mut self,
@@ -135,7 +144,7 @@ impl Host {
         if let Some(memory) = &mut self.memory {
             memory.path.replenish(frames);
             if packet.kind == Kind::Data {
-                memory.mark(&mut packet);
+                memory.mark(Side::Receive, &mut packet);
             }
         }
         self.take(now, &packet, out);
