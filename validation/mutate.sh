@@ -37,7 +37,7 @@ mutations=(
   "hostCC lowers without its hold|crates/laws/src/host/hostcc.rs|s/if now >= self.lower_from/if now >= Time::ZERO/|laws|--lib|levels_come_down_one_hold_apart"
   "hostCC renews a lease for an idle network|crates/laws/src/host/hostcc.rs|s/let wanted = moved .*/let wanted = moved == moved;/|laws|--lib|a_lease_ignores_a_frozen_signal"
   "hostCC believes half of its signals|crates/laws/src/host/hostcc.rs|s/ \&\& self.heard != (true, true)/ \&\& false/|laws|--lib|counters_that_stand_still_are_stale"
-  "hostCC asks for two writes at once|crates/laws/src/host/hostcc.rs|s/\&\& self.asked.is_none()$/\&\& (self.asked.is_none() \|\| true)/|laws|host_conformance|keeps_its_side_of_the_bargain"
+  "hostCC asks for two writes at once|crates/laws/src/host/hostcc.rs|s/\&\& self.asked.is_none()$/\&\& (self.asked.is_none() || true)/|laws|host_conformance|keeps_its_side_of_the_bargain"
   "hostCC forgets that counters wrap|crates/laws/src/host/hostcc/paper.rs|s/wrapping_sub(last.raw) \& self.mask/wrapping_sub(last.raw)/|laws|--lib|a_wrap_is_no_event"
   "a pause ends without its offset|crates/net/src/ingress.rs|s/share.saturating_add(a.resume_offset) <= a.xoff/share <= a.xoff/|net|pause|an_account_resumes_at_its_offset_below_the_threshold"
   "a resume is forgotten|crates/net/src/switch/pause.rs|/fn depart_in_order/,/^    }/s/say(ports, ingress, start, in_port);//|sim|pause|every_pause_has_its_resume"
