@@ -3,41 +3,88 @@
 use crate::args::Laws;
 use crate::failure::Failure;
 use crate::say;
-use forebay_laws::flow::{FlowParams, LAWS};
-use forebay_laws::params::LawInfo;
+use forebay_laws::flow::{self, FlowParams};
+use forebay_laws::host::{self, HostParams};
+use forebay_laws::params::{LawInfo, ParamError};
 use serde_json::{Value, json};
+
+/// What a law works on, and so where a scenario names it.
+#[derive(Clone, Copy)]
+enum Role {
+    Flow,
+    Host,
+}
+
+impl Role {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Flow => "flow",
+            Self::Host => "host",
+        }
+    }
+
+    /// Table of the law's parameters in a scenario.
+    fn table(self) -> &'static str {
+        match self {
+            Self::Flow => "transport.params",
+            Self::Host => "host.memory.control.params",
+        }
+    }
+}
+
+/// Every law of every role that a scenario can name.
+fn all() -> impl Iterator<Item = (Role, &'static LawInfo)> {
+    let flows = flow::LAWS.iter().map(|law| (Role::Flow, law));
+    flows.chain(host::LAWS.iter().map(|law| (Role::Host, law)))
+}
 
 /// The verb.
 pub fn laws(args: &Laws) -> Result<(), Failure> {
     let Some(name) = &args.name else {
         if args.json {
-            return say::json(&LAWS.iter().map(described).collect::<Vec<_>>());
+            return say::json(&all().map(|(role, law)| described(role, law)).collect::<Vec<_>>());
         }
-        let width = LAWS.iter().map(|law| law.name.len()).max().unwrap_or(0);
+        let width = all().map(|(_, law)| law.name.len()).max().unwrap_or(0);
         let mut text = String::new();
-        for law in LAWS {
-            text.push_str(&format!("{:<width$}  {}\n", law.name, law.summary()));
+        for (role, law) in all() {
+            text.push_str(&format!("{:<width$}  {}  {}\n", law.name, role.name(), law.summary()));
         }
         return say::data(&text);
     };
-    let law = LAWS.iter().find(|law| law.name == name).ok_or_else(|| {
-        let known: Vec<&str> = LAWS.iter().map(|law| law.name).collect();
+    let (role, law) = all().find(|(_, law)| law.name == name).ok_or_else(|| {
+        let known: Vec<&str> = all().map(|(_, law)| law.name).collect();
         Failure::Input(format!("there is no law \"{name}\"; use one of {}", known.join(", ")))
     })?;
-    if args.json { say::json(&described(law)) } else { say::data(&page(law)) }
+    if args.json { say::json(&described(role, law)) } else { say::data(&page(role, law)) }
+}
+
+/// What a law of this name is, in one line.
+pub fn explain(name: &str) -> Option<String> {
+    let (role, law) = all().find(|(_, law)| law.name == name)?;
+    let (role, summary) = (role.name(), law.summary());
+    Some(format!("{summary} (a law of role {role}; \"forebay laws {name}\" shows its page)"))
 }
 
 /// Default values as texts, in the order of the parameters.
-fn defaults(law: &LawInfo) -> Vec<String> {
-    let params = FlowParams::new(law.name).expect("a registered law has parameters");
-    params.values().map(|(_, value)| value.to_string()).collect()
+fn defaults(role: Role, law: &LawInfo) -> Vec<String> {
+    let texts = || -> Result<Vec<String>, ParamError> {
+        Ok(match role {
+            Role::Flow => {
+                FlowParams::new(law.name)?.values().map(|(_, value)| value.to_string()).collect()
+            }
+            Role::Host => {
+                HostParams::new(law.name)?.values().map(|(_, value)| value.to_string()).collect()
+            }
+        })
+    };
+    texts().expect("a registered law has parameters")
 }
 
-fn described(law: &LawInfo) -> Value {
+fn described(role: Role, law: &LawInfo) -> Value {
     let params: Vec<Value> = law
         .params
         .iter()
-        .zip(defaults(law))
+        .zip(defaults(role, law))
         .map(|(p, default)| {
             json!({
                 "name": p.name, "default": default, "takes": p.range, "about": p.doc, "source": p.source,
@@ -45,10 +92,10 @@ fn described(law: &LawInfo) -> Value {
         })
         .collect();
     let help: Vec<&str> = law.help().collect();
-    json!({ "name": law.name, "summary": law.summary(), "help": help.join("\n"), "params": params })
+    json!({ "name": law.name, "role": role.name(), "summary": law.summary(), "help": help.join("\n"), "params": params })
 }
 
-fn page(law: &LawInfo) -> String {
+fn page(role: Role, law: &LawInfo) -> String {
     let mut text = format!("{}\n\n", law.name);
     for line in law.help() {
         text.push_str(format!("  {line}").trim_end());
@@ -57,9 +104,9 @@ fn page(law: &LawInfo) -> String {
     if law.params.is_empty() {
         text.push_str("\nNo parameters.\n");
     } else {
-        text.push_str("\nParameters, as keys of [transport.params]:\n");
+        text.push_str(&format!("\nParameters, as keys of [{}]:\n", role.table()));
     }
-    for (param, default) in law.params.iter().zip(defaults(law)) {
+    for (param, default) in law.params.iter().zip(defaults(role, law)) {
         text.push_str(&format!(
             "\n  {} = {default}\n      {}\n      takes   {}\n      source  {}\n",
             param.name, param.doc, param.range, param.source

@@ -10,7 +10,7 @@ use forebay_scenario::{cdf, presets};
 pub fn list(args: &List) -> Result<(), Failure> {
     match args.what {
         None => say::data(
-            "laws       congestion-control laws: transport.law\n\
+            "laws       control laws: of role flow in transport.law, of role host in host.memory.control.law\n\
              workloads  flow-size distributions: traffic.sizes\n\
              presets    example scenarios: forebay new, --preset\n\
              metrics    numbers of a result: expect.metric\n\
@@ -63,12 +63,15 @@ pub fn explain(args: &Explain) -> Result<(), Failure> {
     if let Some(metric) = metrics::by_name(name) {
         return say::data(&format!("{name}: {} (a metric of [[expect]]).\n", metric.about));
     }
+    if let Some(text) = laws::explain(name) {
+        return say::data(&format!("{text}\n"));
+    }
     let last = name.rsplit('.').next().unwrap_or(name);
     if let Some(text) = columns::explain(last).filter(|_| last != name) {
         return say::data(&format!("{last}: {text}\n"));
     }
     Err(Failure::Input(format!(
-        "no column, key or metric is named \"{name}\"; see \"forebay list columns\" and \"forebay list metrics\""
+        "no column, key, metric or law is named \"{name}\"; see \"forebay list columns\", \"forebay list metrics\" and \"forebay laws\""
     )))
 }
 

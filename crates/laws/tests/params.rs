@@ -42,3 +42,38 @@ fn each_error_names_the_remedy() {
     // A refused value changes nothing.
     assert!(dctcp.values().any(|(p, v)| p.name == "alpha" && v.to_string() == "exact"));
 }
+
+#[test]
+fn host_laws_are_set_and_told_off_like_flow_laws() {
+    use forebay_laws::host::HostParams;
+    let error = HostParams::new("dctcp").err().map(|e| e.to_string()).unwrap_or_default();
+    assert_eq!(error, "there is no law of this name; use hostcc");
+    let mut hostcc = HostParams::new("hostcc").expect("registered");
+    for (name, text) in [
+        ("variant", "module"),
+        ("iio_threshold", "50"),
+        ("target", "40Gbps"),
+        ("lower_hold", "0us"),
+        ("lease", "2ms"),
+    ] {
+        assert_eq!(hostcc.set(name, text), Ok(()), "{name}");
+    }
+    let shown: Vec<_> = hostcc.values().map(|(p, v)| format!("{}={v}", p.name)).collect();
+    let shown = shown.join(" ");
+    assert_eq!(
+        shown,
+        "variant=module side=receive iio_threshold=50 target=40Gbps occupancy_weight=1/8 \
+         bandwidth_weight=1/256 local_response=true network_response=true mark_all=false \
+         lower_hold=0ps lease=2ms stale_after=none delay=false"
+    );
+    for (name, text, takes) in [
+        ("iio_threshold", "0", "\"auto\" or a whole number of lines from 1 to 65535"),
+        ("iio_threshold", "70.5", "\"auto\" or a whole number of lines from 1 to 65535"),
+        ("target", "84", "a rate with its unit, such as \"84Gbps\""),
+        ("lease", "0us", "\"none\" or a time of a microsecond or more, such as \"5ms\""),
+        ("side", "both", "\"receive\" or \"send\""),
+    ] {
+        let error = hostcc.set(name, text).expect_err("not a value").to_string();
+        assert_eq!(error, format!("hostcc.{name} takes {takes}"));
+    }
+}

@@ -1,7 +1,7 @@
 //! hostCC: holds the network's share of a host by throttling its other cores, and marks packets until the sender fits.
 //!
 //! Two averages say how the host is. I_S, lines in the IIO buffer, weight 1/8, follows memory within 5 us; B_S, the
-//! bandwidth the NIC uses on PCIe, weight 1/256, needs 150 us. After each reading of B_S, strictly compared:
+//! bandwidth the NIC uses on PCIe, weight 1/256, needs 150 us. After each reading of B_S (equality holds the level):
 //!
 //!   I_S < I_T, B_S > B_T   one level down: the network has its share and nothing is short
 //!   I_S > I_T, B_S > B_T   hold; marks slow the network down
@@ -20,8 +20,9 @@
 //!
 //! What the paper's law does not do, and options here do:
 //! - It never lowers the level of a network that stays below B_T without congestion, idle or content: a neighbour
-//!   once stopped stays stopped. With `lease`, a level that no reading justifies for so long goes down by one. If it
-//!   was needed after all, congestion brings it back in a write, so a content network pays for the probe once per lease.
+//!   once stopped stays stopped. With `lease`, a level that nothing justifies for so long goes down by one; congestion
+//!   does, and bandwidth at the target, but no reading in which nothing came in. If the level was needed after all,
+//!   congestion brings it back in one write, so a content network pays for the probe once per lease.
 //! - It holds its last decision when readings fail or a counter stops. With `stale_after`, both averages are then
 //!   unknown: level 0 at once, no marks, and a fresh start with the next readings.
 //! - It tells the network of congestion by marks alone. With `delay`, it estimates the delay from the IIO to memory for
@@ -73,8 +74,8 @@ params! {
         /// Whether marks also go on packets that are not ECN-capable, against RFC 3168.
         mark_all: bool = false => "RFC 3168 section 5; module: true",
         /// Time between one lowering in force and the next; 0us is the paper's text.
-        lower_hold: Span = Span::from_us(150) => "module REDUCTION_TIMEOUT_US; not in the paper",
-        /// A level above 0 that nothing justifies for so long goes down by one; none: only regime 1 lowers.
+        lower_hold: Span = Span::from_us(150) => "the authors' module; not in the paper",
+        /// A level above 0 that nothing justifies for so long goes down by one; none: only bandwidth above the target lowers it.
         lease: Timeout = Timeout(None) => "not in the paper nor in the module",
         /// Without a usable reading of both counters for so long, everything is lifted; none: the last decision stays.
         stale_after: Timeout = Timeout(None) => "not in the paper nor in the module",
