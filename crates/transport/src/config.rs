@@ -46,6 +46,8 @@ pub struct TcpConfig {
     pub needs: Needs,
     /// Selective acknowledgement. Off: NewReno.
     pub sack: bool,
+    /// With SACK, whether a receiver that misses segments lets one ACK speak for several arrivals.
+    pub sack_compression: bool,
     /// With SACK, losses by time (RACK). Off: by distance below the highest SACK (FACK), and a lost retransmission by timeout
     /// only, as Linux before 4.4.
     pub rack: bool,
@@ -83,6 +85,7 @@ impl Default for TcpConfig {
             idle_restart: true,
             needs: Needs::NONE,
             sack: true,
+            sack_compression: false,
             rack: true,
             tlp: true,
             prr: true,
