@@ -42,6 +42,7 @@ fn configure(tcp: TcpConfig, host: &HostSettings, delayed_ack: bool) -> TcpConfi
         delayed_ack,
         tso: host.tso.then_some(host.gso_max),
         pacing: host.pacing != Pacing::Off,
+        sack_compression: host.sack_compression,
         ..tcp
     }
 }
