@@ -36,6 +36,10 @@ pub struct Unit {
     pub packet: Packet,
     /// How many packets of the wire it stands for.
     pub segments: u32,
+    /// When the last of them arrived.
+    pub arrived: Time,
+    /// Its sender's clock when that one left.
+    pub stamp: u32,
     end: u64,     // sequence number after its last byte
     full: u16,    // payload of its first segment; a longer one does not join
     closed: bool, // nothing joins any more
@@ -65,10 +69,19 @@ impl ReceiveRing {
     /// A packet arrives, with a header of `header` bytes. True: the interrupt comes at once.
     pub fn arrive(&mut self, now: Time, packet: &Packet, header: u16) -> bool {
         let payload = packet.size.saturating_sub(header);
-        if !(self.moderation.merge && packet.kind == Kind::Data && self.join(packet, payload)) {
+        if !(self.moderation.merge && packet.kind == Kind::Data && self.join(now, packet, payload))
+        {
             let closed = packet.kind != Kind::Data || packet.flags.has(Flags::FIN);
             let end = packet.seq + u64::from(payload);
-            self.units.push(Unit { packet: *packet, segments: 1, end, full: payload, closed });
+            self.units.push(Unit {
+                packet: *packet,
+                segments: 1,
+                arrived: now,
+                stamp: packet.stamp,
+                end,
+                full: payload,
+                closed,
+            });
         }
         if self.frames == 0 {
             self.due = now.saturating_add(self.moderation.wait + self.jitter());
@@ -86,7 +99,7 @@ impl ReceiveRing {
     }
 
     /// Whether the newest unit of the packet's flow took it in.
-    fn join(&mut self, packet: &Packet, payload: u16) -> bool {
+    fn join(&mut self, now: Time, packet: &Packet, payload: u16) -> bool {
         let Some(unit) = self.newest_of(packet.flow) else { return false };
         let held = &mut unit.packet;
         let fits = u64::from(held.size) + u64::from(payload) <= MOST_MERGED;
@@ -102,6 +115,7 @@ impl ReceiveRing {
         held.size += payload;
         held.flags = held.flags.with_if(fin, Flags::FIN);
         unit.segments += 1;
+        (unit.arrived, unit.stamp) = (now, packet.stamp);
         unit.end += u64::from(payload);
         unit.closed = fin || payload < unit.full;
         true

@@ -2,7 +2,9 @@
 
 pub(crate) mod bottleneck;
 
-use crate::flow::{AckSample, CaState, FlowAct, FlowEvent, FlowLaw, FlowSeen, Totals, Window};
+use crate::flow::{
+    AckSample, CaState, DelaySplit, FlowAct, FlowEvent, FlowLaw, FlowSeen, Totals, Window,
+};
 use crate::{Acts, Start};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
@@ -32,6 +34,8 @@ pub(crate) struct Rig<L> {
     pub now: Time,
     /// What the next ACK measured.
     pub sample: AckSample,
+    /// And where that round trip was spent.
+    pub delay: Option<DelaySplit>,
 }
 
 impl<L: FlowLaw> Rig<L> {
@@ -47,6 +51,7 @@ impl<L: FlowLaw> Rig<L> {
             last: acts,
             now: Time::ZERO,
             sample: AckSample::default(),
+            delay: None,
         };
         rig.apply(&acts);
         rig.fill();
@@ -71,9 +76,15 @@ impl<L: FlowLaw> Rig<L> {
 
     /// The event alone, totals as they are.
     pub fn ack_event(&mut self, bytes: u64, ece: bool) {
-        let sample = self.sample;
+        let (sample, delay) = (self.sample, self.delay);
         let acked = Bytes::new(bytes);
-        self.event(FlowEvent::Ack { acked, ece, sample: &sample, delay: None, hops: &[] });
+        self.event(FlowEvent::Ack {
+            acked,
+            ece,
+            sample: &sample,
+            delay: delay.as_ref(),
+            hops: &[],
+        });
     }
 
     /// A whole window, one ACK per segment, then the next one is sent.

@@ -121,7 +121,7 @@ prop_compose! {
         rtt in prop::option::of(number()),
         ece in any::<bool>(),
         app_limited in any::<bool>(),
-        delay in prop::option::of(prop::array::uniform3(number())),
+        delay in prop::option::of(prop::array::uniform4(number())),
         hops in prop::collection::vec(prop::array::uniform4(number()), 0..4),
     ) -> Event {
         Event::Ack {
@@ -136,9 +136,10 @@ prop_compose! {
                 app_limited,
             },
             delay: delay.map(|d| DelaySplit {
-                fabric: Span::from_ps(d[0]),
-                remote_host: Span::from_ps(d[1]),
-                local_host: Span::from_ps(d[2]),
+                forward: Span::from_ps(d[0]),
+                backward: Span::from_ps(d[1]),
+                remote_host: Span::from_ps(d[2]),
+                local_host: Span::from_ps(d[3]),
                 hops: (d[0] % 256) as u8,
             }),
             hops: hops.into_iter().map(|h| IntHop {

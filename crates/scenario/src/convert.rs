@@ -47,6 +47,8 @@ const ACK_SIZE: Bytes = Bytes::new(64);
 const INITIAL_WINDOW: u64 = 10;
 /// `TCP_RTO_MIN` of Linux.
 const RTO_MIN: Span = Span::from_ms(200);
+/// `TCP_MAX_QUICKACKS` of Linux.
+const MOST_QUICK_ACKS: u64 = 16;
 
 /// Reads a file named in a scenario. The error is the end of a sentence, `is missing ...`.
 pub(crate) type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
@@ -261,7 +263,7 @@ impl Judge<'_> {
             initial_window: self.initial_window(t.initial_window, mss),
             rto_min,
             delayed_ack: t.delayed_ack.unwrap_or(delayed_ack),
-            quick_acks: t.quick_acks.unwrap_or(16) as u16,
+            quick_acks: t.quick_acks.map_or_else(|| quick_acks(receive_window, mss), |n| n as u16),
             receive_window,
             receive_window_max,
             idle_restart: t.idle_restart.unwrap_or(true),
@@ -413,6 +415,12 @@ impl Judge<'_> {
             ),
         );
     }
+}
+
+/// ACKs at once at the start of a flow, where nothing says how many. Source: `tcp_incr_quickack` of Linux.
+fn quick_acks(receive_window: Option<Bytes>, mss: Bytes) -> u16 {
+    let half = |window: Bytes| window.get() / (2 * mss.get().max(1));
+    receive_window.map_or(MOST_QUICK_ACKS, half).clamp(2, MOST_QUICK_ACKS) as u16
 }
 
 /// Text of a parameter; numbers in their shortest exact form.

@@ -321,6 +321,8 @@ pub struct HostSettings {
     pub nic: NicOrder,
     /// Whether segments that wait for one interrupt are merged.
     pub gro: bool,
+    /// Whether one ACK speaks for several arrivals while segments are missing.
+    pub sack_compression: bool,
     /// How long a packet waits for the receive interrupt; zero: it is taken at once.
     pub rx_usecs: Span,
     /// Most that chance adds to that wait.
@@ -390,6 +392,8 @@ pub struct HostChange {
     pub nic: Option<NicOrder>,
     /// See [`HostSettings::gro`].
     pub gro: Option<bool>,
+    /// See [`HostSettings::sack_compression`].
+    pub sack_compression: Option<bool>,
     /// See [`HostSettings::rx_usecs`].
     pub rx_usecs: Option<Span>,
     /// See [`HostSettings::rx_jitter`].
@@ -410,6 +414,7 @@ impl HostChange {
         HostSettings {
             nic: self.nic.unwrap_or(settings.nic),
             gro: self.gro.unwrap_or(settings.gro),
+            sack_compression: self.sack_compression.unwrap_or(settings.sack_compression),
             rx_usecs: self.rx_usecs.unwrap_or(settings.rx_usecs),
             rx_jitter: self.rx_jitter.unwrap_or(settings.rx_jitter),
             rx_frames: self.rx_frames.or(settings.rx_frames),

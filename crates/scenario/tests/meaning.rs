@@ -89,6 +89,7 @@ fn defaults_are_those_of_the_schema() {
             settings: HostSettings {
                 nic: NicOrder::RoundRobin,
                 gro: false,
+                sack_compression: false,
                 rx_usecs: Span::ZERO,
                 rx_jitter: Span::ZERO,
                 rx_frames: None,
@@ -109,6 +110,22 @@ fn defaults_are_those_of_the_schema() {
             captures: vec![]
         }
     );
+}
+
+/// Linux `tcp_incr_quickack`: half the segments of the window, 2 to 16. Segments are 1448 B.
+#[test]
+fn a_small_window_has_fewer_quick_acks() {
+    let quick = |keys: &str| {
+        least(&[("transport", &format!("{{ kind = \"tcp\", law = \"dctcp\"{keys} }}"))])
+            .scenario
+            .transport
+            .quick_acks
+    };
+    assert_eq!(quick(""), 16);
+    assert_eq!(quick(", receive_window = \"64KiB\""), 16);
+    assert_eq!(quick(", receive_window = \"30KB\""), 10);
+    assert_eq!(quick(", receive_window = \"2KB\""), 2);
+    assert_eq!(quick(", receive_window = \"30KB\", quick_acks = 0"), 0);
 }
 
 #[test]

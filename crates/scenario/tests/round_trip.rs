@@ -251,7 +251,7 @@ fn nic() -> impl Strategy<Value = NicOrder> {
 prop_compose! {
     fn settings()(
         nic in nic(),
-        gro in any::<bool>(),
+        [gro, sack_compression] in any::<[bool; 2]>(),
         wait in (1..1_000_000u64).prop_map(Span::from_ns),
         rx_frames in of(1..1_000u32),
         moderated in any::<bool>(),
@@ -263,7 +263,8 @@ prop_compose! {
         let rx_frames = rx_frames.filter(|_| moderated);
         let nic = if pacing == Pacing::Fq { NicOrder::RoundRobin } else { nic };
         let rx_jitter = rx_usecs / 3;
-        HostSettings { nic, gro: gro && moderated, rx_usecs, rx_jitter, rx_frames, tso, gso_max, pacing }
+        let gro = gro && moderated;
+        HostSettings { nic, gro, sack_compression, rx_usecs, rx_jitter, rx_frames, tso, gso_max, pacing }
     }
 }
 
@@ -279,6 +280,7 @@ prop_compose! {
             change: HostChange {
                 nic: Some(s.nic),
                 gro: (gro || !s.gro).then_some(s.gro),
+                sack_compression: gro.then_some(s.sack_compression),
                 rx_usecs: Some(s.rx_usecs),
                 rx_jitter: Some(s.rx_jitter),
                 rx_frames: s.rx_frames,

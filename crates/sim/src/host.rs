@@ -18,7 +18,7 @@ use forebay_laws::flow::FlowParams;
 use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
 use forebay_scenario::model::Rpc;
 use forebay_scenario::workload::{Connection, FlowSpec};
-use forebay_transport::{FlowSpec as TcpFlow, TcpConfig, TcpReceiver, TcpSender};
+use forebay_transport::{Arrival, FlowSpec as TcpFlow, TcpConfig, TcpReceiver, TcpSender};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
@@ -345,17 +345,17 @@ impl Host {
         } else if self.ring.is_some() && for_the_stack {
             self.hold(now, packet, out);
         } else {
-            self.take(now, packet, out);
+            self.take(now, Arrival { at: now, stamp: packet.stamp }, packet, out);
         }
         self.depart_and_settle(now, out);
     }
 
-    /// The stack takes a packet.
+    /// The stack takes a packet, which may stand for several: `newest` is the last of them.
     #[inline]
-    fn take(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+    fn take(&mut self, now: Time, newest: Arrival, packet: &Packet, out: &mut impl Out<Packet>) {
         match packet.kind {
-            Kind::Data => self.receive(now, packet, out),
-            Kind::Ack => self.acknowledge(now, packet, out),
+            Kind::Data => self.receive(now, newest, packet, out),
+            Kind::Ack => self.acknowledge(now, newest.at, packet, out),
             Kind::Control => {
                 let at = now + Span::from_ps(packet.seq);
                 self.timers.push(Reverse((at, Due::Start, packet.flow.0)));
@@ -376,7 +376,7 @@ impl Host {
         self.settle_next();
     }
 
-    fn receive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+    fn receive(&mut self, now: Time, newest: Arrival, packet: &Packet, out: &mut impl Out<Packet>) {
         self.delivered_segments += 1;
         let slot = match self.receiver_of.get(packet.flow) {
             Some(DONE) => return self.acknowledge_again(now, packet),
@@ -387,7 +387,7 @@ impl Host {
         let profile = receiving.profile;
         let cfg = &self.common.profiles[usize::from(profile)].tcp;
         let before = receiving.tcp.delivered().get();
-        let acks = receiving.tcp.on_data(cfg, now, packet);
+        let acks = receiving.tcp.on_held_data(cfg, now, newest, packet);
         let delivered = receiving.tcp.delivered().get();
         let complete = receiving.tcp.complete();
         let deadline = receiving.tcp.deadline();
@@ -482,13 +482,19 @@ impl Host {
         self.queue_ack(now, &ack);
     }
 
-    fn acknowledge(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+    fn acknowledge(
+        &mut self,
+        now: Time,
+        arrived: Time,
+        packet: &Packet,
+        out: &mut impl Out<Packet>,
+    ) {
         let Some(slot) = self.sender_of.get(packet.flow).filter(|slot| *slot != DONE) else {
             return;
         };
         let sending = &mut self.senders[slot as usize];
         let cfg = &self.common.profiles[usize::from(sending.profile)].tcp;
-        sending.tcp.on_ack(cfg, now, packet);
+        sending.tcp.on_held_ack(cfg, now, arrived, packet);
         let acked = sending.tcp.acked().get();
         if sending.tcp.finished() {
             self.finish(now, slot, out);

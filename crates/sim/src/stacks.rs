@@ -56,6 +56,7 @@ fn configure(tcp: TcpConfig, (host, delayed_ack, buffer): &Stack) -> TcpConfig {
         reads_late: buffer.is_some(),
         tso: host.tso.then_some(host.gso_max),
         pacing: host.pacing != Pacing::Off,
+        sack_compression: host.sack_compression,
         ..tcp
     }
 }

@@ -210,6 +210,7 @@ fn the_linux_profile_sets_what_is_not_written() {
     };
     let all = s(linux, "");
     assert!(all.host.settings.gro && all.transport.delayed_ack);
+    assert!(all.host.settings.sack_compression && !s("", "").host.settings.sack_compression);
     assert_eq!(all.host.settings.rx_usecs.as_ps(), 8 * US);
     let some = s(&format!("{linux}gro = false\n"), "delayed_ack = false\n");
     assert!(!some.host.settings.gro && !some.transport.delayed_ack);

@@ -48,6 +48,8 @@ pub struct TcpConfig {
     pub needs: Needs,
     /// Selective acknowledgement. Off: NewReno.
     pub sack: bool,
+    /// With SACK, whether a receiver that misses segments lets one ACK speak for several arrivals.
+    pub sack_compression: bool,
     /// With SACK, losses by time (RACK). Off: by distance below the highest SACK (FACK), and a lost retransmission by timeout
     /// only, as Linux before 4.4.
     pub rack: bool,
@@ -86,6 +88,7 @@ impl Default for TcpConfig {
             idle_restart: true,
             needs: Needs::NONE,
             sack: true,
+            sack_compression: false,
             rack: true,
             tlp: true,
             prr: true,
@@ -120,9 +123,12 @@ impl TcpConfig {
     /// no window shuts for good and nobody has to probe it.
     #[inline]
     pub(crate) fn window_of(&self, field: u16) -> u64 {
-        if field == u16::MAX { 1 << 30 } else { (u64::from(field) << 10).max(self.mss()) }
+        if field == u16::MAX { MOST_WINDOW } else { (u64::from(field) << 10).max(self.mss()) }
     }
 }
+
+/// What a window that nobody limits allows: the most that TCP can say (RFC 7323 section 2.3).
+pub(crate) const MOST_WINDOW: u64 = 1 << 30;
 
 /// The window field that says this many bytes.
 #[inline]

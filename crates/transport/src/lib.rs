@@ -19,7 +19,7 @@
 //!
 //! Not here, since they belong to hosts: cutting super-packets, GRO, interrupt coalescing. Nor TSQ: a NIC that pulls
 //! holds at most the super-packet that it sends.
-//! Deviations from Linux beyond those that the modules name: no zero-window probes, since no receive window shuts; no reneging; `Needs::stamps`,
+//! Deviations from Linux beyond those that the modules name: no zero-window probes, since no receive window shuts; no reneging;
 //! `Needs::int` and [`Sent`](forebay_laws::flow::FlowEvent::Sent) are not served yet.
 //!
 //! Invariant: no law is named, nothing allocates per packet once warm, time is integer picoseconds.
@@ -34,5 +34,5 @@ mod scoreboard;
 mod sender;
 
 pub use config::TcpConfig;
-pub use receiver::{Acks, TcpReceiver};
+pub use receiver::{Acks, Arrival, TcpReceiver};
 pub use sender::{Burst, FlowSpec, TcpSender};

@@ -2,18 +2,21 @@
 //!
 //! Source: tcp-baseline sections 9 and 10; dctcp section 3 for the exact echo; RFC 2018 and 2883 for
 //! SACK and DSACK.
-//! Deviation: the delayed-ACK timer is a constant (Linux adapts it between 40 and 200 ms); SACK
-//! compression and GRO are the host's business, not modelled here.
+//! Deviation: the delayed-ACK timer is a constant (Linux adapts it between 40 and 200 ms). GRO is the host's business.
 
+mod arrival;
 mod autotune;
+mod compression;
 mod ranges;
 mod unread;
 
 use crate::TcpConfig;
-use crate::config::field_of;
+use crate::config::{MOST_WINDOW, field_of};
+pub use arrival::Arrival;
 use autotune::Autotune;
+use compression::Compression;
 use forebay_laws::flow::Echo;
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
 use ranges::Ranges;
 use unread::Unread;
@@ -26,8 +29,7 @@ pub struct TcpReceiver {
     fin: u64,   // length of the flow, once its last byte was seen
     deadline: Time,
     ranges: Ranges, // what lies above `next`
-    tuning: Option<Box<Autotune>>,
-    unread: Option<Box<Unread>>, // where the application takes its time
+    extras: Option<Box<Extras>>,
     flow: FlowId,
     dst: HostAddr, // the sender
     stamp: u32,    // to echo (RFC 7323 section 4.3)
@@ -36,6 +38,58 @@ pub struct TcpReceiver {
 }
 
 const _: () = assert!(size_of::<TcpReceiver>() <= 112, "receiver state per flow");
+
+/// What only some settings ask for.
+#[derive(Clone, Debug)]
+struct Extras {
+    tuning: Option<Autotune>,
+    arrival: Option<Arrival>, // of the newest data, for laws that look at delays
+    compression: Option<Compression>,
+    unread: Option<Unread>, // where the application takes its time
+}
+
+impl Extras {
+    fn new(cfg: &TcpConfig) -> Option<Box<Self>> {
+        let tuning = Autotune::new(cfg);
+        let arrival = cfg.needs.stamps.then(Arrival::default);
+        let compression = (cfg.sack && cfg.sack_compression).then_some(Compression::NEW);
+        let unread = cfg.reads_late.then(Unread::default);
+        let delays = arrival.is_some() || compression.is_some();
+        let any = delays || tuning.is_some() || unread.is_some();
+        any.then(|| Box::new(Self { tuning, arrival, compression, unread }))
+    }
+
+    /// Bytes that the socket may hold.
+    fn buffer(&self, cfg: &TcpConfig) -> u64 {
+        let fixed = || cfg.receive_window.map_or(MOST_WINDOW, Bytes::get);
+        self.tuning.as_ref().map_or_else(fixed, Autotune::window)
+    }
+
+    fn arrived(&mut self, newest: Arrival) {
+        if let Some(arrival) = &mut self.arrival {
+            *arrival = newest;
+        }
+        if let Some(compression) = &mut self.compression {
+            compression.arrived(newest);
+        }
+    }
+
+    /// What they add to an ACK that leaves at `now`.
+    fn complete(&mut self, cfg: &TcpConfig, now: Time, ack: &mut Packet) {
+        let buffer = self.buffer(cfg);
+        if let Some(unread) = &mut self.unread {
+            ack.window = field_of(unread.window(ack.seq, buffer));
+        } else if self.tuning.is_some() {
+            ack.window = field_of(buffer);
+        }
+        if let Some(arrival) = &self.arrival {
+            ack.set_stamps(arrival.stamps(now));
+        }
+        if let Some(compression) = &mut self.compression {
+            compression.acknowledged();
+        }
+    }
+}
 
 /// Up to two ACKs, in the order in which they leave.
 pub type Acks = [Option<Packet>; 2];
@@ -49,8 +103,7 @@ impl TcpReceiver {
             fin: u64::MAX,
             deadline: Time::MAX,
             ranges: Ranges::new(),
-            tuning: Autotune::new(cfg),
-            unread: cfg.reads_late.then(Box::default),
+            extras: Extras::new(cfg),
             flow,
             dst: sender,
             stamp: 0,
@@ -59,12 +112,27 @@ impl TcpReceiver {
         }
     }
 
-    /// Takes a data packet. The first ACK, if any, speaks of the time before it.
+    /// Takes a data packet at the moment of its arrival. The first ACK, if any, speaks of the time before it.
     #[inline]
     pub fn on_data(&mut self, cfg: &TcpConfig, now: Time, packet: &Packet) -> Acks {
+        self.on_held_data(cfg, now, Arrival { at: now, stamp: packet.stamp }, packet)
+    }
+
+    /// The same where the host held the packet, which may stand for several segments: `newest` is the last of them.
+    #[inline]
+    pub fn on_held_data(
+        &mut self,
+        cfg: &TcpConfig,
+        now: Time,
+        newest: Arrival,
+        packet: &Packet,
+    ) -> Acks {
         let start = packet.seq;
         let end = start + u64::from(packet.size).saturating_sub(cfg.header.get());
-        let flush = self.echo(cfg, packet);
+        let flush = self.echo(cfg, now, packet);
+        if let Some(extras) = &mut self.extras {
+            extras.arrived(newest);
+        }
         if packet.flags.has(Flags::FIN) {
             self.fin = end;
         }
@@ -78,14 +146,14 @@ impl TcpReceiver {
         } else {
             self.out_of_order(start, end)
         };
-        if let Some(unread) = &mut self.unread {
+        if let Some(unread) = self.extras.as_mut().and_then(|extras| extras.unread.as_mut()) {
             unread.add(self.next - before);
         }
         if let Some(duplicate) = duplicate {
             self.quick = self.quick.max(cfg.quick_acks.min(DUPLICATE_QUICK));
-            return [flush, Some(self.ack(cfg, Some(duplicate)))];
+            return [flush, Some(self.ack(cfg, now, Some(duplicate)))];
         }
-        if let Some(tuning) = &mut self.tuning {
+        if let Some(tuning) = self.extras.as_mut().and_then(|extras| extras.tuning.as_mut()) {
             tuning.delivered(cfg, now, self.next);
         }
         let now_or_later = flush.is_some()
@@ -93,54 +161,46 @@ impl TcpReceiver {
             || self.next - self.acked > cfg.mss()
             || !cfg.delayed_ack
             || cfg.needs.every_packet
-            || !self.ranges.is_empty()
             || self.next >= self.fin;
-        if now_or_later {
-            return [flush, Some(self.ack(cfg, None))];
-        }
+        let wait = match (now_or_later, self.ranges.is_empty()) {
+            (true, _) => None,
+            (false, true) => Some(cfg.delayed_ack_timeout),
+            (false, false) => self.compress(),
+        };
+        let Some(wait) = wait else { return [flush, Some(self.ack(cfg, now, None))] };
         if self.deadline == Time::MAX {
-            self.deadline = now.saturating_add(cfg.delayed_ack_timeout);
+            self.deadline = now.saturating_add(wait);
         }
         [flush, None]
     }
 
-    /// When the delayed ACK is due; [`Time::MAX`] if there is none.
+    /// How long an ACK may wait while segments are missing.
+    #[cold]
+    fn compress(&mut self) -> Option<Span> {
+        self.extras.as_mut()?.compression.as_mut()?.wait(self.next)
+    }
+
+    /// When an ACK that waits is due; [`Time::MAX`] if there is none.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// The delayed ACK, if it is due.
+    /// That ACK, if it is due.
     pub fn on_deadline(&mut self, cfg: &TcpConfig, now: Time) -> Option<Packet> {
-        (now >= self.deadline).then(|| self.ack(cfg, None))
+        (now >= self.deadline).then(|| self.ack(cfg, now, None))
     }
 
     /// The application read `bytes` of what was delivered. An ACK, if the sender should hear of the room.
-    pub fn on_read(&mut self, cfg: &TcpConfig, bytes: u64) -> Option<Packet> {
-        let buffer = self.buffer(cfg);
+    pub fn on_read(&mut self, cfg: &TcpConfig, now: Time, bytes: u64) -> Option<Packet> {
         let next = self.next;
-        let opened = self.unread.as_mut().is_some_and(|unread| unread.read(bytes, next, buffer));
+        let opened = self.extras.as_mut().is_some_and(|extras| {
+            let buffer = extras.buffer(cfg);
+            extras.unread.as_mut().is_some_and(|unread| unread.read(bytes, next, buffer))
+        });
         // Reading also sends the ACK that waits for company, if there is more than a segment to acknowledge.
         let owed = self.deadline != Time::MAX && next - self.acked > cfg.mss();
-        (opened || owed).then(|| self.ack(cfg, None))
-    }
-
-    /// Bytes that the socket may hold.
-    #[inline]
-    fn buffer(&self, cfg: &TcpConfig) -> u64 {
-        let fixed = || cfg.receive_window.map_or(1 << 30, Bytes::get);
-        self.tuning.as_ref().map_or_else(fixed, |tuning| tuning.window())
-    }
-
-    /// The window field of an ACK.
-    #[inline]
-    fn window_field(&mut self, cfg: &TcpConfig) -> u16 {
-        let (next, buffer) = (self.next, self.buffer(cfg));
-        match &mut self.unread {
-            None if self.tuning.is_none() => cfg.window_field(),
-            None => field_of(buffer),
-            Some(unread) => field_of(unread.window(next, buffer)),
-        }
+        (opened || owed).then(|| self.ack(cfg, now, None))
     }
 
     /// Bytes delivered in order.
@@ -151,7 +211,8 @@ impl TcpReceiver {
 
     /// Bytes of these that [`TcpReceiver::on_read`] has not heard of; none unless the application reads late.
     pub fn unread(&self) -> Bytes {
-        Bytes::new(self.unread.as_ref().map_or(0, |unread| unread.bytes()))
+        let unread = self.extras.as_ref().and_then(|extras| extras.unread.as_ref());
+        Bytes::new(unread.map_or(0, Unread::bytes))
     }
 
     /// Whether every byte up to the end of the flow has been delivered.
@@ -163,10 +224,10 @@ impl TcpReceiver {
     /// The congestion mark of `packet`, taken in. In exact mode a change of mark makes an immediate
     /// ACK due; what it owes for earlier packets is returned, in the old state.
     #[inline]
-    fn echo(&mut self, cfg: &TcpConfig, packet: &Packet) -> Option<Packet> {
+    fn echo(&mut self, cfg: &TcpConfig, now: Time, packet: &Packet) -> Option<Packet> {
         let ce = packet.ecn == Ecn::Ce;
         match cfg.needs.echo {
-            Echo::Exact if ce != self.ece => self.change(cfg, ce),
+            Echo::Exact if ce != self.ece => self.change(cfg, now, ce),
             Echo::Classic if ce || packet.flags.has(Flags::CWR) => {
                 if ce && !self.ece {
                     self.quick = self.quick.max(CLASSIC_QUICK);
@@ -179,8 +240,8 @@ impl TcpReceiver {
     }
 
     #[cold]
-    fn change(&mut self, cfg: &TcpConfig, ce: bool) -> Option<Packet> {
-        let flush = (self.deadline != Time::MAX).then(|| self.ack(cfg, None));
+    fn change(&mut self, cfg: &TcpConfig, now: Time, ce: bool) -> Option<Packet> {
+        let flush = (self.deadline != Time::MAX).then(|| self.ack(cfg, now, None));
         self.ece = ce;
         self.quick = self.quick.max(1);
         flush
@@ -201,7 +262,7 @@ impl TcpReceiver {
 
     /// An ACK of the state as it is.
     #[inline]
-    fn ack(&mut self, cfg: &TcpConfig, duplicate: Option<(u64, u64)>) -> Packet {
+    fn ack(&mut self, cfg: &TcpConfig, now: Time, duplicate: Option<(u64, u64)>) -> Packet {
         self.deadline = Time::MAX;
         self.acked = self.next;
         self.quick = self.quick.saturating_sub(1);
@@ -213,18 +274,22 @@ impl TcpReceiver {
             class: cfg.ack_class,
             flags: Flags::NONE.with_if(self.ece, Flags::ECE),
             stamp: self.stamp,
-            window: self.window_field(cfg),
+            window: cfg.window_field(),
             seq: self.next,
             ..Packet::default()
         };
         if cfg.sack && (!self.ranges.is_empty() || duplicate.is_some()) {
             self.add_blocks(&mut packet, duplicate);
         }
+        if let Some(extras) = &mut self.extras {
+            extras.complete(cfg, now, &mut packet);
+        }
         packet
     }
 
     #[cold]
     fn add_blocks(&self, packet: &mut Packet, duplicate: Option<(u64, u64)>) {
+        let stamped = self.extras.as_ref().is_some_and(|extras| extras.arrival.is_some());
         let next = self.next;
         let mut put = |start: u32, end: u32| {
             packet.ext[usize::from(packet.sacks)] = SackBlock { start, end };
@@ -233,7 +298,7 @@ impl TcpReceiver {
         if let Some((start, end)) = duplicate {
             put(next.wrapping_sub(start) as u32, next.wrapping_sub(end) as u32);
         }
-        let room = if duplicate.is_some() { 2 } else { 3 };
+        let room = 3 - usize::from(duplicate.is_some()) - usize::from(stamped);
         for (start, end) in self.ranges.recent().take(room) {
             put((start - next) as u32, (end - next) as u32);
         }

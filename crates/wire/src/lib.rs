@@ -8,7 +8,7 @@
 
 mod packet;
 
-pub use packet::{Ecn, Flags, Kind, Packet, SackBlock};
+pub use packet::{Ecn, Flags, Kind, Packet, SackBlock, Stamps};
 
 /// Index of a flow in a run's flow table. Dense, and the same on every thread count.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -48,6 +48,8 @@ impl Flags {
     pub const RETRANSMIT: Flags = Flags(1 << 3);
     /// ACK: block 0 reports a duplicate (RFC 2883), and lies below `seq`.
     pub const DSACK: Flags = Flags(1 << 4);
+    /// ACK: tells delays ([`Packet::stamps`]) in place of a third SACK block.
+    pub const STAMPS: Flags = Flags(1 << 5);
 
     /// Whether every bit of `other` is set.
     #[inline]
@@ -84,6 +86,15 @@ pub struct SackBlock {
     pub end: u32,
 }
 
+/// Delays of the newest data packet that an ACK answers, as its receiver knows them; ns, at most 4.29 s.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stamps {
+    /// From the sender's clock in the packet to its arrival at the receiving NIC, by the receiver's clock.
+    pub forward: u32,
+    /// From that arrival to the ACK.
+    pub held: u32,
+}
+
 /// One packet. 56 bytes, so that it and its arrival time share a cache line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Packet {
@@ -111,7 +122,7 @@ pub struct Packet {
     pub sacks: u8,
     /// See [`Kind`].
     pub seq: u64,
-    /// ACK: `sacks` blocks.
+    /// ACK: `sacks` blocks, and delays behind them where `flags` say so.
     pub ext: [SackBlock; 3],
 }
 
@@ -129,5 +140,20 @@ impl Packet {
     #[inline]
     pub fn sack_blocks(&self) -> &[SackBlock] {
         &self.ext[..usize::from(self.sacks).min(3)]
+    }
+
+    /// The delays that an ACK tells, if it does.
+    #[inline]
+    pub fn stamps(&self) -> Option<Stamps> {
+        let SackBlock { start: forward, end: held } = self.ext[2];
+        self.flags.has(Flags::STAMPS).then_some(Stamps { forward, held })
+    }
+
+    /// Tells delays in an ACK of at most two SACK blocks: as in TCP, options leave room for no third.
+    #[inline]
+    pub fn set_stamps(&mut self, Stamps { forward, held }: Stamps) {
+        debug_assert!(self.sacks <= 2);
+        self.flags = self.flags.with(Flags::STAMPS);
+        self.ext[2] = SackBlock { start: forward, end: held };
     }
 }

@@ -81,17 +81,29 @@ pub struct AckSample {
     pub app_limited: bool,
 }
 
-/// Where the delay of one round trip was spent (Swift).
+/// Where the delay of one round trip was spent (Swift, NV). The four spans add up to the RTT within 2 ns.
+///
+/// The clocks of both hosts agree here. Those of real hosts do not: their difference adds to `forward` what it takes from
+/// `backward`, so that of these two only the change and the sum, [`DelaySplit::fabric`], mean anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DelaySplit {
-    /// Links and switches, both ways.
-    pub fabric: Span,
+    /// From the transport of the sender to the receiver's NIC: its own NIC's queue, links and switches.
+    pub forward: Span,
+    /// The ACK's way back to the sender's NIC.
+    pub backward: Span,
     /// Receiving host, from NIC arrival to ACK.
     pub remote_host: Span,
     /// Sending host, from NIC arrival of the ACK to its processing.
     pub local_host: Span,
-    /// Links on the forward path.
+    /// Links on the forward path; zero where nothing counts them.
     pub hops: u8,
+}
+
+impl DelaySplit {
+    /// Links and switches, both ways.
+    pub fn fabric(&self) -> Span {
+        self.forward + self.backward
+    }
 }
 
 /// In-band telemetry of one hop, written at dequeue (HPCC, PowerTCP).
@@ -245,7 +257,7 @@ pub struct Needs {
     pub echo: Echo,
     /// In-band telemetry on data, copied into ACKs.
     pub int: bool,
-    /// NIC time stamps for the delay split.
+    /// NIC time stamps for the delay split. They take the place of an ACK's third SACK block.
     pub stamps: bool,
     /// An ACK for every packet, never delayed.
     pub every_packet: bool,

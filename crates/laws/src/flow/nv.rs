@@ -28,10 +28,11 @@
 //! - The best of noisy rates is too high: one fast sample in a period hides the queue of the others.
 //! - BIC without a loss behind it adds 5 % or 16 segments per round trip, so that a decision one round trip
 //!   later finds the queue that much longer than `pad`.
-//! - Congestion of the ACKs' path counts as queue. `min_cwnd` bounds what that can take.
+//! - Congestion of the ACKs' path counts as queue. `min_cwnd` bounds what that can take; `reverse_delay = "removed"` takes
+//!   out what the way back adds to its least. The clocks of the two hosts need not agree for that.
 //!
 //! Source: Brakmo, TCP-NV slides (2010); Linux `tcp_nv.c` (4.8 to 6.x), `tcp_input.c` for `in_flight`.
-//! Needs: nothing, or the classic echo with `ecn`. State: 80 bytes with the flow and up to 272 apart. Integers
+//! Needs: nothing; the classic echo with `ecn`, stamps where the reverse delay is removed. State: 80 bytes with the flow and up to 272 apart. Integers
 //! only, 64-bit divisions only.
 //! Deviation: rates have 64 bits; the kernel's 32, in units of 100 bit/s, wrap at 429 Gb/s per flow, which is
 //! less than a link of today. RTTs are whole microseconds, rounded down, at least 1; a kernel subtracts two
@@ -109,6 +110,8 @@ params! {
         decision_rtts: SomeCount = SomeCount::new(1) => "assumed; slides: every so often",
         /// 2010: RTT samples between decisions.
         decision_samples: SomeCount = SomeCount::new(20) => "assumed; slides: every so often",
+        /// 2010: what the way back adds to an RTT; removed needs a receiver that tells when data arrived.
+        reverse_delay: ReverseDelay = ReverseDelay::Counted => "assumed; slides: measure it and adjust, a remedy",
         /// 2010: how BIC counts growth, as in bic.
         delack_comp: DelackComp = DelackComp::Legacy => "Linux 2.6.34",
         /// Whether packets are sent ECN-capable, so that a mark cuts as a loss does and no packet is lost.
@@ -133,6 +136,16 @@ choice! {
         Delivered = "delivered",
         /// Bytes outstanding when the segment left, itself included: Linux before.
         Outstanding = "outstanding",
+    }
+}
+
+choice! {
+    /// What the way back of an ACK adds to an RTT.
+    pub enum ReverseDelay {
+        /// It counts, so that congestion there looks like congestion of the data.
+        Counted = "counted",
+        /// Only its least since the last refresh counts.
+        Removed = "removed",
     }
 }
 
@@ -245,11 +258,11 @@ impl FlowLaw for Nv {
     }
 
     fn needs(&self) -> Needs {
-        let ecn = match &self.form {
-            Form::Mainline(nv) => nv.params.ecn,
-            Form::Slides(nv) => nv.params.ecn,
+        let (ecn, stamps) = match &self.form {
+            Form::Mainline(nv) => (nv.params.ecn, false),
+            Form::Slides(nv) => (nv.params.ecn, nv.params.reverse_delay == ReverseDelay::Removed),
         };
-        Needs { echo: Echo::classic_if(ecn), ..Self::NEEDS }
+        Needs { echo: Echo::classic_if(ecn), stamps, ..Self::NEEDS }
     }
 
     fn step(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {

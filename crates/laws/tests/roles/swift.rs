@@ -31,11 +31,11 @@ impl FlowLaw for Swift {
         match seen.event {
             FlowEvent::Ack { acked, delay: Some(delay), .. } => {
                 let acked = acked.get() as f64 / self.mss;
-                if delay.fabric < TARGET {
+                if delay.fabric() < TARGET {
                     self.cwnd += if self.cwnd >= 1.0 { acked / self.cwnd } else { acked };
                 } else if may_cut {
-                    let excess = delay.fabric.saturating_sub(TARGET).as_secs_f64();
-                    self.cwnd *= (1.0 - 0.8 * excess / delay.fabric.as_secs_f64()).max(0.5);
+                    let excess = delay.fabric().saturating_sub(TARGET).as_secs_f64();
+                    self.cwnd *= (1.0 - 0.8 * excess / delay.fabric().as_secs_f64()).max(0.5);
                 }
             }
             FlowEvent::Enter(CaState::Recovery | CaState::Loss) if may_cut => self.cwnd *= 0.5,
@@ -65,7 +65,7 @@ fn cuts_follow_the_delay_down_to_parts_of_a_packet() {
     let mut now = Time::ZERO;
     let mut run = |law: &mut Swift, wait, delay| {
         now += Span::from_us(wait);
-        let split = DelaySplit { fabric: Span::from_us(delay), hops: 3, ..DelaySplit::default() };
+        let split = DelaySplit { forward: Span::from_us(delay), hops: 3, ..DelaySplit::default() };
         let acts = step(law, now, &totals, ack(MSS, &sample, Some(&split), &[]));
         let [FlowAct::Window(window), FlowAct::Gap(gap)] = acts[..] else { panic!("{acts:?}") };
         let packets = window.raw() as f64 / 256.0 / MSS as f64;

@@ -10,6 +10,7 @@ use forebay_units::{Bytes, Span};
 const IDEAL: HostSettings = HostSettings {
     nic: NicOrder::RoundRobin,
     gro: false,
+    sack_compression: false,
     rx_usecs: Span::ZERO,
     rx_jitter: Span::ZERO,
     rx_frames: None,
@@ -19,8 +20,13 @@ const IDEAL: HostSettings = HostSettings {
 };
 
 /// tcp-baseline section 10, its default profile `linux`.
-const LINUX: HostSettings =
-    HostSettings { gro: true, rx_usecs: Span::from_us(8), tso: true, ..IDEAL };
+const LINUX: HostSettings = HostSettings {
+    gro: true,
+    sack_compression: true,
+    rx_usecs: Span::from_us(8),
+    tso: true,
+    ..IDEAL
+};
 
 /// Longest wait for an interrupt; drivers allow some milliseconds.
 const LONGEST_WAIT: Span = Span::from_secs(1);
@@ -64,6 +70,7 @@ fn change(keys: &raw::HostKeys) -> HostChange {
     HostChange {
         nic: keys.nic.map(nic),
         gro: keys.gro.or(profile.map(|p| p.gro)),
+        sack_compression: keys.sack_compression.or(profile.map(|p| p.sack_compression)),
         rx_usecs: keys.rx_usecs.map(|w| w.0).or(profile.map(|p| p.rx_usecs)),
         rx_jitter: keys.rx_jitter.map(|w| w.0),
         rx_frames: keys.rx_frames.map(|n| n as u32),

@@ -8,6 +8,7 @@ pub(super) fn host(h: &Host) -> raw::Host {
     let own = HostChange {
         nic: Some(h.settings.nic),
         gro: Some(h.settings.gro),
+        sack_compression: Some(h.settings.sack_compression),
         rx_usecs: Some(h.settings.rx_usecs),
         rx_jitter: Some(h.settings.rx_jitter),
         rx_frames: h.settings.rx_frames,
@@ -33,6 +34,7 @@ fn keys(change: &HostChange, memory: Option<&Memory>) -> raw::HostKeys {
             NicOrder::Push => raw::NicOrder::Push,
         }),
         gro: change.gro,
+        sack_compression: change.sack_compression,
         rx_usecs: change.rx_usecs.map(Qty),
         rx_jitter: change.rx_jitter.map(Qty),
         rx_frames: change.rx_frames.map(i64::from),

@@ -8,6 +8,7 @@ use forebay_host::memory::{MemoryPath, Read, Totals};
 use forebay_laws::host::{Echo, Side};
 use forebay_net::trace;
 use forebay_scenario::model;
+use forebay_transport::Arrival;
 use forebay_units::Time;
 use forebay_wire::{Ecn, FlowId, Kind, Packet};
 
@@ -116,7 +117,8 @@ impl Host {
             if self.ring.is_some() {
                 self.hold(now, &packet, out);
             } else {
-                self.climb(now, packet, 1, out);
+                let newest = Arrival { at: now, stamp: packet.stamp };
+                self.climb(now, newest, packet, 1, out);
             }
         }
         while let Some(read) = self.memory.as_mut().and_then(|m| m.path.take_read()) {
@@ -137,6 +139,7 @@ impl Host {
     pub(super) fn climb(
         &mut self,
         now: Time,
+        newest: Arrival,
         mut packet: Packet,
         frames: u32,
         out: &mut impl Out<Packet>,
@@ -147,7 +150,7 @@ impl Host {
                 memory.mark(Side::Receive, &mut packet);
             }
         }
-        self.take(now, &packet, out);
+        self.take(now, newest, &packet, out);
     }
 
     /// `bytes` of a flow are in order and wait for their application.
@@ -167,7 +170,7 @@ impl Host {
         let slot = self.receiver_of.get(flow).expect("a flow stays until all of it was read");
         let receiving = &mut self.receivers[slot as usize];
         let cfg = &self.common.profiles[usize::from(receiving.profile)].tcp;
-        let ack = receiving.tcp.on_read(cfg, read.bytes);
+        let ack = receiving.tcp.on_read(cfg, now, read.bytes);
         let left = receiving.tcp.unread().get();
         let upto = receiving.tcp.delivered().get() - left;
         let complete = receiving.tcp.complete() && left == 0;

@@ -3,6 +3,7 @@
 use super::{Due, Host};
 use forebay_engine::Out;
 use forebay_host::{Moderation, ReceiveRing};
+use forebay_transport::Arrival;
 use forebay_units::Time;
 use forebay_units::random::Stream;
 use forebay_wire::{Kind, Packet};
@@ -61,7 +62,8 @@ impl Host {
             if unit.packet.kind == Kind::Data {
                 self.delivered_segments += u64::from(unit.segments) - 1; // one more below
             }
-            self.climb(now, unit.packet, unit.segments, out);
+            let newest = Arrival { at: unit.arrived, stamp: unit.stamp };
+            self.climb(now, newest, unit.packet, unit.segments, out);
         }
         if let Some(ring) = &mut self.ring {
             ring.held.reuse(units);

@@ -389,7 +389,12 @@ fn receive(d: &mut Draw, out: &mut String) {
             writeln!(out, "tso = true\ngso_max = \"{}B\"", d.of(&[65_536, 65_536, 10_000, 4_000]));
     }
     let wait = d.of(&[1, 700, 8_000, 8_000, 100_000]);
-    let _ = writeln!(out, "rx_usecs = \"{wait}ns\"\ngro = {}", d.one_in(2));
+    let _ = writeln!(
+        out,
+        "rx_usecs = \"{wait}ns\"\ngro = {}\nsack_compression = {}",
+        d.one_in(2),
+        d.one_in(2)
+    );
     if d.one_in(2) {
         let _ = writeln!(out, "rx_frames = {}", d.of(&[1, 2, 7, 64]));
     }

@@ -12,7 +12,7 @@ use forebay_units::{Span, Time};
 
 /// State of one flow.
 #[derive(Clone, Debug)]
-pub(crate) struct Autotune {
+pub(super) struct Autotune {
     window: u64,     // bytes
     rtt: Span,       // least so far; `Span::MAX`: none yet
     rtt_since: Time, // when the byte `rtt_end` came within the window
@@ -23,22 +23,22 @@ pub(crate) struct Autotune {
 
 impl Autotune {
     /// A window of `cfg.receive_window`, before the first byte.
-    pub(crate) fn new(cfg: &TcpConfig) -> Option<Box<Self>> {
+    pub(super) fn new(cfg: &TcpConfig) -> Option<Self> {
         let window = cfg.receive_window?.get();
         cfg.receive_window_max.map(|_| {
             let (rtt, zero) = (Span::MAX, Time::ZERO);
             let (rtt_since, round_since) = (zero, zero);
-            Box::new(Self { window, rtt, rtt_since, rtt_end: 0, round_since, round_start: 0 })
+            Self { window, rtt, rtt_since, rtt_end: 0, round_since, round_start: 0 }
         })
     }
 
     /// Bytes beyond the acknowledged one that the sender may use.
-    pub(crate) fn window(&self) -> u64 {
+    pub(super) fn window(&self) -> u64 {
         self.window
     }
 
     /// Every byte below `next` was delivered in order by `now`.
-    pub(crate) fn delivered(&mut self, cfg: &TcpConfig, now: Time, next: u64) {
+    pub(super) fn delivered(&mut self, cfg: &TcpConfig, now: Time, next: u64) {
         if self.rtt_end == 0 {
             (self.rtt_since, self.round_since) = (now, now);
             self.rtt_end = next + self.window;

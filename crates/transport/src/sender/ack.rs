@@ -7,14 +7,20 @@ use crate::TcpConfig;
 use crate::prr::Delivery;
 use crate::scoreboard::Segment;
 use forebay_laws::Acts;
-use forebay_laws::flow::{AckSample, CaState, FlowEvent, FlowSeen};
+use forebay_laws::flow::{AckSample, CaState, DelaySplit, FlowEvent, FlowSeen};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, Packet};
 
 impl TcpSender {
-    /// Takes an ACK. One for data never sent is ignored.
+    /// Takes an ACK at the moment of its arrival. One for data never sent is ignored.
     #[inline]
     pub fn on_ack(&mut self, cfg: &TcpConfig, now: Time, packet: &Packet) {
+        self.on_held_ack(cfg, now, now, packet);
+    }
+
+    /// The same where the host held the packet since it `arrived`.
+    #[inline]
+    pub fn on_held_ack(&mut self, cfg: &TcpConfig, now: Time, arrived: Time, packet: &Packet) {
         let ack = packet.seq;
         if ack > self.totals.nxt {
             return;
@@ -22,9 +28,9 @@ impl TcpSender {
         let edge = ack.saturating_add(cfg.window_of(packet.window));
         self.rwnd_end = self.rwnd_end.max(edge);
         if self.calm && packet.sacks == 0 && ack > self.totals.una {
-            self.advance(cfg, now, ack, packet.flags.has(Flags::ECE));
+            self.advance(cfg, now, arrived, packet);
         } else {
-            self.on_rough_ack(cfg, now, packet);
+            self.on_rough_ack(cfg, now, arrived, packet);
         }
         if cfg.tso.is_some() {
             self.settle_deferral(cfg, now);
@@ -32,9 +38,10 @@ impl TcpSender {
     }
 
     #[inline]
-    fn advance(&mut self, cfg: &TcpConfig, now: Time, ack: u64, ece: bool) {
+    fn advance(&mut self, cfg: &TcpConfig, now: Time, arrived: Time, packet: &Packet) {
         let una = self.totals.una;
-        let covered = (ack - una) as u32;
+        let covered = (packet.seq - una) as u32;
+        let ece = packet.flags.has(Flags::ECE);
         let Some(last) = self.board.pop_through(una as u32, covered) else { return };
         let acked = u64::from(last.end.wrapping_sub(una as u32));
         let t = &mut self.totals;
@@ -52,7 +59,8 @@ impl TcpSender {
         self.rack.advance(&self.totals, now, &last);
         self.rack.advanced = false; // nothing older is outstanding
         self.backoff = 0;
-        self.tell_ack(now, acked, ece, Some(&last), rtt);
+        let delay = delay_split(now, arrived, packet, rtt);
+        self.tell_ack(now, acked, ece, (Some(&last), rtt), delay);
         if ece || self.totals.state == CaState::Cwr {
             self.on_mark(cfg, now, newly, ece);
         }
@@ -73,15 +81,16 @@ impl TcpSender {
         now: Time,
         acked: u64,
         ece: bool,
-        newest: Option<&Segment>,
-        rtt: Option<Span>,
+        (newest, rtt): (Option<&Segment>, Option<Span>),
+        delay: Option<DelaySplit>,
     ) {
         let sample = match newest {
             Some(segment) => self.sample(now, segment, rtt),
             None => AckSample::default(),
         };
         let acked = Bytes::new(acked);
-        let event = FlowEvent::Ack { acked, ece, sample: &sample, delay: None, hops: &[] };
+        let delay = delay.as_ref();
+        let event = FlowEvent::Ack { acked, ece, sample: &sample, delay, hops: &[] };
         let mut acts = Acts::default();
         self.law.step(now, FlowSeen { totals: &self.totals, event }, &mut acts);
         if !acts.is_empty() {
@@ -121,4 +130,20 @@ impl TcpSender {
         }
         self.put_repair(r);
     }
+}
+
+/// Where the round trip that an ACK measured was spent, if its receiver says so.
+#[inline]
+pub(super) fn delay_split(
+    now: Time,
+    arrived: Time,
+    packet: &Packet,
+    rtt: Option<Span>,
+) -> Option<DelaySplit> {
+    let stamps = packet.stamps()?;
+    let forward = Span::from_ns(u64::from(stamps.forward));
+    let remote_host = Span::from_ns(u64::from(stamps.held));
+    let local_host = now.since(arrived);
+    let backward = rtt?.saturating_sub(forward + remote_host + local_host);
+    Some(DelaySplit { forward, backward, remote_host, local_host, hops: 0 })
 }

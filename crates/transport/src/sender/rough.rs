@@ -4,6 +4,7 @@
 //! before the state changes which it causes, as the law interface says.
 
 use super::TcpSender;
+use super::ack::delay_split;
 use super::repair::Repair;
 use crate::TcpConfig;
 use crate::marks::Mark;
@@ -107,7 +108,13 @@ impl TcpSender {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn on_rough_ack(&mut self, cfg: &TcpConfig, now: Time, packet: &Packet) {
+    pub(super) fn on_rough_ack(
+        &mut self,
+        cfg: &TcpConfig,
+        now: Time,
+        arrived: Time,
+        packet: &Packet,
+    ) {
         let mut r = self.take_repair();
         let mut w = Work {
             prior_una: self.totals.una,
@@ -128,7 +135,9 @@ impl TcpSender {
         self.widen(&mut r, &w);
         if w.newly > 0 || w.ece {
             let acked = self.totals.una - w.prior_una;
-            self.tell_ack(now, acked, w.ece, w.newest.as_ref(), w.rtt);
+            let sent = w.newest.as_ref().filter(|_| w.rtt.is_some()).map(|newest| newest.sent);
+            let delay = delay_split(now, arrived, packet, sent.map(|sent| now.since(sent)));
+            self.tell_ack(now, acked, w.ece, (w.newest.as_ref(), w.rtt), delay);
         }
         self.on_probe_ack(&mut r, cfg, now, packet.seq, dsack_of_probe, &w);
         self.machine(&mut r, cfg, now, &mut w);

@@ -3,7 +3,7 @@
 use super::*;
 use forebay_laws::flow::CaState;
 use forebay_units::Bytes;
-use forebay_wire::{Flags, Kind, Packet, SackBlock};
+use forebay_wire::{Flags, Kind, Packet, SackBlock, Stamps};
 
 fn sender(cfg: &TcpConfig) -> TcpSender {
     sender_of(cfg, "reno", Bytes::MAX)
@@ -256,4 +256,21 @@ fn a_sample_tells_of_the_time_when_its_segment_left() {
     sender.on_ack(&cfg, at_us(230), &ack(9, &[]));
     pull(&mut sender, &cfg, at_us(230));
     assert!(!sender.board.get(sender.board.len() - 1).app_limited, "the gap is behind");
+}
+
+/// 200 us round trip: 90 forward, 20 held by the receiver, 30 by this host, so 60 for the ACK.
+#[test]
+fn a_round_trip_is_split_into_what_each_part_took() {
+    let mut ack = ack(1, &[]);
+    ack.set_stamps(Stamps { forward: 90_000, held: 20_000 });
+    let rtt = Some(Span::from_us(200));
+    let split = ack::delay_split(at_us(1_030), at_us(1_000), &ack, rtt).unwrap();
+    let us = [split.forward, split.backward, split.remote_host, split.local_host].map(Span::as_us);
+    assert_eq!((us, split.fabric().as_us()), ([90, 60, 20, 30], 150));
+    assert_eq!(
+        ack::delay_split(at_us(1_030), at_us(1_000), &ack, None),
+        None,
+        "of a retransmission"
+    );
+    assert_eq!(ack::delay_split(at_us(1), at_us(1), &Packet::default(), rtt), None, "nobody asked");
 }

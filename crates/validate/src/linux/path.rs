@@ -75,7 +75,7 @@ impl Path {
         };
         let _ = writeln!(
             text,
-            "[host]\ntso = {}\n\
+            "[host]\ntso = {}\nsack_compression = true\n\
              [transport]\nkind = \"tcp\"\nlaw = \"{}\"\ndelayed_ack = true\nquick_acks = {QUICK_ACKS}",
             self.offload, self.flows[0]
         );

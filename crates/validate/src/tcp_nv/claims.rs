@@ -110,7 +110,9 @@ fn reverse(settings: &Settings, quick: bool, all: &mut Measured) {
     let first = goodput(true, "classes = 2\n", "ack_class = 1\n", "");
     let bounded = goodput(true, "", "", ", min_cwnd = 40");
     all.insert("reverse-nv", congested / free);
+    let stamped = goodput(true, "", "", ", reverse_delay = \"removed\"");
     all.insert("reverse-nv-ack-priority", first / free);
+    all.insert("reverse-nv-stamps", stamped / free);
     all.insert("reverse-nv-floor", bounded / congested);
 }
 

@@ -1,12 +1,12 @@
 //! NV as the slides of 2010 tell it, on BIC.
 
-use super::NvParams;
+use super::{NvParams, ReverseDelay};
 use crate::Acts;
 use crate::flow::bic::{BicGrowth, BicParams};
-use crate::flow::{AckSample, CaState, FlowAct, FlowEvent, FlowSeen, Totals};
+use crate::flow::{AckSample, CaState, DelaySplit, FlowAct, FlowEvent, FlowSeen, Totals};
 use crate::kernel_clock::micros;
 use crate::linux_window::LinuxWindow;
-use forebay_units::Time;
+use forebay_units::{Span, Time};
 
 /// State of a flow.
 #[derive(Clone, Debug)]
@@ -17,8 +17,9 @@ pub(super) struct Slopes {
     period_end: u64,          // the round trip ends when a byte beyond is acknowledged
     pub(super) max_rate: u64, // bytes/s, since the last decision
     pub(super) least_rtt: u32, // us: the inverse of the largest slope; `u32::MAX`: no sample yet
-    samples: u8,              // since the last decision; stops at 255
-    rtts: u8,                 // likewise
+    least_return: Span, // of the way back, the receiving host included; `Span::MAX`: no sample yet
+    samples: u8,        // since the last decision; stops at 255
+    rtts: u8,           // likewise
     pub(super) allowed: bool, // whether BIC may grow the window
 }
 
@@ -39,6 +40,7 @@ impl Slopes {
             period_end: 0,
             max_rate: 0,
             least_rtt: u32::MAX,
+            least_return: Span::MAX,
             samples: 0,
             rtts: 0,
             allowed: true,
@@ -53,8 +55,8 @@ impl Slopes {
         acts: &mut Acts<FlowAct>,
     ) {
         match seen.event {
-            FlowEvent::Ack { acked, ece, sample, .. } => {
-                self.sample(window, now, seen.totals, sample, acts);
+            FlowEvent::Ack { acked, ece, sample, delay, .. } => {
+                self.sample(window, now, seen.totals, (sample, delay), acts);
                 self.bic.count(seen.totals, acked, window.mss());
                 let newly = window.growth(seen.totals, acked, ece, sample);
                 if self.allowed {
@@ -81,10 +83,10 @@ impl Slopes {
         window: &mut LinuxWindow,
         now: Time,
         totals: &Totals,
-        sample: &AckSample,
+        (sample, delay): (&AckSample, Option<&DelaySplit>),
         acts: &mut Acts<FlowAct>,
     ) {
-        let Some(rtt) = sample.rtt.map(micros) else { return };
+        let Some(rtt) = sample.rtt else { return };
         let in_flight = sample.inflight_at_send.get().min(MAX_IN_FLIGHT);
         if in_flight == 0 || !matches!(totals.state, CaState::Open | CaState::Disorder) {
             return;
@@ -92,8 +94,10 @@ impl Slopes {
         if self.refresh_at.is_none_or(|at| now >= at) {
             self.refresh_at = Some(now.saturating_add(self.params.slope_refresh));
             self.least_rtt = u32::MAX;
+            self.least_return = Span::MAX;
             self.begin(totals);
         }
+        let rtt = micros(self.without_reverse_delay(rtt, delay));
         let rate = in_flight * 1_000_000 / u64::from(rtt);
         self.least_rtt = self.least_rtt.min(rtt); // slope = rate / in_flight = 1 / rtt
         self.max_rate = self.max_rate.max(rate);
@@ -108,6 +112,17 @@ impl Slopes {
                 self.decide(window, totals, acts);
             }
         }
+    }
+
+    /// The RTT with the least way back in place of the ACK's own, where that is asked for and known.
+    fn without_reverse_delay(&mut self, rtt: Span, delay: Option<&DelaySplit>) -> Span {
+        let Some(delay) = delay.filter(|_| self.params.reverse_delay == ReverseDelay::Removed)
+        else {
+            return rtt;
+        };
+        let back = rtt.saturating_sub(delay.forward);
+        self.least_return = self.least_return.min(back);
+        rtt.saturating_sub(back.saturating_sub(self.least_return))
     }
 
     /// Growth or decrease, by the window that the best rate needs on an empty path.

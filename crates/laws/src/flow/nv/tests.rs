@@ -1,7 +1,7 @@
 //! Both variants, from single samples to flows that share a queue. Numbers are worked out beside each test.
 
 use super::*;
-use crate::flow::{CaState, FlowEvent, FlowParams};
+use crate::flow::{CaState, DelaySplit, FlowEvent, FlowParams};
 use crate::kernel_clock::micros;
 use crate::params::ParamTable;
 use crate::testing::bottleneck::Bottleneck;

@@ -102,3 +102,29 @@ fn loss_is_bics() {
     rig.enter(CaState::Recovery);
     assert_eq!(rig.ssthresh, 5.0, "a small window is halved");
 }
+
+/// The same 200 us as in `congested`: all of the other 100 us on the way back, or all of them on the way there.
+#[test]
+fn a_queue_of_acks_is_none_where_the_way_back_is_taken_out() {
+    let at = |rig: &mut Rig<Nv>, forward: u64, back: u64| {
+        let [forward, backward] = [forward, back].map(Span::from_us);
+        rig.delay = Some(DelaySplit { forward, backward, ..DelaySplit::default() });
+    };
+    for (reverse, forward, cut) in
+        [("counted", 50, Some(19)), ("removed", 50, None), ("removed", 150, Some(19))]
+    {
+        let mut rig = nv(&[SLIDES, ("reverse_delay", reverse)], 100);
+        under_way(&mut rig);
+        at(&mut rig, 50, 50);
+        sample(&mut rig, 100, 1);
+        at(&mut rig, forward, 200 - forward);
+        assert_eq!(samples_until_change(&mut rig, 200, 100), cut, "{reverse} {forward}");
+    }
+    // Clocks that differ by 7 s move from one part to the other what no RTT shows.
+    let mut rig = nv(&[SLIDES, ("reverse_delay", "removed")], 100);
+    for (forward, back) in [(50, 50), (60, 90), (50, 40)] {
+        rig.delay = Some(DelaySplit { forward: Span::from_us(forward), ..DelaySplit::default() });
+        sample(&mut rig, forward + back, 1);
+    }
+    assert_eq!(state(&rig).least_rtt, 90, "the least way there and the least way back");
+}
