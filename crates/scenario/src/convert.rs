@@ -181,8 +181,12 @@ impl Judge<'_> {
         if known.is_none() {
             let names = || LAWS.iter().map(|law| law.name);
             let close = did_you_mean(law, names());
-            let text =
-                format!("no law is called {:?}; write {}{close}", shorten(law), or_list(names()));
+            let (law, names) = (shorten(law), or_list(names()));
+            let text = if forebay_laws::host::LAWS.iter().any(|host| host.name == law) {
+                format!("{law:?} is a law for host.memory.control; write {names} for flows")
+            } else {
+                format!("no law is called {law:?}; write {names}{close}")
+            };
             self.say(path, text);
         }
         known

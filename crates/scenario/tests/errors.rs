@@ -222,6 +222,10 @@ fn laws_and_their_parameters() {
     let law = said("\"dctcp\"", "\"dtcp\"");
     assert!(law.starts_with("18:7: transport.law: no law is called \"dtcp\"; write reno"), "{law}");
     assert!(law.ends_with("; did you mean \"dctcp\"?"), "{law}");
+    let law = said("\"dctcp\"", "\"hostcc\"");
+    assert!(law.contains("\"hostcc\" is a law for host.memory.control; write reno"), "{law}");
+    let law = said("[transport]", "[host.memory.control]\nlaw = \"dctcp\"\n[transport]");
+    assert!(law.contains("\"dctcp\" is a law for transport.law; write hostcc"), "{law}");
     let value = said("\"dctcp\"", "\"dctcp\"\nparams = { g = 0.3 }");
     assert!(
         value.starts_with("19:16: transport.params.g: \"0.3\" does not fit; dctcp.g takes"),

@@ -204,7 +204,11 @@ impl Judge<'_> {
             let names = || LAWS.iter().map(|law| law.name);
             let close = did_you_mean(&keys.law, names());
             let (law, names) = (shorten(&keys.law), or_list(names()));
-            let text = format!("no law of role host is called {law:?}; write {names}{close}");
+            let text = if forebay_laws::flow::LAWS.iter().any(|flow| flow.name == law) {
+                format!("{law:?} is a law for transport.law; write {names} for a host")
+            } else {
+                format!("no law of role host is called {law:?}; write {names}{close}")
+            };
             self.say(&format!("{path}.law"), text);
             return None;
         };
