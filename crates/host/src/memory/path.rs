@@ -261,8 +261,10 @@ impl MemoryPath {
         let demand = Demand {
             reads: draw.reads + self.copy_reads + sending,
             posted: draw.posted,
-            dma: dma / ns,
             posting: draw.posting,
+            inside: self.iio.inside(),
+            share: self.llc.miss(),
+            latency: self.llc.slot_latency(0.0),
         };
         let still = self.controller.step(ns, demand);
         self.llc.update(self.readers.in_use(), self.readers.unread());
