@@ -69,6 +69,13 @@ mutations=(
   "a small rest never waits|crates/transport/src/sender/burst.rs|s/            || limit >= share/            || limit > 0/|transport|bursts|a_rest_waits_for_a_third_of_the_window"
   "a super-packet takes the whole window|crates/transport/src/sender/burst.rs|s/(self.cwnd \/ 2).max(mss)/self.cwnd.max(mss)/|transport|bursts|never_more_than_half_the_window"
   "a paced window is not stretched|crates/transport/src/sender/burst.rs|s/{ 20 } else { 12 }/{ 20 } else { 10 }/|transport|bursts|past_slow_start_the_window_is_stretched_by_a_fifth"
+  "the wait for admission holds no slot|crates/host/src/memory/llc.rs|/fn slot_latency/,/^    }/s/self.memory + wait/self.memory/|host|--lib|a_backlog_drains_at_slots_by_latency"
+  "lines enter before others leave|crates/host/src/memory/iio.rs|s/self.slots - (inside - out)/self.slots - inside/|host|--lib|a_backlog_drains_at_slots_by_latency"
+  "a frame more than fits is taken|crates/host/src/memory/iio.rs|s/if self.used + frame > self.buffer/if self.used > self.buffer/|host|memory|nothing_is_lost_and_nothing_stands_still"
+  "reads do not see writes wait|crates/host/src/memory/controller.rs|s/self.share \* self.wait/0.0 * self.wait/|host|--lib|a_backlog_drains_at_slots_by_latency"
+  "slots have no end|crates/host/src/memory/iio.rs|s/link.min(backlog).min(free)/link.min(backlog)/|host|memory|nothing_is_lost_and_nothing_stands_still"
+  "lines of the NIC do not stand in line|crates/host/src/memory/controller.rs|s/self.share \* (self.inside + queue)/self.share * queue/|host|memory|memory_serves_its_capacity_and_no_more"
+  "neighbours of a sleeping path draw nothing|crates/host/src/memory/path.rs|/fn coast/,/^    }/s/draw(ns,/draw(0.0,/|host|memory|a_sleeping_path_accounts_its_neighbours_and_wakes"
 )
 
 survived=0

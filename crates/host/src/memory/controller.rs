@@ -1,7 +1,8 @@
 //! The memory controller: reads go first, posted writes and those of the NIC wait in one line for what is left.
 //!
-//! Models: a constant capacity for reads and writes alike; queueing of reads that grows with load; a line of writes that
-//! cores posted, and with it the wait `W` that every write sees (Little's law); reads held up by a share of that wait.
+//! Models: a constant capacity for reads and writes alike; queueing of reads that grows with load; one line for
+//! writes that cores posted and for those of the NIC, and with it the wait `W` that each sees (Little's law); reads held up by
+//! a share of that wait.
 //! Where a limit is set, a core whose posted writes stand in a longer line is held back itself (the caching agent's
 //! back-pressure).
 //! Leaves out: banks, rows, channels and the turn between reads and writes: what the capacity is made of. The note's section
@@ -22,10 +23,40 @@ pub(super) struct Demand {
     pub reads: f64,
     /// Writes that cores post.
     pub posted: f64,
-    /// Writes of the NIC.
-    pub dma: f64,
     /// Cores that post.
     pub posting: u32,
+    /// Lines of the NIC in slots; the rest is about them.
+    pub inside: f64,
+    /// Share of them that have to be admitted.
+    pub share: f64,
+    /// Mean time in a slot if admission did not take any, in ns.
+    pub latency: f64,
+}
+
+impl Demand {
+    /// What the NIC writes, in lines per ns, when admission takes `wait` ns.
+    #[inline]
+    fn dma(&self, wait: f64) -> f64 {
+        self.share * self.inside / (self.latency + self.share * wait)
+    }
+
+    /// `W` in ns such that writes at `rate` lines per ns serve the line in that time: `queue` posted ones before the last, and
+    /// what the NIC writes meanwhile.
+    ///
+    /// The positive root of `rate W = queue + W dma(W)`; none of the NIC's lines wait while `rate` is above `dma(0)`.
+    #[inline]
+    fn wait(&self, rate: f64, queue: f64) -> f64 {
+        let square = self.share * rate;
+        let linear = rate * self.latency - self.share * (self.inside + queue);
+        let constant = queue * self.latency;
+        let root = (linear * linear + 4.0 * square * constant).sqrt();
+        // Each form subtracts where it is exact.
+        if linear > 0.0 {
+            2.0 * constant / (linear + root)
+        } else {
+            (root - linear) / (2.0 * square)
+        }
+    }
 }
 
 /// State of the controller.
@@ -36,7 +67,6 @@ pub(super) struct Controller {
     share: f64,
     posted_limit: Option<f64>,
     reads: f64, // filtered, lines per ns
-    dma: f64,
     load: f64,  // filtered, of capacity
     queue: f64, // posted writes that wait
     wait: f64,
@@ -54,7 +84,6 @@ impl Controller {
             share: f64::from(settings.read_share_permille) * 1e-3,
             posted_limit: settings.posted_limit.map(f64::from),
             reads: 0.0,
-            dma: 0.0,
             load: 0.0,
             queue: 0.0,
             wait: 0.0,
@@ -86,26 +115,28 @@ impl Controller {
     #[inline]
     pub(super) fn step(&mut self, dt: f64, demand: Demand) -> f64 {
         let gain = (dt / FILTER).min(1.0);
-        let before = (self.reads, self.dma, self.load, self.queue);
+        let before = (self.reads, self.load, self.queue);
         self.reads += (demand.reads - self.reads) * gain;
-        self.dma += (demand.dma - self.dma) * gain;
-        let room = (self.capacity - self.reads - self.dma).max(LEAST_ADMISSION);
+        let rate = (self.capacity - self.reads).max(LEAST_ADMISSION);
+        let dma = demand.dma(self.wait);
+        let room = (rate - dma).max(LEAST_ADMISSION);
         let coming = demand.posted * dt;
         let admitted = (room * dt).min(self.queue + coming);
         self.posted += coming;
         self.admitted += admitted;
         self.queue = (self.queue + coming - admitted).max(0.0);
-        self.wait = self.queue / room;
-        let load = ((demand.reads + demand.dma + admitted / dt) / self.capacity).min(1.0);
+        self.wait = demand.wait(rate, self.queue);
+        let load = ((demand.reads + dma + admitted / dt) / self.capacity).min(1.0);
         self.load += (load - self.load) * gain;
         if let Some(limit) = self.posted_limit {
             let over = self.queue - limit * f64::from(demand.posting.max(1));
             self.hold = (over / room).max(0.0);
         }
         let moved = |old: f64, new: f64, scale: f64| (new - old).abs() / scale;
-        moved(before.0, self.reads, self.capacity)
-            .max(moved(before.1, self.dma, self.capacity))
-            .max(moved(before.2, self.load, 1.0))
-            .max(moved(before.3, self.queue, 1.0 + self.queue))
+        moved(before.0, self.reads, self.capacity).max(moved(before.1, self.load, 1.0)).max(moved(
+            before.2,
+            self.queue,
+            1.0 + self.queue,
+        ))
     }
 }

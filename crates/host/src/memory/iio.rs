@@ -97,9 +97,10 @@ impl Iio {
         true
     }
 
-    /// Releases and admits lines for `dt` ps from `at`, a slot being held for `latency` ns.
+    /// Releases and admits lines for `dt` ps from `at`, a slot being held for `latency` ns, and a packet being in memory
+    /// `landing` ns after its last line entered.
     #[inline]
-    pub(super) fn step(&mut self, at: Time, dt: u64, latency: f64) -> Moved {
+    pub(super) fn step(&mut self, at: Time, dt: u64, latency: f64, landing: f64) -> Moved {
         let inside = self.entered - self.left;
         let share = (dt as f64 * 1e-3 / latency).min(1.0);
         // The last crumbs would never leave.
@@ -114,7 +115,7 @@ impl Iio {
             self.link_rest = product & 0xffff_ffff;
             let entering = link.min(backlog).min(free);
             moved.full = free < link.min(backlog);
-            self.enter(at, dt, entering, moved.full, latency);
+            self.enter(at, dt, entering, moved.full, landing);
         } else {
             self.link_rest = 0;
         }
@@ -125,7 +126,7 @@ impl Iio {
 
     /// `units` enter in order, at the link's rate or, where slots hold them back, evenly.
     #[inline]
-    fn enter(&mut self, at: Time, dt: u64, units: u64, evenly: bool, latency: f64) {
+    fn enter(&mut self, at: Time, dt: u64, units: u64, evenly: bool, landing: f64) {
         let before = self.entered;
         self.entered += units;
         while let Some(first) = self.held.front().filter(|h| h.mark <= self.entered) {
@@ -135,7 +136,7 @@ impl Iio {
             } else {
                 4_294_967_296.0 / self.link_rate as f64
             };
-            let leaves = at.as_ps() + (ahead * per_unit + latency * 1e3) as u64;
+            let leaves = at.as_ps() + (ahead * per_unit + landing * 1e3) as u64;
             let leaves = self.leaving.back().map_or(leaves, |last| last.0.as_ps().max(leaves));
             self.leaving.push_back((Time::from_ps(leaves), first.packet));
             self.used -= u64::from(first.frame);

@@ -15,6 +15,11 @@ use super::settings::DdioSettings;
 /// Assumption: 20, some 65 cycles at 3.3 GHz.
 const READ_HIT: f64 = 20.0;
 
+/// Of how many lines at a packet's end one that evicts is its slowest.
+///
+/// Assumption: 20, which take as long on PCIe as an eviction without waiting.
+const LINES_BEHIND: f64 = 20.0;
+
 /// Buffers are whole multiples of this, in bytes.
 const BUFFER_GRAIN: u64 = 2048;
 
@@ -65,6 +70,19 @@ impl Llc {
             Some(ddio) => {
                 let hit = ddio.hit.as_ps() as f64 * 1e-3;
                 hit + self.miss * (ddio.eviction.as_ps() as f64 * 1e-3 + wait)
+            }
+        }
+    }
+
+    /// When a packet is in memory, counted in ns from its last line's entry: with its slowest line.
+    #[inline]
+    pub(super) fn landing_latency(&self, wait: f64) -> f64 {
+        match &self.ddio {
+            None => self.memory + wait,
+            Some(ddio) => {
+                let (hit, eviction) = (ddio.hit.as_ps() as f64, ddio.eviction.as_ps() as f64);
+                let evicting = (self.miss * LINES_BEHIND).min(1.0);
+                hit * 1e-3 + evicting * (eviction * 1e-3 + wait)
             }
         }
     }

@@ -249,7 +249,8 @@ impl MemoryPath {
         self.backlog += if self.iio.has_backlog() { ns } else { 0.0 };
         self.wait += wait * ns;
         self.levels[usize::from(self.neighbours.level())] += ns;
-        let moved = self.iio.step(self.at, dt, self.llc.slot_latency(wait));
+        let landing = self.llc.landing_latency(wait);
+        let moved = self.iio.step(self.at, dt, self.llc.slot_latency(wait), landing);
         self.full += if moved.full { ns } else { 0.0 };
         let draw = self.neighbours.draw(ns, &self.controller);
         self.copy_reads = self.readers.step(ns) * self.llc.miss();
@@ -261,8 +262,10 @@ impl MemoryPath {
         let demand = Demand {
             reads: draw.reads + self.copy_reads + sending,
             posted: draw.posted,
-            dma: dma / ns,
             posting: draw.posting,
+            inside: self.iio.inside(),
+            share: self.llc.miss(),
+            latency: self.llc.slot_latency(0.0),
         };
         let still = self.controller.step(ns, demand);
         self.llc.update(self.readers.in_use(), self.readers.unread());

@@ -1,0 +1,430 @@
+//! The path to memory: its books balance whatever happens to it, and its steady states are the closed forms.
+
+use forebay_host::memory::settings::{Actuator, DdioSettings, LINE, NeighbourSettings};
+use forebay_host::memory::{MemoryPath, MemorySettings, Read, STEP, Totals};
+use forebay_units::random::{Purpose, Stream};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_wire::{FlowId, Packet};
+use proptest::prelude::*;
+
+/// What the Ethernet header adds to a packet, and what completion and descriptor add to its lines.
+const ETHERNET: u64 = 14;
+const EXTRA_LINES: u64 = 2;
+
+/// Flows of the experiments, each with a core of its own.
+const FLOWS: u32 = 4;
+
+/// A path, driven by hand, that checks its books at every step.
+struct Bench {
+    path: MemoryPath,
+    settings: MemorySettings,
+    now: Time,
+    /// Sizes of packets that were taken and are not in memory yet.
+    inside: Vec<u16>,
+    offered: u64,
+    dropped: u64,
+    delivered: u64,
+    lines: u64,
+    to_read: u64,
+    read: u64,
+    calls: u64,
+}
+
+impl Bench {
+    fn new(settings: &MemorySettings) -> Self {
+        let (path, settings) = (MemoryPath::new(settings), settings.clone());
+        Self {
+            path,
+            settings,
+            now: Time::ZERO,
+            inside: Vec::new(),
+            offered: 0,
+            dropped: 0,
+            delivered: 0,
+            lines: 0,
+            to_read: 0,
+            read: 0,
+            calls: 0,
+        }
+    }
+
+    /// Goes on to `until`, calling the path when it is due.
+    fn run(&mut self, until: Time) {
+        loop {
+            self.now = self.path.due().min(until);
+            self.calls += 1;
+            self.path.advance(self.now);
+            self.take();
+            self.check();
+            if self.now == until {
+                return;
+            }
+        }
+    }
+
+    /// Takes what has arrived and what was read.
+    fn take(&mut self) {
+        while let Some(packet) = self.path.take_packet() {
+            assert_eq!(packet.seq, self.delivered, "in order, none left out");
+            assert_eq!(packet.size, self.inside.remove(0));
+            self.delivered += 1;
+            self.path.replenish(1);
+            let read = Read { flow: packet.flow.0, bytes: u64::from(packet.size) };
+            self.to_read += read.bytes;
+            self.path.deliver(self.now, read.flow, read, 1);
+        }
+        while let Some(read) = self.path.take_read() {
+            self.read += read.bytes;
+        }
+    }
+
+    fn check(&self) {
+        let (now, totals) = (self.path.now(), self.path.totals());
+        assert!(self.path.due() > self.now, "due at {:?}, now {:?}", self.path.due(), self.now);
+        assert!(now.inside <= f64::from(self.settings.iio.slots), "{} slots", now.inside);
+        assert!((totals.entered - totals.left - now.inside).abs() < 1e-6);
+        assert!(totals.entered <= self.lines as f64);
+        assert!(now.buffered <= self.settings.nic.buffer.get());
+        assert_eq!(now.unread, self.to_read - self.read);
+        assert_eq!([totals.arrived, totals.dropped], [self.offered, self.dropped]);
+        assert!(now.wait >= 0.0 && now.wait.is_finite());
+        let posted: f64 = totals.neighbour_written.iter().sum();
+        assert!((-1e-9..=posted + 1e-6).contains(&now.posted), "{} of {posted}", now.posted);
+    }
+
+    /// A packet comes; whether the NIC has room is known beforehand.
+    fn offer(&mut self, flow: u32, size: u16) {
+        let frame = u64::from(size) + ETHERNET;
+        let fits = self.path.now().buffered + frame <= self.settings.nic.buffer.get();
+        let packet = Packet {
+            flow: FlowId(flow),
+            size,
+            seq: self.delivered + self.inside.len() as u64,
+            ..Packet::default()
+        };
+        self.offered += 1;
+        assert_eq!(self.path.offer(self.now, &packet), fits);
+        if fits {
+            self.inside.push(size);
+            self.lines += frame.div_ceil(LINE) + EXTRA_LINES;
+        } else {
+            self.dropped += 1;
+        }
+    }
+}
+
+/// What happens to a path.
+#[derive(Clone, Debug)]
+enum Happens {
+    Packets(u16, u32),
+    Level(u8),
+    Nothing,
+}
+
+fn happens() -> impl Strategy<Value = (u64, Happens)> {
+    let what = prop_oneof![
+        6 => (64..9000u16, 1..40u32).prop_map(|(size, count)| Happens::Packets(size, count)),
+        2 => (0..=5u8).prop_map(Happens::Level),
+        1 => Just(Happens::Nothing),
+    ];
+    (0..20_000u64, what)
+}
+
+fn neighbour() -> impl Strategy<Value = NeighbourSettings> {
+    let rests = prop::option::of((1..60u64, 1..60u64));
+    (1..7u32, 1_000..25_000u32, 0..=2_000u32, any::<bool>(), rests, 0..30u64).prop_map(
+        |(cores, lines_in_flight_milli, writes_permille, local, rests, start)| NeighbourSettings {
+            cores,
+            lines_in_flight_milli,
+            writes_permille,
+            local,
+            rests: rests.map(|(on, off)| (Span::from_us(on), Span::from_us(off))),
+            start: Span::from_us(start),
+        },
+    )
+}
+
+fn host() -> impl Strategy<Value = MemorySettings> {
+    let actuator = prop_oneof![Just(Actuator::Sockets), Just(Actuator::Delay), Just(Actuator::Cap)];
+    let controller = (4..80u64, prop::option::of(4..60u32));
+    (
+        prop::collection::vec(neighbour(), 0..3),
+        (1..200u32, 10_000..400_000u64, 1..64u32),
+        (any::<bool>(), 1..9u32, 1..20u32),
+        controller,
+        (actuator, 1..4u8, 1..3u8),
+    )
+        .prop_map(|(neighbours, nic, cores, controller, throttle)| {
+            let mut host = MemorySettings { neighbours, ..MemorySettings::default() };
+            (host.iio.slots, host.nic.descriptors) = (nic.0, nic.2);
+            host.nic.buffer = Bytes::new(nic.1);
+            host.ddio = cores.0.then(DdioSettings::default);
+            (host.readers.cores, host.readers.lines_in_flight) = (cores.1, cores.2);
+            host.controller.bytes_per_sec = controller.0 * 1_000_000_000;
+            host.controller.posted_limit = controller.1;
+            host.throttle.actuator = throttle.0;
+            (host.throttle.slowing, host.throttle.pausing) = (throttle.1, throttle.2);
+            host
+        })
+}
+
+/// Runs a script; with `split`, calls the path at random instants between, 50 ns apart on average.
+fn play(host: &MemorySettings, script: &[(u64, Happens)], split: bool) -> Bench {
+    let mut bench = Bench::new(host);
+    let mut between = Stream::new(1, 0, Purpose::Test);
+    for (after, what) in script {
+        let until = bench.now + Span::from_ns(*after);
+        while split && bench.now < until {
+            bench.run((bench.now + Span::from_ps(between.below(100_000) + 1)).min(until));
+        }
+        bench.run(until);
+        match what {
+            Happens::Packets(size, count) => {
+                for _ in 0..*count {
+                    bench.offer(bench.offered as u32 % FLOWS, *size);
+                }
+            }
+            Happens::Level(level) => {
+                bench.path.set_level(bench.now, (*level).min(host.throttle.max_level()));
+            }
+            Happens::Nothing => {}
+        }
+    }
+    bench
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    /// Every packet that the NIC took reaches memory in order and is read once, every slot comes free, whatever neighbours
+    /// and levels do; and the controller serves no more than it can.
+    #[test]
+    fn nothing_is_lost_and_nothing_stands_still(
+        host in host(), script in prop::collection::vec(happens(), 1..40)
+    ) {
+        let mut bench = play(&host, &script, false);
+        let end = bench.now + Span::from_ms(200);
+        while (bench.delivered + bench.dropped < bench.offered || bench.read < bench.to_read) && bench.now < end {
+            bench.run(bench.now + Span::from_us(200));
+        }
+        prop_assert_eq!(bench.delivered, bench.offered - bench.dropped);
+        prop_assert_eq!(bench.read, bench.to_read);
+        bench.run(bench.now + Span::from_us(100));
+        let (now, totals) = (bench.path.now(), bench.path.totals());
+        prop_assert_eq!((now.inside, now.buffered, now.unread), (0.0, 0, 0));
+        prop_assert_eq!((totals.entered, totals.left), (bench.lines as f64, bench.lines as f64));
+    }
+
+    #[test]
+    fn the_same_calls_give_the_same_bits(
+        host in host(), script in prop::collection::vec(happens(), 1..20)
+    ) {
+        let totals = || play(&host, &script, false).path.totals();
+        prop_assert_eq!(totals(), totals());
+    }
+}
+
+/// The testbed with `cores` of a neighbour.
+fn testbed(cores: u32) -> MemorySettings {
+    let neighbours = vec![NeighbourSettings { cores, ..NeighbourSettings::default() }];
+    MemorySettings { neighbours, ..MemorySettings::default() }
+}
+
+/// What happens in the second of two half milliseconds under a load of `gigabits` in packets of 4,000 B.
+struct Steady {
+    ns: f64,
+    before: Totals,
+    after: Totals,
+    /// Means over random instants.
+    posted: f64,
+    slot_rate: f64, // 1 / latency of a slot
+}
+
+impl Steady {
+    fn of(settings: &MemorySettings, level: u8, gigabits: u64) -> Self {
+        let mut bench = Bench::new(settings);
+        bench.path.set_level(Time::ZERO, level);
+        let (half, end) = (Time::ZERO + Span::from_us(500), Time::ZERO + Span::from_us(1000));
+        let apart = Span::from_ps(65 * LINE * 8 * 1000 / gigabits);
+        let mut instants = Stream::new(1, 0, Purpose::Test);
+        let (mut next, mut look) = (Time::ZERO + apart, half);
+        let (mut before, mut posted, mut slot_rate, mut looks) = (None, 0.0, 0.0, 0.0);
+        while bench.now < end {
+            bench.run(next.min(look).min(end));
+            if bench.now == half {
+                before = Some(bench.path.totals());
+            }
+            if bench.now == look {
+                let now = bench.path.now();
+                (posted, slot_rate) = (posted + now.posted, slot_rate + 1.0 / now.slot_latency);
+                (look, looks) = (look + Span::from_ps(instants.below(300_000)), looks + 1.0);
+            }
+            if bench.now == next {
+                bench.offer(bench.offered as u32 % FLOWS, 4000);
+                next += apart;
+            }
+        }
+        let ns = end.since(half).as_ps() as f64 * 1e-3;
+        let (before, after) = (before.expect("half way"), bench.path.totals());
+        Self { ns, before, after, posted: posted / looks, slot_rate: slot_rate / looks }
+    }
+
+    /// Per ns, of a total.
+    fn rate(&self, total: impl Fn(&Totals) -> f64) -> f64 {
+        (total(&self.after) - total(&self.before)) / self.ns
+    }
+
+    fn drain(&self) -> f64 {
+        self.rate(|t| t.left) * (LINE * 8) as f64
+    }
+
+    fn neighbour(&self) -> f64 {
+        self.rate(|t| t.neighbour_read.iter().chain(&t.neighbour_written).sum()) * LINE as f64
+    }
+}
+
+fn close(a: f64, b: f64, percent: f64) -> bool {
+    (a / b - 1.0).abs() * 100.0 < percent
+}
+
+/// Slots: lines = rate x latency. The line of posted writes: lines = rate x wait. Each number is kept apart from the others;
+/// latency and wait are means over time, not over lines, which packets make 1 % of a difference.
+#[test]
+fn littles_law_holds_at_slots_and_in_the_line_of_writes() {
+    for ddio in [None, Some(DdioSettings::default())] {
+        for (cores, level, gigabits) in
+            [(0, 0, 103), (1, 0, 80), (2, 0, 103), (3, 0, 40), (3, 0, 103), (3, 3, 103)]
+        {
+            let settings = MemorySettings { ddio, ..testbed(cores) };
+            let steady = Steady::of(&settings, level, gigabits);
+            let lines = steady.rate(|t| t.occupancy);
+            let product = steady.rate(|t| t.left) / steady.slot_rate;
+            assert!(close(lines, product, 1.5), "{cores} cores, {gigabits}: {lines} {product}");
+            let written = steady.rate(|t| t.neighbour_written.iter().sum());
+            let (queue, product) = (steady.posted, written * steady.rate(|t| t.wait));
+            assert!(queue < 1.0 || close(queue, product, 1.5), "{cores} cores: {queue} {product}");
+        }
+    }
+}
+
+/// With a backlog the NIC drains at slots x 64 B / latency, or at PCIe's payload rate where that is less.
+#[test]
+fn a_backlog_drains_at_slots_by_latency_or_at_the_link() {
+    for (cores, slots) in [(0, 20), (0, 93), (1, 40), (2, 93), (3, 46), (3, 93), (5, 93)] {
+        let mut settings = testbed(cores);
+        settings.iio.slots = slots;
+        let steady = Steady::of(&settings, 0, 120);
+        let limit = f64::from(slots) * (LINE * 8) as f64 * steady.slot_rate;
+        let link = settings.pcie.payload_rate().get() as f64 * 1e-9;
+        let drain = steady.drain();
+        assert!(close(drain, limit.min(link), 0.5), "{cores} cores, {slots}: {drain}, {limit}");
+    }
+}
+
+/// Paper, figure 8 and section 5.2: 65 and 45 lines at 103 Gb/s with DDIO off and on.
+#[test]
+fn an_idle_host_holds_65_or_45_lines_at_line_rate() {
+    for (ddio, lines) in [(None, 65.0), (Some(DdioSettings::default()), 45.0)] {
+        let steady = Steady::of(&MemorySettings { ddio, ..testbed(0) }, 0, 103);
+        let found = steady.rate(|t| t.occupancy);
+        assert!((found - lines).abs() < 0.5, "{found}, not {lines}");
+        assert_eq!(steady.after.dropped, 0);
+    }
+}
+
+/// Reads, writes of cores and writes of the NIC together: what the controller can, and no more.
+#[test]
+fn memory_serves_its_capacity_and_no_more() {
+    let capacity = MemorySettings::default().controller.bytes_per_sec as f64 * 1e-9;
+    for (cores, writes, speed) in
+        [(0, 0, 0.5), (3, 0, 1.0), (3, 333, 1.0), (3, 1000, 1.0), (8, 1000, 1.0), (2, 2000, 1.0)]
+    {
+        let mut settings = testbed(cores);
+        settings.neighbours[0].writes_permille = writes;
+        settings.controller.bytes_per_sec = (capacity * speed * 1e9) as u64;
+        let steady = Steady::of(&settings, 0, 103);
+        let nic = steady.rate(|t| t.dma + t.copied) * LINE as f64;
+        let served = nic + steady.neighbour();
+        assert!(close(served, capacity * speed, 0.5), "{cores} cores, {writes}: {served} GB/s");
+    }
+}
+
+#[test]
+fn more_pressure_never_helps_the_nic_and_a_stronger_level_never_hurts() {
+    let falls = |what: &str, drains: Vec<f64>| {
+        for pair in drains.windows(2) {
+            assert!(pair[1] <= pair[0] * 1.002, "{what}: {drains:?}");
+        }
+        assert!(drains[drains.len() - 1] < drains[0] * 0.9, "{what}: {drains:?}");
+    };
+    for ddio in [None, Some(DdioSettings::default())] {
+        let drain = |settings: MemorySettings, level| {
+            Steady::of(&MemorySettings { ddio, ..settings }, level, 120).drain()
+        };
+        falls("cores", (0..7).map(|cores| drain(testbed(cores), 0)).collect());
+        falls("level", (0..=4).rev().map(|level| drain(testbed(3), level)).collect());
+        let with_lines = |lines: u32| {
+            let mut settings = testbed(3);
+            settings.neighbours[0].lines_in_flight_milli = lines * 1000;
+            settings
+        };
+        falls("lines", (2..30).step_by(4).map(|lines| drain(with_lines(lines), 0)).collect());
+    }
+}
+
+#[test]
+fn calling_more_often_changes_totals_by_less_than_half_a_percent() {
+    for ddio in [None, Some(DdioSettings::default())] {
+        for (cores, gigabits) in [(0, 100), (1, 100), (2, 60), (3, 40), (3, 100)] {
+            let mut settings = MemorySettings { ddio, ..testbed(cores) };
+            settings.neighbours[0].rests = Some((Span::from_us(35), Span::from_us(15)));
+            let arrivals = 500_000 * gigabits / 33_280; // in half a millisecond, 65 lines each
+            let script = vec![(500_000 / arrivals, Happens::Packets(4000, 1)); arrivals as usize];
+            let [few, many] =
+                [false, true].map(|split| play(&settings, &script, split).path.totals());
+            let numbers = |t: &Totals| {
+                let neighbour = t.neighbour_read[0];
+                [t.entered, t.left, t.copied, neighbour, t.reading, t.occupancy]
+            };
+            for (a, b) in numbers(&few).into_iter().zip(numbers(&many)) {
+                assert!(a == b || close(a, b, 0.5), "{cores} cores, {gigabits}: {few:?} {many:?}");
+            }
+            let drops = few.dropped.abs_diff(many.dropped);
+            assert!(drops * 200 <= few.arrived, "{} and {}", few.dropped, many.dropped);
+        }
+    }
+}
+
+/// Nothing but neighbours that come and go: the path sleeps between, and their traffic is what it is without sleep.
+#[test]
+fn a_sleeping_path_accounts_its_neighbours_and_wakes() {
+    let mut settings = testbed(3);
+    settings.neighbours[0].rests = Some((Span::from_ms(3), Span::from_ms(1)));
+    let mut bench = Bench::new(&settings);
+    bench.run(Time::ZERO + Span::from_ms(40));
+    let totals = bench.path.totals();
+    let drawn = (totals.neighbour_read[0] + totals.neighbour_written[0]) * LINE as f64;
+    let capacity = settings.controller.bytes_per_sec as f64 * 1e-9;
+    assert!(close(drawn, capacity * 30e6, 0.5), "{drawn} B");
+    assert!(close(totals.levels[0], 40e6, 1e-9));
+    let steps = 40_000_000_000 / STEP.as_ps();
+    assert!(bench.calls < steps / 10, "{} calls", bench.calls);
+
+    let packet = bench.now;
+    bench.offer(0, 4000);
+    while bench.read == 0 {
+        bench.run(bench.path.due());
+    }
+    // Neighbours have just come back: protocol work and copying take a microsecond, memory less than two.
+    assert!(bench.now.since(packet) < Span::from_us(4), "{:?}", bench.now.since(packet));
+}
+
+/// A link slower than a line in a step still moves.
+#[test]
+fn a_slow_link_moves_its_lines_one_after_the_other() {
+    let mut settings = MemorySettings::default();
+    settings.pcie.rate = BitsPerSec::new(1_000_000_000);
+    let mut bench = Bench::new(&settings);
+    bench.offer(0, 1500);
+    bench.run(Time::ZERO + Span::from_us(30));
+    assert_eq!((bench.delivered, bench.read), (1, 1500));
+}
