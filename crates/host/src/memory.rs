@@ -17,12 +17,14 @@
 
 mod controller;
 mod iio;
+mod limit;
 mod llc;
 mod neighbours;
 mod path;
 mod readers;
 pub mod settings;
 
+pub use limit::Limit;
 pub use path::{MemoryPath, Read, STEP, Totals};
 pub use settings::MemorySettings;
 
