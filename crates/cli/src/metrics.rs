@@ -2,7 +2,7 @@
 //!
 //! A statistic of flows is taken within each seed and averaged across seeds, as in `summary.json`.
 
-use forebay_record::{Distribution, Estimate, FlowClass, Latency, RpcClass, Summary};
+use forebay_record::{Distribution, Estimate, FlowClass, HostMemory, Latency, RpcClass, Summary};
 
 /// One number of a summary.
 pub struct Metric {
@@ -19,6 +19,7 @@ enum Read {
     Flows(OfClass, OfDistribution),
     Rpcs(OfRpcs),
     Tail(OfRpcClass, OfLatency),
+    Memory(OfMemory),
     Spread(Spread),
     Count(Count),
 }
@@ -28,6 +29,7 @@ type OfDistribution = fn(&Distribution) -> &Estimate;
 type OfRpcs = fn(&RpcClass) -> &Estimate;
 type OfRpcClass = fn(&RpcClass) -> &Latency;
 type OfLatency = fn(&Latency) -> &Estimate;
+type OfMemory = fn(&HostMemory) -> &Estimate;
 type Spread = fn(&Summary) -> &Estimate;
 type Count = fn(&Summary) -> f64;
 
@@ -53,6 +55,10 @@ impl Metric {
             Read::Tail(latency, statistic) => {
                 rpcs(summary).map_or(Value::default(), |r| of(statistic(latency(r))))
             }
+            Read::Memory(estimate) => match &summary.memory {
+                Some(memory) => of(estimate(&memory.mean_over_hosts)),
+                None => Value::default(),
+            },
             Read::Spread(estimate) => of(estimate(summary)),
             Read::Count(count) => Value { mean: Some(count(summary)), ci95: None },
         }
@@ -127,12 +133,55 @@ const FLOW_COUNTS: [Named<Count>; 4] = [
     ("flows.not_started", "flows that had not started by the end", |s| s.flows.not_started as f64),
 ];
 
-const COUNTS: [Named<Count>; 11] = [
+/// Of hosts whose path to memory is modelled; means over these.
+const MEMORY: [Named<OfMemory>; 17] = [
+    ("goodput_gbps", "payload that applications of a host read, Gb/s", |m| &m.goodput_gbps),
+    ("pcie_gbps", "what crossed PCIe, Gb/s", |m| &m.pcie_gbps),
+    ("iio_occupancy", "lines in IIO slots", |m| &m.iio_occupancy_lines),
+    ("slots_full_share", "share of time in which full IIO slots held the NIC back", |m| {
+        &m.slots_full_share
+    }),
+    ("write_wait_ns", "wait of writes for admission to memory, ns", |m| &m.write_wait_ns),
+    ("nic_backlog_share", "share of time with packets in the NIC buffer", |m| &m.nic_backlog_share),
+    ("nic_drop_share", "share of arriving packets that the NIC dropped", |m| &m.nic_drop_share),
+    ("network_gigabytes_per_s", "memory traffic of the network, GB/s", |m| {
+        &m.network_gigabytes_per_s
+    }),
+    ("neighbour_gigabytes_per_s", "memory traffic of neighbours, GB/s", |m| {
+        &m.neighbour_gigabytes_per_s
+    }),
+    ("reader_cores", "cores that ran the stack and copied", |m| &m.reader_cores),
+    ("mean_level", "throttle level", |m| &m.mean_level),
+    ("limited_by.senders", "share of time in which nothing queued in the host", |m| {
+        &m.limited_by_shares.senders
+    }),
+    ("limited_by.copying", "share of time in which reading for applications set the pace", |m| {
+        &m.limited_by_shares.copying
+    }),
+    ("limited_by.pcie", "share of time in which the PCIe link did", |m| &m.limited_by_shares.pcie),
+    ("limited_by.slots", "share of time in which too few IIO slots did", |m| {
+        &m.limited_by_shares.slots
+    }),
+    ("limited_by.memory", "share of time in which a busy memory did", |m| {
+        &m.limited_by_shares.memory
+    }),
+    ("limited_by.descriptors", "share of time in which missing descriptors did", |m| {
+        &m.limited_by_shares.descriptors
+    }),
+];
+
+const COUNTS: [Named<Count>; 13] = [
     ("drops", "packets refused for lack of buffer, over all seeds", |s| {
         s.network.dropped_packets as f64
     }),
     ("marks", "packets that got a congestion mark, over all seeds", |s| {
         s.network.marked_packets as f64
+    }),
+    ("nic_drops", "packets that NICs dropped where memory is modelled, over all seeds", |s| {
+        s.network.nic_dropped_packets as f64
+    }),
+    ("host_marks", "packets that got a congestion mark at such hosts, over all seeds", |s| {
+        s.network.host_marked_packets as f64
     }),
     ("losses", "packets lost to faults, over all seeds", |s| s.network.lost_packets as f64),
     ("retransmits", "segments sent again, over all seeds", |s| {
@@ -213,6 +262,10 @@ pub fn all() -> Vec<Metric> {
     }
     all.extend(RPC_SPREADS.map(|(name, about, read)| metric(name, about, false, Read::Rpcs(read))));
     all.extend(RPC_COUNTS.map(|(name, about, read)| metric(name, about, false, Read::Count(read))));
+    all.extend(MEMORY.map(|(name, about, read)| {
+        let (name, about) = (format!("memory.{name}"), format!("{about}; mean over such hosts"));
+        metric(&name, &about, false, Read::Memory(read))
+    }));
     all.extend(COUNTS.map(|(name, about, read)| metric(name, about, false, Read::Count(read))));
     all.extend(SPREADS.map(|(name, about, read)| metric(name, about, false, Read::Spread(read))));
     all

@@ -17,6 +17,7 @@
 
 mod controller;
 mod iio;
+mod limit;
 mod llc;
 mod neighbours;
 mod path;
@@ -24,6 +25,7 @@ mod readers;
 pub mod settings;
 mod transmit;
 
+pub use limit::Limit;
 pub use path::{MemoryPath, Read, STEP, Totals};
 pub use settings::MemorySettings;
 

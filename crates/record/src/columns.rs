@@ -99,6 +99,38 @@ pub const PORTS: &[&str] = &[
     "lossless_drops",
 ];
 
+/// Header of `memory.csv`: one row for each host whose path to memory is modelled.
+pub const MEMORY: &[&str] = &[
+    "seed",
+    "host",
+    "span_ps",
+    "nic_arrived_packets",
+    "nic_dropped_packets",
+    "nic_drop_share",
+    "goodput_bytes",
+    "goodput_gbps",
+    "pcie_lines",
+    "pcie_gbps",
+    "iio_occupancy_lines",
+    "slots_full_share",
+    "write_wait_ns",
+    "nic_backlog_share",
+    "nic_buffer_peak_bytes",
+    "dma_lines",
+    "copied_lines",
+    "sent_lines",
+    "network_gigabytes_per_s",
+    "neighbour_lines",
+    "neighbour_gigabytes_per_s",
+    "reader_cores",
+    "level_writes",
+    "level_shares",
+    "host_marked_packets",
+    "limited_by_shares",
+    "nic_drops_with_warmup",
+    "host_marks_with_warmup",
+];
+
 /// Header of `series.csv`: one row for each sample.
 pub const SERIES: &[&str] = &["seed", "series", "quantity", "unit", "at_ps", "value"];
 
@@ -130,7 +162,7 @@ const ALL: &[(&str, &str)] = &[
     ("delivered_segments", "Segments that reached receivers, duplicates included."),
     (
         "host",
-        "In hosts.csv: index of the host in canonical order. In volatile.json: name of the machine that ran it.",
+        "In hosts.csv: index of the host in canonical order. In volatile.json: name of the machine that ran it. For paths to memory: name of the host.",
     ),
     ("name", "Name of the thing that the row or object describes."),
     ("flow", "Index of the flow in the run's flow table."),
@@ -233,6 +265,67 @@ const ALL: &[(&str, &str)] = &[
         "lossless_drops",
         "Packets from the peer refused although their in-port pauses: 0 if its headroom is large enough.",
     ),
+    (
+        "span_ps",
+        "Time that the row covers, from the end of the warm-up to the end of the run, in picoseconds.",
+    ),
+    (
+        "nic_arrived_packets",
+        "Packets for the stack that came over the host's cable after the warm-up.",
+    ),
+    (
+        "nic_dropped_packets",
+        "Of these, packets dropped for want of room in the NIC buffer. In summary.json's network: of all hosts, warm-up included.",
+    ),
+    (
+        "nic_drop_share",
+        "nic_dropped_packets / nic_arrived_packets, a fraction of 1. In CSV rounded to 6 decimals.",
+    ),
+    ("goodput_bytes", "Payload that applications of the host read after the warm-up, in bytes."),
+    (
+        "pcie_lines",
+        "Lines of 64 bytes that crossed PCIe into IIO slots, packets' completions and descriptors included.",
+    ),
+    ("pcie_gbps", "pcie_lines per time, in Gb/s."),
+    ("iio_occupancy_lines", "Mean lines in IIO slots."),
+    (
+        "slots_full_share",
+        "Share of the time in which full IIO slots held the NIC back, a fraction of 1.",
+    ),
+    (
+        "write_wait_ns",
+        "Mean time that a write waits for admission by the memory controller, in nanoseconds.",
+    ),
+    ("nic_backlog_share", "Share of the time with packets in the NIC buffer, a fraction of 1."),
+    ("nic_buffer_peak_bytes", "Most bytes that the NIC buffer held, warm-up included."),
+    ("dma_lines", "Lines of 64 bytes that the NIC wrote to memory."),
+    ("copied_lines", "Lines of 64 bytes that copying to applications read from memory."),
+    ("sent_lines", "Lines of 64 bytes that the NIC read from memory to send."),
+    (
+        "network_gigabytes_per_s",
+        "Memory traffic of the network, dma_lines, copied_lines and sent_lines, in 10^9 bytes per second.",
+    ),
+    (
+        "neighbour_lines",
+        "Lines of 64 bytes that each neighbour read and wrote, in the order of the scenario, parted by semicolons.",
+    ),
+    ("neighbour_gigabytes_per_s", "Memory traffic of all neighbours, in 10^9 bytes per second."),
+    ("reader_cores", "Cores that ran the stack and copied to applications, on average."),
+    ("level_writes", "Throttle levels that the control wrote. In summary.json: summed over seeds."),
+    (
+        "level_shares",
+        "Share of the time at each throttle level, from 0 (no throttle) to the strongest, each a fraction of 1. In CSV parted by semicolons.",
+    ),
+    (
+        "host_marked_packets",
+        "Data packets that got a congestion mark (CE) at the host; merged ones count once. In summary.json's network: of all hosts, warm-up included.",
+    ),
+    (
+        "limited_by_shares",
+        "Share of the time for which each stage set the pace, each a fraction of 1: senders (nothing queued in the host), copying, pcie, slots, memory, descriptors. In CSV parted by semicolons, in that order.",
+    ),
+    ("nic_drops_with_warmup", "nic_dropped_packets of the whole run."),
+    ("host_marks_with_warmup", "host_marked_packets of the whole run."),
     ("series", "Name of the sampled quantity."),
     (
         "quantity",
@@ -305,6 +398,31 @@ const ALL: &[(&str, &str)] = &[
     ("p90", "90th percentile: nearest rank within each seed, then across seeds."),
     ("p999", "99.9th percentile: nearest rank within each seed, then across seeds."),
     ("max", "Largest value within each seed, then across seeds."),
+    (
+        "memory",
+        "Paths to memory of hosts that have one, after the warm-up; not there if no host has. Of an estimate in limited_by_shares: time for which a busy memory held IIO slots.",
+    ),
+    ("hosts", "One entry for each host whose path to memory is modelled."),
+    ("mean_over_hosts", "The same quantities, within each seed averaged over these hosts."),
+    ("mean_level", "Mean throttle level over time."),
+    (
+        "neighbours_gigabytes_per_s",
+        "Memory traffic of each neighbour, in the order of the scenario.",
+    ),
+    (
+        "senders",
+        "Share of the time for which nothing queued in the host: senders and the network set the pace.",
+    ),
+    (
+        "copying",
+        "Share of the time for which work queued at every core that reads for applications, and nothing in the NIC.",
+    ),
+    ("pcie", "Share of the time for which packets queued in the NIC for the PCIe link."),
+    (
+        "slots",
+        "Share of the time for which packets queued in the NIC for IIO slots, too few even for an idle memory.",
+    ),
+    ("descriptors", "Share of the time for which packets queued in the NIC for descriptors."),
     ("rpc", "RPCs; not there if no traffic entry makes any."),
     ("rpc_definition", "What latency, goodput and fairness of RPCs mean."),
     ("issued", "RPCs that clients issued, summed over seeds."),
@@ -353,7 +471,7 @@ const ALL: &[(&str, &str)] = &[
     ("max_queue_port", "The switch port with the largest queue, sender->receiver."),
     (
         "goodput_gbps",
-        "Payload handed to applications over virtual time, all hosts together, in Gb/s (10^9 bit/s).",
+        "Payload handed to applications over virtual time, all hosts together, in Gb/s (10^9 bit/s). For paths to memory: of that host's applications, after the warm-up.",
     ),
     ("goodput_per_host_gbps", "The same divided by the number of hosts, in Gb/s."),
     ("host_links", "Links with a host at either end, each direction its own link."),

@@ -20,11 +20,12 @@ pub use columns::explain;
 pub use dir::{EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir};
 pub use error::RecordError;
 pub use rows::{
-    ConnectionRow, FlowRow, MemoryRow, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
+    ConnectionRow, FlowRow, LIMITS, MemoryRow, NodeCounters, PortRow, Quantity, RpcRow, RunRecord,
+    Series,
 };
 pub use stats::{Estimate, MIN_SEEDS_FOR_CI, jain, nearest_rank, student_t95};
 pub use summary::{
-    Absent, Distribution, FCT_DEFINITION, FlowClass, FlowCounts, Latency, LinkUse, Network,
-    QUANTILE_DEFINITION, RPC_DEFINITION, RpcClass, RpcSummary, RunFacts, SUMMARY_FORMAT, Status,
-    Summary, Tier, Utilisation, combined_digest, hex,
+    Absent, Distribution, FCT_DEFINITION, FlowClass, FlowCounts, HostMemory, Latency, Limits,
+    LinkUse, MemorySummary, Network, QUANTILE_DEFINITION, RPC_DEFINITION, RpcClass, RpcSummary,
+    RunFacts, SUMMARY_FORMAT, Status, Summary, Tier, Utilisation, combined_digest, hex,
 };

@@ -202,9 +202,19 @@ pub struct MemoryRow {
     pub reading: f64,
     /// Share of the time at each throttle level.
     pub levels: Vec<f64>,
+    /// Share of the time for which each stage set the pace, in the order of [`LIMITS`].
+    pub limits: [f64; LIMITS.len()],
     /// Most bytes that the NIC buffer held, warm-up included.
     pub most_buffered: Bytes,
+    /// Packets that the NIC buffer had no room for, warm-up included.
+    pub dropped_in_all: u64,
+    /// Data packets that got a congestion mark at the host, warm-up included.
+    pub marked_in_all: u64,
 }
+
+/// What can set the pace on a path to memory, a word for each: nothing in the host, reading for applications, the PCIe
+/// link, too few IIO slots, a busy memory, and descriptors that the stack did not give.
+pub const LIMITS: [&str; 6] = ["senders", "copying", "pcie", "slots", "memory", "descriptors"];
 
 impl MemoryRow {
     /// Payload to applications, Gb/s.
@@ -219,17 +229,27 @@ impl MemoryRow {
 
     /// Memory traffic of the network: DMA both ways and copying, gigabytes per second.
     pub fn network_gigabytes(&self) -> f64 {
-        (self.dma + self.copied + self.sent) * 64.0 / self.ns()
+        (self.dma + self.copied + self.sent) * self.gigabytes_of_a_line()
     }
 
     /// Memory traffic of all neighbours, gigabytes per second.
     pub fn neighbour_gigabytes(&self) -> f64 {
-        self.neighbours.iter().sum::<f64>() * 64.0 / self.ns()
+        self.neighbours.iter().sum::<f64>() * self.gigabytes_of_a_line()
+    }
+
+    /// Gigabytes per second that one line over the whole span is.
+    pub fn gigabytes_of_a_line(&self) -> f64 {
+        64.0 / self.ns()
     }
 
     /// Share of arriving packets that the NIC dropped.
     pub fn drop_share(&self) -> f64 {
         self.dropped as f64 / self.arrived.max(1) as f64
+    }
+
+    /// Mean throttle level.
+    pub fn mean_level(&self) -> f64 {
+        (0_u32..).zip(&self.levels).map(|(level, share)| f64::from(level) * share).sum()
     }
 
     /// Its span, one at least.

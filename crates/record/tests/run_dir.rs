@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{about, run, with_rpcs};
+use support::{about, run, with_memory, with_rpcs};
 
 /// A fresh path under the target directory.
 fn scratch(name: &str) -> PathBuf {
@@ -33,7 +33,7 @@ fn write(path: &Path, about: &About, runs: &[RunRecord], wall_s: f64) -> forebay
 }
 
 fn sample() -> (About, Vec<RunRecord>) {
-    let mut runs = [1, 2, 3].map(|seed| with_rpcs(run(seed, 600), 40)).to_vec();
+    let mut runs = [1, 2, 3].map(|seed| with_memory(with_rpcs(run(seed, 600), 40))).to_vec();
     let endless = FlowRow { size: Bytes::MAX, delivered: None, acked: None, ..runs[0].flows[5] };
     runs[0].flows.push(endless);
     runs[1].series.push(Series {
@@ -53,6 +53,7 @@ fn assert_same(a: &RunRecord, b: &RunRecord) {
     assert_eq!(a.connections, b.connections);
     assert_eq!(a.rpcs, b.rpcs);
     assert_eq!(a.ports, b.ports);
+    assert_eq!(a.memory, b.memory);
     assert_eq!(a.series, b.series);
 }
 
@@ -73,6 +74,7 @@ fn the_same_run_leaves_the_same_bytes_and_reads_back_whole() {
             "flows.csv",
             "hosts.csv",
             "manifest.json",
+            "memory.csv",
             "ports.csv",
             "report.html",
             "resolved.toml",
@@ -204,6 +206,7 @@ fn every_column_and_every_key_is_explained() {
         columns::SERIES,
         columns::CONNECTIONS,
         columns::RPCS,
+        columns::MEMORY,
     ]
     .concat()
     .iter()
@@ -255,6 +258,24 @@ fn a_malformed_file_is_refused_in_one_sentence() {
     fs::write(path.join("summary.json"), "{").unwrap();
     let said = RunDir::load_summary(&path).unwrap_err().to_string();
     assert!(said.contains("summary.json, line 1: "), "{said}");
+}
+
+#[test]
+fn a_malformed_row_of_memory_is_refused_in_one_sentence() {
+    let (about, runs) = sample();
+    let path = scratch("malformed-memory");
+    write(&path, &about, &runs, 1.0);
+    let table = fs::read_to_string(path.join("memory.csv")).unwrap();
+    let cases = [
+        (table.replacen("leaf[0].host[5]", "loaf", 1), "host \"loaf\" is not in hosts.csv"),
+        (table.replacen("0.25;0;", "", 1), "limited_by_shares has 4 values, not 6"),
+        (table.replacen("0.25;0;", "x;0;", 1), "limited_by_shares is \"x;0;"),
+    ];
+    for (text, expected) in cases {
+        fs::write(path.join("memory.csv"), text).unwrap();
+        let said = RunDir::load(&path).unwrap_err().to_string();
+        assert!(said.contains("memory.csv, line 2: ") && said.contains(expected), "{said}");
+    }
 }
 
 /// Child half of the next test: writes under the file-size limit that its parent's shell has set.

@@ -4,7 +4,7 @@ mod support;
 
 use forebay_record::{About, ConnectionRow, Estimate, FlowRow, RpcRow, RunRecord, Status, Summary};
 use forebay_units::{Bytes, Span, Time};
-use support::{about, run, with_rpcs};
+use support::{about, run, with_memory, with_rpcs};
 
 fn three() -> (forebay_record::About, Vec<RunRecord>) {
     (about(&[1, 2, 3]), [1, 2, 3].map(|seed| run(seed, 2_000)).to_vec())
@@ -219,4 +219,60 @@ fn rpcs_have_intervals_a_table_and_a_figure_and_others_have_none() {
     assert!(!serde_json::to_string(&summary).unwrap().contains("\"rpc\""));
     assert!(!summary.render(100, false).contains("rpcs"));
     assert!(!forebay_record::report::render(&about, &summary, &without).contains("RPC"));
+}
+
+#[test]
+fn paths_to_memory_are_told_by_host_and_on_average() {
+    let runs = [1, 2, 3].map(|seed| with_memory(run(seed, 50))).to_vec();
+    let about = about(&[1, 2, 3]);
+    let summary = Summary::of(&about, &runs);
+    let memory = summary.memory.as_ref().unwrap();
+    let names: Vec<&str> = memory.hosts.iter().map(|host| host.name.as_str()).collect();
+    assert_eq!(names, ["leaf[0].host[5]", "leaf[0].host[6]"]);
+    let second = &memory.hosts[1];
+    // 8 bits of what was read in 19 ms.
+    let gbps = |run: &RunRecord| run.memory[1].read_bytes.get() as f64 * 8.0 / 19e6;
+    assert_eq!(
+        second.goodput_gbps.per_seed,
+        runs.iter().map(|r| Some(gbps(r))).collect::<Vec<_>>()
+    );
+    assert!(second.goodput_gbps.ci95.is_some());
+    assert_eq!((second.neighbours_gigabytes_per_s.len(), second.level_shares.len()), (2, 5));
+    let apart: f64 = second.neighbours_gigabytes_per_s.iter().map(|n| n.mean.unwrap()).sum();
+    assert!((apart - second.neighbour_gigabytes_per_s.mean.unwrap()).abs() < 1e-9);
+    assert_eq!(second.mean_level.mean, Some(2.0));
+    let all = &memory.mean_over_hosts;
+    let each = |i: usize| memory.hosts[i].iio_occupancy_lines.mean.unwrap();
+    assert!((all.iio_occupancy_lines.mean.unwrap() - (each(0) + each(1)) / 2.0).abs() < 1e-9);
+    assert_eq!(
+        all.nic_dropped_packets,
+        memory.hosts[0].nic_dropped_packets + memory.hosts[1].nic_dropped_packets
+    );
+    let with_warmup: u64 = runs.iter().flat_map(|r| &r.memory).map(|m| m.dropped_in_all).sum();
+    assert_eq!(summary.network.nic_dropped_packets, with_warmup);
+    assert_eq!(summary.network.host_marked_packets, 600_000);
+}
+
+/// No fabric port drops, and still nobody reads that nothing was lost.
+#[test]
+fn drops_of_nics_stand_beside_those_of_ports() {
+    let mut one = with_memory(run(1, 50));
+    one.ports.iter_mut().for_each(|port| port.dropped_packets = 0);
+    let text = Summary::of(&about(&[1]), &[one]).render(100, false);
+    assert!(text.contains("0 dropped (0 %), "), "{text}");
+    assert!(text.contains(" dropped by NICs, ") && text.contains(" marked by hosts"), "{text}");
+    assert!(text.contains("pace set by memory 62.5 %, senders 25.0 %, pcie 12.5 %"), "{text}");
+    let plain = Summary::of(&about(&[1]), &[run(1, 50)]);
+    assert!(plain.memory.is_none() && !plain.render(100, false).contains("NIC"));
+}
+
+/// A run that was cut short inside the warm-up has no span to divide by.
+#[test]
+fn a_path_without_a_span_has_no_rates() {
+    let mut one = with_memory(run(1, 50));
+    one.memory.iter_mut().for_each(|row| row.span = Span::ZERO);
+    let summary = Summary::of(&about(&[1]), &[one]);
+    let memory = summary.memory.as_ref().unwrap();
+    assert_eq!(memory.hosts[0].goodput_gbps.mean, None);
+    assert!(summary.render(80, false).contains("leaf[0].host[5]"));
 }

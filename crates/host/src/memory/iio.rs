@@ -55,6 +55,10 @@ pub(super) struct Moved {
     pub out: f64,
     /// Whether slots were what held the rest back.
     pub full: bool,
+    /// Whether a frame stood behind another.
+    pub queued: bool,
+    /// Whether frames waited for descriptors.
+    pub starved: bool,
 }
 
 impl Iio {
@@ -108,8 +112,10 @@ impl Iio {
         self.left += out;
         let free = self.slots - (inside - out);
         let backlog = self.offered - self.entered;
-        let mut moved = Moved { out: lines(out), full: false };
-        if backlog > 0 && self.taken < self.descriptors {
+        let starved = backlog > 0 && self.taken >= self.descriptors;
+        let queued = self.held.len() > 1;
+        let mut moved = Moved { out: lines(out), full: false, queued, starved };
+        if backlog > 0 && !starved {
             let product = dt * self.link_rate + self.link_rest;
             let link = product >> 32;
             self.link_rest = product & 0xffff_ffff;
@@ -164,6 +170,12 @@ impl Iio {
     /// Whether lines wait or are on their way.
     pub(super) fn is_idle(&self) -> bool {
         self.offered == self.left
+    }
+
+    /// Whether slots that are held for `latency` ns take what the link brings.
+    pub(super) fn keeps_up(&self, latency: f64) -> bool {
+        let link = self.link_rate as f64 / 4_294_967_296.0 * 1e3;
+        self.slots as f64 / latency >= link
     }
 
     /// Lines in slots.

@@ -1,7 +1,8 @@
 //! The stages together: who moves first in a step, and when something happens next.
 
 use super::controller::{Controller, Demand};
-use super::iio::Iio;
+use super::iio::{Iio, Moved};
+use super::limit::Limit;
 use super::llc::Llc;
 use super::neighbours::Neighbours;
 use super::readers::Readers;
@@ -58,6 +59,8 @@ pub struct Totals {
     pub wait: f64,
     /// Time at each throttle level, in ns.
     pub levels: Vec<f64>,
+    /// Time for which each of [`Limit::ALL`] set the pace, in ns.
+    pub limits: [f64; Limit::ALL.len()],
     /// Most bytes that the NIC buffer ever held.
     pub most_buffered: u64,
 }
@@ -101,6 +104,7 @@ pub struct MemoryPath {
     full: f64,
     wait: f64,
     levels: Vec<f64>,
+    limits: [f64; Limit::ALL.len()],
 }
 
 impl MemoryPath {
@@ -128,6 +132,7 @@ impl MemoryPath {
             full: 0.0,
             wait: 0.0,
             levels: vec![0.0; usize::from(settings.throttle.max_level()) + 1],
+            limits: [0.0; Limit::ALL.len()],
         };
         path.plan();
         path
@@ -252,6 +257,7 @@ impl MemoryPath {
         let landing = self.llc.landing_latency(wait);
         let moved = self.iio.step(self.at, dt, self.llc.slot_latency(wait), landing);
         self.full += if moved.full { ns } else { 0.0 };
+        self.limits[self.limit(&moved) as usize] += ns;
         let draw = self.neighbours.draw(ns, &self.controller);
         self.copy_reads = self.readers.step(ns) * self.llc.miss();
         let latency = self.controller.read_latency(self.transmit.unloaded());
@@ -273,9 +279,27 @@ impl MemoryPath {
         self.asleep = still < SETTLED && idle;
     }
 
+    /// What held payload back in a step, from the NIC on.
+    #[inline]
+    fn limit(&self, moved: &Moved) -> Limit {
+        match moved {
+            Moved { queued: true, starved: true, .. } => Limit::Descriptors,
+            Moved { queued: true, full: true, .. } => {
+                match self.iio.keeps_up(self.llc.slot_latency(0.0)) {
+                    true => Limit::Memory,
+                    false => Limit::Slots,
+                }
+            }
+            Moved { queued: true, .. } => Limit::Pcie,
+            _ if self.readers.all_late() => Limit::Copying,
+            _ => Limit::Senders,
+        }
+    }
+
     /// Only neighbours work, as evenly as they did.
     fn coast(&mut self, ns: f64) {
         self.wait += self.controller.wait() * ns;
+        self.limits[Limit::Senders as usize] += ns;
         self.levels[usize::from(self.neighbours.level())] += ns;
         let draw = self.neighbours.draw(ns, &self.controller);
         self.controller.posted += draw.posted * ns;
@@ -338,6 +362,7 @@ impl MemoryPath {
             full: self.full,
             wait: self.wait,
             levels: self.levels.clone(),
+            limits: self.limits,
             most_buffered: self.iio.buffered().1,
         }
     }
@@ -442,6 +467,46 @@ mod tests {
                 let off = (found / published - 1.0).abs();
                 assert!(off < tolerance, "{cores} cores, level {level}: {found}, not {published}");
             }
+        }
+    }
+
+    /// One stage at a time is made too small for what comes, and is the one that is named.
+    #[test]
+    fn the_stage_that_is_too_small_sets_the_pace() {
+        use super::super::settings::{IioSettings, NicSettings, PcieSettings, ReaderSettings};
+        use forebay_units::BitsPerSec;
+        let base = || MemorySettings::default();
+        let slow = BitsPerSec::from_gbps(50);
+        let cases = [
+            (Limit::Senders, base()),
+            (Limit::Copying, {
+                let readers = ReaderSettings { cores: 1, ..ReaderSettings::default() };
+                MemorySettings { readers, ..base() }
+            }),
+            (Limit::Pcie, {
+                let pcie = PcieSettings { rate: slow, ..PcieSettings::default() };
+                MemorySettings { pcie, ..base() }
+            }),
+            (Limit::Slots, {
+                let iio = IioSettings { slots: 30, ..IioSettings::default() };
+                MemorySettings { iio, ..base() }
+            }),
+            (Limit::Memory, with_neighbours(3)),
+            (Limit::Descriptors, {
+                let nic = NicSettings { descriptors: 1, ..NicSettings::default() };
+                let latency = Span::from_us(6);
+                let iio = IioSettings { slots: 10_000, latency, ..IioSettings::default() };
+                MemorySettings { nic, iio, ..base() }
+            }),
+        ];
+        for (limit, settings) in cases {
+            let time = Span::from_ms(1);
+            let (a, b) = fed(&settings, 0, Span::from_ns(325), time);
+            let ns = (time / 2).as_ps() as f64 * 1e-3;
+            let share = |of: Limit| (b.limits[of as usize] - a.limits[of as usize]) / ns;
+            let all: f64 = Limit::ALL.into_iter().map(share).sum();
+            assert!((all - 1.0).abs() < 1e-3, "{limit:?}: {all}");
+            assert!(share(limit) > 0.9, "{limit:?}: {:?}", Limit::ALL.map(share));
         }
     }
 }

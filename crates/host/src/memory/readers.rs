@@ -114,6 +114,11 @@ impl Readers {
         self.in_use
     }
 
+    /// Whether work waits for every core that has ever had some.
+    pub(super) fn all_late(&self) -> bool {
+        self.in_use > 0 && self.cores[..self.in_use as usize].iter().all(|c| c.waiting.len() > 1)
+    }
+
     /// Whether no core works.
     pub(super) fn is_idle(&self) -> bool {
         self.unread == 0

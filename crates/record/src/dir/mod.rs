@@ -5,6 +5,7 @@
 //! `volatile.json` are a function of scenario, seeds and version.
 
 mod manifest;
+mod memory;
 mod read;
 mod rpc;
 mod table;
@@ -18,6 +19,7 @@ use crate::error::RecordError;
 use crate::rows::RunRecord;
 use crate::summary::{Status, Summary, hex};
 use crate::tiers::utilisation;
+use forebay_units::Time;
 use manifest::{FileRows, Manifest};
 use rpc::RpcTables;
 use serde::{Deserialize, Serialize};
@@ -86,6 +88,7 @@ pub struct RunDir {
     about: About,
     tables: Option<[Table; 5]>,
     rpcs: Option<RpcTables>, // from the first simulation with such traffic on
+    memory: Option<Table>,   // likewise
     recorded: usize,
     captures: Vec<CaptureFile>,
 }
@@ -110,6 +113,7 @@ impl RunDir {
             about: about.clone(),
             tables,
             rpcs: None,
+            memory: None,
             recorded: 0,
             captures: Vec::new(),
         })
@@ -133,15 +137,10 @@ impl RunDir {
         let Some(tables) = &mut self.tables else {
             return Err(closed(&self.path));
         };
-        let rpcs = match self.rpcs.take() {
-            None if !run.connections.is_empty() => RpcTables::create(&self.path).map(Some),
-            there => Ok(there),
-        };
-        let written = rpcs.and_then(|rpcs| {
-            self.rpcs = rpcs;
-            let rpcs = self.rpcs.as_mut().map_or(Ok(()), |t| t.write(run, self.about.warmup));
-            rpcs.and_then(|()| write_run(tables, run, self.recorded == 0))
-        });
+        let first = self.recorded == 0;
+        let written = write_rpcs(&mut self.rpcs, &self.path, run, self.about.warmup)
+            .and_then(|()| write_memory(&mut self.memory, &self.path, run))
+            .and_then(|()| write_run(tables, run, first));
         self.recorded += 1;
         if written.is_err() {
             self.salvage();
@@ -197,6 +196,9 @@ impl RunDir {
         for (table, name) in self.rpcs.take().into_iter().flat_map(RpcTables::into_tables) {
             manifest.files.push(FileRows { file: name.into(), rows: table.finish()? });
         }
+        if let Some(table) = self.memory.take() {
+            manifest.files.push(FileRows { file: memory::TABLE.0.into(), rows: table.finish()? });
+        }
         let summary = Summary::of(&self.about, runs);
         manifest.empty_files = empty_tables(&manifest.files, runs);
         let row = |c: &CaptureFile| FileRows { file: c.file.clone(), rows: c.frames };
@@ -223,7 +225,8 @@ impl RunDir {
     /// finished run does.
     fn salvage(&mut self) {
         let rpcs = self.rpcs.take().into_iter().flat_map(RpcTables::into_tables);
-        for table in self.tables.take().into_iter().flatten().chain(rpcs.map(|(table, _)| table)) {
+        let own = self.tables.take().into_iter().flatten().chain(self.memory.take());
+        for table in own.chain(rpcs.map(|(table, _)| table)) {
             table.salvage();
         }
         let manifest = Manifest { status: "interrupted".into(), ..Manifest::new(&self.about) };
@@ -283,7 +286,7 @@ fn make_way(path: &Path, if_exists: IfExists) -> Result<(), RecordError> {
         return exists("holds a run already; name another directory, or ask to replace it");
     }
     capture::remove_old(path)?;
-    let tables = TABLES.iter().chain(&rpc::TABLES);
+    let tables = TABLES.iter().chain(&rpc::TABLES).chain([&memory::TABLE]);
     let names = tables.map(|(name, _)| *name).chain(WHOLE_FILES);
     for name in names.flat_map(|name| [name.to_string(), format!("{name}{PARTIAL}")]) {
         let file = path.join(name);
@@ -302,6 +305,32 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {
         .map_err(|error| RecordError::io("write", path, error.into()))?;
     text.push('\n');
     write_whole(path, &text)
+}
+
+/// The tables of RPCs, begun with the first simulation that has any.
+fn write_rpcs(
+    tables: &mut Option<RpcTables>,
+    path: &Path,
+    run: &RunRecord,
+    warmup: Time,
+) -> Result<(), RecordError> {
+    if tables.is_none() && !run.connections.is_empty() {
+        *tables = Some(RpcTables::create(path)?);
+    }
+    tables.as_mut().map_or(Ok(()), |tables| tables.write(run, warmup))
+}
+
+/// The table of paths to memory, likewise.
+fn write_memory(
+    table: &mut Option<Table>,
+    path: &Path,
+    run: &RunRecord,
+) -> Result<(), RecordError> {
+    if table.is_none() && !run.memory.is_empty() {
+        let (name, header) = memory::TABLE;
+        *table = Some(Table::create(path, name, header)?);
+    }
+    table.as_mut().map_or(Ok(()), |table| memory::write(table, run))
 }
 
 fn write_run(tables: &mut [Table; 5], run: &RunRecord, first: bool) -> Result<(), RecordError> {

@@ -38,6 +38,7 @@ pub(crate) fn run_dir(dir: &Path) -> Result<(About, Vec<RunRecord>), RecordError
     read_ports(ports?, &mut records)?;
     read_series(series?, &mut records)?;
     super::rpc::read(dir, &mut records)?;
+    super::memory::read(dir, &mut records)?;
     Ok((manifest.about(), records.runs))
 }
 
@@ -290,8 +291,14 @@ impl Rows {
         T::try_from(self.number(at)?).map_err(|_| self.wrong(&format!("{name} is too large")))
     }
 
-    fn float(&self, at: usize) -> Result<f64, RecordError> {
+    pub fn float(&self, at: usize) -> Result<f64, RecordError> {
         self.text(at).parse().map_err(|_| self.not_a_number(at))
+    }
+
+    /// Values parted by semicolons.
+    pub fn floats(&self, at: usize) -> Result<Vec<f64>, RecordError> {
+        let values = self.text(at).split(';').filter(|value| !value.is_empty());
+        values.map(|value| value.parse().map_err(|_| self.not_a_number(at))).collect()
     }
 
     fn not_a_number(&self, at: usize) -> RecordError {

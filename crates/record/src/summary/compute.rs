@@ -44,6 +44,7 @@ impl Summary {
             size_classes_absent,
             traffic_classes: traffic_classes(about, runs),
             rpc: super::rpc::summary(about, runs),
+            memory: super::memory::summary(runs),
             network: network(runs),
             utilisation: link_use(runs),
             tiers: tiers(runs),
@@ -241,6 +242,8 @@ fn network(runs: &[RunRecord]) -> Network {
         }
         let resent: u64 = run.flows.iter().map(|flow| u64::from(flow.retransmits)).sum();
         let expired: u64 = run.flows.iter().map(|flow| u64::from(flow.timeouts)).sum();
+        net.nic_dropped_packets += run.memory.iter().map(|row| row.dropped_in_all).sum::<u64>();
+        net.host_marked_packets += run.memory.iter().map(|row| row.marked_in_all).sum::<u64>();
         net.lost_packets += lost;
         net.retransmitted_segments += resent;
         net.timeouts += expired;

@@ -5,9 +5,11 @@
 //! counters cover each whole simulation, warm-up included; flow statistics leave the warm-up out.
 
 mod compute;
+mod memory;
 mod rpc;
 mod text;
 
+pub use memory::{HostMemory, Limits, MemorySummary};
 pub use rpc::{Latency, RPC_DEFINITION, RpcClass, RpcSummary};
 
 pub(crate) use compute::{FEW_FLOWS, class_bounds, class_name, in_class, measured};
@@ -66,6 +68,9 @@ pub struct Summary {
     /// Measured RPCs; absent if no traffic entry makes any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rpc: Option<RpcSummary>,
+    /// Paths to memory; absent if no host's is modelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemorySummary>,
     /// Drops, marks and repairs.
     pub network: Network,
     /// Utilisation of links by the tier they belong to.
@@ -177,6 +182,12 @@ pub struct Network {
     pub marked_packets: u64,
     /// Marked over sent, at switch ports.
     pub mark_rate: Estimate,
+    /// Packets that NICs dropped for want of room, at hosts whose path to memory is modelled.
+    #[serde(default)]
+    pub nic_dropped_packets: u64,
+    /// Data packets that got a congestion mark at such hosts.
+    #[serde(default)]
+    pub host_marked_packets: u64,
     /// Packets lost to faults.
     pub lost_packets: u64,
     /// Lost over sent, at all ports.

@@ -1,5 +1,6 @@
 //! The summary as a few aligned lines for a terminal.
 
+mod memory;
 mod rpc;
 
 use super::{Distribution, FlowClass, Status, Summary};
@@ -100,6 +101,7 @@ impl Summary {
             }
         }
         lines.extend(self.rpc.iter().flat_map(|rpc| rpc::lines(rpc, width)));
+        lines.extend(self.memory.iter().flat_map(memory::lines));
         lines.extend(self.network_lines());
         if let Some(note) = self.interval_note() {
             lines.push(Line::new("note").add(Tone::Faint, note));
@@ -168,12 +170,23 @@ impl Summary {
         let net = &self.network;
         let rate = |estimate: &Estimate| percent(estimate.mean.unwrap_or(0.0));
         let alarm = |n: u64| if n > 0 { Tone::Warn } else { Tone::Plain };
-        let mut packets = Line::new("packets")
-            .add(
-                alarm(net.dropped_packets),
-                format!("{} dropped ({})", count(net.dropped_packets), rate(&net.drop_rate)),
-            )
-            .plain(format!(", {} marked ({})", count(net.marked_packets), rate(&net.mark_rate)));
+        let mut packets = Line::new("packets").add(
+            alarm(net.dropped_packets),
+            format!("{} dropped ({})", count(net.dropped_packets), rate(&net.drop_rate)),
+        );
+        if net.nic_dropped_packets > 0 {
+            let by_nics = format!(", {} dropped by NICs", count(net.nic_dropped_packets));
+            packets = packets.add(Tone::Warn, by_nics);
+        }
+        packets = packets.plain(format!(
+            ", {} marked ({})",
+            count(net.marked_packets),
+            rate(&net.mark_rate)
+        ));
+        if net.host_marked_packets > 0 {
+            packets =
+                packets.plain(format!(", {} marked by hosts", count(net.host_marked_packets)));
+        }
         if net.lost_packets > 0 {
             packets =
                 packets.add(Tone::Warn, format!(", {} lost to faults", count(net.lost_packets)));

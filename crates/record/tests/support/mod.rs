@@ -4,7 +4,8 @@
 #![allow(dead_code, reason = "each user of this file needs a part of it")]
 
 use forebay_record::{
-    About, ConnectionRow, FlowRow, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
+    About, ConnectionRow, FlowRow, MemoryRow, NodeCounters, PortRow, Quantity, RpcRow, RunRecord,
+    Series,
 };
 use forebay_units::math::{ln, mix};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -60,6 +61,40 @@ impl Draw {
     fn exponential(&mut self) -> f64 {
         -ln(self.next())
     }
+}
+
+/// The run with paths to memory at two hosts, the second under a control of five levels.
+pub fn with_memory(mut run: RunRecord) -> RunRecord {
+    let mut draw = Draw::new(run.seed ^ 0x3e3);
+    let span = run.end.since(Time::from_ps(1_000_000_000));
+    for (host, neighbours, levels) in [(5, 1, 1), (6, 2, 5)] {
+        let ns = span.as_ps() as f64 * 1e-3;
+        let dropped = draw.below(4_000);
+        run.memory.push(MemoryRow {
+            host: run.hosts[host].clone(),
+            span,
+            arrived: 400_000 + draw.below(100_000),
+            dropped,
+            read_bytes: Bytes::new(150_000_000 + draw.below(1_000_000)),
+            marked: draw.below(90_000),
+            level_writes: if levels > 1 { 40 } else { 0 },
+            entered: ns * 0.15 * (0.9 + 0.1 * draw.next()),
+            occupancy: 93.0 * draw.next(),
+            dma: ns * 0.14,
+            copied: ns * 0.13,
+            neighbours: (0..neighbours).map(|_| ns * 0.2 * draw.next()).collect(),
+            wait_ns: 700.0 * draw.next(),
+            backlog: draw.next(),
+            full: draw.next(),
+            reading: 4.0 * draw.next(),
+            levels: (0..levels).map(|_| 1.0 / levels as f64).collect(),
+            limits: [0.25, 0.0, 0.125, 0.0, 0.625, 0.0],
+            most_buffered: Bytes::new(300_000 + draw.below(84_000)),
+            dropped_in_all: dropped + 17,
+            marked_in_all: 100_000,
+        });
+    }
+    run
 }
 
 /// One made-up simulation with about `flows` flows.

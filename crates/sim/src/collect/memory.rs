@@ -47,6 +47,19 @@ fn row(name: &str, from: &Snapshot, to: &Snapshot) -> MemoryRow {
         full: (b.full - a.full) / ns,
         reading: (b.reading - a.reading) / ns,
         levels: levels.collect(),
+        limits: std::array::from_fn(|i| (b.limits[i] - a.limits[i]) / ns),
         most_buffered: Bytes::new(b.most_buffered),
+        dropped_in_all: b.dropped,
+        marked_in_all: to.marked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_host::memory::Limit;
+
+    #[test]
+    fn a_record_names_limits_as_the_path_does() {
+        assert_eq!(Limit::ALL.map(Limit::word), forebay_record::LIMITS);
     }
 }

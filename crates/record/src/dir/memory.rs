@@ -1,0 +1,101 @@
+//! `memory.csv`, in run directories of scenarios with modelled paths to memory and in no others.
+
+use super::read::{Records, Rows};
+use super::table::{PARTIAL, Table};
+use crate::columns;
+use crate::error::RecordError;
+use crate::rows::{LIMITS, MemoryRow, RunRecord};
+use forebay_units::{Bytes, Span};
+use std::path::Path;
+
+/// Name and header.
+pub(super) const TABLE: (&str, &[&str]) = ("memory.csv", columns::MEMORY);
+
+/// Adds one simulation, on disk when this returns.
+pub(super) fn write(table: &mut Table, run: &RunRecord) -> Result<(), RecordError> {
+    for row in &run.memory {
+        table.row(|cells| {
+            cells
+                .number(run.seed)
+                .text(&row.host)
+                .number(row.span.as_ps())
+                .number(row.arrived)
+                .number(row.dropped)
+                .ratio(Some(row.drop_share()))
+                .number(row.read_bytes.get())
+                .ratio(Some(row.goodput_gbps()))
+                .exact(row.entered)
+                .ratio(Some(row.pcie_gbps()))
+                .exact(row.occupancy)
+                .exact(row.full)
+                .exact(row.wait_ns)
+                .exact(row.backlog)
+                .number(row.most_buffered.get())
+                .exact(row.dma)
+                .exact(row.copied)
+                .exact(row.sent)
+                .ratio(Some(row.network_gigabytes()))
+                .text(&list(&row.neighbours))
+                .ratio(Some(row.neighbour_gigabytes()))
+                .exact(row.reading)
+                .number(row.level_writes)
+                .text(&list(&row.levels))
+                .number(row.marked)
+                .text(&list(&row.limits))
+                .number(row.dropped_in_all)
+                .number(row.marked_in_all);
+        })?;
+    }
+    table.flush()
+}
+
+/// Values that are one cell.
+fn list(values: &[f64]) -> String {
+    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+    values.join(";")
+}
+
+/// Reads the table back, if it is there.
+pub(super) fn read(dir: &Path, records: &mut Records) -> Result<(), RecordError> {
+    let (name, header) = TABLE;
+    if !dir.join(name).exists() && !dir.join(format!("{name}{PARTIAL}")).exists() {
+        return Ok(());
+    }
+    let mut rows = Rows::open(dir, name, header)?;
+    while rows.next()? {
+        let host = rows.text(1).to_string();
+        records.host(&rows, 1)?;
+        let limits: Vec<f64> = rows.floats(25)?;
+        let row = MemoryRow {
+            host,
+            span: Span::from_ps(rows.number(2)?),
+            arrived: rows.number(3)?,
+            dropped: rows.number(4)?,
+            read_bytes: Bytes::new(rows.number(6)?),
+            entered: rows.float(8)?,
+            occupancy: rows.float(10)?,
+            full: rows.float(11)?,
+            wait_ns: rows.float(12)?,
+            backlog: rows.float(13)?,
+            most_buffered: Bytes::new(rows.number(14)?),
+            dma: rows.float(15)?,
+            copied: rows.float(16)?,
+            sent: rows.float(17)?,
+            neighbours: rows.floats(19)?,
+            reading: rows.float(21)?,
+            level_writes: rows.number(22)?,
+            levels: rows.floats(23)?,
+            marked: rows.number(24)?,
+            limits: limits.try_into().map_err(|other: Vec<f64>| {
+                let (have, want) = (other.len(), LIMITS.len());
+                rows.wrong(&format!("limited_by_shares has {have} values, not {want}"))
+            })?,
+            dropped_in_all: rows.number(26)?,
+            marked_in_all: rows.number(27)?,
+        };
+        if let Some(run) = records.of(rows.number(0)?) {
+            run.memory.push(row);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! Paths to memory in the summary: what each host took, dropped and waited for, and what set its pace.
+
+use crate::rows::{LIMITS, MemoryRow, RunRecord};
+use crate::stats::{Estimate, mean};
+use serde::{Deserialize, Serialize};
+
+/// All hosts whose path to memory is modelled.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemorySummary {
+    /// One entry for each, in canonical order.
+    pub hosts: Vec<HostMemory>,
+    /// Within each seed averaged over them; counts are sums.
+    pub mean_over_hosts: HostMemory,
+}
+
+/// One host, or several together, after the warm-up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostMemory {
+    /// Name of the host; `all` for several.
+    pub name: String,
+    /// Payload that applications read, Gb/s.
+    pub goodput_gbps: Estimate,
+    /// What crossed PCIe, Gb/s.
+    pub pcie_gbps: Estimate,
+    /// Mean lines in IIO slots.
+    pub iio_occupancy_lines: Estimate,
+    /// Share of the time in which full slots held the NIC back.
+    pub slots_full_share: Estimate,
+    /// Mean wait of a write for admission to memory, ns.
+    pub write_wait_ns: Estimate,
+    /// Share of the time with packets in the NIC buffer.
+    pub nic_backlog_share: Estimate,
+    /// Packets that came, summed over seeds.
+    pub nic_arrived_packets: u64,
+    /// Of these, packets that the NIC dropped.
+    pub nic_dropped_packets: u64,
+    /// Their share.
+    pub nic_drop_share: Estimate,
+    /// Most bytes that the NIC buffer held in any seed, warm-up included.
+    pub nic_buffer_peak_bytes: u64,
+    /// Memory traffic of the network, GB/s.
+    pub network_gigabytes_per_s: Estimate,
+    /// Memory traffic of all neighbours, GB/s.
+    pub neighbour_gigabytes_per_s: Estimate,
+    /// The same by neighbour; empty for several hosts.
+    pub neighbours_gigabytes_per_s: Vec<Estimate>,
+    /// Cores that ran the stack and copied.
+    pub reader_cores: Estimate,
+    /// Mean throttle level.
+    pub mean_level: Estimate,
+    /// Share of the time at each level.
+    pub level_shares: Vec<Estimate>,
+    /// Levels written, summed over seeds.
+    pub level_writes: u64,
+    /// Data packets marked at the host, summed over seeds.
+    pub host_marked_packets: u64,
+    /// What set the pace.
+    pub limited_by_shares: Limits,
+}
+
+/// Share of the time for which each stage set the pace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// None in the host.
+    pub senders: Estimate,
+    /// Reading for applications.
+    pub copying: Estimate,
+    /// The PCIe link.
+    pub pcie: Estimate,
+    /// Too few IIO slots.
+    pub slots: Estimate,
+    /// A busy memory.
+    pub memory: Estimate,
+    /// Descriptors that the stack did not give.
+    pub descriptors: Estimate,
+}
+
+impl Limits {
+    /// In the order of [`LIMITS`].
+    pub fn in_order(&self) -> [&Estimate; LIMITS.len()] {
+        [&self.senders, &self.copying, &self.pcie, &self.slots, &self.memory, &self.descriptors]
+    }
+}
+
+/// The paths to memory of a run; `None` if no host has one.
+pub(super) fn summary(runs: &[RunRecord]) -> Option<MemorySummary> {
+    let first = runs.iter().find(|run| !run.memory.is_empty())?;
+    let name = |row: &MemoryRow| row.host.clone();
+    let hosts = first.memory.iter().map(name);
+    Some(MemorySummary {
+        hosts: hosts.map(|host| of(host.clone(), runs, |row| row.host == host)).collect(),
+        mean_over_hosts: HostMemory {
+            neighbours_gigabytes_per_s: Vec::new(),
+            ..of("all".into(), runs, |_| true)
+        },
+    })
+}
+
+/// The rows that `member` takes, as one.
+fn of(name: String, runs: &[RunRecord], member: impl Fn(&MemoryRow) -> bool) -> HostMemory {
+    let of_seeds: Vec<Vec<&MemoryRow>> =
+        runs.iter().map(|run| run.memory.iter().filter(|row| member(row)).collect()).collect();
+    let rows = || of_seeds.iter().flatten();
+    let across = |value: &dyn Fn(&MemoryRow) -> f64| {
+        let of_seed = |rows: &Vec<&MemoryRow>| {
+            let measured = rows.iter().filter(|row| row.span.as_ps() > 0);
+            mean(&measured.map(|row| value(row)).collect::<Vec<_>>())
+        };
+        Estimate::new(of_seeds.iter().map(of_seed).collect())
+    };
+    let listed = |list: fn(&MemoryRow) -> &[f64], scale: fn(&MemoryRow) -> f64| {
+        let longest = rows().map(|row| list(row).len()).max().unwrap_or(0);
+        let value = |i: usize| across(&|row| list(row).get(i).copied().unwrap_or(0.0) * scale(row));
+        (0..longest).map(value).collect::<Vec<_>>()
+    };
+    let [senders, copying, pcie, slots, memory, descriptors] =
+        std::array::from_fn(|i| across(&|row| row.limits[i]));
+    HostMemory {
+        name,
+        goodput_gbps: across(&MemoryRow::goodput_gbps),
+        pcie_gbps: across(&MemoryRow::pcie_gbps),
+        iio_occupancy_lines: across(&|row| row.occupancy),
+        slots_full_share: across(&|row| row.full),
+        write_wait_ns: across(&|row| row.wait_ns),
+        nic_backlog_share: across(&|row| row.backlog),
+        nic_arrived_packets: rows().map(|row| row.arrived).sum(),
+        nic_dropped_packets: rows().map(|row| row.dropped).sum(),
+        nic_drop_share: across(&MemoryRow::drop_share),
+        nic_buffer_peak_bytes: rows().map(|row| row.most_buffered.get()).max().unwrap_or(0),
+        network_gigabytes_per_s: across(&MemoryRow::network_gigabytes),
+        neighbour_gigabytes_per_s: across(&MemoryRow::neighbour_gigabytes),
+        neighbours_gigabytes_per_s: listed(|row| &row.neighbours, MemoryRow::gigabytes_of_a_line),
+        reader_cores: across(&|row| row.reading),
+        mean_level: across(&MemoryRow::mean_level),
+        level_shares: listed(|row| &row.levels, |_| 1.0),
+        level_writes: rows().map(|row| row.level_writes).sum(),
+        host_marked_packets: rows().map(|row| row.marked).sum(),
+        limited_by_shares: Limits { senders, copying, pcie, slots, memory, descriptors },
+    }
+}

@@ -1,0 +1,80 @@
+//! Lines about paths to memory.
+
+use super::{Line, Tone};
+use crate::human::{bytes, count, gbps, percent, sig3};
+use crate::rows::LIMITS;
+use crate::stats::Estimate;
+use crate::summary::memory::{HostMemory, MemorySummary};
+
+/// Hosts that get lines of their own.
+const HOSTS: usize = 4;
+
+/// Three lines for each host, those that dropped most first; what is left is in the tables.
+pub(super) fn lines(memory: &MemorySummary) -> Vec<Line> {
+    let mut hosts: Vec<&HostMemory> = memory.hosts.iter().collect();
+    hosts.sort_by_key(|host| std::cmp::Reverse(host.nic_dropped_packets));
+    let more = hosts.len().saturating_sub(HOSTS);
+    let mut lines: Vec<Line> = hosts.into_iter().take(HOSTS).flat_map(host).collect();
+    if more > 0 {
+        let rest = format!("and {more} more hosts with modelled memory, in memory.csv");
+        lines.push(Line::new("").add(Tone::Faint, rest));
+    }
+    lines
+}
+
+fn value(estimate: &Estimate) -> f64 {
+    estimate.mean.unwrap_or(0.0)
+}
+
+fn host(host: &HostMemory) -> [Line; 4] {
+    let dropped = host.nic_dropped_packets;
+    let tone = if dropped > 0 { Tone::Bad } else { Tone::Plain };
+    let nic = Line::new("memory")
+        .add(Tone::Strong, host.name.clone())
+        .plain(format!("  {} to applications; ", gbps(value(&host.goodput_gbps))))
+        .add(
+            tone,
+            format!(
+                "NIC dropped {} of {} ({})",
+                count(dropped),
+                count(host.nic_arrived_packets),
+                percent(value(&host.nic_drop_share)),
+            ),
+        )
+        .plain(format!(", held {} at most", bytes(host.nic_buffer_peak_bytes)));
+    let path = Line::new("").plain(format!(
+        "PCIe {}, IIO {} lines, slots full {} of the time, writes wait {} ns",
+        gbps(value(&host.pcie_gbps)),
+        sig3(value(&host.iio_occupancy_lines)),
+        percent(value(&host.slots_full_share)),
+        sig3(value(&host.write_wait_ns)),
+    ));
+    let mut traffic = Line::new("").plain(format!(
+        "network {}, neighbours {} GB/s",
+        sig3(value(&host.network_gigabytes_per_s)),
+        sig3(value(&host.neighbour_gigabytes_per_s)),
+    ));
+    let levels: Vec<String> = (0..)
+        .zip(&host.level_shares)
+        .filter(|(_, share)| value(share) > 0.0)
+        .map(|(level, share)| format!("{level}: {}", percent(value(share))))
+        .collect();
+    if !levels.is_empty() {
+        traffic = traffic.plain(format!("; level {}", levels.join(", ")));
+    }
+    if host.host_marked_packets > 0 {
+        traffic = traffic.plain(format!("; {} marked", count(host.host_marked_packets)));
+    }
+    [nic, path, traffic, pace(host)]
+}
+
+/// What set the pace, longest first.
+fn pace(host: &HostMemory) -> Line {
+    let shares = host.limited_by_shares.in_order().map(value);
+    let mut stages: Vec<(&str, f64)> = LIMITS.into_iter().zip(shares).collect();
+    stages.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let words = stages.iter().filter(|(_, share)| *share >= 0.0005);
+    let words: Vec<String> =
+        words.map(|(stage, share)| format!("{stage} {}", percent(*share))).collect();
+    Line::new("").plain(format!("pace set by {}", words.join(", ")))
+}
