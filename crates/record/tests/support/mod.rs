@@ -82,6 +82,7 @@ pub fn with_memory(mut run: RunRecord) -> RunRecord {
             occupancy: 93.0 * draw.next(),
             dma: ns * 0.14,
             copied: ns * 0.13,
+            sent: 98_765.5,
             neighbours: (0..neighbours).map(|_| ns * 0.2 * draw.next()).collect(),
             wait_ns: 700.0 * draw.next(),
             backlog: draw.next(),
