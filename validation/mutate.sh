@@ -13,7 +13,7 @@ export CARGO_TARGET_DIR="$copy/target" CARGO_PROFILE_DEV_DEBUG=0 PROPTEST_CASES=
 
 # description | file | sed expression | package | test target | test
 mutations=(
-  "no packet is marked|crates/net/src/port.rs|s/packet.ecn = Ecn::Ce;/packet.ecn = packet.ecn;/|net|ports|a_step_marks_from_k_on_exactly"
+  "no packet is marked|crates/net/src/port/marking.rs|s/packet.ecn = Ecn::Ce;/packet.ecn = packet.ecn;/|net|ports|a_step_marks_from_k_on_exactly"
   "a queue limit is one byte short|crates/net/src/port.rs|s/queue + size <= limit,/queue + size < limit,/|net|ports|a_byte_limit_is_exact"
   "a one-touch limit loses its part of a byte|crates/net/src/port.rs|s/|whole| whole - 1/|_| 0/|net|ports|one_touch_equals_an_explicit_queue"
   "the lowest class goes first|crates/net/src/port.rs|s/u32::from(stopped)).ilog2()/u32::from(stopped)).trailing_zeros()/|net|ports|strict_priorities_go_in_order"

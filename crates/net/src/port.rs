@@ -12,87 +12,19 @@
 //! Lengths are wire bytes: packet size plus the wire overhead of the scenario.
 
 mod fault;
+mod marking;
 mod pause;
+mod settings;
 
 pub use fault::{PortFault, Recalled};
 pub use pause::PauseCounters;
+pub use settings::{Length, Marking, PortCounters, PortSettings};
 
 use forebay_engine::{LinkId, Out, prefetch_all};
-use forebay_units::random::Stream;
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Ecn, Packet};
+use marking::draw;
 use std::collections::VecDeque;
-
-/// A length of queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Length {
-    /// Wire bytes.
-    Bytes(u64),
-    /// Packets.
-    Packets(u32),
-}
-
-/// Marking of ECN-capable packets by the instantaneous queue.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Marking {
-    /// No marks below this queue, which excludes the packet itself.
-    pub kmin: Length,
-    /// Every packet marked from this queue on.
-    pub kmax: Length,
-    /// Probability just below `kmax`; linear in between.
-    pub pmax: f64,
-    /// Decide as transmission begins, on the queue left behind, rather than as the packet joins.
-    pub at_dequeue: bool,
-    /// Drop packets that are not ECN-capable where they would be marked.
-    pub drop_not_ect: bool,
-}
-
-/// What a port is made from.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PortSettings {
-    /// Rate.
-    pub rate: BitsPerSec,
-    /// From the last bit sent to the arrival at the peer.
-    pub flight: Span,
-    /// The engine's name of the cable.
-    pub link: LinkId,
-    /// Queue limit, the packet itself included; `None`: the shared buffer's only, or none.
-    pub limit: Option<Length>,
-    /// Congestion marks.
-    pub marking: Option<Marking>,
-    /// Strict-priority classes.
-    pub classes: u8,
-    /// A packet stops counting as its transmission begins, rather than byte by byte.
-    pub release_at_start: bool,
-    /// Bytes that each packet adds on the wire.
-    pub overhead: u16,
-    /// Share of packets lost at random. A port that may become lossy later, or get an odd rate, has to be
-    /// `explicit` from the start.
-    pub loss: f64,
-    /// Key of the random draws of this port.
-    pub key: u64,
-    /// Serve every departure as an explicit one even where one touch would do. Changes no result.
-    pub explicit: bool,
-    /// Hold the queue while the link is dead, rather than drop it.
-    pub hold: bool,
-}
-
-/// Counters of a port. Pause frames are counted apart, in [`PauseCounters`], and not here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PortCounters {
-    /// Packets whose transmission has begun.
-    pub tx_packets: u64,
-    /// Their sizes, without wire overhead.
-    pub tx_bytes: u64,
-    /// Packets refused for lack of buffer.
-    pub dropped_packets: u64,
-    /// Their sizes.
-    pub dropped_bytes: u64,
-    /// Packets lost to a fault or at random.
-    pub lost_packets: u64,
-    /// Packets marked here.
-    pub marked_packets: u64,
-}
 
 /// What became of a packet that was offered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -383,25 +315,6 @@ impl Port {
         }
     }
 
-    /// Whether the marking rule picks a packet that sees this queue. `nth` numbers the draws.
-    fn picks(&self, marking: &Marking, queue: u64, packets: u64, nth: u64) -> bool {
-        let (length, kmin, kmax) = match (marking.kmin, marking.kmax) {
-            (Length::Packets(kmin), Length::Packets(kmax)) => {
-                (packets, u64::from(kmin), u64::from(kmax))
-            }
-            (Length::Bytes(kmin), Length::Bytes(kmax)) => (queue, kmin, kmax),
-            _ => unreachable!("kmin and kmax have the same unit: scenarios are checked"),
-        };
-        if length < kmin {
-            return false;
-        }
-        if length >= kmax {
-            return true;
-        }
-        let share = marking.pmax * (length - kmin) as f64 / (kmax - kmin) as f64;
-        draw(self.cold.settings.key, nth) < share
-    }
-
     /// One touch, nothing special: the common case in one visit.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
@@ -434,32 +347,6 @@ impl Port {
         hot.tx_packets += 1;
         hot.tx_bytes += u64::from(packet.size);
         out.push(hot.link, hot.busy, packet);
-        Verdict::Accepted
-    }
-
-    /// The marking rule at enqueue, where the queue has reached `kmin`.
-    #[inline(never)]
-    fn mark_enqueued(&mut self, backlog: Span, packet: &mut Packet) -> Verdict {
-        let queue = self.bytes_in(backlog);
-        self.mark(queue, 0, self.hot.tx_packets, packet)
-    }
-
-    /// Marks a packet, or refuses it, if the marking rule at enqueue picks it. `nth` numbers the draws.
-    fn mark(&mut self, queue: u64, packets: u64, nth: u64, packet: &mut Packet) -> Verdict {
-        let Some(marking) = self.cold.settings.marking.filter(|m| !m.at_dequeue) else {
-            return Verdict::Accepted;
-        };
-        let applies = packet.ecn != Ecn::NotEct || marking.drop_not_ect;
-        if !applies || !self.picks(&marking, queue, packets, nth) {
-            return Verdict::Accepted;
-        }
-        if packet.ecn == Ecn::NotEct {
-            return Verdict::Dropped;
-        }
-        if packet.ecn == Ecn::Ect {
-            packet.ecn = Ecn::Ce;
-            self.cold.counters.marked_packets += 1;
-        }
         Verdict::Accepted
     }
 
@@ -648,9 +535,4 @@ impl Port {
         let verdict = self.depart(start, &mut packet, out);
         departed(start, &packet, verdict);
     }
-}
-
-/// A uniform draw in [0, 1), by key and index, so that lazy and eager ports agree.
-fn draw(key: u64, nth: u64) -> f64 {
-    (Stream::at(key, nth) >> 11) as f64 / (1u64 << 53) as f64
 }
