@@ -10,20 +10,16 @@ impl Port {
     #[inline(never)]
     pub(super) fn mark_enqueued(&mut self, backlog: Span, packet: &mut Packet) -> Verdict {
         let queue = self.bytes_in(backlog);
-        self.mark(queue, 0, self.hot.tx_packets, packet)
+        self.mark(queue, 0, packet)
     }
 
-    /// Marks a packet, or refuses it, if the marking rule at enqueue picks it. `nth` numbers the draws.
-    pub(super) fn mark(
-        &mut self,
-        queue: u64,
-        packets: u64,
-        nth: u64,
-        packet: &mut Packet,
-    ) -> Verdict {
+    /// Marks a packet, or refuses it, if the marking rule at enqueue picks it.
+    pub(super) fn mark(&mut self, queue: u64, packets: u64, packet: &mut Packet) -> Verdict {
         let Some(marking) = self.cold.settings.marking.filter(|m| !m.at_dequeue) else {
             return Verdict::Accepted;
         };
+        // Draws are numbered by packets accepted: those sent, and those waiting.
+        let nth = self.hot.tx_packets + self.waiting();
         let applies = packet.ecn != Ecn::NotEct || marking.drop_not_ect;
         if !applies || !self.picks(&marking, queue, packets, nth) {
             return Verdict::Accepted;
