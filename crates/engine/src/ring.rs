@@ -3,7 +3,7 @@
 //! A ring is queue and wire in one: what has been pushed and has not arrived. Chunks are recycled last in, first
 //! out, so the ones in use stay in cache.
 
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_at;
 use forebay_units::{Span, Time};
 
 const CHUNK: u32 = 8;
@@ -115,9 +115,7 @@ impl<I: Copy + Default> Pool<I> {
     /// Asks for the cache line of a slot, which most often is the next one of a ring.
     #[inline(always)]
     fn ask(&self, slot: usize) {
-        if let Some(slot) = self.slots.get(slot) {
-            prefetch(slot);
-        }
+        prefetch_at(&self.slots, slot);
     }
 
     /// Asks for the cache lines of a ring's head and of the entry after it.

@@ -103,12 +103,12 @@ impl Routes {
         if len == 0 {
             return None;
         }
-        let word = match self.paths {
-            Paths::Hash => mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse))),
-            Paths::SymmetricHash => {
-                mix(mix(self.key ^ u64::from(self.height[usize::from(tor)])) ^ u64::from(flow))
-            }
-            Paths::Spray => Stream::at(self.key, nth),
+        let word = if self.paths == Paths::Hash {
+            mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse)))
+        } else if self.paths == Paths::Spray {
+            Stream::at(self.key, nth)
+        } else {
+            mix(mix(self.key ^ u64::from(self.height[usize::from(tor)])) ^ u64::from(flow))
         };
         // One choice or many, own rack or another: chosen without branches, since which it is changes all the time.
         let chosen = self.members[(first + below(word, len)) as usize];

@@ -2,7 +2,7 @@
 
 use crate::capture::{TapPort, Tapped};
 use crate::host::Host;
-use forebay_engine::{Digest, Lanes, Node, Out, prefetch_all};
+use forebay_engine::{Digest, Lanes, Node, Out, Visit, prefetch_all};
 use forebay_net::{Port, PortFault, Routes, Switch};
 use forebay_units::Time;
 use forebay_wire::Packet;
@@ -37,8 +37,7 @@ impl Node for AnyNode {
         }
     }
 
-    // The switch's path becomes part of the engine's loop; the host's is a call.
-    #[inline(always)]
+    #[inline]
     fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
         match self {
             Self::Host(host) => host.arrive(now, packet, out),
@@ -52,6 +51,16 @@ impl Node for AnyNode {
             Self::Host(host) => host.timer(now, out),
             Self::Switch(switch) => switch.timer(now, out),
             Self::Tapped(tapped) => tapped.timer(now, out),
+        }
+    }
+
+    // The switch's path becomes part of the engine's loop; the host's is a call.
+    #[inline]
+    fn welcome(&mut self, visit: impl Visit<Packet>) {
+        match self {
+            Self::Host(host) => visit.visit(&mut **host),
+            Self::Switch(switch) => visit.visit(&mut **switch),
+            Self::Tapped(tapped) => visit.visit(&mut **tapped),
         }
     }
 
@@ -74,6 +83,55 @@ impl Node for AnyNode {
             Self::Switch(switch) => switch.depart(now, out),
             Self::Tapped(tapped) => tapped.depart(now, out),
         }
+    }
+}
+
+impl Node for Host {
+    type Item = Packet;
+
+    #[inline]
+    fn next_timer(&self) -> Time {
+        self.next_timer()
+    }
+
+    #[inline]
+    fn next_departure(&self) -> Time {
+        Time::MAX // its pulls may set timers, so they are timers themselves
+    }
+
+    #[inline]
+    fn arrive<O: Out<Packet>>(&mut self, now: Time, _port: u32, packet: &mut Packet, out: &mut O) {
+        self.arrive(now, packet, out);
+    }
+
+    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        self.timer(now, out);
+    }
+
+    fn depart<O: Out<Packet>>(&mut self, _now: Time, _out: &mut O) {}
+}
+
+impl Node for Tapped {
+    type Item = Packet;
+
+    fn next_timer(&self) -> Time {
+        self.node.next_timer()
+    }
+
+    fn next_departure(&self) -> Time {
+        self.node.next_departure()
+    }
+
+    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+        self.arrive(now, port, packet, out);
+    }
+
+    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        self.timer(now, out);
+    }
+
+    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        self.depart(now, out);
     }
 }
 
