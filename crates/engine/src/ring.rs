@@ -70,6 +70,7 @@ impl<I: Copy + Default> Pool<I> {
     fn extend(&mut self, tail: u32) -> u32 {
         let slot = self.take();
         self.next[(tail / CHUNK) as usize] = slot / CHUNK;
+        self.ask(self.free as usize * CHUNK as usize); // it is the next one to be taken
         slot
     }
 
@@ -122,7 +123,17 @@ impl<I: Copy + Default> Pool<I> {
     #[inline(always)]
     pub fn prefetch(&self, ring: &Ring) {
         self.ask(ring.head as usize);
-        self.ask(ring.head as usize + 1);
+        if (ring.head + 1).is_multiple_of(CHUNK) {
+            self.ask_chunk_after(ring.head / CHUNK);
+        } else {
+            self.ask(ring.head as usize + 1);
+        }
+    }
+
+    /// Asks for the first cache line of the chunk after one; if there is none, for anything.
+    #[inline]
+    fn ask_chunk_after(&self, chunk: u32) {
+        self.ask(self.next[chunk as usize] as usize * CHUNK as usize);
     }
 
     /// Asks for the cache line that the next push writes, as far as can be told.
@@ -136,6 +147,7 @@ impl<I: Copy + Default> Pool<I> {
     fn release(&mut self, chunk: u32) -> u32 {
         let next = std::mem::replace(&mut self.next[chunk as usize], self.free);
         self.free = chunk;
+        self.ask_chunk_after(next);
         next * CHUNK
     }
 

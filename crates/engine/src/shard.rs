@@ -289,17 +289,18 @@ impl<I: Copy + Default + Send> Visit<I> for Merge<'_, I> {
                 later = later.min(at);
             }
         });
-        // Leaf i is at `due + i` and the parent of i at i / 2, whatever the number of leaves is. They were collected where the
-        // largest tree has its own. While it is built a node has the winner of its leaves; then it keeps the loser of its game.
-        tree[1] = u64::MAX;
-        for i in 0..due.min(MOST_LEAVES) {
-            tree[due + i] = tree[MOST_LEAVES + i];
+        // Leaf i is at `leaves + i` and the parent of i at i / 2. As many leaves as a full tree has, so that every path is as long
+        // as the next one, which a processor learns. They were collected where the largest tree has its own. While it is built a
+        // node has the winner of its leaves; then it keeps the loser of its game.
+        let leaves = due.next_power_of_two().min(MOST_LEAVES);
+        for i in 0..leaves {
+            tree[leaves + i] = if i < due { tree[MOST_LEAVES + i] } else { u64::MAX };
         }
-        for i in (1..due.min(MOST_LEAVES)).rev() {
+        for i in (1..leaves).rev() {
             tree[i] = tree[2 * i].min(tree[2 * i + 1]);
         }
         let mut winner = tree[1];
-        for i in 1..due.min(MOST_LEAVES) {
+        for i in 1..leaves {
             tree[i] = tree[2 * i].max(tree[2 * i + 1]);
         }
 
@@ -319,7 +320,7 @@ impl<I: Copy + Default + Send> Visit<I> for Merge<'_, I> {
             let slot = (winner & SLOT_MASK) as usize;
             let link = slots[slot % MOST_LEAVES];
             winner = key(lanes.pop(link, &mut item), start, slot);
-            let mut game = (due + slot) / 2;
+            let mut game = (leaves + slot) / 2;
             while game > 0 {
                 let rival = &mut tree[game % MOST_LEAVES];
                 (winner, *rival) = (winner.min(*rival), winner.max(*rival));

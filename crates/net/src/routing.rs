@@ -1,7 +1,7 @@
 //! Shortest paths to every rack, and the choice among equal ones.
 
 use crate::fabric::Fabric;
-use forebay_engine::NodeId;
+use forebay_engine::{NodeId, prefetch};
 use forebay_units::math::{below, mix};
 use forebay_units::random::{Purpose, Stream};
 use std::collections::{BTreeMap, VecDeque};
@@ -87,6 +87,13 @@ impl Routes {
                 draft.finish(own, paths, Stream::new(seed, component, purpose).key())
             })
             .collect()
+    }
+
+    /// Asks for the cache lines of what is looked up for each packet.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        const RACKS: usize = 64 / size_of::<u32>(); // of one line
+        self.by_tor.iter().step_by(RACKS).for_each(prefetch);
     }
 
     /// This switch's index among switches with hosts; `None` if it has none.

@@ -197,6 +197,11 @@ impl Switch {
         if self.departures_moved { self.earliest_departure() } else { self.next_departure }
     }
 
+    /// Asks for the cache lines of its routes.
+    pub fn prefetch_routes(&self) {
+        self.routes.prefetch();
+    }
+
     /// Asks for the cache lines of its ports.
     #[inline]
     pub fn prefetch(&self) {

@@ -72,7 +72,12 @@ impl Node for AnyNode {
             (Self::Switch(switch), 0) => prefetch_all(&**switch),
             (Self::Switch(switch), 1) => switch.prefetch(),
             (Self::Tapped(_), _) => {}
-            (_, 2) => self.ports().iter().for_each(|port| lanes.prefetch_ring(port.link())),
+            (_, 2) => {
+                if let Self::Switch(switch) = self {
+                    switch.prefetch_routes();
+                }
+                self.ports().iter().for_each(|port| lanes.prefetch_ring(port.link()));
+            }
             (_, _) => self.ports().iter().for_each(|port| lanes.prefetch_tail(port.link())),
         }
     }
