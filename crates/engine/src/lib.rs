@@ -31,4 +31,4 @@ pub use engine::{Ended, Engine, EngineStats, Goal, Watch};
 pub use lanes::Lanes;
 pub use node::{Ground, LAST_STAGE, LinkId, LinkSpec, Node, NodeId, Out, Visit};
 pub use plan::{Plan, PlanError, Tuning};
-pub use prefetch::{prefetch, prefetch_all};
+pub use prefetch::{prefetch, prefetch_all, prefetch_at};

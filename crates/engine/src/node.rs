@@ -89,7 +89,7 @@ pub trait Visit<I> {
 }
 
 /// Stages of [`Node::prefetch`], less one.
-pub const LAST_STAGE: u32 = 3;
+pub const LAST_STAGE: u32 = 4;
 
 /// A run between two advances, when nodes and links may be changed.
 pub trait Ground<N: Node> {

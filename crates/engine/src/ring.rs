@@ -6,7 +6,7 @@
 use crate::prefetch::prefetch_at;
 use forebay_units::{Span, Time};
 
-const CHUNK: u32 = 8;
+const CHUNK: u32 = 16;
 const NONE: u32 = u32::MAX;
 
 /// An item and when it arrives. Aligned, so that a packet and its time touch one cache line and not two.

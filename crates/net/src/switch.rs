@@ -6,7 +6,7 @@ use crate::ingress::{IngressCounters, IngressPool, Ingresses};
 use crate::port::{Port, PortCounters, PortFault, PortSettings, Recalled, Verdict};
 use crate::routing::Routes;
 use crate::shared_buffer::SharedBuffer;
-use forebay_engine::{Digest, Node, Out, prefetch};
+use forebay_engine::{Digest, Node, Out, prefetch, prefetch_all};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Kind, Packet};
 
@@ -197,6 +197,13 @@ impl Switch {
         if self.departures_moved { self.earliest_departure() } else { self.next_departure }
     }
 
+    /// Asks for the cache lines of its ports' explicit queues.
+    pub fn prefetch_queues(&self) {
+        if !self.due.is_empty() {
+            self.ports.iter().for_each(Port::prefetch_queues);
+        }
+    }
+
     /// Asks for the cache lines of its routes.
     pub fn prefetch_routes(&self) {
         self.routes.prefetch();
@@ -205,9 +212,11 @@ impl Switch {
     /// Asks for the cache lines of its ports.
     #[inline]
     pub fn prefetch(&self) {
-        self.ports.iter().for_each(prefetch);
-        if !self.due.is_empty() {
-            self.ports.iter().for_each(Port::prefetch_queues);
+        if self.due.is_empty() {
+            self.ports.iter().for_each(prefetch);
+        } else {
+            self.ports.iter().for_each(prefetch_all);
+            self.due.iter().step_by(64 / size_of::<Time>()).for_each(prefetch);
         }
     }
 

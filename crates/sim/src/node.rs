@@ -72,7 +72,9 @@ impl Node for AnyNode {
             (Self::Switch(switch), 0) => prefetch_all(&**switch),
             (Self::Switch(switch), 1) => switch.prefetch(),
             (Self::Tapped(_), _) => {}
-            (_, 2) => {
+            (Self::Switch(switch), 2) => switch.prefetch_queues(),
+            (_, 2) => {}
+            (_, 3) => {
                 if let Self::Switch(switch) = self {
                     switch.prefetch_routes();
                 }

@@ -1,5 +1,6 @@
 //! A FIFO of packets that wait, in half the room of packets: only ACKs with SACK blocks need the rest of it.
 
+use forebay_engine::prefetch_at;
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
 use std::collections::VecDeque;
 
@@ -20,6 +21,8 @@ struct Head {
     sacks: u8,
     seq: u64,
 }
+
+const PER_LINE: usize = 64 / size_of::<Head>();
 
 const _: () = assert!(size_of::<Head>() == 32);
 
@@ -50,7 +53,9 @@ impl PacketQueue {
             self.blocks.get_or_insert_default().push_back(packet.ext);
         }
         let mask = self.heads.len() - 1;
-        self.heads[(self.first + self.len) as usize & mask] = Head::of(packet);
+        let last = (self.first + self.len) as usize;
+        self.heads[last & mask] = Head::of(packet);
+        prefetch_at(&self.heads, (last + PER_LINE) & mask);
         self.len += 1;
     }
 
@@ -61,6 +66,7 @@ impl PacketQueue {
         }
         let mask = self.heads.len() - 1;
         let mut packet = self.heads[self.first as usize & mask].packet();
+        prefetch_at(&self.heads, (self.first as usize + PER_LINE) & mask);
         if packet.sacks > 0 {
             packet.ext = self.blocks.as_mut().and_then(|b| b.pop_front()).unwrap_or_default();
         }
