@@ -13,10 +13,12 @@ export CARGO_TARGET_DIR="$copy/target" CARGO_PROFILE_DEV_DEBUG=0 PROPTEST_CASES=
 
 # description | file | sed expression | package | test target | test
 mutations=(
-  "no packet is marked|crates/net/src/port.rs|s/packet.ecn = Ecn::Ce;/packet.ecn = packet.ecn;/|net|ports|a_step_marks_from_k_on_exactly"
+  "no packet is marked|crates/net/src/port/marking.rs|s/packet.ecn = Ecn::Ce;/packet.ecn = packet.ecn;/|net|ports|a_step_marks_from_k_on_exactly"
   "a queue limit is one byte short|crates/net/src/port.rs|s/queue + size <= limit,/queue + size < limit,/|net|ports|a_byte_limit_is_exact"
   "a one-touch limit loses its part of a byte|crates/net/src/port.rs|s/|whole| whole - 1/|_| 0/|net|ports|one_touch_equals_an_explicit_queue"
-  "the lowest class goes first|crates/net/src/port.rs|s/u32::from(stopped)).ilog2()/u32::from(stopped)).trailing_zeros()/|net|ports|strict_priorities_go_in_order"
+  "the lowest class goes first|crates/net/src/port/scheduled.rs|s/!stopped).ilog2()/!stopped).trailing_zeros()/|net|ports|strict_priorities_go_in_order"
+  "a late queue lets a packet overtake what should have left|crates/net/src/port/scheduled.rs|s/self.scheduled.filled \& below != 0 || //|net|ports|strict_priorities_go_in_order"
+  "a late queue starts anew without what waits|crates/net/src/port/scheduled.rs|s/self.hot.busy.max(self.scheduled.since) + self.waiting_time()/self.hot.busy.max(self.scheduled.since)/|net|ports|queues_served_late_equal_queues_served_in_time"
   "a dead port forgets to take back its queue|crates/net/src/port/fault.rs|/pub fn fail/,/^    }/s/self.uncount(&queued);//|net|ports|one_touch_equals_an_explicit_queue"
   "the packet in transmission changes its rate|crates/net/src/port/fault.rs|s/ || sent <= self.cold.old_until//|net|ports|a_packet_in_transmission_keeps_its_rate"
   "nothing is lost at random|crates/net/src/port.rs|s/< self.cold.settings.loss\$/< -self.cold.settings.loss/|net|ports|random_loss_has_its_rate_and_is_independent"

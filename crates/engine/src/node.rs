@@ -65,6 +65,15 @@ pub trait Node: Send {
     /// Handles every timer due at `now`; afterwards `next_timer` is later than `now`.
     fn timer<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
 
+    /// Hands over this node as what it is: where there are several kinds, a visit finds out once which one it has before it.
+    #[inline]
+    fn welcome(&mut self, visit: impl Visit<Self::Item>)
+    where
+        Self: Sized,
+    {
+        visit.visit(self);
+    }
+
     /// Asks for the cache lines that the next events will need: at stage 0 those that the node points to, at stage 1,
     /// some time later, those that these point to, and so on to stage [`LAST_STAGE`].
     fn prefetch(&self, _stage: u32, _lanes: &Lanes<Self::Item>) {}
@@ -73,8 +82,14 @@ pub trait Node: Send {
     fn depart<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
 }
 
+/// Something that is done to one node, whatever its kind.
+pub trait Visit<I> {
+    /// Does it.
+    fn visit<N: Node<Item = I>>(self, node: &mut N);
+}
+
 /// Stages of [`Node::prefetch`], less one.
-pub const LAST_STAGE: u32 = 3;
+pub const LAST_STAGE: u32 = 4;
 
 /// A run between two advances, when nodes and links may be changed.
 pub trait Ground<N: Node> {

@@ -8,6 +8,12 @@ pub fn prefetch<T>(of: &T) {
     prefetch_line(std::ptr::from_ref(of).cast(), 0);
 }
 
+/// Asks for the cache line of an element of a slice, which need not exist.
+#[inline(always)]
+pub fn prefetch_at<T>(slice: &[T], index: usize) {
+    prefetch_line(slice.as_ptr().wrapping_add(index).cast(), 0);
+}
+
 /// Asks for a cache line, counted from the one at `start`.
 #[inline(always)]
 #[allow(unsafe_code)]
@@ -41,6 +47,8 @@ mod tests {
         prefetch(&data);
         prefetch(&data[2]);
         prefetch_all(&[data; 9]);
+        prefetch_at(&data, 1);
+        prefetch_at(&data, usize::MAX);
         assert_eq!(data, [1, 2, 3]);
     }
 }

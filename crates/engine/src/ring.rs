@@ -3,10 +3,10 @@
 //! A ring is queue and wire in one: what has been pushed and has not arrived. Chunks are recycled last in, first
 //! out, so the ones in use stay in cache.
 
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_at;
 use forebay_units::{Span, Time};
 
-const CHUNK: u32 = 8;
+const CHUNK: u32 = 16;
 const NONE: u32 = u32::MAX;
 
 /// An item and when it arrives. Aligned, so that a packet and its time touch one cache line and not two.
@@ -70,6 +70,7 @@ impl<I: Copy + Default> Pool<I> {
     fn extend(&mut self, tail: u32) -> u32 {
         let slot = self.take();
         self.next[(tail / CHUNK) as usize] = slot / CHUNK;
+        self.ask(self.free as usize * CHUNK as usize); // it is the next one to be taken
         slot
     }
 
@@ -115,16 +116,24 @@ impl<I: Copy + Default> Pool<I> {
     /// Asks for the cache line of a slot, which most often is the next one of a ring.
     #[inline(always)]
     fn ask(&self, slot: usize) {
-        if let Some(slot) = self.slots.get(slot) {
-            prefetch(slot);
-        }
+        prefetch_at(&self.slots, slot);
     }
 
     /// Asks for the cache lines of a ring's head and of the entry after it.
     #[inline(always)]
     pub fn prefetch(&self, ring: &Ring) {
         self.ask(ring.head as usize);
-        self.ask(ring.head as usize + 1);
+        if (ring.head + 1).is_multiple_of(CHUNK) {
+            self.ask_chunk_after(ring.head / CHUNK);
+        } else {
+            self.ask(ring.head as usize + 1);
+        }
+    }
+
+    /// Asks for the first cache line of the chunk after one; if there is none, for anything.
+    #[inline]
+    fn ask_chunk_after(&self, chunk: u32) {
+        self.ask(self.next[chunk as usize] as usize * CHUNK as usize);
     }
 
     /// Asks for the cache line that the next push writes, as far as can be told.
@@ -138,6 +147,7 @@ impl<I: Copy + Default> Pool<I> {
     fn release(&mut self, chunk: u32) -> u32 {
         let next = std::mem::replace(&mut self.next[chunk as usize], self.free);
         self.free = chunk;
+        self.ask_chunk_after(next);
         next * CHUNK
     }
 

@@ -1,7 +1,7 @@
 //! One shard: its nodes, and what one window means for each of its processes.
 
 use crate::lanes::{Lanes, NOBODY};
-use crate::node::{LAST_STAGE, LinkId, Node};
+use crate::node::{LAST_STAGE, LinkId, Node, Visit};
 use crate::plan::Side;
 use forebay_units::{Span, Time};
 use std::cmp::Reverse;
@@ -155,106 +155,22 @@ impl<N: Node> Shard<N> {
             .unwrap_or(Time::MAX)
     }
 
-    /// A process of one node: a tournament of the link heads, timers in between, deferred departures at the end.
+    /// A process of one node.
     fn run_node(&mut self, process: u32, local: u32, start: Time, end: Time) {
         let seat = self.seats[local as usize];
-        match seat.end_in - seat.first_in {
-            1 => return self.run_leaf(process, local, end),
-            links if links > MOST_LEAVES as u32 => return self.run_group(process, start, end),
-            _ => {}
+        let links = seat.end_in - seat.first_in;
+        if links > MOST_LEAVES as u32 {
+            return self.run_group(process, start, end);
         }
-        let Self { nodes, lanes, tree, slots, .. } = self;
-        let mut later = Time::MAX; // earliest arrival at or after `end`
-        let mut due = 0;
-        lanes.heads(seat.first_in, seat.end_in, |link, at| {
-            if at < end {
-                slots[due % MOST_LEAVES] = link;
-                tree[MOST_LEAVES + due % MOST_LEAVES] = key(at, start, due);
-                due += 1;
-            } else {
-                later = later.min(at);
-            }
-        });
+        let Self { nodes, lanes, tree, slots, events, .. } = self;
         let node = &mut nodes[local as usize];
         lanes.set_next(process, Time::MAX);
-        // Leaf i is at `due + i`, the parent of i at i / 2 and the winner at 1, whatever the number of leaves is. They were
-        // collected where the largest tree has its own.
-        tree[1] = u64::MAX;
-        for i in 0..due.min(MOST_LEAVES) {
-            tree[due + i] = tree[MOST_LEAVES + i];
+        let visit = Merge { lanes, tree, slots, events, seat, process, start, end };
+        if links == 1 {
+            node.welcome(Leaf(visit));
+        } else {
+            node.welcome(visit);
         }
-        for i in (1..due.min(MOST_LEAVES)).rev() {
-            tree[i] = tree[2 * i].min(tree[2 * i + 1]);
-        }
-
-        let mut events = 0;
-        let mut item = N::Item::default();
-        loop {
-            let winner = tree[1];
-            let timer = node.next_timer();
-            let arrival = start + Span::from_ps(winner >> SLOT_BITS); // beyond any window if there is no winner
-            if timer < arrival && timer < end {
-                node.timer(timer, lanes);
-                events += 1;
-                continue;
-            }
-            if winner == u64::MAX {
-                break;
-            }
-            let slot = (winner & SLOT_MASK) as usize;
-            let link = slots[slot % MOST_LEAVES];
-            let head_at = lanes.pop(link, &mut item);
-            let mut leaf = due + slot;
-            // Without a branch: whether the next head is due as well is anybody's guess.
-            let beyond = 0u64.wrapping_sub(u64::from(head_at >= end));
-            let mut winning = key(head_at, start, slot) | beyond;
-            later = later.min(Time::from_ps(head_at.as_ps() | !beyond));
-            while leaf > 1 {
-                tree[leaf % (2 * MOST_LEAVES)] = winning;
-                winning = winning.min(tree[(leaf ^ 1) % (2 * MOST_LEAVES)]);
-                leaf /= 2;
-            }
-            tree[1] = winning;
-            node.arrive(arrival, link.0 - seat.first_in, &mut item, lanes);
-            events += 1;
-        }
-        if node.next_departure() < end {
-            node.depart(end - Span::from_ps(1), lanes);
-        }
-        self.events += events;
-        let next = later.min(node.next_timer()).min(node.next_departure());
-        lanes.wake(process, next);
-    }
-
-    /// A process of one node with one in-link, as most hosts are: nothing to merge.
-    #[inline]
-    fn run_leaf(&mut self, process: u32, local: u32, end: Time) {
-        let Self { nodes, seats, lanes, .. } = self;
-        let node = &mut nodes[local as usize];
-        let link = LinkId(seats[local as usize].first_in);
-        lanes.set_next(process, Time::MAX);
-        let mut events = 0;
-        let mut item = N::Item::default();
-        let mut arrival = lanes.head_at(link);
-        loop {
-            let timer = node.next_timer();
-            if timer < arrival && timer < end {
-                node.timer(timer, lanes);
-            } else if arrival < end {
-                let now = arrival;
-                arrival = lanes.pop(link, &mut item);
-                arrive(node, now, 0, &mut item, lanes);
-            } else {
-                break;
-            }
-            events += 1;
-        }
-        if node.next_departure() < end {
-            node.depart(end - Span::from_ps(1), lanes);
-        }
-        self.events += events;
-        let next = arrival.min(node.next_timer()).min(node.next_departure());
-        lanes.wake(process, next);
     }
 
     /// A contracted process: a plain heap of link heads, timers and departures.
@@ -346,6 +262,122 @@ impl<N: Node> Shard<N> {
     }
 }
 
+/// A visit to a node: a tournament of the heads of its links, timers in between, deferred departures at the end.
+struct Merge<'a, I> {
+    lanes: &'a mut Lanes<I>,
+    tree: &'a mut [u64; 2 * MOST_LEAVES],
+    slots: &'a mut [LinkId; MOST_LEAVES],
+    events: &'a mut u64,
+    seat: Seat,
+    process: u32,
+    start: Time,
+    end: Time,
+}
+
+impl<I: Copy + Default + Send> Visit<I> for Merge<'_, I> {
+    #[inline]
+    fn visit<N: Node<Item = I>>(self, node: &mut N) {
+        let Self { lanes, tree, slots, seat, start, end, .. } = self;
+        let mut later = Time::MAX; // earliest arrival of the links that have none before `end`
+        let mut due = 0;
+        lanes.heads(seat.first_in, seat.end_in, |link, at| {
+            if at < end {
+                slots[due % MOST_LEAVES] = link;
+                tree[MOST_LEAVES + due % MOST_LEAVES] = key(at, start, due);
+                due += 1;
+            } else {
+                later = later.min(at);
+            }
+        });
+        // Leaf i is at `leaves + i` and the parent of i at i / 2. As many leaves as a full tree has, so that every path is as long
+        // as the next one, which a processor learns. They were collected where the largest tree has its own. While it is built a
+        // node has the winner of its leaves; then it keeps the loser of its game.
+        let leaves = due.next_power_of_two().min(MOST_LEAVES);
+        for i in 0..leaves {
+            tree[leaves + i] = if i < due { tree[MOST_LEAVES + i] } else { u64::MAX };
+        }
+        for i in (1..leaves).rev() {
+            tree[i] = tree[2 * i].min(tree[2 * i + 1]);
+        }
+        let mut winner = tree[1];
+        for i in 1..leaves {
+            tree[i] = tree[2 * i].max(tree[2 * i + 1]);
+        }
+
+        let mut events = 0;
+        let mut item = I::default();
+        let arrival = loop {
+            let arrival = start + Span::from_ps(winner >> SLOT_BITS); // beyond any window if there is no winner
+            let timer = node.next_timer();
+            if arrival >= end && timer >= end {
+                break arrival;
+            }
+            events += 1;
+            if timer < arrival {
+                node.timer(timer, lanes);
+                continue;
+            }
+            let slot = (winner & SLOT_MASK) as usize;
+            let link = slots[slot % MOST_LEAVES];
+            winner = key(lanes.pop(link, &mut item), start, slot);
+            let mut game = (leaves + slot) / 2;
+            while game > 0 {
+                let rival = &mut tree[game % MOST_LEAVES];
+                (winner, *rival) = (winner.min(*rival), winner.max(*rival));
+                game /= 2;
+            }
+            node.arrive(arrival, link.0 - seat.first_in, &mut item, lanes);
+        };
+        if winner >> SLOT_BITS == FARTHEST {
+            // No link has more, or none for minutes.
+            let heads = lanes.filled(seat.first_in, seat.end_in).map(|link| lanes.head_at(link));
+            later = heads.min().unwrap_or(Time::MAX);
+        } else {
+            later = later.min(arrival);
+        }
+        *self.events += events;
+        finish(node, lanes, self.process, end, later);
+    }
+}
+
+/// The same for a node with one in-link, as most hosts are: nothing to merge.
+struct Leaf<'a, I>(Merge<'a, I>);
+
+impl<I: Copy + Default + Send> Visit<I> for Leaf<'_, I> {
+    #[inline]
+    fn visit<N: Node<Item = I>>(self, node: &mut N) {
+        let Merge { lanes, seat, end, .. } = self.0;
+        let link = LinkId(seat.first_in);
+        let mut events = 0;
+        let mut item = I::default();
+        let mut arrival = lanes.head_at(link);
+        loop {
+            let timer = node.next_timer();
+            if timer < arrival && timer < end {
+                node.timer(timer, lanes);
+            } else if arrival < end {
+                let now = arrival;
+                arrival = lanes.pop(link, &mut item);
+                arrive(node, now, 0, &mut item, lanes);
+            } else {
+                break;
+            }
+            events += 1;
+        }
+        *self.0.events += events;
+        finish(node, lanes, self.0.process, end, arrival);
+    }
+}
+
+/// The end of a visit: what departs before `end`, and when the process has work again if nothing arrives before `later`.
+#[inline(always)]
+fn finish<N: Node>(node: &mut N, lanes: &mut Lanes<N::Item>, process: u32, end: Time, later: Time) {
+    if node.next_departure() < end {
+        node.depart(end - Span::from_ps(1), lanes);
+    }
+    lanes.wake(process, later.min(node.next_timer()).min(node.next_departure()));
+}
+
 /// [`Node::arrive`] out of line, for where its code need not be repeated.
 #[inline(never)]
 fn arrive<N: Node>(
@@ -363,7 +395,7 @@ fn arrive<N: Node>(
 fn stages(nodes: usize) -> u32 {
     match nodes {
         0..512 => 0,
-        512..4096 => 2,
+        512..4096 => 3,
         _ => LAST_STAGE + 1,
     }
 }
@@ -374,8 +406,12 @@ const MOST_LEAVES: usize = 1024;
 const SLOT_BITS: u32 = 16;
 const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 
-/// Time within the window, then the in-port: one word, so that the tournament compares once per level.
+/// Time from the start of the window, or `FARTHEST` if it is later, then the in-port: one word, so that the tournament
+/// compares once per level.
 #[inline]
 fn key(at: Time, start: Time, slot: usize) -> u64 {
-    ((at.as_ps() - start.as_ps()) << SLOT_BITS) | slot as u64
+    (at.as_ps() - start.as_ps()).min(FARTHEST) << SLOT_BITS | slot as u64
 }
+
+/// Ends of windows are nearer.
+const FARTHEST: u64 = u64::MAX >> SLOT_BITS;

@@ -12,87 +12,22 @@
 //! Lengths are wire bytes: packet size plus the wire overhead of the scenario.
 
 mod fault;
+mod marking;
+mod packet_queue;
 mod pause;
+mod scheduled;
+mod settings;
 
 pub use fault::{PortFault, Recalled};
 pub use pause::PauseCounters;
+pub use settings::{Length, Marking, PortCounters, PortSettings};
 
 use forebay_engine::{LinkId, Out, prefetch_all};
-use forebay_units::random::Stream;
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
-use forebay_wire::{Ecn, Packet};
+use forebay_wire::Packet;
+use marking::draw;
+use scheduled::Scheduled;
 use std::collections::VecDeque;
-
-/// A length of queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Length {
-    /// Wire bytes.
-    Bytes(u64),
-    /// Packets.
-    Packets(u32),
-}
-
-/// Marking of ECN-capable packets by the instantaneous queue.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Marking {
-    /// No marks below this queue, which excludes the packet itself.
-    pub kmin: Length,
-    /// Every packet marked from this queue on.
-    pub kmax: Length,
-    /// Probability just below `kmax`; linear in between.
-    pub pmax: f64,
-    /// Decide as transmission begins, on the queue left behind, rather than as the packet joins.
-    pub at_dequeue: bool,
-    /// Drop packets that are not ECN-capable where they would be marked.
-    pub drop_not_ect: bool,
-}
-
-/// What a port is made from.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PortSettings {
-    /// Rate.
-    pub rate: BitsPerSec,
-    /// From the last bit sent to the arrival at the peer.
-    pub flight: Span,
-    /// The engine's name of the cable.
-    pub link: LinkId,
-    /// Queue limit, the packet itself included; `None`: the shared buffer's only, or none.
-    pub limit: Option<Length>,
-    /// Congestion marks.
-    pub marking: Option<Marking>,
-    /// Strict-priority classes.
-    pub classes: u8,
-    /// A packet stops counting as its transmission begins, rather than byte by byte.
-    pub release_at_start: bool,
-    /// Bytes that each packet adds on the wire.
-    pub overhead: u16,
-    /// Share of packets lost at random. A port that may become lossy later, or get an odd rate, has to be
-    /// `explicit` from the start.
-    pub loss: f64,
-    /// Key of the random draws of this port.
-    pub key: u64,
-    /// Serve every departure as an explicit one even where one touch would do. Changes no result.
-    pub explicit: bool,
-    /// Hold the queue while the link is dead, rather than drop it.
-    pub hold: bool,
-}
-
-/// Counters of a port. Pause frames are counted apart, in [`PauseCounters`], and not here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PortCounters {
-    /// Packets whose transmission has begun.
-    pub tx_packets: u64,
-    /// Their sizes, without wire overhead.
-    pub tx_bytes: u64,
-    /// Packets refused for lack of buffer.
-    pub dropped_packets: u64,
-    /// Their sizes.
-    pub dropped_bytes: u64,
-    /// Packets lost to a fault or at random.
-    pub lost_packets: u64,
-    /// Packets marked here.
-    pub marked_packets: u64,
-}
 
 /// What became of a packet that was offered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,9 +45,11 @@ pub(crate) enum Verdict {
 pub struct Port {
     hot: Hot,
     pub(crate) counted: u64, // what the shared buffer counts for this port
-    scheduled: Option<Box<Scheduled>>,
+    scheduled: Scheduled,
     cold: Box<Cold>,
 }
+
+const _: () = assert!(size_of::<Port>() == 128);
 
 /// What is looked at now and then only. Kept apart so that the ports of a switch lie close together.
 #[derive(Clone, Debug)]
@@ -120,6 +57,7 @@ struct Cold {
     highest: u64,           // largest queue at earlier rates and of explicit queues, bytes
     counters: PortCounters, // but for transmissions, which are in `Hot`
     serializer: Serializer,
+    whole: u64, // ps per byte; 0 if that is no whole number
     settings: PortSettings,
     alive: bool,
     old_rate: BitsPerSec,   // before the last change of rate
@@ -130,17 +68,18 @@ struct Cold {
     heard: bool, // somebody has to hear of each departure as it is served
 }
 
-/// What one touch reads and writes: one cache line.
+/// What one touch reads and writes, and the first half of what a steady port does: one cache line.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 struct Hot {
-    busy: Time, // one touch: when all that was accepted has been sent; scheduled: the packet in transmission
+    busy: Time, // one touch, steady: when all that was accepted has been sent; else: the packet in transmission
     limit: Span, // queue limit as time
     mark_from: Span, // kmin as time
-    highest: Span, // largest queue as time at the present rate
     tx_packets: u64,
+    highest: Span, // largest queue as time at the present rate
     tx_bytes: u64,
-    whole: u32,    // ps per byte; 0 for a port that is not plain
+    whole: u32,    // ps per byte of a plain port; 0 for others
+    steady: u32,   // ps per byte of a steady port; 0 for others
     overhead: u32, // ps that wire overhead adds to each packet
     link: LinkId,
 }
@@ -153,48 +92,11 @@ impl Hot {
     fn time_of(&self, packet: &Packet) -> Span {
         Span::from_ps(u64::from(packet.size) * u64::from(self.whole) + u64::from(self.overhead))
     }
-}
 
-/// The explicit queue of a scheduled port.
-#[derive(Clone, Debug)]
-struct Scheduled {
-    queues: Vec<VecDeque<Packet>>, // by class
-    filled: u32,                   // bit per class: its queue is not empty
-    packets: u32,
-    bytes: u64,  // waiting, without the packet in transmission
-    since: Time, // when the queue was last empty and got a packet, or the link came back
-}
-
-impl Scheduled {
-    /// Queues a packet of `size` wire bytes in its class. `anew`: a departure may have been possible all along, but not of this packet.
-    #[inline]
-    fn add(&mut self, now: Time, packet: &Packet, size: u64, anew: bool) {
-        if self.packets == 0 || anew {
-            self.since = now;
-        }
-        let class = usize::from(packet.class).min(self.queues.len() - 1);
-        self.queues[class].push_back(*packet);
-        self.filled |= 1 << class;
-        self.packets += 1;
-        self.bytes += size;
-    }
-
-    /// Takes the first packet of the highest class that has one and is not stopped.
-    ///
-    /// # Panics
-    /// If there is none.
-    #[inline]
-    fn take(&mut self, stopped: u8, overhead: u64) -> Packet {
-        let highest = (self.filled & !u32::from(stopped)).ilog2();
-        let queue = &mut self.queues[highest as usize];
-        let packet = queue.pop_front().expect("the queue was not empty");
-        if queue.is_empty() {
-            queue.clear(); // it starts at its first place again, which is still in cache
-            self.filled &= !(1 << highest);
-        }
-        self.packets -= 1;
-        self.bytes -= u64::from(packet.size) + overhead;
-        packet
+    /// Time that a packet takes on the wire of a steady port.
+    #[inline(always)]
+    fn steady_time_of(&self, packet: &Packet) -> Span {
+        Span::from_ps(u64::from(packet.size) * u64::from(self.steady) + u64::from(self.overhead))
     }
 }
 
@@ -210,15 +112,6 @@ impl Port {
             && !settings.release_at_start
             && settings.limit.is_none_or(in_bytes)
             && marking.is_none_or(|m| !m.at_dequeue && in_bytes(m.kmin) && in_bytes(m.kmax));
-        let scheduled = (!one_touch).then(|| {
-            Box::new(Scheduled {
-                queues: vec![VecDeque::new(); usize::from(settings.classes.max(1))],
-                filled: 0,
-                packets: 0,
-                bytes: 0,
-                since: Time::ZERO,
-            })
-        });
         let mut port = Self {
             hot: Hot {
                 busy: Time::ZERO,
@@ -228,15 +121,17 @@ impl Port {
                 tx_packets: 0,
                 tx_bytes: 0,
                 whole: 0,
+                steady: 0,
                 overhead: 0,
                 link: settings.link,
             },
             counted: 0,
-            scheduled,
+            scheduled: Scheduled::new(&settings, !one_touch),
             cold: Box::new(Cold {
                 highest: 0,
                 counters: PortCounters::default(),
                 serializer: Serializer::new(settings.rate),
+                whole: 0,
                 settings,
                 alive: true,
                 old_rate: settings.rate,
@@ -253,49 +148,51 @@ impl Port {
 
     /// Recomputes what follows from settings.
     fn derive(&mut self) {
-        self.cold.serializer = Serializer::new(self.cold.settings.rate);
-        self.derive_plain();
-        let time = |bytes: u64| self.cold.settings.rate.time_for(Bytes::new(bytes));
+        let settings = &self.cold.settings;
+        let whole = settings.rate.whole_ps_per_byte();
+        let time = |bytes: u64| settings.rate.time_for(Bytes::new(bytes));
         // A queue counts its whole bytes, so less than one more is within the limit.
-        let part = self.cold.settings.rate.whole_ps_per_byte().map_or(0, |whole| whole - 1);
-        self.hot.limit = match self.cold.settings.limit {
+        let part = whole.map_or(0, |whole| whole - 1);
+        self.hot.limit = match settings.limit {
             Some(Length::Bytes(bytes)) => time(bytes) + Span::from_ps(part),
             _ => Span::MAX,
         };
-        self.hot.mark_from = match self.cold.settings.marking {
+        self.hot.mark_from = match settings.marking {
             Some(Marking { kmin: Length::Bytes(bytes), .. }) => time(bytes),
             _ => Span::MAX,
         };
+        self.cold.serializer = Serializer::new(settings.rate);
+        self.cold.whole = whole.unwrap_or(0);
+        self.derive_form();
     }
 
-    /// Whether one touch will do, from now on.
-    fn derive_plain(&mut self) {
-        let whole =
-            self.cold.settings.rate.whole_ps_per_byte().and_then(|ps| u32::try_from(ps).ok());
-        let one_rate = self.cold.old_until == Time::ZERO;
-        let plain = self.scheduled.is_none()
-            && self.cold.alive
-            && one_rate
-            && self.cold.pause.stopped() == 0;
-        self.hot.whole = whole.filter(|_| plain).unwrap_or(0);
-        self.hot.overhead = self.hot.whole * u32::from(self.cold.settings.overhead);
+    /// Whether one touch will do, or whether a scheduled port is steady, from now on.
+    fn derive_form(&mut self) {
+        self.leave_steady();
+        let Cold { alive, old_until, pause, .. } = &*self.cold;
+        let even = *alive && *old_until == Time::ZERO && pause.stopped() == 0;
+        let whole = u32::try_from(self.cold.whole).ok().filter(|_| even).unwrap_or(0);
+        self.hot.overhead = whole * u32::from(self.cold.settings.overhead);
+        self.hot.whole = if self.is_scheduled() { 0 } else { whole };
+        self.enter_steady(self.steady_pace(whole));
     }
 
     /// Bytes that `span` of this port's time sends; rounds down.
     #[inline]
     fn bytes_in(&self, span: Span) -> u64 {
-        match self.hot.whole {
+        match self.cold.whole {
             0 => self.cold.settings.rate.bytes_in(span).get(),
-            whole => span.as_ps() / u64::from(whole),
+            whole => span.as_ps() / whole,
         }
     }
 
-    /// Bytes that leave from `now` until the wire is free.
+    /// Bytes that leave from `now` until `busy`.
     #[inline]
     fn backlog(&self, now: Time) -> u64 {
-        match self.hot.whole {
+        match u64::from(self.hot.whole | self.hot.steady) {
+            0 if self.cold.old_until == Time::ZERO => self.bytes_in(self.hot.busy.since(now)),
             0 => self.backlog_of_two_rates(now),
-            whole => self.hot.busy.since(now).as_ps() / u64::from(whole),
+            whole => self.hot.busy.since(now).as_ps() / whole,
         }
     }
 
@@ -312,13 +209,17 @@ impl Port {
     }
 
     /// The queue at `now`: all that waits, and (unless released at start) what is left of the packet in transmission.
-    /// A scheduled port must have been served up to `now`.
+    /// A scheduled port that is not steady must have been served up to `now`.
     #[inline]
     pub fn queue(&self, now: Time) -> u64 {
-        match &self.scheduled {
-            None => self.backlog(now) + self.cold.held_bytes,
-            Some(s) if self.cold.settings.release_at_start => s.bytes,
-            Some(s) => s.bytes + self.backlog(now),
+        if self.is_steady() {
+            self.backlog(now)
+        } else if !self.is_scheduled() {
+            self.backlog(now) + self.cold.held_bytes
+        } else if self.cold.settings.release_at_start {
+            self.scheduled.bytes
+        } else {
+            self.scheduled.bytes + self.backlog(now)
         }
     }
 
@@ -335,37 +236,17 @@ impl Port {
     /// Whether the link is up.
     #[inline]
     pub fn alive(&self) -> bool {
-        self.is_plain() || self.cold.alive
-    }
-
-    /// When the next deferred departure starts; `Time::MAX` if none.
-    #[inline]
-    pub fn next_departure(&self) -> Time {
-        match &self.scheduled {
-            Some(_) if self.cold.pause.concerns() => self.next_departure_in_pause(),
-            Some(s) if s.packets > 0 && self.cold.alive => self.hot.busy.max(s.since),
-            _ => Time::MAX,
-        }
-    }
-
-    /// From now on somebody has to hear of each departure as it is served.
-    pub(crate) fn hear_departures(&mut self) {
-        self.cold.heard = true;
-    }
-
-    /// Whether departures have to be served.
-    pub(crate) fn is_scheduled(&self) -> bool {
-        self.scheduled.is_some()
+        self.is_plain() || self.is_steady() || self.cold.alive
     }
 
     /// Packets waiting, that are not counted as sent.
     pub fn waiting(&self) -> u64 {
-        self.scheduled.as_ref().map_or(self.cold.held.len() as u64, |s| u64::from(s.packets))
+        u64::from(self.scheduled.packets) + self.cold.held.len() as u64
     }
 
     /// Their sizes, without wire overhead.
     pub fn waiting_bytes(&self) -> u64 {
-        let wire = self.scheduled.as_ref().map_or(self.cold.held_bytes, |s| s.bytes);
+        let wire = self.scheduled.bytes + self.cold.held_bytes;
         wire - self.waiting() * u64::from(self.cold.settings.overhead)
     }
 
@@ -376,30 +257,10 @@ impl Port {
             None => true,
             Some(Length::Bytes(limit)) => queue + size <= limit,
             Some(Length::Packets(limit)) => {
-                let sending = !self.cold.settings.release_at_start
-                    && self.scheduled.as_ref().is_some_and(|s| queue > s.bytes);
+                let sending = !self.cold.settings.release_at_start && queue > self.scheduled.bytes;
                 self.waiting() + u64::from(sending) < u64::from(limit)
             }
         }
-    }
-
-    /// Whether the marking rule picks a packet that sees this queue. `nth` numbers the draws.
-    fn picks(&self, marking: &Marking, queue: u64, packets: u64, nth: u64) -> bool {
-        let (length, kmin, kmax) = match (marking.kmin, marking.kmax) {
-            (Length::Packets(kmin), Length::Packets(kmax)) => {
-                (packets, u64::from(kmin), u64::from(kmax))
-            }
-            (Length::Bytes(kmin), Length::Bytes(kmax)) => (queue, kmin, kmax),
-            _ => unreachable!("kmin and kmax have the same unit: scenarios are checked"),
-        };
-        if length < kmin {
-            return false;
-        }
-        if length >= kmax {
-            return true;
-        }
-        let share = marking.pmax * (length - kmin) as f64 / (kmax - kmin) as f64;
-        draw(self.cold.settings.key, nth) < share
     }
 
     /// One touch, nothing special: the common case in one visit.
@@ -437,32 +298,6 @@ impl Port {
         Verdict::Accepted
     }
 
-    /// The marking rule at enqueue, where the queue has reached `kmin`.
-    #[inline(never)]
-    fn mark_enqueued(&mut self, backlog: Span, packet: &mut Packet) -> Verdict {
-        let queue = self.bytes_in(backlog);
-        self.mark(queue, 0, self.hot.tx_packets, packet)
-    }
-
-    /// Marks a packet, or refuses it, if the marking rule at enqueue picks it. `nth` numbers the draws.
-    fn mark(&mut self, queue: u64, packets: u64, nth: u64, packet: &mut Packet) -> Verdict {
-        let Some(marking) = self.cold.settings.marking.filter(|m| !m.at_dequeue) else {
-            return Verdict::Accepted;
-        };
-        let applies = packet.ecn != Ecn::NotEct || marking.drop_not_ect;
-        if !applies || !self.picks(&marking, queue, packets, nth) {
-            return Verdict::Accepted;
-        }
-        if packet.ecn == Ecn::NotEct {
-            return Verdict::Dropped;
-        }
-        if packet.ecn == Ecn::Ect {
-            packet.ecn = Ecn::Ce;
-            self.cold.counters.marked_packets += 1;
-        }
-        Verdict::Accepted
-    }
-
     /// Offers a packet to any port. A scheduled port has been served up to `now`.
     #[inline(never)]
     pub(crate) fn offer(
@@ -473,7 +308,10 @@ impl Port {
     ) -> Verdict {
         if self.cold.old_until != Time::ZERO && self.cold.old_until <= now {
             self.cold.old_until = Time::ZERO;
-            self.derive_plain();
+            self.derive_form();
+        }
+        if self.is_steady() {
+            return self.offer_steady(now, packet, out);
         }
         if !self.cold.alive && !self.cold.settings.hold {
             self.cold.counters.lost_packets += 1;
@@ -484,59 +322,27 @@ impl Port {
         if !self.has_room(queue, size) {
             return Verdict::Dropped;
         }
-        let sending = self.scheduled.as_ref().is_some_and(|s| queue > s.bytes);
-        let packets = self.waiting() + u64::from(sending);
-        // Draws are numbered by packets accepted: those sent, and those waiting.
-        let nth = self.hot.tx_packets + self.waiting();
-        match self.mark(queue, packets, nth, packet) {
-            Verdict::Accepted => {}
-            refused => return refused,
+        if self.cold.settings.marking.is_some() {
+            let sending = self.is_scheduled() && queue > self.scheduled.bytes;
+            let packets = self.waiting() + u64::from(sending);
+            match self.mark(queue, packets, packet) {
+                Verdict::Accepted => {}
+                refused => return refused,
+            }
         }
         self.cold.highest = self.cold.highest.max(queue + size);
         if self.departs_at_once(now) {
-            return self.depart(now, packet, out);
+            self.depart(now, packet, out)
+        } else if self.is_scheduled() {
+            self.enqueue(now, packet, self.cold.pause.concerns());
+            Verdict::Accepted
+        } else if !self.cold.alive {
+            self.cold.held.push_back(*packet);
+            self.cold.held_bytes += size;
+            Verdict::Accepted
+        } else {
+            self.transmit(self.hot.busy.max(now), packet, out)
         }
-        match &mut self.scheduled {
-            Some(s) => {
-                s.add(now, packet, size, self.cold.pause.concerns());
-                Verdict::Accepted
-            }
-            None if !self.cold.alive => {
-                self.cold.held.push_back(*packet);
-                self.cold.held_bytes += size;
-                Verdict::Accepted
-            }
-            None => self.transmit(self.hot.busy.max(now), packet, out),
-        }
-    }
-
-    /// Whether a packet that joins now would be the next event of a scheduled port: nothing comes between. Not where somebody
-    /// has to hear of departures as they are served: of random losses, or for an account.
-    #[inline]
-    fn departs_at_once(&self, now: Time) -> bool {
-        self.scheduled.as_ref().is_some_and(|s| s.packets == 0)
-            && self.hot.busy <= now
-            && self.cold.alive
-            && !self.cold.heard
-            && !self.cold.pause.concerns()
-            && self.cold.settings.loss == 0.0
-    }
-
-    /// A packet has left the queue of a scheduled port, which holds what is left behind: the marking rule at dequeue, then the wire.
-    #[inline]
-    fn depart(&mut self, start: Time, packet: &mut Packet, out: &mut impl Out<Packet>) -> Verdict {
-        if let Some(marking) = self.cold.settings.marking
-            && marking.at_dequeue
-            && packet.ecn == Ecn::Ect
-        {
-            let (bytes, packets) =
-                self.scheduled.as_ref().map_or((0, 0), |s| (s.bytes, u64::from(s.packets)));
-            if self.picks(&marking, bytes, packets, self.hot.tx_packets) {
-                packet.ecn = Ecn::Ce;
-                self.cold.counters.marked_packets += 1;
-            }
-        }
-        self.transmit(start, packet, out)
     }
 
     /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost at random on the way.
@@ -614,43 +420,4 @@ impl Port {
         }
         self.transmit(start, packet, out) == Verdict::Accepted
     }
-
-    /// Serves every departure that starts at or before `now`; `departed` hears of each packet.
-    #[inline]
-    pub(crate) fn serve(
-        &mut self,
-        now: Time,
-        out: &mut impl Out<Packet>,
-        departed: &mut impl FnMut(Time, &Packet, Verdict),
-    ) {
-        loop {
-            let start = self.next_departure();
-            if start > now {
-                return;
-            }
-            self.serve_one(start, out, departed);
-        }
-    }
-
-    /// Serves the next departure, which starts at `start`.
-    pub(crate) fn serve_one(
-        &mut self,
-        start: Time,
-        out: &mut impl Out<Packet>,
-        departed: &mut impl FnMut(Time, &Packet, Verdict),
-    ) {
-        let stopped = self.cold.pause.stopped();
-        if self.cold.pause.concerns() && self.tell(start, out) {
-            return;
-        }
-        let s = self.scheduled.as_mut().expect("only scheduled ports defer departures");
-        let mut packet = s.take(stopped, u64::from(self.cold.settings.overhead));
-        let verdict = self.depart(start, &mut packet, out);
-        departed(start, &packet, verdict);
-    }
-}
-
-/// A uniform draw in [0, 1), by key and index, so that lazy and eager ports agree.
-fn draw(key: u64, nth: u64) -> f64 {
-    (Stream::at(key, nth) >> 11) as f64 / (1u64 << 53) as f64
 }

@@ -1,7 +1,7 @@
 //! Shortest paths to every rack, and the choice among equal ones.
 
 use crate::fabric::Fabric;
-use forebay_engine::NodeId;
+use forebay_engine::{NodeId, prefetch};
 use forebay_units::math::{below, mix};
 use forebay_units::random::{Purpose, Stream};
 use std::collections::{BTreeMap, VecDeque};
@@ -89,6 +89,13 @@ impl Routes {
             .collect()
     }
 
+    /// Asks for the cache lines of what is looked up for each packet.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        const RACKS: usize = 64 / size_of::<u32>(); // of one line
+        self.by_tor.iter().step_by(RACKS).for_each(prefetch);
+    }
+
     /// This switch's index among switches with hosts; `None` if it has none.
     pub fn tor(&self) -> Option<u16> {
         (self.own != NO_RACK).then_some(self.own)
@@ -103,12 +110,12 @@ impl Routes {
         if len == 0 {
             return None;
         }
-        let word = match self.paths {
-            Paths::Hash => mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse))),
-            Paths::SymmetricHash => {
-                mix(mix(self.key ^ u64::from(self.height[usize::from(tor)])) ^ u64::from(flow))
-            }
-            Paths::Spray => Stream::at(self.key, nth),
+        let word = if self.paths == Paths::Hash {
+            mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse)))
+        } else if self.paths == Paths::Spray {
+            Stream::at(self.key, nth)
+        } else {
+            mix(mix(self.key ^ u64::from(self.height[usize::from(tor)])) ^ u64::from(flow))
         };
         // One choice or many, own rack or another: chosen without branches, since which it is changes all the time.
         let chosen = self.members[(first + below(word, len)) as usize];

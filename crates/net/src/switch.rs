@@ -6,7 +6,7 @@ use crate::ingress::{IngressCounters, IngressPool, Ingresses};
 use crate::port::{Port, PortCounters, PortFault, PortSettings, Recalled, Verdict};
 use crate::routing::Routes;
 use crate::shared_buffer::SharedBuffer;
-use forebay_engine::{Digest, Out, prefetch};
+use forebay_engine::{Digest, Node, Out, prefetch, prefetch_all};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Kind, Packet};
 
@@ -52,7 +52,7 @@ pub struct Switch {
     unroutable: u64,
     digest: Digest,
     lost: Vec<Digest>, // by port, of packets lost at random as they depart: when those are served is not part of a result
-    scheduled: Vec<u16>, // ports that defer departures
+    due: Vec<Time>,    // by port, the next deferred departure; empty if no port is scheduled
     next_departure: Time,
     departures_moved: bool, // since `next_departure` was computed; it is needed once a window, so not at each arrival
     sampler: Option<Box<Sampler>>,
@@ -87,11 +87,9 @@ impl Switch {
     /// If in-ports that pause come with a port that is not explicit, or with another shared buffer.
     pub fn new(settings: SwitchSettings) -> Self {
         let mut ports: Vec<Port> = settings.ports.into_iter().map(Port::new).collect();
-        let scheduled: Vec<u16> =
-            (0u16..).zip(&ports).filter(|(_, p)| p.is_scheduled()).map(|(i, _)| i).collect();
         let pauses = settings.ingress.is_some();
         assert!(
-            !pauses || (scheduled.len() == ports.len() && settings.shared.is_none()),
+            !pauses || (ports.iter().all(Port::is_scheduled) && settings.shared.is_none()),
             "pause takes explicit ports and the whole buffer"
         );
         if pauses {
@@ -111,13 +109,16 @@ impl Switch {
         Self {
             routes: settings.routes,
             lost: vec![Digest::default(); ports.len()],
+            due: vec![
+                Time::MAX;
+                if ports.iter().any(Port::is_scheduled) { ports.len() } else { 0 }
+            ],
             ports,
             shared: settings.shared,
             ingress: settings.ingress.as_ref().map(|pool| Box::new(Ingresses::new(pool))),
             routed: 0,
             unroutable: 0,
             digest: Digest::default(),
-            scheduled,
             next_departure: Time::MAX,
             departures_moved: false,
             sampler,
@@ -196,10 +197,27 @@ impl Switch {
         if self.departures_moved { self.earliest_departure() } else { self.next_departure }
     }
 
+    /// Asks for the cache lines of its ports' explicit queues.
+    pub fn prefetch_queues(&self) {
+        if !self.due.is_empty() {
+            self.ports.iter().for_each(Port::prefetch_queues);
+        }
+    }
+
+    /// Asks for the cache lines of its routes.
+    pub fn prefetch_routes(&self) {
+        self.routes.prefetch();
+    }
+
     /// Asks for the cache lines of its ports.
     #[inline]
     pub fn prefetch(&self) {
-        self.ports.iter().for_each(prefetch);
+        if self.due.is_empty() {
+            self.ports.iter().for_each(prefetch);
+        } else {
+            self.ports.iter().for_each(prefetch_all);
+            self.due.iter().step_by(64 / size_of::<Time>()).for_each(prefetch);
+        }
     }
 
     /// Routes a packet to its port and offers it there.
@@ -227,7 +245,27 @@ impl Switch {
             }
         } else {
             packet.ingress = in_port as u16;
-            self.arrive_slow(now, port, packet, out);
+            self.arrive_explicit(now, port, packet, out);
+        }
+    }
+
+    /// The common case of a port with explicit queues.
+    #[inline(never)]
+    fn arrive_explicit(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        let target = &mut self.ports[port];
+        if self.shared.is_some() || !target.is_steady() || packet.kind == Kind::Pause {
+            return self.arrive_slow(now, port, packet, out);
+        }
+        let verdict = target.offer_steady(now, packet, out);
+        self.note(port);
+        if verdict != Verdict::Accepted {
+            self.refuse(now, port, packet, verdict);
         }
     }
 
@@ -265,7 +303,7 @@ impl Switch {
             self.arrive_on_account(now, port, packet, out);
             return;
         }
-        if self.ports[port].is_scheduled() {
+        if self.ports[port].is_scheduled() && !self.ports[port].is_lazy() {
             self.serve(now, port, out);
         }
         let size = u64::from(packet.size) + u64::from(self.ports[port].settings().overhead);
@@ -283,7 +321,9 @@ impl Switch {
             if let Some(shared) = &mut self.shared {
                 shared.admit(&mut target.counted, size);
             }
-            self.departures_moved |= target.is_scheduled();
+            if target.is_scheduled() {
+                self.note(port);
+            }
         } else {
             self.refuse(now, port, packet, verdict);
         }
@@ -312,21 +352,24 @@ impl Switch {
         }
     }
 
+    /// Takes down when a scheduled port has its next departure.
+    #[inline]
+    fn note(&mut self, port: usize) {
+        self.due[port] = self.ports[port].next_departure();
+        self.departures_moved = true;
+    }
+
     fn serve(&mut self, now: Time, port: usize, out: &mut impl Out<Packet>) {
         let Self { ports, lost, ingress, .. } = self;
         let overhead = u64::from(ports[port].settings().overhead);
         ports[port].serve(now, out, &mut |at, packet, verdict| {
             departed(&mut lost[port], ingress, overhead, at, packet, verdict);
         });
-        self.departures_moved = true;
+        self.note(port);
     }
 
     fn earliest_departure(&self) -> Time {
-        self.scheduled
-            .iter()
-            .map(|p| self.ports[usize::from(*p)].next_departure())
-            .min()
-            .unwrap_or(Time::MAX)
+        self.due.iter().copied().min().unwrap_or(Time::MAX)
     }
 
     /// Serves every departure with start <= `now`.
@@ -338,8 +381,10 @@ impl Switch {
             self.depart_in_order(now, out);
             return;
         }
-        for i in 0..self.scheduled.len() {
-            self.serve(now, usize::from(self.scheduled[i]), out);
+        for port in 0..self.due.len() {
+            if self.due[port] <= now {
+                self.serve(now, port, out);
+            }
         }
         (self.next_departure, self.departures_moved) = (self.earliest_departure(), false);
     }
@@ -395,8 +440,38 @@ impl Switch {
             let queue = self.ports[port].queue(now);
             shared.recount(&mut self.ports[port].counted, queue);
         }
-        (self.next_departure, self.departures_moved) = (self.earliest_departure(), false);
+        if !self.due.is_empty() {
+            // A fault of a port that owes its peers a word moves others as well.
+            (0..self.due.len()).for_each(|port| self.note(port));
+        }
         back
+    }
+}
+
+impl Node for Switch {
+    type Item = Packet;
+
+    #[inline]
+    fn next_timer(&self) -> Time {
+        self.next_timer()
+    }
+
+    #[inline]
+    fn next_departure(&self) -> Time {
+        self.next_departure()
+    }
+
+    #[inline(always)]
+    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+        self.arrive(now, port, packet, out);
+    }
+
+    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        self.timer(now, out);
+    }
+
+    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        self.depart(now, out);
     }
 }
 

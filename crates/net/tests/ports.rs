@@ -35,12 +35,27 @@ fn settings(rng: &mut Stream) -> PortSettings {
     }
 }
 
-/// Puts the same arrivals and faults into both; they must agree all the time. Returns how many packets got through.
-fn one_touch_is_explicit(seed: u64, steps: usize) -> usize {
+/// Makes every departure explicit, and the port look at each: what marks at dequeue, or never, cannot tell from the time at which
+/// all will have been sent.
+fn looked_at(settings: PortSettings) -> PortSettings {
+    let never = Length::Bytes(u64::MAX);
+    let marking =
+        Marking { kmin: never, kmax: never, pmax: 1.0, at_dequeue: true, drop_not_ect: false };
+    PortSettings { marking: Some(marking), explicit: true, ..settings }
+}
+
+/// Puts the same arrivals and faults into a port that decides on arrival (one touch; queues that are served late where there are
+/// several classes) and into one that serves each departure before it is touched. They must agree all the time. Returns how many
+/// packets got through.
+fn early_is_explicit(seed: u64, steps: usize, classes: u8) -> usize {
     let mut rng = Stream::new(seed, 0, Purpose::Test);
-    let settings = settings(&mut rng);
+    let settings = PortSettings { classes, ..settings(&mut rng) };
     let mut fast = Bench::new(2, settings, None);
-    let mut slow = Bench::new(2, PortSettings { explicit: true, ..settings }, None);
+    let slow = match settings.marking {
+        None => looked_at(settings),
+        Some(_) => PortSettings { explicit: true, ..settings },
+    };
+    let mut slow = Bench::new(2, slow, None);
     let byte = settings.rate.whole_ps_per_byte().unwrap();
     let load = 600 + rng.below(1_200); // thousandths
     let mut now = ps(0);
@@ -66,8 +81,11 @@ fn one_touch_is_explicit(seed: u64, steps: usize) -> usize {
         }
         let size = 64 + rng.below(1_437) as u16;
         let ecn = of(&mut rng, &[Ecn::Ect, Ecn::Ect, Ecn::NotEct, Ecn::Ce]);
-        let one = packet(step as u32 % 5, step as u64, size, ecn);
-        fast.run_to(now);
+        let class = if classes > 1 { rng.below(u64::from(classes)) as u8 } else { 0 };
+        let one = Packet { class, ..packet(step as u32 % 5, step as u64, size, ecn) };
+        if classes == 1 || rng.below(8) == 0 {
+            fast.run_to(now);
+        }
         slow.run_to(now);
         fast.arrive(now, 1, one);
         slow.arrive(now, 1, one);
@@ -84,7 +102,7 @@ fn one_touch_is_explicit(seed: u64, steps: usize) -> usize {
             "marks at step {step}"
         );
         assert_eq!(f.counters().lost_packets, s.counters().lost_packets, "losses at step {step}");
-        assert_eq!(fast.accounted(now), fast.offered, "one touch, step {step}");
+        assert_eq!(fast.accounted(now), fast.offered, "early, step {step}");
         assert_eq!(slow.accounted(now), slow.offered, "explicit, step {step}");
         if let Some(Length::Bytes(limit)) = settings.limit {
             assert!(f.queue(now) <= limit);
@@ -108,7 +126,12 @@ proptest! {
 
     #[test]
     fn one_touch_equals_an_explicit_queue(seed in any::<u64>().no_shrink()) {
-        one_touch_is_explicit(seed, 2_500);
+        early_is_explicit(seed, 2_500, 1);
+    }
+
+    #[test]
+    fn queues_served_late_equal_queues_served_in_time(seed in any::<u64>().no_shrink(), classes in 2u8..5) {
+        early_is_explicit(seed, 2_500, classes);
     }
 
     /// Against the obvious server: whenever the wire is free, the oldest packet of the highest class that waits.
@@ -289,10 +312,11 @@ fn a_limit_in_packets_counts_the_one_being_sent() {
 
 #[test]
 fn a_byte_limit_is_exact() {
-    for explicit in [false, true] {
+    let explicit = PortSettings { explicit: true, ..plain() };
+    for settings in [plain(), explicit, looked_at(plain())] {
         for (limit, fit) in [(4_499, 2), (4_500, 3), (4_501, 3)] {
             let limit = Some(Length::Bytes(limit));
-            let mut bench = Bench::new(2, PortSettings { limit, explicit, ..plain() }, None);
+            let mut bench = Bench::new(2, PortSettings { limit, ..settings }, None);
             for seq in 0..10 {
                 bench.arrive(ps(0), 1, packet(0, seq, 1_500, Ecn::NotEct));
             }
@@ -343,7 +367,7 @@ fn a_packet_in_transmission_keeps_its_rate() {
 
 #[test]
 fn the_random_arrivals_mostly_get_through() {
-    let through: usize = (0..20).map(|seed| one_touch_is_explicit(seed, 1_000)).sum();
+    let through: usize = (0..20).map(|seed| early_is_explicit(seed, 1_000, 1)).sum();
     assert!((5_000..20_000).contains(&through), "{through} of 20000");
 }
 
@@ -352,6 +376,6 @@ fn the_random_arrivals_mostly_get_through() {
 fn one_seed() {
     let seed = std::env::var("FOREBAY_SEED").ok().and_then(|s| s.parse().ok());
     if let Some(seed) = seed {
-        one_touch_is_explicit(seed, 2_500);
+        early_is_explicit(seed, 2_500, 1);
     }
 }

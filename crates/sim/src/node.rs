@@ -2,7 +2,7 @@
 
 use crate::capture::{TapPort, Tapped};
 use crate::host::Host;
-use forebay_engine::{Digest, Lanes, Node, Out, prefetch_all};
+use forebay_engine::{Digest, Lanes, Node, Out, Visit, prefetch_all};
 use forebay_net::{Port, PortFault, Routes, Switch};
 use forebay_units::Time;
 use forebay_wire::Packet;
@@ -37,8 +37,7 @@ impl Node for AnyNode {
         }
     }
 
-    // The switch's path becomes part of the engine's loop; the host's is a call.
-    #[inline(always)]
+    #[inline]
     fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
         match self {
             Self::Host(host) => host.arrive(now, packet, out),
@@ -55,6 +54,16 @@ impl Node for AnyNode {
         }
     }
 
+    // The switch's path becomes part of the engine's loop; the host's is a call.
+    #[inline]
+    fn welcome(&mut self, visit: impl Visit<Packet>) {
+        match self {
+            Self::Host(host) => visit.visit(&mut **host),
+            Self::Switch(switch) => visit.visit(&mut **switch),
+            Self::Tapped(tapped) => visit.visit(&mut **tapped),
+        }
+    }
+
     #[inline]
     fn prefetch(&self, stage: u32, lanes: &Lanes<Packet>) {
         match (self, stage) {
@@ -63,7 +72,14 @@ impl Node for AnyNode {
             (Self::Switch(switch), 0) => prefetch_all(&**switch),
             (Self::Switch(switch), 1) => switch.prefetch(),
             (Self::Tapped(_), _) => {}
-            (_, 2) => self.ports().iter().for_each(|port| lanes.prefetch_ring(port.link())),
+            (Self::Switch(switch), 2) => switch.prefetch_queues(),
+            (_, 2) => {}
+            (_, 3) => {
+                if let Self::Switch(switch) = self {
+                    switch.prefetch_routes();
+                }
+                self.ports().iter().for_each(|port| lanes.prefetch_ring(port.link()));
+            }
             (_, _) => self.ports().iter().for_each(|port| lanes.prefetch_tail(port.link())),
         }
     }
@@ -74,6 +90,55 @@ impl Node for AnyNode {
             Self::Switch(switch) => switch.depart(now, out),
             Self::Tapped(tapped) => tapped.depart(now, out),
         }
+    }
+}
+
+impl Node for Host {
+    type Item = Packet;
+
+    #[inline]
+    fn next_timer(&self) -> Time {
+        self.next_timer()
+    }
+
+    #[inline]
+    fn next_departure(&self) -> Time {
+        Time::MAX // its pulls may set timers, so they are timers themselves
+    }
+
+    #[inline]
+    fn arrive<O: Out<Packet>>(&mut self, now: Time, _port: u32, packet: &mut Packet, out: &mut O) {
+        self.arrive(now, packet, out);
+    }
+
+    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        self.timer(now, out);
+    }
+
+    fn depart<O: Out<Packet>>(&mut self, _now: Time, _out: &mut O) {}
+}
+
+impl Node for Tapped {
+    type Item = Packet;
+
+    fn next_timer(&self) -> Time {
+        self.node.next_timer()
+    }
+
+    fn next_departure(&self) -> Time {
+        self.node.next_departure()
+    }
+
+    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+        self.arrive(now, port, packet, out);
+    }
+
+    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        self.timer(now, out);
+    }
+
+    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        self.depart(now, out);
     }
 }
 

@@ -63,7 +63,7 @@ impl Port {
             let size = Bytes::new(self.wire(&packet));
             let sent = at - self.cold.settings.flight;
             let begun = || sent < now.saturating_add(self.cold.settings.rate.time_for(size));
-            if self.scheduled.is_some() || sent <= self.cold.old_until || begun() {
+            if self.is_scheduled() || sent <= self.cold.old_until || begun() {
                 started.push((at, packet));
             } else {
                 queued.push_back(packet);
@@ -80,6 +80,7 @@ impl Port {
 
     /// The link dies: what is on the wire or in transmission is lost, the queue is dropped or held.
     pub fn fail(&mut self, now: Time, flying: Vec<(Time, Packet)>) -> Recalled {
+        self.leave_steady();
         let (started, queued) = self.split(now, flying);
         self.uncount(&queued);
         let mut recalled =
@@ -94,11 +95,7 @@ impl Port {
             self.cold.held = queued;
         } else {
             recalled.lost.extend(queued);
-            if let Some(s) = &mut self.scheduled {
-                let waiting = s.queues.iter_mut().rev().flat_map(std::mem::take);
-                recalled.lost.extend(waiting);
-                (s.filled, s.packets, s.bytes) = (0, 0, 0);
-            }
+            recalled.lost.extend(self.scheduled.drain());
         }
         let packets = recalled.lost.iter().filter(|packet| packet.kind != Kind::Pause);
         self.cold.counters.lost_packets += packets.count() as u64;
@@ -111,9 +108,9 @@ impl Port {
         let mut recalled = Recalled::default();
         self.cold.alive = true;
         self.hot.busy = now;
+        self.scheduled.since = now;
         self.derive();
-        if let Some(s) = &mut self.scheduled {
-            s.since = now;
+        if self.is_scheduled() {
             return recalled;
         }
         let held = std::mem::take(&mut self.cold.held);
@@ -129,9 +126,10 @@ impl Port {
         rate: BitsPerSec,
         flying: Vec<(Time, Packet)>,
     ) -> Recalled {
+        self.leave_steady();
         let (started, queued) = self.split(now, flying);
         let mut recalled = Recalled { back: started, lost: Vec::new() };
-        if self.scheduled.is_none() {
+        if !self.is_scheduled() {
             self.hot.busy = recalled
                 .back
                 .last()

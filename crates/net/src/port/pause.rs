@@ -66,10 +66,9 @@ impl Port {
     pub fn stop(&mut self, now: Time, classes: u8) {
         self.cold.pause.counters.received += 1;
         self.cold.pause.stop(now, classes);
-        if let Some(s) = &mut self.scheduled {
-            s.since = now; // whatever may go now could not go before, or waits for the wire
-        }
-        self.derive_plain();
+        self.leave_steady();
+        self.scheduled.since = now; // whatever may go now could not go before, or waits for the wire
+        self.derive_form();
     }
 
     /// Has the peer told which classes to stop, as soon as the packet in transmission is finished.
@@ -96,7 +95,7 @@ impl Port {
     /// Whether the link is up and nothing is stopped.
     #[inline]
     pub fn open(&self) -> bool {
-        self.is_plain() || (self.cold.alive && self.cold.pause.stopped == 0)
+        self.is_plain() || self.is_steady() || (self.cold.alive && self.cold.pause.stopped == 0)
     }
 
     /// What has been counted by `now`.
@@ -106,21 +105,23 @@ impl Port {
         pause.counters
     }
 
-    /// Packets in explicit queues, in the order of classes and then of arrival.
-    pub(crate) fn queued(&self) -> impl Iterator<Item = &Packet> {
-        self.scheduled.iter().flat_map(|s| s.queues.iter().flatten())
+    /// Packets in explicit queues, in the order of classes and then of arrival, without their SACK blocks.
+    pub(crate) fn queued(&self) -> impl Iterator<Item = Packet> {
+        self.scheduled.iter()
     }
 
     /// [`Port::next_departure`] where the peer has stopped something or is to be told something.
     #[cold]
     pub(super) fn next_departure_in_pause(&self) -> Time {
         let pause = &self.cold.pause;
-        let Some(s) = self.scheduled.as_ref().filter(|_| self.cold.alive) else { return Time::MAX };
+        let s = &self.scheduled;
+        if !self.cold.alive {
+            return Time::MAX;
+        }
         if pause.told != pause.wanted {
             return self.hot.busy.max(pause.wanted_at);
         }
-        let goes = |q: usize| !s.queues[q].is_empty() && pause.stopped >> q & 1 == 0;
-        if (0..s.queues.len()).any(goes) { self.hot.busy.max(s.since) } else { Time::MAX }
+        if s.has_any_but(pause.stopped) { self.hot.busy.max(s.since) } else { Time::MAX }
     }
 
     /// Sends the pause frame that is due, if one is.

@@ -35,7 +35,7 @@ impl Switch {
             self.serve(now, port, out);
         }
         self.ports[port].stop(now, frame.seq as u8);
-        self.departures_moved = true;
+        self.note(port);
         trace(&mut self.digest, now, PAUSE, frame);
     }
 
@@ -72,23 +72,23 @@ impl Switch {
             self.refuse(now, port, packet, verdict);
             return;
         }
-        self.departures_moved = true;
+        self.note(port);
         let Self { ports, ingress: Some(ingress), .. } = self else { return };
         if ingress.charge(account, size, place) {
             say(ports, ingress, now, packet.ingress);
+            self.note(usize::from(packet.ingress));
         }
     }
 
     /// Serves every departure with start <= `now` in order of time, then of ports.
     pub(super) fn depart_in_order(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        let Self { ports, ingress: Some(ingress), lost, scheduled, .. } = self else { return };
+        let Self { ports, ingress: Some(ingress), lost, due, .. } = self else { return };
         let next = loop {
-            let due = scheduled.iter().map(|p| (ports[usize::from(*p)].next_departure(), *p));
-            let (start, port) = due.min().unwrap_or((Time::MAX, 0));
+            let (start, port) =
+                (0..).zip(&*due).map(|(port, at)| (*at, port)).min().unwrap_or((Time::MAX, 0));
             if start > now {
                 break start;
             }
-            let port = usize::from(port);
             let overhead = u64::from(ports[port].settings().overhead);
             let mut resumed = None;
             ports[port].serve_one(start, out, &mut |at, packet, verdict| {
@@ -100,8 +100,10 @@ impl Switch {
                     resumed = Some(packet.ingress);
                 }
             });
+            due[port] = ports[port].next_departure();
             if let Some(in_port) = resumed {
                 say(ports, ingress, start, in_port);
+                due[usize::from(in_port)] = ports[usize::from(in_port)].next_departure();
             }
         };
         (self.next_departure, self.departures_moved) = (next, false);

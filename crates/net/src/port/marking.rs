@@ -1,0 +1,60 @@
+//! Marking by the instantaneous queue, and the draws that go with it.
+
+use super::{Length, Marking, Port, Verdict};
+use forebay_units::Span;
+use forebay_units::random::Stream;
+use forebay_wire::{Ecn, Packet};
+
+impl Port {
+    /// The marking rule at enqueue, where the queue has reached `kmin`.
+    #[inline(never)]
+    pub(super) fn mark_enqueued(&mut self, backlog: Span, packet: &mut Packet) -> Verdict {
+        let queue = self.bytes_in(backlog);
+        self.mark(queue, 0, packet)
+    }
+
+    /// Marks a packet, or refuses it, if the marking rule at enqueue picks it.
+    pub(super) fn mark(&mut self, queue: u64, packets: u64, packet: &mut Packet) -> Verdict {
+        let Some(marking) = self.cold.settings.marking.filter(|m| !m.at_dequeue) else {
+            return Verdict::Accepted;
+        };
+        // Draws are numbered by packets accepted: those sent, and those waiting.
+        let nth = self.hot.tx_packets + self.waiting();
+        let applies = packet.ecn != Ecn::NotEct || marking.drop_not_ect;
+        if !applies || !self.picks(&marking, queue, packets, nth) {
+            return Verdict::Accepted;
+        }
+        if packet.ecn == Ecn::NotEct {
+            return Verdict::Dropped;
+        }
+        if packet.ecn == Ecn::Ect {
+            packet.ecn = Ecn::Ce;
+            self.cold.counters.marked_packets += 1;
+        }
+        Verdict::Accepted
+    }
+
+    /// Whether the marking rule picks a packet that sees this queue. `nth` numbers the draws.
+    pub(super) fn picks(&self, marking: &Marking, queue: u64, packets: u64, nth: u64) -> bool {
+        let (length, kmin, kmax) = match (marking.kmin, marking.kmax) {
+            (Length::Packets(kmin), Length::Packets(kmax)) => {
+                (packets, u64::from(kmin), u64::from(kmax))
+            }
+            (Length::Bytes(kmin), Length::Bytes(kmax)) => (queue, kmin, kmax),
+            _ => unreachable!("kmin and kmax have the same unit: scenarios are checked"),
+        };
+        if length < kmin {
+            return false;
+        }
+        if length >= kmax {
+            return true;
+        }
+        let share = marking.pmax * (length - kmin) as f64 / (kmax - kmin) as f64;
+        draw(self.cold.settings.key, nth) < share
+    }
+}
+
+/// A uniform draw in [0, 1), by key and index, so that lazy and eager ports agree.
+pub(super) fn draw(key: u64, nth: u64) -> f64 {
+    (Stream::at(key, nth) >> 11) as f64 / (1u64 << 53) as f64
+}

@@ -1,0 +1,307 @@
+//! Explicit queues, one for each class, served lazily: whenever the port is touched, and at the end of each window.
+//!
+//! A port is *steady* while it has one rate of whole picoseconds per byte, is up, loses nothing at random, is stopped by nobody, and
+//! everything about it is in bytes. Whatever the order in which its packets go, its wire then works without a gap until all that was
+//! accepted has been sent. So limits and marks follow from that one time, as on a one-touch port, and what waits is served when
+//! somebody has to know: at the end of the window, or before a packet joins that could overtake what should have left before it.
+//! Any other port is served up to `now` before it is touched.
+
+use super::packet_queue::PacketQueue;
+use super::{Length, Port, PortSettings, Verdict};
+use forebay_engine::{Out, prefetch};
+use forebay_units::{Span, Time};
+use forebay_wire::{Ecn, Packet};
+
+/// The explicit queues of a port; none for a one-touch port.
+#[derive(Clone, Debug)]
+pub(super) struct Scheduled {
+    queues: Box<[PacketQueue]>, // by class
+    pub bytes: u64,             // of the wire, waiting: without the packet in transmission
+    pub since: Time, // not steady: when the queue was last empty and got a packet, or the link came back
+    pub packets: u32,
+    overhead: u16, // bytes that each packet adds on the wire
+    filled: u8,    // bit per class: its queue is not empty
+    eager: bool,   // served up to `now` before each arrival, because somebody watches
+}
+
+impl Scheduled {
+    /// Queues for a port that needs them.
+    pub fn new(settings: &PortSettings, needed: bool) -> Self {
+        let classes = if needed { usize::from(settings.classes.clamp(1, 8)) } else { 0 };
+        Self {
+            queues: vec![PacketQueue::default(); classes].into(),
+            bytes: 0,
+            since: Time::ZERO,
+            packets: 0,
+            overhead: settings.overhead,
+            filled: 0,
+            eager: settings.explicit,
+        }
+    }
+
+    /// Whether there are queues.
+    #[inline]
+    pub fn exists(&self) -> bool {
+        !self.queues.is_empty()
+    }
+
+    #[inline]
+    fn class_of(&self, packet: &Packet) -> usize {
+        usize::from(packet.class).min(self.queues.len() - 1)
+    }
+
+    /// Queues a packet in its class.
+    #[inline]
+    fn add(&mut self, packet: &Packet) {
+        let class = self.class_of(packet);
+        self.queues[class].push(packet);
+        self.filled |= 1 << class;
+        self.packets += 1;
+        self.bytes += u64::from(packet.size) + u64::from(self.overhead);
+    }
+
+    /// Takes the first packet of the highest class that has one and is not stopped.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    fn take(&mut self, stopped: u8) -> Packet {
+        let highest = (self.filled & !stopped).ilog2();
+        let queue = &mut self.queues[highest as usize];
+        let packet = queue.pop().expect("the queue was not empty");
+        self.filled &= !(u8::from(queue.is_empty()) << highest);
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.size) + u64::from(self.overhead);
+        packet
+    }
+
+    /// Takes everything, the highest class first.
+    pub fn drain(&mut self) -> Vec<Packet> {
+        (0..self.packets).map(|_| self.take(0)).collect()
+    }
+
+    /// All packets, in the order of classes and then of arrival, without their SACK blocks.
+    pub fn iter(&self) -> impl Iterator<Item = Packet> {
+        self.queues.iter().flat_map(PacketQueue::iter)
+    }
+
+    /// Whether a class that is not stopped has a packet.
+    pub fn has_any_but(&self, stopped: u8) -> bool {
+        self.filled & !stopped != 0
+    }
+}
+
+impl Port {
+    /// Whether departures have to be served.
+    #[inline]
+    pub(crate) fn is_scheduled(&self) -> bool {
+        self.scheduled.exists()
+    }
+
+    /// Whether the time at which all will have been sent tells all.
+    #[inline]
+    pub(crate) fn is_steady(&self) -> bool {
+        self.hot.steady != 0
+    }
+
+    /// Whether it need not be served before it is touched.
+    #[inline]
+    pub(crate) fn is_lazy(&self) -> bool {
+        self.is_steady() && !self.scheduled.eager
+    }
+
+    /// Picoseconds per byte if this port is to be steady, else 0.
+    pub(super) fn steady_pace(&self, whole: u32) -> u32 {
+        let settings = &self.cold.settings;
+        let in_bytes = |length: Length| matches!(length, Length::Bytes(_));
+        let steady = self.is_scheduled()
+            && !self.cold.heard
+            && settings.loss == 0.0
+            && !settings.release_at_start
+            && settings.limit.is_none_or(in_bytes)
+            && settings.marking.is_none_or(|m| !m.at_dequeue && in_bytes(m.kmin));
+        if steady { whole } else { 0 }
+    }
+
+    /// The wire begins to be described by the time at which all will have been sent.
+    pub(super) fn enter_steady(&mut self, pace: u32) {
+        self.hot.steady = pace;
+        if pace != 0 && self.scheduled.packets > 0 {
+            self.hot.busy = self.hot.busy.max(self.scheduled.since) + self.waiting_time();
+        }
+    }
+
+    /// The wire begins to be described by the packet in transmission.
+    pub(super) fn leave_steady(&mut self) {
+        if self.is_steady() {
+            self.hot.busy = self.hot.busy - self.waiting_time();
+            self.scheduled.since = self.hot.busy;
+            self.hot.steady = 0;
+        }
+    }
+
+    /// Time for which what waits at a steady port will be on the wire; zero at others.
+    #[inline]
+    fn waiting_time(&self) -> Span {
+        Span::from_ps(self.scheduled.bytes * u64::from(self.hot.steady))
+    }
+
+    /// Offers a packet to a steady port.
+    #[inline]
+    pub(crate) fn offer_steady(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) -> Verdict {
+        if self.scheduled.eager {
+            self.serve_steady(now, out);
+        }
+        let backlog = self.hot.busy.since(now);
+        let after = backlog + self.hot.steady_time_of(packet);
+        if after > self.hot.limit {
+            return Verdict::Dropped;
+        }
+        if backlog >= self.hot.mark_from {
+            match self.mark_enqueued(backlog, packet) {
+                Verdict::Accepted => {}
+                refused => return refused,
+            }
+        }
+        let below = (1 << self.scheduled.class_of(packet)) - 1;
+        if self.scheduled.filled & below != 0 || backlog == Span::ZERO {
+            self.serve_steady(now, out);
+        }
+        let hot = &mut self.hot;
+        hot.highest = hot.highest.max(after);
+        hot.busy = now + after;
+        if backlog == Span::ZERO {
+            hot.tx_packets += 1;
+            hot.tx_bytes += u64::from(packet.size);
+            out.push(hot.link, hot.busy, packet);
+        } else {
+            self.scheduled.add(packet);
+        }
+        Verdict::Accepted
+    }
+
+    /// Serves every departure of a steady port that starts at or before `now`.
+    #[inline]
+    fn serve_steady(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        let mut start = self.hot.busy - self.waiting_time();
+        let Self { hot, scheduled, .. } = self;
+        while scheduled.packets > 0 && start <= now {
+            let packet = scheduled.take(0);
+            start += hot.steady_time_of(&packet);
+            hot.tx_packets += 1;
+            hot.tx_bytes += u64::from(packet.size);
+            out.push(hot.link, start, &packet);
+        }
+    }
+
+    /// Queues a packet at a port that is not steady. `anew`: a departure may have been possible all along, but not of this packet.
+    #[inline]
+    pub(super) fn enqueue(&mut self, now: Time, packet: &Packet, anew: bool) {
+        if self.scheduled.packets == 0 || anew {
+            self.scheduled.since = now;
+        }
+        self.scheduled.add(packet);
+    }
+
+    /// When the next deferred departure starts; `Time::MAX` if none.
+    #[inline]
+    pub fn next_departure(&self) -> Time {
+        let s = &self.scheduled;
+        if self.is_steady() {
+            return if s.packets > 0 { self.hot.busy - self.waiting_time() } else { Time::MAX };
+        }
+        if s.exists() && self.cold.pause.concerns() {
+            self.next_departure_in_pause()
+        } else if s.packets > 0 && self.cold.alive {
+            self.hot.busy.max(s.since)
+        } else {
+            Time::MAX
+        }
+    }
+
+    /// From now on somebody has to hear of each departure as it is served.
+    pub(crate) fn hear_departures(&mut self) {
+        self.cold.heard = true;
+        self.derive_form();
+    }
+
+    /// Whether a packet that joins now would be the next event of a scheduled port: nothing comes between. Not where somebody
+    /// has to hear of departures as they are served: of random losses, or for an account.
+    #[inline]
+    pub(super) fn departs_at_once(&self, now: Time) -> bool {
+        self.is_scheduled()
+            && self.scheduled.packets == 0
+            && self.hot.busy <= now
+            && self.cold.alive
+            && !self.cold.heard
+            && !self.cold.pause.concerns()
+            && self.cold.settings.loss == 0.0
+    }
+
+    /// A packet has left the queue of a scheduled port, which holds what is left behind: the marking rule at dequeue, then the wire.
+    #[inline]
+    pub(super) fn depart(
+        &mut self,
+        start: Time,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) -> Verdict {
+        if let Some(marking) = self.cold.settings.marking
+            && marking.at_dequeue
+            && packet.ecn == Ecn::Ect
+        {
+            let (bytes, packets) = (self.scheduled.bytes, u64::from(self.scheduled.packets));
+            if self.picks(&marking, bytes, packets, self.hot.tx_packets) {
+                packet.ecn = Ecn::Ce;
+                self.cold.counters.marked_packets += 1;
+            }
+        }
+        self.transmit(start, packet, out)
+    }
+
+    /// Serves every departure that starts at or before `now`; `departed` hears of each packet, unless the port is steady.
+    #[inline]
+    pub(crate) fn serve(
+        &mut self,
+        now: Time,
+        out: &mut impl Out<Packet>,
+        departed: &mut impl FnMut(Time, &Packet, Verdict),
+    ) {
+        if self.is_steady() {
+            return self.serve_steady(now, out);
+        }
+        loop {
+            let start = self.next_departure();
+            if start > now {
+                return;
+            }
+            self.serve_one(start, out, departed);
+        }
+    }
+
+    /// Serves the next departure of a port that is not steady; it starts at `start`.
+    pub(crate) fn serve_one(
+        &mut self,
+        start: Time,
+        out: &mut impl Out<Packet>,
+        departed: &mut impl FnMut(Time, &Packet, Verdict),
+    ) {
+        if self.cold.pause.concerns() && self.tell(start, out) {
+            return;
+        }
+        let mut packet = self.scheduled.take(self.cold.pause.stopped());
+        let verdict = self.depart(start, &mut packet, out);
+        departed(start, &packet, verdict);
+    }
+
+    /// Asks for the cache lines of its explicit queues.
+    #[inline]
+    pub(crate) fn prefetch_queues(&self) {
+        self.scheduled.queues.iter().step_by(2).for_each(prefetch);
+    }
+}

@@ -1,0 +1,75 @@
+//! What a port is made from, and what it counts.
+
+use forebay_engine::LinkId;
+use forebay_units::{BitsPerSec, Span};
+
+/// A length of queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Length {
+    /// Wire bytes.
+    Bytes(u64),
+    /// Packets.
+    Packets(u32),
+}
+
+/// Marking of ECN-capable packets by the instantaneous queue.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Marking {
+    /// No marks below this queue, which excludes the packet itself.
+    pub kmin: Length,
+    /// Every packet marked from this queue on.
+    pub kmax: Length,
+    /// Probability just below `kmax`; linear in between.
+    pub pmax: f64,
+    /// Decide as transmission begins, on the queue left behind, rather than as the packet joins.
+    pub at_dequeue: bool,
+    /// Drop packets that are not ECN-capable where they would be marked.
+    pub drop_not_ect: bool,
+}
+
+/// What a port is made from.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PortSettings {
+    /// Rate.
+    pub rate: BitsPerSec,
+    /// From the last bit sent to the arrival at the peer.
+    pub flight: Span,
+    /// The engine's name of the cable.
+    pub link: LinkId,
+    /// Queue limit, the packet itself included; `None`: the shared buffer's only, or none.
+    pub limit: Option<Length>,
+    /// Congestion marks.
+    pub marking: Option<Marking>,
+    /// Strict-priority classes.
+    pub classes: u8,
+    /// A packet stops counting as its transmission begins, rather than byte by byte.
+    pub release_at_start: bool,
+    /// Bytes that each packet adds on the wire.
+    pub overhead: u16,
+    /// Share of packets lost at random. A port that may become lossy later, or get an odd rate, has to be
+    /// `explicit` from the start.
+    pub loss: f64,
+    /// Key of the random draws of this port.
+    pub key: u64,
+    /// Serve every departure as an explicit one even where one touch would do. Changes no result.
+    pub explicit: bool,
+    /// Hold the queue while the link is dead, rather than drop it.
+    pub hold: bool,
+}
+
+/// Counters of a port. Pause frames are counted apart, in [`PauseCounters`], and not here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PortCounters {
+    /// Packets whose transmission has begun.
+    pub tx_packets: u64,
+    /// Their sizes, without wire overhead.
+    pub tx_bytes: u64,
+    /// Packets refused for lack of buffer.
+    pub dropped_packets: u64,
+    /// Their sizes.
+    pub dropped_bytes: u64,
+    /// Packets lost to a fault or at random.
+    pub lost_packets: u64,
+    /// Packets marked here.
+    pub marked_packets: u64,
+}
