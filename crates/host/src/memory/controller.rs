@@ -31,19 +31,16 @@ pub(super) struct Demand {
     pub share: f64,
     /// Mean time in a slot if admission did not take any, in ns.
     pub latency: f64,
+    /// What they write per ns, as admission is.
+    pub dma: f64,
 }
 
 impl Demand {
-    /// What the NIC writes, in lines per ns, when admission takes `wait` ns.
-    #[inline]
-    fn dma(&self, wait: f64) -> f64 {
-        self.share * self.inside / (self.latency + self.share * wait)
-    }
-
     /// `W` in ns such that writes at `rate` lines per ns serve the line in that time: `queue` posted ones before the last, and
     /// what the NIC writes meanwhile.
     ///
-    /// The positive root of `rate W = queue + W dma(W)`; none of the NIC's lines wait while `rate` is above `dma(0)`.
+    /// The positive root of `rate W = queue + W dma(W)`, where `dma(W) = share inside / (latency + share W)`; none of the
+    /// NIC's lines wait while `rate` is above `dma(0)`.
     #[inline]
     fn wait(&self, rate: f64, queue: f64) -> f64 {
         let square = self.share * rate;
@@ -62,15 +59,17 @@ impl Demand {
 /// State of the controller.
 #[derive(Clone, Debug)]
 pub(super) struct Controller {
-    capacity: f64, // lines per ns
-    queueing: f64, // ns
+    capacity: f64,     // lines per ns
+    per_capacity: f64, // its inverse
+    queueing: f64,     // ns
     share: f64,
     posted_limit: Option<f64>,
     reads: f64, // filtered, lines per ns
     load: f64,  // filtered, of capacity
     queue: f64, // posted writes that wait
     wait: f64,
-    hold: f64, // ns that the posted limit adds to reads
+    hold: f64,  // ns that the posted limit adds to reads
+    added: f64, // ns that load adds to a read
     /// Lines posted, and lines of these that were admitted.
     pub posted: f64,
     pub admitted: f64,
@@ -78,8 +77,10 @@ pub(super) struct Controller {
 
 impl Controller {
     pub(super) fn new(settings: &ControllerSettings) -> Self {
+        let capacity = settings.bytes_per_sec as f64 / LINE as f64 * 1e-9;
         Self {
-            capacity: settings.bytes_per_sec as f64 / LINE as f64 * 1e-9,
+            capacity,
+            per_capacity: 1.0 / capacity,
             queueing: settings.read_queueing.as_ps() as f64 * 1e-3,
             share: f64::from(settings.read_share_permille) * 1e-3,
             posted_limit: settings.posted_limit.map(f64::from),
@@ -88,6 +89,7 @@ impl Controller {
             queue: 0.0,
             wait: 0.0,
             hold: 0.0,
+            added: 0.0,
             posted: 0.0,
             admitted: 0.0,
         }
@@ -96,8 +98,7 @@ impl Controller {
     /// Latency of a core's read that takes `unloaded` ns by itself.
     #[inline]
     pub(super) fn read_latency(&self, unloaded: f64) -> f64 {
-        let others = 1.0 - (self.reads / self.capacity).min(0.95);
-        unloaded + self.queueing * self.load / others + self.share * self.wait + self.hold
+        unloaded + self.added
     }
 
     /// `W` in ns.
@@ -111,32 +112,39 @@ impl Controller {
         self.queue
     }
 
-    /// Serves `demand` for `dt` ns. Returns how much its state still moves, as a share.
+    /// Serves `demand` for `dt` ns.
     #[inline]
-    pub(super) fn step(&mut self, dt: f64, demand: Demand) -> f64 {
-        let gain = (dt / FILTER).min(1.0);
-        let before = (self.reads, self.load, self.queue);
+    pub(super) fn step(&mut self, dt: f64, demand: Demand) {
+        let gain = (dt * (1.0 / FILTER)).min(1.0);
         self.reads += (demand.reads - self.reads) * gain;
         let rate = (self.capacity - self.reads).max(LEAST_ADMISSION);
-        let dma = demand.dma(self.wait);
-        let room = (rate - dma).max(LEAST_ADMISSION);
+        let room = (rate - demand.dma).max(LEAST_ADMISSION);
         let coming = demand.posted * dt;
         let admitted = (room * dt).min(self.queue + coming);
         self.posted += coming;
         self.admitted += admitted;
         self.queue = (self.queue + coming - admitted).max(0.0);
         self.wait = demand.wait(rate, self.queue);
-        let load = ((demand.reads + dma + admitted / dt) / self.capacity).min(1.0);
+        let load = ((demand.reads + demand.dma + admitted / dt) * self.per_capacity).min(1.0);
         self.load += (load - self.load) * gain;
         if let Some(limit) = self.posted_limit {
             let over = self.queue - limit * f64::from(demand.posting.max(1));
             self.hold = (over / room).max(0.0);
         }
-        let moved = |old: f64, new: f64, scale: f64| (new - old).abs() / scale;
-        moved(before.0, self.reads, self.capacity).max(moved(before.1, self.load, 1.0)).max(moved(
-            before.2,
-            self.queue,
-            1.0 + self.queue,
-        ))
+        let others = 1.0 - (self.reads * self.per_capacity).min(0.95);
+        self.added = self.queueing * self.load / others + self.share * self.wait + self.hold;
+    }
+
+    /// What a step may change.
+    #[inline]
+    pub(super) fn state(&self) -> [f64; 3] {
+        [self.reads, self.load, self.queue]
+    }
+
+    /// How much has changed since then, as a share.
+    pub(super) fn moved_since(&self, before: [f64; 3]) -> f64 {
+        let scale = [self.capacity, 1.0, 1.0 + self.queue];
+        let now = self.state();
+        (0..3).map(|i| (now[i] - before[i]).abs() / scale[i]).fold(0.0, f64::max)
     }
 }

@@ -101,12 +101,12 @@ impl Iio {
         true
     }
 
-    /// Releases and admits lines for `dt` ps from `at`, a slot being held for `latency` ns, and a packet being in memory
-    /// `landing` ns after its last line entered.
+    /// Releases and admits lines for `dt` ps from `at`: of the lines inside, the share `leaving` leaves in a ns, and a packet
+    /// is in memory `landing` ns after its last line entered.
     #[inline]
-    pub(super) fn step(&mut self, at: Time, dt: u64, latency: f64, landing: f64) -> Moved {
+    pub(super) fn step(&mut self, at: Time, dt: u64, leaving: f64, landing: f64) -> Moved {
         let inside = self.entered - self.left;
-        let share = (dt as f64 * 1e-3 / latency).min(1.0);
+        let share = (dt as f64 * 1e-3 * leaving).min(1.0);
         // The last crumbs would never leave.
         let out = if inside < UNIT / 64 { inside } else { (inside as f64 * share) as u64 };
         self.left += out;

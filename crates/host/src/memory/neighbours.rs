@@ -11,20 +11,21 @@ use super::controller::Controller;
 use super::settings::{Actuator, ControllerSettings, NeighbourSettings, ThrottleSettings};
 use forebay_units::Time;
 
-/// What a level does to one core.
+/// What a level does to cores that it does not stop.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Hold {
     Free,
     Delay(f64), // ns
     Cap(f64),   // share of what it would draw alone
-    Paused,
 }
 
-#[derive(Clone, Debug)]
-struct Core {
+/// Cores of a neighbour that are held alike.
+#[derive(Clone, Copy, Debug)]
+struct Cores {
     group: usize,
     socket: u8,
-    lines: f64,
+    count: u32,
+    lines: f64,    // of all
     writes: f64,   // for each read
     unloaded: f64, // ns
     hold: Hold,
@@ -34,7 +35,8 @@ struct Core {
 #[derive(Clone, Debug)]
 pub(super) struct Neighbours {
     groups: Vec<NeighbourSettings>,
-    cores: Vec<Core>,
+    sockets: Vec<Cores>,
+    working: Vec<Cores>, // those of `sockets` that draw, alike ones together
     throttle: ThrottleSettings,
     level: u8,
     next_phase: Time,
@@ -57,24 +59,26 @@ impl Neighbours {
         throttle: ThrottleSettings,
         controller: &ControllerSettings,
     ) -> Self {
-        let core = |(group, of): (usize, &NeighbourSettings)| {
+        let cores = |(group, of): (usize, &NeighbourSettings)| {
             let read = if of.local { controller.local_read } else { controller.remote_read };
             let (lines, writes) =
-                (f64::from(of.lines_in_flight_milli), f64::from(of.writes_permille));
-            let (lines, writes) = (lines * 1e-3, writes * 1e-3);
-            let unloaded = read.as_ps() as f64 * 1e-3;
-            let sockets = u32::from(throttle.slowing.max(1));
-            (0..of.cores).map(move |i| {
-                let socket = (i % sockets) as u8;
-                Core { group, socket, lines, writes, unloaded, hold: Hold::Paused }
+                (f64::from(of.lines_in_flight_milli) * 1e-3, f64::from(of.writes_permille) * 1e-3);
+            let (all, sockets) = (of.cores, u32::from(throttle.slowing.max(1)));
+            (0..sockets.min(all)).map(move |socket| {
+                let count = (all - socket).div_ceil(sockets);
+                let lines = lines * f64::from(count);
+                let unloaded = read.as_ps() as f64 * 1e-3;
+                let (socket, hold) = (socket as u8, Hold::Free);
+                Cores { group, socket, count, lines, writes, unloaded, hold }
             })
         };
-        let cores = groups.iter().enumerate().flat_map(core).collect();
+        let sockets: Vec<_> = groups.iter().enumerate().flat_map(cores).collect();
+        let working = Vec::with_capacity(sockets.len());
         let none = vec![0.0; groups.len()];
         let (read, written) = (none.clone(), none);
         let groups = groups.to_vec();
         let next_phase = Time::ZERO;
-        Self { groups, cores, throttle, level: 0, next_phase, read, written }
+        Self { groups, sockets, working, throttle, level: 0, next_phase, read, written }
     }
 
     /// When one of them starts, rests or is stopped or let go next.
@@ -92,16 +96,24 @@ impl Neighbours {
         self.level
     }
 
-    /// What the level and the clock do to each core at `now`, and until when.
+    /// Which cores work, and how the level slows them, at `now`, and until when.
     pub(super) fn apply(&mut self, now: Time) {
         let (pause, mut next) = self.pause(now);
-        for core in &mut self.cores {
-            let (works, until) = works(&self.groups[core.group], now);
+        self.working.clear();
+        for cores in &self.sockets {
+            let (works, until) = works(&self.groups[cores.group], now);
             next = next.min(until);
-            core.hold = match works && !pause {
-                true => hold(&self.throttle, self.level, core),
-                false => Hold::Paused,
-            };
+            if !works || pause {
+                continue;
+            }
+            let cores = Cores { hold: hold(&self.throttle, self.level, cores), ..*cores };
+            match self.working.last_mut() {
+                Some(last) if (last.group, last.hold) == (cores.group, cores.hold) => {
+                    last.count += cores.count;
+                    last.lines += cores.lines;
+                }
+                _ => self.working.push(cores),
+            }
         }
         self.next_phase = next;
     }
@@ -124,20 +136,19 @@ impl Neighbours {
     #[inline]
     pub(super) fn draw(&mut self, dt: f64, controller: &Controller) -> Draw {
         let mut draw = Draw::default();
-        for core in &self.cores {
-            let latency = controller.read_latency(core.unloaded);
-            let rate = match core.hold {
-                Hold::Paused => continue,
-                Hold::Free => core.lines / latency,
-                Hold::Delay(added) => core.lines / (latency + added),
-                Hold::Cap(share) => core.lines / latency.max(core.unloaded / share),
+        for cores in &self.working {
+            let latency = controller.read_latency(cores.unloaded);
+            let rate = match cores.hold {
+                Hold::Free => cores.lines / latency,
+                Hold::Delay(added) => cores.lines / (latency + added),
+                Hold::Cap(share) => cores.lines / latency.max(cores.unloaded / share),
             };
-            let posted = rate * core.writes;
+            let posted = rate * cores.writes;
             draw.reads += rate;
             draw.posted += posted;
-            draw.posting += 1;
-            self.read[core.group] += rate * dt;
-            self.written[core.group] += posted * dt;
+            draw.posting += cores.count;
+            self.read[cores.group] += rate * dt;
+            self.written[cores.group] += posted * dt;
         }
         draw
     }
@@ -159,13 +170,13 @@ fn works(neighbour: &NeighbourSettings, now: Time) -> (bool, Time) {
     }
 }
 
-/// What a slowing level does to a core.
-fn hold(throttle: &ThrottleSettings, level: u8, core: &Core) -> Hold {
+/// What a slowing level does to cores.
+fn hold(throttle: &ThrottleSettings, level: u8, cores: &Cores) -> Hold {
     let (level, levels) = (level.min(throttle.slowing), throttle.slowing);
     let strongest = throttle.delay.as_ps() as f64 * 1e-3;
     match throttle.actuator {
         _ if level == 0 => Hold::Free,
-        Actuator::Sockets if core.socket < level => Hold::Delay(strongest),
+        Actuator::Sockets if cores.socket < level => Hold::Delay(strongest),
         Actuator::Sockets => Hold::Free,
         // Hardware has ten steps, from 0 to 90.
         Actuator::Delay => {

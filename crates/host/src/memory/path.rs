@@ -88,7 +88,7 @@ pub struct Now {
 #[derive(Clone, Debug)]
 pub struct MemoryPath {
     at: Time,
-    due: Time,
+    due: Time, // but for deliveries and finished reads
     asleep: bool,
     iio: Iio,
     llc: Llc,
@@ -141,17 +141,18 @@ impl MemoryPath {
     /// When [`MemoryPath::advance`] has to be called at the latest.
     #[inline]
     pub fn due(&self) -> Time {
-        self.due
+        if self.readers.has_finished() { self.at } else { self.due.min(self.iio.next_delivery()) }
     }
 
     /// A packet comes from the cable. False: the NIC dropped it.
     pub fn offer(&mut self, now: Time, packet: &Packet) -> bool {
-        self.advance(now);
+        self.move_to(now);
         let taken = self.iio.offer(packet);
         if taken {
             self.llc.see(u64::from(packet.size));
-            self.wake();
+            self.asleep = false;
         }
+        self.plan();
         taken
     }
 
@@ -162,14 +163,14 @@ impl MemoryPath {
 
     /// The stack has `read.bytes` in order for an application on core `core`, which came in `packets`.
     pub fn deliver(&mut self, now: Time, core: u32, read: Read, packets: u32) {
-        self.advance(now);
+        self.move_to(now);
         self.readers.add(core, read, packets);
         self.wake();
     }
 
     /// The NIC begins to send a frame of `bytes`.
     pub fn send(&mut self, now: Time, bytes: u64) {
-        self.advance(now);
+        self.move_to(now);
         let latency = self.controller.read_latency(self.transmit.unloaded());
         self.transmit.send(now, bytes, latency);
         self.wake();
@@ -183,7 +184,7 @@ impl MemoryPath {
 
     /// The throttle level from `now` on.
     pub fn set_level(&mut self, now: Time, level: u8) {
-        self.advance(now);
+        self.move_to(now);
         self.neighbours.set_level(now, level);
         self.wake();
     }
@@ -191,6 +192,12 @@ impl MemoryPath {
     /// Brings everything to `now`, which is not after [`MemoryPath::due`].
     #[inline]
     pub fn advance(&mut self, now: Time) {
+        self.move_to(now);
+        self.plan();
+    }
+
+    #[inline]
+    fn move_to(&mut self, now: Time) {
         if now > self.at {
             let dt = now.since(self.at).as_ps();
             if self.asleep {
@@ -204,25 +211,16 @@ impl MemoryPath {
             self.neighbours.apply(now);
             self.asleep = false;
         }
-        self.plan();
     }
 
     /// A packet that is in memory by the time of the last advance.
     pub fn take_packet(&mut self) -> Option<Packet> {
-        let packet = self.iio.deliver(self.at);
-        if packet.is_some() {
-            self.plan();
-        }
-        packet
+        self.iio.deliver(self.at)
     }
 
     /// A read that is done by the time of the last advance.
     pub fn take_read(&mut self) -> Option<Read> {
-        let read = self.readers.finish();
-        if read.is_some() {
-            self.plan();
-        }
-        read
+        self.readers.finish()
     }
 
     fn wake(&mut self) {
@@ -232,17 +230,13 @@ impl MemoryPath {
 
     #[inline]
     fn plan(&mut self) {
-        let mut due = self.neighbours.next_phase().min(self.iio.next_delivery());
-        if self.readers.has_finished() {
-            due = self.at;
-        }
+        let mut due = self.neighbours.next_phase();
         if !self.asleep {
             due = due.min(self.at + STEP);
             let memory = self.controller.read_latency(self.local_read);
-            self.readers.price(self.llc.read_latency(memory));
-            if let Some(left) = self.readers.next() {
-                due = due.min(self.at + Span::from_ps((left * 1e3) as u64 + 1));
-            }
+            let left = self.readers.price(self.llc.read_latency(memory));
+            let left = Span::from_ps((left * 1e3) as u64);
+            due = due.min(self.at.saturating_add(left).saturating_add(Span::from_ps(1)));
         }
         self.due = due;
     }
@@ -254,8 +248,9 @@ impl MemoryPath {
         self.backlog += if self.iio.has_backlog() { ns } else { 0.0 };
         self.wait += wait * ns;
         self.levels[usize::from(self.neighbours.level())] += ns;
+        let leaving = 1.0 / self.llc.slot_latency(wait);
         let landing = self.llc.landing_latency(wait);
-        let moved = self.iio.step(self.at, dt, self.llc.slot_latency(wait), landing);
+        let moved = self.iio.step(self.at, dt, leaving, landing);
         self.full += if moved.full { ns } else { 0.0 };
         self.limits[self.limit(&moved) as usize] += ns;
         let draw = self.neighbours.draw(ns, &self.controller);
@@ -272,11 +267,13 @@ impl MemoryPath {
             inside: self.iio.inside(),
             share: self.llc.miss(),
             latency: self.llc.slot_latency(0.0),
+            dma: self.llc.miss() * self.iio.inside() * leaving,
         };
-        let still = self.controller.step(ns, demand);
+        let before = self.controller.state();
+        self.controller.step(ns, demand);
         self.llc.update(self.readers.in_use(), self.readers.unread());
         let idle = self.iio.is_idle() && self.readers.is_idle() && self.transmit.is_idle();
-        self.asleep = still < SETTLED && idle;
+        self.asleep = idle && self.controller.moved_since(before) < SETTLED;
     }
 
     /// What held payload back in a step, from the NIC on.

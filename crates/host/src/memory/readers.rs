@@ -18,15 +18,17 @@ struct Work {
 
 #[derive(Clone, Debug, Default)]
 struct Core {
+    work: Option<Work>, // that it does
+    done: f64,          // share of it
+    time: f64,          // that it takes in all, as memory is, ns
     waiting: VecDeque<Work>,
-    done: f64, // share of the first
-    time: f64, // that the first takes in all, as memory is, ns
 }
 
 /// All such cores of a host.
 #[derive(Clone, Debug)]
 pub(super) struct Readers {
     settings: ReaderSettings,
+    per_line_in_flight: f64, // 1 / lines in flight of a copy
     cores: Vec<Core>,
     unread: u64,
     finished: VecDeque<Read>,
@@ -39,7 +41,8 @@ impl Readers {
     pub(super) fn new(settings: &ReaderSettings) -> Self {
         let cores = vec![Core::default(); settings.cores.max(1) as usize];
         let finished = VecDeque::new();
-        Self { settings: *settings, cores, unread: 0, finished, in_use: 0, busy: 0.0 }
+        let (settings, per_line_in_flight) = (*settings, 1.0 / f64::from(settings.lines_in_flight));
+        Self { settings, per_line_in_flight, cores, unread: 0, finished, in_use: 0, busy: 0.0 }
     }
 
     /// Adds work to core `core`, counted round.
@@ -53,18 +56,26 @@ impl Readers {
         let lines = read.bytes as f64 / LINE as f64 * reads;
         let work = Work { read, fixed: fixed * 1e-3, lines };
         self.unread += read.bytes;
-        self.cores[core as usize % cores].waiting.push_back(work);
+        let core = &mut self.cores[core as usize % cores];
+        match core.work {
+            None => core.work = Some(work),
+            Some(_) => core.waiting.push_back(work),
+        }
     }
 
-    /// How long the first work of each core takes, where a read takes `latency` ns.
+    /// Where a read takes `latency` ns: sets how long the work of each core takes, and returns the least time, in ns,
+    /// until a core is done with it.
     #[inline]
-    pub(super) fn price(&mut self, latency: f64) {
-        let per_line = latency / f64::from(self.settings.lines_in_flight);
+    pub(super) fn price(&mut self, latency: f64) -> f64 {
+        let per_line = latency * self.per_line_in_flight;
+        let mut least = f64::INFINITY;
         for core in &mut self.cores[..self.in_use as usize] {
-            if let Some(work) = core.waiting.front() {
+            if let Some(work) = &core.work {
                 core.time = work.fixed + work.lines * per_line;
+                least = least.min((1.0 - core.done) * core.time);
             }
         }
+        least
     }
 
     /// Works for `dt` ns at the last price. Returns the lines read per ns.
@@ -72,26 +83,19 @@ impl Readers {
     pub(super) fn step(&mut self, dt: f64) -> f64 {
         let mut reads = 0.0;
         for core in &mut self.cores[..self.in_use as usize] {
-            let Some(work) = core.waiting.front() else { continue };
+            let Some(work) = &core.work else { continue };
             self.busy += dt;
-            reads += work.lines / core.time;
-            core.done += dt / core.time;
+            let speed = 1.0 / core.time;
+            reads += work.lines * speed;
+            core.done += dt * speed;
             if core.done >= DONE {
                 self.unread -= work.read.bytes;
                 self.finished.push_back(work.read);
-                core.waiting.pop_front();
+                core.work = core.waiting.pop_front();
                 core.done = 0.0;
             }
         }
         reads
-    }
-
-    /// The least time, in ns, until a core is done with its first work.
-    #[inline]
-    pub(super) fn next(&self) -> Option<f64> {
-        let left =
-            |core: &Core| (!core.waiting.is_empty()).then_some((1.0 - core.done) * core.time);
-        self.cores[..self.in_use as usize].iter().filter_map(left).reduce(f64::min)
     }
 
     /// Whether work was done that nobody has taken.
