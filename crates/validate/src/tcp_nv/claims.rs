@@ -1,6 +1,6 @@
 //! Claims of the deck that come without a table. One star around one router in most of them: hosts 1 to n send to host 0.
 
-use super::bench::{Seen, run};
+use crate::bench::{Seen, run};
 use super::settings::{Law, Settings, Stack};
 use super::star::{PORT, bulk, rpcs, star};
 use crate::jobs::Job;

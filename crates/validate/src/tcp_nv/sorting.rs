@@ -1,6 +1,6 @@
 //! The distributed sort, reduced to its shuffle: each of 38 hosts sends as much to each other at once.
 
-use super::bench::run;
+use crate::bench::run;
 use super::rack::{HOST, JITTER};
 use super::settings::{Law, Settings, Stack};
 use crate::measured::Measured;

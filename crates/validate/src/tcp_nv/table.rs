@@ -1,6 +1,6 @@
 //! The 10 Gb/s table: RPCs of 1 MB from n hosts to one, and small RPCs that share their queue.
 
-use super::bench::{Seen, mean, run};
+use crate::bench::{Seen, mean, run};
 use super::settings::{Law, Settings, Stack};
 use super::star::{PORT, rpcs, star};
 use forebay_record::{jain, nearest_rank};
