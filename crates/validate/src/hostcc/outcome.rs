@@ -1,8 +1,10 @@
 //! One run of the testbed and what is read off it.
 
 use super::setup::{HOST, Setup, WARM};
-use crate::bench::{Seen, run_seed};
+use crate::bench::{Seen, run_looking};
 use crate::order::Samples;
+use forebay_sim::MemoryLook;
+use forebay_units::{Span, Time};
 
 /// What a run gives. All of the measured part, without the start-up.
 #[derive(Clone, Debug, Default)]
@@ -25,18 +27,12 @@ pub(super) struct Outcome {
     pub slot_ns: f64,
     /// Share of time that the cores of long flows work.
     pub busy: f64,
-    /// Share of time that writes wait for admission.
-    pub waiting: f64,
     /// Mean latency of a neighbour's reads, ns.
     pub read_ns: f64,
     /// Share of time at each level.
     levels: Vec<f64>,
     /// Signals over time, if the setup asks for them.
     pub trace: Vec<Point>,
-    /// Time from one sample of a signal to the next, us.
-    pub read_us: f64,
-    /// Time from a decision to its level, us.
-    pub write_us: f64,
     /// Latencies of NetApp-L's RPCs, us.
     pub latencies: Samples,
 }
@@ -51,6 +47,8 @@ pub(super) struct Point {
     /// B_S, Gb/s.
     pub bandwidth: f64,
     pub level: u8,
+    /// Wait of writes for admission, ns.
+    pub wait_ns: f64,
 }
 
 impl Outcome {
@@ -65,17 +63,84 @@ impl Outcome {
     }
 }
 
+/// Times of a trace: two of its points lie this far apart, as two readings of the law do.
+const EVERY: Span = Span::from_ns(650);
+
 /// Runs a setup.
 pub(super) fn run(setup: &Setup) -> Outcome {
-    let seen = run_seed("hostcc", &setup.text(), setup.seed, WARM, setup.end());
-    read(setup, &seen)
+    let times = if setup.traced { TRACED_US * 1000 / 650 } else { 0 };
+    let mut looks = Vec::new();
+    let seen =
+        run_looking("hostcc", &setup.text(), setup.seed, (WARM, setup.end()), EVERY, times, |look| {
+            looks.extend(look.memories.first().copied());
+        });
+    let trace = if setup.traced { trace(&looks) } else { Vec::new() };
+    Outcome { trace, ..read(setup, &seen) }
+}
+
+/// Microseconds of a trace.
+const TRACED_US: u32 = 15_000;
+
+/// Smoothed as hostCC does, and without the first millisecond, in which the slower of the two settles.
+fn trace(looks: &[MemoryLook]) -> Vec<Point> {
+    let us = |at: Time| at.as_ps() as f64 * 1e-6;
+    let mut points: Vec<Point> = Vec::with_capacity(looks.len());
+    for two in looks.windows(2) {
+        let ns = (us(two[1].at) - us(two[0].at)) * 1e3;
+        let occupancy = (two[1].occupancy - two[0].occupancy) / ns;
+        let bandwidth = (two[1].entered - two[0].entered) * 512.0 / ns;
+        let last = points.last().copied().unwrap_or(Point { occupancy, bandwidth, ..Point::default() });
+        points.push(Point {
+            us: us(two[1].at),
+            occupancy: last.occupancy + (occupancy - last.occupancy) / 8.0,
+            bandwidth: last.bandwidth + (bandwidth - last.bandwidth) / 256.0,
+            level: two[1].level,
+            wait_ns: two[1].wait_ns,
+        });
+    }
+    let from = points.first().map_or(0.0, |p| p.us) + 1000.0;
+    points.retain(|p| p.us >= from);
+    points
 }
 
 fn read(setup: &Setup, seen: &Seen) -> Outcome {
-    let _ = HOST;
-    let latencies = Samples::new(match setup.rpc {
-        Some(_) => seen.latencies(setup.rpc_entry()),
-        None => Vec::new(),
-    });
-    Outcome { latencies, ..Outcome::default() }
+    let memory = seen.record.memory.first().expect("one host has a path to memory");
+    let ns = memory.span.as_ps() as f64 * 1e-3;
+    let (sent_again, sent) = sent(setup, seen);
+    let working = f64::from(setup.flows.min(CORES));
+    let reads = memory.neighbours.iter().sum::<f64>() / setup.traffic_per_read() / ns;
+    Outcome {
+        goodput: memory.goodput_gbps(),
+        drops: memory.drop_share() * 100.0,
+        retransmits: sent_again / sent * 100.0,
+        netapp: memory.network_gigabytes(),
+        mapp: memory.neighbour_gigabytes(),
+        pcie: memory.pcie_gbps(),
+        occupancy: memory.occupancy,
+        slot_ns: memory.occupancy * ns / memory.entered,
+        busy: memory.reading / working,
+        read_ns: setup.lines_in_flight() * f64::from(setup.cores) / reads,
+        levels: memory.levels.clone(),
+        latencies: Samples::new(match setup.rpc {
+            Some(_) => seen.latencies(setup.rpc_entry()),
+            None => Vec::new(),
+        }),
+        trace: Vec::new(),
+    }
+}
+
+/// Cores of the NIC's socket.
+const CORES: u32 = 8;
+
+/// Segments that the senders of data sent again in the measured part, and all that they sent.
+fn sent(setup: &Setup, seen: &Seen) -> (f64, f64) {
+    let mut sent = (0.0, 0.0);
+    for after in seen.after.senders.iter().filter(|s| s.host as usize != HOST) {
+        let before = seen.before.senders.iter().find(|s| s.flow == after.flow);
+        let (acked, again) = before.map_or((0, 0), |s| (s.acked, s.retransmits));
+        let again = (after.retransmits - again) as f64;
+        sent.0 += again;
+        sent.1 += again + (after.acked - acked) as f64 / f64::from(setup.payload());
+    }
+    sent
 }

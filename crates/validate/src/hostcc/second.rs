@@ -5,6 +5,7 @@
 use super::lab::Lab;
 use super::outcome::Outcome;
 use super::ratio;
+use super::signals::share;
 use super::setup::{Neighbour, Setup};
 use crate::measured::Measured;
 
@@ -12,7 +13,7 @@ use crate::measured::Measured;
 pub(super) fn measure(lab: &Lab, all: &mut Measured) {
     let run = |neighbour, cores| -> &Outcome {
         let neighbour = if cores == 0 { Neighbour::LocalReadWrite } else { neighbour };
-        lab.see(&Setup { neighbour, mtu: 9000, ..lab.setup(false, cores) })
+        lab.see(&Setup { neighbour, mtu: 9000, traced: true, ..lab.setup(false, cores) })
     };
     let free = run(Neighbour::LocalReadWrite, 0);
     let mixed = |cores| run(Neighbour::LocalReadWrite, cores);
@@ -22,8 +23,9 @@ pub(super) fn measure(lab: &Lab, all: &mut Measured) {
         all.insert(format!("set2-ro-{cores}-drops"), reading(cores).drops);
     }
     all.insert("set2-rw-4-goodput", ratio(free.goodput, mixed(4).goodput));
-    all.insert("set2-rw-3-full", mixed(3).waiting);
-    all.insert("set2-rw-4-full", mixed(4).waiting);
+    let waiting = |cores| share(&mixed(cores).trace, |p| p.wait_ns > 1.0);
+    all.insert("set2-rw-3-full", waiting(3));
+    all.insert("set2-rw-4-full", waiting(4));
     all.insert("set2-rw-write-latency", ratio(mixed(4).slot_ns, mixed(3).slot_ns));
     all.insert("set2-rw-read-latency", ratio(mixed(4).read_ns, mixed(3).read_ns));
     all.insert("set2-ro-goodput", ratio(reading(4).goodput, free.goodput));

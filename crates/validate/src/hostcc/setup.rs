@@ -65,6 +65,9 @@ impl HostCc {
 /// Seconds of start-up that no number counts.
 pub(super) const WARM: f64 = 0.03;
 
+/// Lines in flight of a core without prefetching: the modelling note's, from what such a core drew alone.
+const LOCAL_LINES: f64 = 6.5;
+
 /// The host whose path to memory is modelled.
 pub(super) const HOST: usize = 0;
 
@@ -101,6 +104,19 @@ impl Setup {
         self.mtu - 52
     }
 
+    /// Lines that a core of the neighbour reads at once.
+    pub fn lines_in_flight(&self) -> f64 {
+        match self.neighbour {
+            Neighbour::Remote => 18.7,
+            Neighbour::LocalReadWrite | Neighbour::LocalRead => LOCAL_LINES,
+        }
+    }
+
+    /// Lines that it moves for each that it reads.
+    pub fn traffic_per_read(&self) -> f64 {
+        if self.neighbour == Neighbour::LocalRead { 1.0 } else { 2.0 }
+    }
+
     /// The scenario. Senders are host[1] and up, around one switch. Four cables of 9 us and interrupts of 4 us make a
     /// round trip of 44 us; 38 bytes are Ethernet's header, FCS, preamble and gap.
     pub fn text(&self) -> String {
@@ -113,11 +129,10 @@ impl Setup {
             self.memory(),
             self.mtu,
         );
-        for flow in 0..self.flows {
-            let from = flow % self.senders + 1;
-            text += &format!(
-                "[[traffic]]\nkind = \"long\"\nfrom = \"host[{from}]\"\nto = \"host[{HOST}]\"\n"
-            );
+        if self.flows > 0 {
+            let from = (0..self.flows).map(|flow| format!("\"host[{}]\"", flow % self.senders + 1));
+            let from = from.collect::<Vec<_>>().join(", ");
+            text += &format!("[[traffic]]\nkind = \"long\"\nfrom = [{from}]\nto = \"host[{HOST}]\"\n");
         }
         if let Some(size) = self.rpc {
             text += &format!(
@@ -129,7 +144,7 @@ impl Setup {
 
     /// Index of the entry of NetApp-L among `[[traffic]]`.
     pub fn rpc_entry(&self) -> u16 {
-        self.flows as u16
+        u16::from(self.flows > 0)
     }
 
     fn memory(&self) -> String {
@@ -143,10 +158,10 @@ impl Setup {
         );
         if self.cores > 0 {
             text += &format!("[[host.override.memory.neighbour]]\ncores = {}\n", self.cores);
-            text += match self.neighbour {
-                Neighbour::Remote => "",
-                Neighbour::LocalReadWrite => "local = true\nlines = 6.5\n",
-                Neighbour::LocalRead => "local = true\nlines = 6.5\nwrites = 0.0\n",
+            text += &match self.neighbour {
+                Neighbour::Remote => String::new(),
+                Neighbour::LocalReadWrite => format!("local = true\nlines = {LOCAL_LINES}\n"),
+                Neighbour::LocalRead => format!("local = true\nlines = {LOCAL_LINES}\nwrites = 0.0\n"),
             };
         }
         if let Control::HostCc(HostCc { target, threshold, echo, local }) = self.control {

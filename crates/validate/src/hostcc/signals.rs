@@ -1,4 +1,4 @@
-//! Figures 7, 8, 18 and 19: what hostCC reads, and what it does at each moment.
+//! Figures 8, 18 and 19: what hostCC reads, and what it does at each moment. Figure 7, how long reading takes, is an input.
 
 use super::lab::Lab;
 use super::outcome::{Outcome, Point};
@@ -12,6 +12,9 @@ pub(super) const TARGET: f64 = 84.0;
 /// I_T, lines.
 pub(super) const THRESHOLD: f64 = 70.0;
 
+/// From a decision to its level, us.
+const WRITE_US: f64 = 22.0;
+
 /// A traced run.
 pub(super) fn traced(lab: &Lab, cores: u32, control: Control) -> &Outcome {
     lab.see(&Setup { control, traced: true, ..lab.setup(false, cores) })
@@ -20,14 +23,6 @@ pub(super) fn traced(lab: &Lab, cores: u32, control: Control) -> &Outcome {
 /// hostCC with one response alone, or both.
 pub(super) fn ideas(lab: &Lab, echo: bool, local: bool) -> &Outcome {
     traced(lab, 3, Control::HostCc(HostCc { echo, local, ..HostCc::of(false) }))
-}
-
-/// Figure 7: time from one sample to the next.
-pub(super) fn figure_7(lab: &Lab, all: &mut Measured) {
-    let [free, busy] = [0, 3].map(|cores| traced(lab, cores, Control::HostCc(HostCc::of(false))));
-    all.insert("fig7-occupancy", busy.read_us);
-    all.insert("fig7-bandwidth", busy.read_us);
-    all.insert("fig7-same", ratio(busy.read_us, free.read_us));
 }
 
 /// Figure 8: I_S and B_S without hostCC.
@@ -76,7 +71,7 @@ pub(super) fn figure_19(lab: &Lab, all: &mut Measured) {
         let (mut by_rule, mut n) = (0.0, 0.0);
         for two in of {
             n += 1.0;
-            let Some(at) = before(&run.trace, two[1].us - run.write_us) else { continue };
+            let Some(at) = before(&run.trace, two[1].us - WRITE_US) else { continue };
             let rule = (at.occupancy > THRESHOLD) == up && (at.bandwidth < TARGET) == up;
             by_rule += f64::from(u8::from(rule));
         }
@@ -93,7 +88,7 @@ fn before(trace: &[Point], us: f64) -> Option<&Point> {
     trace[..trace.partition_point(|p| p.us < us)].last()
 }
 
-fn share(trace: &[Point], holds: impl Fn(&Point) -> bool) -> f64 {
+pub(super) fn share(trace: &[Point], holds: impl Fn(&Point) -> bool) -> f64 {
     trace.iter().filter(|p| holds(p)).count() as f64 / trace.len() as f64
 }
 
