@@ -37,7 +37,7 @@ pub(crate) enum Scale {
 
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 62.0;
-const GAP: f64 = 74.0;
+const GAP: f64 = 84.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 66.0;
 const HEIGHT: f64 = 230.0;
@@ -84,7 +84,11 @@ impl Chart {
             x += 36.0 + 6.6 * name.chars().count() as f64;
         }
         if self.panels.iter().any(|panel| !panel.published.is_empty()) {
-            *svg += &format!("{}<text x=\"{}\" y=\"46\">published</text>\n", mark(x + 6.0, 36.0, 48.0), x + 17.0);
+            *svg += &format!(
+                "{}<text x=\"{}\" y=\"46\">published</text>\n",
+                mark(x + 6.0, 36.0, 48.0),
+                x + 17.0
+            );
         }
     }
 
@@ -140,7 +144,7 @@ impl Chart {
             left + wide / 2.0,
             floor + 36.0,
             self.group_label,
-            left - 46.0,
+            left - 48.0,
             TOP + HEIGHT / 2.0,
             panel.label
         );
@@ -148,13 +152,14 @@ impl Chart {
 
     fn rows(&self, svg: &mut String, top: f64) {
         let columns = self.table.first().map_or(0, Vec::len);
-        let wide = (WIDTH - LEFT - RIGHT) / columns.max(1) as f64;
+        let first = 210.0;
+        let wide = (WIDTH - LEFT - RIGHT - first) / columns.saturating_sub(1).max(1) as f64;
         for (r, row) in self.table.iter().enumerate() {
             let weight = if r == 0 { " font-weight=\"600\"" } else { "" };
             for (c, cell) in row.iter().enumerate() {
                 *svg += &format!(
                     "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\"{weight}>{cell}</text>\n",
-                    LEFT + wide * c as f64,
+                    LEFT + if c == 0 { 0.0 } else { first + wide * (c - 1) as f64 },
                     top + LINE * (r as f64 + 0.5)
                 );
             }
@@ -166,7 +171,8 @@ impl Chart {
 fn mark(x: f64, top: f64, bottom: f64) -> String {
     let (top, bottom) = if bottom - top < 2.0 { (top - 1.0, top + 1.0) } else { (top, bottom) };
     let (a, b) = (x - 7.0, x + 7.0);
-    let path = format!("M{a:.1} {top:.1}H{b:.1}M{a:.1} {bottom:.1}H{b:.1}M{x:.1} {top:.1}V{bottom:.1}");
+    let path =
+        format!("M{a:.1} {top:.1}H{b:.1}M{a:.1} {bottom:.1}H{b:.1}M{x:.1} {top:.1}V{bottom:.1}");
     format!(
         "<path d=\"{path}\" fill=\"none\" stroke=\"#fff\" stroke-width=\"4.5\"/>\
          <path d=\"{path}\" fill=\"none\" stroke=\"#111\" stroke-width=\"2\"/>\n"
@@ -204,7 +210,12 @@ impl Scale {
 fn short(value: f64) -> String {
     let text = format!("{value:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    if value >= 1e6 { format!("{}M", short(value / 1e6)) } else { text.to_string() }
+    match value {
+        _ if value >= 1e6 => format!("{}M", short(value / 1e6)),
+        _ if value >= 1e4 => format!("{}k", short(value / 1e3)),
+        _ if value > 0.0 && value < 1e-3 => format!("1e{}", value.log10().round()),
+        _ => text.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -221,8 +232,10 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_within() {
-        let names = |scale: Scale| -> Vec<String> { scale.ticks().into_iter().map(|t| t.1).collect() };
+        let names =
+            |scale: Scale| -> Vec<String> { scale.ticks().into_iter().map(|t| t.1).collect() };
         assert_eq!(names(Scale::Linear(100.0)), ["0", "20", "40", "60", "80", "100"]);
         assert_eq!(names(Scale::Log(0.001, 1.0)), ["0.001", "0.01", "0.1", "1"]);
+        assert_eq!(names(Scale::Log(1e-5, 1e-4)), ["1e-5", "1e-4"]);
     }
 }

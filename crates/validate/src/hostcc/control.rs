@@ -3,8 +3,8 @@
 use super::dctcp::sized;
 use super::lab::Lab;
 use super::outcome::Outcome;
-use super::setup::{Control, HostCc, Setup};
 use super::ratio;
+use super::setup::{Control, HostCc, Setup};
 use crate::measured::Measured;
 
 /// What Figures 10 and 14 have in common: DDIO off and on.
@@ -107,9 +107,8 @@ pub(super) fn figure_16(lab: &Lab, all: &mut Measured) {
             all.insert(format!("fig16-{target}-drops"), run.drops);
         }
     }
-    let most = |targets: &[u32]| {
-        targets.iter().map(|t| targeted(lab, *t).drops).fold(f64::NAN, f64::max)
-    };
+    let most =
+        |targets: &[u32]| targets.iter().map(|t| targeted(lab, *t).drops).fold(f64::NAN, f64::max);
     all.insert("fig16-all-drops", ratio(most(&TARGETS), lab.base(false, 3).drops));
     all.insert("fig16-shape", most(&[40, 50, 60, 70, 80]) - most(&[20, 100]));
     all.insert("fig16-mapp", ratio(targeted(lab, 40).mapp, targeted(lab, 80).mapp));

@@ -4,7 +4,7 @@ use super::setup::{HOST, Setup, WARM};
 use crate::bench::{Seen, run_looking};
 use crate::order::Samples;
 use forebay_sim::MemoryLook;
-use forebay_units::{Span, Time};
+use forebay_units::Span;
 
 /// What a run gives. All of the measured part, without the start-up.
 #[derive(Clone, Debug, Default)]
@@ -70,10 +70,17 @@ const EVERY: Span = Span::from_ns(650);
 pub(super) fn run(setup: &Setup) -> Outcome {
     let times = if setup.traced { TRACED_US * 1000 / 650 } else { 0 };
     let mut looks = Vec::new();
-    let seen =
-        run_looking("hostcc", &setup.text(), setup.seed, (WARM, setup.end()), EVERY, times, |look| {
+    let seen = run_looking(
+        "hostcc",
+        &setup.text(),
+        setup.seed,
+        (WARM, setup.end()),
+        EVERY,
+        times,
+        |look| {
             looks.extend(look.memories.first().copied());
-        });
+        },
+    );
     let trace = if setup.traced { trace(&looks) } else { Vec::new() };
     Outcome { trace, ..read(setup, &seen) }
 }
@@ -81,22 +88,34 @@ pub(super) fn run(setup: &Setup) -> Outcome {
 /// Microseconds of a trace.
 const TRACED_US: u32 = 15_000;
 
-/// Smoothed as hostCC does, and without the first millisecond, in which the slower of the two settles.
+/// From a decision to its level, us.
+pub(super) const WRITE_US: f64 = 22.0;
+
+/// Smoothed as hostCC does, and without the first millisecond, in which the slower of the two settles. The loop that reads
+/// insertions also writes levels: while it does it reads nothing, and the reading after it counts as one.
 fn trace(looks: &[MemoryLook]) -> Vec<Point> {
-    let us = |at: Time| at.as_ps() as f64 * 1e-6;
+    let us = |look: &MemoryLook| look.at.as_ps() as f64 * 1e-6;
+    let changes = looks.windows(2).filter(|two| two[0].level != two[1].level);
+    let changes: Vec<f64> = changes.map(|two| us(&two[1])).collect();
+    let writing = |at: f64| {
+        changes.get(changes.partition_point(|c| *c <= at)).is_some_and(|c| *c - WRITE_US < at)
+    };
     let mut points: Vec<Point> = Vec::with_capacity(looks.len());
+    let Some(mut read) = looks.first() else { return points };
     for two in looks.windows(2) {
-        let ns = (us(two[1].at) - us(two[0].at)) * 1e3;
-        let occupancy = (two[1].occupancy - two[0].occupancy) / ns;
-        let bandwidth = (two[1].entered - two[0].entered) * 512.0 / ns;
-        let last = points.last().copied().unwrap_or(Point { occupancy, bandwidth, ..Point::default() });
-        points.push(Point {
-            us: us(two[1].at),
-            occupancy: last.occupancy + (occupancy - last.occupancy) / 8.0,
-            bandwidth: last.bandwidth + (bandwidth - last.bandwidth) / 256.0,
-            level: two[1].level,
-            wait_ns: two[1].wait_ns,
-        });
+        let at = us(&two[1]);
+        let sample = (two[1].occupancy - two[0].occupancy) / ((at - us(&two[0])) * 1e3);
+        let last = points.last().copied();
+        let occupancy = last.map_or(sample, |p| p.occupancy + (sample - p.occupancy) / 8.0);
+        let bandwidth = if writing(at) {
+            last.map_or(0.0, |p| p.bandwidth)
+        } else {
+            let sample = (two[1].entered - read.entered) * 0.512 / (at - us(read));
+            read = &two[1];
+            last.map_or(sample, |p| p.bandwidth + (sample - p.bandwidth) / 256.0)
+        };
+        let (level, wait_ns) = (two[1].level, two[1].wait_ns);
+        points.push(Point { us: at, occupancy, bandwidth, level, wait_ns });
     }
     let from = points.first().map_or(0.0, |p| p.us) + 1000.0;
     points.retain(|p| p.us >= from);

@@ -77,7 +77,13 @@ fn memory(runs: &[Vec<&Outcome>], published: &[(usize, usize, f64, f64)]) -> Pan
     }
 }
 
-fn chart(title: &str, groups: Vec<String>, label: &str, bars: &[&str], panels: Vec<Panel>) -> Chart {
+fn chart(
+    title: &str,
+    groups: Vec<String>,
+    label: &str,
+    bars: &[&str],
+    panels: Vec<Panel>,
+) -> Chart {
     Chart {
         title: title.into(),
         groups,
@@ -97,7 +103,7 @@ fn owners(groups: &[&str], runs: &[Vec<&Outcome>], names: &[&str]) -> Vec<Vec<St
         let mut row = vec![(*name).to_string()];
         row.extend(runs.iter().map(|group| {
             let run = group[b];
-            format!("{:.1} + {:.1} = {:.1}", run.netapp, run.mapp, run.memory())
+            format!("{:.1} + {:.1} = {:.1}", run.netapp, run.mapp.abs(), run.memory())
         }));
         table.push(row);
     }
@@ -108,13 +114,22 @@ fn figure_2(lab: &Lab) -> String {
     let groups = ["0x", "1x", "2x", "3x"];
     let runs: Vec<Vec<&Outcome>> =
         (0..4).map(|k| vec![lab.base(false, k), lab.base(true, k)]).collect();
-    let rate = goodput(&runs, &[(0, 0, 98.0, 100.0), (0, 1, 98.0, 100.0), (3, 0, 43.0, 43.0), (3, 1, 45.0, 65.0)]);
+    let rate = goodput(
+        &runs,
+        &[(0, 0, 98.0, 100.0), (0, 1, 98.0, 100.0), (3, 0, 43.0, 43.0), (3, 1, 45.0, 65.0)],
+    );
     let said: Vec<_> = [(2, 0), (2, 1), (3, 0), (3, 1)].map(|(g, b)| (g, b, 0.3, 0.3)).to_vec();
     let panels = vec![rate, drops(&runs, &said), memory(&runs, &[(3, 0, 23.5, 23.5)])];
     let bars = ["DDIO off", "DDIO on"];
     Chart {
         table: owners(&groups, &runs, &bars),
-        ..chart("Figure 2: host congestion under DCTCP", strings(&groups), "degree of host congestion", &bars, panels)
+        ..chart(
+            "Figure 2: host congestion under DCTCP",
+            strings(&groups),
+            "degree of host congestion",
+            &bars,
+            panels,
+        )
     }
     .svg()
 }
@@ -125,10 +140,19 @@ fn figure_3(lab: &Lab) -> String {
     let groups = cells.iter().map(|(mtu, flows)| format!("{mtu} B, {flows}")).collect();
     let runs: Vec<Vec<&Outcome>> = cells
         .iter()
-        .map(|(mtu, flows)| [false, true].map(|ddio| lab.see(&sized(lab, ddio, *mtu, *flows))).to_vec())
+        .map(|(mtu, flows)| {
+            [false, true].map(|ddio| lab.see(&sized(lab, ddio, *mtu, *flows))).to_vec()
+        })
         .collect();
     let panels = vec![goodput(&runs, &[]), drops(&runs, &[])];
-    chart("Figure 3: larger packets and more flows under DCTCP, 3x", groups, "packet, flows", &["DDIO off", "DDIO on"], panels).svg()
+    chart(
+        "Figure 3: larger packets and more flows under DCTCP, 3x",
+        groups,
+        "packet, flows",
+        &["DDIO off", "DDIO on"],
+        panels,
+    )
+    .svg()
 }
 
 fn figure_9(lab: &Lab) -> String {
@@ -136,11 +160,18 @@ fn figure_9(lab: &Lab) -> String {
         .map(|level| [false, true].map(|ddio| lab.see(&held(lab, ddio, level))).to_vec())
         .collect();
     let groups = ["0", "1", "2", "3", "4"];
-    let rate = goodput(&runs, &[(0, 0, 43.0, 43.0), (3, 0, 77.0, 77.0), (4, 0, 100.0, 100.0), (3, 1, 100.0, 100.0)]);
+    let rate = goodput(
+        &runs,
+        &[(0, 0, 43.0, 43.0), (3, 0, 77.0, 77.0), (4, 0, 100.0, 100.0), (3, 1, 100.0, 100.0)],
+    );
     let panels = vec![rate, memory(&runs, &[(3, 0, 13.8, 13.8)])];
     let bars = ["DDIO off", "DDIO on"];
     Chart {
-        table: owners(&groups.map(|g| ["level 0", "1", "2", "3", "4"][g.parse::<usize>().unwrap_or(0)]), &runs, &bars),
+        table: owners(
+            &groups.map(|g| ["level 0", "1", "2", "3", "4"][g.parse::<usize>().unwrap_or(0)]),
+            &runs,
+            &bars,
+        ),
         ..chart("Figure 9: levels held by hand, 3x", strings(&groups), "level", &bars, panels)
     }
     .svg()
@@ -173,7 +204,14 @@ fn figure_11(lab: &Lab) -> String {
         .collect();
     let target: Vec<_> = (0..cells.len()).map(|g| (g, 1, 80.0, 80.0)).collect();
     let panels = vec![goodput(&runs, &target), drops(&runs, &[])];
-    chart("Figure 11: hostCC over packet sizes and flows, 3x, DDIO off", groups, "packet, flows", &["DCTCP", "hostCC"], panels).svg()
+    chart(
+        "Figure 11: hostCC over packet sizes and flows, 3x, DDIO off",
+        groups,
+        "packet, flows",
+        &["DCTCP", "hostCC"],
+        panels,
+    )
+    .svg()
 }
 
 fn figure_13(lab: &Lab) -> String {
@@ -188,23 +226,32 @@ fn figure_13(lab: &Lab) -> String {
     let target: Vec<_> = (0..INCAST.len()).map(|g| (g, 3, 80.0, 80.0)).collect();
     let retransmits = panel("Segments retransmitted, %", DROPS, &runs, |run| run.retransmits);
     let bars = ["DCTCP, 0x", "hostCC, 0x", "DCTCP, 3x", "hostCC, 3x"];
-    chart("Figure 13: two senders, DDIO off", groups, "", &bars, vec![goodput(&runs, &target), retransmits]).svg()
+    chart(
+        "Figure 13: two senders, DDIO off",
+        groups,
+        "",
+        &bars,
+        vec![goodput(&runs, &target), retransmits],
+    )
+    .svg()
 }
 
 fn figure_16(lab: &Lab) -> String {
     let runs: Vec<Vec<&Outcome>> = TARGETS.iter().map(|t| vec![targeted(lab, *t)]).collect();
     let groups = TARGETS.iter().map(u32::to_string).collect();
-    let target: Vec<_> = (2..8).map(|g| (g, 0, f64::from(TARGETS[g]), f64::from(TARGETS[g]))).collect();
+    let target: Vec<_> =
+        (2..8).map(|g| (g, 0, f64::from(TARGETS[g]), f64::from(TARGETS[g]))).collect();
     let panels = vec![goodput(&runs, &target), drops(&runs, &[]), memory(&runs, &[])];
-    chart("Figure 16: hostCC over B_T, 3x, DDIO off", groups, "B_T, Gb/s", &["hostCC"], panels).svg()
+    chart("Figure 16: hostCC over B_T, 3x, DDIO off", groups, "B_T, Gb/s", &["hostCC"], panels)
+        .svg()
 }
 
 fn figure_17(lab: &Lab) -> String {
-    let runs: Vec<Vec<&Outcome>> =
-        THRESHOLDS.iter().map(|t| vec![at_threshold(lab, *t)]).collect();
+    let runs: Vec<Vec<&Outcome>> = THRESHOLDS.iter().map(|t| vec![at_threshold(lab, *t)]).collect();
     let groups = THRESHOLDS.iter().map(u32::to_string).collect();
     let panels = vec![goodput(&runs, &[]), drops(&runs, &[]), memory(&runs, &[])];
-    chart("Figure 17: hostCC over I_T, 3x, DDIO off", groups, "I_T, lines", &["hostCC"], panels).svg()
+    chart("Figure 17: hostCC over I_T, 3x, DDIO off", groups, "I_T, lines", &["hostCC"], panels)
+        .svg()
 }
 
 fn tails(lab: &Lab, title: &str, ddio: bool, series: usize, sizes: &[(u32, &str)]) -> String {
@@ -223,7 +270,14 @@ fn tails(lab: &Lab, title: &str, ddio: bool, series: usize, sizes: &[(u32, &str)
             .collect(),
         published: Vec::new(),
     };
-    let mut table = vec![strings(&["Latency of RPCs, us (95 % interval)", "P50", "P90", "P99", "P99.9", "P99.99"])];
+    let mut table = vec![strings(&[
+        "Latency of RPCs, us (95 % interval)",
+        "P50",
+        "P90",
+        "P99",
+        "P99.9",
+        "P99.99",
+    ])];
     for ((_, size), group) in sizes.iter().zip(&samples) {
         for (name, s) in names.iter().zip(group) {
             let mut row = vec![format!("{size}, {name}: {} RPCs", s.len())];
@@ -236,11 +290,7 @@ fn tails(lab: &Lab, title: &str, ddio: bool, series: usize, sizes: &[(u32, &str)
     }
     let groups = sizes.iter().map(|s| s.1.to_string()).collect();
     let panels = vec![panel(5000, "P50"), panel(9900, "P99"), panel(9990, "P99.9")];
-    Chart {
-        table,
-        ..chart(title, groups, "request and response", &names[..series], panels)
-    }
-    .svg()
+    Chart { table, ..chart(title, groups, "request and response", &names[..series], panels) }.svg()
 }
 
 /// Microseconds in few digits.
@@ -255,32 +305,39 @@ fn us(value: f64) -> String {
 }
 
 /// I_S and B_S of runs above each other, from the beginning of the trace.
-fn signals(title: &str, span: f64, runs: &[(&str, &Outcome)]) -> String {
+fn signals(title: &str, span: f64, runs: &[(&'static str, &Outcome)]) -> String {
     let points = |run: &Outcome, of: fn(&Point) -> f64| -> Vec<(f64, f64)> {
         let from = run.trace.first().map_or(0.0, |p| p.us);
         run.trace.iter().map(|p| (p.us - from, of(p))).take_while(|p| p.0 <= span).collect()
     };
-    let lines = |of: fn(&Point) -> f64| -> Vec<Line<'_>> {
-        let line = |(name, run): &(&'static str, &Outcome)| (*name, points(run, of));
-        runs.iter().map(|(name, run)| Line { name, points: line(&("", run)).1, steps: false }).collect()
+    let lines = |of: fn(&Point) -> f64, named: bool| -> Vec<Line<'_>> {
+        let line = |(name, run): &(&'static str, &Outcome)| Line {
+            name: if named { name } else { "" },
+            points: points(run, of),
+            steps: false,
+        };
+        runs.iter().map(line).collect()
     };
     let panels = [
         plot::Panel {
             label: "B_S, Gb/s",
             range: (0.0, 120.0),
-            lines: lines(|p| p.bandwidth),
+            lines: lines(|p| p.bandwidth, true),
             rules: vec![Rule { name: "B_T, 84", at: TARGET }],
         },
         plot::Panel {
             label: "I_S, lines",
             range: (40.0, 100.0),
-            lines: lines(|p| p.occupancy),
-            rules: vec![Rule { name: "I_T, 70", at: THRESHOLD }, Rule { name: "credits, 93", at: 93.0 }],
+            lines: lines(|p| p.occupancy, false),
+            rules: vec![
+                Rule { name: "I_T, 70", at: THRESHOLD },
+                Rule { name: "credits, 93", at: 93.0 },
+            ],
         },
         plot::Panel {
             label: "Level",
             range: (0.0, 4.5),
-            lines: lines(|p| f64::from(p.level)),
+            lines: lines(|p| f64::from(p.level), false),
             rules: Vec::new(),
         },
     ];
@@ -290,7 +347,11 @@ fn signals(title: &str, span: f64, runs: &[(&str, &Outcome)]) -> String {
 
 fn figure_8(lab: &Lab) -> String {
     let [free, busy] = [0, 3].map(|cores| traced(lab, cores, Control::None));
-    signals("Figure 8: occupancy and PCIe bandwidth under DCTCP, DDIO off", 1000.0, &[("0x", free), ("3x", busy)])
+    signals(
+        "Figure 8: occupancy and PCIe bandwidth under DCTCP, DDIO off",
+        1000.0,
+        &[("0x", free), ("3x", busy)],
+    )
 }
 
 fn figure_18a(lab: &Lab) -> String {
@@ -303,7 +364,8 @@ fn figure_18a(lab: &Lab) -> String {
     let groups = strings(&["none", "echo only", "local only", "both"]);
     let rate = goodput(&runs, &[(0, 0, 43.0, 43.0), (1, 0, 28.0, 28.0), (3, 0, 80.0, 80.0)]);
     let panels = vec![rate, drops(&runs, &[]), memory(&runs, &[])];
-    chart("Figure 18a: which idea does what, 3x, DDIO off", groups, "", &["DCTCP with"], panels).svg()
+    chart("Figure 18a: which idea does what, 3x, DDIO off", groups, "", &["DCTCP with"], panels)
+        .svg()
 }
 
 fn figure_18(lab: &Lab) -> String {

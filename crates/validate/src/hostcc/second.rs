@@ -5,8 +5,8 @@
 use super::lab::Lab;
 use super::outcome::Outcome;
 use super::ratio;
-use super::signals::share;
 use super::setup::{Neighbour, Setup};
+use super::signals::share;
 use crate::measured::Measured;
 
 /// All its rows.

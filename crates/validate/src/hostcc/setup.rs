@@ -132,7 +132,8 @@ impl Setup {
         if self.flows > 0 {
             let from = (0..self.flows).map(|flow| format!("\"host[{}]\"", flow % self.senders + 1));
             let from = from.collect::<Vec<_>>().join(", ");
-            text += &format!("[[traffic]]\nkind = \"long\"\nfrom = [{from}]\nto = \"host[{HOST}]\"\n");
+            text +=
+                &format!("[[traffic]]\nkind = \"long\"\nfrom = [{from}]\nto = \"host[{HOST}]\"\n");
         }
         if let Some(size) = self.rpc {
             text += &format!(
@@ -161,7 +162,9 @@ impl Setup {
             text += &match self.neighbour {
                 Neighbour::Remote => String::new(),
                 Neighbour::LocalReadWrite => format!("local = true\nlines = {LOCAL_LINES}\n"),
-                Neighbour::LocalRead => format!("local = true\nlines = {LOCAL_LINES}\nwrites = 0.0\n"),
+                Neighbour::LocalRead => {
+                    format!("local = true\nlines = {LOCAL_LINES}\nwrites = 0.0\n")
+                }
             };
         }
         if let Control::HostCc(HostCc { target, threshold, echo, local }) = self.control {

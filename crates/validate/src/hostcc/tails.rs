@@ -41,8 +41,7 @@ pub(super) fn latencies(lab: &Lab, ddio: bool, beside: Beside, size: u32) -> Sam
     let cores = if beside == Beside::Flows { 0 } else { 3 };
     let mut all = Vec::new();
     for seed in 1..=seeds {
-        let setup =
-            Setup { rpc: Some(size), control, measured_ms, seed, ..lab.setup(ddio, cores) };
+        let setup = Setup { rpc: Some(size), control, measured_ms, seed, ..lab.setup(ddio, cores) };
         all.extend_from_slice(lab.see(&setup).latencies.values());
     }
     Samples::new(all)
@@ -54,8 +53,20 @@ fn effort(quick: bool, beside: Beside, size: u32) -> (u64, u32) {
     match (quick, beside) {
         (true, Beside::Congested) => (2, if small { 1500 } else { 500 }),
         (true, _) => (1, if small { 150 } else { 100 }),
-        (false, Beside::Congested) => if small { (16, 5000) } else { (4, 3000) },
-        (false, _) => if small { (8, 800) } else { (4, 400) },
+        (false, Beside::Congested) => {
+            if small {
+                (16, 5000)
+            } else {
+                (4, 3000)
+            }
+        }
+        (false, _) => {
+            if small {
+                (8, 800)
+            } else {
+                (4, 400)
+            }
+        }
     }
 }
 
