@@ -188,7 +188,7 @@ impl Host {
     /// How the path to memory stands.
     pub fn memory_look(&self, host: u32) -> Option<MemoryLook> {
         let path = &self.memory.as_ref()?.path;
-        let (occupancy, entered) = path.counters();
+        let (occupancy, entered) = path.write_counters();
         let now = path.now();
         Some(MemoryLook {
             host,
