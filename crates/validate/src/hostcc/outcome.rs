@@ -57,6 +57,12 @@ impl Outcome {
         self.netapp + self.mapp
     }
 
+    /// Shares of time at all levels, in words.
+    pub fn levels_said(&self) -> String {
+        let each = (0..self.levels.len()).map(|l| format!("{l} {:.3}", self.level_share(l)));
+        format!("shares of time at levels: {}", each.collect::<Vec<_>>().join(", "))
+    }
+
     /// Share of time at a level.
     pub fn level_share(&self, level: usize) -> f64 {
         self.levels.get(level).copied().unwrap_or(f64::NAN)

@@ -7,6 +7,8 @@ pub(super) struct Setup {
     /// Cores of MApp.
     pub cores: u32,
     pub neighbour: Neighbour,
+    /// Microseconds that it works and then rests, in turn; both zero: it never rests.
+    pub rests: (u32, u32),
     pub control: Control,
     /// Long flows, dealt to senders in turn.
     pub flows: u32,
@@ -78,6 +80,7 @@ impl Setup {
             ddio,
             cores,
             neighbour: Neighbour::Remote,
+            rests: (0, 0),
             control: Control::None,
             flows: 4,
             senders: 1,
@@ -166,6 +169,9 @@ impl Setup {
                     format!("local = true\nlines = {LOCAL_LINES}\nwrites = 0.0\n")
                 }
             };
+        }
+        if self.cores > 0 && self.rests != (0, 0) {
+            text += &format!("on = \"{}us\"\noff = \"{}us\"\n", self.rests.0, self.rests.1);
         }
         if let Control::HostCc(HostCc { target, threshold, echo, local }) = self.control {
             text += &format!(

@@ -62,13 +62,8 @@ pub(super) fn figure_18(lab: &Lab, all: &mut Measured) {
 /// Figure 19: the steady state.
 pub(super) fn figure_19(lab: &Lab, all: &mut Measured) {
     let run = ideas(lab, true, true);
-    let levels: Vec<String> =
-        (0..=4).map(|l| format!("level {l} {:.3}", run.level_share(l))).collect();
-    all.insert_saying(
-        "fig19-levels",
-        run.level_share(3) + run.level_share(4),
-        format!("shares of time: {}", levels.join(", ")),
-    );
+    let levels = run.level_share(3) + run.level_share(4);
+    all.insert_saying("fig19-levels", levels, run.levels_said());
     let (first, last) = (run.trace.first(), run.trace.last());
     let windows = first.zip(last).map_or(f64::NAN, |(a, b)| (b.us - a.us) / 250.0);
     let moves: Vec<&[Point]> =
