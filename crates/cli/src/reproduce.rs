@@ -19,7 +19,9 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     }
     let (rows, pictures) =
         forebay_validate::reproduce(&args.suite, args.quick, args.pictures.is_some());
-    for (folder, (name, svg)) in pictures.into_iter().filter_map(|one| Some((args.pictures.as_ref()?, one))) {
+    for (folder, (name, svg)) in
+        pictures.into_iter().filter_map(|one| Some((args.pictures.as_ref()?, one)))
+    {
         let path = folder.join(name);
         std::fs::write(&path, svg)
             .map_err(|e| Failure::io(format_args!("write {}", path.display()), &e))?;

@@ -73,7 +73,7 @@ fn suite(name: &str) -> Suite {
             measure: hostcc::measure,
             parts: hostcc::parts,
             part_of: hostcc::part_of,
-            sensitivity: None,
+            sensitivity: Some(hostcc::sensitivity),
         },
         _ => panic!("there is no suite \"{name}\""),
     }

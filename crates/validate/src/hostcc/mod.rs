@@ -7,6 +7,7 @@ mod outcome;
 mod pictures;
 mod plant;
 mod second;
+mod sensitivity;
 mod setup;
 mod signals;
 mod tails;
@@ -14,6 +15,7 @@ mod tails;
 use crate::measured::Measured;
 use crate::row::Row;
 use lab::Lab;
+pub(crate) use sensitivity::sensitivity;
 
 /// What can be asked for by itself: its name, its rows.
 const PARTS: &[(&str, fn(&Lab, &mut Measured))] = &[

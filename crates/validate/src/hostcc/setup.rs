@@ -22,6 +22,8 @@ pub(super) struct Setup {
     /// Whether signals are traced.
     pub traced: bool,
     pub seed: u64,
+    /// Keys of the path to memory, and of its neighbour, that differ from their defaults.
+    pub changed: (&'static str, &'static str),
 }
 
 /// What competes for memory.
@@ -89,6 +91,7 @@ impl Setup {
             measured_ms: if quick { 50 } else { 300 },
             traced: false,
             seed: 1,
+            changed: ("", ""),
         }
     }
 
@@ -157,11 +160,14 @@ impl Setup {
             Control::None | Control::HostCc(_) => String::new(),
         };
         let mut text = format!(
-            "[[host.override]]\nwhere = \"host[{HOST}]\"\n[host.override.memory]\nddio = {}\nsocket_buffer = \"1MB\"\n{level}",
-            self.ddio
+            "[[host.override]]\nwhere = \"host[{HOST}]\"\n[host.override.memory]\nddio = {}\nsocket_buffer = \"1MB\"\n{level}{}",
+            self.ddio, self.changed.0
         );
         if self.cores > 0 {
-            text += &format!("[[host.override.memory.neighbour]]\ncores = {}\n", self.cores);
+            text += &format!(
+                "[[host.override.memory.neighbour]]\ncores = {}\n{}",
+                self.cores, self.changed.1
+            );
             text += &match self.neighbour {
                 Neighbour::Remote => String::new(),
                 Neighbour::LocalReadWrite => format!("local = true\nlines = {LOCAL_LINES}\n"),
