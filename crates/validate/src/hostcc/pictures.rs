@@ -99,8 +99,8 @@ fn chart(
 
 /// Memory bandwidth by owner.
 fn owners(groups: &[&str], runs: &[Vec<&Outcome>], names: &[&str]) -> Vec<Vec<String>> {
-    let mut table = vec![vec!["Memory bandwidth, GB/s".to_string()]];
-    table[0].extend(groups.iter().map(|g| format!("{g}: NetApp-T + MApp")));
+    let mut table = vec![vec!["NetApp-T + MApp, GB/s".to_string()]];
+    table[0].extend(groups.iter().map(|g| (*g).to_string()));
     for (b, name) in names.iter().enumerate() {
         let mut row = vec![(*name).to_string()];
         row.extend(runs.iter().map(|group| {
@@ -318,37 +318,46 @@ fn signals(title: &str, span: f64, runs: &[(&'static str, &Outcome)]) -> String 
     };
     let lines = |of: fn(&Point) -> f64, named: bool| -> Vec<Line<'_>> {
         let line = |(name, run): &(&'static str, &Outcome)| Line {
-            name: if named { name } else { "" },
+            name: if named { name.trim_start_matches("I_S, ") } else { "" },
             points: points(run, of),
             steps: false,
         };
         runs.iter().map(line).collect()
     };
-    let panels = [
-        plot::Panel {
-            label: "B_S, Gb/s",
-            range: (0.0, 120.0),
-            lines: lines(|p| p.bandwidth, true),
-            rules: vec![Rule { name: "B_T, 84", at: TARGET }],
-        },
-        plot::Panel {
-            label: "I_S, lines",
-            range: (40.0, 100.0),
-            lines: lines(|p| p.occupancy, false),
-            rules: vec![
-                Rule { name: "I_T, 70", at: THRESHOLD },
-                Rule { name: "credits, 93", at: 93.0 },
-            ],
-        },
-        plot::Panel {
-            label: "Level",
-            range: (0.0, 4.5),
-            lines: lines(|p| f64::from(p.level), false),
-            rules: Vec::new(),
-        },
-    ];
-    let shown = if runs.iter().any(|r| r.1.trace.iter().any(|p| p.level > 0)) { 3 } else { 2 };
-    plot(title, "us", (0.0, span), &panels[..shown])
+    let occupancy = |label, lines| plot::Panel {
+        label,
+        range: (40.0, 100.0),
+        lines,
+        rules: vec![
+            Rule { name: "I_T, 70", at: THRESHOLD },
+            Rule { name: "credits, 93", at: 93.0 },
+        ],
+    };
+    let mut panels = vec![plot::Panel {
+        label: "B_S, Gb/s",
+        range: (0.0, 120.0),
+        lines: lines(|p| p.bandwidth, true),
+        rules: vec![Rule { name: "B_T, 84", at: TARGET }],
+    }];
+    if runs.len() < 3 {
+        panels.push(occupancy("I_S, lines", lines(|p| p.occupancy, false)));
+    } else {
+        for (of, (name, _)) in runs.iter().enumerate() {
+            let mut alone = lines(|p| p.occupancy, false);
+            // A panel of its own, in the run's colour.
+            alone.iter_mut().enumerate().for_each(|(i, line)| {
+                if i != of {
+                    line.points.clear();
+                }
+            });
+            panels.push(occupancy(name, alone));
+        }
+    }
+    if runs.iter().any(|r| r.1.trace.iter().any(|p| p.level > 0)) {
+        let lines = lines(|p| f64::from(p.level), false);
+        panels.push(plot::Panel { label: "Level", range: (0.0, 4.5), lines, rules: Vec::new() });
+    }
+    plot(title, "us", (0.0, span), &panels)
 }
 
 fn figure_8(lab: &Lab) -> String {
@@ -367,18 +376,24 @@ fn figure_18a(lab: &Lab) -> String {
         vec![ideas(lab, false, true)],
         vec![ideas(lab, true, true)],
     ];
-    let groups = strings(&["none", "echo only", "local only", "both"]);
+    let groups = strings(&["none", "echo", "local", "both"]);
     let rate = goodput(&runs, &[(0, 0, 43.0, 43.0), (1, 0, 28.0, 28.0), (3, 0, 80.0, 80.0)]);
     let panels = vec![rate, drops(&runs, &[]), memory(&runs, &[])];
-    chart("Figure 18a: which idea does what, 3x, DDIO off", groups, "", &["DCTCP with"], panels)
-        .svg()
+    chart(
+        "Figure 18a: which idea does what, 3x, DDIO off",
+        groups,
+        "",
+        &["DCTCP and this response of hostCC"],
+        panels,
+    )
+    .svg()
 }
 
 fn figure_18(lab: &Lab) -> String {
     let runs = [
-        ("echo only", ideas(lab, true, false)),
-        ("local only", ideas(lab, false, true)),
-        ("both", ideas(lab, true, true)),
+        ("I_S, echo only", ideas(lab, true, false)),
+        ("I_S, local only", ideas(lab, false, true)),
+        ("I_S, both", ideas(lab, true, true)),
     ];
     signals("Figure 18b to d: one millisecond, 3x, DDIO off", 1000.0, &runs)
 }
