@@ -203,7 +203,7 @@ pub struct Bench {
 
 #[derive(Clone, Debug, Args)]
 pub struct Reproduce {
-    /// Which: analytic or tcp-nv
+    /// Which: analytic, tcp-nv, linux or hostcc; of hostcc also one part, hostcc/fig10
     pub suite: String,
     /// Print the rows as a JSON array
     #[arg(long)]

@@ -3,17 +3,11 @@
 use crate::args::Reproduce;
 use crate::failure::Failure;
 use crate::say;
-use forebay_validate::{SUITES, Verdict};
+use forebay_validate::Verdict;
 
 /// Runs a suite and prints its rows; with `--strict`, a row that is out is a missed band.
 pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
-    if !SUITES.contains(&args.suite.as_str()) {
-        return Err(Failure::Input(format!(
-            "there is no suite \"{}\"; write {}",
-            args.suite,
-            SUITES.join(" or ")
-        )));
-    }
+    forebay_validate::find(&args.suite).map_err(Failure::Input)?;
     if args.sensitivity {
         let text = forebay_validate::sensitivity(&args.suite, args.quick).ok_or_else(|| {
             Failure::Input(format!(
@@ -23,14 +17,15 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
         })?;
         return say::data(text.trim_end());
     }
-    if let Some(folder) = &args.pictures {
-        for (name, svg) in forebay_validate::pictures(&args.suite) {
-            let path = folder.join(name);
-            std::fs::write(&path, svg)
-                .map_err(|e| Failure::io(format_args!("write {}", path.display()), &e))?;
-        }
+    let (rows, pictures) =
+        forebay_validate::reproduce(&args.suite, args.quick, args.pictures.is_some());
+    for (folder, (name, svg)) in
+        pictures.into_iter().filter_map(|one| Some((args.pictures.as_ref()?, one)))
+    {
+        let path = folder.join(name);
+        std::fs::write(&path, svg)
+            .map_err(|e| Failure::io(format_args!("write {}", path.display()), &e))?;
     }
-    let rows = forebay_validate::run(&args.suite, args.quick);
     if args.json {
         say::data(&forebay_validate::json(&rows))?;
     } else {

@@ -22,6 +22,6 @@ mod timeline;
 pub mod twin;
 
 pub use forebay_engine::{EngineStats, Watch};
-pub use look::{HostLook, Look, PortLook, SenderLook, SwitchLook};
+pub use look::{HostLook, Look, MemoryLook, PortLook, SenderLook, SwitchLook};
 pub use options::{Options, SimError};
 pub use run::{Outcome, Simulation, simulate, simulate_into};

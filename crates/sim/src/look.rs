@@ -20,6 +20,8 @@ pub struct Look {
     pub hosts: Vec<HostLook>,
     /// Every switch, in canonical order.
     pub switches: Vec<SwitchLook>,
+    /// Every path to memory that is modelled, in the order of hosts.
+    pub memories: Vec<MemoryLook>,
     /// Every flow that has started and is not finished, by host and in the order of their starts there.
     pub senders: Vec<SenderLook>,
 }
@@ -62,6 +64,25 @@ pub struct HostLook {
     pub segments: u64,
     /// Payload handed to applications.
     pub delivered_bytes: u64,
+}
+
+/// One host's path to memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemoryLook {
+    /// Index of the host.
+    pub host: u32,
+    /// Up to when the rest is true: at most a step before [`Look::at`].
+    pub at: Time,
+    /// Lines in IIO slots, summed over nanoseconds.
+    pub occupancy: f64,
+    /// Lines that entered them.
+    pub entered: f64,
+    /// Bytes of frames in the NIC buffer.
+    pub buffered: u64,
+    /// Wait of writes for admission to memory, in ns.
+    pub wait_ns: f64,
+    /// Throttle level in force.
+    pub level: u8,
 }
 
 /// One switch.
@@ -111,6 +132,7 @@ impl Simulation<'_> {
             ports: Vec::new(),
             hosts: Vec::new(),
             switches: Vec::new(),
+            memories: Vec::new(),
             senders: Vec::new(),
         };
         for n in 0..nodes {
@@ -130,6 +152,7 @@ impl Simulation<'_> {
                 delivered_bytes: host.delivered_bytes,
             }));
             if let Some(host) = node.host() {
+                look.memories.extend(host.memory_look(n));
                 let senders = host.unfinished().map(|(sent, tcp)| sender_look(n, sent.flow, tcp));
                 look.senders.extend(senders);
             }

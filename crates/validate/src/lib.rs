@@ -7,9 +7,13 @@
 //! Invariants: same rows, same code, same measured values; no files are written, no clock is read.
 
 mod analytic;
+mod bench;
+mod chart;
+mod hostcc;
 mod jobs;
 mod linux;
 mod measured;
+mod order;
 mod pipe;
 mod plot;
 mod row;
@@ -23,52 +27,112 @@ pub use table::{json, table};
 use measured::Measured;
 
 /// Suites that [`run`] knows.
-pub const SUITES: &[&str] = &["analytic", "tcp-nv", "linux"];
+pub const SUITES: &[&str] = &["analytic", "tcp-nv", "linux", "hostcc"];
+
+/// File name and SVG text.
+type Pictures = Vec<(String, String)>;
 
 /// A folder of `validation/` and what runs it.
 struct Suite {
     rows: &'static str,
-    measure: fn(bool) -> Measured,
-    pictures: fn() -> Vec<(String, String)>,
+    /// Runs one of `parts`, or all; in short runs if the first flag is set, and with pictures if the second is.
+    measure: fn(Option<&str>, bool, bool) -> (Measured, Pictures),
+    /// What can be run by itself, and the part that a row belongs to.
+    parts: fn() -> Vec<&'static str>,
+    part_of: fn(&Row) -> &str,
     /// What its open settings do to its rows.
     sensitivity: Option<fn(&[Row], bool) -> String>,
 }
 
 fn suite(name: &str) -> Suite {
+    let none = || Vec::new();
     match name {
         "analytic" => Suite {
             rows: include_str!("../../../validation/analytic/rows.toml"),
-            measure: analytic::measure,
-            pictures: analytic::pictures,
+            measure: |_, quick, draw| (analytic::measure(quick), drawn(draw, analytic::pictures)),
+            parts: none,
+            part_of: |_| "",
             sensitivity: None,
         },
         "tcp-nv" => Suite {
             rows: include_str!("../../../validation/tcp-nv/rows.toml"),
-            measure: tcp_nv::measure,
-            pictures: tcp_nv::pictures,
+            measure: |_, quick, draw| (tcp_nv::measure(quick), drawn(draw, tcp_nv::pictures)),
+            parts: none,
+            part_of: |_| "",
             sensitivity: Some(tcp_nv::sensitivity),
         },
         "linux" => Suite {
             rows: include_str!("../../../validation/linux/rows.toml"),
-            measure: linux::measure,
-            pictures: Vec::new,
+            measure: |_, quick, _| (linux::measure(quick), Vec::new()),
+            parts: none,
+            part_of: |_| "",
             sensitivity: None,
+        },
+        "hostcc" => Suite {
+            rows: include_str!("../../../validation/hostcc/rows.toml"),
+            measure: hostcc::measure,
+            parts: hostcc::parts,
+            part_of: hostcc::part_of,
+            sensitivity: Some(hostcc::sensitivity),
         },
         _ => panic!("there is no suite \"{name}\""),
     }
 }
 
-/// Runs every row of a suite. `quick` takes shorter runs where a row allows it, against the same tolerances.
+fn drawn(draw: bool, pictures: fn() -> Pictures) -> Pictures {
+    if draw { pictures() } else { Vec::new() }
+}
+
+/// A suite and a part of it: "hostcc/fig10".
+fn split(name: &str) -> (&str, Option<&str>) {
+    name.split_once('/').map_or((name, None), |(suite, part)| (suite, Some(part)))
+}
+
+/// Whether there is a suite, or a part of one, of this name; the error says what there is.
+///
+/// # Errors
+/// If there is none, one clause.
+pub fn find(name: &str) -> Result<(), String> {
+    let (suite, part) = split(name);
+    if !SUITES.contains(&suite) {
+        return Err(format!("there is no suite \"{suite}\"; write {}", SUITES.join(" or ")));
+    }
+    let parts = (self::suite(suite).parts)();
+    match part {
+        Some(part) if parts.is_empty() => {
+            Err(format!("suite \"{suite}\" has no parts; leave out \"/{part}\""))
+        }
+        Some(part) if !parts.contains(&part) => Err(format!(
+            "suite \"{suite}\" has no part \"{part}\"; write one of {}",
+            parts.join(", ")
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Runs every row of a suite or of a part of it, "hostcc/fig10". `quick` takes shorter runs where a row allows it, against
+/// the same tolerances.
 ///
 /// # Panics
-/// If the suite is none of [`SUITES`], or its file is not as it should be: it is part of the program.
-pub fn run(suite: &str, quick: bool) -> Vec<Row> {
+/// If [`find`] has no such name, or the suite's file is not as it should be: it is part of the program.
+pub fn run(name: &str, quick: bool) -> Vec<Row> {
+    reproduce(name, quick, false).0
+}
+
+/// The same, with pictures if `draw`: file name and SVG text.
+///
+/// # Panics
+/// As [`run`].
+pub fn reproduce(name: &str, quick: bool, draw: bool) -> (Vec<Row>, Vec<(String, String)>) {
+    let (suite, part) = split(name);
     let mut rows = rows(suite);
-    let measured = (self::suite(suite).measure)(quick);
+    let suite = self::suite(suite);
+    rows.retain(|row| part.is_none_or(|part| (suite.part_of)(row) == part));
+    let (measured, pictures) = (suite.measure)(part, quick, draw);
     for row in &mut rows {
-        row.judge(measured.get(&row.id));
+        row.judge(measured.get(&row.id), measured.remark(&row.id));
     }
-    rows
+    (rows, pictures)
 }
 
 /// The rows of a suite as they stand in its file, none of them run.
@@ -85,13 +149,6 @@ pub fn rows(suite: &str) -> Vec<Row> {
 /// # Panics
 /// As [`run`].
 pub fn sensitivity(suite: &str, quick: bool) -> Option<String> {
+    let (suite, _) = split(suite);
     self::suite(suite).sensitivity.map(|of| of(&rows(suite), quick))
-}
-
-/// Pictures of a suite: file name and SVG text.
-///
-/// # Panics
-/// As [`run`].
-pub fn pictures(suite: &str) -> Vec<(String, String)> {
-    (self::suite(suite).pictures)()
 }

@@ -160,8 +160,12 @@ impl fmt::Display for Tolerance {
 }
 
 impl Row {
-    /// Enters a measured number.
-    pub(crate) fn judge(&mut self, measured: Option<f64>) {
+    /// Enters a measured number, and in the note what has to be said of it.
+    pub(crate) fn judge(&mut self, measured: Option<f64>, remark: &str) {
+        if !remark.is_empty() {
+            let gap = if self.note.is_empty() { "" } else { "; " };
+            self.note = format!("{}{gap}measured: {remark}", self.note);
+        }
         self.measured = measured;
         self.verdict = match measured {
             None => Verdict::NotRun,
@@ -211,9 +215,9 @@ mod tests {
     fn a_number_that_is_none_is_out() {
         let mut row =
             parse(include_str!("../../../validation/analytic/rows.toml")).unwrap().remove(0);
-        row.judge(Some(f64::NAN));
+        row.judge(Some(f64::NAN), "");
         assert_eq!(row.verdict, Verdict::Out);
-        row.judge(None);
+        row.judge(None, "");
         assert_eq!(row.verdict, Verdict::NotRun);
     }
 }

@@ -138,6 +138,11 @@ impl MemoryPath {
         path
     }
 
+    /// Up to when everything has moved.
+    pub fn at(&self) -> Time {
+        self.at
+    }
+
     /// When [`MemoryPath::advance`] has to be called at the latest.
     #[inline]
     pub fn due(&self) -> Time {

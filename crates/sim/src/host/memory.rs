@@ -3,6 +3,7 @@
 use super::Host;
 use super::control::Control;
 use crate::flow_map::FlowMap;
+use crate::look::MemoryLook;
 use forebay_engine::Out;
 use forebay_host::memory::{MemoryPath, Read, Totals};
 use forebay_laws::host::{Echo, Side};
@@ -182,6 +183,22 @@ impl Host {
         } else if self.rpc.is_some() {
             self.stream_delivered(now, flow, upto, out);
         }
+    }
+
+    /// How the path to memory stands.
+    pub fn memory_look(&self, host: u32) -> Option<MemoryLook> {
+        let path = &self.memory.as_ref()?.path;
+        let (occupancy, entered) = path.write_counters();
+        let now = path.now();
+        Some(MemoryLook {
+            host,
+            at: path.at(),
+            occupancy,
+            entered,
+            buffered: now.buffered,
+            wait_ns: now.wait,
+            level: now.level,
+        })
     }
 
     /// Totals at the end of the warm-up and at `end`.

@@ -1,8 +1,8 @@
 //! Claims of the deck that come without a table. One star around one router in most of them: hosts 1 to n send to host 0.
 
-use super::bench::{Seen, run};
 use super::settings::{Law, Settings, Stack};
 use super::star::{PORT, bulk, rpcs, star};
+use crate::bench::{Seen, run};
 use crate::jobs::Job;
 use crate::measured::Measured;
 use forebay_record::{Quantity, Series};

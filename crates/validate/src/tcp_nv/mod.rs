@@ -1,6 +1,5 @@
 //! Experiments behind `validation/tcp-nv/rows.toml`: the TCP-NV slides of 2010.
 
-mod bench;
 mod choice;
 mod claims;
 mod pictures;

@@ -1,9 +1,9 @@
 //! The deck's pictures: the router's queue with 128 flows, and what one of them has in flight and gets.
 
-use super::bench::Seen;
 use super::router;
 use super::settings::{CHOSEN, Law};
 use super::star::PORT;
+use crate::bench::Seen;
 use crate::plot::{Line, Panel, plot};
 use forebay_record::{Quantity, Series};
 

@@ -1,7 +1,7 @@
 //! The rack tests: two hosts send to a third at 1 Gb/s, without and with link flow control.
 
-use super::bench::run;
 use super::settings::{Law, Settings, Stack};
+use crate::bench::run;
 use crate::measured::Measured;
 use forebay_record::Quantity;
 

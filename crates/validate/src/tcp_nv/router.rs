@@ -1,8 +1,8 @@
 //! 128 flows of large RPCs through one router: its queue, its drops, and one flow's bursts.
 
-use super::bench::{Seen, run};
 use super::settings::{Law, Settings, Stack};
 use super::star::{PORT, rpcs, star};
+use crate::bench::{Seen, run};
 use crate::measured::Measured;
 use forebay_record::Quantity;
 use forebay_units::{Span, Time};

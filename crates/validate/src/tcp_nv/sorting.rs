@@ -1,8 +1,8 @@
 //! The distributed sort, reduced to its shuffle: each of 38 hosts sends as much to each other at once.
 
-use super::bench::run;
 use super::rack::{HOST, JITTER};
 use super::settings::{Law, Settings, Stack};
+use crate::bench::run;
 use crate::measured::Measured;
 
 /// Time in seconds, retransmissions, timeouts.

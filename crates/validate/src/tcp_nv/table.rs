@@ -1,8 +1,8 @@
 //! The 10 Gb/s table: RPCs of 1 MB from n hosts to one, and small RPCs that share their queue.
 
-use super::bench::{Seen, mean, run};
 use super::settings::{Law, Settings, Stack};
 use super::star::{PORT, rpcs, star};
+use crate::bench::{Seen, mean, run};
 use forebay_record::{jain, nearest_rank};
 
 /// What a column of the table says, in the order of its rows.

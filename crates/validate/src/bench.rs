@@ -1,41 +1,64 @@
 //! What the experiments share: a run that is cut at the end of its warm-up, and what is read off it.
 
 use forebay_record::{Quantity, RunRecord, Series};
-use forebay_sim::{Options, PortLook, Simulation, Watch};
-use forebay_units::Time;
+use forebay_sim::{Look, Options, PortLook, Simulation, Watch};
+use forebay_units::{Span, Time};
 
 /// One run and its two halves.
-pub(super) struct Seen {
+pub(crate) struct Seen {
     pub record: RunRecord,
-    /// Ports at the end of the warm-up and at the end, of one direction each, by name.
-    ports: Vec<(String, PortLook, PortLook)>,
+    /// How things stood at the end of the warm-up.
+    pub before: Look,
+    /// How they stand at the end.
+    pub after: Look,
+    /// Names of nodes: hosts, then switches.
+    names: Vec<String>,
     warm: f64,
     end: f64,
     warmup: Time,
 }
 
-/// Runs a scenario text; the first `warm` seconds are not measured.
-pub(super) fn run(name: &str, text: &str, warm: f64, end: f64) -> Seen {
+/// Runs a scenario text with seed 1; the first `warm` seconds are not measured.
+pub(crate) fn run(name: &str, text: &str, warm: f64, end: f64) -> Seen {
+    run_seed(name, text, 1, warm, end)
+}
+
+/// The same with another seed.
+pub(crate) fn run_seed(name: &str, text: &str, seed: u64, warm: f64, end: f64) -> Seen {
+    run_looking(name, text, seed, (warm, end), Span::ZERO, 0, |_| {})
+}
+
+/// The same, with a look `every` so often, `times` times from the end of the warm-up on.
+pub(crate) fn run_looking(
+    name: &str,
+    text: &str,
+    seed: u64,
+    (warm, end): (f64, f64),
+    every: Span,
+    times: u32,
+    mut look: impl FnMut(&Look),
+) -> Seen {
     let head = format!(
-        "version = 1\nseeds = [1]\nstop = {{ time = \"{}us\" }}\n{text}\n",
+        "version = 1\nseeds = [{seed}]\nstop = {{ time = \"{}us\" }}\n{text}\n",
         (end * 1e6).round() as u64
     );
     let scenario = match forebay_scenario::text(name, &head) {
         Ok(loaded) => loaded.scenario,
         Err(error) => panic!("{error}\n{head}"),
     };
-    let mut simulation = Simulation::new(&scenario, 1, Options::default())
+    let mut simulation = Simulation::new(&scenario, seed, Options::default())
         .unwrap_or_else(|error| panic!("{name}: {error}"));
     let warmup = Time::from_ps((warm * 1e12).round() as u64);
     simulation.advance(warmup, &Watch::default());
-    let before = simulation.look().ports;
+    let before = simulation.look();
+    for i in 1..=times {
+        simulation.advance(warmup + every * u64::from(i), &Watch::default());
+        look(&simulation.look());
+    }
     simulation.advance(Time::MAX, &Watch::default());
-    let after = simulation.look().ports;
+    let after = simulation.look();
     let names = simulation.names().to_vec();
-    let name =
-        |port: &PortLook| format!("{}->{}", names[port.node as usize], names[port.peer as usize]);
-    let ports = before.into_iter().zip(after).map(|(b, a)| (name(&b), b, a)).collect();
-    Seen { record: simulation.finish().record, ports, warm, end, warmup }
+    Seen { record: simulation.finish().record, before, after, names, warm, end, warmup }
 }
 
 impl Seen {
@@ -54,10 +77,18 @@ impl Seen {
         self.end - self.warm
     }
 
+    /// Every port at the end of the warm-up and at the end.
+    fn ports(&self) -> impl Iterator<Item = (&PortLook, &PortLook)> {
+        self.before.ports.iter().zip(&self.after.ports)
+    }
+
     /// Packets dropped and sent at a port in the measured part.
     pub fn dropped_and_sent(&self, port: &str) -> (f64, f64) {
-        let (_, before, after) =
-            self.ports.iter().find(|one| one.0 == port).unwrap_or_else(|| panic!("no port {port}"));
+        let name = |of: &PortLook| {
+            format!("{}->{}", self.names[of.node as usize], self.names[of.peer as usize])
+        };
+        let (before, after) =
+            self.ports().find(|p| name(p.0) == port).unwrap_or_else(|| panic!("no port {port}"));
         let dropped = after.counters.dropped_packets - before.counters.dropped_packets;
         let sent = after.counters.tx_packets - before.counters.tx_packets;
         (dropped as f64, sent as f64)
@@ -65,7 +96,7 @@ impl Seen {
 
     /// Packets dropped anywhere in the measured part.
     pub fn dropped(&self) -> f64 {
-        let each = self.ports.iter().map(|(_, before, after)| {
+        let each = self.ports().map(|(before, after)| {
             after.counters.dropped_packets - before.counters.dropped_packets
         });
         each.sum::<u64>() as f64
@@ -115,6 +146,6 @@ impl Seen {
     }
 }
 
-pub(super) fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

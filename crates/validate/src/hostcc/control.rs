@@ -1,0 +1,142 @@
+//! Figures 10, 11, 13, 14, 16 and 17: hostCC beside DCTCP alone.
+
+use super::dctcp::sized;
+use super::lab::Lab;
+use super::outcome::Outcome;
+use super::ratio;
+use super::setup::{Control, HostCc, Setup};
+use crate::measured::Measured;
+
+/// What Figures 10 and 14 have in common: DDIO off and on.
+fn degrees(figure: &str, ddio: bool, lab: &Lab, all: &mut Measured) {
+    for cores in [0, 1] {
+        let value = ratio(lab.hostcc(ddio, cores).goodput, lab.base(ddio, cores).goodput);
+        let lines = lab.base(ddio, cores).occupancy;
+        let said = format!("without hostCC {lines:.1} lines are in slots in the mean");
+        all.insert_saying(format!("{figure}-{cores}x-same"), value, said);
+    }
+    for cores in [2, 3] {
+        let (with, without) = (lab.hostcc(ddio, cores), lab.base(ddio, cores));
+        all.insert_saying(format!("{figure}-{cores}x-goodput"), with.goodput, with.levels_said());
+        all.insert(format!("{figure}-{cores}x-drops"), ratio(with.drops, without.drops));
+    }
+}
+
+/// Figure 10: 0x to 3x, DDIO off.
+pub(super) fn figure_10(lab: &Lab, all: &mut Measured) {
+    degrees("fig10", false, lab, all);
+    for cores in [2, 3] {
+        let (with, without) = (lab.hostcc(false, cores), lab.base(false, cores));
+        let share = |of: &Outcome| of.mapp / of.memory();
+        for (what, value) in [
+            ("retransmits", ratio(with.retransmits, without.retransmits)),
+            ("mapp", ratio(with.mapp, without.mapp)),
+            ("mapp-share", ratio(share(with), share(without))),
+            ("memory", ratio(with.memory(), without.memory())),
+            ("memory-less", ratio(with.memory(), without.memory())),
+        ] {
+            all.insert_saying(format!("fig10-{cores}x-{what}"), value, with.levels_said());
+        }
+    }
+}
+
+/// Figure 14: the same with DDIO on.
+pub(super) fn figure_14(lab: &Lab, all: &mut Measured) {
+    degrees("fig14", true, lab, all);
+    all.insert("fig14-3x-drop-factor", ratio(lab.hostcc(true, 3).drops, lab.base(true, 3).drops));
+    for cores in [1, 2, 3] {
+        let value = ratio(lab.hostcc(true, cores).mapp, lab.hostcc(false, cores).mapp);
+        all.insert(format!("fig14-{cores}x-mapp"), value);
+    }
+}
+
+/// Figure 11: packet sizes and numbers of flows at 3x.
+pub(super) fn figure_11(lab: &Lab, all: &mut Measured) {
+    for (name, mtu, flows) in
+        [("mtu-1500", 1500, 4), ("mtu-9000", 9000, 4), ("flows-8", 4000, 8), ("flows-16", 4000, 16)]
+    {
+        let setup = sized(lab, false, mtu, flows);
+        let (without, with) = (lab.see(&setup), lab.see(&setup.clone().with_hostcc()));
+        all.insert(format!("fig11-{name}-goodput"), with.goodput);
+        all.insert(format!("fig11-{name}-drops"), ratio(with.drops, without.drops));
+    }
+}
+
+/// Numbers of flows of Figure 13.
+pub(super) const INCAST: [u32; 4] = [4, 6, 8, 10];
+
+/// A setup of Figure 13.
+pub(super) fn incast(lab: &Lab, cores: u32, flows: u32) -> Setup {
+    Setup { flows, senders: 2, ..lab.setup(false, cores) }
+}
+
+/// Figure 13: two senders share the receiver's port, without and with MApp.
+pub(super) fn figure_13(lab: &Lab, all: &mut Measured) {
+    for flows in INCAST {
+        let [(free, free_with), (busy, busy_with)] = [0, 3].map(|cores| {
+            let setup = incast(lab, cores, flows);
+            (lab.see(&setup), lab.see(&setup.clone().with_hostcc()))
+        });
+        all.insert(format!("fig13a-{flows}-same"), ratio(free_with.goodput, free.goodput));
+        all.insert(format!("fig13b-{flows}-dctcp"), busy.goodput);
+        all.insert(format!("fig13b-{flows}-goodput"), busy_with.goodput);
+        let drops = ratio(busy_with.retransmits, busy.retransmits);
+        all.insert(format!("fig13b-{flows}-drops"), drops);
+    }
+    let retransmits = |flows| lab.see(&incast(lab, 0, flows)).retransmits;
+    all.insert("fig13a-rise", retransmits(10) - retransmits(4));
+}
+
+/// Targets of Figure 16, Gb/s.
+pub(super) const TARGETS: [u32; 9] = [20, 30, 40, 50, 60, 70, 80, 90, 100];
+
+/// hostCC at 3x with one parameter changed.
+fn tuned(lab: &Lab, hostcc: HostCc) -> &Outcome {
+    lab.see(&Setup { control: Control::HostCc(hostcc), ..lab.setup(false, 3) })
+}
+
+/// A run of Figure 16.
+pub(super) fn targeted(lab: &Lab, target: u32) -> &Outcome {
+    tuned(lab, HostCc { target, ..HostCc::of(false) })
+}
+
+/// The same beside an MApp that works for 2 ms and rests for 1 ms, which the paper does not have.
+pub(super) fn targeted_resting(lab: &Lab, target: u32) -> &Outcome {
+    let control = Control::HostCc(HostCc { target, ..HostCc::of(false) });
+    lab.see(&Setup { control, rests: (2000, 1000), ..lab.setup(false, 3) })
+}
+
+/// Figure 16: B_T.
+pub(super) fn figure_16(lab: &Lab, all: &mut Measured) {
+    for target in [20, 30, 40, 50, 60, 70, 80, 90] {
+        let run = targeted(lab, target);
+        all.insert(format!("fig16-{target}-goodput"), run.goodput);
+        if target < 40 {
+            all.insert(format!("fig16-{target}-drops"), run.drops);
+        }
+    }
+    let most_of = |targets: &[u32], of: fn(&Lab, u32) -> &Outcome| {
+        targets.iter().map(|t| of(lab, *t).drops).fold(f64::NAN, f64::max)
+    };
+    let most = |targets: &[u32]| most_of(targets, targeted);
+    let shape = |of| most_of(&[40, 50, 60, 70, 80], of) - most_of(&[20, 100], of);
+    all.insert("fig16-all-drops", ratio(most(&TARGETS), lab.base(false, 3).drops));
+    let resting = format!("{:.4} if MApp works 2 ms and rests 1 ms", shape(targeted_resting));
+    all.insert_saying("fig16-shape", shape(targeted), resting);
+    all.insert("fig16-mapp", ratio(targeted(lab, 40).mapp, targeted(lab, 80).mapp));
+}
+
+/// Thresholds of Figure 17, lines.
+pub(super) const THRESHOLDS: [u32; 6] = [60, 66, 70, 75, 80, 90];
+
+/// A run of Figure 17.
+pub(super) fn at_threshold(lab: &Lab, threshold: u32) -> &Outcome {
+    tuned(lab, HostCc { threshold, ..HostCc::of(false) })
+}
+
+/// Figure 17: I_T.
+pub(super) fn figure_17(lab: &Lab, all: &mut Measured) {
+    let [low, high] = [60, 90].map(|threshold| at_threshold(lab, threshold));
+    all.insert("fig17-drops", high.drops - low.drops);
+    all.insert("fig17-mapp", ratio(high.mapp, low.mapp));
+}

@@ -1,0 +1,90 @@
+//! Experiments behind `validation/hostcc/rows.toml`: hostCC (SIGCOMM 2023), figure by figure.
+
+mod control;
+mod dctcp;
+mod lab;
+mod outcome;
+mod pictures;
+mod plant;
+mod second;
+mod sensitivity;
+mod setup;
+mod signals;
+mod tails;
+
+use crate::measured::Measured;
+use crate::row::Row;
+use lab::Lab;
+pub(crate) use sensitivity::sensitivity;
+
+/// What can be asked for by itself: its name, its rows.
+const PARTS: &[(&str, fn(&Lab, &mut Measured))] = &[
+    ("plant", plant::measure),
+    ("fig8", signals::figure_8),
+    ("fig2", dctcp::figure_2),
+    ("fig3", dctcp::figure_3),
+    ("fig9", dctcp::figure_9),
+    ("fig18", signals::figure_18),
+    ("fig10", control::figure_10),
+    ("fig11", control::figure_11),
+    ("fig14", control::figure_14),
+    ("fig16", control::figure_16),
+    ("fig17", control::figure_17),
+    ("fig4", tails::figure_4),
+    ("fig12", tails::figure_12),
+    ("fig15", tails::figure_15),
+    ("fig13", control::figure_13),
+    ("fig7", |_, _| ()),
+    ("fig19", signals::figure_19),
+    ("intro", introduction),
+    ("text", dctcp::text),
+    ("set2", second::measure),
+];
+
+/// Names of the parts.
+pub(crate) fn parts() -> Vec<&'static str> {
+    PARTS.iter().map(|part| part.0).collect()
+}
+
+/// The part that a row belongs to: how its id begins.
+pub(crate) fn part_of(row: &Row) -> &str {
+    let head = row.id.split('-').next().unwrap_or_default();
+    if head.starts_with("fig") { head.trim_end_matches(['a', 'b']) } else { head }
+}
+
+/// Runs all parts, or one, and draws them if they are wanted.
+pub(crate) fn measure(
+    part: Option<&str>,
+    quick: bool,
+    draw: bool,
+) -> (Measured, Vec<(String, String)>) {
+    let wanted = |name: &str| part.is_none_or(|part| part == name);
+    let ask = |lab: &Lab| {
+        let mut all = Measured::new();
+        for (_, rows) in PARTS.iter().filter(|p| wanted(p.0)) {
+            rows(lab, &mut all);
+        }
+        let drawn = if draw { pictures::pictures(lab, &wanted) } else { Vec::new() };
+        (all, drawn)
+    };
+    let lab = Lab::new(quick, &|lab| drop(ask(lab)));
+    ask(&lab)
+}
+
+fn introduction(lab: &Lab, all: &mut Measured) {
+    dctcp::introduction(lab, all);
+    tails::introduction(lab, all);
+}
+
+/// DDIO off and on.
+const MODES: [bool; 2] = [false, true];
+
+/// As it stands in the ids of rows.
+fn mode(ddio: bool) -> &'static str {
+    if ddio { "on" } else { "off" }
+}
+
+/// One number over another; none of nothing over nothing.
+fn ratio(a: f64, b: f64) -> f64 {
+    a / b
+}

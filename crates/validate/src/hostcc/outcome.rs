@@ -1,0 +1,171 @@
+//! One run of the testbed and what is read off it.
+
+use super::setup::{HOST, Setup, WARM};
+use crate::bench::{Seen, run_looking};
+use crate::order::Samples;
+use forebay_sim::MemoryLook;
+use forebay_units::Span;
+
+/// What a run gives. All of the measured part, without the start-up.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outcome {
+    /// Payload that applications read, Gb/s.
+    pub goodput: f64,
+    /// Frames that the NIC had no room for, per cent of those that came.
+    pub drops: f64,
+    /// Segments that senders sent again, per cent of those they sent.
+    pub retransmits: f64,
+    /// Memory bandwidth of NetApp-T: writes of the NIC and reads of copying, GB/s.
+    pub netapp: f64,
+    /// Memory bandwidth of MApp, GB/s.
+    pub mapp: f64,
+    /// Bandwidth that the NIC uses on PCIe, Gb/s.
+    pub pcie: f64,
+    /// Mean lines in IIO slots.
+    pub occupancy: f64,
+    /// Mean time of a line in its slot, ns: Little's law.
+    pub slot_ns: f64,
+    /// Share of time that the cores of long flows work.
+    pub busy: f64,
+    /// Mean latency of a neighbour's reads, ns.
+    pub read_ns: f64,
+    /// Share of time at each level.
+    levels: Vec<f64>,
+    /// Signals over time, if the setup asks for them.
+    pub trace: Vec<Point>,
+    /// Latencies of NetApp-L's RPCs, us.
+    pub latencies: Samples,
+}
+
+/// The signals at a moment, smoothed as hostCC does.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Point {
+    /// Since the start of the run.
+    pub us: f64,
+    /// I_S, lines.
+    pub occupancy: f64,
+    /// B_S, Gb/s.
+    pub bandwidth: f64,
+    pub level: u8,
+    /// Wait of writes for admission, ns.
+    pub wait_ns: f64,
+}
+
+impl Outcome {
+    /// Memory bandwidth of all, GB/s.
+    pub fn memory(&self) -> f64 {
+        self.netapp + self.mapp
+    }
+
+    /// Shares of time at all levels, in words.
+    pub fn levels_said(&self) -> String {
+        let each = (0..self.levels.len()).map(|l| format!("{l} {:.3}", self.level_share(l)));
+        format!("shares of time at levels: {}", each.collect::<Vec<_>>().join(", "))
+    }
+
+    /// Share of time at a level.
+    pub fn level_share(&self, level: usize) -> f64 {
+        self.levels.get(level).copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// Times of a trace: two of its points lie this far apart, as two readings of the law do.
+const EVERY: Span = Span::from_ns(650);
+
+/// Runs a setup.
+pub(super) fn run(setup: &Setup) -> Outcome {
+    let times = if setup.traced { TRACED_US * 1000 / 650 } else { 0 };
+    let mut looks = Vec::new();
+    let seen = run_looking(
+        "hostcc",
+        &setup.text(),
+        setup.seed,
+        (WARM, setup.end()),
+        EVERY,
+        times,
+        |look| {
+            looks.extend(look.memories.first().copied());
+        },
+    );
+    let trace = if setup.traced { trace(&looks) } else { Vec::new() };
+    Outcome { trace, ..read(setup, &seen) }
+}
+
+/// Microseconds of a trace.
+const TRACED_US: u32 = 15_000;
+
+/// From a decision to its level, us.
+pub(super) const WRITE_US: f64 = 22.0;
+
+/// Smoothed as hostCC does, and without the first millisecond, in which the slower of the two settles. The loop that reads
+/// insertions also writes levels: while it does it reads nothing, and the reading after it counts as one.
+fn trace(looks: &[MemoryLook]) -> Vec<Point> {
+    let us = |look: &MemoryLook| look.at.as_ps() as f64 * 1e-6;
+    let changes = looks.windows(2).filter(|two| two[0].level != two[1].level);
+    let changes: Vec<f64> = changes.map(|two| us(&two[1])).collect();
+    let writing = |at: f64| {
+        changes.get(changes.partition_point(|c| *c <= at)).is_some_and(|c| *c - WRITE_US < at)
+    };
+    let mut points: Vec<Point> = Vec::with_capacity(looks.len());
+    let Some(mut read) = looks.first() else { return points };
+    for two in looks.windows(2) {
+        let at = us(&two[1]);
+        let sample = (two[1].occupancy - two[0].occupancy) / ((at - us(&two[0])) * 1e3);
+        let last = points.last().copied();
+        let occupancy = last.map_or(sample, |p| p.occupancy + (sample - p.occupancy) / 8.0);
+        let bandwidth = if writing(at) {
+            last.map_or(0.0, |p| p.bandwidth)
+        } else {
+            let sample = (two[1].entered - read.entered) * 0.512 / (at - us(read));
+            read = &two[1];
+            last.map_or(sample, |p| p.bandwidth + (sample - p.bandwidth) / 256.0)
+        };
+        let (level, wait_ns) = (two[1].level, two[1].wait_ns);
+        points.push(Point { us: at, occupancy, bandwidth, level, wait_ns });
+    }
+    let from = points.first().map_or(0.0, |p| p.us) + 1000.0;
+    points.retain(|p| p.us >= from);
+    points
+}
+
+fn read(setup: &Setup, seen: &Seen) -> Outcome {
+    let memory = seen.record.memory.first().expect("one host has a path to memory");
+    let ns = memory.span.as_ps() as f64 * 1e-3;
+    let (sent_again, sent) = sent(setup, seen);
+    let working = f64::from(setup.flows.min(CORES));
+    let reads = memory.neighbours.iter().sum::<f64>() / setup.traffic_per_read() / ns;
+    Outcome {
+        goodput: memory.goodput_gbps(),
+        drops: memory.drop_share() * 100.0,
+        retransmits: sent_again / sent * 100.0,
+        netapp: memory.network_gigabytes(),
+        mapp: memory.neighbour_gigabytes(),
+        pcie: memory.pcie_gbps(),
+        occupancy: memory.occupancy,
+        slot_ns: memory.occupancy * ns / memory.entered,
+        busy: memory.reading / working,
+        read_ns: setup.lines_in_flight() * f64::from(setup.cores) / reads,
+        levels: memory.levels.clone(),
+        latencies: Samples::new(match setup.rpc {
+            Some(_) => seen.latencies(setup.rpc_entry()),
+            None => Vec::new(),
+        }),
+        trace: Vec::new(),
+    }
+}
+
+/// Cores of the NIC's socket.
+const CORES: u32 = 8;
+
+/// Segments that the senders of data sent again in the measured part, and all that they sent.
+fn sent(setup: &Setup, seen: &Seen) -> (f64, f64) {
+    let mut sent = (0.0, 0.0);
+    for after in seen.after.senders.iter().filter(|s| s.host as usize != HOST) {
+        let before = seen.before.senders.iter().find(|s| s.flow == after.flow);
+        let (acked, again) = before.map_or((0, 0), |s| (s.acked, s.retransmits));
+        let again = (after.retransmits - again) as f64;
+        sent.0 += again;
+        sent.1 += again + (after.acked - acked) as f64 / f64::from(setup.payload());
+    }
+    sent
+}

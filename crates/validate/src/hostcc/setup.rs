@@ -1,0 +1,191 @@
+//! One experiment of the paper's testbed as a scenario text.
+
+/// What a run of the testbed varies. Two runs with the same setup are one run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Setup {
+    pub ddio: bool,
+    /// Cores of MApp.
+    pub cores: u32,
+    pub neighbour: Neighbour,
+    /// Microseconds that it works and then rests, in turn; both zero: it never rests.
+    pub rests: (u32, u32),
+    pub control: Control,
+    /// Long flows, dealt to senders in turn.
+    pub flows: u32,
+    pub senders: u32,
+    /// Bytes of a full IP packet.
+    pub mtu: u32,
+    /// NetApp-L: bytes of a request and of its response.
+    pub rpc: Option<u32>,
+    /// Measured milliseconds, after 30 that are not.
+    pub measured_ms: u32,
+    /// Whether signals are traced.
+    pub traced: bool,
+    pub seed: u64,
+    /// Keys of the path to memory, and of its neighbour, that differ from their defaults.
+    pub changed: (&'static str, &'static str),
+}
+
+/// What competes for memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Neighbour {
+    /// MApp: one core on each of three remote sockets, as many lines read as written, prefetching.
+    Remote,
+    /// The second set's: beside the NIC, no prefetching; reads and writes.
+    LocalReadWrite,
+    /// The same, reads alone.
+    LocalRead,
+}
+
+/// What holds neighbours back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Control {
+    /// Nothing: plain DCTCP.
+    None,
+    /// A level held by hand.
+    Level(u8),
+    /// hostCC.
+    HostCc(HostCc),
+}
+
+/// hostCC's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct HostCc {
+    /// B_T as goodput, Gb/s.
+    pub target: u32,
+    /// I_T, lines.
+    pub threshold: u32,
+    pub echo: bool,
+    pub local: bool,
+}
+
+impl HostCc {
+    /// As the paper has it.
+    pub fn of(ddio: bool) -> Self {
+        Self { target: 80, threshold: if ddio { 50 } else { 70 }, echo: true, local: true }
+    }
+}
+
+/// Seconds of start-up that no number counts.
+pub(super) const WARM: f64 = 0.03;
+
+/// Lines in flight of a core without prefetching: the modelling note's, from what such a core drew alone.
+const LOCAL_LINES: f64 = 6.5;
+
+/// The host whose path to memory is modelled.
+pub(super) const HOST: usize = 0;
+
+impl Setup {
+    /// 4 long DCTCP flows beside `cores` of MApp.
+    pub fn new(ddio: bool, cores: u32, quick: bool) -> Self {
+        Self {
+            ddio,
+            cores,
+            neighbour: Neighbour::Remote,
+            rests: (0, 0),
+            control: Control::None,
+            flows: 4,
+            senders: 1,
+            mtu: 4000,
+            rpc: None,
+            measured_ms: if quick { 50 } else { 300 },
+            traced: false,
+            seed: 1,
+            changed: ("", ""),
+        }
+    }
+
+    /// With hostCC as the paper has it.
+    pub fn with_hostcc(self) -> Self {
+        Self { control: Control::HostCc(HostCc::of(self.ddio)), ..self }
+    }
+
+    /// End of the run in seconds.
+    pub fn end(&self) -> f64 {
+        WARM + f64::from(self.measured_ms) * 1e-3
+    }
+
+    /// Bytes of payload in a full packet: IPv4, TCP and timestamps take 52.
+    pub fn payload(&self) -> u32 {
+        self.mtu - 52
+    }
+
+    /// Lines that a core of the neighbour reads at once.
+    pub fn lines_in_flight(&self) -> f64 {
+        match self.neighbour {
+            Neighbour::Remote => 18.7,
+            Neighbour::LocalReadWrite | Neighbour::LocalRead => LOCAL_LINES,
+        }
+    }
+
+    /// Lines that it moves for each that it reads.
+    pub fn traffic_per_read(&self) -> f64 {
+        if self.neighbour == Neighbour::LocalRead { 1.0 } else { 2.0 }
+    }
+
+    /// The scenario. Senders are host[1] and up, around one switch. Four cables of 9 us and interrupts of 4 us make a
+    /// round trip of 44 us; 38 bytes are Ethernet's header, FCS, preamble and gap.
+    pub fn text(&self) -> String {
+        let mut text = format!(
+            "[fabric]\nkind = \"star\"\nhosts = {}\nwire_overhead = \"38B\"\nhost_link = {{ rate = \"100Gbps\", delay = \"9us\" }}\n\
+             [host]\nprofile = \"linux\"\nrx_usecs = \"4us\"\n{}\
+             [transport]\nkind = \"tcp\"\nlaw = \"dctcp\"\nparams = {{ alpha = \"linux\", cut = \"packets\", prr_on_ce = true }}\n\
+             mtu = \"{}B\"\n",
+            self.senders + 1,
+            self.memory(),
+            self.mtu,
+        );
+        if self.flows > 0 {
+            let from = (0..self.flows).map(|flow| format!("\"host[{}]\"", flow % self.senders + 1));
+            let from = from.collect::<Vec<_>>().join(", ");
+            text +=
+                &format!("[[traffic]]\nkind = \"long\"\nfrom = [{from}]\nto = \"host[{HOST}]\"\n");
+        }
+        if let Some(size) = self.rpc {
+            text += &format!(
+                "[[traffic]]\nkind = \"rpc\"\nfrom = \"host[1]\"\nto = \"host[{HOST}]\"\nrequest = \"{size}B\"\nresponse = \"{size}B\"\n"
+            );
+        }
+        text + &format!("[output]\nwarmup = \"{}ms\"\n", WARM * 1e3)
+    }
+
+    /// Index of the entry of NetApp-L among `[[traffic]]`.
+    pub fn rpc_entry(&self) -> u16 {
+        u16::from(self.flows > 0)
+    }
+
+    fn memory(&self) -> String {
+        let level = match self.control {
+            Control::Level(level) => format!("level = {level}\n"),
+            Control::None | Control::HostCc(_) => String::new(),
+        };
+        let mut text = format!(
+            "[[host.override]]\nwhere = \"host[{HOST}]\"\n[host.override.memory]\nddio = {}\nsocket_buffer = \"1MB\"\n{level}{}",
+            self.ddio, self.changed.0
+        );
+        if self.cores > 0 {
+            text += &format!(
+                "[[host.override.memory.neighbour]]\ncores = {}\n{}",
+                self.cores, self.changed.1
+            );
+            text += &match self.neighbour {
+                Neighbour::Remote => String::new(),
+                Neighbour::LocalReadWrite => format!("local = true\nlines = {LOCAL_LINES}\n"),
+                Neighbour::LocalRead => {
+                    format!("local = true\nlines = {LOCAL_LINES}\nwrites = 0.0\n")
+                }
+            };
+        }
+        if self.cores > 0 && self.rests != (0, 0) {
+            text += &format!("on = \"{}us\"\noff = \"{}us\"\n", self.rests.0, self.rests.1);
+        }
+        if let Control::HostCc(HostCc { target, threshold, echo, local }) = self.control {
+            text += &format!(
+                "[host.override.memory.control]\nlaw = \"hostcc\"\nparams = {{ iio_threshold = {threshold}, target = \"{}Mbps\", \
+                 local_response = {local}, network_response = {echo} }}\n",
+                target * 1050
+            );
+        }
+        text
+    }
+}

@@ -1,0 +1,160 @@
+//! Figures 4, 12 and 15, and the introduction's tails: RPCs beside 4 long flows.
+
+use super::lab::Lab;
+use super::ratio;
+use super::setup::{Control, HostCc, Setup};
+use crate::measured::Measured;
+use crate::order::{Percentile, Samples};
+
+/// Request and response sizes, with their names in the ids of rows.
+pub(super) const SIZES: [(u32, &str); 5] =
+    [(128, "128B"), (512, "512B"), (2048, "2KB"), (8192, "8KB"), (32_768, "32KB")];
+
+/// Percentiles drawn, in parts of 10,000.
+pub(super) const PERCENTILES: [u32; 5] = [5000, 9000, 9900, 9990, 9999];
+
+/// RPCs below which P99.99 says nothing.
+pub(super) const ENOUGH_FOR_P9999: usize = 100_000;
+
+/// What runs beside an RPC.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Beside {
+    /// 4 flows, no MApp.
+    Flows,
+    /// 4 flows and MApp at 3x.
+    Congested,
+    /// The same under hostCC.
+    HostCc,
+}
+
+impl Beside {
+    pub const ALL: [Self; 3] = [Self::Flows, Self::Congested, Self::HostCc];
+}
+
+/// Latencies in us of RPCs of `size`, of all seeds together.
+pub(super) fn latencies(lab: &Lab, ddio: bool, beside: Beside, size: u32) -> Samples {
+    let (seeds, measured_ms) = effort(lab.quick, beside, size);
+    let control = match beside {
+        Beside::HostCc => Control::HostCc(HostCc::of(ddio)),
+        Beside::Flows | Beside::Congested => Control::None,
+    };
+    let cores = if beside == Beside::Flows { 0 } else { 3 };
+    let mut all = Vec::new();
+    for seed in 1..=seeds {
+        let setup = Setup { rpc: Some(size), control, measured_ms, seed, ..lab.setup(ddio, cores) };
+        all.extend_from_slice(lab.see(&setup).latencies.values());
+    }
+    Samples::new(all)
+}
+
+/// Seeds, and measured milliseconds of each. A lost RPC takes 200 ms, so that 100,000 of them at 3x take about 75 s.
+fn effort(quick: bool, beside: Beside, size: u32) -> (u64, u32) {
+    let small = size == 128;
+    match (quick, beside) {
+        (true, Beside::Congested) => (2, if small { 1500 } else { 500 }),
+        (true, _) => (1, if small { 150 } else { 100 }),
+        (false, Beside::Congested) => {
+            if small {
+                (16, 5000)
+            } else {
+                (4, 3000)
+            }
+        }
+        (false, _) => {
+            if small {
+                (8, 800)
+            } else {
+                (4, 400)
+            }
+        }
+    }
+}
+
+fn percentile(lab: &Lab, ddio: bool, beside: Beside, size: u32, per_10_000: u32) -> Tail {
+    let samples = latencies(lab, ddio, beside, size);
+    Tail { count: samples.len(), percentile: samples.percentile(per_10_000) }
+}
+
+/// A percentile and the number of RPCs behind it.
+#[derive(Clone, Copy)]
+struct Tail {
+    count: usize,
+    percentile: Percentile,
+}
+
+impl Tail {
+    fn said(self, unit: f64) -> String {
+        let Percentile { value, low, high } = self.percentile;
+        let [value, low, high] = [value, low, high].map(|us| us / unit);
+        format!("{value:.4} of {} RPCs, 95 % between {low:.4} and {high:.4}", self.count)
+    }
+}
+
+/// Enters what congestion adds to a percentile, and how sure that is.
+fn added(
+    lab: &Lab,
+    all: &mut Measured,
+    id: String,
+    (ddio, beside, size): (bool, Beside, u32),
+    (per_10_000, unit): (u32, f64),
+) {
+    let [with, free] = [beside, Beside::Flows].map(|b| percentile(lab, ddio, b, size, per_10_000));
+    let remark = format!("{}; 0x {}", with.said(unit), free.said(unit));
+    let value = (with.percentile.value - free.percentile.value) / unit;
+    all.insert_saying(id, value, remark);
+}
+
+const US: f64 = 1.0;
+const MS: f64 = 1e3;
+
+/// Figure 4: what 3x adds to P99 and P99.9.
+pub(super) fn figure_4(lab: &Lab, all: &mut Measured) {
+    for (size, name) in SIZES {
+        let run = (false, Beside::Congested, size);
+        added(lab, all, format!("fig4-{name}-p99"), run, (9900, US));
+        added(lab, all, format!("fig4-{name}-p999"), run, (9990, MS));
+    }
+    all.insert("fig4-order", ratio(inflation(lab, 128), inflation(lab, 32_768)));
+}
+
+/// P99.9 at 3x over P99.9 at 0x.
+fn inflation(lab: &Lab, size: u32) -> f64 {
+    let at = |beside| percentile(lab, false, beside, size, 9990).percentile.value;
+    ratio(at(Beside::Congested), at(Beside::Flows))
+}
+
+/// What the introduction says of tails.
+pub(super) fn introduction(lab: &Lab, all: &mut Measured) {
+    let inflations = SIZES.map(|(size, _)| inflation(lab, size));
+    all.insert("intro-tail-least", inflations.into_iter().fold(f64::NAN, f64::min));
+    all.insert("intro-tail-most", inflations.into_iter().fold(f64::NAN, f64::max));
+}
+
+/// Figure 12: hostCC.
+pub(super) fn figure_12(lab: &Lab, all: &mut Measured) {
+    added(lab, all, "fig12-128B-p99".into(), (false, Beside::HostCc, 128), (9900, US));
+    for (size, name) in SIZES {
+        let p99 = |beside| percentile(lab, false, beside, size, 9900).percentile.value;
+        let free = p99(Beside::Flows);
+        let value = ratio(p99(Beside::HostCc) - free, p99(Beside::Congested) - free);
+        all.insert(format!("fig12-{name}-p99-less"), value);
+        timeouts(lab, all, format!("fig12-{name}-p999"), false, size);
+    }
+}
+
+/// Figure 15: DDIO on.
+pub(super) fn figure_15(lab: &Lab, all: &mut Measured) {
+    let run = |beside| (true, beside, 128);
+    added(lab, all, "fig15-dctcp-p99".into(), run(Beside::Congested), (9900, US));
+    added(lab, all, "fig15-dctcp-p999".into(), run(Beside::Congested), (9990, MS));
+    added(lab, all, "fig15-hostcc-p99".into(), run(Beside::HostCc), (9900, US));
+    for (size, name) in [SIZES[0], SIZES[4]] {
+        timeouts(lab, all, format!("fig15-{name}-p999"), true, size);
+    }
+}
+
+/// Enters P99.9 under hostCC in ms.
+fn timeouts(lab: &Lab, all: &mut Measured, id: String, ddio: bool, size: u32) {
+    let tail = percentile(lab, ddio, Beside::HostCc, size, 9990);
+    all.insert_saying(id, tail.percentile.value / MS, tail.said(MS));
+}

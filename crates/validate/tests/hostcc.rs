@@ -1,0 +1,46 @@
+//! No row of hostCC flips unnoticed, and none that is out hides.
+
+use forebay_validate::{Basis, Verdict, find, run};
+
+/// Rows that are out in the quick run.
+const OUT: &[&str] = &[];
+
+/// Rows that no run answers.
+const NOT_RUN: &[&str] =
+    &["text-mapp-per-byte", "text-write", "fig7-occupancy", "fig7-bandwidth", "fig7-same"];
+
+#[test]
+fn verdicts_are_as_recorded() {
+    let rows = run("hostcc", true);
+    assert!(rows.len() >= 242, "rows do not vanish");
+    let ids = |verdict| -> Vec<&str> {
+        rows.iter().filter(|r| r.verdict == verdict).map(|r| r.id.as_str()).collect()
+    };
+    assert_eq!(ids(Verdict::NotRun), NOT_RUN);
+    assert_eq!(ids(Verdict::Out), OUT, "{}", forebay_validate::table(&rows));
+    for row in rows.iter().filter(|r| r.verdict == Verdict::Out) {
+        assert!(row.note.contains("cause: "), "{} is out and does not say why", row.id);
+    }
+    let mut seen: Vec<&str> = rows.iter().map(|r| r.id.as_str()).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), rows.len(), "ids are unique");
+}
+
+#[test]
+fn six_numbers_at_most_fix_parameters() {
+    let rows = forebay_validate::rows("hostcc");
+    let calibrated = rows.iter().filter(|r| r.basis == Basis::Calibrated);
+    let notes: Vec<&str> = calibrated.map(|r| r.note.as_str()).collect();
+    assert!(notes.len() <= 6 && notes.iter().all(|note| note.starts_with("fixes ")), "{notes:?}");
+}
+
+#[test]
+fn a_part_runs_by_itself_and_holds_its_rows() {
+    let rows = run("hostcc/fig8", true);
+    assert_eq!(rows.len(), 7);
+    assert!(rows.iter().all(|r| r.id.starts_with("fig8-") && r.measured.is_some()));
+    assert_eq!(find("hostcc/fig13"), Ok(()));
+    assert!(find("hostcc/fig99").is_err_and(|e| e.contains("no part \"fig99\"; write one of ")));
+    assert!(find("analytic/fig2").is_err_and(|e| e.contains("has no parts")));
+}
