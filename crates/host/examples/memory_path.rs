@@ -4,7 +4,7 @@
 //! `time target/release/examples/memory_path`, or under `valgrind --tool=callgrind` for instructions per step.
 
 use forebay_host::memory::settings::NeighbourSettings;
-use forebay_host::memory::{MemoryPath, MemorySettings, Read};
+use forebay_host::memory::{Landed, MemoryPath, MemorySettings, Read};
 use forebay_units::{Span, Time};
 use forebay_wire::{FlowId, Packet};
 
@@ -25,7 +25,7 @@ fn main() {
             path.offer(now, &packet);
             next += apart;
         }
-        while let Some(packet) = path.take_packet() {
+        while let Some(Landed { packet, .. }) = path.take_packet() {
             packets += 1;
             path.replenish(1);
             let read = Read { flow: packet.flow.0, bytes: u64::from(packet.size) };

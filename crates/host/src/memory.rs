@@ -25,6 +25,7 @@ mod readers;
 pub mod settings;
 mod transmit;
 
+pub use iio::Landed;
 pub use limit::Limit;
 pub use path::{MemoryPath, Read, STEP, Totals};
 pub use settings::MemorySettings;

@@ -36,7 +36,7 @@ pub struct Unit {
     pub packet: Packet,
     /// How many packets of the wire it stands for.
     pub segments: u32,
-    /// When the last of them arrived.
+    /// When the last of them arrived over the cable.
     pub arrived: Time,
     /// Its sender's clock when that one left.
     pub stamp: u32,
@@ -68,15 +68,22 @@ impl ReceiveRing {
 
     /// A packet arrives, with a header of `header` bytes. True: the interrupt comes at once.
     pub fn arrive(&mut self, now: Time, packet: &Packet, header: u16) -> bool {
+        self.join(now, now, packet, header)
+    }
+
+    /// The same, of a packet that had `arrived` over the cable before it got here.
+    pub fn join(&mut self, now: Time, arrived: Time, packet: &Packet, header: u16) -> bool {
         let payload = packet.size.saturating_sub(header);
-        if !(self.moderation.merge && packet.kind == Kind::Data && self.join(now, packet, payload))
+        if !(self.moderation.merge
+            && packet.kind == Kind::Data
+            && self.merge(arrived, packet, payload))
         {
             let closed = packet.kind != Kind::Data || packet.flags.has(Flags::FIN);
             let end = packet.seq + u64::from(payload);
             self.units.push(Unit {
                 packet: *packet,
                 segments: 1,
-                arrived: now,
+                arrived,
                 stamp: packet.stamp,
                 end,
                 full: payload,
@@ -99,7 +106,7 @@ impl ReceiveRing {
     }
 
     /// Whether the newest unit of the packet's flow took it in.
-    fn join(&mut self, now: Time, packet: &Packet, payload: u16) -> bool {
+    fn merge(&mut self, arrived: Time, packet: &Packet, payload: u16) -> bool {
         let Some(unit) = self.newest_of(packet.flow) else { return false };
         let held = &mut unit.packet;
         let fits = u64::from(held.size) + u64::from(payload) <= MOST_MERGED;
@@ -115,7 +122,7 @@ impl ReceiveRing {
         held.size += payload;
         held.flags = held.flags.with_if(fin, Flags::FIN);
         unit.segments += 1;
-        (unit.arrived, unit.stamp) = (now, packet.stamp);
+        (unit.arrived, unit.stamp) = (arrived, packet.stamp);
         unit.end += u64::from(payload);
         unit.closed = fin || payload < unit.full;
         true

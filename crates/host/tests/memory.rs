@@ -1,7 +1,7 @@
 //! The path to memory: its books balance whatever happens to it, and its steady states are the closed forms.
 
 use forebay_host::memory::settings::{Actuator, DdioSettings, LINE, NeighbourSettings};
-use forebay_host::memory::{MemoryPath, MemorySettings, Read, STEP, Totals};
+use forebay_host::memory::{Landed, MemoryPath, MemorySettings, Read, STEP, Totals};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{FlowId, Packet};
@@ -21,6 +21,7 @@ struct Bench {
     now: Time,
     /// Sizes of packets that were taken and are not in memory yet.
     inside: Vec<u16>,
+    longest: u64, // frame so far
     offered: u64,
     dropped: u64,
     delivered: u64,
@@ -38,6 +39,7 @@ impl Bench {
             settings,
             now: Time::ZERO,
             inside: Vec::new(),
+            longest: 0,
             offered: 0,
             dropped: 0,
             delivered: 0,
@@ -64,7 +66,7 @@ impl Bench {
 
     /// Takes what has arrived and what was read.
     fn take(&mut self) {
-        while let Some(packet) = self.path.take_packet() {
+        while let Some(Landed { packet, .. }) = self.path.take_packet() {
             assert_eq!(packet.seq, self.delivered, "in order, none left out");
             assert_eq!(packet.size, self.inside.remove(0));
             self.delivered += 1;
@@ -95,7 +97,8 @@ impl Bench {
     /// A packet comes; whether the NIC has room is known beforehand.
     fn offer(&mut self, flow: u32, size: u16) {
         let frame = u64::from(size) + ETHERNET;
-        let fits = self.path.now().buffered + frame <= self.settings.nic.buffer.get();
+        self.longest = self.longest.max(frame);
+        let fits = self.path.now().buffered + self.longest <= self.settings.nic.buffer.get();
         let packet = Packet {
             flow: FlowId(flow),
             size,

@@ -343,7 +343,7 @@ impl Host {
         if self.memory.is_some() && for_the_stack {
             self.offer(now, packet);
         } else if self.ring.is_some() && for_the_stack {
-            self.hold(now, packet, out);
+            self.hold(now, now, packet, out);
         } else {
             self.take(now, Arrival { at: now, stamp: packet.stamp }, packet, out);
         }

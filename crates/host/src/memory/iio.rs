@@ -1,6 +1,6 @@
 //! NIC buffer, PCIe link and IIO slots: packets from their arrival to their admission to memory.
 //!
-//! Models: a byte-limited buffer that drops what does not fit; a serial link of constant payload rate; a limited number of
+//! Models: a byte-limited buffer that drops a frame unless the longest one would fit; a serial link of constant payload rate; a limited number of
 //! slots, each held by one line for a latency that the stages behind it set; delivery in order. A packet takes its lines, and
 //! two more for its completion entry and its descriptor.
 //! Leaves out: separate posted-header credits, transaction-packet granularity of credits (paper, footnote 1), the flight time
@@ -18,11 +18,20 @@ const EXTRA_LINES: u64 = 2;
 /// Header of an Ethernet frame, which the packet's size leaves out.
 const ETHERNET: u64 = 14;
 
+/// A packet in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Landed {
+    /// When it came over the cable.
+    pub arrived: Time,
+    /// The packet.
+    pub packet: Packet,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Held {
     mark: u64, // units that have entered when it has
     frame: u32,
-    packet: Packet,
+    landed: Landed,
 }
 
 /// What waits before the slots, what is in them, and what left.
@@ -34,8 +43,9 @@ pub(super) struct Iio {
     link_rate: u64, // 2^-32 units per ps
     link_rest: u64, // of the last multiplication by it
     held: VecDeque<Held>,
-    leaving: VecDeque<(Time, Packet)>,
-    used: u64, // bytes in the NIC buffer
+    leaving: VecDeque<(Time, Landed)>,
+    used: u64,    // bytes in the NIC buffer
+    longest: u64, // frame that came, bytes
     most_used: u64,
     offered: u64, // units that came, less what was dropped
     entered: u64,
@@ -75,6 +85,7 @@ impl Iio {
             held: VecDeque::new(),
             leaving: VecDeque::new(),
             used: 0,
+            longest: 0,
             most_used: 0,
             offered: 0,
             entered: 0,
@@ -86,18 +97,21 @@ impl Iio {
         }
     }
 
-    /// A packet comes from the cable. False: it was dropped.
-    pub(super) fn offer(&mut self, packet: &Packet) -> bool {
+    /// A packet comes from the cable at `now`. False: it was dropped.
+    pub(super) fn offer(&mut self, now: Time, packet: &Packet) -> bool {
         let frame = u64::from(packet.size) + ETHERNET;
         self.arrived += 1;
-        if self.used + frame > self.buffer {
+        self.longest = self.longest.max(frame);
+        // A frame's length is not known when it begins, so one is taken only if the longest would fit.
+        if self.used + self.longest > self.buffer {
             self.dropped += 1;
             return false;
         }
         self.used += frame;
         self.most_used = self.most_used.max(self.used);
         self.offered += (frame.div_ceil(LINE) + EXTRA_LINES) * UNIT;
-        self.held.push_back(Held { mark: self.offered, frame: frame as u32, packet: *packet });
+        let landed = Landed { arrived: now, packet: *packet };
+        self.held.push_back(Held { mark: self.offered, frame: frame as u32, landed });
         true
     }
 
@@ -144,7 +158,7 @@ impl Iio {
             };
             let leaves = at.as_ps() + (ahead * per_unit + landing * 1e3) as u64;
             let leaves = self.leaving.back().map_or(leaves, |last| last.0.as_ps().max(leaves));
-            self.leaving.push_back((Time::from_ps(leaves), first.packet));
+            self.leaving.push_back((Time::from_ps(leaves), first.landed));
             self.used -= u64::from(first.frame);
             self.taken += 1;
             self.held.pop_front();
@@ -157,7 +171,7 @@ impl Iio {
     }
 
     /// A packet that is in memory by `now`.
-    pub(super) fn deliver(&mut self, now: Time) -> Option<Packet> {
+    pub(super) fn deliver(&mut self, now: Time) -> Option<Landed> {
         let due = self.next_delivery() <= now;
         if due { self.leaving.pop_front().map(|first| first.1) } else { None }
     }
@@ -201,5 +215,21 @@ impl Iio {
     /// Lines in slots, summed over nanoseconds.
     pub(super) fn occupancy(&self) -> f64 {
         self.occupancy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_units::Bytes;
+
+    #[test]
+    fn a_full_buffer_drops_short_frames_too() {
+        let nic = NicSettings { buffer: Bytes::new(10_000), ..NicSettings::default() };
+        let mut iio = Iio::new(&nic, &PcieSettings::default(), &IioSettings::default());
+        let mut offer = |size| iio.offer(Time::ZERO, &Packet { size, ..Packet::default() });
+        assert!(offer(4000) && offer(4000), "8,028 of 10,000 bytes");
+        assert!(!offer(100), "1,972 bytes are room for it, but not for the longest");
+        assert_eq!((iio.arrived, iio.dropped), (3, 1));
     }
 }

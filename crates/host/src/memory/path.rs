@@ -1,7 +1,7 @@
 //! The stages together: who moves first in a step, and when something happens next.
 
 use super::controller::{Controller, Demand};
-use super::iio::{Iio, Moved};
+use super::iio::{Iio, Landed, Moved};
 use super::limit::Limit;
 use super::llc::Llc;
 use super::neighbours::Neighbours;
@@ -152,7 +152,7 @@ impl MemoryPath {
     /// A packet comes from the cable. False: the NIC dropped it.
     pub fn offer(&mut self, now: Time, packet: &Packet) -> bool {
         self.move_to(now);
-        let taken = self.iio.offer(packet);
+        let taken = self.iio.offer(now, packet);
         if taken {
             self.llc.see(u64::from(packet.size));
             self.asleep = false;
@@ -219,7 +219,7 @@ impl MemoryPath {
     }
 
     /// A packet that is in memory by the time of the last advance.
-    pub fn take_packet(&mut self) -> Option<Packet> {
+    pub fn take_packet(&mut self) -> Option<Landed> {
         self.iio.deliver(self.at)
     }
 
@@ -404,7 +404,7 @@ mod tests {
                 path.offer(now, &packet);
                 next = now + spacing;
             }
-            while let Some(packet) = path.take_packet() {
+            while let Some(Landed { packet, .. }) = path.take_packet() {
                 path.replenish(1);
                 let read = Read { flow: packet.flow.0, bytes: 3948 };
                 path.deliver(now, read.flow, read, 1);

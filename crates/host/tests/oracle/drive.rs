@@ -64,7 +64,7 @@ impl Host for Plant {
     }
 
     fn take_packet(&mut self) -> Option<Packet> {
-        self.path.take_packet()
+        self.path.take_packet().map(|landed| landed.packet)
     }
 
     fn deliver(&mut self, core: u32, read: Read, packets: u32) {

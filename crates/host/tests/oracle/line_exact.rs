@@ -529,12 +529,12 @@ impl Host for LineExact {
     fn offer(&mut self, packet: &Packet) -> bool {
         let size = u64::from(packet.size) + 14;
         self.seen.arrived += 1;
-        if self.buffered + size > self.set.nic.buffer.get() {
+        self.longest = self.longest.max(u64::from(packet.size));
+        if self.buffered + self.longest + 14 > self.set.nic.buffer.get() {
             self.seen.dropped += 1;
             return false;
         }
         self.buffered += size;
-        self.longest = self.longest.max(u64::from(packet.size));
         self.buffer.push_back(Frame { packet: *packet, size, lines: 0 });
         self.send_line();
         true

@@ -5,7 +5,7 @@ use super::control::Control;
 use crate::flow_map::FlowMap;
 use crate::look::MemoryLook;
 use forebay_engine::Out;
-use forebay_host::memory::{MemoryPath, Read, Totals};
+use forebay_host::memory::{Landed, MemoryPath, Read, Totals};
 use forebay_laws::host::{Echo, Side};
 use forebay_net::trace;
 use forebay_scenario::model;
@@ -113,12 +113,13 @@ impl Host {
         if let Some(control) = &mut memory.control {
             control.run(now, &mut memory.path);
         }
-        while let Some(packet) = self.memory.as_mut().and_then(|m| m.path.take_packet()) {
+        while let Some(landed) = self.memory.as_mut().and_then(|m| m.path.take_packet()) {
+            let Landed { arrived, packet } = landed;
             trace(&mut self.digest, now, IN_MEMORY, &packet);
             if self.ring.is_some() {
-                self.hold(now, &packet, out);
+                self.hold(now, arrived, &packet, out);
             } else {
-                let newest = Arrival { at: now, stamp: packet.stamp };
+                let newest = Arrival { at: arrived, stamp: packet.stamp };
                 self.climb(now, newest, packet, 1, out);
             }
         }

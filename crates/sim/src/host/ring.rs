@@ -23,13 +23,19 @@ impl Ring {
 }
 
 impl Host {
-    /// A packet joins the ring.
+    /// A packet joins the ring, which had `arrived` over the cable.
     #[inline(never)]
-    pub(super) fn hold(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+    pub(super) fn hold(
+        &mut self,
+        now: Time,
+        arrived: Time,
+        packet: &Packet,
+        out: &mut impl Out<Packet>,
+    ) {
         let Some(ring) = &mut self.ring else { return };
         let traffic = self.common.flows[packet.flow.0 as usize].traffic;
         let header = self.common.profiles[usize::from(traffic)].tcp.header.get() as u16;
-        if ring.held.arrive(now, packet, header) {
+        if ring.held.join(now, arrived, packet, header) {
             return self.poll(now, out);
         }
         self.arm_ring();

@@ -3,7 +3,7 @@
 use super::lab::Lab;
 use crate::measured::Measured;
 use forebay_host::memory::settings::{DdioSettings, LINE, NeighbourSettings};
-use forebay_host::memory::{MemoryPath, MemorySettings, Read, Totals};
+use forebay_host::memory::{Landed, MemoryPath, MemorySettings, Read, Totals};
 use forebay_units::{Span, Time};
 use forebay_wire::{FlowId, Packet};
 
@@ -83,7 +83,7 @@ impl Source {
                 self.path.offer(now, &Packet { flow, size: PACKET, ..Packet::default() });
                 self.next = self.spacing.map_or(Time::MAX, |spacing| now + spacing);
             }
-            while let Some(packet) = self.path.take_packet() {
+            while let Some(Landed { packet, .. }) = self.path.take_packet() {
                 self.path.replenish(1);
                 let read = Read { flow: packet.flow.0, bytes: PAYLOAD };
                 self.path.deliver(now, packet.flow.0, read, 1);
