@@ -18,10 +18,10 @@ struct Work {
 
 #[derive(Clone, Debug, Default)]
 struct Core {
-    work: Option<Work>, // that it does
-    done: f64,          // share of it
-    time: f64,          // that it takes in all, as memory is, ns
-    waiting: VecDeque<Work>,
+    work: Option<Work>,      // that it does; none: nothing waits
+    done: f64,               // share of it
+    time: f64,               // that it takes in all, as memory is, ns
+    waiting: VecDeque<Work>, // for it
 }
 
 /// All such cores of a host.
@@ -120,7 +120,7 @@ impl Readers {
 
     /// Whether work waits for every core that has ever had some.
     pub(super) fn all_late(&self) -> bool {
-        self.in_use > 0 && self.cores[..self.in_use as usize].iter().all(|c| c.waiting.len() > 1)
+        self.in_use > 0 && self.cores[..self.in_use as usize].iter().all(|c| !c.waiting.is_empty())
     }
 
     /// Whether no core works.
@@ -131,3 +131,22 @@ impl Readers {
 
 /// Share from which work counts as done: instants are whole picoseconds.
 const DONE: f64 = 1.0 - 1e-9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A core that only works is not late; one for which a second delivery waits is, and all of them have to be.
+    #[test]
+    fn late_is_who_has_work_waiting() {
+        let mut readers = Readers::new(&ReaderSettings::default());
+        let read = Read { flow: 0, bytes: 4000 };
+        for (core, late) in [(0, false), (0, true), (1, false), (1, true)] {
+            readers.add(core, read, 1);
+            assert_eq!(readers.all_late(), late);
+        }
+        let done = readers.price(70.0);
+        readers.step(done);
+        assert!(!readers.all_late());
+    }
+}
