@@ -17,7 +17,7 @@ mutations=(
   "a queue limit is one byte short|crates/net/src/port.rs|s/queue + size <= limit,/queue + size < limit,/|net|ports|a_byte_limit_is_exact"
   "a one-touch limit loses its part of a byte|crates/net/src/port.rs|s/|whole| whole - 1/|_| 0/|net|ports|one_touch_equals_an_explicit_queue"
   "the lowest class goes first|crates/net/src/port/scheduled.rs|s/!stopped).ilog2()/!stopped).trailing_zeros()/|net|ports|strict_priorities_go_in_order"
-  "a late queue lets a packet overtake what should have left|crates/net/src/port/scheduled.rs|s/self.scheduled.filled \& below != 0 || //|net|ports|strict_priorities_go_in_order"
+  "a late queue lets a packet overtake what should have left|crates/net/src/port/scheduled.rs|s/waits \& below != 0 || //|net|ports|strict_priorities_go_in_order"
   "a late queue starts anew without what waits|crates/net/src/port/scheduled.rs|s/self.hot.busy.max(self.scheduled.since) + self.waiting_time()/self.hot.busy.max(self.scheduled.since)/|net|ports|queues_served_late_equal_queues_served_in_time"
   "a dead port forgets to take back its queue|crates/net/src/port/fault.rs|/pub fn fail/,/^    }/s/self.uncount(&queued);//|net|ports|one_touch_equals_an_explicit_queue"
   "the packet in transmission changes its rate|crates/net/src/port/fault.rs|s/ || sent <= self.cold.old_until//|net|ports|a_packet_in_transmission_keeps_its_rate"

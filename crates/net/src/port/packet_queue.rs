@@ -44,7 +44,7 @@ impl PacketQueue {
         self.len == 0
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, packet: &Packet) {
         if self.len as usize == self.heads.len() {
             self.grow();
@@ -59,7 +59,7 @@ impl PacketQueue {
         self.len += 1;
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<Packet> {
         if self.len == 0 {
             return None;

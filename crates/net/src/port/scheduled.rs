@@ -51,7 +51,7 @@ impl Scheduled {
     }
 
     /// Queues a packet in its class.
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, packet: &Packet) {
         let class = self.class_of(packet);
         self.queues[class].push(packet);
@@ -64,7 +64,7 @@ impl Scheduled {
     ///
     /// # Panics
     /// If there is none.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, stopped: u8) -> Packet {
         let highest = (self.filled & !stopped).ilog2();
         let queue = &mut self.queues[highest as usize];
@@ -147,14 +147,14 @@ impl Port {
     }
 
     /// Offers a packet to a steady port.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer_steady(
         &mut self,
         now: Time,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
-        if self.scheduled.eager {
+        if self.scheduled.eager && self.scheduled.packets > 0 {
             self.serve_steady(now, out);
         }
         let backlog = self.hot.busy.since(now);
@@ -169,7 +169,8 @@ impl Port {
             }
         }
         let below = (1 << self.scheduled.class_of(packet)) - 1;
-        if self.scheduled.filled & below != 0 || backlog == Span::ZERO {
+        let waits = self.scheduled.filled;
+        if waits & below != 0 || (backlog == Span::ZERO && waits != 0) {
             self.serve_steady(now, out);
         }
         let hot = &mut self.hot;
@@ -186,7 +187,7 @@ impl Port {
     }
 
     /// Serves every departure of a steady port that starts at or before `now`.
-    #[inline]
+    #[inline(never)]
     fn serve_steady(&mut self, now: Time, out: &mut impl Out<Packet>) {
         let mut start = self.hot.busy - self.waiting_time();
         let Self { hot, scheduled, .. } = self;
