@@ -138,7 +138,8 @@ impl LinuxWindow {
             return 0;
         }
         let flight = totals.inflight.saturating_add(acked).max(sample.inflight_at_send).get();
-        let slow_start_with_room = self.in_slow_start() && self.cwnd / 2 < flight;
+        let slow_start_with_room =
+            !totals.only_full_grows && self.in_slow_start() && self.cwnd / 2 < flight;
         if totals.cwnd_limited || slow_start_with_room { newly } else { 0 }
     }
 

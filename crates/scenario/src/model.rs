@@ -465,6 +465,8 @@ pub struct Transport {
     pub receive_window_max: Option<Bytes>,
     /// Whether a window idle for longer than the RTO decays (RFC 2861).
     pub idle_restart: bool,
+    /// Windows are used by what was in flight in a round trip, not by what an ACK finds.
+    pub gentle_growth: bool,
     /// Selective acknowledgements.
     pub sack: bool,
     /// Losses by time rather than by distance below the highest SACK.

@@ -804,6 +804,11 @@ pub(crate) struct Transport {
     /// Whether a window idle for longer than the RTO decays (RFC 2861). Default: true (Linux).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_restart: Option<bool>,
+    /// Whether a window counts as used by the most that was in flight in the last round trip, and slow start may reach twice
+    /// the flight. Without: only an ACK that finds it full but for 3 segments, or with TSO for a third and gso_max, lets it
+    /// grow, as Linux before. Default: true (Linux since 3.16).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gentle_growth: Option<bool>,
     /// Selective acknowledgements. Without: NewReno. Default: true (Linux).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sack: Option<bool>,

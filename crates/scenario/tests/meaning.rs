@@ -73,6 +73,7 @@ fn defaults_are_those_of_the_schema() {
             receive_window: None,
             receive_window_max: None,
             idle_restart: true,
+            gentle_growth: true,
             sack: true,
             rack: true,
             tail_loss_probe: true,

@@ -228,6 +228,7 @@ prop_compose! {
             receive_window,
             receive_window_max: receive_window.filter(|_| flags.0).map(|w| w * 3),
             idle_restart: flags.1,
+            gentle_growth: flags.0,
             sack: !flags.0,
             rack: flags.1,
             tail_loss_probe: !flags.1,

@@ -115,6 +115,7 @@ fn profile(transport: &model::Transport, entry: &model::Traffic) -> Result<Profi
         receive_window_max: transport.receive_window_max,
         quick_acks: transport.quick_acks,
         idle_restart: transport.idle_restart,
+        gentle_growth: transport.gentle_growth,
         sack: transport.sack,
         rack: transport.rack,
         tlp: transport.tail_loss_probe,

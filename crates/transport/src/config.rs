@@ -44,14 +44,17 @@ pub struct TcpConfig {
     pub pacing: bool,
     /// Whether the window shrinks over an idle period (RFC 2861).
     pub idle_restart: bool,
+    /// Whether a window counts as used by the most that was in flight in the last round trip, and slow start may reach twice
+    /// the flight. Off: an ACK grows the window only if it found it full, as Linux before 3.16.
+    pub gentle_growth: bool,
     /// What the law asks of the receiver.
     pub needs: Needs,
     /// Selective acknowledgement. Off: NewReno.
     pub sack: bool,
     /// With SACK, whether a receiver that misses segments lets one ACK speak for several arrivals.
     pub sack_compression: bool,
-    /// With SACK, losses by time (RACK). Off: by distance below the highest SACK (FACK), and a lost retransmission by timeout
-    /// only, as Linux before 4.4.
+    /// With SACK, losses by time (RACK). Off: by distance below the highest SACK (FACK), and retransmissions that later
+    /// data overtook, as Linux before 4.4.
     pub rack: bool,
     /// Tail loss probes.
     pub tlp: bool,
@@ -86,6 +89,7 @@ impl Default for TcpConfig {
             tso: None,
             pacing: false,
             idle_restart: true,
+            gentle_growth: true,
             needs: Needs::NONE,
             sack: true,
             sack_compression: false,
