@@ -333,6 +333,8 @@ pub struct HostSettings {
     pub tso: bool,
     /// Most payload of a super-packet.
     pub gso_max: Bytes,
+    /// Whether the last segment of a super-packet says so and is acknowledged at once.
+    pub psh: bool,
     /// Whether the stack spreads a window over a round-trip time.
     pub pacing: Pacing,
 }
@@ -404,6 +406,8 @@ pub struct HostChange {
     pub tso: Option<bool>,
     /// See [`HostSettings::gso_max`].
     pub gso_max: Option<Bytes>,
+    /// See [`HostSettings::psh`].
+    pub psh: Option<bool>,
     /// See [`HostSettings::pacing`].
     pub pacing: Option<Pacing>,
 }
@@ -420,6 +424,7 @@ impl HostChange {
             rx_frames: self.rx_frames.or(settings.rx_frames),
             tso: self.tso.unwrap_or(settings.tso),
             gso_max: self.gso_max.unwrap_or(settings.gso_max),
+            psh: self.psh.unwrap_or(settings.psh),
             pacing: self.pacing.unwrap_or(settings.pacing),
         }
     }

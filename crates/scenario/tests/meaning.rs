@@ -96,6 +96,7 @@ fn defaults_are_those_of_the_schema() {
                 rx_frames: None,
                 tso: false,
                 gso_max: Bytes::new(65_536),
+                psh: false,
                 pacing: Pacing::Off,
             },
             overrides: vec![],

@@ -265,7 +265,8 @@ prop_compose! {
         let nic = if pacing == Pacing::Fq { NicOrder::RoundRobin } else { nic };
         let rx_jitter = rx_usecs / 3;
         let gro = gro && moderated;
-        HostSettings { nic, gro, sack_compression, rx_usecs, rx_jitter, rx_frames, tso, gso_max, pacing }
+        let psh = gro || tso;
+        HostSettings { nic, gro, sack_compression, rx_usecs, rx_jitter, rx_frames, tso, gso_max, psh, pacing }
     }
 }
 
@@ -287,6 +288,7 @@ prop_compose! {
                 rx_frames: s.rx_frames,
                 tso: nic.then_some(s.tso),
                 gso_max: gro.then_some(s.gso_max),
+                psh: nic.then_some(s.psh),
                 pacing: Some(s.pacing),
             },
             delayed_ack,

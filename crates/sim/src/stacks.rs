@@ -55,6 +55,7 @@ fn configure(tcp: TcpConfig, (host, delayed_ack, buffer): &Stack) -> TcpConfig {
         receive_window: buffer.or(tcp.receive_window),
         reads_late: buffer.is_some(),
         tso: host.tso.then_some(host.gso_max),
+        push_bursts: host.psh,
         pacing: host.pacing != Pacing::Off,
         sack_compression: host.sack_compression,
         ..tcp

@@ -40,6 +40,8 @@ pub struct TcpConfig {
     /// Segmentation offload: most payload bytes of a super-packet ([`crate::TcpSender::next_burst`]). `None`: segments
     /// leave one by one.
     pub tso: Option<Bytes>,
+    /// Whether the last segment of a super-packet of several says so (PSH), and is acknowledged at once.
+    pub push_bursts: bool,
     /// Whether the stack paces what a law does not: at the window per round-trip time, stretched as Linux does.
     pub pacing: bool,
     /// Whether the window shrinks over an idle period (RFC 2861).
@@ -87,6 +89,7 @@ impl Default for TcpConfig {
             receive_window_max: None,
             reads_late: false,
             tso: None,
+            push_bursts: false,
             pacing: false,
             idle_restart: true,
             gentle_growth: true,

@@ -96,7 +96,9 @@ impl TcpSender {
         }
         let cwr = core::mem::take(&mut self.send_cwr);
         let fin = end == self.written && !self.open;
-        let flags = Flags::NONE.with_if(fin, Flags::FIN).with_if(cwr, Flags::CWR);
+        let push = cfg.push_bursts && len > cfg.mss();
+        let ends = Flags::NONE.with_if(fin, Flags::FIN).with_if(push, Flags::PSH);
+        let flags = ends.with_if(cwr, Flags::CWR);
         let ecn = if cfg.ecn() { Ecn::Ect } else { Ecn::NotEct };
         Packet { flags, ecn, ..self.packet(cfg, now, seq, len.min(cfg.mss())) }
     }
