@@ -40,7 +40,8 @@ pub struct TcpConfig {
     /// Segmentation offload: most payload bytes of a super-packet ([`crate::TcpSender::next_burst`]). `None`: segments
     /// leave one by one.
     pub tso: Option<Bytes>,
-    /// Whether the last segment of a super-packet of several says so (PSH), and is acknowledged at once.
+    /// Whether the last segment of a super-packet of several says so (PSH). An application that reads at once then has it
+    /// acknowledged at once, if nothing is missing.
     pub push_bursts: bool,
     /// Whether the stack paces what a law does not: at the window per round-trip time, stretched as Linux does.
     pub pacing: bool,
