@@ -278,4 +278,16 @@ mod tests {
         packets[..2].iter().for_each(|p| assert!(!ring.arrive(at(1), p, HEADER)));
         assert!(ring.poll()[0].packet.flags.has(Flags::PSH));
     }
+
+    #[test]
+    fn a_unit_tells_of_its_last_segment() {
+        let mut ring = ring(None, Span::from_us(8), true);
+        for k in 0..3 {
+            let packet = Packet { stamp: 700 + k as u32, ..data(1, 1000 * k, 1000) };
+            assert!(!ring.arrive(at(k), &packet, HEADER));
+        }
+        let units = ring.poll();
+        assert_eq!((units.len(), units[0].arrived, units[0].stamp), (1, at(2), 702));
+        assert_eq!(units[0].packet.stamp, 700, "RFC 7323 echoes the first");
+    }
 }
