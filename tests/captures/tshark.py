@@ -37,15 +37,18 @@ flows = [
 ]
 """
 
-# A queue that is too small drops, and a cable loses one packet in a hundred, ACKs included.
-LOSSY = HEAD % ("lossy", "400ms") + """
+DUMBBELL = """
 [fabric]
 kind = "dumbbell"
-left = 2
-right = 2
-host_link = { rate = "10Gbps", delay = "2us" }
-bottleneck = { rate = "10Gbps", delay = "10us" }
+left = %d
+right = %d
+host_link = { rate = "%s", delay = "%s" }
+bottleneck = { rate = "%s", delay = "%s" }
 [fabric.switch]
+"""
+
+# A queue that is too small drops, and a cable loses one packet in a hundred, ACKs included.
+LOSSY = HEAD % ("lossy", "400ms") + DUMBBELL % (2, 2, "10Gbps", "2us", "10Gbps", "10us") + """\
 port_limit = "60KB"
 [[fabric.override]]
 where = "left-right"
@@ -66,14 +69,7 @@ where = "left->right"
 """
 
 # Marks at one queue, which only data crosses.
-MARKED = HEAD % ("marked", "40ms") + """
-[fabric]
-kind = "dumbbell"
-left = 2
-right = 2
-host_link = { rate = "10Gbps", delay = "2us" }
-bottleneck = { rate = "5Gbps", delay = "10us" }
-[fabric.switch]
+MARKED = HEAD % ("marked", "40ms") + DUMBBELL % (2, 2, "10Gbps", "2us", "5Gbps", "10us") + """\
 ecn = { k = "30KB" }
 [transport]
 kind = "tcp"
@@ -87,14 +83,7 @@ where = "right.host[1]->right"
 """
 
 # One segment there and one ACK back: the time to the ACK is the sender's one RTT sample.
-LONE = HEAD % ("lone", "1ms") + """
-[fabric]
-kind = "dumbbell"
-left = 1
-right = 1
-host_link = { rate = "25Gbps", delay = "1234567ps" }
-bottleneck = { rate = "10Gbps", delay = "7654321ps" }
-[fabric.switch]
+LONE = HEAD % ("lone", "1ms") + DUMBBELL % (1, 1, "25Gbps", "1234567ps", "10Gbps", "7654321ps") + """\
 latency = "345678ps"
 [transport]
 kind = "tcp"

@@ -78,7 +78,7 @@ impl ReceiveRing {
             && packet.kind == Kind::Data
             && self.merge(arrived, packet, payload))
         {
-            let closed = packet.kind != Kind::Data || packet.flags.has(Flags::FIN);
+            let closed = packet.kind != Kind::Data || ends(packet);
             let end = packet.seq + u64::from(payload);
             self.units.push(Unit {
                 packet: *packet,
@@ -111,20 +111,19 @@ impl ReceiveRing {
         let held = &mut unit.packet;
         let fits = u64::from(held.size) + u64::from(payload) <= MOST_MERGED;
         let alike = held.ecn == packet.ecn && held.class == packet.class;
-        // The end of a reduction begins a unit; the end of the flow ends one.
+        // The end of a reduction begins a unit; the end of the flow, or of a super-packet that says so, ends one.
         let first = packet.flags.has(Flags::CWR);
         if unit.closed || packet.seq != unit.end || !fits || !alike || first || payload > unit.full
         {
             unit.closed = true;
             return false;
         }
-        let fin = packet.flags.has(Flags::FIN);
         held.size += payload;
-        held.flags = held.flags.with_if(fin, Flags::FIN);
+        held.flags = held.flags.with(packet.flags.of(Flags::LAST));
         unit.segments += 1;
         (unit.arrived, unit.stamp) = (arrived, packet.stamp);
         unit.end += u64::from(payload);
-        unit.closed = fin || payload < unit.full;
+        unit.closed = ends(packet) || payload < unit.full;
         true
     }
 
@@ -146,6 +145,11 @@ impl ReceiveRing {
             self.units = units;
         }
     }
+}
+
+/// Whether nothing is merged behind this segment.
+fn ends(packet: &Packet) -> bool {
+    packet.flags.of(Flags::LAST) != Flags::NONE
 }
 
 #[cfg(test)]
@@ -269,5 +273,28 @@ mod tests {
         assert!(!ring.arrive(at(1), &ack(1000), HEADER));
         assert!(!ring.arrive(at(2), &ack(2000), HEADER));
         assert_eq!(ring.poll().len(), 2);
+    }
+
+    /// Linux `tcp_gro_receive`: PSH flushes.
+    #[test]
+    fn the_end_of_a_super_packet_ends_a_unit() {
+        let push = |seq| Packet { flags: Flags::PSH, ..data(1, seq, 1000) };
+        let packets = [data(1, 0, 1000), push(1000), data(1, 2000, 1000), push(3000)];
+        assert_eq!(merged(&packets), [(1, 0, 2000, 2), (1, 2000, 2000, 2)]);
+        let mut ring = ring(None, Span::from_us(8), true);
+        packets[..2].iter().for_each(|p| assert!(!ring.arrive(at(1), p, HEADER)));
+        assert!(ring.poll()[0].packet.flags.has(Flags::PSH));
+    }
+
+    #[test]
+    fn a_unit_tells_of_its_last_segment() {
+        let mut ring = ring(None, Span::from_us(8), true);
+        for k in 0..3 {
+            let packet = Packet { stamp: 700 + k as u32, ..data(1, 1000 * k, 1000) };
+            assert!(!ring.arrive(at(k), &packet, HEADER));
+        }
+        let units = ring.poll();
+        assert_eq!((units.len(), units[0].arrived, units[0].stamp), (1, at(2), 702));
+        assert_eq!(units[0].packet.stamp, 700, "RFC 7323 echoes the first");
     }
 }

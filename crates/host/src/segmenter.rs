@@ -8,9 +8,9 @@ use forebay_wire::{Flags, Packet};
 #[derive(Clone, Debug, Default)]
 pub struct Segmenter {
     next: Packet,
-    left: u64, // payload bytes, those of `next` included
-    full: u64, // payload of a full segment
-    fin: bool,
+    left: u64,   // payload bytes, those of `next` included
+    full: u64,   // payload of a full segment
+    last: Flags, // what only the last segment says
 }
 
 impl Segmenter {
@@ -27,9 +27,9 @@ impl Segmenter {
     /// If the one before has not gone out.
     pub fn load(&mut self, first: &Packet, payload: u64, full: u64) {
         assert!(self.is_empty(), "one super-packet at a time");
-        let fin = first.flags.has(Flags::FIN);
-        *self = Self { next: *first, left: payload, full, fin };
-        self.next.flags = first.flags.without(Flags::FIN);
+        let last = first.flags.of(Flags::LAST);
+        *self = Self { next: *first, left: payload, full, last };
+        self.next.flags = first.flags.without(last);
     }
 
     /// Sizes of the segments that are left, together.
@@ -38,7 +38,7 @@ impl Segmenter {
         self.left + self.left.div_ceil(self.full.max(1)) * header
     }
 
-    /// The next segment. CWR is in the first only, FIN in the last.
+    /// The next segment. CWR is in the first only, FIN and PSH in the last.
     pub fn take(&mut self) -> Option<Packet> {
         if self.is_empty() {
             return None;
@@ -47,7 +47,7 @@ impl Segmenter {
         let payload = self.left.min(self.full);
         let header = u64::from(packet.size) - payload;
         self.left -= payload;
-        packet.flags = packet.flags.with_if(self.fin && self.is_empty(), Flags::FIN);
+        packet.flags = packet.flags.with_if(self.is_empty(), self.last);
         self.next.seq += payload;
         self.next.size = (header + self.left.min(self.full)) as u16;
         self.next.flags = self.next.flags.without(Flags::CWR);

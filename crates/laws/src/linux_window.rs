@@ -12,7 +12,7 @@
 
 use crate::Acts;
 use crate::Start;
-use crate::flow::{AckSample, CaState, FlowAct, Totals};
+use crate::flow::{AckSample, CaState, FlowAct, FlowEvent, Totals};
 use forebay_units::{Bytes, Span};
 
 /// Above this no window grows: 1 TiB, so that a window times a 20-bit fraction fits 64 bits.
@@ -138,7 +138,8 @@ impl LinuxWindow {
             return 0;
         }
         let flight = totals.inflight.saturating_add(acked).max(sample.inflight_at_send).get();
-        let slow_start_with_room = self.in_slow_start() && self.cwnd / 2 < flight;
+        let slow_start_with_room =
+            !totals.only_full_grows && self.in_slow_start() && self.cwnd / 2 < flight;
         if totals.cwnd_limited || slow_start_with_room { newly } else { 0 }
     }
 
@@ -195,6 +196,18 @@ impl LinuxWindow {
     /// Raises the window to this, for a law that holds it elsewhere and grows it here. Lowers nothing.
     pub(crate) fn raise(&mut self, bytes: u64) {
         self.cwnd = self.cwnd.max(bytes.min(MAX_WINDOW));
+    }
+
+    /// What Linux does around every module, on events to which the law adds nothing. ACKs and new states are the law's.
+    #[inline]
+    pub(crate) fn usual(&mut self, event: FlowEvent<'_>, acts: &mut Acts<FlowAct>) {
+        match event {
+            FlowEvent::Leave(state) => self.leave(state, acts),
+            FlowEvent::Undo => self.undo(acts),
+            FlowEvent::TxStart { idle, rto } => self.restart(idle, rto, acts),
+            FlowEvent::Ack { .. } | FlowEvent::Enter(_) | FlowEvent::Sent { .. } => {}
+            FlowEvent::Cnp | FlowEvent::Nack | FlowEvent::Wake => {}
+        }
     }
 
     /// Enters a state. A new episode remembers what it takes and aims at `ssthresh`; one that turns

@@ -271,6 +271,7 @@ impl Judge<'_> {
             receive_window,
             receive_window_max,
             idle_restart: t.idle_restart.unwrap_or(true),
+            gentle_growth: t.gentle_growth.unwrap_or(true),
             sack: t.sack.unwrap_or(true),
             rack: t.rack.unwrap_or(true),
             tail_loss_probe: t.tail_loss_probe.unwrap_or(true),

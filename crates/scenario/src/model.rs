@@ -333,6 +333,8 @@ pub struct HostSettings {
     pub tso: bool,
     /// Most payload of a super-packet.
     pub gso_max: Bytes,
+    /// Whether the last segment of a super-packet says so and is acknowledged at once.
+    pub psh: bool,
     /// Whether the stack spreads a window over a round-trip time.
     pub pacing: Pacing,
 }
@@ -404,6 +406,8 @@ pub struct HostChange {
     pub tso: Option<bool>,
     /// See [`HostSettings::gso_max`].
     pub gso_max: Option<Bytes>,
+    /// See [`HostSettings::psh`].
+    pub psh: Option<bool>,
     /// See [`HostSettings::pacing`].
     pub pacing: Option<Pacing>,
 }
@@ -420,6 +424,7 @@ impl HostChange {
             rx_frames: self.rx_frames.or(settings.rx_frames),
             tso: self.tso.unwrap_or(settings.tso),
             gso_max: self.gso_max.unwrap_or(settings.gso_max),
+            psh: self.psh.unwrap_or(settings.psh),
             pacing: self.pacing.unwrap_or(settings.pacing),
         }
     }
@@ -465,6 +470,8 @@ pub struct Transport {
     pub receive_window_max: Option<Bytes>,
     /// Whether a window idle for longer than the RTO decays (RFC 2861).
     pub idle_restart: bool,
+    /// Windows are used by what was in flight in a round trip, not by what an ACK finds.
+    pub gentle_growth: bool,
     /// Selective acknowledgements.
     pub sack: bool,
     /// Losses by time rather than by distance below the highest SACK.

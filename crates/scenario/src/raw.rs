@@ -510,6 +510,11 @@ pub(crate) struct HostKeys {
     /// Most payload of a super-packet. Default: 64KiB (Linux).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gso_max: Option<Qty<Bytes>>,
+    /// Whether the last segment of a super-packet of several carries PSH (Linux since 5.5). It ends a merged segment, and
+    /// where ACKs may wait it is acknowledged at once, as by an application that reads at once (Linux since 6.6). Default: by
+    /// profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub psh: Option<bool>,
     /// Whether the stack spreads a window over a round-trip time, where the law sets no rate: at 2 windows per smoothed
     /// round-trip time well below ssthresh, else at 1.2 (Linux). Default: "off".
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -738,7 +743,7 @@ pub(crate) enum HostProfile {
     /// Every packet is sent, taken and acknowledged by itself.
     Ideal,
     /// As a Linux server with a fast NIC: tso = true, gro = true, rx_usecs = "8us", delayed_ack = true,
-    /// sack_compression = true.
+    /// sack_compression = true, psh = true.
     Linux,
 }
 
@@ -804,6 +809,11 @@ pub(crate) struct Transport {
     /// Whether a window idle for longer than the RTO decays (RFC 2861). Default: true (Linux).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_restart: Option<bool>,
+    /// Whether a window counts as used by the most that was in flight in the last round trip, and slow start may reach twice
+    /// the flight. Without: only an ACK that finds it full but for 3 segments, or with TSO for a third and gso_max, lets it
+    /// grow, as Linux before. Default: true (Linux since 3.16).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gentle_growth: Option<bool>,
     /// Selective acknowledgements. Without: NewReno. Default: true (Linux).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sack: Option<bool>,

@@ -219,6 +219,7 @@ fn transport(t: &model::Transport) -> raw::Transport {
         receive_window_max: t.receive_window_max.map(Qty),
         quick_acks: Some(t.quick_acks.into()),
         idle_restart: Some(t.idle_restart),
+        gentle_growth: Some(t.gentle_growth),
         sack: Some(t.sack),
         rack: Some(t.rack),
         tail_loss_probe: Some(t.tail_loss_probe),

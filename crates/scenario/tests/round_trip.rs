@@ -228,6 +228,7 @@ prop_compose! {
             receive_window,
             receive_window_max: receive_window.filter(|_| flags.0).map(|w| w * 3),
             idle_restart: flags.1,
+            gentle_growth: flags.0,
             sack: !flags.0,
             rack: flags.1,
             tail_loss_probe: !flags.1,
@@ -264,7 +265,8 @@ prop_compose! {
         let nic = if pacing == Pacing::Fq { NicOrder::RoundRobin } else { nic };
         let rx_jitter = rx_usecs / 3;
         let gro = gro && moderated;
-        HostSettings { nic, gro, sack_compression, rx_usecs, rx_jitter, rx_frames, tso, gso_max, pacing }
+        let psh = gro || tso;
+        HostSettings { nic, gro, sack_compression, rx_usecs, rx_jitter, rx_frames, tso, gso_max, psh, pacing }
     }
 }
 
@@ -286,6 +288,7 @@ prop_compose! {
                 rx_frames: s.rx_frames,
                 tso: nic.then_some(s.tso),
                 gso_max: gro.then_some(s.gso_max),
+                psh: nic.then_some(s.psh),
                 pacing: Some(s.pacing),
             },
             delayed_ack,

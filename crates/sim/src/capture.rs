@@ -425,7 +425,7 @@ impl Segment<'_> {
         let cwr = packet.flags.has(Flags::CWR);
         Frame {
             seq: number(packet.seq),
-            bits: TcpBits { fin, psh: fin, cwr, ..blank.bits },
+            bits: TcpBits { fin, psh: fin || packet.flags.has(Flags::PSH), cwr, ..blank.bits },
             payload: u64::from(packet.size).saturating_sub(self.header) as u16,
             ..blank
         }

@@ -55,6 +55,7 @@ fn configure(tcp: TcpConfig, (host, delayed_ack, buffer): &Stack) -> TcpConfig {
         receive_window: buffer.or(tcp.receive_window),
         reads_late: buffer.is_some(),
         tso: host.tso.then_some(host.gso_max),
+        push_bursts: host.psh,
         pacing: host.pacing != Pacing::Off,
         sack_compression: host.sack_compression,
         ..tcp
@@ -115,6 +116,7 @@ fn profile(transport: &model::Transport, entry: &model::Traffic) -> Result<Profi
         receive_window_max: transport.receive_window_max,
         quick_acks: transport.quick_acks,
         idle_restart: transport.idle_restart,
+        gentle_growth: transport.gentle_growth,
         sack: transport.sack,
         rack: transport.rack,
         tlp: transport.tail_loss_probe,

@@ -6,16 +6,21 @@ use common::{run, scenario};
 use forebay_record::RunRecord;
 use forebay_sim::Options;
 
-/// One flow of `n` full packets from `host[0]` to `host[1]` at 100 Gb/s over two cables of 1 us; headers of 64 B.
-fn flow(n: u64, host: &str, transport: &str) -> RunRecord {
+/// A flow of `n` full packets from `host[0]` to each other host of a star, at once, at 100 Gb/s over two cables of 1 us;
+/// headers of 64 B.
+fn star(hosts: u32, n: u64, host: &str, transport: &str) -> RunRecord {
     let size = n * 4_000;
+    let flow = |to| {
+        format!("{{ from = \"host[0]\", to = \"host[{to}]\", size = \"{size}B\", at = \"0s\" }},")
+    };
+    let flows: String = (1..hosts).map(flow).collect();
     let scenario = scenario(&format!(
         r#"
 version = 1
 stop = {{ time = "100ms" }}
 [fabric]
 kind = "star"
-hosts = 2
+hosts = {hosts}
 host_link = {{ rate = "100Gbps", delay = "1us" }}
 {host}
 [transport]
@@ -28,10 +33,14 @@ initial_window = "1000 packets"
 {transport}
 [[traffic]]
 kind = "list"
-flows = [{{ from = "host[0]", to = "host[1]", size = "{size}B", at = "0s" }}]
+flows = [{flows}]
 "#
     ));
-    let record = run(&scenario, 1, Options::default()).record;
+    run(&scenario, 1, Options::default()).record
+}
+
+fn flow(n: u64, host: &str, transport: &str) -> RunRecord {
+    let record = star(2, n, host, transport);
     assert_eq!(record.flows[0].retransmits, 0);
     assert_eq!(record.totals.delivered_segments, n);
     record
@@ -123,45 +132,15 @@ fn a_merged_segment_holds_64_kb() {
     assert_eq!(acks(&record), 3, "16 and 16 and 8 packets of 4000 B");
 }
 
-/// Two flows of `n` full packets from `host[0]`, one to each other host of a star, at once.
-fn two_flows(n: u64, host: &str) -> RunRecord {
-    let size = n * 4_000;
-    let scenario = scenario(&format!(
-        r#"
-version = 1
-stop = {{ time = "100ms" }}
-[fabric]
-kind = "star"
-hosts = 3
-host_link = {{ rate = "100Gbps", delay = "1us" }}
-{host}
-[transport]
-kind = "tcp"
-law = "reno"
-mss = "4000B"
-header = "64B"
-ack_size = "64B"
-initial_window = "1000 packets"
-[[traffic]]
-kind = "list"
-flows = [
-    {{ from = "host[0]", to = "host[1]", size = "{size}B", at = "0s" }},
-    {{ from = "host[0]", to = "host[2]", size = "{size}B", at = "0s" }},
-]
-"#
-    ));
-    run(&scenario, 1, Options::default()).record
-}
-
 #[test]
 fn the_nic_sends_a_super_packet_whole_before_the_next_flow_has_its_turn() {
     let both =
         |record: &RunRecord| [0, 1].map(|flow| record.flows[flow].delivered.unwrap().as_ps());
-    assert_eq!(both(&two_flows(20, "")), [arrival(39), arrival(40)], "packet by packet");
+    assert_eq!(both(&star(3, 20, "", "")), [arrival(39), arrival(40)], "packet by packet");
     // 64 KiB hold 16 segments of 4000 B: 16 and 16, then the 4 left of each.
-    assert_eq!(both(&two_flows(20, "[host]\ntso = true")), [arrival(36), arrival(40)]);
+    assert_eq!(both(&star(3, 20, "[host]\ntso = true", "")), [arrival(36), arrival(40)]);
     assert_eq!(
-        both(&two_flows(20, "[host]\ntso = true\ngso_max = \"20000B\"")),
+        both(&star(3, 20, "[host]\ntso = true\ngso_max = \"20000B\"", "")),
         [arrival(35), arrival(40)],
         "by fives"
     );
@@ -179,7 +158,7 @@ fn merged_super_packets_give_one_ack_each() {
 #[test]
 fn fq_shares_the_nic_by_bytes() {
     let order = |host: &str| {
-        let record = two_flows(8, host);
+        let record = star(3, 8, host, "");
         [0, 1].map(|flow| record.flows[flow].delivered.unwrap().as_ps())
     };
     // Two packets of each in turn: the first flow ends two packets before the second. Fewer than ten are not paced.
@@ -210,7 +189,7 @@ fn the_linux_profile_sets_what_is_not_written() {
     };
     let all = s(linux, "");
     assert!(all.host.settings.gro && all.transport.delayed_ack);
-    assert!(all.host.settings.sack_compression && !s("", "").host.settings.sack_compression);
+    assert!(all.host.settings.sack_compression && all.host.settings.psh);
     assert_eq!(all.host.settings.rx_usecs.as_ps(), 8 * US);
     let some = s(&format!("{linux}gro = false\n"), "delayed_ack = false\n");
     assert!(!some.host.settings.gro && !some.transport.delayed_ack);

@@ -40,18 +40,24 @@ pub struct TcpConfig {
     /// Segmentation offload: most payload bytes of a super-packet ([`crate::TcpSender::next_burst`]). `None`: segments
     /// leave one by one.
     pub tso: Option<Bytes>,
+    /// Whether the last segment of a super-packet of several says so (PSH). An application that reads at once then has it
+    /// acknowledged at once, if nothing is missing.
+    pub push_bursts: bool,
     /// Whether the stack paces what a law does not: at the window per round-trip time, stretched as Linux does.
     pub pacing: bool,
     /// Whether the window shrinks over an idle period (RFC 2861).
     pub idle_restart: bool,
+    /// Whether a window counts as used by the most that was in flight in the last round trip, and slow start may reach twice
+    /// the flight. Off: an ACK grows the window only if it found it full, as Linux before 3.16.
+    pub gentle_growth: bool,
     /// What the law asks of the receiver.
     pub needs: Needs,
     /// Selective acknowledgement. Off: NewReno.
     pub sack: bool,
     /// With SACK, whether a receiver that misses segments lets one ACK speak for several arrivals.
     pub sack_compression: bool,
-    /// With SACK, losses by time (RACK). Off: by distance below the highest SACK (FACK), and a lost retransmission by timeout
-    /// only, as Linux before 4.4.
+    /// With SACK, losses by time (RACK). Off: by distance below the highest SACK (FACK), and retransmissions that later
+    /// data overtook, as Linux before 4.4.
     pub rack: bool,
     /// Tail loss probes.
     pub tlp: bool,
@@ -84,8 +90,10 @@ impl Default for TcpConfig {
             receive_window_max: None,
             reads_late: false,
             tso: None,
+            push_bursts: false,
             pacing: false,
             idle_restart: true,
+            gentle_growth: true,
             needs: Needs::NONE,
             sack: true,
             sack_compression: false,

@@ -161,6 +161,7 @@ impl TcpReceiver {
             || self.next - self.acked > cfg.mss()
             || !cfg.delayed_ack
             || cfg.needs.every_packet
+            || (packet.flags.has(Flags::PSH) && self.ranges.is_empty() && !cfg.reads_late)
             || self.next >= self.fin;
         let wait = match (now_or_later, self.ranges.is_empty()) {
             (true, _) => None,

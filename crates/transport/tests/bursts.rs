@@ -7,7 +7,7 @@ use common::{MSS, Pipe, config};
 use forebay_laws::flow::{CaState, FlowParams};
 use forebay_transport::{FlowSpec, TcpConfig, TcpSender};
 use forebay_units::{Bytes, Span, Time};
-use forebay_wire::{FlowId, HostAddr, Kind, Packet};
+use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
 
 fn tso(law: &str, window: u64) -> TcpConfig {
     TcpConfig {
@@ -178,4 +178,23 @@ fn past_slow_start_the_window_is_stretched_by_a_fifth() {
         assert!(pipe.step());
     }
     assert!(seen > 100, "{seen}");
+}
+
+/// Linux since 5.5 sets PSH on what is more than one segment; since 6.6 a reader that is never behind acknowledges it.
+#[test]
+fn the_odd_end_of_a_super_packet_is_acknowledged_at_once() {
+    let acks = |push_bursts: bool, window: u64| {
+        let cfg =
+            TcpConfig { push_bursts, delayed_ack: true, quick_acks: 0, ..tso("reno", window) };
+        let mut pipe = Pipe::new(cfg, "reno", Bytes::new(1_000 * MSS), Span::from_us(100)).nic(10);
+        pipe.run_until(at(70)); // the first window has arrived, its ACKs have not
+        let pushed = pipe.arrived.iter().filter(|(_, p)| p.flags.has(Flags::PSH)).count();
+        pipe.run_until(at(130));
+        (pushed, pipe.acks.len(), pipe.acks.last().unwrap().1.seq / MSS)
+    };
+    // Two super-packets of five: segments 5 and 10 are odd ends.
+    assert_eq!(acks(true, 10), (2, 6, 10));
+    assert_eq!(acks(false, 10), (0, 5, 10));
+    // One segment is no super-packet.
+    assert_eq!(acks(true, 3), (0, 1, 2));
 }

@@ -109,7 +109,9 @@ proptest! {
         }
         cfg.tso = on(11).then_some(Bytes::new(if on(12) { 65_536 } else { 3_000 }));
         cfg.pacing = on(13);
+        (cfg.sack_compression, cfg.gentle_growth) = (on(14), on(15));
         cfg.needs = law.needs();
+        cfg.needs.stamps = on(16);
         cfg.initial_window = Bytes::new(case.window * MSS);
         cfg.receive_window = case.receive.map(Bytes::new);
         cfg.rto_min = if on(9) { Span::from_ms(200) } else { Span::from_us(500) };

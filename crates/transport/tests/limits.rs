@@ -240,3 +240,22 @@ fn pacing_shuts_and_opens_the_gate() {
     assert!(pipe.sent.iter().all(|s| s.at == Time::ZERO));
     pipe.finish();
 }
+
+/// A receive window of 45 segments. Linux since 3.16 lets slow start reach twice what was in flight; before, it ended where an
+/// ACK found more than 3 segments of room: 45 + 3, and the one by which the last ACK before grew it. With TSO, where the
+/// room was a third of the window.
+#[test]
+fn a_window_that_the_receiver_limits_stops_where_its_kernel_stopped_it() {
+    let reached = |gentle_growth: bool, tso: Option<Bytes>| {
+        let receive_window = Some(Bytes::new(64 << 10));
+        let cfg =
+            forebay_transport::TcpConfig { gentle_growth, tso, receive_window, ..config("reno") };
+        let mut pipe = Pipe::new(cfg, "reno", Bytes::new(4_000 * MSS), RTT).nic(100);
+        pipe.finish();
+        pipe.sender.cwnd().get() / MSS
+    };
+    assert_eq!(reached(true, None), 90);
+    assert_eq!(reached(false, None), 49);
+    let by_tso = reached(false, Some(Bytes::new(64 << 10)));
+    assert!((66..=69).contains(&by_tso), "{by_tso}");
+}

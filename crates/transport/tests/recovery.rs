@@ -68,19 +68,25 @@ fn without_rack_the_third_segment_above_a_hole_condemns_it() {
     assert_eq!(pipe.sender.timeouts(), 0);
 }
 
+/// Linux 2.6.24 to 4.3, `tcp_mark_lost_retrans`: what left after a retransmission arrives before it. At the end of a flow
+/// nothing does.
 #[test]
-fn without_rack_a_lost_retransmission_waits_for_the_timer() {
-    for rack in [true, false] {
+fn without_rack_a_lost_retransmission_is_known_by_the_data_that_overtakes_it() {
+    for (rack, segments, timeouts) in [(true, 200, 0), (false, 200, 0), (false, 20, 1)] {
         let mut cfg = with_window(20);
         (cfg.rack, cfg.tlp) = (rack, false);
         let mut lost = 0;
-        let mut pipe = Pipe::new(cfg, "reno", Bytes::new(200 * MSS), RTT).data(move |p, _| {
+        let mut pipe = Pipe::new(cfg, "reno", Bytes::new(segments * MSS), RTT).data(move |p, _| {
             let hit = p.seq == 10 * MSS && lost < 2;
             lost += u32::from(hit);
             if hit { Fate::Drop } else { Fate::Pass }
         });
         pipe.finish();
-        assert_eq!(pipe.sender.timeouts(), u64::from(!rack), "rack = {rack}");
+        assert_eq!(pipe.sender.timeouts(), timeouts, "rack = {rack}, {segments} segments");
+        let sends = pipe.sends_of(10 * MSS);
+        assert_eq!(sends.len(), 3);
+        let waited = sends[2].at.since(sends[1].at);
+        assert_eq!(waited < RTT * 2, timeouts == 0, "{waited:?}");
     }
 }
 

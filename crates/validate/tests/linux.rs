@@ -1,6 +1,8 @@
 //! Forebay against the recorded Linux kernel: which rows hold is known, and rows say what was recorded.
 
-use forebay_validate::{Row, Verdict, rows, run};
+mod common;
+
+use forebay_validate::rows;
 use std::collections::BTreeMap;
 
 /// Rows known to be out. Each says why in its note.
@@ -10,25 +12,12 @@ const OUT: &[&str] = &[
     "cubic-loss-start-retransmits",
     "bic-half-queue",
     "bic-half-retransmits",
-    "nv-one-queue",
-    "nv-short-queue",
-    "dctcp-slow-marks",
-    "reno-reno-retransmits",
-    "cubic-nv-retransmits",
-    "cubic-nv-share",
     "dctcp-one-tso-marks",
 ];
 
 #[test]
 fn verdicts_are_as_recorded() {
-    let rows = run("linux", true);
-    let with = |verdict| rows.iter().filter(move |r: &&Row| r.verdict == verdict);
-    let ids = |verdict| with(verdict).map(|r| r.id.as_str()).collect::<Vec<_>>();
-    assert_eq!(ids(Verdict::Out), OUT, "{}", forebay_validate::table(&rows));
-    assert_eq!(ids(Verdict::NotRun), [""; 0], "every row of this suite is run");
-    for row in with(Verdict::Out) {
-        assert!(row.note.contains("cause: "), "{} is out and does not say why", row.id);
-    }
+    common::verdicts("linux", OUT, &[]);
 }
 
 /// Published numbers are the recorded means, and tolerances follow the rules at the head of the file.

@@ -50,6 +50,10 @@ impl Flags {
     pub const DSACK: Flags = Flags(1 << 4);
     /// ACK: tells delays ([`Packet::stamps`]) in place of a third SACK block.
     pub const STAMPS: Flags = Flags(1 << 5);
+    /// Data: the last segment of a super-packet.
+    pub const PSH: Flags = Flags(1 << 6);
+    /// What only the last segment of a super-packet, or of a merged unit, may say.
+    pub const LAST: Flags = Flags(Self::FIN.0 | Self::PSH.0);
 
     /// Whether every bit of `other` is set.
     #[inline]
@@ -67,6 +71,12 @@ impl Flags {
     #[inline]
     pub const fn without(self, other: Flags) -> Flags {
         Flags(self.0 & !other.0)
+    }
+
+    /// Those of these bits that are in `mask` too.
+    #[inline]
+    pub const fn of(self, mask: Flags) -> Flags {
+        Flags(self.0 & mask.0)
     }
 
     /// `other`'s bits if `on`, added to these.

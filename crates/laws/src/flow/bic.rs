@@ -100,10 +100,7 @@ impl FlowLaw for Bic {
             FlowEvent::Enter(state) => {
                 self.growth.enter(&mut self.window, state, seen.totals, acts);
             }
-            FlowEvent::Leave(state) => self.window.leave(state, acts),
-            FlowEvent::Undo => self.window.undo(acts),
-            FlowEvent::TxStart { idle, rto } => self.window.restart(idle, rto, acts),
-            FlowEvent::Sent { .. } | FlowEvent::Cnp | FlowEvent::Nack | FlowEvent::Wake => {}
+            event => self.window.usual(event, acts),
         }
     }
 }

@@ -108,10 +108,7 @@ impl FlowLaw for Dctcp {
                 self.window.grow_reno(newly, acts);
             }
             FlowEvent::Enter(state) => self.enter(state, seen.totals, acts),
-            FlowEvent::Leave(state) => self.window.leave(state, acts),
-            FlowEvent::Undo => self.window.undo(acts),
-            FlowEvent::TxStart { idle, rto } => self.window.restart(idle, rto, acts),
-            FlowEvent::Sent { .. } | FlowEvent::Cnp | FlowEvent::Nack | FlowEvent::Wake => {}
+            event => self.window.usual(event, acts),
         }
     }
 }

@@ -62,6 +62,8 @@ pub struct Totals {
     pub state: CaState,
     /// Whether the window was what limited sending in the last flight; a law grows only then.
     pub cwnd_limited: bool,
+    /// Whether nothing but a full window grows, slow start's neither (Linux before 3.16).
+    pub only_full_grows: bool,
 }
 
 /// What one ACK measured about the newest segment it covers.

@@ -53,10 +53,7 @@ impl FlowLaw for Reno {
             FlowEvent::Enter(state) => {
                 self.window.enter(state, seen.totals, self.window.half(), acts);
             }
-            FlowEvent::Leave(state) => self.window.leave(state, acts),
-            FlowEvent::Undo => self.window.undo(acts),
-            FlowEvent::TxStart { idle, rto } => self.window.restart(idle, rto, acts),
-            FlowEvent::Sent { .. } | FlowEvent::Cnp | FlowEvent::Nack | FlowEvent::Wake => {}
+            event => self.window.usual(event, acts),
         }
     }
 }

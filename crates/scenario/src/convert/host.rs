@@ -16,6 +16,7 @@ const IDEAL: HostSettings = HostSettings {
     rx_frames: None,
     tso: false,
     gso_max: Bytes::new(64 << 10), // `GSO_LEGACY_MAX_SIZE` of Linux
+    psh: false,
     pacing: Pacing::Off,
 };
 
@@ -25,6 +26,7 @@ const LINUX: HostSettings = HostSettings {
     sack_compression: true,
     rx_usecs: Span::from_us(8),
     tso: true,
+    psh: true,
     ..IDEAL
 };
 
@@ -76,6 +78,7 @@ fn change(keys: &raw::HostKeys) -> HostChange {
         rx_frames: keys.rx_frames.map(|n| n as u32),
         tso: keys.tso.or(profile.map(|p| p.tso)),
         gso_max: keys.gso_max.map(|most| most.0),
+        psh: keys.psh.or(profile.map(|p| p.psh)),
         pacing: keys.pacing.map(pacing),
     }
 }

@@ -14,6 +14,7 @@ pub(super) fn host(h: &Host) -> raw::Host {
         rx_frames: h.settings.rx_frames,
         tso: Some(h.settings.tso),
         gso_max: Some(h.settings.gso_max),
+        psh: Some(h.settings.psh),
         pacing: Some(h.settings.pacing),
     };
     let overrides = h.overrides.iter().map(|o| raw::HostOverride {
@@ -40,6 +41,7 @@ fn keys(change: &HostChange, memory: Option<&Memory>) -> raw::HostKeys {
         rx_frames: change.rx_frames.map(i64::from),
         tso: change.tso,
         gso_max: change.gso_max.map(Qty),
+        psh: change.psh,
         pacing: change.pacing.map(|pacing| match pacing {
             Pacing::Off => raw::Pacing::Off,
             Pacing::Internal => raw::Pacing::Internal,

@@ -385,8 +385,12 @@ fn memory(seed: u64, names: &Names, drawn: &mut Drawn) -> String {
 /// Super-packets, interrupt coalescing, and merging.
 fn receive(d: &mut Draw, out: &mut String) {
     if d.one_in(2) {
-        let _ =
-            writeln!(out, "tso = true\ngso_max = \"{}B\"", d.of(&[65_536, 65_536, 10_000, 4_000]));
+        let _ = writeln!(
+            out,
+            "tso = true\npsh = {}\ngso_max = \"{}B\"",
+            d.one_in(2),
+            d.of(&[65_536, 65_536, 10_000, 4_000])
+        );
     }
     let wait = d.of(&[1, 700, 8_000, 8_000, 100_000]);
     let _ = writeln!(

@@ -25,6 +25,9 @@ impl TcpSender {
         if ack > self.totals.nxt {
             return;
         }
+        if !cfg.gentle_growth {
+            self.note_usage_at_ack(cfg);
+        }
         let edge = ack.saturating_add(cfg.window_of(packet.window));
         self.rwnd_end = self.rwnd_end.max(edge);
         if self.calm && packet.sacks == 0 && ack > self.totals.una {

@@ -31,7 +31,7 @@ const SHARE_OF_SECOND: u32 = 10;
 const RTT_LOG: u32 = 9;
 
 /// A window with this part free is used as it is (`tcp_tso_win_divisor`).
-const WINDOW_SHARE: u64 = 3;
+pub(super) const WINDOW_SHARE: u64 = 3;
 
 /// A flow that has not sent for this long does not wait.
 const RECENT: Span = Span::from_ms(1);
@@ -135,7 +135,7 @@ impl TcpSender {
             || t.srtt == Span::ZERO
             || now.since(head.sent) < t.srtt / 2 // the next ACK is far away
             || limit >= self.burst_size(cfg);
-        if !at_once && room < window {
+        if !at_once && room < window && cfg.gentle_growth {
             self.note_full_window();
         }
         !at_once

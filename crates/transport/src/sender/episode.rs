@@ -260,6 +260,7 @@ impl TcpSender {
         let (lost, resent) = (r.lost, r.marks.count(Mark::Resent));
         if cfg.sack && !cfg.rack {
             self.mark_far_below(r, cfg);
+            self.mark_overtaken(r, cfg);
         } else if cfg.sack {
             if core::mem::take(&mut self.rack.advanced) {
                 let wait = self.detect(r, cfg, now);
@@ -294,8 +295,7 @@ impl TcpSender {
         }
     }
 
-    /// FACK: what the receiver lacks `reordering` segments or more below the highest it has is lost. Retransmissions are
-    /// not looked at again.
+    /// FACK: what the receiver lacks `reordering` segments or more below the highest it has is lost.
     ///
     /// Source: Mathis and Mahdavi, SIGCOMM 1996; Linux before 4.15 with `tcp_fack`.
     fn mark_far_below(&mut self, r: &mut Repair, cfg: &TcpConfig) {
@@ -308,6 +308,28 @@ impl TcpSender {
             }
             r.mark_lost(self.board.place(k), start, len);
             i = k + 1;
+        }
+    }
+
+    /// FACK: in recovery a retransmission is lost if something above all that had left by then arrived before it.
+    ///
+    /// Source: Linux 2.6.24 to 4.3, `tcp_mark_lost_retrans`: the highest SACKed segment starts above `snd_nxt` of that time.
+    fn mark_overtaken(&mut self, r: &mut Repair, cfg: &TcpConfig) {
+        if self.totals.state != CaState::Recovery {
+            return;
+        }
+        let highest = r.highest(self.totals.una).saturating_sub(cfg.mss());
+        while let Some(resent) = r.resent.front().copied() {
+            let found = self.index_of_resent(r, cfg, resent.start);
+            match found.filter(|i| self.board.get(*i).sent == resent.at) {
+                Some(_) if highest <= resent.next => break,
+                Some(i) => {
+                    let (start, len) = self.extent(i);
+                    r.mark_lost(self.board.place(i), start, len);
+                }
+                None => {} // settled meanwhile
+            }
+            r.resent.pop_front();
         }
     }
 

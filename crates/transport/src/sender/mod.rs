@@ -112,7 +112,11 @@ impl TcpSender {
         let law = law.start(at, &mut acts);
         let segments = (cfg.initial_window.get().min(spec.size.get()) / cfg.mss()) as usize + 1;
         let mut sender = Self {
-            totals: Totals { min_rtt: Span::MAX, ..Totals::default() },
+            totals: Totals {
+                min_rtt: Span::MAX,
+                only_full_grows: !cfg.gentle_growth,
+                ..Totals::default()
+            },
             cwnd: cfg.initial_window.get(),
             ssthresh: u64::MAX,
             written: spec.size.get(),

@@ -50,6 +50,7 @@ pub(super) struct Repair {
 pub(super) struct Resent {
     pub(super) at: Time,
     pub(super) start: u64,
+    pub(super) next: u64, // first byte that had never left
 }
 
 /// A tail loss probe whose fate is open.

@@ -2,6 +2,7 @@
 //!
 //! Source: tcp-baseline sections 4 (step 9), 6 and 8.
 
+use super::burst::WINDOW_SHARE;
 use super::repair::{Probe, Repair, Resent};
 use super::{PACED, TcpSender, stamp};
 use crate::TcpConfig;
@@ -95,7 +96,9 @@ impl TcpSender {
         }
         let cwr = core::mem::take(&mut self.send_cwr);
         let fin = end == self.written && !self.open;
-        let flags = Flags::NONE.with_if(fin, Flags::FIN).with_if(cwr, Flags::CWR);
+        let push = cfg.push_bursts && len > cfg.mss();
+        let ends = Flags::NONE.with_if(fin, Flags::FIN).with_if(push, Flags::PSH);
+        let flags = ends.with_if(cwr, Flags::CWR);
         let ecn = if cfg.ecn() { Ecn::Ect } else { Ecn::NotEct };
         Packet { flags, ecn, ..self.packet(cfg, now, seq, len.min(cfg.mss())) }
     }
@@ -159,7 +162,7 @@ impl TcpSender {
         let full = inflight + cfg.mss() > self.cwnd;
         let out = (t.nxt - t.una) as u32;
         let over = (t.una as u32).wrapping_sub(self.usage_end) as i32 >= 0;
-        if over || full || (!t.cwnd_limited && out > self.max_out) {
+        if cfg.gentle_growth && (over || full || (!t.cwnd_limited && out > self.max_out)) {
             t.cwnd_limited = full;
             self.max_out = out;
             self.usage_end = t.nxt as u32;
@@ -172,6 +175,19 @@ impl TcpSender {
             self.app_limited = true;
             self.app_limited_until = (t.delivered + inflight) as u32;
         }
+    }
+
+    /// The rule before 3.16: the window is full if what the ACK finds in flight leaves no more than what slow start with
+    /// delayed ACKs sends at once, or, with TSO, than what a super-packet waits for.
+    ///
+    /// Source: Linux 2.6.34 `tcp_is_cwnd_limited`, with `tcp_max_burst` at its default.
+    #[cold]
+    pub(super) fn note_usage_at_ack(&mut self, cfg: &TcpConfig) {
+        let left = self.cwnd.saturating_sub(self.totals.inflight.get());
+        let waits = cfg
+            .tso
+            .is_some_and(|most| left.saturating_mul(WINDOW_SHARE) < self.cwnd && left < most.get());
+        self.totals.cwnd_limited = waits || left <= 3 * cfg.mss();
     }
 
     /// The window was filled, though not to the last segment.
@@ -265,7 +281,7 @@ impl TcpSender {
         r.lost -= len;
         r.lost_from = start + len;
         r.marks.set(self.board.place(i), Some(Mark::Resent));
-        r.resent.push_back(Resent { at: now, start });
+        r.resent.push_back(Resent { at: now, start, next: self.totals.nxt });
         r.undo_retrans = Some(r.undo_retrans.unwrap_or(0) + 1);
         r.resent_first.get_or_insert(now);
         if matches!(self.totals.state, CaState::Recovery | CaState::Cwr) {
@@ -305,7 +321,8 @@ impl TcpSender {
         let packet = if retransmission {
             let last = self.board.len() - 1;
             if r.marks.get(self.board.place(last)) == Some(Mark::Resent) {
-                r.resent.push_back(Resent { at: now, start: self.extent(last).0 });
+                let (start, next) = (self.extent(last).0, self.totals.nxt);
+                r.resent.push_back(Resent { at: now, start, next });
             }
             self.transmit_again(r, cfg, now, last)
         } else {

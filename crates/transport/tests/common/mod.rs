@@ -258,11 +258,8 @@ impl Pipe {
             let len = payload.min(mss);
             payload -= len;
             packet.size = (len + self.cfg.header.get()) as u16;
-            packet.flags = if payload == 0 {
-                packet.flags.with_if(first.flags.has(Flags::FIN), Flags::FIN)
-            } else {
-                packet.flags.without(Flags::FIN)
-            };
+            let last = if payload == 0 { first.flags.of(Flags::LAST) } else { Flags::NONE };
+            packet.flags = packet.flags.without(Flags::LAST).with(last);
             self.send_data(packet);
             packet.seq += len;
             packet.flags = packet.flags.without(Flags::CWR);

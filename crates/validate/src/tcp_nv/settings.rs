@@ -93,8 +93,8 @@ impl<'a> Stack<'a> {
     /// The same for a law that is none of the deck's two.
     pub fn text_of(&self, law: &str) -> String {
         format!(
-            "[host]\nnic = \"push\"\nsack_compression = false\nrx_jitter = \"{}\"\n{}[transport]\nkind = \"tcp\"\n{law}initial_window = \"3 packets\"\ndelayed_ack = true\n\
-             rack = false\ntail_loss_probe = false\nprr = false\nrto_min = \"{}ms\"\n{}",
+            "[host]\nnic = \"push\"\nsack_compression = false\npsh = false\nrx_jitter = \"{}\"\n{}[transport]\nkind = \"tcp\"\n{law}initial_window = \"3 packets\"\ndelayed_ack = true\n\
+             gentle_growth = false\nrack = false\ntail_loss_probe = false\nprr = false\nrto_min = \"{}ms\"\n{}",
             self.jitter, self.host, self.settings.rto_ms, self.keys
         )
     }

@@ -80,13 +80,12 @@ impl Linux {
                 });
             }
             FlowEvent::Enter(state) => self.enter(window, state, now, seen.totals, acts),
-            FlowEvent::Leave(state) => window.leave(state, acts),
-            FlowEvent::Undo => window.undo(acts),
-            FlowEvent::TxStart { idle, rto } => {
-                self.resume(now, idle);
-                window.restart(idle, rto, acts);
+            event => {
+                if let FlowEvent::TxStart { idle, .. } = event {
+                    self.resume(now, idle);
+                }
+                window.usual(event, acts);
             }
-            FlowEvent::Sent { .. } | FlowEvent::Cnp | FlowEvent::Nack | FlowEvent::Wake => {}
         }
     }
 

@@ -70,14 +70,13 @@ impl Rfc9438 {
                 });
             }
             FlowEvent::Enter(state) => self.enter(window, state, seen.totals, acts),
-            FlowEvent::Leave(state) => window.leave(state, acts),
-            FlowEvent::Undo => window.undo(acts),
-            FlowEvent::TxStart { idle, rto } => {
-                self.pause(idle);
-                self.last_ack = now;
-                window.restart(idle, rto, acts);
+            event => {
+                if let FlowEvent::TxStart { idle, .. } = event {
+                    self.pause(idle);
+                    self.last_ack = now;
+                }
+                window.usual(event, acts);
             }
-            FlowEvent::Sent { .. } | FlowEvent::Cnp | FlowEvent::Nack | FlowEvent::Wake => {}
         }
     }
 

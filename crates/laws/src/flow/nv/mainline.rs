@@ -90,16 +90,12 @@ impl Mainline {
                 let ssthresh = window.at_least_two(kept * window.mss());
                 window.enter(state, seen.totals, ssthresh, acts);
             }
-            FlowEvent::Leave(state) => {
-                window.leave(state, acts);
-                self.settle(seen.totals);
+            event => {
+                window.usual(event, acts);
+                if matches!(event, FlowEvent::Leave(_) | FlowEvent::Undo) {
+                    self.settle(seen.totals);
+                }
             }
-            FlowEvent::Undo => {
-                window.undo(acts);
-                self.settle(seen.totals);
-            }
-            FlowEvent::TxStart { idle, rto } => window.restart(idle, rto, acts),
-            FlowEvent::Sent { .. } | FlowEvent::Cnp | FlowEvent::Nack | FlowEvent::Wake => {}
         }
     }
 

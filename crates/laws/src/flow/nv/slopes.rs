@@ -67,13 +67,12 @@ impl Slopes {
                 self.bic.enter(window, state, seen.totals, acts);
                 self.begin(seen.totals);
             }
-            FlowEvent::Leave(state) => {
-                window.leave(state, acts);
-                self.begin(seen.totals);
+            event => {
+                window.usual(event, acts);
+                if matches!(event, FlowEvent::Leave(_)) {
+                    self.begin(seen.totals);
+                }
             }
-            FlowEvent::Undo => window.undo(acts),
-            FlowEvent::TxStart { idle, rto } => window.restart(idle, rto, acts),
-            FlowEvent::Sent { .. } | FlowEvent::Cnp | FlowEvent::Nack | FlowEvent::Wake => {}
         }
     }
 
