@@ -26,7 +26,7 @@ pub mod settings;
 mod transmit;
 
 pub use limit::Limit;
-pub use path::{MemoryPath, Read, STEP, Totals};
+pub use path::{MemoryPath, Now, Read, STEP, Totals};
 pub use settings::MemorySettings;
 
 /// Fixed-point units of a line.
