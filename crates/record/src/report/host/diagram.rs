@@ -34,19 +34,15 @@ pub(super) fn draw(host: &HostMemory, row: &MemoryRow) -> String {
             name: "Network",
             share: share(&limits.senders),
             facts: [
-                format!("{} packets came", count(host.nic_arrived_packets)),
-                "nothing queued here".into(),
+                format!("{} packets", count(host.nic_arrived_packets)),
+                "nothing queued".into(),
             ],
         },
         Stage {
             name: "NIC buffer",
             share: share(&limits.descriptors),
             facts: [
-                format!(
-                    "peak {} of {}",
-                    bytes(host.nic_buffer_peak_bytes),
-                    bytes(row.nic_buffer.get())
-                ),
+                format!("{} of {}", bytes(host.nic_buffer_peak_bytes), bytes(row.nic_buffer.get())),
                 format!("{} dropped", percent(value(&host.nic_drop_share))),
             ],
         },
@@ -64,7 +60,7 @@ pub(super) fn draw(host: &HostMemory, row: &MemoryRow) -> String {
             ],
         },
         Stage {
-            name: "Memory controller",
+            name: "Memory",
             share: share(&limits.memory),
             facts: [
                 format!(
@@ -83,7 +79,7 @@ pub(super) fn draw(host: &HostMemory, row: &MemoryRow) -> String {
             share: share(&limits.copying),
             facts: [
                 format!("{} cores busy", sig3(value(&host.reader_cores))),
-                format!("{} GB/s of memory", sig3(value(&host.network_gigabytes_per_s))),
+                format!("{} GB/s memory", sig3(value(&host.network_gigabytes_per_s))),
             ],
         },
         Stage {

@@ -88,7 +88,7 @@
           } else {
             var high = cols.map(function (c) { return [px(c[0]), y(c[3])]; });
             var low = cols.map(function (c) { return [px(c[0]), y(c[1])]; }).reverse();
-            path(g, "band " + cls, high.concat(low));
+            if (!panel.t[j].bare) path(g, "band " + cls, high.concat(low));
             path(g, "line thin " + cls, cols.map(function (c) { return [px(c[0]), y(c[2])]; }));
           }
         });

@@ -16,7 +16,7 @@ const WIDTH: f64 = 1048.0;
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 1034.0;
 const PANEL: f64 = 74.0;
-const TITLE: f64 = 30.0;
+const TITLE: f64 = 34.0;
 const BELOW: f64 = 46.0;
 
 /// Pixels of a column of the picture that is there without the script.
@@ -29,6 +29,7 @@ struct Trace {
     name: String,
     class: &'static str,
     values: Vec<f32>,
+    bare: bool, // a line without its range
 }
 
 /// A level worth comparing with, and its name.
@@ -45,31 +46,36 @@ struct Panel {
     stacked: bool,
 }
 
+/// Name of what a control's law has made of its readings.
+const LAW: &str = "as the law sees it";
+
 /// Colours of neighbours in a pile, over that of the network.
 const PILE: [&str; 4] = ["s3", "s5", "s4", "s6"];
 
 fn panels(series: &MemorySeries, row: &MemoryRow) -> Vec<Panel> {
     let every_us = series.every.as_ps() as f64 * 1e-6;
     let all = |value: &dyn Fn(&MemorySample) -> f32| series.samples.iter().map(value).collect();
-    let one = |name: &str, class, values| vec![Trace { name: name.into(), class, values }];
+    let one =
+        |name: &str, class, values| vec![Trace { name: name.into(), class, values, bare: false }];
     let target = |i: usize, name| row.targets.map(|targets| Rule { at: targets[i], name });
     let seen = |i: usize, name: &str| {
         let known = series.samples.iter().any(|sample| sample.seen.is_some());
         let values = all(&|s| s.seen.map_or(0.0, |seen| seen[i]));
-        known.then(|| Trace { name: name.into(), class: "s1", values })
+        known.then(|| Trace { name: name.into(), class: "s1", values, bare: true })
     };
     let per_us = |count: u32| (f64::from(count) / every_us) as f32;
     let owner = |i: usize| Trace {
         name: if series.neighbours > 1 { format!("neighbour {i}") } else { "neighbour".into() },
         class: PILE[i % PILE.len()],
         values: series.neighbour(i).collect(),
+        bare: false,
     };
     let mut owners = one("network", "s0", all(&|s| s.network));
     owners.extend((0..series.neighbours).map(owner));
-    let mut occupancy = one("IIO occupancy", "s0", all(&|s| s.occupancy));
-    occupancy.extend(seen(0, "as the law sees it"));
-    let mut pcie = one("PCIe", "s0", all(&|s| s.pcie_gbps));
-    pcie.extend(seen(1, "as the law sees it"));
+    let mut occupancy: Vec<Trace> = seen(0, LAW).into_iter().collect();
+    occupancy.extend(one("IIO occupancy", "s0", all(&|s| s.occupancy)));
+    let mut pcie: Vec<Trace> = seen(1, LAW).into_iter().collect();
+    pcie.extend(one("PCIe", "s0", all(&|s| s.pcie_gbps)));
     let goodput: Vec<f32> = all(&|s| s.goodput_gbps);
     let smooth = ((SMOOTH_US / every_us).round() as usize).max(1);
     let panel = |title, unit, traces, rules: Vec<Option<Rule>>| Panel {
@@ -203,7 +209,10 @@ fn buttons(windows: &[Window]) -> String {
 
 fn legend(panels: &[Panel]) -> String {
     let mut html = String::from("<div class=\"legend\">");
-    for trace in panels.iter().filter(|p| p.traces.len() > 1).flat_map(|p| &p.traces) {
+    let shown = |p: &&Panel| p.stacked || p.traces.len() > 1;
+    let named =
+        panels.iter().filter(shown).flat_map(|p| p.traces.iter().filter(|t| p.stacked || t.bare));
+    for trace in named {
         let key = format!("<span><i class=\"key {}\"></i>{}</span>", trace.class, esc(&trace.name));
         if !html.contains(&key) {
             html.push_str(&key);
@@ -229,7 +238,7 @@ fn one(svg: &mut String, panel: &Panel, y1: f64, per: usize) -> String {
     svg.push_str("<g class=\"traces\">");
     let mut under: Vec<f32> = Vec::new();
     for (trace, bins) in panel.traces.iter().zip(&bins) {
-        under = drawn(svg, (trace.class, bins, &scale), panel.stacked, &under);
+        under = drawn(svg, (trace, bins, &scale), panel.stacked, &under);
     }
     svg.push_str("</g>");
     // The names of rules stand at the right, above the panel, so that no trace runs through them.
@@ -248,7 +257,10 @@ fn one(svg: &mut String, panel: &Panel, y1: f64, per: usize) -> String {
             _ => format!(",\"lo\":\"{}\",\"hi\":\"{}\"", pack(&bins.low), pack(&bins.high)),
         };
         let (name, mean) = (serde_json::Value::from(trace.name.as_str()), pack(&bins.mean));
-        format!("{{\"n\":{name},\"c\":\"{}\",\"me\":\"{mean}\"{spread}}}", trace.class)
+        format!(
+            "{{\"n\":{name},\"c\":\"{}\",\"bare\":{},\"me\":\"{mean}\"{spread}}}",
+            trace.class, trace.bare
+        )
     });
     format!(
         "{{\"y0\":{y0},\"y1\":{y1},\"max\":{top},\"unit\":\"{}\",\"stack\":{},\"t\":[{}]}}",
@@ -261,7 +273,7 @@ fn one(svg: &mut String, panel: &Panel, y1: f64, per: usize) -> String {
 /// A trace over the whole run: least to largest shaded, the mean as a line; or a layer of a pile, whose top is returned.
 fn drawn(
     svg: &mut String,
-    (class, bins, scale): (&str, &Bins, &Scale),
+    (trace, bins, scale): (&Trace, &Bins, &Scale),
     stacked: bool,
     under: &[f32],
 ) -> Vec<f32> {
@@ -286,7 +298,10 @@ fn drawn(
         }
     }
     let area = high.iter().chain(low.iter().rev());
-    path(svg, area, &format!("{} {class}", if stacked { "pile" } else { "band" }));
+    let class = trace.class;
+    if !trace.bare {
+        path(svg, area, &format!("{} {class}", if stacked { "pile" } else { "band" }));
+    }
     path(svg, middle.iter(), &format!("line thin {class}"));
     top
 }
