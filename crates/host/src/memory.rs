@@ -31,7 +31,7 @@ mod transmit;
 
 pub use iio::Landed;
 pub use limit::Limit;
-pub use path::{MemoryPath, Read, STEP, Totals};
+pub use path::{MemoryPath, Now, Read, STEP, Totals};
 pub use settings::MemorySettings;
 
 /// Fixed-point units of a line.

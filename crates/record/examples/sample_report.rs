@@ -4,6 +4,7 @@
 mod support;
 
 use forebay_record::{Summary, report};
+use forebay_units::Span;
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -11,7 +12,9 @@ fn main() {
     let flows = args.next().and_then(|n| n.parse().ok()).unwrap_or(4_000);
     let seeds: Vec<u64> = (1..=args.next().and_then(|n| n.parse().ok()).unwrap_or(5)).collect();
     let about = support::about(&seeds);
-    let runs: Vec<_> = seeds.iter().map(|seed| support::run(*seed, flows)).collect();
+    let every = Span::from_us(1);
+    let run = |seed: &u64| support::with_memory_series(support::run(*seed, flows), every);
+    let runs: Vec<_> = seeds.iter().map(run).collect();
     let summary = Summary::of(&about, &runs);
     print!("{}", summary.render(100, false));
     let html = report::render(&about, &summary, &runs);

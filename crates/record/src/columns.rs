@@ -129,6 +129,30 @@ pub const MEMORY: &[&str] = &[
     "limited_by_shares",
     "nic_drops_with_warmup",
     "host_marks_with_warmup",
+    "nic_buffer_bytes",
+    "pcie_limit_gbps",
+    "iio_slots",
+    "memory_limit_gigabytes_per_s",
+    "iio_target_lines",
+    "pcie_target_gbps",
+];
+
+/// Header of `memory_series.csv`: one row for each sample of a path to memory, of the interval that ends at `at_ps`.
+pub const MEMORY_SERIES: &[&str] = &[
+    "seed",
+    "host",
+    "at_ps",
+    "iio_occupancy_lines",
+    "pcie_gbps",
+    "nic_buffered_bytes",
+    "nic_dropped_packets",
+    "goodput_gbps",
+    "network_gigabytes_per_s",
+    "neighbours_gigabytes_per_s",
+    "host_marked_packets",
+    "level",
+    "law_iio_occupancy_lines",
+    "law_pcie_gbps",
 ];
 
 /// Header of `series.csv`: one row for each sample.
@@ -326,13 +350,41 @@ const ALL: &[(&str, &str)] = &[
     ),
     ("nic_drops_with_warmup", "nic_dropped_packets of the whole run."),
     ("host_marks_with_warmup", "host_marked_packets of the whole run."),
+    ("nic_buffer_bytes", "Size of the NIC buffer in bytes."),
+    ("pcie_limit_gbps", "Payload that the PCIe link carries at most, in Gb/s."),
+    ("iio_slots", "IIO slots of the host."),
+    (
+        "memory_limit_gigabytes_per_s",
+        "What the memory controller serves at most, in 10^9 bytes per second.",
+    ),
+    (
+        "iio_target_lines",
+        "Occupancy above which the control counts the host as congested (I_T); empty without such a control.",
+    ),
+    (
+        "pcie_target_gbps",
+        "PCIe bandwidth that the control grants the network (B_T), in Gb/s; empty without such a control.",
+    ),
+    ("nic_buffered_bytes", "Bytes in the NIC buffer at that instant."),
+    ("level", "Throttle level in force at that instant; 0: none."),
+    (
+        "law_iio_occupancy_lines",
+        "Smoothed occupancy as the control's law had it at that instant (I_S), in lines; empty without such a law.",
+    ),
+    (
+        "law_pcie_gbps",
+        "Smoothed PCIe bandwidth as the control's law had it at that instant (B_S), in Gb/s; empty without such a law.",
+    ),
     ("series", "Name of the sampled quantity."),
     (
         "quantity",
         "What it is a series of: queue, goodput, window, in-flight, round-trip, flow-rate, paused or other.",
     ),
     ("unit", "Unit of its values."),
-    ("at_ps", "Sampling instant in picoseconds of virtual time."),
+    (
+        "at_ps",
+        "Sampling instant in picoseconds of virtual time. In memory_series.csv rates, means and counts are of the interval that ends here.",
+    ),
     ("value", "Value at that instant, in the unit of the same row; of a setting: its value."),
     // Summary.
     ("format", "Version of the layout of this file; raised when a key changes its meaning."),
@@ -407,7 +459,7 @@ const ALL: &[(&str, &str)] = &[
     ("mean_level", "Mean throttle level over time."),
     (
         "neighbours_gigabytes_per_s",
-        "Memory traffic of each neighbour, in the order of the scenario.",
+        "Memory traffic of each neighbour, in the order of the scenario, in 10^9 bytes per second. In CSV parted by semicolons.",
     ),
     (
         "senders",

@@ -9,6 +9,7 @@ pub mod columns;
 mod dir;
 mod error;
 mod human;
+mod memory_series;
 pub mod report;
 mod rows;
 mod stats;
@@ -19,6 +20,7 @@ pub use about::{About, Volatile};
 pub use columns::explain;
 pub use dir::{EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir};
 pub use error::RecordError;
+pub use memory_series::{MemorySample, MemorySeries};
 pub use rows::{
     ConnectionRow, FlowRow, LIMITS, MemoryRow, NodeCounters, PortRow, Quantity, RpcRow, RunRecord,
     Series,

@@ -1,5 +1,6 @@
 //! The rows that one simulation (one scenario, one seed) hands over.
 
+use crate::memory_series::MemorySeries;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
 /// One flow.
@@ -210,6 +211,16 @@ pub struct MemoryRow {
     pub dropped_in_all: u64,
     /// Data packets that got a congestion mark at the host, warm-up included.
     pub marked_in_all: u64,
+    /// Size of the NIC buffer.
+    pub nic_buffer: Bytes,
+    /// What PCIe carries at most, Gb/s.
+    pub pcie_limit_gbps: f64,
+    /// IIO slots.
+    pub iio_slots: u32,
+    /// What the memory controller serves at most, gigabytes per second.
+    pub memory_limit_gigabytes: f64,
+    /// What the control compares with, if it has such: lines in IIO slots, and Gb/s over PCIe.
+    pub targets: Option<[f64; 2]>,
 }
 
 /// What can set the pace on a path to memory, a word for each: nothing in the host, reading for applications, the PCIe
@@ -352,6 +363,8 @@ pub struct RunRecord {
     pub ports: Vec<PortRow>,
     /// Paths to memory, of hosts that have one.
     pub memory: Vec<MemoryRow>,
+    /// Paths to memory over time, of hosts that were sampled.
+    pub memory_series: Vec<MemorySeries>,
     /// Sampled series.
     pub series: Vec<Series>,
     /// Totals.

@@ -6,12 +6,12 @@ use forebay_record::{
     About, FlowRow, IfExists, Quantity, RunDir, RunRecord, Series, Status, Summary, Volatile,
     columns, explain,
 };
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{about, run, with_memory, with_rpcs};
+use support::{about, run, with_memory_series, with_rpcs};
 
 /// A fresh path under the target directory.
 fn scratch(name: &str) -> PathBuf {
@@ -32,8 +32,12 @@ fn write(path: &Path, about: &About, runs: &[RunRecord], wall_s: f64) -> forebay
     dir.finish(runs, volatile(wall_s)).unwrap()
 }
 
+fn sampled(seed: u64) -> RunRecord {
+    with_memory_series(with_rpcs(run(seed, 600), 40), Span::from_us(100))
+}
+
 fn sample() -> (About, Vec<RunRecord>) {
-    let mut runs = [1, 2, 3].map(|seed| with_memory(with_rpcs(run(seed, 600), 40))).to_vec();
+    let mut runs = [1, 2, 3].map(sampled).to_vec();
     let endless = FlowRow { size: Bytes::MAX, delivered: None, acked: None, ..runs[0].flows[5] };
     runs[0].flows.push(endless);
     runs[1].series.push(Series {
@@ -54,6 +58,7 @@ fn assert_same(a: &RunRecord, b: &RunRecord) {
     assert_eq!(a.rpcs, b.rpcs);
     assert_eq!(a.ports, b.ports);
     assert_eq!(a.memory, b.memory);
+    assert_eq!(a.memory_series, b.memory_series);
     assert_eq!(a.series, b.series);
 }
 
@@ -75,6 +80,7 @@ fn the_same_run_leaves_the_same_bytes_and_reads_back_whole() {
             "hosts.csv",
             "manifest.json",
             "memory.csv",
+            "memory_series.csv",
             "ports.csv",
             "report.html",
             "resolved.toml",
@@ -207,6 +213,7 @@ fn every_column_and_every_key_is_explained() {
         columns::CONNECTIONS,
         columns::RPCS,
         columns::MEMORY,
+        columns::MEMORY_SERIES,
     ]
     .concat()
     .iter()

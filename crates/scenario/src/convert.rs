@@ -17,7 +17,7 @@ pub(crate) use traffic::{MOST_FLOWS, too_many};
 
 use crate::cdf::Cdf;
 use crate::check::Finding;
-use crate::model::{FlowSamples, Output, QueueLength, Scenario, Stop, Topology, Transport};
+use crate::model::{FlowSamples, Host, Output, QueueLength, Scenario, Stop, Topology, Transport};
 use crate::plan::Plan;
 use crate::problem::or_list;
 use crate::quantity::{Length, Qty};
@@ -80,7 +80,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     let host = judge.hosts_of(file.host.as_ref(), (transport.mss, said), &plan);
     let faults = judge.faults(&file.fault, stop, &plan);
     let traffic = judge.traffic(&file.traffic, &file.transport.law, stop, &plan);
-    let output = judge.output(file.output.as_ref(), stop, &plan);
+    let output = judge.output(file.output.as_ref(), stop, &plan, &host);
     let scenario = Scenario {
         name: file.name.clone().unwrap_or_else(|| stem.into()),
         seeds,
@@ -348,7 +348,13 @@ impl Judge<'_> {
         }
     }
 
-    fn output(&mut self, output: Option<&raw::Output>, stop: Stop, plan: &Plan) -> Output {
+    fn output(
+        &mut self,
+        output: Option<&raw::Output>,
+        stop: Stop,
+        plan: &Plan,
+        host: &Host,
+    ) -> Output {
         let warmup = output.and_then(|o| o.warmup).map_or(Time::ZERO, |w| w.0);
         if warmup >= stop.time {
             self.wrong(
@@ -357,12 +363,15 @@ impl Judge<'_> {
             );
         }
         let flows = output.and_then(|o| o.flows.as_ref()).map(|f| self.flow_samples(f, plan));
+        let memory = output.and_then(|o| o.memory.as_ref());
+        let memory = memory.map(|m| self.memory_samples(m, plan, host));
         let captures = output.map_or(Vec::new(), |o| self.captures(&o.capture, stop, plan));
         let Some(queues) = output.and_then(|o| o.queues.as_ref()) else {
             return Output {
                 queues_every: None,
                 queues_where: Vec::new(),
                 flows,
+                memory,
                 warmup,
                 captures,
             };
@@ -378,7 +387,7 @@ impl Judge<'_> {
                 self.no_such_node(&path, name, plan, false);
             }
         }
-        Output { queues_every: Some(queues.every.0), queues_where, flows, warmup, captures }
+        Output { queues_every: Some(queues.every.0), queues_where, flows, memory, warmup, captures }
     }
 
     fn flow_samples(&mut self, flows: &raw::FlowSamples, plan: &Plan) -> FlowSamples {

@@ -677,6 +677,23 @@ pub struct FlowSamples {
     pub most: u32,
 }
 
+/// Which paths to memory to sample, and how often.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemorySamples {
+    /// Interval between samples.
+    pub every: Span,
+    /// Hosts that are sampled; names or patterns with `*` as an index.
+    pub hosts: Vec<String>,
+}
+
+impl MemorySamples {
+    /// The interval at which the host with this name is sampled, if it is.
+    pub fn every_at(&self, name: &str) -> Option<Span> {
+        let meant = self.hosts.iter().any(|pattern| crate::plan::matches(pattern, name));
+        meant.then_some(self.every)
+    }
+}
+
 /// What to record beyond flows and counters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
@@ -686,6 +703,8 @@ pub struct Output {
     pub queues_where: Vec<String>,
     /// Samples of senders.
     pub flows: Option<FlowSamples>,
+    /// Samples of paths to memory.
+    pub memory: Option<MemorySamples>,
     /// Flows that arrived before this are left out of the statistics.
     pub warmup: Time,
     /// Ports whose frames are written down, in file order; no port is meant by two of them.

@@ -1134,6 +1134,9 @@ pub(crate) struct Output {
     /// Samples of senders: window, bytes in flight, smoothed round trip, rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<FlowSamples>,
+    /// Samples of paths to memory: occupancy, bandwidth by owner, drops, levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemorySamples>,
     /// Flows that arrived before this are left out of the statistics. Default: 0s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Qty<Time>>,
@@ -1199,6 +1202,16 @@ pub(crate) struct FlowSamples {
     /// How many flows at most, in order of the flow table. Default: 8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<i64>,
+}
+
+/// Samples of paths to memory.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct MemorySamples {
+    /// Interval between samples; 100ns at least, the step of the model.
+    pub every: Qty<Span>,
+    /// Hosts that are sampled, of those with `host.memory`: names, or patterns with `*` as an index. Default: every one.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<OneOrMore>,
 }
 
 /// A band that a result must lie in.

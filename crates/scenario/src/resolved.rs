@@ -54,6 +54,10 @@ fn file(s: &Scenario) -> raw::File {
                 hosts: Some(raw::OneOrMore::More(flows.hosts.clone())),
                 most: Some(i64::from(flows.most)),
             }),
+            memory: s.output.memory.as_ref().map(|memory| raw::MemorySamples {
+                every: Qty(memory.every),
+                hosts: Some(raw::OneOrMore::More(memory.hosts.clone())),
+            }),
             warmup: Some(Qty(s.output.warmup)),
             capture: s.output.captures.iter().map(capture).collect(),
         }),

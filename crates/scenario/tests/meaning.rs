@@ -106,6 +106,7 @@ fn defaults_are_those_of_the_schema() {
         s.output,
         Output {
             queues_every: None,
+            memory: None,
             queues_where: vec![],
             flows: None,
             warmup: Time::ZERO,

@@ -126,7 +126,9 @@ pub(crate) fn build(
         let mut host = Host::new(common, port, nic, starts, rounds, sample_every, flow_samples);
         if let Some(memory) = scenario.host.memory_at(&plan.names[id as usize]) {
             let key = Stream::new(seed, u64::from(id), Purpose::HostLaw).key();
-            host.with_memory(Memory::new(memory, key));
+            let name = &plan.names[id as usize];
+            let every = scenario.output.memory.as_ref().and_then(|m| m.every_at(name));
+            host.with_memory(Memory::new(memory, scenario.output.warmup, every, key));
         }
         made.push(Box::new(host));
     }

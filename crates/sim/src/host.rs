@@ -2,6 +2,7 @@
 
 mod control;
 mod memory;
+mod memory_samples;
 mod push;
 mod ring;
 mod rpc;
@@ -253,7 +254,8 @@ impl Host {
         let start = self.starts.last().map_or(Time::MAX, |f| self.common.flows[*f as usize].start);
         let sample = self.samples.map_or(Time::MAX, |s| s.1);
         let flows = self.flow_samples.as_ref().map_or(Time::MAX, FlowSamples::next);
-        self.next_planned = start.min(sample).min(flows);
+        let memory = self.memory.as_ref().map_or(Time::MAX, |memory| memory.next_sample());
+        self.next_planned = start.min(sample).min(flows).min(memory);
     }
 
     /// When the NIC pulls next.
@@ -636,6 +638,9 @@ impl Host {
                 samples.take(now, live);
             }
             self.flow_samples = samples;
+        }
+        if let Some(memory) = &mut self.memory {
+            memory.sample(now, self.delivered_bytes);
         }
         self.plan_next();
     }

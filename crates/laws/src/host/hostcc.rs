@@ -44,7 +44,7 @@ mod signals;
 #[cfg(test)]
 mod tests;
 
-use super::{Echo, HostAct, HostEvent, HostLaw, HostSeen, HostStart, Reading, Side};
+use super::{Echo, HostAct, HostEvent, HostLaw, HostSeen, HostStart, Reading, Side, Watched};
 use crate::Acts;
 use crate::params::{Gain, ParamType, choice, params, whole};
 use core::cmp::Ordering;
@@ -214,6 +214,10 @@ impl HostLaw for HostCc {
 
     fn side(&self) -> Side {
         self.params.side
+    }
+
+    fn watched(&self) -> Option<Watched> {
+        Some(self.signals.watched())
     }
 
     fn step(&mut self, now: Time, seen: HostSeen, acts: &mut Acts<HostAct>) {

@@ -123,6 +123,19 @@ impl Counters {
     }
 }
 
+/// What a law has made of its readings, and what it holds them against. For people: nothing depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Watched {
+    /// Lines in the IIO buffer, smoothed, in 1/1024.
+    pub lines_1024: u64,
+    /// Rate of the PCIe link, smoothed.
+    pub rate: BitsPerSec,
+    /// Lines above which the host counts as congested.
+    pub lines_threshold: u64,
+    /// The rate that the network is to get.
+    pub rate_target: BitsPerSec,
+}
+
 /// What a host law knows when it starts.
 #[derive(Clone, Copy, Debug)]
 pub struct HostStart {
@@ -151,6 +164,11 @@ pub trait HostLaw: Sized + Clone {
     /// Which readings it wants, and which packets it marks. Does not change.
     fn side(&self) -> Side {
         Side::Receive
+    }
+
+    /// Its signals beside their targets, if it has such.
+    fn watched(&self) -> Option<Watched> {
+        None
     }
 
     /// One event.

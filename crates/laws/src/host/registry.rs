@@ -4,7 +4,7 @@
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
 use super::hostcc;
-use super::{HostAct, HostLaw, HostSeen, HostStart, Side};
+use super::{HostAct, HostLaw, HostSeen, HostStart, Side, Watched};
 use crate::Acts;
 use crate::params::{self, LawInfo, ParamError, ParamInfo, ParamTable, Table};
 use core::fmt;
@@ -47,6 +47,13 @@ macro_rules! registry {
             pub fn side(&self) -> Side {
                 match self {
                     $(Self::$law(law) => law.side(),)+
+                }
+            }
+
+            /// Its signals beside their targets, if it has such.
+            pub fn watched(&self) -> Option<Watched> {
+                match self {
+                    $(Self::$law(law) => law.watched(),)+
                 }
             }
 

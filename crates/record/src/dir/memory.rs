@@ -35,24 +35,24 @@ pub(super) fn write(table: &mut Table, run: &RunRecord) -> Result<(), RecordErro
                 .exact(row.copied)
                 .exact(row.sent)
                 .ratio(Some(row.network_gigabytes()))
-                .text(&list(&row.neighbours))
+                .list(&row.neighbours)
                 .ratio(Some(row.neighbour_gigabytes()))
                 .exact(row.reading)
                 .number(row.level_writes)
-                .text(&list(&row.levels))
+                .list(&row.levels)
                 .number(row.marked)
-                .text(&list(&row.limits))
+                .list(&row.limits)
                 .number(row.dropped_in_all)
-                .number(row.marked_in_all);
+                .number(row.marked_in_all)
+                .number(row.nic_buffer.get())
+                .exact(row.pcie_limit_gbps)
+                .number(row.iio_slots.into())
+                .exact(row.memory_limit_gigabytes)
+                .list(row.targets.map(|targets| targets[0]).as_slice())
+                .list(row.targets.map(|targets| targets[1]).as_slice());
         })?;
     }
     table.flush()
-}
-
-/// Values that are one cell.
-fn list(values: &[f64]) -> String {
-    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-    values.join(";")
 }
 
 /// Reads the table back, if it is there.
@@ -92,6 +92,14 @@ pub(super) fn read(dir: &Path, records: &mut Records) -> Result<(), RecordError>
             })?,
             dropped_in_all: rows.number(26)?,
             marked_in_all: rows.number(27)?,
+            nic_buffer: Bytes::new(rows.number(28)?),
+            pcie_limit_gbps: rows.float(29)?,
+            iio_slots: rows.small(30)?,
+            memory_limit_gigabytes: rows.float(31)?,
+            targets: match (rows.text(32), rows.text(33)) {
+                ("", "") => None,
+                _ => Some([rows.float(32)?, rows.float(33)?]),
+            },
         };
         if let Some(run) = records.of(rows.number(0)?) {
             run.memory.push(row);

@@ -6,6 +6,7 @@
 
 mod manifest;
 mod memory;
+mod memory_series;
 mod read;
 mod rpc;
 mod table;
@@ -89,6 +90,7 @@ pub struct RunDir {
     tables: Option<[Table; 5]>,
     rpcs: Option<RpcTables>, // from the first simulation with such traffic on
     memory: Option<Table>,   // likewise
+    memory_series: Option<Table>,
     recorded: usize,
     captures: Vec<CaptureFile>,
 }
@@ -114,6 +116,7 @@ impl RunDir {
             tables,
             rpcs: None,
             memory: None,
+            memory_series: None,
             recorded: 0,
             captures: Vec::new(),
         })
@@ -140,6 +143,7 @@ impl RunDir {
         let first = self.recorded == 0;
         let written = write_rpcs(&mut self.rpcs, &self.path, run, self.about.warmup)
             .and_then(|()| write_memory(&mut self.memory, &self.path, run))
+            .and_then(|()| write_memory_series(&mut self.memory_series, &self.path, run))
             .and_then(|()| write_run(tables, run, first));
         self.recorded += 1;
         if written.is_err() {
@@ -196,8 +200,12 @@ impl RunDir {
         for (table, name) in self.rpcs.take().into_iter().flat_map(RpcTables::into_tables) {
             manifest.files.push(FileRows { file: name.into(), rows: table.finish()? });
         }
-        if let Some(table) = self.memory.take() {
-            manifest.files.push(FileRows { file: memory::TABLE.0.into(), rows: table.finish()? });
+        let memory = [(self.memory.take(), memory::TABLE.0)];
+        let series = [(self.memory_series.take(), memory_series::TABLE.0)];
+        for (table, name) in memory.into_iter().chain(series) {
+            if let Some(table) = table {
+                manifest.files.push(FileRows { file: name.into(), rows: table.finish()? });
+            }
         }
         let summary = Summary::of(&self.about, runs);
         manifest.empty_files = empty_tables(&manifest.files, runs);
@@ -225,7 +233,8 @@ impl RunDir {
     /// finished run does.
     fn salvage(&mut self) {
         let rpcs = self.rpcs.take().into_iter().flat_map(RpcTables::into_tables);
-        let own = self.tables.take().into_iter().flatten().chain(self.memory.take());
+        let memory = self.memory.take().into_iter().chain(self.memory_series.take());
+        let own = self.tables.take().into_iter().flatten().chain(memory);
         for table in own.chain(rpcs.map(|(table, _)| table)) {
             table.salvage();
         }
@@ -286,7 +295,7 @@ fn make_way(path: &Path, if_exists: IfExists) -> Result<(), RecordError> {
         return exists("holds a run already; name another directory, or ask to replace it");
     }
     capture::remove_old(path)?;
-    let tables = TABLES.iter().chain(&rpc::TABLES).chain([&memory::TABLE]);
+    let tables = TABLES.iter().chain(&rpc::TABLES).chain([&memory::TABLE, &memory_series::TABLE]);
     let names = tables.map(|(name, _)| *name).chain(WHOLE_FILES);
     for name in names.flat_map(|name| [name.to_string(), format!("{name}{PARTIAL}")]) {
         let file = path.join(name);
@@ -331,6 +340,19 @@ fn write_memory(
         *table = Some(Table::create(path, name, header)?);
     }
     table.as_mut().map_or(Ok(()), |table| memory::write(table, run))
+}
+
+/// Its samples, likewise.
+fn write_memory_series(
+    table: &mut Option<Table>,
+    path: &Path,
+    run: &RunRecord,
+) -> Result<(), RecordError> {
+    if table.is_none() && !run.memory_series.is_empty() {
+        let (name, header) = memory_series::TABLE;
+        *table = Some(Table::create(path, name, header)?);
+    }
+    table.as_mut().map_or(Ok(()), |table| memory_series::write(table, run))
 }
 
 fn write_run(tables: &mut [Table; 5], run: &RunRecord, first: bool) -> Result<(), RecordError> {

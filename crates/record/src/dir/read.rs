@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 pub(crate) fn summary(dir: &Path) -> Result<Summary, RecordError> {
     let path = dir.join("summary.json");
@@ -39,6 +40,7 @@ pub(crate) fn run_dir(dir: &Path) -> Result<(About, Vec<RunRecord>), RecordError
     read_series(series?, &mut records)?;
     super::rpc::read(dir, &mut records)?;
     super::memory::read(dir, &mut records)?;
+    super::memory_series::read(dir, &mut records)?;
     Ok((manifest.about(), records.runs))
 }
 
@@ -179,7 +181,7 @@ fn read_series(mut rows: Rows, records: &mut Records) -> Result<(), RecordError>
     let mut units: Vec<&'static str> = vec!["bytes", "gbps", "packets", "fraction", "us"];
     while rows.next()? {
         let (name, word, unit) = (rows.text(1), rows.text(2), rows.text(3));
-        let (at, value) = (Time::from_ps(rows.number(4)?), rows.float(5)?);
+        let (at, value) = (Time::from_ps(rows.number(4)?), rows.float::<f64>(5)?);
         let known = Quantity::ALL.into_iter().find(|quantity| quantity.word() == word);
         let quantity = known.unwrap_or(Quantity::Other);
         let unit = units.iter().copied().find(|known| *known == unit).unwrap_or_else(|| {
@@ -291,12 +293,13 @@ impl Rows {
         T::try_from(self.number(at)?).map_err(|_| self.wrong(&format!("{name} is too large")))
     }
 
-    pub fn float(&self, at: usize) -> Result<f64, RecordError> {
+    /// A number that need not be whole.
+    pub fn float<T: FromStr>(&self, at: usize) -> Result<T, RecordError> {
         self.text(at).parse().map_err(|_| self.not_a_number(at))
     }
 
-    /// Values parted by semicolons.
-    pub fn floats(&self, at: usize) -> Result<Vec<f64>, RecordError> {
+    /// Such numbers, parted by semicolons.
+    pub fn floats<T: FromStr>(&self, at: usize) -> Result<Vec<T>, RecordError> {
         let values = self.text(at).split(';').filter(|value| !value.is_empty());
         values.map(|value| value.parse().map_err(|_| self.not_a_number(at))).collect()
     }

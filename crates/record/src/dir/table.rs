@@ -146,6 +146,23 @@ impl Row<'_> {
         self
     }
 
+    /// The same in single precision; empty if there is none.
+    pub fn single(&mut self, value: Option<f32>) -> &mut Self {
+        self.list(value.as_slice())
+    }
+
+    /// Values parted by semicolons, each as [`Row::exact`].
+    pub fn list<T: ToString>(&mut self, values: &[T]) -> &mut Self {
+        let field = self.field();
+        for (i, value) in values.iter().enumerate() {
+            if i > 0 {
+                field.push(';');
+            }
+            field.push_str(&value.to_string());
+        }
+        self
+    }
+
     /// Quoted where RFC 4180 asks for it.
     pub fn text(&mut self, value: &str) -> &mut Self {
         let field = self.field();

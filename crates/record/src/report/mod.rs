@@ -7,6 +7,7 @@
 mod cdf;
 mod chart;
 mod fct;
+mod host;
 mod links;
 mod over_time;
 mod rpc;
@@ -59,6 +60,10 @@ impl Figure {
 pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
     let mut body = tables::header(summary);
     body.push_str(&tables::tiles(summary));
+    for figure in host::figures(summary, runs) {
+        body.push_str(&figure.html());
+    }
+    body.push_str(host::hint(summary, runs).unwrap_or_default());
     let mut figures: Vec<Figure> = Vec::new();
     figures.extend(fct::by_size(about, runs));
     figures.extend(fct::distributions(about, runs));
@@ -116,6 +121,10 @@ fn page(title: &str, body: &str) -> String {
         esc(title)
     );
     html.push_str(body);
-    let _ = write!(html, "\n</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
+    let _ = write!(html, "\n</main>\n<script>\n{SCRIPT}</script>\n");
+    if body.contains("class=\"plot panels\"") {
+        let _ = write!(html, "<script>\n{}</script>\n", host::SCRIPT);
+    }
+    html.push_str("</body>\n</html>\n");
     html
 }

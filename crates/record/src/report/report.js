@@ -3,7 +3,7 @@
 (function () {
   var theme = new URLSearchParams(location.search).get("theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
-  document.querySelectorAll(".plot > script").forEach(function (holder) {
+  document.querySelectorAll(".plot:not(.panels) > script").forEach(function (holder) {
     var data = JSON.parse(holder.textContent), plot = holder.parentNode, svg = plot.querySelector("svg");
     var tip = document.createElement("div"), marks = [], at = -1;
     var ns = "http://www.w3.org/2000/svg", cross = document.createElementNS(ns, "path");

@@ -95,6 +95,9 @@ pub(super) fn verdict(summary: &Summary) -> String {
     }
     let net = &summary.network;
     match net.dropped_packets {
+        0 if net.nic_dropped_packets > 0 => {
+            words.push_str(" No packet was dropped in the network.");
+        }
         0 => words.push_str(" No packet was dropped."),
         dropped => {
             let _ = write!(
@@ -114,6 +117,10 @@ pub(super) fn verdict(summary: &Summary) -> String {
                 let _ = write!(words, ", all at {}.", pretty(only));
             }
         }
+    }
+    if net.nic_dropped_packets > 0 {
+        let dropped = count(net.nic_dropped_packets);
+        let _ = write!(words, " NICs of receiving hosts dropped {dropped} packets.");
     }
     if net.lost_packets > 0 {
         let _ = write!(words, " {} were lost to faults.", count(net.lost_packets));
@@ -228,16 +235,36 @@ pub(super) fn tiles(summary: &Summary) -> String {
         gbps(net.goodput_per_host_gbps.mean),
         format!("{} in all", gbps(net.goodput_gbps.mean)),
     ));
+    let hosts = summary.memory.as_ref().map(|memory| &memory.mean_over_hosts);
     tiles.push((
-        "Packets dropped".into(),
+        if hosts.is_some() { "Dropped by switches" } else { "Packets dropped" }.into(),
         rate(&net.drop_rate),
         format!("{} packets, {} timeouts", count(net.dropped_packets), count(net.timeouts)),
     ));
+    if let Some(hosts) = hosts {
+        let (dropped, came) = (hosts.nic_dropped_packets, hosts.nic_arrived_packets);
+        tiles.push((
+            "Dropped by NICs".into(),
+            rate(&hosts.nic_drop_share),
+            format!("{} of {} packets after the warm-up", count(dropped), count(came)),
+        ));
+    }
+    let at_hosts = match hosts {
+        Some(_) => format!(", {} at hosts", count(net.host_marked_packets)),
+        None => String::new(),
+    };
     tiles.push((
         "Packets marked".into(),
         rate(&net.mark_rate),
-        format!("{} marks at switch ports", count(net.marked_packets)),
+        format!("{} marks at switch ports{at_hosts}", count(net.marked_packets)),
     ));
+    if let Some(hosts) = hosts {
+        tiles.push((
+            "IIO occupancy".into(),
+            format!("{} lines", value(&hosts.iio_occupancy_lines)),
+            format!("slots full {} of the time", rate(&hosts.slots_full_share)),
+        ));
+    }
     tiles.push((
         "Largest queue".into(),
         bytes(net.max_queue_bytes),

@@ -21,7 +21,7 @@ import time
 NAME = "browser/report"
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 IDS = [
-    "key-numbers", "slowdown-by-size", "slowdown-cdf", "size-classes", "over-time", "tiers",
+    "key-numbers", "host-path", "host-over-time", "slowdown-by-size", "slowdown-cdf", "size-classes", "over-time", "tiers",
     "utilisation", "worst-ports", "worst-flows", "seeds", "settings", "definitions", "rerun",
 ]
 FLAGS = [
@@ -198,6 +198,47 @@ def complaints(events):
     return said
 
 
+# What the panels show: ends of the view as text, and how much is drawn.
+PANELS = "[document.querySelector('.zoom output').textContent, document.querySelector('.traces').innerHTML.length]"
+
+
+def zooms(browser):
+    """Panels follow keys, a dragged range and the buttons, and return to the whole run."""
+    problems = []
+
+    def shows(what, condition):
+        text, drawn = browser.value(PANELS)
+        if not condition(text) or drawn < 100:
+            problems.append(f"after {what}: \"{text}\", {drawn} characters drawn")
+
+    def key(name, text=""):
+        for kind in ["keyDown", "keyUp"]:
+            browser.call("Input.dispatchKeyEvent", type=kind, key=name, text=text if kind == "keyDown" else "")
+
+    box = browser.value(
+        "(() => { const s = document.querySelector('.panels svg'); s.scrollIntoView({block: 'center'}); s.focus();"
+        "const b = s.getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; })()"
+    )
+    shows("nothing", lambda text: text == "whole run")
+    key("+", "+")
+    shows("+", lambda text: " to " in text)
+    key("0", "0")
+    shows("0", lambda text: text == "whole run")
+    middle = box[1] + box[3] / 2
+    for kind, share in [("mousePressed", 0.4), ("mouseMoved", 0.45), ("mouseReleased", 0.5)]:
+        at = box[0] + box[2] * share
+        browser.call("Input.dispatchMouseEvent", type=kind, x=at, y=middle, button="left", buttons=1, clickCount=1)
+    shows("a drag", lambda text: " to " in text)
+    windows = browser.value("document.querySelectorAll('.zoom button[data-window]').length")
+    if not windows:
+        problems.append("no window with every sample")
+    browser.value("document.querySelector('.zoom button[data-window]')?.click()")
+    shows("a window", lambda text: text.endswith("every sample"))
+    browser.value("document.querySelector('.zoom button[data-zoom=all]').click()")
+    shows("the whole run", lambda text: text == "whole run")
+    return problems
+
+
 def check(browser, url):
     problems = []
 
@@ -248,6 +289,9 @@ def check(browser, url):
             "return t && !t.hidden && t.children.length > 1 ? t.innerText : ''; })()"
         )
         expect(bool(tip), f"figure {plot} shows nothing under the pointer")
+
+    for problem in zooms(browser):
+        problems.append(f"panels: {problem}")
 
     expect(requests(browser.events) == [url], f"requests: {requests(browser.events)}")
     expect(not complaints(browser.events), f"console: {complaints(browser.events)}")

@@ -4,8 +4,8 @@
 #![allow(dead_code, reason = "each user of this file needs a part of it")]
 
 use forebay_record::{
-    About, ConnectionRow, FlowRow, MemoryRow, NodeCounters, PortRow, Quantity, RpcRow, RunRecord,
-    Series,
+    About, ConnectionRow, FlowRow, MemoryRow, MemorySample, MemorySeries, NodeCounters, PortRow,
+    Quantity, RpcRow, RunRecord, Series,
 };
 use forebay_units::math::{ln, mix};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -93,8 +93,46 @@ pub fn with_memory(mut run: RunRecord) -> RunRecord {
             most_buffered: Bytes::new(300_000 + draw.below(84_000)),
             dropped_in_all: dropped + 17,
             marked_in_all: 100_000,
+            nic_buffer: Bytes::new(384_000),
+            pcie_limit_gbps: 110.0,
+            iio_slots: 93,
+            memory_limit_gigabytes: 34.8,
+            targets: (levels > 1).then_some([70.0, 84.0]),
         });
     }
+    run
+}
+
+/// The same, sampled `every` so often: a neighbour that comes and goes, and a control that answers it.
+pub fn with_memory_series(mut run: RunRecord, every: Span) -> RunRecord {
+    run = with_memory(run);
+    let mut draw = Draw::new(run.seed ^ 0x5e1);
+    let n = run.end.as_ps() / every.as_ps();
+    let mut series = MemorySeries {
+        host: run.hosts[6].clone(),
+        every,
+        neighbours: 2,
+        ..MemorySeries::default()
+    };
+    for i in 1..=n {
+        let busy = i * 5 / n % 2 == 1;
+        let level = if busy { (i * 40 / n % 5) as u8 } else { 0 };
+        let noise = draw.next() as f32;
+        series.samples.push(MemorySample {
+            at: Time::ZERO + every * i,
+            occupancy: if busy { 70.0 + 20.0 * noise } else { 55.0 + 10.0 * noise },
+            pcie_gbps: if busy { 60.0 } else { 97.0 } + 6.0 * noise,
+            buffered: (if busy { 300_000.0 } else { 9_000.0 } * noise) as u32,
+            dropped: u32::from(busy && level < 2 && noise > 0.9),
+            goodput_gbps: if noise > 0.8 { 450.0 } else { 0.0 },
+            network: 20.0 + noise,
+            marked: u32::from(busy && noise > 0.7),
+            level,
+            seen: Some([60.0 + 10.0 * noise, 90.0]),
+        });
+        series.by_neighbour.extend([if busy { 12.0 - f32::from(level) } else { 0.0 }, 1.5]);
+    }
+    run.memory_series.push(series);
     run
 }
 

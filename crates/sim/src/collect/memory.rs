@@ -3,17 +3,46 @@
 use crate::build::Built;
 use crate::host::Snapshot;
 use crate::node::AnyNode;
-use forebay_record::MemoryRow;
+use forebay_record::{MemoryRow, MemorySeries};
+use forebay_scenario::model::{self, Scenario};
 use forebay_units::{Bytes, Time};
 
 /// One row for each host that has such a path, from the end of the warm-up to `end`.
-pub(super) fn memory(built: &Built, nodes: &[AnyNode], end: Time) -> Vec<MemoryRow> {
+pub(super) fn memory(
+    scenario: &Scenario,
+    built: &Built,
+    nodes: &[AnyNode],
+    end: Time,
+) -> Vec<MemoryRow> {
     let hosts = nodes.iter().zip(&built.plan.names);
     let rows = hosts.filter_map(|(node, name)| {
-        let [from, to] = node.host()?.memory_totals(end)?;
-        Some(row(name, &from, &to))
+        let host = node.host()?;
+        let [from, to] = host.memory_totals(end)?;
+        let mut row = row(name, &from, &to);
+        sizes(&mut row, scenario.host.memory_at(name)?);
+        let watched = host.memory().and_then(|memory| memory.watched());
+        row.targets =
+            watched.map(|w| [w.lines_threshold as f64, w.rate_target.get() as f64 * 1e-9]);
+        Some(row)
     });
     rows.collect()
+}
+
+/// Samples of those that were to be sampled.
+pub(super) fn series(built: &Built, nodes: &[AnyNode]) -> Vec<MemorySeries> {
+    let hosts = nodes.iter().zip(&built.plan.names);
+    let sampled =
+        hosts.filter_map(|(node, name)| Some(node.host()?.memory()?.samples()?.series(name)));
+    sampled.collect()
+}
+
+/// What the stages can hold and carry.
+fn sizes(row: &mut MemoryRow, memory: &model::Memory) {
+    let settings = &memory.settings;
+    row.nic_buffer = settings.nic.buffer;
+    row.pcie_limit_gbps = settings.pcie.payload_rate().get() as f64 * 1e-9;
+    row.iio_slots = settings.iio.slots;
+    row.memory_limit_gigabytes = settings.controller.bytes_per_sec as f64 * 1e-9;
 }
 
 /// What happened between two instants.
@@ -51,6 +80,7 @@ fn row(name: &str, from: &Snapshot, to: &Snapshot) -> MemoryRow {
         most_buffered: Bytes::new(b.most_buffered),
         dropped_in_all: b.dropped,
         marked_in_all: to.marked,
+        ..MemoryRow::default()
     }
 }
 

@@ -8,6 +8,7 @@ use forebay_host::memory::{MemoryPath, MemorySettings};
 use forebay_laws::Acts;
 use forebay_laws::host::{
     Counters, Echo, Host, HostAct, HostEvent, HostParams, HostSeen, HostStart, Reading, Side,
+    Watched,
 };
 use forebay_scenario::model::HostControl;
 use forebay_units::{Span, Time};
@@ -80,6 +81,11 @@ impl Control {
     /// Which packets are marked that go this way.
     pub(super) fn echo(&self, side: Side) -> Echo {
         if self.law.side() == side { self.echo } else { Echo::Off }
+    }
+
+    /// What the law has made of its readings.
+    pub(super) fn watched(&self) -> Option<Watched> {
+        self.law.watched()
     }
 
     /// Level writes begun.

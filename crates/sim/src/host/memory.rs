@@ -2,15 +2,16 @@
 
 use super::Host;
 use super::control::Control;
+use super::memory_samples::Samples;
 use crate::flow_map::FlowMap;
 use crate::look::MemoryLook;
 use forebay_engine::Out;
 use forebay_host::memory::{Landed, MemoryPath, Read, Totals};
-use forebay_laws::host::{Echo, Side};
+use forebay_laws::host::{Echo, Side, Watched};
 use forebay_net::trace;
 use forebay_scenario::model;
 use forebay_transport::Arrival;
-use forebay_units::Time;
+use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, FlowId, Kind, Packet};
 
 /// A host's path to memory, as a simulation runs it.
@@ -21,7 +22,9 @@ pub(crate) struct Memory {
     core_of: FlowMap, // core that reads a flow
     cores: u32,       // flows that have one
     marked: u64,
-    warm: Option<Snapshot>,
+    warmup: Time, // until it has been reached
+    warm: Snapshot,
+    samples: Option<Samples>,
 }
 
 /// Totals at an instant.
@@ -39,18 +42,48 @@ pub(crate) struct Snapshot {
 
 impl Memory {
     /// An idle host.
-    pub(crate) fn new(of: &model::Memory, seed: u64) -> Box<Self> {
+    pub(crate) fn new(
+        of: &model::Memory,
+        warmup: Time,
+        sample_every: Option<Span>,
+        seed: u64,
+    ) -> Box<Self> {
         let mut path = MemoryPath::new(&of.settings);
         path.set_level(Time::ZERO, of.level);
         let control = of.control.as_ref().map(|c| Control::new(c, &of.settings, seed));
-        Box::new(Self { path, control, core_of: FlowMap::new(), cores: 0, marked: 0, warm: None })
+        Box::new(Self {
+            path,
+            control,
+            core_of: FlowMap::new(),
+            cores: 0,
+            marked: 0,
+            warmup,
+            warm: Snapshot::default(),
+            samples: sample_every.map(Samples::new),
+        })
     }
 
     /// When it wants to be called.
     #[inline]
     pub(super) fn due(&self) -> Time {
         let control = self.control.as_ref().map_or(Time::MAX, Control::due);
-        self.path.due().min(control)
+        self.path.due().min(control).min(self.warmup)
+    }
+
+    /// When a sample is due.
+    pub(super) fn next_sample(&self) -> Time {
+        self.samples.as_ref().map_or(Time::MAX, Samples::next)
+    }
+
+    /// Takes the sample that is due. Looks and moves nothing, so that it makes no difference.
+    pub(super) fn sample(&mut self, now: Time, read_bytes: u64) {
+        if self.next_sample() <= now {
+            let seen = self.snapshot(now, read_bytes);
+            let watched = self.control.as_ref().and_then(Control::watched);
+            if let Some(samples) = &mut self.samples {
+                samples.take(now, seen, &self.path.now(), watched);
+            }
+        }
     }
 
     /// The core that reads a flow; each flow gets one, in turn.
@@ -78,6 +111,16 @@ impl Memory {
         }
     }
 
+    /// Samples, if any were asked for.
+    pub(crate) fn samples(&self) -> Option<&Samples> {
+        self.samples.as_ref()
+    }
+
+    /// What the control's law has made of its readings.
+    pub(crate) fn watched(&self) -> Option<Watched> {
+        self.control.as_ref().and_then(Control::watched)
+    }
+
     fn snapshot(&self, at: Time, read_bytes: u64) -> Snapshot {
         let level_writes = self.control.as_ref().map_or(0, Control::writes);
         let (at, path) = self.path.totals_at(at);
@@ -89,6 +132,7 @@ impl Host {
     /// Gives the host a path to memory.
     pub fn with_memory(&mut self, memory: Box<Memory>) {
         self.memory = Some(memory);
+        self.plan_next();
         self.settle_next();
     }
 
@@ -102,10 +146,10 @@ impl Host {
 
     /// Something on the path is due.
     pub(super) fn memory_due(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        let warmup = self.common.warmup;
         let Some(memory) = &mut self.memory else { return };
-        if now >= warmup && memory.warm.is_none() && warmup > Time::ZERO {
-            memory.warm = Some(memory.snapshot(now, self.delivered_bytes));
+        if memory.warmup <= now {
+            memory.warm = memory.snapshot(memory.warmup, self.delivered_bytes);
+            memory.warmup = Time::MAX;
         }
         if memory.path.due() <= now {
             memory.path.advance(now);
@@ -205,8 +249,15 @@ impl Host {
     /// Totals at the end of the warm-up and at `end`.
     pub fn memory_totals(&self, end: Time) -> Option<[Snapshot; 2]> {
         let memory = self.memory.as_ref()?;
-        let warm = memory.warm.clone().unwrap_or_default();
-        Some([warm, memory.snapshot(end, self.delivered_bytes)])
+        let last = memory.snapshot(end, self.delivered_bytes);
+        // A run that was cut short inside the warm-up has measured nothing.
+        let first = if memory.warmup == Time::MAX { &memory.warm } else { &last };
+        Some([first.clone(), last])
+    }
+
+    /// Its path to memory, where that is modelled.
+    pub fn memory(&self) -> Option<&Memory> {
+        self.memory.as_deref()
     }
 }
 

@@ -4,7 +4,7 @@
 //! Where the module divides by zero (readings less than 32 ns apart), there is no sample.
 
 use super::{HostCcParams, Reading};
-use crate::host::{Counters, Side};
+use crate::host::{Counters, Side, Watched};
 use core::cmp::Ordering;
 use forebay_units::{BitsPerSec, Span};
 
@@ -84,6 +84,16 @@ impl Signals {
     #[cfg(test)]
     pub(super) fn gbps(&self) -> u32 {
         self.gbps
+    }
+
+    pub(super) fn watched(&self) -> Watched {
+        let rate = |gbps_1024: u32| BitsPerSec::new(u64::from(gbps_1024) * 1_000_000_000 / 1024);
+        Watched {
+            lines_1024: self.lines,
+            rate: rate(self.gbps),
+            lines_threshold: self.threshold.into(),
+            rate_target: rate(self.target),
+        }
     }
 
     /// In whole Gb/s, at most 4 Tb/s.

@@ -3,7 +3,7 @@
 //! Source: hostCC section 4.1; section 3.1 for the delay.
 
 use super::{HostCcParams, Reading};
-use crate::host::Counters;
+use crate::host::{Counters, Watched};
 use core::cmp::Ordering;
 use forebay_units::{BitsPerSec, Span};
 
@@ -49,6 +49,15 @@ impl Signals {
 
     pub(super) fn met(&self) -> Option<Ordering> {
         self.kbps.get().map(|kbps| kbps.cmp(&self.target))
+    }
+
+    pub(super) fn watched(&self) -> Watched {
+        Watched {
+            lines_1024: self.lines.get().unwrap_or(0),
+            rate: BitsPerSec::new(self.kbps.get().unwrap_or(0) * 1000),
+            lines_threshold: self.threshold >> 10,
+            rate_target: BitsPerSec::new(self.target * 1000),
+        }
     }
 
     pub(super) fn retarget(&mut self, rate: BitsPerSec) {

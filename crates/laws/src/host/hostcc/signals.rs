@@ -1,7 +1,7 @@
 //! The two forms of the signals behind one face.
 
 use super::{HostCcParams, Reading, Variant, module, paper};
-use crate::host::Counters;
+use crate::host::{Counters, Watched};
 use core::cmp::Ordering;
 use forebay_units::BitsPerSec;
 
@@ -49,6 +49,14 @@ impl Signals {
         match self {
             Self::Paper(signals) => signals.met(),
             Self::Module(signals) => Some(signals.met()),
+        }
+    }
+
+    /// I_S, B_S, I_T and B_T; an average that is not known counts as zero.
+    pub(super) fn watched(&self) -> Watched {
+        match self {
+            Self::Paper(signals) => signals.watched(),
+            Self::Module(signals) => signals.watched(),
         }
     }
 

@@ -1,0 +1,50 @@
+//! A host's path to memory over time.
+
+use forebay_units::{Span, Time};
+
+/// What one interval came to. Single precision: a second at 1 us is a million of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MemorySample {
+    /// End of the interval.
+    pub at: Time,
+    /// Mean lines in IIO slots.
+    pub occupancy: f32,
+    /// What crossed PCIe, Gb/s.
+    pub pcie_gbps: f32,
+    /// Bytes in the NIC buffer at the end.
+    pub buffered: u32,
+    /// Packets that the NIC dropped.
+    pub dropped: u32,
+    /// Payload that applications read, Gb/s.
+    pub goodput_gbps: f32,
+    /// Memory traffic of the network, GB/s.
+    pub network: f32,
+    /// Data packets marked at the host.
+    pub marked: u32,
+    /// Throttle level in force at the end.
+    pub level: u8,
+    /// Lines in IIO slots and Gb/s over PCIe as the control's law saw them last, smoothed; `None` without such a law.
+    pub seen: Option<[f32; 2]>,
+}
+
+/// Samples of one host, an interval apart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MemorySeries {
+    /// Name of the host.
+    pub host: String,
+    /// Length of an interval.
+    pub every: Span,
+    /// One for each interval.
+    pub samples: Vec<MemorySample>,
+    /// Neighbours of the host.
+    pub neighbours: usize,
+    /// Memory traffic of each neighbour, GB/s; those of one interval stand side by side.
+    pub by_neighbour: Vec<f32>,
+}
+
+impl MemorySeries {
+    /// Memory traffic of neighbour `which` in each interval, GB/s.
+    pub fn neighbour(&self, which: usize) -> impl Iterator<Item = f32> {
+        self.by_neighbour.iter().skip(which).step_by(self.neighbours.max(1)).copied()
+    }
+}

@@ -1,0 +1,178 @@
+//! The path from cable to application as a row of stages, each coloured by how long it set the pace.
+
+use crate::human::{bytes, count, gbps, percent, sig3};
+use crate::report::chart::{esc, px};
+use crate::rows::MemoryRow;
+use crate::stats::Estimate;
+use crate::summary::HostMemory;
+use std::fmt::Write;
+
+const WIDTH: f64 = 1048.0;
+const BOX: f64 = 132.0;
+const GAP: f64 = (WIDTH - 7.0 * BOX) / 6.0;
+const TOP: f64 = 8.0;
+const HEIGHT: f64 = 112.0;
+const BELOW: f64 = 166.0;
+
+/// One stage: what it is, for how long it set the pace if it can, and what else there is to know.
+struct Stage {
+    name: &'static str,
+    share: Option<f64>,
+    facts: [String; 2],
+}
+
+fn value(estimate: &Estimate) -> f64 {
+    estimate.mean.unwrap_or(0.0)
+}
+
+/// The diagram of a host; sizes are those of `row`.
+pub(super) fn draw(host: &HostMemory, row: &MemoryRow) -> String {
+    let limits = &host.limited_by_shares;
+    let share = |estimate: &Estimate| Some(value(estimate));
+    let stages = [
+        Stage {
+            name: "Network",
+            share: share(&limits.senders),
+            facts: [
+                format!("{} packets", count(host.nic_arrived_packets)),
+                "nothing queued".into(),
+            ],
+        },
+        Stage {
+            name: "NIC buffer",
+            share: share(&limits.descriptors),
+            facts: [
+                format!("{} of {}", bytes(host.nic_buffer_peak_bytes), bytes(row.nic_buffer.get())),
+                format!("{} dropped", percent(value(&host.nic_drop_share))),
+            ],
+        },
+        Stage {
+            name: "PCIe link",
+            share: share(&limits.pcie),
+            facts: [gbps(value(&host.pcie_gbps)), format!("of {}", gbps(row.pcie_limit_gbps))],
+        },
+        Stage {
+            name: "IIO slots",
+            share: share(&limits.slots),
+            facts: [
+                format!("{} of {} lines", sig3(value(&host.iio_occupancy_lines)), row.iio_slots),
+                format!("full {}", percent(value(&host.slots_full_share))),
+            ],
+        },
+        Stage {
+            name: "Memory",
+            share: share(&limits.memory),
+            facts: [
+                format!(
+                    "{} of {} GB/s",
+                    sig3(
+                        value(&host.network_gigabytes_per_s)
+                            + value(&host.neighbour_gigabytes_per_s)
+                    ),
+                    sig3(row.memory_limit_gigabytes)
+                ),
+                format!("writes wait {} ns", sig3(value(&host.write_wait_ns))),
+            ],
+        },
+        Stage {
+            name: "Stack and copy",
+            share: share(&limits.copying),
+            facts: [
+                format!("{} cores busy", sig3(value(&host.reader_cores))),
+                format!("{} GB/s memory", sig3(value(&host.network_gigabytes_per_s))),
+            ],
+        },
+        Stage {
+            name: "Application",
+            share: None,
+            facts: [gbps(value(&host.goodput_gbps)), "read from sockets".into()],
+        },
+    ];
+    let mut svg = format!(
+        "<div class=\"plot\"><svg viewBox=\"0 0 {WIDTH} 232\" role=\"img\" aria-label=\"Path from NIC to application of {}\">",
+        esc(&host.name)
+    );
+    for (i, stage) in (0_u32..).zip(&stages) {
+        let x = f64::from(i) * (BOX + GAP);
+        if i > 0 {
+            arrow(&mut svg, (x - GAP + 2.0, TOP + HEIGHT / 2.0), (x - 2.0, TOP + HEIGHT / 2.0));
+        }
+        draw_stage(&mut svg, x, stage);
+    }
+    neighbours(&mut svg, host);
+    svg.push_str("</svg></div>");
+    svg
+}
+
+fn draw_stage(svg: &mut String, x: f64, stage: &Stage) {
+    let share = stage.share.unwrap_or(0.0);
+    // No stage of the host is slow while nothing queues in it.
+    let class = if stage.name == "Network" { "stage calm" } else { "stage" };
+    let _ = write!(
+        svg,
+        "<rect x=\"{}\" y=\"{TOP}\" width=\"{BOX}\" height=\"{HEIGHT}\" rx=\"6\" class=\"surface\"/>\
+         <rect x=\"{}\" y=\"{TOP}\" width=\"{BOX}\" height=\"{HEIGHT}\" rx=\"6\" class=\"{class}\" style=\"fill-opacity:{:.3}\"/>",
+        px(x),
+        px(x),
+        share * 0.5
+    );
+    let middle = x + BOX / 2.0;
+    text(svg, middle, TOP + 22.0, "label mid", stage.name);
+    match stage.share {
+        Some(share) => text(svg, middle, TOP + 52.0, "share mid", &percent(share)),
+        None => text(svg, middle, TOP + 52.0, "share mid", &stage.facts[0]),
+    }
+    let facts = if stage.share.is_some() { &stage.facts[..] } else { &stage.facts[1..] };
+    for (line, fact) in (0_u32..).zip(facts) {
+        text(svg, middle, TOP + 78.0 + 18.0 * f64::from(line), "fact mid", fact);
+    }
+}
+
+fn neighbours(svg: &mut String, host: &HostMemory) {
+    if host.neighbours_gigabytes_per_s.is_empty() {
+        return;
+    }
+    let x = 4.0 * (BOX + GAP);
+    let middle = x + BOX / 2.0;
+    arrow(svg, (middle, BELOW - 2.0), (middle, TOP + HEIGHT + 2.0));
+    let _ = write!(
+        svg,
+        "<rect x=\"{}\" y=\"{BELOW}\" width=\"{BOX}\" height=\"58\" rx=\"6\" class=\"surface\"/>",
+        px(x)
+    );
+    let n = host.neighbours_gigabytes_per_s.len();
+    let name = if n == 1 { "Neighbour".to_string() } else { format!("{n} neighbours") };
+    text(svg, middle, BELOW + 22.0, "label mid", &name);
+    let traffic = format!("{} GB/s", sig3(value(&host.neighbour_gigabytes_per_s)));
+    text(svg, middle, BELOW + 44.0, "fact mid", &traffic);
+    if value(&host.mean_level) > 0.0 {
+        let level = format!("throttled to level {} on average", sig3(value(&host.mean_level)));
+        text(svg, x + BOX + 14.0, BELOW + 34.0, "fact", &level);
+    }
+}
+
+fn text(svg: &mut String, x: f64, y: f64, class: &str, text: &str) {
+    let _ =
+        write!(svg, "<text x=\"{}\" y=\"{}\" class=\"{class}\">{}</text>", px(x), px(y), esc(text));
+}
+
+/// A line with a head at its end, level or upright.
+fn arrow(svg: &mut String, from: (f64, f64), to: (f64, f64)) {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let length = dx.abs().max(dy.abs()).max(1.0);
+    let (ux, uy) = (dx / length * 5.0, dy / length * 5.0);
+    let _ = write!(
+        svg,
+        "<path d=\"M{} {}L{} {}M{} {}L{} {}L{} {}\" class=\"axis\"/>",
+        px(from.0),
+        px(from.1),
+        px(to.0),
+        px(to.1),
+        px(to.0 - ux - uy),
+        px(to.1 - uy - ux),
+        px(to.0),
+        px(to.1),
+        px(to.0 - ux + uy),
+        px(to.1 - uy + ux)
+    );
+}

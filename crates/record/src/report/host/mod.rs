@@ -1,0 +1,92 @@
+//! Hosts whose path to memory is modelled: where the time went, and what happened when.
+
+mod bins;
+mod diagram;
+mod panels;
+mod windows;
+
+use super::Figure;
+use crate::human::percent;
+use crate::rows::{LIMITS, RunRecord};
+use crate::summary::{HostMemory, Summary};
+
+/// Zooming and read-outs of the panels.
+pub(super) const SCRIPT: &str = include_str!("panels.js");
+
+/// Hosts with a diagram, and hosts with panels: each of these takes up to 3 MB.
+const DIAGRAMS: usize = 8;
+const PANELS: usize = 3;
+
+/// Diagrams and panels, those hosts first that dropped most.
+pub(super) fn figures(summary: &Summary, runs: &[RunRecord]) -> Vec<Figure> {
+    let Some(memory) = &summary.memory else { return Vec::new() };
+    let mut hosts: Vec<&HostMemory> = memory.hosts.iter().collect();
+    hosts.sort_by_key(|host| std::cmp::Reverse(host.nic_dropped_packets));
+    let paths = hosts.iter().take(DIAGRAMS).filter_map(|host| path(host, hosts.len(), runs));
+    let seeds = runs.len();
+    let sampled = |host: &&HostMemory| {
+        let name = &host.name;
+        runs.iter().find(|run| run.memory_series.iter().any(|series| series.host == *name))
+    };
+    let panels = hosts.iter().filter_map(|host| over_time(host, sampled(host)?, seeds));
+    paths.chain(panels.take(PANELS)).collect()
+}
+
+/// What is said where nothing was sampled; `None` if something was, or no host has such a path.
+pub(super) fn hint(summary: &Summary, runs: &[RunRecord]) -> Option<&'static str> {
+    let sampled = runs.iter().any(|run| !run.memory_series.is_empty());
+    (summary.memory.is_some() && !sampled).then_some(
+        "<section id=\"host-over-time\"><h2>Hosts over time</h2><p>No path to memory was sampled. Set output.memory to see \
+         occupancy, bandwidth, drops and levels here.</p></section>",
+    )
+}
+
+fn path(host: &HostMemory, hosts: usize, runs: &[RunRecord]) -> Option<Figure> {
+    let row = runs.iter().flat_map(|run| &run.memory).find(|row| row.host == host.name)?;
+    let shares = host.limited_by_shares.in_order().map(|share| share.mean.unwrap_or(0.0));
+    let (stage, most) =
+        LIMITS.into_iter().zip(shares).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("", 0.0));
+    let verdict = match stage {
+        "senders" => "nothing queued in the host",
+        "copying" => "reading for applications set the pace",
+        "pcie" => "the PCIe link set the pace",
+        "slots" => "too few IIO slots set the pace",
+        "memory" => {
+            "a busy memory controller set the pace: writes held IIO slots, and these held PCIe"
+        }
+        _ => "missing descriptors set the pace",
+    };
+    let of = if hosts > 1 { format!(" at {}", host.name) } else { String::new() };
+    Some(Figure {
+        id: "host-path",
+        title: format!("Where did the time go{of}?"),
+        plot: diagram::draw(host, row),
+        caption: format!(
+            "{}, after the warm-up: for {} of the time {verdict}. The number in a stage is the share of the time for which it \
+             set the pace, and its colour says the same: something queued before it, and nothing behind it was to blame.",
+            host.name,
+            percent(most),
+        ),
+    })
+}
+
+fn over_time(host: &HostMemory, run: &RunRecord, seeds: usize) -> Option<Figure> {
+    let series = run.memory_series.iter().find(|series| series.host == host.name)?;
+    let row = run.memory.iter().find(|row| row.host == host.name)?;
+    if series.samples.is_empty() {
+        return None;
+    }
+    let seed = if seeds > 1 { format!(" Seed {} only.", run.seed) } else { String::new() };
+    Some(Figure {
+        id: "host-over-time",
+        title: format!("{} over time", host.name),
+        plot: panels::draw(series, row),
+        caption: format!(
+            "Each column shows the mean (line) and the least to largest sample in it (shaded), one sample each {}; goodput is a \
+             mean over 20 µs.{seed} Drag to zoom, double-click for the whole run; with the keyboard + and -, arrows, 0. Of long \
+             runs the page keeps every sample around drops and changes of level (the buttons), and bins elsewhere; all samples are \
+             in memory_series.csv.",
+            series.every
+        ),
+    })
+}

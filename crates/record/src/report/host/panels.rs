@@ -1,0 +1,367 @@
+//! Panels over one time axis: what the path to memory did, from its neighbours to the application.
+
+use super::bins::{Bins, packed};
+use super::windows::{Window, windows};
+use crate::human::sig3;
+use crate::memory_series::{MemorySample, MemorySeries};
+use crate::report::chart::{esc, px};
+use crate::report::scale::{Scale, plain, round_up};
+use crate::rows::MemoryRow;
+use std::fmt::Write;
+
+/// Bins that a page keeps of a whole run: two for each pixel at an eighth of it.
+const MOST_BINS: usize = 16_384;
+
+const WIDTH: f64 = 1048.0;
+const LEFT: f64 = 66.0;
+const RIGHT: f64 = 1034.0;
+const PANEL: f64 = 74.0;
+const TITLE: f64 = 34.0;
+const BELOW: f64 = 46.0;
+
+/// Pixels of a column of the picture that is there without the script.
+const COLUMN: f64 = 2.0;
+
+/// Goodput is smoothed over this, since applications read whole deliveries.
+const SMOOTH_US: f64 = 20.0;
+
+struct Trace {
+    name: String,
+    class: &'static str,
+    values: Vec<f32>,
+    bare: bool, // a line without its range
+}
+
+/// A level worth comparing with, and its name.
+struct Rule {
+    at: f64,
+    name: &'static str,
+}
+
+struct Panel {
+    title: &'static str,
+    unit: &'static str,
+    traces: Vec<Trace>,
+    rules: Vec<Rule>,
+    stacked: bool,
+}
+
+/// Name of what a control's law has made of its readings.
+const LAW: &str = "as the law sees it";
+
+/// Colours of neighbours in a pile, over that of the network.
+const PILE: [&str; 4] = ["s3", "s5", "s4", "s6"];
+
+fn panels(series: &MemorySeries, row: &MemoryRow) -> Vec<Panel> {
+    let every_us = series.every.as_ps() as f64 * 1e-6;
+    let all = |value: &dyn Fn(&MemorySample) -> f32| series.samples.iter().map(value).collect();
+    let one =
+        |name: &str, class, values| vec![Trace { name: name.into(), class, values, bare: false }];
+    let target = |i: usize, name| row.targets.map(|targets| Rule { at: targets[i], name });
+    let seen = |i: usize, name: &str| {
+        let known = series.samples.iter().any(|sample| sample.seen.is_some());
+        let values = all(&|s| s.seen.map_or(0.0, |seen| seen[i]));
+        known.then(|| Trace { name: name.into(), class: "s1", values, bare: true })
+    };
+    let per_us = |count: u32| (f64::from(count) / every_us) as f32;
+    let owner = |i: usize| Trace {
+        name: if series.neighbours > 1 { format!("neighbour {i}") } else { "neighbour".into() },
+        class: PILE[i % PILE.len()],
+        values: series.neighbour(i).collect(),
+        bare: false,
+    };
+    let mut owners = one("network", "s0", all(&|s| s.network));
+    owners.extend((0..series.neighbours).map(owner));
+    let mut occupancy: Vec<Trace> = seen(0, LAW).into_iter().collect();
+    occupancy.extend(one("IIO occupancy", "s0", all(&|s| s.occupancy)));
+    let mut pcie: Vec<Trace> = seen(1, LAW).into_iter().collect();
+    pcie.extend(one("PCIe", "s0", all(&|s| s.pcie_gbps)));
+    let goodput: Vec<f32> = all(&|s| s.goodput_gbps);
+    let smooth = ((SMOOTH_US / every_us).round() as usize).max(1);
+    let panel = |title, unit, traces, rules: Vec<Option<Rule>>| Panel {
+        title,
+        unit,
+        traces,
+        rules: rules.into_iter().flatten().collect(),
+        stacked: false,
+    };
+    let rule = |at: f64, name| Some(Rule { at, name });
+    let mut panels = vec![
+        Panel {
+            stacked: true,
+            ..panel(
+                "Memory bandwidth by owner",
+                "GB/s",
+                owners,
+                vec![rule(row.memory_limit_gigabytes, "capacity")],
+            )
+        },
+        panel(
+            "IIO occupancy",
+            "lines",
+            occupancy,
+            vec![rule(f64::from(row.iio_slots), "slots"), target(0, "I_T")],
+        ),
+        panel("PCIe bandwidth", "Gb/s", pcie, vec![target(1, "B_T")]),
+        panel(
+            "NIC buffer",
+            "KB",
+            one("NIC buffer", "s0", all(&|s| s.buffered as f32 * 1e-3)),
+            vec![rule(row.nic_buffer.get() as f64 * 1e-3, "size")],
+        ),
+        panel("NIC drops", "packets/µs", one("drops", "s7", all(&|s| per_us(s.dropped))), vec![]),
+    ];
+    if row.targets.is_some() || series.samples.iter().any(|s| s.marked > 0 || s.level > 0) {
+        let marks = one("marks", "s5", all(&|s| per_us(s.marked)));
+        panels.push(panel("Congestion marks at the host", "packets/µs", marks, vec![]));
+        let level = one("level", "s3", all(&|s| f32::from(s.level)));
+        panels.push(panel("Throttle level", "", level, vec![]));
+    }
+    let goodput = one("goodput", "s2", smoothed(&goodput, smooth));
+    panels.push(panel("Application throughput", "Gb/s", goodput, vec![]));
+    panels
+}
+
+/// The mean over the `over` values up to each.
+fn smoothed(values: &[f32], over: usize) -> Vec<f32> {
+    let mut sum = 0.0_f64;
+    let mut means = Vec::with_capacity(values.len());
+    for (i, value) in values.iter().enumerate() {
+        sum += f64::from(*value);
+        if i >= over {
+            sum -= f64::from(values[i - over]);
+        }
+        means.push((sum.max(0.0) / over.min(i + 1) as f64) as f32);
+    }
+    means
+}
+
+impl Panel {
+    /// Top of its axis.
+    fn top(&self) -> f64 {
+        let n = self.traces.first().map_or(0, |trace| trace.values.len());
+        let sum =
+            |i: usize| self.traces.iter().map(|trace| f64::from(trace.values[i])).sum::<f64>();
+        let largest = |i: usize| {
+            self.traces.iter().map(|trace| f64::from(trace.values[i])).fold(0.0, f64::max)
+        };
+        let at = |i: usize| if self.stacked { sum(i) } else { largest(i) };
+        let rules = self.rules.iter().map(|rule| rule.at);
+        let top = (0..n).map(at).chain(rules).fold(0.0, f64::max);
+        if top > 0.0 { quarters(top * 1.02) } else { 1.0 }
+    }
+}
+
+/// The least multiple of a quarter of a round number that is not below `top`.
+fn quarters(top: f64) -> f64 {
+    let step = round_up(top) / 4.0;
+    (top / step).ceil() * step
+}
+
+/// All panels of a host as one picture, with what the page's script needs to zoom it.
+pub(super) fn draw(series: &MemorySeries, row: &MemoryRow) -> String {
+    let panels = panels(series, row);
+    let samples = series.samples.len();
+    let per = samples.div_ceil(MOST_BINS).max(1);
+    let found = if per > 1 { windows(&series.samples) } else { Vec::new() };
+    let height = TITLE + panels.len() as f64 * (PANEL + TITLE) - TITLE + BELOW;
+    let every_us = series.every.as_ps() as f64 * 1e-6;
+    let mut svg = String::new();
+    let mut data: Vec<String> = Vec::new();
+    for (i, panel) in panels.iter().enumerate() {
+        let y1 = TITLE + i as f64 * (PANEL + TITLE);
+        data.push(one(&mut svg, panel, y1, per));
+    }
+    let (top, bottom) = (TITLE, height - BELOW);
+    times(&mut svg, samples as f64 * every_us, bottom);
+    let kept = found.iter().map(|window| kept(window, &panels));
+    let json = format!(
+        "{{\"w\":{WIDTH},\"l\":{LEFT},\"r\":{RIGHT},\"top\":{top},\"bottom\":{bottom},\"samples\":{samples},\"per\":{per},\
+         \"dt\":{every_us},\"p\":[{}],\"win\":[{}]}}",
+        data.join(","),
+        kept.collect::<Vec<_>>().join(",")
+    );
+    let mut html = buttons(&found);
+    let _ = write!(
+        html,
+        "{}<div class=\"plot panels\"><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"Path to memory of {} over \
+         time\">{svg}</svg><script type=\"application/json\">{}</script></div>",
+        legend(&panels),
+        px(height),
+        esc(&series.host),
+        json.replace('<', "\\u003c")
+    );
+    html
+}
+
+fn buttons(windows: &[Window]) -> String {
+    let mut html = String::from(
+        "<div class=\"zoom\" hidden><button data-zoom=\"in\">Zoom in</button><button data-zoom=\"out\">Zoom out</button>\
+         <button data-zoom=\"left\">Earlier</button><button data-zoom=\"right\">Later</button>\
+         <button data-zoom=\"all\">Whole run</button>",
+    );
+    for (i, window) in windows.iter().enumerate() {
+        let _ = write!(html, "<button data-window=\"{i}\">{}</button>", esc(&window.why));
+    }
+    html.push_str("<output>whole run</output></div>");
+    html
+}
+
+fn legend(panels: &[Panel]) -> String {
+    let mut html = String::from("<div class=\"legend\">");
+    let shown = |p: &&Panel| p.stacked || p.traces.len() > 1;
+    let named =
+        panels.iter().filter(shown).flat_map(|p| p.traces.iter().filter(|t| p.stacked || t.bare));
+    for trace in named {
+        let key = format!("<span><i class=\"key {}\"></i>{}</span>", trace.class, esc(&trace.name));
+        if !html.contains(&key) {
+            html.push_str(&key);
+        }
+    }
+    html.push_str("</div>");
+    html
+}
+
+/// Draws one panel with its top at `y1`. Returns its data.
+fn one(svg: &mut String, panel: &Panel, y1: f64, per: usize) -> String {
+    let y0 = y1 + PANEL;
+    let top = panel.top();
+    let scale = Scale::linear(0.0, top, y0, y1);
+    let unit = if panel.unit.is_empty() { String::new() } else { format!(", {}", panel.unit) };
+    text(svg, (LEFT, y1 - 9.0), "title", &format!("{}{unit}", panel.title));
+    for tick in scale.ticks(3, plain) {
+        let y = scale.px(tick.value);
+        let _ = write!(svg, "<path d=\"M{LEFT} {}H{RIGHT}\" class=\"grid\"/>", px(y));
+        text(svg, (LEFT - 8.0, y + 4.0), "tick end", tick.label.as_deref().unwrap_or(""));
+    }
+    let bins: Vec<Bins> = panel.traces.iter().map(|trace| Bins::of(&trace.values, per)).collect();
+    svg.push_str("<g class=\"traces\">");
+    let mut under: Vec<f32> = Vec::new();
+    for (trace, bins) in panel.traces.iter().zip(&bins) {
+        under = drawn(svg, (trace, bins, &scale), panel.stacked, &under);
+    }
+    svg.push_str("</g>");
+    // The names of rules stand at the right, above the panel, so that no trace runs through them.
+    let mut names: Vec<String> = Vec::new();
+    for rule in &panel.rules {
+        let y = px(scale.px(rule.at));
+        let _ = write!(svg, "<path d=\"M{LEFT} {y}H{RIGHT}\" class=\"rule\"/>");
+        names.push(format!("{} {}", rule.name, sig3(rule.at)));
+    }
+    text(svg, (RIGHT, y1 - 9.0), "tick end", &names.join(", "));
+    let _ = write!(svg, "<path d=\"M{LEFT} {}H{RIGHT}\" class=\"axis\"/>", px(y0));
+    let traces = panel.traces.iter().zip(&bins).map(|(trace, bins)| {
+        let pack = |values: &[f32]| packed(values, top as f32);
+        let spread = match per {
+            1 => String::new(),
+            _ => format!(",\"lo\":\"{}\",\"hi\":\"{}\"", pack(&bins.low), pack(&bins.high)),
+        };
+        let (name, mean) = (serde_json::Value::from(trace.name.as_str()), pack(&bins.mean));
+        format!(
+            "{{\"n\":{name},\"c\":\"{}\",\"bare\":{},\"me\":\"{mean}\"{spread}}}",
+            trace.class, trace.bare
+        )
+    });
+    format!(
+        "{{\"y0\":{y0},\"y1\":{y1},\"max\":{top},\"unit\":\"{}\",\"stack\":{},\"t\":[{}]}}",
+        panel.unit,
+        panel.stacked,
+        traces.collect::<Vec<_>>().join(",")
+    )
+}
+
+/// A trace over the whole run: least to largest shaded, the mean as a line; or a layer of a pile, whose top is returned.
+fn drawn(
+    svg: &mut String,
+    (trace, bins, scale): (&Trace, &Bins, &Scale),
+    stacked: bool,
+    under: &[f32],
+) -> Vec<f32> {
+    let n = bins.mean.len();
+    let columns = (((RIGHT - LEFT) / COLUMN) as usize).min(n);
+    let mut top = Vec::with_capacity(columns);
+    let (mut high, mut low, mut middle) = (Vec::new(), Vec::new(), Vec::new());
+    for c in 0..columns {
+        let range = c * n / columns..(c + 1) * n / columns;
+        let x = LEFT + (c as f64 + 0.5) / columns as f64 * (RIGHT - LEFT);
+        let mean = bins.mean[range.clone()].iter().sum::<f32>() / range.len() as f32;
+        let point = |v: f32| (x, scale.px(f64::from(v)));
+        if stacked {
+            let base = under.get(c).copied().unwrap_or(0.0);
+            top.push(base + mean);
+            high.push(point(base + mean));
+            low.push(point(base));
+        } else {
+            high.push(point(bins.high[range.clone()].iter().copied().fold(0.0, f32::max)));
+            low.push(point(bins.low[range].iter().copied().fold(f32::INFINITY, f32::min)));
+            middle.push(point(mean));
+        }
+    }
+    let area = high.iter().chain(low.iter().rev());
+    let class = trace.class;
+    if !trace.bare {
+        path(svg, area, &format!("{} {class}", if stacked { "pile" } else { "band" }));
+    }
+    path(svg, middle.iter(), &format!("line thin {class}"));
+    top
+}
+
+fn path<'a>(svg: &mut String, points: impl Iterator<Item = &'a (f64, f64)>, class: &str) {
+    let points: Vec<String> = points.map(|(x, y)| format!("{} {}", px(*x), px(*y))).collect();
+    if !points.is_empty() {
+        let _ = write!(svg, "<path d=\"M{}\" class=\"{class}\"/>", points.join("L"));
+    }
+}
+
+/// The time axis under the last panel.
+fn times(svg: &mut String, end_us: f64, bottom: f64) {
+    let scale = Scale::linear(0.0, end_us, LEFT, RIGHT);
+    let (divisor, unit) = match end_us {
+        e if e >= 2e6 => (1e6, "s"),
+        e if e >= 2e3 => (1e3, "ms"),
+        _ => (1.0, "µs"),
+    };
+    svg.push_str("<g class=\"times\">");
+    for tick in scale.ticks(8, |v| plain(v / divisor)) {
+        let x = px(scale.px(tick.value));
+        let _ = write!(svg, "<path d=\"M{x} {bottom}v6\" class=\"axis\"/>");
+        text(
+            svg,
+            (scale.px(tick.value), bottom + 19.0),
+            "tick mid",
+            tick.label.as_deref().unwrap_or(""),
+        );
+    }
+    svg.push_str("</g>");
+    let title = format!("Virtual time ({unit})");
+    text(svg, ((LEFT + RIGHT) / 2.0, bottom + BELOW - 6.0), "title mid time-title", &title);
+}
+
+fn text(svg: &mut String, (x, y): (f64, f64), class: &str, text: &str) {
+    if !text.is_empty() {
+        let _ = write!(
+            svg,
+            "<text x=\"{}\" y=\"{}\" class=\"{class}\">{}</text>",
+            px(x),
+            px(y),
+            esc(text)
+        );
+    }
+}
+
+/// A window's samples, trace by trace over all panels.
+fn kept(window: &Window, panels: &[Panel]) -> String {
+    let traces = panels.iter().flat_map(|panel| {
+        let top = panel.top() as f32;
+        panel
+            .traces
+            .iter()
+            .map(move |trace| format!("\"{}\"", packed(&trace.values[window.from..window.to], top)))
+    });
+    format!(
+        "{{\"from\":{},\"to\":{},\"v\":[{}]}}",
+        window.from,
+        window.to,
+        traces.collect::<Vec<_>>().join(",")
+    )
+}

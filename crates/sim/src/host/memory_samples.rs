@@ -1,0 +1,74 @@
+//! Samples of a path to memory: what its running totals rose by in each interval.
+
+use super::memory::Snapshot;
+use forebay_host::memory::Now;
+use forebay_host::memory::settings::LINE;
+use forebay_laws::host::Watched;
+use forebay_record::{MemorySample, MemorySeries};
+use forebay_units::{Span, Time};
+
+/// Samples of one host so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Samples {
+    every: Span,
+    next: Time,
+    last: Snapshot,
+    taken: Vec<MemorySample>,
+    neighbours: Vec<f32>, // those of one sample side by side
+}
+
+impl Samples {
+    /// None yet; the first is due at the end of the first interval.
+    pub fn new(every: Span) -> Self {
+        let next = Time::ZERO + every;
+        Self { every, next, last: Snapshot::default(), taken: Vec::new(), neighbours: Vec::new() }
+    }
+
+    /// When the next one is due.
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    /// What the totals came to since the last one. The model moves in steps, so its rates are over the time it has covered,
+    /// which may differ from the interval by a step.
+    pub fn take(&mut self, now: Time, seen: Snapshot, state: &Now, watched: Option<Watched>) {
+        self.next = now + self.every;
+        let (a, b) = (&self.last.path, &seen.path);
+        let ns = (seen.at.since(self.last.at).as_ps() as f64 * 1e-3).max(1e-3);
+        let gigabytes = |lines: f64| (lines * LINE as f64 / ns) as f32;
+        let every_ns = self.every.as_ps() as f64 * 1e-3;
+        let read = (seen.read_bytes - self.last.read_bytes) as f64 * 8.0;
+        self.taken.push(MemorySample {
+            at: now,
+            occupancy: ((b.occupancy - a.occupancy) / ns) as f32,
+            pcie_gbps: ((b.entered - a.entered) * (LINE * 8) as f64 / ns) as f32,
+            buffered: state.buffered as u32,
+            dropped: (b.dropped - a.dropped) as u32,
+            goodput_gbps: (read / every_ns) as f32,
+            network: gigabytes(b.dma - a.dma + b.copied - a.copied),
+            marked: (seen.marked - self.last.marked) as u32,
+            level: state.level,
+            seen: watched.map(|w| [w.lines_1024 as f32 / 1024.0, w.rate.get() as f32 * 1e-9]),
+        });
+        let traffic = |read: &[f64], written: &[f64], i: usize| {
+            read.get(i).copied().unwrap_or(0.0) + written.get(i).copied().unwrap_or(0.0)
+        };
+        for i in 0..b.neighbour_read.len() {
+            let before = traffic(&a.neighbour_read, &a.neighbour_written, i);
+            let after = traffic(&b.neighbour_read, &b.neighbour_written, i);
+            self.neighbours.push(gigabytes(after - before));
+        }
+        self.last = seen;
+    }
+
+    /// All of them, of the host with this name.
+    pub fn series(&self, host: &str) -> MemorySeries {
+        MemorySeries {
+            host: host.into(),
+            every: self.every,
+            samples: self.taken.clone(),
+            neighbours: self.last.path.neighbour_read.len(),
+            by_neighbour: self.neighbours.clone(),
+        }
+    }
+}
