@@ -3,8 +3,9 @@
 //! A law lists its parameters once, in `params!`; struct, defaults, table, parser and printer follow.
 //! Nothing here allocates, and a value that its type cannot hold cannot be set.
 
+use alloc::sync::Arc;
 use core::fmt;
-use forebay_units::{BitsPerSec, Span};
+use forebay_units::{BitsPerSec, Bytes, Span};
 
 /// What the help page and the scenario reader know about one parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,6 +199,63 @@ impl ParamType for BitsPerSec {
     }
 }
 
+impl ParamType for Bytes {
+    const RANGE: &'static str = "a size with its unit, such as \"64KB\"";
+
+    fn parse(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
+/// Defines a parameter type that is a decimal number between two bounds, both included.
+macro_rules! decimal {
+    ($(#[doc = $about:literal])* pub struct $name:ident: $what:literal from $min:literal to $max:literal;) => {
+        $(#[doc = $about])*
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        pub struct $name(f64);
+
+        impl $name {
+            /// This number.
+            ///
+            /// # Panics
+            /// If it is out of bounds.
+            pub const fn new(x: f64) -> Self {
+                assert!($min <= x && x <= $max, "out of the bounds of this parameter");
+                Self(x)
+            }
+
+            /// The number.
+            pub const fn get(self) -> f64 {
+                self.0
+            }
+        }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                core::fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl $crate::params::ParamType for $name {
+            const RANGE: &'static str =
+                concat!("a ", $what, " from ", $min, " to ", $max);
+
+            fn parse(text: &str) -> Option<Self> {
+                let x = $crate::params::plain_decimal(text.trim())?;
+                ($min..=$max).contains(&x).then_some(Self(x))
+            }
+        }
+    };
+}
+pub(crate) use decimal;
+
+/// Digits, with or without a fraction after a point: no sign, no exponent, no blank.
+pub(crate) fn plain_decimal(text: &str) -> Option<f64> {
+    let (units, tail) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    (digits(units) && digits(tail)).then(|| text.parse().ok())?
+}
+
 /// Defines a parameter type that is a whole number between two bounds, both included.
 macro_rules! whole {
     ($(#[doc = $about:literal])* pub struct $name:ident: $what:literal from $min:literal to $max:literal;) => {
@@ -277,6 +335,19 @@ impl ParamTable for () {
 
     fn write(&self, _name: &str, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Ok(())
+    }
+}
+
+/// Parameters that flows share, where a flow has no room for a copy.
+impl<T: ParamTable> ParamTable for Arc<T> {
+    const TABLE: &'static [ParamInfo] = T::TABLE;
+
+    fn set(&mut self, name: &str, text: &str) -> Option<bool> {
+        ParamTable::set(Arc::make_mut(self), name, text)
+    }
+
+    fn write(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ParamTable::write(&**self, name, f)
     }
 }
 
@@ -450,6 +521,26 @@ mod tests {
             assert_eq!(SomePackets::parse(text), None, "{text}");
         }
         assert_eq!(SomePackets::RANGE, "a whole number of packets from 1 to 65535");
+    }
+
+    decimal! {
+        /// For the tests below.
+        pub struct Part: "share" from 0.001 to 1.5;
+    }
+
+    #[test]
+    fn a_decimal_keeps_its_bounds_and_prints_what_it_reads() {
+        for (text, value) in [("0.001", 0.001), ("1", 1.0), ("1.50", 1.5), (" 0.8 ", 0.8)] {
+            let part = Part::parse(text).map(Part::get);
+            assert_eq!(part, Some(value), "{text}");
+            assert_eq!(Part::parse(&Part::new(value).to_string()).map(Part::get), Some(value));
+        }
+        for text in
+            ["0", "0.0009", "1.6", "-1", "+1", "1.", ".5", "1e-1", "", "inf", "nan", "1.0.0"]
+        {
+            assert_eq!(Part::parse(text), None, "{text}");
+        }
+        assert_eq!(Part::RANGE, "a share from 0.001 to 1.5");
     }
 
     #[test]

@@ -7,7 +7,6 @@ mod roles {
     mod hiercc;
     mod homa;
     mod hpcc;
-    mod swift;
 
     use forebay_laws::flow::{
         AckSample, DelaySplit, FlowAct, FlowEvent, FlowLaw, FlowSeen, IntHop, Totals,

@@ -93,3 +93,52 @@ fn bic_and_cubic_fill_a_path_of_a_millisecond() {
         assert!(rates[0] >= 0.95 * PAYLOAD_GBPS, "{law}: {rates:?}");
     }
 }
+
+/// Where a Swift flow of N in a queue of 10 Gb/s is at rest, in us: its window is D / (N 1.2 us) packets, and its target is D
+/// (sheet swift, section 3, `fs_range` 100 us).
+fn swift_target(flows: usize, base_target: f64) -> f64 {
+    let scaled = |window: f64| (32.656 / window.sqrt() - 3.2656).clamp(0.0, 100.0);
+    let (mut low, mut high): (f64, f64) = (base_target, base_target + 100.0);
+    for _ in 0..60 {
+        let delay = (low + high) / 2.0;
+        let target = base_target + scaled(delay / (flows as f64 * 1.2));
+        (low, high) = if target > delay { (delay, high) } else { (low, delay) };
+    }
+    low
+}
+
+/// The queue is what the target leaves beyond the empty path, 20 us here: with small steps to 4 %. The 64 flows have a packet
+/// each.
+#[test]
+fn swift_flows_settle_at_the_target_that_flow_scaling_gives_them() {
+    for flows in [4, 16, 64] {
+        let transport = "law = \"swift\"\nparams = { base_target = \"50us\", ai = 0.1 }";
+        let path = Path { flows, delay_ps: 7_249_280, limit: "5000 packets", transport };
+        let (queue, rates) = path.run(30, 60);
+        let (delay, target) = (20.0 + queue * 1.2, swift_target(flows, 50.0));
+        assert!((0.96..=1.04).contains(&(delay / target)), "{flows}: {delay} us, not {target}");
+        assert!(rates.iter().sum::<f64>() > 0.99 * PAYLOAD_GBPS, "{rates:?}");
+        let (sum, squares) = rates.iter().fold((0.0, 0.0), |(s, q), r| (s + r, q + r * r));
+        let jain = sum * sum / (flows as f64 * squares);
+        assert!(jain > 0.95, "{flows}: {jain}");
+    }
+}
+
+/// Packets that 20 us of an empty path hold.
+const EMPTY: f64 = 20.0 / 1.2;
+
+/// Sheet swift, section 5: windows below one packet are paced, so that 400 flows hold less than half a packet each, which a law
+/// with a floor of one cannot.
+#[test]
+fn four_hundred_swift_flows_share_less_than_a_packet_each() {
+    let path =
+        |transport| Path { flows: 400, delay_ps: 7_249_280, limit: "1000 packets", transport };
+    let swift =
+        "initial_window = \"1 packets\"\nlaw = \"swift\"\nparams = { base_target = \"50us\" }";
+    let (queue, rates) = path(swift).run(10, 40);
+    assert!(queue + EMPTY < 200.0, "{queue}: half a packet each");
+    assert!(rates.iter().sum::<f64>() > 0.95 * PAYLOAD_GBPS, "{}", rates.iter().sum::<f64>());
+    let reno = "initial_window = \"1 packets\"\nlaw = \"reno\"";
+    let (queue, _) = path(reno).run(10, 40);
+    assert!(queue + EMPTY > 400.0, "{queue}: a packet each");
+}

@@ -15,6 +15,7 @@ pub mod dctcp;
 pub mod nv;
 pub mod registry;
 pub mod reno;
+pub mod swift;
 
 pub use registry::{Flow, FlowParams, LAWS};
 

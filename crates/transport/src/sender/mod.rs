@@ -253,13 +253,26 @@ impl TcpSender {
                 FlowAct::Window(window) => self.cwnd = window.bytes().get(),
                 FlowAct::Ssthresh(bytes) => self.ssthresh = bytes.get(),
                 FlowAct::Rate(rate) => self.pace_mut().set_rate(rate),
-                FlowAct::Gap(gap) => self.pace_mut().gap = gap,
+                FlowAct::Gap(gap) => self.set_gap(gap),
                 FlowAct::WakeAt(at) => {
                     let pace = self.pace_mut();
                     pace.wake_at = pace.wake_at.min(at);
                     self.settle_deadline();
                 }
             }
+        }
+    }
+
+    /// Another gap after the segments to come; what the last one shut stays shut, unless the pacing ends.
+    #[cold]
+    fn set_gap(&mut self, gap: Span) {
+        let pace = self.pace_mut();
+        let ends = gap == Span::ZERO && pace.gap > Span::ZERO && pace.rate.is_none();
+        pace.gap = gap;
+        if ends {
+            pace.next = Time::ZERO;
+            self.shut &= !PACED;
+            self.settle_deadline();
         }
     }
 

@@ -62,6 +62,18 @@ fn a_gap_spaces_segments() {
 }
 
 #[test]
+fn the_end_of_a_gap_opens_the_gate() {
+    let cfg = TcpConfig::default();
+    let mut sender = sender(&cfg);
+    act(&mut sender, FlowAct::Gap(Span::from_us(7)));
+    assert!(sender.next_packet(&cfg, Time::ZERO).is_some() && !sender.ready(&cfg));
+    act(&mut sender, FlowAct::Gap(Span::from_us(1)));
+    assert!(!sender.ready(&cfg), "a shorter one holds from the next segment on");
+    act(&mut sender, FlowAct::Gap(Span::ZERO));
+    assert!(sender.ready(&cfg));
+}
+
+#[test]
 fn the_law_is_woken_once_at_the_least_of_its_times() {
     let cfg = TcpConfig::default();
     let mut sender = sender(&cfg);
