@@ -2,7 +2,7 @@
 
 use forebay_record::{Quantity, RunRecord, Series};
 use forebay_sim::{Look, Options, PortLook, Simulation, Watch};
-use forebay_units::{Span, Time};
+use forebay_units::Time;
 
 /// One run and its two halves.
 pub(crate) struct Seen {
@@ -25,17 +25,16 @@ pub(crate) fn run(name: &str, text: &str, warm: f64, end: f64) -> Seen {
 
 /// The same with another seed.
 pub(crate) fn run_seed(name: &str, text: &str, seed: u64, warm: f64, end: f64) -> Seen {
-    run_looking(name, text, seed, (warm, end), Span::ZERO, 0, |_| {})
+    run_looking(name, text, seed, (warm, end), [], |_| {})
 }
 
-/// The same, with a look `every` so often, `times` times from the end of the warm-up on.
+/// The same, with a look at each of some times after the warm-up, in order.
 pub(crate) fn run_looking(
     name: &str,
     text: &str,
     seed: u64,
     (warm, end): (f64, f64),
-    every: Span,
-    times: u32,
+    at: impl IntoIterator<Item = Time>,
     mut look: impl FnMut(&Look),
 ) -> Seen {
     let head = format!(
@@ -51,8 +50,8 @@ pub(crate) fn run_looking(
     let warmup = Time::from_ps((warm * 1e12).round() as u64);
     simulation.advance(warmup, &Watch::default());
     let before = simulation.look();
-    for i in 1..=times {
-        simulation.advance(warmup + every * u64::from(i), &Watch::default());
+    for at in at {
+        simulation.advance(at, &Watch::default());
         look(&simulation.look());
     }
     simulation.advance(Time::MAX, &Watch::default());

@@ -4,7 +4,7 @@ use super::setup::{HOST, Setup, WARM};
 use crate::bench::{Seen, run_looking};
 use crate::order::Samples;
 use forebay_sim::MemoryLook;
-use forebay_units::Span;
+use forebay_units::Time;
 
 /// What a run gives. All of the measured part, without the start-up.
 #[derive(Clone, Debug, Default)]
@@ -69,30 +69,27 @@ impl Outcome {
     }
 }
 
-/// Times of a trace: two of its points lie this far apart, as two readings of the law do.
-const EVERY: Span = Span::from_ns(650);
-
 /// Runs a setup.
 pub(super) fn run(setup: &Setup) -> Outcome {
-    let times = if setup.traced { TRACED_US * 1000 / 650 } else { 0 };
     let mut looks = Vec::new();
-    let seen = run_looking(
-        "hostcc",
-        &setup.text(),
-        setup.seed,
-        (WARM, setup.end()),
-        EVERY,
-        times,
-        |look| {
-            looks.extend(look.memories.first().copied());
-        },
-    );
+    let text = setup.text();
+    let times = if setup.traced { trace_times() } else { Vec::new() };
+    let seen = run_looking("hostcc", &text, setup.seed, (WARM, setup.end()), times, |look| {
+        looks.extend(look.memories.first().copied());
+    });
     let trace = if setup.traced { trace(&looks) } else { Vec::new() };
     Outcome { trace, ..read(setup, &seen) }
 }
 
-/// Microseconds of a trace.
-const TRACED_US: u32 = 15_000;
+/// How long a reading takes a law, ns.
+const READING: u64 = 650;
+
+/// 15 ms from the end of the warm-up on, a nanosecond after each reading of occupancy: that loop never waits.
+fn trace_times() -> Vec<Time> {
+    let first = (WARM * 1e9) as u64 / READING + 1;
+    let at = |reading: u64| Time::from_ps((reading * READING + 1) * 1000);
+    (first..first + 15_000_000 / READING).map(at).collect()
+}
 
 /// From a decision to its level, us.
 pub(super) const WRITE_US: f64 = 22.0;

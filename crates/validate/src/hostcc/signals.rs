@@ -12,8 +12,8 @@ pub(super) const TARGET: f64 = 84.0;
 /// I_T, lines.
 pub(super) const THRESHOLD: f64 = 70.0;
 
-/// Our points are not the law's readings, only taken as often. So a rule counts as kept if one of the last three points
-/// before a decision keeps it within so much.
+/// I_S of our points is the law's; its readings of bandwidth come in between. So a rule counts as kept if one of the last
+/// three points before a decision keeps it within so much.
 const READS_US: f64 = 2.0;
 const OFF: f64 = 1.0; // lines, and Gb/s
 
