@@ -16,7 +16,7 @@ pub(super) struct Window {
 /// The windows of a run, in order and apart. Each begins a quarter of its length before what it is kept for.
 pub(super) fn windows(samples: &[MemorySample]) -> Vec<Window> {
     let level = |i: usize| samples[i].level;
-    let rises = (1..samples.len()).filter(|i| level(*i) > level(*i - 1));
+    let mut rises = (1..samples.len()).filter(|i| level(*i) > level(*i - 1));
     let falls = (1..samples.len()).filter(|i| level(*i) < level(*i - 1));
     let strongest = samples.iter().map(|sample| sample.level).max().unwrap_or(0);
     let first_drop = samples.iter().position(|sample| sample.dropped > 0);
@@ -27,7 +27,7 @@ pub(super) fn windows(samples: &[MemorySample]) -> Vec<Window> {
         (rises.clone().next(), "first throttling".into()),
         (rises.clone().find(|i| level(*i) == strongest), format!("first level {strongest}")),
         (falls.clone().next(), "first easing".into()),
-        (rises.last(), "last throttling".into()),
+        (rises.next_back(), "last throttling".into()),
         (samples.iter().rposition(|sample| sample.dropped > 0), "last drop".into()),
     ];
     let mut found: Vec<Window> = Vec::new();
