@@ -1,6 +1,6 @@
 //! NIC buffer, PCIe link and IIO slots: packets from their arrival to their admission to memory.
 //!
-//! Models: a byte-limited buffer that drops a frame unless the longest one would fit; a serial link of constant payload rate; a limited number of
+//! Models: a byte-limited buffer that drops what does not fit and is freed line by line; a serial link of constant payload rate; a limited number of
 //! slots, each held by one line for a latency that the stages behind it set; delivery in order. A packet takes its lines, and
 //! two more for its completion entry and its descriptor.
 //! Leaves out: separate posted-header credits, transaction-packet granularity of credits (paper, footnote 1), the flight time
@@ -44,8 +44,7 @@ pub(super) struct Iio {
     link_rest: u64, // of the last multiplication by it
     held: VecDeque<Held>,
     leaving: VecDeque<(Time, Landed)>,
-    used: u64,    // bytes in the NIC buffer
-    longest: u64, // frame that came, bytes
+    used: u64, // bytes in the NIC buffer
     most_used: u64,
     offered: u64, // units that came, less what was dropped
     entered: u64,
@@ -85,7 +84,6 @@ impl Iio {
             held: VecDeque::new(),
             leaving: VecDeque::new(),
             used: 0,
-            longest: 0,
             most_used: 0,
             offered: 0,
             entered: 0,
@@ -101,14 +99,12 @@ impl Iio {
     pub(super) fn offer(&mut self, now: Time, packet: &Packet) -> bool {
         let frame = u64::from(packet.size) + ETHERNET;
         self.arrived += 1;
-        self.longest = self.longest.max(frame);
-        // A frame's length is not known when it begins, so one is taken only if the longest would fit.
-        if self.used + self.longest > self.buffer {
+        if self.buffered() + frame > self.buffer {
             self.dropped += 1;
             return false;
         }
         self.used += frame;
-        self.most_used = self.most_used.max(self.used);
+        self.most_used = self.most_used.max(self.buffered());
         self.offered += (frame.div_ceil(LINE) + EXTRA_LINES) * UNIT;
         let landed = Landed { arrived: now, packet: *packet };
         self.held.push_back(Held { mark: self.offered, frame: frame as u32, landed });
@@ -197,9 +193,18 @@ impl Iio {
         lines(self.entered - self.left)
     }
 
-    /// Bytes of frames in the NIC buffer, and the most there ever were.
-    pub(super) fn buffered(&self) -> (u64, u64) {
-        (self.used, self.most_used)
+    /// Bytes in the NIC buffer: of the first frame what has not entered yet.
+    pub(super) fn buffered(&self) -> u64 {
+        let Some(first) = self.held.front() else { return 0 };
+        let frame = u64::from(first.frame);
+        let ahead = (first.mark - self.entered).div_ceil(UNIT);
+        let gone = (frame.div_ceil(LINE) + EXTRA_LINES - ahead) * LINE;
+        self.used - gone.min(frame)
+    }
+
+    /// The most there ever were.
+    pub(super) fn most_buffered(&self) -> u64 {
+        self.most_used
     }
 
     /// Whether the NIC buffer holds anything.
@@ -224,12 +229,17 @@ mod tests {
     use forebay_units::Bytes;
 
     #[test]
-    fn a_full_buffer_drops_short_frames_too() {
-        let nic = NicSettings { buffer: Bytes::new(10_000), ..NicSettings::default() };
+    fn room_comes_back_line_by_line() {
+        let nic = NicSettings { buffer: Bytes::new(8_100), ..NicSettings::default() };
         let mut iio = Iio::new(&nic, &PcieSettings::default(), &IioSettings::default());
-        let mut offer = |size| iio.offer(Time::ZERO, &Packet { size, ..Packet::default() });
-        assert!(offer(4000) && offer(4000), "8,028 of 10,000 bytes");
-        assert!(!offer(100), "1,972 bytes are room for it, but not for the longest");
-        assert_eq!((iio.arrived, iio.dropped), (3, 1));
+        let packet = |size| Packet { size, ..Packet::default() };
+        assert!(iio.offer(Time::ZERO, &packet(4000)) && iio.offer(Time::ZERO, &packet(4000)));
+        assert!(!iio.offer(Time::ZERO, &packet(100)), "72 of 8,100 bytes are left");
+        // 110 Gb/s bring ten lines over in 46.5 ns.
+        iio.step(Time::ZERO, 46_600, 0.003, 323.0);
+        assert_eq!(iio.buffered(), 8028 - 10 * 64);
+        assert!(iio.offer(Time::ZERO, &packet(600)), "712 are");
+        assert!(!iio.offer(Time::ZERO, &packet(100)));
+        assert_eq!((iio.arrived, iio.dropped), (5, 2));
     }
 }

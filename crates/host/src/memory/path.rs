@@ -312,7 +312,7 @@ impl MemoryPath {
     pub fn now(&self) -> Now {
         let wait = self.controller.wait();
         Now {
-            buffered: self.iio.buffered().0,
+            buffered: self.iio.buffered(),
             inside: self.iio.inside(),
             wait,
             posted: self.controller.queue(),
@@ -365,7 +365,7 @@ impl MemoryPath {
             wait: self.wait,
             levels: self.levels.clone(),
             limits: self.limits,
-            most_buffered: self.iio.buffered().1,
+            most_buffered: self.iio.most_buffered(),
         }
     }
 }

@@ -34,10 +34,9 @@ pub struct MemorySettings {
 /// NIC buffer and descriptors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NicSettings {
-    /// Bytes of frames that it holds; a frame is dropped unless the longest one there was would fit. A frame leaves when its
-    /// last line is in the IIO.
+    /// Bytes of frames that it holds; a frame that does not fit is dropped. Room comes back line by line as frames go over
+    /// PCIe (paper 2.1: a packet leaves the buffer as its DMA begins).
     ///
-    /// Assumption: the length of a frame is not known when it begins, so short ones get no more room than long ones.
     /// Assumption: 384 KB. The paper's P99 of 60 to 100 us at 45 Gb/s bounds it to 340 to 565 KB (sheet 5.3).
     pub buffer: Bytes,
     /// Frames handed to memory that the stack has not taken yet; beyond it the NIC waits. Driver default of 1,024 a queue,

@@ -3,7 +3,7 @@
 //! Model card
 //! - Frames stand in the NIC buffer. The link takes the head one's lines one after the other, each when a slot is free; the
 //!   first of every `tlp_payload` bytes carries the header of its transaction packet. The slot is taken when the line
-//!   starts on the link, so the wire is part of `l_0`. A frame leaves the buffer with its last line.
+//!   starts on the link, so the wire is part of `l_0`. Room in the buffer comes back line by line.
 //! - A line reaches the controller `l_0` later and stands in one line with the writes that cores posted. The controller
 //!   serves one line at a time for `64 B / C`, reads first, writes by arrival. A write is admitted when its service begins:
 //!   then its slot is free, and the packet is delivered when all its lines and those of all packets before it are in.
@@ -240,8 +240,8 @@ impl LineExact {
             self.landing.push_back(Landing { packet: frame.packet, missing: total });
         }
         frame.lines += 1;
+        self.buffered -= LINE.min(frame.size.saturating_sub((frame.lines - 1) * LINE));
         if frame.lines == total {
-            self.buffered -= frame.size;
             self.taken += 1;
             self.buffer.pop_front();
         }
@@ -530,7 +530,7 @@ impl Host for LineExact {
         let size = u64::from(packet.size) + 14;
         self.seen.arrived += 1;
         self.longest = self.longest.max(u64::from(packet.size));
-        if self.buffered + self.longest + 14 > self.set.nic.buffer.get() {
+        if self.buffered + size > self.set.nic.buffer.get() {
             self.seen.dropped += 1;
             return false;
         }
