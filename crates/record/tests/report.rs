@@ -4,7 +4,7 @@ mod support;
 
 use forebay_record::{About, Quantity, RunRecord, Series, Summary, report};
 use forebay_units::{Bytes, Span, Time};
-use support::{about, run};
+use support::{about, run, with_memory, with_memory_series};
 
 fn page(about: &About, runs: &[RunRecord]) -> String {
     report::render(about, &Summary::of(about, runs), runs)
@@ -212,4 +212,59 @@ fn a_large_fabric_fits() {
     let html = page(&about(&[1]), &[big]);
     assert_sound(&html);
     keep("large fabric", &html);
+}
+
+#[test]
+fn a_host_shows_where_its_time_went_and_how_to_see_more() {
+    let about = about(&[1]);
+    let html = page(&about, &[with_memory(run(1, 50))]);
+    assert_sound(&html);
+    for text in [
+        "Where did the time go at leaf[0].host[5]?",
+        "a busy memory controller set the pace",
+        "62.5 %",
+        "Set output.memory",
+        "NICs of receiving hosts dropped",
+        "Dropped by NICs",
+    ] {
+        assert!(html.contains(text), "{text}");
+    }
+    assert!(!html.contains("plot panels"));
+    let without = page(&about, &[run(1, 50)]);
+    for text in ["host-path", "host-over-time", "Dropped by NICs", "plot panels"] {
+        assert!(!without.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn a_simulated_second_in_microseconds_is_a_page_of_a_few_megabytes() {
+    let about = about(&[1]);
+    let mut one = run(1, 50);
+    one.end = Time::from_ps(1_000_000_000_000);
+    let sampled = with_memory_series(one, Span::from_us(1));
+    assert_eq!(sampled.memory_series[0].samples.len(), 1_000_000);
+    let html = page(&about, &[sampled]);
+    keep("a second", &html);
+    assert!(html.len() < 10_000_000, "{} bytes", html.len());
+    assert!(html.matches("data-window=").count() >= 2 && html.contains("class=\"traces\""));
+    for part in html.split("<svg").skip(1).map(|part| part.split("</svg>").next().unwrap()) {
+        assert!(!part.contains("NaN") && !part.contains("inf"), "a broken number in a figure");
+    }
+}
+
+/// Few samples need no bins, and a page that keeps them all needs no windows.
+#[test]
+fn a_short_run_keeps_every_sample() {
+    let about = about(&[1]);
+    let html = page(&about, &[with_memory_series(run(1, 50), Span::from_us(10))]);
+    assert!(html.contains("\"per\":1,") && html.contains("\"win\":[]"));
+    assert!(!html.contains("data-window="));
+    for samples in [0, 1, 2] {
+        let mut one = with_memory_series(run(1, 50), Span::from_us(10));
+        let series = &mut one.memory_series[0];
+        series.samples.truncate(samples);
+        series.by_neighbour.truncate(2 * samples);
+        let html = page(&about, &[one]);
+        assert_eq!(html.contains("plot panels"), samples > 0);
+    }
 }

@@ -27,6 +27,7 @@ pub const PRESETS: &[Preset] = &[
     preset!("websearch"),
     preset!("incast"),
     preset!("rpc"),
+    preset!("host-congestion"),
     preset!("link-failure"),
     preset!("permutation"),
     preset!("dumbbell-reno"),

@@ -157,7 +157,7 @@ fn keys_and_words() {
         (
             "warmup",
             "colour = 1\nwarmup",
-            "26:1: output.colour: unknown key; this table takes capture, flows, queues or warmup",
+            "26:1: output.colour: unknown key; this table takes capture, flows, memory, queues or warmup",
         ),
         ("version = 1", "", "1:1: version: is missing; write for instance version = 1"),
         ("version = 1", "version = 2", "1:11: version: 2 is out of range; only 1 is known"),
@@ -1148,4 +1148,117 @@ fn captures() {
         "26:12: output.capture[0].where: is missing; write for instance where = \"...\"",
     ];
     assert_eq!(found, expected);
+}
+
+/// `[host.memory]` with these lines in it.
+fn memory(lines: &str) -> String {
+    said("[transport]", &format!("[host.memory]\n{lines}\n[transport]"))
+}
+
+#[test]
+fn hosts_that_nobody_can_build() {
+    let rows: &[(&str, &str)] = &[
+        (
+            "iio_slots = 0",
+            "17:13: host.memory.iio_slots: 0 lets nothing through: no PCIe credit, no packet; write at least 1",
+        ),
+        (
+            "pcie_rate = \"1kbps\"",
+            "17:13: host.memory.pcie_rate: \"1kbps\" is slower than a packet per second; write at least \"1Mbps\"",
+        ),
+        (
+            "bandwidth = \"1kbps\"",
+            "17:13: host.memory.bandwidth: \"1kbps\" is slower than a packet per second; write at least \"1Mbps\"",
+        ),
+        (
+            "nic_buffer = \"2KB\"",
+            "17:14: host.memory.nic_buffer: \"2KB\" holds less than the largest frame; write at least \"64KiB\"",
+        ),
+        (
+            "nic_buffer = 384",
+            "17:14: host.memory.nic_buffer: 384 has no unit; write for instance \"64KB\"",
+        ),
+        (
+            "ddio = true\nddio_ways = 12",
+            "18:13: host.memory.ddio_ways: gives the NIC 12 of 11 ways; write at most 11",
+        ),
+        (
+            "ddio_ways = 4",
+            "17:13: host.memory.ddio_ways: has no effect without DDIO; write ddio = true as well",
+        ),
+        ("level = 5", "17:9: host.memory.level: 5 is above the strongest level, which is 4"),
+        ("level = -1", "17:9: host.memory.level: -1 is out of range; write 0 to 255"),
+        (
+            "level = 3\ncontrol = { law = \"hostcc\" }",
+            "17:9: host.memory.level: is set by the control; leave out one of them",
+        ),
+        (
+            "neighbour = [{ cores = 3, on = \"2ms\" }]",
+            "17:32: host.memory.neighbour[0].on: needs a rest; write off as well",
+        ),
+        (
+            "neighbour = [{ cores = 0 }]",
+            "17:24: host.memory.neighbour[0].cores: 0 is out of range; write 1 to 4096",
+        ),
+        (
+            "neighbour = [{ cores = 1, on = \"1ns\", off = \"1us\" }]",
+            "17:32: host.memory.neighbour[0].on: \"1ns\" is shorter than memory can tell; write at least \"100ns\"",
+        ),
+        (
+            "control = { law = \"hostcc\", params = { target = 80 } }",
+            "17:49: host.memory.control.params.target: \"80\" does not fit; hostcc.target takes a rate with its unit, such as \"84Gbps\"",
+        ),
+        (
+            "iio_latency = \"1s\"",
+            "17:15: host.memory.iio_latency: \"1s\" is no latency of hardware; write from \"1ns\" to \"1ms\"",
+        ),
+    ];
+    let mut wrong = String::new();
+    for (lines, expected) in rows {
+        let found = memory(lines);
+        if found != *expected {
+            wrong.push_str(&format!("({lines:?},\n {found:?}),\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "these are said now:\n{wrong}");
+}
+
+#[test]
+fn samples_of_paths_to_memory() {
+    let sampled = |memory: &str, samples: &str| {
+        said("[output]", &format!("{memory}\n[output]\nmemory = {{ {samples} }}"))
+    };
+    let host = "[host.memory]";
+    let rows: &[(&str, &str, &str)] = &[
+        (host, "every = \"1us\"", "nothing"),
+        (host, "every = \"1us\", where = \"leaf[*].host[0]\"", "nothing"),
+        (
+            "",
+            "every = \"1us\"",
+            "27:10: output.memory: samples nothing: no host's path to memory is modelled; write [host.memory] as well",
+        ),
+        (
+            host,
+            "every = \"10ns\"",
+            "27:20: output.memory.every: \"10ns\" is shorter than a step of the model; write at least \"100ns\"",
+        ),
+        (
+            host,
+            "every = \"1us\", where = \"leaf[0].host[9]\"",
+            "27:35: output.memory.where: no host is called \"leaf[0].host[9]\"; they go from leaf[0].host[0] to leaf[1].host[3]; did you mean \"leaf[0].host[0]\"?",
+        ),
+        (
+            "[[host.override]]\nwhere = \"leaf[0].host[0]\"\nmemory = {}",
+            "every = \"1us\", where = \"leaf[1].host[0]\"",
+            "29:35: output.memory.where: samples nothing: its path to memory is not modelled; write [host.memory] as well",
+        ),
+    ];
+    let mut wrong = String::new();
+    for (memory, samples, expected) in rows {
+        let found = sampled(memory, samples);
+        if found != *expected {
+            wrong.push_str(&format!("({memory:?}, {samples:?},\n {found:?}),\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "these are said now:\n{wrong}");
 }

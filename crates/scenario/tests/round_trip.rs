@@ -1,5 +1,8 @@
 //! A resolved scenario reads back to the same scenario.
 
+use forebay_host::memory::settings::{
+    Actuator, DdioSettings, NeighbourSettings, NicSettings, ThrottleSettings,
+};
 use forebay_scenario::cdf::Cdf;
 use forebay_scenario::model::*;
 use forebay_scenario::{resolved, text};
@@ -271,13 +274,68 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// An override that changes anything always says whether packets wait, lest it contradict the rest.
+    fn neighbour()(
+        cores in 1..9u32,
+        lines_in_flight_milli in 1..99_000u32,
+        writes_permille in 0..2_000u32,
+        local in any::<bool>(),
+        start in span(),
+        rests in of((200_000..1u64 << 40, 200_000..1u64 << 40)),
+    ) -> NeighbourSettings {
+        let rests = rests.map(|(on, off)| (Span::from_ps(on), Span::from_ps(off)));
+        NeighbourSettings { cores, lines_in_flight_milli, writes_permille, local, rests, start }
+    }
+}
+
+prop_compose! {
+    /// Stages of other sizes, with or without DDIO, pinned to a level or under a control.
+    fn memory()(
+        buffer in 70_000..1u64 << 40,
+        [slots, lines_in_flight, descriptors] in [1..1_000u32, 1..64u32, 1..9_000u32],
+        ns in [1..900_000u64, 1..900_000u64, 1..900_000u64],
+        ddio in any::<bool>(),
+        ways in 1..=11u32,
+        permille in [0..1_000u32, 0..3_000u32],
+        posted_limit in of(1..1_000u32),
+        actuator in prop_oneof![Just(Actuator::Sockets), Just(Actuator::Delay), Just(Actuator::Cap)],
+        (slowing, pausing) in (1..9u8, 1..5u8),
+        neighbours in prop::collection::vec(neighbour(), 0..3),
+        level in 0..2u8,
+        controlled in any::<bool>(),
+        read in (100..100_000u64).prop_map(Span::from_ns),
+    ) -> Memory {
+        let [iio, local, delay] = ns.map(Span::from_ns);
+        let mut memory = Memory { socket_buffer: Bytes::new(buffer), ..Memory::default() };
+        let settings = &mut memory.settings;
+        settings.nic = NicSettings { buffer: Bytes::new(buffer), descriptors };
+        (settings.iio.slots, settings.iio.latency) = (slots, iio);
+        settings.ddio = ddio.then(|| DdioSettings { ways, hit: local, ..DdioSettings::default() });
+        settings.controller.local_read = local;
+        settings.controller.read_share_permille = permille[0];
+        settings.controller.posted_limit = posted_limit;
+        settings.readers.lines_in_flight = lines_in_flight;
+        settings.readers.reads_permille = permille[1];
+        settings.throttle = ThrottleSettings { actuator, slowing, pausing, delay, ..settings.throttle };
+        settings.neighbours = neighbours;
+        let params = vec![("target".to_string(), "60Gbps".to_string())];
+        memory.control =
+            controlled.then(|| HostControl { law: "hostcc".into(), params, read });
+        memory.level = if controlled { 0 } else { level };
+        memory
+    }
+}
+
+prop_compose! {
+    /// An override that changes anything always says whether packets wait, lest it contradict the rest; one of memory stands
+    /// alone, since it can add a control or a neighbour and take none away.
     fn hosts()(
         settings in settings(),
-        overrides in prop::collection::vec((settings(), of(any::<bool>()), any::<[bool; 2]>()), 0..3),
+        everywhere in of(memory()),
+        overrides in prop::collection::vec((settings(), of(any::<bool>()), any::<[bool; 2]>(), of(memory())), 0..3),
     ) -> Host {
-        let overrides = overrides.into_iter().map(|(s, delayed_ack, [nic, gro])| HostOverride {
-            memory: None,
+        let alone = everywhere.is_none();
+        let overrides = overrides.into_iter().map(|(s, delayed_ack, [nic, gro], memory)| HostOverride {
+            memory: memory.filter(|_| alone),
             place: String::new(),
             change: HostChange {
                 nic: Some(s.nic),
@@ -293,7 +351,7 @@ prop_compose! {
             },
             delayed_ack,
         });
-        Host { settings, memory: None, overrides: overrides.collect() }
+        Host { settings, memory: everywhere, overrides: overrides.collect() }
     }
 }
 
@@ -319,11 +377,14 @@ prop_compose! {
             Just(Change::Down), Just(Change::Up), rate().prop_map(Change::Rate), share().prop_map(Change::Loss)
         ]), 0..3),
         queues in of(span()),
+        memory_every in of((100_000..1u64 << 40).prop_map(Span::from_ps)),
         capture in of((0..3usize, 66u64..65_537, time(), of(time()), of(1u64..1 << 40))),
         warmup in time(),
         topology in Just(topology),
     ) -> Scenario {
         let ([host, _], cable, pattern) = places(&topology);
+        let hosts = at_first_host(hosts, host);
+        let modelled = hosts.memory_at(host).is_some();
         Scenario {
             name,
             seeds: seeds.into_iter().collect(),
@@ -343,7 +404,7 @@ prop_compose! {
                     pause: [None, Some(None), Some(switch.pause)][words.0],
                 }).collect(),
             },
-            host: at_first_host(hosts, host),
+            host: hosts,
             transport,
             traffic: traffic.into_iter().map(|(start, lasts, law, kind)| Traffic {
                 start,
@@ -357,6 +418,7 @@ prop_compose! {
                 queues_every: queues,
                 queues_where: if queues.is_some() { vec![host.into(), pattern.split('-').next().unwrap().into()] } else { vec![] },
                 flows: queues.map(|every| FlowSamples { every, hosts: vec![host.into()], most: 3 }),
+                memory: memory_every.filter(|_| modelled).map(|every| MemorySamples { every, hosts: vec![host.into()] }),
                 warmup,
                 captures: capture.into_iter().map(|(direction, snap, from, lasts, packets)| Capture {
                     place: host.into(),

@@ -90,6 +90,8 @@ impl Judge<'_> {
         }
         if let Some(control) = &keys.control {
             memory.control = self.control(&format!("{path}.control"), control);
+            // A level that all hosts are pinned to is not this one's.
+            memory.level = 0;
         }
         let most = memory.settings.throttle.max_level();
         put(&mut memory.level, keys.level, |v| v as u8);

@@ -1,0 +1,144 @@
+//! Hosts whose path to memory is modelled: what is recorded of them, and that looking changes nothing.
+
+mod common;
+
+use common::{run, scenario};
+use forebay_record::RunRecord;
+use forebay_sim::Options;
+use forebay_units::Time;
+
+/// Four flows into a host with a busy neighbour, 3 ms, of which 1 ms is warm-up.
+fn congested(control: &str, output: &str) -> RunRecord {
+    let scenario = scenario(&format!(
+        r#"
+version = 1
+stop = {{ time = "3ms" }}
+[fabric]
+kind = "star"
+hosts = 2
+host_link = {{ rate = "100Gbps", delay = "9us" }}
+[host]
+profile = "linux"
+rx_usecs = "4us"
+[[host.override]]
+where = "host[1]"
+[host.override.memory]
+nic_buffer = "100KB"
+[[host.override.memory.neighbour]]
+cores = 2
+[[host.override.memory.neighbour]]
+cores = 1
+on = "300us"
+off = "100us"
+{control}
+[transport]
+kind = "tcp"
+law = "dctcp"
+mtu = "4000B"
+[[traffic]]
+kind = "long"
+from = ["host[0]", "host[0]", "host[0]", "host[0]"]
+to = "host[1]"
+[output]
+warmup = "1ms"
+{output}
+"#
+    ));
+    run(&scenario, 1, Options::default()).record
+}
+
+const CONTROL: &str = "[host.override.memory.control]\nlaw = \"hostcc\"";
+
+#[test]
+fn looking_at_a_path_to_memory_changes_nothing() {
+    for control in ["", CONTROL] {
+        let unseen = congested(control, "");
+        assert!(unseen.memory_series.is_empty());
+        for every in ["100ns", "1us", "7.3us"] {
+            let seen = congested(control, &format!("memory = {{ every = \"{every}\" }}"));
+            assert_eq!(seen.digest, unseen.digest, "{every}");
+            assert_eq!(seen.memory, unseen.memory, "{every}");
+            assert_eq!(seen.totals, unseen.totals, "{every}");
+            assert_eq!(seen.memory_series.len(), 1);
+        }
+    }
+}
+
+/// Samples of the whole run add up to its totals, and those after the warm-up to the row.
+#[test]
+fn samples_add_up() {
+    let record = congested("", "memory = { every = \"1us\" }");
+    let (row, series) = (&record.memory[0], &record.memory_series[0]);
+    assert_eq!((series.host.as_str(), series.samples.len()), ("host[1]", 2_999));
+    assert_eq!((series.neighbours, series.by_neighbour.len()), (2, 2 * 2_999));
+    let dropped: u64 = series.samples.iter().map(|s| u64::from(s.dropped)).sum();
+    assert!(dropped > 0 && row.dropped_in_all - dropped <= 2, "{dropped}, {}", row.dropped_in_all);
+    let measured = || series.samples.iter().filter(|s| s.at > Time::from_ps(1_000_000_000));
+    let mean = |value: &dyn Fn(usize) -> f32| {
+        let first = series.samples.len() - measured().count();
+        let sum: f64 = (first..series.samples.len()).map(|i| f64::from(value(i))).sum();
+        sum / measured().count() as f64
+    };
+    let close = |found: f64, exact: f64, what: &str| {
+        assert!((found / exact - 1.0).abs() < 0.01, "{what}: {found}, not {exact}");
+    };
+    close(mean(&|i| series.samples[i].occupancy), row.occupancy, "occupancy");
+    close(mean(&|i| series.samples[i].pcie_gbps), row.pcie_gbps(), "PCIe");
+    close(mean(&|i| series.samples[i].goodput_gbps), row.goodput_gbps(), "goodput");
+    close(mean(&|i| series.samples[i].network), row.network_gigabytes(), "network");
+    let owners = |i: usize| series.by_neighbour[2 * i] + series.by_neighbour[2 * i + 1];
+    close(mean(&owners), row.neighbour_gigabytes(), "neighbours");
+}
+
+/// The second neighbour rests a quarter of its time, and samples know when.
+#[test]
+fn a_neighbour_that_rests_is_seen_to_rest() {
+    let record = congested("", "memory = { every = \"10us\", where = \"host[*]\" }");
+    let series = &record.memory_series[0];
+    for (sample, traffic) in series.samples.iter().zip(series.neighbour(1)) {
+        let into = (sample.at.as_ps() - 1) / 1_000_000 % 400;
+        assert_eq!(traffic > 0.0, into < 300, "{:?}: {traffic}", sample.at);
+    }
+}
+
+/// A host with a control shows what its law holds its signals against, and what these are.
+#[test]
+fn the_signals_of_a_law_are_recorded_beside_its_targets() {
+    let record = congested(CONTROL, "memory = { every = \"10us\" }");
+    assert_eq!(record.memory[0].targets, Some([70.0, 84.0]));
+    let last = record.memory_series[0].samples.last().unwrap();
+    let [lines, gbps] = last.seen.unwrap();
+    assert!(lines > 1.0 && lines < 93.0, "{lines}");
+    assert!(gbps > 1.0 && gbps < 110.0, "{gbps}");
+    assert_eq!(congested("", "").memory[0].targets, None);
+}
+
+/// A path on which nothing ever happens still has a row, over all of the time after the warm-up.
+#[test]
+fn an_idle_host_is_measured_from_the_end_of_its_warm_up() {
+    let scenario = scenario(
+        r#"
+version = 1
+stop = { time = "3ms", flows = "ignore" }
+[fabric]
+kind = "star"
+hosts = 3
+host_link = { rate = "100Gbps", delay = "1us" }
+[host.memory]
+[transport]
+kind = "tcp"
+law = "dctcp"
+[[traffic]]
+kind = "list"
+flows = [{ from = "host[0]", to = "host[1]", size = "1KB", at = "0s" }]
+[output]
+warmup = "1ms"
+"#,
+    );
+    let record = run(&scenario, 1, Options::default()).record;
+    assert_eq!(record.memory.len(), 3);
+    for row in &record.memory {
+        assert_eq!((row.arrived, row.span.as_us()), (0, 2_000), "{}", row.host);
+        assert!((row.limits[0] - 1.0).abs() < 1e-9, "{}: {:?}", row.host, row.limits);
+    }
+}
