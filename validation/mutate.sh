@@ -41,6 +41,8 @@ mutations=(
   "hostCC believes half of its signals|crates/laws/src/host/hostcc.rs|s/ \&\& self.heard != (true, true)/ \&\& false/|laws|--lib|counters_that_stand_still_are_stale"
   "hostCC asks for two writes at once|crates/laws/src/host/hostcc.rs|s/\&\& self.asked.is_none()$/\&\& (self.asked.is_none() || true)/|laws|host_conformance|keeps_its_side_of_the_bargain"
   "hostCC forgets that counters wrap|crates/laws/src/host/hostcc/paper.rs|s/wrapping_sub(last.raw) \& self.mask/wrapping_sub(last.raw)/|laws|--lib|a_wrap_is_no_event"
+  "an interval of a percentile is too narrow|crates/validate/src/order.rs|s/if sum <= 0.025 {/if sum <= 0.25 {/|validate|--lib|the_ranks_are_those_of_the_tables"
+  "a crossing lasts from the start of the trace|crates/validate/src/hostcc/signals.rs|s/run\[run.len() - 1\].us - run\[0\].us/run[run.len() - 1].us/|validate|--lib|crossings_are_timed_each_by_itself"
   "a pause ends without its offset|crates/net/src/ingress.rs|s/share.saturating_add(a.resume_offset) <= a.xoff/share <= a.xoff/|net|pause|an_account_resumes_at_its_offset_below_the_threshold"
   "a resume is forgotten|crates/net/src/switch/pause.rs|/fn depart_in_order/,/^    }/s/say(ports, ingress, start, in_port);//|sim|pause|every_pause_has_its_resume"
   "a frame does not wait for the packet in transmission|crates/net/src/port/pause.rs|s/self.hot.busy.max(pause.wanted_at)/pause.wanted_at/|net|pause|a_frame_waits_for_the_packet_in_transmission"

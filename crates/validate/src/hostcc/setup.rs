@@ -123,7 +123,8 @@ impl Setup {
         if self.neighbour == Neighbour::LocalRead { 1.0 } else { 2.0 }
     }
 
-    /// The scenario. Senders are host[1] and up, around one switch. Four cables of 9 us and interrupts of 4 us make a
+    /// The scenario. A client thinks for 10 us in the mean: without chance an RPC meets the same moment of the long flows
+    /// again and again, and all seeds are one. Senders are host[1] and up, around one switch. Four cables of 9 us and interrupts of 4 us make a
     /// round trip of 44 us; 38 bytes are Ethernet's header, FCS, preamble and gap.
     pub fn text(&self) -> String {
         let mut text = format!(
@@ -143,7 +144,8 @@ impl Setup {
         }
         if let Some(size) = self.rpc {
             text += &format!(
-                "[[traffic]]\nkind = \"rpc\"\nfrom = \"host[1]\"\nto = \"host[{HOST}]\"\nrequest = \"{size}B\"\nresponse = \"{size}B\"\n"
+                "[[traffic]]\nkind = \"rpc\"\nfrom = \"host[1]\"\nto = \"host[{HOST}]\"\nrequest = \"{size}B\"\nresponse = \"{size}B\"\n\
+                 think = {{ exponential = \"10us\" }}\n"
             );
         }
         text + &format!("[output]\nwarmup = \"{}ms\"\n", WARM * 1e3)
