@@ -11,6 +11,7 @@
 
 pub mod bic;
 pub mod cubic;
+pub mod dcqcn;
 pub mod dctcp;
 pub mod nv;
 pub mod registry;
