@@ -256,6 +256,37 @@ pub(crate) fn plain_decimal(text: &str) -> Option<f64> {
     (digits(units) && digits(tail)).then(|| text.parse().ok())?
 }
 
+/// Defines a parameter type that is a word, or a value of another type that passes a test.
+macro_rules! or_word {
+    ($(#[doc = $about:literal])* pub struct $name:ident: $word:literal or $inner:ty, $range:literal if $fits:expr;) => {
+        $(#[doc = $about])*
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        pub struct $name(pub Option<$inner>);
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match &self.0 {
+                    Some(value) => core::fmt::Display::fmt(value, f),
+                    None => f.write_str($word),
+                }
+            }
+        }
+
+        impl $crate::params::ParamType for $name {
+            const RANGE: &'static str = concat!("\"", $word, "\" or ", $range);
+
+            fn parse(text: &str) -> Option<Self> {
+                let fits: fn(&$inner) -> bool = $fits;
+                match text.trim() {
+                    $word => Some(Self(None)),
+                    text => $crate::params::ParamType::parse(text).filter(fits).map(|x| Self(Some(x))),
+                }
+            }
+        }
+    };
+}
+pub(crate) use or_word;
+
 /// Defines a parameter type that is a whole number between two bounds, both included.
 macro_rules! whole {
     ($(#[doc = $about:literal])* pub struct $name:ident: $what:literal from $min:literal to $max:literal;) => {
@@ -528,6 +559,11 @@ mod tests {
         pub struct Part: "share" from 0.001 to 1.5;
     }
 
+    or_word! {
+        /// For the tests below.
+        pub struct Wait: "none" or Span, "a time above 0" if |span| *span > Span::ZERO;
+    }
+
     #[test]
     fn a_decimal_keeps_its_bounds_and_prints_what_it_reads() {
         for (text, value) in [("0.001", 0.001), ("1", 1.0), ("1.50", 1.5), (" 0.8 ", 0.8)] {
@@ -541,6 +577,15 @@ mod tests {
             assert_eq!(Part::parse(text), None, "{text}");
         }
         assert_eq!(Part::RANGE, "a share from 0.001 to 1.5");
+    }
+
+    #[test]
+    fn a_word_stands_for_no_value() {
+        assert_eq!(Wait::parse("none"), Some(Wait(None)));
+        assert_eq!(Wait::parse("5us"), Some(Wait(Some(Span::from_us(5)))));
+        assert_eq!(Wait::parse("0us"), None);
+        assert_eq!(Wait(None).to_string(), "none");
+        assert_eq!(Wait::RANGE, "\"none\" or a time above 0");
     }
 
     #[test]

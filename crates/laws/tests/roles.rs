@@ -3,7 +3,6 @@
 
 mod roles {
     mod carc;
-    mod dcqcn;
     mod hiercc;
     mod homa;
     mod hpcc;

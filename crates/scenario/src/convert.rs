@@ -23,7 +23,7 @@ use crate::problem::or_list;
 use crate::quantity::{Length, Qty};
 use crate::raw;
 use crate::tree::{Document, did_you_mean, shorten};
-use forebay_laws::flow::{FlowParams, LAWS};
+use forebay_laws::flow::{Echo, FlowParams, LAWS, Needs};
 use forebay_laws::params::{LawInfo, ParamError};
 use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     let said = file.transport.delayed_ack.is_some();
     let host = judge.hosts_of(file.host.as_ref(), (transport.mss, said), &plan);
     let faults = judge.faults(&file.fault, stop, &plan);
-    let traffic = judge.traffic(&file.traffic, &file.transport.law, stop, &plan);
+    let traffic = judge.traffic(&file.traffic, &file.transport, stop, &plan);
     let output = judge.output(file.output.as_ref(), stop, &plan, &host);
     let scenario = Scenario {
         name: file.name.clone().unwrap_or_else(|| stem.into()),
@@ -102,6 +102,32 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
 /// Parameters as key and text.
 fn texts(params: Option<&BTreeMap<String, raw::Param>>) -> Vec<(String, String)> {
     params.into_iter().flatten().map(|(k, v)| (k.clone(), param(v))).collect()
+}
+
+/// What a law needs that transport.kind = "tcp" does not do, as the end of "needs ...".
+fn tcp_lacks(needs: Needs) -> Option<&'static str> {
+    match needs {
+        Needs { echo: Echo::Cnp, .. } => Some(
+            "congestion notification packets (CNPs), which receivers of kind \"tcp\" do not send",
+        ),
+        Needs { int: true, .. } => {
+            Some("telemetry of each hop (INT), which packets of kind \"tcp\" do not carry")
+        }
+        _ => None,
+    }
+}
+
+/// The one parameter with which TCP can serve a law after all.
+fn served_form(law: &FlowParams) -> Option<String> {
+    for param in law.info().params {
+        for word in param.range.split('"').skip(1).step_by(2) {
+            let mut other = law.clone();
+            if other.set(param.name, word).is_ok() && tcp_lacks(other.needs()).is_none() {
+                return Some(format!("params = {{ {} = {word:?} }}", param.name));
+            }
+        }
+    }
+    None
 }
 
 impl Judge<'_> {
@@ -196,11 +222,23 @@ impl Judge<'_> {
     fn params(
         &mut self,
         place: &str,
-        law: Option<FlowParams>,
+        law: Option<&mut FlowParams>,
         params: Option<&BTreeMap<String, raw::Param>>,
     ) -> Vec<(String, String)> {
-        let Some(mut law) = law else { return texts(params) };
+        let Some(law) = law else { return texts(params) };
         self.set_params(place, law.info(), params, |key, text| law.set(key, text))
+    }
+
+    /// A law, with its parameters set, must not need what TCP does not do.
+    fn served(&mut self, path: &str, law: &FlowParams) {
+        let Some(lacks) = tcp_lacks(law.needs()) else { return };
+        let names = LAWS.iter().map(|law| law.name);
+        let names = names
+            .filter(|name| FlowParams::new(name).is_ok_and(|law| tcp_lacks(law.needs()).is_none()));
+        let params = served_form(law).map(|form| format!("{form}, or ")).unwrap_or_default();
+        let names = or_list(names);
+        let text = format!("{:?} needs {lacks}; write {params}law = {names}", law.name());
+        self.say(path, text);
     }
 
     /// Parameters as key and text, each set in the law.
@@ -231,7 +269,7 @@ impl Judge<'_> {
 
     fn transport(&mut self, t: &raw::Transport, delayed_ack: bool) -> Transport {
         let raw::TransportKind::Tcp = t.kind;
-        let law = self.law("transport.law", &t.law);
+        let mut law = self.law("transport.law", &t.law);
         let header = t.header.map_or(HEADER, |h| h.0);
         let mss = self.mss(t, header);
         let ack_size = t.ack_size.map_or(ACK_SIZE, |a| a.0);
@@ -257,7 +295,10 @@ impl Judge<'_> {
                 format!("is less than one segment; write at least \"{mss}\""),
             );
         }
-        let params = self.params("transport.params", law, t.params.as_ref());
+        let params = self.params("transport.params", law.as_mut(), t.params.as_ref());
+        if let Some(law) = law {
+            self.served("transport.law", &law);
+        }
         Transport {
             law: t.law.clone(),
             params,

@@ -269,6 +269,21 @@ fn laws_and_their_parameters() {
     );
 }
 
+/// A law that TCP cannot serve says what is missing and what would do, wherever it is chosen.
+#[test]
+fn laws_that_tcp_does_not_serve() {
+    let law = said("\"dctcp\"", "\"dcqcn\"");
+    assert!(
+        law.starts_with(
+            "18:7: transport.law: \"dcqcn\" needs congestion notification packets (CNPs), which receivers of kind \
+             \"tcp\" do not send; write law = reno, dctcp"
+        ),
+        "{law}"
+    );
+    let own = said("load = 0.5", "load = 0.5\nlaw = \"dcqcn\"");
+    assert!(own.contains("traffic[0].law: \"dcqcn\" needs congestion"), "{own}");
+}
+
 #[test]
 fn numbers() {
     golden(&[

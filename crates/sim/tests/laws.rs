@@ -142,3 +142,26 @@ fn four_hundred_swift_flows_share_less_than_a_packet_each() {
     let (queue, _) = path(reno).run(10, 40);
     assert!(queue + EMPTY > 400.0, "{queue}: a packet each");
 }
+
+/// Sheet timely, section 7.1: patched flows rest at a round-trip time of t_low (1 + N delta / (beta_p C)), whatever they began
+/// with; 20 us of it are the empty path.
+#[test]
+fn patched_timely_flows_hold_a_queue_that_grows_with_their_number() {
+    for (flows, start) in [(2, 0.05), (10, 0.01)] {
+        let transport = format!(
+            "law = \"timely\"\nparams = {{ form = \"patched\", start = {start}, segment = \"16KB\" }}"
+        );
+        let transport = &transport;
+        let path = Path { flows, delay_ps: 7_249_280, limit: "5000 packets", transport };
+        let (queue, rates) = path.run(60, 80);
+        let (rtt, rest) = (20.0 + queue * 1.2, 50.0 * (1.0 + flows as f64 / 8.0));
+        println!("{flows} {rtt} {rest} {rates:?}");
+        assert!((0.95..=1.05).contains(&(rtt / rest)), "{flows}: {rtt} us, not {rest}");
+        let (most, least) = (
+            rates.iter().copied().fold(0.0, f64::max),
+            rates.iter().copied().fold(f64::MAX, f64::min),
+        );
+        assert!(least > 0.9 * most, "{rates:?}");
+        assert!(rates.iter().sum::<f64>() > 0.99 * PAYLOAD_GBPS, "{rates:?}");
+    }
+}

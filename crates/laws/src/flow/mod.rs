@@ -11,11 +11,13 @@
 
 pub mod bic;
 pub mod cubic;
+pub mod dcqcn;
 pub mod dctcp;
 pub mod nv;
 pub mod registry;
 pub mod reno;
 pub mod swift;
+pub mod timely;
 
 pub use registry::{Flow, FlowParams, LAWS};
 
@@ -211,6 +213,9 @@ impl FlowAct {
 pub struct Window(u64);
 
 impl Window {
+    /// No bound: the rate alone holds the flow.
+    pub const UNBOUNDED: Self = Self(u64::MAX);
+
     /// A window of whole bytes. From 2^56 bytes on, the largest window there is.
     pub const fn from_bytes(bytes: Bytes) -> Self {
         Self(bytes.get().saturating_mul(256))

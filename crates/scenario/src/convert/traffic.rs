@@ -1,6 +1,6 @@
 //! Traffic entries: sizes, loads, host names, and whether all of it fits.
 
-use super::{Judge, published};
+use super::{Judge, published, texts};
 use crate::cdf::Cdf;
 use crate::model::{ListedFlow, LoadRef, Scenario, Stop, Traffic, TrafficKind};
 use crate::plan::Plan;
@@ -63,7 +63,7 @@ impl Judge<'_> {
     pub(super) fn traffic(
         &mut self,
         entries: &[raw::Traffic],
-        common_law: &str,
+        common: &raw::Transport,
         stop: Stop,
         plan: &Plan,
     ) -> Vec<Traffic> {
@@ -82,8 +82,7 @@ impl Judge<'_> {
         }
         let hosts = HostIndex::of(plan);
         let all = entries.iter().enumerate();
-        let one =
-            |(i, entry)| self.entry(&format!("traffic[{i}]"), entry, common_law, stop, &hosts);
+        let one = |(i, entry)| self.entry(&format!("traffic[{i}]"), entry, common, stop, &hosts);
         all.filter_map(one).collect()
     }
 
@@ -91,7 +90,7 @@ impl Judge<'_> {
         &mut self,
         path: &str,
         entry: &raw::Traffic,
-        common_law: &str,
+        common: &raw::Transport,
         stop: Stop,
         hosts: &HostIndex<'_>,
     ) -> Option<Traffic> {
@@ -108,11 +107,20 @@ impl Judge<'_> {
                 format!("is not after start, {start}; write a later time"),
             );
         }
-        let law = match &entry.law {
+        let mut law = match &entry.law {
             Some(law) => self.law(&format!("{path}.law"), law),
-            None => FlowParams::new(common_law).ok(),
+            None => FlowParams::new(&common.law).ok(),
         };
-        let params = self.params(&format!("{path}.params"), law, entry.params.as_ref());
+        if let Some(law) = law.as_mut().filter(|law| law.name() == common.law) {
+            for (key, text) in texts(common.params.as_ref()) {
+                let _ = law.set(&key, &text); // what is wrong with it has been said
+            }
+        }
+        let params = self.params(&format!("{path}.params"), law.as_mut(), entry.params.as_ref());
+        if let (Some(law), true) = (law, entry.law.is_some() || entry.params.is_some()) {
+            let key = if entry.law.is_some() { "law" } else { "params" };
+            self.served(&format!("{path}.{key}"), &law);
+        }
         let kind = match &entry.kind {
             raw::Kind::Poisson { sizes, load, load_ref } => {
                 self.poisson(path, sizes, *load, *load_ref, hosts.plan)?

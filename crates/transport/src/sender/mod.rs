@@ -22,7 +22,7 @@ use crate::rack::Rack;
 use crate::rtt::Rtt;
 use crate::scoreboard::Scoreboard;
 pub use burst::Burst;
-use forebay_laws::flow::{Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, Totals};
+use forebay_laws::flow::{Echo, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, Totals};
 use forebay_laws::{Acts, Start};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{FlowId, HostAddr};
@@ -107,9 +107,14 @@ const FIRST_WINDOW: u64 = u16::MAX as u64;
 
 impl TcpSender {
     /// A flow that may send at once. `at` is what the law starts from; its seed belongs to this flow.
+    ///
+    /// # Panics
+    /// If the law needs telemetry or congestion notification packets, of which TCP has none.
     pub fn new(cfg: &TcpConfig, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> Self {
         let mut acts = Acts::default();
         let law = law.start(at, &mut acts);
+        let needs = law.needs();
+        assert!(!needs.int && needs.echo != Echo::Cnp, "TCP has neither telemetry nor CNPs");
         let segments = (cfg.initial_window.get().min(spec.size.get()) / cfg.mss()) as usize + 1;
         let mut sender = Self {
             totals: Totals {

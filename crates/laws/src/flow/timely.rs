@@ -1,0 +1,196 @@
+//! Timely: a rate that follows the slope of the round-trip time between two thresholds.
+//!
+//! Once per completed `segment` it takes the round-trip time. Below `t_low` the rate rises by `delta`, above `t_high` it falls by
+//! `beta` times the share by which the time exceeds `t_high`. In between, the smoothed difference to the last sample over
+//! `min_rtt` is the gradient g: not above zero, the rate rises by `delta`, and from the fifth sample in a row on by five
+//! times that; above zero, the rate falls by `beta` g.
+//!
+//! What follows from it, and is the published law's doing: a gradient of zero says nothing of how long the queue is or who fills
+//! it. Flows that started apart stay at different rates, and the queue rests anywhere between the thresholds. After one step up,
+//! the smoothed difference only decays towards zero, so that a steady round trip still lowers the rate.
+//!
+//! `form = "patched"` looks between the thresholds at the delay itself: w goes from 0 at g = -1/4 to 1 at 1/4, and the rate changes
+//! by (1 - w) `delta` less `beta_p` w of itself times the excess over `t_low`, in parts of `t_low`. N flows then rest at a
+//! round-trip time of `t_low` (1 + N `delta` / (`beta_p` C)), each with an Nth of C: the queue grows with N, and the thresholds
+//! have to leave room for it.
+//!
+//! There is no window: what is in flight is whatever the rate puts there in a round trip. A loss changes nothing; the paper's
+//! fabric has none. Acknowledgements should ride a class of their own, since congestion on their way counts like any other.
+//!
+//! Source: Mittal et al., SIGCOMM 2015; patched: Zhu et al., CoNEXT 2016. eRPC samples each packet and therefore sets alpha 0.02,
+//! `t_high` 1 ms, `min_rtt` 1 us, `delta` 40 Mb/s.
+//! Needs: an ACK for every packet. State: 64 bytes, parameters shared. Floats, by `+ - * /` alone.
+//! Deviation: the sample is the newest packet's of the segment, less what its payload takes on the host's link; the paper measures the
+//! segment from its first byte and takes out all of it. Packets are spaced by the rate instead of segments sent in bursts.
+//! Deviation: `r_min`, which the paper does not have, is that of the public HPCC simulator. No more than `max_cut` of the rate is
+//! lost at once in the patched form, as a port of its authors meant to do.
+
+use super::{CaState, FlowAct, FlowEvent, FlowLaw, FlowSeen, Needs, Window};
+use crate::params::{choice, decimal, params, whole};
+use crate::{Acts, Start};
+use alloc::sync::Arc;
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+
+params! {
+    /// What a scenario may set on Timely.
+    pub struct TimelyParams {
+        /// What decides between the thresholds.
+        form: Form = Form::Plain => "SIGCOMM 2015",
+        /// Weight of the newest difference in the smoothed one.
+        alpha: Share = Share::new(0.875) => "SIGCOMM 2015; the public HPCC simulator",
+        /// Strength of a cut.
+        beta: Share = Share::new(0.8) => "SIGCOMM 2015",
+        /// Below this round-trip time the rate rises.
+        t_low: Span = Span::from_us(50) => "SIGCOMM 2015",
+        /// Above this round-trip time it falls.
+        t_high: Span = Span::from_us(500) => "SIGCOMM 2015",
+        /// Plain: the difference of this much between two samples is a gradient of one.
+        min_rtt: Span = Span::from_us(20) => "SIGCOMM 2015, D_minRTT",
+        /// Step up.
+        delta: BitsPerSec = BitsPerSec::new(10_000_000) => "SIGCOMM 2015, for links of 10 Gb/s",
+        /// Plain: samples in a row without a positive gradient from which on steps are larger.
+        hai_after: Count = Count::new(5) => "SIGCOMM 2015",
+        /// Plain: by how much they are larger.
+        hai_factor: Count = Count::new(5) => "SIGCOMM 2015",
+        /// Patched: strength of the pull towards t_low.
+        beta_p: Share = Share::new(0.008) => "CoNEXT 2016",
+        /// Patched: most that one sample between the thresholds takes off the rate.
+        max_cut: Share = Share::new(0.5) => "a public port of the patched law",
+        /// Bytes acknowledged from one sample to the next.
+        segment: Bytes = Bytes::new(64_000) => "SIGCOMM 2015: 16 or 64 KB",
+        /// Least rate.
+        r_min: BitsPerSec = BitsPerSec::new(100_000_000) => "the public HPCC simulator",
+        /// Rate to start with, as a share of the host's link; the paper: 1 / (flows of the host + 1).
+        start: Share = Share::new(1.0) => "the public HPCC simulator",
+    }
+}
+
+choice! {
+    /// What decides between the thresholds.
+    pub enum Form {
+        /// The gradient.
+        Plain = "plain",
+        /// The gradient and the delay.
+        Patched = "patched",
+    }
+}
+
+decimal! {
+    /// A share of something.
+    pub struct Share: "share" from 0.001 to 1.0;
+}
+
+whole! {
+    /// A count.
+    pub struct Count: "whole number" from 1 to 255;
+}
+
+/// A flow under Timely.
+#[derive(Clone, Debug)]
+pub struct Timely {
+    rate: f64, // bit/s; invariant: from `r_min` to `line`
+    line: f64,
+    prev_rtt: f64, // s; below 0: no sample yet
+    rtt_diff: f64, // s
+    next: u64,     // the segment under way ends here
+    serial: f64,   // s that a packet's payload takes on the host's link
+    params: Arc<TimelyParams>,
+    stage: u8, // samples in a row without a positive gradient
+}
+
+impl FlowLaw for Timely {
+    const NAME: &'static str = "timely";
+    const NEEDS: Needs = Needs { every_packet: true, ..Needs::NONE };
+    type Params = Arc<TimelyParams>;
+
+    fn start(params: &Arc<TimelyParams>, at: Start, acts: &mut Acts<FlowAct>) -> Self {
+        let line = (at.line_rate.get() as f64).max(1.0);
+        let mut timely = Self {
+            rate: line * params.start.get(),
+            line,
+            prev_rtt: -1.0,
+            rtt_diff: 0.0,
+            next: 0,
+            serial: at.mss.get() as f64 * 8.0 / line,
+            params: Arc::clone(params),
+            stage: 0,
+        };
+        timely.rate = timely.clamp(timely.rate);
+        acts.push(FlowAct::Window(Window::UNBOUNDED));
+        acts.push(FlowAct::Rate(bps(timely.rate)));
+        timely
+    }
+
+    fn step(&mut self, _now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
+        match seen.event {
+            FlowEvent::Ack { sample, .. } => {
+                let Some(rtt) = sample.rtt else { return };
+                if seen.totals.una < self.next {
+                    return;
+                }
+                self.next = seen.totals.una.saturating_add(self.params.segment.get());
+                let before = bps(self.rate);
+                self.sampled((rtt.as_secs_f64() - self.serial).max(0.0));
+                if bps(self.rate) != before {
+                    acts.push(FlowAct::Rate(bps(self.rate)));
+                }
+            }
+            FlowEvent::Enter(CaState::Cwr | CaState::Recovery | CaState::Loss) => {
+                acts.push(FlowAct::Ssthresh(Bytes::MAX));
+                acts.push(FlowAct::Window(Window::UNBOUNDED));
+            }
+            FlowEvent::Leave(_) | FlowEvent::Undo => acts.push(FlowAct::Window(Window::UNBOUNDED)),
+            _ => {}
+        }
+    }
+}
+
+impl Timely {
+    /// One round-trip time in s.
+    fn sampled(&mut self, rtt: f64) {
+        let p = &*self.params;
+        let prev = core::mem::replace(&mut self.prev_rtt, rtt);
+        if prev < 0.0 {
+            return;
+        }
+        let alpha = p.alpha.get();
+        self.rtt_diff = (1.0 - alpha) * self.rtt_diff + alpha * (rtt - prev);
+        let gradient = self.rtt_diff / secs(p.min_rtt);
+        let (low, high, delta) = (secs(p.t_low), secs(p.t_high), p.delta.get() as f64);
+        let next = if rtt < low {
+            self.rate + delta
+        } else if rtt > high {
+            self.stage = 0;
+            self.rate * (1.0 - p.beta.get() * (1.0 - high / rtt))
+        } else if p.form == Form::Patched {
+            let w = (2.0 * gradient + 0.5).clamp(0.0, 1.0);
+            let pull = p.beta_p.get() * w * (rtt - low) / low;
+            (delta * (1.0 - w) + self.rate * (1.0 - pull)).max(self.rate * (1.0 - p.max_cut.get()))
+        } else if gradient <= 0.0 {
+            self.stage = self.stage.saturating_add(1);
+            let many = u64::from(self.stage) >= p.hai_after.get();
+            self.rate + delta * if many { p.hai_factor.get() as f64 } else { 1.0 }
+        } else {
+            self.stage = 0;
+            self.rate * (1.0 - p.beta.get() * gradient).max(0.0)
+        };
+        self.rate = self.clamp(next);
+    }
+
+    fn clamp(&self, rate: f64) -> f64 {
+        rate.max((self.params.r_min.get() as f64).max(1.0)).min(self.line)
+    }
+}
+
+/// In s, and above zero.
+fn secs(span: Span) -> f64 {
+    span.as_secs_f64().max(1e-12)
+}
+
+/// In whole bit/s; at least one.
+fn bps(rate: f64) -> BitsPerSec {
+    BitsPerSec::new((rate as u64).max(1))
+}
+
+#[cfg(test)]
+mod tests;
