@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 fn shipped() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    let mut all: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|e| e.unwrap().path())
+    let of = |folder: PathBuf| std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+    let mut all: Vec<PathBuf> = of(folder.clone())
+        .chain(of(folder.join("host")))
         .filter(|p| p.extension().is_some_and(|e| e == "toml"))
         .collect();
     all.sort();
@@ -24,6 +24,17 @@ fn every_shipped_scenario_loads_and_makes_flows_without_a_warning() {
             assert!(!table.flows.is_empty(), "{}", path.display());
             assert!(table.flows.is_sorted_by_key(|f| f.start));
             assert_eq!(table.warnings, Vec::<String>::new(), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_point_of_a_shipped_sweep_loads() {
+    for path in shipped() {
+        let loaded = forebay_scenario::load(&path).unwrap_or_else(|e| panic!("{e}"));
+        for settings in loaded.points() {
+            forebay_scenario::load_with(&path, &settings)
+                .unwrap_or_else(|e| panic!("{}, {settings:?}: {e}", path.display()));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The page of a sweep: its table, with a link to the report of each point and the directory of each run.
 
 use super::plan::plain;
-use super::tables::{COLUMNS, Row, cell};
+use super::tables::{Row, cell, columns};
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem}\
 table{border-collapse:collapse;width:100%}th,td{padding:.3rem .7rem;text-align:right;border-bottom:1px solid #8884;\
@@ -14,7 +14,8 @@ pub fn page(name: &str, keys: &[String], rows: &[Row]) -> String {
         body.push_str(&format!("<th class=\"k\">{}</th>", esc(key)));
     }
     body.push_str("<th>seeds</th>");
-    for (heading, ..) in COLUMNS {
+    let columns = columns(rows);
+    for (heading, ..) in &columns {
         body.push_str(&format!("<th>{}</th>", esc(heading)));
     }
     body.push_str("<th class=\"k\">report</th><th class=\"k\">runs</th></tr></thead><tbody>\n");
@@ -24,7 +25,7 @@ pub fn page(name: &str, keys: &[String], rows: &[Row]) -> String {
             body.push_str(&format!("<td class=\"k\">{}</td>", esc(plain(value))));
         }
         body.push_str(&format!("<td>{} of {}</td>", row.seeds.len(), row.seeds_all));
-        for column in &COLUMNS {
+        for column in &columns {
             body.push_str(&format!("<td>{}</td>", esc(&cell(row, column))));
         }
         let report = match row.seeds.is_empty() {

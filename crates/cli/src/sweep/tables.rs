@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The metrics of a row, by their names in `forebay list metrics`.
-pub const METRICS: [&str; 16] = [
+pub const METRICS: [&str; 22] = [
     "flows.completed",
     "flows.not_finished",
     "flows.slowdown.mean",
@@ -32,6 +32,12 @@ pub const METRICS: [&str; 16] = [
     "max_queue_bytes",
     "utilisation.host_links.mean",
     "utilisation.fabric_links.mean",
+    "memory.goodput_gbps",
+    "memory.nic_drop_share",
+    "memory.network_gigabytes_per_s",
+    "memory.neighbour_gigabytes_per_s",
+    "memory.iio_occupancy",
+    "memory.mean_level",
 ];
 
 /// Version of the layout of `sweep.json`.
@@ -201,14 +207,29 @@ fn json_text(plan: &Plan, rows: &[Row]) -> String {
 
 /// The columns of the terminal and of the page: heading, metric, and how to write it.
 pub type Column = (&'static str, &'static str, fn(f64) -> String);
-pub const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 11] = [
     ("slowdown p50", "flows.slowdown.p50", digits),
     ("p99", "flows.slowdown.p99", digits),
     ("mean", "flows.slowdown.mean", digits),
     ("Gb/s per host", "goodput_per_host_gbps", digits),
     ("drops", "drop_rate", percent),
     ("marks", "mark_rate", percent),
+    ("NIC drops", "memory.nic_drop_share", percent),
+    ("network GB/s", "memory.network_gigabytes_per_s", digits),
+    ("neighbour GB/s", "memory.neighbour_gigabytes_per_s", digits),
+    ("lines in IIO", "memory.iio_occupancy", digits),
+    ("level", "memory.mean_level", digits),
 ];
+
+/// Those that a row has a value for: without flows that end there is no slowdown, on ideal hosts no memory.
+pub fn columns(rows: &[Row]) -> Vec<&'static Column> {
+    COLUMNS.iter().filter(|column| rows.iter().any(|row| value(row, column).is_some())).collect()
+}
+
+fn value<'a>(row: &'a Row, (_, metric, _): &Column) -> Option<&'a Value> {
+    let at = METRICS.iter().position(|name| name == metric)?;
+    row.values.get(at).filter(|value| value.mean.is_some())
+}
 
 fn digits(value: f64) -> String {
     human::significant(value)
@@ -219,9 +240,8 @@ fn percent(value: f64) -> String {
 }
 
 /// A cell: the mean and half the interval.
-pub fn cell(row: &Row, (_, metric, write): &Column) -> String {
-    let at = METRICS.iter().position(|name| name == metric);
-    let value = at.and_then(|at| row.values.get(at)).cloned().unwrap_or_default();
+pub fn cell(row: &Row, column: &Column) -> String {
+    let (value, write) = (value(row, column).cloned().unwrap_or_default(), column.2);
     match (value.mean, value.ci95) {
         (None, _) => "-".into(),
         (Some(mean), None) => write(mean),
@@ -244,7 +264,8 @@ pub fn terminal(rows: &[Row]) -> String {
     let keys = rows.first().map(|row| row.settings.as_slice()).unwrap_or_default();
     let mut heading: Vec<String> = keys.iter().map(|(key, _)| key.clone()).collect();
     heading.push("seeds".into());
-    heading.extend(COLUMNS.map(|(name, ..)| name.to_string()));
+    let columns = columns(rows);
+    heading.extend(columns.iter().map(|(name, ..)| name.to_string()));
     lines.push(heading);
     for row in rows {
         let mut line: Vec<String> = row.settings.iter().map(|(_, v)| plain(v).into()).collect();
@@ -252,7 +273,7 @@ pub fn terminal(rows: &[Row]) -> String {
             "complete" => row.seeds.len().to_string(),
             _ => format!("{} of {}", row.seeds.len(), row.seeds_all),
         });
-        line.extend(COLUMNS.iter().map(|column| cell(row, column)));
+        line.extend(columns.iter().map(|column| cell(row, column)));
         lines.push(line);
     }
     let widths: Vec<usize> = (0..lines[0].len())
