@@ -18,7 +18,9 @@ use lab::Lab;
 pub(crate) use sensitivity::sensitivity;
 
 /// What can be asked for by itself: its name, its rows.
-const PARTS: &[(&str, fn(&Lab, &mut Measured))] = &[
+type Part = (&'static str, fn(&Lab, &mut Measured));
+
+const PARTS: &[Part] = &[
     ("plant", plant::measure),
     ("fig8", signals::figure_8),
     ("fig2", dctcp::figure_2),

@@ -14,9 +14,12 @@ use crate::plot::{self, Line, Rule, plot};
 
 type Pictures = Vec<(String, String)>;
 
+/// A part, and how it is drawn.
+type Picture = (&'static str, fn(&Lab) -> String);
+
 /// Every picture of the wanted parts.
 pub(super) fn pictures(lab: &Lab, wanted: &dyn Fn(&str) -> bool) -> Pictures {
-    let all: [(&str, fn(&Lab) -> String); 14] = [
+    let all: [Picture; 14] = [
         ("fig2", figure_2),
         ("fig3", figure_3),
         ("fig4", |lab| tails(lab, "Figure 4: RPCs beside DCTCP, DDIO off", false, 2, &SIZES)),
