@@ -41,7 +41,8 @@ pub struct Plan {
 /// Why the links cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
-    /// Links without lookahead join two processes, so neither can run ahead of the other.
+    /// Links without lookahead join two processes, so neither can run ahead of the other. Only a cut of zero that is forced
+    /// does that, and no scenario can: a cut that is chosen is above zero, so such links join one process.
     ZeroLookahead(Vec<LinkId>),
 }
 
