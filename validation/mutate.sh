@@ -88,7 +88,7 @@ mutations=(
   "a paced window is not stretched|crates/transport/src/sender/burst.rs|s/{ 20 } else { 12 }/{ 20 } else { 10 }/|transport|bursts|past_slow_start_the_window_is_stretched_by_a_fifth"
   "slots are blamed for a busy memory|crates/host/src/memory/path.rs|/fn limit/,/^    }/s/true => Limit::Memory/true => Limit::Slots/|host|--lib|the_stage_that_is_too_small_sets_the_pace"
   "a sample moves the path|crates/sim/src/host/memory.rs|/fn sample/,/^    }/s/if self.next_sample() <= now {/if self.next_sample() <= now { self.path.advance(now);/|sim|memory|looking_at_a_path_to_memory_changes_nothing"
-  "the warm-up is measured too|crates/sim/src/host/memory.rs|s/memory.warm = memory.snapshot(memory.warmup, self.delivered_bytes);//|sim|memory|samples_add_up"
+  "the warm-up is measured too|crates/sim/src/host/memory.rs|s/memory.warm = memory.snapshot(memory.warmup, self.delivered_bytes);//|sim|memory|an_idle_host_is_measured_from_the_end_of_its_warm_up"
   "bins lose peaks|crates/record/src/report/host/bins.rs|s/f32::NEG_INFINITY, f32::max/f32::INFINITY, f32::min/|record|--lib|a_bin_keeps_least_mean_and_largest"
   "the wait for admission holds no slot|crates/host/src/memory/llc.rs|/fn slot_latency/,/^    }/s/self.memory + wait/self.memory/|host|--lib|a_backlog_drains_at_slots_by_latency"
   "lines enter before others leave|crates/host/src/memory/iio.rs|s/self.slots - (inside - out)/self.slots - inside/|host|--lib|a_backlog_drains_at_slots_by_latency"

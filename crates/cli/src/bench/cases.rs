@@ -3,6 +3,8 @@
 //! All run on a three-tier fat tree of k-port switches with 100 Gb/s links of 1 us, hosts' and fabric's alike, ECMP
 //! unless said. N is the number of hosts, k^3/4. Marks are a DCTCP step at 300 KB (30 KB for each 10 Gb/s, as in
 //! the public HPCC simulator); a port holds 4 MB, which none of them reaches by much, so losses are rare.
+//!
+//! `host-3x` is no fabric at all: one congested receiver, of which a simulated second is to be cheap.
 
 use crate::failure::Failure;
 use forebay_units::{Span, Time};
@@ -16,10 +18,18 @@ pub enum Family {
     DctcpWebsearch,
     /// Flows of 2 MB, one from and one to each host, every packet on a path of its own, until all are done.
     SprayPerm,
+    /// Four DCTCP flows into a host whose memory is busy: the scenario host-congestion without a control.
+    Host3x,
+    /// The same under hostCC.
+    Host3xHostcc,
 }
 
 impl Family {
-    pub const ALL: [Self; 3] = [Self::DctcpPerm, Self::DctcpWebsearch, Self::SprayPerm];
+    /// Those that come in sizes.
+    pub const SIZED: [Self; 3] = [Self::DctcpPerm, Self::DctcpWebsearch, Self::SprayPerm];
+
+    /// Those that are one bench.
+    pub const SINGLE: [Self; 2] = [Self::Host3x, Self::Host3xHostcc];
 
     /// The name before `-N`.
     pub fn name(self) -> &'static str {
@@ -27,6 +37,8 @@ impl Family {
             Self::DctcpPerm => "dctcp-perm",
             Self::DctcpWebsearch => "dctcp-websearch",
             Self::SprayPerm => "spray-perm",
+            Self::Host3x => "host-3x",
+            Self::Host3xHostcc => "host-3x-hostcc",
         }
     }
 
@@ -41,6 +53,10 @@ impl Family {
                 "permutation of 2 MB flows, each packet on a random path, one 64 B ACK per packet, to completion; \
                  DCTCP with a first window that covers the flow"
             }
+            Self::Host3x => {
+                "one simulated second of four DCTCP flows into a 100 Gb/s host whose memory three neighbour cores keep busy"
+            }
+            Self::Host3xHostcc => "the same under hostCC",
         }
     }
 }
@@ -73,16 +89,23 @@ const TIMES: [(u32, [u64; 2], [u64; 2]); 3] = [
 const SPRAY_PAYLOAD: u32 = 4000;
 const SPRAY_HEADER: u32 = 64;
 
+/// Packets of `host-3x`, as in the experiments of the hostCC paper.
+const HOST_MTU: u32 = 4000;
+
 impl Case {
     /// The bench of this name.
     pub fn new(name: &str, mtu: Option<u32>, time: Option<Span>) -> Result<Self, Failure> {
-        let family = Family::ALL.into_iter().find_map(|family| {
+        if let Some(family) = Family::SINGLE.into_iter().find(|family| family.name() == name) {
+            return Self::host(family, mtu, time);
+        }
+        let family = Family::SIZED.into_iter().find_map(|family| {
             let hosts = name.strip_prefix(family.name())?.strip_prefix('-')?;
             Some((family, hosts))
         });
         let (family, hosts) = family.ok_or_else(|| {
-            let names: Vec<String> =
-                Family::ALL.iter().map(|f| format!("{}-N", f.name())).collect();
+            let sized = Family::SIZED.iter().map(|f| format!("{}-N", f.name()));
+            let single = Family::SINGLE.iter().map(|f| f.name().to_string());
+            let names: Vec<String> = sized.chain(single).collect();
             Failure::Input(format!("there is no bench \"{name}\"; use one of {}", names.join(", ")))
         })?;
         let k = hosts.parse::<u32>().ok().and_then(ports).ok_or_else(|| {
@@ -113,6 +136,7 @@ impl Case {
             Family::DctcpPerm => *perm,
             Family::DctcpWebsearch => *websearch,
             Family::SprayPerm => [0, 100_000], // a bound: it ends when all flows have
+            Family::Host3x | Family::Host3xHostcc => unreachable!("these come in one size"),
         };
         let measured = time.unwrap_or(Span::from_us(measured));
         if measured == Span::ZERO {
@@ -124,8 +148,43 @@ impl Case {
         Ok(Self { name: name.into(), family, hosts, k, mtu, warmup, measured })
     }
 
+    /// A bench of one host, which another sends to.
+    fn host(family: Family, mtu: Option<u32>, time: Option<Span>) -> Result<Self, Failure> {
+        if mtu.is_some_and(|mtu| mtu != HOST_MTU) {
+            let name = family.name();
+            return Err(Failure::Input(format!(
+                "{name} has packets of {HOST_MTU} B; leave --mtu out"
+            )));
+        }
+        let measured = time.unwrap_or(Span::from_secs(1));
+        let (warmup, name) = (Span::from_ms(10), family.name().into());
+        Ok(Self { name, family, hosts: 2, k: 2, mtu: HOST_MTU, warmup, measured })
+    }
+
+    fn host_scenario(&self) -> String {
+        let stop = Time::ZERO.saturating_add(self.warmup).saturating_add(self.measured);
+        let control = match self.family {
+            Family::Host3xHostcc => "[host.override.memory.control]\nlaw = \"hostcc\"\n",
+            _ => "",
+        };
+        format!(
+            "version = 1\nname = \"{}\"\nseeds = [1]\nstop = {{ time = \"{stop}\" }}\n\n\
+             [fabric]\nkind = \"star\"\nhosts = 2\nhost_link = {{ rate = \"100Gbps\", delay = \"9us\" }}\n\
+             wire_overhead = \"24B\"\n\n[host]\nprofile = \"linux\"\nrx_usecs = \"4us\"\n\n\
+             [[host.override]]\nwhere = \"host[1]\"\n[host.override.memory]\n\
+             [[host.override.memory.neighbour]]\ncores = 3\n{control}\n\
+             [transport]\nkind = \"tcp\"\nlaw = \"dctcp\"\nmtu = \"{HOST_MTU}B\"\n\n\
+             [[traffic]]\nkind = \"long\"\nfrom = [\"host[0]\", \"host[0]\", \"host[0]\", \"host[0]\"]\n\
+             to = \"host[1]\"\n\n[output]\nwarmup = \"{}\"\n",
+            self.name, self.warmup
+        )
+    }
+
     /// Its scenario file.
     pub fn scenario(&self) -> String {
+        if Family::SINGLE.contains(&self.family) {
+            return self.host_scenario();
+        }
         let Self { name, k, .. } = self;
         let stop = Time::ZERO.saturating_add(self.warmup).saturating_add(self.measured);
         let spray = self.family == Family::SprayPerm;
@@ -143,7 +202,7 @@ impl Case {
                 "kind = \"permutation\"\nsize = \"1TB\"                        # longer than any run"
             }
             Family::DctcpWebsearch => "kind = \"poisson\"\nsizes = \"websearch\"\nload = 0.5",
-            Family::SprayPerm => "kind = \"permutation\"\nsize = \"2MB\"",
+            _ => "kind = \"permutation\"\nsize = \"2MB\"",
         };
         format!(
             "version = 1\nname = \"{name}\"\nseeds = [1]\nstop = {{ time = \"{stop}\", flows = \"{flows}\" }}\n\n\
@@ -167,7 +226,7 @@ mod tests {
 
     #[test]
     fn every_bench_is_a_valid_scenario_of_its_size() {
-        for family in Family::ALL {
+        for family in Family::SIZED {
             for hosts in [16, 54, 128, 1024] {
                 let name = format!("{}-{hosts}", family.name());
                 let case = Case::new(&name, None, None).unwrap();
@@ -179,6 +238,18 @@ mod tests {
                 assert_eq!(transport.mss.get() + transport.header.get(), u64::from(case.mtu));
                 assert!(!transport.delayed_ack && transport.ack_size.get() == 64);
             }
+        }
+    }
+
+    #[test]
+    fn a_bench_of_a_host_models_its_memory() {
+        for family in Family::SINGLE {
+            let case = Case::new(family.name(), None, None).unwrap();
+            let loaded = forebay_scenario::text("bench.toml", &case.scenario())
+                .unwrap_or_else(|e| panic!("{}: {e}", case.name));
+            let memory = loaded.scenario.host.memory_at("host[1]").expect("it is the point");
+            assert_eq!(memory.control.is_some(), family == Family::Host3xHostcc);
+            assert!(Case::new(family.name(), Some(1500), None).is_err());
         }
     }
 

@@ -43,6 +43,8 @@ pub struct Measured {
     pub wall_seconds: f64,
     /// User CPU time of the measured part.
     pub user_seconds: f64,
+    /// User CPU time for one unit of virtual time.
+    pub cpu_per_simulated: f64,
     /// Time to lay out, by the wall clock.
     pub build_seconds: f64,
     /// Events of all shards, and windows, warm-up included.
@@ -104,9 +106,15 @@ pub fn measure(case: &Case, threads: usize) -> Result<Measured, Failure> {
         }
         record = again;
     }
+    if Family::SINGLE.contains(&case.family)
+        && record.memory.iter().all(|m| m.read_bytes.get() == 0)
+    {
+        return Err(Failure::Run(format!("{}: nothing went through the host's memory", case.name)));
+    }
     let peak = peak_resident_bytes().unwrap_or(0);
     let hops = clocks.hops.max(1) as f64;
     let ends = record.end.as_secs_f64();
+    let simulated = (ends - case.warmup.as_secs_f64()).max(0.0);
     Ok(Measured {
         name: case.name.clone(),
         hosts: record.hosts.len() as u32,
@@ -120,12 +128,14 @@ pub fn measure(case: &Case, threads: usize) -> Result<Measured, Failure> {
         digest: hex(record.digest),
         wall_seconds: clocks.wall.as_secs_f64(),
         user_seconds: clocks.user.as_secs_f64(),
+        cpu_per_simulated: clocks.user.as_secs_f64()
+            / (simulated * f64::from(clocks.repetitions)).max(1e-9),
         build_seconds: clocks.build.as_secs_f64() / f64::from(clocks.repetitions),
         events: execution.events.iter().sum(),
         windows: execution.windows,
         imbalance: imbalance(&execution),
         mtu: case.mtu,
-        simulated_us: (ends * 1e6 - case.warmup.as_secs_f64() * 1e6).max(0.0),
+        simulated_us: simulated * 1e6,
         warmup_us: case.warmup.as_secs_f64() * 1e6,
         repetitions: clocks.repetitions,
         goodput_per_host_gbps: record.totals.delivered_bytes as f64 * 8.0

@@ -12,7 +12,7 @@ use measure::{Measured, measure};
 use std::process::{Command, Stdio};
 
 /// What a bare `forebay bench` runs: name, threads, and an MTU other than the usual.
-const USUAL: [(&str, usize, Option<u32>); 10] = [
+const USUAL: [(&str, usize, Option<u32>); 12] = [
     ("dctcp-perm-128", 1, None),
     ("dctcp-perm-128", 1, Some(1500)),
     ("dctcp-perm-1024", 1, None),
@@ -23,6 +23,8 @@ const USUAL: [(&str, usize, Option<u32>); 10] = [
     ("dctcp-websearch-1024", 2, None),
     ("spray-perm-128", 1, None),
     ("spray-perm-1024", 1, None),
+    ("host-3x", 1, None),
+    ("host-3x-hostcc", 1, None),
 ];
 
 /// The verb.
@@ -83,7 +85,8 @@ pub fn bench(args: &Bench) -> Result<(), Failure> {
 impl Bench {
     /// `--mtu` applies to the usual benches that have a choice.
     fn mtu_for(&self, name: &str) -> Option<u32> {
-        self.mtu.filter(|_| !name.starts_with(Family::SprayPerm.name()))
+        let fixed = [Family::SprayPerm, Family::Host3x, Family::Host3xHostcc];
+        self.mtu.filter(|_| !fixed.iter().any(|family| name.starts_with(family.name())))
     }
 }
 
@@ -123,21 +126,32 @@ fn in_a_process_of_its_own(
 
 fn heading() -> String {
     format!(
-        "{:<22}{:>7}{:>6}{:>9}{:>9}{:>9}{:>9}{:>9}{:>11}  {}\n",
-        "bench", "threads", "mtu", "hops", "ns/hop", "hops/s", "wall", "peak", "B/host", "digest"
+        "{:<22}{:>7}{:>6}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>11}  {}\n",
+        "bench",
+        "threads",
+        "mtu",
+        "hops",
+        "ns/hop",
+        "hops/s",
+        "cpu/s",
+        "wall",
+        "peak",
+        "B/host",
+        "digest"
     )
 }
 
 fn row(m: &Measured) -> String {
     let rate = m.packet_hops as f64 / m.wall_seconds.max(1e-9);
     format!(
-        "{:<22}{:>7}{:>6}{:>9}{:>9.1}{:>9}{:>9}{:>9}{:>11}  {}\n",
+        "{:<22}{:>7}{:>6}{:>9}{:>9.1}{:>9}{:>9.3}{:>9}{:>9}{:>11}  {}\n",
         m.name,
         m.threads,
         m.mtu,
         human::si(m.packet_hops as f64),
         m.ns_per_packet_hop,
         human::si(rate),
+        m.cpu_per_simulated,
         human::duration(m.wall_seconds),
         human::bytes(m.peak_rss_bytes as f64),
         human::grouped(m.bytes_per_host as u64),
@@ -148,8 +162,11 @@ fn row(m: &Measured) -> String {
 /// For `forebay list benches`.
 pub fn list() -> String {
     let mut text = String::new();
-    for family in Family::ALL {
+    for family in Family::SIZED {
         text.push_str(&format!("{:<18}  {}\n", format!("{}-N", family.name()), family.about()));
+    }
+    for family in Family::SINGLE {
+        text.push_str(&format!("{:<18}  {}\n", family.name(), family.about()));
     }
     text.push_str(
         "\nN hosts on a three-tier fat tree, k^3/4: 16, 54, 128, 250, 432, 1024, 8192 and so on.\n",

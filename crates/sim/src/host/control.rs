@@ -83,9 +83,9 @@ impl Control {
         if self.law.side() == side { self.echo } else { Echo::Off }
     }
 
-    /// What the law has made of its readings.
+    /// What the law has made of its readings, if they are of the way to memory.
     pub(super) fn watched(&self) -> Option<Watched> {
-        self.law.watched()
+        self.law.watched().filter(|_| self.law.side() == Side::Receive)
     }
 
     /// Level writes begun.

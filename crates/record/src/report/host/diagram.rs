@@ -114,7 +114,8 @@ fn draw_stage(svg: &mut String, x: f64, stage: &Stage) {
          <rect x=\"{}\" y=\"{TOP}\" width=\"{BOX}\" height=\"{HEIGHT}\" rx=\"6\" class=\"{class}\" style=\"fill-opacity:{:.3}\"/>",
         px(x),
         px(x),
-        share * 0.5
+        // Small shares are to be seen, and text on large ones to be read.
+        share * (2.0 - share) * 0.55
     );
     let middle = x + BOX / 2.0;
     text(svg, middle, TOP + 22.0, "label mid", stage.name);
