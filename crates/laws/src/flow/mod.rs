@@ -13,6 +13,7 @@ pub mod bic;
 pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
+pub mod hpcc;
 pub mod nv;
 pub mod registry;
 pub mod reno;
