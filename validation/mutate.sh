@@ -52,6 +52,8 @@ mutations=(
   "a vendor cut always moves the target|crates/laws/src/flow/dcqcn.rs|s/if self.time_stage != 0 {/if true {/|laws|--lib|dcqcn::tests::the_vendor_form"
   "HPCC compounds within a round trip|crates/laws/src/flow/hpcc.rs|s/if update {/if update || follows {/|laws|--lib|hpcc::tests::every_ack_of_a_round_trip"
   "HPCC takes a burst for a queue|crates/laws/src/flow/hpcc.rs|s/before.min(after)/before.max(after)/|laws|--lib|hpcc::tests::a_burst_and"
+  "PowerTCP does not see a queue drain|crates/laws/src/flow/powertcp.rs|s/(after - before + hop.sent)/(hop.sent)/|laws|--lib|powertcp::tests::power_sees"
+  "PowerTCP divides the window of now|crates/laws/src/flow/powertcp.rs|s/let old = if sent > 0.0 { sent }/let old = if sent < 0.0 { sent }/|laws|--lib|powertcp::tests::a_window_is_what_power"
   "a gap that ended still shuts the gate|crates/transport/src/sender/mod.rs|s/            pace.next = Time::ZERO;/            return;/|transport|--lib|the_end_of_a_gap_opens_the_gate"
   "NV never learns a lower RTT|crates/laws/src/flow/nv/mainline.rs|s/self.min_rtt = self.min_rtt.min(rtt);//|laws|--lib|the_least_rtt_follows_every_lower_sample"
   "NV allows itself no pad|crates/laws/src/flow/nv/mainline.rs|s/let max_win = target + self.params.pad(10);/let max_win = target;/|laws|--lib|flows_that_know_the_base_rtt_hold"

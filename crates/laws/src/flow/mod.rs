@@ -15,6 +15,7 @@ pub mod dcqcn;
 pub mod dctcp;
 pub mod hpcc;
 pub mod nv;
+pub mod powertcp;
 pub mod registry;
 pub mod reno;
 pub mod swift;
