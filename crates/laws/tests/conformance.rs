@@ -275,6 +275,9 @@ fn still_grows_at_ten_megabytes() {
         if window == Window::UNBOUNDED.raw() {
             continue; // a law of rates alone
         }
+        if flow.needs().int {
+            continue; // such windows begin as large as they ever are
+        }
         let rtt = Span::from_us(100);
         let mut now = Time::ZERO + rtt;
         let mut totals = Totals { srtt: rtt, min_rtt: rtt, ..Totals::default() };

@@ -5,7 +5,6 @@ mod roles {
     mod carc;
     mod hiercc;
     mod homa;
-    mod hpcc;
 
     use forebay_laws::flow::{
         AckSample, DelaySplit, FlowAct, FlowEvent, FlowLaw, FlowSeen, IntHop, Totals,

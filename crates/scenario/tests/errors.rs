@@ -280,6 +280,14 @@ fn laws_that_tcp_does_not_serve() {
         ),
         "{law}"
     );
+    let form = said("\"dctcp\"", "\"powertcp\"");
+    assert!(
+        form.starts_with(
+            "18:7: transport.law: \"powertcp\" needs telemetry of each hop (INT), which packets of kind \"tcp\" do not \
+             carry; write params = { form = \"delay\" }, or law = reno, dctcp"
+        ),
+        "{form}"
+    );
     let own = said("load = 0.5", "load = 0.5\nlaw = \"dcqcn\"");
     assert!(own.contains("traffic[0].law: \"dcqcn\" needs congestion"), "{own}");
 }

@@ -4,7 +4,7 @@
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
 use super::{FlowAct, FlowLaw, FlowSeen, Needs};
-use super::{bic, cubic, dcqcn, dctcp, nv, reno, swift, timely};
+use super::{bic, cubic, dcqcn, dctcp, hpcc, nv, powertcp, reno, swift, timely};
 use crate::params::{self, LawInfo, ParamError, ParamInfo, ParamTable, Table};
 use crate::{Acts, Start};
 use core::fmt;
@@ -164,4 +164,6 @@ registry! {
     swift::Swift,
     timely::Timely,
     dcqcn::Dcqcn,
+    hpcc::Hpcc,
+    powertcp::PowerTcp,
 }
