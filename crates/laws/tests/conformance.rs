@@ -3,8 +3,8 @@
 
 use forebay_laws::flow::registry::MAX_STATE;
 use forebay_laws::flow::{
-    AckSample, CaState, DelaySplit, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, IntHop, LAWS,
-    Totals, Window,
+    AckSample, CaState, DelaySplit, Echo, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, IntHop,
+    LAWS, Totals, Window,
 };
 use forebay_laws::{Acts, Start};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -270,12 +270,14 @@ fn window_of(acts: &Acts<FlowAct>) -> Option<u64> {
 fn still_grows_at_ten_megabytes() {
     const MSS: u64 = 1000;
     for params in moderate_variants() {
-        let (mut flow, acts) = start(&params, at(MSS, 20_000_000));
+        // A host's link that can fill such a window, for laws that stop at that.
+        let line_rate = BitsPerSec::from_gbps(10_000);
+        let (mut flow, acts) = start(&params, Start { line_rate, ..at(MSS, 20_000_000) });
         let Some(mut window) = window_of(&acts) else { continue };
         if window == Window::UNBOUNDED.raw() {
             continue; // a law of rates alone
         }
-        if flow.needs().int {
+        if flow.needs().int || flow.needs().echo == Echo::Cnp {
             continue; // such windows begin as large as they ever are
         }
         let rtt = Span::from_us(100);

@@ -126,6 +126,7 @@ pub struct Dcqcn {
     base_rtt: Span,
     params: Arc<DcqcnParams>,
     time_stage: u32,
+    mss: u32,
     byte_stage: u16,
     cut_waits: bool,   // vendor: a CNP since the last cut
     alpha_rises: bool, // vendor: a CNP since alpha moved
@@ -150,6 +151,7 @@ impl FlowLaw for Dcqcn {
             base_rtt: params.base_rtt.0.or(at.base_rtt).unwrap_or(BASE_RTT),
             params: Arc::clone(params),
             time_stage: 0,
+            mss: u32::try_from(at.mss.get()).unwrap_or(u32::MAX),
             byte_stage: 0,
             cut_waits: false,
             alpha_rises: false,
@@ -170,12 +172,12 @@ impl FlowLaw for Dcqcn {
             (FlowEvent::Wake, _) => self.wake(now),
             (FlowEvent::Enter(CaState::Cwr | CaState::Recovery | CaState::Loss), _) => {
                 acts.push(FlowAct::Ssthresh(Bytes::MAX));
-                return acts.push(FlowAct::Window(self.window()));
+                acts.push(FlowAct::Window(self.window()));
             }
             (FlowEvent::Leave(_) | FlowEvent::Undo, _) => {
-                return acts.push(FlowAct::Window(self.window()));
+                acts.push(FlowAct::Window(self.window()));
             }
-            _ => return,
+            _ => {}
         }
         if bps(self.current) != before {
             self.tell_rate(acts);
@@ -205,7 +207,8 @@ impl Dcqcn {
             Cap::Fixed => self.line,
             Cap::Variable => self.current,
         };
-        Window::from_raw((rate / 8.0 * self.base_rtt.as_secs_f64() * 256.0) as u64)
+        let raw = (rate / 8.0 * self.base_rtt.as_secs_f64() * 256.0) as u64;
+        Window::from_raw(raw.max(u64::from(self.mss) * 256)) // a segment at least
     }
 
     /// Whether a CNP came since the rate was last the link's.
