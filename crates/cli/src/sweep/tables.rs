@@ -304,4 +304,24 @@ mod tests {
         }
         assert!(COLUMNS.iter().all(|(_, metric, _)| METRICS.contains(metric)));
     }
+
+    #[test]
+    fn a_column_without_values_is_left_out() {
+        let values = METRICS.map(|name| Value {
+            mean: (name == "memory.mean_level").then_some(2.5),
+            ..Value::default()
+        });
+        let row = Row {
+            settings: Vec::new(),
+            hash: String::new(),
+            seeds: vec![1],
+            seeds_all: 1,
+            values: values.to_vec(),
+            digest: String::new(),
+            runs: Vec::new(),
+            misses: Vec::new(),
+            bands: 0,
+        };
+        assert_eq!(terminal(&[row]), "seeds  level\n    1   2.50\n");
+    }
 }
