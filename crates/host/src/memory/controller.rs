@@ -70,9 +70,6 @@ pub(super) struct Controller {
     wait: f64,
     hold: f64,  // ns that the posted limit adds to reads
     added: f64, // ns that load adds to a read
-    /// Lines posted, and lines of these that were admitted.
-    pub posted: f64,
-    pub admitted: f64,
 }
 
 impl Controller {
@@ -90,8 +87,6 @@ impl Controller {
             wait: 0.0,
             hold: 0.0,
             added: 0.0,
-            posted: 0.0,
-            admitted: 0.0,
         }
     }
 
@@ -121,8 +116,6 @@ impl Controller {
         let room = (rate - demand.dma).max(LEAST_ADMISSION);
         let coming = demand.posted * dt;
         let admitted = (room * dt).min(self.queue + coming);
-        self.posted += coming;
-        self.admitted += admitted;
         self.queue = (self.queue + coming - admitted).max(0.0);
         self.wait = demand.wait(rate, self.queue);
         let load = ((demand.reads + demand.dma + admitted / dt) * self.per_capacity).min(1.0);

@@ -303,9 +303,7 @@ impl MemoryPath {
         self.wait += self.controller.wait() * ns;
         self.limits[Limit::Senders as usize] += ns;
         self.levels[usize::from(self.neighbours.level())] += ns;
-        let draw = self.neighbours.draw(ns, &self.controller);
-        self.controller.posted += draw.posted * ns;
-        self.controller.admitted += draw.posted * ns;
+        self.neighbours.draw(ns, &self.controller);
     }
 
     /// How it stands at the last advance.

@@ -158,6 +158,7 @@ impl Control {
                 }
                 HostAct::Echo(echo) => self.echo = echo,
                 HostAct::WakeAt(at) => self.wake = self.wake.min(at),
+                // Transports of delay have it measured: their ACKs say how long data was in the host.
                 HostAct::Delay(_) => {}
             }
         }
