@@ -144,14 +144,14 @@ fn heading() -> String {
 fn row(m: &Measured) -> String {
     let rate = m.packet_hops as f64 / m.wall_seconds.max(1e-9);
     format!(
-        "{:<22}{:>7}{:>6}{:>9}{:>9.1}{:>9}{:>9.3}{:>9}{:>9}{:>11}  {}\n",
+        "{:<22}{:>7}{:>6}{:>9}{:>9.1}{:>9}{:>9}{:>9}{:>9}{:>11}  {}\n",
         m.name,
         m.threads,
         m.mtu,
         human::si(m.packet_hops as f64),
         m.ns_per_packet_hop,
         human::si(rate),
-        m.cpu_per_simulated,
+        human::si(m.cpu_per_simulated),
         human::duration(m.wall_seconds),
         human::bytes(m.peak_rss_bytes as f64),
         human::grouped(m.bytes_per_host as u64),
