@@ -15,6 +15,7 @@
 extern crate alloc;
 
 mod acts;
+mod by_name;
 pub mod flow;
 pub mod grant;
 pub mod group;

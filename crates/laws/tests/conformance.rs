@@ -1,6 +1,9 @@
 //! What every registered flow law must do, by iterating over the registry: a new row is tested by
 //! being a row. Each law runs with its defaults and with every other value its parameters name.
 
+mod common;
+
+use common::registered;
 use forebay_laws::flow::registry::MAX_STATE;
 use forebay_laws::flow::{
     AckSample, CaState, DelaySplit, Echo, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, IntHop,
@@ -348,18 +351,6 @@ fn can_be_listed_and_set() {
 /// A file in the folder of the role is a law in the registry.
 #[test]
 fn every_file_is_registered() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/flow");
-    let registry = include_str!("../src/flow/registry.rs");
-    let (_, rows) = registry.rsplit_once("registry! {").expect("the rows end the file");
-    let mut files = 0;
-    for entry in std::fs::read_dir(folder).expect("the folder of the role") {
-        let name = entry.expect("readable").file_name().into_string().expect("ASCII");
-        let law = name.trim_end_matches(".rs");
-        if ["mod", "registry"].contains(&law) || !name.ends_with(".rs") {
-            continue;
-        }
-        files += 1;
-        assert!(rows.contains(&format!("\n    {law}::")), "flow/{name} has no row in registry.rs");
-    }
+    let files = registered("flow", include_str!("../src/flow/registry.rs"));
     assert_eq!(files, LAWS.len());
 }

@@ -97,7 +97,6 @@ pub struct MemoryPath {
     readers: Readers,
     transmit: Transmit,
     local_read: f64, // ns
-    copy_reads: f64, // lines per ns of the last step
     dma: f64,
     copied: f64,
     backlog: f64,
@@ -125,7 +124,6 @@ impl MemoryPath {
             readers: Readers::new(&settings.readers),
             transmit: Transmit::new(&settings.transmit),
             local_read: ns(controller.local_read),
-            copy_reads: 0.0,
             dma: 0.0,
             copied: 0.0,
             backlog: 0.0,
@@ -259,14 +257,14 @@ impl MemoryPath {
         self.full += if moved.full { ns } else { 0.0 };
         self.limits[self.limit(&moved) as usize] += ns;
         let draw = self.neighbours.draw(ns, &self.controller);
-        self.copy_reads = self.readers.step(ns) * self.llc.miss();
+        let copy_reads = self.readers.step(ns) * self.llc.miss();
         let latency = self.controller.read_latency(self.transmit.unloaded());
         let sending = self.transmit.step(ns, latency);
         let dma = moved.out * self.llc.miss();
         self.dma += dma;
-        self.copied += self.copy_reads * ns;
+        self.copied += copy_reads * ns;
         let demand = Demand {
-            reads: draw.reads + self.copy_reads + sending,
+            reads: draw.reads + copy_reads + sending,
             posted: draw.posted,
             posting: draw.posting,
             inside: self.iio.inside(),

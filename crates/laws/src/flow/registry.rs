@@ -5,9 +5,8 @@
 
 use super::{FlowAct, FlowLaw, FlowSeen, Needs};
 use super::{bic, cubic, dcqcn, dctcp, hpcc, nv, powertcp, reno, swift, timely};
-use crate::params::{self, LawInfo, ParamError, ParamInfo, ParamTable, Table};
+use crate::by_name::by_name;
 use crate::{Acts, Start};
-use core::fmt;
 use forebay_units::{BitsPerSec, Bytes, Time};
 
 /// Most bytes that a law may keep per flow; parameters that do not fit are shared behind a reference.
@@ -15,23 +14,13 @@ pub const MAX_STATE: usize = 96;
 
 macro_rules! registry {
     ($($module:ident :: $law:ident,)+) => {
-        /// Every registered flow law.
-        pub static LAWS: &[LawInfo] = &[$(LawInfo {
-            name: <$module::$law as FlowLaw>::NAME,
-            params: <<$module::$law as FlowLaw>::Params as ParamTable>::TABLE,
-            file: include_str!(concat!(stringify!($module), ".rs")),
-        },)+];
+        by_name!(FlowLaw, FlowParams, "flow", $($module::$law,)+);
 
         /// A flow under any of the registered laws, dispatched by `match`.
         #[derive(Clone, Debug)]
         pub enum Flow {
             $(#[doc = concat!("See [`", stringify!($module), "`](super::", stringify!($module), ").")]
             $law($module::$law),)+
-        }
-
-        #[derive(Clone, Debug, PartialEq)]
-        enum Params {
-            $($law(<$module::$law as FlowLaw>::Params),)+
         }
 
         impl Flow {
@@ -66,81 +55,17 @@ macro_rules! registry {
         }
 
         impl FlowParams {
-            /// The law of this name with its published defaults.
-            ///
-            /// # Errors
-            /// If no law has this name.
-            pub fn new(name: &str) -> Result<Self, ParamError> {
-                $(if name == $module::$law::NAME {
-                    return Ok(Self(Params::$law(Default::default())));
-                })+
-                Err(ParamError::UnknownLaw { known: LAWS })
-            }
-
-            /// Name in scenarios.
-            pub fn name(&self) -> &'static str {
-                match &self.0 {
-                    $(Params::$law(_) => $module::$law::NAME,)+
-                }
-            }
-
             /// State of a new flow. Its first window or rate is added to `acts`.
             pub fn start(&self, at: Start, acts: &mut Acts<FlowAct>) -> Flow {
                 match &self.0 {
                     $(Params::$law(params) => Flow::$law(FlowLaw::start(params, at, acts)),)+
                 }
             }
-
-            fn table(&self) -> &dyn Table {
-                match &self.0 {
-                    $(Params::$law(params) => params,)+
-                }
-            }
-
-            fn table_mut(&mut self) -> &mut dyn Table {
-                match &mut self.0 {
-                    $(Params::$law(params) => params,)+
-                }
-            }
         }
-
-        $(const _: () = assert!(
-            size_of::<$module::$law>() <= MAX_STATE,
-            concat!(stringify!($law), " keeps more than MAX_STATE bytes per flow"),
-        );)+
     };
 }
 
-/// A law by name, with its parameters: what a scenario sets, and what flows start from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FlowParams(Params);
-
 impl FlowParams {
-    /// Sets one parameter from its text.
-    ///
-    /// # Errors
-    /// If the law has no such parameter, or the text is not one of its values; nothing changes then.
-    pub fn set(&mut self, name: &str, text: &str) -> Result<(), ParamError> {
-        params::set(self.info(), self.table_mut(), name, text)
-    }
-
-    /// Name, parameters and help page of the law.
-    ///
-    /// # Panics
-    /// Never: a value of this type has a registered law.
-    pub fn info(&self) -> &'static LawInfo {
-        let name = self.name();
-        LAWS.iter().find(|law| law.name == name).expect("every variant has a row")
-    }
-
-    /// Every parameter with its value now, in the order of the help page; the text reads back through
-    /// [`FlowParams::set`]. For manifests, and for the defaults of a help page.
-    pub fn values(
-        &self,
-    ) -> impl Iterator<Item = (&'static ParamInfo, impl fmt::Display + '_)> + '_ {
-        params::values(self.info(), self.table())
-    }
-
     /// What flows of this law need from the receiver and the path.
     pub fn needs(&self) -> Needs {
         // Needs depend on parameters alone, so any flow shows them.

@@ -1,7 +1,7 @@
 //! `memory_series.csv`, in run directories of scenarios that sample paths to memory and in no others.
 
 use super::read::{Records, Rows};
-use super::table::{PARTIAL, Table};
+use super::table::Table;
 use crate::columns;
 use crate::error::RecordError;
 use crate::memory_series::{MemorySample, MemorySeries};
@@ -43,10 +43,7 @@ pub(super) fn write(table: &mut Table, run: &RunRecord) -> Result<(), RecordErro
 /// Reads the table back, if it is there. The first sample of a host ends the first interval.
 pub(super) fn read(dir: &Path, records: &mut Records) -> Result<(), RecordError> {
     let (name, header) = TABLE;
-    if !dir.join(name).exists() && !dir.join(format!("{name}{PARTIAL}")).exists() {
-        return Ok(());
-    }
-    let mut rows = Rows::open(dir, name, header)?;
+    let Some(mut rows) = Rows::open_if_any(dir, name, header)? else { return Ok(()) };
     while rows.next()? {
         records.host(&rows, 1)?;
         let host = rows.text(1).to_string();

@@ -238,6 +238,17 @@ impl Rows {
         Ok(rows)
     }
 
+    /// The same of a table that only some runs have; `None` if this one has not.
+    pub fn open_if_any(
+        dir: &Path,
+        name: &str,
+        header: &'static [&'static str],
+    ) -> Result<Option<Self>, RecordError> {
+        let there = |name: &str| dir.join(name).exists();
+        let any = there(name) || there(&format!("{name}{PARTIAL}"));
+        any.then(|| Self::open(dir, name, header)).transpose()
+    }
+
     /// Moves to the next row; `false` at the end.
     pub fn next(&mut self) -> Result<bool, RecordError> {
         if !self.split()? {

@@ -1,7 +1,7 @@
 //! `connections.csv` and `rpcs.csv`, in run directories of scenarios that have such traffic and in no others.
 
 use super::read::{Records, Rows};
-use super::table::{PARTIAL, Table};
+use super::table::Table;
 use crate::columns;
 use crate::error::RecordError;
 use crate::rows::{ConnectionRow, RpcRow, RunRecord};
@@ -72,13 +72,10 @@ impl RpcTables {
 
 /// Reads both tables back, if they are there.
 pub(super) fn read(dir: &Path, records: &mut Records) -> Result<(), RecordError> {
-    let [(first, _), _] = TABLES;
-    if !dir.join(first).exists() && !dir.join(format!("{first}{PARTIAL}")).exists() {
-        return Ok(());
-    }
-    let [connections, rpcs] = TABLES.map(|(name, header)| Rows::open(dir, name, header));
-    read_connections(connections?, records)?;
-    read_rpcs(rpcs?, records)
+    let [(connections, header), (rpcs, rpc_header)] = TABLES;
+    let Some(connections) = Rows::open_if_any(dir, connections, header)? else { return Ok(()) };
+    read_connections(connections, records)?;
+    read_rpcs(Rows::open(dir, rpcs, rpc_header)?, records)
 }
 
 fn read_connections(mut rows: Rows, records: &mut Records) -> Result<(), RecordError> {

@@ -13,15 +13,18 @@ use forebay_laws::host::{
 use forebay_scenario::model::HostControl;
 use forebay_units::{Span, Time};
 
+/// What a reading is to the law.
+type Event = fn(Reading) -> HostEvent;
+
 /// A host law and its loops.
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
     law: Host,
-    acts: Acts<HostAct>,
     counters: Counters,
-    read: Span,      // how long a reading takes
-    write: Span,     // how long a write takes
-    occupancy: Time, // when the loop's next reading is in
+    events: [Event; 2], // of occupancy and of insertions
+    read: Span,         // how long a reading takes
+    write: Span,        // how long a write takes
+    occupancy: Time,    // when the loop's next reading is in
     inserts: Time,
     writing: Option<(Time, u8)>,
     wake: Time,
@@ -49,14 +52,14 @@ impl Control {
         };
         let mut acts = Acts::default();
         let law = params.start(Time::ZERO, start, &mut acts);
-        let counters = match law.side() {
-            Side::Receive => write,
-            Side::Send => Counters::READ,
+        let (counters, events): (_, [Event; 2]) = match law.side() {
+            Side::Receive => (write, [HostEvent::WriteOccupancy, HostEvent::WriteInserts]),
+            Side::Send => (Counters::READ, [HostEvent::ReadOccupancy, HostEvent::ReadInserts]),
         };
         let mut control = Self {
             law,
-            acts,
             counters,
+            events,
             read: of.read,
             write: settings.throttle.write,
             occupancy: Time::ZERO + of.read,
@@ -67,7 +70,7 @@ impl Control {
             echo: Echo::Off,
             writes: 0,
         };
-        control.follow(Time::ZERO);
+        control.follow(Time::ZERO, &acts);
         control
     }
 
@@ -105,26 +108,14 @@ impl Control {
             let cycles = self.values(path).0 * self.counters.clock_hz as f64 * 1e-9;
             let reading = reading(now, self.counters.occupancy_bits, cycles);
             self.occupancy = now + self.read;
-            self.tell(
-                now,
-                match self.law.side() {
-                    Side::Receive => HostEvent::WriteOccupancy(reading),
-                    Side::Send => HostEvent::ReadOccupancy(reading),
-                },
-            );
+            self.tell(now, self.events[0](reading));
         }
         if self.inserts <= now {
             path.advance(now);
             let units = self.values(path).1 * LINE as f64 / self.counters.insert_bytes as f64;
             let reading = reading(now, self.counters.insert_bits, units);
             self.inserts = now + self.read;
-            self.tell(
-                now,
-                match self.law.side() {
-                    Side::Receive => HostEvent::WriteInserts(reading),
-                    Side::Send => HostEvent::ReadInserts(reading),
-                },
-            );
+            self.tell(now, self.events[1](reading));
         }
         if self.wake <= now {
             self.wake = Time::MAX;
@@ -141,13 +132,13 @@ impl Control {
     }
 
     fn tell(&mut self, now: Time, event: HostEvent) {
-        self.law.step(now, HostSeen { event }, &mut self.acts);
-        self.follow(now);
+        let mut acts = Acts::default();
+        self.law.step(now, HostSeen { event }, &mut acts);
+        self.follow(now, &acts);
     }
 
     /// Does what the law asked for.
-    fn follow(&mut self, now: Time) {
-        let acts = std::mem::take(&mut self.acts);
+    fn follow(&mut self, now: Time, acts: &Acts<HostAct>) {
         for act in acts.iter() {
             match act {
                 HostAct::Level(level) => {

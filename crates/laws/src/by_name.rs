@@ -1,0 +1,87 @@
+//! What every registry of laws does with a name: find the law, hold its parameters, print its help.
+
+/// The table of a role's laws and the type of a law by name with its parameters. The role adds how such a law starts.
+macro_rules! by_name {
+    ($role:ident, $params:ident, $what:literal, $($module:ident :: $law:ident,)+) => {
+        #[doc = concat!("Every registered ", $what, " law.")]
+        pub static LAWS: &[$crate::params::LawInfo] = &[$($crate::params::LawInfo {
+            name: <$module::$law as $role>::NAME,
+            params: <<$module::$law as $role>::Params as $crate::params::ParamTable>::TABLE,
+            file: include_str!(concat!(stringify!($module), ".rs")),
+        },)+];
+
+        #[derive(Clone, Debug, PartialEq)]
+        enum Params {
+            $($law(<$module::$law as $role>::Params),)+
+        }
+
+        #[doc = concat!("A law by name, with its parameters: what a scenario sets, and what ", $what, "s start from.")]
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $params(Params);
+
+        impl $params {
+            /// The law of this name with its published defaults.
+            ///
+            /// # Errors
+            /// If no law has this name.
+            pub fn new(name: &str) -> Result<Self, $crate::params::ParamError> {
+                $(if name == <$module::$law as $role>::NAME {
+                    return Ok(Self(Params::$law(Default::default())));
+                })+
+                Err($crate::params::ParamError::UnknownLaw { known: LAWS })
+            }
+
+            /// Name in scenarios.
+            pub fn name(&self) -> &'static str {
+                match &self.0 {
+                    $(Params::$law(_) => <$module::$law as $role>::NAME,)+
+                }
+            }
+
+            /// Sets one parameter from its text.
+            ///
+            /// # Errors
+            /// If the law has no such parameter, or the text is not one of its values; nothing changes then.
+            pub fn set(&mut self, name: &str, text: &str) -> Result<(), $crate::params::ParamError> {
+                $crate::params::set(self.info(), self.table_mut(), name, text)
+            }
+
+            /// Name, parameters and help page of the law.
+            ///
+            /// # Panics
+            /// Never: a value of this type has a registered law.
+            pub fn info(&self) -> &'static $crate::params::LawInfo {
+                let name = self.name();
+                LAWS.iter().find(|law| law.name == name).expect("every variant has a row")
+            }
+
+            /// Every parameter with its value now, in the order of the help page; the text reads back through `set`.
+            /// For manifests, and for the defaults of a help page.
+            pub fn values(
+                &self,
+            ) -> impl Iterator<
+                Item = (&'static $crate::params::ParamInfo, impl core::fmt::Display + '_),
+            > + '_ {
+                $crate::params::values(self.info(), self.table())
+            }
+
+            fn table(&self) -> &dyn $crate::params::Table {
+                match &self.0 {
+                    $(Params::$law(params) => params,)+
+                }
+            }
+
+            fn table_mut(&mut self) -> &mut dyn $crate::params::Table {
+                match &mut self.0 {
+                    $(Params::$law(params) => params,)+
+                }
+            }
+        }
+
+        $(const _: () = assert!(
+            size_of::<$module::$law>() <= MAX_STATE,
+            concat!(stringify!($law), " keeps more than MAX_STATE bytes per ", $what),
+        );)+
+    };
+}
+pub(crate) use by_name;
