@@ -230,7 +230,7 @@ impl Switch {
         out: &mut impl Out<Packet>,
     ) {
         self.routed += 1;
-        let reverse = packet.kind == Kind::Ack;
+        let reverse = packet.kind.is_answer();
         let to = packet.dst;
         let Some(port) = self.routes.port(to.tor, to.port, packet.flow.0, reverse, self.routed)
         else {

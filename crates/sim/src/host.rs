@@ -340,7 +340,7 @@ impl Host {
             self.pull(now, out);
         }
         trace(&mut self.digest, now, DELIVERED, packet);
-        let for_the_stack = (packet.kind as u8) < Kind::Control as u8;
+        let for_the_stack = packet.kind.is_end_to_end();
         self.arrived += u64::from(for_the_stack);
         if self.memory.is_some() && for_the_stack {
             self.offer(now, packet);
@@ -357,7 +357,7 @@ impl Host {
     fn take(&mut self, now: Time, newest: Arrival, packet: &Packet, out: &mut impl Out<Packet>) {
         match packet.kind {
             Kind::Data => self.receive(now, newest, packet, out),
-            Kind::Ack => self.acknowledge(now, newest.at, packet, out),
+            Kind::Ack | Kind::Nack | Kind::Cnp => self.acknowledge(now, newest.at, packet, out),
             Kind::Control => {
                 let at = now + Span::from_ps(packet.seq);
                 self.timers.push(Reverse((at, Due::Start, packet.flow.0)));

@@ -16,6 +16,25 @@ pub enum Kind {
     /// Crosses one cable and tells the port at its end which traffic classes to stop: bit `c` of `seq` is class `c`.
     /// Goes before data; never queued, marked, dropped or lost at random.
     Pause,
+    /// RDMA: the receiver misses something. `seq` is the next byte expected; with selective repeat, block 0 of `ext` is
+    /// what arrived instead.
+    Nack,
+    /// RDMA: a congestion notification packet. It names its flow and nothing else.
+    Cnp,
+}
+
+impl Kind {
+    /// Whether a receiver sent it to the sender of its flow.
+    #[inline]
+    pub const fn is_answer(self) -> bool {
+        matches!(self, Kind::Ack | Kind::Nack | Kind::Cnp)
+    }
+
+    /// Whether it crosses the fabric, from one transport to another.
+    #[inline]
+    pub const fn is_end_to_end(self) -> bool {
+        !matches!(self, Kind::Control | Kind::Pause)
+    }
 }
 
 /// The two ECN bits of the IP header.
@@ -52,6 +71,8 @@ impl Flags {
     pub const STAMPS: Flags = Flags(1 << 5);
     /// Data: the last segment of a super-packet.
     pub const PSH: Flags = Flags(1 << 6);
+    /// Ports that it crosses tell about themselves; ACK: what they told the data packet.
+    pub const TELEMETRY: Flags = Flags(1 << 7);
     /// What only the last segment of a super-packet, or of a merged unit, may say.
     pub const LAST: Flags = Flags(Self::FIN.0 | Self::PSH.0);
 
