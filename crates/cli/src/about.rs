@@ -3,7 +3,8 @@
 use crate::human;
 use forebay_record::About;
 use forebay_scenario::model::{
-    Fabric, LoadRef, MarkAt, QueueLength, Release, Routing, Rpc, Scenario, Topology, TrafficKind,
+    BaseRtt, Fabric, InflightCap, LoadRef, MarkAt, QueueLength, Rdma, Recovery, Release, Routing,
+    Rpc, Scenario, Topology, TrafficKind,
 };
 use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
@@ -144,15 +145,43 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         ("buffer", buffer),
         ("port limit", switch.port_limit.map_or("none".into(), length)),
         ("ecn", ecn),
-        ("transport", format!("tcp/{}", transport.law)),
+        ("transport", format!("{}/{}", transport.kind(), transport.law)),
         ("mss", transport.mss.to_string()),
         ("header", transport.header.to_string()),
-        ("initial window", transport.initial_window.to_string()),
-        ("rto_min", transport.rto_min.to_string()),
-        ("stop", stop),
     ];
+    match &transport.rdma {
+        None => all.extend([
+            ("initial window", transport.initial_window.to_string()),
+            ("rto_min", transport.rto_min.to_string()),
+        ]),
+        Some(rdma) => all.extend(queue_pairs(rdma)),
+    }
+    all.push(("stop", stop));
     all.extend(transport.params.iter().map(|(key, value)| (key.as_str(), value.clone())));
     all.into_iter().map(|(key, value)| (key.into(), value)).collect()
+}
+
+fn queue_pairs(rdma: &Rdma) -> [(&'static str, String); 4] {
+    let recovery = match rdma.recovery {
+        Recovery::GoBackN => "go-back-N",
+        Recovery::Selective => "selective repeat",
+    };
+    let cap = match rdma.cap {
+        InflightCap::None => "none".into(),
+        InflightCap::Bdp => "bandwidth-delay product".into(),
+        InflightCap::Fixed(bytes) => bytes.to_string(),
+    };
+    let base_rtt = match rdma.base_rtt {
+        BaseRtt::Longest => "that of the longest path".into(),
+        BaseRtt::Path => "that of each path".into(),
+        BaseRtt::Fixed(span) => span.to_string(),
+    };
+    [
+        ("recovery", recovery.into()),
+        ("max in flight", cap),
+        ("timeout", rdma.timeout.to_string()),
+        ("base RTT", base_rtt),
+    ]
 }
 
 fn time(time: Time) -> String {

@@ -12,20 +12,20 @@ mod rpc;
 mod shape;
 mod switch;
 mod traffic;
+mod transport;
 
 pub(crate) use traffic::{MOST_FLOWS, too_many};
 
 use crate::cdf::Cdf;
 use crate::check::Finding;
-use crate::model::{FlowSamples, Host, Output, QueueLength, Scenario, Stop, Topology, Transport};
+use crate::model::{FlowSamples, Host, Output, Scenario, Stop, Topology};
 use crate::plan::Plan;
 use crate::problem::or_list;
-use crate::quantity::{Length, Qty};
 use crate::raw;
 use crate::tree::{Document, did_you_mean, shorten};
-use forebay_laws::flow::{Echo, FlowParams, LAWS, Needs};
+use forebay_laws::flow::{FlowParams, LAWS};
 use forebay_laws::params::{LawInfo, ParamError};
-use forebay_units::{Bytes, Span, Time};
+use forebay_units::{Span, Time};
 use std::collections::BTreeMap;
 
 /// Longest run, delay or interval that a scenario may ask for: far beyond any use, far below 64 bits.
@@ -33,23 +33,8 @@ const DAY: Span = Span::from_secs(86_400);
 
 /// Grain of the early stop. Our choice: well below any flow's life, well above a packet's.
 const GRAIN: Span = Span::from_us(1);
-/// Where an autotuned window begins: half of the default `tcp_rmem` of Linux, the other half being for headers.
-const RECEIVE_WINDOW: Bytes = Bytes::new(64 << 10);
 /// Flows sampled unless a number is given: what a figure can show apart.
 const MOST_SAMPLED: i64 = 8;
-/// 1500 B Ethernet less [`HEADER`].
-const MSS: Bytes = Bytes::new(1448);
-/// IPv4 20 B, TCP 20 B, timestamps 12 B.
-const HEADER: Bytes = Bytes::new(52);
-/// The least Ethernet frame.
-const ACK_SIZE: Bytes = Bytes::new(64);
-/// RFC 6928, section 2.
-const INITIAL_WINDOW: u64 = 10;
-/// `TCP_RTO_MIN` of Linux.
-const RTO_MIN: Span = Span::from_ms(200);
-/// `TCP_MAX_QUICKACKS` of Linux.
-const MOST_QUICK_ACKS: u64 = 16;
-
 /// Reads a file named in a scenario. The error is the end of a sentence, `is missing ...`.
 pub(crate) type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
@@ -81,6 +66,12 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     let faults = judge.faults(&file.fault, stop, &plan);
     let traffic = judge.traffic(&file.traffic, &file.transport, stop, &plan);
     let output = judge.output(file.output.as_ref(), stop, &plan, &host);
+    if transport.rdma.is_some() && !output.captures.is_empty() {
+        judge.say(
+            "output.capture[0]",
+            "writes frames of TCP alone; leave it out with transport.kind = \"rdma\"",
+        );
+    }
     let scenario = Scenario {
         name: file.name.clone().unwrap_or_else(|| stem.into()),
         seeds,
@@ -102,32 +93,6 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
 /// Parameters as key and text.
 fn texts(params: Option<&BTreeMap<String, raw::Param>>) -> Vec<(String, String)> {
     params.into_iter().flatten().map(|(k, v)| (k.clone(), param(v))).collect()
-}
-
-/// What a law needs that transport.kind = "tcp" does not do, as the end of "needs ...".
-fn tcp_lacks(needs: Needs) -> Option<&'static str> {
-    match needs {
-        Needs { echo: Echo::Cnp, .. } => Some(
-            "congestion notification packets (CNPs), which receivers of kind \"tcp\" do not send",
-        ),
-        Needs { int: true, .. } => {
-            Some("telemetry of each hop (INT), which packets of kind \"tcp\" do not carry")
-        }
-        _ => None,
-    }
-}
-
-/// The one parameter with which TCP can serve a law after all.
-fn served_form(law: &FlowParams) -> Option<String> {
-    for param in law.info().params {
-        for word in param.range.split('"').skip(1).step_by(2) {
-            let mut other = law.clone();
-            if other.set(param.name, word).is_ok() && tcp_lacks(other.needs()).is_none() {
-                return Some(format!("params = {{ {} = {word:?} }}", param.name));
-            }
-        }
-    }
-    None
 }
 
 impl Judge<'_> {
@@ -229,18 +194,6 @@ impl Judge<'_> {
         self.set_params(place, law.info(), params, |key, text| law.set(key, text))
     }
 
-    /// A law, with its parameters set, must not need what TCP does not do.
-    fn served(&mut self, path: &str, law: &FlowParams) {
-        let Some(lacks) = tcp_lacks(law.needs()) else { return };
-        let names = LAWS.iter().map(|law| law.name);
-        let names = names
-            .filter(|name| FlowParams::new(name).is_ok_and(|law| tcp_lacks(law.needs()).is_none()));
-        let params = served_form(law).map(|form| format!("{form}, or ")).unwrap_or_default();
-        let names = or_list(names);
-        let text = format!("{:?} needs {lacks}; write {params}law = {names}", law.name());
-        self.say(path, text);
-    }
-
     /// Parameters as key and text, each set in the law.
     fn set_params(
         &mut self,
@@ -265,128 +218,6 @@ impl Judge<'_> {
             }
         }
         params
-    }
-
-    fn transport(&mut self, t: &raw::Transport, delayed_ack: bool) -> Transport {
-        let raw::TransportKind::Tcp = t.kind;
-        let mut law = self.law("transport.law", &t.law);
-        let header = t.header.map_or(HEADER, |h| h.0);
-        let mss = self.mss(t, header);
-        let ack_size = t.ack_size.map_or(ACK_SIZE, |a| a.0);
-        if ack_size == Bytes::ZERO || ack_size.get() > 65_535 {
-            self.wrong("transport.ack_size", "is no size of a packet; write for instance \"64B\"");
-        }
-        let rto_min = t.rto_min.map_or(RTO_MIN, |r| r.0);
-        self.span("transport.rto_min", rto_min);
-        let receive_window_max = t.receive_window_max.map(|w| w.0);
-        let receive_window =
-            t.receive_window.map(|w| w.0).or(receive_window_max.map(|_| RECEIVE_WINDOW));
-        if let (Some(begin), Some(most)) = (receive_window, receive_window_max)
-            && most < begin
-        {
-            self.wrong(
-                "transport.receive_window_max",
-                format!("is less than the window begins with, {begin}; write more"),
-            );
-        }
-        if receive_window.is_some_and(|w| w < mss) {
-            self.wrong(
-                "transport.receive_window",
-                format!("is less than one segment; write at least \"{mss}\""),
-            );
-        }
-        let params = self.params("transport.params", law.as_mut(), t.params.as_ref());
-        if let Some(law) = law {
-            self.served("transport.law", &law);
-        }
-        Transport {
-            law: t.law.clone(),
-            params,
-            mss,
-            header,
-            ack_size,
-            initial_window: self.initial_window(t.initial_window, mss),
-            rto_min,
-            delayed_ack: t.delayed_ack.unwrap_or(delayed_ack),
-            quick_acks: t.quick_acks.map_or_else(|| quick_acks(receive_window, mss), |n| n as u16),
-            receive_window,
-            receive_window_max,
-            idle_restart: t.idle_restart.unwrap_or(true),
-            gentle_growth: t.gentle_growth.unwrap_or(true),
-            sack: t.sack.unwrap_or(true),
-            rack: t.rack.unwrap_or(true),
-            tail_loss_probe: t.tail_loss_probe.unwrap_or(true),
-            prr: t.prr.unwrap_or(true),
-            frto: t.frto.unwrap_or(true),
-            class: t.class.unwrap_or(0) as u8,
-            ack_class: t.ack_class.unwrap_or(0) as u8,
-        }
-    }
-
-    fn mss(&mut self, t: &raw::Transport, header: Bytes) -> Bytes {
-        if let (Some(_), Some(mtu)) = (t.mss, t.mtu) {
-            self.say(
-                "transport.mtu",
-                format!("{} and mss say the same thing twice; write one of them", mtu.0),
-            );
-        }
-        if header.get() > 65_534 {
-            self.wrong("transport.header", "does not fit a packet of at most 65535B");
-        }
-        let key = if t.mtu.is_some() { "transport.mtu" } else { "transport.mss" };
-        let mss = match (t.mss, t.mtu) {
-            (Some(Qty(mss)), _) => mss,
-            (_, Some(Qty(mtu))) => mtu.saturating_sub(header),
-            _ => MSS,
-        };
-        if mss == Bytes::ZERO {
-            self.wrong(
-                key,
-                format!(
-                    "leaves no payload beside the header of {header}; write for instance \"1500B\""
-                ),
-            );
-        } else if mss.saturating_add(header).get() > 65_535 {
-            let packet = mss.saturating_add(header).get();
-            self.wrong(
-                key,
-                format!("makes packets of {packet}B; at most 65535B fit, header included"),
-            );
-        }
-        mss
-    }
-
-    fn initial_window(&mut self, window: Option<Length>, mss: Bytes) -> Bytes {
-        let path = "transport.initial_window";
-        let window = match window {
-            None => mss.get().saturating_mul(INITIAL_WINDOW),
-            Some(Length(QueueLength::Packets(n))) => mss.get().saturating_mul(u64::from(n)),
-            Some(Length(QueueLength::Bytes(bytes))) => bytes.get(),
-        };
-        if window < mss.get() {
-            self.wrong(
-                path,
-                format!("is less than one segment of {mss}; write for instance \"10 packets\""),
-            );
-        } else if window > 1 << 32 {
-            self.wrong(path, "is more than 4GiB; write for instance \"10 packets\"");
-        }
-        Bytes::new(window)
-    }
-
-    fn classes(&mut self, transport: &Transport, classes: u8) {
-        let used =
-            [("transport.class", transport.class), ("transport.ack_class", transport.ack_class)];
-        for (path, class) in used {
-            if class >= classes {
-                let text = format!(
-                    "{class} needs {} classes; write fabric.switch.classes = {}",
-                    class + 1,
-                    class + 1
-                );
-                self.say(path, text);
-            }
-        }
     }
 
     fn output(
@@ -470,12 +301,6 @@ impl Judge<'_> {
             ),
         );
     }
-}
-
-/// ACKs at once at the start of a flow, where nothing says how many. Source: `tcp_incr_quickack` of Linux.
-fn quick_acks(receive_window: Option<Bytes>, mss: Bytes) -> u16 {
-    let half = |window: Bytes| window.get() / (2 * mss.get().max(1));
-    receive_window.map_or(MOST_QUICK_ACKS, half).clamp(2, MOST_QUICK_ACKS) as u16
 }
 
 /// Text of a parameter; numbers in their shortest exact form.

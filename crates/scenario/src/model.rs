@@ -486,6 +486,75 @@ pub struct Transport {
     pub class: u8,
     /// Traffic class of pure ACKs.
     pub ack_class: u8,
+    /// RDMA queue pairs in place of TCP; the keys that belong to TCP alone mean nothing then.
+    pub rdma: Option<Rdma>,
+}
+
+impl Transport {
+    /// Its machinery, by the word of the grammar.
+    pub fn kind(&self) -> &'static str {
+        if self.rdma.is_some() { "rdma" } else { "tcp" }
+    }
+}
+
+/// How queue pairs work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rdma {
+    /// What is sent again after a loss.
+    pub recovery: Recovery,
+    /// Packets per ACK.
+    pub ack_every: u32,
+    /// Bound on what is under way.
+    pub cap: InflightCap,
+    /// Go-back-N: time until the same gap is reported again.
+    pub nack_interval: Span,
+    /// Time without an answer after which the oldest packet counts as lost.
+    pub timeout: Span,
+    /// The same with at most `few` packets under way.
+    pub timeout_few: Span,
+    /// See there.
+    pub few: u32,
+    /// Least time between CNPs of one queue pair.
+    pub cnp_interval: Span,
+    /// Traffic class of CNPs.
+    pub cnp_class: u8,
+    /// What laws take for the round-trip time of an empty path.
+    pub base_rtt: BaseRtt,
+    /// Bytes that telemetry adds to data and ACKs, where the law needs it.
+    pub telemetry: Bytes,
+    /// First window of laws that have no opinion; `None`: a bandwidth-delay product.
+    pub initial_window: Option<Bytes>,
+}
+
+/// What is sent again after a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Everything from the first missing packet.
+    GoBackN,
+    /// What is missing.
+    Selective,
+}
+
+/// Bound on what a queue pair has under way, whatever its law says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InflightCap {
+    /// None.
+    None,
+    /// What the host's link carries in the base round-trip time.
+    Bdp,
+    /// So much payload.
+    Fixed(Bytes),
+}
+
+/// What laws take for the round-trip time of an empty path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BaseRtt {
+    /// That of the longest path in the fabric.
+    Longest,
+    /// That of the flow's path.
+    Path,
+    /// This.
+    Fixed(Span),
 }
 
 /// One source of flows.

@@ -772,19 +772,21 @@ pub(crate) struct Transport {
     /// Parameters of the law, by their names in `forebay laws`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<BTreeMap<String, Param>>,
-    /// Payload of a full segment. Default: 1448B (1500B Ethernet with IPv4, TCP and timestamps). Not with mtu.
+    /// Payload of a full segment. Default: 1448B (1500B Ethernet with IPv4, TCP and timestamps); RDMA: 1000B. Not with mtu.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mss: Option<Qty<Bytes>>,
     /// Size of a full data packet, header included; another way to give mss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Qty<Bytes>>,
-    /// Header bytes of a data packet. Default: 52B (IPv4 20, TCP 20, timestamps 12).
+    /// Header bytes of a data packet. Default: 52B (IPv4 20, TCP 20, timestamps 12); RDMA: 44B (IPv4 20, UDP 8, BTH 12,
+    /// ICRC 4), telemetry not included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<Qty<Bytes>>,
     /// Size of a pure ACK. Default: 64B, the least Ethernet frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_size: Option<Qty<Bytes>>,
-    /// First window, in packets or in bytes of payload. Default: 10 packets (RFC 6928).
+    /// First window, in packets or in bytes of payload. Default: 10 packets (RFC 6928); RDMA: what the host's link carries in
+    /// base_rtt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<Length>,
     /// Least retransmission timeout above srtt. Default: 200ms (Linux); datacentres often set 1ms to 10ms.
@@ -839,14 +841,107 @@ pub(crate) struct Transport {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 7))]
     pub ack_class: Option<i64>,
+    /// RDMA: what is sent again after a loss. Default: "go-back-n".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
+    /// RDMA: packets per ACK; one where the law looks at each. The last packet that may leave is always acknowledged.
+    /// Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65_535))]
+    pub ack_every: Option<i64>,
+    /// RDMA: most that a queue pair has under way, whatever its law says: "none", "bdp", or so much payload. Default: "none";
+    /// "bdp" with recovery = "selective" (IRN, BDP-FC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_inflight: Option<InflightCap>,
+    /// RDMA, go-back-N: time after which the receiver reports the same gap again. Default: 500us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nack_interval: Option<Qty<Span>>,
+    /// RDMA: time without an answer after which the oldest packet counts as lost. Default: 4ms (NICs); 320us with
+    /// recovery = "selective" (IRN, RTO_high).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Qty<Span>>,
+    /// RDMA: the same with few packets under way. Default: timeout; 100us with recovery = "selective" (IRN, RTO_low).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_few: Option<Qty<Span>>,
+    /// RDMA: how many are few. Default: 0; 3 with recovery = "selective" (IRN).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 65_535))]
+    pub few: Option<i64>,
+    /// RDMA: least time between two CNPs of a queue pair, for laws that need them. Default: 50us (DCQCN).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cnp_interval: Option<Qty<Span>>,
+    /// RDMA: traffic class of CNPs. Default: ack_class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 7))]
+    pub cnp_class: Option<i64>,
+    /// RDMA: what laws take for the round-trip time of an empty path: "longest", "path", or a time. A full packet there and its
+    /// ACK back. Default: "longest", one value for all flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_rtt: Option<BaseRtt>,
+    /// RDMA: bytes that telemetry adds to the header of data and to ACKs, for laws that need it. Default: 42B, five hops
+    /// (HPCC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub telemetry: Option<Qty<Bytes>>,
 }
 
 /// Machinery of a transport.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum TransportKind {
     /// As Linux: SACK, RACK, PRR.
     Tcp,
+    /// As RoCEv2 NICs: queue pairs, go-back-N or selective repeat, CNPs, telemetry.
+    Rdma,
+}
+
+/// What queue pairs send again after a loss.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Recovery {
+    /// Everything from the first missing packet, as commodity NICs.
+    GoBackN,
+    /// What is missing, as IRN.
+    Selective,
+}
+
+/// Bound on what is under way.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum InflightCap {
+    /// "none" or "bdp".
+    Word(InflightWord),
+    /// So much payload.
+    Fixed(Qty<Bytes>),
+}
+
+/// Bound on what is under way, by a word.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum InflightWord {
+    /// The law alone bounds it.
+    None,
+    /// What the host's link carries in base_rtt.
+    Bdp,
+}
+
+/// Round-trip time of an empty path.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum BaseRtt {
+    /// "longest" or "path".
+    Word(BaseRttWord),
+    /// This.
+    Fixed(Qty<Span>),
+}
+
+/// Round-trip time of an empty path, by a word.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum BaseRttWord {
+    /// That of the longest path in the fabric, for all flows.
+    Longest,
+    /// That of each flow's own path.
+    Path,
 }
 
 /// Value of a law's parameter.

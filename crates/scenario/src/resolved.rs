@@ -208,29 +208,68 @@ fn switch(s: &model::Switch) -> raw::Switch {
 }
 
 fn transport(t: &model::Transport) -> raw::Transport {
-    raw::Transport {
-        kind: raw::TransportKind::Tcp,
+    let tcp = t.rdma.is_none();
+    let common = raw::Transport {
+        kind: if tcp { raw::TransportKind::Tcp } else { raw::TransportKind::Rdma },
         law: t.law.clone(),
         params: params(&t.params),
         mss: Some(Qty(t.mss)),
         mtu: None,
         header: Some(Qty(t.header)),
         ack_size: Some(Qty(t.ack_size)),
-        initial_window: Some(Length(QueueLength::Bytes(t.initial_window))),
-        rto_min: Some(Qty(t.rto_min)),
-        delayed_ack: Some(t.delayed_ack),
+        initial_window: tcp.then_some(Length(QueueLength::Bytes(t.initial_window))),
+        rto_min: tcp.then_some(Qty(t.rto_min)),
+        delayed_ack: tcp.then_some(t.delayed_ack),
         receive_window: t.receive_window.map(Qty),
         receive_window_max: t.receive_window_max.map(Qty),
-        quick_acks: Some(t.quick_acks.into()),
-        idle_restart: Some(t.idle_restart),
-        gentle_growth: Some(t.gentle_growth),
-        sack: Some(t.sack),
-        rack: Some(t.rack),
-        tail_loss_probe: Some(t.tail_loss_probe),
-        prr: Some(t.prr),
-        frto: Some(t.frto),
+        quick_acks: tcp.then_some(t.quick_acks.into()),
+        idle_restart: tcp.then_some(t.idle_restart),
+        gentle_growth: tcp.then_some(t.gentle_growth),
+        sack: tcp.then_some(t.sack),
+        rack: tcp.then_some(t.rack),
+        tail_loss_probe: tcp.then_some(t.tail_loss_probe),
+        prr: tcp.then_some(t.prr),
+        frto: tcp.then_some(t.frto),
         class: Some(i64::from(t.class)),
         ack_class: Some(i64::from(t.ack_class)),
+        recovery: None,
+        ack_every: None,
+        max_inflight: None,
+        nack_interval: None,
+        timeout: None,
+        timeout_few: None,
+        few: None,
+        cnp_interval: None,
+        cnp_class: None,
+        base_rtt: None,
+        telemetry: None,
+    };
+    let Some(rdma) = &t.rdma else { return common };
+    raw::Transport {
+        initial_window: rdma.initial_window.map(|window| Length(QueueLength::Bytes(window))),
+        recovery: Some(match rdma.recovery {
+            model::Recovery::GoBackN => raw::Recovery::GoBackN,
+            model::Recovery::Selective => raw::Recovery::Selective,
+        }),
+        ack_every: Some(rdma.ack_every.into()),
+        max_inflight: Some(match rdma.cap {
+            model::InflightCap::None => raw::InflightCap::Word(raw::InflightWord::None),
+            model::InflightCap::Bdp => raw::InflightCap::Word(raw::InflightWord::Bdp),
+            model::InflightCap::Fixed(bytes) => raw::InflightCap::Fixed(Qty(bytes)),
+        }),
+        nack_interval: Some(Qty(rdma.nack_interval)),
+        timeout: Some(Qty(rdma.timeout)),
+        timeout_few: Some(Qty(rdma.timeout_few)),
+        few: Some(rdma.few.into()),
+        cnp_interval: Some(Qty(rdma.cnp_interval)),
+        cnp_class: Some(rdma.cnp_class.into()),
+        base_rtt: Some(match rdma.base_rtt {
+            model::BaseRtt::Longest => raw::BaseRtt::Word(raw::BaseRttWord::Longest),
+            model::BaseRtt::Path => raw::BaseRtt::Word(raw::BaseRttWord::Path),
+            model::BaseRtt::Fixed(span) => raw::BaseRtt::Fixed(Qty(span)),
+        }),
+        telemetry: Some(Qty(rdma.telemetry)),
+        ..common
     }
 }
 

@@ -198,8 +198,8 @@ fn keys_and_words() {
         ),
         (
             "kind = \"tcp\"",
-            "kind = \"rdma\"",
-            "17:8: transport.kind: \"rdma\" is not known; write \"tcp\"",
+            "kind = \"quic\"",
+            "17:8: transport.kind: \"quic\" is not known; write \"tcp\" or \"rdma\"",
         ),
         ("[transport]", "[transprot]", "16:2: transprot: unknown key; did you mean \"transport\"?"),
         (
@@ -276,7 +276,7 @@ fn laws_that_tcp_does_not_serve() {
     assert!(
         law.starts_with(
             "18:7: transport.law: \"dcqcn\" needs congestion notification packets (CNPs), which receivers of kind \
-             \"tcp\" do not send; write law = reno, dctcp"
+             \"tcp\" do not send; write transport.kind = \"rdma\", or law = reno, dctcp"
         ),
         "{law}"
     );
@@ -284,12 +284,55 @@ fn laws_that_tcp_does_not_serve() {
     assert!(
         form.starts_with(
             "18:7: transport.law: \"powertcp\" needs telemetry of each hop (INT), which packets of kind \"tcp\" do not \
-             carry; write params = { form = \"delay\" }, or law = reno, dctcp"
+             carry; write transport.kind = \"rdma\", params = { form = \"delay\" }, or law = reno, dctcp"
         ),
         "{form}"
     );
     let own = said("load = 0.5", "load = 0.5\nlaw = \"dcqcn\"");
     assert!(own.contains("traffic[0].law: \"dcqcn\" needs congestion"), "{own}");
+}
+
+/// Each kind of transport has keys of its own, and bounds on them.
+#[test]
+fn keys_of_the_other_transport() {
+    let tcp = said("kind = \"tcp\"", "kind = \"tcp\"\ntimeout = \"1ms\"");
+    assert_eq!(
+        tcp,
+        "18:11: transport.timeout: \"1ms\" means nothing here; it belongs to kind = \"rdma\""
+    );
+    let rdma = |line: &str| said("kind = \"tcp\"", &format!("kind = \"rdma\"\n{line}"));
+    assert_eq!(
+        rdma("rto_min = \"1ms\""),
+        "18:11: transport.rto_min: \"1ms\" means nothing here; it belongs to kind = \"tcp\""
+    );
+    assert_eq!(
+        rdma("max_inflight = \"100B\""),
+        "18:16: transport.max_inflight: \"100B\" is less than one packet of 1KB; write \"bdp\", \"none\" or more"
+    );
+    assert_eq!(
+        rdma("timeout = \"0s\""),
+        "18:11: transport.timeout: \"0s\" does nothing; write a time above 0, for instance \"10us\""
+    );
+    assert_eq!(
+        rdma("telemetry = \"1KB\""),
+        "18:13: transport.telemetry: \"1KB\" is no size of a header; write for instance \"42B\""
+    );
+    assert_eq!(
+        rdma("ack_every = 0"),
+        "18:13: transport.ack_every: 0 is out of range; write 1 to 65535"
+    );
+    assert!(
+        rdma("cnp_class = 5").contains("transport.cnp_class: 5 needs 6 classes"),
+        "{}",
+        rdma("cnp_class = 5")
+    );
+    let file =
+        BASE.replace("\"tcp\"", "\"rdma\"") + "[[output.capture]]\nwhere = \"leaf[0]-spine[0]\"\n";
+    let e = text("a.toml", &file).unwrap_err().to_string();
+    assert!(
+        e.contains("writes frames of TCP alone; leave it out with transport.kind = \"rdma\""),
+        "{e}"
+    );
 }
 
 #[test]

@@ -81,6 +81,7 @@ fn defaults_are_those_of_the_schema() {
             frto: true,
             class: 0,
             ack_class: 0,
+            rdma: None,
         }
     );
     assert_eq!(

@@ -208,7 +208,7 @@ const PARAMS: &[(&str, &str)] =
     &[("g", "0.0625"), ("g", "1"), ("alpha", "linux"), ("prr_on_ce", "true")];
 
 prop_compose! {
-    fn transport()(
+    fn tcp()(
         law in prop::sample::select(LAWS),
         mss in 1..9_000u64,
         window in 9_000..1_000_000u64,
@@ -239,8 +239,65 @@ prop_compose! {
             frto: flags.1,
             class: 1,
             ack_class: 3,
+            rdma: None,
         }
     }
+}
+
+fn rdma() -> impl Strategy<Value = Rdma> {
+    let cap = prop_oneof![
+        Just(InflightCap::None),
+        Just(InflightCap::Bdp),
+        bytes().prop_map(InflightCap::Fixed)
+    ];
+    let base_rtt =
+        prop_oneof![Just(BaseRtt::Longest), Just(BaseRtt::Path), span().prop_map(BaseRtt::Fixed)];
+    let window = of((9_000..1_000_000u64).prop_map(Bytes::new));
+    let spans = (span(), span(), span(), span());
+    (any::<bool>(), 1..99u32, cap, base_rtt, window, spans, 0..99u32).prop_map(
+        |(selective, ack_every, cap, base_rtt, initial_window, spans, few)| Rdma {
+            recovery: if selective { Recovery::Selective } else { Recovery::GoBackN },
+            ack_every,
+            cap,
+            nack_interval: spans.0,
+            timeout: spans.1,
+            timeout_few: spans.2,
+            few,
+            cnp_interval: spans.3,
+            cnp_class: 2,
+            base_rtt,
+            telemetry: Bytes::new(u64::from(few)),
+            initial_window,
+        },
+    )
+}
+
+/// Queue pairs; what belongs to TCP alone stands at its defaults.
+fn queue_pairs() -> impl Strategy<Value = Transport> {
+    let law = prop::sample::select(vec!["dcqcn", "hpcc", "swift"]);
+    (tcp(), rdma(), law).prop_map(|(tcp, rdma, law)| Transport {
+        law: law.into(),
+        params: Vec::new(),
+        initial_window: rdma.initial_window.unwrap_or(tcp.mss * 10),
+        rto_min: Span::from_ms(200),
+        delayed_ack: false,
+        quick_acks: 16,
+        receive_window: None,
+        receive_window_max: None,
+        idle_restart: true,
+        gentle_growth: true,
+        sack: true,
+        rack: true,
+        tail_loss_probe: true,
+        prr: true,
+        frto: true,
+        rdma: Some(rdma),
+        ..tcp
+    })
+}
+
+fn transport() -> impl Strategy<Value = Transport> {
+    prop_oneof![3 => tcp(), 1 => queue_pairs()]
 }
 
 fn nic() -> impl Strategy<Value = NicOrder> {
@@ -385,6 +442,7 @@ prop_compose! {
         let ([host, _], cable, pattern) = places(&topology);
         let hosts = at_first_host(hosts, host);
         let modelled = hosts.memory_at(host).is_some();
+        let capture = capture.filter(|_| transport.rdma.is_none());
         Scenario {
             name,
             seeds: seeds.into_iter().collect(),

@@ -1,5 +1,6 @@
 //! From a checked scenario to nodes, links and a timeline.
 
+use crate::base_rtt;
 use crate::capture::Taps;
 use crate::flow_samples::FlowSamples;
 use crate::host::{Common, Host, Memory, Round};
@@ -58,12 +59,13 @@ pub(crate) fn build(
     let hosts = Hosts::of_plan(&plan, topology);
     let table =
         workload::flows(scenario, &hosts, seed).map_err(|e| SimError::Traffic(e.to_string()))?;
-    let profiles = profiles(scenario, &usual(scenario))?;
+    let mut profiles = profiles(scenario, &usual(scenario))?;
 
     let cables: Vec<Cable> = plan.cables.iter().map(cable).collect();
     let control = control_links(&table);
     let latency = scenario.fabric.switch.latency;
     let fabric = Fabric::new(plan.names.len() as u32, plan.hosts as u32, cables, latency, &control);
+    base_rtt::fill(&mut profiles, scenario, &fabric, &table.flows);
     let addrs = (0..fabric.hosts()).map(|h| fabric.addr(h)).collect();
     let (loops, round_of) = rounds(&table, &fabric);
     let common = Arc::new(Common {

@@ -350,8 +350,8 @@ impl<'a> Captures<'a> {
 
     fn frame(&self, seen: &Seen) -> Frame {
         let flow = &self.common.flows[seen.packet.flow.0 as usize];
-        let tcp = &self.common.profiles[usize::from(flow.traffic)].tcp;
-        let segment = Segment { flow, header: tcp.header.get(), mss: tcp.mss.get() };
+        let cfg = &self.common.profiles[usize::from(flow.traffic)].transport;
+        let segment = Segment { flow, header: cfg.header().get(), mss: cfg.mss().get() };
         segment.frame(seen)
     }
 }

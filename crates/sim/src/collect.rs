@@ -86,8 +86,8 @@ fn flows(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<FlowRow> 
             let find =
                 || ideal::path(&built.fabric, &routes, spec.src, spec.dst).unwrap_or_default();
             let path = paths.entry((spec.src, spec.dst)).or_insert_with(find);
-            let tcp = &common.profiles[usize::from(spec.traffic)].tcp;
-            ideal::fct(spec.size, tcp, overhead, path)
+            let cfg = &common.profiles[usize::from(spec.traffic)].transport;
+            ideal::fct(spec.size, cfg, overhead, path)
         };
         rows.push(FlowRow {
             flow,

@@ -6,7 +6,7 @@ use forebay_record::{Quantity, Series};
 use forebay_scenario::model;
 use forebay_scenario::plan::{Plan, matches};
 use forebay_scenario::workload::FlowSpec;
-use forebay_transport::TcpSender;
+use forebay_transport::Sender;
 use forebay_units::{Bytes, Span, Time};
 
 /// How one sender stood at one instant.
@@ -56,18 +56,18 @@ impl FlowSamples {
     }
 
     /// Looks at the chosen ones among the senders of a host.
-    pub fn take<'a>(&mut self, now: Time, senders: impl Iterator<Item = (u32, &'a TcpSender)>) {
+    pub fn take<'a>(&mut self, now: Time, senders: impl Iterator<Item = (u32, &'a Sender)>) {
         self.next = now + self.every;
-        for (flow, tcp) in senders {
+        for (flow, sender) in senders {
             if self.chosen.binary_search(&flow).is_ok() {
-                let totals = tcp.totals();
+                let totals = sender.totals();
                 self.taken.push(Sample {
                     flow,
                     at: now,
-                    window: tcp.cwnd(),
+                    window: sender.window(),
                     inflight: totals.inflight,
                     srtt: totals.srtt,
-                    acked: tcp.acked(),
+                    acked: sender.acked(),
                 });
             }
         }

@@ -19,7 +19,7 @@ use forebay_laws::flow::FlowParams;
 use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
 use forebay_scenario::model::Rpc;
 use forebay_scenario::workload::{Connection, FlowSpec};
-use forebay_transport::{Arrival, FlowSpec as TcpFlow, TcpConfig, TcpReceiver, TcpSender};
+use forebay_transport::{Arrival, Config, FlowSpec as SenderSpec, Receiver, Sender};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
@@ -30,8 +30,29 @@ use std::sync::Arc;
 /// A transport with its law, as one traffic entry uses it.
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {
-    pub tcp: TcpConfig,
+    pub transport: Config,
     pub law: FlowParams,
+    pub base_rtt: BaseRtt,
+}
+
+/// What a transport takes for the round-trip time of an empty path.
+#[derive(Clone, Debug)]
+pub(crate) enum BaseRtt {
+    Unknown,
+    /// The same for all flows.
+    Common(Span),
+    /// By flow.
+    Each(Arc<[Span]>),
+}
+
+impl BaseRtt {
+    fn of(&self, flow: u32) -> Option<Span> {
+        match self {
+            BaseRtt::Unknown => None,
+            BaseRtt::Common(span) => Some(*span),
+            BaseRtt::Each(spans) => Some(spans[flow as usize]),
+        }
+    }
 }
 
 /// What hosts read and nobody writes: one for all of a simulation, or one for all with equal settings.
@@ -83,7 +104,7 @@ pub(crate) struct Sent {
 
 #[derive(Clone, Debug)]
 struct Sending {
-    tcp: TcpSender,
+    sender: Sender,
     flow: u32,
     profile: u16,
     ready: bool, // in the ready list
@@ -93,7 +114,7 @@ struct Sending {
 
 #[derive(Clone, Debug)]
 struct Receiving {
-    tcp: TcpReceiver,
+    receiver: Receiver,
     profile: u16,
     armed: Time,
 }
@@ -305,7 +326,7 @@ impl Host {
     #[inline]
     fn pull_data(&mut self, start: Time) -> Option<Packet> {
         let Self { ready, senders, .. } = self;
-        let left = |slot: u32| senders[slot as usize].tcp.unsent();
+        let left = |slot: u32| senders[slot as usize].sender.unsent();
         let slot = ready.take(left)?;
         if self.senders[slot as usize].flow == RETIRED {
             self.senders[slot as usize].ready = false;
@@ -315,13 +336,13 @@ impl Host {
         let profile = &self.common.profiles[usize::from(self.senders[slot as usize].profile)];
         let sending = &mut self.senders[slot as usize];
         let packet = match &mut self.burst {
-            None => sending.tcp.next_packet(&profile.tcp, start),
-            Some(nic) => sending.tcp.next_burst(&profile.tcp, start).and_then(|burst| {
-                nic.load(&burst.first, burst.payload, profile.tcp.mss.get());
+            None => sending.sender.next_packet(&profile.transport, start),
+            Some(nic) => sending.sender.next_burst(&profile.transport, start).and_then(|burst| {
+                nic.load(&burst.first, burst.payload, profile.transport.mss().get());
                 nic.take()
             }),
         };
-        sending.ready = sending.tcp.ready(&profile.tcp);
+        sending.ready = sending.sender.ready(&profile.transport);
         if sending.ready {
             self.ready.put_back(slot);
         }
@@ -387,12 +408,13 @@ impl Host {
         };
         let receiving = &mut self.receivers[slot as usize];
         let profile = receiving.profile;
-        let cfg = &self.common.profiles[usize::from(profile)].tcp;
-        let before = receiving.tcp.delivered().get();
-        let acks = receiving.tcp.on_held_data(cfg, now, newest, packet);
-        let delivered = receiving.tcp.delivered().get();
-        let complete = receiving.tcp.complete();
-        let deadline = receiving.tcp.deadline();
+        let cfg = &self.common.profiles[usize::from(profile)].transport;
+        let before = receiving.receiver.delivered().get();
+        let acks = receiving.receiver.on_data(cfg, now, newest, packet);
+        let delivered = receiving.receiver.delivered().get();
+        let complete = receiving.receiver.complete();
+        let deadline = receiving.receiver.deadline();
+        let copied = self.memory.is_some() && cfg.copies();
         if deadline < receiving.armed {
             receiving.armed = deadline;
             self.timers.push(Reverse((deadline, Due::Receiver, slot)));
@@ -400,8 +422,8 @@ impl Host {
         for ack in acks.iter().flatten() {
             self.queue_ack(now, ack);
         }
-        if self.memory.is_some() {
-            let mss = self.common.profiles[usize::from(profile)].tcp.mss.get();
+        if copied {
+            let mss = self.common.profiles[usize::from(profile)].transport.mss().get();
             return self.await_reading(now, packet.flow, delivered - before, mss);
         }
         self.delivered_bytes += delivered - before;
@@ -423,9 +445,9 @@ impl Host {
     #[cold]
     fn accept(&mut self, flow: FlowId) -> u32 {
         let spec = &self.common.flows[flow.0 as usize];
-        let cfg = &self.common.profiles[usize::from(spec.traffic)].tcp;
-        let tcp = TcpReceiver::new(cfg, flow, self.common.addrs[spec.src as usize]);
-        let receiving = Receiving { tcp, profile: spec.traffic, armed: Time::MAX };
+        let cfg = &self.common.profiles[usize::from(spec.traffic)].transport;
+        let receiver = cfg.receiver(flow, self.common.addrs[spec.src as usize]);
+        let receiving = Receiving { receiver, profile: spec.traffic, armed: Time::MAX };
         let slot = match self.free_receivers.pop() {
             // A freed slot keeps its heap entry, which then comes early for the new flow and does nothing.
             Some(slot) => {
@@ -468,13 +490,13 @@ impl Host {
     #[cold]
     fn acknowledge_again(&mut self, now: Time, packet: &Packet) {
         let spec = self.common.flows[packet.flow.0 as usize];
-        let cfg = &self.common.profiles[usize::from(spec.traffic)].tcp;
+        let cfg = &self.common.profiles[usize::from(spec.traffic)].transport;
         let ack = Packet {
             flow: packet.flow,
             dst: self.common.addrs[spec.src as usize],
-            size: cfg.ack_size.get() as u16,
+            size: cfg.ack_size().get() as u16,
             kind: Kind::Ack,
-            class: cfg.ack_class,
+            class: cfg.ack_class(),
             flags: Flags::NONE,
             stamp: packet.stamp,
             window: u16::MAX,
@@ -495,10 +517,10 @@ impl Host {
             return;
         };
         let sending = &mut self.senders[slot as usize];
-        let cfg = &self.common.profiles[usize::from(sending.profile)].tcp;
-        sending.tcp.on_held_ack(cfg, now, arrived, packet);
-        let acked = sending.tcp.acked().get();
-        if sending.tcp.finished() {
+        let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
+        sending.sender.on_answer(cfg, now, arrived, packet, &[]);
+        let acked = sending.sender.acked().get();
+        if sending.sender.finished() {
             self.finish(now, slot, out);
         } else {
             if self.rpc.is_some() {
@@ -512,10 +534,10 @@ impl Host {
     #[inline]
     fn wake_sender(&mut self, now: Time, slot: u32) {
         let sending = &mut self.senders[slot as usize];
-        let cfg = &self.common.profiles[usize::from(sending.profile)].tcp;
+        let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
         if self.pushes {
             self.push(now, slot);
-        } else if !sending.ready && sending.tcp.ready(cfg) {
+        } else if !sending.ready && sending.sender.ready(cfg) {
             sending.ready = true;
             if self.acks.is_empty() && self.ready.is_empty() {
                 self.since = now;
@@ -528,7 +550,7 @@ impl Host {
     #[inline]
     fn arm_sender(&mut self, slot: u32) {
         let sending = &mut self.senders[slot as usize];
-        let deadline = sending.tcp.deadline();
+        let deadline = sending.sender.deadline();
         if deadline < sending.armed {
             sending.armed = deadline;
             self.timers.push(Reverse((deadline, Due::Sender, slot)));
@@ -555,18 +577,18 @@ impl Host {
         let spec = self.common.flows[flow as usize];
         let profile = &self.common.profiles[usize::from(spec.traffic)];
         let at = Start {
-            mss: profile.tcp.mss,
-            initial_window: profile.tcp.initial_window,
+            mss: profile.transport.mss(),
+            initial_window: profile.transport.initial_window(),
             line_rate: self.port.settings().rate,
-            base_rtt: None,
+            base_rtt: profile.base_rtt.of(flow),
             seed: Stream::new(self.common.seed, u64::from(flow), Purpose::Law).key(),
         };
         let dst = self.common.addrs[spec.dst as usize];
         let open = spec.size == Bytes::MAX || spec.size == Bytes::ZERO;
-        let tcp_flow = TcpFlow { flow: FlowId(flow), dst, size: spec.size, open };
-        let tcp = TcpSender::new(&profile.tcp, tcp_flow, &profile.law, at, now);
+        let flow_spec = SenderSpec { flow: FlowId(flow), dst, size: spec.size, open };
+        let sender = profile.transport.sender(flow_spec, &profile.law, at, now);
         let sending = Sending {
-            tcp,
+            sender,
             flow,
             profile: spec.traffic,
             ready: false,
@@ -648,9 +670,9 @@ impl Host {
     fn sender_due(&mut self, now: Time, slot: u32) {
         let sending = &mut self.senders[slot as usize];
         sending.armed = Time::MAX;
-        let cfg = &self.common.profiles[usize::from(sending.profile)].tcp;
-        if sending.tcp.deadline() <= now {
-            sending.tcp.on_deadline(cfg, now);
+        let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
+        if sending.sender.deadline() <= now {
+            sending.sender.on_deadline(cfg, now);
         }
         self.wake_sender(now, slot);
     }
@@ -658,9 +680,9 @@ impl Host {
     fn receiver_due(&mut self, now: Time, slot: u32) {
         let receiving = &mut self.receivers[slot as usize];
         receiving.armed = Time::MAX;
-        let cfg = &self.common.profiles[usize::from(receiving.profile)].tcp;
-        let ack = receiving.tcp.on_deadline(cfg, now);
-        let deadline = receiving.tcp.deadline();
+        let cfg = &self.common.profiles[usize::from(receiving.profile)].transport;
+        let ack = receiving.receiver.on_deadline(cfg, now);
+        let deadline = receiving.receiver.deadline();
         if deadline != Time::MAX {
             receiving.armed = deadline;
             self.timers.push(Reverse((deadline, Due::Receiver, slot)));
@@ -687,10 +709,10 @@ impl Host {
     }
 
     /// Flows that have started here and are not finished, as they stand, with what each waits for.
-    pub fn unfinished(&self) -> impl Iterator<Item = (Sent, &TcpSender)> {
+    pub fn unfinished(&self) -> impl Iterator<Item = (Sent, &Sender)> {
         let live =
             |s: &&Sending| self.sender_of.get(FlowId(s.flow)).is_some_and(|slot| slot != DONE);
-        self.senders.iter().filter(live).map(|s| (standing(s, None), &s.tcp))
+        self.senders.iter().filter(live).map(|s| (standing(s, None), &s.sender))
     }
 }
 
@@ -699,8 +721,8 @@ fn standing(sending: &Sending, acked: Option<Time>) -> Sent {
         flow: sending.flow,
         started: sending.started,
         acked,
-        retransmits: sending.tcp.retransmits() as u32,
-        timeouts: sending.tcp.timeouts() as u32,
+        retransmits: sending.sender.retransmits() as u32,
+        timeouts: sending.sender.timeouts() as u32,
     }
 }
 

@@ -1,7 +1,7 @@
 //! How long a flow would take alone on the empty path.
 
 use forebay_net::{Fabric, Routes};
-use forebay_transport::TcpConfig;
+use forebay_transport::Config;
 use forebay_units::{BitsPerSec, Bytes, Span};
 
 /// One link of a path.
@@ -36,8 +36,8 @@ pub(crate) fn path(fabric: &Fabric, routes: &[Routes], src: u32, dst: u32) -> Op
 ///
 /// Exact for links that are whole picoseconds per byte: the last of n packets leaves link i no earlier than the first one
 /// got there and all n were serialised, so the answer is the largest of these over i.
-pub(crate) fn fct(size: Bytes, tcp: &TcpConfig, overhead: u64, path: &[Hop]) -> Span {
-    let (count, full, last) = packets_of(size, tcp, overhead);
+pub(crate) fn fct(size: Bytes, cfg: &Config, overhead: u64, path: &[Hop]) -> Span {
+    let (count, full, last) = packets_of(size, cfg, overhead);
     let first = if count > 1 { full } else { last };
     let tx = |hop: &Hop, bytes: u64| hop.rate.time_for(Bytes::new(bytes));
     let flight: Span = path.iter().map(|h| h.flight).sum();
@@ -50,16 +50,21 @@ pub(crate) fn fct(size: Bytes, tcp: &TcpConfig, overhead: u64, path: &[Hop]) -> 
 }
 
 /// One ACK on the empty path.
-pub(crate) fn ack(tcp: &TcpConfig, overhead: u64, path: &[Hop]) -> Span {
-    let size = Bytes::new(tcp.ack_size.get() + overhead);
+pub(crate) fn ack(cfg: &Config, overhead: u64, path: &[Hop]) -> Span {
+    let size = Bytes::new(cfg.ack_size().get() + overhead);
     path.iter().map(|hop| hop.rate.time_for(size) + hop.flight).sum()
 }
 
+/// A full packet there and its ACK back, on the empty path.
+pub(crate) fn round_trip(cfg: &Config, overhead: u64, there: &[Hop], back: &[Hop]) -> Span {
+    fct(cfg.mss(), cfg, overhead, there) + ack(cfg, overhead, back)
+}
+
 /// Wire bytes of a flow's packets: full ones, and the last.
-fn packets_of(size: Bytes, tcp: &TcpConfig, overhead: u64) -> (u64, u64, u64) {
-    let mss = tcp.mss.get();
+fn packets_of(size: Bytes, cfg: &Config, overhead: u64) -> (u64, u64, u64) {
+    let mss = cfg.mss().get();
     let count = size.get().div_ceil(mss).max(1);
     let last = size.get() - (count - 1) * mss;
-    let around = tcp.header.get() + overhead;
+    let around = cfg.header().get() + overhead;
     (count, mss + around, last + around)
 }

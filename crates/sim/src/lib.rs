@@ -3,6 +3,7 @@
 //! Invariants: no globals, no files, no wall clock; several simulations may run side by side in one process.
 //! Threads, grouping and whoever watches never change a result.
 
+mod base_rtt;
 mod build;
 mod capture;
 mod collect;

@@ -5,7 +5,7 @@
 use crate::run::Simulation;
 use forebay_engine::{Ground, NodeId};
 use forebay_net::{PauseCounters, Port, PortCounters};
-use forebay_transport::TcpSender;
+use forebay_transport::Sender;
 use forebay_units::{BitsPerSec, Span, Time};
 use forebay_wire::Packet;
 
@@ -172,14 +172,14 @@ impl Simulation<'_> {
     }
 }
 
-fn sender_look(host: u32, flow: u32, tcp: &TcpSender) -> SenderLook {
+fn sender_look(host: u32, flow: u32, sender: &Sender) -> SenderLook {
     SenderLook {
         flow,
         host,
-        cwnd: tcp.cwnd().get(),
-        srtt: tcp.totals().srtt,
-        acked: tcp.acked().get(),
-        retransmits: tcp.retransmits(),
+        cwnd: sender.window().get(),
+        srtt: sender.totals().srtt,
+        acked: sender.acked().get(),
+        retransmits: sender.retransmits(),
     }
 }
 

@@ -1,11 +1,12 @@
 //! What each host's settings come to: its NIC, and what its flows read.
 
-use crate::host::{Common, Nic, Profile};
+use crate::host::{BaseRtt, Common, Nic, Profile};
 use crate::options::SimError;
 use forebay_host::{Moderation, PullOrder};
 use forebay_laws::flow::FlowParams;
 use forebay_scenario::model::{self, HostSettings, NicOrder, Pacing, Scenario};
-use forebay_transport::TcpConfig;
+use forebay_transport::rdma::{Cap, RdmaConfig, Recovery};
+use forebay_transport::{Config, TcpConfig};
 use forebay_units::{Bytes, Span};
 use std::sync::Arc;
 
@@ -41,14 +42,17 @@ impl<'a> Stacks<'a> {
         if let Some((_, common)) = self.met.iter().find(|met| met.0 == settings) {
             return Ok((Arc::clone(common), nic));
         }
-        let profiles = profiles(self.scenario, &settings)?;
+        let mut profiles = profiles(self.scenario, &settings)?;
+        for (profile, usual) in profiles.iter_mut().zip(&self.met[0].1.profiles) {
+            profile.base_rtt = usual.base_rtt.clone();
+        }
         let common = Arc::new(Common { profiles, ..Common::clone(&self.met[0].1) });
         self.met.push((settings, Arc::clone(&common)));
         Ok((common, nic))
     }
 }
 
-/// A transport's settings on a host of these settings.
+/// TCP's settings on a host of these settings.
 fn configure(tcp: TcpConfig, (host, delayed_ack, buffer): &Stack) -> TcpConfig {
     TcpConfig {
         delayed_ack: *delayed_ack,
@@ -89,15 +93,18 @@ fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
 /// The transports of all traffic as hosts of these settings run them.
 pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile>, SimError> {
     let one = |t: &model::Traffic| {
-        let Profile { tcp, law } = profile(&scenario.transport, t)?;
-        Ok(Profile { tcp: configure(tcp, stack), law })
+        let law = law(&scenario.transport, t)?;
+        let transport = match &scenario.transport.rdma {
+            None => Config::Tcp(configure(tcp(&scenario.transport, &law), stack)),
+            Some(rdma) => Config::Rdma(queue_pairs(&scenario.transport, rdma, &law)),
+        };
+        Ok(Profile { transport, law, base_rtt: BaseRtt::Unknown })
     };
     scenario.traffic.iter().map(one).collect()
 }
 
-/// The scenario's transport with the law of a traffic entry: its own parameters win over the transport's, which hold for
-/// the same law only.
-fn profile(transport: &model::Transport, entry: &model::Traffic) -> Result<Profile, SimError> {
+/// The law of a traffic entry: its own parameters win over the transport's, which hold for the same law only.
+fn law(transport: &model::Transport, entry: &model::Traffic) -> Result<FlowParams, SimError> {
     let name = entry.law.as_ref().unwrap_or(&transport.law);
     let mut law =
         FlowParams::new(name).map_err(|e| SimError::Law(format!("law \"{name}\" {e}")))?;
@@ -105,7 +112,11 @@ fn profile(transport: &model::Transport, entry: &model::Traffic) -> Result<Profi
     for (key, value) in common.chain(&entry.params) {
         law.set(key, value).map_err(|e| SimError::Law(format!("params.{key}: {e}")))?;
     }
-    let tcp = TcpConfig {
+    Ok(law)
+}
+
+fn tcp(transport: &model::Transport, law: &FlowParams) -> TcpConfig {
+    TcpConfig {
         mss: transport.mss,
         header: transport.header,
         ack_size: transport.ack_size,
@@ -126,6 +137,35 @@ fn profile(transport: &model::Transport, entry: &model::Traffic) -> Result<Profi
         data_class: transport.class,
         ack_class: transport.ack_class,
         ..TcpConfig::default()
-    };
-    Ok(Profile { tcp, law })
+    }
+}
+
+fn queue_pairs(transport: &model::Transport, rdma: &model::Rdma, law: &FlowParams) -> RdmaConfig {
+    let needs = law.needs();
+    let telemetry = if needs.int { rdma.telemetry } else { Bytes::ZERO };
+    RdmaConfig {
+        mtu: transport.mss,
+        header: transport.header + telemetry,
+        ack_size: transport.ack_size + telemetry,
+        initial_window: rdma.initial_window,
+        cap: match rdma.cap {
+            model::InflightCap::None => Cap::None,
+            model::InflightCap::Bdp => Cap::Bdp,
+            model::InflightCap::Fixed(bytes) => Cap::Fixed(bytes),
+        },
+        recovery: match rdma.recovery {
+            model::Recovery::GoBackN => Recovery::GoBackN,
+            model::Recovery::Selective => Recovery::Selective,
+        },
+        ack_every: rdma.ack_every,
+        nack_interval: rdma.nack_interval,
+        timeout: rdma.timeout,
+        timeout_few: rdma.timeout_few,
+        few: rdma.few,
+        cnp_interval: rdma.cnp_interval,
+        needs,
+        data_class: transport.class,
+        ack_class: transport.ack_class,
+        cnp_class: rdma.cnp_class,
+    }
 }

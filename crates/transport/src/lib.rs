@@ -28,11 +28,14 @@ mod config;
 mod marks;
 mod prr;
 mod rack;
+pub mod rdma;
 mod receiver;
 mod rtt;
 mod scoreboard;
 mod sender;
+mod stack;
 
 pub use config::TcpConfig;
 pub use receiver::{Acks, Arrival, TcpReceiver};
 pub use sender::{Burst, FlowSpec, TcpSender};
+pub use stack::{Config, Receiver, Sender};

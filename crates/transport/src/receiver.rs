@@ -18,7 +18,7 @@ use compression::Compression;
 use forebay_laws::flow::Echo;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
-use ranges::Ranges;
+pub(crate) use ranges::Ranges;
 use unread::Unread;
 
 /// Receiver half of one flow.

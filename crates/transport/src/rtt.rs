@@ -35,9 +35,8 @@ impl Rtt {
         if totals.srtt == Span::ZERO {
             return self.first(cfg, totals, m);
         }
-        let srtt = totals.srtt.as_ps();
-        let err = m.as_ps() as i64 - srtt as i64;
-        totals.srtt = Span::from_ps((srtt as i64 + (err >> 3)).max(1) as u64);
+        let err = m.as_ps() as i64 - totals.srtt.as_ps() as i64;
+        totals.srtt = smooth(totals.srtt, m);
         let abs = (err.unsigned_abs() / PS_PER_NS).min(u64::from(u32::MAX)) as u32;
         if abs >= self.mdev {
             let x = abs - self.mdev;
@@ -92,6 +91,16 @@ impl Rtt {
 fn backed_off(cfg: &TcpConfig, base: u64, backoff: u8) -> Span {
     let backed = u128::from(base) << backoff.min(20);
     Span::from_ps(backed.min(u128::from(cfg.rto_max.as_ps())) as u64)
+}
+
+/// A smoothed round-trip time after the sample `m`, with a weight of 1/8; the first sample is taken as it is.
+#[inline]
+pub(crate) fn smooth(srtt: Span, m: Span) -> Span {
+    if srtt == Span::ZERO {
+        return m;
+    }
+    let err = m.as_ps() as i64 - srtt.as_ps() as i64;
+    Span::from_ps((srtt.as_ps() as i64 + (err >> 3)).max(1) as u64)
 }
 
 #[cfg(test)]

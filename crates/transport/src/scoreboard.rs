@@ -160,6 +160,11 @@ impl Scoreboard {
         Some(last)
     }
 
+    /// Forgets all segments.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
     /// Removes the oldest segment.
     #[inline]
     pub(crate) fn pop(&mut self) {

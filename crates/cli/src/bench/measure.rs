@@ -123,7 +123,7 @@ pub fn measure(case: &Case, threads: usize) -> Result<Measured, Failure> {
         ns_per_packet_hop: clocks.user.as_secs_f64() * 1e9 / hops,
         peak_rss_bytes: peak,
         bytes_per_host: peak.saturating_sub(before) as f64 / f64::from(case.hosts),
-        transport: format!("tcp/{}", scenario.transport.law),
+        transport: format!("{}/{}", scenario.transport.kind(), scenario.transport.law),
         statistics: counted(&record),
         digest: hex(record.digest),
         wall_seconds: clocks.wall.as_secs_f64(),

@@ -119,7 +119,9 @@ impl Judge<'_> {
         let params = self.params(&format!("{path}.params"), law.as_mut(), entry.params.as_ref());
         if let (Some(law), true) = (law, entry.law.is_some() || entry.params.is_some()) {
             let key = if entry.law.is_some() { "law" } else { "params" };
-            self.served(&format!("{path}.{key}"), &law);
+            if common.kind == raw::TransportKind::Tcp {
+                self.served(&format!("{path}.{key}"), &law);
+            }
         }
         let kind = match &entry.kind {
             raw::Kind::Poisson { sizes, load, load_ref } => {

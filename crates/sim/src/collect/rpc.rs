@@ -86,17 +86,17 @@ impl<'a> Ideals<'a> {
     fn latency(&mut self, call: &Call) -> Span {
         let common = &self.built.common;
         let of = &common.connections[call.connection as usize];
-        let tcp = &common.profiles[usize::from(of.traffic)].tcp;
+        let cfg = &common.profiles[usize::from(of.traffic)].transport;
         let overhead = self.overhead;
         let request =
-            ideal::fct(Bytes::new(call.request), tcp, overhead, self.path(of.client, of.server));
+            ideal::fct(Bytes::new(call.request), cfg, overhead, self.path(of.client, of.server));
         let back = self.path(of.server, of.client);
         request
             + match call.response {
-                0 => ideal::ack(tcp, overhead, back),
+                0 => ideal::ack(cfg, overhead, back),
                 bytes => {
                     let service = common.rpc(of.traffic).service.least();
-                    service + ideal::fct(Bytes::new(bytes), tcp, overhead, back)
+                    service + ideal::fct(Bytes::new(bytes), cfg, overhead, back)
                 }
             }
     }

@@ -215,11 +215,11 @@ impl Host {
         self.delivered_bytes += read.bytes;
         let slot = self.receiver_of.get(flow).expect("a flow stays until all of it was read");
         let receiving = &mut self.receivers[slot as usize];
-        let cfg = &self.common.profiles[usize::from(receiving.profile)].tcp;
-        let ack = receiving.tcp.on_read(cfg, now, read.bytes);
-        let left = receiving.tcp.unread().get();
-        let upto = receiving.tcp.delivered().get() - left;
-        let complete = receiving.tcp.complete() && left == 0;
+        let cfg = &self.common.profiles[usize::from(receiving.profile)].transport;
+        let ack = receiving.receiver.on_read(cfg, now, read.bytes);
+        let left = receiving.receiver.unread().get();
+        let upto = receiving.receiver.delivered().get() - left;
+        let complete = receiving.receiver.complete() && left == 0;
         if let Some(ack) = ack {
             self.queue_ack(now, &ack);
         }

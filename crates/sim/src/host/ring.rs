@@ -34,7 +34,7 @@ impl Host {
     ) {
         let Some(ring) = &mut self.ring else { return };
         let traffic = self.common.flows[packet.flow.0 as usize].traffic;
-        let header = self.common.profiles[usize::from(traffic)].tcp.header.get() as u16;
+        let header = self.common.profiles[usize::from(traffic)].transport.header().get() as u16;
         if ring.held.join(now, arrived, packet, header) {
             return self.poll(now, out);
         }

@@ -177,7 +177,7 @@ impl Host {
             self.start(now, stream);
         }
         let slot = self.sender_of.get(FlowId(stream)).expect("a stream stays open");
-        self.senders[slot as usize].tcp.app_write(Bytes::new(bytes), false);
+        self.senders[slot as usize].sender.app_write(Bytes::new(bytes), false);
         self.wake_sender(now, slot);
     }
 
@@ -186,12 +186,12 @@ impl Host {
         let other = self.common.opposite(stream);
         let Some(slot) = self.receiver_of.get(FlowId(other)) else { return };
         let receiving = &mut self.receivers[slot as usize];
-        let deadline = receiving.tcp.deadline();
+        let deadline = receiving.receiver.deadline();
         if deadline == Time::MAX {
             return;
         }
-        let cfg = &self.common.profiles[usize::from(receiving.profile)].tcp;
-        if let Some(ack) = receiving.tcp.on_deadline(cfg, deadline) {
+        let cfg = &self.common.profiles[usize::from(receiving.profile)].transport;
+        if let Some(ack) = receiving.receiver.on_deadline(cfg, deadline) {
             self.queue_ack(now, &ack);
         }
     }

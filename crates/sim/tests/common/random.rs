@@ -569,7 +569,10 @@ fn faults(d: &mut Draw, names: &Names, drawn: &mut Drawn) -> String {
             format!("for = \"{}ps\"\n", d.between(1, drawn.stop_ps / 3))
         };
         let what = match d.0.below(4) {
-            0 | 1 => "change = \"down\"".to_string(),
+            0 | 1 => {
+                drawn.even = false; // the queue of a detour drains while the healed path carries more
+                "change = \"down\"".to_string()
+            }
             2 => {
                 let rate = d.of(&["1Gbps", "100Gbps", "100Mbps", "999999937bps"]);
                 drawn.even &= rate != "100Gbps"; // may be faster than the fabric as it was laid out

@@ -20,7 +20,7 @@ impl Arrival {
     }
 
     /// What an ACK at `now` says of it.
-    pub(super) fn stamps(self, now: Time) -> Stamps {
+    pub(crate) fn stamps(self, now: Time) -> Stamps {
         let held = now.since(self.at).as_ps() / 1_000;
         Stamps { forward: self.under_way(), held: u32::try_from(held).unwrap_or(u32::MAX) }
     }

@@ -4,24 +4,24 @@
 ///
 /// Allocates only when a flow sees more gaps at once than ever before.
 #[derive(Clone, Debug)]
-pub(super) struct Ranges {
+pub(crate) struct Ranges {
     sorted: Vec<(u64, u64)>,
     recent: [u32; 4], // low bits of a byte in each range touched lately, newest first
     used: u8,
 }
 
 impl Ranges {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { sorted: Vec::new(), recent: [0; 4], used: 0 }
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.sorted.is_empty()
     }
 
     /// Adds `[start, end)`. If all of it was here, returns it: a duplicate.
-    pub(super) fn insert(&mut self, start: u64, end: u64) -> Option<(u64, u64)> {
+    pub(crate) fn insert(&mut self, start: u64, end: u64) -> Option<(u64, u64)> {
         // The first range that ends at or after `start` may touch the new one.
         let first = self.sorted.partition_point(|r| r.1 < start);
         let last = first + self.sorted[first..].partition_point(|r| r.0 <= end);
@@ -41,7 +41,7 @@ impl Ranges {
     }
 
     /// Everything below `end` has arrived in order: forgets it, and returns how far that reaches now.
-    pub(super) fn take_through(&mut self, end: u64) -> u64 {
+    pub(crate) fn take_through(&mut self, end: u64) -> u64 {
         let gone = self.sorted.partition_point(|r| r.0 <= end);
         let reach = self.sorted[..gone].last().map_or(end, |r| r.1.max(end));
         self.sorted.drain(..gone);
@@ -49,7 +49,7 @@ impl Ranges {
     }
 
     /// The ranges touched lately, newest first, each once.
-    pub(super) fn recent(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub(crate) fn recent(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let all = &self.recent[..usize::from(self.used)];
         all.iter().enumerate().filter_map(move |(i, byte)| {
             let range = self.holding(*byte)?;

@@ -137,7 +137,7 @@ impl TcpSender {
 
 /// Where the round trip that an ACK measured was spent, if its receiver says so.
 #[inline]
-pub(super) fn delay_split(
+pub(crate) fn delay_split(
     now: Time,
     arrived: Time,
     packet: &Packet,

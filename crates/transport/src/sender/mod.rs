@@ -21,6 +21,7 @@ use crate::TcpConfig;
 use crate::rack::Rack;
 use crate::rtt::Rtt;
 use crate::scoreboard::Scoreboard;
+pub(crate) use ack::delay_split;
 pub use burst::Burst;
 use forebay_laws::flow::{Echo, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, Totals};
 use forebay_laws::{Acts, Start};
@@ -291,6 +292,6 @@ impl TcpSender {
 
 /// The sender's clock on the wire: ns, wrapping.
 #[inline]
-fn stamp(now: Time) -> u32 {
+pub(crate) fn stamp(now: Time) -> u32 {
     (now.as_ps() / 1_000) as u32
 }

@@ -1,0 +1,89 @@
+//! What transports take for the round-trip time of an empty path.
+
+use crate::host::{BaseRtt, Profile};
+use crate::ideal::{self, Hop};
+use forebay_net::{Fabric, Paths, Routes};
+use forebay_scenario::model::{self, Scenario};
+use forebay_scenario::workload::FlowSpec;
+use forebay_transport::Config;
+use forebay_units::Span;
+use std::collections::BTreeMap;
+
+/// Pairs of racks looked at for the longest path; of more, those of the first racks with all others.
+const MOST_PAIRS: usize = 1 << 16;
+
+/// Fills in the base round-trip times of all profiles. They are of the fabric as it was laid out, whatever fails later.
+pub(crate) fn fill(
+    profiles: &mut [Profile],
+    scenario: &Scenario,
+    fabric: &Fabric,
+    flows: &[FlowSpec],
+) {
+    let Some(rdma) = &scenario.transport.rdma else { return };
+    let base = match rdma.base_rtt {
+        model::BaseRtt::Fixed(span) => {
+            let all = profiles.iter_mut();
+            return all.for_each(|profile| profile.base_rtt = BaseRtt::Common(span));
+        }
+        other => other,
+    };
+    let routes = Routes::all(fabric, Paths::Hash, 0, &|_| true);
+    let mut trips = Trips {
+        fabric,
+        routes: &routes,
+        overhead: scenario.fabric.wire_overhead.get(),
+        paths: BTreeMap::new(),
+    };
+    for profile in profiles {
+        let cfg = &profile.transport;
+        profile.base_rtt = match base {
+            model::BaseRtt::Path => {
+                BaseRtt::Each(flows.iter().map(|f| trips.between(cfg, f.src, f.dst)).collect())
+            }
+            _ => BaseRtt::Common(trips.longest(cfg)),
+        };
+    }
+}
+
+struct Trips<'a> {
+    fabric: &'a Fabric,
+    routes: &'a [Routes],
+    overhead: u64,
+    paths: BTreeMap<(u32, u32), Vec<Hop>>,
+}
+
+impl Trips<'_> {
+    fn between(&mut self, cfg: &Config, src: u32, dst: u32) -> Span {
+        let Self { fabric, routes, overhead, paths } = self;
+        let mut path = |from: u32, to: u32| {
+            let find = || ideal::path(fabric, routes, from, to).unwrap_or_default();
+            paths.entry((from, to)).or_insert_with(find).clone()
+        };
+        ideal::round_trip(cfg, *overhead, &path(src, dst), &path(dst, src))
+    }
+
+    /// Between the slowest hosts of any two racks, and of one.
+    fn longest(&mut self, cfg: &Config) -> Span {
+        let mut of_rack: Vec<Vec<u32>> = vec![Vec::new(); self.fabric.tors().len()];
+        for host in 0..self.fabric.hosts() {
+            of_rack[usize::from(self.fabric.addr(host).tor)].push(host);
+        }
+        let cost = |host: &u32| {
+            let direction = self.fabric.ports_of(forebay_engine::NodeId(*host))[0];
+            let rate = self.fabric.cable(direction.cable).rate;
+            direction.flight + rate.time_for(cfg.mss() + cfg.header())
+        };
+        let mut slowest = Vec::with_capacity(of_rack.len());
+        for rack in &mut of_rack {
+            rack.sort_by_key(|host| (std::cmp::Reverse(cost(host)), *host));
+            slowest.extend(rack.first().copied());
+        }
+        let inside: Vec<(u32, u32)> =
+            of_rack.iter().filter_map(|rack| Some((*rack.first()?, *rack.get(1)?))).collect();
+        let first = slowest.len().min(MOST_PAIRS / slowest.len().max(1) + 1);
+        let across = slowest[..first].iter().flat_map(|a| slowest.iter().map(move |b| (*a, *b)));
+        let across: Vec<(u32, u32)> = across.filter(|(a, b)| a != b).collect();
+        let all = inside.into_iter().chain(across);
+        all.map(|(a, b)| self.between(cfg, a, b)).max().unwrap_or(Span::ZERO)
+    }
+}

@@ -1,0 +1,28 @@
+//! RDMA over Ethernet (RoCEv2): reliable queue pairs whose work is done by NICs.
+//!
+//! A queue pair is one flow of bytes: writes and sends one after the other, cut into packets of `mtu` payload. Packets carry byte
+//! offsets where RoCE has packet numbers; for full packets the two agree. [`QpSender`] is the requester, [`QpReceiver`] the
+//! responder; each lives with its host. Like the rest of this crate they have no clock, no queue and no socket.
+//!
+//! - **Go-back-N**, as commodity NICs: the responder drops what is not next and says so once (NACK); the requester
+//!   sends everything again from there.
+//! - **Selective repeat**, as IRN (Mittal et al., SIGCOMM 2018): the responder places what it gets and each packet out of order is
+//!   answered by a NACK that names it; the requester sends again what is missing below the highest so named, and never
+//!   has more than one bandwidth-delay product under way.
+//! - The law sets a window, a rate, or both. Rates hold for bytes on the wire without preamble and gap, and carry their
+//!   remainder. A new rate moves the departure that is pending, as if the last packet had left at that rate.
+//! - Congestion comes back as CNPs (at most one per interval and queue pair), as marks echoed by ACKs, as time stamps or as
+//!   telemetry: whatever the law needs.
+//!
+//! Source: lossless-fabric sheet sections 5 and 6, dcqcn sheet sections 2 and 6, IEEE/IBTA terms; timers as the sheet says.
+//! Deviations: queue pairs are connected and warm. ACKs acknowledge bytes in memory, where a NIC may send them a little earlier.
+//! A loss is told to the law both as `Nack` and as the episode that TCP would tell (`Enter(Recovery)`, `Enter(Loss)`), so that
+//! laws made for lossy networks may answer; those made for RDMA do not. There is no PRR: what a law answers holds at once.
+
+mod config;
+mod receiver;
+mod sender;
+
+pub use config::{Cap, RdmaConfig, Recovery};
+pub use receiver::QpReceiver;
+pub use sender::QpSender;

@@ -1,0 +1,368 @@
+//! The requester: what may leave, when, and what to do about an answer.
+//!
+//! This file holds the state, transmission and the clock; `answers` takes ACKs, NACKs and CNPs, `repair` sends again.
+//!
+//! Invariants: `una <= nxt <= most`; segments tile `[una, nxt)`; `inflight = nxt - una - sacked`.
+
+mod answers;
+mod repair;
+
+use super::{Cap, RdmaConfig};
+use crate::scoreboard::{Scoreboard, Segment};
+use crate::sender::{Burst, FlowSpec, stamp};
+use forebay_laws::flow::{CaState, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, Totals, Window};
+use forebay_laws::{Acts, Start};
+use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
+use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
+use repair::Repair;
+
+/// Requester half of a queue pair.
+#[derive(Clone, Debug)]
+pub struct QpSender {
+    totals: Totals,
+    window: Window,
+    cap: u64,      // most bytes in `[una, nxt)`
+    written: u64,  // bytes that the application has handed over so far
+    most: u64,     // bytes that have ever left
+    high_seq: u64, // the running episode ends here
+    deadline: Time,
+    timeout_at: Time,         // of the oldest packet
+    wake_at: Time,            // for the law
+    next_at: Time,            // no packet before
+    left_at: Time,            // when the last packet left
+    delivered_at: Time,       // when `totals.delivered` last rose
+    first_sent: Time,         // when the segment delivered last had left
+    pace: Option<Serializer>, // `None`: at the rate of the link
+    line: BitsPerSec,
+    gap: Span,
+    board: Scoreboard,
+    law: Flow,
+    repair: Option<Box<Repair>>, // selective repeat, once something was lost
+    flow: FlowId,
+    dst: HostAddr,
+    last_size: u32, // of the last packet
+    retransmits: u32,
+    timeouts: u32,
+    open: bool,
+    shut: bool, // until `next_at`
+}
+
+const _: () = assert!(size_of::<QpSender>() <= 400, "sender state per queue pair");
+
+impl QpSender {
+    /// A queue pair that may send at once. `at` is what the law starts from; its seed belongs to this flow.
+    pub fn new(cfg: &RdmaConfig, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> Self {
+        let mut acts = Acts::default();
+        let bdp = at.base_rtt.map(|base| at.line_rate.bytes_in(base).max(cfg.mtu));
+        let initial_window = cfg.initial_window.or(bdp).unwrap_or(at.initial_window);
+        let law = law.start(Start { initial_window, ..at }, &mut acts);
+        let segments = (initial_window.get().min(spec.size.get()) / cfg.mtu.get()) as usize + 1;
+        let mut sender = Self {
+            totals: Totals { min_rtt: Span::MAX, ..Totals::default() },
+            window: Window::from_bytes(initial_window),
+            cap: match cfg.cap {
+                Cap::None => u64::MAX,
+                Cap::Bdp => bdp.map_or(u64::MAX, Bytes::get),
+                Cap::Fixed(bytes) => bytes.get(),
+            },
+            written: spec.size.get(),
+            most: 0,
+            high_seq: 0,
+            deadline: Time::MAX,
+            timeout_at: Time::MAX,
+            wake_at: Time::MAX,
+            next_at: Time::ZERO,
+            left_at: Time::ZERO,
+            delivered_at: now,
+            first_sent: now,
+            pace: None,
+            line: at.line_rate,
+            gap: Span::ZERO,
+            board: Scoreboard::new(segments),
+            law,
+            repair: None,
+            flow: spec.flow,
+            dst: spec.dst,
+            last_size: 0,
+            retransmits: 0,
+            timeouts: 0,
+            open: spec.open,
+            shut: false,
+        };
+        sender.apply(&acts);
+        sender
+    }
+
+    /// The application posts `bytes` more; `last` closes the flow, and the last of them carries FIN.
+    ///
+    /// # Panics
+    /// If the flow is closed.
+    pub fn app_write(&mut self, bytes: Bytes, last: bool) {
+        assert!(self.open, "the application writes after the last byte");
+        self.written = self.written.saturating_add(bytes.get());
+        self.open = !last;
+    }
+
+    /// When to call [`QpSender::on_deadline`]; [`Time::MAX`]: never.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// Whether every byte of a closed flow is acknowledged.
+    #[inline]
+    pub fn finished(&self) -> bool {
+        !self.open && self.idle()
+    }
+
+    /// Whether all that the application has written is acknowledged.
+    #[inline]
+    pub fn idle(&self) -> bool {
+        self.totals.una == self.written
+    }
+
+    /// Bytes that wait to leave.
+    #[inline]
+    pub fn unsent(&self) -> u64 {
+        self.written - self.totals.nxt
+    }
+
+    /// Bytes acknowledged in order.
+    #[inline]
+    pub fn acked(&self) -> Bytes {
+        Bytes::new(self.totals.una)
+    }
+
+    /// Running totals, as the law sees them.
+    #[inline]
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// The law's window; [`Bytes::MAX`] if it sets none.
+    pub fn window(&self) -> Bytes {
+        if self.window == Window::UNBOUNDED { Bytes::MAX } else { self.window.bytes() }
+    }
+
+    /// The law's rate; that of the link if it sets none.
+    pub fn rate(&self) -> BitsPerSec {
+        self.pace.as_ref().map_or(self.line, Serializer::rate)
+    }
+
+    /// Packets sent again.
+    pub fn retransmits(&self) -> u64 {
+        self.retransmits.into()
+    }
+
+    /// Timeouts.
+    pub fn timeouts(&self) -> u64 {
+        self.timeouts.into()
+    }
+
+    /// Whether a packet may leave now. Changes only by calls to `&mut self` methods.
+    #[inline]
+    pub fn ready(&self, cfg: &RdmaConfig) -> bool {
+        !self.shut && (self.must_repeat() || self.new_fits(cfg))
+    }
+
+    /// The next packet, if one may leave now: a repetition, else new data.
+    #[inline]
+    pub fn next_packet(&mut self, cfg: &RdmaConfig, now: Time) -> Option<Packet> {
+        if self.shut {
+            return None;
+        }
+        if let Some(again) = self.repeat(cfg, now) {
+            return Some(again);
+        }
+        self.new_fits(cfg).then(|| self.send(cfg, now))
+    }
+
+    /// The same, as what a NIC is handed: it cuts packets itself, so a burst is one packet.
+    pub fn next_burst(&mut self, cfg: &RdmaConfig, now: Time) -> Option<Burst> {
+        let first = self.next_packet(cfg, now)?;
+        Some(Burst { first, payload: u64::from(first.size) - cfg.header.get() })
+    }
+
+    /// The clock has come to [`QpSender::deadline`]. Calling earlier changes nothing.
+    pub fn on_deadline(&mut self, cfg: &RdmaConfig, now: Time) {
+        if now < self.deadline {
+            return;
+        }
+        if now >= self.next_at {
+            self.shut = false;
+        }
+        if now >= self.wake_at {
+            self.wake_at = Time::MAX;
+            self.tell(now, FlowEvent::Wake);
+        }
+        if now >= self.timeout_at {
+            self.on_timeout(cfg, now);
+        }
+        self.settle_deadline();
+    }
+
+    /// Payload of the next new packet; zero if there is none.
+    #[inline]
+    fn new_len(&self, cfg: &RdmaConfig) -> u64 {
+        (self.written - self.totals.nxt).min(cfg.mtu.get())
+    }
+
+    /// Whether there is new data and the window takes it. One packet under way is always allowed, since laws with less
+    /// than a packet's window pace it.
+    #[inline]
+    fn new_fits(&self, cfg: &RdmaConfig) -> bool {
+        self.fits(self.new_len(cfg))
+    }
+
+    #[inline]
+    fn fits(&self, len: u64) -> bool {
+        let inflight = self.totals.inflight.get();
+        let capped = self.totals.nxt - self.totals.una + len > self.cap;
+        len > 0 && (inflight == 0 || (!capped && inflight + len <= self.window.bytes().get()))
+    }
+
+    /// Sends the next packet of what is not under way.
+    #[inline]
+    fn send(&mut self, cfg: &RdmaConfig, now: Time) -> Packet {
+        let len = self.new_len(cfg);
+        let seq = self.totals.nxt;
+        let again = seq < self.most;
+        self.retransmits += u32::from(again);
+        self.totals.nxt += len;
+        self.most = self.most.max(self.totals.nxt);
+        self.totals.inflight += Bytes::new(len);
+        let sends = 1 + u8::from(again);
+        let grows = self.board.room() == 0;
+        if let (true, Some(repair)) = (grows, &mut self.repair) {
+            repair.regrow(&self.board);
+        }
+        let end = self.totals.nxt as u32;
+        self.board.push(Segment { end, sends, ..self.segment(now) });
+        if self.board.len() == 1 {
+            self.timeout_at = now.saturating_add(self.timeout(cfg));
+        }
+        self.leave(cfg, now, seq, len, again)
+    }
+
+    /// What the scoreboard notes of a transmission at `now`, but for its end and count.
+    fn segment(&self, now: Time) -> Segment {
+        let mut segment = Segment {
+            sent: now,
+            delivered: self.totals.delivered as u32,
+            inflight: self.totals.inflight.get() as u32,
+            cwnd: self.window.bytes().get().min(u64::from(u32::MAX)) as u32,
+            app_limited: false,
+            ..Segment::default()
+        };
+        segment.set_lags(now.since(self.first_sent), now.since(self.delivered_at));
+        segment
+    }
+
+    /// A packet of `len` bytes from `seq` leaves.
+    #[inline]
+    fn leave(&mut self, cfg: &RdmaConfig, now: Time, seq: u64, len: u64, again: bool) -> Packet {
+        self.totals.sent += len;
+        let size = len + cfg.header.get();
+        (self.left_at, self.last_size) = (now, size as u32);
+        if self.pace.is_some() || self.gap > Span::ZERO {
+            self.shut_gate();
+        }
+        self.tell(now, FlowEvent::Sent { bytes: Bytes::new(len) });
+        self.settle_deadline();
+        let fin = seq + len == self.written && !self.open;
+        let last = !self.new_fits(cfg) && !self.must_repeat();
+        let flags = Flags::NONE
+            .with_if(fin, Flags::FIN)
+            .with_if(last, Flags::PSH)
+            .with_if(again, Flags::RETRANSMIT)
+            .with_if(cfg.needs.int, Flags::TELEMETRY);
+        Packet {
+            flow: self.flow,
+            dst: self.dst,
+            size: size as u16,
+            kind: Kind::Data,
+            ecn: if cfg.ecn() { Ecn::Ect } else { Ecn::NotEct },
+            class: cfg.data_class,
+            flags,
+            stamp: stamp(now),
+            seq,
+            ..Packet::default()
+        }
+    }
+
+    /// The gate stays shut for as long as the last packet takes at the law's rate, or for its gap.
+    fn shut_gate(&mut self) {
+        let size = u64::from(self.last_size);
+        let takes = self.pace.as_mut().map_or(Span::ZERO, |pace| pace.take(size));
+        self.next_at = self.left_at.saturating_add(takes.max(self.gap));
+        self.shut = true;
+    }
+
+    /// Another rate. What waits leaves as if the last packet had left at this one.
+    fn set_rate(&mut self, rate: BitsPerSec) {
+        if rate == self.rate() {
+            return;
+        }
+        self.pace = (rate < self.line).then(|| Serializer::new(rate));
+        self.reopen();
+    }
+
+    fn set_gap(&mut self, gap: Span) {
+        if gap != self.gap {
+            self.gap = gap;
+            self.reopen();
+        }
+    }
+
+    /// The gate, under a new rate or gap.
+    fn reopen(&mut self) {
+        if self.shut {
+            self.shut_gate();
+            self.settle_deadline();
+        }
+    }
+
+    /// Recomputes the stored deadline.
+    #[inline]
+    fn settle_deadline(&mut self) {
+        let gate = if self.shut { self.next_at } else { Time::MAX };
+        self.deadline = gate.min(self.timeout_at).min(self.wake_at);
+    }
+
+    /// Tells the law and does what it says.
+    #[inline]
+    fn tell(&mut self, now: Time, event: FlowEvent<'_>) {
+        let mut acts = Acts::default();
+        self.law.step(now, FlowSeen { totals: &self.totals, event }, &mut acts);
+        if !acts.is_empty() {
+            self.apply(&acts);
+        }
+    }
+
+    /// The acts of a law; what it says last holds.
+    fn apply(&mut self, acts: &Acts<FlowAct>) {
+        for act in acts.iter() {
+            match act {
+                FlowAct::Window(window) => self.window = window,
+                FlowAct::Ssthresh(bytes) => {
+                    let enters = matches!(self.totals.state, CaState::Cwr | CaState::Recovery);
+                    if enters && bytes != Bytes::MAX {
+                        self.window = self.window.min(Window::from_bytes(bytes));
+                    }
+                }
+                FlowAct::Rate(rate) => self.set_rate(rate),
+                FlowAct::Gap(gap) => self.set_gap(gap),
+                FlowAct::WakeAt(at) => {
+                    self.wake_at = self.wake_at.min(at);
+                    self.settle_deadline();
+                }
+            }
+        }
+    }
+
+    /// How long the oldest packet may stay without an answer.
+    fn timeout(&self, cfg: &RdmaConfig) -> Span {
+        let few = self.board.len() <= cfg.few as usize;
+        if few { cfg.timeout_few } else { cfg.timeout }
+    }
+}

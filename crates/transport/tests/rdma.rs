@@ -1,0 +1,413 @@
+//! Queue pairs over one cable: times, losses and repairs.
+//!
+//! Sources: lossless-fabric sheet sections 5, 6 and 8; dcqcn sheet sections 2 and 6.
+
+use forebay_laws::Start;
+use forebay_laws::flow::{Echo, FlowParams, Needs};
+use forebay_transport::rdma::{Cap, QpReceiver, QpSender, RdmaConfig, Recovery};
+use forebay_transport::{Arrival, FlowSpec};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const LINE: BitsPerSec = BitsPerSec::from_gbps(100);
+const DELAY: Span = Span::from_us(2);
+
+fn at(us: u64) -> Time {
+    Time::ZERO + Span::from_us(us)
+}
+
+fn start(base_rtt: Span) -> Start {
+    Start {
+        mss: Bytes::new(1_000),
+        initial_window: Bytes::new(1_000),
+        line_rate: LINE,
+        base_rtt: Some(base_rtt),
+        seed: 0,
+    }
+}
+
+fn law(name: &str) -> FlowParams {
+    FlowParams::new(name).unwrap()
+}
+
+fn qp(cfg: &RdmaConfig, name: &str, size: u64) -> QpSender {
+    let spec =
+        FlowSpec { flow: FlowId(0), dst: HostAddr::default(), size: Bytes::new(size), open: false };
+    QpSender::new(cfg, spec, &law(name), start(Span::from_us(9)), Time::ZERO)
+}
+
+/// What happens to a packet on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Arrives,
+    Marked,
+    Lost,
+    /// It arrives so much later.
+    Late(Span),
+}
+
+/// Two hosts and a cable. `fate` decides over each packet by how many have left before it in its direction.
+struct Cable<F> {
+    cfg: RdmaConfig,
+    sender: QpSender,
+    receiver: QpReceiver,
+    fate: F,
+    flying: BTreeMap<(Time, u64), Packet>,
+    left: [u64; 2],
+    free: Time,
+    pub now: Time,
+    /// Everything that arrived, in order.
+    pub seen: Vec<(Time, Packet)>,
+    pub done: Option<Time>,
+}
+
+impl<F: FnMut(&Packet, u64) -> Fate> Cable<F> {
+    fn new(cfg: RdmaConfig, name: &str, size: u64, fate: F) -> Self {
+        let cfg = RdmaConfig { needs: law(name).needs(), ..cfg };
+        Self {
+            sender: qp(&cfg, name, size),
+            receiver: QpReceiver::new(FlowId(0), HostAddr::default()),
+            cfg,
+            fate,
+            flying: BTreeMap::new(),
+            left: [0; 2],
+            free: Time::ZERO,
+            now: Time::ZERO,
+            seen: Vec::new(),
+            done: None,
+        }
+    }
+
+    fn fly(&mut self, from: Time, mut packet: Packet) {
+        let way = usize::from(packet.kind.is_answer());
+        let n = self.left[way];
+        self.left[way] += 1;
+        let later = match (self.fate)(&packet, n) {
+            Fate::Lost => return,
+            Fate::Late(by) => by,
+            Fate::Marked => {
+                packet.ecn = Ecn::Ce;
+                Span::ZERO
+            }
+            Fate::Arrives => Span::ZERO,
+        };
+        self.flying.insert((from + DELAY + later, self.left[0] + self.left[1]), packet);
+    }
+
+    /// Runs until the sender has every byte acknowledged, or until `end`.
+    fn run(&mut self, end: Time) {
+        while self.done.is_none() && self.now <= end {
+            let pull =
+                if self.sender.ready(&self.cfg) { self.free.max(self.now) } else { Time::MAX };
+            let arrival = self.flying.first_key_value().map_or(Time::MAX, |(key, _)| key.0);
+            let next = pull.min(arrival).min(self.sender.deadline());
+            assert!(next != Time::MAX, "nothing will ever happen again");
+            self.now = next.max(self.now);
+            if pull <= self.now {
+                let packet = self.sender.next_packet(&self.cfg, self.now).expect("it was ready");
+                self.free = self.now + LINE.time_for(Bytes::new(packet.size.into()));
+                self.fly(self.free, packet);
+            } else if arrival <= self.now {
+                let (_, packet) = self.flying.pop_first().unwrap();
+                self.seen.push((self.now, packet));
+                self.arrive(packet);
+            } else {
+                self.sender.on_deadline(&self.cfg, self.now);
+            }
+            let totals = self.sender.totals();
+            assert!(totals.una <= totals.nxt && totals.inflight.get() <= totals.nxt - totals.una);
+            assert!(totals.una <= self.receiver.delivered().get());
+            if self.sender.finished() {
+                self.done = Some(self.now);
+            }
+        }
+    }
+
+    fn arrive(&mut self, packet: Packet) {
+        if packet.kind.is_answer() {
+            return self.sender.on_answer(&self.cfg, self.now, self.now, &packet, &[]);
+        }
+        let newest = Arrival { at: self.now, stamp: packet.stamp };
+        for answer in
+            self.receiver.on_data(&self.cfg, self.now, newest, &packet).into_iter().flatten()
+        {
+            self.fly(self.now, answer);
+        }
+    }
+
+    fn kinds(&self, kind: Kind) -> Vec<Time> {
+        self.seen.iter().filter(|(_, p)| p.kind == kind).map(|(at, _)| *at).collect()
+    }
+}
+
+fn whole(_: &Packet, _: u64) -> Fate {
+    Fate::Arrives
+}
+
+#[test]
+fn a_lone_flow_of_any_size_leaves_back_to_back() {
+    for size in [1, 999, 1_000, 1_001, 64_000, 1_000_000] {
+        let mut cable = Cable::new(RdmaConfig::default(), "dcqcn", size, whole);
+        cable.run(at(1_000_000));
+        let packets = size.div_ceil(1_000);
+        let wire = Bytes::new(size + 48 * packets);
+        let exact = Time::ZERO + LINE.time_for(wire) + DELAY * 2;
+        assert_eq!(cable.done, Some(exact), "{size} B");
+        assert_eq!((cable.sender.retransmits(), cable.sender.timeouts()), (0, 0));
+    }
+}
+
+/// When the first thousand packets of a flow of this rate leave, in ps.
+fn departures(rate: BitsPerSec) -> Vec<u64> {
+    // TIMELY sets a rate and nothing else; its start says which.
+    let cfg = RdmaConfig::default();
+    let mut params = law("timely");
+    params.set("start", &format!("{}", rate.get() as f64 / LINE.get() as f64)).unwrap();
+    let spec =
+        FlowSpec { flow: FlowId(0), dst: HostAddr::default(), size: Bytes::MAX, open: false };
+    let mut sender = QpSender::new(&cfg, spec, &params, start(Span::from_us(9)), Time::ZERO);
+    let (mut now, mut left) = (Time::ZERO, Vec::new());
+    while left.len() < 1_000 {
+        if sender.next_packet(&cfg, now).is_some() {
+            left.push(now.as_ps());
+        } else {
+            assert!(sender.deadline() > now);
+            now = sender.deadline();
+            sender.on_deadline(&cfg, now);
+        }
+    }
+    left
+}
+
+#[test]
+fn a_rate_spaces_packets_without_drift() {
+    let rate = BitsPerSec::new(7_000_000_000);
+    for (i, at) in departures(rate).iter().enumerate() {
+        let exact = i as u128 * 1_048 * 8_000_000_000_000 / u128::from(rate.get());
+        assert_eq!(u128::from(*at), exact, "packet {i}");
+    }
+}
+
+#[test]
+fn a_cut_moves_the_departure_that_is_pending() {
+    // DCQCN halves its rate with the first CNP: the packet after it leaves 1,048 B at 50 Gb/s after the one before.
+    let cfg = RdmaConfig { needs: law("dcqcn").needs(), ..RdmaConfig::default() };
+    let mut sender = qp(&cfg, "dcqcn", 1 << 40);
+    let cnp = Packet { kind: Kind::Cnp, ..Packet::default() };
+    assert!(sender.next_packet(&cfg, at(1)).is_some());
+    sender.on_answer(&cfg, at(1), at(1), &cnp, &[]);
+    assert!(
+        sender.next_packet(&cfg, at(1)).is_some(),
+        "what left at the rate of the link shut no gate"
+    );
+    let gap = BitsPerSec::from_gbps(50).time_for(Bytes::new(1_048));
+    assert!(!sender.ready(&cfg));
+    assert_eq!(sender.deadline(), at(1) + gap);
+    sender.on_answer(&cfg, at(1), at(1), &cnp, &[]);
+    let rate = sender.rate();
+    assert!(rate < BitsPerSec::from_gbps(50));
+    assert_eq!(sender.deadline(), at(1) + rate.time_for(Bytes::new(1_048)), "and is moved");
+    sender.on_deadline(&cfg, at(1) + gap);
+    assert!(!sender.ready(&cfg), "the old time is not its time any more");
+}
+
+#[test]
+fn cnps_keep_their_interval_and_are_no_acks() {
+    let mark = |packet: &Packet, _| match packet.kind {
+        Kind::Data => Fate::Marked,
+        _ => Fate::Arrives,
+    };
+    let mut cable = Cable::new(RdmaConfig::default(), "dcqcn", 10_000_000, mark);
+    cable.run(at(300));
+    let cnps = cable.kinds(Kind::Cnp);
+    assert_eq!(cnps.len(), 6, "at 4, 54 ... 254 us, and {cnps:?}");
+    assert!(cnps.windows(2).all(|pair| pair[1].since(pair[0]) >= Span::from_us(50)));
+    let every = cnps.windows(2).all(|pair| pair[1].since(pair[0]) < Span::from_us(60));
+    assert!(every, "and one per interval while marks go on: {cnps:?}");
+    let marked = |(_, p): &(Time, Packet)| p.kind == Kind::Ack && p.flags.has(Flags::ECE);
+    assert!(!cable.seen.iter().any(marked), "marks do not come back twice");
+}
+
+#[test]
+fn go_back_n_reports_a_gap_once_and_sends_everything_from_it_again() {
+    let lose = |packet: &Packet, n| match packet.kind {
+        Kind::Data if n == 10 => Fate::Lost,
+        _ => Fate::Arrives,
+    };
+    let mut cable = Cable::new(RdmaConfig::default(), "dcqcn", 200_000, lose);
+    cable.run(at(1_000_000));
+    assert_eq!(cable.kinds(Kind::Nack).len(), 1);
+    // Between the loss and the rewind: the time of one round trip and the packet after the lost one.
+    let round = (DELAY * 2 + LINE.time_for(Bytes::new(1_048))).as_ps();
+    let flight = round / LINE.time_for(Bytes::new(1_048)).as_ps() + 1;
+    let again = cable.sender.retransmits();
+    assert!(again.abs_diff(flight) <= 1, "{again} packets again, {flight} under way");
+    assert_eq!(cable.sender.timeouts(), 0);
+}
+
+#[test]
+fn a_lost_nack_is_told_again_and_a_lost_tail_times_out() {
+    let lose = |packet: &Packet, n| match packet.kind {
+        Kind::Data if n == 10 => Fate::Lost,
+        Kind::Nack => Fate::Late(Span::from_ms(30)),
+        _ => Fate::Arrives,
+    };
+    let cfg = RdmaConfig {
+        timeout: Span::from_ms(20),
+        timeout_few: Span::from_ms(20),
+        ..RdmaConfig::default()
+    };
+    let mut cable = Cable::new(cfg.clone(), "dcqcn", 100_000_000, lose);
+    cable.run(at(3_000));
+    // 500 us later the gap is reported again; that NACK is late as well, and so on.
+    let nacks = cable.left[1];
+    assert!((6..=18).contains(&nacks), "{nacks} answers in 3 ms");
+
+    let tail = |packet: &Packet, n| match packet.kind {
+        Kind::Data if n == 9 => Fate::Lost,
+        _ => Fate::Arrives,
+    };
+    for recovery in [Recovery::GoBackN, Recovery::Selective] {
+        let cfg = RdmaConfig { recovery, ..RdmaConfig::default() };
+        let mut cable = Cable::new(cfg, "dcqcn", 10_000, tail);
+        cable.run(at(1_000_000));
+        assert_eq!((cable.sender.timeouts(), cable.sender.retransmits()), (1, 1), "{recovery:?}");
+        let late = cable.done.unwrap().since(Time::ZERO);
+        assert!(late > Span::from_ms(4) && late < Span::from_us(4_020), "{recovery:?}: {late}");
+    }
+}
+
+/// Share of transmissions that were new, with packets lost at random.
+fn efficiency(recovery: Recovery, loss: f64, window: u64) -> f64 {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let lose = move |packet: &Packet, _| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let unlucky = ((state >> 11) as f64) < loss * (1u64 << 53) as f64;
+        if packet.kind == Kind::Data && unlucky { Fate::Lost } else { Fate::Arrives }
+    };
+    let cfg = RdmaConfig {
+        recovery,
+        cap: Cap::Fixed(Bytes::new(window * 1_000)),
+        timeout: Span::from_us(320),
+        timeout_few: Span::from_us(320),
+        nack_interval: Span::from_us(40),
+        ..RdmaConfig::default()
+    };
+    let size = 40_000_000;
+    let mut cable = Cable::new(cfg, "dcqcn", size, lose);
+    cable.run(at(10_000_000));
+    assert!(cable.done.is_some());
+    (size / 1_000) as f64 / cable.left[0] as f64
+}
+
+#[test]
+fn efficiency_under_random_loss_is_that_of_the_formulas() {
+    // A cable of two times 2 us at 100 Gb/s, with the packet that tells: 50 to 51 packets between a loss and its repair.
+    let w = 50.0;
+    for p in [1e-3, 1e-2] {
+        let formula = (1.0 - p) / (1.0 - p + w * p);
+        let go_back_n = efficiency(Recovery::GoBackN, p, 110);
+        assert!((go_back_n / formula - 1.0).abs() < 0.05, "p {p}: {go_back_n} for {formula}");
+        let selective = efficiency(Recovery::Selective, p, 110);
+        assert!((selective / (1.0 - p) - 1.0).abs() < 0.002, "p {p}: {selective}");
+    }
+}
+
+#[test]
+fn selective_repeat_sends_only_what_is_missing_and_bounds_the_flight() {
+    let lose = |packet: &Packet, n| match packet.kind {
+        Kind::Data if [10, 12, 13, 30].contains(&n) => Fate::Lost,
+        _ => Fate::Arrives,
+    };
+    let cfg = RdmaConfig {
+        recovery: Recovery::Selective,
+        cap: Cap::Bdp,
+        timeout: Span::from_us(320),
+        timeout_few: Span::from_us(100),
+        few: 3,
+        ..RdmaConfig::default()
+    };
+    let mut cable = Cable::new(cfg, "dcqcn", 500_000, lose);
+    cable.run(at(1_000_000));
+    assert_eq!((cable.sender.retransmits(), cable.sender.timeouts()), (4, 0));
+    let most = 9 * 100_000 / 8; // 9 us at 100 Gb/s
+    let mut acked = 0;
+    for (_, packet) in &cable.seen {
+        if packet.kind.is_answer() {
+            acked = acked.max(packet.seq);
+        } else {
+            assert!(packet.seq + 1_000 <= acked + most, "{} with {acked} acknowledged", packet.seq);
+        }
+    }
+}
+
+#[test]
+fn acks_may_speak_for_several_packets_but_never_stall_a_window() {
+    let cfg = RdmaConfig { ack_every: 16, ..RdmaConfig::default() };
+    let mut cable = Cable::new(cfg.clone(), "dcqcn", 1_000_000, whole);
+    cable.run(at(1_000_000));
+    assert!(cable.left[1] <= 64 && cable.sender.timeouts() == 0, "{} ACKs", cable.left[1]);
+    let narrow = RdmaConfig { cap: Cap::Fixed(Bytes::new(5_000)), ..cfg };
+    let mut cable = Cable::new(narrow, "dcqcn", 1_000_000, whole);
+    cable.run(at(1_000_000));
+    assert_eq!(cable.sender.timeouts(), 0, "the last packet of a window asks for its ACK");
+}
+
+#[test]
+fn exact_echo_and_rounds_reach_a_law_of_marks() {
+    // Every packet of the first window is marked: DCTCP, which starts with alpha = 1, halves once.
+    let mark = |packet: &Packet, n| match packet.kind {
+        Kind::Data if n < 112 => Fate::Marked,
+        _ => Fate::Arrives,
+    };
+    let mut cable = Cable::new(RdmaConfig::default(), "dctcp", 1_000_000, mark);
+    let before = cable.sender.window().get();
+    assert_eq!(before, 9 * 100_000 / 8, "starts with a bandwidth-delay product");
+    cable.run(at(6));
+    let after = cable.sender.window().get();
+    assert!(after.abs_diff(before / 2) < 2_000, "{before} to {after}");
+    assert_eq!(cable.cfg.needs, Needs { echo: Echo::Exact, own_cwr: true, ..Needs::NONE });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever is lost, late or out of order: every byte arrives, and the sender learns of it.
+    #[test]
+    fn everything_arrives(
+        fates in prop::collection::vec(0..20u8, 200..400),
+        size in 1..200_000u64,
+        selective in any::<bool>(),
+        name in prop::sample::select(vec!["dcqcn", "timely", "swift", "dctcp", "reno"]),
+        ack_every in 1..20u32,
+        cap in 1..60u64,
+    ) {
+        let fate = |_: &Packet, n: u64| match fates.get(n as usize) {
+            Some(0 | 1) => Fate::Lost,
+            Some(2) => Fate::Late(Span::from_us(3)),
+            Some(3) => Fate::Late(Span::from_us(700)),
+            Some(4 | 5) => Fate::Marked,
+            _ => Fate::Arrives,
+        };
+        let cfg = RdmaConfig {
+            recovery: if selective { Recovery::Selective } else { Recovery::GoBackN },
+            cap: Cap::Fixed(Bytes::new(cap * 1_000)),
+            timeout: Span::from_us(400),
+            timeout_few: Span::from_us(300),
+            few: 3,
+            ack_every,
+            ..RdmaConfig::default()
+        };
+        let mut cable = Cable::new(cfg, name, size, fate);
+        cable.run(at(60_000_000));
+        prop_assert!(cable.done.is_some(), "not done after a minute");
+        prop_assert_eq!(cable.receiver.delivered().get(), size);
+        prop_assert!(cable.receiver.complete());
+        prop_assert_eq!(cable.sender.totals().inflight, Bytes::ZERO);
+        prop_assert_eq!(cable.sender.totals().delivered, size);
+    }
+}
