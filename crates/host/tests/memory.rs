@@ -78,6 +78,16 @@ impl Bench {
         }
     }
 
+    /// Goes on for as long as what is in slots may take to leave: each slot latency lets go of a share of at least 1 - 1/e,
+    /// until less than a 64th of a line is left, which goes at once.
+    fn clear_slots(&mut self) {
+        let latencies = (64.0 * self.path.now().inside).max(1.0).ln().ceil() as u32 + 1;
+        for _ in 0..latencies {
+            let latency = Span::from_ps((self.path.now().slot_latency * 1e3) as u64);
+            self.run(self.now + latency + STEP);
+        }
+    }
+
     fn check(&self) {
         let (now, totals) = (self.path.now(), self.path.totals());
         assert!(self.path.due() > self.now, "due at {:?}, now {:?}", self.path.due(), self.now);
@@ -208,7 +218,7 @@ proptest! {
         }
         prop_assert_eq!(bench.delivered, bench.offered - bench.dropped);
         prop_assert_eq!(bench.read, bench.to_read);
-        bench.run(bench.now + Span::from_us(100));
+        bench.clear_slots();
         let (now, totals) = (bench.path.now(), bench.path.totals());
         prop_assert_eq!((now.inside, now.buffered, now.unread), (0.0, 0, 0));
         prop_assert_eq!((totals.entered, totals.left), (bench.lines as f64, bench.lines as f64));
@@ -221,6 +231,43 @@ proptest! {
         let totals = || play(&host, &script, false).path.totals();
         prop_assert_eq!(totals(), totals());
     }
+}
+
+/// Ten cores that write on 4 GB/s keep a slot for tens of microseconds: lines are still in slots long after the last packet
+/// was read, and go all the same.
+#[test]
+fn slots_clear_however_long_memory_holds_them() {
+    let cores = |cores, lines_in_flight_milli, writes_permille, local, start| NeighbourSettings {
+        cores,
+        lines_in_flight_milli,
+        writes_permille,
+        local,
+        rests: None,
+        start: Span::from_us(start),
+    };
+    let mut host = MemorySettings {
+        neighbours: vec![cores(4, 17_502, 898, true, 19), cores(6, 19_809, 1_877, false, 10)],
+        ..MemorySettings::default()
+    };
+    host.iio.slots = 46;
+    host.controller.bytes_per_sec = 4_000_000_000;
+    host.readers.cores = 1;
+    let packets =
+        [(0, 64, 1), (0, 64, 1), (2379, 819, 1), (5508, 64, 1), (999, 64, 1), (607, 243, 9)];
+    let script: Vec<_> = packets
+        .iter()
+        .map(|&(after, size, count)| (after, Happens::Packets(size, count)))
+        .collect();
+    let mut bench = play(&host, &script, false);
+    while bench.delivered < bench.offered || bench.read < bench.to_read {
+        bench.run(bench.now + Span::from_us(200));
+    }
+    bench.run(bench.now + Span::from_us(100));
+    assert!(bench.path.now().inside > 0.0);
+    assert!(bench.path.now().slot_latency > 10e3, "{} ns", bench.path.now().slot_latency);
+    bench.clear_slots();
+    assert_eq!(bench.path.now().inside, 0.0);
+    assert_eq!(bench.path.totals().left, bench.lines as f64);
 }
 
 /// The testbed with `cores` of a neighbour.
