@@ -6,6 +6,7 @@ use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{FlowId, Packet};
 use proptest::prelude::*;
+use std::collections::VecDeque;
 
 /// What the Ethernet header adds to a packet, and what completion and descriptor add to its lines.
 const ETHERNET: u64 = 14;
@@ -28,12 +29,36 @@ struct Bench {
     to_read: u64,
     read: u64,
     calls: u64,
+    /// By core, when what it has not read came.
+    waiting: Vec<VecDeque<Time>>,
+    /// By core, when it was last done.
+    done: Vec<Time>,
+    spent: Spent,
+}
+
+/// Sums over packets, in ns.
+#[derive(Clone, Copy, Default)]
+struct Spent {
+    /// From the cable to memory.
+    to_memory: f64,
+    /// From memory until they were read.
+    unread: f64,
+    /// Of which their core worked on them.
+    worked: f64,
+}
+
+fn ns(from: Time, to: Time) -> f64 {
+    to.since(from).as_ps() as f64 * 1e-3
 }
 
 impl Bench {
     fn new(settings: &MemorySettings) -> Self {
         let (path, settings) = (MemoryPath::new(settings), settings.clone());
+        let cores = settings.readers.cores as usize;
         Self {
+            waiting: vec![VecDeque::new(); cores],
+            done: vec![Time::ZERO; cores],
+            spent: Spent::default(),
             path,
             settings,
             now: Time::ZERO,
@@ -64,7 +89,10 @@ impl Bench {
 
     /// Takes what has arrived and what was read.
     fn take(&mut self) {
-        while let Some(Landed { packet, .. }) = self.path.take_packet() {
+        while let Some(Landed { packet, arrived }) = self.path.take_packet() {
+            self.spent.to_memory += ns(arrived, self.now);
+            let core = packet.flow.0 as usize % self.waiting.len();
+            self.waiting[core].push_back(self.now);
             assert_eq!(packet.seq, self.delivered, "in order, none left out");
             assert_eq!(packet.size, self.inside.remove(0));
             self.delivered += 1;
@@ -75,6 +103,21 @@ impl Bench {
         }
         while let Some(read) = self.path.take_read() {
             self.read += read.bytes;
+            let core = read.flow as usize % self.waiting.len();
+            let came = self.waiting[core].pop_front().expect("only what was delivered is read");
+            self.spent.unread += ns(came, self.now);
+            self.spent.worked += ns(came.max(self.done[core]), self.now);
+            self.done[core] = self.now;
+        }
+    }
+
+    /// Goes on for as long as what is in slots may take to leave: each slot latency lets go of a share of at least 1 - 1/e,
+    /// until less than a 64th of a line is left, which goes at once.
+    fn clear_slots(&mut self) {
+        let latencies = (64.0 * self.path.now().inside).max(1.0).ln().ceil() as u32 + 1;
+        for _ in 0..latencies {
+            let latency = Span::from_ps((self.path.now().slot_latency * 1e3) as u64);
+            self.run(self.now + latency + STEP);
         }
     }
 
@@ -208,7 +251,7 @@ proptest! {
         }
         prop_assert_eq!(bench.delivered, bench.offered - bench.dropped);
         prop_assert_eq!(bench.read, bench.to_read);
-        bench.run(bench.now + Span::from_us(100));
+        bench.clear_slots();
         let (now, totals) = (bench.path.now(), bench.path.totals());
         prop_assert_eq!((now.inside, now.buffered, now.unread), (0.0, 0, 0));
         prop_assert_eq!((totals.entered, totals.left), (bench.lines as f64, bench.lines as f64));
@@ -223,6 +266,43 @@ proptest! {
     }
 }
 
+/// Ten cores that write on 4 GB/s keep a slot for tens of microseconds: lines are still in slots long after the last packet
+/// was read, and go all the same.
+#[test]
+fn slots_clear_however_long_memory_holds_them() {
+    let cores = |cores, lines_in_flight_milli, writes_permille, local, start| NeighbourSettings {
+        cores,
+        lines_in_flight_milli,
+        writes_permille,
+        local,
+        rests: None,
+        start: Span::from_us(start),
+    };
+    let mut host = MemorySettings {
+        neighbours: vec![cores(4, 17_502, 898, true, 19), cores(6, 19_809, 1_877, false, 10)],
+        ..MemorySettings::default()
+    };
+    host.iio.slots = 46;
+    host.controller.bytes_per_sec = 4_000_000_000;
+    host.readers.cores = 1;
+    let packets =
+        [(0, 64, 1), (0, 64, 1), (2379, 819, 1), (5508, 64, 1), (999, 64, 1), (607, 243, 9)];
+    let script: Vec<_> = packets
+        .iter()
+        .map(|&(after, size, count)| (after, Happens::Packets(size, count)))
+        .collect();
+    let mut bench = play(&host, &script, false);
+    while bench.delivered < bench.offered || bench.read < bench.to_read {
+        bench.run(bench.now + Span::from_us(200));
+    }
+    bench.run(bench.now + Span::from_us(100));
+    assert!(bench.path.now().inside > 0.0);
+    assert!(bench.path.now().slot_latency > 10e3, "{} ns", bench.path.now().slot_latency);
+    bench.clear_slots();
+    assert_eq!(bench.path.now().inside, 0.0);
+    assert_eq!(bench.path.totals().left, bench.lines as f64);
+}
+
 /// The testbed with `cores` of a neighbour.
 fn testbed(cores: u32) -> MemorySettings {
     let neighbours = vec![NeighbourSettings { cores, ..NeighbourSettings::default() }];
@@ -234,9 +314,13 @@ struct Steady {
     ns: f64,
     before: Totals,
     after: Totals,
+    /// What packets spent, per ns.
+    spent: Spent,
     /// Means over random instants.
     posted: f64,
     slot_rate: f64, // 1 / latency of a slot
+    buffered: f64,
+    unread: f64,
 }
 
 impl Steady {
@@ -248,14 +332,16 @@ impl Steady {
         let mut instants = Stream::new(1, 0, Purpose::Test);
         let (mut next, mut look) = (Time::ZERO + apart, half);
         let (mut before, mut posted, mut slot_rate, mut looks) = (None, 0.0, 0.0, 0.0);
+        let (mut buffered, mut unread) = (0.0, 0.0);
         while bench.now < end {
             bench.run(next.min(look).min(end));
             if bench.now == half {
-                before = Some(bench.path.totals());
+                before = Some((bench.path.totals(), bench.spent));
             }
             if bench.now == look {
                 let now = bench.path.now();
                 (posted, slot_rate) = (posted + now.posted, slot_rate + 1.0 / now.slot_latency);
+                (buffered, unread) = (buffered + now.buffered as f64, unread + now.unread as f64);
                 (look, looks) = (look + Span::from_ps(instants.below(300_000)), looks + 1.0);
             }
             if bench.now == next {
@@ -264,8 +350,16 @@ impl Steady {
             }
         }
         let ns = end.since(half).as_ps() as f64 * 1e-3;
-        let (before, after) = (before.expect("half way"), bench.path.totals());
-        Self { ns, before, after, posted: posted / looks, slot_rate: slot_rate / looks }
+        let ((before, then), after) = (before.expect("half way"), bench.path.totals());
+        let rate = |of: fn(&Spent) -> f64| (of(&bench.spent) - of(&then)) / ns;
+        let spent = Spent {
+            to_memory: rate(|s| s.to_memory),
+            unread: rate(|s| s.unread),
+            worked: rate(|s| s.worked),
+        };
+        let [posted, slot_rate, buffered, unread] =
+            [posted, slot_rate, buffered, unread].map(|sum| sum / looks);
+        Self { ns, before, after, spent, posted, slot_rate, buffered, unread }
     }
 
     /// Per ns, of a total.
@@ -304,6 +398,45 @@ fn littles_law_holds_at_slots_and_in_the_line_of_writes() {
             assert!(queue < 1.0 || close(queue, product, 1.5), "{cores} cores: {queue} {product}");
         }
     }
+}
+
+/// The NIC buffer, where frames queue in it: bytes = rate x wait; a packet waits until its lines enter slots, on average half
+/// of a packet before the last. Cores that keep up: bytes unread = rate x time until they are read, and cores at work =
+/// packets x time that one takes.
+#[test]
+fn littles_law_holds_in_the_nic_buffer_and_at_the_cores_that_copy() {
+    const FRAME: f64 = 4014.0;
+    let (mut queued, mut kept_up) = (0, 0);
+    for ddio in [None, Some(DdioSettings::default())] {
+        for (cores, level, gigabits) in [
+            (0, 0, 103),
+            (0, 0, 120),
+            (1, 0, 103),
+            (2, 0, 103),
+            (3, 0, 40),
+            (3, 0, 103),
+            (3, 3, 103),
+        ] {
+            let what = format!("ddio {}, {cores} cores, {gigabits} Gb/s", ddio.is_some());
+            let settings = MemorySettings { ddio, ..testbed(cores) };
+            let steady = Steady::of(&settings, level, gigabits);
+            let packets = steady.rate(|t| t.left) / 65.0;
+            if steady.buffered > 3.0 * FRAME {
+                queued += 1;
+                let outside = steady.spent.to_memory - packets / steady.slot_rate - 0.5;
+                let (bytes, product) = (steady.buffered, FRAME * outside);
+                assert!(close(bytes, product, 0.5), "{what}: {bytes} B, not {product}");
+            }
+            if steady.rate(|t| t.reading) < f64::from(FLOWS) - 0.01 {
+                kept_up += 1;
+                let (bytes, product) = (steady.unread, 4000.0 * steady.spent.unread);
+                assert!(close(bytes, product, 0.5), "{what}: {bytes} B unread, not {product}");
+                let (busy, work) = (steady.rate(|t| t.reading), steady.spent.worked);
+                assert!(close(busy, work, 0.5), "{what}: {busy} cores at work, not {work}");
+            }
+        }
+    }
+    assert!(queued > 5 && kept_up > 5, "{queued} queued, {kept_up} kept up");
 }
 
 /// With a backlog the NIC drains at slots x 64 B / latency, or at PCIe's payload rate where that is less.

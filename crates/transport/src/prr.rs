@@ -1,14 +1,16 @@
-//! Proportional rate reduction: how many bytes each ACK of a reduction lets go.
+//! Proportional rate reduction: how many segments each ACK of a reduction lets go.
 //!
-//! Source: tcp-baseline section 7, RFC 6937 in the form Linux uses; here in bytes, with the
-//! proportional part rounded up to whole segments as counting packets does. Before it, Linux halved the
-//! rate: [`halved`].
+//! Source: tcp-baseline section 7, RFC 6937 in the form Linux uses. It counts packets, and a short one is one: where bytes
+//! are counted, the last few of a message let a few leave, and a full segment waits for an ACK that the receiver delays.
+//! Deviation: what is in flight and the threshold are bytes, as everywhere here; several short segments that one ACK
+//! covers count as the full ones they would fill. Before it, Linux halved the rate: [`halved`].
 
-/// Counters of one reduction, in bytes.
+/// Counters of one reduction, in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prr {
     delivered: u64,
     out: u64,
+    /// In bytes.
     prior_cwnd: u64,
 }
 
@@ -27,23 +29,23 @@ impl Prr {
         Self { delivered: 0, out: 0, prior_cwnd: prior_cwnd.max(1) }
     }
 
-    /// Something of `len` bytes left.
+    /// Something of `len` bytes left, in segments of `mss`.
     #[inline]
-    pub(crate) fn sent(&mut self, len: u64) {
-        self.out += len;
+    pub(crate) fn sent(&mut self, len: u64, mss: u64) {
+        self.out += len.div_ceil(mss);
     }
 
-    /// The window after an ACK.
+    /// The window after an ACK, in bytes: what is in flight and whole segments more, though not beyond `ssthresh`.
     pub(crate) fn window(&mut self, mss: u64, ssthresh: u64, inflight: u64, ack: Delivery) -> u64 {
-        self.delivered += ack.newly;
+        let newly = ack.newly.div_ceil(mss);
+        self.delivered += newly;
         let quota = if inflight > ssthresh {
             let share = u128::from(ssthresh) * u128::from(self.delivered);
             let share = share.div_ceil(u128::from(self.prior_cwnd)) as u64;
-            (share.div_ceil(mss) * mss).saturating_sub(self.out)
+            share.saturating_sub(self.out) * mss
         } else {
-            let repay = self.delivered.saturating_sub(self.out).max(ack.newly);
-            let extra = if ack.clean_advance { mss } else { 0 };
-            (repay + extra).min(ssthresh - inflight)
+            let repay = self.delivered.saturating_sub(self.out).max(newly);
+            ((repay + u64::from(ack.clean_advance)) * mss).min(ssthresh - inflight)
         };
         inflight + if self.out == 0 { quota.max(mss) } else { quota }
     }
@@ -82,7 +84,7 @@ mod tests {
             let window = prr.window(10, 500, inflight, ONE);
             assert!(window <= inflight + 10, "one segment per ACK at most");
             if window >= inflight + 10 {
-                prr.sent(10);
+                prr.sent(10, 10);
                 inflight += 10;
                 sent += 10;
             }
@@ -99,10 +101,31 @@ mod tests {
     #[test]
     fn below_the_threshold_it_catches_up_but_never_beyond() {
         let mut prr = Prr::new(1000);
-        prr.sent(10);
+        prr.sent(10, 10);
         assert_eq!(prr.window(10, 500, 200, ONE), 210);
         let clean = Delivery { newly: 10, clean_advance: true };
         assert_eq!(prr.window(10, 500, 200, clean), 220);
         assert_eq!(prr.window(10, 500, 495, clean), 500);
+    }
+
+    /// A message of 8 KB in segments of 4,000 B ends in one of 192 B.
+    #[test]
+    fn a_short_segment_is_one_when_it_leaves_and_when_it_arrives() {
+        let last = Delivery { newly: 192, clean_advance: false };
+        let mut prr = Prr::new(20_000);
+        assert_eq!(prr.window(4000, 12_000, 16_000, last), 20_000, "a whole one may follow it");
+        prr.sent(192, 4000);
+        assert_eq!(prr.window(4000, 12_000, 16_192, last), 20_192, "two in, two out");
+        prr.sent(4000, 4000);
+        assert_eq!(prr.window(4000, 12_000, 20_192, last), 20_192, "three in let two out");
+        assert_eq!(prr.window(4000, 12_000, 2000, last), 10_000, "two more below the threshold");
+    }
+
+    #[test]
+    fn segments_of_a_super_packet_count_each() {
+        let mut prr = Prr::new(100);
+        prr.sent(35, 10);
+        let newly = Delivery { newly: 80, clean_advance: false };
+        assert_eq!(prr.window(10, 50, 60, newly), 60, "half of eight is the four that left");
     }
 }

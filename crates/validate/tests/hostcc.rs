@@ -27,7 +27,6 @@ const OUT: &[&str] = &[
     "fig10-3x-memory",
     "fig11-mtu-1500-goodput",
     "fig12-128B-p99",
-    "fig12-8KB-p99-less",
     "fig13a-rise",
     "fig14-3x-drop-factor",
     "fig15-dctcp-p99",

@@ -259,7 +259,7 @@ impl TcpSender {
             self.send_again(&mut r, cfg, now, i)
         } else {
             let len = self.burst_len_now(cfg, now);
-            r.prr.sent(len);
+            r.prr.sent(len, cfg.mss());
             // The scoreboard may grow, and with it what `r` marks.
             while self.board.room() < len.div_ceil(cfg.mss()) as usize {
                 r.marks.regrow(&self.board);
@@ -285,7 +285,7 @@ impl TcpSender {
         r.undo_retrans = Some(r.undo_retrans.unwrap_or(0) + 1);
         r.resent_first.get_or_insert(now);
         if matches!(self.totals.state, CaState::Recovery | CaState::Cwr) {
-            r.prr.sent(len);
+            r.prr.sent(len, cfg.mss());
         }
         self.settle_inflight(r);
         let packet = self.transmit_again(r, cfg, now, i);
@@ -330,7 +330,7 @@ impl TcpSender {
                 r.marks.regrow(&self.board);
             }
             let len = self.new_len(cfg);
-            r.prr.sent(len);
+            r.prr.sent(len, cfg.mss());
             self.send_new(cfg, now, len)
         };
         r.tlp = Some(Probe { high_seq: self.totals.nxt, retransmission });
