@@ -4,6 +4,7 @@ use crate::args::Laws;
 use crate::failure::Failure;
 use crate::say;
 use forebay_laws::flow::{self, FlowParams};
+use forebay_laws::group::{self, GroupParams};
 use forebay_laws::host::{self, HostParams};
 use forebay_laws::params::{LawInfo, ParamError};
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 enum Role {
     Flow,
     Host,
+    Group,
 }
 
 impl Role {
@@ -20,22 +22,25 @@ impl Role {
         match self {
             Self::Flow => "flow",
             Self::Host => "host",
+            Self::Group => "group",
         }
     }
 
-    /// Table of the law's parameters in a scenario.
-    fn table(self) -> &'static str {
+    /// Table of the law's parameters in a scenario, if scenarios can name laws of this role.
+    fn table(self) -> Option<&'static str> {
         match self {
-            Self::Flow => "transport.params",
-            Self::Host => "host.memory.control.params",
+            Self::Flow => Some("transport.params"),
+            Self::Host => Some("host.memory.control.params"),
+            Self::Group => None,
         }
     }
 }
 
-/// Every law of every role that a scenario can name.
+/// Every registered law of every role.
 fn all() -> impl Iterator<Item = (Role, &'static LawInfo)> {
     let flows = flow::LAWS.iter().map(|law| (Role::Flow, law));
-    flows.chain(host::LAWS.iter().map(|law| (Role::Host, law)))
+    let groups = group::LAWS.iter().map(|law| (Role::Group, law));
+    flows.chain(host::LAWS.iter().map(|law| (Role::Host, law))).chain(groups)
 }
 
 /// The verb.
@@ -75,6 +80,9 @@ fn defaults(role: Role, law: &LawInfo) -> Vec<String> {
             Role::Host => {
                 HostParams::new(law.name)?.values().map(|(_, value)| value.to_string()).collect()
             }
+            Role::Group => {
+                GroupParams::new(law.name)?.values().map(|(_, value)| value.to_string()).collect()
+            }
         })
     };
     texts().expect("a registered law has parameters")
@@ -103,8 +111,10 @@ fn page(role: Role, law: &LawInfo) -> String {
     }
     if law.params.is_empty() {
         text.push_str("\nNo parameters.\n");
+    } else if let Some(table) = role.table() {
+        text.push_str(&format!("\nParameters, as keys of [{table}]:\n"));
     } else {
-        text.push_str(&format!("\nParameters, as keys of [{}]:\n", role.table()));
+        text.push_str("\nParameters (no scenario can name a law of this role yet):\n");
     }
     for (param, default) in law.params.iter().zip(defaults(role, law)) {
         text.push_str(&format!(

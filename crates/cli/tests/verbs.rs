@@ -90,6 +90,8 @@ fn each_law_has_a_page_with_defaults_ranges_and_sources() {
         assert!(here.run(&["laws", name]).ends(0).out.contains(table));
         assert!(here.run(&["explain", name]).ends(0).out.contains(role));
     }
+    let page = here.run(&["laws", "hiercc"]).ends(0).out;
+    assert!(page.contains("v_high = 70KB") && page.contains("no scenario can name"), "{page}");
     let ran = here.run(&["laws", "cubci"]).ends(2);
     assert!(ran.err.contains("there is no law \"cubci\"; use one of"), "{}", ran.err);
 }

@@ -7,7 +7,7 @@
 //! One module per role, each with its pair of events and actions and its trait: [`flow`] at a sender,
 //! [`grant`] at a receiving host, [`group`] for an aggregate in a switch, [`host`] for a host's memory
 //! path, [`pool`] for credits of a receiver's cache. Registered so far: flow laws, in
-//! [`flow::registry`], and host laws, in [`host::registry`].
+//! [`flow::registry`], group laws, in [`group::registry`], and host laws, in [`host::registry`].
 //!
 //! Invariant: `no_std`, no `unsafe`, nothing but `forebay-units` below it.
 #![no_std]

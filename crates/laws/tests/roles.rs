@@ -3,6 +3,5 @@
 
 mod roles {
     mod carc;
-    mod hiercc;
     mod homa;
 }

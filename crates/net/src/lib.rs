@@ -8,13 +8,16 @@
 //! - A port whose queue never has to be looked at again is touched once per packet: its departure is known on arrival.
 //! - Nothing here knows hosts, transports or laws.
 
+mod credit;
 mod fabric;
 mod ingress;
 mod port;
 mod routing;
 mod shared_buffer;
 mod switch;
+mod voq;
 
+pub use credit::{Credit, CreditSettings, Credits};
 pub use fabric::{Cable, Direction, Fabric};
 pub use ingress::{IngressCounters, IngressPool, IngressSettings, Xoff};
 pub use port::{
@@ -23,3 +26,4 @@ pub use port::{
 pub use routing::{Paths, Routes};
 pub use shared_buffer::SharedBuffer;
 pub use switch::{Drop, Switch, SwitchSettings, trace};
+pub use voq::{Arrival, Asks, Crossed, Told, Voq, VoqSettings};

@@ -175,6 +175,8 @@ impl Judge<'_> {
             let (law, names) = (shorten(law), or_list(names()));
             let text = if forebay_laws::host::LAWS.iter().any(|host| host.name == law) {
                 format!("{law:?} is a law for host.memory.control; write {names} for flows")
+            } else if forebay_laws::group::LAWS.iter().any(|group| group.name == law) {
+                format!("{law:?} is a law of switches for groups of flows; write {names} for flows")
             } else {
                 format!("no law is called {law:?}; write {names}{close}")
             };

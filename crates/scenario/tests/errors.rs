@@ -224,6 +224,8 @@ fn laws_and_their_parameters() {
     assert!(law.ends_with("; did you mean \"dctcp\"?"), "{law}");
     let law = said("\"dctcp\"", "\"hostcc\"");
     assert!(law.contains("\"hostcc\" is a law for host.memory.control; write reno"), "{law}");
+    let law = said("\"dctcp\"", "\"hiercc\"");
+    assert!(law.contains("\"hiercc\" is a law of switches for groups of flows; write"), "{law}");
     let law = said("[transport]", "[host.memory.control]\nlaw = \"dctcp\"\n[transport]");
     assert!(law.contains("\"dctcp\" is a law for transport.law; write hostcc"), "{law}");
     let value = said("\"dctcp\"", "\"dctcp\"\nparams = { g = 0.3 }");

@@ -27,7 +27,7 @@ pub use table::{json, table};
 use measured::Measured;
 
 /// Suites that [`run`] knows.
-pub const SUITES: &[&str] = &["analytic", "tcp-nv", "linux", "hostcc"];
+pub const SUITES: &[&str] = &["analytic", "tcp-nv", "linux", "hostcc", "hiercc", "rdma"];
 
 /// File name and SVG text.
 type Pictures = Vec<(String, String)>;
@@ -75,7 +75,20 @@ fn suite(name: &str) -> Suite {
             part_of: hostcc::part_of,
             sensitivity: Some(hostcc::sensitivity),
         },
+        "hiercc" => unmeasured(include_str!("../../../validation/hiercc/rows.toml")),
+        "rdma" => unmeasured(include_str!("../../../validation/rdma/rows.toml")),
         _ => panic!("there is no suite \"{name}\""),
+    }
+}
+
+/// Rows whose experiments do not exist: all of them stand there as not run.
+fn unmeasured(rows: &'static str) -> Suite {
+    Suite {
+        rows,
+        measure: |_, _, _| (Measured::new(), Vec::new()),
+        parts: Vec::new,
+        part_of: |_| "",
+        sensitivity: None,
     }
 }
 

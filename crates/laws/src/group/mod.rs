@@ -2,14 +2,25 @@
 //!
 //! The switch owns the queue, its credits and the list of hosts that feed it; the law gives all flows
 //! of the aggregate one rate. The switch answers a flow that asks with the last rate at once.
+//!
+//! An aggregate without traffic costs no events: a law that has nothing to wait for asks for no wake, and the next packet is
+//! told to it as [`GroupEvent::Traffic`].
+//!
+//! To add a law: its file here with a `//!` charter, a [`GroupLaw`] and its parameters, its `mod` line below,
+//! its row in [`registry`]. The charter is the help page; the conformance tests run by themselves.
+
+pub mod hiercc;
+pub mod registry;
+
+pub use registry::{Group, GroupParams, LAWS};
 
 use crate::Acts;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
-/// Running totals of the aggregate since its start, in bytes on the wire.
+/// Running totals of the aggregate since its start, in bytes of whole packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GroupTotals {
-    /// Bytes that credits have released.
+    /// Bytes for which credits have come from the receiver's side; what was there in advance does not count.
     pub credited: u64,
     /// Bytes that arrived from the hosts.
     pub arrived: u64,
@@ -33,6 +44,8 @@ pub struct GroupSeen<'a> {
 /// What can happen to an aggregate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupEvent {
+    /// A packet arrived while no wake is outstanding; the totals include it.
+    Traffic,
     /// The queue rose above `high` of the last `Watch`.
     Above,
     /// After that, it fell below `low`.
@@ -44,11 +57,11 @@ pub enum GroupEvent {
 /// What a group law may decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupAct {
-    /// Rate of each flow, given to those that ask from now on.
+    /// Rate of each flow, given to those that ask from now on. Above zero.
     Rate(BitsPerSec),
-    /// All feeding hosts stop at once, and ignore `Rate` until they resume.
+    /// All feeding hosts stop at once, and ignore `Rate` until they resume. A flow that asks meanwhile is stopped too.
     Stop,
-    /// All feeding hosts go on at this rate per flow.
+    /// All feeding hosts go on at this rate per flow, which is also that of flows that ask from now on. Above zero.
     Resume(BitsPerSec),
     /// Tell when the queue leaves these bounds.
     Watch {

@@ -1,0 +1,45 @@
+//! The rows of every suite read, and those that wait for their experiments are complete.
+
+use forebay_validate::{Row, SUITES, Verdict, rows, run};
+use std::collections::BTreeSet;
+
+/// The bundles of readings that `validation/hiercc/rows.toml` fixes, as ids end.
+const BUNDLES: [&str; 3] = ["-literal", "-recommended", "-recommended-count"];
+
+#[test]
+fn every_row_has_one_name_and_says_where_it_comes_from() {
+    for suite in SUITES {
+        let rows = rows(suite);
+        let ids: BTreeSet<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+        assert_eq!(ids.len(), rows.len(), "{suite}: ids are unique");
+        for row in &rows {
+            let texts = [&row.id, &row.figure, &row.quantity, &row.unit, &row.citation];
+            assert!(texts.iter().all(|text| !text.is_empty()), "{suite}: {row:?}");
+            assert!(
+                row.measured.is_none() && row.verdict == Verdict::NotRun,
+                "{suite}: {}",
+                row.id
+            );
+        }
+    }
+}
+
+#[test]
+fn a_row_of_hiercc_that_the_paper_states_stands_under_each_bundle() {
+    let rows = rows("hiercc");
+    let ends = |row: &Row, bundle: &str| row.id.strip_suffix(bundle).map(str::to_string);
+    let of = |bundle| rows.iter().filter_map(|row| ends(row, bundle)).collect::<BTreeSet<_>>();
+    let [literal, recommended, count] = BUNDLES.map(of);
+    let follows = |stem: &String| stem.starts_with("law-hop-");
+    assert!(literal.len() > 40);
+    for stem in literal.union(&recommended).chain(&count).filter(|stem| !follows(stem)) {
+        assert!([&literal, &recommended, &count].iter().all(|all| all.contains(stem)), "{stem}");
+    }
+}
+
+#[test]
+fn no_row_without_an_experiment_counts_as_run() {
+    for suite in ["hiercc", "rdma"] {
+        assert!(run(suite, true).iter().all(|row| row.verdict == Verdict::NotRun), "{suite}");
+    }
+}
