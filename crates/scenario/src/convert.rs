@@ -378,14 +378,18 @@ impl Judge<'_> {
         let used =
             [("transport.class", transport.class), ("transport.ack_class", transport.ack_class)];
         for (path, class) in used {
-            if class >= classes {
-                let text = format!(
-                    "{class} needs {} classes; write fabric.switch.classes = {}",
-                    class + 1,
-                    class + 1
-                );
-                self.say(path, text);
-            }
+            self.class_exists(path, class, classes);
+        }
+    }
+
+    fn class_exists(&mut self, path: &str, class: u8, classes: u8) {
+        if class >= classes {
+            let text = format!(
+                "{class} needs {} classes; write fabric.switch.classes = {}",
+                class + 1,
+                class + 1
+            );
+            self.say(path, text);
         }
     }
 
