@@ -130,6 +130,9 @@ pub(crate) fn build(
             let every = scenario.output.memory.as_ref().and_then(|m| m.every_at(name));
             host.with_memory(Memory::new(memory, scenario.output.warmup, every, key));
         }
+        if pausing.is_some_and(|pausing| pausing.classes().is_some()) {
+            host.tell_classes_apart();
+        }
         made.push(Box::new(host));
     }
     for (connection, one) in (0u32..).zip(common.connections.iter()) {
