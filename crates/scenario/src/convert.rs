@@ -70,7 +70,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     if topology.is_none() || !judge.findings.is_empty() {
         return None;
     }
-    judge.classes(&transport, fabric.switch.classes);
+    judge.classes(&transport, &file.traffic, fabric.switch.classes);
     let plan = Plan::of(&fabric);
     judge.overrides(&fabric, &plan);
     if matches!(fabric.topology, Topology::Graph { .. }) {
@@ -374,11 +374,15 @@ impl Judge<'_> {
         Bytes::new(window)
     }
 
-    fn classes(&mut self, transport: &Transport, classes: u8) {
+    fn classes(&mut self, transport: &Transport, traffic: &[raw::Traffic], classes: u8) {
         let used =
             [("transport.class", transport.class), ("transport.ack_class", transport.ack_class)];
         for (path, class) in used {
             self.class_exists(path, class, classes);
+        }
+        for (i, entry) in traffic.iter().enumerate() {
+            let class = entry.class.unwrap_or(0) as u8;
+            self.class_exists(&format!("traffic[{i}].class"), class, classes);
         }
     }
 

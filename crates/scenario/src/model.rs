@@ -526,6 +526,8 @@ pub struct Traffic {
     pub until: Time,
     /// Law of these flows, if not the scenario's.
     pub law: Option<String>,
+    /// Class of their data, if not the transport's.
+    pub class: Option<u8>,
     /// Parameters of their law, as key and text, before those of the scenario's transport.
     pub params: Vec<(String, String)>,
     /// What.

@@ -277,7 +277,8 @@ impl<'a> Pausing<'a> {
         let classes = self.classes()?;
         let t = &self.scenario.transport;
         let used = |class: u8| classes & 1 << class != 0;
-        if used(t.class) || used(t.ack_class) {
+        let entries = self.scenario.traffic.iter().filter_map(|entry| entry.class);
+        if used(t.ack_class) || entries.chain([t.class]).any(used) {
             return None;
         }
         let first = classes.trailing_zeros();

@@ -933,6 +933,10 @@ pub(crate) struct Traffic {
     /// Law of these flows, if not that of `[transport]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub law: Option<String>,
+    /// Traffic class of their data, if not transport.class; below fabric.switch.classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 7))]
+    pub class: Option<i64>,
     /// Parameters of their law. They win over `transport.params`, which hold for flows of the same law.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<BTreeMap<String, Param>>,

@@ -339,6 +339,7 @@ fn traffic(t: &model::Traffic) -> raw::Traffic {
         start: Some(Qty(t.start)),
         until: (t.until != Time::MAX).then_some(Qty(t.until)),
         law: t.law.clone(),
+        class: t.class.map(i64::from),
         params: params(&t.params),
     }
 }

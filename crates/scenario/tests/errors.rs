@@ -1114,6 +1114,19 @@ fn pause_by_class() {
 }
 
 #[test]
+fn classes_of_traffic() {
+    let load = "load = 0.5";
+    golden(&[
+        (
+            load,
+            "load = 0.5\nclass = 2",
+            "24:9: traffic[0].class: 2 needs 3 classes; write fabric.switch.classes = 3",
+        ),
+        (load, "load = 0.5\nclass = 8", "24:9: traffic[0].class: 8 is out of range; write 0 to 7"),
+    ]);
+}
+
+#[test]
 fn marks_by_class() {
     let ecn = "ecn = { k = \"300KB\" }";
     golden(&[

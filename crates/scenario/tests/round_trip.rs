@@ -429,6 +429,7 @@ prop_compose! {
                 start,
                 until: lasts.map_or(Time::MAX, |s| start + s),
                 law: law.map(String::from),
+                class: lasts.map(|s| (s.as_ps() % 4) as u8),
                 params: if law == Some("dctcp") { vec![("g".into(), "0.125".into())] } else { vec![] },
                 kind,
             }).collect(),

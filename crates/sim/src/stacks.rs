@@ -123,7 +123,7 @@ fn profile(transport: &model::Transport, entry: &model::Traffic) -> Result<Profi
         prr: transport.prr,
         frto: transport.frto,
         needs: law.needs(),
-        data_class: transport.class,
+        data_class: entry.class.unwrap_or(transport.class),
         ack_class: transport.ack_class,
         ..TcpConfig::default()
     };
