@@ -6,7 +6,9 @@
 //! is released as its transmission begins.
 //!
 //! An account is of an in-port and a *lane*: one lane for link pause (IEEE 802.3x), one for each class for
-//! priority flow control (IEEE 802.1Qbb).
+//! priority flow control (IEEE 802.1Qbb). There, classes that are not lossless have accounts that never pause, without a reserve and
+//! without headroom; their packets have a place if the in-port's share and the queue of the class that they join are both within
+//! the dynamic threshold of what drops.
 //!
 //! Deviations: a packet is charged to the pool only if the pool has that much left, whatever the threshold; an account that has
 //! nothing beyond its reserve is not paused.
@@ -16,6 +18,7 @@
 //! since both tests only get harder as sums grow. One that does is asked again on exact sums. While something is paused the sums
 //! have to be exact at every departure, since any of them may end the pause.
 
+use crate::port::CLASSES;
 use forebay_units::Bytes;
 
 /// When an in-port pauses.
@@ -47,8 +50,10 @@ pub struct IngressPool {
     pub shared: Bytes,
     /// In-ports.
     pub ports: Vec<IngressSettings>,
-    /// 1: a pause stops all classes. 8: each class has an account of its own.
-    pub lanes: u8,
+    /// Classes that are not dropped, one bit each: each class has an account of its own. `None`: a pause stops all classes.
+    pub lossless: Option<u8>,
+    /// Factor of the dynamic threshold of classes that are dropped.
+    pub alpha: f64,
 }
 
 /// What an in-port counts.
@@ -78,6 +83,7 @@ struct Account {
     reserved: u64,
     room: u64, // size of the headroom
     pauses: bool,
+    by_queue: bool, // the queue that a packet joins counts as well
     xoff: Threshold,
     resume_offset: u64,
     counters: IngressCounters,
@@ -94,12 +100,45 @@ enum Threshold {
 pub(crate) struct Ingresses {
     accounts: Vec<Account>, // by in-port, then lane
     lanes: u8,
-    shared: u64, // size of the pool
-    used: u64,   // of it
-    paused: u32, // accounts that are
+    shared: u64,       // size of the pool
+    used: u64,         // of it
+    paused: u32,       // accounts that are
+    resumed: Vec<u16>, // in-ports of which an account has just ceased to be
+}
+
+impl IngressSettings {
+    /// An in-port that drops what has no room.
+    pub fn lossy(alpha: f64) -> Self {
+        Self {
+            reserved: Bytes::ZERO,
+            headroom: None,
+            xoff: Xoff::Dynamic(alpha),
+            resume_offset: Bytes::ZERO,
+        }
+    }
 }
 
 impl Account {
+    fn new(settings: &IngressSettings, by_queue: bool) -> Self {
+        Self {
+            held: 0,
+            headroom: 0,
+            paused: false,
+            reserved: settings.reserved.get(),
+            room: settings.headroom.map_or(0, Bytes::get),
+            pauses: settings.headroom.is_some(),
+            by_queue,
+            xoff: match settings.xoff {
+                Xoff::Dynamic(alpha) => {
+                    Threshold::Dynamic(((alpha * 65_536.0) as u64).clamp(1, 1 << 32))
+                }
+                Xoff::Fixed(bytes) => Threshold::Fixed(bytes.get()),
+            },
+            resume_offset: settings.resume_offset.get(),
+            counters: IngressCounters::default(),
+        }
+    }
+
     fn share(&self) -> u64 {
         self.held.saturating_sub(self.reserved)
     }
@@ -123,26 +162,18 @@ impl Account {
 
 impl Ingresses {
     pub fn new(pool: &IngressPool) -> Self {
-        let account = |settings: &IngressSettings| Account {
-            held: 0,
-            headroom: 0,
-            paused: false,
-            reserved: settings.reserved.get(),
-            room: settings.headroom.map_or(0, Bytes::get),
-            pauses: settings.headroom.is_some(),
-            xoff: match settings.xoff {
-                Xoff::Dynamic(alpha) => {
-                    Threshold::Dynamic(((alpha * 65_536.0) as u64).clamp(1, 1 << 32))
-                }
-                Xoff::Fixed(bytes) => Threshold::Fixed(bytes.get()),
-            },
-            resume_offset: settings.resume_offset.get(),
-            counters: IngressCounters::default(),
+        let lanes = if pool.lossless.is_some() { CLASSES as u8 } else { 1 };
+        let lossless = |lane: u8| pool.lossless.is_none_or(|classes| classes & 1 << lane != 0);
+        let of_port = |port: &IngressSettings| {
+            let account = |lane| match lossless(lane) {
+                true => Account::new(port, false),
+                false => Account::new(&IngressSettings::lossy(pool.alpha), true),
+            };
+            (0..lanes).map(account).collect::<Vec<_>>()
         };
-        let lanes = usize::from(pool.lanes.max(1));
-        let accounts =
-            pool.ports.iter().flat_map(|p| std::iter::repeat_n(account(p), lanes)).collect();
-        Self { accounts, lanes: lanes as u8, shared: pool.shared.get(), used: 0, paused: 0 }
+        let accounts = pool.ports.iter().flat_map(of_port).collect();
+        let shared = pool.shared.get();
+        Self { accounts, lanes, shared, used: 0, paused: 0, resumed: Vec::new() }
     }
 
     /// The account of a packet of this class that came in by this port.
@@ -157,23 +188,30 @@ impl Ingresses {
         self.paused > 0
     }
 
-    /// Whether a packet has a place and pauses nobody, judged by sums that may be too large.
+    /// Whether the queue that a packet joins is part of whether it has a place.
     #[inline]
-    pub fn passes(&self, account: usize, size: u64) -> bool {
+    pub fn asks_for_queue(&self, account: usize) -> bool {
+        self.accounts[account].by_queue
+    }
+
+    /// Whether a packet has a place and pauses nobody, judged by sums that may be too large. `queue` is what it joins,
+    /// itself included, or zero if that does not count.
+    #[inline]
+    pub fn passes(&self, account: usize, size: u64, queue: u64) -> bool {
         let (growth, share) = self.accounts[account].grown(size);
         if share == 0 {
             return true;
         }
         let used = self.used + growth;
-        used <= self.shared && share < self.accounts[account].xoff(self.shared - used)
+        used <= self.shared && share.max(queue) < self.accounts[account].xoff(self.shared - used)
     }
 
-    /// The place of a packet, on exact sums.
-    pub fn place(&self, account: usize, size: u64) -> Place {
+    /// The place of a packet, on exact sums; `queue` as before.
+    pub fn place(&self, account: usize, size: u64, queue: u64) -> Place {
         let a = &self.accounts[account];
         let (growth, share) = a.grown(size);
         let free = self.shared - self.used;
-        if share == 0 || (growth <= free && share <= a.xoff(free)) {
+        if share == 0 || (growth <= free && share.max(queue) <= a.xoff(free)) {
             Place::Held
         } else if a.pauses && a.headroom + size <= a.room {
             Place::Headroom
@@ -231,6 +269,16 @@ impl Ingresses {
         a.counters.lossless_drops += u64::from(a.pauses);
     }
 
+    /// Takes down an in-port of which an account has just been resumed.
+    pub fn note_resumed(&mut self, in_port: u16) {
+        self.resumed.push(in_port);
+    }
+
+    /// Takes back one of those.
+    pub fn next_resumed(&mut self) -> Option<u16> {
+        self.resumed.pop()
+    }
+
     /// Classes that the sender at the other end of an in-port has to stop, one bit each.
     pub fn stops(&self, in_port: u16) -> u8 {
         let first = usize::from(in_port) * usize::from(self.lanes);
@@ -239,6 +287,12 @@ impl Ingresses {
             [all] => 0u8.wrapping_sub(u8::from(all.paused)),
             lanes => (0..).zip(lanes).fold(0, |bits, (c, a)| bits | u8::from(a.paused) << c),
         }
+    }
+
+    /// What one class of an in-port has counted; `None` if classes have no accounts of their own.
+    pub fn class_counters(&self, in_port: usize, class: usize) -> Option<IngressCounters> {
+        let lanes = usize::from(self.lanes);
+        (lanes == CLASSES).then(|| self.accounts[in_port * lanes + class].counters)
     }
 
     /// What an in-port has counted, all lanes together.

@@ -21,7 +21,8 @@ pub use credit::{Credit, CreditSettings, Credits};
 pub use fabric::{Cable, Direction, Fabric};
 pub use ingress::{IngressCounters, IngressPool, IngressSettings, Xoff};
 pub use port::{
-    Length, Marking, PauseCounters, Port, PortCounters, PortFault, PortSettings, Recalled,
+    CLASSES, ClassCounters, ClassSettings, Length, Marking, PauseCounters, Port, PortCounters,
+    PortFault, PortSettings, Recalled, Watchdog,
 };
 pub use routing::{Paths, Routes};
 pub use shared_buffer::SharedBuffer;

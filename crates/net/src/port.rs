@@ -11,6 +11,7 @@
 //!
 //! Lengths are wire bytes: packet size plus the wire overhead of the scenario.
 
+mod classes;
 mod fault;
 mod marking;
 mod packet_queue;
@@ -18,6 +19,7 @@ mod pause;
 mod scheduled;
 mod settings;
 
+pub use classes::{CLASSES, ClassCounters, ClassSettings, Watchdog};
 pub use fault::{PortFault, Recalled};
 pub use pause::PauseCounters;
 pub use settings::{Length, Marking, PortCounters, PortSettings};
@@ -65,6 +67,7 @@ struct Cold {
     held: VecDeque<Packet>, // one touch: the queue while the link is dead
     held_bytes: u64,
     pause: pause::Pause,
+    classes: Option<Box<classes::Classes>>, // where they are told apart
     heard: bool, // somebody has to hear of each departure as it is served
 }
 
@@ -139,6 +142,7 @@ impl Port {
                 held: VecDeque::new(),
                 held_bytes: 0,
                 pause: pause::Pause::default(),
+                classes: None,
                 heard: false,
             }),
         };
@@ -317,15 +321,17 @@ impl Port {
             self.cold.counters.lost_packets += 1;
             return Verdict::Lost;
         }
+        if self.cold.classes.is_some() && self.discard(packet) {
+            return Verdict::Lost;
+        }
         let queue = self.queue(now);
         let size = self.wire(packet);
         if !self.has_room(queue, size) {
             return Verdict::Dropped;
         }
-        if self.cold.settings.marking.is_some() {
-            let sending = self.is_scheduled() && queue > self.scheduled.bytes;
-            let packets = self.waiting() + u64::from(sending);
-            match self.mark(queue, packets, packet) {
+        if self.marks() {
+            let (bytes, packets) = self.queue_of(now, packet.class);
+            match self.mark(bytes, packets, packet) {
                 Verdict::Accepted => {}
                 refused => return refused,
             }

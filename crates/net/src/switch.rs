@@ -3,7 +3,7 @@
 mod pause;
 
 use crate::ingress::{IngressCounters, IngressPool, Ingresses};
-use crate::port::{Port, PortCounters, PortFault, PortSettings, Recalled, Verdict};
+use crate::port::{ClassSettings, Port, PortCounters, PortFault, PortSettings, Recalled, Verdict};
 use crate::routing::Routes;
 use crate::shared_buffer::SharedBuffer;
 use forebay_engine::{Digest, Node, Out, prefetch, prefetch_all};
@@ -37,6 +37,8 @@ pub struct SwitchSettings {
     /// Shared buffer of in-ports that pause their senders, instead of that. It takes explicit ports, and so does a
     /// switch at the other end of such a cable.
     pub ingress: Option<IngressPool>,
+    /// What each port does class by class; empty: no port tells classes apart. It takes explicit ports.
+    pub classes: Vec<ClassSettings>,
     /// Ports to sample, and how often.
     pub samples: Option<(Vec<u16>, Span)>,
 }
@@ -66,7 +68,7 @@ struct Sampler {
     next: Time,
     times: Vec<Time>,
     queues: Vec<u64>,  // one for each port at each time
-    paused: Vec<Span>, // likewise, time paused so far: from the first pause on
+    paused: Vec<Span>, // likewise, time paused so far: from the first pause on; all of a port's values together
 }
 
 /// Takes one event of a packet into a digest.
@@ -94,6 +96,9 @@ impl Switch {
         );
         if pauses {
             ports.iter_mut().for_each(Port::hear_departures);
+        }
+        for (port, classes) in ports.iter_mut().zip(settings.classes) {
+            port.tell_classes_apart(classes);
         }
         let sampler =
             settings.samples.filter(|(ports, _)| !ports.is_empty()).map(|(ports, every)| {
@@ -155,14 +160,20 @@ impl Switch {
         self.ingress.as_ref().map_or(Bytes::ZERO, |ingress| ingress.held())
     }
 
-    /// Whether a port's queue has packets that came in by an in-port.
-    pub fn holds(&self, port: usize, in_port: usize) -> bool {
-        self.ports[port].queued().any(|packet| usize::from(packet.ingress) == in_port)
+    /// Whether a port's queue has packets that came in by an in-port, and are of one of these classes: a bit each.
+    pub fn holds(&self, port: usize, in_port: usize, classes: u8) -> bool {
+        let from = |packet: Packet| usize::from(packet.ingress) == in_port;
+        self.ports[port].queued().any(|p| classes & 1 << p.class.min(7) != 0 && from(p))
     }
 
     /// What an in-port has counted; it is the other direction of the port of the same number.
     pub fn ingress(&self, in_port: usize) -> IngressCounters {
         self.ingress.as_ref().map_or_else(IngressCounters::default, |i| i.counters(in_port))
+    }
+
+    /// What one class of an in-port has counted; `None` if classes have no accounts of their own.
+    pub fn class_ingress(&self, in_port: usize, class: usize) -> Option<IngressCounters> {
+        self.ingress.as_ref().and_then(|i| i.class_counters(in_port, class))
     }
 
     /// Hash of every drop and loss here, and of every pause frame heard.
@@ -180,7 +191,8 @@ impl Switch {
         self.sampler.as_ref().map(|s| (&s.ports[..], &s.times[..], &s.queues[..]))
     }
 
-    /// Time for which each sampled port had been paused, at the last of the sampled times: from the first pause on.
+    /// Time for which each sampled port had been paused, at the last of the sampled times: from the first pause on. Each port has
+    /// [`Port::paused_values`] of them.
     pub fn sampled_paused(&self) -> &[Span] {
         self.sampler.as_ref().map_or(&[], |s| &s.paused)
     }
@@ -397,9 +409,10 @@ impl Switch {
             sampler
                 .queues
                 .extend(sampler.ports.iter().map(|p| self.ports[usize::from(*p)].queue(now)));
-            let pauses = || sampler.ports.iter().map(|p| self.ports[usize::from(*p)].pauses(now));
-            if !sampler.paused.is_empty() || pauses().any(|p| p.received > 0) {
-                sampler.paused.extend(pauses().map(|p| p.paused));
+            let sampled = || sampler.ports.iter().map(|p| &self.ports[usize::from(*p)]);
+            let begun = |port: &Port| port.pauses(now).received > 0;
+            if !sampler.paused.is_empty() || sampled().any(begun) {
+                sampled().for_each(|port| port.paused_so_far(now, &mut sampler.paused));
             }
             sampler.next = now + sampler.every;
         }

@@ -3,12 +3,12 @@
 mod common;
 
 use common::{Bench, packet, plain, ps};
-use forebay_net::{IngressPool, IngressSettings, PortFault, PortSettings, Xoff};
+use forebay_net::{ClassSettings, IngressPool, IngressSettings, PortFault, PortSettings, Xoff};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Kind};
 
 /// Three ports of 10 Gb/s, 800 ps a byte; in-ports pause at 5 kB beyond 1 kB of their own and resume 2 kB below.
-fn bench(lanes: u8) -> Bench {
+fn bench(lossless: Option<u8>) -> Bench {
     let settings = PortSettings { explicit: true, classes: 8, ..plain() };
     let ingress = IngressSettings {
         reserved: Bytes::new(1_000),
@@ -16,8 +16,12 @@ fn bench(lanes: u8) -> Bench {
         xoff: Xoff::Fixed(Bytes::new(5_000)),
         resume_offset: Bytes::new(2_000),
     };
-    let pool = IngressPool { shared: Bytes::new(100_000), ports: vec![ingress; 3], lanes };
-    Bench::pausing(3, settings, pool)
+    let shared = Bytes::new(100_000);
+    let pool = IngressPool { shared, ports: vec![ingress; 3], lossless, alpha: 1.0 };
+    match lossless {
+        None => Bench::pausing(3, settings, pool),
+        Some(_) => Bench::by_class(3, settings, Some(pool), ClassSettings::default()),
+    }
 }
 
 /// Pause frames on the cable of a port: when the last bit left, and the classes.
@@ -29,7 +33,7 @@ fn frames(bench: &Bench, port: usize) -> Vec<(Time, u64)> {
 
 #[test]
 fn an_account_resumes_at_its_offset_below_the_threshold() {
-    let mut bench = bench(1);
+    let mut bench = bench(None);
     for seq in 0..6 {
         bench.arrive(ps(0), 1, packet(0, seq, 1_000, Ecn::NotEct));
     }
@@ -46,7 +50,7 @@ fn an_account_resumes_at_its_offset_below_the_threshold() {
 
 #[test]
 fn a_frame_waits_for_the_packet_in_transmission() {
-    let mut bench = bench(1);
+    let mut bench = bench(None);
     bench.arrive(ps(0), 0, packet(1, 0, 1_500, Ecn::NotEct));
     for seq in 0..8 {
         bench.arrive(ps(0), 1, packet(0, seq, 1_000, Ecn::NotEct));
@@ -57,7 +61,7 @@ fn a_frame_waits_for_the_packet_in_transmission() {
 
 #[test]
 fn what_does_not_fit_the_headroom_is_dropped_and_counted() {
-    let mut bench = bench(1);
+    let mut bench = bench(None);
     for seq in 0..12 {
         bench.arrive(ps(0), 1, packet(0, seq, 1_000, Ecn::NotEct));
     }
@@ -70,7 +74,7 @@ fn what_does_not_fit_the_headroom_is_dropped_and_counted() {
 
 #[test]
 fn a_frame_that_dies_with_its_cable_is_no_lost_packet() {
-    let mut bench = bench(1);
+    let mut bench = bench(None);
     bench.arrive(ps(0), 0, packet(1, 0, 1_000, Ecn::NotEct));
     for seq in 0..8 {
         bench.arrive(ps(0), 1, packet(0, seq, 1_000, Ecn::NotEct));
@@ -88,8 +92,8 @@ fn a_frame_that_dies_with_its_cable_is_no_lost_packet() {
 }
 
 #[test]
-fn eight_lanes_pause_class_by_class() {
-    let mut bench = bench(8);
+fn lossless_classes_pause_one_by_one() {
+    let mut bench = bench(Some(0xff));
     for seq in 0..8 {
         let mut one = packet(0, seq, 1_000, Ecn::NotEct);
         one.class = 3;

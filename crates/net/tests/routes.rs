@@ -211,6 +211,7 @@ fn what_cannot_be_reached_is_counted() {
         ports,
         shared: None,
         ingress: None,
+        classes: Vec::new(),
         samples: None,
     };
     let mut switch = Switch::new(settings);

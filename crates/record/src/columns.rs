@@ -99,6 +99,21 @@ pub const PORTS: &[&str] = &[
     "lossless_drops",
 ];
 
+/// Header of `class_pauses.csv`: one row for each port and class that paused or was paused, where that is class by class.
+pub const CLASS_PAUSES: &[&str] = &[
+    "seed",
+    "node",
+    "peer",
+    "class",
+    "pause_frames_sent",
+    "pause_frames_received",
+    "paused_ps",
+    "headroom_peak_bytes",
+    "lossless_drops",
+    "watchdog_fired",
+    "watchdog_drops",
+];
+
 /// Header of `memory.csv`: one row for each host whose path to memory is modelled.
 pub const MEMORY: &[&str] = &[
     "seed",
@@ -277,10 +292,13 @@ const ALL: &[(&str, &str)] = &[
     ),
     (
         "pause_frames_sent",
-        "Pause frames (IEEE 802.3x) sent to the peer, those that let it go included; not among tx_packets.",
+        "Pause frames (IEEE 802.3x, 802.1Qbb) sent to the peer, those that let it go included; not among tx_packets. In class_pauses.csv: those that stopped this class or let it go.",
     ),
     ("pause_frames_received", "Pause frames received from the peer, likewise."),
-    ("paused_ps", "Time for which the peer had paused this port, in picoseconds."),
+    (
+        "paused_ps",
+        "Time for which the peer had paused this port, or this class of it, in picoseconds.",
+    ),
     (
         "headroom_peak_bytes",
         "Largest use of the headroom kept for packets from the peer, in bytes. In summary.json: of any in-port in any seed.",
@@ -289,6 +307,12 @@ const ALL: &[(&str, &str)] = &[
         "lossless_drops",
         "Packets from the peer refused although their in-port pauses: 0 if its headroom is large enough.",
     ),
+    ("class", "Traffic class, 0 to 7; 7 goes first."),
+    (
+        "watchdog_fired",
+        "How often the class stayed paused for longer than fabric.switch.pause.watchdog allows.",
+    ),
+    ("watchdog_drops", "Packets that the watchdog dropped; among lost_packets of the port."),
     (
         "span_ps",
         "Time that the row covers, from the end of the warm-up to the end of the run, in picoseconds.",

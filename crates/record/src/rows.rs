@@ -164,6 +164,31 @@ pub struct PortRow {
     pub lossless_drops: u64,
 }
 
+/// Pauses of one class at one port, over the whole run, where classes are paused one by one.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ClassPauseRow {
+    /// Name of the node that sends, `leaf[2]`.
+    pub node: String,
+    /// Name of the node at the other end.
+    pub peer: String,
+    /// The class.
+    pub class: u8,
+    /// Frames sent to the peer that stopped this class or let it go.
+    pub pause_frames_sent: u64,
+    /// Frames received from the peer, likewise.
+    pub pause_frames_received: u64,
+    /// Time for which the peer had paused this class.
+    pub paused: Span,
+    /// Largest use of the headroom for packets of this class from the peer.
+    pub headroom_peak: Bytes,
+    /// Packets of this class from the peer refused although it pauses: none if the headroom is large enough.
+    pub lossless_drops: u64,
+    /// How often the class stayed paused for longer than the watchdog allows.
+    pub watchdog_fired: u64,
+    /// Packets that the watchdog dropped.
+    pub watchdog_drops: u64,
+}
+
 /// One host's path to memory, from the end of the warm-up to the end of the run.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct MemoryRow {
@@ -361,6 +386,8 @@ pub struct RunRecord {
     pub rpcs: Vec<RpcRow>,
     /// Ports, in canonical order.
     pub ports: Vec<PortRow>,
+    /// Pauses by class, of ports and classes that had any.
+    pub class_pauses: Vec<ClassPauseRow>,
     /// Paths to memory, of hosts that have one.
     pub memory: Vec<MemoryRow>,
     /// Paths to memory over time, of hosts that were sampled.

@@ -55,7 +55,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     if topology.is_none() || !judge.findings.is_empty() {
         return None;
     }
-    judge.classes(&transport, fabric.switch.classes);
+    judge.classes(&transport, &file.traffic, fabric.switch.classes);
     let plan = Plan::of(&fabric);
     judge.overrides(&fabric, &plan);
     if matches!(fabric.topology, Topology::Graph { .. }) {

@@ -163,6 +163,8 @@ pub struct Switch {
     pub port_limit: Option<QueueLength>,
     /// Congestion marks.
     pub ecn: Option<EcnMarking>,
+    /// Congestion marks by the queue of a class alone, instead of those.
+    pub class_ecn: [Option<EcnMarking>; 8],
     /// Strict-priority classes, 1 to 8. More than one takes the port off the one-touch path.
     pub classes: u8,
     /// When a packet stops counting towards queue and buffer.
@@ -171,17 +173,44 @@ pub struct Switch {
     pub pause: Option<Pause>,
 }
 
-/// Link pause (IEEE 802.3x) by the in-ports of a switch; [`crate::pause`] says what follows for each.
+/// Pause by the in-ports of a switch; [`crate::pause`] says what follows for each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pause {
+    /// Classes with accounts of their own that are paused one by one (IEEE 802.1Qbb), a bit each; `None`: one account for all, paused
+    /// together (IEEE 802.3x).
+    pub classes: Option<u8>,
     /// When an in-port pauses.
     pub xoff: Xoff,
     /// It resumes when its share of the pool is this far below the threshold.
     pub resume_offset: Bytes,
     /// Bytes of its own.
     pub reserved: Bytes,
-    /// Bytes kept for what arrives after a pause; `None`: as much as may arrive.
-    pub headroom: Option<Bytes>,
+    /// Bytes kept for what arrives after a pause.
+    pub headroom: Headroom,
+    /// Whether that may be less than what may arrive.
+    pub may_be_short: bool,
+    /// Ends a pause that lasts too long. Only with `classes`.
+    pub watchdog: Option<Watchdog>,
+}
+
+/// Bytes kept for what arrives after a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headroom {
+    /// As much as may arrive.
+    Auto,
+    /// What the cable carries in three times its delay.
+    ThreeDelays,
+    /// So many.
+    Fixed(Bytes),
+}
+
+/// What a port does about a class that its peer has stopped for too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watchdog {
+    /// How long that is.
+    pub after: Span,
+    /// Drop packets of that class, rather than send them all the same.
+    pub drops: bool,
 }
 
 /// Threshold of an in-port's share of the pool.
@@ -495,6 +524,12 @@ impl Transport {
     pub fn kind(&self) -> &'static str {
         if self.rdma.is_some() { "rdma" } else { "tcp" }
     }
+
+    /// Size of the largest packet, telemetry included.
+    pub fn largest_packet(&self) -> Bytes {
+        let telemetry = self.rdma.as_ref().map_or(Bytes::ZERO, |rdma| rdma.telemetry);
+        self.mss.saturating_add(self.header).max(self.ack_size).saturating_add(telemetry)
+    }
 }
 
 /// How queue pairs work.
@@ -566,6 +601,8 @@ pub struct Traffic {
     pub until: Time,
     /// Law of these flows, if not the scenario's.
     pub law: Option<String>,
+    /// Class of their data, if not the transport's.
+    pub class: Option<u8>,
     /// Parameters of their law, as key and text, before those of the scenario's transport.
     pub params: Vec<(String, String)>,
     /// What.

@@ -1,8 +1,11 @@
-//! Which in-ports pause, and what each keeps of the buffer.
+//! Which in-ports pause, what each keeps of the buffer, and whether that is enough to lose nothing.
 
-use crate::model::{Fabric, Pause, Scenario, Xoff};
+mod bounds;
+
+use crate::model::{Fabric, Headroom, Pause, QueueLength, Scenario, Watchdog, Xoff};
 use crate::plan::{Plan, PlannedCable, covers_port};
 use crate::quantity::Measure;
+use forebay_laws::flow::{Echo, FlowParams};
 use forebay_units::{Bytes, Span};
 
 /// A MAC control frame (IEEE 802.3 Annex 31B).
@@ -10,7 +13,7 @@ const FRAME: u64 = 64;
 /// Factor of the dynamic threshold at the rate of a host: the public HPCC simulator's.
 const ALPHA: f64 = 0.125;
 
-/// The account of one in-port.
+/// The account of one in-port, or of each lossless class there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ingress {
     /// Bytes of its own.
@@ -33,6 +36,19 @@ pub(crate) struct Need {
     pub dynamic: bool, // some threshold follows the free pool
 }
 
+/// An in-port whose headroom is less than what may arrive.
+#[derive(Clone, Debug)]
+pub(crate) struct Shortage {
+    /// The in-port, for people.
+    pub place: String,
+    pub given: Bytes,
+    pub needed: Bytes,
+    /// Whether that was asked for.
+    pub allowed: bool,
+    /// The override that says so; `None`: the settings of all switches.
+    pub by_override: Option<usize>,
+}
+
 /// Pause in one scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Pausing<'a> {
@@ -49,13 +65,25 @@ impl<'a> Pausing<'a> {
         any.then_some(Self { scenario, plan })
     }
 
-    /// The settings of the in-port of switch `node` from `cable`.
-    fn settings(&self, node: usize, cable: PlannedCable) -> Option<Pause> {
+    /// The settings of the in-port of switch `node` from `cable`, and the override that they come from.
+    fn settings(&self, node: usize, cable: PlannedCable) -> (Option<Pause>, Option<usize>) {
         let Fabric { overrides, switch, .. } = &self.scenario.fabric;
         let name = &self.plan.names[node];
-        let own = overrides.iter().rev().filter(|o| o.pause.is_some());
-        let mut own = own.filter(|o| covers_port(&o.place, self.plan, cable, name));
-        own.next().map_or(switch.pause, |o| o.pause.flatten())
+        let own = overrides.iter().enumerate().rev().filter(|(_, o)| o.pause.is_some());
+        let mut own = own.filter(|(_, o)| covers_port(&o.place, self.plan, cable, name));
+        own.next().map_or((switch.pause, None), |(i, o)| (o.pause.flatten(), Some(i)))
+    }
+
+    /// Classes that are paused one by one, a bit each; `None`: all together. The same everywhere.
+    pub fn classes(&self) -> Option<u8> {
+        let Fabric { overrides, switch, .. } = &self.scenario.fabric;
+        let some = switch.pause.or_else(|| overrides.iter().find_map(|o| o.pause.flatten()));
+        some.and_then(|pause| pause.classes)
+    }
+
+    /// What the port of switch `node` to `cable` does about a class that stays stopped.
+    pub fn watchdog(&self, node: usize, cable: PlannedCable) -> Option<Watchdog> {
+        self.settings(node, cable).0.and_then(|pause| pause.watchdog)
     }
 
     fn is_switch(&self, node: usize) -> bool {
@@ -64,14 +92,13 @@ impl<'a> Pausing<'a> {
 
     /// Whether the switch at this end of a cable pauses the node at the other end.
     pub fn pauses(&self, node: usize, cable: PlannedCable) -> bool {
-        self.is_switch(node) && self.settings(node, cable).is_some()
+        self.is_switch(node) && self.settings(node, cable).0.is_some()
     }
 
-    /// The largest packet on the wire, overhead included.
+    /// The largest packet on the wire, overhead included; a frame may be larger.
     fn packet(&self) -> u64 {
-        let t = &self.scenario.transport;
-        let size = t.mss.saturating_add(t.header).max(t.ack_size);
-        size.get() + self.scenario.fabric.wire_overhead.get()
+        let size = self.scenario.transport.largest_packet();
+        size.get().max(FRAME) + self.scenario.fabric.wire_overhead.get()
     }
 
     /// Bytes that may have to go to headroom: what arrives from the peer after the packet that crosses the threshold, and
@@ -100,10 +127,14 @@ impl<'a> Pausing<'a> {
             Xoff::Dynamic(alpha) => Xoff::Dynamic(Some(alpha.unwrap_or(by_rate))),
             fixed => fixed,
         };
-        match self.settings(node, cable) {
+        match self.settings(node, cable).0 {
             Some(p) => Ingress {
                 reserved: p.reserved,
-                headroom: Some(p.headroom.unwrap_or_else(|| self.headroom(cable))),
+                headroom: Some(match p.headroom {
+                    Headroom::Auto => self.headroom(cable),
+                    Headroom::ThreeDelays => cable.link.rate.bytes_in(cable.link.delay * 3),
+                    Headroom::Fixed(bytes) => bytes,
+                }),
                 xoff: threshold(p.xoff),
                 resume_offset: p.resume_offset,
             },
@@ -116,8 +147,8 @@ impl<'a> Pausing<'a> {
         }
     }
 
-    /// The factor of in-ports that drop: that of the buffer.
-    fn lossy_alpha(&self) -> f64 {
+    /// The factor of what drops: that of the buffer.
+    pub fn lossy_alpha(&self) -> f64 {
         let pool = self.scenario.fabric.switch.shared_buffer;
         pool.and_then(|pool| pool.alpha).unwrap_or(f64::from(1u32 << 16))
     }
@@ -131,12 +162,15 @@ impl<'a> Pausing<'a> {
                     continue;
                 }
                 let ingress = self.ingress(node, *cable);
-                let headroom = ingress.headroom.unwrap_or(Bytes::ZERO);
+                let classes = self.classes().map_or(1, |classes| u64::from(classes.count_ones()));
+                let each = |bytes: Bytes| Bytes::new(bytes.get().saturating_mul(classes));
+                let headroom = each(ingress.headroom.unwrap_or(Bytes::ZERO));
                 let need = &mut all[node];
                 need.node = node;
                 need.ports += 1;
                 need.headroom = need.headroom.saturating_add(headroom);
-                need.kept = need.kept.saturating_add(headroom).saturating_add(ingress.reserved);
+                need.kept =
+                    need.kept.saturating_add(headroom).saturating_add(each(ingress.reserved));
                 need.dynamic |= matches!(ingress.xoff, Xoff::Dynamic(_));
             }
         }
@@ -144,25 +178,111 @@ impl<'a> Pausing<'a> {
         all
     }
 
-    /// A sentence if some headroom is less than what may arrive.
-    pub fn warning(&self) -> Option<String> {
+    /// In-ports whose headroom is less than what may arrive.
+    pub(crate) fn shortages(&self) -> Vec<Shortage> {
         let ends = |c: &PlannedCable| [(c.a as usize, *c), (c.b as usize, *c)];
-        let mut short = self.plan.cables.iter().flat_map(ends).filter_map(|(node, cable)| {
+        let short = |(node, cable): (usize, PlannedCable)| {
             let given = self.pauses(node, cable).then(|| self.ingress(node, cable).headroom)??;
             let needed = self.headroom(cable);
-            (given < needed).then_some((node, cable, given, needed))
-        });
-        let (node, cable, given, needed) = short.next()?;
-        let more = match short.count() {
+            let (settings, by_override) = self.settings(node, cable);
+            let name = &self.plan.names[node];
+            (given < needed).then(|| Shortage {
+                place: format!("{name} on cable {}", self.plan.cable_name(cable)),
+                given,
+                needed,
+                allowed: settings.is_some_and(|pause| pause.may_be_short),
+                by_override,
+            })
+        };
+        self.plan.cables.iter().flat_map(ends).filter_map(short).collect()
+    }
+
+    /// What a user should know before the run: headroom that may be too little, marks that come after pauses, classes that
+    /// are kept lossless for nobody.
+    pub fn warnings(&self) -> Vec<String> {
+        [self.short(), self.late_marks(), self.unused_classes()].into_iter().flatten().collect()
+    }
+
+    fn short(&self) -> Option<String> {
+        let all = self.shortages();
+        let first = all.first()?;
+        let more = match all.len() - 1 {
             0 => String::new(),
             n => format!(" and at {n} more in-ports"),
         };
         Some(format!(
-            "pause: the headroom of {} at {} on cable {}{more} is less than the {} that may arrive after a pause; packets may be lost",
-            given.text(),
-            self.plan.names[node],
-            self.plan.cable_name(cable),
-            needed.text(),
+            "pause: the headroom of {} at {}{more} is less than the {} that may arrive after a pause; packets may be lost",
+            first.given.text(),
+            first.place,
+            first.needed.text(),
+        ))
+    }
+
+    /// Marks that begin at a queue at which the only in-port that feeds it has been paused already.
+    fn late_marks(&self) -> Option<String> {
+        let switch = &self.scenario.fabric.switch;
+        let heeds = |law: FlowParams| law.needs().echo != Echo::None;
+        if !FlowParams::new(&self.scenario.transport.law).is_ok_and(heeds) {
+            return None;
+        }
+        let lossless = |class: &u8| self.classes().is_none_or(|classes| classes & 1 << class != 0);
+        let rules = (0..8).filter(lossless).filter_map(|c| switch.class_ecn[usize::from(c)]);
+        let rule = switch.ecn.into_iter().chain(rules).max_by_key(|rule| match rule.kmin {
+            QueueLength::Bytes(bytes) => bytes.get(),
+            QueueLength::Packets(n) => u64::from(n) * self.packet(),
+        })?;
+        for need in self.needs() {
+            let pool = switch.shared_buffer.map(|buffer| buffer.size)?.saturating_sub(need.kept);
+            for cable in &self.plan.cables {
+                let node = need.node;
+                let here = cable.a as usize == node || cable.b as usize == node;
+                if !here || !self.pauses(node, *cable) {
+                    continue;
+                }
+                let own = self.ingress(node, *cable);
+                let pauses_at = match own.xoff {
+                    Xoff::Fixed(bytes) => bytes,
+                    Xoff::Dynamic(alpha) => bounds::share(pool, alpha.unwrap_or(ALPHA), 1),
+                };
+                let pauses_at = pauses_at.saturating_add(own.reserved);
+                let marks_at = match rule.thresholds(cable.link.rate).0 {
+                    QueueLength::Bytes(bytes) => bytes,
+                    QueueLength::Packets(n) => Bytes::new(u64::from(n) * self.packet()),
+                };
+                if marks_at < pauses_at {
+                    continue;
+                }
+                let accounts = need.ports * self.classes().map_or(1, |c| c.count_ones().into());
+                let safe = match own.xoff {
+                    Xoff::Fixed(bytes) => bounds::each(bytes, need.ports),
+                    Xoff::Dynamic(alpha) => {
+                        bounds::marks_first(pool, accounts, alpha.unwrap_or(ALPHA))
+                    }
+                };
+                return Some(format!(
+                    "pause: marks begin at a queue of {}, but {} pauses cable {} when {} of its packets wait, so senders are paused before they are marked; below {} marks come first under any load",
+                    marks_at.text(),
+                    self.plan.names[node],
+                    self.plan.cable_name(*cable),
+                    pauses_at.text(),
+                    safe.text(),
+                ));
+            }
+        }
+        None
+    }
+
+    fn unused_classes(&self) -> Option<String> {
+        let classes = self.classes()?;
+        let t = &self.scenario.transport;
+        let used = |class: u8| classes & 1 << class != 0;
+        let entries = self.scenario.traffic.iter().filter_map(|entry| entry.class);
+        if used(t.ack_class) || entries.chain([t.class]).any(used) {
+            return None;
+        }
+        let first = classes.trailing_zeros();
+        Some(format!(
+            "pause: no traffic is in a class that pauses; write transport.class = {first} for data that must not be dropped"
         ))
     }
 }

@@ -224,7 +224,7 @@ pub(crate) struct Switch {
     /// Limit of each port's queue, in bytes or packets. Default: none beyond the shared buffer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_limit: Option<Length>,
-    /// Congestion marks, or "off". Default: a step at 30KB for each 10Gbps of host_link (of the bottleneck in a
+    /// Congestion marks by the queue of the port, "off", or a list of marks by the queues of classes. Default: a step at 30KB for each 10Gbps of host_link (of the bottleneck in a
     /// dumbbell), the convention of the public HPCC simulator for DCTCP, and never below 30KB, which the DCTCP paper
     /// takes at 1Gbps. Transports without ECN are never marked.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -236,8 +236,8 @@ pub(crate) struct Switch {
     /// When a packet stops counting towards queue and buffer. Default: "fluid".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<Release>,
-    /// Whether in-ports pause the sender at the other end of their cable rather than drop (IEEE 802.3x link pause, all
-    /// classes at once). Default: "off".
+    /// Whether in-ports pause the sender at the other end of their cable rather than drop: all classes at once (IEEE
+    /// 802.3x link pause), or class by class (IEEE 802.1Qbb priority flow control). Default: "off".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
 }
@@ -265,6 +265,11 @@ pub(crate) enum PauseWord {
 /// When in-ports pause. The buffer is theirs: each has a reserve and headroom of its own, what is left is shared.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub(crate) struct PauseSettings {
+    /// Classes that are never dropped, each with an account of its own at each in-port, and paused one by one (IEEE 802.1Qbb). The
+    /// others are dropped where buffer.alpha leaves no room. Default: one account for all classes, paused together (IEEE 802.3x).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(range(min = 0, max = 7)))]
+    pub classes: Option<Vec<i64>>,
     /// An in-port pauses when its share of the pool reaches this: "dynamic" is alpha times the free pool, a size is the same
     /// always. Default: "dynamic".
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -281,9 +286,46 @@ pub(crate) struct PauseSettings {
     pub reserved: Option<Qty<Bytes>>,
     /// Bytes kept at each in-port for what still arrives after a pause. Default: "auto", which is what may arrive: twice the
     /// delay and the switch latencies at the rate of the cable, a pause frame, and three of the largest packets (the
-    /// one that crosses the threshold, the one that the frame waits for, the one that the peer has just begun).
+    /// one that crosses the threshold, the one that the frame waits for, the one that the peer has just begun). "three-delays" is
+    /// what the cable carries in three times its delay (public HPCC simulator).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headroom: Option<Headroom>,
+    /// What becomes of a headroom that is less than what may arrive. Default: "refuse".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short_headroom: Option<ShortHeadroom>,
+    /// What a port of this switch does about a class that its peer does not let go; it takes classes. Default: it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<Watchdog>,
+}
+
+/// What becomes of a headroom that is less than what may arrive.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ShortHeadroom {
+    /// The scenario is wrong.
+    Refuse,
+    /// It runs with a warning, and packets may be lost.
+    Warn,
+}
+
+/// Ends a pause that lasts too long, until the peer lets the class go.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Watchdog {
+    /// Time for which the class has to be stopped without a break; switches take 100 ms to 5 s.
+    pub after: Qty<Span>,
+    /// What happens then. Default: "drop".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<WatchdogAction>,
+}
+
+/// What a watchdog does.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum WatchdogAction {
+    /// Packets of that class are dropped, those that wait and those that come.
+    Drop,
+    /// Packets of that class are sent all the same.
+    Ignore,
 }
 
 /// Threshold of a pause.
@@ -308,7 +350,7 @@ pub(crate) enum DynamicXoff {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Headroom {
-    /// "auto".
+    /// By a formula.
     Word(AutoHeadroom),
     /// So many bytes.
     Fixed(Qty<Bytes>),
@@ -320,6 +362,8 @@ pub(crate) enum Headroom {
 pub(crate) enum AutoHeadroom {
     /// What may arrive.
     Auto,
+    /// What the cable carries in three times its delay.
+    ThreeDelays,
 }
 
 /// Shared buffer, or none.
@@ -373,6 +417,18 @@ pub(crate) enum Ecn {
     Word(NoEcn),
     /// Thresholds.
     Marking(Marking),
+    /// Thresholds of classes.
+    ByClass(Vec<ClassMarking>),
+}
+
+/// Marks by the queue of each of some classes alone. Classes that no entry names are not marked.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct ClassMarking {
+    /// The classes, below fabric.switch.classes.
+    #[schemars(inner(range(min = 0, max = 7)))]
+    pub classes: Vec<i64>,
+    #[serde(flatten)]
+    pub marking: Marking,
 }
 
 /// No marks.
@@ -972,6 +1028,10 @@ pub(crate) struct Traffic {
     /// Law of these flows, if not that of `[transport]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub law: Option<String>,
+    /// Traffic class of their data, if not transport.class; below fabric.switch.classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 7))]
+    pub class: Option<i64>,
     /// Parameters of their law. They win over `transport.params`, which hold for flows of the same law.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<BTreeMap<String, Param>>,

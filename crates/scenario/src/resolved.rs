@@ -154,15 +154,63 @@ fn pause(p: Option<model::Pause>) -> raw::Pause {
         model::Xoff::Fixed(bytes) => (raw::Xoff::Fixed(Qty(bytes)), None),
     };
     raw::Pause::Settings(raw::PauseSettings {
+        classes: p.classes.map(classes_of),
         xoff: Some(xoff),
         alpha,
         resume_offset: Some(Qty(p.resume_offset)),
         reserved: Some(Qty(p.reserved)),
         headroom: Some(match p.headroom {
-            None => raw::Headroom::Word(raw::AutoHeadroom::Auto),
-            Some(bytes) => raw::Headroom::Fixed(Qty(bytes)),
+            model::Headroom::Auto => raw::Headroom::Word(raw::AutoHeadroom::Auto),
+            model::Headroom::ThreeDelays => raw::Headroom::Word(raw::AutoHeadroom::ThreeDelays),
+            model::Headroom::Fixed(bytes) => raw::Headroom::Fixed(Qty(bytes)),
+        }),
+        short_headroom: Some(match p.may_be_short {
+            true => raw::ShortHeadroom::Warn,
+            false => raw::ShortHeadroom::Refuse,
+        }),
+        watchdog: p.watchdog.map(|watchdog| raw::Watchdog {
+            after: Qty(watchdog.after),
+            action: Some(match watchdog.drops {
+                true => raw::WatchdogAction::Drop,
+                false => raw::WatchdogAction::Ignore,
+            }),
         }),
     })
+}
+
+/// Classes of a mask, in order.
+fn classes_of(mask: u8) -> Vec<i64> {
+    (0..8).filter(|class| mask & 1 << class != 0).collect()
+}
+
+fn ecn(s: &model::Switch) -> raw::Ecn {
+    let by_class = (0..).zip(&s.class_ecn).filter_map(|(class, m)| {
+        m.map(|m| raw::ClassMarking { classes: vec![class], marking: marking(m) })
+    });
+    let by_class: Vec<_> = by_class.collect();
+    match s.ecn {
+        Some(m) => raw::Ecn::Marking(marking(m)),
+        None if by_class.is_empty() => raw::Ecn::Word(raw::NoEcn::Off),
+        None => raw::Ecn::ByClass(by_class),
+    }
+}
+
+fn marking(m: model::EcnMarking) -> raw::Marking {
+    raw::Marking {
+        k: None,
+        kmin: Some(Length(m.kmin)),
+        kmax: Some(Length(m.kmax)),
+        pmax: Some(m.pmax),
+        for_rate: m.for_rate.map(Qty),
+        at: Some(match m.at {
+            model::MarkAt::Enqueue => raw::MarkAt::Enqueue,
+            model::MarkAt::Dequeue => raw::MarkAt::Dequeue,
+        }),
+        not_ect: Some(match m.not_ect {
+            model::NotEct::Pass => raw::NotEct::Pass,
+            model::NotEct::Drop => raw::NotEct::Drop,
+        }),
+    }
 }
 
 fn switch(s: &model::Switch) -> raw::Switch {
@@ -180,24 +228,7 @@ fn switch(s: &model::Switch) -> raw::Switch {
             }),
         }),
         port_limit: s.port_limit.map(Length),
-        ecn: Some(match s.ecn {
-            None => raw::Ecn::Word(raw::NoEcn::Off),
-            Some(m) => raw::Ecn::Marking(raw::Marking {
-                k: None,
-                kmin: Some(Length(m.kmin)),
-                kmax: Some(Length(m.kmax)),
-                pmax: Some(m.pmax),
-                for_rate: m.for_rate.map(Qty),
-                at: Some(match m.at {
-                    model::MarkAt::Enqueue => raw::MarkAt::Enqueue,
-                    model::MarkAt::Dequeue => raw::MarkAt::Dequeue,
-                }),
-                not_ect: Some(match m.not_ect {
-                    model::NotEct::Pass => raw::NotEct::Pass,
-                    model::NotEct::Drop => raw::NotEct::Drop,
-                }),
-            }),
-        }),
+        ecn: Some(ecn(s)),
         classes: Some(i64::from(s.classes)),
         release: Some(match s.release {
             model::Release::Fluid => raw::Release::Fluid,
@@ -347,6 +378,7 @@ fn traffic(t: &model::Traffic) -> raw::Traffic {
         start: Some(Qty(t.start)),
         until: (t.until != Time::MAX).then_some(Qty(t.until)),
         law: t.law.clone(),
+        class: t.class.map(i64::from),
         params: params(&t.params),
     }
 }

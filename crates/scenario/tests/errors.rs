@@ -210,7 +210,7 @@ fn keys_and_words() {
         (
             "{ k = \"300KB\" }",
             "\"on\"",
-            "14:7: fabric.switch.ecn: \"on\" does not fit; write \"off\" or a table such as { k = \"300KB\" }",
+            "14:7: fabric.switch.ecn: \"on\" does not fit; write \"off\", a table such as { k = \"300KB\" } or a list in [ ]",
         ),
         ("name = \"small\"", "name = 3", "2:8: name: 3 does not fit; write a text in quotes"),
     ]);
@@ -1087,6 +1087,115 @@ fn pause() {
             ecn,
             "[[fabric.override]]\nwhere = \"leaf[0]\"\npause = \"on\"\n[[fabric.override]]\nwhere = \"leaf[1]\"\nport_limit = \"9KB\"",
             "19:14: fabric.override[1].port_limit: \"9KB\" drops what pause is to save; write one of them",
+        ),
+    ]);
+}
+
+#[test]
+fn pause_by_class() {
+    let ecn = "ecn = { k = \"300KB\" }";
+    golden(&[
+        (
+            ecn,
+            "pause = { classes = [3] }",
+            "14:21: fabric.switch.pause.classes: 3 needs 4 classes; write fabric.switch.classes = 4",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = { classes = [] }",
+            "15:21: fabric.switch.pause.classes: pauses nothing; write the classes that must not be dropped, for instance [3]",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = { classes = [9] }",
+            "15:22: fabric.switch.pause.classes[0]: 9 is out of range; write 0 to 7",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = { classes = [0, 3] }\nbuffer = { size = \"100KB\" }",
+            "16:19: fabric.switch.buffer.size: the buffer of 100KB cannot hold what the 6 in-ports of leaf[0] keep for themselves, each for 2 classes, 354780B of headroom and 48KB of reserve; write at least \"402780B\"",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = { classes = [3], headroom = \"9KB\" }",
+            "15:37: fabric.switch.pause.headroom: is 9KB for leaf[0] on cable leaf[0].host[0]-leaf[0], where 29565B may arrive after a pause; write at least \"29565B\" or \"auto\" (or short_headroom = \"warn\" to see what is lost)",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = { classes = [3], headroom = \"9KB\", short_headroom = \"warn\" }",
+            "nothing",
+        ),
+        (
+            ecn,
+            "[[fabric.override]]\nwhere = \"leaf[0]-spine[1]\"\ndelay = \"100ns\"\n[[fabric.override]]\nwhere = \"leaf[0]\"\npause = { headroom = \"three-delays\" }",
+            "19:22: fabric.override[1].pause.headroom: is 3750B for leaf[0] on cable leaf[0]-spine[1], where 7065B may arrive after a pause; write at least \"7065B\" or \"auto\" (or short_headroom = \"warn\" to see what is lost)",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = { classes = [3] }\n[[fabric.override]]\nwhere = \"leaf[0]\"\npause = \"on\"",
+            "18:9: fabric.override[0].pause.classes: is not what fabric.switch.pause.classes says; write the same classes everywhere",
+        ),
+        (
+            ecn,
+            "pause = { watchdog = { after = \"200ms\" } }",
+            "14:22: fabric.switch.pause.watchdog: the table means nothing here; it belongs to pause by class: write classes, for instance [3]",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = { classes = [3], watchdog = { after = \"0s\", action = \"panic\" } }",
+            "15:62: fabric.switch.pause.watchdog.action: \"panic\" is not known; write \"drop\" or \"ignore\"",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = { classes = [3], watchdog = { after = \"0s\", action = \"ignore\" } }",
+            "15:47: fabric.switch.pause.watchdog.after: \"0s\" ends every pause at once; write for instance \"200ms\"",
+        ),
+        (
+            ecn,
+            "pause = { classes = [0], short_headroom = \"maybe\" }",
+            "14:43: fabric.switch.pause.short_headroom: \"maybe\" is not known; write \"refuse\" or \"warn\"",
+        ),
+    ]);
+}
+
+#[test]
+fn classes_of_traffic() {
+    let load = "load = 0.5";
+    golden(&[
+        (
+            load,
+            "load = 0.5\nclass = 2",
+            "24:9: traffic[0].class: 2 needs 3 classes; write fabric.switch.classes = 3",
+        ),
+        (load, "load = 0.5\nclass = 8", "24:9: traffic[0].class: 8 is out of range; write 0 to 7"),
+    ]);
+}
+
+#[test]
+fn marks_by_class() {
+    let ecn = "ecn = { k = \"300KB\" }";
+    golden(&[
+        (ecn, "ecn = []", "nothing"),
+        (ecn, "classes = 4\necn = [{ classes = [3], k = \"9KB\" }]", "nothing"),
+        (
+            ecn,
+            "ecn = [{ classes = [3], k = \"9KB\" }]",
+            "14:20: fabric.switch.ecn[0].classes: 3 needs 4 classes; write fabric.switch.classes = 4",
+        ),
+        (
+            ecn,
+            "classes = 4\necn = [{ classes = [], k = \"9KB\" }]",
+            "15:20: fabric.switch.ecn[0].classes: marks nothing; write the classes to mark, for instance [3]",
+        ),
+        (
+            ecn,
+            "classes = 4\necn = [{ k = \"9KB\" }]",
+            "15:8: fabric.switch.ecn[0].classes: is missing; write for instance classes = [...]",
+        ),
+        (
+            ecn,
+            "classes = 4\necn = [{ classes = [1], k = \"9KB\" }, { classes = [2, 1], kmin = \"9KB\" }]",
+            "15:38: fabric.switch.ecn[1]: has half a ramp; write kmin and kmax, or k alone for a step\n15:50: fabric.switch.ecn[1].classes: marks class 1 a second time; write it once",
         ),
     ]);
 }

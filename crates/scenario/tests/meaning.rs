@@ -53,6 +53,7 @@ fn defaults_are_those_of_the_schema() {
                 at: MarkAt::Enqueue,
                 not_ect: NotEct::Pass
             }),
+            class_ecn: [None; 8],
             classes: 1,
             release: Release::Fluid,
             pause: None,

@@ -173,8 +173,24 @@ prop_compose! {
         port_limit in of(length()),
         ecn in of((0..999_999u64, 1..999_999u64, share(), any::<(bool, bool)>())),
         start in any::<bool>(),
+        class_ecn in prop::array::uniform4(any::<bool>()),
         pause in of((of(0.01..16.0f64), 0..9_000u64, 0..700u64, of(0..1_000u64))),
+        by_class in of((1..16u8, of((1..u64::MAX, any::<bool>())))),
     ) -> Switch {
+        let marking = ecn.map(|(kmin, ramp, pmax, (deq, drop))| EcnMarking {
+            kmin: QueueLength::Bytes(Bytes::new(kmin)),
+            kmax: QueueLength::Bytes(Bytes::new(kmin + ramp)),
+            pmax,
+            for_rate: deq.then_some(BitsPerSec::from_gbps(kmin + 1)),
+            at: if deq { MarkAt::Dequeue } else { MarkAt::Enqueue },
+            not_ect: if drop { NotEct::Drop } else { NotEct::Pass },
+        });
+        let mut marked = [None; 8];
+        for (place, marks) in marked.iter_mut().zip(class_ecn) {
+            *place = marking.filter(|_| marks);
+        }
+        let accounts = by_class.map_or(1, |(classes, _)| u64::from(classes.count_ones()));
+        let any_class = marked.iter().any(Option::is_some);
         Switch {
             latency,
             shared_buffer,
@@ -185,18 +201,21 @@ prop_compose! {
                     (None, _) => Xoff::Fixed(Bytes::new(offset)),
                 },
                 resume_offset: Bytes::new(offset),
-                reserved: Bytes::new(reserved),
+                reserved: Bytes::new(reserved / accounts),
                 // No formula where it might ask for more than the pool has.
-                headroom: headroom.or(shared_buffer.map(|_| 0)).map(Bytes::new),
+                headroom: match headroom.or(shared_buffer.map(|_| 0)) {
+                    Some(bytes) => Headroom::Fixed(Bytes::new(bytes / accounts)),
+                    None if offset % 2 == 0 => Headroom::ThreeDelays,
+                    None => Headroom::Auto,
+                },
+                may_be_short: true,
+                classes: by_class.map(|(classes, _)| classes),
+                watchdog: by_class.and_then(|(_, watchdog)| watchdog).map(|(after, drops)| {
+                    Watchdog { after: Span::from_ps(1 + after % Span::from_secs(9).as_ps()), drops }
+                }),
             }),
-            ecn: ecn.map(|(kmin, ramp, pmax, (deq, drop))| EcnMarking {
-                kmin: QueueLength::Bytes(Bytes::new(kmin)),
-                kmax: QueueLength::Bytes(Bytes::new(kmin + ramp)),
-                pmax,
-                for_rate: deq.then_some(BitsPerSec::from_gbps(kmin + 1)),
-                at: if deq { MarkAt::Dequeue } else { MarkAt::Enqueue },
-                not_ect: if drop { NotEct::Drop } else { NotEct::Pass },
-            }),
+            ecn: marking.filter(|_| !any_class),
+            class_ecn: marked,
             classes: 4,
             release: if start { Release::Start } else { Release::Fluid },
         }
@@ -468,6 +487,7 @@ prop_compose! {
                 start,
                 until: lasts.map_or(Time::MAX, |s| start + s),
                 law: law.map(String::from),
+                class: lasts.map(|s| (s.as_ps() % 4) as u8),
                 params: if law == Some("dctcp") { vec![("g".into(), "0.125".into())] } else { vec![] },
                 kind,
             }).collect(),

@@ -10,8 +10,8 @@ use crate::stacks::{Stacks, profiles, usual};
 use crate::timeline::{Timeline, cable_index};
 use forebay_engine::{Goal, NodeId};
 use forebay_net::{
-    Cable, Fabric, IngressPool, IngressSettings, Length, Marking, Paths, PortSettings, Routes,
-    SharedBuffer, Switch, SwitchSettings, Xoff,
+    Cable, ClassSettings, Fabric, IngressPool, IngressSettings, Length, Marking, Paths,
+    PortSettings, Routes, SharedBuffer, Switch, SwitchSettings, Watchdog, Xoff,
 };
 use forebay_scenario::model::{
     self, Change, DeadPort, MarkAt, NotEct, QueueLength, Release, Routing, Scenario, Topology,
@@ -100,7 +100,7 @@ pub(crate) fn build(
         .collect();
     let pausing = Pausing::of(scenario, &plan);
     let mut warnings = table.warnings;
-    warnings.extend(pausing.and_then(|pausing| pausing.warning()));
+    warnings.extend(pausing.iter().flat_map(Pausing::warnings));
     let mut taps = if capture { Taps::plan(scenario, &plan, &fabric) } else { Taps::default() };
     let maker = PortMaker {
         scenario,
@@ -131,6 +131,9 @@ pub(crate) fn build(
             let name = &plan.names[id as usize];
             let every = scenario.output.memory.as_ref().and_then(|m| m.every_at(name));
             host.with_memory(Memory::new(memory, scenario.output.warmup, every, key));
+        }
+        if pausing.is_some_and(|pausing| pausing.classes().is_some()) {
+            host.tell_classes_apart();
         }
         made.push(Box::new(host));
     }
@@ -259,12 +262,38 @@ impl PortMaker<'_> {
             }
         };
         let ports: Vec<_> = self.fabric.ports_of(node).iter().map(settings).collect();
+        let accounts = pausing.classes().map_or(1, |classes| u64::from(classes.count_ones()));
         let kept = ports.iter().fold(Bytes::ZERO, |all, p| {
-            all.saturating_add(p.reserved).saturating_add(p.headroom.unwrap_or(Bytes::ZERO))
+            let one = p.reserved.saturating_add(p.headroom.unwrap_or(Bytes::ZERO));
+            all.saturating_add(Bytes::new(one.get().saturating_mul(accounts)))
         });
         let size = self.scenario.fabric.switch.shared_buffer.map_or(Bytes::MAX, |b| b.size);
-        Some(IngressPool { shared: size.saturating_sub(kept), ports, lanes: 1 })
+        Some(IngressPool {
+            shared: size.saturating_sub(kept),
+            ports,
+            lossless: pausing.classes(),
+            alpha: pausing.lossy_alpha(),
+        })
     }
+
+    /// What the ports of a switch do class by class; empty if they do not tell classes apart.
+    fn classes(&self, node: NodeId) -> Vec<ClassSettings> {
+        let rules = self.scenario.fabric.switch.class_ecn;
+        let paused = self.pausing.filter(|pausing| pausing.classes().is_some());
+        if paused.is_none() && rules.iter().all(Option::is_none) {
+            return Vec::new();
+        }
+        let settings = |direction: &forebay_net::Direction| {
+            let cable = self.plan.cables[direction.cable as usize];
+            let watchdog = paused.and_then(|pausing| pausing.watchdog(node.0 as usize, cable));
+            ClassSettings {
+                marking: rules.map(|rule| rule.map(|rule| marking(&rule, cable.link.rate))),
+                watchdog: watchdog.map(|w| Watchdog { after: w.after, drops: w.drops }),
+            }
+        };
+        self.fabric.ports_of(node).iter().map(settings).collect()
+    }
+
     /// Port `port` of `node`, without anything that only switches have.
     fn bare(&self, node: NodeId, port: usize) -> PortSettings {
         let direction = self.fabric.ports_of(node)[port];
@@ -293,7 +322,9 @@ impl PortMaker<'_> {
         let switch = &self.scenario.fabric.switch;
         let count = self.fabric.ports_of(node).len();
         // A pause may stop one port and free room taken by packets of any, so all queues are explicit.
+        let classes = self.classes(node);
         let explicit = self.has_pause(node, false) || self.has_pause(node, true);
+        let explicit = explicit || !classes.is_empty();
         let explicit =
             |port: PortSettings| PortSettings { explicit: port.explicit || explicit, ..port };
         let ports = (0..count).map(|p| explicit(self.switch_port(node, p))).collect();
@@ -309,7 +340,7 @@ impl PortMaker<'_> {
             .map(|every| ((0..count as u16).collect(), every));
         let shared = switch.shared_buffer.filter(|_| ingress.is_none());
         let shared = shared.map(|b| SharedBuffer::new(b.size, b.alpha));
-        SwitchSettings { routes, ports, shared, ingress, samples }
+        SwitchSettings { routes, ports, shared, ingress, classes, samples }
     }
 
     fn switch_port(&self, node: NodeId, port: usize) -> PortSettings {

@@ -8,8 +8,8 @@ use crate::host::Sent;
 use crate::ideal;
 use crate::node::AnyNode;
 use forebay_engine::{Digest, NodeId, combine};
-use forebay_net::{Paths, Port, PortCounters, Routes};
-use forebay_record::{FlowRow, NodeCounters, PortRow, Quantity, RunRecord, Series};
+use forebay_net::{CLASSES, Paths, Port, PortCounters, Routes};
+use forebay_record::{ClassPauseRow, FlowRow, NodeCounters, PortRow, Quantity, RunRecord, Series};
 use forebay_scenario::model::Scenario;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::Packet;
@@ -43,6 +43,7 @@ pub(crate) fn collect(
         connections: rpc::connections(built, nodes),
         rpcs: rpc::rpcs(scenario, built, nodes),
         ports,
+        class_pauses: class_pauses(built, nodes, end),
         memory: memory::memory(scenario, built, nodes, end),
         memory_series: memory::series(built, nodes),
         series: series(scenario, built, nodes),
@@ -129,6 +130,38 @@ fn ports(built: &Built, nodes: &[AnyNode], flying: &Flying, end: Time) -> Vec<Po
     rows
 }
 
+/// Of each port and class that was paused or paused somebody.
+fn class_pauses(built: &Built, nodes: &[AnyNode], end: Time) -> Vec<ClassPauseRow> {
+    let mut rows = Vec::new();
+    for (n, node) in (0u32..).zip(nodes) {
+        let name = |node: NodeId| built.plan.names[node.0 as usize].clone();
+        for (p, direction) in built.fabric.ports_of(NodeId(n)).iter().enumerate() {
+            for class in 0..CLASSES {
+                let Some(counted) = node.ports()[p].class_counters(class, end) else { continue };
+                let ingress = node.switch().and_then(|switch| switch.class_ingress(p, class));
+                let ingress = ingress.unwrap_or_default();
+                let row = ClassPauseRow {
+                    node: name(NodeId(n)),
+                    peer: name(direction.peer),
+                    class: class as u8,
+                    pause_frames_sent: counted.pauses.sent,
+                    pause_frames_received: counted.pauses.received,
+                    paused: counted.pauses.paused,
+                    headroom_peak: Bytes::new(ingress.headroom_peak),
+                    lossless_drops: ingress.lossless_drops,
+                    watchdog_fired: counted.watchdog_fired,
+                    watchdog_drops: counted.watchdog_drops,
+                };
+                let silent = row.pause_frames_sent + row.pause_frames_received == 0;
+                if !silent || row.lossless_drops > 0 {
+                    rows.push(row);
+                }
+            }
+        }
+    }
+    rows
+}
+
 fn row(built: &Built, node: NodeId, peer: NodeId, port: &Port, unsent: PortCounters) -> PortRow {
     let name = |node: NodeId| built.plan.names[node.0 as usize].clone();
     let counters = port.counters();
@@ -171,7 +204,7 @@ fn series(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<Series> 
     all
 }
 
-/// Of each port that a peer has paused, the share of each interval for which it was, stamped with the interval's end.
+/// Of each port that a peer has paused, or of each class there, the share of each interval for which it was, stamped with the interval's end.
 fn paused(built: &Built, every: Span, nodes: &[AnyNode]) -> Vec<Series> {
     let mut all = Vec::new();
     for (n, node) in (0u32..).zip(nodes) {
@@ -184,11 +217,13 @@ fn paused(built: &Built, every: Span, nodes: &[AnyNode]) -> Vec<Series> {
             Some((ports, times.len(), switch.sampled_paused()))
         };
         let Some((ports, samples, paused)) = of_host.or_else(of_switch) else { continue };
-        for (i, port) in ports.iter().enumerate() {
+        let each = node.ports()[0].paused_values();
+        let values = ports.len() * each;
+        for (i, port) in (0..values).map(|i| (i, ports[i / each])) {
             // What was not sampled came before the first pause.
-            let later = paused.len() / ports.len();
+            let later = paused.len() / values;
             let at = |sample: usize| match sample.checked_sub(samples - later) {
-                Some(sample) => paused[sample * ports.len() + i],
+                Some(sample) => paused[sample * values + i],
                 None => Span::ZERO,
             };
             if later == 0 || at(samples - 1) == Span::ZERO {
@@ -196,11 +231,12 @@ fn paused(built: &Built, every: Span, nodes: &[AnyNode]) -> Vec<Series> {
             }
             let name = |node: NodeId| &built.plan.names[node.0 as usize];
             let share = |i: usize| (at(i) - at(i - 1)).as_ps() as f64 / every.as_ps() as f64;
+            let class = if each > 1 { format!(" class {}", i % each) } else { String::new() };
             all.push(Series {
                 name: format!(
-                    "{}->{} paused",
+                    "{}->{}{class} paused",
                     name(NodeId(n)),
-                    name(directions[usize::from(*port)].peer)
+                    name(directions[usize::from(port)].peer)
                 ),
                 quantity: Quantity::Paused,
                 unit: "fraction",

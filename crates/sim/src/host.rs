@@ -3,6 +3,7 @@
 mod control;
 mod memory;
 mod memory_samples;
+mod parked;
 mod push;
 mod ring;
 mod rpc;
@@ -149,6 +150,7 @@ pub(crate) struct Host {
     ring: Option<Box<ring::Ring>>, // what arrives waits here for an interrupt
     burst: Option<Box<Segmenter>>, // the super-packet that goes out, where the NIC cuts them
     acks: VecDeque<Packet>,        // and data, where flows push it
+    parked: Option<Box<parked::Parked>>, // what waits because its class is stopped
     pushes: bool,
     since: Time, // when the NIC last got something to send after having nothing
     next_event: Time,
@@ -207,6 +209,7 @@ impl Host {
             burst: nic.segments.then(Box::default),
             pushes: nic.pushes,
             acks: VecDeque::new(),
+            parked: None,
             since: Time::ZERO,
             next_event: Time::MAX,
             next_planned: Time::MAX,
@@ -318,6 +321,9 @@ impl Host {
     /// What goes out next: the rest of a super-packet, an ACK, data.
     #[inline]
     fn next_packet(&mut self, start: Time) -> Option<Packet> {
+        if self.port.stopped() != 0 {
+            return self.next_unstopped().or_else(|| self.pull_data(start));
+        }
         let segment = self.burst.as_mut().and_then(|burst| burst.take());
         segment.or_else(|| self.acks.pop_front()).or_else(|| self.pull_data(start))
     }
@@ -331,6 +337,9 @@ impl Host {
         if self.senders[slot as usize].flow == RETIRED {
             self.senders[slot as usize].ready = false;
             self.free_senders.push(slot);
+            return None;
+        }
+        if self.port.stopped() != 0 && self.park(slot) {
             return None;
         }
         let profile = &self.common.profiles[usize::from(self.senders[slot as usize].profile)];
@@ -383,10 +392,7 @@ impl Host {
                 let at = now + Span::from_ps(packet.seq);
                 self.timers.push(Reverse((at, Due::Start, packet.flow.0)));
             }
-            Kind::Pause => {
-                self.port.stop(now, packet.seq as u8);
-                self.since = self.since.max(now);
-            }
+            Kind::Pause => self.pause(now, packet.seq as u8),
         }
     }
 
@@ -648,9 +654,8 @@ impl Host {
         {
             *next = now + *every;
             self.sampled.push(self.delivered_bytes);
-            let pauses = self.port.pauses(now);
-            if pauses.received > 0 {
-                self.sampled_paused.push(pauses.paused);
+            if self.port.pauses(now).received > 0 {
+                self.port.paused_so_far(now, &mut self.sampled_paused);
             }
         }
         if self.flow_samples.as_ref().is_some_and(|s| s.next() <= now) {

@@ -226,6 +226,7 @@ impl<'a> Simulation<'a> {
         record.interrupted = interrupted;
         let mut warnings = std::mem::take(&mut self.built.warnings);
         warnings.extend(stall::pause_deadlock(&nodes, &self.built, end));
+        warnings.extend(stall::watchdogs(&nodes, &self.built, end));
         Outcome { record, warnings, stall: self.stall, execution }
     }
 }

@@ -94,9 +94,10 @@ fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
 pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile>, SimError> {
     let one = |t: &model::Traffic| {
         let law = law(&scenario.transport, t)?;
+        let class = t.class.unwrap_or(scenario.transport.class);
         let transport = match &scenario.transport.rdma {
-            None => Config::Tcp(configure(tcp(&scenario.transport, &law), stack)),
-            Some(rdma) => Config::Rdma(queue_pairs(&scenario.transport, rdma, &law)),
+            None => Config::Tcp(configure(tcp(&scenario.transport, class, &law), stack)),
+            Some(rdma) => Config::Rdma(queue_pairs(&scenario.transport, rdma, class, &law)),
         };
         Ok(Profile { transport, law, base_rtt: BaseRtt::Unknown })
     };
@@ -115,7 +116,7 @@ fn law(transport: &model::Transport, entry: &model::Traffic) -> Result<FlowParam
     Ok(law)
 }
 
-fn tcp(transport: &model::Transport, law: &FlowParams) -> TcpConfig {
+fn tcp(transport: &model::Transport, class: u8, law: &FlowParams) -> TcpConfig {
     TcpConfig {
         mss: transport.mss,
         header: transport.header,
@@ -134,13 +135,18 @@ fn tcp(transport: &model::Transport, law: &FlowParams) -> TcpConfig {
         prr: transport.prr,
         frto: transport.frto,
         needs: law.needs(),
-        data_class: transport.class,
+        data_class: class,
         ack_class: transport.ack_class,
         ..TcpConfig::default()
     }
 }
 
-fn queue_pairs(transport: &model::Transport, rdma: &model::Rdma, law: &FlowParams) -> RdmaConfig {
+fn queue_pairs(
+    transport: &model::Transport,
+    rdma: &model::Rdma,
+    class: u8,
+    law: &FlowParams,
+) -> RdmaConfig {
     let needs = law.needs();
     let telemetry = if needs.int { rdma.telemetry } else { Bytes::ZERO };
     RdmaConfig {
@@ -164,7 +170,7 @@ fn queue_pairs(transport: &model::Transport, rdma: &model::Rdma, law: &FlowParam
         few: rdma.few,
         cnp_interval: rdma.cnp_interval,
         needs,
-        data_class: transport.class,
+        data_class: class,
         ack_class: transport.ack_class,
         cnp_class: rdma.cnp_class,
     }

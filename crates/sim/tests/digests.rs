@@ -162,7 +162,11 @@ fn pauses_all_the_time() {
     for (size, pause, faults) in [
         ("150KB", "\"on\"", ""),
         ("420KB", "{ xoff = \"6KB\", headroom = \"60KB\", resume_offset = \"2KB\" }", ""),
-        ("60KB", "{ alpha = 2.0, headroom = \"6KB\", reserved = \"1KB\" }", FAULTS),
+        (
+            "60KB",
+            "{ alpha = 2.0, headroom = \"6KB\", reserved = \"1KB\", short_headroom = \"warn\" }",
+            FAULTS,
+        ),
     ] {
         let switch = format!(
             "[fabric.switch]\necn = \"off\"\nbuffer = {{ size = \"{size}\" }}\npause = {pause}\n"

@@ -53,7 +53,7 @@ fn nothing_is_lost_with_the_headroom_that_is_needed_and_something_with_half_of_i
             if n == 2 {
                 continue;
             }
-            let half = format!("headroom = \"{}B\"", needed / 2);
+            let half = format!("headroom = \"{}B\", short_headroom = \"warn\"", needed / 2);
             let outcome =
                 run(&scenario(&overload(n, rate, delay, &half, &buffer)), 1, Options::default());
             assert!(outcome.warnings[0].contains("is less than the"), "{:?}", outcome.warnings);

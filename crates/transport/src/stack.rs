@@ -80,6 +80,11 @@ impl Config {
         either!(Config, self, |of| of.ack_size)
     }
 
+    /// Traffic class of data.
+    pub fn data_class(&self) -> u8 {
+        either!(Config, self, |of| of.data_class)
+    }
+
     /// Traffic class of ACKs.
     pub fn ack_class(&self) -> u8 {
         either!(Config, self, |of| of.ack_class)

@@ -45,6 +45,7 @@ impl Bench {
             ports: settings,
             shared,
             ingress: None,
+            classes: Vec::new(),
             samples: None,
         });
         let addrs = (0..ports).map(|host| fabric.addr(host)).collect();

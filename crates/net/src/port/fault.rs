@@ -86,7 +86,7 @@ impl Port {
         let mut recalled =
             Recalled { back: Vec::new(), lost: started.into_iter().map(|(_, p)| p).collect() };
         self.cold.alive = false;
-        self.cold.pause.forget(now);
+        self.forget_pauses(now, !self.cold.settings.hold);
         self.cold.old_until = Time::ZERO;
         self.hot.busy = now;
         if self.cold.settings.hold {

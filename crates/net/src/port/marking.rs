@@ -15,7 +15,7 @@ impl Port {
 
     /// Marks a packet, or refuses it, if the marking rule at enqueue picks it.
     pub(super) fn mark(&mut self, queue: u64, packets: u64, packet: &mut Packet) -> Verdict {
-        let Some(marking) = self.cold.settings.marking.filter(|m| !m.at_dequeue) else {
+        let Some(marking) = self.marking_of(packet.class).filter(|m| !m.at_dequeue) else {
             return Verdict::Accepted;
         };
         // Draws are numbered by packets accepted: those sent, and those waiting.

@@ -44,6 +44,11 @@ impl PacketQueue {
         self.len == 0
     }
 
+    /// Packets.
+    pub fn len(&self) -> u64 {
+        self.len.into()
+    }
+
     #[inline(always)]
     pub fn push(&mut self, packet: &Packet) {
         if self.len as usize == self.heads.len() {

@@ -6,7 +6,7 @@
 //!
 //! Source: IEEE 802.3 Annex 31B (all classes at once), IEEE 802.1Qbb (class by class).
 
-use super::Port;
+use super::{Port, Verdict};
 use forebay_engine::Out;
 use forebay_units::{Span, Time};
 use forebay_wire::Packet;
@@ -40,7 +40,7 @@ impl Pause {
         self.stopped != 0 || self.told != self.wanted
     }
 
-    /// Classes that wait.
+    /// Classes that the peer has stopped.
     #[inline]
     pub fn stopped(&self) -> u8 {
         self.stopped
@@ -66,6 +66,9 @@ impl Port {
     pub fn stop(&mut self, now: Time, classes: u8) {
         self.cold.pause.counters.received += 1;
         self.cold.pause.stop(now, classes);
+        if let Some(told_apart) = &mut self.cold.classes {
+            told_apart.stop(now, classes, true);
+        }
         self.leave_steady();
         self.scheduled.since = now; // whatever may go now could not go before, or waits for the wire
         self.derive_form();
@@ -92,10 +95,29 @@ impl Port {
         self.cold.pause.told
     }
 
-    /// Whether the link is up and nothing is stopped.
+    /// Whether the link is up and some class may go.
     #[inline]
     pub fn open(&self) -> bool {
-        self.is_plain() || self.is_steady() || (self.cold.alive && self.cold.pause.stopped == 0)
+        let some = || self.cold.pause.stopped != u8::MAX;
+        self.is_plain() || self.is_steady() || (self.cold.alive && some())
+    }
+
+    /// Classes whose packets wait for the peer.
+    #[inline]
+    pub(super) fn held_back(&self) -> u8 {
+        let ignores = |classes: &Box<super::classes::Classes>| classes.ignores();
+        self.cold.pause.stopped & !self.cold.classes.as_ref().map_or(0, ignores)
+    }
+
+    /// The cable has died: nothing that was said holds any more, and no queue is left if it is `drained`.
+    pub(super) fn forget_pauses(&mut self, now: Time, drained: bool) {
+        self.cold.pause.forget(now);
+        if let Some(classes) = &mut self.cold.classes {
+            classes.stop(now, 0, false);
+            if drained {
+                classes.emptied();
+            }
+        }
     }
 
     /// What has been counted by `now`.
@@ -118,10 +140,52 @@ impl Port {
         if !self.cold.alive {
             return Time::MAX;
         }
-        if pause.told != pause.wanted {
-            return self.hot.busy.max(pause.wanted_at);
+        let watchdog = self.cold.classes.as_ref().map_or(Time::MAX, |c| c.deadline().0);
+        let wire = if pause.told != pause.wanted {
+            self.hot.busy.max(pause.wanted_at)
+        } else if s.has_any_but(self.held_back()) {
+            self.hot.busy.max(s.since)
+        } else {
+            Time::MAX
+        };
+        wire.min(watchdog)
+    }
+
+    /// Has the watchdog act, if it is to by `now`: a class has been stopped for too long.
+    #[cold]
+    pub(super) fn watch(
+        &mut self,
+        now: Time,
+        departed: &mut impl FnMut(Time, &Packet, Verdict),
+    ) -> bool {
+        let Some(classes) = &mut self.cold.classes else { return false };
+        let (at, class) = classes.deadline();
+        if at > now {
+            return false;
         }
-        if s.has_any_but(pause.stopped) { self.hot.busy.max(s.since) } else { Time::MAX }
+        let drops = classes.fire(class);
+        self.scheduled.since = now; // what was held back may go from now on
+        while drops && let Some(packet) = self.scheduled.take_of(class) {
+            let wire = self.wire(&packet);
+            let Some(classes) = &mut self.cold.classes else { break };
+            classes.dequeued(class, wire);
+            classes.discarded(class);
+            self.cold.counters.lost_packets += 1;
+            departed(now, &packet, Verdict::Lost);
+        }
+        true
+    }
+
+    /// Whether the watchdog drops a packet that is offered.
+    #[cold]
+    pub(super) fn discard(&mut self, packet: &Packet) -> bool {
+        let class = self.scheduled.lane(packet.class);
+        let Some(classes) = self.cold.classes.as_mut().filter(|c| c.discards(class)) else {
+            return false;
+        };
+        classes.discarded(class);
+        self.cold.counters.lost_packets += 1;
+        true
     }
 
     /// Sends the pause frame that is due, if one is.
@@ -131,8 +195,13 @@ impl Port {
         if pause.told == pause.wanted {
             return false;
         }
+        let changed = pause.told ^ pause.wanted;
         pause.told = pause.wanted;
         pause.counters.sent += 1;
+        if let Some(classes) = &mut self.cold.classes {
+            classes.told(changed);
+            classes.sending = None;
+        }
         let frame = Packet::pause(pause.wanted);
         self.hot.busy = start + self.cold.serializer.take(self.wire(&frame));
         out.push(self.hot.link, self.hot.busy, &frame);

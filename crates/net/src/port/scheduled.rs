@@ -47,7 +47,18 @@ impl Scheduled {
 
     #[inline]
     fn class_of(&self, packet: &Packet) -> usize {
-        usize::from(packet.class).min(self.queues.len() - 1)
+        self.lane(packet.class)
+    }
+
+    /// The queue of a class.
+    #[inline]
+    pub fn lane(&self, class: u8) -> usize {
+        usize::from(class).min(self.queues.len().saturating_sub(1))
+    }
+
+    /// Packets that wait in one queue.
+    pub fn packets_of(&self, lane: usize) -> u64 {
+        self.queues[lane].len()
     }
 
     /// Queues a packet in its class.
@@ -85,6 +96,14 @@ impl Scheduled {
         self.queues.iter().flat_map(PacketQueue::iter)
     }
 
+    /// Takes the first packet of a class.
+    pub fn take_of(&mut self, class: usize) -> Option<Packet> {
+        if self.filled & 1 << class == 0 {
+            return None;
+        }
+        Some(self.take(!(1 << class)))
+    }
+
     /// Whether a class that is not stopped has a packet.
     pub fn has_any_but(&self, stopped: u8) -> bool {
         self.filled & !stopped != 0
@@ -116,6 +135,7 @@ impl Port {
         let in_bytes = |length: Length| matches!(length, Length::Bytes(_));
         let steady = self.is_scheduled()
             && !self.cold.heard
+            && self.cold.classes.is_none()
             && settings.loss == 0.0
             && !settings.release_at_start
             && settings.limit.is_none_or(in_bytes)
@@ -207,6 +227,10 @@ impl Port {
             self.scheduled.since = now;
         }
         self.scheduled.add(packet);
+        if self.cold.classes.is_some() {
+            let (lane, wire) = (self.scheduled.lane(packet.class), self.wire(packet));
+            self.cold.classes.iter_mut().for_each(|classes| classes.enqueued(lane, wire));
+        }
     }
 
     /// When the next deferred departure starts; `Time::MAX` if none.
@@ -252,15 +276,18 @@ impl Port {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
-        if let Some(marking) = self.cold.settings.marking
+        if packet.ecn == Ecn::Ect
+            && let Some(marking) = self.marking_of(packet.class)
             && marking.at_dequeue
-            && packet.ecn == Ecn::Ect
         {
-            let (bytes, packets) = (self.scheduled.bytes, u64::from(self.scheduled.packets));
+            let (bytes, packets) = self.left_behind(packet.class);
             if self.picks(&marking, bytes, packets, self.hot.tx_packets) {
                 packet.ecn = Ecn::Ce;
                 self.cold.counters.marked_packets += 1;
             }
+        }
+        if let Some(classes) = &mut self.cold.classes {
+            classes.sending = Some(self.scheduled.lane(packet.class) as u8);
         }
         self.transmit(start, packet, out)
     }
@@ -292,10 +319,14 @@ impl Port {
         out: &mut impl Out<Packet>,
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
-        if self.cold.pause.concerns() && self.tell(start, out) {
+        if self.cold.pause.concerns() && (self.watch(start, departed) || self.tell(start, out)) {
             return;
         }
-        let mut packet = self.scheduled.take(self.cold.pause.stopped());
+        let mut packet = self.scheduled.take(self.held_back());
+        if self.cold.classes.is_some() {
+            let (lane, wire) = (self.scheduled.lane(packet.class), self.wire(&packet));
+            self.cold.classes.iter_mut().for_each(|classes| classes.dequeued(lane, wire));
+        }
         let verdict = self.depart(start, &mut packet, out);
         departed(start, &packet, verdict);
     }

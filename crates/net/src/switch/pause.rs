@@ -55,10 +55,15 @@ impl Switch {
         }
         let Some(ingress) = &self.ingress else { return };
         let account = ingress.account(packet.ingress, packet.class);
+        let queue = match ingress.asks_for_queue(account) {
+            true => self.ports[port].queue_of(now, packet.class).0 + size,
+            false => 0,
+        };
         let mut place = Place::Held;
-        if !ingress.passes(account, size) {
+        if !ingress.passes(account, size, queue) {
             self.depart(now, out);
-            place = self.ingress.as_ref().map_or(place, |ingress| ingress.place(account, size));
+            let exact = |ingress: &Box<Ingresses>| ingress.place(account, size, queue);
+            place = self.ingress.as_ref().map_or(place, exact);
         }
         if place == Place::Refused {
             if let Some(ingress) = &mut self.ingress {
@@ -90,18 +95,17 @@ impl Switch {
                 break start;
             }
             let overhead = u64::from(ports[port].settings().overhead);
-            let mut resumed = None;
             ports[port].serve_one(start, out, &mut |at, packet, verdict| {
                 if verdict == Verdict::Lost {
                     trace(&mut lost[port], at, Drop::Fault as u8, packet);
                 }
                 let account = ingress.account(packet.ingress, packet.class);
                 if ingress.release(account, u64::from(packet.size) + overhead) {
-                    resumed = Some(packet.ingress);
+                    ingress.note_resumed(packet.ingress);
                 }
             });
             due[port] = ports[port].next_departure();
-            if let Some(in_port) = resumed {
+            while let Some(in_port) = ingress.next_resumed() {
                 say(ports, ingress, start, in_port);
                 due[usize::from(in_port)] = ports[usize::from(in_port)].next_departure();
             }
@@ -117,14 +121,13 @@ impl Switch {
             return;
         }
         let overhead = u64::from(ports[port].settings().overhead);
-        let mut resumed = Vec::new();
         for packet in ports[port].queued() {
             let account = ingress.account(packet.ingress, packet.class);
             if ingress.release(account, u64::from(packet.size) + overhead) {
-                resumed.push(packet.ingress);
+                ingress.note_resumed(packet.ingress);
             }
         }
-        for in_port in resumed {
+        while let Some(in_port) = ingress.next_resumed() {
             say(ports, ingress, now, in_port);
         }
     }

@@ -3,8 +3,8 @@
 
 use forebay_engine::{LinkId, NodeId, Out};
 use forebay_net::{
-    Cable, Fabric, IngressPool, Paths, PortFault, PortSettings, Routes, SharedBuffer, Switch,
-    SwitchSettings,
+    Cable, ClassSettings, Fabric, IngressPool, Paths, PortFault, PortSettings, Routes,
+    SharedBuffer, Switch, SwitchSettings,
 };
 use forebay_units::{BitsPerSec, Span, Time};
 use forebay_wire::{Ecn, FlowId, Packet};
@@ -77,11 +77,21 @@ pub fn plain() -> PortSettings {
 impl Bench {
     /// In-ports that pause, instead of a shared buffer of queues that drop.
     pub fn pausing(ports: u32, settings: PortSettings, ingress: IngressPool) -> Self {
-        Self::with(ports, settings, None, Some(ingress))
+        Self::with(ports, settings, None, Some(ingress), None)
+    }
+
+    /// The same, with ports that tell classes apart.
+    pub fn by_class(
+        ports: u32,
+        settings: PortSettings,
+        ingress: Option<IngressPool>,
+        classes: ClassSettings,
+    ) -> Self {
+        Self::with(ports, settings, None, ingress, Some(classes))
     }
 
     pub fn new(ports: u32, settings: PortSettings, shared: Option<SharedBuffer>) -> Self {
-        Self::with(ports, settings, shared, None)
+        Self::with(ports, settings, shared, None, None)
     }
 
     fn with(
@@ -89,7 +99,9 @@ impl Bench {
         settings: PortSettings,
         shared: Option<SharedBuffer>,
         ingress: Option<IngressPool>,
+        classes: Option<ClassSettings>,
     ) -> Self {
+        let classes = classes.map_or(Vec::new(), |classes| vec![classes; ports as usize]);
         let cable = |host: u32| Cable {
             a: NodeId(host),
             b: NodeId(ports),
@@ -102,7 +114,8 @@ impl Bench {
         let routes = Routes::all(&fabric, Paths::Hash, 0, &|_| true).remove(0);
         let directions = fabric.ports_of(NodeId(ports)).iter();
         let ports = directions.map(|d| PortSettings { link: d.link, ..settings }).collect();
-        let switch = Switch::new(SwitchSettings { routes, ports, shared, ingress, samples: None });
+        let switch =
+            Switch::new(SwitchSettings { routes, ports, shared, ingress, classes, samples: None });
         let wires = Wires { flight: settings.flight, ..Wires::default() };
         Self { switch, fabric, wires, offered: 0, flight: settings.flight }
     }

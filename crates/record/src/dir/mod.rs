@@ -4,6 +4,7 @@
 //! gets its name only when it is whole, the manifest last. Invariant: the bytes of all files but
 //! `volatile.json` are a function of scenario, seeds and version.
 
+mod class_pauses;
 mod manifest;
 mod memory;
 mod memory_series;
@@ -89,7 +90,8 @@ pub struct RunDir {
     about: About,
     tables: Option<[Table; 5]>,
     rpcs: Option<RpcTables>, // from the first simulation with such traffic on
-    memory: Option<Table>,   // likewise
+    class_pauses: Option<Table>, // likewise
+    memory: Option<Table>,
     memory_series: Option<Table>,
     recorded: usize,
     captures: Vec<CaptureFile>,
@@ -115,6 +117,7 @@ impl RunDir {
             about: about.clone(),
             tables,
             rpcs: None,
+            class_pauses: None,
             memory: None,
             memory_series: None,
             recorded: 0,
@@ -142,6 +145,7 @@ impl RunDir {
         };
         let first = self.recorded == 0;
         let written = write_rpcs(&mut self.rpcs, &self.path, run, self.about.warmup)
+            .and_then(|()| write_class_pauses(&mut self.class_pauses, &self.path, run))
             .and_then(|()| write_memory(&mut self.memory, &self.path, run))
             .and_then(|()| write_memory_series(&mut self.memory_series, &self.path, run))
             .and_then(|()| write_run(tables, run, first));
@@ -200,9 +204,10 @@ impl RunDir {
         for (table, name) in self.rpcs.take().into_iter().flat_map(RpcTables::into_tables) {
             manifest.files.push(FileRows { file: name.into(), rows: table.finish()? });
         }
+        let pauses = [(self.class_pauses.take(), class_pauses::TABLE.0)];
         let memory = [(self.memory.take(), memory::TABLE.0)];
         let series = [(self.memory_series.take(), memory_series::TABLE.0)];
-        for (table, name) in memory.into_iter().chain(series) {
+        for (table, name) in pauses.into_iter().chain(memory).chain(series) {
             if let Some(table) = table {
                 manifest.files.push(FileRows { file: name.into(), rows: table.finish()? });
             }
@@ -234,7 +239,8 @@ impl RunDir {
     fn salvage(&mut self) {
         let rpcs = self.rpcs.take().into_iter().flat_map(RpcTables::into_tables);
         let memory = self.memory.take().into_iter().chain(self.memory_series.take());
-        let own = self.tables.take().into_iter().flatten().chain(memory);
+        let some = self.class_pauses.take().into_iter().chain(memory);
+        let own = self.tables.take().into_iter().flatten().chain(some);
         for table in own.chain(rpcs.map(|(table, _)| table)) {
             table.salvage();
         }
@@ -295,7 +301,11 @@ fn make_way(path: &Path, if_exists: IfExists) -> Result<(), RecordError> {
         return exists("holds a run already; name another directory, or ask to replace it");
     }
     capture::remove_old(path)?;
-    let tables = TABLES.iter().chain(&rpc::TABLES).chain([&memory::TABLE, &memory_series::TABLE]);
+    let tables = TABLES.iter().chain(&rpc::TABLES).chain([
+        &class_pauses::TABLE,
+        &memory::TABLE,
+        &memory_series::TABLE,
+    ]);
     let names = tables.map(|(name, _)| *name).chain(WHOLE_FILES);
     for name in names.flat_map(|name| [name.to_string(), format!("{name}{PARTIAL}")]) {
         let file = path.join(name);
@@ -327,6 +337,19 @@ fn write_rpcs(
         *tables = Some(RpcTables::create(path)?);
     }
     tables.as_mut().map_or(Ok(()), |tables| tables.write(run, warmup))
+}
+
+/// The table of pauses by class, likewise.
+fn write_class_pauses(
+    table: &mut Option<Table>,
+    path: &Path,
+    run: &RunRecord,
+) -> Result<(), RecordError> {
+    if table.is_none() && !run.class_pauses.is_empty() {
+        let (name, header) = class_pauses::TABLE;
+        *table = Some(Table::create(path, name, header)?);
+    }
+    table.as_mut().map_or(Ok(()), |table| class_pauses::write(table, run))
 }
 
 /// The table of paths to memory, likewise.

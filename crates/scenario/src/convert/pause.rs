@@ -1,12 +1,12 @@
 //! Pause: its settings, and whether the buffer can hold what it has to.
 
 use super::Judge;
-use crate::model::{Pause, Scenario, Xoff};
+use crate::model::{self, Fabric, Headroom, Pause, Scenario, Watchdog, Xoff};
 use crate::pause::Pausing;
 use crate::plan::Plan;
 use crate::quantity::{Measure, Qty};
 use crate::raw;
-use forebay_units::Bytes;
+use forebay_units::{Bytes, Span};
 
 /// The public HPCC simulator's.
 const RESUME_OFFSET: Bytes = Bytes::new(3_000);
@@ -37,21 +37,92 @@ impl Judge<'_> {
         if s.alpha.is_some_and(|alpha| alpha <= 0.0 || alpha > 1e6) {
             self.wrong(&alpha, "is out of range; write a number above 0, for instance 0.125");
         }
+        if s.watchdog.is_some() && s.classes.is_none() {
+            let text =
+                "means nothing here; it belongs to pause by class: write classes, for instance [3]";
+            self.wrong(&format!("{path}.watchdog"), text);
+        }
+        let after = s.watchdog.as_ref().map(|watchdog| watchdog.after.0);
+        if let Some(after) = after {
+            let path = format!("{path}.watchdog.after");
+            self.short(&path, after);
+            if after == Span::ZERO {
+                self.wrong(&path, "ends every pause at once; write for instance \"200ms\"");
+            }
+        }
         Some(Pause {
+            classes: s.classes.as_ref().map(|classes| mask(classes)),
             xoff,
             resume_offset: s.resume_offset.map_or(RESUME_OFFSET, |b| b.0),
             reserved: s.reserved.map_or(RESERVED, |b| b.0),
             headroom: match s.headroom {
-                None | Some(raw::Headroom::Word(raw::AutoHeadroom::Auto)) => None,
-                Some(raw::Headroom::Fixed(Qty(bytes))) => Some(bytes),
+                None | Some(raw::Headroom::Word(raw::AutoHeadroom::Auto)) => Headroom::Auto,
+                Some(raw::Headroom::Word(raw::AutoHeadroom::ThreeDelays)) => Headroom::ThreeDelays,
+                Some(raw::Headroom::Fixed(Qty(bytes))) => Headroom::Fixed(bytes),
             },
+            may_be_short: matches!(s.short_headroom, Some(raw::ShortHeadroom::Warn)),
+            watchdog: s.watchdog.as_ref().map(|watchdog| Watchdog {
+                after: watchdog.after.0,
+                drops: !matches!(watchdog.action, Some(raw::WatchdogAction::Ignore)),
+            }),
         })
+    }
+
+    /// Classes that pause have to exist, and to be the same everywhere.
+    fn paused_classes(&mut self, scenario: &Scenario) {
+        let Fabric { switch, overrides, .. } = &scenario.fabric;
+        let of_override = |(i, o): (usize, &model::Override)| {
+            o.pause.flatten().map(|pause| (format!("fabric.override[{i}].pause"), pause))
+        };
+        let own = switch.pause.map(|pause| ("fabric.switch.pause".to_string(), pause));
+        let all: Vec<_> =
+            own.into_iter().chain(overrides.iter().enumerate().filter_map(of_override)).collect();
+        for (path, pause) in &all {
+            let path = format!("{path}.classes");
+            match pause.classes {
+                Some(0) => self.say(
+                    &path,
+                    "pauses nothing; write the classes that must not be dropped, for instance [3]",
+                ),
+                Some(mask) => self.class_exists(&path, mask.ilog2() as u8, switch.classes),
+                None => {}
+            }
+            let (first, one) = &all[0];
+            if pause.classes != one.classes {
+                self.say(
+                    &path,
+                    format!("is not what {first}.classes says; write the same classes everywhere"),
+                );
+            }
+        }
+    }
+
+    /// Headroom that may be too little is wrong, unless it was asked for.
+    fn headroom(&mut self, pausing: &Pausing<'_>) {
+        let refused = pausing.shortages().into_iter().rev().filter(|short| !short.allowed);
+        let Some(short) = refused.max_by_key(|short| short.needed) else { return };
+        let path = match short.by_override {
+            Some(i) => format!("fabric.override[{i}].pause.headroom"),
+            None => "fabric.switch.pause.headroom".into(),
+        };
+        self.say(
+            &path,
+            format!(
+                "is {} for {}, where {} may arrive after a pause; write at least \"{}\" or \"auto\" (or short_headroom = \"warn\" to see what is lost)",
+                short.given.text(),
+                short.place,
+                short.needed.text(),
+                short.needed.text(),
+            ),
+        );
     }
 
     /// Every switch that pauses must have room for what its in-ports keep, and nothing else that drops.
     pub(super) fn pause(&mut self, scenario: &Scenario, plan: &Plan) {
         let Some(pausing) = Pausing::of(scenario, plan) else { return };
         let switch = &scenario.fabric.switch;
+        self.paused_classes(scenario);
+        self.headroom(&pausing);
         let limited = scenario.fabric.overrides.iter().position(|o| o.port_limit.is_some());
         if let Some(i) = limited {
             let path = format!("fabric.override[{i}].port_limit");
@@ -76,8 +147,12 @@ impl Judge<'_> {
         };
         let Some(worst) = needs.iter().rev().max_by_key(|need| need.kept) else { return };
         if worst.kept > pool.size {
+            let each = match pausing.classes().map(u8::count_ones) {
+                Some(n) if n > 1 => format!(", each for {n} classes"),
+                _ => String::new(),
+            };
             let text = format!(
-                "of {} cannot hold what the {} in-ports of {} keep for themselves, {} of headroom and {} of reserve; write at least \"{}\"",
+                "of {} cannot hold what the {} in-ports of {} keep for themselves{each}, {} of headroom and {} of reserve; write at least \"{}\"",
                 pool.size.text(),
                 worst.ports,
                 plan.names[worst.node],
@@ -92,4 +167,9 @@ impl Judge<'_> {
             self.say(path, format!("the buffer {text}"));
         }
     }
+}
+
+/// A bit for each class. The grammar keeps them below 8.
+pub(super) fn mask(classes: &[i64]) -> u8 {
+    classes.iter().fold(0, |mask, class| mask | 1 << (class & 7))
 }

@@ -17,6 +17,9 @@ const BUFFER: Bytes = Bytes::new(32_000_000);
 /// Choudhury and Hahne's threshold with its usual factor for lossy traffic.
 const ALPHA: f64 = 1.0;
 
+/// Marks of each class.
+type ClassEcn = [Option<EcnMarking>; 8];
+
 impl Judge<'_> {
     /// All of `[fabric.switch]`.
     pub(super) fn switch(
@@ -55,12 +58,15 @@ impl Judge<'_> {
             port_limit = Some(QueueLength::Bytes(share));
             self.holds_a_packet("fabric.switch.buffer.size", port_limit, packet);
         }
+        let classes = s.classes.unwrap_or(1) as u8;
+        let (ecn, class_ecn) = self.ecn(s.ecn.as_ref(), classes);
         Switch {
             latency,
             shared_buffer,
             port_limit,
-            ecn: self.ecn(s.ecn.as_ref()),
-            classes: s.classes.unwrap_or(1) as u8,
+            ecn,
+            class_ecn,
+            classes,
             release: match s.release {
                 None | Some(raw::Release::Fluid) => Release::Fluid,
                 Some(raw::Release::Start) => Release::Start,
@@ -112,15 +118,50 @@ impl Judge<'_> {
         }
     }
 
-    fn ecn(&mut self, ecn: Option<&raw::Ecn>) -> Option<EcnMarking> {
+    /// Marks by the queue of a port, and by those of classes.
+    fn ecn(&mut self, ecn: Option<&raw::Ecn>, classes: u8) -> (Option<EcnMarking>, ClassEcn) {
         let path = "fabric.switch.ecn";
+        let mut by_class = [None; 8];
+        let of_port = match ecn {
+            Some(raw::Ecn::Word(raw::NoEcn::Off)) => None,
+            Some(raw::Ecn::Marking(marking)) => Some(self.marking(path, Some(marking))),
+            Some(raw::Ecn::ByClass(list)) => {
+                for (i, one) in list.iter().enumerate() {
+                    let path = format!("{path}[{i}]");
+                    let marking = self.marking(&path, Some(&one.marking));
+                    self.mark_classes(&format!("{path}.classes"), one, marking, &mut by_class);
+                    let highest = one.classes.iter().max().copied().unwrap_or(0) as u8;
+                    self.class_exists(&format!("{path}.classes"), highest, classes);
+                }
+                None
+            }
+            None => Some(self.marking(path, None)),
+        };
+        (of_port, by_class)
+    }
+
+    fn mark_classes(
+        &mut self,
+        path: &str,
+        one: &raw::ClassMarking,
+        marking: EcnMarking,
+        by_class: &mut ClassEcn,
+    ) {
+        if one.classes.is_empty() {
+            self.say(path, "marks nothing; write the classes to mark, for instance [3]");
+        }
+        for class in &one.classes {
+            let place = &mut by_class[(class & 7) as usize];
+            if place.is_some() {
+                self.say(path, format!("marks class {class} a second time; write it once"));
+            }
+            *place = Some(marking);
+        }
+    }
+
+    fn marking(&mut self, path: &str, m: Option<&raw::Marking>) -> EcnMarking {
         let step = |k| (k, k);
         let default_k = || QueueLength::Bytes(Bytes::new(ECN_K_PER_10G));
-        let m = match ecn {
-            Some(raw::Ecn::Word(raw::NoEcn::Off)) => return None,
-            Some(raw::Ecn::Marking(marking)) => Some(marking),
-            None => None,
-        };
         let length = |l: Option<Length>| l.map(|l| l.0);
         let (k, min, max) =
             m.map_or((None, None, None), |m| (length(m.k), length(m.kmin), length(m.kmax)));
@@ -171,7 +212,7 @@ impl Judge<'_> {
         }
         let pmax = m.and_then(|m| m.pmax).unwrap_or(1.0);
         self.share(&format!("{path}.pmax"), pmax);
-        Some(EcnMarking {
+        EcnMarking {
             kmin,
             kmax,
             pmax,
@@ -184,7 +225,7 @@ impl Judge<'_> {
                 None | Some(raw::NotEct::Pass) => NotEct::Pass,
                 Some(raw::NotEct::Drop) => NotEct::Drop,
             },
-        })
+        }
     }
 }
 

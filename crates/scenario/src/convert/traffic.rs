@@ -173,7 +173,8 @@ impl Judge<'_> {
                 self.list(path, flows.as_deref(), file.as_deref(), stop, hosts)
             }
         };
-        Some(Traffic { start, until, law: entry.law.clone(), params, kind })
+        let class = entry.class.map(|class| class as u8);
+        Some(Traffic { start, until, law: entry.law.clone(), class, params, kind })
     }
 
     fn flow_size(&mut self, path: &str, size: Bytes) {

@@ -204,7 +204,7 @@ impl Judge<'_> {
         Bytes::new(window)
     }
 
-    pub(super) fn classes(&mut self, transport: &Transport, classes: u8) {
+    pub(super) fn classes(&mut self, transport: &Transport, traffic: &[raw::Traffic], classes: u8) {
         let cnp = transport.rdma.as_ref().map_or(0, |rdma| rdma.cnp_class);
         let used = [
             ("transport.class", transport.class),
@@ -212,14 +212,22 @@ impl Judge<'_> {
             ("transport.cnp_class", cnp),
         ];
         for (path, class) in used {
-            if class >= classes {
-                let text = format!(
-                    "{class} needs {} classes; write fabric.switch.classes = {}",
-                    class + 1,
-                    class + 1
-                );
-                self.say(path, text);
-            }
+            self.class_exists(path, class, classes);
+        }
+        for (i, entry) in traffic.iter().enumerate() {
+            let class = entry.class.unwrap_or(0) as u8;
+            self.class_exists(&format!("traffic[{i}].class"), class, classes);
+        }
+    }
+
+    pub(super) fn class_exists(&mut self, path: &str, class: u8, classes: u8) {
+        if class >= classes {
+            let text = format!(
+                "{class} needs {} classes; write fabric.switch.classes = {}",
+                class + 1,
+                class + 1
+            );
+            self.say(path, text);
         }
     }
 

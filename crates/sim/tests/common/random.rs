@@ -431,7 +431,7 @@ fn pausing_switch(seed: u64, out: &mut String, names: &Names, drawn: &mut Drawn)
     let _ = writeln!(
         out,
         "[fabric.switch]\nlatency = \"{latency}ns\"\nclasses = {classes}\nrelease = \"{release}\"\necn = {{ k = \"{k}KB\" }}\n\
-         buffer = {buffer}\npause = {{ {xoff}, headroom = \"{headroom}\", reserved = \"{reserved}B\", resume_offset = \"{offset}B\" }}"
+         buffer = {buffer}\npause = {{ {xoff}, headroom = \"{headroom}\", reserved = \"{reserved}B\", resume_offset = \"{offset}B\", short_headroom = \"warn\" }}"
     );
     if d.one_in(3) {
         // Cables of which neither end pauses: their in-ports drop.

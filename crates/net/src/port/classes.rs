@@ -1,0 +1,217 @@
+//! A port that tells its classes apart: the queue of each, the marks of each, and what its peer has stopped of each.
+//!
+//! Source: IEEE 802.1Qbb for pauses; lossless-fabric sheet section 4 for marks on the queue of a class.
+
+use super::{Marking, PauseCounters, Port};
+use forebay_units::{Span, Time};
+
+/// Traffic classes.
+pub const CLASSES: usize = 8;
+
+/// What a port does class by class.
+#[derive(Clone, Debug, Default)]
+pub struct ClassSettings {
+    /// Marks by the queue of a class alone; where they say nothing, those of the whole port hold.
+    pub marking: [Option<Marking>; CLASSES],
+    /// What happens to a class that stays stopped.
+    pub watchdog: Option<Watchdog>,
+}
+
+/// What a port does about a class that its peer has stopped for so long that something must be broken. It lasts until the peer
+/// lets the class go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Watchdog {
+    /// How long that is.
+    pub after: Span,
+    /// Drop the packets of that class, those that wait and those that come, rather than send them all the same.
+    pub drops: bool,
+}
+
+/// What a port counts of one class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClassCounters {
+    /// Frames that stopped this class or let it go, and the time for which the peer had stopped it.
+    pub pauses: PauseCounters,
+    /// How often it stayed stopped for too long.
+    pub watchdog_fired: u64,
+    /// Packets that were dropped for that; among the port's `lost_packets`.
+    pub watchdog_drops: u64,
+}
+
+/// State of the classes of one port.
+#[derive(Clone, Debug)]
+pub(super) struct Classes {
+    pub settings: ClassSettings,
+    queued: [u64; CLASSES],  // bytes of the wire that wait
+    pub sending: Option<u8>, // class of what was transmitted last, unless that was a frame
+    stopped: u8,             // by the peer
+    fired: u8,               // of these, the watchdog no longer waits for
+    since: [Time; CLASSES],
+    counters: [ClassCounters; CLASSES],
+}
+
+impl Classes {
+    fn new(settings: ClassSettings) -> Self {
+        Self {
+            settings,
+            queued: [0; CLASSES],
+            sending: None,
+            stopped: 0,
+            fired: 0,
+            since: [Time::ZERO; CLASSES],
+            counters: [ClassCounters::default(); CLASSES],
+        }
+    }
+
+    pub fn enqueued(&mut self, class: usize, wire: u64) {
+        self.queued[class] += wire;
+    }
+
+    pub fn dequeued(&mut self, class: usize, wire: u64) {
+        self.queued[class] -= wire;
+    }
+
+    /// The cable has died, and taken the queue with it.
+    pub fn emptied(&mut self) {
+        self.queued = [0; CLASSES];
+    }
+
+    /// The peer stops these classes and lets all others go. `heard`: it has said so, rather than died.
+    pub fn stop(&mut self, now: Time, classes: u8, heard: bool) {
+        for class in bits(self.stopped ^ classes) {
+            let one = &mut self.counters[class].pauses;
+            one.received += u64::from(heard);
+            if self.stopped & 1 << class != 0 {
+                one.paused += now.since(self.since[class]);
+            }
+            self.since[class] = now;
+        }
+        self.stopped = classes;
+        self.fired &= classes;
+    }
+
+    /// A frame that differs from the last in these classes has been sent.
+    pub fn told(&mut self, changed: u8) {
+        bits(changed).for_each(|class| self.counters[class].pauses.sent += 1);
+    }
+
+    /// Classes that do not wait although they are stopped.
+    pub fn ignores(&self) -> u8 {
+        if self.drops() { 0 } else { self.fired }
+    }
+
+    /// Whether packets of a class are dropped.
+    pub fn discards(&self, class: usize) -> bool {
+        self.fired & 1 << class != 0 && self.drops()
+    }
+
+    fn drops(&self) -> bool {
+        self.settings.watchdog.is_some_and(|watchdog| watchdog.drops)
+    }
+
+    /// When the watchdog fires next, and for which class.
+    pub fn deadline(&self) -> (Time, usize) {
+        let Some(watchdog) = self.settings.watchdog else { return (Time::MAX, 0) };
+        let due = |class: usize| (self.since[class].saturating_add(watchdog.after), class);
+        bits(self.stopped & !self.fired).map(due).min().unwrap_or((Time::MAX, 0))
+    }
+
+    /// The watchdog fires for a class. True if what waits is to be dropped.
+    pub fn fire(&mut self, class: usize) -> bool {
+        self.fired |= 1 << class;
+        self.counters[class].watchdog_fired += 1;
+        self.drops()
+    }
+
+    pub fn discarded(&mut self, class: usize) {
+        self.counters[class].watchdog_drops += 1;
+    }
+
+    /// What has been counted by `now`.
+    fn counters(&self, class: usize, now: Time) -> ClassCounters {
+        let mut one = self.counters[class];
+        if self.stopped & 1 << class != 0 {
+            one.pauses.paused += now.since(self.since[class]);
+        }
+        one
+    }
+}
+
+/// Classes of a mask, in order.
+fn bits(mask: u8) -> impl Iterator<Item = usize> {
+    (0..CLASSES).filter(move |class| mask & 1 << class != 0)
+}
+
+impl Port {
+    /// From now on classes are told apart. It has to be so from the start.
+    pub fn tell_classes_apart(&mut self, settings: ClassSettings) {
+        self.cold.classes = Some(Box::new(Classes::new(settings)));
+        self.derive_form();
+    }
+
+    /// What has been counted of a class by `now`; `None` if classes are not told apart.
+    pub fn class_counters(&self, class: usize, now: Time) -> Option<ClassCounters> {
+        self.cold.classes.as_ref().map(|classes| classes.counters(class, now))
+    }
+
+    /// Since when the peer has stopped a class; `None` if it has not.
+    pub fn class_stopped_since(&self, class: usize) -> Option<Time> {
+        let pause = &self.cold.pause;
+        match &self.cold.classes {
+            _ if pause.stopped() & 1 << class == 0 => None,
+            Some(classes) => Some(classes.since[class]),
+            None => self.stopped_since(),
+        }
+    }
+
+    /// Adds for how long it has been paused by `now`: one value, or one for each class if they are told apart.
+    pub fn paused_so_far(&self, now: Time, to: &mut Vec<Span>) {
+        match &self.cold.classes {
+            None => to.push(self.pauses(now).paused),
+            Some(classes) => {
+                to.extend((0..CLASSES).map(|class| classes.counters(class, now).pauses.paused));
+            }
+        }
+    }
+
+    /// How many values that are.
+    pub fn paused_values(&self) -> usize {
+        if self.cold.classes.is_some() { CLASSES } else { 1 }
+    }
+
+    /// The queue that a packet of a class finds, in bytes and packets: of that class alone if classes are told apart. The port has
+    /// been served up to `now`.
+    pub(crate) fn queue_of(&self, now: Time, class: u8) -> (u64, u64) {
+        let class = self.scheduled.lane(class);
+        let Some(classes) = &self.cold.classes else {
+            let queue = self.queue(now);
+            let sending = self.is_scheduled() && queue > self.scheduled.bytes;
+            return (queue, self.waiting() + u64::from(sending));
+        };
+        let sends = classes.sending == Some(class as u8) && !self.cold.settings.release_at_start;
+        let sending = if sends { self.backlog(now) } else { 0 };
+        let packets = self.scheduled.packets_of(class) + u64::from(sending > 0);
+        (classes.queued[class] + sending, packets)
+    }
+
+    /// What a packet of a class leaves behind as its transmission begins, likewise.
+    pub(super) fn left_behind(&self, class: u8) -> (u64, u64) {
+        let class = self.scheduled.lane(class);
+        match &self.cold.classes {
+            Some(classes) => (classes.queued[class], self.scheduled.packets_of(class)),
+            None => (self.scheduled.bytes, u64::from(self.scheduled.packets)),
+        }
+    }
+
+    /// The marking rule for packets of a class.
+    pub(super) fn marking_of(&self, class: u8) -> Option<Marking> {
+        let own = self.cold.classes.as_ref().and_then(|c| c.settings.marking[usize::from(class)]);
+        own.or(self.cold.settings.marking)
+    }
+
+    /// Whether any packet may be marked here.
+    pub(super) fn marks(&self) -> bool {
+        let by_class = |c: &Box<Classes>| c.settings.marking.iter().any(Option::is_some);
+        self.cold.settings.marking.is_some() || self.cold.classes.as_ref().is_some_and(by_class)
+    }
+}

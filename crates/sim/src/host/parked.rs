@@ -1,0 +1,83 @@
+//! What may not go because the switch has stopped its class: flows and packets that wait aside, so that other classes go on.
+//!
+//! A NIC finds out as it pulls: what is next and stopped is put aside, in order, and comes back when its class may go.
+
+use super::Host;
+use forebay_net::ClassSettings;
+use forebay_units::Time;
+use forebay_wire::Packet;
+use std::collections::VecDeque;
+
+/// What waits aside.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Parked {
+    flows: VecDeque<u32>, // slots of senders, which still count as ready
+    packets: VecDeque<Packet>,
+}
+
+impl Host {
+    /// From now on a pause may stop some classes and not others. It has to be so from the start.
+    pub fn tell_classes_apart(&mut self) {
+        self.port.tell_classes_apart(ClassSettings::default());
+    }
+
+    /// Puts aside what is next as long as it is stopped. The next packet, if it is a part of a super-packet or an ACK that may
+    /// go; else the next flow may.
+    #[cold]
+    pub(super) fn next_unstopped(&mut self) -> Option<Packet> {
+        let stopped = self.port.stopped();
+        let may_go = |packet: &Packet| stopped & 1 << packet.class.min(7) == 0;
+        let parked = &mut self.parked.get_or_insert_default().packets;
+        while let Some(segment) = self.burst.as_mut().and_then(|burst| burst.take()) {
+            if may_go(&segment) {
+                return Some(segment);
+            }
+            parked.push_back(segment);
+        }
+        while let Some(packet) = self.acks.pop_front() {
+            if may_go(&packet) {
+                return Some(packet);
+            }
+            parked.push_back(packet);
+        }
+        None
+    }
+
+    /// Puts a flow aside whose turn it is, if its class is stopped.
+    #[cold]
+    pub(super) fn park(&mut self, slot: u32) -> bool {
+        let stopped = self.port.stopped() & 1 << self.class_of(slot) != 0;
+        if stopped {
+            self.parked.get_or_insert_default().flows.push_back(slot);
+        }
+        stopped
+    }
+
+    /// The switch stops these classes and lets all others go, whose flows and packets come back.
+    #[cold]
+    pub(super) fn pause(&mut self, now: Time, classes: u8) {
+        self.port.stop(now, classes);
+        self.since = self.since.max(now);
+        let Some(mut parked) = self.parked.take() else { return };
+        let may_go = |class: u8| classes & 1 << class.min(7) == 0;
+        let (mut back, stay) = parked.packets.into_iter().partition(|p| may_go(p.class));
+        std::mem::swap(&mut self.acks, &mut back);
+        self.acks.append(&mut back);
+        parked.packets = stay;
+        for _ in 0..parked.flows.len() {
+            let Some(slot) = parked.flows.pop_front() else { break };
+            if may_go(self.class_of(slot)) {
+                self.ready.add(slot);
+            } else {
+                parked.flows.push_back(slot);
+            }
+        }
+        self.parked = Some(parked);
+    }
+
+    /// Traffic class of a sender's data.
+    fn class_of(&self, slot: u32) -> u8 {
+        let profile = usize::from(self.senders[slot as usize].profile);
+        self.common.profiles[profile].transport.data_class()
+    }
+}
