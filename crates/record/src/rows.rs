@@ -320,6 +320,8 @@ pub enum Quantity {
     RoundTrip,
     /// Payload acknowledged per time, by flow.
     FlowRate,
+    /// What a law lets a sender send per time, by flow.
+    LawRate,
     /// Share of an interval for which a port was paused.
     Paused,
     /// None of these.
@@ -328,13 +330,14 @@ pub enum Quantity {
 
 impl Quantity {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Queue,
         Self::Goodput,
         Self::Window,
         Self::InFlight,
         Self::RoundTrip,
         Self::FlowRate,
+        Self::LawRate,
         Self::Paused,
         Self::Other,
     ];
@@ -348,6 +351,7 @@ impl Quantity {
             Self::InFlight => "in-flight",
             Self::RoundTrip => "round-trip",
             Self::FlowRate => "flow-rate",
+            Self::LawRate => "law-rate",
             Self::Paused => "paused",
             Self::Other => "other",
         }

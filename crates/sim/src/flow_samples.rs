@@ -7,14 +7,15 @@ use forebay_scenario::model;
 use forebay_scenario::plan::{Plan, matches};
 use forebay_scenario::workload::FlowSpec;
 use forebay_transport::Sender;
-use forebay_units::{Bytes, Span, Time};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
 /// How one sender stood at one instant.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     flow: u32,
     at: Time,
-    window: Bytes,
+    window: Bytes, // `Bytes::MAX`: none
+    rate: Option<BitsPerSec>,
     inflight: Bytes,
     srtt: Span,
     acked: Bytes,
@@ -65,6 +66,7 @@ impl FlowSamples {
                     flow,
                     at: now,
                     window: sender.window(),
+                    rate: sender.rate(),
                     inflight: totals.inflight,
                     srtt: totals.srtt,
                     acked: sender.acked(),
@@ -93,7 +95,16 @@ pub(crate) fn series(nodes: &[AnyNode], flows: &[FlowSpec], names: &[String]) ->
         let each = |value: &dyn Fn(&Sample) -> f64| -> Vec<(Time, f64)> {
             seen.iter().map(|s| (s.at, value(s))).collect()
         };
-        add("window", Quantity::Window, "bytes", &each(&|s| s.window.get() as f64));
+        let bound = seen.iter().filter(|s| s.window != Bytes::MAX);
+        let windows: Vec<_> = bound.map(|s| (s.at, s.window.get() as f64)).collect();
+        if !windows.is_empty() {
+            add("window", Quantity::Window, "bytes", &windows);
+        }
+        let set: Vec<_> =
+            seen.iter().filter_map(|s| Some((s.at, s.rate?.get() as f64 / 1e9))).collect();
+        if !set.is_empty() {
+            add("law's rate", Quantity::LawRate, "gbps", &set);
+        }
         add("in flight", Quantity::InFlight, "bytes", &each(&|s| s.inflight.get() as f64));
         let known = seen.iter().filter(|s| s.srtt > Span::ZERO);
         let rtts: Vec<_> = known.map(|s| (s.at, s.srtt.as_ps() as f64 / 1e6)).collect();

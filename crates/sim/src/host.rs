@@ -1,5 +1,6 @@
 //! A host: flows on top, a NIC that pulls below, and the glue between the sans-I/O steps.
 
+mod armed;
 mod control;
 mod memory;
 mod memory_samples;
@@ -13,6 +14,7 @@ pub(crate) use rpc::Ends;
 
 use crate::flow_map::{DONE, FlowMap};
 use crate::flow_samples::FlowSamples;
+use armed::Armed;
 use forebay_engine::{Digest, LinkId, Out, prefetch_all};
 use forebay_host::{Moderation, PullOrder, ReadyList, Segmenter};
 use forebay_laws::Start;
@@ -109,7 +111,7 @@ struct Sending {
     flow: u32,
     profile: u16,
     ready: bool, // in the ready list
-    armed: Time, // earliest entry of this slot in the heap
+    armed: Armed,
     started: Time,
 }
 
@@ -557,8 +559,7 @@ impl Host {
     fn arm_sender(&mut self, slot: u32) {
         let sending = &mut self.senders[slot as usize];
         let deadline = sending.sender.deadline();
-        if deadline < sending.armed {
-            sending.armed = deadline;
+        if sending.armed.needs(deadline) {
             self.timers.push(Reverse((deadline, Due::Sender, slot)));
         }
     }
@@ -598,7 +599,7 @@ impl Host {
             flow,
             profile: spec.traffic,
             ready: false,
-            armed: Time::MAX,
+            armed: Armed::NONE,
             started: now,
         };
         let slot = match self.free_senders.pop() {
@@ -674,7 +675,9 @@ impl Host {
 
     fn sender_due(&mut self, now: Time, slot: u32) {
         let sending = &mut self.senders[slot as usize];
-        sending.armed = Time::MAX;
+        if !sending.armed.fires(now) {
+            return;
+        }
         let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
         if sending.sender.deadline() <= now {
             sending.sender.on_deadline(cfg, now);

@@ -16,6 +16,7 @@ mod measured;
 mod order;
 mod pipe;
 mod plot;
+mod rdma;
 mod row;
 mod source;
 mod table;
@@ -76,7 +77,13 @@ fn suite(name: &str) -> Suite {
             sensitivity: Some(hostcc::sensitivity),
         },
         "hiercc" => unmeasured(include_str!("../../../validation/hiercc/rows.toml")),
-        "rdma" => unmeasured(include_str!("../../../validation/rdma/rows.toml")),
+        "rdma" => Suite {
+            rows: include_str!("../../../validation/rdma/rows.toml"),
+            measure: rdma::measure,
+            parts: rdma::parts,
+            part_of: rdma::part_of,
+            sensitivity: None,
+        },
         _ => panic!("there is no suite \"{name}\""),
     }
 }

@@ -225,6 +225,7 @@ fn titles(quantity: Quantity, unit: &str) -> (&'static str, String) {
         Quantity::InFlight => ("Bytes in flight", "In flight"),
         Quantity::RoundTrip => ("Round trips", "Smoothed RTT"),
         Quantity::FlowRate => ("Rates of flows", "Acknowledged"),
+        Quantity::LawRate => ("Rates that laws set", "Allowed"),
         Quantity::Paused => ("Ports paused", "Share of time paused"),
         Quantity::Other => return ("Samples", unit.into()),
     };
