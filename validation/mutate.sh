@@ -110,6 +110,14 @@ mutations=(
   "a frame keeps its room until its last line|crates/host/src/memory/iio.rs|s/self.used - gone.min(frame)/self.used/|host|--lib|room_comes_back_line_by_line"
   "slots have no end|crates/host/src/memory/iio.rs|s/link.min(backlog).min(free)/link.min(backlog)/|host|memory|nothing_is_lost_and_nothing_stands_still"
   "lines of the NIC do not stand in line|crates/host/src/memory/controller.rs|s/self.share \* (self.inside + queue)/self.share * queue/|host|memory|memory_serves_its_capacity_and_no_more"
+  "a port that tells is visited late|crates/net/src/port/scheduled.rs|s/eager: settings.explicit ||.*/eager: settings.explicit,/|net|ports|one_touch_equals_an_explicit_queue"
+  "answers are told about ports|crates/net/src/port/telemetry.rs|s/packet.kind == Kind::Data \&\& //|net|telemetry|only_data_that_asks"
+  "the queue told holds the packet that leaves|crates/net/src/port/telemetry.rs|s/self.time_on_wire(self.scheduled.bytes)/self.time_on_wire(self.scheduled.bytes + self.wire(packet))/|net|telemetry|a_word_tells_of_the_departure"
+  "words go astray between threads|crates/engine/src/lanes.rs|s/(post.mail.len() - 1, /(post.mail.len(), /|engine|equal_digests|every_grouping_gives_the_reference_digest"
+  "words of a chunk that was read to its end are lost|crates/engine/src/ring.rs|s/self.last = self.words_in(.*/self.last = Words::default();/|engine|equal_digests|every_grouping_gives_the_reference_digest"
+  "a time stamp that wraps turns back|crates/transport/src/telemetry.rs|s/(off << unused) as i64 >> unused/off as i64/|transport|--lib|telemetry::tests::totals"
+  "a count that may have wrapped is believed|crates/transport/src/telemetry.rs|s/passed < Hop::SENT_UNIT \* SENT_WRAP/true/|transport|--lib|telemetry::tests::after_long_idleness"
+  "more than fits is believed|crates/transport/src/telemetry.rs|s/Hop::SENT_UNIT \* units <= passed + ROUNDING/true/|transport|--lib|telemetry::tests::more_than_fits"
   "neighbours of a sleeping path draw nothing|crates/host/src/memory/path.rs|/fn coast/,/^    }/s/draw(ns,/draw(0.0,/|host|memory|a_sleeping_path_accounts_its_neighbours_and_wakes"
 )
 

@@ -1,8 +1,8 @@
 //! The run: windows, threads, boundaries.
 
 use crate::barrier::Barrier;
-use crate::lanes::{Lanes, Mail};
-use crate::node::{Ground, LinkId, LinkSpec, Node, NodeId};
+use crate::lanes::{Lanes, Post};
+use crate::node::{Flying, Ground, LinkId, LinkSpec, Node, NodeId};
 use crate::plan::{Pace, Plan, PlanError, Tuning};
 use crate::ring::Ring;
 use crate::shard::{Phase, Process, Seat, Shard};
@@ -62,14 +62,14 @@ pub struct EngineStats {
 }
 
 /// A box from each shard to each other: `from * shards + to`.
-type Post<I> = Vec<Mutex<Vec<Mail<I>>>>;
+type Boxes<I> = Vec<Mutex<Post<I>>>;
 
 /// A simulation in progress.
 pub struct Engine<N: Node> {
     shards: Vec<Mutex<Shard<N>>>,
-    mail: [Post<N::Item>; 2], // by parity of the turn
-    seat_of: Vec<(u16, u32)>, // node to (shard, local)
-    receiver: Vec<NodeId>,    // by link
+    mail: [Boxes<N::Item>; 2], // by parity of the turn
+    seat_of: Vec<(u16, u32)>,  // node to (shard, local)
+    receiver: Vec<NodeId>,     // by link
     pace: Pace,
     phases: &'static [Phase],
     windows: u64,
@@ -145,7 +145,8 @@ impl<N: Node> Engine<N> {
                 Mutex::new(shard)
             })
             .collect();
-        let boxes = || (0..shards.len() * shards.len()).map(|_| Mutex::new(Vec::new())).collect();
+        let boxes =
+            || (0..shards.len() * shards.len()).map(|_| Mutex::new(Post::default())).collect();
         Ok(Self {
             mail: [boxes(), boxes()],
             shards,
@@ -256,12 +257,12 @@ impl<N: Node> Ground<N> for Engine<N> {
         &mut exclusive(&mut self.shards[usize::from(shard)]).nodes[local as usize]
     }
 
-    fn drain_link(&mut self, link: LinkId) -> Vec<(Time, N::Item)> {
+    fn drain_link(&mut self, link: LinkId) -> Vec<Flying<N::Item>> {
         self.owner(link).lanes.drain(link)
     }
 
-    fn push_link(&mut self, link: LinkId, at: Time, item: &N::Item) {
-        self.owner(link).lanes.deliver(&Mail { link, at, item: *item });
+    fn push_link(&mut self, link: LinkId, flying: &Flying<N::Item>) {
+        self.owner(link).lanes.put_back(link, flying);
     }
 
     fn refresh(&mut self) {
@@ -297,7 +298,7 @@ fn reports(shards: usize) -> Vec<Report> {
 /// so each takes the same decision.
 struct Crew<'a, N: Node> {
     shards: &'a [Mutex<Shard<N>>],
-    mail: &'a [Post<N::Item>; 2],
+    mail: &'a [Boxes<N::Item>; 2],
     pace: Pace,
     phases: &'static [Phase],
     until: Time,
@@ -483,12 +484,9 @@ fn sum(reports: &[Report], of: fn(&Report) -> &AtomicU64) -> u64 {
     reports.iter().map(|r| of(r).load(Ordering::Relaxed)).sum()
 }
 
-fn take_mail<N: Node>(shard: &mut Shard<N>, boxes: &Post<N::Item>, me: usize, count: usize) {
+fn take_mail<N: Node>(shard: &mut Shard<N>, boxes: &Boxes<N::Item>, me: usize, count: usize) {
     for from in (0..count).filter(|from| *from != me) {
-        let mut mail = lock(&boxes[from * count + me]);
-        for letter in mail.drain(..) {
-            shard.lanes.deliver(&letter);
-        }
+        shard.lanes.deliver(&mut lock(&boxes[from * count + me]));
     }
 }
 

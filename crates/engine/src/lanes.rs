@@ -1,6 +1,6 @@
 //! The links that arrive at one shard, and the post to the others.
 
-use crate::node::{LinkId, Out};
+use crate::node::{Flying, LinkId, Out, Words};
 use crate::prefetch::prefetch;
 use crate::ring::{Pool, Ring};
 use forebay_units::Time;
@@ -13,6 +13,19 @@ pub(crate) struct Mail<I> {
     pub item: I,
 }
 
+/// What one shard sends to another.
+#[derive(Default)]
+pub(crate) struct Post<I> {
+    mail: Vec<Mail<I>>,
+    words: Vec<(usize, Words)>, // of the letters of these numbers
+}
+
+impl<I> Post<I> {
+    pub fn is_empty(&self) -> bool {
+        self.mail.is_empty()
+    }
+}
+
 /// All rings of a shard, which processes have work and when, and outboxes to the other shards.
 pub struct Lanes<I> {
     rings: Vec<Ring>, // by link; those of other shards stay empty and only say where to post
@@ -23,7 +36,7 @@ pub struct Lanes<I> {
     next: Vec<Time>,
     /// Least of each 64 of them, or earlier.
     next_of_64: Vec<Time>,
-    pub(crate) outbox: Vec<Vec<Mail<I>>>, // by shard
+    pub(crate) outbox: Vec<Post<I>>, // by shard
     /// Earliest arrival posted since the outboxes were last taken.
     pub(crate) posted: Time,
     /// The process that runs events in heap order just now, and the links of it that were filled meanwhile.
@@ -31,6 +44,7 @@ pub struct Lanes<I> {
     pub(crate) refilled: Vec<LinkId>,
     pub(crate) done: u64,
     pub(crate) pushed: u64,
+    popped: LinkId, // the last item was popped off this one
 }
 
 /// No process is watched.
@@ -45,12 +59,13 @@ impl<I: Copy + Default> Lanes<I> {
             me,
             next: vec![Time::ZERO; processes],
             next_of_64: vec![Time::ZERO; processes.div_ceil(64)],
-            outbox: (0..shards).map(|_| Vec::new()).collect(),
+            outbox: (0..shards).map(|_| Post::default()).collect(),
             posted: Time::MAX,
             watched: NOBODY,
             refilled: Vec::new(),
             done: 0,
             pushed: 0,
+            popped: LinkId(0),
         }
     }
 
@@ -76,7 +91,7 @@ impl<I: Copy + Default> Lanes<I> {
     #[inline(never)]
     fn post(&mut self, shard: u16, link: LinkId, at: Time, item: &I) {
         self.posted = self.posted.min(at);
-        self.outbox[usize::from(shard)].push(Mail { link, at, item: *item });
+        self.outbox[usize::from(shard)].mail.push(Mail { link, at, item: *item });
     }
 
     /// Process `process` has something to do at `at`.
@@ -89,14 +104,29 @@ impl<I: Copy + Default> Lanes<I> {
         *group = at.min(*group);
     }
 
-    /// Mail from another shard.
-    pub(crate) fn deliver(&mut self, mail: &Mail<I>) {
-        self.fill(mail.link, mail.at, &mail.item);
+    /// Mail from another shard, which is emptied.
+    pub(crate) fn deliver(&mut self, post: &mut Post<I>) {
+        let mut words = post.words.drain(..).peekable();
+        for (nth, Mail { link, at, item }) in post.mail.drain(..).enumerate() {
+            self.fill(link, at, &item);
+            if let Some((_, words)) = words.next_if(|(of, _)| *of == nth) {
+                self.pool.put_words(&self.rings[link.0 as usize], &words);
+            }
+        }
+    }
+
+    /// Puts back what was drained.
+    pub(crate) fn put_back(&mut self, link: LinkId, flying: &Flying<I>) {
+        self.fill(link, flying.at, &flying.item);
+        if self.pool.has_words() {
+            self.pool.put_words(&self.rings[link.0 as usize], &flying.words);
+        }
     }
 
     /// Takes the head of a link that has one, into `item`; the answer is when the next one arrives.
     #[inline(always)]
     pub(crate) fn pop(&mut self, link: LinkId, item: &mut I) -> Time {
+        self.popped = link;
         let ring = &mut self.rings[link.0 as usize];
         self.pool.pop(ring, item);
         let head_at = ring.head_at;
@@ -197,13 +227,13 @@ impl<I: Copy + Default> Lanes<I> {
     }
 
     /// Takes everything off a link, in order.
-    pub(crate) fn drain(&mut self, link: LinkId) -> Vec<(Time, I)> {
+    pub(crate) fn drain(&mut self, link: LinkId) -> Vec<Flying<I>> {
         let mut all = Vec::new();
         while self.head_at(link) != Time::MAX {
             let at = self.head_at(link);
             let mut item = I::default();
             self.pop(link, &mut item);
-            all.push((at, item));
+            all.push(Flying { at, item, words: *self.words() });
         }
         all
     }
@@ -224,6 +254,22 @@ impl<I: Copy + Default> Out<I> for Lanes<I> {
         } else {
             self.post(shard, link, at, item);
         }
+    }
+
+    fn push_with(&mut self, link: LinkId, at: Time, item: &I, words: &Words) {
+        self.push(link, at, item);
+        let ring = &self.rings[link.0 as usize];
+        if ring.shard == self.me {
+            self.pool.put_words(ring, words);
+        } else {
+            let post = &mut self.outbox[usize::from(ring.shard)];
+            post.words.push((post.mail.len() - 1, *words));
+        }
+    }
+
+    #[inline]
+    fn words(&self) -> &Words {
+        self.pool.words(&self.rings[self.popped.0 as usize])
     }
 
     #[inline]

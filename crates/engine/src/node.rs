@@ -24,12 +24,35 @@ pub struct LinkSpec {
     pub busy_rate: f64,
 }
 
+/// What an item may carry beside itself. Kept apart from items, in room that is taken when somebody first pushes some.
+pub type Words = [u64; 5];
+
+/// An item on a link, and when it arrives.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Flying<I> {
+    /// When it arrives.
+    pub at: Time,
+    /// The item.
+    pub item: I,
+    /// What it carries, if it was pushed with words; else nothing in particular.
+    pub words: Words,
+}
+
 /// Where a node puts what it sends.
 pub trait Out<I> {
     /// `item` leaves onto `link` at `at` and arrives when the link's lookahead has passed.
     ///
     /// `at` is not before the event (or the deferred departure) that caused it, and on one link it never goes back.
     fn push(&mut self, link: LinkId, at: Time, item: &I);
+
+    /// The same for an item that carries words.
+    fn push_with(&mut self, link: LinkId, at: Time, item: &I, words: &Words);
+
+    /// What the item carries that arrives just now, until the node pushes onto a link to itself. Only items that were pushed with
+    /// words have some: it is for the item to say whether it was.
+    fn words(&self) -> &Words {
+        &[0; 5]
+    }
 
     /// `item` leaves onto `link` at `at` and vanishes there. For whoever watches; nothing else happens.
     fn vanish(&mut self, _link: LinkId, _at: Time, _item: &I) {}
@@ -97,10 +120,10 @@ pub trait Ground<N: Node> {
     fn node_mut(&mut self, id: NodeId) -> &mut N;
 
     /// Takes everything that is on a link, in order of arrival.
-    fn drain_link(&mut self, link: LinkId) -> Vec<(Time, N::Item)>;
+    fn drain_link(&mut self, link: LinkId) -> Vec<Flying<N::Item>>;
 
-    /// Puts an item on a link, after what is there, to arrive at `at`.
-    fn push_link(&mut self, link: LinkId, at: Time, item: &N::Item);
+    /// Puts an item on a link, after what is there.
+    fn push_link(&mut self, link: LinkId, flying: &Flying<N::Item>);
 
     /// To be called after changes, before the next advance.
     fn refresh(&mut self);

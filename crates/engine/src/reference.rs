@@ -3,7 +3,7 @@
 //! For tests only: the same nodes and links must give the same digest here and in [`crate::Engine`].
 
 use crate::engine::{Ended, Goal};
-use crate::node::{Ground, LinkId, LinkSpec, Node, NodeId, Out};
+use crate::node::{Flying, Ground, LinkId, LinkSpec, Node, NodeId, Out, Words};
 use crate::shard::Class;
 use forebay_units::Time;
 use std::cmp::Reverse;
@@ -13,16 +13,17 @@ type Key = (Time, Class, u32, u32, u64); // time, class, node, link, sequence
 
 struct Heap<I> {
     keys: BinaryHeap<Reverse<Key>>,
-    items: BTreeMap<u64, I>, // by sequence
+    items: BTreeMap<u64, (I, Words)>, // by sequence
+    words: Words,                     // of the item that arrives
     links: Vec<LinkSpec>,
     pushed: u64,
     done: u64,
 }
 
 impl<I: Copy> Heap<I> {
-    fn put(&mut self, link: LinkId, at: Time, item: &I) {
+    fn put(&mut self, link: LinkId, at: Time, item: &I, words: &Words) {
         self.pushed += 1;
-        self.items.insert(self.pushed, *item);
+        self.items.insert(self.pushed, (*item, *words));
         let to = self.links[link.0 as usize].to.0;
         self.keys.push(Reverse((at, Class::Arrival, to, link.0, self.pushed)));
     }
@@ -30,7 +31,15 @@ impl<I: Copy> Heap<I> {
 
 impl<I: Copy> Out<I> for Heap<I> {
     fn push(&mut self, link: LinkId, at: Time, item: &I) {
-        self.put(link, at + self.links[link.0 as usize].lookahead, item);
+        self.push_with(link, at, item, &Words::default());
+    }
+
+    fn push_with(&mut self, link: LinkId, at: Time, item: &I, words: &Words) {
+        self.put(link, at + self.links[link.0 as usize].lookahead, item, words);
+    }
+
+    fn words(&self) -> &Words {
+        &self.words
     }
 
     fn done(&mut self) {
@@ -53,6 +62,7 @@ impl<N: Node> Reference<N> {
         let heap = Heap {
             keys: BinaryHeap::new(),
             items: BTreeMap::new(),
+            words: Words::default(),
             links: links.to_vec(),
             pushed: 0,
             done: 0,
@@ -88,8 +98,9 @@ impl<N: Node> Reference<N> {
                 }
                 Class::Timer if target.next_timer() == at => target.timer(at, &mut self.heap),
                 Class::Arrival => {
-                    let mut item =
+                    let (mut item, words) =
                         self.heap.items.remove(&sequence).expect("an arrival happens once");
+                    self.heap.words = words;
                     target.arrive(
                         at,
                         link - self.first_in[node as usize],
@@ -119,19 +130,21 @@ impl<N: Node> Ground<N> for Reference<N> {
         &mut self.nodes[id.0 as usize]
     }
 
-    fn drain_link(&mut self, link: LinkId) -> Vec<(Time, N::Item)> {
+    fn drain_link(&mut self, link: LinkId) -> Vec<Flying<N::Item>> {
         let mine = |key: &Reverse<Key>| key.0.1 == Class::Arrival && key.0.3 == link.0;
         let mut taken: Vec<Key> = self.heap.keys.iter().filter(|k| mine(k)).map(|k| k.0).collect();
         self.heap.keys.retain(|key| !mine(key));
         taken.sort_unstable();
-        taken
-            .into_iter()
-            .map(|k| (k.0, self.heap.items.remove(&k.4).expect("an arrival happens once")))
-            .collect()
+        let items = &mut self.heap.items;
+        let mut flying = |key: Key| {
+            let (item, words) = items.remove(&key.4).expect("an arrival happens once");
+            Flying { at: key.0, item, words }
+        };
+        taken.into_iter().map(&mut flying).collect()
     }
 
-    fn push_link(&mut self, link: LinkId, at: Time, item: &N::Item) {
-        self.heap.put(link, at, item);
+    fn push_link(&mut self, link: LinkId, flying: &Flying<N::Item>) {
+        self.heap.put(link, flying.at, &flying.item, &flying.words);
     }
 
     fn refresh(&mut self) {

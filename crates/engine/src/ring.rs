@@ -3,6 +3,7 @@
 //! A ring is queue and wire in one: what has been pushed and has not arrived. Chunks are recycled last in, first
 //! out, so the ones in use stay in cache.
 
+use crate::node::Words;
 use crate::prefetch::prefetch_at;
 use forebay_units::{Span, Time};
 
@@ -22,6 +23,8 @@ pub(crate) struct Pool<I> {
     slots: Vec<Entry<I>>,
     next: Vec<u32>, // of each chunk: the next one of its ring, or of the free list
     free: u32,
+    words: Vec<Words>, // by slot; none before the first were put
+    last: Words,       // of the last entry of the chunk freed last
 }
 
 /// One link's ring, with what a push needs to know about the receiving side. Two share a cache line.
@@ -46,7 +49,13 @@ impl Ring {
 
 impl<I: Copy + Default> Pool<I> {
     pub fn new() -> Self {
-        Self { slots: Vec::new(), next: Vec::new(), free: NONE }
+        Self {
+            slots: Vec::new(),
+            next: Vec::new(),
+            free: NONE,
+            words: Vec::new(),
+            last: Words::default(),
+        }
     }
 
     /// The first slot of a fresh chunk.
@@ -113,6 +122,39 @@ impl<I: Copy + Default> Pool<I> {
         self.ask(ring.head as usize + 1); // the next pop reads its time
     }
 
+    /// Whether anything on these rings ever carried words.
+    #[inline(always)]
+    pub fn has_words(&self) -> bool {
+        !self.words.is_empty()
+    }
+
+    /// Puts the words of a ring's last entry.
+    #[inline]
+    pub fn put_words(&mut self, ring: &Ring, words: &Words) {
+        let slot = ring.tail as usize;
+        if slot >= self.words.len() {
+            self.grow_words();
+        }
+        self.words[slot] = *words;
+    }
+
+    #[cold]
+    fn grow_words(&mut self) {
+        self.words.resize(self.slots.len(), Words::default());
+    }
+
+    fn words_in(&self, slot: u32) -> Words {
+        self.words.get(slot as usize).copied().unwrap_or_default()
+    }
+
+    /// The words of the entry that a ring was popped of last, if it was the last ring to be popped and has not been pushed onto since;
+    /// if they were pushed without, nothing in particular.
+    pub fn words(&self, ring: &Ring) -> &Words {
+        let slot = if ring.head_at == Time::MAX { ring.tail } else { ring.head.wrapping_sub(1) };
+        let released = slot % CHUNK == CHUNK - 1 && ring.head_at != Time::MAX;
+        if released { &self.last } else { self.words.get(slot as usize).unwrap_or(&self.last) }
+    }
+
     /// Asks for the cache line of a slot, which most often is the next one of a ring.
     #[inline(always)]
     fn ask(&self, slot: usize) {
@@ -145,6 +187,9 @@ impl<I: Copy + Default> Pool<I> {
     /// Frees a chunk that has been read to its end; the answer is the first slot of the next one.
     #[inline(never)]
     fn release(&mut self, chunk: u32) -> u32 {
+        if self.has_words() {
+            self.last = self.words_in((chunk + 1) * CHUNK - 1);
+        }
         let next = std::mem::replace(&mut self.next[chunk as usize], self.free);
         self.free = chunk;
         self.ask_chunk_after(next);
@@ -153,7 +198,9 @@ impl<I: Copy + Default> Pool<I> {
 
     /// Bytes held by chunks, free ones included.
     pub fn bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Entry<I>>() + self.next.capacity() * size_of::<u32>()
+        self.slots.capacity() * size_of::<Entry<I>>()
+            + self.next.capacity() * size_of::<u32>()
+            + self.words.capacity() * size_of::<Words>()
     }
 }
 
@@ -194,5 +241,6 @@ mod tests {
             pool.push(&mut rings[0], Time::from_ps(i), &i);
         }
         assert_eq!(pool.next.len(), held, "emptied rings give their chunks back but one");
+        assert!(!pool.has_words(), "nobody has asked for room");
     }
 }

@@ -2,7 +2,7 @@
 
 use forebay_engine::reference::Reference;
 use forebay_engine::{
-    Digest, Ended, Engine, Goal, Ground, LinkId, LinkSpec, Node, NodeId, Out, Tuning, Watch,
+    Digest, Ended, Engine, Goal, Ground, LinkId, LinkSpec, Node, NodeId, Out, Tuning, Watch, Words,
     combine,
 };
 use forebay_units::random::{Purpose, Stream};
@@ -37,8 +37,20 @@ impl Toy {
             self.deferred.push((start, which, word));
         } else {
             self.depart(start, out); // keeps the link FIFO
-            out.push(self.outs[which].0, self.busy[which], &word);
+            push(self.outs[which].0, self.busy[which], word, out);
         }
+    }
+}
+
+/// What an item carries: one in four does.
+fn words_of(item: u64) -> Option<Words> {
+    item.is_multiple_of(4).then(|| [0, 1, 2, 3, 4].map(|nth| Stream::at(item, nth)))
+}
+
+fn push(link: LinkId, at: Time, item: u64, out: &mut impl Out<u64>) {
+    match words_of(item) {
+        Some(words) => out.push_with(link, at, &item, &words),
+        None => out.push(link, at, &item),
     }
 }
 
@@ -54,6 +66,9 @@ impl Node for Toy {
     }
 
     fn arrive<O: Out<u64>>(&mut self, now: Time, port: u32, item: &mut u64, out: &mut O) {
+        if let Some(words) = words_of(*item) {
+            assert_eq!(*out.words(), words);
+        }
         self.depart(now, out);
         self.digest.add(now.as_ps(), *item ^ (u64::from(port) << 32));
         self.handled += 1;
@@ -83,7 +98,7 @@ impl Node for Toy {
         while let Some(&(start, which, word)) = self.deferred.first().filter(|d| d.0 <= now) {
             self.deferred.remove(0);
             let at = start + self.service(word);
-            out.push(self.outs[which].0, at, &word);
+            push(self.outs[which].0, at, word, out);
         }
     }
 }
@@ -138,7 +153,14 @@ fn windowed(seed: u64, tuning: Tuning, until: Time, goal: Option<Goal>) -> ((u64
     let (nodes, links, places) = network(seed);
     let mut engine = Engine::new(nodes, &links, &places, tuning).unwrap();
     engine.advance(Time::from_ps(until.as_ps() / 3), goal, &Watch::default());
-    engine.refresh(); // a boundary in between changes nothing
+    // A boundary in between changes nothing, nor does a look at what is on links.
+    for link in (0..links.len() as u32).map(LinkId) {
+        for flying in engine.drain_link(link) {
+            assert!(words_of(flying.item).is_none_or(|words| words == flying.words));
+            engine.push_link(link, &flying);
+        }
+    }
+    engine.refresh();
     let ended = engine.advance(until, goal, &Watch::default());
     (digest(engine.into_nodes()), ended)
 }

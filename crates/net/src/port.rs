@@ -18,13 +18,14 @@ mod packet_queue;
 mod pause;
 mod scheduled;
 mod settings;
+mod telemetry;
 
 pub use classes::{CLASSES, ClassCounters, ClassSettings, Watchdog};
 pub use fault::{PortFault, Recalled};
 pub use pause::PauseCounters;
 pub use settings::{Length, Marking, PortCounters, PortSettings};
 
-use forebay_engine::{LinkId, Out, prefetch_all};
+use forebay_engine::{LinkId, Out, Words, prefetch_all};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::Packet;
 use marking::draw;
@@ -68,7 +69,8 @@ struct Cold {
     held_bytes: u64,
     pause: pause::Pause,
     classes: Option<Box<classes::Classes>>, // where they are told apart
-    heard: bool, // somebody has to hear of each departure as it is served
+    heard: bool,      // somebody has to hear of each departure as it is served
+    code: Option<u8>, // of the rate, where the port tells about itself
 }
 
 /// What one touch reads and writes, and the first half of what a steady port does: one cache line.
@@ -110,6 +112,7 @@ impl Port {
         let marking = settings.marking;
         let one_touch = settings.classes <= 1
             && !settings.explicit
+            && settings.telemetry.is_none()
             && settings.loss == 0.0
             && settings.rate.whole_ps_per_byte().is_some()
             && !settings.release_at_start
@@ -144,6 +147,7 @@ impl Port {
                 pause: pause::Pause::default(),
                 classes: None,
                 heard: false,
+                code: None,
             }),
         };
         port.derive();
@@ -167,6 +171,7 @@ impl Port {
         };
         self.cold.serializer = Serializer::new(settings.rate);
         self.cold.whole = whole.unwrap_or(0);
+        self.cold.code = settings.telemetry.and_then(|rates| rates.code(settings.rate));
         self.derive_form();
     }
 
@@ -337,23 +342,30 @@ impl Port {
             }
         }
         self.cold.highest = self.cold.highest.max(queue + size);
+        let mut words = *out.words();
         if self.departs_at_once(now) {
-            self.depart(now, packet, out)
+            self.depart(now, packet, &mut words, out)
         } else if self.is_scheduled() {
-            self.enqueue(now, packet, self.cold.pause.concerns());
+            self.enqueue(now, packet, &words, self.cold.pause.concerns());
             Verdict::Accepted
         } else if !self.cold.alive {
             self.cold.held.push_back(*packet);
             self.cold.held_bytes += size;
             Verdict::Accepted
         } else {
-            self.transmit(self.hot.busy.max(now), packet, out)
+            self.transmit(self.hot.busy.max(now), packet, &words, out)
         }
     }
 
     /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost at random on the way.
     #[inline]
-    fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Out<Packet>) -> Verdict {
+    fn transmit(
+        &mut self,
+        start: Time,
+        packet: &Packet,
+        words: &Words,
+        out: &mut impl Out<Packet>,
+    ) -> Verdict {
         self.hot.busy = start + self.cold.serializer.take(self.wire(packet));
         let nth = self.hot.tx_packets;
         self.hot.tx_packets += 1;
@@ -365,8 +377,18 @@ impl Port {
             out.vanish(self.hot.link, self.hot.busy, packet);
             return Verdict::Lost;
         }
-        out.push(self.hot.link, self.hot.busy, packet);
+        self.push(self.hot.busy, packet, words, out);
         Verdict::Accepted
+    }
+
+    /// Puts a packet whose transmission ends at `end` onto the cable, with its words if it has some.
+    #[inline]
+    fn push(&self, end: Time, packet: &Packet, words: &Words, out: &mut impl Out<Packet>) {
+        if packet.hops() > 0 {
+            out.push_with(self.hot.link, end, packet, words);
+        } else {
+            out.push(self.hot.link, end, packet);
+        }
     }
 
     /// Asks for what is looked at now and then only, but by a NIC always.
@@ -424,6 +446,21 @@ impl Port {
             out.push(hot.link, hot.busy, packet);
             return true;
         }
-        self.transmit(start, packet, out) == Verdict::Accepted
+        self.transmit(start, packet, &Words::default(), out) == Verdict::Accepted
+    }
+
+    /// The same for a packet that carries words.
+    ///
+    /// # Panics
+    /// As [`Port::send_pulled`].
+    pub fn send_pulled_with(
+        &mut self,
+        start: Time,
+        packet: &Packet,
+        words: &Words,
+        out: &mut impl Out<Packet>,
+    ) -> bool {
+        debug_assert!(self.cold.alive && self.hot.busy <= start);
+        self.transmit(start, packet, words, out) == Verdict::Accepted
     }
 }

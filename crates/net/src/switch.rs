@@ -6,7 +6,7 @@ use crate::ingress::{IngressCounters, IngressPool, Ingresses};
 use crate::port::{ClassSettings, Port, PortCounters, PortFault, PortSettings, Recalled, Verdict};
 use crate::routing::Routes;
 use crate::shared_buffer::SharedBuffer;
-use forebay_engine::{Digest, Node, Out, prefetch, prefetch_all};
+use forebay_engine::{Digest, Flying, Node, Out, prefetch, prefetch_all};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Kind, Packet};
 
@@ -441,8 +441,8 @@ impl Switch {
         now: Time,
         port: usize,
         change: PortFault,
-        flying: Vec<(Time, Packet)>,
-    ) -> Vec<(Time, Packet)> {
+        flying: Vec<Flying<Packet>>,
+    ) -> Vec<Flying<Packet>> {
         self.release_queue(now, port, change);
         let target = &mut self.ports[port];
         let Recalled { back, lost } = target.apply(now, change, flying);

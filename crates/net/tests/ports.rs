@@ -6,14 +6,14 @@ use common::{Bench, packet, plain, ps};
 use forebay_net::{Length, Marking, PortFault, PortSettings};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span};
-use forebay_wire::{Ecn, Packet};
+use forebay_wire::{Ecn, Flags, Kind, Packet, Rates};
 use proptest::prelude::*;
 
 fn of<T: Copy>(rng: &mut Stream, from: &[T]) -> T {
     from[rng.below(from.len() as u64) as usize]
 }
 
-/// Settings that one touch can do.
+/// Settings that one touch can do, but for telemetry.
 fn settings(rng: &mut Stream) -> PortSettings {
     let kmin = rng.below(20_000);
     let step = rng.below(2) == 0;
@@ -31,6 +31,7 @@ fn settings(rng: &mut Stream) -> PortSettings {
         marking: of(rng, &[None, Some(marking), Some(marking)]),
         overhead: of(rng, &[0, 24, 7]),
         hold: rng.below(2) == 0,
+        telemetry: of(rng, &[None, Rates::covering([1, 10, 40].map(BitsPerSec::from_gbps))]),
         ..plain()
     }
 }
@@ -82,7 +83,15 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8) -> usize {
         let size = 64 + rng.below(1_437) as u16;
         let ecn = of(&mut rng, &[Ecn::Ect, Ecn::Ect, Ecn::NotEct, Ecn::Ce]);
         let class = if classes > 1 { rng.below(u64::from(classes)) as u8 } else { 0 };
-        let one = Packet { class, ..packet(step as u32 % 5, step as u64, size, ecn) };
+        let mut one = Packet { class, ..packet(step as u32 % 5, step as u64, size, ecn) };
+        if settings.telemetry.is_some() && rng.below(4) > 0 {
+            // From a sender, or from other hops; or an answer.
+            one.flags = Flags::TELEMETRY;
+            one.sacks = rng.below(6) as u8;
+            one.kind = of(&mut rng, &[Kind::Data, Kind::Data, Kind::Ack]);
+            fast.wires.words = [1, 2, 3, 4, 5].map(|nth| step as u64 * 8 + nth);
+            slow.wires.words = fast.wires.words;
+        }
         if classes == 1 || rng.below(8) == 0 {
             fast.run_to(now);
         }
@@ -115,6 +124,7 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8) -> usize {
     fast.run_to(end);
     slow.run_to(end);
     assert_eq!(fast.wires.arrived, slow.wires.arrived, "what arrives, when, and how it is marked");
+    assert_eq!(fast.wires.told, slow.wires.told, "what it is told");
     assert_eq!(fast.switch.digest(), slow.switch.digest());
     assert_eq!(fast.switch.ports()[1].highest(), slow.switch.ports()[1].highest());
     assert_eq!(fast.switch.ports()[1].counters(), slow.switch.ports()[1].counters());

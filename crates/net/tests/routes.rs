@@ -3,7 +3,7 @@
 mod common;
 
 use common::{packet, plain, ps};
-use forebay_engine::{LinkId, NodeId, Out};
+use forebay_engine::{LinkId, NodeId, Out, Words};
 use forebay_net::{Cable, Fabric, Paths, Routes, Switch, SwitchSettings};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Span, Time};
@@ -189,6 +189,10 @@ struct Nowhere(u64);
 impl Out<Packet> for Nowhere {
     fn push(&mut self, _link: LinkId, _at: Time, _packet: &Packet) {
         self.0 += 1;
+    }
+
+    fn push_with(&mut self, link: LinkId, at: Time, packet: &Packet, _words: &Words) {
+        self.push(link, at, packet);
     }
 
     fn done(&mut self) {}

@@ -3,7 +3,7 @@
 use crate::base_rtt;
 use crate::capture::Taps;
 use crate::flow_samples::FlowSamples;
-use crate::host::{Common, Host, Memory, Round};
+use crate::host::{Common, Host, Memory, Profile, Round};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
 use crate::stacks::{Stacks, profiles, usual};
@@ -21,6 +21,7 @@ use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, Hosts, Table};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_wire::Rates;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -60,6 +61,7 @@ pub(crate) fn build(
     let table =
         workload::flows(scenario, &hosts, seed).map_err(|e| SimError::Traffic(e.to_string()))?;
     let mut profiles = profiles(scenario, &usual(scenario))?;
+    let telemetry = telemetry(scenario, &plan, &profiles)?;
 
     let cables: Vec<Cable> = plan.cables.iter().map(cable).collect();
     let control = control_links(&table);
@@ -111,6 +113,7 @@ pub(crate) fn build(
         explicit,
         pausing,
         taps: &taps,
+        telemetry,
     };
     let mut stacks = Stacks::new(scenario, &common);
     let mut rounds_at: Vec<Vec<(u32, u32)>> = vec![Vec::new(); plan.hosts];
@@ -150,6 +153,33 @@ pub(crate) fn build(
     let timeline = Timeline::new(scenario, &plan, &fabric, paths, seed);
     let nodes = (0u32..).zip(nodes).map(|(id, node)| taps.fit(NodeId(id), node)).collect();
     Ok(Built { nodes, fabric, places, plan, common, timeline, taps, warnings })
+}
+
+/// The rates that switches tell of, if a law of the scenario wants telemetry.
+fn telemetry(
+    scenario: &Scenario,
+    plan: &Plan,
+    profiles: &[Profile],
+) -> Result<Option<Rates>, SimError> {
+    if !profiles.iter().any(|profile| profile.law.needs().int) {
+        return Ok(None);
+    }
+    let changed = scenario.faults.iter().filter_map(|fault| match fault.change {
+        Change::Rate(rate) => Some(rate),
+        _ => None,
+    });
+    let mut rates: Vec<_> =
+        plan.cables.iter().map(|cable| cable.link.rate).chain(changed).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    let known = Rates::covering(rates.iter().copied());
+    known.map(Some).ok_or_else(|| {
+        let rates: Vec<String> = rates.iter().map(BitsPerSec::to_string).collect();
+        SimError::Fabric(format!(
+            "a law wants telemetry, which tells 25, 50, 100, 200 and 400 Gb/s apart and three other rates; links have {}: use fewer",
+            rates.join(", ")
+        ))
+    })
 }
 
 fn rpc(traffic: &model::Traffic) -> Option<model::Rpc> {
@@ -233,6 +263,7 @@ struct PortMaker<'a> {
     explicit: Vec<u32>,
     pausing: Option<Pausing<'a>>,
     taps: &'a Taps,
+    telemetry: Option<Rates>,
 }
 
 impl PortMaker<'_> {
@@ -311,6 +342,7 @@ impl PortMaker<'_> {
             key: Stream::new(self.seed, u64::from(direction.link.0), Purpose::Red).key(),
             explicit: self.options.explicit_ports || self.explicit.contains(&direction.cable),
             hold: self.scenario.fabric.dead_port == DeadPort::Hold,
+            telemetry: None,
         }
     }
 
@@ -359,6 +391,7 @@ impl PortMaker<'_> {
             classes: switch.classes,
             release_at_start: switch.release == Release::Start,
             explicit: bare.explicit || self.taps.watches(node, port),
+            telemetry: self.telemetry,
             ..bare
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::host::Common;
 use crate::node::AnyNode;
-use forebay_engine::{Ground, LinkId, Node, NodeId, Out};
+use forebay_engine::{Flying, Ground, LinkId, Node, NodeId, Out, Words};
 use forebay_net::{Fabric, PortFault};
 use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, Sink, TcpBits, Tell};
 use forebay_scenario::model::{Direction, Routing, Scenario};
@@ -125,6 +125,15 @@ impl Out<Packet> for TapOut<'_> {
         self.out.push(link, at, packet);
     }
 
+    fn push_with(&mut self, link: LinkId, at: Time, packet: &Packet, words: &Words) {
+        self.vanish(link, at, packet);
+        self.out.push_with(link, at, packet, words);
+    }
+
+    fn words(&self) -> &Words {
+        self.out.words()
+    }
+
     fn vanish(&mut self, link: LinkId, at: Time, packet: &Packet) {
         if let Some(port) = self.tap.out_port(link) {
             port.sent(at, packet);
@@ -161,8 +170,8 @@ impl Tapped {
         now: Time,
         port: usize,
         change: PortFault,
-        flying: Vec<(Time, Packet)>,
-    ) -> Vec<(Time, Packet)> {
+        flying: Vec<Flying<Packet>>,
+    ) -> Vec<Flying<Packet>> {
         let back = self.node.fault(now, port, change, flying);
         for port in &mut self.tap.ports {
             port.rate = self.node.ports()[port.index].settings().rate;

@@ -7,7 +7,7 @@ use crate::build::Built;
 use crate::host::Sent;
 use crate::ideal;
 use crate::node::AnyNode;
-use forebay_engine::{Digest, NodeId, combine};
+use forebay_engine::{Digest, Flying, NodeId, combine};
 use forebay_net::{CLASSES, Paths, Port, PortCounters, Routes};
 use forebay_record::{ClassPauseRow, FlowRow, NodeCounters, PortRow, Quantity, RunRecord, Series};
 use forebay_scenario::model::Scenario;
@@ -15,15 +15,15 @@ use forebay_units::{Bytes, Span, Time};
 use forebay_wire::Packet;
 use std::collections::BTreeMap;
 
-/// What is still on each link: time of arrival and packet.
-type Flying = [Vec<(Time, Packet)>];
+/// What is still on each link.
+type Links = [Vec<Flying<Packet>>];
 
 /// Everything that one simulation leaves.
 pub(crate) fn collect(
     scenario: &Scenario,
     built: &Built,
     nodes: &[AnyNode],
-    flying: &Flying,
+    flying: &Links,
     end: Time,
 ) -> RunRecord {
     let ports = ports(built, nodes, flying, end);
@@ -107,7 +107,7 @@ fn flows(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<FlowRow> 
     rows
 }
 
-fn ports(built: &Built, nodes: &[AnyNode], flying: &Flying, end: Time) -> Vec<PortRow> {
+fn ports(built: &Built, nodes: &[AnyNode], flying: &Links, end: Time) -> Vec<PortRow> {
     let mut rows = Vec::new();
     for (n, node) in (0u32..).zip(nodes) {
         let directions = built.fabric.ports_of(NodeId(n));

@@ -15,7 +15,7 @@ pub(crate) use rpc::Ends;
 use crate::flow_map::{DONE, FlowMap};
 use crate::flow_samples::FlowSamples;
 use armed::Armed;
-use forebay_engine::{Digest, LinkId, Out, prefetch_all};
+use forebay_engine::{Digest, Flying, LinkId, Out, prefetch_all};
 use forebay_host::{Moderation, PullOrder, ReadyList, Segmenter};
 use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
@@ -705,8 +705,8 @@ impl Host {
         &mut self,
         now: Time,
         change: PortFault,
-        flying: Vec<(Time, Packet)>,
-    ) -> Vec<(Time, Packet)> {
+        flying: Vec<Flying<Packet>>,
+    ) -> Vec<Flying<Packet>> {
         let Recalled { back, lost } = self.port.apply(now, change, flying);
         for packet in &lost {
             trace(&mut self.digest, now, LOST, packet);

@@ -3,7 +3,7 @@
 //! For tests and for figures over time. Invariant: looking changes no result.
 
 use crate::run::Simulation;
-use forebay_engine::{Ground, NodeId};
+use forebay_engine::{Flying, Ground, NodeId};
 use forebay_net::{PauseCounters, Port, PortCounters};
 use forebay_transport::Sender;
 use forebay_units::{BitsPerSec, Span, Time};
@@ -139,8 +139,8 @@ impl Simulation<'_> {
             for p in 0..self.built.fabric.ports_of(NodeId(n)).len() {
                 let direction = self.built.fabric.ports_of(NodeId(n))[p];
                 let link = self.engine.drain_link(direction.link);
-                for (arrives, packet) in &link {
-                    self.engine.push_link(direction.link, *arrives, packet);
+                for one in &link {
+                    self.engine.push_link(direction.link, one);
                 }
                 let port = &self.engine.node_mut(NodeId(n)).ports()[p];
                 look.ports.push(port_look(n, direction.peer.0, port, at, link));
@@ -183,7 +183,7 @@ fn sender_look(host: u32, flow: u32, sender: &Sender) -> SenderLook {
     }
 }
 
-fn port_look(node: u32, peer: u32, port: &Port, at: Time, link: Vec<(Time, Packet)>) -> PortLook {
+fn port_look(node: u32, peer: u32, port: &Port, at: Time, link: Vec<Flying<Packet>>) -> PortLook {
     let unsent = port.unsent(at, &link);
     let counted = port.counters();
     let counters = PortCounters {
@@ -204,6 +204,6 @@ fn port_look(node: u32, peer: u32, port: &Port, at: Time, link: Vec<(Time, Packe
         pauses: port.pauses(at),
         stopped: port.stopped(),
         told: port.told(),
-        flying: link[..flying].to_vec(),
+        flying: link[..flying].iter().map(|one| (one.at, one.item)).collect(),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::capture::{TapPort, Tapped};
 use crate::host::Host;
-use forebay_engine::{Digest, Lanes, Node, Out, Visit, prefetch_all};
+use forebay_engine::{Digest, Flying, Lanes, Node, Out, Visit, prefetch_all};
 use forebay_net::{Port, PortFault, Routes, Switch};
 use forebay_units::Time;
 use forebay_wire::Packet;
@@ -184,8 +184,8 @@ impl AnyNode {
         now: Time,
         port: usize,
         change: PortFault,
-        flying: Vec<(Time, Packet)>,
-    ) -> Vec<(Time, Packet)> {
+        flying: Vec<Flying<Packet>>,
+    ) -> Vec<Flying<Packet>> {
         match self {
             Self::Host(host) => host.fault(now, change, flying),
             Self::Switch(switch) => switch.fault(now, port, change, flying),

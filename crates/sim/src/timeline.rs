@@ -83,8 +83,8 @@ impl Timeline {
             let link = ports[port].link;
             let flying = ground.drain_link(link);
             let back = ground.node_mut(node).fault(now, port, change, flying);
-            for (at, packet) in back {
-                ground.push_link(link, at, &packet);
+            for one in back {
+                ground.push_link(link, &one);
             }
         }
     }

@@ -7,7 +7,6 @@ use forebay_engine::reference::Reference;
 use forebay_engine::{Ended, Ground, LinkId};
 use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
-use forebay_units::Time;
 
 /// Runs a scenario to its end on the reference engine; `explicit_ports` replaces one-touch ports by queues with an event
 /// per departure.
@@ -34,8 +33,7 @@ pub fn reference(
         built.timeline.apply(boundary, &built.fabric, &mut engine);
     };
     let links = built.fabric.links().len() as u32;
-    let flying: Vec<Vec<(Time, _)>> =
-        (0..links).map(|link| engine.drain_link(LinkId(link))).collect();
+    let flying: Vec<_> = (0..links).map(|link| engine.drain_link(LinkId(link))).collect();
     let nodes = engine.into_nodes();
     Ok(collect(scenario, &built, &nodes, &flying, end))
 }

@@ -34,8 +34,10 @@ mod rtt;
 mod scoreboard;
 mod sender;
 mod stack;
+mod telemetry;
 
 pub use config::TcpConfig;
 pub use receiver::{Acks, Arrival, TcpReceiver};
 pub use sender::{Burst, FlowSpec, TcpSender};
 pub use stack::{Config, Receiver, Sender};
+pub use telemetry::Telemetry;

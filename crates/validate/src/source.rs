@@ -1,6 +1,6 @@
 //! A switch alone, with packets put into it by hand: a test source.
 
-use forebay_engine::{LinkId, NodeId, Out};
+use forebay_engine::{LinkId, NodeId, Out, Words};
 use forebay_net::{
     Cable, Fabric, Paths, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings,
 };
@@ -38,6 +38,7 @@ impl Bench {
             key: 0,
             explicit: false,
             hold: false,
+            telemetry: None,
         };
         let settings = fabric.ports_of(NodeId(ports)).iter().map(|d| port(d.link)).collect();
         let switch = Switch::new(SwitchSettings {
@@ -70,6 +71,10 @@ pub(crate) struct Departures {
 impl Out<Packet> for Departures {
     fn push(&mut self, _link: LinkId, at: Time, _packet: &Packet) {
         self.last = at;
+    }
+
+    fn push_with(&mut self, link: LinkId, at: Time, packet: &Packet, _words: &Words) {
+        self.push(link, at, packet);
     }
 
     fn done(&mut self) {}

@@ -7,8 +7,10 @@
 #![no_std]
 
 mod packet;
+mod telemetry;
 
 pub use packet::{Ecn, Flags, Kind, Packet, SackBlock, Stamps};
+pub use telemetry::{Hop, MOST_HOPS, Rates};
 
 /// Index of a flow in a run's flow table. Dense, and the same on every thread count.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

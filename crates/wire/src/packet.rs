@@ -71,7 +71,8 @@ impl Flags {
     pub const STAMPS: Flags = Flags(1 << 5);
     /// Data: the last segment of a super-packet.
     pub const PSH: Flags = Flags(1 << 6);
-    /// Ports that it crosses tell about themselves; ACK: what they told the data packet.
+    /// Data: ports that it crosses tell about themselves, in words that travel beside it. ACK: it brings what they told the data packet
+    /// that it answers, and has no SACK blocks.
     pub const TELEMETRY: Flags = Flags(1 << 7);
     /// What only the last segment of a super-packet, or of a merged unit, may say.
     pub const LAST: Flags = Flags(Self::FIN.0 | Self::PSH.0);
@@ -149,7 +150,7 @@ pub struct Packet {
     pub stamp: u32,
     /// Receive window in units of 1 KiB (ACK).
     pub window: u16,
-    /// SACK blocks in use (ACK).
+    /// SACK blocks in use (ACK); with [`Flags::TELEMETRY`] instead of that how many hops have told about themselves.
     pub sacks: u8,
     /// See [`Kind`].
     pub seq: u64,
@@ -165,6 +166,12 @@ impl Packet {
     /// A MAC control frame of 64 B (IEEE 802.3 Annex 31B; 802.1Qbb has one bit for each class).
     pub fn pause(classes: u8) -> Self {
         Self { kind: Kind::Pause, size: 64, seq: u64::from(classes), ..Self::default() }
+    }
+
+    /// How many hops have told about themselves, at most [`MOST_HOPS`](crate::MOST_HOPS).
+    #[inline]
+    pub const fn hops(&self) -> usize {
+        if self.flags.has(Flags::TELEMETRY) { self.sacks as usize } else { 0 }
     }
 
     /// The SACK blocks of an ACK, the most recent first.

@@ -4,7 +4,7 @@
 //! when the rate changes: finishes at the old rate; the queue goes out at the new one.
 
 use super::{Port, PortCounters, Verdict};
-use forebay_engine::{LinkId, Out};
+use forebay_engine::{Flying, LinkId, Out, Words};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Kind, Packet};
 use std::collections::VecDeque;
@@ -28,14 +28,14 @@ pub enum PortFault {
 #[derive(Clone, Debug, Default)]
 pub struct Recalled {
     /// To go back onto the link, with arrival times.
-    pub back: Vec<(Time, Packet)>,
+    pub back: Vec<Flying<Packet>>,
     /// Gone.
     pub lost: Vec<Packet>,
 }
 
 impl Port {
     /// Applies a fault.
-    pub fn apply(&mut self, now: Time, change: PortFault, flying: Vec<(Time, Packet)>) -> Recalled {
+    pub fn apply(&mut self, now: Time, change: PortFault, flying: Vec<Flying<Packet>>) -> Recalled {
         match change {
             PortFault::Down if self.alive() => self.fail(now, flying),
             PortFault::Up if !self.alive() => {
@@ -55,18 +55,18 @@ impl Port {
     fn split(
         &self,
         now: Time,
-        flying: Vec<(Time, Packet)>,
-    ) -> (Vec<(Time, Packet)>, VecDeque<Packet>) {
+        flying: Vec<Flying<Packet>>,
+    ) -> (Vec<Flying<Packet>>, VecDeque<Packet>) {
         let mut started = Vec::new();
         let mut queued = VecDeque::new();
-        for (at, packet) in flying {
-            let size = Bytes::new(self.wire(&packet));
-            let sent = at - self.cold.settings.flight;
+        for one in flying {
+            let size = Bytes::new(self.wire(&one.item));
+            let sent = one.at - self.cold.settings.flight;
             let begun = || sent < now.saturating_add(self.cold.settings.rate.time_for(size));
             if self.is_scheduled() || sent <= self.cold.old_until || begun() {
-                started.push((at, packet));
+                started.push(one);
             } else {
-                queued.push_back(packet);
+                queued.push_back(one.item);
             }
         }
         (started, queued)
@@ -79,12 +79,12 @@ impl Port {
     }
 
     /// The link dies: what is on the wire or in transmission is lost, the queue is dropped or held.
-    pub fn fail(&mut self, now: Time, flying: Vec<(Time, Packet)>) -> Recalled {
+    pub fn fail(&mut self, now: Time, flying: Vec<Flying<Packet>>) -> Recalled {
         self.leave_steady();
         let (started, queued) = self.split(now, flying);
         self.uncount(&queued);
         let mut recalled =
-            Recalled { back: Vec::new(), lost: started.into_iter().map(|(_, p)| p).collect() };
+            Recalled { back: Vec::new(), lost: started.into_iter().map(|one| one.item).collect() };
         self.cold.alive = false;
         self.forget_pauses(now, !self.cold.settings.hold);
         self.cold.old_until = Time::ZERO;
@@ -124,7 +124,7 @@ impl Port {
         &mut self,
         now: Time,
         rate: BitsPerSec,
-        flying: Vec<(Time, Packet)>,
+        flying: Vec<Flying<Packet>>,
     ) -> Recalled {
         self.leave_steady();
         let (started, queued) = self.split(now, flying);
@@ -133,7 +133,7 @@ impl Port {
             self.hot.busy = recalled
                 .back
                 .last()
-                .map_or(now, |(at, _)| (*at - self.cold.settings.flight).max(now));
+                .map_or(now, |one| (one.at - self.cold.settings.flight).max(now));
         }
         if self.cold.old_until <= now {
             self.cold.old_rate = self.cold.settings.rate;
@@ -148,11 +148,13 @@ impl Port {
         recalled
     }
 
+    /// Sends again what one touch had sent already; such a port carries no words.
     fn resend(&mut self, queued: VecDeque<Packet>, recalled: &mut Recalled) {
         let flight = self.cold.settings.flight;
         let mut outlet = Outlet { flight, back: &mut recalled.back };
         for packet in queued {
-            if self.transmit(self.hot.busy, &packet, &mut outlet) == Verdict::Lost {
+            let verdict = self.transmit(self.hot.busy, &packet, &Words::default(), &mut outlet);
+            if verdict == Verdict::Lost {
                 recalled.lost.push(packet);
             }
         }
@@ -165,7 +167,7 @@ impl Port {
     }
 
     /// Packets on the link that had not begun transmission by `end`: accepted, but not sent.
-    pub fn unsent(&self, end: Time, flying: &[(Time, Packet)]) -> PortCounters {
+    pub fn unsent(&self, end: Time, flying: &[Flying<Packet>]) -> PortCounters {
         let (_, queued) = self.split(end, flying.to_vec());
         PortCounters {
             tx_packets: queued.len() as u64,
@@ -178,12 +180,16 @@ impl Port {
 /// Collects pushes in a list, with arrival times.
 struct Outlet<'a> {
     flight: Span,
-    back: &'a mut Vec<(Time, Packet)>,
+    back: &'a mut Vec<Flying<Packet>>,
 }
 
 impl Out<Packet> for Outlet<'_> {
-    fn push(&mut self, _link: LinkId, at: Time, item: &Packet) {
-        self.back.push((at + self.flight, *item));
+    fn push(&mut self, link: LinkId, at: Time, item: &Packet) {
+        self.push_with(link, at, item, &Words::default());
+    }
+
+    fn push_with(&mut self, _link: LinkId, at: Time, item: &Packet, words: &Words) {
+        self.back.push(Flying { at: at + self.flight, item: *item, words: *words });
     }
 
     fn done(&mut self) {}

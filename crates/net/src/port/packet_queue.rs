@@ -1,6 +1,7 @@
-//! A FIFO of packets that wait, in half the room of packets: only ACKs with SACK blocks need the rest of it.
+//! A FIFO of packets that wait, in half the room of packets: only ACKs with SACK blocks need the rest of it, and only what has crossed
+//! a port that tells about itself has words.
 
-use forebay_engine::prefetch_at;
+use forebay_engine::{Words, prefetch_at};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
 use std::collections::VecDeque;
 
@@ -32,8 +33,14 @@ pub(super) struct PacketQueue {
     heads: Box<[Head]>, // a ring; its length is 0 or a power of two
     first: u32,
     len: u32,
-    #[allow(clippy::box_collection, reason = "most queues have none, and two queues share a line")]
-    blocks: Option<Box<VecDeque<[SackBlock; 3]>>>, // of those packets that have some
+    rest: Option<Box<Rest>>, // most queues have none, and two queues share a line
+}
+
+/// What few packets have.
+#[derive(Clone, Debug, Default)]
+struct Rest {
+    blocks: VecDeque<[SackBlock; 3]>,
+    words: VecDeque<Words>,
 }
 
 const _: () = assert!(size_of::<PacketQueue>() == 32);
@@ -50,12 +57,12 @@ impl PacketQueue {
     }
 
     #[inline(always)]
-    pub fn push(&mut self, packet: &Packet) {
+    pub fn push(&mut self, packet: &Packet, words: &Words) {
         if self.len as usize == self.heads.len() {
             self.grow();
         }
         if packet.sacks > 0 {
-            self.blocks.get_or_insert_default().push_back(packet.ext);
+            self.keep_rest(packet, words);
         }
         let mask = self.heads.len() - 1;
         let last = (self.first + self.len) as usize;
@@ -65,7 +72,7 @@ impl PacketQueue {
     }
 
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<Packet> {
+    pub fn pop(&mut self, words: &mut Words) -> Option<Packet> {
         if self.len == 0 {
             return None;
         }
@@ -73,12 +80,34 @@ impl PacketQueue {
         let mut packet = self.heads[self.first as usize & mask].packet();
         prefetch_at(&self.heads, (self.first as usize + PER_LINE) & mask);
         if packet.sacks > 0 {
-            packet.ext = self.blocks.as_mut().and_then(|b| b.pop_front()).unwrap_or_default();
+            self.take_rest(&mut packet, words);
         }
         self.len -= 1;
         // Emptied, it starts at its first place again, which is still in cache.
         self.first = if self.len == 0 { 0 } else { (self.first + 1) & mask as u32 };
         Some(packet)
+    }
+
+    #[inline(never)]
+    fn keep_rest(&mut self, packet: &Packet, words: &Words) {
+        let rest = self.rest.get_or_insert_default();
+        if packet.hops() > 0 {
+            rest.words.push_back(*words);
+        }
+        if packet.kind != Kind::Data {
+            rest.blocks.push_back(packet.ext);
+        }
+    }
+
+    #[inline(never)]
+    fn take_rest(&mut self, packet: &mut Packet, words: &mut Words) {
+        let Some(rest) = &mut self.rest else { return };
+        if packet.hops() > 0 {
+            *words = rest.words.pop_front().unwrap_or_default();
+        }
+        if packet.kind != Kind::Data {
+            packet.ext = rest.blocks.pop_front().unwrap_or_default();
+        }
     }
 
     #[cold]
@@ -134,7 +163,7 @@ mod tests {
                 dst: HostAddr { tor: n as u16, port: (word >> 8) as u16 },
                 size: (word >> 16) as u16,
                 ingress: (word >> 24) as u16,
-                kind: Kind::Ack,
+                kind: if word % 3 == 0 { Kind::Data } else { Kind::Ack },
                 ecn: Ecn::Ect,
                 class: (word >> 32) as u8,
                 flags: Flags((word >> 40) as u8),
@@ -144,17 +173,21 @@ mod tests {
                 seq: word,
                 ..Packet::default()
             };
-            for (i, block) in packet.ext.iter_mut().enumerate().take(usize::from(sacks)) {
+            let blocks = if packet.kind == Kind::Data { 0 } else { usize::from(sacks) };
+            for (i, block) in packet.ext.iter_mut().enumerate().take(blocks) {
                 *block = SackBlock { start: n as u32, end: i as u32 };
             }
             packet
         };
+        let words = |n: u64| [n, n + 1, n + 2, n + 3, n + 4];
+        let mut taken = Words::default();
         for step in 0..5_000 {
             if forebay_units::math::mix(!step) % 8 < 4 + u64::from(step < 2_000) {
-                queue.push(&nth(pushed));
+                queue.push(&nth(pushed), &words(pushed));
                 pushed += 1;
-            } else if let Some(packet) = queue.pop() {
+            } else if let Some(packet) = queue.pop(&mut taken) {
                 assert_eq!(packet, nth(popped));
+                assert!(packet.hops() == 0 || taken == words(popped));
                 popped += 1;
             }
             let waiting: Vec<u64> = queue.iter().map(|packet| packet.seq).collect();

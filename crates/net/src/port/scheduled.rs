@@ -8,7 +8,7 @@
 
 use super::packet_queue::PacketQueue;
 use super::{Length, Port, PortSettings, Verdict};
-use forebay_engine::{Out, prefetch};
+use forebay_engine::{Out, Words, prefetch};
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
 
@@ -22,6 +22,7 @@ pub(super) struct Scheduled {
     overhead: u16, // bytes that each packet adds on the wire
     filled: u8,    // bit per class: its queue is not empty
     eager: bool,   // served up to `now` before each arrival, because somebody watches
+    tells: bool,   // packets that ask about the port
 }
 
 impl Scheduled {
@@ -35,7 +36,8 @@ impl Scheduled {
             packets: 0,
             overhead: settings.overhead,
             filled: 0,
-            eager: settings.explicit,
+            eager: settings.explicit || settings.telemetry.is_some(),
+            tells: settings.telemetry.is_some(),
         }
     }
 
@@ -63,23 +65,23 @@ impl Scheduled {
 
     /// Queues a packet in its class.
     #[inline(always)]
-    fn add(&mut self, packet: &Packet) {
+    fn add(&mut self, packet: &Packet, words: &Words) {
         let class = self.class_of(packet);
-        self.queues[class].push(packet);
+        self.queues[class].push(packet, words);
         self.filled |= 1 << class;
         self.packets += 1;
         self.bytes += u64::from(packet.size) + u64::from(self.overhead);
     }
 
-    /// Takes the first packet of the highest class that has one and is not stopped.
+    /// Takes the first packet of the highest class that has one and is not stopped, and its words if it has some.
     ///
     /// # Panics
     /// If there is none.
     #[inline(always)]
-    fn take(&mut self, stopped: u8) -> Packet {
+    fn take(&mut self, stopped: u8, words: &mut Words) -> Packet {
         let highest = (self.filled & !stopped).ilog2();
         let queue = &mut self.queues[highest as usize];
-        let packet = queue.pop().expect("the queue was not empty");
+        let packet = queue.pop(words).expect("the queue was not empty");
         self.filled &= !(u8::from(queue.is_empty()) << highest);
         self.packets -= 1;
         self.bytes -= u64::from(packet.size) + u64::from(self.overhead);
@@ -88,7 +90,7 @@ impl Scheduled {
 
     /// Takes everything, the highest class first.
     pub fn drain(&mut self) -> Vec<Packet> {
-        (0..self.packets).map(|_| self.take(0)).collect()
+        (0..self.packets).map(|_| self.take(0, &mut Words::default())).collect()
     }
 
     /// All packets, in the order of classes and then of arrival, without their SACK blocks.
@@ -101,7 +103,7 @@ impl Scheduled {
         if self.filled & 1 << class == 0 {
             return None;
         }
-        Some(self.take(!(1 << class)))
+        Some(self.take(!(1 << class), &mut Words::default()))
     }
 
     /// Whether a class that is not stopped has a packet.
@@ -197,11 +199,15 @@ impl Port {
         hot.highest = hot.highest.max(after);
         hot.busy = now + after;
         if backlog == Span::ZERO {
-            hot.tx_packets += 1;
-            hot.tx_bytes += u64::from(packet.size);
-            out.push(hot.link, hot.busy, packet);
+            if self.scheduled.tells {
+                self.send_telling(now, packet, *out.words(), out);
+            } else {
+                hot.tx_packets += 1;
+                hot.tx_bytes += u64::from(packet.size);
+                out.push(hot.link, hot.busy, packet);
+            }
         } else {
-            self.scheduled.add(packet);
+            self.scheduled.add(packet, out.words());
         }
         Verdict::Accepted
     }
@@ -210,9 +216,17 @@ impl Port {
     #[inline(never)]
     fn serve_steady(&mut self, now: Time, out: &mut impl Out<Packet>) {
         let mut start = self.hot.busy - self.waiting_time();
+        let mut words = Words::default();
+        if self.scheduled.tells {
+            while self.scheduled.packets > 0 && start <= now {
+                let mut packet = self.scheduled.take(0, &mut words);
+                start = self.send_telling(start, &mut packet, words, out);
+            }
+            return;
+        }
         let Self { hot, scheduled, .. } = self;
         while scheduled.packets > 0 && start <= now {
-            let packet = scheduled.take(0);
+            let packet = scheduled.take(0, &mut words);
             start += hot.steady_time_of(&packet);
             hot.tx_packets += 1;
             hot.tx_bytes += u64::from(packet.size);
@@ -220,13 +234,30 @@ impl Port {
         }
     }
 
+    /// Sends a packet of a steady port that tells about itself; the answer is when its transmission ends.
+    #[inline(never)]
+    fn send_telling(
+        &mut self,
+        start: Time,
+        packet: &mut Packet,
+        mut words: Words,
+        out: &mut impl Out<Packet>,
+    ) -> Time {
+        self.stamp(start, packet, &mut words);
+        let end = start + self.hot.steady_time_of(packet);
+        self.hot.tx_packets += 1;
+        self.hot.tx_bytes += u64::from(packet.size);
+        self.push(end, packet, &words, out);
+        end
+    }
+
     /// Queues a packet at a port that is not steady. `anew`: a departure may have been possible all along, but not of this packet.
     #[inline]
-    pub(super) fn enqueue(&mut self, now: Time, packet: &Packet, anew: bool) {
+    pub(super) fn enqueue(&mut self, now: Time, packet: &Packet, words: &Words, anew: bool) {
         if self.scheduled.packets == 0 || anew {
             self.scheduled.since = now;
         }
-        self.scheduled.add(packet);
+        self.scheduled.add(packet, words);
         if self.cold.classes.is_some() {
             let (lane, wire) = (self.scheduled.lane(packet.class), self.wire(packet));
             self.cold.classes.iter_mut().for_each(|classes| classes.enqueued(lane, wire));
@@ -268,12 +299,13 @@ impl Port {
             && self.cold.settings.loss == 0.0
     }
 
-    /// A packet has left the queue of a scheduled port, which holds what is left behind: the marking rule at dequeue, then the wire.
+    /// A packet has left the queue of a scheduled port, which holds what is left behind: the marking rule at dequeue, telemetry, then the wire.
     #[inline]
     pub(super) fn depart(
         &mut self,
         start: Time,
         packet: &mut Packet,
+        words: &mut Words,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
         if packet.ecn == Ecn::Ect
@@ -289,7 +321,8 @@ impl Port {
         if let Some(classes) = &mut self.cold.classes {
             classes.sending = Some(self.scheduled.lane(packet.class) as u8);
         }
-        self.transmit(start, packet, out)
+        self.stamp(start, packet, words);
+        self.transmit(start, packet, words, out)
     }
 
     /// Serves every departure that starts at or before `now`; `departed` hears of each packet, unless the port is steady.
@@ -322,12 +355,13 @@ impl Port {
         if self.cold.pause.concerns() && (self.watch(start, departed) || self.tell(start, out)) {
             return;
         }
-        let mut packet = self.scheduled.take(self.held_back());
+        let mut words = Words::default();
+        let mut packet = self.scheduled.take(self.held_back(), &mut words);
         if self.cold.classes.is_some() {
             let (lane, wire) = (self.scheduled.lane(packet.class), self.wire(&packet));
             self.cold.classes.iter_mut().for_each(|classes| classes.dequeued(lane, wire));
         }
-        let verdict = self.depart(start, &mut packet, out);
+        let verdict = self.depart(start, &mut packet, &mut words, out);
         departed(start, &packet, verdict);
     }
 

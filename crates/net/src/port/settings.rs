@@ -2,6 +2,7 @@
 
 use forebay_engine::LinkId;
 use forebay_units::{BitsPerSec, Span};
+use forebay_wire::Rates;
 
 /// A length of queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +56,8 @@ pub struct PortSettings {
     pub explicit: bool,
     /// Hold the queue while the link is dead, rather than drop it.
     pub hold: bool,
+    /// Tell packets that ask about this port, whose rate is always one of these. A switch whose ports do not tell loses what others told.
+    pub telemetry: Option<Rates>,
 }
 
 /// Counters of a port. Pause frames are counted apart, in [`PauseCounters`], and not here.

@@ -1,7 +1,7 @@
 //! One switch with its cables, driven by hand.
 #![allow(dead_code)]
 
-use forebay_engine::{LinkId, NodeId, Out};
+use forebay_engine::{Flying, LinkId, NodeId, Out, Words};
 use forebay_net::{
     Cable, ClassSettings, Fabric, IngressPool, Paths, PortFault, PortSettings, Routes,
     SharedBuffer, Switch, SwitchSettings,
@@ -25,16 +25,29 @@ pub struct Bench {
 #[derive(Default)]
 pub struct Wires {
     flight: Span,
-    flying: BTreeMap<u32, VecDeque<(Time, Packet)>>,
+    flying: BTreeMap<u32, VecDeque<Flying<Packet>>>,
     pub arrived: Vec<(u32, Time, Packet)>,
+    /// What each of them carried; of those that carried any.
+    pub told: Vec<Words>,
+    /// What the packet carries that is put in next.
+    pub words: Words,
 }
 
 impl Out<Packet> for Wires {
     fn push(&mut self, link: LinkId, at: Time, packet: &Packet) {
+        assert_eq!(packet.hops(), 0, "its words come with it");
+        self.push_with(link, at, packet, &Words::default());
+    }
+
+    fn push_with(&mut self, link: LinkId, at: Time, packet: &Packet, words: &Words) {
         let cable = self.flying.entry(link.0).or_default();
         let at = at + self.flight;
-        assert!(cable.back().is_none_or(|last| last.0 <= at), "a cable is FIFO");
-        cable.push_back((at, *packet));
+        assert!(cable.back().is_none_or(|last| last.at <= at), "a cable is FIFO");
+        cable.push_back(Flying { at, item: *packet, words: *words });
+    }
+
+    fn words(&self) -> &Words {
+        &self.words
     }
 
     fn done(&mut self) {}
@@ -44,9 +57,13 @@ impl Wires {
     /// Takes off what arrives before `now`.
     pub fn arrive_before(&mut self, now: Time) {
         for (link, cable) in &mut self.flying {
-            while cable.front().is_some_and(|f| f.0 < now) {
-                let (at, packet) = cable.pop_front().unwrap();
+            while cable.front().is_some_and(|f| f.at < now) {
+                let Flying { at, item: packet, mut words } = cable.pop_front().unwrap();
                 self.arrived.push((*link, at, packet));
+                if packet.hops() > 0 {
+                    words[packet.hops()..].fill(0);
+                    self.told.push(words);
+                }
             }
         }
     }
@@ -71,6 +88,7 @@ pub fn plain() -> PortSettings {
         key: 0x1234_5678_9abc,
         explicit: false,
         hold: false,
+        telemetry: None,
     }
 }
 

@@ -120,7 +120,7 @@ impl QpReceiver {
     ) -> Packet {
         self.unanswered = 0;
         let marked = packet.ecn == Ecn::Ce && cfg.needs.echo != Echo::Cnp;
-        let told = packet.flags.of(Flags::TELEMETRY);
+        let told = packet.flags.of(if kind == Kind::Ack { Flags::TELEMETRY } else { Flags::NONE });
         let mut answer = Packet {
             flow: self.flow,
             dst: self.dst,
@@ -130,6 +130,7 @@ impl QpReceiver {
             flags: told.with_if(marked, Flags::ECE),
             stamp: packet.stamp,
             window: u16::MAX,
+            sacks: if told == Flags::NONE { 0 } else { packet.hops() as u8 },
             seq: self.next,
             ..Packet::default()
         };

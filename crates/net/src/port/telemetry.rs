@@ -1,0 +1,35 @@
+//! What a port tells about itself in packets that ask.
+//!
+//! Written as a packet's transmission begins, on all that the port is then: every class counts in the queue, and wire overhead in
+//! bytes. A port that tells is served up to each arrival, so its queue is that of the departure and not of the visit.
+//!
+//! Source: Li et al., "HPCC", SIGCOMM 2019, section 3.1; its public simulator for the sum over classes.
+
+use super::Port;
+use forebay_engine::Words;
+use forebay_units::{Bytes, Span, Time};
+use forebay_wire::{Flags, Hop, Kind, MOST_HOPS, Packet};
+
+const _: () = assert!(size_of::<Words>() == MOST_HOPS * size_of::<u64>(), "a word for each hop");
+
+impl Port {
+    /// A packet has left the queue, which holds what is left behind, and is about to be counted: writes it a word, if it asks for one and
+    /// has room.
+    pub(super) fn stamp(&self, start: Time, packet: &mut Packet, words: &mut Words) {
+        let asks = packet.kind == Kind::Data && packet.flags.has(Flags::TELEMETRY);
+        let (Some(code), true) = (self.cold.code, asks) else { return };
+        let Some(word) = words.get_mut(packet.hops()) else { return };
+        let overhead = u64::from(self.cold.settings.overhead);
+        let sent = self.hot.tx_bytes + self.hot.tx_packets * overhead;
+        let (sent, queue) = (self.time_on_wire(sent), self.time_on_wire(self.scheduled.bytes));
+        *word = Hop::new(code, start, sent, queue).word();
+        packet.sacks += 1;
+    }
+
+    fn time_on_wire(&self, bytes: u64) -> Span {
+        match self.cold.whole {
+            0 => self.cold.settings.rate.time_for(Bytes::new(bytes)),
+            whole => Span::from_ps(bytes * whole),
+        }
+    }
+}

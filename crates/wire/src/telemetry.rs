@@ -1,0 +1,167 @@
+//! In-band telemetry: what a port tells about itself in a packet that asks, one word of 64 bits for each hop.
+//!
+//! A word holds, from its lowest bit on: a code of the port's rate (3 bits), the time in ns (24), what the port had sent
+//! (20, in units of 128 B * m) and its queue (17, in units of 80 B * m), where m is the port's rate over 25 Gb/s. So the units are
+//! those of wire time, 40.96 ns and 25.6 ns whatever the rate, and so they are computed here. Time and bytes sent wrap after
+//! 16.8 ms and 42.9 ms; a queue of 3.4 ms or more is told as that.
+//!
+//! Source: Li et al., "HPCC", SIGCOMM 2019, section 4; the widths, units and first five codes are those of its public simulator.
+//! Deviation: m is of each port; there it is one number for a whole simulation.
+
+use forebay_units::{BitsPerSec, Span, Time};
+
+/// Hops that a packet has room for. Those beyond tell nothing.
+pub const MOST_HOPS: usize = 5;
+
+/// The rates that words of one network can tell apart: code to rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rates {
+    others: [BitsPerSec; 3], // codes from 5 on; zero where there is none
+}
+
+/// Rates of the first codes.
+const USUAL: [BitsPerSec; 5] = [
+    BitsPerSec::from_gbps(25),
+    BitsPerSec::from_gbps(50),
+    BitsPerSec::from_gbps(100),
+    BitsPerSec::from_gbps(200),
+    BitsPerSec::from_gbps(400),
+];
+
+impl Rates {
+    /// 25, 50, 100, 200 and 400 Gb/s, and up to three others that a network has; `None` if it has more.
+    pub fn covering(rates: impl IntoIterator<Item = BitsPerSec>) -> Option<Self> {
+        let mut all = Self { others: [BitsPerSec::new(0); 3] };
+        for rate in rates {
+            if all.code(rate).is_none() {
+                *all.others.iter_mut().find(|other| other.get() == 0)? = rate;
+            }
+        }
+        Some(all)
+    }
+
+    /// The code of a rate that was covered.
+    pub fn code(&self, rate: BitsPerSec) -> Option<u8> {
+        let at = USUAL.iter().chain(&self.others).position(|known| *known == rate);
+        at.map(|at| at as u8)
+    }
+
+    /// The rate of a code; zero if there is none.
+    pub fn rate(&self, code: u8) -> BitsPerSec {
+        let all = USUAL.iter().chain(&self.others);
+        all.skip(usize::from(code)).next().copied().unwrap_or_default()
+    }
+}
+
+/// What one word says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Hop {
+    /// See [`Rates`].
+    pub code: u8,
+    /// When the packet's transmission began, in ns, modulo 2^24.
+    pub at_ns: u32,
+    /// What the port had sent before, in [`Hop::SENT_UNIT`], modulo 2^20.
+    pub sent: u32,
+    /// The queue that the packet left behind, in [`Hop::QUEUE_UNIT`]; 2^17 - 1 stands for more as well.
+    pub queue: u32,
+}
+
+impl Hop {
+    /// Wire time of 128 B at 25 Gb/s.
+    pub const SENT_UNIT: Span = Span::from_ps(40_960);
+    /// Wire time of 80 B at 25 Gb/s.
+    pub const QUEUE_UNIT: Span = Span::from_ps(25_600);
+    /// Bits of the time.
+    pub const AT_BITS: u32 = 24;
+    /// Bits of what was sent.
+    pub const SENT_BITS: u32 = 20;
+    const CODE_BITS: u32 = 3;
+    const QUEUE_BITS: u32 = 17;
+
+    /// What a port tells at `at`, having sent for `sent` all in all, with a queue that takes `queue` to send; all rounded down.
+    #[inline]
+    pub fn new(code: u8, at: Time, sent: Span, queue: Span) -> Self {
+        let most = low_bits(Self::QUEUE_BITS);
+        Self {
+            code,
+            at_ns: (at.as_ps() / 1_000 & low_bits(Self::AT_BITS)) as u32,
+            sent: (sent.as_ps() / Self::SENT_UNIT.as_ps() & low_bits(Self::SENT_BITS)) as u32,
+            queue: (queue.as_ps() / Self::QUEUE_UNIT.as_ps()).min(most) as u32,
+        }
+    }
+
+    /// The word that says it.
+    #[inline]
+    pub fn word(self) -> u64 {
+        let Self { code, at_ns, sent, queue } = self;
+        let above = u64::from(queue) << Self::SENT_BITS | u64::from(sent);
+        (above << Self::AT_BITS | u64::from(at_ns)) << Self::CODE_BITS | u64::from(code)
+    }
+
+    /// What a word says.
+    pub fn of(word: u64) -> Self {
+        let at_ns = word >> Self::CODE_BITS;
+        let sent = at_ns >> Self::AT_BITS;
+        let queue = sent >> Self::SENT_BITS;
+        Self {
+            code: (word & low_bits(Self::CODE_BITS)) as u8,
+            at_ns: (at_ns & low_bits(Self::AT_BITS)) as u32,
+            sent: (sent & low_bits(Self::SENT_BITS)) as u32,
+            queue: queue as u32,
+        }
+    }
+}
+
+const fn low_bits(bits: u32) -> u64 {
+    (1 << bits) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_usual_rate_has_its_published_code_and_units() {
+        let rates = Rates::covering([]).unwrap();
+        for (code, gbps, m) in [(0, 25, 1), (1, 50, 2), (2, 100, 4), (3, 200, 8), (4, 400, 16)] {
+            let rate = BitsPerSec::from_gbps(gbps);
+            assert_eq!((rates.code(rate), rates.rate(code)), (Some(code), rate));
+            let span = |bytes: u64| Span::from_ps(bytes * rate.whole_ps_per_byte().unwrap());
+            let tells = |sent, queue| {
+                let hop = Hop::new(code, Time::ZERO, span(sent), span(queue));
+                (hop.sent, hop.queue)
+            };
+            assert_eq!(tells(128 * m - 1, 80 * m - 1), (0, 0));
+            assert_eq!(tells(128 * m, 80 * m), (1, 1));
+            assert_eq!(tells((128 * m) << 20, (80 * m) << 17), (0, (1 << 17) - 1));
+        }
+    }
+
+    #[test]
+    fn three_other_rates_fit_and_a_fourth_does_not() {
+        let others = [10, 40, 100, 10, 800].map(BitsPerSec::from_gbps);
+        let rates = Rates::covering(others).unwrap();
+        for rate in others {
+            assert_eq!(rates.rate(rates.code(rate).unwrap()), rate);
+        }
+        assert_eq!(rates.code(BitsPerSec::from_gbps(1)), None);
+        assert_eq!(Rates::covering([1, 2, 10, 40].map(BitsPerSec::from_gbps)), None);
+    }
+
+    #[test]
+    fn a_word_says_what_was_told_and_wraps_where_it_should() {
+        for n in 0..200u64 {
+            let word = |nth| forebay_units::math::mix(n * 8 + nth);
+            let hop = Hop {
+                code: (word(0) % 8) as u8,
+                at_ns: (word(1) % (1 << 24)) as u32,
+                sent: (word(2) % (1 << 20)) as u32,
+                queue: (word(3) % (1 << 17)) as u32,
+            };
+            assert_eq!(Hop::of(hop.word()), hop);
+        }
+        assert_eq!(Hop::of(u64::MAX).word(), u64::MAX, "no bit is unused");
+        let late = Hop::new(0, Time::from_ps((1 << 24) * 1_000 + 7_999), Span::ZERO, Span::ZERO);
+        assert_eq!(late.at_ns, 7);
+    }
+}
