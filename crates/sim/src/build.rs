@@ -2,7 +2,7 @@
 
 use crate::capture::Taps;
 use crate::flow_samples::FlowSamples;
-use crate::host::{Common, Host, Memory, Round};
+use crate::host::{Common, Host, Memory, Round, SenderWaits};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
 use crate::stacks::{Stacks, profiles, usual};
@@ -17,7 +17,7 @@ use forebay_scenario::model::{
 };
 use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::{self, Plan};
-use forebay_scenario::workload::{self, Hosts, Table};
+use forebay_scenario::workload::{self, FlowSpec, Hosts, Table};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use std::collections::BTreeMap;
@@ -119,6 +119,7 @@ pub(crate) fn build(
     let flow_samples = FlowSamples::of(scenario.output.flows.as_ref(), &common.flows, &plan);
     let mut made = Vec::with_capacity(plan.hosts);
     let each = starts.into_iter().zip(rounds_at).zip(flow_samples);
+    let mut toward_memory = toward_memory(scenario, &common.flows, &plan);
     for (id, ((starts, rounds), flow_samples)) in (0u32..).zip(each) {
         let port = maker.nic(NodeId(id));
         let (common, nic) = stacks.of(&plan.names[id as usize])?;
@@ -130,6 +131,8 @@ pub(crate) fn build(
             let every = scenario.output.memory.as_ref().and_then(|m| m.every_at(name));
             host.with_memory(Memory::new(memory, scenario.output.warmup, every, key));
         }
+        let toward = core::mem::take(&mut toward_memory[id as usize]);
+        host.with_sender_waits(SenderWaits::new(scenario.output.warmup, toward));
         made.push(Box::new(host));
     }
     for (connection, one) in (0u32..).zip(common.connections.iter()) {
@@ -145,6 +148,17 @@ pub(crate) fn build(
     let timeline = Timeline::new(scenario, &plan, &fabric, paths, seed);
     let nodes = (0u32..).zip(nodes).map(|(id, node)| taps.fit(NodeId(id), node)).collect();
     Ok(Built { nodes, fabric, places, plan, common, timeline, taps, warnings })
+}
+
+/// By host, those hosts with a path to memory that it has flows to.
+fn toward_memory(scenario: &Scenario, flows: &[FlowSpec], plan: &Plan) -> Vec<Vec<u32>> {
+    let modelled = |host: u32| scenario.host.memory_at(&plan.names[host as usize]).is_some();
+    let modelled: Vec<bool> = (0..plan.hosts as u32).map(modelled).collect();
+    let mut toward = vec![Vec::new(); plan.hosts];
+    for spec in flows.iter().filter(|spec| modelled[spec.dst as usize]) {
+        toward[spec.src as usize].push(spec.dst);
+    }
+    toward
 }
 
 fn rpc(traffic: &model::Traffic) -> Option<model::Rpc> {

@@ -35,4 +35,4 @@ mod sender;
 
 pub use config::TcpConfig;
 pub use receiver::{Acks, Arrival, TcpReceiver};
-pub use sender::{Burst, FlowSpec, TcpSender};
+pub use sender::{Burst, FlowSpec, TcpSender, Wait};
