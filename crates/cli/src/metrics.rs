@@ -134,7 +134,7 @@ const FLOW_COUNTS: [Named<Count>; 4] = [
 ];
 
 /// Of hosts whose path to memory is modelled; means over these.
-const MEMORY: [Named<OfMemory>; 17] = [
+const MEMORY: [Named<OfMemory>; 22] = [
     ("goodput_gbps", "payload that applications of a host read, Gb/s", |m| &m.goodput_gbps),
     ("pcie_gbps", "what crossed PCIe, Gb/s", |m| &m.pcie_gbps),
     ("iio_occupancy", "lines in IIO slots", |m| &m.iio_occupancy_lines),
@@ -167,6 +167,21 @@ const MEMORY: [Named<OfMemory>; 17] = [
     }),
     ("limited_by.descriptors", "share of time in which missing descriptors did", |m| {
         &m.limited_by_shares.descriptors
+    }),
+    ("sender_waits.application", "share of time of flows to a host without data to send", |m| {
+        &m.sender_wait_shares.application
+    }),
+    ("sender_waits.congestion_window", "share in which the congestion window was full", |m| {
+        &m.sender_wait_shares.congestion_window
+    }),
+    ("sender_waits.receive_window", "share in which the receive window was", |m| {
+        &m.sender_wait_shares.receive_window
+    }),
+    ("sender_waits.pacing", "share in which the pacing rate held the sender back", |m| {
+        &m.sender_wait_shares.pacing
+    }),
+    ("sender_waits.nic", "share in which its NIC was busy with others", |m| {
+        &m.sender_wait_shares.nic
     }),
 ];
 

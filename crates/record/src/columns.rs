@@ -150,6 +150,7 @@ pub const MEMORY: &[&str] = &[
     "memory_limit_gigabytes_per_s",
     "iio_target_lines",
     "pcie_target_gbps",
+    "sender_wait_shares",
 ];
 
 /// Header of `memory_series.csv`: one row for each sample of a path to memory, of the interval that ends at `at_ps`.
@@ -372,6 +373,21 @@ const ALL: &[(&str, &str)] = &[
         "limited_by_shares",
         "Share of the time for which each stage set the pace, each a fraction of 1: senders (nothing queued in the host), copying, pcie, slots, memory, descriptors. In CSV parted by semicolons, in that order.",
     ),
+    (
+        "sender_wait_shares",
+        "What senders of flows to the host waited for, each a fraction of 1 of their flows' time: application, congestion_window, receive_window, pacing, nic. In CSV parted by semicolons, in that order; all zero if none was in progress.",
+    ),
+    ("application", "Share for which the application had written nothing more."),
+    (
+        "congestion_window",
+        "Share for which the sender's congestion window was full, or had no room yet for a super-packet that pays.",
+    ),
+    (
+        "receive_window",
+        "Share for which the receive window was full and the congestion window was not.",
+    ),
+    ("pacing", "Share for which the sender's pacing rate held it back."),
+    ("nic", "Share for which the flow could send, and its NIC was busy with others."),
     ("nic_drops_with_warmup", "nic_dropped_packets of the whole run."),
     ("host_marks_with_warmup", "host_marked_packets of the whole run."),
     ("nic_buffer_bytes", "Size of the NIC buffer in bytes."),

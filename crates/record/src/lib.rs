@@ -23,7 +23,7 @@ pub use error::RecordError;
 pub use memory_series::{MemorySample, MemorySeries};
 pub use rows::{
     ClassPauseRow, ConnectionRow, FlowRow, LIMITS, MemoryRow, NodeCounters, PortRow, Quantity,
-    RpcRow, RunRecord, Series,
+    RpcRow, RunRecord, Series, WAITS,
 };
 pub use stats::{Estimate, MIN_SEEDS_FOR_CI, jain, nearest_rank, student_t95};
 pub use summary::{

@@ -230,6 +230,9 @@ pub struct MemoryRow {
     pub levels: Vec<f64>,
     /// Share of the time for which each stage set the pace, in the order of [`LIMITS`].
     pub limits: [f64; LIMITS.len()],
+    /// Of all that senders of flows to the host waited for, the share of each wait, in the order of [`WAITS`]; zeros if none
+    /// was in progress.
+    pub sender_waits: [f64; WAITS.len()],
     /// Most bytes that the NIC buffer held, warm-up included.
     pub most_buffered: Bytes,
     /// Packets that the NIC buffer had no room for, warm-up included.
@@ -251,6 +254,11 @@ pub struct MemoryRow {
 /// What can set the pace on a path to memory, a word for each: nothing in the host, reading for applications, the PCIe
 /// link, too few IIO slots, a busy memory, and descriptors that the stack did not give.
 pub const LIMITS: [&str; 6] = ["senders", "copying", "pcie", "slots", "memory", "descriptors"];
+
+/// What a sender can wait for, a word for each: the application, which has written nothing more; its congestion window; the
+/// receive window; its pacing rate; its NIC, which is busy with others.
+pub const WAITS: [&str; 5] =
+    ["application", "congestion_window", "receive_window", "pacing", "nic"];
 
 impl MemoryRow {
     /// Payload to applications, Gb/s.

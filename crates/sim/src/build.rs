@@ -3,7 +3,7 @@
 use crate::base_rtt;
 use crate::capture::Taps;
 use crate::flow_samples::FlowSamples;
-use crate::host::{Common, Host, Memory, Profile, Round};
+use crate::host::{Common, Host, Memory, Profile, Round, SenderWaits};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
 use crate::stacks::{Stacks, profiles, usual};
@@ -18,7 +18,7 @@ use forebay_scenario::model::{
 };
 use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::{self, Plan};
-use forebay_scenario::workload::{self, Hosts, Table};
+use forebay_scenario::workload::{self, FlowSpec, Hosts, Table};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::Rates;
@@ -124,6 +124,7 @@ pub(crate) fn build(
     let flow_samples = FlowSamples::of(scenario.output.flows.as_ref(), &common.flows, &plan);
     let mut made = Vec::with_capacity(plan.hosts);
     let each = starts.into_iter().zip(rounds_at).zip(flow_samples);
+    let mut toward_memory = toward_memory(scenario, &common.flows, &plan);
     for (id, ((starts, rounds), flow_samples)) in (0u32..).zip(each) {
         let port = maker.nic(NodeId(id));
         let (common, nic) = stacks.of(&plan.names[id as usize])?;
@@ -138,6 +139,8 @@ pub(crate) fn build(
         if pausing.is_some_and(|pausing| pausing.classes().is_some()) {
             host.tell_classes_apart();
         }
+        let toward = core::mem::take(&mut toward_memory[id as usize]);
+        host.with_sender_waits(SenderWaits::new(scenario.output.warmup, toward));
         made.push(Box::new(host));
     }
     for (connection, one) in (0u32..).zip(common.connections.iter()) {
@@ -180,6 +183,17 @@ fn telemetry(
             rates.join(", ")
         ))
     })
+}
+
+/// By host, those hosts with a path to memory that it has flows to.
+fn toward_memory(scenario: &Scenario, flows: &[FlowSpec], plan: &Plan) -> Vec<Vec<u32>> {
+    let modelled = |host: u32| scenario.host.memory_at(&plan.names[host as usize]).is_some();
+    let modelled: Vec<bool> = (0..plan.hosts as u32).map(modelled).collect();
+    let mut toward = vec![Vec::new(); plan.hosts];
+    for spec in flows.iter().filter(|spec| modelled[spec.dst as usize]) {
+        toward[spec.src as usize].push(spec.dst);
+    }
+    toward
 }
 
 fn rpc(traffic: &model::Traffic) -> Option<model::Rpc> {

@@ -8,9 +8,11 @@ mod parked;
 mod push;
 mod ring;
 mod rpc;
+mod sender_waits;
 
 pub(crate) use memory::{Memory, Snapshot};
 pub(crate) use rpc::Ends;
+pub(crate) use sender_waits::SenderWaits;
 
 use crate::flow_map::{DONE, FlowMap};
 use crate::flow_samples::FlowSamples;
@@ -22,7 +24,7 @@ use forebay_laws::flow::FlowParams;
 use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
 use forebay_scenario::model::Rpc;
 use forebay_scenario::workload::{Connection, FlowSpec};
-use forebay_transport::{Arrival, Config, FlowSpec as SenderSpec, Receiver, Sender};
+use forebay_transport::{Arrival, Config, FlowSpec as SenderSpec, Receiver, Sender, Wait};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
@@ -176,8 +178,9 @@ pub(crate) struct Host {
     samples: Option<(Span, Time)>,
     pub sampled: Vec<u64>, // delivered bytes at each sampling instant
     flow_samples: Option<FlowSamples>,
-    rpc: Option<Box<Ends>>,        // ends of connections that carry RPCs
-    memory: Option<Box<Memory>>,   // the path to memory, where it is modelled
+    sender_waits: Option<Box<SenderWaits>>, // where flows go to hosts with a path to memory
+    rpc: Option<Box<Ends>>,                 // ends of connections that carry RPCs
+    memory: Option<Box<Memory>>,            // the path to memory, where it is modelled
     pub sampled_paused: Vec<Span>, // time paused by then, at the last of these instants: from the first pause on
 }
 
@@ -234,6 +237,7 @@ impl Host {
             samples: sample_every.map(|every| (every, Time::ZERO)),
             sampled: Vec::new(),
             flow_samples,
+            sender_waits: None,
             rpc: None,
             memory: None,
             sampled_paused: Vec::new(),
@@ -246,6 +250,18 @@ impl Host {
     /// Samples of its flows, if any were asked for.
     pub fn flow_samples(&self) -> Option<&FlowSamples> {
         self.flow_samples.as_ref()
+    }
+
+    /// Looks from now on at what its senders wait for.
+    pub fn with_sender_waits(&mut self, waits: Option<Box<SenderWaits>>) {
+        self.sender_waits = waits;
+        self.plan_next();
+        self.settle_next();
+    }
+
+    /// What its senders waited for, if somebody asked.
+    pub fn sender_waits(&self) -> Option<&SenderWaits> {
+        self.sender_waits.as_deref()
     }
 
     /// Its NIC port.
@@ -281,7 +297,8 @@ impl Host {
         let sample = self.samples.map_or(Time::MAX, |s| s.1);
         let flows = self.flow_samples.as_ref().map_or(Time::MAX, FlowSamples::next);
         let memory = self.memory.as_ref().map_or(Time::MAX, |memory| memory.next_sample());
-        self.next_planned = start.min(sample).min(flows).min(memory);
+        let waits = self.sender_waits.as_ref().map_or(Time::MAX, |waits| waits.next());
+        self.next_planned = start.min(sample).min(flows).min(memory).min(waits);
     }
 
     /// When the NIC pulls next.
@@ -667,6 +684,13 @@ impl Host {
             }
             self.flow_samples = samples;
         }
+        if self.sender_waits.as_ref().is_some_and(|waits| waits.next() <= now) {
+            let mut waits = self.sender_waits.take();
+            if let Some(waits) = &mut waits {
+                waits.look(now, self.waits());
+            }
+            self.sender_waits = waits;
+        }
         if let Some(memory) = &mut self.memory {
             memory.sample(now, self.delivered_bytes);
         }
@@ -714,6 +738,15 @@ impl Host {
         self.since = self.since.max(now);
         self.settle_next();
         back
+    }
+
+    /// Where the flows in progress go to, and what each waits for.
+    fn waits(&self) -> impl Iterator<Item = (u32, Wait)> {
+        self.unfinished().map(|(sent, sender)| {
+            let spec = &self.common.flows[sent.flow as usize];
+            let cfg = &self.common.profiles[usize::from(spec.traffic)].transport;
+            (spec.dst, sender.waits_for(cfg))
+        })
     }
 
     /// Flows that have started here and are not finished, as they stand, with what each waits for.

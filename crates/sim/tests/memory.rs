@@ -113,6 +113,48 @@ fn the_signals_of_a_law_are_recorded_beside_its_targets() {
     assert_eq!(congested("", "").memory[0].targets, None);
 }
 
+/// What holds a flow back that leaves the host idle: each of these does by itself.
+#[test]
+fn senders_say_what_they_wait_for() {
+    let waits = |receive_window: &str, size: &str, rate: &str| {
+        let text = format!(
+            r#"
+version = 1
+stop = {{ time = "3ms", flows = "ignore" }}
+[fabric]
+kind = "star"
+hosts = 3
+host_link = {{ rate = "{rate}", delay = "10us" }}
+[host.memory]
+[transport]
+kind = "tcp"
+law = "dctcp"
+initial_window = "40KB"
+receive_window = "{receive_window}"
+[[traffic]]
+kind = "list"
+flows = [{{ from = "host[0]", to = "host[2]", size = "{size}", at = "0s" }}, {{ from = "host[0]", to = "host[1]", size = "1GB", at = "0s" }}]
+[output]
+warmup = "1ms"
+"#
+        );
+        let record = run(&scenario(&text), 1, Options::default()).record;
+        let [application, congestion, receiver, pacing, nic] = record.memory[2].sender_waits;
+        let sum = application + congestion + receiver + pacing + nic;
+        assert!(sum == 0.0 || (sum - 1.0).abs() < 1e-9, "{sum}");
+        assert_eq!(record.memory[0].sender_waits, [0.0; 5], "nobody sends to it");
+        [application, congestion, receiver, nic]
+    };
+    let most = |waits: [f64; 4]| (0..4).max_by(|a, b| waits[*a].total_cmp(&waits[*b])).unwrap();
+    let receiver = waits("60KB", "1GB", "100Gbps");
+    assert_eq!(most(receiver), 2, "{receiver:?}");
+    let nic = waits("8MB", "1GB", "1Gbps");
+    assert_eq!(most(nic), 3, "{nic:?}");
+    assert_eq!(waits("8MB", "1KB", "100Gbps"), [0.0; 4], "it was done before the warm-up");
+    let congested = congested("", "").memory[0].sender_waits;
+    assert!(congested[1] > 0.5, "a full NIC buffer is a matter of windows: {congested:?}");
+}
+
 /// A path on which nothing ever happens still has a row, over all of the time after the warm-up.
 #[test]
 fn an_idle_host_is_measured_from_the_end_of_its_warm_up() {

@@ -38,6 +38,6 @@ mod telemetry;
 
 pub use config::TcpConfig;
 pub use receiver::{Acks, Arrival, TcpReceiver};
-pub use sender::{Burst, FlowSpec, TcpSender};
+pub use sender::{Burst, FlowSpec, TcpSender, Wait};
 pub use stack::{Config, Receiver, Sender};
 pub use telemetry::Telemetry;

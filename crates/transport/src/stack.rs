@@ -4,7 +4,7 @@
 
 use crate::rdma::{QpReceiver, QpSender, RdmaConfig};
 use crate::receiver::{Acks, Arrival};
-use crate::{Burst, FlowSpec, TcpConfig, TcpReceiver, TcpSender};
+use crate::{Burst, FlowSpec, TcpConfig, TcpReceiver, TcpSender, Wait};
 use forebay_laws::Start;
 use forebay_laws::flow::{FlowParams, IntHop, Needs, Totals};
 use forebay_units::{BitsPerSec, Bytes, Time};
@@ -212,6 +212,11 @@ impl Sender {
     #[inline]
     pub fn acked(&self) -> Bytes {
         either!(Sender, self, |of| of.acked())
+    }
+
+    /// What it waits for. A look, which changes nothing.
+    pub fn waits_for(&self, cfg: &Config) -> Wait {
+        either!(Sender, self, cfg, |of, cfg| of.waits_for(cfg))
     }
 
     /// Running totals, as the law sees them.

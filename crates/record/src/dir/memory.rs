@@ -4,7 +4,7 @@ use super::read::{Records, Rows};
 use super::table::Table;
 use crate::columns;
 use crate::error::RecordError;
-use crate::rows::{LIMITS, MemoryRow, RunRecord};
+use crate::rows::{LIMITS, MemoryRow, RunRecord, WAITS};
 use forebay_units::{Bytes, Span};
 use std::path::Path;
 
@@ -49,7 +49,8 @@ pub(super) fn write(table: &mut Table, run: &RunRecord) -> Result<(), RecordErro
                 .number(row.iio_slots.into())
                 .exact(row.memory_limit_gigabytes)
                 .list(row.targets.map(|targets| targets[0]).as_slice())
-                .list(row.targets.map(|targets| targets[1]).as_slice());
+                .list(row.targets.map(|targets| targets[1]).as_slice())
+                .list(&row.sender_waits);
         })?;
     }
     table.flush()
@@ -63,6 +64,7 @@ pub(super) fn read(dir: &Path, records: &mut Records) -> Result<(), RecordError>
         let host = rows.text(1).to_string();
         records.host(&rows, 1)?;
         let limits: Vec<f64> = rows.floats(25)?;
+        let waits: Vec<f64> = rows.floats(34)?;
         let row = MemoryRow {
             host,
             span: Span::from_ps(rows.number(2)?),
@@ -93,6 +95,10 @@ pub(super) fn read(dir: &Path, records: &mut Records) -> Result<(), RecordError>
             pcie_limit_gbps: rows.float(29)?,
             iio_slots: rows.small(30)?,
             memory_limit_gigabytes: rows.float(31)?,
+            sender_waits: waits.try_into().map_err(|other: Vec<f64>| {
+                let (have, want) = (other.len(), WAITS.len());
+                rows.wrong(&format!("sender_wait_shares has {have} values, not {want}"))
+            })?,
             targets: match (rows.text(32), rows.text(33)) {
                 ("", "") => None,
                 _ => Some([rows.float(32)?, rows.float(33)?]),

@@ -1,6 +1,6 @@
 //! Paths to memory in the summary: what each host took, dropped and waited for, and what set its pace.
 
-use crate::rows::{LIMITS, MemoryRow, RunRecord};
+use crate::rows::{LIMITS, MemoryRow, RunRecord, WAITS};
 use crate::stats::{Estimate, mean};
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,46 @@ pub struct HostMemory {
     pub host_marked_packets: u64,
     /// What set the pace.
     pub limited_by_shares: Limits,
+    /// What senders of flows to the host waited for.
+    pub sender_wait_shares: Waits,
+}
+
+/// Shares of the time of flows to the host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Waits {
+    /// The application had written nothing more.
+    pub application: Estimate,
+    /// The congestion window was full.
+    pub congestion_window: Estimate,
+    /// The receive window was.
+    pub receive_window: Estimate,
+    /// The pacing rate held the sender back.
+    pub pacing: Estimate,
+    /// Its NIC was busy with others.
+    pub nic: Estimate,
+}
+
+impl Waits {
+    /// What was waited for and for which share, longest first, as words in a sentence; nothing under a thousandth.
+    pub fn longest_first(&self) -> Vec<(&'static str, f64)> {
+        let words = WAITS.map(|word| match word {
+            "congestion_window" => "congestion window",
+            "receive_window" => "receive window",
+            "pacing" => "pacing rate",
+            "nic" => "sending NIC",
+            other => other,
+        });
+        let shares = self.in_order().map(|share| share.mean.unwrap_or(0.0));
+        let mut waits: Vec<_> = words.into_iter().zip(shares).collect();
+        waits.retain(|(_, share)| *share >= 0.001);
+        waits.sort_by(|a, b| b.1.total_cmp(&a.1));
+        waits
+    }
+
+    /// In the order of [`WAITS`].
+    pub fn in_order(&self) -> [&Estimate; WAITS.len()] {
+        [&self.application, &self.congestion_window, &self.receive_window, &self.pacing, &self.nic]
+    }
 }
 
 /// Share of the time for which each stage set the pace.
@@ -115,6 +155,8 @@ fn of(name: String, runs: &[RunRecord], member: impl Fn(&MemoryRow) -> bool) -> 
     };
     let [senders, copying, pcie, slots, memory, descriptors] =
         std::array::from_fn(|i| across(&|row| row.limits[i]));
+    let [application, congestion_window, receive_window, pacing, nic] =
+        std::array::from_fn(|i| across(&|row| row.sender_waits[i]));
     HostMemory {
         name,
         goodput_gbps: across(&MemoryRow::goodput_gbps),
@@ -136,5 +178,6 @@ fn of(name: String, runs: &[RunRecord], member: impl Fn(&MemoryRow) -> bool) -> 
         level_writes: rows().map(|row| row.level_writes).sum(),
         host_marked_packets: rows().map(|row| row.marked).sum(),
         limited_by_shares: Limits { senders, copying, pcie, slots, memory, descriptors },
+        sender_wait_shares: Waits { application, congestion_window, receive_window, pacing, nic },
     }
 }

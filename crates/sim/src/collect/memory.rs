@@ -5,6 +5,7 @@ use crate::host::Snapshot;
 use crate::node::AnyNode;
 use forebay_record::{MemoryRow, MemorySeries};
 use forebay_scenario::model::{self, Scenario};
+use forebay_transport::Wait;
 use forebay_units::{Bytes, Time};
 
 /// One row for each host that has such a path, from the end of the warm-up to `end`.
@@ -14,12 +15,13 @@ pub(super) fn memory(
     nodes: &[AnyNode],
     end: Time,
 ) -> Vec<MemoryRow> {
-    let hosts = nodes.iter().zip(&built.plan.names);
-    let rows = hosts.filter_map(|(node, name)| {
+    let hosts = (0u32..).zip(nodes).zip(&built.plan.names);
+    let rows = hosts.filter_map(|((id, node), name)| {
         let host = node.host()?;
         let [from, to] = host.memory_totals(end)?;
         let mut row = row(name, &from, &to);
         sizes(&mut row, scenario.host.memory_at(name)?);
+        row.sender_waits = sender_waits(nodes, id);
         let watched = host.memory().and_then(|memory| memory.watched());
         row.targets =
             watched.map(|w| [w.lines_threshold as f64, w.rate_target.get() as f64 * 1e-9]);
@@ -34,6 +36,16 @@ pub(super) fn series(built: &Built, nodes: &[AnyNode]) -> Vec<MemorySeries> {
     let sampled =
         hosts.filter_map(|(node, name)| Some(node.host()?.memory()?.samples()?.series(name)));
     sampled.collect()
+}
+
+/// The share of each wait in what senders of flows to `host` waited for.
+fn sender_waits(nodes: &[AnyNode], host: u32) -> [f64; Wait::ALL.len()] {
+    let senders = nodes.iter().filter_map(|node| node.host()?.sender_waits());
+    let seen = senders
+        .map(|waits| waits.seen(host))
+        .fold([0; Wait::ALL.len()], |sum, one| std::array::from_fn(|i| sum[i] + one[i]));
+    let all = seen.iter().sum::<u64>().max(1) as f64;
+    seen.map(|seen| seen as f64 / all)
 }
 
 /// What the stages can hold and carry.
@@ -87,9 +99,15 @@ fn row(name: &str, from: &Snapshot, to: &Snapshot) -> MemoryRow {
 #[cfg(test)]
 mod tests {
     use forebay_host::memory::Limit;
+    use forebay_transport::Wait;
 
     #[test]
     fn a_record_names_limits_as_the_path_does() {
         assert_eq!(Limit::ALL.map(Limit::word), forebay_record::LIMITS);
+    }
+
+    #[test]
+    fn a_record_names_waits_as_the_transport_does() {
+        assert_eq!(Wait::ALL.map(Wait::word), forebay_record::WAITS);
     }
 }

@@ -9,7 +9,7 @@ mod repair;
 
 use super::{Cap, RdmaConfig};
 use crate::scoreboard::{Scoreboard, Segment};
-use crate::sender::{Burst, FlowSpec, stamp};
+use crate::sender::{Burst, FlowSpec, Wait, stamp};
 use forebay_laws::flow::{CaState, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, Totals, Window};
 use forebay_laws::{Acts, Start};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
@@ -157,6 +157,19 @@ impl QpSender {
     /// Timeouts.
     pub fn timeouts(&self) -> u64 {
         self.timeouts.into()
+    }
+
+    /// What it waits for; as [`TcpSender::waits_for`](crate::TcpSender::waits_for), without a receive window.
+    pub fn waits_for(&self, cfg: &RdmaConfig) -> Wait {
+        if self.ready(cfg) {
+            Wait::Nic
+        } else if self.unsent() == 0 && !self.must_repeat() {
+            Wait::Application
+        } else if self.shut {
+            Wait::Pacing
+        } else {
+            Wait::Congestion
+        }
     }
 
     /// Whether a packet may leave now. Changes only by calls to `&mut self` methods.

@@ -16,6 +16,7 @@ mod send;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod wait;
 
 use crate::TcpConfig;
 use crate::rack::Rack;
@@ -29,6 +30,7 @@ use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{FlowId, HostAddr};
 use repair::Repair;
 use timers::Timer;
+pub use wait::Wait;
 
 /// What a flow is to send, and where to.
 #[derive(Clone, Copy, Debug)]

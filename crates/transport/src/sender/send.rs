@@ -58,7 +58,7 @@ impl TcpSender {
     /// Whether the window takes `len` bytes more. One segment in flight is always allowed, since laws
     /// with less than a segment's window pace it.
     #[inline]
-    fn fits(&self, len: u64) -> bool {
+    pub(super) fn fits(&self, len: u64) -> bool {
         let inflight = self.totals.inflight.get();
         inflight + len <= self.cwnd || inflight == 0
     }

@@ -118,9 +118,7 @@ pub(super) fn long(senders: u32, stagger_ms: u32) -> String {
 
 /// A message from each sender to host 0 at time 0.
 pub(super) fn messages(senders: u32, size: &str) -> String {
-    let flow = |i| {
-        format!("{{ from = \"host[{i}]\", to = \"host[0]\", size = \"{size}\" }}")
-    };
+    let flow = |i| format!("{{ from = \"host[{i}]\", to = \"host[0]\", size = \"{size}\" }}");
     let flows: Vec<String> = (1..=senders).map(flow).collect();
     format!("[[traffic]]\nkind = \"list\"\nflows = [{}]\n", flows.join(", "))
 }

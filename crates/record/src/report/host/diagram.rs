@@ -7,6 +7,9 @@ use crate::stats::Estimate;
 use crate::summary::HostMemory;
 use std::fmt::Write;
 
+/// The stage before the host: its share is that of time in which nothing queued in the host.
+const SENDERS: &str = "Senders";
+
 const WIDTH: f64 = 1048.0;
 const BOX: f64 = 132.0;
 const GAP: f64 = (WIDTH - 7.0 * BOX) / 6.0;
@@ -31,7 +34,7 @@ pub(super) fn draw(host: &HostMemory, row: &MemoryRow) -> String {
     let share = |estimate: &Estimate| Some(value(estimate));
     let stages = [
         Stage {
-            name: "Network",
+            name: SENDERS,
             share: share(&limits.senders),
             facts: [
                 format!("{} packets", count(host.nic_arrived_packets)),
@@ -99,6 +102,7 @@ pub(super) fn draw(host: &HostMemory, row: &MemoryRow) -> String {
         }
         draw_stage(&mut svg, x, stage);
     }
+    senders(&mut svg, host);
     neighbours(&mut svg, host);
     svg.push_str("</svg></div>");
     svg
@@ -107,7 +111,7 @@ pub(super) fn draw(host: &HostMemory, row: &MemoryRow) -> String {
 fn draw_stage(svg: &mut String, x: f64, stage: &Stage) {
     let share = stage.share.unwrap_or(0.0);
     // No stage of the host is slow while nothing queues in it.
-    let class = if stage.name == "Network" { "stage calm" } else { "stage" };
+    let class = if stage.name == SENDERS { "stage calm" } else { "stage" };
     let _ = write!(
         svg,
         "<rect x=\"{}\" y=\"{TOP}\" width=\"{BOX}\" height=\"{HEIGHT}\" rx=\"6\" class=\"surface\"/>\
@@ -127,6 +131,23 @@ fn draw_stage(svg: &mut String, x: f64, stage: &Stage) {
     for (line, fact) in (0_u32..).zip(facts) {
         text(svg, middle, TOP + 78.0 + 18.0 * f64::from(line), "fact mid", fact);
     }
+}
+
+/// What senders waited for, most first.
+fn senders(svg: &mut String, host: &HostMemory) {
+    let waits = host.sender_wait_shares.longest_first();
+    if waits.is_empty() {
+        return;
+    }
+    arrow(svg, (BOX / 2.0, BELOW - 2.0), (BOX / 2.0, TOP + HEIGHT + 2.0));
+    let _ = write!(
+        svg,
+        "<rect x=\"0\" y=\"{BELOW}\" width=\"{}\" height=\"58\" rx=\"6\" class=\"surface\"/>",
+        px(4.0 * BOX + 3.0 * GAP)
+    );
+    text(svg, 14.0, BELOW + 22.0, "label", "Senders waited for");
+    let words = waits.iter().take(3).map(|(wait, share)| format!("{wait} {}", percent(*share)));
+    text(svg, 14.0, BELOW + 44.0, "fact", &words.collect::<Vec<_>>().join(", "));
 }
 
 fn neighbours(svg: &mut String, host: &HostMemory) {

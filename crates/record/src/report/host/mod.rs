@@ -47,7 +47,7 @@ fn path(host: &HostMemory, hosts: usize, runs: &[RunRecord]) -> Option<Figure> {
     let (stage, most) =
         LIMITS.into_iter().zip(shares).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("", 0.0));
     let verdict = match stage {
-        "senders" => "nothing queued in the host",
+        "senders" => &senders(host),
         "copying" => "reading for applications set the pace",
         "pcie" => "the PCIe link set the pace",
         "slots" => "too few IIO slots set the pace",
@@ -63,11 +63,21 @@ fn path(host: &HostMemory, hosts: usize, runs: &[RunRecord]) -> Option<Figure> {
         plot: diagram::draw(host, row),
         caption: format!(
             "{}, after the warm-up: for {} of the time {verdict}. The number in a stage is the share of the time for which it \
-             set the pace, and its colour says the same: something queued before it, and nothing behind it was to blame.",
+             set the pace, and its colour says the same: something queued before it, and nothing behind it was to blame. \
+             What senders waited for is a share of the time of their flows.",
             host.name,
             percent(most),
         ),
     })
+}
+
+/// What to say where nothing in the host sets the pace.
+fn senders(host: &HostMemory) -> String {
+    let waits = host.sender_wait_shares.longest_first();
+    let of = waits.first().map_or(String::new(), |(wait, share)| {
+        format!(", and senders mostly ({}) waited for the {wait}", percent(*share))
+    });
+    format!("nothing queued in the host{of}")
 }
 
 fn over_time(host: &HostMemory, run: &RunRecord, seeds: usize) -> Option<Figure> {

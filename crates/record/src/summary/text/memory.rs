@@ -9,7 +9,7 @@ use crate::summary::memory::{HostMemory, MemorySummary};
 /// Hosts that get lines of their own.
 const HOSTS: usize = 4;
 
-/// Three lines for each host, those that dropped most first; what is left is in the tables.
+/// A few lines for each host, those that dropped most first; what is left is in the tables.
 pub(super) fn lines(memory: &MemorySummary) -> Vec<Line> {
     let mut hosts: Vec<&HostMemory> = memory.hosts.iter().collect();
     hosts.sort_by_key(|host| std::cmp::Reverse(host.nic_dropped_packets));
@@ -26,7 +26,7 @@ fn value(estimate: &Estimate) -> f64 {
     estimate.mean.unwrap_or(0.0)
 }
 
-fn host(host: &HostMemory) -> [Line; 4] {
+fn host(host: &HostMemory) -> Vec<Line> {
     let dropped = host.nic_dropped_packets;
     let tone = if dropped > 0 { Tone::Bad } else { Tone::Plain };
     let nic = Line::new("memory")
@@ -65,7 +65,18 @@ fn host(host: &HostMemory) -> [Line; 4] {
     if host.host_marked_packets > 0 {
         traffic = traffic.plain(format!("; {} marked", count(host.host_marked_packets)));
     }
-    [nic, path, traffic, pace(host)]
+    let mut lines = vec![nic, path, traffic, pace(host)];
+    lines.extend(waits(host));
+    lines
+}
+
+/// What senders waited for, where nothing in the host was it for a twentieth of the time or more.
+fn waits(host: &HostMemory) -> Option<Line> {
+    let waits = host.sender_wait_shares.longest_first();
+    let shown = value(&host.limited_by_shares.senders) >= 0.05 && !waits.is_empty();
+    let words = waits.iter().map(|(wait, share)| format!("{wait} {}", percent(*share)));
+    let words: Vec<String> = words.collect();
+    shown.then(|| Line::new("").plain(format!("senders waited for {}", words.join(", "))))
 }
 
 /// What set the pace, longest first.

@@ -1,0 +1,54 @@
+//! What keeps a sender from sending at an instant: the sender's half of the question "where did the time go?".
+
+use super::{PACED, TcpSender};
+use crate::TcpConfig;
+
+/// What a sender waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// The application: it has written nothing that was not sent.
+    Application,
+    /// Its congestion window, for ACKs or for growth; also for so much of it that a super-packet pays.
+    Congestion,
+    /// The receive window: the receiver takes no more yet.
+    Receiver,
+    /// Its pacing rate.
+    Pacing,
+    /// Its NIC: it may send, and others do.
+    Nic,
+}
+
+impl Wait {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Application, Self::Congestion, Self::Receiver, Self::Pacing, Self::Nic];
+
+    /// Its word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::Congestion => "congestion_window",
+            Self::Receiver => "receive_window",
+            Self::Pacing => "pacing",
+            Self::Nic => "nic",
+        }
+    }
+}
+
+impl TcpSender {
+    /// What it waits for. Of several things: the application first, then pacing, the receive window if the congestion window
+    /// has room. A look, which changes nothing.
+    pub fn waits_for(&self, cfg: &TcpConfig) -> Wait {
+        if self.ready(cfg) {
+            Wait::Nic
+        } else if self.unsent() == 0 && self.repair.as_ref().is_none_or(|r| r.lost == 0) {
+            Wait::Application
+        } else if self.shut & PACED != 0 {
+            Wait::Pacing
+        } else if self.fits(self.new_len(cfg)) && !self.may_send_new(cfg) {
+            Wait::Receiver
+        } else {
+            Wait::Congestion
+        }
+    }
+}
