@@ -312,7 +312,7 @@ const ALL: &[(&str, &str)] = &[
         "watchdog_fired",
         "How often the class stayed paused for longer than fabric.switch.pause.watchdog allows.",
     ),
-    ("watchdog_drops", "Packets that the watchdog dropped; among lost_packets of the port."),
+    ("watchdog_drops", "Packets that the watchdog dropped; among dropped_packets of the port."),
     (
         "span_ps",
         "Time that the row covers, from the end of the warm-up to the end of the run, in picoseconds.",
