@@ -203,6 +203,9 @@ const COUNTS: [Named<Count>; 13] = [
     ("lossless_drops", "packets refused although their in-port pauses, over all seeds", |s| {
         s.network.lossless_drops as f64
     }),
+    ("watchdog_fired", "pauses of a class that a watchdog ended, over all seeds", |s| {
+        s.network.watchdog_fired as f64
+    }),
     ("packet_hops", "packets that crossed a link, over links and seeds", |s| {
         s.network.packet_hops as f64
     }),

@@ -199,7 +199,7 @@ fn pauses_class_by_class_all_the_time() {
         ),
         ("280KB", "fluid", "xoff = \"9KB\", watchdog = { after = \"3us\" }", ""),
         (
-            "250KB",
+            "280KB",
             "fluid",
             "xoff = \"9KB\", watchdog = { after = \"3us\", action = \"ignore\" }",
             FAULTS,
