@@ -170,7 +170,7 @@ const MEMORY: [Named<OfMemory>; 17] = [
     }),
 ];
 
-const COUNTS: [Named<Count>; 13] = [
+const COUNTS: [Named<Count>; 14] = [
     ("drops", "packets refused for lack of buffer, over all seeds", |s| {
         s.network.dropped_packets as f64
     }),
