@@ -185,7 +185,7 @@ const MEMORY: [Named<OfMemory>; 22] = [
     }),
 ];
 
-const COUNTS: [Named<Count>; 13] = [
+const COUNTS: [Named<Count>; 14] = [
     ("drops", "packets refused for lack of buffer, over all seeds", |s| {
         s.network.dropped_packets as f64
     }),
@@ -217,6 +217,9 @@ const COUNTS: [Named<Count>; 13] = [
     }),
     ("lossless_drops", "packets refused although their in-port pauses, over all seeds", |s| {
         s.network.lossless_drops as f64
+    }),
+    ("watchdog_fired", "pauses of a class that a watchdog ended, over all seeds", |s| {
+        s.network.watchdog_fired as f64
     }),
     ("packet_hops", "packets that crossed a link, over links and seeds", |s| {
         s.network.packet_hops as f64

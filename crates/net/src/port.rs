@@ -327,7 +327,7 @@ impl Port {
             return Verdict::Lost;
         }
         if self.cold.classes.is_some() && self.discard(packet) {
-            return Verdict::Lost;
+            return Verdict::Dropped;
         }
         let queue = self.queue(now);
         let size = self.wire(packet);

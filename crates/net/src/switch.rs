@@ -20,6 +20,8 @@ pub enum Drop {
     Fault = 3,
     /// No route.
     Route = 4,
+    /// In a class that stayed paused for too long; of those that wait. Others are refused.
+    Watchdog = 6,
 }
 
 /// A pause frame heard, in a digest beside deliveries and drops.
@@ -488,6 +490,16 @@ impl Node for Switch {
     }
 }
 
+/// Takes a packet that was not sent after all, or was lost, into a digest.
+#[inline]
+fn trace_end(digest: &mut Digest, at: Time, packet: &Packet, verdict: Verdict) {
+    match verdict {
+        Verdict::Accepted => {}
+        Verdict::Lost => trace(digest, at, Drop::Fault as u8, packet),
+        Verdict::Dropped => trace(digest, at, Drop::Watchdog as u8, packet),
+    }
+}
+
 /// What follows from a departure while nothing is paused: it may be known late.
 #[inline]
 fn departed(
@@ -498,9 +510,7 @@ fn departed(
     packet: &Packet,
     verdict: Verdict,
 ) {
-    if verdict == Verdict::Lost {
-        trace(lost, at, Drop::Fault as u8, packet);
-    }
+    trace_end(lost, at, packet, verdict);
     if let Some(ingress) = ingress {
         let account = ingress.account(packet.ingress, packet.class);
         let resumes = ingress.release(account, u64::from(packet.size) + overhead);

@@ -311,9 +311,9 @@ const ALL: &[(&str, &str)] = &[
     ("class", "Traffic class, 0 to 7; 7 goes first."),
     (
         "watchdog_fired",
-        "How often the class stayed paused for longer than fabric.switch.pause.watchdog allows.",
+        "How often a class stayed paused for longer than fabric.switch.pause.watchdog allows.",
     ),
-    ("watchdog_drops", "Packets that the watchdog dropped; among lost_packets of the port."),
+    ("watchdog_drops", "Packets that the watchdog dropped; among dropped_packets of the port."),
     (
         "span_ps",
         "Time that the row covers, from the end of the warm-up to the end of the run, in picoseconds.",

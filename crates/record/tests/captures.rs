@@ -234,8 +234,14 @@ fn a_pause_is_a_mac_control_frame() {
     let folder = Folder::new("pause");
     let mut files = CaptureFiles::new(&folder.0, "s", 1);
     files.begin(vec![port("a", "b", 96)], &[]);
-    let stop =
-        PauseFrame { at: Time::from_ps(7_999), inbound: true, src: 258, stop: true, drops: 0 };
+    let stop = PauseFrame {
+        at: Time::from_ps(7_999),
+        inbound: true,
+        src: 258,
+        stop: true,
+        classes: None,
+        drops: 0,
+    };
     let go = PauseFrame { at: Time::from_ps(9_000), inbound: false, stop: false, drops: 2, ..stop };
     [stop, go].iter().for_each(|frame| files.pause(0, frame));
     files.end(0, PortTotals::default());
@@ -253,6 +259,27 @@ fn a_pause_is_a_mac_control_frame() {
         seen.push((block.ts_low, data[16..18].to_vec(), option_of(block, 4).is_some()));
     });
     assert_eq!(seen, [(7, vec![0xff, 0xff], false), (9, vec![0, 0], true)]);
+}
+
+#[test]
+fn a_pause_of_classes_has_a_timer_for_each() {
+    let folder = Folder::new("class-pause");
+    let mut files = CaptureFiles::new(&folder.0, "s", 1);
+    files.begin(vec![port("a", "b", 96)], &[]);
+    let classes = Some((0b0010_1000, 0b0000_1000)); // speaks of 3 and 5, stops 3
+    let one = PauseFrame { at: Time::ZERO, inbound: true, src: 0, stop: true, classes, drops: 0 };
+    files.pause(0, &one);
+    files.end(0, PortTotals::default());
+    files.finish().unwrap();
+    let bytes = std::fs::read(folder.0.join("captures/seed-1/a-to-b.pcapng")).unwrap();
+    packets(&bytes, |block| {
+        // IEEE 802.3 Annex 31D: opcode 0101, the classes that have a timer, eight timers.
+        assert_eq!((block.caplen, block.origlen), (60, 60));
+        assert_eq!(block.data[12..18], [0x88, 0x08, 1, 1, 0, 0b0010_1000]);
+        let timers: Vec<u8> = block.data[18..34].to_vec();
+        assert!((0..8).all(|c| timers[2 * c..2 * c + 2] == [if c == 3 { 0xff } else { 0 }; 2]));
+        assert!(block.data[34..60].iter().all(|byte| *byte == 0));
+    });
 }
 
 fn option_of<'a>(block: &'a EnhancedPacketBlock<'_>, code: u16) -> Option<&'a [u8]> {

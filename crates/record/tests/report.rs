@@ -4,7 +4,7 @@ mod support;
 
 use forebay_record::{About, Quantity, RunRecord, Series, Summary, report};
 use forebay_units::{Bytes, Span, Time};
-use support::{about, run, with_memory, with_memory_series};
+use support::{about, run, with_class_pauses, with_memory, with_memory_series};
 
 fn page(about: &About, runs: &[RunRecord]) -> String {
     report::render(about, &Summary::of(about, runs), runs)
@@ -62,6 +62,22 @@ fn the_page_is_whole_and_the_same_every_time() {
     for text in ["p99", "95 % CI", "forebay run resolved.toml", "log scale", "receiver-delivered"] {
         assert!(html.contains(text), "{text}");
     }
+}
+
+#[test]
+fn who_was_paused_stands_beside_what_the_pause_cost() {
+    let about = about(&[1, 2]);
+    let runs = [1, 2].map(|seed| with_class_pauses(run(seed, 400)));
+    let html = page(&about, &runs);
+    assert_sound(&html);
+    keep("paused by class", &html);
+    let table = &html[html.find("id=\"pauses\"").expect("the table is there")..];
+    let table = &table[..table.find("</section>").unwrap()];
+    // Two seeds: 12 + 1 and 12 + 2 frames, twice 150 us, the headroom and the drops of the in-port at the other end.
+    for text in ["<td class=\"num\">3", "300 us", ">27<", "23.5", "2 × (14 dropped)"] {
+        assert!(table.contains(text), "{text} in {table}");
+    }
+    assert!(!page(&about, &[run(1, 400), run(2, 400)]).contains("id=\"pauses\""));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{about, run, with_memory_series, with_rpcs};
+use support::{about, run, with_class_pauses, with_memory_series, with_rpcs};
 
 /// A fresh path under the target directory.
 fn scratch(name: &str) -> PathBuf {
@@ -33,7 +33,7 @@ fn write(path: &Path, about: &About, runs: &[RunRecord], wall_s: f64) -> forebay
 }
 
 fn sampled(seed: u64) -> RunRecord {
-    with_memory_series(with_rpcs(run(seed, 600), 40), Span::from_us(100))
+    with_class_pauses(with_memory_series(with_rpcs(run(seed, 600), 40), Span::from_us(100)))
 }
 
 fn sample() -> (About, Vec<RunRecord>) {
@@ -57,6 +57,7 @@ fn assert_same(a: &RunRecord, b: &RunRecord) {
     assert_eq!(a.connections, b.connections);
     assert_eq!(a.rpcs, b.rpcs);
     assert_eq!(a.ports, b.ports);
+    assert_eq!(a.class_pauses, b.class_pauses);
     assert_eq!(a.memory, b.memory);
     assert_eq!(a.memory_series, b.memory_series);
     assert_eq!(a.series, b.series);
@@ -75,6 +76,7 @@ fn the_same_run_leaves_the_same_bytes_and_reads_back_whole() {
     assert_eq!(
         names,
         [
+            "class_pauses.csv",
             "connections.csv",
             "flows.csv",
             "hosts.csv",
@@ -212,6 +214,7 @@ fn every_column_and_every_key_is_explained() {
         columns::SERIES,
         columns::CONNECTIONS,
         columns::RPCS,
+        columns::CLASS_PAUSES,
         columns::MEMORY,
         columns::MEMORY_SERIES,
     ]

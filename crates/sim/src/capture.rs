@@ -10,6 +10,7 @@ use forebay_engine::{Flying, Ground, LinkId, Node, NodeId, Out, Words};
 use forebay_net::{Fabric, PortFault};
 use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, Sink, TcpBits, Tell};
 use forebay_scenario::model::{Direction, Routing, Scenario};
+use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::FlowSpec;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -191,12 +192,14 @@ pub(crate) struct Taps {
     at: Vec<(NodeId, usize)>,
     ports: Vec<CapturedPort>,
     taps: Vec<(NodeId, Tap)>,
+    lossless: Option<u8>, // classes that are paused one by one
 }
 
 impl Taps {
     /// The taps that a scenario asks for.
     pub fn plan(scenario: &Scenario, plan: &Plan, fabric: &Fabric) -> Self {
-        let mut all = Self::default();
+        let lossless = Pausing::of(scenario, plan).and_then(|pausing| pausing.classes());
+        let mut all = Self { lossless, ..Self::default() };
         // Where paths change from packet to packet, the first one here need not be the first one of its flow.
         let handshakes = scenario.fabric.routing != Routing::Spray;
         for capture in &scenario.output.captures {
@@ -278,6 +281,7 @@ pub(crate) struct Captures<'a> {
     common: Arc<Common>,
     every: Span,
     next: Time,
+    lossless: Option<u8>,
 }
 
 /// About so many bytes of cable time lie between two handovers.
@@ -302,7 +306,8 @@ impl<'a> Captures<'a> {
         let named = |host: u32| (host, names[host as usize].clone());
         sink.begin(ports, &hosts.into_iter().map(named).collect::<Vec<_>>());
         let at = std::mem::take(&mut taps.at);
-        Self { sink, at, common: Arc::clone(common), every, next: Time::ZERO + every }
+        let (common, lossless) = (Arc::clone(common), taps.lossless);
+        Self { sink, at, common, every, next: Time::ZERO + every, lossless }
     }
 
     /// When frames are to be handed over next.
@@ -350,7 +355,7 @@ impl<'a> Captures<'a> {
             port.left -= 1;
             if seen.packet.kind == Kind::Pause {
                 let src = if seen.inbound { peer } else { node };
-                self.sink.pause(i, &pause(&seen, src));
+                self.sink.pause(i, &pause(&seen, src, self.lossless));
             } else {
                 self.sink.frame(i, &self.frame(&seen));
             }
@@ -365,12 +370,13 @@ impl<'a> Captures<'a> {
     }
 }
 
-fn pause(seen: &Seen, src: NodeId) -> PauseFrame {
+fn pause(seen: &Seen, src: NodeId, lossless: Option<u8>) -> PauseFrame {
     PauseFrame {
         at: seen.at,
         inbound: seen.inbound,
         src: src.0,
         stop: seen.packet.seq != 0,
+        classes: lossless.map(|lossless| (lossless, seen.packet.seq as u8)),
         drops: seen.drops,
     }
 }

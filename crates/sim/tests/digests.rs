@@ -182,6 +182,51 @@ fn pauses_all_the_time() {
 }
 
 #[test]
+fn pauses_class_by_class_all_the_time() {
+    // Two lossless classes and one that is dropped, marks on the queues of two of them, a watchdog that fires.
+    let classes = DCTCP
+        .replace("rto_min", "class = 1\nack_class = 2\nrto_min")
+        .replace("kind = \"incast\"", "kind = \"incast\"\nclass = 2\nto = \"leaf[0].host[0]\"")
+        + "[[traffic]]\nkind = \"permutation\"\nsize = \"90KB\"\nclass = 0\n";
+    for (size, release, keys, faults) in [
+        ("280KB", "fluid", "xoff = \"9KB\"", ""),
+        ("2MiB", "start", "xoff = \"9KB\", resume_offset = \"2KB\"", ""),
+        (
+            "120KB",
+            "fluid",
+            "alpha = 2.0, headroom = \"6KB\", reserved = \"1KB\", short_headroom = \"warn\"",
+            FAULTS,
+        ),
+        ("280KB", "fluid", "xoff = \"9KB\", watchdog = { after = \"3us\" }", ""),
+        (
+            "280KB",
+            "fluid",
+            "xoff = \"9KB\", watchdog = { after = \"3us\", action = \"ignore\" }",
+            FAULTS,
+        ),
+    ] {
+        let switch = format!(
+            "[fabric.switch]\nclasses = 3\nrelease = \"{release}\"\n\
+             ecn = [{{ classes = [1], k = \"20KB\" }}, {{ classes = [2], kmin = \"5KB\", kmax = \"40KB\", pmax = 0.2, at = \"dequeue\" }}]\n\
+             buffer = {{ size = \"{size}\", alpha = 0.5 }}\npause = {{ classes = [0, 2], {keys} }}\n"
+        );
+        let scenario =
+            scenario(&base(&format!("{LEAF_SPINE}{switch}"), &format!("{classes}{faults}")));
+        let record = run(&scenario, 7, Options::default()).record;
+        let frames = |class| -> u64 {
+            let of_class = record.class_pauses.iter().filter(|row| row.class == class);
+            of_class.map(|row| row.pause_frames_received).sum()
+        };
+        let marked: u64 = record.ports.iter().map(|p| p.marked_packets).sum();
+        let fired: u64 = record.class_pauses.iter().map(|row| row.watchdog_fired).sum();
+        println!("{keys}: {} {} frames, {marked} marks, {fired} fired", frames(0), frames(2));
+        assert!(frames(0) + frames(2) > 25 && frames(1) == 0, "{keys}");
+        assert!(marked > 0 && (fired > 0) == keys.contains("watchdog"));
+        agreed(&scenario, 7);
+    }
+}
+
+#[test]
 fn shipped_scenarios_agree_when_shortened() {
     for (name, time) in [
         ("websearch", "150us"),

@@ -34,7 +34,7 @@ pub struct ClassCounters {
     pub pauses: PauseCounters,
     /// How often it stayed stopped for too long.
     pub watchdog_fired: u64,
-    /// Packets that were dropped for that; among the port's `lost_packets`.
+    /// Packets that were dropped for that; among the port's `dropped_packets`.
     pub watchdog_drops: u64,
 }
 

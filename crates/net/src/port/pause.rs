@@ -170,8 +170,8 @@ impl Port {
             let Some(classes) = &mut self.cold.classes else { break };
             classes.dequeued(class, wire);
             classes.discarded(class);
-            self.cold.counters.lost_packets += 1;
-            departed(now, &packet, Verdict::Lost);
+            self.count_drop(&packet);
+            departed(now, &packet, Verdict::Dropped);
         }
         true
     }
@@ -184,7 +184,6 @@ impl Port {
             return false;
         };
         classes.discarded(class);
-        self.cold.counters.lost_packets += 1;
         true
     }
 

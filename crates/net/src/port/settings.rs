@@ -67,7 +67,7 @@ pub struct PortCounters {
     pub tx_packets: u64,
     /// Their sizes, without wire overhead.
     pub tx_bytes: u64,
-    /// Packets refused for lack of buffer.
+    /// Packets refused for lack of buffer, or dropped by a watchdog.
     pub dropped_packets: u64,
     /// Their sizes.
     pub dropped_bytes: u64,

@@ -5,7 +5,7 @@
 //! happens here first serves the departures before it in their true order over all ports, since each of them may end the pause,
 //! and the frame that says so takes its place in that order. Nothing can happen in between, so nothing is late.
 
-use super::{Drop, PAUSE, Switch, trace};
+use super::{PAUSE, Switch, trace, trace_end};
 use crate::ingress::{Ingresses, Place};
 use crate::port::{Port, PortFault, Verdict};
 use forebay_engine::Out;
@@ -96,9 +96,7 @@ impl Switch {
             }
             let overhead = u64::from(ports[port].settings().overhead);
             ports[port].serve_one(start, out, &mut |at, packet, verdict| {
-                if verdict == Verdict::Lost {
-                    trace(&mut lost[port], at, Drop::Fault as u8, packet);
-                }
+                trace_end(&mut lost[port], at, packet, verdict);
                 let account = ingress.account(packet.ingress, packet.class);
                 if ingress.release(account, u64::from(packet.size) + overhead) {
                     ingress.note_resumed(packet.ingress);

@@ -138,10 +138,20 @@ impl Bench {
         Self { switch, fabric, wires, offered: 0, flight: settings.flight }
     }
 
-    pub fn arrive(&mut self, now: Time, port: usize, mut packet: Packet) {
+    pub fn arrive(&mut self, now: Time, port: usize, packet: Packet) {
+        self.arrive_from(now, 0, port, packet);
+    }
+
+    /// A packet that came in by some port.
+    pub fn arrive_from(&mut self, now: Time, in_port: u32, port: usize, mut packet: Packet) {
         packet.dst = self.fabric.addr(port as u32);
         self.offered += 1;
-        self.switch.arrive(now, 0, &mut packet, &mut self.wires);
+        self.switch.arrive(now, in_port, &mut packet, &mut self.wires);
+    }
+
+    /// The peer of a port says which classes to stop.
+    pub fn hear(&mut self, now: Time, port: u32, classes: u8) {
+        self.switch.arrive(now, port, &mut Packet::pause(classes), &mut self.wires);
     }
 
     /// Handles everything before `now`, and takes off the cables what has arrived.

@@ -1,7 +1,7 @@
 //! The bytes of one frame: Ethernet II, IPv4, TCP; or a pause.
 //!
 //! Source: RFC 791 and 9293; options RFC 7323 (window scale, timestamps), 2018 and 2883 (SACK, DSACK); ECN RFC 3168.
-//! Pause: IEEE 802.3, Annexes 31A (opcodes) and 31B.
+//! Pause: IEEE 802.3, Annexes 31A (opcodes), 31B (all classes) and 31D (class by class).
 //! Payload is zeros, which add nothing to a checksum, so checksums are right whatever is cut off.
 
 use etherparse::{
@@ -90,8 +90,10 @@ pub struct PauseFrame {
     pub inbound: bool,
     /// Number of the node that sent it: hosts first, then switches.
     pub src: u32,
-    /// Whether the other end is to stop, rather than to go on.
+    /// Whether the other end is to stop something, rather than to go on with everything.
     pub stop: bool,
+    /// Where classes are paused one by one: those that the frame speaks of, and those of them that are to stop, a bit each.
+    pub classes: Option<(u8, u8)>,
     /// As in [`Frame::drops`].
     pub drops: u32,
 }
@@ -118,6 +120,7 @@ pub fn node_mac(node: u32) -> [u8; 6] {
 const CONTROL_ADDRESS: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 1];
 const CONTROL: EtherType = EtherType(0x8808);
 const PAUSE_OPCODE: u16 = 1;
+const CLASS_PAUSE_OPCODE: u16 = 0x101;
 /// The shortest frame: 64 B with its FCS.
 const LEAST_FRAME: usize = 60;
 
@@ -130,11 +133,20 @@ impl PauseFrame {
             ether_type: CONTROL,
         };
         // On and off, as if the longest pause were refreshed in time: 65535 quanta of 512 bits, or none.
-        let quanta: u16 = if self.stop { u16::MAX } else { 0 };
+        let quanta = |stop: bool| if stop { u16::MAX } else { 0 }.to_be_bytes();
         let start = to.len();
         to.extend_from_slice(&ethernet.to_bytes());
-        to.extend_from_slice(&PAUSE_OPCODE.to_be_bytes());
-        to.extend_from_slice(&quanta.to_be_bytes());
+        match self.classes {
+            None => {
+                to.extend_from_slice(&PAUSE_OPCODE.to_be_bytes());
+                to.extend_from_slice(&quanta(self.stop));
+            }
+            Some((all, stopped)) => {
+                to.extend_from_slice(&CLASS_PAUSE_OPCODE.to_be_bytes());
+                to.extend_from_slice(&u16::from(all).to_be_bytes());
+                (0..8).for_each(|class| to.extend_from_slice(&quanta(stopped & 1 << class != 0)));
+            }
+        }
         to.resize(start + LEAST_FRAME, 0);
         LEAST_FRAME
     }

@@ -25,7 +25,7 @@ const LONGEST_NAME: usize = 18;
 const WORST: usize = 10;
 
 /// A bar inside a table cell, `share` of the cell's width.
-fn bar(share: f64, class: &str, text: &str) -> String {
+pub(super) fn bar(share: f64, class: &str, text: &str) -> String {
     let width = (share.clamp(0.0, 1.0) * 100.0).max(if share > 0.0 { 1.0 } else { 0.0 });
     format!(
         "<td class=\"num bar\"><span class=\"track\"><i class=\"{class}\" style=\"width:{}%\"></i></span>\

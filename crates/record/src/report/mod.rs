@@ -10,6 +10,7 @@ mod fct;
 mod host;
 mod links;
 mod over_time;
+mod pauses;
 mod rpc;
 mod scale;
 mod tables;
@@ -95,6 +96,7 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
     figures.extend(links::tiers(summary));
     figures.extend(links::utilisation_map(runs));
     figures.extend(links::worst_ports(runs));
+    figures.extend(pauses::table(runs));
     figures.extend(worst_flows::table(about, runs));
     for figure in &figures {
         body.push_str(&figure.html());

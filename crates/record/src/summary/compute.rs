@@ -244,6 +244,10 @@ fn network(runs: &[RunRecord]) -> Network {
         let expired: u64 = run.flows.iter().map(|flow| u64::from(flow.timeouts)).sum();
         net.nic_dropped_packets += run.memory.iter().map(|row| row.dropped_in_all).sum::<u64>();
         net.host_marked_packets += run.memory.iter().map(|row| row.marked_in_all).sum::<u64>();
+        for row in &run.class_pauses {
+            net.watchdog_fired += row.watchdog_fired;
+            net.watchdog_drops += row.watchdog_drops;
+        }
         net.lost_packets += lost;
         net.retransmitted_segments += resent;
         net.timeouts += expired;

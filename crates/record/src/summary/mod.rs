@@ -218,6 +218,12 @@ pub struct Network {
     pub headroom_peak_bytes: u64,
     /// Packets refused although their in-port pauses.
     pub lossless_drops: u64,
+    /// Pauses of a class that a watchdog ended.
+    #[serde(default)]
+    pub watchdog_fired: u64,
+    /// Packets that watchdogs dropped; among `dropped_packets`.
+    #[serde(default)]
+    pub watchdog_drops: u64,
     /// Payload handed to applications per second of virtual time, all hosts together.
     pub goodput_gbps: Estimate,
     /// The same per host.

@@ -243,9 +243,16 @@ impl Summary {
             count(net.pause_frames),
             micros(net.paused_most_us),
         ));
-        Some(match net.lossless_drops {
+        let line = match net.lossless_drops {
             0 => line,
             n => line.add(Tone::Warn, format!("; {} dropped for want of headroom", count(n))),
+        };
+        Some(match net.watchdog_fired {
+            0 => line,
+            n => {
+                let drops = count(net.watchdog_drops);
+                line.add(Tone::Warn, format!("; a watchdog ended {}, dropping {drops}", count(n)))
+            }
         })
     }
 

@@ -4,8 +4,8 @@
 #![allow(dead_code, reason = "each user of this file needs a part of it")]
 
 use forebay_record::{
-    About, ConnectionRow, FlowRow, MemoryRow, MemorySample, MemorySeries, NodeCounters, PortRow,
-    Quantity, RpcRow, RunRecord, Series,
+    About, ClassPauseRow, ConnectionRow, FlowRow, MemoryRow, MemorySample, MemorySeries,
+    NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
 };
 use forebay_units::math::{ln, mix};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -64,6 +64,32 @@ impl Draw {
 }
 
 /// The run with paths to memory at two hosts, the second under a control of five levels.
+/// The same run with classes that were paused: two of one cable, and the in-port that did it.
+pub fn with_class_pauses(mut run: RunRecord) -> RunRecord {
+    let (node, peer) = (run.ports[0].node.clone(), run.ports[0].peer.clone());
+    let row = |class: u8, paused_us: u64| ClassPauseRow {
+        node: node.clone(),
+        peer: peer.clone(),
+        class,
+        pause_frames_received: 12 + run.seed,
+        paused: Span::from_us(paused_us),
+        watchdog_fired: u64::from(class == 3),
+        watchdog_drops: 7 * u64::from(class == 3),
+        ..ClassPauseRow::default()
+    };
+    let cause = ClassPauseRow {
+        node: peer.clone(),
+        peer: node.clone(),
+        class: 3,
+        pause_frames_sent: 12 + run.seed,
+        headroom_peak: Bytes::new(23_456),
+        lossless_drops: 2,
+        ..ClassPauseRow::default()
+    };
+    run.class_pauses = vec![row(3, 150), row(5, 70), cause];
+    run
+}
+
 pub fn with_memory(mut run: RunRecord) -> RunRecord {
     let mut draw = Draw::new(run.seed ^ 0x3e3);
     let span = run.end.since(Time::from_ps(1_000_000_000));

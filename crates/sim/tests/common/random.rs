@@ -413,25 +413,27 @@ fn pausing_switch(seed: u64, out: &mut String, names: &Names, drawn: &mut Drawn)
     drawn.pauses = true;
     let (reserved, offset) = (d.of(&[0, 1_000, 4_000]), d.of(&[0, 1_248, 3_000, 20_000]));
     let fixed = format!("xoff = \"{}B\"", d.between(1_000, 60_000));
+    let classes = d.of(&[1, 1, 3]);
+    let by_class = by_class(seed, classes, drawn);
     let (buffer, xoff, headroom) = if d.one_in(3) {
         ("\"none\"".to_string(), fixed, "auto".to_string())
     } else {
         let headroom = d.of(&[0, 3_000, 20_000]);
         drawn.boundless = false;
         // No switch here has more than a dozen ports.
-        let size = 12 * (reserved + headroom) + d.between(6, 100) * 1_000;
+        let accounts = if by_class.is_empty() { 12 } else { 12 * classes };
+        let size = accounts * (reserved + headroom) + d.between(6, 100) * 1_000;
         let dynamic = d.of(&["xoff = \"dynamic\"", "alpha = 0.5", "alpha = 8.0"]);
         let xoff = if d.one_in(3) { fixed } else { dynamic.to_string() };
         (format!("{{ size = \"{size}B\" }}"), xoff, format!("{headroom}B"))
     };
-    let classes = d.of(&[1, 1, 3]);
     drawn.release_at_start = d.one_in(2);
     let release = if drawn.release_at_start { "start" } else { "fluid" };
     let (latency, k) = (d.of(&[0, 0, 1, 300]), d.between(1, 200));
     let _ = writeln!(
         out,
         "[fabric.switch]\nlatency = \"{latency}ns\"\nclasses = {classes}\nrelease = \"{release}\"\necn = {{ k = \"{k}KB\" }}\n\
-         buffer = {buffer}\npause = {{ {xoff}, headroom = \"{headroom}\", reserved = \"{reserved}B\", resume_offset = \"{offset}B\", short_headroom = \"warn\" }}"
+         buffer = {buffer}\npause = {{ {xoff}, headroom = \"{headroom}\", reserved = \"{reserved}B\", resume_offset = \"{offset}B\", short_headroom = \"warn\"{by_class} }}"
     );
     if d.one_in(3) {
         // Cables of which neither end pauses: their in-ports drop.
@@ -440,6 +442,29 @@ fn pausing_switch(seed: u64, out: &mut String, names: &Names, drawn: &mut Drawn)
         let _ = writeln!(out, "[[fabric.override]]\nwhere = \"{cable}\"\npause = \"off\"");
     }
     classes
+}
+
+/// Settings of pause by class, or nothing for pause of all classes together. Its draws are of a stream of their own.
+fn by_class(seed: u64, classes: u64, drawn: &mut Drawn) -> String {
+    let mut d = Draw(Stream::new(seed, 5, Purpose::Test));
+    if d.one_in(2) {
+        return String::new();
+    }
+    let lossless = d.between(1, (1 << classes) - 1);
+    drawn.boundless &= lossless == (1 << classes) - 1;
+    let list: Vec<String> =
+        (0..classes).filter(|c| lossless & 1 << c != 0).map(|c| c.to_string()).collect();
+    let watchdog = if d.one_in(3) {
+        drawn.boundless = false;
+        let action = d.of(&["drop", "ignore"]);
+        format!(
+            ", watchdog = {{ after = \"{}ns\", action = \"{action}\" }}",
+            d.of(&[700, 9_000, 300_000])
+        )
+    } else {
+        String::new()
+    };
+    format!(", classes = [{}]{watchdog}", list.join(", "))
 }
 
 fn transport(d: &mut Draw, classes: u64) -> String {

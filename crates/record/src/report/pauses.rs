@@ -1,0 +1,122 @@
+//! Who was paused for how long, and how near the one who paused came to losing something.
+
+use super::Figure;
+use super::chart::esc;
+use super::links::bar;
+use crate::human::{bytes, count, micros, percent};
+use crate::rows::{ClassPauseRow, RunRecord};
+use forebay_units::Bytes;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Rows of the table at most.
+const MOST: usize = 16;
+
+/// A port, or a class of it, all seeds together. `row` names who was paused; headroom and drops are of the in-port that paused it.
+struct Paused {
+    row: ClassPauseRow,
+    class: Option<u8>,
+}
+
+/// The ports and classes that were paused longest.
+pub(super) fn table(runs: &[RunRecord]) -> Option<Figure> {
+    let mut rows = rows(runs);
+    rows.retain(|paused| paused.row.pause_frames_received > 0);
+    if rows.is_empty() {
+        return None;
+    }
+    rows.sort_by_key(|paused| Reverse(paused.row.paused));
+    let all = rows.len();
+    rows.truncate(MOST);
+    let time: f64 = runs.iter().map(|run| run.end.as_secs_f64()).sum();
+    let by_class = rows.iter().any(|paused| paused.class.is_some());
+    let watched = rows.iter().any(|paused| paused.row.watchdog_fired > 0);
+    let class = if by_class { "<th class=\"num\">Class" } else { "" };
+    let watchdog = if watched { "<th class=\"num\">Watchdog" } else { "" };
+    let mut plot = format!(
+        "<div class=\"scroll\"><table><thead><tr><th>Port{class}<th class=\"num\">Share of time paused\
+         <th class=\"num\">Paused<th class=\"num\">Frames<th class=\"num\">Headroom used<th class=\"num\">Dropped\
+         {watchdog}</tr></thead><tbody>"
+    );
+    for Paused { row, class } in &rows {
+        let _ = write!(plot, "<tr><th>{} → {}", esc(&row.node), esc(&row.peer));
+        if by_class {
+            let class = class.map_or("all".into(), |class| class.to_string());
+            let _ = write!(plot, "<td class=\"num\">{class}");
+        }
+        let share = row.paused.as_secs_f64() / time.max(f64::MIN_POSITIVE);
+        plot.push_str(&bar(share, "use", &percent(share)));
+        let _ = write!(
+            plot,
+            "<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}",
+            micros(row.paused.as_secs_f64() * 1e6),
+            count(row.pause_frames_received),
+            bytes(row.headroom_peak.get()),
+            count(row.lossless_drops),
+        );
+        if watched {
+            let _ = write!(
+                plot,
+                "<td class=\"num\">{} × ({} dropped)",
+                count(row.watchdog_fired),
+                count(row.watchdog_drops)
+            );
+        }
+        plot.push_str("</tr>");
+    }
+    plot.push_str("</tbody></table></div>");
+    let of = if all > rows.len() { format!(" The {MOST} of {all}.") } else { String::new() };
+    Some(Figure {
+        id: "pauses",
+        title: "Who was paused".into(),
+        plot,
+        caption: format!(
+            "Ports that the node at the other end stopped, the longest first, all seeds together. Headroom and drops are \
+             those of the in-port that did it: a drop there means that its headroom was too small.{of}"
+        ),
+    })
+}
+
+/// Everything that may have been paused: classes where they were paused one by one, else whole ports.
+fn rows(runs: &[RunRecord]) -> Vec<Paused> {
+    let mut all: BTreeMap<(String, String, Option<u8>), ClassPauseRow> = BTreeMap::new();
+    let mut add = |class: Option<u8>, one: &ClassPauseRow| {
+        let key = (one.node.clone(), one.peer.clone(), class);
+        let sum = all.entry(key).or_default();
+        sum.pause_frames_received += one.pause_frames_received;
+        sum.paused += one.paused;
+        sum.watchdog_fired += one.watchdog_fired;
+        sum.watchdog_drops += one.watchdog_drops;
+        // What an in-port counts is about the port at the other end of its cable.
+        let key = (one.peer.clone(), one.node.clone(), class);
+        let sum = all.entry(key).or_default();
+        sum.headroom_peak = sum.headroom_peak.max(one.headroom_peak);
+        sum.lossless_drops += one.lossless_drops;
+    };
+    for run in runs {
+        for row in &run.class_pauses {
+            add(Some(row.class), row);
+        }
+        if !run.class_pauses.is_empty() {
+            continue;
+        }
+        for port in &run.ports {
+            let whole = ClassPauseRow {
+                node: port.node.clone(),
+                peer: port.peer.clone(),
+                pause_frames_received: port.pause_frames_received,
+                paused: port.paused,
+                headroom_peak: port.headroom_peak,
+                lossless_drops: port.lossless_drops,
+                ..ClassPauseRow::default()
+            };
+            if whole.pause_frames_received > 0 || whole.headroom_peak > Bytes::ZERO {
+                add(None, &whole);
+            }
+        }
+    }
+    let named =
+        |((node, peer, class), row)| Paused { row: ClassPauseRow { node, peer, ..row }, class };
+    all.into_iter().map(named).collect()
+}

@@ -1,0 +1,324 @@
+//! Priority flow control: classes that must not be lost are not, others go on, and a pause without an end has a reason that is said.
+
+mod common;
+
+use common::{run, scenario};
+use forebay_record::{PortRow, RunRecord};
+use forebay_scenario::model::Scenario;
+use forebay_sim::{Options, Simulation, Watch};
+use forebay_units::random::{Purpose, Stream};
+use forebay_units::{Span, Time};
+use proptest::prelude::*;
+use std::fmt::Write;
+
+fn sum(record: &RunRecord, of: fn(&PortRow) -> u64) -> u64 {
+    record.ports.iter().map(of).sum()
+}
+
+fn lossless_drops(record: &RunRecord) -> u64 {
+    record.class_pauses.iter().map(|row| row.lossless_drops).sum()
+}
+
+/// `left.host[0]` and six hosts of the right send to `right.host[0]` in class 3; `left.host[1]`, the victim, sends over the same
+/// cable to `right.host[1]`.
+fn swamp(classes: u8, pause: &str, of_victim: u8) -> String {
+    let swamp: String = ["left.host[0]".to_string()]
+        .into_iter()
+        .chain((2..8).map(|i| format!("right.host[{i}]")))
+        .map(|from| format!("{{ from = \"{from}\", to = \"right.host[0]\", size = \"3MB\" }},\n"))
+        .collect();
+    format!(
+        "version = 1\nstop = {{ time = \"1s\" }}\n[fabric]\nkind = \"dumbbell\"\nleft = 2\nright = 8\n\
+         host_link = {{ rate = \"10Gbps\", delay = \"1us\" }}\nbottleneck = {{ rate = \"10Gbps\", delay = \"1us\" }}\n\
+         [fabric.switch]\nbuffer = {{ size = \"2MB\" }}\necn = \"off\"\nclasses = {classes}\npause = {pause}\n\
+         [transport]\nkind = \"tcp\"\nlaw = \"reno\"\ninitial_window = \"4MB\"\nrto_min = \"10ms\"\nack_class = {}\n\
+         [[traffic]]\nkind = \"list\"\nclass = {of_victim}\nflows = [{{ from = \"left.host[1]\", to = \"right.host[1]\", size = \"2MB\", at = \"100us\" }}]\n\
+         [[traffic]]\nkind = \"list\"\nclass = {}\nflows = [\n{swamp}]\n",
+        classes - 1,
+        3.min(classes - 1),
+    )
+}
+
+fn victim(text: &str) -> (Span, RunRecord) {
+    let record = run(&scenario(text), 1, Options::default()).record;
+    let fct = record.flows.iter().find(|flow| flow.traffic == 0).and_then(|flow| flow.fct());
+    (fct.expect("the victim is done"), record)
+}
+
+#[test]
+fn a_flow_of_another_class_is_no_victim() {
+    let (together, record) = victim(&swamp(8, "{ classes = [3, 5] }", 3));
+    assert_eq!(sum(&record, |p| p.dropped_packets), 0);
+    let (apart, record) = victim(&swamp(8, "{ classes = [1, 3] }", 1));
+    assert_eq!(sum(&record, |p| p.dropped_packets), 0);
+    // A seventh of the line; in a class of its own the line less that seventh, which goes first.
+    let alone = 2e6 * 1_500.0 / 1_448.0 * 8.0 / 10e9;
+    let ratio = |fct: Span, expected: f64| fct.as_secs_f64() / expected;
+    assert!((ratio(together, 7.0 * alone) - 1.0).abs() < 0.05, "{together} in the same class");
+    assert!((ratio(apart, 7.0 / 6.0 * alone) - 1.0).abs() < 0.05, "{apart} in a class of its own");
+    // The cable was paused all the same, in class 3 and in no other.
+    let cable = |class| {
+        record
+            .class_pauses
+            .iter()
+            .find(|r| r.node == "left" && r.peer == "right" && r.class == class)
+    };
+    assert!(cable(3).is_some_and(|row| row.paused > Span::from_ms(1)));
+    assert_eq!(cable(1), None, "what was never paused has no row");
+    // Paused all together, all wait for the same port.
+    let (link, _) = victim(&swamp(8, "\"on\"", 1));
+    assert!(link > apart * 2, "{link} under link pause, {apart} by class");
+}
+
+#[test]
+fn a_nic_sends_classes_that_are_not_paused() {
+    // Two flows of one host: one to a swamped receiver, the other to an idle one.
+    for nic in ["round-robin", "fifo", "srpt", "push"] {
+        for segments in [false, true] {
+            let text = swamp(8, "{ classes = [3, 5] }", 5)
+                .replace("from = \"left.host[1]\"", "from = \"left.host[0]\"");
+            let host = format!("[host]\nnic = \"{nic}\"\ntso = {segments}\n[transport]");
+            let (fct, record) = victim(&text.replace("[transport]", &host));
+            let alone = 2e6 * 1_500.0 / 1_448.0 * 8.0 / 10e9;
+            // Half of its wire at worst, before the first pause.
+            assert!(fct.as_secs_f64() < 1.35 * alone, "{fct} with {nic}, tso = {segments}");
+            assert_eq!(sum(&record, |p| p.dropped_packets), 0);
+            let class_3 =
+                record.class_pauses.iter().find(|r| r.node == "left.host[0]" && r.class == 3);
+            assert!(class_3.is_some_and(|row| row.paused > Span::from_ms(1)), "{nic}");
+            assert!(record.flows.iter().all(|f| f.delivered.is_some() && f.retransmits == 0));
+        }
+    }
+}
+
+#[test]
+fn classes_that_are_not_lossless_are_dropped_and_never_paused() {
+    // The victim and the acknowledgements are lossy, and nobody is paused for them.
+    let text = swamp(8, "{ classes = [5] }", 5);
+    let (_, record) = victim(&text);
+    assert!(sum(&record, |p| p.dropped_packets) > 100, "class 3 is dropped");
+    assert_eq!(lossless_drops(&record), 0);
+    assert!(record.class_pauses.iter().all(|row| row.class == 5), "{:?}", record.class_pauses);
+    let of_class_5 = record.flows.iter().filter(|flow| flow.traffic == 0);
+    assert_eq!(of_class_5.map(|flow| flow.retransmits).sum::<u32>(), 0);
+}
+
+#[test]
+fn a_queue_of_a_class_that_is_dropped_stays_below_its_threshold() {
+    // One in-port for each sender would let the queue take 7/8 of the pool at alpha 1; the queue itself may have a half.
+    let text = swamp(8, "{ classes = [5] }", 5);
+    let (_, record) = victim(&text);
+    let kept = 10.0 * (4_000.0 + 2_500.0 + 64.0 + 4_500.0); // nine ports, and less than ten
+    let half = (2_000_000.0 - kept) / 2.0;
+    let queue = record.ports.iter().map(|p| p.max_queue.get()).max().unwrap() as f64;
+    assert!(queue < 1_000_000.0 && queue > half, "{queue} bytes of {half}");
+}
+
+#[test]
+fn every_pause_of_a_class_has_its_resume() {
+    let text = swamp(4, "{ classes = [0, 3], xoff = \"20KB\" }", 0);
+    let scenario = scenario(&text);
+    let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();
+    let (mut at, mut partly) = (Time::ZERO, 0);
+    loop {
+        at += Span::from_us(50);
+        let over = simulation.advance(at, &Watch::default());
+        partly += simulation.look().ports.iter().filter(|p| p.stopped != 0).count();
+        assert!(simulation.look().ports.iter().all(|p| p.stopped & !0b1001 == 0));
+        if over {
+            break;
+        }
+    }
+    assert!(partly > 10, "{partly} ports seen paused");
+    let look = simulation.look();
+    assert!(look.switches.iter().all(|switch| switch.held == 0));
+    assert!(look.ports.iter().all(|p| p.stopped == 0 && p.told == 0));
+    let rows = simulation.finish().record.class_pauses;
+    let frames = |of: fn(&forebay_record::ClassPauseRow) -> u64| rows.iter().map(of).sum::<u64>();
+    let (sent, heard) = (frames(|r| r.pause_frames_sent), frames(|r| r.pause_frames_received));
+    assert_eq!(sent, heard);
+    assert!(rows.iter().all(|r| r.pause_frames_sent % 2 == 0 && r.pause_frames_received % 2 == 0));
+    assert!(sent > 100, "{sent} frames");
+}
+
+/// `n` switches in a ring, each with a host that sends to the host `hop` switches further on.
+fn ring(n: usize, hop: usize, pause: &str) -> String {
+    let list = |name: &dyn Fn(usize) -> String| -> String { (0..n).map(name).collect() };
+    format!(
+        "version = 1\nstop = {{ time = \"60ms\" }}\n[fabric]\nkind = \"graph\"\nhosts = [{}]\nswitches = [{}]\ncables = [\n{}]\n\
+         host_link = {{ rate = \"10Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \"10Gbps\", delay = \"1us\" }}\n\
+         [fabric.switch]\nbuffer = {{ size = \"100KB\" }}\necn = \"off\"\nclasses = 4\npause = {pause}\n\
+         [transport]\nkind = \"tcp\"\nlaw = \"reno\"\ninitial_window = \"4MB\"\nrto_min = \"2ms\"\nclass = 2\nack_class = 3\n\
+         [[traffic]]\nkind = \"list\"\nflows = [\n{}]\n",
+        list(&|i| format!("\"h{i}\", ")),
+        list(&|i| format!("\"s{i}\", ")),
+        list(&|i| format!(
+            "{{ a = \"h{i}\", b = \"s{i}\" }},\n{{ a = \"s{i}\", b = \"s{}\" }},\n",
+            (i + 1) % n
+        )),
+        list(&|i| format!(
+            "{{ from = \"h{i}\", to = \"h{}\", size = \"20MB\" }},\n",
+            (i + hop) % n
+        )),
+    )
+}
+
+#[test]
+fn a_circle_of_paused_classes_is_named_and_a_watchdog_opens_it() {
+    let outcome = run(&scenario(&ring(5, 2, "{ classes = [2] }")), 1, Options::default());
+    assert!(outcome.record.flows.iter().all(|f| f.delivered.is_none()));
+    let said = outcome.warnings.iter().find(|w| w.starts_with("pause deadlock"));
+    let said = said.expect("the circle is found");
+    for i in 0..5 {
+        assert!(said.contains(&format!("s{i}->s{} class 2", (i + 1) % 5)), "{said}");
+    }
+    let stuck = outcome.record.totals.delivered_bytes;
+    for action in ["drop", "ignore"] {
+        let pause =
+            format!("{{ classes = [2], watchdog = {{ after = \"3ms\", action = \"{action}\" }} }}");
+        let outcome = run(&scenario(&ring(5, 2, &pause)), 1, Options::default());
+        let record = outcome.record;
+        let delivered = record.totals.delivered_bytes;
+        println!("{action}: {delivered} bytes, {stuck} without a watchdog");
+        assert!(delivered > 2 * stuck, "{delivered} bytes with {action}, {stuck} without");
+        let said = outcome.warnings.iter().find(|w| w.starts_with("pause watchdog: ended"));
+        assert!(said.is_some_and(|w| w.contains("class 2")), "{:?}", outcome.warnings);
+        let fired: u64 = record.class_pauses.iter().map(|row| row.watchdog_fired).sum();
+        let dropped: u64 = record.class_pauses.iter().map(|row| row.watchdog_drops).sum();
+        assert!(
+            fired > 0 && (dropped > 0) == (action == "drop"),
+            "{fired} fired, {dropped} dropped"
+        );
+        // No pause lasts longer than the watchdog lets it: deadlines begin anew only when the peer lets go.
+        assert!(outcome.warnings.iter().all(|w| !w.starts_with("pause deadlock")));
+    }
+}
+
+#[test]
+fn a_watchdog_is_no_part_of_a_run_without_long_pauses() {
+    let plain = victim(&swamp(8, "{ classes = [3, 5] }", 3)).1;
+    let watched = "{ classes = [3, 5], watchdog = { after = \"200ms\" } }";
+    let watched = victim(&swamp(8, watched, 3)).1;
+    assert_eq!(plain.digest, watched.digest);
+}
+
+/// A random fabric whose lossless classes are overloaded, with a buffer that is as small as the checker lets it be.
+fn lossless(seed: u64) -> (Scenario, u8) {
+    let mut rng = Stream::new(seed, 0, Purpose::Test);
+    let mut of = |from: &[&'static str]| from[rng.below(from.len() as u64) as usize];
+    let shape = of(&[
+        "kind = \"star\"\nhosts = 5",
+        "kind = \"dumbbell\"\nleft = 3\nright = 4",
+        "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 2",
+        "kind = \"fat-tree\"\ntiers = 3\nk = 4",
+    ]);
+    let rates = ["1Gbps", "7Gbps", "10Gbps", "25Gbps", "100Gbps", "29999999999bps"];
+    let delays = ["0ns", "10ns", "500ns", "1us", "7us"];
+    let links = [of(&rates), of(&delays), of(&rates), of(&delays)];
+    let [latency, overhead] = [of(&["0ns", "1ns", "300ns"]), of(&["0B", "24B"])];
+    let law = of(&["reno", "reno", "dctcp"]);
+    let mss = of(&["1448B", "4000B", "300B"]);
+    let release = of(&["fluid", "start"]);
+    let xoff = of(&["xoff = \"9KB\"", "alpha = 0.125", "alpha = 8.0", "xoff = \"1B\""]);
+    let mut number = |least: u64, most: u64| least + rng.below(most - least + 1);
+    let classes = number(1, 4);
+    let lossless = number(1, (1 << classes) - 1);
+    let list: Vec<String> =
+        (0..classes).filter(|c| lossless & 1 << c != 0).map(|c| c.to_string()).collect();
+    let mut traffic = String::new();
+    for class in 0..classes {
+        let (fan_in, kb) = (number(1, 4), number(1, 90));
+        let _ = writeln!(
+            traffic,
+            "[[traffic]]\nkind = \"incast\"\nclass = {class}\nfan_in = {fan_in}\nsize = \"{kb}KB\"\nrounds = 3"
+        );
+        let _ = writeln!(
+            traffic,
+            "[[traffic]]\nkind = \"permutation\"\nclass = {class}\nsize = \"{}KB\"",
+            number(1, 60)
+        );
+    }
+    let text = |buffer: &str| {
+        format!(
+            "version = 1\nstop = {{ time = \"3ms\" }}\n[fabric]\n{shape}\nwire_overhead = \"{overhead}\"\n\
+             host_link = {{ rate = \"{}\", delay = \"{}\" }}\nfabric_link = {{ rate = \"{}\", delay = \"{}\" }}\n\
+             [fabric.switch]\nlatency = \"{latency}\"\nclasses = {classes}\nrelease = \"{release}\"\nbuffer = {{ size = \"{buffer}\" }}\n\
+             pause = {{ classes = [{}], {xoff}, reserved = \"{}B\", resume_offset = \"{}B\" }}\n\
+             [transport]\nkind = \"tcp\"\nlaw = \"{law}\"\nmss = \"{mss}\"\ninitial_window = \"1MB\"\nack_class = {}\n{traffic}",
+            links[0],
+            links[1].replace("0ns", "1ns"),
+            links[2],
+            links[3].replace("0ns", "1ns"),
+            list.join(", "),
+            [0, 1_000, 4_000][(seed % 3) as usize],
+            [0, 3_000, 20_000][(seed / 3 % 3) as usize],
+            seed / 9 % classes,
+        )
+    };
+    // What the checker asks for, and no byte more.
+    let refused = match forebay_scenario::text("test.toml", &text("5000B")) {
+        Ok(loaded) => return (loaded.scenario, lossless as u8),
+        Err(error) => error.to_string(),
+    };
+    let least = refused.split("write at least \"").nth(1).and_then(|rest| rest.split('"').next());
+    let least = least.unwrap_or_else(|| panic!("{refused}"));
+    (scenario(&text(least)), lossless as u8)
+}
+
+/// Drops of a lossless class, and whether any was paused.
+fn losses(scenario: &Scenario, lossless: u8) -> (u64, bool) {
+    let record = run(scenario, 1, Options::default()).record;
+    let counted = lossless_drops(&record);
+    assert!(record.class_pauses.iter().all(|row| lossless & 1 << row.class != 0));
+    (counted, sum(&record, |p| p.pause_frames_sent) > 0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_the_checker_calls_lossless_loses_nothing(seed in any::<u64>()) {
+        let (scenario, classes) = lossless(seed);
+        prop_assert_eq!(losses(&scenario, classes).0, 0, "seed {}", seed);
+    }
+}
+
+#[test]
+fn those_random_fabrics_pause() {
+    let paused = (0..40).filter(|seed| {
+        let (scenario, classes) = lossless(*seed);
+        losses(&scenario, classes).1
+    });
+    let paused = paused.count();
+    assert!(paused >= 30, "{paused} of 40");
+}
+
+#[test]
+fn who_is_paused_for_ever_is_in_a_circle_that_is_named() {
+    let (mut named, mut free) = (0, 0);
+    for n in 3..7 {
+        for hop in 1..n {
+            for pause in ["{ classes = [2] }", "{ classes = [2], xoff = \"5KB\" }", "\"on\""] {
+                let scenario = scenario(&ring(n, hop, pause));
+                let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();
+                simulation.advance(Time::ZERO + Span::from_ms(40), &Watch::default());
+                let stopped: Vec<u8> = simulation.look().ports.iter().map(|p| p.stopped).collect();
+                let frames: Vec<u64> =
+                    simulation.look().ports.iter().map(|p| p.pauses.received).collect();
+                simulation.advance(Time::ZERO + Span::from_ms(60), &Watch::default());
+                let look = simulation.look();
+                let stuck = look
+                    .ports
+                    .iter()
+                    .zip(stopped.iter().zip(&frames))
+                    .any(|(p, (s, f))| *s != 0 && p.stopped == *s && p.pauses.received == *f);
+                let outcome = simulation.finish();
+                let said = outcome.warnings.iter().any(|w| w.starts_with("pause deadlock"));
+                assert_eq!(stuck, said, "{n} switches, {hop} hops, {pause}");
+                named += u32::from(said);
+                free += u32::from(!said);
+            }
+        }
+    }
+    assert!(named >= 5 && free >= 5, "{named} deadlocks, {free} without");
+}
