@@ -60,7 +60,9 @@ pub fn traffic(kind: &TrafficKind) -> String {
         TrafficKind::AllToAll { size } => format!("all to all, {} each", size_text(*size)),
         TrafficKind::Long { from, .. } => human::counted(from.len(), "endless flow"),
         TrafficKind::Rpc(rpc) => rpcs(rpc),
-        TrafficKind::List { flows } => format!("list of {}", human::counted(flows.len(), "flow")),
+        TrafficKind::List { flows, .. } => {
+            format!("list of {}", human::counted(flows.len(), "flow"))
+        }
     }
 }
 
@@ -113,6 +115,7 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         Routing::Ecmp => "ecmp",
         Routing::EcmpSymmetric => "ecmp-symmetric",
         Routing::Spray => "spray",
+        Routing::EcmpMurmur3 => "ecmp-murmur3",
     };
     let buffer = match switch.shared_buffer {
         None => "none".into(),

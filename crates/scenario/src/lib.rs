@@ -5,6 +5,7 @@
 pub mod cdf;
 mod check;
 mod convert;
+pub mod identity;
 mod load;
 pub mod model;
 pub mod pause;

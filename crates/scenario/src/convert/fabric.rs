@@ -57,8 +57,10 @@ impl Judge<'_> {
                 None | Some(raw::Routing::Ecmp) => Routing::Ecmp,
                 Some(raw::Routing::EcmpSymmetric) => Routing::EcmpSymmetric,
                 Some(raw::Routing::Spray) => Routing::Spray,
+                Some(raw::Routing::EcmpMurmur3) => Routing::EcmpMurmur3,
             },
             reroute_after,
+            paths: Vec::new(), // they need the flows, which need the rest
             dead_port: match f.dead_port {
                 None | Some(raw::DeadPort::Drop) => DeadPort::Drop,
                 Some(raw::DeadPort::Hold) => DeadPort::Hold,
