@@ -157,7 +157,7 @@ fn a_path_over_a_dead_cable_is_left_out_when_routes_are_made_anew() {
         "{LEAVES}\nreroute_after = \"10us\"\n\
          paths = [{{ flow = 0, data = [\"leaf[0]\", \"spine[1]\", \"leaf[1]\"] }}]"
     );
-    let fault = "[[fault]]\nat = \"5us\"\nlink = \"leaf[0]-spine[1]\"\n";
+    let fault = "[[fault]]\nat = \"20us\"\nlink = \"leaf[0]-spine[1]\"\n";
     let scenario = with(&paths, &format!("{FLOW}\n{fault}"));
     let rows = rows(&scenario);
     assert!(rows[0].delivered.is_some(), "it went another way");
