@@ -112,6 +112,7 @@ impl Port {
             && !settings.explicit
             && settings.loss == 0.0
             && settings.rate.whole_ps_per_byte().is_some()
+            && !settings.truncate
             && !settings.release_at_start
             && settings.limit.is_none_or(in_bytes)
             && marking.is_none_or(|m| !m.at_dequeue && in_bytes(m.kmin) && in_bytes(m.kmax));
@@ -133,7 +134,7 @@ impl Port {
             cold: Box::new(Cold {
                 highest: 0,
                 counters: PortCounters::default(),
-                serializer: Serializer::new(settings.rate),
+                serializer: serializer(&settings),
                 whole: 0,
                 settings,
                 alive: true,
@@ -153,7 +154,7 @@ impl Port {
     /// Recomputes what follows from settings.
     fn derive(&mut self) {
         let settings = &self.cold.settings;
-        let whole = settings.rate.whole_ps_per_byte();
+        let whole = settings.rate.whole_ps_per_byte().filter(|_| !settings.truncate);
         let time = |bytes: u64| settings.rate.time_for(Bytes::new(bytes));
         // A queue counts its whole bytes, so less than one more is within the limit.
         let part = whole.map_or(0, |whole| whole - 1);
@@ -165,7 +166,7 @@ impl Port {
             Some(Marking { kmin: Length::Bytes(bytes), .. }) => time(bytes),
             _ => Span::MAX,
         };
-        self.cold.serializer = Serializer::new(settings.rate);
+        self.cold.serializer = serializer(settings);
         self.cold.whole = whole.unwrap_or(0);
         self.derive_form();
     }
@@ -425,5 +426,12 @@ impl Port {
             return true;
         }
         self.transmit(start, packet, out) == Verdict::Accepted
+    }
+}
+
+fn serializer(settings: &PortSettings) -> Serializer {
+    match settings.truncate {
+        true => Serializer::truncating(settings.rate),
+        false => Serializer::new(settings.rate),
     }
 }

@@ -31,6 +31,7 @@ fn settings(rng: &mut Stream) -> PortSettings {
         marking: of(rng, &[None, Some(marking), Some(marking)]),
         overhead: of(rng, &[0, 24, 7]),
         hold: rng.below(2) == 0,
+        truncate: false,
         ..plain()
     }
 }

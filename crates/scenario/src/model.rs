@@ -63,6 +63,8 @@ pub struct Fabric {
     pub paths: Vec<FlowPath>,
     /// What a dead port does with its queue.
     pub dead_port: DeadPort,
+    /// How finely ports keep time.
+    pub clock: Clock,
     /// All switches.
     pub switch: Switch,
     /// Preamble, gap and FCS that each packet adds on the wire (24 B for Ethernet; 0 by default).
@@ -147,6 +149,15 @@ pub struct FlowPath {
     pub data: Vec<String>,
     /// Switches of its ACKs, from the receiver's to the sender's; none: as routing chooses.
     pub ack: Vec<String>,
+}
+
+/// How finely ports keep time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// Picoseconds, and what is below them is carried from packet to packet.
+    Exact,
+    /// Each transmission takes whole nanoseconds, rounded down, as in simulators with such a clock.
+    TruncateNs,
 }
 
 /// What a dead port does with its queue.

@@ -118,6 +118,9 @@ pub(crate) struct Fabric {
     /// packet-level simulators count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire_overhead: Option<Qty<Bytes>>,
+    /// How finely ports keep time. Default: "exact".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Clock>,
     /// All switches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch: Option<Switch>,
@@ -228,6 +231,17 @@ pub(crate) struct FlowPath {
     /// Switches of its ACKs, from the receiver's to the sender's. Default: as routing chooses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ack: Vec<String>,
+}
+
+/// How finely ports keep time.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Clock {
+    /// Picoseconds; what is below them is carried from packet to packet.
+    Exact,
+    /// Each transmission takes whole nanoseconds, rounded down, as in ns-3: for comparisons. Takes every port off the one-touch
+    /// path.
+    TruncateNs,
 }
 
 /// What a dead port does with its queue.

@@ -134,6 +134,10 @@ fn fabric(f: &model::Fabric) -> raw::Fabric {
         reroute_after: f.reroute_after.map(Qty),
         paths: (!f.paths.is_empty())
             .then(|| raw::Paths::List(f.paths.iter().map(flow_path).collect())),
+        clock: Some(match f.clock {
+            model::Clock::Exact => raw::Clock::Exact,
+            model::Clock::TruncateNs => raw::Clock::TruncateNs,
+        }),
         dead_port: Some(match f.dead_port {
             model::DeadPort::Drop => raw::DeadPort::Drop,
             model::DeadPort::Hold => raw::DeadPort::Hold,

@@ -486,6 +486,7 @@ prop_compose! {
                 reroute_after,
                 paths: Vec::new(),
                 dead_port: if words.3 { DeadPort::Hold } else { DeadPort::Drop },
+                clock: if words.1 { Clock::TruncateNs } else { Clock::Exact },
                 switch,
                 wire_overhead: Bytes::new(24),
                 overrides: overrides.into_iter().map(|(whole, rate, delay, port_limit, loss)| Override {

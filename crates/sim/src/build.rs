@@ -16,7 +16,7 @@ use forebay_net::{
     Routes, SharedBuffer, Switch, SwitchSettings, Watchdog, Xoff,
 };
 use forebay_scenario::model::{
-    self, Change, DeadPort, MarkAt, NotEct, QueueLength, Release, Scenario, Topology,
+    self, Change, Clock, DeadPort, MarkAt, NotEct, QueueLength, Release, Scenario, Topology,
 };
 use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::{self, Plan};
@@ -261,6 +261,7 @@ impl PortMaker<'_> {
             key: Stream::new(self.seed, u64::from(direction.link.0), Purpose::Red).key(),
             explicit: self.options.explicit_ports || self.explicit.contains(&direction.cable),
             hold: self.scenario.fabric.dead_port == DeadPort::Hold,
+            truncate: self.scenario.fabric.clock == Clock::TruncateNs,
         }
     }
 

@@ -194,3 +194,16 @@ fn murmur3(words: [u32; 3], seed: u32) -> u32 {
     h = h.wrapping_mul(0xc2b2_ae35);
     h ^ h >> 16
 }
+
+/// A lone flow of n packets at 25 Gb/s: with a clock of whole nanoseconds each of 4,052 B takes 1,296 ns, not 1,296.64.
+#[test]
+fn a_clock_of_nanoseconds_cuts_each_transmission() {
+    let flow = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"host[0]\", to = \"host[1]\", size = \"8000B\" }]";
+    for (clock, each) in [("exact", 1_296_640), ("truncate-ns", 1_296_000)] {
+        let star = STAR.replace("100Gbps", "25Gbps");
+        let scenario = with(&format!("{star}\nclock = \"{clock}\""), flow);
+        let rows = rows(&scenario);
+        let expected = Time::from_ps(3 * each) + Span::from_us(2);
+        assert_eq!(delivered(&rows, 0), expected, "{clock}");
+    }
+}

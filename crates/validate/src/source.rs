@@ -38,6 +38,7 @@ impl Bench {
             key: 0,
             explicit: false,
             hold: false,
+            truncate: false,
         };
         let settings = fabric.ports_of(NodeId(ports)).iter().map(|d| port(d.link)).collect();
         let switch = Switch::new(SwitchSettings {

@@ -55,6 +55,8 @@ pub struct PortSettings {
     pub explicit: bool,
     /// Hold the queue while the link is dead, rather than drop it.
     pub hold: bool,
+    /// Times of transmission are cut to whole nanoseconds. Such a port has explicit queues.
+    pub truncate: bool,
 }
 
 /// Counters of a port. Pause frames are counted apart, in [`PauseCounters`], and not here.

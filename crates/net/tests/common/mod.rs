@@ -71,6 +71,7 @@ pub fn plain() -> PortSettings {
         key: 0x1234_5678_9abc,
         explicit: false,
         hold: false,
+        truncate: false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Links, path choice and overrides.
 
 use super::Judge;
-use crate::model::{DeadPort, Fabric, Link, Override, Routing, Topology, Transport};
+use crate::model::{Clock, DeadPort, Fabric, Link, Override, Routing, Topology, Transport};
 use crate::plan::{Place, Plan};
 use crate::raw;
 use forebay_units::{BitsPerSec, Bytes, Span};
@@ -64,6 +64,10 @@ impl Judge<'_> {
             dead_port: match f.dead_port {
                 None | Some(raw::DeadPort::Drop) => DeadPort::Drop,
                 Some(raw::DeadPort::Hold) => DeadPort::Hold,
+            },
+            clock: match f.clock {
+                None | Some(raw::Clock::Exact) => Clock::Exact,
+                Some(raw::Clock::TruncateNs) => Clock::TruncateNs,
             },
             switch,
             wire_overhead,

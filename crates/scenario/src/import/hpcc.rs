@@ -291,7 +291,12 @@ pub(super) fn import(name: &str, files: &Hpcc<'_>) -> Result<Import, Error> {
     fabric(&mut draft, files, &topology, &flows)?;
     draft.notes.extend(flow_notes);
     let numbers = list(&mut draft, files.flows.name, &topology, (&flows, &lines));
-    draft.fabric.push("routing = \"ecmp-murmur3\"".into());
+    draft.fabric.push("routing = \"ecmp-murmur3\"\nclock = \"truncate-ns\"".into());
+    draft.note(
+        "clock",
+        Fate::Carried,
+        "a clock of whole ns: clock = \"truncate-ns\"; each transmission is rounded down",
+    );
     draft.note(
         "routing",
         Fate::Carried,
