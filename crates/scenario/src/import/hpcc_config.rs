@@ -9,7 +9,6 @@ use super::draft::Draft;
 use super::words::{Words, microseconds, rate, seconds};
 use super::{Fate, Source, Topology};
 use crate::Error;
-use crate::convert::tcp_serves;
 use crate::quantity::Measure;
 use forebay_laws::flow::FlowParams;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -49,9 +48,9 @@ const KEYS: &[(&str, Shape, To)] = &[
     ("DATA_RATE", W(1), Not("the topology says the rate of each link")),
     ("LINK_DELAY", W(1), Not("the topology says the delay of each link")),
     ("PACKET_PAYLOAD_SIZE", W(1), Read),
-    ("L2_CHUNK_SIZE", W(1), Not("lost packets are repaired one by one, not from a chunk's start")),
+    ("L2_CHUNK_SIZE", W(1), Not("repairs begin with the first packet that is missing, not with a chunk")),
     ("L2_ACK_INTERVAL", W(1), Read),
-    ("L2_BACK_TO_ZERO", W(1), Not("lost packets are repaired one by one, not from a chunk's start")),
+    ("L2_BACK_TO_ZERO", W(1), Read),
     ("TOPOLOGY_FILE", W(1), Read),
     ("FLOW_FILE", W(1), Read),
     ("TRACE_FILE", W(1), Output),
@@ -75,8 +74,8 @@ const KEYS: &[(&str, Shape, To)] = &[
     ("DCTCP_RATE_AI", W(1), Not("dctcp has a window, which grows by a segment per round trip")),
     ("ERROR_RATE_PER_LINK", W(1), Read),
     ("HAS_WIN", W(1), Read),
-    ("GLOBAL_T", W(1), Not("windows begin with the largest product of rate and round trip of the fabric")),
-    ("VAR_WIN", W(1), Law),
+    ("GLOBAL_T", W(1), Read),
+    ("VAR_WIN", W(1), Read),
     ("FAST_REACT", W(1), Not("hpcc reacts to every ACK, without reacting twice")),
     ("U_TARGET", W(1), Law),
     ("MI_THRESH", W(1), Law),
@@ -103,8 +102,8 @@ enum As {
     Us,
     /// A rate.
     Rate,
-    /// 1: `variable`, 0: `fixed`.
-    Window,
+    /// A rate, as the bytes that it makes in the longest round trip.
+    PerRoundTrip,
 }
 
 /// Key, law, its parameter, and how the value is written.
@@ -117,11 +116,11 @@ const PARAMS: &[(&str, &str, &str, As)] = &[
     ("RATE_AI", "dcqcn", "r_ai", As::Rate),
     ("RATE_HAI", "dcqcn", "r_hai", As::Rate),
     ("MIN_RATE", "dcqcn", "r_min", As::Rate),
-    ("VAR_WIN", "dcqcn", "window", As::Window),
     ("EWMA_GAIN", "dctcp", "g", As::Plain),
     ("U_TARGET", "hpcc", "eta", As::Plain),
     ("MI_THRESH", "hpcc", "max_stage", As::Plain),
     ("MIN_RATE", "hpcc", "r_min", As::Rate),
+    ("RATE_AI", "hpcc", "w_ai", As::PerRoundTrip),
     ("MIN_RATE", "timely", "r_min", As::Rate),
     ("RATE_AI", "timely", "delta", As::Rate),
 ];
@@ -149,6 +148,9 @@ struct Settings {
     mode: u32,
     error_rate: f64,
     window: bool,
+    variable: bool,
+    one_round_trip: bool,
+    chunks: bool,
     ack_first: bool,
     down: Option<(Time, u32, u32, usize)>,
     buffer: u64,
@@ -156,8 +158,20 @@ struct Settings {
     law: Vec<(&'static str, String, usize)>,
     /// kmin and kmax in KB, and pmax, by rate.
     maps: [BTreeMap<u64, f64>; 3],
-    map_line: usize,
     files: [Option<String>; 2],
+    file: String,
+    /// Lines of the keys that were read.
+    lines: BTreeMap<&'static str, usize>,
+}
+
+impl Settings {
+    /// Where a key stands; the file alone if it does not.
+    fn at(&self, key: &str) -> String {
+        match self.lines.get(key) {
+            Some(line) => format!("{}:{line}", self.file),
+            None => self.file.clone(),
+        }
+    }
 }
 
 fn parse(draft: &mut Draft, source: Option<Source<'_>>) -> Result<Settings, Error> {
@@ -169,13 +183,17 @@ fn parse(draft: &mut Draft, source: Option<Source<'_>>) -> Result<Settings, Erro
         mode: 1,
         error_rate: 0.0,
         window: true,
+        variable: false,
+        one_round_trip: true,
+        chunks: false,
         ack_first: false,
         down: None,
         buffer: 16,
         law: Vec::new(),
         maps: Default::default(),
-        map_line: 1,
         files: [None, None],
+        file: source.map_or("config.txt", |source| source.name).into(),
+        lines: BTreeMap::new(),
     };
     let Some(source) = source else { return Ok(s) };
     let mut words = Words::of(source);
@@ -201,13 +219,14 @@ fn parse(draft: &mut Draft, source: Option<Source<'_>>) -> Result<Settings, Erro
             }
             Map => {
                 map(&mut s, &mut words, key)?;
-                s.map_line = line;
+                s.lines.insert(key, line);
                 continue;
             }
         };
         let said = format!("{key} {}", values.join(" "));
         match to {
             Read => {
+                s.lines.insert(key, line);
                 let wrong = |what: &str| words.wrong(line, format!("{said}: {what}"));
                 s.set(key, &values, line).map_err(|what| wrong(&what))?;
             }
@@ -275,6 +294,9 @@ impl Settings {
                 self.error_rate = rate.ok_or("write a number from 0 to 1")?;
             }
             "HAS_WIN" => self.window = flag()?,
+            "VAR_WIN" => self.variable = flag()?,
+            "GLOBAL_T" => self.one_round_trip = flag()?,
+            "L2_BACK_TO_ZERO" => self.chunks = flag()?,
             "ACK_HIGH_PRIO" => self.ack_first = flag()?,
             "BUFFER_SIZE" => self.buffer = whole()?.min(1 << 20),
             "LINK_DOWN" => {
@@ -312,11 +334,11 @@ pub(super) fn apply(
         if last.is_some_and(|last| last >= stop) {
             let text =
                 format!("SIMULATOR_STOP_TIME: flows start after {stop}, so the run lasts longer");
-            draft.note(&place, Fate::Changed, text);
+            draft.note(s.at("SIMULATOR_STOP_TIME"), Fate::Changed, text);
         } else {
             draft.stop = Some(stop);
             draft.note(
-                &place,
+                s.at("SIMULATOR_STOP_TIME"),
                 Fate::Carried,
                 format!("SIMULATOR_STOP_TIME: stop.time = \"{stop}\""),
             );
@@ -328,25 +350,35 @@ pub(super) fn apply(
             "ERROR_RATE_PER_LINK {}: loss of every link without a rate of its own",
             s.error_rate
         );
-        draft.note(&place, Fate::Carried, text);
+        draft.note(s.at("ERROR_RATE_PER_LINK"), Fate::Carried, text);
     }
     transport(draft, &place, &s, topology);
-    marking(draft, &place, &s, topology);
-    let classes = u8::from(s.ack_first) + class.unwrap_or(0) + 1;
+    let top = class.unwrap_or(0);
+    let groups: Vec<u8> = draft.lists.iter().map(|list| list.class.unwrap_or(0)).collect();
+    marking(draft, &s, topology, (class.is_some()).then_some(&groups[..]));
+    let ack_class =
+        if s.ack_first { (top + 1).min(7) } else { groups.first().copied().unwrap_or(0) };
+    let classes = top.max(ack_class) + 1;
     if classes > 1 {
-        draft.switch.push(format!("classes = {}", classes.min(8)));
+        draft.switch.push(format!("classes = {classes}"));
+        draft.transport.push(format!("ack_class = {ack_class}"));
     }
     if s.ack_first {
-        draft.transport.push(format!("ack_class = {}", (classes - 1).min(7)));
+        let fate = if top == 7 { Fate::Changed } else { Fate::Carried };
         draft.note(
-            &place,
-            Fate::Changed,
-            "ACK_HIGH_PRIO 1: ACKs go before all data, and are paused with it",
+            s.at("ACK_HIGH_PRIO"),
+            fate,
+            format!("ACK_HIGH_PRIO 1: ACKs ride in class {ack_class}"),
         );
+    } else if groups.len() > 1 {
+        let text = format!(
+            "ACK_HIGH_PRIO 0: all ACKs ride in class {ack_class}; there each in the class of its data"
+        );
+        draft.note(s.at("ACK_HIGH_PRIO"), Fate::Changed, text);
     }
     draft.switch.push(format!("buffer = {{ size = \"{}MiB\" }}", s.buffer.max(1)));
     draft.note(
-        &place,
+        s.at("BUFFER_SIZE"),
         Fate::Carried,
         format!("BUFFER_SIZE {}: fabric.switch.buffer.size = \"{0}MiB\"", s.buffer),
     );
@@ -354,68 +386,99 @@ pub(super) fn apply(
         down(draft, &place, topology, (at, a, b, line));
     }
     let mut without = draft.clone();
-    draft.switch.push(
-        "pause = { xoff = \"dynamic\", reserved = \"4KiB\", resume_offset = \"3KiB\" }".into(),
-    );
-    draft.note(&place, Fate::Changed, "PFC: fabric.switch.pause, thresholds as there; headroom is what may arrive after a pause, not three times rate times delay, and a pause stops all classes");
+    let by_class = if classes > 1 {
+        let groups: Vec<String> = groups.iter().map(u8::to_string).collect();
+        format!("classes = [{}], ", groups.join(", "))
+    } else {
+        String::new()
+    };
+    draft.switch.push(format!(
+        "pause = {{ {by_class}xoff = \"dynamic\", reserved = \"4KiB\", resume_offset = \"3KiB\" }}"
+    ));
+    draft.note(&place, Fate::Changed, "PFC: fabric.switch.pause, thresholds as there; headroom is what may arrive after a pause, not three times rate times delay");
     without.note(&place, Fate::Left, "PFC: the buffer cannot hold the headroom that every port needs, so fabric.switch.pause is off and packets are dropped; give more in fabric.switch.buffer.size and write pause = \"on\"");
     Ok(Some(without))
 }
 
 fn transport(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) {
     let mode = MODES.iter().find(|(mode, ..)| *mode == s.mode);
-    let wanted = mode.map_or("dctcp", |(_, law, _)| law);
-    let telemetry = mode.map_or(0, |(.., bytes)| *bytes);
-    let params = FlowParams::new(wanted).ok().filter(|params| tcp_serves(params));
-    let law = if params.is_some() { wanted } else { "dctcp" };
-    draft.transport.push(format!("kind = \"tcp\"\nlaw = \"{law}\""));
-    let (fate, text) = match mode {
-        None => (
-            Fate::Left,
-            format!("CC_MODE {} is no law that is known here; law = \"dctcp\" stands in", s.mode),
-        ),
-        Some(_) if law != wanted => (
-            Fate::Left,
-            format!(
-                "CC_MODE {}, {wanted}, needs what transport.kind = \"tcp\" does not do; law = \"dctcp\" stands in",
+    let (_, law, telemetry) = mode.unwrap_or(&MODES[0]);
+    draft.transport.push(format!("kind = \"rdma\"\nlaw = \"{law}\""));
+    match mode {
+        None => {
+            let text = format!(
+                "CC_MODE {} is no law that is known here; law = \"{law}\" stands in",
                 s.mode
-            ),
+            );
+            draft.note(s.at("CC_MODE"), Fate::Left, text);
+        }
+        Some(_) => draft.note(
+            s.at("CC_MODE"),
+            Fate::Carried,
+            format!("CC_MODE {}: kind = \"rdma\", law = \"{law}\"", s.mode),
         ),
-        Some(_) => (
-            Fate::Changed,
-            format!("CC_MODE {}: law = \"{law}\", over TCP rather than queue pairs", s.mode),
-        ),
+    }
+    let params = FlowParams::new(law).expect("every law of the table is known");
+    let (header, ack) = match params.needs().int {
+        true => (HEADER, ACK_FIELDS.max(ACK.saturating_sub(*telemetry))),
+        false => (HEADER + telemetry, ACK.max(ACK_FIELDS + telemetry)),
     };
-    draft.note(place, fate, text);
-    let (header, ack) = (HEADER + telemetry, ACK.max(ACK_FIELDS + telemetry));
     draft
         .transport
         .push(format!("mss = \"{}B\"\nheader = \"{header}B\"\nack_size = \"{ack}B\"", s.payload));
+    let with = if params.needs().int {
+        draft.transport.push(format!("telemetry = \"{telemetry}B\""));
+        format!(", and {telemetry} B of telemetry on both")
+    } else {
+        String::new()
+    };
     let text = format!(
-        "PACKET_PAYLOAD_SIZE {}: mss; headers of {header} B and ACKs of {ack} B, as there",
+        "PACKET_PAYLOAD_SIZE {}: mss; headers of {header} B and ACKs of {ack} B{with}, as there",
         s.payload
     );
-    draft.note(place, Fate::Carried, text);
-    draft.transport.push(format!("delayed_ack = {}", s.ack_interval > s.payload));
-    let fate = if s.ack_interval > s.payload { Fate::Changed } else { Fate::Carried };
-    let every = if s.ack_interval > s.payload { "every second packet" } else { "every packet" };
-    draft.note(place, fate, format!("L2_ACK_INTERVAL {}: an ACK for {every}", s.ack_interval));
-    if s.window {
-        let bytes = largest_product(topology, s.payload).max(s.payload).min(1 << 30);
-        draft.transport.push(format!("initial_window = \"{bytes}B\""));
-        let text = format!(
-            "HAS_WIN 1: windows begin with {bytes} B, the largest product of rate and round trip; they may grow beyond"
-        );
-        draft.note(place, Fate::Changed, text);
-    } else {
-        draft.note(place, Fate::Left, "HAS_WIN 0: TCP has a window");
+    draft.note(s.at("PACKET_PAYLOAD_SIZE"), Fate::Carried, text);
+    // The interval counts bytes there, whatever its notes say: an ACK once so many have come.
+    let every = s.ack_interval.div_ceil(s.payload).clamp(1, 65_535);
+    draft
+        .transport
+        .push(format!("ack_every = {every}\nrecovery = \"go-back-n\"\nnack_interval = \"500us\""));
+    draft.note(
+        s.at("L2_ACK_INTERVAL"),
+        Fate::Carried,
+        format!("L2_ACK_INTERVAL {}: ack_every = {every}", s.ack_interval),
+    );
+    if s.chunks {
+        draft.note(s.at("L2_BACK_TO_ZERO"), Fate::Left, "L2_BACK_TO_ZERO 1: recovery = \"go-back-n\" begins with the first packet that is missing, not with its chunk");
     }
+    draft.note(place, Fate::Changed, "a packet that is lost with all after it is sent again after transport.timeout; there it is never");
+    let base = if s.one_round_trip { "longest" } else { "path" };
+    draft.transport.push(format!("base_rtt = \"{base}\""));
+    draft.note(
+        s.at("GLOBAL_T"),
+        Fate::Changed,
+        format!(
+            "GLOBAL_T {}: base_rtt = \"{base}\", which counts headers and the ACK's way back too",
+            u8::from(s.one_round_trip)
+        ),
+    );
     let mut chosen = Vec::new();
-    let mut trial = FlowParams::new(law).expect("the law was looked up");
+    window(draft, s, law, &mut chosen);
+    let round_trip = super::hpcc_ideal::Paths::of(topology, s.payload).longest_round_trip();
+    let mut trial = params;
+    if *law == "dcqcn" {
+        chosen.push("timers = \"vendor\"".into());
+        draft.transport.push("cnp_interval = \"1ns\"".into());
+        draft.note(
+            place,
+            Fate::Changed,
+            "CNPs are packets of their own, one for every marked packet; there ACKs carry them",
+        );
+    }
     for (key, value, line) in &s.law {
         let at = format!("{place}:{line}");
-        let row = PARAMS.iter().find(|(k, l, ..)| k == key && *l == law);
-        let written = row.and_then(|(.., param, how)| Some((*param, how.write(value)?)));
+        let row = PARAMS.iter().find(|(k, l, ..)| k == key && l == law);
+        let written =
+            row.and_then(|(.., param, how)| Some((*param, how.write(value, round_trip)?)));
         match written {
             Some((param, text)) if trial.set(param, &text).is_ok() => {
                 draft.note(
@@ -447,29 +510,49 @@ fn transport(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) 
     }
 }
 
+/// What bounds the bytes under way.
+fn window(draft: &mut Draft, s: &Settings, law: &str, params: &mut Vec<String>) {
+    let said = format!("HAS_WIN {}, VAR_WIN {}", u8::from(s.window), u8::from(s.variable));
+    let (fate, text) = match (law, s.window) {
+        ("hpcc", true) => (Fate::Carried, "the window is the law's".to_string()),
+        ("hpcc", false) => (Fate::Left, "hpcc has a window".into()),
+        (_, false) => (Fate::Carried, "no bound on what is under way".into()),
+        ("dcqcn", true) => {
+            let window = if s.variable { "variable" } else { "fixed" };
+            params.push(format!("window = \"{window}\""));
+            (Fate::Carried, format!("transport.params.window = {window}"))
+        }
+        (_, true) => {
+            draft.transport.push("max_inflight = \"bdp\"".into());
+            let fate = if s.variable { Fate::Changed } else { Fate::Carried };
+            (fate, "max_inflight = \"bdp\", which stays the same".into())
+        }
+    };
+    draft.note(s.at("HAS_WIN"), fate, format!("{said}: {text}"));
+}
+
 impl As {
-    fn write(self, value: &str) -> Option<String> {
+    fn write(self, value: &str, round_trip_ns: u64) -> Option<String> {
         match self {
             Self::Plain => value.parse::<f64>().ok().map(|_| value.into()),
             Self::Us => microseconds(value).map(|t| t.text()),
             Self::Rate => rate(value).map(|rate| rate.to_string()),
-            Self::Window => Some(if value == "0" { "fixed" } else { "variable" }.into()),
+            Self::PerRoundTrip => rate(value)
+                .map(|rate| rate.bytes_in(Span::from_ns(round_trip_ns)).max(Bytes::new(1)).text()),
         }
     }
 }
 
-/// The largest product of rate and round trip over all pairs of hosts, in bytes; a round trip is both ways of propagation and one
-/// of serialisation of the payload, as `third.cc` counts. Links are tried by tier: the longest path is host, rack, and as many
-/// links between switches as lie between the two racks that are farthest apart.
-fn largest_product(topology: &Topology, payload: u64) -> u64 {
-    super::hpcc_ideal::Paths::of(topology, payload).largest_product()
-}
-
-fn marking(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) {
-    let at = format!("{place}:{}", s.map_line);
+/// Marks by the queue of the port, or by those of some classes alone.
+fn marking(draft: &mut Draft, s: &Settings, topology: &Topology, groups: Option<&[u8]>) {
+    let at = s.at("KMIN_MAP");
     if !s.marks {
         draft.switch.push("ecn = \"off\"".into());
-        return draft.note(place, Fate::Carried, "ENABLE_QCN 0: fabric.switch.ecn = \"off\"");
+        return draft.note(
+            s.at("ENABLE_QCN"),
+            Fate::Carried,
+            "ENABLE_QCN 0: fabric.switch.ecn = \"off\"",
+        );
     }
     let rates: BTreeSet<u64> = topology.links.iter().map(|link| link.rate.get()).collect();
     let [kmin, kmax, pmax] = &s.maps;
@@ -496,7 +579,14 @@ fn marking(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) {
     } else {
         format!("k = \"{}\"", size(low.max(0.001)))
     };
-    draft.switch.push(format!("ecn = {{ {ramp}{for_rate}, at = \"dequeue\" }}"));
+    let rule = format!("{ramp}{for_rate}, at = \"dequeue\"");
+    draft.switch.push(match groups {
+        None => format!("ecn = {{ {rule} }}"),
+        Some(groups) => {
+            let groups: Vec<String> = groups.iter().map(u8::to_string).collect();
+            format!("ecn = [{{ classes = [{}], {rule} }}]", groups.join(", "))
+        }
+    });
     draft.note(at.clone(), Fate::Carried, format!("KMIN_MAP, KMAX_MAP, PMAX_MAP: fabric.switch.ecn = {{ {ramp}{for_rate} }}, looked at as packets leave"));
     for rate in rates.iter().filter(|rate| **rate != base && !scaled) {
         let gbps = BitsPerSec::new(*rate);

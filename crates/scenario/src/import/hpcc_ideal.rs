@@ -4,7 +4,7 @@
 //! each node the first way it was met; delays and times of serialisation add up along it in whole ns.
 
 use super::Topology;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A link to look up: peer, rate in bit/s, delay in ns.
 type Out = (u32, u64, u64);
@@ -98,22 +98,17 @@ impl Paths {
         Some(way.round_trip().saturating_add(u64::try_from(time).unwrap_or(u64::MAX)))
     }
 
-    /// The largest product of rate and round trip over all pairs of hosts, in bytes.
-    pub fn largest_product(&self) -> u64 {
+    /// The longest round trip over all pairs of hosts, in ns.
+    pub fn longest_round_trip(&self) -> u64 {
         let hosts = || (0..self.out.len()).filter(|n| !self.switch[*n] && !self.out[*n].is_empty());
-        let mut largest = 0;
+        let mut longest = 0;
         // Hosts on one switch by links alike have like ways.
-        let mut seen = std::collections::BTreeSet::new();
-        for dst in hosts() {
-            if !seen.insert(&self.out[dst]) {
-                continue;
-            }
+        let mut seen = BTreeSet::new();
+        for dst in hosts().filter(|dst| seen.insert(&self.out[*dst])) {
             let ways = self.ways_to(dst as u32);
-            for way in hosts().filter(|src| *src != dst).filter_map(|src| ways[src]) {
-                let product = u128::from(way.round_trip()) * u128::from(way.rate) / 8_000_000_000;
-                largest = largest.max(u64::try_from(product).unwrap_or(u64::MAX));
-            }
+            let others = hosts().filter(|src| *src != dst).filter_map(|src| ways[src]);
+            longest = others.map(|way| way.round_trip()).fold(longest, u64::max);
         }
-        largest
+        longest
     }
 }
