@@ -3,8 +3,8 @@
 use crate::human;
 use forebay_record::About;
 use forebay_scenario::model::{
-    BaseRtt, Fabric, InflightCap, LoadRef, MarkAt, QueueLength, Rdma, Recovery, Release, Routing,
-    Rpc, Scenario, Topology, TrafficKind,
+    BaseRtt, Clock, Fabric, InflightCap, LoadRef, MarkAt, QueueLength, Rdma, Recovery, Release,
+    Routing, Rpc, Scenario, Topology, TrafficKind,
 };
 use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
@@ -24,6 +24,7 @@ pub fn about(scenario: &Scenario, expect: &[Expect]) -> About {
         traffic: scenario.traffic.iter().map(|t| traffic(&t.kind)).collect(),
         resolved_toml: resolved_with(scenario, expect),
         settings: settings(scenario),
+        comparison: comparison(scenario),
         release: match scenario.fabric.switch.release {
             Release::Fluid => "byte by byte as a packet is sent (fluid)".into(),
             Release::Start => "at the start of its transmission (start)".into(),
@@ -60,7 +61,9 @@ pub fn traffic(kind: &TrafficKind) -> String {
         TrafficKind::AllToAll { size } => format!("all to all, {} each", size_text(*size)),
         TrafficKind::Long { from, .. } => human::counted(from.len(), "endless flow"),
         TrafficKind::Rpc(rpc) => rpcs(rpc),
-        TrafficKind::List { flows } => format!("list of {}", human::counted(flows.len(), "flow")),
+        TrafficKind::List { flows, .. } => {
+            format!("list of {}", human::counted(flows.len(), "flow"))
+        }
     }
 }
 
@@ -113,6 +116,7 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         Routing::Ecmp => "ecmp",
         Routing::EcmpSymmetric => "ecmp-symmetric",
         Routing::Spray => "spray",
+        Routing::EcmpMurmur3 => "ecmp-murmur3",
     };
     let buffer = match switch.shared_buffer {
         None => "none".into(),
@@ -182,6 +186,55 @@ fn queue_pairs(rdma: &Rdma) -> [(&'static str, String); 4] {
         ("timeout", rdma.timeout.to_string()),
         ("base RTT", base_rtt),
     ]
+}
+
+/// What must be alike in another simulator before rows can be compared one by one.
+fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
+    let (fabric, transport) = (&scenario.fabric, &scenario.transport);
+    let telemetry = transport.rdma.as_ref().map_or(Bytes::ZERO, |rdma| rdma.telemetry);
+    let marks = match fabric.switch.ecn {
+        None => "none by the queue of a port".into(),
+        Some(ecn) => match ecn.at {
+            MarkAt::Enqueue => "as a packet joins, by the queue that it finds",
+            MarkAt::Dequeue => "as a packet leaves, by the queue that it leaves behind",
+        }
+        .to_string(),
+    };
+    let routing = match fabric.routing {
+        Routing::Ecmp => "hash of flow number and direction, another one at each switch",
+        Routing::EcmpSymmetric => "hash of the flow number, the same for both directions",
+        Routing::Spray => "each packet at random",
+        Routing::EcmpMurmur3 => {
+            "murmur3-32 of source address, destination address, sport | dport << 16, with the number of the switch as its \
+             seed, modulo the number of next hops, which stand in the order of a breadth-first search from the destination"
+        }
+    };
+    let explicit = match fabric.paths.len() {
+        0 => String::new(),
+        n => format!("; paths of their own for {}", human::counted(n, "flow")),
+    };
+    let clock = match fabric.clock {
+        Clock::Exact => "picoseconds; remainders are carried from packet to packet",
+        Clock::TruncateNs => {
+            "each transmission takes whole nanoseconds, rounded down; delays and starts are as written"
+        }
+    };
+    let pairs = [
+        ("payload of a full packet", transport.mss.to_string()),
+        ("header of a data packet", transport.header.to_string()),
+        ("ACK", transport.ack_size.to_string()),
+        ("telemetry on data and ACK, where the law needs it", telemetry.to_string()),
+        ("wire overhead of each packet", fabric.wire_overhead.to_string()),
+        ("class of data", transport.class.to_string()),
+        ("class of ACKs", transport.ack_class.to_string()),
+        ("marks", marks),
+        ("routing", format!("{routing}{explicit}")),
+        ("ports of flows", "source ports of each host count from 10000 in the order of flows.csv, destination port 100, unless a list says others".into()),
+        ("addresses", "host n is 11.(n/256).(n%256).1, n the number at the end of its name, or its place among the hosts".into()),
+        ("clock", clock.into()),
+        ("load", "payload; headers come on top".into()),
+    ];
+    pairs.into_iter().map(|(key, value)| (key.into(), value)).collect()
 }
 
 fn time(time: Time) -> String {

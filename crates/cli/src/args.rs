@@ -34,6 +34,10 @@ pub enum Verb {
     Bench(Bench),
     /// Check the simulator against published numbers: every row of a suite, with its tolerance
     Reproduce(Reproduce),
+    /// Make a scenario of files of another simulator, and say what became of each line
+    Import(Import),
+    /// Write a scenario or its results in the formats of the public HPCC simulator
+    Export(Export),
     /// Draw report.html of a results directory anew
     Report(Report),
     /// List control laws, or show the page of one
@@ -220,6 +224,112 @@ pub struct Reproduce {
     /// Instead of the rows, show how open settings were chosen and what each does to them
     #[arg(long, conflicts_with_all = ["json", "strict", "pictures"])]
     pub sensitivity: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Import {
+    #[command(subcommand)]
+    pub format: Format,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum Format {
+    /// Topology, flow and config files of the public HPCC simulator (ns-3) and its forks
+    #[command(name = "ns3-hpcc")]
+    Hpcc {
+        /// Config file; names topology and flow file unless the flags below do
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+        /// Topology file
+        #[arg(long, value_name = "FILE", required_unless_present = "config")]
+        topology: Option<PathBuf>,
+        /// Flow file
+        #[arg(long, value_name = "FILE", required_unless_present = "config")]
+        flows: Option<PathBuf>,
+        /// Paths of single flows: lines of flow,switches of its data,switches of its ACKs, by number
+        #[arg(long, value_name = "FILE")]
+        paths: Option<PathBuf>,
+        #[command(flatten)]
+        into: Into,
+    },
+    /// Connection matrix (.cm) and topology (.topo) of csg-htsim
+    Htsim {
+        /// Connection matrix
+        matrix: PathBuf,
+        /// Topology [default: the fat tree that htsim makes of the number of nodes]
+        #[arg(long, value_name = "FILE")]
+        topology: Option<PathBuf>,
+        #[command(flatten)]
+        into: Into,
+    },
+    /// Flow sizes: two columns, bytes and cumulative probability or per cent, in either order
+    Cdf {
+        /// CDF file
+        file: PathBuf,
+        #[command(flatten)]
+        into: Into,
+    },
+}
+
+/// Where an import goes.
+#[derive(Clone, Debug, Args)]
+pub struct Into {
+    /// Folder for scenario.toml, the files it names, and import.txt
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Replace the import that the folder holds
+    #[arg(long)]
+    pub force: bool,
+    /// Say only what was changed or left out
+    #[arg(long)]
+    pub brief: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Export {
+    /// What to write
+    pub what: Exported,
+    /// Scenario file or results directory; fct needs the latter
+    pub from: PathBuf,
+    /// Flows of this seed [default: the first]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write to this file instead of stdout
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// paths: write numbers of switches instead of names, and count flows as "export flows" writes them
+    #[arg(long)]
+    pub numbers: bool,
+    /// fct: completion is when the sender has the last ACK, or when the receiver has all
+    #[arg(long, value_name = "WHICH", default_value = "acked")]
+    pub fct: Completion,
+    /// fct: ideal time as that simulator counts it, or as forebay does
+    #[arg(long, value_name = "WHOSE", default_value = "hpcc")]
+    pub ideal: Ideal,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Exported {
+    /// Nodes and links
+    Topology,
+    /// Flows with their starts
+    Flows,
+    /// Switches that each flow takes, and its ACKs
+    Paths,
+    /// Completion times: sip dip sport dport size start fct standalone_fct, in ns
+    Fct,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Completion {
+    Acked,
+    Delivered,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Ideal {
+    Hpcc,
+    Forebay,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -142,7 +142,7 @@ fn mean_size(kind: &TrafficKind) -> (bool, f64) {
         | TrafficKind::Permutation { size }
         | TrafficKind::AllToAll { size } => fixed(size),
         TrafficKind::Long { .. } | TrafficKind::Rpc(_) => (true, 0.0),
-        TrafficKind::List { flows } => {
+        TrafficKind::List { flows, .. } => {
             let sum: f64 = flows.iter().map(|flow| flow.size.get() as f64).sum();
             (false, sum / (flows.len() as f64).max(1.0))
         }

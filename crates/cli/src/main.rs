@@ -11,9 +11,11 @@ mod check;
 mod clock;
 mod estimate;
 mod expect;
+mod export;
 mod failure;
 mod hash;
 mod human;
+mod import;
 mod interrupt;
 mod laws;
 mod list;
@@ -54,6 +56,8 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Worker(args) => sweep::worker(&args),
         Verb::Bench(args) => bench::bench(&args),
         Verb::Reproduce(args) => reproduce::reproduce(&args),
+        Verb::Import(args) => import::import(&args.format),
+        Verb::Export(args) => export::export(&args),
         Verb::Report(args) => report::report(&args),
         Verb::Laws(args) => laws::laws(&args),
         Verb::List(args) => list::list(&args),

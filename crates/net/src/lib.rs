@@ -24,7 +24,7 @@ pub use port::{
     CLASSES, ClassCounters, ClassSettings, Length, Marking, PauseCounters, Port, PortCounters,
     PortFault, PortSettings, Recalled, Watchdog,
 };
-pub use routing::{Paths, Routes};
+pub use routing::{Path, Paths, Routes, Tuple, murmur3_paths, pin};
 pub use shared_buffer::SharedBuffer;
 pub use switch::{Drop, Switch, SwitchSettings, trace};
 pub use voq::{Arrival, Asks, Crossed, Told, Voq, VoqSettings};

@@ -115,6 +115,7 @@ impl Port {
             && settings.telemetry.is_none()
             && settings.loss == 0.0
             && settings.rate.whole_ps_per_byte().is_some()
+            && !settings.truncate
             && !settings.release_at_start
             && settings.limit.is_none_or(in_bytes)
             && marking.is_none_or(|m| !m.at_dequeue && in_bytes(m.kmin) && in_bytes(m.kmax));
@@ -136,7 +137,7 @@ impl Port {
             cold: Box::new(Cold {
                 highest: 0,
                 counters: PortCounters::default(),
-                serializer: Serializer::new(settings.rate),
+                serializer: serializer(&settings),
                 whole: 0,
                 settings,
                 alive: true,
@@ -157,7 +158,7 @@ impl Port {
     /// Recomputes what follows from settings.
     fn derive(&mut self) {
         let settings = &self.cold.settings;
-        let whole = settings.rate.whole_ps_per_byte();
+        let whole = settings.rate.whole_ps_per_byte().filter(|_| !settings.truncate);
         let time = |bytes: u64| settings.rate.time_for(Bytes::new(bytes));
         // A queue counts its whole bytes, so less than one more is within the limit.
         let part = whole.map_or(0, |whole| whole - 1);
@@ -169,7 +170,7 @@ impl Port {
             Some(Marking { kmin: Length::Bytes(bytes), .. }) => time(bytes),
             _ => Span::MAX,
         };
-        self.cold.serializer = Serializer::new(settings.rate);
+        self.cold.serializer = serializer(settings);
         self.cold.whole = whole.unwrap_or(0);
         self.cold.code = settings.telemetry.and_then(|rates| rates.code(settings.rate));
         self.derive_form();
@@ -462,5 +463,12 @@ impl Port {
     ) -> bool {
         debug_assert!(self.cold.alive && self.hot.busy <= start);
         self.transmit(start, packet, words, out) == Verdict::Accepted
+    }
+}
+
+fn serializer(settings: &PortSettings) -> Serializer {
+    match settings.truncate {
+        true => Serializer::truncating(settings.rate),
+        false => Serializer::new(settings.rate),
     }
 }

@@ -1,5 +1,11 @@
 //! Shortest paths to every rack, and the choice among equal ones.
 
+mod murmur3;
+mod pins;
+
+pub use murmur3::{Tuple, murmur3_paths};
+pub use pins::{Path, pin};
+
 use crate::fabric::Fabric;
 use forebay_engine::{NodeId, prefetch};
 use forebay_units::math::{below, mix};
@@ -19,6 +25,16 @@ pub enum Paths {
     Spray,
 }
 
+/// What decides at one switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum How {
+    Hash,
+    Spray,
+    SymmetricHash,
+    /// A pin if the flow has one, else as [`Routes::paths`] says.
+    Pinned,
+}
+
 /// The routes of one switch: by destination rack, the equal-cost ports.
 #[derive(Clone, Debug)]
 pub struct Routes {
@@ -26,8 +42,10 @@ pub struct Routes {
     by_tor: Vec<u32>, // first member << LEN_BITS | how many; none: unreachable
     members: Vec<u16>,
     height: Vec<u8>, // distance to each rack, for symmetric hashing only
+    how: How,
     paths: Paths,
     key: u64,
+    pins: Option<Box<pins::Pins>>, // instead of all that, for some flows
 }
 
 const NO_RACK: u16 = u16::MAX;
@@ -110,16 +128,45 @@ impl Routes {
         if len == 0 {
             return None;
         }
-        let word = if self.paths == Paths::Hash {
-            mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse)))
-        } else if self.paths == Paths::Spray {
+        let word = if self.how == How::Hash {
+            self.hash(flow, reverse)
+        } else if self.how == How::Spray {
             Stream::at(self.key, nth)
+        } else if self.how == How::SymmetricHash {
+            self.symmetric_hash(tor, flow)
         } else {
-            mix(mix(self.key ^ u64::from(self.height[usize::from(tor)])) ^ u64::from(flow))
+            match self.pinned(flow, reverse) {
+                Some(pinned) => return Some(pinned),
+                None => self.unpinned(tor, flow, reverse, nth),
+            }
         };
         // One choice or many, own rack or another: chosen without branches, since which it is changes all the time.
         let chosen = self.members[(first + below(word, len)) as usize];
         Some(select_unpredictable(tor == self.own, port, chosen))
+    }
+
+    #[inline]
+    fn hash(&self, flow: u32, reverse: bool) -> u64 {
+        mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse)))
+    }
+
+    #[inline]
+    fn symmetric_hash(&self, tor: u16, flow: u32) -> u64 {
+        mix(mix(self.key ^ u64::from(self.height[usize::from(tor)])) ^ u64::from(flow))
+    }
+
+    #[inline(never)]
+    fn pinned(&self, flow: u32, reverse: bool) -> Option<u16> {
+        self.pins.as_ref().and_then(|pins| pins.port(flow, reverse))
+    }
+
+    #[inline(never)]
+    fn unpinned(&self, tor: u16, flow: u32, reverse: bool, nth: u64) -> u64 {
+        match self.paths {
+            Paths::Hash => self.hash(flow, reverse),
+            Paths::Spray => Stream::at(self.key, nth),
+            Paths::SymmetricHash => self.symmetric_hash(tor, flow),
+        }
     }
 
     /// Equal-cost ports towards a rack.
@@ -167,6 +214,11 @@ impl Draft {
             self.set(usize::from(own), &[0], 0); // never taken, but there to be loaded
         }
         let Self { by_tor, members, height, .. } = self;
-        Routes { own, by_tor, members, height, paths, key }
+        let how = match paths {
+            Paths::Hash => How::Hash,
+            Paths::Spray => How::Spray,
+            Paths::SymmetricHash => How::SymmetricHash,
+        };
+        Routes { own, by_tor, members, height, how, paths, key, pins: None }
     }
 }

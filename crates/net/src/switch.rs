@@ -8,7 +8,7 @@ use crate::routing::Routes;
 use crate::shared_buffer::SharedBuffer;
 use forebay_engine::{Digest, Flying, Node, Out, prefetch, prefetch_all};
 use forebay_units::{Bytes, Span, Time};
-use forebay_wire::{Kind, Packet};
+use forebay_wire::{HostAddr, Kind, Packet};
 
 /// Why a packet ended before its destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,6 +135,11 @@ impl Switch {
     /// Its ports.
     pub fn ports(&self) -> &[Port] {
         &self.ports
+    }
+
+    /// The port by which the first packet of a flow would leave.
+    pub fn route(&self, to: HostAddr, flow: u32, reverse: bool) -> Option<u16> {
+        self.routes.port(to.tor, to.port, flow, reverse, 0)
     }
 
     /// Counters of a port.

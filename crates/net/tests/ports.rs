@@ -32,6 +32,7 @@ fn settings(rng: &mut Stream) -> PortSettings {
         overhead: of(rng, &[0, 24, 7]),
         hold: rng.below(2) == 0,
         telemetry: of(rng, &[None, Rates::covering([1, 10, 40].map(BitsPerSec::from_gbps))]),
+        truncate: false,
         ..plain()
     }
 }

@@ -28,6 +28,8 @@ pub struct About {
     pub resolved_toml: String,
     /// Settings a reader of the report wants to see, key and value.
     pub settings: Vec<(String, String)>,
+    /// What has to be equal in another simulator before rows may be compared one by one: what it is, and how it is here.
+    pub comparison: Vec<(String, String)>,
     /// When a packet stops counting towards its queue and the shared buffer.
     pub release: String,
     /// Command that makes the same bytes again; `None`: `forebay run resolved.toml`.
@@ -46,6 +48,7 @@ impl Default for About {
             size_classes: [10_000, 100_000, 1_000_000, 10_000_000].map(Bytes::new).to_vec(),
             resolved_toml: String::new(),
             settings: Vec::new(),
+            comparison: Vec::new(),
             release: "byte by byte as a packet is sent (fluid)".into(),
             rerun: None,
         }

@@ -596,6 +596,10 @@ const ALL: &[(&str, &str)] = &[
     ("ideal_fct", "Definition of the ideal flow completion time."),
     ("quantile", "Definition of percentiles."),
     ("confidence_interval", "Definition of the intervals."),
+    (
+        "comparison",
+        "What has to be alike in another simulator before rows may be compared one by one.",
+    ),
     ("release", "When a packet stops counting towards its queue and the shared buffer."),
     ("rerun", "Command that makes the same bytes again, from inside this directory."),
     ("files", "Tables of this directory with their rows."),

@@ -96,9 +96,10 @@ impl Cdf {
         self.sample(1.0)
     }
 
-    /// Reads two columns, bytes and cumulative probability, separated by commas or white space. Per cent are
-    /// taken where the last value is 100. Skipped: empty lines, lines that start with `#`, one header line.
-    /// Of three columns the middle one is skipped, as in the tables of the ExpressPass scripts.
+    /// Reads two columns, bytes and cumulative probability, separated by commas, semicolons or white space, in either order:
+    /// the probability is the column that ends at 1 or 100, the second if both do. Per cent are taken where it ends at 100.
+    /// Skipped: empty lines, lines that start with `#`, `%` or `//`, and one header line of words or of a single number. Of
+    /// three columns the middle one is skipped, as in the tables of the ExpressPass scripts.
     ///
     /// # Errors
     /// The end of a sentence; `line N:` first where one line is to blame.
@@ -107,7 +108,7 @@ impl Cdf {
         let mut header = true;
         for (i, line) in text.lines().enumerate() {
             let line = line.trim().trim_start_matches('\u{feff}');
-            if line.is_empty() || line.starts_with('#') {
+            if line.is_empty() || ["#", "%", "//"].iter().any(|mark| line.starts_with(mark)) {
                 continue;
             }
             let columns: Vec<&str> = line
@@ -117,7 +118,7 @@ impl Cdf {
             let numbers: Option<Vec<f64>> = columns.iter().map(|c| c.parse().ok()).collect();
             match numbers.as_deref() {
                 Some([bytes, p] | [bytes, _, p]) => points.push((*bytes, *p)),
-                None if header && points.is_empty() => {}
+                None | Some([_]) if header && points.is_empty() => {}
                 _ => {
                     let line = crate::tree::shorten(line);
                     return Err(format!(
@@ -127,6 +128,10 @@ impl Cdf {
                 }
             }
             header = false;
+        }
+        let ends = |last: f64| last == 1.0 || last == 100.0;
+        if points.last().is_some_and(|(first, second)| ends(*first) && !ends(*second)) {
+            points.iter_mut().for_each(|(a, b)| std::mem::swap(a, b));
         }
         if points.last().is_some_and(|(_, p)| *p == 100.0) {
             for point in &mut points {

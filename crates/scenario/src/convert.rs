@@ -6,7 +6,9 @@ mod capture;
 mod fabric;
 mod faults;
 mod host;
+mod list;
 mod memory;
+mod paths;
 mod pause;
 mod rpc;
 mod shape;
@@ -72,7 +74,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
             "writes frames of TCP alone; leave it out with transport.kind = \"rdma\"",
         );
     }
-    let scenario = Scenario {
+    let mut scenario = Scenario {
         name: file.name.clone().unwrap_or_else(|| stem.into()),
         seeds,
         stop,
@@ -86,6 +88,9 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     judge.pause(&scenario, &plan);
     if judge.findings.is_empty() {
         judge.forecast_flows(&scenario, &plan);
+    }
+    if let Some(paths) = file.fabric.paths.as_ref().filter(|_| judge.findings.is_empty()) {
+        scenario.fabric.paths = judge.paths(paths, &scenario, &plan);
     }
     judge.findings.is_empty().then_some(scenario)
 }

@@ -5,6 +5,9 @@
 pub mod cdf;
 mod check;
 mod convert;
+pub mod export;
+pub mod identity;
+pub mod import;
 mod load;
 pub mod model;
 pub mod pause;

@@ -1,7 +1,7 @@
 //! From a file, or its text, to a checked scenario.
 
 use crate::check::check;
-use crate::convert::{Judge, convert};
+use crate::convert::{Judge, ReadFile, convert};
 use crate::model::Scenario;
 use crate::problem::{Error, KEPT, Problem};
 use crate::raw;
@@ -90,15 +90,25 @@ pub fn text(name: &str, text: &str) -> Result<Loaded, Error> {
 /// # Errors
 /// One sentence for each thing to put right.
 pub fn text_with<S: AsRef<str>>(name: &str, text: &str, sets: &[(S, S)]) -> Result<Loaded, Error> {
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let read = |file: &str| read_file(&folder.join(file), LARGEST_DATA);
+    text_from(name, text, sets, &read)
+}
+
+/// As [`text_with`], with files that `read` knows.
+pub(crate) fn text_from<S: AsRef<str>>(
+    name: &str,
+    text: &str,
+    sets: &[(S, S)],
+    read: &ReadFile<'_>,
+) -> Result<Loaded, Error> {
     let mut document = Document::parse(name, text)?;
     for (key, value) in sets {
         document.set(key.as_ref(), value.as_ref())?;
     }
     let file = grammar(&document)?;
     let sweep = sweep(&document, &file)?;
-    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-    let read = |file: &str| read_file(&folder.join(file), LARGEST_DATA);
-    let mut judge = Judge { document: &document, read_file: &read, findings: Vec::new() };
+    let mut judge = Judge { document: &document, read_file: read, findings: Vec::new() };
     let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
     let scenario = convert(&file, &stem.unwrap_or_else(|| "scenario".into()), &mut judge);
     let expect = judge.expect(&file.expect);

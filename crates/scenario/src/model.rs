@@ -59,8 +59,12 @@ pub struct Fabric {
     pub routing: Routing,
     /// How long after a link fails or returns routes are computed anew; `None`: never.
     pub reroute_after: Option<Span>,
+    /// Switches that some flows take, whatever routing would choose; sorted by flow.
+    pub paths: Vec<FlowPath>,
     /// What a dead port does with its queue.
     pub dead_port: DeadPort,
+    /// How finely ports keep time.
+    pub clock: Clock,
     /// All switches.
     pub switch: Switch,
     /// Preamble, gap and FCS that each packet adds on the wire (24 B for Ethernet; 0 by default).
@@ -132,6 +136,28 @@ pub enum Routing {
     EcmpSymmetric,
     /// A fresh uniform choice for each packet.
     Spray,
+    /// murmur3-32 of addresses and ports with the number of the switch as its seed ([`crate::identity`]).
+    EcmpMurmur3,
+}
+
+/// The switches that a flow takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowPath {
+    /// Index in the flow table.
+    pub flow: u32,
+    /// Switches of its data, from the sender's to the receiver's; none: as routing chooses.
+    pub data: Vec<String>,
+    /// Switches of its ACKs, from the receiver's to the sender's; none: as routing chooses.
+    pub ack: Vec<String>,
+}
+
+/// How finely ports keep time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// Picoseconds, and what is below them is carried from packet to packet.
+    Exact,
+    /// Each transmission takes whole nanoseconds, rounded down, as in simulators with such a clock.
+    TruncateNs,
 }
 
 /// What a dead port does with its queue.
@@ -662,6 +688,8 @@ pub enum TrafficKind {
     List {
         /// The flows.
         flows: Vec<ListedFlow>,
+        /// From the last delivery that fires a trigger until the senders that wait for it learn of it.
+        control_delay: Span,
     },
 }
 
@@ -735,8 +763,32 @@ pub struct ListedFlow {
     pub to: String,
     /// Payload bytes.
     pub size: Bytes,
-    /// When the application hands it over.
+    /// When the application hands it over; `Time::MAX` where it waits for a trigger.
     pub at: Time,
+    /// Source port; 0: its host counts.
+    pub sport: u16,
+    /// Destination port.
+    pub dport: u16,
+    /// The trigger that starts it.
+    pub after: Option<String>,
+    /// Triggers that its delivery helps to fire; each fires once all flows that name it have been delivered.
+    pub fires: Vec<String>,
+}
+
+impl ListedFlow {
+    /// Of these ends, size and start; all else as usual.
+    pub fn new(from: impl Into<String>, to: impl Into<String>, size: Bytes, at: Time) -> Self {
+        Self {
+            from: from.into(),
+            to: to.into(),
+            size,
+            at,
+            sport: 0,
+            dport: crate::workload::DPORT,
+            after: None,
+            fires: Vec::new(),
+        }
+    }
 }
 
 /// What a load is a share of.

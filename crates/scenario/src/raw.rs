@@ -107,6 +107,10 @@ pub(crate) struct Fabric {
     /// How long after a link fails or returns routes are computed anew. Default: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reroute_after: Option<Qty<Span>>,
+    /// Switches that some flows take, instead of those that routing chooses: a CSV file with the columns flow, data, ack,
+    /// its path relative to this file, or a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paths: Option<Paths>,
     /// What a dead port does with its queue. Default: "drop".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dead_port: Option<DeadPort>,
@@ -114,6 +118,9 @@ pub(crate) struct Fabric {
     /// packet-level simulators count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire_overhead: Option<Qty<Bytes>>,
+    /// How finely ports keep time. Default: "exact".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Clock>,
     /// All switches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch: Option<Switch>,
@@ -198,6 +205,43 @@ pub(crate) enum Routing {
     EcmpSymmetric,
     /// A fresh uniform choice for each packet.
     Spray,
+    /// murmur3-32 of addresses and ports with the number of the switch as its seed, as the public HPCC simulator does.
+    EcmpMurmur3,
+}
+
+/// Paths of some flows.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Paths {
+    /// A file.
+    File(String),
+    /// In place.
+    List(Vec<FlowPath>),
+}
+
+/// The switches that a flow takes.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct FlowPath {
+    /// Number of the flow in flows.csv.
+    #[schemars(range(min = 0))]
+    pub flow: i64,
+    /// Switches of its data, from the sender's to the receiver's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub data: Vec<String>,
+    /// Switches of its ACKs, from the receiver's to the sender's. Default: as routing chooses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ack: Vec<String>,
+}
+
+/// How finely ports keep time.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Clock {
+    /// Picoseconds; what is below them is carried from packet to packet.
+    Exact,
+    /// Each transmission takes whole nanoseconds, rounded down, as in ns-3: for comparisons. Takes every port off the one-touch
+    /// path.
+    TruncateNs,
 }
 
 /// What a dead port does with its queue.
@@ -1098,9 +1142,14 @@ pub(crate) enum Kind {
         /// The flows.
         #[serde(skip_serializing_if = "Option::is_none")]
         flows: Option<Vec<ListedFlow>>,
-        /// A CSV file with the columns from, to, size, at; its path is relative to this file.
+        /// A CSV file with the columns from, to, size, at and where needed sport, dport, after, fires; its path is relative to
+        /// this file.
         #[serde(skip_serializing_if = "Option::is_none")]
         file: Option<String>,
+        /// From the last delivery that fires a trigger until the senders that wait for it learn of it. Default: 1us (our
+        /// choice).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        control_delay: Option<Qty<Span>>,
     },
 }
 
@@ -1243,6 +1292,20 @@ pub(crate) struct ListedFlow {
     /// When the application hands it over. Default: 0s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Qty<Time>>,
+    /// Source port. Default: each host counts its flows from 10000, as the public HPCC simulator does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65_535))]
+    pub sport: Option<i64>,
+    /// Destination port. Default: 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65_535))]
+    pub dport: Option<i64>,
+    /// Instead of `at`: the trigger that starts it, once every flow that fires it has been delivered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Triggers that its delivery helps to fire.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fires: Option<OneOrMore>,
 }
 
 /// A change of a cable during the run.

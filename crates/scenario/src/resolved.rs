@@ -81,6 +81,11 @@ fn capture(c: &model::Capture) -> raw::Capture {
     }
 }
 
+fn flow_path(path: &model::FlowPath) -> raw::FlowPath {
+    let model::FlowPath { flow, data, ack } = path.clone();
+    raw::FlowPath { flow: i64::from(flow), data, ack }
+}
+
 fn link(l: model::Link) -> raw::Link {
     raw::Link { rate: Qty(l.rate), delay: Qty(l.delay) }
 }
@@ -124,8 +129,15 @@ fn fabric(f: &model::Fabric) -> raw::Fabric {
             model::Routing::Ecmp => raw::Routing::Ecmp,
             model::Routing::EcmpSymmetric => raw::Routing::EcmpSymmetric,
             model::Routing::Spray => raw::Routing::Spray,
+            model::Routing::EcmpMurmur3 => raw::Routing::EcmpMurmur3,
         }),
         reroute_after: f.reroute_after.map(Qty),
+        paths: (!f.paths.is_empty())
+            .then(|| raw::Paths::List(f.paths.iter().map(flow_path).collect())),
+        clock: Some(match f.clock {
+            model::Clock::Exact => raw::Clock::Exact,
+            model::Clock::TruncateNs => raw::Clock::TruncateNs,
+        }),
         dead_port: Some(match f.dead_port {
             model::DeadPort::Drop => raw::DeadPort::Drop,
             model::DeadPort::Hold => raw::DeadPort::Hold,
@@ -358,19 +370,10 @@ fn traffic(t: &model::Traffic) -> raw::Traffic {
             stagger: Some(Qty(*stagger)),
         },
         TrafficKind::Rpc(rpc) => raw::Kind::Rpc(Box::new(self::rpc(rpc))),
-        TrafficKind::List { flows } => raw::Kind::List {
-            flows: Some(
-                flows
-                    .iter()
-                    .map(|f| raw::ListedFlow {
-                        from: f.from.clone(),
-                        to: f.to.clone(),
-                        size: Qty(f.size),
-                        at: Some(Qty(f.at)),
-                    })
-                    .collect(),
-            ),
+        TrafficKind::List { flows, control_delay } => raw::Kind::List {
+            flows: Some(flows.iter().map(listed).collect()),
             file: None,
+            control_delay: Some(Qty(*control_delay)),
         },
     };
     raw::Traffic {
@@ -378,8 +381,21 @@ fn traffic(t: &model::Traffic) -> raw::Traffic {
         start: Some(Qty(t.start)),
         until: (t.until != Time::MAX).then_some(Qty(t.until)),
         law: t.law.clone(),
-        class: t.class.map(i64::from),
         params: params(&t.params),
+        class: t.class.map(i64::from),
+    }
+}
+
+fn listed(f: &model::ListedFlow) -> raw::ListedFlow {
+    raw::ListedFlow {
+        from: f.from.clone(),
+        to: f.to.clone(),
+        size: Qty(f.size),
+        at: f.after.is_none().then_some(Qty(f.at)),
+        sport: (f.sport != 0).then_some(i64::from(f.sport)),
+        dport: (f.dport != crate::workload::DPORT).then_some(i64::from(f.dport)),
+        after: f.after.clone(),
+        fires: (!f.fires.is_empty()).then(|| raw::OneOrMore::More(f.fires.clone())),
     }
 }
 

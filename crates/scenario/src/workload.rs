@@ -6,9 +6,11 @@
 //! Load counts payload, as the public HPCC traffic generator does: headers come on top.
 
 mod hosts;
+mod list;
 mod rpc;
 
 pub use hosts::{Hosts, Tier};
+pub use list::Trigger;
 pub use rpc::{Connection, pairs};
 
 use crate::cdf::Cdf;
@@ -20,6 +22,11 @@ use std::fmt;
 
 /// More flows than this in one run are refused.
 pub const MOST_FLOWS: u128 = crate::convert::MOST_FLOWS;
+
+/// Destination port of a flow that names none, as in the flow files of the public HPCC simulator.
+pub const DPORT: u16 = 100;
+/// Where each host begins to count source ports (the same simulator, `third.cc`).
+pub const FIRST_SPORT: u16 = 10_000;
 
 /// One flow to come. Hosts are indices in canonical order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,16 +41,24 @@ pub struct FlowSpec {
     pub start: Time,
     /// Index of its `[[traffic]]` entry.
     pub traffic: u16,
+    /// Source port; a host whose flows name none counts them from [`FIRST_SPORT`], wrapping.
+    pub sport: u16,
+    /// Destination port.
+    pub dport: u16,
 }
+
+const _: () = assert!(size_of::<FlowSpec>() == 32, "two flows to a cache line");
 
 /// All flows of one seed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Flows, sorted by start, then source, destination and entry. Triggered ones come last, by entry, round
-    /// and source; after them the streams of connections.
+    /// Flows, sorted by start, then source, destination and entry. Triggered ones come last: those of incasts by entry,
+    /// round and source, then listed ones by entry and place in the list; after them the streams of connections.
     pub flows: Vec<FlowSpec>,
     /// Incasts whose rounds wait for each other.
     pub closed_loops: Vec<ClosedLoop>,
+    /// What starts the listed flows that wait for others.
+    pub triggers: Vec<Trigger>,
     /// Connections that carry RPCs, by entry and pair.
     pub connections: Vec<Connection>,
     /// What a reader of the results should know: a tier offered more than it carries, entries cut short.
@@ -100,6 +115,7 @@ pub fn flows(scenario: &Scenario, hosts: &Hosts, seed: u64) -> Result<Table, Err
     let mut table = Table { warnings: hosts.overloads(scenario), ..Table::default() };
     let mut made = 0;
     let mut waiting = Vec::new();
+    let mut pending = Vec::new();
     for (i, traffic) in scenario.traffic.iter().enumerate() {
         let mut maker = Maker {
             hosts,
@@ -110,6 +126,7 @@ pub fn flows(scenario: &Scenario, hosts: &Hosts, seed: u64) -> Result<Table, Err
             jitter: Stream::new(seed, i as u64, Purpose::Jitter),
             table: &mut table,
             waiting: &mut waiting,
+            pending: &mut pending,
         };
         made += maker.forecast(traffic);
         if made > MOST_FLOWS {
@@ -117,19 +134,20 @@ pub fn flows(scenario: &Scenario, hosts: &Hosts, seed: u64) -> Result<Table, Err
         }
         maker.make(traffic)?;
     }
-    table.finish(waiting);
+    table.finish(waiting, pending);
     Ok(table)
 }
 
 /// How many flows each entry will make: exact for closed forms, expected for Poisson arrivals.
 pub fn forecast(scenario: &Scenario, hosts: &Hosts) -> Vec<u128> {
-    let (mut table, mut waiting) = (Table::default(), Vec::new());
+    let (mut table, mut waiting, mut pending) = (Table::default(), Vec::new(), Vec::new());
     let all = scenario.traffic.iter().enumerate();
     all.map(|(entry, traffic)| {
         let end = traffic.until.min(scenario.stop.time);
         let jitter = Stream::new(0, 0, Purpose::Jitter);
-        let (table, waiting) = (&mut table, &mut waiting);
-        Maker { hosts, packet: Bytes::ZERO, end, entry, seed: 0, jitter, table, waiting }
+        let (table, waiting, pending) = (&mut table, &mut waiting, &mut pending);
+        let packet = Bytes::ZERO;
+        Maker { hosts, packet, end, entry, seed: 0, jitter, table, waiting, pending }
             .forecast(traffic)
     })
     .collect()
@@ -146,7 +164,7 @@ struct Waiting {
 
 impl Table {
     /// Sorts, and appends the triggered flows.
-    fn finish(&mut self, waiting: Vec<Waiting>) {
+    fn finish(&mut self, waiting: Vec<Waiting>, pending: Vec<list::Pending>) {
         self.flows.sort_unstable_by_key(order);
         for one in waiting {
             let mut rounds = Vec::with_capacity(one.rounds.len());
@@ -166,12 +184,27 @@ impl Table {
             let Waiting { traffic, control_delay, until, .. } = one;
             self.closed_loops.push(ClosedLoop { traffic, control_delay, until, rounds });
         }
+        list::add_triggers(self, pending);
         rpc::add_streams(self);
+        self.number_ports();
+    }
+
+    /// Source ports for flows that name none.
+    fn number_ports(&mut self) {
+        let hosts = self.flows.iter().map(|f| f.src as usize + 1).max().unwrap_or(0);
+        let mut next = vec![FIRST_SPORT; hosts];
+        for flow in &mut self.flows {
+            let next = &mut next[flow.src as usize];
+            if flow.sport == 0 {
+                flow.sport = *next;
+            }
+            *next = next.wrapping_add(1);
+        }
     }
 }
 
-fn order(f: &FlowSpec) -> (Time, u32, u32, u16, Bytes) {
-    (f.start, f.src, f.dst, f.traffic, f.size)
+fn order(f: &FlowSpec) -> (Time, u32, u32, u16, Bytes, u16, u16) {
+    (f.start, f.src, f.dst, f.traffic, f.size, f.sport, f.dport)
 }
 
 /// Makes the flows of one entry.
@@ -186,6 +219,7 @@ struct Maker<'a> {
     jitter: Stream,
     table: &'a mut Table,
     waiting: &'a mut Vec<Waiting>,
+    pending: &'a mut Vec<list::Pending>,
 }
 
 impl Maker<'_> {
@@ -210,7 +244,7 @@ impl Maker<'_> {
     }
 
     fn flow(&self, src: u32, dst: u32, size: Bytes, start: Time) -> FlowSpec {
-        FlowSpec { src, dst, size, start, traffic: self.entry as u16 }
+        FlowSpec { src, dst, size, start, traffic: self.entry as u16, sport: 0, dport: DPORT }
     }
 
     /// A start with jitter, unless the entry is over by then.
@@ -243,7 +277,7 @@ impl Maker<'_> {
             TrafficKind::AllToAll { .. } => n * (n - 1),
             TrafficKind::Long { from, .. } => from.len() as u128,
             TrafficKind::Rpc(rpc) => rpc::streams(rpc),
-            TrafficKind::List { flows } => flows.len() as u128,
+            TrafficKind::List { flows, .. } => flows.len() as u128,
         }
     }
 
@@ -294,14 +328,8 @@ impl Maker<'_> {
                 self.note_missing(from.len());
             }
             TrafficKind::Rpc(rpc) => self.rpc(rpc, traffic)?,
-            TrafficKind::List { flows } => {
-                for listed in flows {
-                    let (src, dst) = (self.host(&listed.from)?, self.host(&listed.to)?);
-                    if listed.at >= traffic.start && listed.at < self.end {
-                        self.table.flows.push(self.flow(src, dst, listed.size, listed.at));
-                    }
-                }
-                self.note_missing(flows.len());
+            TrafficKind::List { flows, control_delay } => {
+                self.list(flows, *control_delay, traffic.start)?;
             }
         }
         Ok(())

@@ -160,7 +160,19 @@ fn kind(hosts: [&'static str; 2]) -> impl Strategy<Value = TrafficKind> {
             stagger
         }),
         (bytes(), time()).prop_map(move |(size, at)| TrafficKind::List {
-            flows: vec![ListedFlow { from: c.clone(), to: d.clone(), size, at }; 2]
+            flows: vec![
+                ListedFlow {
+                    sport: 7,
+                    fires: vec!["one".into(), "other".into()],
+                    ..ListedFlow::new(c.clone(), d.clone(), size, at)
+                },
+                ListedFlow {
+                    dport: 9,
+                    after: Some("one".into()),
+                    ..ListedFlow::new(d.clone(), c.clone(), size, Time::MAX)
+                },
+            ],
+            control_delay: Span::from_ns(500),
         }),
     ]
     .prop_filter("a flow needs two hosts", move |_| f != hosts[0])
@@ -470,9 +482,11 @@ prop_compose! {
                 topology,
                 host_link: links.0,
                 fabric_link: links.1,
-                routing: [Routing::Ecmp, Routing::EcmpSymmetric, Routing::Spray][words.0],
+                routing: [Routing::Ecmp, Routing::EcmpSymmetric, if words.3 { Routing::Spray } else { Routing::EcmpMurmur3 }][words.0],
                 reroute_after,
+                paths: Vec::new(),
                 dead_port: if words.3 { DeadPort::Hold } else { DeadPort::Drop },
+                clock: if words.1 { Clock::TruncateNs } else { Clock::Exact },
                 switch,
                 wire_overhead: Bytes::new(24),
                 overrides: overrides.into_iter().map(|(whole, rate, delay, port_limit, loss)| Override {

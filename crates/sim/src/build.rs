@@ -3,26 +3,27 @@
 use crate::base_rtt;
 use crate::capture::Taps;
 use crate::flow_samples::FlowSamples;
-use crate::host::{Common, Host, Memory, Profile, Round, SenderWaits};
+use crate::host::{Common, Host, Memory, Profile, SenderWaits};
+use crate::loops::{Loops, control_links};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
+use crate::routes::Routing;
 use crate::stacks::{Stacks, profiles, usual};
 use crate::timeline::{Timeline, cable_index};
 use forebay_engine::{Goal, NodeId};
 use forebay_net::{
-    Cable, ClassSettings, Fabric, IngressPool, IngressSettings, Length, Marking, Paths,
-    PortSettings, Routes, SharedBuffer, Switch, SwitchSettings, Watchdog, Xoff,
+    Cable, ClassSettings, Fabric, IngressPool, IngressSettings, Length, Marking, PortSettings,
+    Routes, SharedBuffer, Switch, SwitchSettings, Watchdog, Xoff,
 };
 use forebay_scenario::model::{
-    self, Change, DeadPort, MarkAt, NotEct, QueueLength, Release, Routing, Scenario, Topology,
+    self, Change, Clock, DeadPort, MarkAt, NotEct, QueueLength, Release, Scenario, Topology,
 };
 use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::{self, Plan};
-use forebay_scenario::workload::{self, FlowSpec, Hosts, Table};
+use forebay_scenario::workload::{self, FlowSpec, Hosts};
 use forebay_units::random::{Purpose, Stream};
-use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_units::{BitsPerSec, Bytes};
 use forebay_wire::Rates;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A simulation before its first event.
@@ -69,7 +70,7 @@ pub(crate) fn build(
     let fabric = Fabric::new(plan.names.len() as u32, plan.hosts as u32, cables, latency, &control);
     base_rtt::fill(&mut profiles, scenario, &fabric, &table.flows);
     let addrs = (0..fabric.hosts()).map(|h| fabric.addr(h)).collect();
-    let (loops, round_of) = rounds(&table, &fabric);
+    let Loops { rounds: loops, round_of, joins } = Loops::of(&table, &fabric);
     let common = Arc::new(Common {
         flows: Arc::new(table.flows),
         profiles,
@@ -81,8 +82,8 @@ pub(crate) fn build(
         warmup: scenario.output.warmup,
     });
 
-    let paths = paths(scenario.fabric.routing);
-    let routes = Routes::all(&fabric, paths, seed, &|_| true);
+    let routing = Routing::new(&scenario.fabric, &plan, &fabric, &common.flows, seed);
+    let routes = routing.routes(&fabric, &|_| true);
     let mut starts: Vec<Vec<u32>> = vec![Vec::new(); plan.hosts];
     for (flow, spec) in (0u32..).zip(common.flows.iter()) {
         if spec.start != forebay_units::Time::MAX {
@@ -143,6 +144,9 @@ pub(crate) fn build(
         host.with_sender_waits(SenderWaits::new(scenario.output.warmup, toward));
         made.push(Box::new(host));
     }
+    for (host, join) in joins {
+        made[host as usize].add_join(join);
+    }
     for (connection, one) in (0u32..).zip(common.connections.iter()) {
         made[one.client as usize].add_client(connection);
         made[one.server as usize].add_server(connection);
@@ -153,7 +157,7 @@ pub(crate) fn build(
         nodes.push(AnyNode::Switch(Box::new(Switch::new(maker.switch(node, routes)))));
     }
     let places = places(&fabric, &plan, topology, &hosts);
-    let timeline = Timeline::new(scenario, &plan, &fabric, paths, seed);
+    let timeline = Timeline::new(scenario, &plan, &fabric, routing);
     let nodes = (0u32..).zip(nodes).map(|(id, node)| taps.fit(NodeId(id), node)).collect();
     Ok(Built { nodes, fabric, places, plan, common, timeline, taps, warnings })
 }
@@ -211,60 +215,6 @@ fn cable(planned: &plan::PlannedCable) -> Cable {
         delay: planned.link.delay,
         loss: planned.loss,
     }
-}
-
-fn paths(routing: Routing) -> Paths {
-    match routing {
-        Routing::Ecmp => Paths::Hash,
-        Routing::EcmpSymmetric => Paths::SymmetricHash,
-        Routing::Spray => Paths::Spray,
-    }
-}
-
-/// One control link from each receiver of a closed loop to each sender of the round after.
-fn control_links(table: &Table) -> Vec<(NodeId, NodeId, Span)> {
-    let mut links: BTreeMap<(NodeId, NodeId), Span> = BTreeMap::new();
-    for one in &table.closed_loops {
-        for pair in one.rounds.windows(2) {
-            for flow in &pair[1].flows {
-                let ends = (NodeId(pair[0].receiver), NodeId(table.flows[*flow as usize].src));
-                let delay = links.entry(ends).or_insert(one.control_delay);
-                *delay = one.control_delay.min(*delay);
-            }
-        }
-    }
-    links.into_iter().map(|((from, to), delay)| (from, to, delay)).collect()
-}
-
-/// All rounds of all closed loops, and which round each of their flows belongs to.
-fn rounds(table: &Table, fabric: &Fabric) -> (Vec<Round>, Vec<(u32, u32)>) {
-    let mut all = Vec::new();
-    let mut round_of = Vec::new();
-    for one in &table.closed_loops {
-        for (i, round) in one.rounds.iter().enumerate() {
-            round_of.extend(round.flows.iter().map(|flow| (*flow, all.len() as u32)));
-            let next = one.rounds.get(i + 1).map_or(Vec::new(), |next| {
-                let sender = |flow: &u32| NodeId(table.flows[*flow as usize].src);
-                let link = |flow: &u32| {
-                    fabric
-                        .control_link(NodeId(round.receiver), sender(flow))
-                        .expect("made for this pair")
-                };
-                let told = next.flows.iter().zip(&next.jitter);
-                told.map(|(flow, jitter)| {
-                    let link = link(flow);
-                    // Loops of different delays may share a link, which has the least of them.
-                    let shortest = fabric.links()[link.0 as usize].lookahead;
-                    (*flow, link, one.control_delay.saturating_sub(shortest) + *jitter)
-                })
-                .collect()
-            });
-            // Told `control_delay` after its delivery, a round would begin from `until` on.
-            let until = Time::from_ps(one.until.as_ps().saturating_sub(one.control_delay.as_ps()));
-            all.push(Round { flows: round.flows.len() as u32, until, next });
-        }
-    }
-    (all, round_of)
 }
 
 struct PortMaker<'a> {
@@ -357,6 +307,7 @@ impl PortMaker<'_> {
             explicit: self.options.explicit_ports || self.explicit.contains(&direction.cable),
             hold: self.scenario.fabric.dead_port == DeadPort::Hold,
             telemetry: None,
+            truncate: self.scenario.fabric.clock == Clock::TruncateNs,
         }
     }
 

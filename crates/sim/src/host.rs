@@ -86,15 +86,28 @@ impl Common {
     }
 }
 
-/// One round of a closed loop, from its receiver's side.
+/// Deliveries that one host counts, and what follows the last of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Round {
-    /// How many flows have to be delivered.
-    pub flows: u32,
-    /// The next round begins only if this one is delivered before.
+    /// How many flows have to be delivered, or how many rounds of other hosts have to be over.
+    pub count: u32,
+    /// What follows does so only if this is over before.
     pub until: Time,
-    /// What starts then: flow, control link to its sender, and how long that sender waits when it has been told.
-    pub next: Vec<(u32, LinkId, Span)>,
+    /// What follows.
+    pub next: Vec<Next>,
+}
+
+/// What follows a round.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Next {
+    /// A flow that starts, or a round that is told.
+    pub what: u32,
+    /// Whether it is a round.
+    pub tells: bool,
+    /// Control link to its host.
+    pub link: LinkId,
+    /// How long that host waits when it has been told.
+    pub wait: Span,
 }
 
 /// How a finished, or unfinished, flow stands at its sender.
@@ -132,6 +145,17 @@ enum Due {
     Receiver,
     Rpc,
 }
+
+/// A round of rounds.
+#[derive(Clone, Copy, Debug)]
+struct Join {
+    round: u32,
+    missing: u32,
+    over: Time, // when the latest of those that are over was
+}
+
+/// Control packet: `flow` is a round that its receiver counts for, not a flow to start.
+const TELLS: Flags = Flags(1);
 
 /// How a NIC sends and receives.
 #[derive(Clone, Copy, Debug)]
@@ -173,8 +197,9 @@ pub(crate) struct Host {
     pub arrived: u64, // packets over its cable
     pub sent: Vec<Sent>,
     pub delivered: Vec<(u32, Time)>,
-    rounds: Vec<(u32, u32)>, // closed-loop rounds received here: index, flows still missing
+    rounds: Vec<(u32, u32)>, // rounds of flows received here: index, flows still missing
     round_of: Vec<(u32, u32)>, // flow to index in `rounds`, sorted
+    joins: Vec<Join>,        // rounds of rounds, sorted
     samples: Option<(Span, Time)>,
     pub sampled: Vec<u64>, // delivered bytes at each sampling instant
     flow_samples: Option<FlowSamples>,
@@ -185,8 +210,8 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// An idle host. `starts` are its own flows, in order of start; `rounds` pairs each closed-loop flow received here with
-    /// its round.
+    /// An idle host. `starts` are its own flows, in order of start; `round_of` pairs flows received here with the rounds that
+    /// they count for.
     pub fn new(
         common: Arc<Common>,
         port: PortSettings,
@@ -204,7 +229,7 @@ impl Host {
         for (_, round) in &mut round_of {
             *round = ids.binary_search(round).expect("every round was collected") as u32;
         }
-        let rounds = ids.iter().map(|r| (*r, common.loops[*r as usize].flows)).collect();
+        let rounds = ids.iter().map(|r| (*r, common.loops[*r as usize].count)).collect();
         let jitter = Stream::new(common.seed, port.key, Purpose::Interrupt);
         let mut host = Self {
             common,
@@ -234,6 +259,7 @@ impl Host {
             delivered: Vec::new(),
             rounds,
             round_of,
+            joins: Vec::new(),
             samples: sample_every.map(|every| (every, Time::ZERO)),
             sampled: Vec::new(),
             flow_samples,
@@ -245,6 +271,13 @@ impl Host {
         host.plan_next();
         host.settle_next();
         host
+    }
+
+    /// Has it count rounds of other hosts.
+    pub fn add_join(&mut self, round: u32) {
+        let missing = self.common.loops[round as usize].count;
+        self.joins.push(Join { round, missing, over: Time::ZERO });
+        self.joins.sort_by_key(|join| join.round);
     }
 
     /// Samples of its flows, if any were asked for.
@@ -407,10 +440,7 @@ impl Host {
         match packet.kind {
             Kind::Data => self.receive(now, newest, packet, out),
             Kind::Ack | Kind::Nack | Kind::Cnp => self.acknowledge(now, newest.at, packet, out),
-            Kind::Control => {
-                let at = now + Span::from_ps(packet.seq);
-                self.timers.push(Reverse((at, Due::Start, packet.flow.0)));
-            }
+            Kind::Control => self.told(now, packet, out),
             Kind::Pause => self.pause(now, packet.seq as u8),
         }
     }
@@ -494,20 +524,51 @@ impl Host {
         self.receiver_of.set(flow, DONE);
         self.free_receivers.push(slot);
         self.delivered.push((flow.0, now));
-        if let Ok(at) = self.round_of.binary_search_by_key(&flow.0, |r| r.0) {
-            let (round, missing) = &mut self.rounds[self.round_of[at].1 as usize];
+        let first = self.round_of.partition_point(|r| r.0 < flow.0);
+        for at in first..self.round_of.len() {
+            let (of, round) = self.round_of[at];
+            if of != flow.0 {
+                return;
+            }
+            let (round, missing) = &mut self.rounds[round as usize];
             *missing -= 1;
             if *missing == 0 {
-                let common = Arc::clone(&self.common);
-                let round = &common.loops[*round as usize];
-                let next = if now < round.until { &round.next[..] } else { &[] };
-                for (flow, link, wait) in next {
-                    // The wait is the sender's: links are FIFO, and others may have shorter ones.
-                    let (flow, seq) = (FlowId(*flow), wait.as_ps());
-                    let go = Packet { flow, seq, kind: Kind::Control, ..Packet::default() };
-                    out.push(*link, now, &go);
-                }
+                let round = *round;
+                self.follow(now, round, now, out);
             }
+        }
+    }
+
+    /// Something elsewhere is over: a flow of this host begins, or a round that counts here is nearer to its end.
+    #[cold]
+    fn told(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+        let at = now + Span::from_ps(packet.seq);
+        if !packet.flags.has(TELLS) {
+            self.timers.push(Reverse((at, Due::Start, packet.flow.0)));
+            return;
+        }
+        let found = self.joins.binary_search_by_key(&packet.flow.0, |join| join.round);
+        let join = &mut self.joins[found.expect("a host is told of its own rounds")];
+        join.over = join.over.max(at);
+        join.missing -= 1;
+        if join.missing == 0 {
+            let Join { round, over, .. } = *join;
+            self.follow(now, round, over, out);
+        }
+    }
+
+    /// Says to all that follows a round that it was over at `over`, now or soon.
+    fn follow(&mut self, now: Time, round: u32, over: Time, out: &mut impl Out<Packet>) {
+        let common = Arc::clone(&self.common);
+        let round = &common.loops[round as usize];
+        let next = if over < round.until { &round.next[..] } else { &[] };
+        for one in next {
+            // The wait is the receiver's: links are FIFO, and others may have shorter ones.
+            let seq = (one.wait + over.since(now)).as_ps();
+            let flags = Flags::NONE.with_if(one.tells, TELLS);
+            let flow = FlowId(one.what);
+            let go = Packet { flow, seq, flags, kind: Kind::Control, ..Packet::default() };
+            out.push(one.link, now, &go);
         }
     }
 

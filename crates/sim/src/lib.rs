@@ -12,8 +12,10 @@ mod flow_samples;
 mod host;
 mod ideal;
 mod look;
+mod loops;
 mod node;
 mod options;
+mod routes;
 mod rpc;
 mod run;
 mod stacks;
@@ -21,8 +23,10 @@ mod stall;
 mod timeline;
 #[cfg(any(test, feature = "reference"))]
 pub mod twin;
+mod way;
 
 pub use forebay_engine::{EngineStats, Watch};
 pub use look::{HostLook, Look, MemoryLook, PortLook, SenderLook, SwitchLook};
 pub use options::{Options, SimError};
 pub use run::{Outcome, Simulation, simulate, simulate_into};
+pub use way::paths;

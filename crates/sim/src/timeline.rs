@@ -1,8 +1,9 @@
 //! What changes in the fabric during a run: forced boundaries, each with its steps.
 
 use crate::node::AnyNode;
+use crate::routes::Routing;
 use forebay_engine::{Ground, NodeId};
-use forebay_net::{Fabric, Paths, PortFault, Routes};
+use forebay_net::{Fabric, PortFault};
 use forebay_scenario::model::{Change, Scenario};
 use forebay_scenario::plan::Plan;
 use forebay_units::Time;
@@ -13,8 +14,7 @@ pub(crate) struct Timeline {
     steps: Vec<(Time, Step)>,
     taken: usize,
     alive: Vec<bool>, // by cable
-    paths: Paths,
-    seed: u64,
+    routing: Routing,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ enum Step {
 }
 
 impl Timeline {
-    pub fn new(scenario: &Scenario, plan: &Plan, fabric: &Fabric, paths: Paths, seed: u64) -> Self {
+    pub fn new(scenario: &Scenario, plan: &Plan, fabric: &Fabric, routing: Routing) -> Self {
         let mut steps = Vec::new();
         for fault in &scenario.faults {
             let Some(cable) = cable_index(plan, &fault.link) else { continue };
@@ -43,7 +43,7 @@ impl Timeline {
         }
         // At one instant faults come first, in file order; the sort is stable.
         steps.sort_by_key(|(at, step)| (*at, matches!(step, Step::Reroute)));
-        Self { steps, taken: 0, alive: vec![true; fabric.cables().len()], paths, seed }
+        Self { steps, taken: 0, alive: vec![true; fabric.cables().len()], routing }
     }
 
     /// When something changes next.
@@ -90,8 +90,7 @@ impl Timeline {
     }
 
     fn reroute(&self, fabric: &Fabric, ground: &mut impl Ground<AnyNode>) {
-        let routes =
-            Routes::all(fabric, self.paths, self.seed, &|cable| self.alive[cable as usize]);
+        let routes = self.routing.routes(fabric, &|cable| self.alive[cable as usize]);
         for (s, routes) in (0u32..).zip(routes) {
             ground.node_mut(NodeId(fabric.hosts() + s)).reroute(routes);
         }

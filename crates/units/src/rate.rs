@@ -79,6 +79,7 @@ pub struct Serializer {
     whole: u64, // ps per byte, or 0 if the rate has no whole number of them
     rate: u64,
     remainder: u64, // in units of 1/rate ps; below `rate`
+    grain: u64, // every span is cut to a multiple of so many ps; 0: none is, and remainders are carried
 }
 
 impl Serializer {
@@ -92,7 +93,16 @@ impl Serializer {
             Some(ps) => ps,
             None => 0,
         };
-        Self { whole, rate: rate.0, remainder: 0 }
+        Self { whole, rate: rate.0, remainder: 0, grain: 0 }
+    }
+
+    /// A serializer at `rate` that cuts every span to whole nanoseconds and forgets the rest, as simulators with a clock
+    /// of nanoseconds do.
+    ///
+    /// # Panics
+    /// If `rate` is zero.
+    pub const fn truncating(rate: BitsPerSec) -> Self {
+        Self { whole: 0, grain: 1_000, ..Self::new(rate) }
     }
 
     /// The rate it was made with.
@@ -111,6 +121,10 @@ impl Serializer {
 
     #[cold]
     fn take_carrying(&mut self, bytes: u64) -> Span {
+        if self.grain != 0 {
+            let exact = self.rate().time_for(Bytes::new(bytes)).as_ps();
+            return Span::from_ps(exact - exact % self.grain);
+        }
         let total = bytes as u128 * PS_PER_SEC_BITS + self.remainder as u128;
         self.remainder = (total % self.rate as u128) as u64;
         Span::from_ps((total / self.rate as u128) as u64)
@@ -129,6 +143,13 @@ mod tests {
             assert_eq!(BitsPerSec::from_gbps(gbps).whole_ps_per_byte(), Some(ps));
         }
         assert_eq!(BitsPerSec::from_gbps(30).whole_ps_per_byte(), None);
+    }
+
+    #[test]
+    fn a_clock_of_nanoseconds_loses_what_is_below_with_every_packet() {
+        let mut port = Serializer::truncating(BitsPerSec::from_gbps(25));
+        let spans = [1_048, 60, 1_000].map(|bytes| port.take(bytes));
+        assert_eq!(spans, [335, 19, 320].map(Span::from_ns)); // 335.36, 19.2 and 320 ns
     }
 
     #[test]

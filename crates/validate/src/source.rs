@@ -39,6 +39,7 @@ impl Bench {
             explicit: false,
             hold: false,
             telemetry: None,
+            truncate: false,
         };
         let settings = fabric.ports_of(NodeId(ports)).iter().map(|d| port(d.link)).collect();
         let switch = Switch::new(SwitchSettings {

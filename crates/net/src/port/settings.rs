@@ -58,6 +58,8 @@ pub struct PortSettings {
     pub hold: bool,
     /// Tell packets that ask about this port, whose rate is always one of these. A switch whose ports do not tell loses what others told.
     pub telemetry: Option<Rates>,
+    /// Times of transmission are cut to whole nanoseconds. Such a port has explicit queues.
+    pub truncate: bool,
 }
 
 /// Counters of a port. Pause frames are counted apart, in [`PauseCounters`], and not here.

@@ -89,6 +89,7 @@ pub fn plain() -> PortSettings {
         explicit: false,
         hold: false,
         telemetry: None,
+        truncate: false,
     }
 }
 

@@ -48,6 +48,9 @@ pub(crate) struct Definitions {
     pub quantile: String,
     pub confidence_interval: String,
     pub release: String,
+    /// As [`About::comparison`].
+    #[serde(default)]
+    pub comparison: Vec<Setting>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,9 +59,12 @@ pub(crate) struct FileRows {
     pub rows: u64,
 }
 
+fn pairs(of: &[(String, String)]) -> Vec<Setting> {
+    of.iter().map(|(key, value)| Setting { key: key.clone(), value: value.clone() }).collect()
+}
+
 impl Manifest {
     pub fn new(about: &About) -> Self {
-        let settings = about.settings.iter();
         Self {
             format: MANIFEST_FORMAT,
             program: "forebay".into(),
@@ -71,15 +77,14 @@ impl Manifest {
             warmup_ps: about.warmup.as_ps(),
             size_classes_bytes: about.size_classes.iter().map(|bytes| bytes.get()).collect(),
             traffic: about.traffic.clone(),
-            settings: settings
-                .map(|(key, value)| Setting { key: key.clone(), value: value.clone() })
-                .collect(),
+            settings: pairs(&about.settings),
             definitions: Definitions {
                 fct: FCT_DEFINITION.into(),
                 ideal_fct: IDEAL_FCT_DEFINITION.into(),
                 quantile: QUANTILE_DEFINITION.into(),
                 confidence_interval: CONFIDENCE_DEFINITION.into(),
                 release: about.release.clone(),
+                comparison: pairs(&about.comparison),
             },
             rerun: about.rerun().into(),
             files: Vec::new(),
@@ -99,6 +104,7 @@ impl Manifest {
             size_classes: self.size_classes_bytes.into_iter().map(Bytes::new).collect(),
             resolved_toml: self.resolved_toml,
             settings: self.settings.into_iter().map(|s| (s.key, s.value)).collect(),
+            comparison: self.definitions.comparison.into_iter().map(|s| (s.key, s.value)).collect(),
             release: self.definitions.release,
             rerun: Some(self.rerun),
         }

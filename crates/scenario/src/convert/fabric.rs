@@ -1,7 +1,7 @@
 //! Links, path choice and overrides.
 
 use super::Judge;
-use crate::model::{DeadPort, Fabric, Link, Override, Routing, Topology, Transport};
+use crate::model::{Clock, DeadPort, Fabric, Link, Override, Routing, Topology, Transport};
 use crate::plan::{Place, Plan};
 use crate::raw;
 use forebay_units::{BitsPerSec, Bytes, Span};
@@ -57,11 +57,17 @@ impl Judge<'_> {
                 None | Some(raw::Routing::Ecmp) => Routing::Ecmp,
                 Some(raw::Routing::EcmpSymmetric) => Routing::EcmpSymmetric,
                 Some(raw::Routing::Spray) => Routing::Spray,
+                Some(raw::Routing::EcmpMurmur3) => Routing::EcmpMurmur3,
             },
             reroute_after,
+            paths: Vec::new(), // they need the flows, which need the rest
             dead_port: match f.dead_port {
                 None | Some(raw::DeadPort::Drop) => DeadPort::Drop,
                 Some(raw::DeadPort::Hold) => DeadPort::Hold,
+            },
+            clock: match f.clock {
+                None | Some(raw::Clock::Exact) => Clock::Exact,
+                Some(raw::Clock::TruncateNs) => Clock::TruncateNs,
             },
             switch,
             wire_overhead,

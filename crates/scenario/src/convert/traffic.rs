@@ -2,7 +2,7 @@
 
 use super::{Judge, published, texts};
 use crate::cdf::Cdf;
-use crate::model::{ListedFlow, LoadRef, Scenario, Stop, Traffic, TrafficKind};
+use crate::model::{LoadRef, Scenario, Stop, Traffic, TrafficKind};
 use crate::plan::Plan;
 use crate::problem::{grouped, memory_text};
 use crate::raw;
@@ -17,7 +17,7 @@ pub(crate) const MOST_FLOWS: u128 = 50_000_000;
 /// Memory of a flow: its entry in the table and its row in the results. Assumption: about 160 B.
 const FLOW_MEMORY: u128 = 160;
 /// Larger flows than this (1000 TB) are taken for a mistake in the unit.
-const LARGEST_FLOW: u64 = 1_000_000_000_000_000;
+pub(super) const LARGEST_FLOW: u64 = 1_000_000_000_000_000;
 /// Time from the last delivery of a round of a closed loop to the next. Our choice: one way across a rack row.
 const CONTROL_DELAY: Span = Span::from_us(1);
 
@@ -82,7 +82,10 @@ impl Judge<'_> {
         }
         let hosts = HostIndex::of(plan);
         let all = entries.iter().enumerate();
-        let one = |(i, entry)| self.entry(&format!("traffic[{i}]"), entry, common, stop, &hosts);
+        let one = |(i, entry): (usize, &raw::Traffic)| {
+            let path = format!("traffic[{i}]");
+            self.entry(&path, entry, common, stop, &hosts)
+        };
         all.filter_map(one).collect()
     }
 
@@ -169,15 +172,18 @@ impl Judge<'_> {
                 self.long(path, from, to, stagger.map_or(Span::ZERO, |s| s.0), hosts)
             }
             raw::Kind::Rpc(rpc) => TrafficKind::Rpc(Box::new(self.rpc(path, rpc, hosts)?)),
-            raw::Kind::List { flows, file } => {
-                self.list(path, flows.as_deref(), file.as_deref(), stop, hosts)
+            raw::Kind::List { flows, file, control_delay } => {
+                let control_delay = control_delay.map_or(CONTROL_DELAY, |d| d.0);
+                self.span(&format!("{path}.control_delay"), control_delay);
+                let flows = self.list(path, flows.as_deref(), file.as_deref(), stop, hosts);
+                TrafficKind::List { flows, control_delay }
             }
         };
         let class = entry.class.map(|class| class as u8);
         Some(Traffic { start, until, law: entry.law.clone(), class, params, kind })
     }
 
-    fn flow_size(&mut self, path: &str, size: Bytes) {
+    pub(super) fn flow_size(&mut self, path: &str, size: Bytes) {
         if size == Bytes::ZERO {
             self.wrong(path, "is no flow; write 1B or more");
         } else if size.get() > LARGEST_FLOW {
@@ -186,7 +192,7 @@ impl Judge<'_> {
     }
 
     /// Index of a host, or a sentence.
-    fn host(&mut self, path: &str, name: &str, hosts: &HostIndex<'_>) -> Option<usize> {
+    pub(super) fn host(&mut self, path: &str, name: &str, hosts: &HostIndex<'_>) -> Option<usize> {
         let found = hosts.index.get(name).copied();
         if found.is_none() {
             self.no_such_node(path, name, hosts.plan, true);
@@ -368,87 +374,6 @@ impl Judge<'_> {
         }
         all
     }
-
-    fn list(
-        &mut self,
-        path: &str,
-        flows: Option<&[raw::ListedFlow]>,
-        file: Option<&str>,
-        stop: Stop,
-        hosts: &HostIndex<'_>,
-    ) -> TrafficKind {
-        let flows: Vec<ListedFlow> = match (flows, file) {
-            (Some(flows), None) => flows
-                .iter()
-                .map(|f| ListedFlow {
-                    from: f.from.clone(),
-                    to: f.to.clone(),
-                    size: f.size.0,
-                    at: f.at.map_or(Time::ZERO, |at| at.0),
-                })
-                .collect(),
-            (None, Some(file)) => self.flow_file(&format!("{path}.file"), file),
-            _ => {
-                self.say(
-                    path,
-                    "needs either flows or a file; write for instance file = \"flows.csv\"",
-                );
-                Vec::new()
-            }
-        };
-        if flows.is_empty() && self.findings.is_empty() {
-            self.say(path, "lists no flows; write at least one");
-        }
-        if flows.len() as u128 > MOST_FLOWS {
-            self.say(path, too_many(flows.len() as u128));
-        }
-        for (i, flow) in flows.iter().enumerate() {
-            // A flow of a file is named by its number there; one of the list has a place of its own.
-            let one = match file {
-                Some(_) => format!("{path}.file"),
-                None => format!("{path}.flows[{i}]"),
-            };
-            let key =
-                |name: &str| if file.is_some() { one.clone() } else { format!("{one}.{name}") };
-            self.host(&key("from"), &flow.from, hosts);
-            self.host(&key("to"), &flow.to, hosts);
-            if file.is_none() {
-                self.flow_size(&key("size"), flow.size);
-            } else if flow.size == Bytes::ZERO || flow.size.get() > LARGEST_FLOW {
-                self.say(&one, format!("flow {i} has {} to send; write 1B to 1000TB", flow.size));
-            }
-            if flow.from == flow.to {
-                self.say(
-                    &one,
-                    format!("flow {i} goes from {:?} to itself; write another host", flow.from),
-                );
-            }
-            if flow.at >= stop.time {
-                self.say(
-                    &key("at"),
-                    format!(
-                        "flow {i} starts at {}, not before the end of the run, stop.time = {}",
-                        flow.at, stop.time
-                    ),
-                );
-            }
-            if self.findings.len() > 100 {
-                break;
-            }
-        }
-        TrafficKind::List { flows }
-    }
-
-    /// `from,to,size,at` with a header line.
-    fn flow_file(&mut self, path: &str, file: &str) -> Vec<ListedFlow> {
-        match (self.read_file)(file).and_then(|text| parse_flows(&text)) {
-            Ok(flows) => flows,
-            Err(why) => {
-                self.say(path, format!("{:?} {why}", shorten(file)));
-                Vec::new()
-            }
-        }
-    }
 }
 
 /// Both ends of a range of sizes, or what is wrong with one; `None` if neither is a size, as in a path.
@@ -468,42 +393,6 @@ fn uniform(name: &str, (low, high): (Bytes, Bytes)) -> Result<Cdf, String> {
         return Err(format!("{name:?} is no range; write a size of 1B or more, then a larger one"));
     }
     Cdf::uniform(low, high)
-}
-
-fn parse_flows(text: &str) -> Result<Vec<ListedFlow>, String> {
-    let mut lines =
-        text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
-    let header =
-        lines.next().map(|(_, l)| l.trim().trim_start_matches('\u{feff}')).unwrap_or_default();
-    let columns: Vec<&str> = header.split(',').map(str::trim).collect();
-    let column = |name: &str| {
-        columns.iter().position(|c| *c == name).ok_or_else(|| {
-            format!("has no column {name:?}; its first line must be from,to,size,at")
-        })
-    };
-    let (from, to, size, at) = (column("from")?, column("to")?, column("size")?, column("at")?);
-    lines
-        .map(|(i, line)| {
-            let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-            let line = i + 1;
-            if cells.len() != columns.len() {
-                return Err(format!(
-                    "line {line}: has {} columns, the header has {}",
-                    cells.len(),
-                    columns.len()
-                ));
-            }
-            let bad = |c: usize, e: ParseError| {
-                format!("line {line}, {}: {:?} {e}", columns[c], cells[c])
-            };
-            Ok(ListedFlow {
-                from: cells[from].into(),
-                to: cells[to].into(),
-                size: cells[size].parse().map_err(|e| bad(size, e))?,
-                at: cells[at].parse().map_err(|e| bad(at, e))?,
-            })
-        })
-        .collect()
 }
 
 /// `sizes/mine.csv` is called `mine`.

@@ -1,6 +1,6 @@
 //! Connections of `rpc` entries: who talks to whom, and from when on.
 
-use super::{Error, FlowSpec, Maker, Table};
+use super::{DPORT, Error, FlowSpec, Maker, Table};
 use crate::model::{Pairs, Rpc, Traffic};
 use forebay_units::{Bytes, Time};
 use std::collections::BTreeMap;
@@ -51,7 +51,8 @@ pub(super) fn add_streams(table: &mut Table) {
     for one in connections {
         let mut stream = |src, dst| {
             let traffic = one.traffic;
-            flows.push(FlowSpec { src, dst, size: Bytes::ZERO, start: Time::MAX, traffic });
+            let (size, start, sport) = (Bytes::ZERO, Time::MAX, 0);
+            flows.push(FlowSpec { src, dst, size, start, traffic, sport, dport: DPORT });
             flows.len() as u32 - 1
         };
         one.requests = stream(one.client, one.server);

@@ -1,0 +1,133 @@
+//! `forebay export`: scenarios and results in the formats of the public HPCC simulator.
+
+use crate::args::{Completion, Export, Exported, Ideal};
+use crate::failure::Failure;
+use crate::say;
+use forebay_record::{FlowRow, RunDir};
+use forebay_scenario::identity::{address, numbers};
+use forebay_scenario::import::Paths;
+use forebay_scenario::model::Scenario;
+use forebay_scenario::plan::Plan;
+use forebay_scenario::workload::{self, Hosts, Table};
+use forebay_scenario::{export, load, text};
+use forebay_units::Time;
+use std::fmt::Write;
+
+/// The verb.
+pub fn export(args: &Export) -> Result<(), Failure> {
+    let text = match args.what {
+        Exported::Topology => export::topology(&scenario(args)?).text(),
+        Exported::Flows => {
+            let scenario = scenario(args)?;
+            let table = table(&scenario, seed(args, &scenario))?;
+            let flows = export::flows(&scenario, &table);
+            let others = table.flows.len() - flows.0.len();
+            if others > 0 {
+                say::warning(&format!(
+                    "{others} flows that wait for others or have no end are left out: the format has none"
+                ));
+            }
+            flows.text()
+        }
+        Exported::Paths => paths(args)?,
+        Exported::Fct => fct(args)?,
+    };
+    match &args.out {
+        None => say::data(&text),
+        Some(path) => std::fs::write(path, text)
+            .map_err(|error| Failure::io(format!("write {}", path.display()), &error)),
+    }
+}
+
+/// A scenario file, or the one that a results directory was made from.
+fn scenario(args: &Export) -> Result<Scenario, Failure> {
+    let resolved = args.from.join("resolved.toml");
+    let file = if resolved.exists() { &resolved } else { &args.from };
+    Ok(load(file)?.scenario)
+}
+
+fn seed(args: &Export, scenario: &Scenario) -> u64 {
+    args.seed.or(scenario.seeds.first().copied()).unwrap_or(1)
+}
+
+fn table(scenario: &Scenario, seed: u64) -> Result<Table, Failure> {
+    let hosts = Hosts::of(scenario);
+    workload::flows(scenario, &hosts, seed).map_err(|error| Failure::Input(error.to_string()))
+}
+
+fn paths(args: &Export) -> Result<String, Failure> {
+    let scenario = scenario(args)?;
+    let paths = forebay_sim::paths(&scenario, seed(args, &scenario))
+        .map_err(|error| Failure::Input(error.to_string()))?;
+    let plan = Plan::of(&scenario.fabric);
+    let numbers = numbers(&plan);
+    let names: std::collections::BTreeMap<&str, u32> =
+        plan.names.iter().map(String::as_str).zip(numbers).collect();
+    let switches = |path: &[String]| -> String {
+        let word = |name: &String| match args.numbers {
+            true => names[name.as_str()].to_string(),
+            false => name.clone(),
+        };
+        path.iter().map(word).collect::<Vec<_>>().join(" ")
+    };
+    let all: Vec<u32> = match args.numbers {
+        true => export::order(&table(&scenario, seed(args, &scenario))?),
+        false => (0..paths.len() as u32).collect(),
+    };
+    let mut text = String::from("flow,data,ack\n");
+    for (number, flow) in all.iter().enumerate() {
+        let path = &paths[*flow as usize];
+        let _ = writeln!(text, "{number},{},{}", switches(&path.data), switches(&path.ack));
+    }
+    Ok(text)
+}
+
+/// One line for each flow that was over, in the order in which they were.
+fn fct(args: &Export) -> Result<String, Failure> {
+    if !args.from.join("manifest.json").exists() {
+        return Err(Failure::Input(format!(
+            "{} is no results directory; run the scenario first",
+            args.from.display()
+        )));
+    }
+    let (about, runs) = RunDir::load(&args.from)?;
+    let scenario = text("resolved.toml", &about.resolved_toml)?.scenario;
+    let wanted = args.seed.or(runs.first().map(|run| run.seed));
+    let Some(run) = runs.iter().find(|run| Some(run.seed) == wanted) else {
+        let seeds: Vec<String> = runs.iter().map(|run| run.seed.to_string()).collect();
+        return Err(Failure::Input(format!(
+            "{} has no results of that seed; it has those of {}",
+            args.from.display(),
+            seeds.join(", ")
+        )));
+    };
+    let table = table(&scenario, run.seed)?;
+    let numbers = numbers(&Plan::of(&scenario.fabric));
+    let mut ideals = Paths::of(&export::topology(&scenario), scenario.transport.mss.get());
+    let over = |row: &FlowRow| match args.fct {
+        Completion::Acked => row.acked,
+        Completion::Delivered => row.delivered,
+    };
+    let mut rows: Vec<(Time, &FlowRow)> = run
+        .flows
+        .iter()
+        .filter(|row| !row.is_endless())
+        .filter_map(|row| Some((over(row)?, row)))
+        .collect();
+    rows.sort_by_key(|(at, row)| (*at, row.flow));
+    let mut text = String::new();
+    for (at, row) in rows {
+        let flow = &table.flows[row.flow as usize];
+        let [src, dst] = [row.src, row.dst].map(|host| numbers[host as usize]);
+        let size = row.size.get();
+        let ideal = match args.ideal {
+            Ideal::Hpcc => ideals.standalone(src, dst, size).unwrap_or(0),
+            Ideal::Forebay => row.ideal.as_ps() / 1000,
+        };
+        let (start, fct) = (row.start.as_ps() / 1000, at.since(row.start).as_ps() / 1000);
+        let (sip, dip) = (address(src), address(dst));
+        let (sport, dport) = (flow.sport, flow.dport);
+        let _ = writeln!(text, "{sip:08x} {dip:08x} {sport} {dport} {size} {start} {fct} {ideal}");
+    }
+    Ok(text)
+}

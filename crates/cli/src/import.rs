@@ -1,0 +1,122 @@
+//! `forebay import`: files of other simulators in, a folder with a scenario out.
+
+use crate::args::{Format, Into};
+use crate::failure::Failure;
+use crate::say;
+use forebay_scenario::import::{self, Fate, Hpcc, Import, Source};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What became of each line of the sources.
+const EXPLANATION: &str = "import.txt";
+
+/// The verb.
+pub fn import(format: &Format) -> Result<(), Failure> {
+    let (made, into) = match format {
+        Format::Hpcc { config, topology, flows, paths, into } => {
+            let files = [config, topology, flows, paths].map(Option::as_deref);
+            (hpcc(files, &name_of(&into.out))?, into)
+        }
+        Format::Htsim { matrix, topology, into } => {
+            let (matrix, topology) =
+                (Text::read(matrix)?, topology.as_deref().map(Text::read).transpose()?);
+            let topology = topology.as_ref().map(Text::source);
+            (import::htsim(&name_of(&into.out), matrix.source(), topology)?, into)
+        }
+        Format::Cdf { file, into } => {
+            (import::cdf(&name_of(&into.out), Text::read(file)?.source())?, into)
+        }
+    };
+    write(&made, into)?;
+    let shown = made.notes.iter().filter(|note| !into.brief || note.fate != Fate::Carried);
+    let lines: String = shown.map(|note| format!("{note}\n")).collect();
+    say::data(&lines)?;
+    let scenario = into.out.join("scenario.toml");
+    say::note(&format!("wrote {}; next: forebay run {}", into.out.display(), scenario.display()));
+    Ok(())
+}
+
+fn hpcc(
+    [config, topology, flows, paths]: [Option<&Path>; 4],
+    name: &str,
+) -> Result<Import, Failure> {
+    let config = config.map(|path| Ok::<_, Failure>((path, Text::read(path)?))).transpose()?;
+    let mut named = [None, None];
+    if let Some((path, text)) = &config {
+        named = import::hpcc_named_files(text.source())?.map(|file| file.map(|f| beside(path, &f)));
+    }
+    let missing = |what: &str, flag: &str| {
+        Failure::Input(format!("the config file names no {what}; write {flag} FILE"))
+    };
+    let [named_topology, named_flows] = named;
+    let topology = topology.map(PathBuf::from).or(named_topology);
+    let flows = flows.map(PathBuf::from).or(named_flows);
+    let topology = Text::read(&topology.ok_or_else(|| missing("topology", "--topology"))?)?;
+    let flows = Text::read(&flows.ok_or_else(|| missing("flow file", "--flows"))?)?;
+    let paths = paths.map(Text::read).transpose()?;
+    let files = Hpcc {
+        topology: topology.source(),
+        flows: flows.source(),
+        config: config.as_ref().map(|(_, text)| text.source()),
+        paths: paths.as_ref().map(Text::source),
+    };
+    Ok(import::hpcc(name, &files)?)
+}
+
+/// A file that a config names is sought from its folder, and from the folder above, where that simulator is started.
+fn beside(config: &Path, file: &str) -> PathBuf {
+    let folder = config.parent().unwrap_or(Path::new(""));
+    let above = folder.parent().unwrap_or(Path::new("")).join(file);
+    let here = folder.join(file);
+    if !here.exists() && above.exists() { above } else { here }
+}
+
+/// The folder's name is the scenario's.
+fn name_of(out: &Path) -> String {
+    let name = out.file_name().map(|name| name.to_string_lossy().into_owned());
+    name.filter(|name| !name.is_empty()).unwrap_or_else(|| "imported".into())
+}
+
+/// A file and its name for sentences.
+struct Text {
+    name: String,
+    text: String,
+}
+
+impl Text {
+    fn read(path: &Path) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let bytes = fs::read(path).map_err(|error| {
+            Failure::Input(format!("{name} cannot be read: {}; check the path", say::plain(&error)))
+        })?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            Failure::Input(format!("{name} is not UTF-8 text (byte {}); save it as UTF-8", at + 1))
+        })?;
+        Ok(Self { name, text })
+    }
+
+    fn source(&self) -> Source<'_> {
+        Source { name: &self.name, text: &self.text }
+    }
+}
+
+fn write(made: &Import, into: &Into) -> Result<(), Failure> {
+    let out = &into.out;
+    if !into.force && out.join("scenario.toml").exists() {
+        return Err(Failure::Input(format!(
+            "{} holds a scenario.toml already; name another folder, or add --force to replace it",
+            out.display()
+        )));
+    }
+    fs::create_dir_all(out)
+        .map_err(|error| Failure::io(format!("create {}", out.display()), &error))?;
+    let explained: String = made.notes.iter().map(|note| format!("{note}\n")).collect();
+    let explanation = (EXPLANATION.to_string(), explained);
+    for (name, text) in made.files.iter().chain([&explanation]) {
+        let path = out.join(name);
+        fs::write(&path, text)
+            .map_err(|error| Failure::io(format!("write {}", path.display()), &error))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,432 @@
+//! Topology and flow files of the public HPCC simulator and its forks.
+//!
+//! Source: alibaba-edu/High-Precision-Congestion-Control, `simulation/scratch/third.cc` (how the files are read) and the notes at
+//! the end of `mix/topology.txt` and `mix/flow.txt`. Files are read word by word, as there: line breaks mean nothing, and what
+//! follows the promised number of entries is not read.
+
+use super::draft::{self, Draft, List, node_name};
+use super::words::{Word, Words, delay, rate, seconds};
+use super::{Fate, Hpcc, Import, Note, Source, hpcc_config, paths};
+use crate::Error;
+use crate::model::ListedFlow;
+use crate::workload::FIRST_SPORT;
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// More nodes than this are taken for a mistake.
+const MOST_NODES: u32 = 1 << 20;
+
+/// A topology: nodes are numbered from 0, and those that are no switches are hosts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Topology {
+    /// How many nodes there are.
+    pub nodes: u32,
+    /// Numbers of the switches, ascending.
+    pub switches: Vec<u32>,
+    /// Links.
+    pub links: Vec<Link>,
+}
+
+/// A link, the same both ways.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// One end.
+    pub a: u32,
+    /// The other.
+    pub b: u32,
+    /// Rate.
+    pub rate: BitsPerSec,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Share of packets lost.
+    pub loss: f64,
+}
+
+/// The flows of a file, in its order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flows(pub Vec<Flow>);
+
+/// A flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Flow {
+    /// Number of the sending host.
+    pub src: u32,
+    /// Number of the receiving host.
+    pub dst: u32,
+    /// Priority group.
+    pub pg: u8,
+    /// Destination port.
+    pub dport: u16,
+    /// Payload.
+    pub size: u64,
+    /// Start.
+    pub start: Time,
+}
+
+impl Topology {
+    /// Reads one; also notes, with lines.
+    ///
+    /// # Errors
+    /// One sentence with file and line.
+    pub fn parse(source: Source<'_>) -> Result<(Self, Vec<Note>), Error> {
+        let mut words = Words::of(source);
+        let mut notes = Vec::new();
+        let (nodes, line) = words.number::<u32>("the number of nodes")?;
+        let (switch_count, _) = words.number::<u32>("the number of switches")?;
+        let (link_count, _) = words.number::<u32>("the number of links")?;
+        if nodes > MOST_NODES {
+            return Err(words.wrong(
+                line,
+                format!("{nodes} nodes are too many; at most {MOST_NODES} are read"),
+            ));
+        }
+        if switch_count > nodes {
+            let text = format!(
+                "{switch_count} of {nodes} nodes cannot be switches; the first line is nodes, switches, links"
+            );
+            return Err(words.wrong(line, text));
+        }
+        let mut switches = BTreeSet::new();
+        for i in 0..switch_count {
+            let what = format!("the number of a switch ({i} of {switch_count} are there)");
+            let (switch, line) = words.number::<u32>(&what)?;
+            if switch >= nodes {
+                return Err(words.wrong(line, no_node(switch, nodes)));
+            }
+            if !switches.insert(switch) {
+                return Err(
+                    words.wrong(line, format!("switch {switch} stands twice; write it once"))
+                );
+            }
+        }
+        let mut links = Vec::new();
+        let mut joined: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+        let mut cables_of: BTreeMap<u32, usize> = BTreeMap::new();
+        for i in 0..link_count {
+            let what = |end: &str| format!("{end} of a link ({i} of {link_count} are there)");
+            let (a, line) = words.number::<u32>(&what("one end"))?;
+            let (b, _) = words.number::<u32>(&what("the other end"))?;
+            for end in [a, b] {
+                if end >= nodes {
+                    return Err(words.wrong(line, no_node(end, nodes)));
+                }
+                if !switches.contains(&end)
+                    && let Some(first) = cables_of.insert(end, line)
+                {
+                    let text = format!(
+                        "host {end} has a second link here, the first on line {first}; only hosts with one link can be carried over"
+                    );
+                    return Err(words.wrong(line, text));
+                }
+            }
+            if a == b {
+                return Err(words.wrong(
+                    line,
+                    format!("the link joins node {a} to itself; write two different ends"),
+                ));
+            }
+            if !switches.contains(&a) && !switches.contains(&b) {
+                return Err(words.wrong(
+                    line,
+                    format!("the link joins the hosts {a} and {b}; a host's link goes to a switch"),
+                ));
+            }
+            if let Some(first) = joined.insert((a.min(b), a.max(b)), line) {
+                let text = format!(
+                    "the link joins {a} and {b} a second time, first on line {first}; write one link with the sum of the rates"
+                );
+                return Err(words.wrong(line, text));
+            }
+            let word = words.next(&what("the rate"))?;
+            let rate = rate(word.text)
+                .ok_or_else(|| words.bad(word, "is no rate; write for instance 100Gbps"))?;
+            let word = words.next(&what("the delay"))?;
+            let delay = delay(word.text)
+                .ok_or_else(|| words.bad(word, "is no delay; write for instance 0.001ms"))?;
+            let (loss, line) = words.number::<f64>("an error rate from 0 to 1")?;
+            if !(0.0..=1.0).contains(&loss) {
+                return Err(words.wrong(line, format!("{loss} is not an error rate from 0 to 1")));
+            }
+            links.push(Link { a, b, rate, delay, loss });
+        }
+        if let Some(line) = words.line() {
+            let text = format!("what follows the {link_count} links is not read, as there");
+            notes.push(words.note(line, Fate::Left, text));
+        }
+        Ok((Self { nodes, switches: switches.into_iter().collect(), links }, notes))
+    }
+
+    fn is_switch(&self, node: u32) -> bool {
+        self.switches.binary_search(&node).is_ok()
+    }
+
+    /// As the simulator reads it.
+    pub fn text(&self) -> String {
+        use std::fmt::Write;
+        let mut text = format!("{} {} {}\n", self.nodes, self.switches.len(), self.links.len());
+        let switches: Vec<String> = self.switches.iter().map(u32::to_string).collect();
+        let _ = writeln!(text, "{}", switches.join(" "));
+        for Link { a, b, rate, delay, loss } in &self.links {
+            let delay = if *delay == Span::ZERO { "0ns".into() } else { delay.to_string() };
+            let _ = writeln!(text, "{a} {b} {rate} {delay} {loss}");
+        }
+        text
+    }
+}
+
+fn no_node(node: u32, nodes: u32) -> String {
+    format!("there is no node {node}; the first line promises {nodes}, numbered from 0")
+}
+
+impl Flows {
+    /// Reads one; also notes, with lines. The second list holds the line of each flow.
+    ///
+    /// # Errors
+    /// One sentence with file and line.
+    pub fn parse(
+        source: Source<'_>,
+        topology: &Topology,
+    ) -> Result<(Self, Vec<usize>, Vec<Note>), Error> {
+        let mut words = Words::of(source);
+        let (mut flows, mut lines, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+        let (count, _) = words.number::<u64>("the number of flows")?;
+        for i in 0..count {
+            let what = |of: &str| format!("{of} of a flow ({i} of {count} are there)");
+            let (src, line) = words.number::<u32>(&what("the sender"))?;
+            let (dst, _) = words.number::<u32>(&what("the receiver"))?;
+            for end in [src, dst] {
+                if end >= topology.nodes {
+                    return Err(
+                        words.wrong(line, format!("flow {i}: {}", unknown_host(end, topology)))
+                    );
+                }
+                if topology.is_switch(end) {
+                    return Err(words.wrong(
+                        line,
+                        format!("flow {i}: node {end} is a switch; flows go from host to host"),
+                    ));
+                }
+            }
+            if src == dst {
+                return Err(words.wrong(
+                    line,
+                    format!("flow {i} goes from host {src} to itself; write another host"),
+                ));
+            }
+            let pg = words.next(&what("the priority group"))?;
+            let pg = small(&words, pg, 7, "is no priority group; write 0 to 7")? as u8;
+            let word = words.next(&what("the destination port"))?;
+            let dport: u64 = word.text.parse().map_err(|_| words.bad(word, "is no port"))?;
+            if dport > 65_535 {
+                let text = format!(
+                    "flow {i}: port {dport} has more than 16 bits; {} is used, as there",
+                    dport as u16
+                );
+                notes.push(words.note(word.line, Fate::Changed, text));
+            }
+            let word = words.next(&what("the size"))?;
+            let size: u64 = word
+                .text
+                .parse()
+                .map_err(|_| words.bad(word, "is no size; write a whole number of bytes"))?;
+            if size > u64::from(u32::MAX) {
+                let text = format!(
+                    "flow {i}: all {size} B are sent; the source keeps 32 bits of a size and would send {} B",
+                    size as u32
+                );
+                notes.push(words.note(word.line, Fate::Changed, text));
+            }
+            let word = words.next(&what("the start"))?;
+            let start = seconds(word.text).ok_or_else(|| {
+                words.bad(word, "is no start; write seconds, for instance 2.000001")
+            })?;
+            flows.push(Flow { src, dst, pg, dport: dport as u16, size, start });
+            lines.push(line);
+        }
+        if let Some(line) = words.line() {
+            let text = format!("what follows the {count} flows is not read, as there");
+            notes.push(words.note(line, Fate::Left, text));
+        }
+        Ok((Self(flows), lines, notes))
+    }
+
+    /// As the simulator reads it. Starts are in seconds.
+    pub fn text(&self) -> String {
+        use std::fmt::Write;
+        let mut text = format!("{}\n", self.0.len());
+        for Flow { src, dst, pg, dport, size, start } in &self.0 {
+            let ps = start.as_ps();
+            let seconds = format!("{}.{:012}", ps / 1_000_000_000_000, ps % 1_000_000_000_000);
+            let seconds = seconds.trim_end_matches('0').trim_end_matches('.');
+            let _ = writeln!(text, "{src} {dst} {pg} {dport} {size} {seconds}");
+        }
+        text
+    }
+}
+
+fn small(words: &Words<'_>, word: Word<'_>, most: u64, text: &str) -> Result<u64, Error> {
+    word.text.parse().ok().filter(|n| *n <= most).ok_or_else(|| words.bad(word, text))
+}
+
+fn unknown_host(node: u32, topology: &Topology) -> String {
+    format!("there is no host {node}; the topology has {} nodes, numbered from 0", topology.nodes)
+}
+
+/// The whole scenario.
+pub(super) fn import(name: &str, files: &Hpcc<'_>) -> Result<Import, Error> {
+    let (topology, topology_notes) = Topology::parse(files.topology)?;
+    let (flows, lines, flow_notes) = Flows::parse(files.flows, &topology)?;
+    if flows.0.iter().all(|flow| flow.size == 0) {
+        let text = "the file has no flow that sends anything; a scenario needs at least one";
+        return Err(Error::one(format!("{}:1", files.flows.name), text));
+    }
+    let mut draft = Draft { name: name.into(), ..Draft::default() };
+    let names = [Some(files.topology), Some(files.flows), files.config, files.paths];
+    let names: Vec<&str> = names.into_iter().flatten().map(|source| source.name).collect();
+    draft.title = format!(
+        "Imported from {} (public HPCC simulator).\nimport.txt says what became of each line; docs/import.md, of each format.",
+        names.join(", ")
+    );
+    draft.notes = topology_notes;
+    fabric(&mut draft, files, &topology, &flows)?;
+    draft.notes.extend(flow_notes);
+    let numbers = list(&mut draft, files.flows.name, &topology, (&flows, &lines));
+    draft.fabric.push("routing = \"ecmp-murmur3\"\nclock = \"truncate-ns\"".into());
+    draft.note(
+        "clock",
+        Fate::Carried,
+        "a clock of whole ns: clock = \"truncate-ns\"; each transmission is rounded down",
+    );
+    draft.note(
+        "routing",
+        Fate::Carried,
+        "murmur3-32 of addresses and ports with the number of the switch as its seed: routing = \"ecmp-murmur3\"",
+    );
+    if let Some(source) = files.paths {
+        paths::import(&mut draft, source, &topology, &numbers)?;
+    }
+    let classes = draft.lists.iter().filter_map(|list| list.class).max();
+    let without_pause = hpcc_config::apply(&mut draft, files.config, &topology, classes)?;
+    draft.finish(without_pause)
+}
+
+fn fabric(
+    draft: &mut Draft,
+    files: &Hpcc<'_>,
+    topology: &Topology,
+    flows: &Flows,
+) -> Result<(), Error> {
+    let joined: BTreeSet<u32> = topology.links.iter().flat_map(|l| [l.a, l.b]).collect();
+    let used: BTreeSet<u32> = flows.0.iter().flat_map(|f| [f.src, f.dst]).collect();
+    let place = files.topology.name;
+    if let Some(lost) = used.iter().find(|host| !joined.contains(host)) {
+        let text = format!("host {lost} has flows and no link; give it one, to a switch");
+        return Err(Error::one(format!("{place}:1"), text));
+    }
+    let all = topology.nodes;
+    let name =
+        |node: u32| node_name(if topology.is_switch(node) { "switch" } else { "host" }, node, all);
+    for node in 0..all {
+        if topology.is_switch(node) {
+            draft.switches.push(name(node));
+        } else if joined.contains(&node) {
+            draft.hosts.push(name(node));
+        } else {
+            let text = format!("host {node} has no link and no flows");
+            draft.note(format!("{place}:1"), Fate::Left, text);
+        }
+    }
+    for link in &topology.links {
+        let (a, b) = if topology.is_switch(link.a) { (link.b, link.a) } else { (link.a, link.b) };
+        let (rate, delay, loss) = (link.rate, link.delay, link.loss);
+        draft.cables.push(draft::Cable { a: name(a), b: name(b), rate, delay, loss });
+    }
+    let text = format!(
+        "{} hosts, {} switches and {} links with their rates, delays and error rates; node n is host[n] or switch[n]",
+        draft.hosts.len(),
+        draft.switches.len(),
+        draft.cables.len()
+    );
+    draft.note(format!("{place}:1"), Fate::Carried, text);
+    Ok(())
+}
+
+/// The flows as lists, one for each priority group. Gives for each flow of the file its number in the run.
+fn list(
+    draft: &mut Draft,
+    place: &str,
+    topology: &Topology,
+    (Flows(flows), lines): (&Flows, &[usize]),
+) -> Vec<Option<u32>> {
+    let name = |node: u32| node_name("host", node, topology.nodes);
+    let groups: BTreeSet<u8> = flows.iter().filter(|f| f.size > 0).map(|f| f.pg).collect();
+    let several = groups.len() > 1;
+    // Ports are counted in the order of the file.
+    let mut next: BTreeMap<u32, u16> = BTreeMap::new();
+    let mut kept = Vec::new();
+    for (i, flow) in flows.iter().enumerate() {
+        let sport = next.entry(flow.src).or_insert(FIRST_SPORT);
+        if flow.size == 0 {
+            let text = format!("flow {i} sends 0 B and would never be over");
+            draft.note(format!("{place}:{}", lines[i]), Fate::Left, text);
+        } else {
+            let group = groups.iter().position(|pg| *pg == flow.pg).unwrap_or(0);
+            kept.push((flow.start, flow.src, flow.dst, group, flow.size, *sport, flow.dport, i));
+        }
+        *sport = sport.wrapping_add(1);
+    }
+    let ascending = flows.windows(2).all(|pair| pair[0].start <= pair[1].start);
+    kept.sort_unstable(); // the order of a run's flow table
+    let mut numbers = vec![None; flows.len()];
+    for (number, one) in (0u32..).zip(&kept) {
+        numbers[one.7] = Some(number);
+    }
+    let lines_of = |group: usize| {
+        kept.iter().filter(move |one| one.3 == group).map(|one| {
+            let size = Bytes::new(one.4);
+            ListedFlow {
+                sport: one.5,
+                dport: one.6,
+                ..ListedFlow::new(name(one.1), name(one.2), size, one.0)
+            }
+        })
+    };
+    for (group, pg) in groups.iter().enumerate() {
+        let file = if several { format!("flows-{pg}.csv") } else { "flows.csv".into() };
+        let class = several.then_some(*pg);
+        draft.lists.push(List {
+            file,
+            class,
+            control_delay: None,
+            flows: lines_of(group).collect(),
+        });
+    }
+    let text = format!(
+        "{} flows with their sizes, starts and destination ports; source ports are counted from {FIRST_SPORT} at each host, as there",
+        kept.len()
+    );
+    draft.note(format!("{place}:1"), Fate::Carried, text);
+    let same = numbers.iter().enumerate().all(|(i, n)| *n == Some(i as u32));
+    if !ascending {
+        draft.note(format!("{place}:1"), Fate::Changed, "flows do not stand in the order of their starts, which the source needs; here each starts when it says");
+    }
+    if !same {
+        draft.note(format!("{place}:1"), Fate::Changed, "flows.csv of a run numbers flows by start, sender and receiver; equal source ports tell which is which");
+    }
+    match (&groups.iter().collect::<Vec<_>>()[..], several) {
+        ([only], _) => {
+            let text = format!("priority group {only}, that of all flows, is traffic class 0");
+            draft.note(format!("{place}:1"), Fate::Changed, text);
+        }
+        (_, true) => draft.note(
+            format!("{place}:1"),
+            Fate::Changed,
+            "each priority group is the traffic class of its number; classes are served by strict priority, there groups 1 to 7 take turns",
+        ),
+        _ => {}
+    }
+    if let Some(last) = kept.iter().map(|one| one.0).max() {
+        draft.stop = Some(last.saturating_add(Span::from_secs(1)));
+    }
+    numbers
+}

@@ -1,0 +1,643 @@
+//! `config.txt` of the public HPCC simulator: which key becomes what.
+//!
+//! Source: `simulation/scratch/third.cc` (keys and what they set), `mix/config_doc.txt` (their meaning), `switch-mmu.cc`,
+//! `rdma-hw.cc`, `custom-header.cc` (sizes and defaults).
+//!
+//! To carry over another key, change its row in [`KEYS`], or add one to [`PARAMS`] where it is a parameter of a law.
+
+use super::draft::Draft;
+use super::words::{Words, microseconds, rate, seconds};
+use super::{Fate, Source, Topology};
+use crate::Error;
+use crate::quantity::Measure;
+use forebay_laws::flow::FlowParams;
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What follows a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// So many words.
+    Words(usize),
+    /// A count, then so many pairs of rate and value.
+    Map,
+}
+
+/// What becomes of a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum To {
+    /// It is read where settings are made; these are all that are.
+    Read,
+    /// It is a parameter of laws ([`PARAMS`]).
+    Law,
+    /// It says where the source writes what forebay writes anyway.
+    Output,
+    /// It has no counterpart.
+    None(&'static str),
+}
+
+use Shape::{Map, Words as W};
+use To::{Law, None as Not, Output, Read};
+
+#[rustfmt::skip]
+const KEYS: &[(&str, Shape, To)] = &[
+    ("ENABLE_QCN", W(1), Read),
+    ("USE_DYNAMIC_PFC_THRESHOLD", W(1), Not("the source does not use it either: its threshold is always dynamic")),
+    ("CLAMP_TARGET_RATE", W(1), Not("dcqcn has no such option")),
+    ("PAUSE_TIME", W(1), Not("a pause lasts until the frame that ends it, as it does there")),
+    ("DATA_RATE", W(1), Not("the topology says the rate of each link")),
+    ("LINK_DELAY", W(1), Not("the topology says the delay of each link")),
+    ("PACKET_PAYLOAD_SIZE", W(1), Read),
+    ("L2_CHUNK_SIZE", W(1), Not("repairs begin with the first packet that is missing, not with a chunk")),
+    ("L2_ACK_INTERVAL", W(1), Read),
+    ("L2_BACK_TO_ZERO", W(1), Read),
+    ("TOPOLOGY_FILE", W(1), Read),
+    ("FLOW_FILE", W(1), Read),
+    ("TRACE_FILE", W(1), Output),
+    ("TRACE_OUTPUT_FILE", W(1), Output),
+    ("FCT_OUTPUT_FILE", W(1), Output),
+    ("PFC_OUTPUT_FILE", W(1), Output),
+    ("QLEN_MON_FILE", W(1), Output),
+    ("QLEN_MON_START", W(1), Output),
+    ("QLEN_MON_END", W(1), Output),
+    ("ENABLE_TRACE", W(1), Output),
+    ("SIMULATOR_STOP_TIME", W(1), Read),
+    ("CC_MODE", W(1), Read),
+    ("ALPHA_RESUME_INTERVAL", W(1), Law),
+    ("RATE_DECREASE_INTERVAL", W(1), Law),
+    ("RP_TIMER", W(1), Law),
+    ("EWMA_GAIN", W(1), Law),
+    ("FAST_RECOVERY_TIMES", W(1), Law),
+    ("RATE_AI", W(1), Law),
+    ("RATE_HAI", W(1), Law),
+    ("MIN_RATE", W(1), Law),
+    ("DCTCP_RATE_AI", W(1), Not("dctcp has a window, which grows by a segment per round trip")),
+    ("ERROR_RATE_PER_LINK", W(1), Read),
+    ("HAS_WIN", W(1), Read),
+    ("GLOBAL_T", W(1), Read),
+    ("VAR_WIN", W(1), Read),
+    ("FAST_REACT", W(1), Not("hpcc reacts to every ACK, without reacting twice")),
+    ("U_TARGET", W(1), Law),
+    ("MI_THRESH", W(1), Law),
+    ("INT_MULTI", W(1), Not("telemetry is not rounded")),
+    ("MULTI_RATE", W(1), Not("hpcc keeps one rate per hop")),
+    ("SAMPLE_FEEDBACK", W(1), Not("telemetry comes with every ACK")),
+    ("PINT_LOG_BASE", W(1), Not("there is no PINT")),
+    ("PINT_PROB", W(1), Not("there is no PINT")),
+    ("RATE_BOUND", W(1), Not("rates are always kept")),
+    ("ACK_HIGH_PRIO", W(1), Read),
+    ("LINK_DOWN", W(3), Read),
+    ("KMAX_MAP", Map, Read),
+    ("KMIN_MAP", Map, Read),
+    ("PMAX_MAP", Map, Read),
+    ("BUFFER_SIZE", W(1), Read),
+];
+
+/// How the value of a key is written as a parameter.
+#[derive(Clone, Copy)]
+enum As {
+    /// As it is.
+    Plain,
+    /// A number of microseconds.
+    Us,
+    /// A rate.
+    Rate,
+    /// A rate, as the bytes that it makes in the longest round trip.
+    PerRoundTrip,
+}
+
+/// Key, law, its parameter, and how the value is written.
+const PARAMS: &[(&str, &str, &str, As)] = &[
+    ("ALPHA_RESUME_INTERVAL", "dcqcn", "alpha_timer", As::Us),
+    ("RATE_DECREASE_INTERVAL", "dcqcn", "cut_interval", As::Us),
+    ("RP_TIMER", "dcqcn", "increase_timer", As::Us),
+    ("EWMA_GAIN", "dcqcn", "g", As::Plain),
+    ("FAST_RECOVERY_TIMES", "dcqcn", "recovery_steps", As::Plain),
+    ("RATE_AI", "dcqcn", "r_ai", As::Rate),
+    ("RATE_HAI", "dcqcn", "r_hai", As::Rate),
+    ("MIN_RATE", "dcqcn", "r_min", As::Rate),
+    ("EWMA_GAIN", "dctcp", "g", As::Plain),
+    ("U_TARGET", "hpcc", "eta", As::Plain),
+    ("MI_THRESH", "hpcc", "max_stage", As::Plain),
+    ("MIN_RATE", "hpcc", "r_min", As::Rate),
+    ("RATE_AI", "hpcc", "w_ai", As::PerRoundTrip),
+    ("MIN_RATE", "timely", "r_min", As::Rate),
+    ("RATE_AI", "timely", "delta", As::Rate),
+];
+
+/// `CC_MODE`, the law, and the bytes of telemetry that a data packet and its ACK carry (`IntHeader`: five hops of 8 B and a
+/// count of 2 B, or a stamp of 8 B).
+const MODES: &[(u32, &str, u64)] =
+    &[(1, "dcqcn", 0), (3, "hpcc", 42), (7, "timely", 8), (8, "dctcp", 0)];
+
+/// PPP 14 B, IPv4 20 B, UDP 8 B, sequence 4 B, priority group 2 B.
+const HEADER: u64 = 48;
+/// ACKs are padded to this (`rdma-hw.cc`), telemetry included.
+const ACK: u64 = 60;
+/// PPP, IPv4, and the 12 B of an ACK's own fields.
+const ACK_FIELDS: u64 = 46;
+/// Links go down so long after the time that `LINK_DOWN` says.
+const LINK_DOWN_FROM: Span = Span::from_secs(2);
+
+/// Settings with the defaults of the source (`third.cc`).
+struct Settings {
+    marks: bool,
+    payload: u64,
+    ack_interval: u64,
+    stop: Option<Time>,
+    mode: u32,
+    error_rate: f64,
+    window: bool,
+    variable: bool,
+    one_round_trip: bool,
+    chunks: bool,
+    ack_first: bool,
+    down: Option<(Time, u32, u32, usize)>,
+    buffer: u64,
+    /// Values of keys of [`To::Law`], with their lines.
+    law: Vec<(&'static str, String, usize)>,
+    /// kmin and kmax in KB, and pmax, by rate.
+    maps: [BTreeMap<u64, f64>; 3],
+    files: [Option<String>; 2],
+    file: String,
+    /// Lines of the keys that were read.
+    lines: BTreeMap<&'static str, usize>,
+}
+
+impl Settings {
+    /// Where a key stands; the file alone if it does not.
+    fn at(&self, key: &str) -> String {
+        match self.lines.get(key) {
+            Some(line) => format!("{}:{line}", self.file),
+            None => self.file.clone(),
+        }
+    }
+}
+
+fn parse(draft: &mut Draft, source: Option<Source<'_>>) -> Result<Settings, Error> {
+    let mut s = Settings {
+        marks: true,
+        payload: 1000,
+        ack_interval: 1,
+        stop: None,
+        mode: 1,
+        error_rate: 0.0,
+        window: true,
+        variable: false,
+        one_round_trip: true,
+        chunks: false,
+        ack_first: false,
+        down: None,
+        buffer: 16,
+        law: Vec::new(),
+        maps: Default::default(),
+        files: [None, None],
+        file: source.map_or("config.txt", |source| source.name).into(),
+        lines: BTreeMap::new(),
+    };
+    let Some(source) = source else { return Ok(s) };
+    let mut words = Words::of(source);
+    while let Some(word) = words.maybe() {
+        let Some((key, shape, to)) = KEYS.iter().find(|(key, ..)| *key == word.text) else {
+            // The source skips what it does not know, word by word; a line of it is told once.
+            let mut rest = String::from(word.text);
+            while words.line() == Some(word.line) {
+                rest.push(' ');
+                rest.push_str(words.next("a value")?.text);
+            }
+            let text = format!("{:?} is no key that is known here", crate::tree::shorten(&rest));
+            draft.notes.push(words.note(word.line, Fate::Left, text));
+            continue;
+        };
+        let line = word.line;
+        let values = match shape {
+            W(n) => {
+                let value = |words: &mut Words<'_>| {
+                    words.next(&format!("the value of {key}")).map(|word| word.text.to_string())
+                };
+                (0..*n).map(|_| value(&mut words)).collect::<Result<Vec<_>, _>>()?
+            }
+            Map => {
+                map(&mut s, &mut words, key)?;
+                s.lines.insert(key, line);
+                continue;
+            }
+        };
+        let said = format!("{key} {}", values.join(" "));
+        match to {
+            Read => {
+                s.lines.insert(key, line);
+                let wrong = |what: &str| words.wrong(line, format!("{said}: {what}"));
+                s.set(key, &values, line).map_err(|what| wrong(&what))?;
+            }
+            Law => {
+                s.law.retain(|(other, ..)| other != key); // the last one wins, as there
+                s.law.push((key, values[0].clone(), line));
+            }
+            Output => {
+                let text = format!("{said}: forebay writes its own tables");
+                draft.notes.push(words.note(line, Fate::Left, text));
+            }
+            Not(why) => {
+                draft.notes.push(words.note(line, Fate::Left, format!("{said}: {why}")));
+            }
+        }
+    }
+    Ok(s)
+}
+
+/// The files that a configuration names.
+pub(super) fn named_files(source: Source<'_>) -> Result<[Option<String>; 2], Error> {
+    Ok(parse(&mut Draft::default(), Some(source))?.files)
+}
+
+fn map(s: &mut Settings, words: &mut Words<'_>, key: &str) -> Result<(), Error> {
+    let (count, line) = words.number::<u64>(&format!("the number of entries of {key}"))?;
+    let which = ["KMIN_MAP", "KMAX_MAP", "PMAX_MAP"].iter().position(|k| *k == key);
+    for i in 0..count {
+        let what = |of: &str| format!("{of} in {key} ({i} of {count} are there)");
+        let (rate, _) = words.number::<u64>(&what("a rate in bit/s"))?;
+        let (value, _) = words.number::<f64>(&what("a value"))?;
+        let most = if key == "PMAX_MAP" { 1.0 } else { 1e9 };
+        if !(0.0..=most).contains(&value) {
+            return Err(words.wrong(line, format!("{key}: {value} is not from 0 to {most}")));
+        }
+        s.maps[which.unwrap_or(0)].insert(rate, value);
+    }
+    Ok(())
+}
+
+impl Settings {
+    /// A key of [`To::Read`]. The error is the end of a sentence.
+    fn set(&mut self, key: &str, values: &[String], line: usize) -> Result<(), String> {
+        let text = values[0].as_str();
+        let whole = || text.parse::<u64>().map_err(|_| "write a whole number".to_string());
+        let flag = || whole().map(|n| n != 0);
+        match key {
+            "ENABLE_QCN" => self.marks = flag()?,
+            "PACKET_PAYLOAD_SIZE" => {
+                self.payload = whole()?;
+                if !(1..=65_000).contains(&self.payload) {
+                    return Err("write a payload from 1 to 65000".into());
+                }
+            }
+            "L2_ACK_INTERVAL" => self.ack_interval = whole()?,
+            "TOPOLOGY_FILE" => self.files[0] = Some(text.into()),
+            "FLOW_FILE" => self.files[1] = Some(text.into()),
+            "SIMULATOR_STOP_TIME" => {
+                let stop = seconds(text).filter(|t| *t > Time::ZERO);
+                self.stop = Some(stop.ok_or("write seconds above 0")?);
+            }
+            "CC_MODE" => self.mode = whole()?.min(u64::from(u32::MAX)) as u32,
+            "ERROR_RATE_PER_LINK" => {
+                let rate = text.parse().ok().filter(|rate| (0.0..=1.0).contains(rate));
+                self.error_rate = rate.ok_or("write a number from 0 to 1")?;
+            }
+            "HAS_WIN" => self.window = flag()?,
+            "VAR_WIN" => self.variable = flag()?,
+            "GLOBAL_T" => self.one_round_trip = flag()?,
+            "L2_BACK_TO_ZERO" => self.chunks = flag()?,
+            "ACK_HIGH_PRIO" => self.ack_first = flag()?,
+            "BUFFER_SIZE" => self.buffer = whole()?.min(1 << 20),
+            "LINK_DOWN" => {
+                let at = microseconds(text).ok_or("write microseconds and two nodes")?;
+                let node = |i: usize| {
+                    values[i].parse::<u32>().map_err(|_| "write two nodes after the time")
+                };
+                let (a, b) = (node(1)?, node(2)?);
+                self.down = (at > Time::ZERO).then_some((at, a, b, line));
+            }
+            _ => unreachable!("every key that is read has its line here"),
+        }
+        Ok(())
+    }
+}
+
+/// Writes switch, transport, faults. Gives the same without pause, for buffers that cannot hold its headroom.
+pub(super) fn apply(
+    draft: &mut Draft,
+    source: Option<Source<'_>>,
+    topology: &Topology,
+    class: Option<u8>,
+) -> Result<Option<Draft>, Error> {
+    let place = source.map_or("config.txt", |source| source.name).to_string();
+    let s = parse(draft, source)?;
+    if source.is_none() {
+        draft.note(
+            &place,
+            Fate::Left,
+            "no config file was given: the defaults of the source hold where it has any",
+        );
+    }
+    if let Some(stop) = s.stop {
+        let last = draft.lists.iter().flat_map(|list| &list.flows).map(|f| f.at).max();
+        if last.is_some_and(|last| last >= stop) {
+            let text =
+                format!("SIMULATOR_STOP_TIME: flows start after {stop}, so the run lasts longer");
+            draft.note(s.at("SIMULATOR_STOP_TIME"), Fate::Changed, text);
+        } else {
+            draft.stop = Some(stop);
+            draft.note(
+                s.at("SIMULATOR_STOP_TIME"),
+                Fate::Carried,
+                format!("SIMULATOR_STOP_TIME: stop.time = \"{stop}\""),
+            );
+        }
+    }
+    if s.error_rate > 0.0 {
+        draft.cables.iter_mut().filter(|c| c.loss == 0.0).for_each(|c| c.loss = s.error_rate);
+        let text = format!(
+            "ERROR_RATE_PER_LINK {}: loss of every link without a rate of its own",
+            s.error_rate
+        );
+        draft.note(s.at("ERROR_RATE_PER_LINK"), Fate::Carried, text);
+    }
+    transport(draft, &place, &s, topology);
+    let top = class.unwrap_or(0);
+    let groups: Vec<u8> = draft.lists.iter().map(|list| list.class.unwrap_or(0)).collect();
+    marking(draft, &s, topology, (class.is_some()).then_some(&groups[..]));
+    let ack_class =
+        if s.ack_first { (top + 1).min(7) } else { groups.first().copied().unwrap_or(0) };
+    let classes = top.max(ack_class) + 1;
+    if classes > 1 {
+        draft.switch.push(format!("classes = {classes}"));
+        draft.transport.push(format!("ack_class = {ack_class}"));
+    }
+    if s.ack_first {
+        let fate = if top == 7 { Fate::Changed } else { Fate::Carried };
+        draft.note(
+            s.at("ACK_HIGH_PRIO"),
+            fate,
+            format!("ACK_HIGH_PRIO 1: ACKs ride in class {ack_class}"),
+        );
+    } else if groups.len() > 1 {
+        let text = format!(
+            "ACK_HIGH_PRIO 0: all ACKs ride in class {ack_class}; there each in the class of its data"
+        );
+        draft.note(s.at("ACK_HIGH_PRIO"), Fate::Changed, text);
+    }
+    draft.switch.push(format!("buffer = {{ size = \"{}MiB\" }}", s.buffer.max(1)));
+    draft.note(
+        s.at("BUFFER_SIZE"),
+        Fate::Carried,
+        format!("BUFFER_SIZE {}: fabric.switch.buffer.size = \"{0}MiB\"", s.buffer),
+    );
+    if let Some((at, a, b, line)) = s.down {
+        down(draft, &place, topology, (at, a, b, line));
+    }
+    let mut without = draft.clone();
+    let by_class = if classes > 1 {
+        let groups: Vec<String> = groups.iter().map(u8::to_string).collect();
+        format!("classes = [{}], ", groups.join(", "))
+    } else {
+        String::new()
+    };
+    draft.switch.push(format!(
+        "pause = {{ {by_class}xoff = \"dynamic\", reserved = \"4KiB\", resume_offset = \"3KiB\" }}"
+    ));
+    draft.note(&place, Fate::Changed, "PFC: fabric.switch.pause, thresholds as there; headroom is what may arrive after a pause, not three times rate times delay");
+    without.note(&place, Fate::Left, "PFC: the buffer cannot hold the headroom that every port needs, so fabric.switch.pause is off and packets are dropped; give more in fabric.switch.buffer.size and write pause = \"on\"");
+    Ok(Some(without))
+}
+
+fn transport(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) {
+    let mode = MODES.iter().find(|(mode, ..)| *mode == s.mode);
+    let (_, law, telemetry) = mode.unwrap_or(&MODES[0]);
+    draft.transport.push(format!("kind = \"rdma\"\nlaw = \"{law}\""));
+    match mode {
+        None => {
+            let text = format!(
+                "CC_MODE {} is no law that is known here; law = \"{law}\" stands in",
+                s.mode
+            );
+            draft.note(s.at("CC_MODE"), Fate::Left, text);
+        }
+        Some(_) => draft.note(
+            s.at("CC_MODE"),
+            Fate::Carried,
+            format!("CC_MODE {}: kind = \"rdma\", law = \"{law}\"", s.mode),
+        ),
+    }
+    let params = FlowParams::new(law).expect("every law of the table is known");
+    let (header, ack) = match params.needs().int {
+        true => (HEADER, ACK_FIELDS.max(ACK.saturating_sub(*telemetry))),
+        false => (HEADER + telemetry, ACK.max(ACK_FIELDS + telemetry)),
+    };
+    draft
+        .transport
+        .push(format!("mss = \"{}B\"\nheader = \"{header}B\"\nack_size = \"{ack}B\"", s.payload));
+    let with = if params.needs().int {
+        draft.transport.push(format!("telemetry = \"{telemetry}B\""));
+        format!(", and {telemetry} B of telemetry on both")
+    } else {
+        String::new()
+    };
+    let text = format!(
+        "PACKET_PAYLOAD_SIZE {}: mss; headers of {header} B and ACKs of {ack} B{with}, as there",
+        s.payload
+    );
+    draft.note(s.at("PACKET_PAYLOAD_SIZE"), Fate::Carried, text);
+    // The interval counts bytes there, whatever its notes say: an ACK once so many have come.
+    let every = s.ack_interval.div_ceil(s.payload).clamp(1, 65_535);
+    draft
+        .transport
+        .push(format!("ack_every = {every}\nrecovery = \"go-back-n\"\nnack_interval = \"500us\""));
+    draft.note(
+        s.at("L2_ACK_INTERVAL"),
+        Fate::Carried,
+        format!("L2_ACK_INTERVAL {}: ack_every = {every}", s.ack_interval),
+    );
+    if s.chunks {
+        draft.note(s.at("L2_BACK_TO_ZERO"), Fate::Left, "L2_BACK_TO_ZERO 1: recovery = \"go-back-n\" begins with the first packet that is missing, not with its chunk");
+    }
+    draft.note(place, Fate::Changed, "a packet that is lost with all after it is sent again after transport.timeout; there it is never");
+    let base = if s.one_round_trip { "longest" } else { "path" };
+    draft.transport.push(format!("base_rtt = \"{base}\""));
+    draft.note(
+        s.at("GLOBAL_T"),
+        Fate::Changed,
+        format!(
+            "GLOBAL_T {}: base_rtt = \"{base}\", which counts headers and the ACK's way back too",
+            u8::from(s.one_round_trip)
+        ),
+    );
+    let mut chosen = Vec::new();
+    window(draft, s, law, &mut chosen);
+    let round_trip = super::hpcc_ideal::Paths::of(topology, s.payload).longest_round_trip();
+    let mut trial = params;
+    if *law == "dcqcn" {
+        chosen.push("timers = \"vendor\"".into());
+        draft.transport.push("cnp_interval = \"1ns\"".into());
+        draft.note(
+            place,
+            Fate::Changed,
+            "CNPs are packets of their own, one for every marked packet; there ACKs carry them",
+        );
+    }
+    for (key, value, line) in &s.law {
+        let at = format!("{place}:{line}");
+        let row = PARAMS.iter().find(|(k, l, ..)| k == key && l == law);
+        let written =
+            row.and_then(|(.., param, how)| Some((*param, how.write(value, round_trip)?)));
+        match written {
+            Some((param, text)) if trial.set(param, &text).is_ok() => {
+                draft.note(
+                    at,
+                    Fate::Carried,
+                    format!("{key} {value}: transport.params.{param} = {text}"),
+                );
+                let bare = text.parse::<f64>().is_ok();
+                chosen.push(if bare {
+                    format!("{param} = {text}")
+                } else {
+                    format!("{param} = \"{text}\"")
+                });
+            }
+            Some((param, text)) => {
+                draft.note(
+                    at,
+                    Fate::Left,
+                    format!("{key} {value}: {law} does not take {param} = {text}"),
+                );
+            }
+            None => {
+                draft.note(at, Fate::Left, format!("{key} {value}: {law} has no such parameter"))
+            }
+        }
+    }
+    if !chosen.is_empty() {
+        draft.transport.push(format!("params = {{ {} }}", chosen.join(", ")));
+    }
+}
+
+/// What bounds the bytes under way.
+fn window(draft: &mut Draft, s: &Settings, law: &str, params: &mut Vec<String>) {
+    let said = format!("HAS_WIN {}, VAR_WIN {}", u8::from(s.window), u8::from(s.variable));
+    let (fate, text) = match (law, s.window) {
+        ("hpcc", true) => (Fate::Carried, "the window is the law's".to_string()),
+        ("hpcc", false) => (Fate::Left, "hpcc has a window".into()),
+        (_, false) => (Fate::Carried, "no bound on what is under way".into()),
+        ("dcqcn", true) => {
+            let window = if s.variable { "variable" } else { "fixed" };
+            params.push(format!("window = \"{window}\""));
+            (Fate::Carried, format!("transport.params.window = {window}"))
+        }
+        (_, true) => {
+            draft.transport.push("max_inflight = \"bdp\"".into());
+            let fate = if s.variable { Fate::Changed } else { Fate::Carried };
+            (fate, "max_inflight = \"bdp\", which stays the same".into())
+        }
+    };
+    draft.note(s.at("HAS_WIN"), fate, format!("{said}: {text}"));
+}
+
+impl As {
+    fn write(self, value: &str, round_trip_ns: u64) -> Option<String> {
+        match self {
+            Self::Plain => value.parse::<f64>().ok().map(|_| value.into()),
+            Self::Us => microseconds(value).map(|t| t.text()),
+            Self::Rate => rate(value).map(|rate| rate.to_string()),
+            Self::PerRoundTrip => rate(value)
+                .map(|rate| rate.bytes_in(Span::from_ns(round_trip_ns)).max(Bytes::new(1)).text()),
+        }
+    }
+}
+
+/// Marks by the queue of the port, or by those of some classes alone.
+fn marking(draft: &mut Draft, s: &Settings, topology: &Topology, groups: Option<&[u8]>) {
+    let at = s.at("KMIN_MAP");
+    if !s.marks {
+        draft.switch.push("ecn = \"off\"".into());
+        return draft.note(
+            s.at("ENABLE_QCN"),
+            Fate::Carried,
+            "ENABLE_QCN 0: fabric.switch.ecn = \"off\"",
+        );
+    }
+    let rates: BTreeSet<u64> = topology.links.iter().map(|link| link.rate.get()).collect();
+    let [kmin, kmax, pmax] = &s.maps;
+    let of = |rate: &u64| Some((*kmin.get(rate)?, *kmax.get(rate)?, *pmax.get(rate)?));
+    let Some((base, (low, high, p))) = rates.iter().find_map(|rate| Some((*rate, of(rate)?)))
+    else {
+        let text = "KMIN_MAP, KMAX_MAP and PMAX_MAP say nothing of the links' rates; fabric.switch.ecn is as forebay has it";
+        return draft.note(at, Fate::Left, text);
+    };
+    // The source looks as a packet leaves, at the queue without it, and marks beyond kmax; sizes are in 1000 B.
+    let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
+    let scale = |rate: u64| rate as f64 / base as f64;
+    let scaled = rates.len() > 1
+        && rates.iter().all(|rate| {
+            of(rate).is_some_and(|(l, h, _)| {
+                same(l, low * scale(*rate)) && same(h, high * scale(*rate))
+            })
+        });
+    let size = |kb: f64| Bytes::new((kb * 1000.0) as u64).text();
+    let for_rate =
+        if scaled { format!(", for_rate = \"{}\"", BitsPerSec::new(base)) } else { String::new() };
+    let ramp = if low < high {
+        format!("kmin = \"{}\", kmax = \"{}\", pmax = {p:?}", size(low), size(high))
+    } else {
+        format!("k = \"{}\"", size(low.max(0.001)))
+    };
+    let rule = format!("{ramp}{for_rate}, at = \"dequeue\"");
+    draft.switch.push(match groups {
+        None => format!("ecn = {{ {rule} }}"),
+        Some(groups) => {
+            let groups: Vec<String> = groups.iter().map(u8::to_string).collect();
+            format!("ecn = [{{ classes = [{}], {rule} }}]", groups.join(", "))
+        }
+    });
+    draft.note(at.clone(), Fate::Carried, format!("KMIN_MAP, KMAX_MAP, PMAX_MAP: fabric.switch.ecn = {{ {ramp}{for_rate} }}, looked at as packets leave"));
+    for rate in rates.iter().filter(|rate| **rate != base && !scaled) {
+        let gbps = BitsPerSec::new(*rate);
+        let text = match of(rate) {
+            Some(other) if other == (low, high, p) => continue,
+            Some((l, h, p)) => format!(
+                "ports of {gbps} have {l} and {h} KB and {p} there; here all ports are as those of {}",
+                BitsPerSec::new(base)
+            ),
+            None => format!(
+                "the maps say nothing of ports of {gbps}, where the source stops; here they are as those of {}",
+                BitsPerSec::new(base)
+            ),
+        };
+        draft.note(at.clone(), Fate::Changed, text);
+    }
+    if rates.iter().any(|rate| of(rate).is_some_and(|(.., other)| other != p)) {
+        draft.note(at, Fate::Changed, format!("PMAX_MAP: all ports have {p}"));
+    }
+}
+
+fn down(
+    draft: &mut Draft,
+    place: &str,
+    topology: &Topology,
+    (at, a, b, line): (Time, u32, u32, usize),
+) {
+    let at_place = format!("{place}:{line}");
+    let link = topology.links.iter().find(|l| (l.a, l.b) == (a, b) || (l.a, l.b) == (b, a));
+    let index = link.and_then(|link| topology.links.iter().position(|l| l == link));
+    let Some(cable) = index.map(|i| draft.cables[i].clone()) else {
+        return draft.note(at_place, Fate::Left, format!("LINK_DOWN: no link joins {a} and {b}"));
+    };
+    let when = at.saturating_add(LINK_DOWN_FROM);
+    if draft.stop.is_some_and(|stop| when >= stop) {
+        return draft.note(
+            at_place,
+            Fate::Left,
+            format!("LINK_DOWN: {when} is not before the end of the run"),
+        );
+    }
+    draft.fabric.push("reroute_after = \"0s\"".into());
+    draft.tables.push(format!(
+        "[[fault]]\nat = \"{}\"\nlink = \"{}-{}\"\n",
+        when.text(),
+        cable.a,
+        cable.b
+    ));
+    let text = format!(
+        "LINK_DOWN: {}-{} goes down at {when}, and routes are made anew at once",
+        cable.a, cable.b
+    );
+    draft.note(at_place, Fate::Carried, text);
+}

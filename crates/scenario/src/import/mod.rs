@@ -1,0 +1,129 @@
+//! Files of other simulators, as scenarios: text in, a scenario and the files it names out, and for every line of a source
+//! what became of it.
+//!
+//! Formats and where each was looked up: `docs/import.md`.
+//!
+//! Invariant: what is written here can be run at once; what could not be carried over is a [`Note`], never silence.
+
+mod cdf;
+mod draft;
+mod hpcc;
+mod hpcc_config;
+mod hpcc_ideal;
+mod htsim;
+mod htsim_topo;
+mod paths;
+mod words;
+
+pub use hpcc::{Flow, Flows, Link, Topology};
+pub use hpcc_ideal::{Paths, Way};
+
+use crate::Error;
+use std::fmt;
+
+/// A file of another simulator.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// Its name, for sentences.
+    pub name: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// What became of something in a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fate {
+    /// It stands in the scenario and means the same.
+    Carried,
+    /// It stands in the scenario and means something else, or nearly the same.
+    Changed,
+    /// It is not in the scenario.
+    Left,
+}
+
+impl Fate {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Carried => "carried",
+            Self::Changed => "changed",
+            Self::Left => "left out",
+        }
+    }
+}
+
+/// What became of one line of a source, or of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// `file:line`.
+    pub place: String,
+    /// What became of it.
+    pub fate: Fate,
+    /// What it said and what is written instead.
+    pub text: String,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<9}{}: {}", self.fate.word(), self.place, self.text)
+    }
+}
+
+/// A scenario made from files of another simulator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// Names and texts of the files to write side by side, `scenario.toml` first.
+    pub files: Vec<(String, String)>,
+    /// What became of the sources, in their order.
+    pub notes: Vec<Note>,
+}
+
+/// What the files of the public HPCC simulator are, or those of its many forks.
+#[derive(Clone, Copy, Debug)]
+pub struct Hpcc<'a> {
+    /// Topology.
+    pub topology: Source<'a>,
+    /// Flows.
+    pub flows: Source<'a>,
+    /// Settings, `config.txt`.
+    pub config: Option<Source<'a>>,
+    /// Explicit paths: flow number in `flows`, switches of its data, switches of its ACKs, all by number.
+    pub paths: Option<Source<'a>>,
+}
+
+/// A scenario from files of the public HPCC simulator.
+///
+/// # Errors
+/// One sentence with file and line.
+pub fn hpcc(name: &str, files: &Hpcc<'_>) -> Result<Import, Error> {
+    hpcc::import(name, files)
+}
+
+/// The files that a `config.txt` names: topology and flows, each with its line.
+///
+/// # Errors
+/// One sentence with file and line.
+pub fn hpcc_named_files(config: Source<'_>) -> Result<[Option<String>; 2], Error> {
+    hpcc_config::named_files(config)
+}
+
+/// A scenario from a connection matrix and a topology of csg-htsim. Without a topology, the one that htsim makes of the
+/// matrix's number of nodes: a three-tier fat tree of 100 Gb/s links of 1 us.
+///
+/// # Errors
+/// One sentence with file and line.
+pub fn htsim(
+    name: &str,
+    matrix: Source<'_>,
+    topology: Option<Source<'_>>,
+) -> Result<Import, Error> {
+    htsim::import(name, matrix, topology)
+}
+
+/// A scenario that draws flow sizes from a CDF file, which is put into the form of `sizes = { file = ... }`.
+///
+/// # Errors
+/// One sentence with file and line.
+pub fn cdf(name: &str, sizes: Source<'_>) -> Result<Import, Error> {
+    cdf::import(name, sizes)
+}

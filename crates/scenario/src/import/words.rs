@@ -1,0 +1,171 @@
+//! Words of a text with their lines, and numbers as other simulators write them.
+
+use super::{Fate, Note};
+use crate::Error;
+use crate::tree::shorten;
+use forebay_units::{BitsPerSec, Span, Time};
+use std::str::FromStr;
+
+/// A word and its line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word<'a> {
+    pub line: usize,
+    pub text: &'a str,
+}
+
+/// The words of a file, one after another.
+pub(super) struct Words<'a> {
+    file: &'a str,
+    words: std::vec::IntoIter<Word<'a>>,
+    last_line: usize,
+}
+
+/// The text without the mark that some editors put before it.
+pub(super) fn without_mark(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}')
+}
+
+impl<'a> Words<'a> {
+    pub fn of(source: super::Source<'a>) -> Self {
+        let text = without_mark(source.text);
+        let words: Vec<Word<'a>> = (1..)
+            .zip(text.lines())
+            .flat_map(|(line, text)| text.split_whitespace().map(move |text| Word { line, text }))
+            .collect();
+        let last_line = text.lines().count().max(1);
+        Self { file: source.name, words: words.into_iter(), last_line }
+    }
+
+    /// The next word, where there must be one.
+    pub fn next(&mut self, what: &str) -> Result<Word<'a>, Error> {
+        self.words.next().ok_or_else(|| {
+            let text = format!("the file ends where {what} should stand; is it cut off?");
+            Error::one(format!("{}:{}", self.file, self.last_line), text)
+        })
+    }
+
+    /// The next word, if there is one.
+    pub fn maybe(&mut self) -> Option<Word<'a>> {
+        self.words.next()
+    }
+
+    /// The line of the next word.
+    pub fn line(&self) -> Option<usize> {
+        self.words.as_slice().first().map(|word| word.line)
+    }
+
+    /// The next word as a number.
+    pub fn number<T: FromStr>(&mut self, what: &str) -> Result<(T, usize), Error> {
+        let word = self.next(what)?;
+        let parsed = word.text.parse();
+        let number = parsed.map_err(|_| self.bad(word, &format!("is not {what}")))?;
+        Ok((number, word.line))
+    }
+
+    /// A sentence about a word: `"x" is not ...`.
+    pub fn bad(&self, word: Word<'_>, text: &str) -> Error {
+        self.wrong(word.line, format!("{:?} {text}", shorten(word.text)))
+    }
+
+    /// A sentence about a line.
+    pub fn wrong(&self, line: usize, text: impl Into<String>) -> Error {
+        Error::one(format!("{}:{line}", self.file), text)
+    }
+
+    pub fn note(&self, line: usize, fate: Fate, text: impl Into<String>) -> Note {
+        Note { place: format!("{}:{line}", self.file), fate, text: text.into() }
+    }
+}
+
+/// A rate as ns-3 writes it: `100Gbps`, `25Gb/s`, `12.5GB/s`, `1000000bps`.
+pub(super) fn rate(text: &str) -> Option<BitsPerSec> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at(split);
+    let unit = unit.strip_suffix("/s").or_else(|| unit.strip_suffix("ps"))?;
+    let (prefix, eight) = match unit.strip_suffix('b') {
+        Some(prefix) => (prefix, 1),
+        None => (unit.strip_suffix('B')?, 8),
+    };
+    let (prefix, times) = match prefix {
+        "" => ("", 1),
+        "k" | "K" => ("K", 1),
+        "M" => ("M", 1),
+        "G" => ("G", 1),
+        "T" => ("T", 1),
+        "Ki" => ("", 1 << 10),
+        "Mi" => ("", 1 << 20),
+        "Gi" => ("", 1 << 30),
+        _ => return None,
+    };
+    let rate: BitsPerSec = format!("{number}{prefix}bps").parse().ok()?;
+    rate.get().checked_mul(eight * times).map(BitsPerSec::new)
+}
+
+/// A delay as ns-3 writes it: `0.001ms`, `1us`, `1000ns`; without a unit, seconds.
+pub(super) fn delay(text: &str) -> Option<Span> {
+    match text.chars().last()? {
+        c if c.is_ascii_digit() || c == '.' => seconds(text).map(|t| t.since(Time::ZERO)),
+        _ => text.parse().ok(),
+    }
+}
+
+/// Seconds as a decimal number, exactly where it has at most twelve decimals; to the nearest ps where it has an exponent or more.
+pub(super) fn seconds(text: &str) -> Option<Time> {
+    scaled(text, "s", 1e12)
+}
+
+/// A number of microseconds, likewise.
+pub(super) fn microseconds(text: &str) -> Option<Time> {
+    scaled(text, "us", 1e6)
+}
+
+/// A number of picoseconds, which may have decimals.
+pub(super) fn picoseconds(text: &str) -> Option<Time> {
+    scaled(text, "ps", 1.0)
+}
+
+fn scaled(text: &str, unit: &str, ps: f64) -> Option<Time> {
+    let plain = text.strip_suffix('.').unwrap_or(text);
+    if let Ok(exact) = format!("{plain}{unit}").parse::<Time>() {
+        return Some(exact);
+    }
+    let value = text.parse::<f64>().ok()? * ps;
+    (value >= 0.0 && value < 1e19).then(|| Time::from_ps((value + 0.5) as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_read_as_ns3_reads_them() {
+        let gbps = |n| Some(BitsPerSec::from_gbps(n));
+        for (text, rate_) in [
+            ("100Gbps", gbps(100)),
+            ("25Gb/s", gbps(25)),
+            ("12.5GB/s", gbps(100)),
+            ("1000000000bps", gbps(1)),
+            ("0.5Tbps", gbps(500)),
+            ("1Mib/s", Some(BitsPerSec::new(1 << 20))),
+        ] {
+            assert_eq!(rate(text), rate_, "{text}");
+        }
+        for text in ["", "100", "Gbps", "-1Gbps", "1Xbps", "1e400Gbps", "99999999999Tbps"] {
+            assert_eq!(rate(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_are_exact_where_they_can_be() {
+        assert_eq!(delay("0.001ms"), Some(Span::from_us(1)));
+        assert_eq!(delay("0.000001"), Some(Span::from_us(1)));
+        assert_eq!(seconds("2.000000000001"), Some(Time::from_ps(2_000_000_000_001)));
+        assert_eq!(seconds("2."), Some(Time::from_ps(2_000_000_000_000)));
+        assert_eq!(seconds("2.5e-6"), Some(Time::from_ps(2_500_000)));
+        assert_eq!(microseconds("1.5"), Some(Time::from_ps(1_500_000)));
+        assert_eq!(picoseconds("12"), Some(Time::from_ps(12)));
+        for text in ["", "-1", "nan", "inf", "1e30", "x"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
+}

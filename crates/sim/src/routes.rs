@@ -1,0 +1,84 @@
+//! The routes of a run: shortest paths, and what single flows take instead.
+
+use forebay_engine::NodeId;
+use forebay_net::{Fabric, Path, Paths, Routes, Tuple, murmur3_paths, pin};
+use forebay_scenario::identity::{address, numbers};
+use forebay_scenario::model;
+use forebay_scenario::plan::Plan;
+use forebay_scenario::workload::FlowSpec;
+use std::collections::BTreeMap;
+
+/// How routes are made, whenever they are.
+#[derive(Clone, Debug)]
+pub(crate) struct Routing {
+    paths: Paths,
+    seed: u64,
+    /// Numbers of nodes and what is hashed of flows, for murmur3.
+    hashed: Option<(Vec<u32>, Vec<Tuple>)>,
+    explicit: Vec<Path>,
+}
+
+impl Routing {
+    pub fn new(
+        of: &model::Fabric,
+        plan: &Plan,
+        fabric: &Fabric,
+        flows: &[FlowSpec],
+        seed: u64,
+    ) -> Self {
+        let paths = match of.routing {
+            model::Routing::Ecmp | model::Routing::EcmpMurmur3 => Paths::Hash,
+            model::Routing::EcmpSymmetric => Paths::SymmetricHash,
+            model::Routing::Spray => Paths::Spray,
+        };
+        let hashed = (of.routing == model::Routing::EcmpMurmur3).then(|| {
+            let numbers = numbers(plan);
+            let tuple = |flow: &FlowSpec| Tuple {
+                src: flow.src,
+                dst: flow.dst,
+                addresses: [flow.src, flow.dst].map(|host| address(numbers[host as usize])),
+                ports: [flow.sport, flow.dport],
+            };
+            let tuples = flows.iter().map(tuple).collect();
+            (numbers, tuples)
+        });
+        Self { paths, seed, hashed, explicit: explicit(of, plan, fabric, flows) }
+    }
+
+    /// The routes of every switch over cables for which `alive` is true.
+    pub fn routes(&self, fabric: &Fabric, alive: &dyn Fn(u32) -> bool) -> Vec<Routes> {
+        let mut routes = Routes::all(fabric, self.paths, self.seed, alive);
+        let mut paths = self.explicit.clone();
+        if let Some((numbers, tuples)) = &self.hashed {
+            // Those that are explicit were written down by flow, so what is hashed fills the rest.
+            let written: Vec<(u32, bool)> = paths.iter().map(|p| (p.flow, p.reverse)).collect();
+            let hashed = murmur3_paths(fabric, &routes, numbers, tuples);
+            paths.extend(
+                hashed.into_iter().filter(|p| written.binary_search(&(p.flow, p.reverse)).is_err()),
+            );
+        }
+        pin(&mut routes, fabric, &paths, alive);
+        routes
+    }
+}
+
+/// Paths that a scenario names, by flow, data before answers.
+fn explicit(of: &model::Fabric, plan: &Plan, fabric: &Fabric, flows: &[FlowSpec]) -> Vec<Path> {
+    if of.paths.is_empty() {
+        return Vec::new();
+    }
+    let nodes: BTreeMap<&str, NodeId> =
+        (0u32..).zip(&plan.names).map(|(i, name)| (name.as_str(), NodeId(i))).collect();
+    let mut paths = Vec::new();
+    for path in &of.paths {
+        let flow = flows[path.flow as usize];
+        for (reverse, switches, to) in [(false, &path.data, flow.dst), (true, &path.ack, flow.src)]
+        {
+            let switches: Vec<NodeId> = switches.iter().map(|name| nodes[name.as_str()]).collect();
+            if !switches.is_empty() {
+                paths.push(Path::through(fabric, path.flow, reverse, &switches, to));
+            }
+        }
+    }
+    paths
+}
