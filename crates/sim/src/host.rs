@@ -9,6 +9,7 @@ mod push;
 mod ring;
 mod rpc;
 mod sender_waits;
+mod telemetry;
 
 pub(crate) use memory::{Memory, Snapshot};
 pub(crate) use rpc::Ends;
@@ -24,10 +25,12 @@ use forebay_laws::flow::FlowParams;
 use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
 use forebay_scenario::model::Rpc;
 use forebay_scenario::workload::{Connection, FlowSpec};
-use forebay_transport::{Arrival, Config, FlowSpec as SenderSpec, Receiver, Sender, Wait};
+use forebay_transport::{
+    Arrival, Config, FlowSpec as SenderSpec, Receiver, Sender, Telemetry, Wait,
+};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
-use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
+use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet, Rates};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -71,6 +74,7 @@ pub(crate) struct Common {
     pub connections: Arc<Vec<Connection>>,
     pub rpcs: Arc<[Option<Rpc>]>, // by traffic entry
     pub warmup: Time,
+    pub rates: Option<Rates>, // that switches tell of, if they do
 }
 
 impl Common {
@@ -123,6 +127,7 @@ pub(crate) struct Sent {
 #[derive(Clone, Debug)]
 struct Sending {
     sender: Sender,
+    telemetry: Option<Box<Telemetry>>, // where its law needs it
     flow: u32,
     profile: u16,
     ready: bool, // in the ready list
@@ -178,6 +183,7 @@ pub(crate) struct Host {
     ring: Option<Box<ring::Ring>>, // what arrives waits here for an interrupt
     burst: Option<Box<Segmenter>>, // the super-packet that goes out, where the NIC cuts them
     acks: VecDeque<Packet>,        // and data, where flows push it
+    kept: telemetry::Kept,
     parked: Option<Box<parked::Parked>>, // what waits because its class is stopped
     pushes: bool,
     since: Time, // when the NIC last got something to send after having nothing
@@ -239,6 +245,7 @@ impl Host {
             burst: nic.segments.then(Box::default),
             pushes: nic.pushes,
             acks: VecDeque::new(),
+            kept: telemetry::Kept::default(),
             parked: None,
             since: Time::ZERO,
             next_event: Time::MAX,
@@ -364,7 +371,14 @@ impl Host {
             if self.memory.is_some() {
                 self.fetch(start, &mut packet);
             }
-            if !self.port.send_pulled(start, &packet, out) {
+            let sent = match packet.flags.has(Flags::TELEMETRY) && packet.kind == Kind::Ack {
+                true => {
+                    let words = self.kept.take(&mut packet);
+                    self.port.send_pulled_with(start, &packet, &words, out)
+                }
+                false => self.port.send_pulled(start, &packet, out),
+            };
+            if !sent {
                 trace(&mut self.digest, start, LOST, &packet);
             }
         }
@@ -422,11 +436,18 @@ impl Host {
             self.pull(now, out);
         }
         trace(&mut self.digest, now, DELIVERED, packet);
+        let told;
+        let packet = if packet.flags.has(Flags::TELEMETRY) {
+            told = self.with_words(packet, out);
+            &told
+        } else {
+            packet
+        };
         let for_the_stack = packet.kind.is_end_to_end();
         self.arrived += u64::from(for_the_stack);
         if self.memory.is_some() && for_the_stack {
             self.offer(now, packet);
-        } else if self.ring.is_some() && for_the_stack {
+        } else if for_the_stack && self.interrupts(packet.flow) {
             self.hold(now, now, packet, out);
         } else {
             self.take(now, Arrival { at: now, stamp: packet.stamp }, packet, out);
@@ -457,7 +478,10 @@ impl Host {
     fn receive(&mut self, now: Time, newest: Arrival, packet: &Packet, out: &mut impl Out<Packet>) {
         self.delivered_segments += 1;
         let slot = match self.receiver_of.get(packet.flow) {
-            Some(DONE) => return self.acknowledge_again(now, packet),
+            Some(DONE) => {
+                self.forget_words(packet);
+                return self.acknowledge_again(now, packet);
+            }
             Some(slot) => slot,
             None => self.accept(packet.flow),
         };
@@ -474,8 +498,16 @@ impl Host {
             receiving.armed = deadline;
             self.timers.push(Reverse((deadline, Due::Receiver, slot)));
         }
-        for ack in acks.iter().flatten() {
-            self.queue_ack(now, ack);
+        let mut tells = packet.flags.has(Flags::TELEMETRY);
+        for mut ack in acks.into_iter().flatten() {
+            if ack.flags.has(Flags::TELEMETRY) {
+                ack.ext[0] = packet.ext[0];
+                tells = false;
+            }
+            self.queue_ack(now, &ack);
+        }
+        if tells {
+            self.forget_words(packet);
         }
         if copied {
             let mss = self.common.profiles[usize::from(profile)].transport.mss().get();
@@ -486,6 +518,15 @@ impl Host {
             self.complete(now, packet.flow, slot, out);
         } else if self.rpc.is_some() && delivered > before {
             self.stream_delivered(now, packet.flow, delivered, out);
+        }
+    }
+
+    /// Whether the packets of a flow wait for interrupts. What RDMA NICs do needs none.
+    #[inline]
+    fn interrupts(&self, flow: FlowId) -> bool {
+        self.ring.is_some() && {
+            let traffic = self.common.flows[flow.0 as usize].traffic;
+            self.common.profiles[usize::from(traffic)].transport.copies()
         }
     }
 
@@ -600,11 +641,15 @@ impl Host {
         out: &mut impl Out<Packet>,
     ) {
         let Some(slot) = self.sender_of.get(packet.flow).filter(|slot| *slot != DONE) else {
-            return;
+            return self.forget_words(packet);
         };
         let sending = &mut self.senders[slot as usize];
         let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
-        sending.sender.on_answer(cfg, now, arrived, packet, &[]);
+        let hops = match packet.flags.has(Flags::TELEMETRY) {
+            true => telemetry::hear(sending.telemetry.as_mut(), &mut self.kept, now, packet),
+            false => &[],
+        };
+        sending.sender.on_answer(cfg, now, arrived, packet, hops);
         let acked = sending.sender.acked().get();
         if sending.sender.finished() {
             self.finish(now, slot, out);
@@ -674,6 +719,11 @@ impl Host {
         let sender = profile.transport.sender(flow_spec, &profile.law, at, now);
         let sending = Sending {
             sender,
+            telemetry: self
+                .common
+                .rates
+                .filter(|_| profile.transport.needs().int)
+                .map(|rates| Box::new(Telemetry::new(rates))),
             flow,
             profile: spec.traffic,
             ready: false,

@@ -141,6 +141,7 @@ impl Host {
         let Some(memory) = &mut self.memory else { return };
         if !memory.path.offer(now, packet) {
             trace(&mut self.digest, now, NIC_DROP, packet);
+            self.forget_words(packet);
         }
     }
 
@@ -160,7 +161,7 @@ impl Host {
         while let Some(landed) = self.memory.as_mut().and_then(|m| m.path.take_packet()) {
             let Landed { arrived, packet } = landed;
             trace(&mut self.digest, now, IN_MEMORY, &packet);
-            if self.ring.is_some() {
+            if self.interrupts(packet.flow) {
                 self.hold(now, arrived, &packet, out);
             } else {
                 let newest = Arrival { at: arrived, stamp: packet.stamp };
