@@ -9,6 +9,7 @@ mod push;
 mod ring;
 mod rpc;
 mod sender_waits;
+mod told;
 
 pub(crate) use memory::{Memory, Snapshot};
 pub(crate) use rpc::Ends;
@@ -24,10 +25,12 @@ use forebay_laws::flow::FlowParams;
 use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
 use forebay_scenario::model::Rpc;
 use forebay_scenario::workload::{Connection, FlowSpec};
-use forebay_transport::{Arrival, Config, FlowSpec as SenderSpec, Receiver, Sender, Wait};
+use forebay_transport::{
+    Arrival, Config, FlowSpec as SenderSpec, Receiver, Sender, Telemetry, Wait,
+};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
-use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
+use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet, Rates};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -71,6 +74,7 @@ pub(crate) struct Common {
     pub connections: Arc<Vec<Connection>>,
     pub rpcs: Arc<[Option<Rpc>]>, // by traffic entry
     pub warmup: Time,
+    pub telemetry: Option<Rates>, // that switches tell of, if a law wants to know
 }
 
 impl Common {
@@ -128,6 +132,7 @@ struct Sending {
     ready: bool, // in the ready list
     armed: Armed,
     started: Time,
+    telemetry: Option<Box<Telemetry>>, // where its law wants that
 }
 
 #[derive(Clone, Debug)]
@@ -206,6 +211,7 @@ pub(crate) struct Host {
     sender_waits: Option<Box<SenderWaits>>, // where flows go to hosts with a path to memory
     rpc: Option<Box<Ends>>,                 // ends of connections that carry RPCs
     memory: Option<Box<Memory>>,            // the path to memory, where it is modelled
+    told: Option<Box<told::Told>>,          // words of packets in the host
     pub sampled_paused: Vec<Span>, // time paused by then, at the last of these instants: from the first pause on
 }
 
@@ -266,6 +272,7 @@ impl Host {
             sender_waits: None,
             rpc: None,
             memory: None,
+            told: None,
             sampled_paused: Vec::new(),
         };
         host.plan_next();
@@ -364,7 +371,11 @@ impl Host {
             if self.memory.is_some() {
                 self.fetch(start, &mut packet);
             }
-            if !self.port.send_pulled(start, &packet, out) {
+            let sent = match packet.hops() {
+                0 => self.port.send_pulled(start, &packet, out),
+                _ => self.send_told(start, &packet, out),
+            };
+            if !sent {
                 trace(&mut self.digest, start, LOST, &packet);
             }
         }
@@ -418,6 +429,9 @@ impl Host {
     /// A packet arrives.
     #[inline(never)]
     pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+        if packet.hops() > 0 {
+            self.hear(now, packet, *out.words());
+        }
         if self.next_pull() <= now {
             self.pull(now, out);
         }
@@ -493,6 +507,9 @@ impl Host {
     fn queue_ack(&mut self, now: Time, ack: &Packet) {
         if self.acks.is_empty() && self.ready.is_empty() {
             self.since = now;
+        }
+        if ack.hops() > 0 {
+            self.pass_on(ack);
         }
         self.acks.push_back(*ack);
     }
@@ -604,7 +621,13 @@ impl Host {
         };
         let sending = &mut self.senders[slot as usize];
         let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
-        sending.sender.on_answer(cfg, now, arrived, packet, &[]);
+        let hops = match (&mut sending.telemetry, &self.told) {
+            (Some(flow), Some(told)) if packet.hops() > 0 => {
+                flow.hear(arrived, told.at_hand(packet))
+            }
+            _ => &[],
+        };
+        sending.sender.on_answer(cfg, now, arrived, packet, hops);
         let acked = sending.sender.acked().get();
         if sending.sender.finished() {
             self.finish(now, slot, out);
@@ -672,6 +695,7 @@ impl Host {
         let open = spec.size == Bytes::MAX || spec.size == Bytes::ZERO;
         let flow_spec = SenderSpec { flow: FlowId(flow), dst, size: spec.size, open };
         let sender = profile.transport.sender(flow_spec, &profile.law, at, now);
+        let rates = self.common.telemetry.filter(|_| profile.transport.needs().int);
         let sending = Sending {
             sender,
             flow,
@@ -679,6 +703,7 @@ impl Host {
             ready: false,
             armed: Armed::NONE,
             started: now,
+            telemetry: rates.map(|rates| Box::new(Telemetry::new(rates))),
         };
         let slot = match self.free_senders.pop() {
             Some(slot) => {
@@ -700,7 +725,7 @@ impl Host {
     pub fn timer(&mut self, now: Time, out: &mut impl Out<Packet>) {
         self.pull(now, out);
         while let Some(&Reverse((at, due, which))) = self.timers.peek().filter(|t| t.0.0 <= now) {
-            debug_assert!(at == now);
+            debug_assert!(at == now, "{due:?} was due at {at}, and it is {now}");
             self.timers.pop();
             match due {
                 Due::Ring => self.ring_due(now, out),
