@@ -7,7 +7,7 @@
 //! Source: tcp-baseline sections 9 and 10; Linux `net/ipv4/tcp_offload.c` for what is never merged.
 //! Deviation: time stamps do not keep segments apart (the kernel's tick is a millisecond, ours a nanosecond); a unit
 //! echoes that of its first segment. Units are handed up in the order in which they began; the kernel hands up those
-//! that it could not extend first.
+//! that it could not extend first. What brings telemetry is never merged.
 
 use forebay_units::random::Stream;
 use forebay_units::{Span, Time};
@@ -76,6 +76,7 @@ impl ReceiveRing {
         let payload = packet.size.saturating_sub(header);
         if !(self.moderation.merge
             && packet.kind == Kind::Data
+            && packet.hops() == 0
             && self.merge(arrived, packet, payload))
         {
             let closed = packet.kind != Kind::Data || ends(packet);
@@ -149,7 +150,7 @@ impl ReceiveRing {
 
 /// Whether nothing is merged behind this segment.
 fn ends(packet: &Packet) -> bool {
-    packet.flags.of(Flags::LAST) != Flags::NONE
+    packet.hops() > 0 || packet.flags.of(Flags::LAST) != Flags::NONE
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ pub(crate) fn build(
         connections: Arc::new(table.connections),
         rpcs: scenario.traffic.iter().map(rpc).collect::<Vec<_>>().into(),
         warmup: scenario.output.warmup,
-        rates: telemetry,
+        telemetry,
     });
 
     let routing = Routing::new(&scenario.fabric, &plan, &fabric, &common.flows, seed);

@@ -9,7 +9,7 @@ mod push;
 mod ring;
 mod rpc;
 mod sender_waits;
-mod telemetry;
+mod told;
 
 pub(crate) use memory::{Memory, Snapshot};
 pub(crate) use rpc::Ends;
@@ -74,7 +74,7 @@ pub(crate) struct Common {
     pub connections: Arc<Vec<Connection>>,
     pub rpcs: Arc<[Option<Rpc>]>, // by traffic entry
     pub warmup: Time,
-    pub rates: Option<Rates>, // that switches tell of, if they do
+    pub telemetry: Option<Rates>, // that switches tell of, if a law wants to know
 }
 
 impl Common {
@@ -127,12 +127,12 @@ pub(crate) struct Sent {
 #[derive(Clone, Debug)]
 struct Sending {
     sender: Sender,
-    telemetry: Option<Box<Telemetry>>, // where its law needs it
     flow: u32,
     profile: u16,
     ready: bool, // in the ready list
     armed: Armed,
     started: Time,
+    telemetry: Option<Box<Telemetry>>, // where its law wants that
 }
 
 #[derive(Clone, Debug)]
@@ -183,7 +183,6 @@ pub(crate) struct Host {
     ring: Option<Box<ring::Ring>>, // what arrives waits here for an interrupt
     burst: Option<Box<Segmenter>>, // the super-packet that goes out, where the NIC cuts them
     acks: VecDeque<Packet>,        // and data, where flows push it
-    kept: telemetry::Kept,
     parked: Option<Box<parked::Parked>>, // what waits because its class is stopped
     pushes: bool,
     since: Time, // when the NIC last got something to send after having nothing
@@ -212,6 +211,7 @@ pub(crate) struct Host {
     sender_waits: Option<Box<SenderWaits>>, // where flows go to hosts with a path to memory
     rpc: Option<Box<Ends>>,                 // ends of connections that carry RPCs
     memory: Option<Box<Memory>>,            // the path to memory, where it is modelled
+    told: Option<Box<told::Told>>,          // words of packets in the host
     pub sampled_paused: Vec<Span>, // time paused by then, at the last of these instants: from the first pause on
 }
 
@@ -245,7 +245,6 @@ impl Host {
             burst: nic.segments.then(Box::default),
             pushes: nic.pushes,
             acks: VecDeque::new(),
-            kept: telemetry::Kept::default(),
             parked: None,
             since: Time::ZERO,
             next_event: Time::MAX,
@@ -273,6 +272,7 @@ impl Host {
             sender_waits: None,
             rpc: None,
             memory: None,
+            told: None,
             sampled_paused: Vec::new(),
         };
         host.plan_next();
@@ -371,12 +371,9 @@ impl Host {
             if self.memory.is_some() {
                 self.fetch(start, &mut packet);
             }
-            let sent = match packet.flags.has(Flags::TELEMETRY) && packet.kind == Kind::Ack {
-                true => {
-                    let words = self.kept.take(&mut packet);
-                    self.port.send_pulled_with(start, &packet, &words, out)
-                }
-                false => self.port.send_pulled(start, &packet, out),
+            let sent = match packet.hops() {
+                0 => self.port.send_pulled(start, &packet, out),
+                _ => self.send_told(start, &packet, out),
             };
             if !sent {
                 trace(&mut self.digest, start, LOST, &packet);
@@ -432,17 +429,13 @@ impl Host {
     /// A packet arrives.
     #[inline(never)]
     pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+        if packet.hops() > 0 {
+            self.hear(now, packet, *out.words());
+        }
         if self.next_pull() <= now {
             self.pull(now, out);
         }
         trace(&mut self.digest, now, DELIVERED, packet);
-        let told;
-        let packet = if packet.flags.has(Flags::TELEMETRY) {
-            told = self.with_words(packet, out);
-            &told
-        } else {
-            packet
-        };
         let for_the_stack = packet.kind.is_end_to_end();
         self.arrived += u64::from(for_the_stack);
         if self.memory.is_some() && for_the_stack {
@@ -478,10 +471,7 @@ impl Host {
     fn receive(&mut self, now: Time, newest: Arrival, packet: &Packet, out: &mut impl Out<Packet>) {
         self.delivered_segments += 1;
         let slot = match self.receiver_of.get(packet.flow) {
-            Some(DONE) => {
-                self.forget_words(packet);
-                return self.acknowledge_again(now, packet);
-            }
+            Some(DONE) => return self.acknowledge_again(now, packet),
             Some(slot) => slot,
             None => self.accept(packet.flow),
         };
@@ -498,16 +488,8 @@ impl Host {
             receiving.armed = deadline;
             self.timers.push(Reverse((deadline, Due::Receiver, slot)));
         }
-        let mut tells = packet.flags.has(Flags::TELEMETRY);
-        for mut ack in acks.into_iter().flatten() {
-            if ack.flags.has(Flags::TELEMETRY) {
-                ack.ext[0] = packet.ext[0];
-                tells = false;
-            }
-            self.queue_ack(now, &ack);
-        }
-        if tells {
-            self.forget_words(packet);
+        for ack in acks.iter().flatten() {
+            self.queue_ack(now, ack);
         }
         if copied {
             let mss = self.common.profiles[usize::from(profile)].transport.mss().get();
@@ -534,6 +516,9 @@ impl Host {
     fn queue_ack(&mut self, now: Time, ack: &Packet) {
         if self.acks.is_empty() && self.ready.is_empty() {
             self.since = now;
+        }
+        if ack.hops() > 0 {
+            self.pass_on(ack);
         }
         self.acks.push_back(*ack);
     }
@@ -641,13 +626,15 @@ impl Host {
         out: &mut impl Out<Packet>,
     ) {
         let Some(slot) = self.sender_of.get(packet.flow).filter(|slot| *slot != DONE) else {
-            return self.forget_words(packet);
+            return;
         };
         let sending = &mut self.senders[slot as usize];
         let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
-        let hops = match packet.flags.has(Flags::TELEMETRY) {
-            true => telemetry::hear(sending.telemetry.as_mut(), &mut self.kept, now, packet),
-            false => &[],
+        let hops = match (&mut sending.telemetry, &self.told) {
+            (Some(flow), Some(told)) if packet.hops() > 0 => {
+                flow.hear(arrived, told.at_hand(packet))
+            }
+            _ => &[],
         };
         sending.sender.on_answer(cfg, now, arrived, packet, hops);
         let acked = sending.sender.acked().get();
@@ -717,18 +704,15 @@ impl Host {
         let open = spec.size == Bytes::MAX || spec.size == Bytes::ZERO;
         let flow_spec = SenderSpec { flow: FlowId(flow), dst, size: spec.size, open };
         let sender = profile.transport.sender(flow_spec, &profile.law, at, now);
+        let rates = self.common.telemetry.filter(|_| profile.transport.needs().int);
         let sending = Sending {
             sender,
-            telemetry: self
-                .common
-                .rates
-                .filter(|_| profile.transport.needs().int)
-                .map(|rates| Box::new(Telemetry::new(rates))),
             flow,
             profile: spec.traffic,
             ready: false,
             armed: Armed::NONE,
             started: now,
+            telemetry: rates.map(|rates| Box::new(Telemetry::new(rates))),
         };
         let slot = match self.free_senders.pop() {
             Some(slot) => {
@@ -750,7 +734,7 @@ impl Host {
     pub fn timer(&mut self, now: Time, out: &mut impl Out<Packet>) {
         self.pull(now, out);
         while let Some(&Reverse((at, due, which))) = self.timers.peek().filter(|t| t.0.0 <= now) {
-            debug_assert!(at == now);
+            debug_assert!(at == now, "{due:?} was due at {at}, and it is {now}");
             self.timers.pop();
             match due {
                 Due::Ring => self.ring_due(now, out),

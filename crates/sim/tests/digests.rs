@@ -276,3 +276,42 @@ fn what_matters_changes_the_digest() {
     assert_ne!(with("60KB", 1), with("60KB", 2), "another seed is another run");
     assert_ne!(with("60KB", 1), with("61KB", 1), "a few ECN bits differ");
 }
+
+const HPCC: &str = r#"
+[transport]
+kind = "rdma"
+law = "hpcc"
+mss = "1000B"
+[[traffic]]
+kind = "poisson"
+sizes = "fbhadoop_hpcc"
+load = 0.5
+[[traffic]]
+kind = "incast"
+fan_in = 6
+size = "60KB"
+rounds = 3
+"#;
+
+#[test]
+fn telemetry_whatever_runs_the_fabric() {
+    // Words are part of the digest. Rates that need their own codes, pauses, losses, and hosts in which packets wait.
+    let odd = LEAF_SPINE.replace("100Gbps", "40Gbps");
+    let pause = "ecn = \"off\"\nbuffer = { size = \"420KB\" }\npause = { xoff = \"6KB\", headroom = \"60KB\" }";
+    let ring = "[host]\nrx_usecs = \"3us\"\nrx_jitter = \"1us\"\n";
+    for (fabric, switch, rest) in [
+        (LEAF_SPINE, "port_limit = \"60KB\"", ring),
+        (&odd, "port_limit = \"60KB\"\nclasses = 3\nrelease = \"start\"", FAULTS),
+        (LEAF_SPINE, pause, FAULTS),
+    ] {
+        let transport =
+            if rest == FAULTS { format!("{HPCC}{rest}") } else { format!("{rest}{HPCC}") };
+        let text = format!("{fabric}[fabric.switch]\n{switch}\n");
+        let of = |law: &str| {
+            let text = base(&text, &transport.replace("hpcc\"\nmss", law));
+            scenario(&text.replace("600us", "350us"))
+        };
+        let hpcc = agreed(&of("hpcc\"\nmss"), 9);
+        assert_ne!(hpcc, run(&of("powertcp\"\nmss"), 9, Options::default()).record.digest);
+    }
+}

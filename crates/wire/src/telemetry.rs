@@ -48,8 +48,8 @@ impl Rates {
 
     /// The rate of a code; zero if there is none.
     pub fn rate(&self, code: u8) -> BitsPerSec {
-        let all = USUAL.iter().chain(&self.others);
-        all.skip(usize::from(code)).next().copied().unwrap_or_default()
+        let mut all = USUAL.iter().chain(&self.others);
+        all.nth(usize::from(code)).copied().unwrap_or_default()
     }
 }
 
@@ -84,9 +84,9 @@ impl Hop {
         let most = low_bits(Self::QUEUE_BITS);
         Self {
             code,
-            at_ns: (at.as_ps() / 1_000 & low_bits(Self::AT_BITS)) as u32,
-            sent: (sent.as_ps() / Self::SENT_UNIT.as_ps() & low_bits(Self::SENT_BITS)) as u32,
-            queue: (queue.as_ps() / Self::QUEUE_UNIT.as_ps()).min(most) as u32,
+            at_ns: ((at.as_ps() / 1_000) & low_bits(Self::AT_BITS)) as u32,
+            sent: ((sent / Self::SENT_UNIT) & low_bits(Self::SENT_BITS)) as u32,
+            queue: (queue / Self::QUEUE_UNIT).min(most) as u32,
         }
     }
 

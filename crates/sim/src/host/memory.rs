@@ -141,7 +141,7 @@ impl Host {
         let Some(memory) = &mut self.memory else { return };
         if !memory.path.offer(now, packet) {
             trace(&mut self.digest, now, NIC_DROP, packet);
-            self.forget_words(packet);
+            self.forget(packet);
         }
     }
 
@@ -191,6 +191,7 @@ impl Host {
         frames: u32,
         out: &mut impl Out<Packet>,
     ) {
+        self.recall(&packet);
         if let Some(memory) = &mut self.memory {
             memory.path.replenish(frames);
             if packet.kind == Kind::Data {

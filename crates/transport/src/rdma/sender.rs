@@ -349,6 +349,11 @@ impl QpSender {
         self.law.step(now, FlowSeen { totals: &self.totals, event }, &mut acts);
         if !acts.is_empty() {
             self.apply(&acts);
+            if self.shut && self.next_at <= now {
+                // It would have opened already, had the rate always been this.
+                self.shut = false;
+                self.settle_deadline();
+            }
         }
     }
 
