@@ -130,6 +130,12 @@ mutations=(
   "a count that may have wrapped is believed|crates/transport/src/telemetry.rs|s/passed < Hop::SENT_UNIT \* SENT_WRAP/true/|transport|--lib|telemetry::tests::after_long_idleness"
   "more than fits is believed|crates/transport/src/telemetry.rs|s/Hop::SENT_UNIT \* units <= passed + ROUNDING/true/|transport|--lib|telemetry::tests::more_than_fits"
   "neighbours of a sleeping path draw nothing|crates/host/src/memory/path.rs|/fn coast/,/^    }/s/draw(ns,/draw(0.0,/|host|memory|a_sleeping_path_accounts_its_neighbours_and_wakes"
+  "a short segment that leaves does not count|crates/transport/src/prr.rs|s/self.out += len.div_ceil(mss)/self.out += len \/ mss/|transport|--lib|a_short_segment_is_one_when_it_leaves"
+  "a receive window is taken for the network's|crates/transport/src/sender/wait.rs|s/            Wait::Receiver$/            Wait::Congestion/|sim|memory|senders_say_what_they_wait_for"
+  "the warm-up is looked at too|crates/sim/src/host/sender_waits.rs|s/next: warmup, toward/next: Time::ZERO, toward/|sim|memory|senders_say_what_they_wait_for"
+  "cores rest for a fiftieth of their work|crates/host/src/memory/readers.rs|s/self.busy += dt;/self.busy += dt * 0.98;/|host|memory|littles_law_holds_in_the_nic_buffer"
+  "frames are older in the NIC buffer than they are|crates/host/src/memory/iio.rs|s/let landed = Landed { arrived: now, packet/let landed = Landed { arrived: Time::from_ps(now.as_ps() * 999 \/ 1000), packet/|host|memory|littles_law_holds_in_the_nic_buffer"
+  "the last crumbs stay in their slots|crates/host/src/memory/iio.rs|s/if inside < UNIT \/ 64 {/if inside < 1 {/|host|memory|slots_clear_however_long"
 )
 
 survived=0

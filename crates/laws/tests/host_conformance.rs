@@ -34,7 +34,7 @@ fn variants() -> Vec<HostParams> {
 }
 
 fn at(max_level: u8) -> HostStart {
-    HostStart { write: Counters::WRITE, read: Counters::READ, line_bytes: 64, max_level, seed: 7 }
+    HostStart { write: Counters::WRITE, read: Counters::READ, max_level, seed: 7 }
 }
 
 fn start(params: &HostParams, at: HostStart) -> (Host, Acts<HostAct>) {
@@ -64,11 +64,10 @@ prop_compose! {
     fn starts()(
         write in counters(),
         read in counters(),
-        line_bytes in prop_oneof![Just(64), any::<u64>()],
         max_level in any::<u8>(),
         seed in any::<u64>(),
     ) -> HostStart {
-        HostStart { write, read, line_bytes, max_level, seed }
+        HostStart { write, read, max_level, seed }
     }
 }
 
@@ -152,7 +151,7 @@ impl Actuator {
                 }
                 HostAct::Echo(echo) => self.echo = echo,
                 HostAct::WakeAt(at) if at < step.0 => return Err(format!("a wake at {at}")),
-                HostAct::WakeAt(_) | HostAct::Delay(_) => {}
+                HostAct::WakeAt(_) => {}
             }
         }
         Ok(())

@@ -64,7 +64,7 @@ fn host_laws_are_set_and_told_off_like_flow_laws() {
         shown,
         "variant=module side=receive iio_threshold=50 target=40Gbps occupancy_weight=1/8 \
          bandwidth_weight=1/256 local_response=true network_response=true mark_all=false \
-         lower_hold=0ps lease=2ms stale_after=none delay=false"
+         lower_hold=0ps lease=2ms stale_after=none"
     );
     for (name, text, takes) in [
         ("iio_threshold", "0", "\"auto\" or a whole number of lines from 1 to 65535"),

@@ -25,8 +25,9 @@
 //!   congestion brings it back in one write, so a content network pays for the probe once per lease.
 //! - It holds its last decision when readings fail or a counter stops. With `stale_after`, both averages are then
 //!   unknown: level 0 at once, no marks, and a fresh start with the next readings.
-//! - It tells the network of congestion by marks alone. With `delay`, it estimates the delay from the IIO to memory for
-//!   transports that control delay.
+//!
+//! Not here: the delay from the IIO to memory for transports that control delay (section 6). It is 0.3 to 1 us, and what such
+//! a transport has to answer waits before the IIO.
 //!
 //! Source: Agarwal, Krishnamurthy, Agarwal, Host Congestion Control (SIGCOMM 2023), sections 3 and 4; the authors' module
 //! (Terabit-Ethernet/hostCC, 2023).
@@ -79,8 +80,6 @@ params! {
         lease: Timeout = Timeout(None) => "not in the paper nor in the module",
         /// Without a usable reading of both counters for so long, everything is lifted; none: the last decision stays.
         stale_after: Timeout = Timeout(None) => "not in the paper nor in the module",
-        /// Whether the delay from the IIO to memory is estimated for transports, and told when it moves by a sixteenth.
-        delay: bool = false => "hostCC sections 3.1, 6: Little's law",
     }
 }
 
@@ -165,8 +164,6 @@ const RETRY: Span = Span::from_ms(1);
 pub struct HostCc {
     params: HostCcParams,
     signals: Signals,
-    little: Option<paper::Little>,
-    told: Span,          // the last `Delay`
     max_level: u8,       // strongest
     level: u8,           // in force; invariant: at most `max_level`
     asked: Option<u8>,   // being written
@@ -194,8 +191,6 @@ impl HostLaw for HostCc {
         Self {
             params: *params,
             signals: Signals::new(params, counters),
-            little: params.delay.then(|| paper::Little::new(params, counters, at.line_bytes)),
-            told: Span::ZERO,
             max_level: at.max_level,
             level: 0,
             asked: None,
@@ -249,9 +244,6 @@ impl HostCc {
         if self.signals.occupancy(reading) {
             (self.occupancy_at, self.heard.0) = (now, true);
         }
-        if let Some(little) = &mut self.little {
-            little.occupancy(reading);
-        }
         let over = self.signals.congested() == Some(Ordering::Greater) && !self.blind();
         self.mark(over && self.params.network_response, acts);
     }
@@ -268,8 +260,6 @@ impl HostCc {
         } else {
             self.decide(now, moved, acts);
         }
-        let delay = self.little.as_mut().map(|little| little.inserts(reading));
-        self.tell(delay.unwrap_or(Span::ZERO), acts);
     }
 
     /// The four regimes. Equality holds the level, and so does a signal that is not known.
@@ -330,15 +320,6 @@ impl HostCc {
         }
     }
 
-    /// Tells the delay if it moved by more than a sixteenth.
-    fn tell(&mut self, delay: Span, acts: &mut Acts<HostAct>) {
-        let (low, high) = (delay.min(self.told), delay.max(self.told));
-        if high - low > low / 16 {
-            self.told = delay;
-            acts.push(HostAct::Delay(delay));
-        }
-    }
-
     /// E3: a level is in force.
     fn written(&mut self, now: Time, level: u8, acts: &mut Acts<HostAct>) {
         if level < self.level {
@@ -376,7 +357,6 @@ impl HostCc {
         acts.push(HostAct::Level(0));
         self.echo = false;
         acts.push(HostAct::Echo(Echo::Off));
-        self.tell(Span::ZERO, acts);
     }
 
     /// Lifts everything if either counter told nothing usable for too long, and begins anew.
@@ -386,11 +366,9 @@ impl HostCc {
         }
         (self.occupancy_at, self.inserts_at, self.heard) = (now, now, (false, false));
         self.signals.forget();
-        self.little.iter_mut().for_each(paper::Little::forget);
         self.lifting = self.level > 0 || self.asked.is_some();
         self.ask(now, 0, acts);
         self.mark(false, acts);
-        self.tell(Span::ZERO, acts);
     }
 
     /// Whether stale signals matter and one of them was not heard of since they last were.

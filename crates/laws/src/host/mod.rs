@@ -16,7 +16,7 @@ pub use registry::{Host, HostParams, LAWS};
 
 use crate::Acts;
 use crate::params::choice;
-use forebay_units::{BitsPerSec, Span, Time};
+use forebay_units::{BitsPerSec, Time};
 
 /// One reading of a cumulative counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -78,9 +78,6 @@ pub enum HostAct {
     Level(u8),
     /// Which packets are marked from now on.
     Echo(Echo),
-    /// What the host adds to the delay of a packet from now on, as the law estimates it: zero if nothing
-    /// waits. For transports that control delay; only from laws that were told to.
-    Delay(Span),
     /// Call again at this time; of several, the least counts.
     WakeAt(Time),
 }
@@ -143,8 +140,6 @@ pub struct HostStart {
     pub write: Counters,
     /// Counters of the way from memory to the NIC.
     pub read: Counters,
-    /// Bytes of a line.
-    pub line_bytes: u64,
     /// Strongest throttle level there is.
     pub max_level: u8,
     /// Key for every random choice the law makes.

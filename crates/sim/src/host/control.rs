@@ -46,7 +46,6 @@ impl Control {
         let start = HostStart {
             write,
             read: Counters::READ,
-            line_bytes: LINE,
             max_level: settings.throttle.max_level(),
             seed,
         };
@@ -149,8 +148,6 @@ impl Control {
                 }
                 HostAct::Echo(echo) => self.echo = echo,
                 HostAct::WakeAt(at) => self.wake = self.wake.min(at),
-                // Transports of delay have it measured: their ACKs say how long data was in the host.
-                HostAct::Delay(_) => {}
             }
         }
     }

@@ -1,11 +1,11 @@
 //! Signals as the paper defines them: counters unwrapped, averages without a rounding that matters.
 //!
-//! Source: hostCC section 4.1; section 3.1 for the delay.
+//! Source: hostCC section 4.1.
 
 use super::{HostCcParams, Reading};
 use crate::host::{Counters, Watched};
 use core::cmp::Ordering;
-use forebay_units::{BitsPerSec, Span};
+use forebay_units::BitsPerSec;
 
 /// No sample is as large: more lines than any IIO buffer holds, in 1/1024.
 const MOST_LINES: u64 = 65_536 << 10;
@@ -62,46 +62,6 @@ impl Signals {
 
     pub(super) fn retarget(&mut self, rate: BitsPerSec) {
         self.target = rate.get() / 1000;
-    }
-
-    pub(super) fn forget(&mut self) {
-        self.lines.forget();
-        self.kbps.forget();
-    }
-}
-
-/// The time a line spends between the IIO and memory, by Little's law: lines there over lines per second.
-///
-/// Both averages have the weight of I_S: B_S is 30 times as slow, and the quotient would follow neither.
-/// The constant part before the IIO is not in it.
-#[derive(Clone, Debug)]
-pub(super) struct Little {
-    lines: Average,
-    kbps: Average,
-    scale: u64, // from 1/1024 lines over kb/s to picoseconds
-}
-
-impl Little {
-    pub(super) fn new(params: &HostCcParams, counters: Counters, line_bytes: u64) -> Self {
-        let weight = params.occupancy_weight.shift();
-        Self {
-            lines: Average::of_lines(counters, weight),
-            kbps: Average::of_kbps(counters, weight),
-            scale: line_bytes.saturating_mul(8_000_000_000) / 1024,
-        }
-    }
-
-    pub(super) fn occupancy(&mut self, reading: Reading) {
-        self.lines.add(reading);
-    }
-
-    /// The delay after this reading; zero while either average is unknown or nothing moves.
-    pub(super) fn inserts(&mut self, reading: Reading) -> Span {
-        self.kbps.add(reading);
-        match (self.lines.get(), self.kbps.get()) {
-            (Some(lines), Some(kbps)) if kbps > 0 => Span::from_ps(scaled(lines, self.scale, kbps)),
-            _ => Span::ZERO,
-        }
     }
 
     pub(super) fn forget(&mut self) {

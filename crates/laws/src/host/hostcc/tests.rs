@@ -10,13 +10,8 @@ mod average;
 mod beyond;
 mod module;
 
-const AT: HostStart = HostStart {
-    write: Counters::WRITE,
-    read: Counters::READ,
-    line_bytes: 64,
-    max_level: 4,
-    seed: 1,
-};
+const AT: HostStart =
+    HostStart { write: Counters::WRITE, read: Counters::READ, max_level: 4, seed: 1 };
 
 /// In 512 ns at 64 bytes a line, so many lines are so many Gb/s; at 500 MHz they are 256 cycles.
 const SAMPLE: Span = Span::from_ns(512);
@@ -36,7 +31,6 @@ struct Rig {
     echo: Echo,
     /// Every change of level in force.
     levels: Vec<(Time, u8)>,
-    delays: Vec<Span>,
 }
 
 impl Rig {
@@ -64,7 +58,6 @@ impl Rig {
             wakes: Vec::new(),
             echo: Echo::Off,
             levels: Vec::new(),
-            delays: Vec::new(),
         }
     }
 
@@ -80,7 +73,6 @@ impl Rig {
                     self.writing = Some((self.now + WRITE, level));
                 }
                 HostAct::Echo(echo) => self.echo = echo,
-                HostAct::Delay(delay) => self.delays.push(delay),
                 HostAct::WakeAt(at) => {
                     assert!(at >= self.now, "a wake in the past");
                     self.wakes.push(at);
@@ -281,13 +273,13 @@ fn a_threshold_for_ddio() {
 
 #[test]
 fn the_end_of_control_lifts_at_once_and_is_the_end() {
-    let mut rig = Rig::new(&[("delay", "true")]);
+    let mut rig = Rig::new(&[]);
     rig.samples(93, 43, Span::from_us(30));
     assert_eq!((rig.level(), rig.writing.map(|(_, level)| level)), (1, Some(2)));
     // The write under way goes on; the 0 does not wait for it.
     let (end, _) = rig.writing.take().expect("under way");
     let lifted = rig.event(HostEvent::Disable);
-    assert_eq!(lifted, [HostAct::Level(0), HostAct::Echo(Echo::Off), HostAct::Delay(Span::ZERO)]);
+    assert_eq!(lifted, [HostAct::Level(0), HostAct::Echo(Echo::Off)]);
     rig.writing = None;
     rig.now = end;
     assert_eq!(rig.event(HostEvent::LevelWritten(2)), []);

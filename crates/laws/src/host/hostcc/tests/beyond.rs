@@ -170,32 +170,6 @@ fn without_the_option_dead_signals_hold() {
     assert_eq!((rig.level(), rig.echo), (4, Echo::Capable));
 }
 
-/// Section 9.1: 65 lines at 103 Gb/s are 323 ns, 93 at 43 x 1.05 are 1.05 us.
-#[test]
-fn the_delay_is_littles() {
-    for (lines, gbps, ns) in [(65, 103, 323.1), (93, 45, 1058.1), (93, 103, 462.3)] {
-        let mut rig = Rig::new(&[("delay", "true")]);
-        rig.samples(lines, gbps, Span::from_us(50));
-        let told = rig.delays[rig.delays.len() - 1].as_ps() as f64 / 1000.0;
-        assert!((told - ns).abs() < 0.1, "{lines} lines at {gbps} Gb/s: {told} ns");
-        assert_eq!(rig.delays.len(), 1, "steady is told once");
-    }
-}
-
-#[test]
-fn the_delay_follows_within_microseconds_and_ends_with_the_traffic() {
-    let mut rig = Rig::new(&[("delay", "true")]);
-    rig.samples(65, 103, Span::from_us(300));
-    rig.samples(93, 45, Span::from_us(15));
-    let told = rig.delays[rig.delays.len() - 1];
-    assert!(told > Span::from_ns(990) && told < Span::from_ns(1060), "{told}");
-    rig.samples(0, 0, Span::from_us(100));
-    assert_eq!(rig.delays.last(), Some(&Span::ZERO));
-    let mut silent = Rig::new(&[]);
-    silent.samples(93, 45, Span::from_us(100));
-    assert!(silent.delays.is_empty(), "only if told to");
-}
-
 /// One phase of a schedule: for so long, so many lines and Gb/s, or no reading at all.
 #[derive(Clone, Copy, Debug)]
 struct Phase {
