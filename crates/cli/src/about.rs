@@ -97,6 +97,10 @@ pub fn shape(fabric: &Fabric) -> String {
             format!("leaf-spine, {leaves} leaves x {hosts_per_leaf} hosts, {spines} spines")
         }
         Topology::FatTree { tiers, k } => format!("fat tree, {tiers} tiers, k = {k}"),
+        Topology::Clos(c) => format!(
+            "Clos, {} pods x {} edges x {} hosts, {} aggregation switches each, {} cores",
+            c.pods, c.edges, c.hosts, c.aggs, c.cores
+        ),
         Topology::Graph { .. } => "graph".into(),
     }
 }

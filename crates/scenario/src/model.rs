@@ -105,6 +105,9 @@ pub enum Topology {
         /// Ports of every switch; even.
         k: u32,
     },
+    /// Pods of racks below a core, of any widths: names as in a fat tree of three tiers. Each edge switch is joined to every
+    /// aggregation switch of its pod; aggregation switch `a` of each pod to the `a`-th of equal groups of core switches.
+    Clos(Clos),
     /// Named nodes and cables. Every host has exactly one cable, to a switch.
     Graph {
         /// Names of the hosts.
@@ -543,6 +546,40 @@ pub struct Transport {
     pub ack_class: u8,
     /// RDMA queue pairs in place of TCP; the keys that belong to TCP alone mean nothing then.
     pub rdma: Option<Rdma>,
+}
+
+/// Counts of a folded Clos network of three tiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clos {
+    /// Pods.
+    pub pods: u32,
+    /// Edge switches of a pod.
+    pub edges: u32,
+    /// Aggregation switches of a pod.
+    pub aggs: u32,
+    /// Core switches; a multiple of `aggs`.
+    pub cores: u32,
+    /// Hosts of an edge switch.
+    pub hosts: u32,
+}
+
+impl Clos {
+    /// Of k-port switches.
+    pub fn fat_tree(k: u32) -> Self {
+        let half = k / 2;
+        Self { pods: k, edges: half, aggs: half, cores: half * half, hosts: half }
+    }
+}
+
+impl Topology {
+    /// Its pods, if it has three tiers.
+    pub fn clos(&self) -> Option<Clos> {
+        match self {
+            Topology::FatTree { tiers: 3, k } => Some(Clos::fat_tree(*k)),
+            Topology::Clos(clos) => Some(*clos),
+            _ => None,
+        }
+    }
 }
 
 impl Transport {

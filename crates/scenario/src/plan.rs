@@ -3,7 +3,7 @@
 //! Order: hosts, then switches, each as its topology lists them (indices rising, outer ones first); in a
 //! graph, by name, so that the order of lines in a file changes nothing.
 
-use crate::model::{Fabric, Link, Topology};
+use crate::model::{Clos, Fabric, Link, Topology};
 
 /// All nodes and cables of a fabric. Hosts come first among the nodes.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,7 +163,8 @@ impl Draft {
                 let k = *k as usize;
                 leaf_spine(k, k / 2, k / 2)
             }
-            Topology::FatTree { k, .. } => fat_tree(*k as usize),
+            Topology::FatTree { k, .. } => clos(Clos::fat_tree(*k)),
+            Topology::Clos(shape) => clos(*shape),
             Topology::Graph { hosts, switches, cables } => graph(hosts, switches, cables),
         }
     }
@@ -210,34 +211,37 @@ fn leaf_spine(leaves: usize, spines: usize, per_leaf: usize) -> Draft {
     Draft { hosts, switches, cables }
 }
 
-fn fat_tree(k: usize) -> Draft {
-    let half = k / 2;
-    let n = k * half * half;
-    let (edge, agg, core) = (n, n + k * half, n + 2 * k * half);
+fn clos(Clos { pods, edges, aggs, cores, hosts }: Clos) -> Draft {
+    let [pods, edges, aggs, cores, hosts] = [pods, edges, aggs, cores, hosts].map(|n| n as usize);
+    let n = pods * edges * hosts;
+    let (edge, agg, core) = (n, n + pods * edges, n + pods * (edges + aggs));
     let mut draft = Draft { hosts: Vec::new(), switches: Vec::new(), cables: Vec::new() };
-    for p in 0..k {
-        for e in 0..half {
-            for h in 0..half {
-                draft.cables.push((draft.hosts.len(), edge + p * half + e, None));
+    for p in 0..pods {
+        for e in 0..edges {
+            for h in 0..hosts {
+                draft.cables.push((draft.hosts.len(), edge + p * edges + e, None));
                 draft.hosts.push(format!("pod[{p}].edge[{e}].host[{h}]"));
             }
         }
     }
-    for p in 0..k {
-        draft.switches.extend((0..half).map(|e| format!("pod[{p}].edge[{e}]")));
+    for p in 0..pods {
+        draft.switches.extend((0..edges).map(|e| format!("pod[{p}].edge[{e}]")));
     }
-    for p in 0..k {
-        draft.switches.extend((0..half).map(|a| format!("pod[{p}].agg[{a}]")));
+    for p in 0..pods {
+        draft.switches.extend((0..aggs).map(|a| format!("pod[{p}].agg[{a}]")));
     }
-    draft.switches.extend((0..half * half).map(|c| format!("core[{c}]")));
-    for p in 0..k {
-        for e in 0..half {
-            draft.cables.extend((0..half).map(|a| (edge + p * half + e, agg + p * half + a, None)));
+    draft.switches.extend((0..cores).map(|c| format!("core[{c}]")));
+    for p in 0..pods {
+        for e in 0..edges {
+            let up = |a| (edge + p * edges + e, agg + p * aggs + a, None);
+            draft.cables.extend((0..aggs).map(up));
         }
     }
-    for p in 0..k {
-        for a in 0..half {
-            draft.cables.extend((0..half).map(|c| (agg + p * half + a, core + a * half + c, None)));
+    let group = cores / aggs;
+    for p in 0..pods {
+        for a in 0..aggs {
+            let up = |c| (agg + p * aggs + a, core + a * group + c, None);
+            draft.cables.extend((0..group).map(up));
         }
     }
     draft

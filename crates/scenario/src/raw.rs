@@ -169,6 +169,19 @@ pub(crate) enum Shape {
         /// Ports of every switch; even.
         k: i64,
     },
+    /// Folded Clos of three tiers, of any widths: pods of edge and aggregation switches below a core, named as in fat-tree.
+    Clos {
+        /// Pods.
+        pods: i64,
+        /// Edge switches of a pod, each joined to every aggregation switch of it.
+        edges_per_pod: i64,
+        /// Aggregation switches of a pod; the a-th is joined to the a-th of as many equal groups of core switches.
+        aggs_per_pod: i64,
+        /// Core switches: a multiple of aggs_per_pod.
+        cores: i64,
+        /// Hosts of an edge switch.
+        hosts_per_edge: i64,
+    },
     /// Named hosts, switches and cables.
     Graph {
         /// Names of the hosts. Each has exactly one cable, to a switch.

@@ -107,6 +107,13 @@ fn fabric(f: &model::Fabric) -> raw::Fabric {
         Topology::FatTree { tiers, k } => {
             raw::Shape::FatTree { tiers: Some(i64::from(*tiers)), k: i64::from(*k) }
         }
+        Topology::Clos(clos) => raw::Shape::Clos {
+            pods: clos.pods.into(),
+            edges_per_pod: clos.edges.into(),
+            aggs_per_pod: clos.aggs.into(),
+            cores: clos.cores.into(),
+            hosts_per_edge: clos.hosts.into(),
+        },
         Topology::Graph { hosts, switches, cables } => raw::Shape::Graph {
             hosts: hosts.clone(),
             switches: switches.clone(),

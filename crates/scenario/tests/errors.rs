@@ -179,12 +179,12 @@ fn keys_and_words() {
         (
             "kind = \"leaf-spine\"",
             "",
-            "6:1: fabric.kind: is missing; write \"dumbbell\", \"star\", \"leaf-spine\", \"fat-tree\" or \"graph\"",
+            "6:1: fabric.kind: is missing; write \"dumbbell\", \"star\", \"leaf-spine\", \"fat-tree\", \"clos\" or \"graph\"",
         ),
         (
             "kind = \"leaf-spine\"",
             "kind = \"leafspine\"",
-            "7:8: fabric.kind: \"leafspine\" is not known; write \"dumbbell\", \"star\", \"leaf-spine\", \"fat-tree\" or \"graph\"; did you mean \"leaf-spine\"?",
+            "7:8: fabric.kind: \"leafspine\" is not known; write \"dumbbell\", \"star\", \"leaf-spine\", \"fat-tree\", \"clos\" or \"graph\"; did you mean \"leaf-spine\"?",
         ),
         (
             "kind = \"leaf-spine\"",
@@ -194,7 +194,7 @@ fn keys_and_words() {
         (
             "kind = \"leaf-spine\"",
             "kind = 7",
-            "7:8: fabric.kind: 7 does not fit; write \"dumbbell\", \"star\", \"leaf-spine\", \"fat-tree\" or \"graph\"",
+            "7:8: fabric.kind: 7 does not fit; write \"dumbbell\", \"star\", \"leaf-spine\", \"fat-tree\", \"clos\" or \"graph\"",
         ),
         (
             "kind = \"tcp\"",

@@ -62,6 +62,11 @@ fn topology() -> impl Strategy<Value = Topology> {
             Topology::LeafSpine { leaves, spines, hosts_per_leaf }
         }),
         (2..4u8, 2..5u32).prop_map(|(tiers, half)| Topology::FatTree { tiers, k: 2 * half }),
+        (2..4u32, 1..4u32, 1..4u32, 1..3u32, 2..4u32).prop_map(
+            |(pods, edges, aggs, group, hosts)| {
+                Topology::Clos(Clos { pods, edges, aggs, cores: aggs * group, hosts })
+            }
+        ),
         (2..6usize, of(link())).prop_map(|(n, own)| Topology::Graph {
             hosts: (0..n).map(|i| format!("h{i}")).collect(),
             switches: vec!["one".into(), "zwei".into()],
@@ -83,7 +88,7 @@ fn places(topology: &Topology) -> ([&'static str; 2], &'static str, &'static str
         Topology::LeafSpine { .. } | Topology::FatTree { tiers: 2, .. } => {
             (["leaf[0].host[0]", "leaf[0].host[1]"], "leaf[0]-spine[0]", "leaf[*]")
         }
-        Topology::FatTree { .. } => (
+        Topology::FatTree { .. } | Topology::Clos(_) => (
             ["pod[0].edge[0].host[0]", "pod[1].edge[0].host[1]"],
             "pod[0].agg[0]-core[0]",
             "pod[*].agg[*]-core[*]",

@@ -384,19 +384,17 @@ fn marking(ecn: &model::EcnMarking, rate: BitsPerSec) -> Marking {
 
 /// Where each node belongs: pods in a three-tier fat tree, racks elsewhere, nowhere for what joins them.
 fn places(fabric: &Fabric, plan: &Plan, topology: &Topology, hosts: &Hosts) -> Vec<u32> {
-    let pod_size = match topology {
-        Topology::FatTree { tiers: 3, k } => k / 2,
-        _ => 1,
-    };
+    let clos = topology.clos().filter(|clos| clos.pods > 1);
+    let pod_size = clos.map_or(1, |clos| clos.edges);
     let mut places = vec![u32::MAX; plan.names.len()];
     for (host, rack) in hosts.racks.iter().enumerate() {
         places[host] = rack / pod_size;
         places[fabric.tors()[*rack as usize].0 as usize] = rack / pod_size;
     }
-    if pod_size > 1 {
-        let first_agg = fabric.hosts() + 2 * pod_size * pod_size;
-        for agg in 0..2 * pod_size * pod_size {
-            places[(first_agg + agg) as usize] = agg / pod_size;
+    if let Some(clos) = clos {
+        let first_agg = fabric.hosts() + clos.pods * clos.edges;
+        for agg in 0..clos.pods * clos.aggs {
+            places[(first_agg + agg) as usize] = agg / clos.aggs;
         }
     }
     places

@@ -1,7 +1,7 @@
 //! The shape of the fabric: sizes that can be laid out, names and cables that make sense.
 
 use super::Judge;
-use crate::model::{Cable, Link, Topology};
+use crate::model::{Cable, Clos, Link, Topology};
 use crate::plan::Plan;
 use crate::problem::{grouped, memory_text};
 use crate::raw;
@@ -39,6 +39,9 @@ impl Judge<'_> {
                 self.leaf_spine(*leaves, *spines, *hosts_per_leaf)
             }
             raw::Shape::FatTree { tiers, k } => self.fat_tree(tiers.unwrap_or(3), *k),
+            raw::Shape::Clos { pods, edges_per_pod, aggs_per_pod, cores, hosts_per_edge } => {
+                self.clos(*pods, [*edges_per_pod, *aggs_per_pod, *hosts_per_edge], *cores)
+            }
             raw::Shape::Graph { hosts, switches, cables } => {
                 self.graph(fabric, hosts, switches, cables)
             }
@@ -130,6 +133,41 @@ impl Judge<'_> {
             self.forecast("fabric.k", hosts, cables);
         }
         Topology::FatTree { tiers: tiers as u8, k: k as u32 }
+    }
+
+    fn clos(&mut self, pods: i64, [edges, aggs, hosts]: [i64; 3], cores: i64) -> Topology {
+        let before = self.findings.len();
+        self.count("pods", pods, MOST_PORTS);
+        self.count("edges_per_pod", edges, MOST_PORTS);
+        self.count("aggs_per_pod", aggs, MOST_PORTS);
+        self.count("hosts_per_edge", hosts, MOST_PORTS);
+        self.count("cores", cores, MOST_PORTS * MOST_PORTS);
+        if self.findings.len() == before {
+            if cores % aggs != 0 {
+                let text = format!(
+                    "{cores} core switches cannot be split among {aggs} aggregation switches of a pod; write a multiple of {aggs}"
+                );
+                self.say("fabric.cores", text);
+            }
+            let racks = pods as u128 * edges as u128;
+            let cables = racks * aggs as u128 + pods as u128 * cores as u128;
+            self.forecast("fabric.pods", racks * hosts as u128, cables);
+            let most = (hosts + aggs).max(edges + cores / aggs).max(pods);
+            if most > MOST_PORTS {
+                let text = format!("{most} ports are more than a switch has; at most {MOST_PORTS}");
+                self.say("fabric.kind", text);
+            }
+            if racks * hosts as u128 == 1 {
+                self.say("fabric.hosts_per_edge", "1 host has nobody to talk to; write 2 or more");
+            }
+        }
+        Topology::Clos(Clos {
+            pods: pods as u32,
+            edges: edges as u32,
+            aggs: aggs as u32,
+            cores: cores as u32,
+            hosts: hosts as u32,
+        })
     }
 
     fn graph(

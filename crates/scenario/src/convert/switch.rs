@@ -238,6 +238,10 @@ fn most_ports(topology: &Topology) -> u64 {
             u64::from(*leaves).max(u64::from(*spines) + u64::from(*hosts_per_leaf))
         }
         Topology::FatTree { k, .. } => u64::from(*k),
+        Topology::Clos(c) => {
+            let (edge, agg) = (c.hosts + c.aggs, c.edges + c.cores / c.aggs);
+            u64::from(edge.max(agg).max(c.pods))
+        }
         Topology::Graph { cables, .. } => {
             let mut ports: BTreeMap<&str, u64> = BTreeMap::new();
             for end in cables.iter().flat_map(|c| [&c.a, &c.b]) {

@@ -75,20 +75,23 @@ impl Hosts {
                 group: racks.clone(),
             });
         }
-        if let Topology::FatTree { tiers: 3, k } = topology
-            && *k > 2
+        if let Some(clos) = topology.clos()
+            && with_hosts.len() > 1
+            && clos.pods > 1
         {
-            let half = k / 2;
             let edges = n as u32; // the first edge switch; aggregation follows, then the core
+            let racks_in_all = clos.pods * clos.edges;
             let pod_of = |node: usize| match (node as u32).checked_sub(edges) {
-                Some(s) if s < k * half => s / half,
-                Some(s) if s < 2 * k * half => s / half - k,
+                Some(s) if s < racks_in_all => s / clos.edges,
+                Some(s) if s < racks_in_all + clos.pods * clos.aggs => {
+                    (s - racks_in_all) / clos.aggs
+                }
                 _ => u32::MAX,
             };
             tiers.push(Tier {
                 name: "between pods and core".into(),
-                capacity: out_of(plan, *k as usize, pod_of),
-                group: racks.iter().map(|rack| rack / half).collect(),
+                capacity: out_of(plan, clos.pods as usize, pod_of),
+                group: racks.iter().map(|rack| rack / clos.edges).collect(),
             });
         }
         Self::new(plan.names[..n].to_vec(), rates, racks, tiers)
@@ -170,7 +173,7 @@ fn out_of(plan: &Plan, groups: usize, group: impl Fn(usize) -> u32) -> Vec<u64> 
 fn tier_name(topology: &Topology) -> &'static str {
     match topology {
         Topology::Dumbbell { .. } => "between left and right",
-        Topology::FatTree { tiers: 3, .. } => "between edge and aggregation",
+        Topology::FatTree { tiers: 3, .. } | Topology::Clos(_) => "between edge and aggregation",
         Topology::Star { .. } | Topology::LeafSpine { .. } | Topology::FatTree { .. } => {
             "between leaf and spine"
         }
