@@ -96,26 +96,32 @@ fn marked(bench: &Bench, class: u8) -> Vec<u64> {
 #[test]
 fn the_queue_of_a_class_alone_marks_it() {
     for (at_dequeue, of_2, of_1) in [
-        // Joining: the fourth of class 2 finds three, less what is gone of the one in transmission. Two of class 1 wait for the
-        // third of them, and what is in transmission is of class 2.
-        (false, vec![4, 5], vec![2, 3]),
-        // Leaving: the first of class 2 leaves at once and nothing behind, the others what came of it later; the third of class 1
-        // leaves one behind.
-        (true, vec![1, 2, 3, 4, 5], vec![0, 1]),
+        // Joining: the fourth of class 2 finds three, the third of class 1 two. Later the first of class 2 is in transmission, so that
+        // the fourth finds three less what is gone of that one.
+        (false, vec![3, 4, 5, 104], vec![2, 3]),
+        // Leaving: what comes of class 2 later stays behind all six, the third of class 1 leaves one behind. Later the first leaves
+        // at once, the second three.
+        (true, vec![0, 1, 2, 3, 4, 5, 101], vec![0, 1]),
     ] {
         let mut bench = Bench::by_class(2, settings(), None, marks(at_dequeue));
+        for seq in 0..9 {
+            bench.arrive(ps(seq), 1, of_class(0, seq, 1_000, Ecn::Ect)); // a long queue of a class without a rule
+        }
         for seq in 0..6 {
-            bench.arrive(ps(seq), 1, of_class(2, seq, 1_000, Ecn::Ect));
+            bench.arrive(ps(10 + seq), 1, of_class(2, seq, 1_000, Ecn::Ect));
         }
         for seq in 0..4 {
-            bench.arrive(ps(10 + seq), 1, of_class(1, seq, 1_000, Ecn::Ect));
+            bench.arrive(ps(20 + seq), 1, of_class(1, seq, 1_000, Ecn::Ect));
         }
         for seq in 0..9 {
-            // A long queue of a class without a rule, and packets that cannot be marked.
-            bench.arrive(ps(20 + seq), 1, of_class(0, seq, 1_000, Ecn::Ect));
-            bench.arrive(ps(20 + seq), 1, of_class(2, 10 + seq, 1_000, Ecn::NotEct));
+            bench.arrive(ps(30 + seq), 1, of_class(2, 10 + seq, 1_000, Ecn::NotEct));
         }
-        bench.run_to(Time::ZERO + Span::from_ms(1));
+        let later = Time::ZERO + Span::from_ms(1);
+        bench.run_to(later);
+        for seq in 100..105 {
+            bench.arrive(later + Span::from_ps(seq), 1, of_class(2, seq, 1_000, Ecn::Ect));
+        }
+        bench.run_to(later + Span::from_ms(1));
         assert_eq!(marked(&bench, 0), []);
         assert_eq!((marked(&bench, 2), marked(&bench, 1)), (of_2, of_1));
     }

@@ -32,13 +32,22 @@ fn needed(gbps: u64, delay_ns: u64) -> u64 {
 
 #[test]
 fn nothing_is_lost_with_the_headroom_that_is_needed_and_something_with_half_of_it() {
-    for (rate, gbps, delay, ns) in
-        [("100Gbps", 100, "1us", 1_000), ("10Gbps", 10, "20us", 20_000), ("1Gbps", 1, "500ns", 500)]
-    {
+    for (rate, gbps, delay, ns, by_class) in [
+        ("100Gbps", 100, "1us", 1_000, ""),
+        ("100Gbps", 100, "1us", 1_000, ", classes = [0]"),
+        ("10Gbps", 10, "20us", 20_000, ""),
+        ("1Gbps", 1, "500ns", 500, ", classes = [0]"),
+    ] {
         for n in [2, 5, 15] {
             let needed = needed(gbps, ns);
             let buffer = format!("{}B", u64::from(n + 1) * (needed + 4_100) + 200_000);
-            let lossless = scenario(&overload(n, rate, delay, "headroom = \"auto\"", &buffer));
+            let lossless = scenario(&overload(
+                n,
+                rate,
+                delay,
+                &format!("headroom = \"auto\"{by_class}"),
+                &buffer,
+            ));
             let outcome = run(&lossless, 1, Options::default());
             assert_eq!(outcome.warnings, Vec::<String>::new());
             let record = outcome.record;
@@ -53,7 +62,8 @@ fn nothing_is_lost_with_the_headroom_that_is_needed_and_something_with_half_of_i
             if n == 2 {
                 continue;
             }
-            let half = format!("headroom = \"{}B\", short_headroom = \"warn\"", needed / 2);
+            let half =
+                format!("headroom = \"{}B\", short_headroom = \"warn\"{by_class}", needed / 2);
             let outcome =
                 run(&scenario(&overload(n, rate, delay, &half, &buffer)), 1, Options::default());
             assert!(outcome.warnings[0].contains("is less than the"), "{:?}", outcome.warnings);

@@ -81,8 +81,9 @@ impl Port {
     }
 
     /// Classes that the peer has stopped, one bit each.
+    #[inline]
     pub fn stopped(&self) -> u8 {
-        self.cold.pause.stopped
+        if self.is_plain() || self.is_steady() { 0 } else { self.cold.pause.stopped }
     }
 
     /// Since when the peer has stopped what it has stopped; `None` if nothing.
