@@ -13,6 +13,15 @@ export CARGO_TARGET_DIR="$copy/target" CARGO_PROFILE_DEV_DEBUG=0 PROPTEST_CASES=
 
 # description | file | sed expression | package | test target | test
 mutations=(
+  "a pinned flow goes where the hash says|crates/net/src/routing.rs|s/Some(pinned) => return Some(pinned),/Some(pinned) if pinned == u16::MAX => return Some(pinned),\n                Some(_) => self.unpinned(tor, flow, reverse, nth),/|sim|lists|packets_go_where_their_path_says_both_ways"
+  "murmur3 forgets the ports of a flow|crates/net/src/routing/murmur3.rs|s/let data = \[from, to, .*\];/let data = [from, to, 0 * u32::from(sport) * u32::from(dport)];/|sim|lists|the_hash_of_the_public_simulator"
+  "half of a path over a dead cable stays|crates/net/src/routing/pins.rs|s/if path.ports.iter().all(/if path.ports.iter().any(/|sim|lists|a_path_over_a_dead_cable"
+  "a barrier fires at its first receiver|crates/sim/src/loops.rs|s/count: receivers.len() as u32, until, next/count: 1, until, next/|sim|lists|a_barrier_over_several_receivers"
+  "a join forgets who was told late|crates/sim/src/host.rs|s/join.over = join.over.max(at);/join.over = now;/|sim|lists|triggers_of_different_delays"
+  "a clock of nanoseconds rounds nothing|crates/units/src/rate.rs|s/exact - exact % self.grain/exact/|sim|lists|a_clock_of_nanoseconds"
+  "ideal times forget headers|crates/scenario/src/import/hpcc_ideal.rs|s/packets \* HEADER/0 * packets * HEADER/|scenario|import|ideal_times_are_those_of_the_source"
+  "sizes lose their upper half|crates/scenario/src/import/hpcc.rs|s/flows.push(Flow { src, dst, pg, dport: dport as u16, size, start });/flows.push(Flow { src, dst, pg, dport: dport as u16, size: u64::from(size as u32), start });/|scenario|import|sizes_of_more_than_32_bits"
+  "source ports are counted by start|crates/scenario/src/import/hpcc.rs|s/group, flow.size, \*sport, flow.dport, i/group, flow.size, 0, flow.dport, i/|scenario|import|everything_of_a_topology"
   "no packet is marked|crates/net/src/port/marking.rs|s/packet.ecn = Ecn::Ce;/packet.ecn = packet.ecn;/|net|ports|a_step_marks_from_k_on_exactly"
   "a queue limit is one byte short|crates/net/src/port.rs|s/queue + size <= limit,/queue + size < limit,/|net|ports|a_byte_limit_is_exact"
   "a one-touch limit loses its part of a byte|crates/net/src/port.rs|s/|whole| whole - 1/|_| 0/|net|ports|one_touch_equals_an_explicit_queue"

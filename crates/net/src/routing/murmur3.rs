@@ -136,12 +136,12 @@ mod tests {
         let mut h = seed;
         let mix = |k: u32| {
             let k = k.wrapping_mul(0xcc9e_2d51);
-            (k << 15 | k >> 17).wrapping_mul(0x1b87_3593)
+            k.rotate_left(15).wrapping_mul(0x1b87_3593)
         };
         let mut blocks = key.chunks_exact(4);
         for block in &mut blocks {
             h ^= mix(u32::from_le_bytes(block.try_into().unwrap()));
-            h = (h << 13 | h >> 19).wrapping_mul(5).wrapping_add(0xe654_6b64);
+            h = h.rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
         }
         let tail = blocks.remainder().iter().rev().fold(0u32, |k, byte| k << 8 | u32::from(*byte));
         if !blocks.remainder().is_empty() {

@@ -152,7 +152,7 @@ impl Topo {
         let wrong = |line: usize, what: &str| Error::one(format!("{file}:{}", line.max(1)), what);
         let [tor, agg, core] = self.tier;
         let divide = |a: u64, b: u64, line: usize, what: &str| match b {
-            b if b != 0 && a > 0 && a % b == 0 => Ok(a / b),
+            b if b != 0 && a > 0 && a.is_multiple_of(b) => Ok(a / b),
             _ => Err(wrong(line, what)),
         };
         let pods = divide(self.nodes, self.pod, 1, "Nodes is no multiple of Podsize")?;

@@ -130,7 +130,7 @@ fn scaled(text: &str, unit: &str, ps: f64) -> Option<Time> {
         return Some(exact);
     }
     let value = text.parse::<f64>().ok()? * ps;
-    (value >= 0.0 && value < 1e19).then(|| Time::from_ps((value + 0.5) as u64))
+    (0.0..1e19).contains(&value).then(|| Time::from_ps((value + 0.5) as u64))
 }
 
 #[cfg(test)]
