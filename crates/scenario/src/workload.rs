@@ -18,6 +18,7 @@ use crate::convert::too_many;
 use crate::model::{LoadRef, Scenario, Traffic, TrafficKind};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// More flows than this in one run are refused.
@@ -189,12 +190,12 @@ impl Table {
         self.number_ports();
     }
 
-    /// Source ports for flows that name none.
+    /// Source ports for flows that name none: counted by host, for each entry of its own, whose flows also have their own
+    /// destination port.
     fn number_ports(&mut self) {
-        let hosts = self.flows.iter().map(|f| f.src as usize + 1).max().unwrap_or(0);
-        let mut next = vec![FIRST_SPORT; hosts];
+        let mut next = BTreeMap::new();
         for flow in &mut self.flows {
-            let next = &mut next[flow.src as usize];
+            let next = next.entry((flow.traffic, flow.src)).or_insert(FIRST_SPORT);
             if flow.sport == 0 {
                 flow.sport = *next;
             }
@@ -244,7 +245,9 @@ impl Maker<'_> {
     }
 
     fn flow(&self, src: u32, dst: u32, size: Bytes, start: Time) -> FlowSpec {
-        FlowSpec { src, dst, size, start, traffic: self.entry as u16, sport: 0, dport: DPORT }
+        let traffic = self.entry as u16;
+        let dport = DPORT.wrapping_add(traffic);
+        FlowSpec { src, dst, size, start, traffic, sport: 0, dport }
     }
 
     /// A start with jitter, unless the entry is over by then.
