@@ -4,6 +4,9 @@
 //! unless said. N is the number of hosts, k^3/4. Marks are a DCTCP step at 300 KB (30 KB for each 10 Gb/s, as in
 //! the public HPCC simulator); a port holds 4 MB, which none of them reaches by much, so losses are rare.
 //!
+//! `hpcc-websearch-320` and `dcqcn-websearch-320` have the fabric of the HPCC paper's simulations: 320 hosts of 100 Gb/s under 56 switches
+//! with 400 Gb/s between them, lossless by class, payload of 1,000 B, and web-search flows for 2 ms.
+//!
 //! `host-3x` is no fabric at all: one congested receiver, of which a simulated second is to be cheap.
 
 use crate::failure::Failure;
@@ -18,6 +21,10 @@ pub enum Family {
     DctcpWebsearch,
     /// Flows of 2 MB, one from and one to each host, every packet on a path of its own, until all are done.
     SprayPerm,
+    /// Web-search flows over queue pairs under HPCC, lossless, with telemetry.
+    HpccWebsearch,
+    /// The same under DCQCN.
+    DcqcnWebsearch,
     /// Four DCTCP flows into a host whose memory is busy: the scenario host-congestion without a control.
     Host3x,
     /// The same under hostCC.
@@ -29,7 +36,18 @@ impl Family {
     pub const SIZED: [Self; 3] = [Self::DctcpPerm, Self::DctcpWebsearch, Self::SprayPerm];
 
     /// Those that are one bench.
-    pub const SINGLE: [Self; 2] = [Self::Host3x, Self::Host3xHostcc];
+    pub const SINGLE: [Self; 4] =
+        [Self::HpccWebsearch, Self::DcqcnWebsearch, Self::Host3x, Self::Host3xHostcc];
+
+    /// Whether it is about one host's memory.
+    pub fn is_host(self) -> bool {
+        matches!(self, Self::Host3x | Self::Host3xHostcc)
+    }
+
+    /// Whether it is about queue pairs on a lossless fabric.
+    pub fn is_rdma(self) -> bool {
+        matches!(self, Self::HpccWebsearch | Self::DcqcnWebsearch)
+    }
 
     /// The name before `-N`.
     pub fn name(self) -> &'static str {
@@ -37,6 +55,8 @@ impl Family {
             Self::DctcpPerm => "dctcp-perm",
             Self::DctcpWebsearch => "dctcp-websearch",
             Self::SprayPerm => "spray-perm",
+            Self::HpccWebsearch => "hpcc-websearch-320",
+            Self::DcqcnWebsearch => "dcqcn-websearch-320",
             Self::Host3x => "host-3x",
             Self::Host3xHostcc => "host-3x-hostcc",
         }
@@ -53,6 +73,10 @@ impl Family {
                 "permutation of 2 MB flows, each packet on a random path, one 64 B ACK per packet, to completion; \
                  DCTCP with a first window that covers the flow"
             }
+            Self::HpccWebsearch => {
+                "Poisson web-search flows at 50 % over RDMA on 320 hosts, lossless: HPCC with its telemetry"
+            }
+            Self::DcqcnWebsearch => "the same under DCQCN, with marks and CNPs",
             Self::Host3x => {
                 "one simulated second of four DCTCP flows into a 100 Gb/s host whose memory three neighbour cores keep busy"
             }
@@ -89,6 +113,10 @@ const TIMES: [(u32, [u64; 2], [u64; 2]); 3] = [
 const SPRAY_PAYLOAD: u32 = 4000;
 const SPRAY_HEADER: u32 = 64;
 
+/// Packets of the RDMA benches, telemetry aside.
+const RDMA_PAYLOAD: u32 = 1000;
+const RDMA_HEADER: u32 = 48;
+
 /// Packets of `host-3x`, as in the experiments of the hostCC paper.
 const HOST_MTU: u32 = 4000;
 
@@ -96,7 +124,11 @@ impl Case {
     /// The bench of this name.
     pub fn new(name: &str, mtu: Option<u32>, time: Option<Span>) -> Result<Self, Failure> {
         if let Some(family) = Family::SINGLE.into_iter().find(|family| family.name() == name) {
-            return Self::host(family, mtu, time);
+            return if family.is_rdma() {
+                Self::rdma(family, mtu, time)
+            } else {
+                Self::host(family, mtu, time)
+            };
         }
         let family = Family::SIZED.into_iter().find_map(|family| {
             let hosts = name.strip_prefix(family.name())?.strip_prefix('-')?;
@@ -136,7 +168,10 @@ impl Case {
             Family::DctcpPerm => *perm,
             Family::DctcpWebsearch => *websearch,
             Family::SprayPerm => [0, 100_000], // a bound: it ends when all flows have
-            Family::Host3x | Family::Host3xHostcc => unreachable!("these come in one size"),
+            Family::HpccWebsearch
+            | Family::DcqcnWebsearch
+            | Family::Host3x
+            | Family::Host3xHostcc => unreachable!("these come in one size"),
         };
         let measured = time.unwrap_or(Span::from_us(measured));
         if measured == Span::ZERO {
@@ -146,6 +181,41 @@ impl Case {
         }
         let warmup = Span::from_us(warmup);
         Ok(Self { name: name.into(), family, hosts, k, mtu, warmup, measured })
+    }
+
+    /// A bench of queue pairs.
+    fn rdma(family: Family, mtu: Option<u32>, time: Option<Span>) -> Result<Self, Failure> {
+        if mtu.is_some() {
+            return Err(Failure::Input(format!(
+                "{} has a payload of {RDMA_PAYLOAD} B; leave --mtu out",
+                family.name()
+            )));
+        }
+        let measured = time.unwrap_or(Span::from_ms(2));
+        let (warmup, name) = (Span::ZERO, family.name().into());
+        let (hosts, mtu) = (320, RDMA_PAYLOAD + RDMA_HEADER);
+        Ok(Self { name, family, hosts, k: 20, mtu, warmup, measured })
+    }
+
+    fn rdma_scenario(&self) -> String {
+        let stop = Time::ZERO.saturating_add(self.warmup).saturating_add(self.measured);
+        let (law, marks) = match self.family {
+            Family::HpccWebsearch => ("hpcc", "\"off\""),
+            _ => (
+                "dcqcn",
+                "{ kmin = \"400KB\", kmax = \"1600KB\", pmax = 0.2, for_rate = \"100Gbps\", at = \"dequeue\" }",
+            ),
+        };
+        format!(
+            "version = 1\nname = \"{}\"\nseeds = [1]\nstop = {{ time = \"{stop}\" }}\n\n\
+             [fabric]\nkind = \"clos\"\npods = 5\nedges_per_pod = 4\naggs_per_pod = 4\ncores = 16\nhosts_per_edge = 16\n\
+             host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \"400Gbps\", delay = \"1us\" }}\n\n\
+             [fabric.switch]\nclasses = 2\nbuffer = {{ size = \"32MB\" }}\npause = {{ classes = [0] }}\necn = {marks}\n\n\
+             [transport]\nkind = \"rdma\"\nlaw = \"{law}\"\nmss = \"{RDMA_PAYLOAD}B\"\nheader = \"{RDMA_HEADER}B\"\n\
+             cnp_class = 1\n\n\
+             [[traffic]]\nkind = \"poisson\"\nsizes = \"websearch\"\nload = 0.5\n",
+            self.name
+        )
     }
 
     /// A bench of one host, which another sends to.
@@ -182,8 +252,11 @@ impl Case {
 
     /// Its scenario file.
     pub fn scenario(&self) -> String {
-        if Family::SINGLE.contains(&self.family) {
+        if self.family.is_host() {
             return self.host_scenario();
+        }
+        if self.family.is_rdma() {
+            return self.rdma_scenario();
         }
         let Self { name, k, .. } = self;
         let stop = Time::ZERO.saturating_add(self.warmup).saturating_add(self.measured);
@@ -243,12 +316,25 @@ mod tests {
 
     #[test]
     fn a_bench_of_a_host_models_its_memory() {
-        for family in Family::SINGLE {
+        for family in Family::SINGLE.into_iter().filter(|family| family.is_host()) {
             let case = Case::new(family.name(), None, None).unwrap();
             let loaded = forebay_scenario::text("bench.toml", &case.scenario())
                 .unwrap_or_else(|e| panic!("{}: {e}", case.name));
             let memory = loaded.scenario.host.memory_at("host[1]").expect("it is the point");
             assert_eq!(memory.control.is_some(), family == Family::Host3xHostcc);
+            assert!(Case::new(family.name(), Some(1500), None).is_err());
+        }
+    }
+
+    #[test]
+    fn a_bench_of_queue_pairs_is_lossless_on_320_hosts() {
+        for family in Family::SINGLE.into_iter().filter(|family| family.is_rdma()) {
+            let case = Case::new(family.name(), None, None).unwrap();
+            let loaded = forebay_scenario::text("bench.toml", &case.scenario())
+                .unwrap_or_else(|e| panic!("{}: {e}", case.name));
+            let fabric = &loaded.scenario.fabric;
+            assert_eq!(forebay_scenario::plan::Plan::of(fabric).hosts, 320);
+            assert!(fabric.switch.pause.is_some() && loaded.scenario.transport.rdma.is_some());
             assert!(Case::new(family.name(), Some(1500), None).is_err());
         }
     }

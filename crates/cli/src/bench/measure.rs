@@ -106,9 +106,7 @@ pub fn measure(case: &Case, threads: usize) -> Result<Measured, Failure> {
         }
         record = again;
     }
-    if Family::SINGLE.contains(&case.family)
-        && record.memory.iter().all(|m| m.read_bytes.get() == 0)
-    {
+    if case.family.is_host() && record.memory.iter().all(|m| m.read_bytes.get() == 0) {
         return Err(Failure::Run(format!("{}: nothing went through the host's memory", case.name)));
     }
     let peak = peak_resident_bytes().unwrap_or(0);

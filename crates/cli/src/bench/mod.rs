@@ -85,8 +85,8 @@ pub fn bench(args: &Bench) -> Result<(), Failure> {
 impl Bench {
     /// `--mtu` applies to the usual benches that have a choice.
     fn mtu_for(&self, name: &str) -> Option<u32> {
-        let fixed = [Family::SprayPerm, Family::Host3x, Family::Host3xHostcc];
-        self.mtu.filter(|_| !fixed.iter().any(|family| name.starts_with(family.name())))
+        let mut fixed = Family::SINGLE.into_iter().chain([Family::SprayPerm]);
+        self.mtu.filter(|_| !fixed.any(|family| name.starts_with(family.name())))
     }
 }
 
