@@ -121,7 +121,7 @@ impl Routes {
 
     /// The egress port towards rack `tor`, host port `port`, for a packet of `flow` in direction `reverse`; `nth` is
     /// how many packets this switch has routed. `None`: unreachable.
-    #[inline]
+    #[inline(always)]
     pub fn port(&self, tor: u16, port: u16, flow: u32, reverse: bool, nth: u64) -> Option<u16> {
         let route = self.by_tor[usize::from(tor)];
         let (first, len) = (route >> LEN_BITS, route & ((1 << LEN_BITS) - 1));
@@ -129,44 +129,40 @@ impl Routes {
             return None;
         }
         let word = if self.how == How::Hash {
-            self.hash(flow, reverse)
+            mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse)))
         } else if self.how == How::Spray {
             Stream::at(self.key, nth)
         } else if self.how == How::SymmetricHash {
-            self.symmetric_hash(tor, flow)
+            mix(mix(self.key ^ u64::from(self.height[usize::from(tor)])) ^ u64::from(flow))
         } else {
-            match self.pinned(flow, reverse) {
-                Some(pinned) => return Some(pinned),
-                None => self.unpinned(tor, flow, reverse, nth),
-            }
+            return Some(self.pinned(tor, port, flow, reverse, nth));
         };
         // One choice or many, own rack or another: chosen without branches, since which it is changes all the time.
         let chosen = self.members[(first + below(word, len)) as usize];
         Some(select_unpredictable(tor == self.own, port, chosen))
     }
 
-    #[inline]
-    fn hash(&self, flow: u32, reverse: bool) -> u64 {
-        mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse)))
-    }
-
-    #[inline]
-    fn symmetric_hash(&self, tor: u16, flow: u32) -> u64 {
-        mix(mix(self.key ^ u64::from(self.height[usize::from(tor)])) ^ u64::from(flow))
-    }
-
+    /// The port of a flow that has a pin here, and of others as without pins. Apart, so that switches without pins do not
+    /// carry its code along.
+    #[cold]
     #[inline(never)]
-    fn pinned(&self, flow: u32, reverse: bool) -> Option<u16> {
-        self.pins.as_ref().and_then(|pins| pins.port(flow, reverse))
-    }
-
-    #[inline(never)]
-    fn unpinned(&self, tor: u16, flow: u32, reverse: bool, nth: u64) -> u64 {
-        match self.paths {
-            Paths::Hash => self.hash(flow, reverse),
-            Paths::Spray => Stream::at(self.key, nth),
-            Paths::SymmetricHash => self.symmetric_hash(tor, flow),
+    fn pinned(&self, tor: u16, port: u16, flow: u32, reverse: bool, nth: u64) -> u16 {
+        let pinned = self.pins.as_ref().and_then(|pins| pins.port(flow, reverse));
+        if let Some(pinned) = pinned {
+            return pinned;
         }
+        if tor == self.own {
+            return port;
+        }
+        let word = match self.paths {
+            Paths::Hash => mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse))),
+            Paths::Spray => Stream::at(self.key, nth),
+            Paths::SymmetricHash => {
+                mix(mix(self.key ^ u64::from(self.height[usize::from(tor)])) ^ u64::from(flow))
+            }
+        };
+        let choices = self.choices(tor);
+        choices[below(word, choices.len() as u32) as usize]
     }
 
     /// Equal-cost ports towards a rack.
