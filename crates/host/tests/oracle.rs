@@ -51,9 +51,10 @@ impl What {
 const EDGE: &str = "waits of single lines";
 /// Packets of a short burst are copied on all cores at once; the plant spreads a packet's reads over all work on it.
 const IN_STEP: &str = "cores that copy in step";
-/// Lines that hit the cache leave their slots before those that evict; the plant releases both at the mean latency.
+/// Lines that hit the cache leave their slots before those that evict; the plant has both kinds, but one latency for each.
 const TWO_KINDS: &str = "hits and evictions in one burst";
-/// Work that returns fills its lines in flight at once, and latencies follow the load a latency late; the plant has neither.
+/// Writes of work that returns begin, and of work that stops end, a latency late, and latencies follow the load as late; in the
+/// plant at once.
 const RETURN: &str = "the first and last latency of work that comes and goes";
 /// With so many reads in flight, latencies that follow the load a latency late make it swing; the plant's follow at once.
 const LATE: &str = "swings of load";
@@ -78,29 +79,15 @@ const KNOWN: &[Known] = &[
     ("memory, 1 cores, level 0, 80 Gb/s by 16 KB", Neighbour, 3.9, IN_STEP),
     ("memory, 1 cores, level 0, 80 Gb/s by 16 KB", Occupancy, 8.7, IN_STEP),
     ("memory, 3 cores, level 3, 80 Gb/s by 16 KB", Occupancy, 5.0, IN_STEP),
-    ("ddio, 2 cores, level 0, 80 Gb/s by 64 KB", Occupancy, 2.2, TWO_KINDS),
     ("ddio, 3 cores, level 0, 40 Gb/s by 16 KB", Occupancy, 4.1, TWO_KINDS),
-    ("memory, 3 cores for 1 us, 60 Gb/s", Neighbour, 4.5, RETURN),
-    ("memory, 3 cores for 1 us, 60 Gb/s", Occupancy, 4.0, RETURN),
     ("memory, 3 cores for 2 us, 60 Gb/s", Neighbour, 4.8, RETURN),
-    ("memory, 3 cores for 3 us, 60 Gb/s", Neighbour, 2.7, RETURN),
-    ("memory, 3 cores for 3 us, 60 Gb/s", Occupancy, 2.3, RETURN),
     ("memory, 3 cores for 1 us, 103 Gb/s", Drain, 9.9, RETURN),
-    ("memory, 3 cores for 1 us, 103 Gb/s", Neighbour, 8.4, RETURN),
     ("memory, 3 cores for 1 us, 103 Gb/s", Goodput, 9.8, RETURN),
-    ("memory, 3 cores for 1 us, 103 Gb/s", Drops, 23.4, RETURN),
-    ("memory, 3 cores for 2 us, 103 Gb/s", Neighbour, 6.7, RETURN),
     ("memory, 3 cores for 3 us, 103 Gb/s", Drain, 3.5, RETURN),
-    ("memory, 3 cores for 3 us, 103 Gb/s", Neighbour, 2.1, RETURN),
     ("memory, 3 cores for 3 us, 103 Gb/s", Goodput, 3.8, RETURN),
-    ("memory, 3 cores for 5 us, 103 Gb/s", Drain, 2.4, RETURN),
-    ("memory, 3 cores for 5 us, 103 Gb/s", Goodput, 2.3, RETURN),
-    ("ddio, 3 cores for 1 us, 60 Gb/s", Neighbour, 2.1, RETURN),
-    ("ddio, 3 cores for 2 us, 60 Gb/s", Neighbour, 3.1, RETURN),
-    ("ddio, 3 cores for 3 us, 60 Gb/s", Neighbour, 2.1, RETURN),
-    ("ddio, 3 cores for 1 us, 103 Gb/s", Neighbour, 4.5, RETURN),
     ("ddio, 3 cores for 1 us, 103 Gb/s", Goodput, 4.1, RETURN),
-    ("ddio, 3 cores for 1 us, 103 Gb/s", Occupancy, 2.7, RETURN),
+    ("ddio, 3 cores for 1 us, 103 Gb/s", Drops, 34.1, RETURN),
+    ("ddio, 3 cores for 2 us, 103 Gb/s", Drops, 20.8, RETURN),
     ("ddio, 3 cores for 2 us, 103 Gb/s", Neighbour, 4.9, RETURN),
     ("ddio, 3 cores for 3 us, 103 Gb/s", Neighbour, 3.8, RETURN),
     ("twelve cores", Drain, 13.5, LATE),

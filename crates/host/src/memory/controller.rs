@@ -25,10 +25,8 @@ pub(super) struct Demand {
     pub posted: f64,
     /// Cores that post.
     pub posting: u32,
-    /// Lines of the NIC in slots; the rest is about them.
+    /// Lines of the NIC in slots that have to be admitted; the rest is about them.
     pub inside: f64,
-    /// Share of them that have to be admitted.
-    pub share: f64,
     /// Mean time in a slot if admission did not take any, in ns.
     pub latency: f64,
     /// What they write per ns, as admission is.
@@ -39,20 +37,15 @@ impl Demand {
     /// `W` in ns such that writes at `rate` lines per ns serve the line in that time: `queue` posted ones before the last, and
     /// what the NIC writes meanwhile.
     ///
-    /// The positive root of `rate W = queue + W dma(W)`, where `dma(W) = share inside / (latency + share W)`; none of the
+    /// The positive root of `rate W = queue + W dma(W)`, where `dma(W) = inside / (latency + W)`; none of the
     /// NIC's lines wait while `rate` is above `dma(0)`.
     #[inline]
     fn wait(&self, rate: f64, queue: f64) -> f64 {
-        let square = self.share * rate;
-        let linear = rate * self.latency - self.share * (self.inside + queue);
+        let linear = rate * self.latency - (self.inside + queue);
         let constant = queue * self.latency;
-        let root = (linear * linear + 4.0 * square * constant).sqrt();
+        let root = (linear * linear + 4.0 * rate * constant).sqrt();
         // Each form subtracts where it is exact.
-        if linear > 0.0 {
-            2.0 * constant / (linear + root)
-        } else {
-            (root - linear) / (2.0 * square)
-        }
+        if linear > 0.0 { 2.0 * constant / (linear + root) } else { (root - linear) / (2.0 * rate) }
     }
 }
 

@@ -1,8 +1,9 @@
 //! NIC buffer, PCIe link and IIO slots: packets from their arrival to their admission to memory.
 //!
 //! Models: a byte-limited buffer that drops what does not fit and is freed line by line; a serial link of constant payload rate; a limited number of
-//! slots, each held by one line for a latency that the stages behind it set; delivery in order. A packet takes its lines, and
-//! two more for its completion entry and its descriptor.
+//! slots, each held by one line for a latency that the stages behind it set, one for lines that the cache takes and one for
+//! those that wait for memory; delivery in order. A packet takes its lines, and two more for its completion entry and its
+//! descriptor.
 //! Leaves out: separate posted-header credits, transaction-packet granularity of credits (paper, footnote 1), the flight time
 //! of the link (part of the cable's delay), IOMMU.
 
@@ -49,6 +50,7 @@ pub(super) struct Iio {
     offered: u64, // units that came, less what was dropped
     entered: u64,
     left: u64,
+    evicting: u64,  // of those inside, what has to wait for memory
     taken: u32,     // descriptors that the stack has not given back
     occupancy: f64, // lines x ns
     /// Frames that did not fit.
@@ -57,10 +59,21 @@ pub(super) struct Iio {
     pub arrived: u64,
 }
 
+/// For how long lines hold their slots, in ns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Holds {
+    /// Those that the cache takes.
+    pub hit: f64,
+    /// Those that have to be admitted to memory.
+    pub evicting: f64,
+    /// Share of the latter among those that enter.
+    pub miss: f64,
+}
+
 /// What a step moved.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moved {
-    /// Lines that left the slots.
+    /// Lines that left the slots to memory.
     pub out: f64,
     /// Whether slots were what held the rest back.
     pub full: bool,
@@ -88,6 +101,7 @@ impl Iio {
             offered: 0,
             entered: 0,
             left: 0,
+            evicting: 0,
             taken: 0,
             occupancy: 0.0,
             dropped: 0,
@@ -111,26 +125,33 @@ impl Iio {
         true
     }
 
-    /// Releases and admits lines for `dt` ps from `at`: of the lines inside, the share `leaving` leaves in a ns, and a packet
-    /// is in memory `landing` ns after its last line entered.
+    /// Releases and admits lines for `dt` ps from `at`. Lines are of two kinds, as `holds` says, and a packet is in memory
+    /// `landing` ns after its last line entered.
     #[inline]
-    pub(super) fn step(&mut self, at: Time, dt: u64, leaving: f64, landing: f64) -> Moved {
+    pub(super) fn step(&mut self, at: Time, dt: u64, holds: Holds, landing: f64) -> Moved {
         let inside = self.entered - self.left;
-        let share = (dt as f64 * 1e-3 * leaving).min(1.0);
-        // The last crumbs would never leave.
-        let out = if inside < UNIT / 64 { inside } else { (inside as f64 * share) as u64 };
+        let ns = dt as f64 * 1e-3;
+        let leave = |inside: u64, latency: f64| {
+            let share = (ns / latency).min(1.0);
+            // The last crumbs would never leave.
+            if inside < UNIT / 64 { inside } else { (inside as f64 * share) as u64 }
+        };
+        let to_memory = leave(self.evicting, holds.evicting);
+        let out = to_memory + leave(inside - self.evicting, holds.hit);
+        self.evicting -= to_memory;
         self.left += out;
         let free = self.slots - (inside - out);
         let backlog = self.offered - self.entered;
         let starved = backlog > 0 && self.taken >= self.descriptors;
         let queued = self.held.len() > 1;
-        let mut moved = Moved { out: lines(out), full: false, queued, starved };
+        let mut moved = Moved { out: lines(to_memory), full: false, queued, starved };
         if backlog > 0 && !starved {
             let product = dt * self.link_rate + self.link_rest;
             let link = product >> 32;
             self.link_rest = product & 0xffff_ffff;
             let entering = link.min(backlog).min(free);
             moved.full = free < link.min(backlog);
+            self.evicting += (entering as f64 * holds.miss) as u64;
             self.enter(at, dt, entering, moved.full, landing);
         } else {
             self.link_rest = 0;
@@ -188,6 +209,11 @@ impl Iio {
         self.slots as f64 / latency >= link
     }
 
+    /// Lines in slots that wait for memory.
+    pub(super) fn evicting(&self) -> f64 {
+        lines(self.evicting)
+    }
+
     /// Lines in slots.
     pub(super) fn inside(&self) -> f64 {
         lines(self.entered - self.left)
@@ -236,7 +262,7 @@ mod tests {
         assert!(iio.offer(Time::ZERO, &packet(4000)) && iio.offer(Time::ZERO, &packet(4000)));
         assert!(!iio.offer(Time::ZERO, &packet(100)), "72 of 8,100 bytes are left");
         // 110 Gb/s bring ten lines over in 46.5 ns.
-        iio.step(Time::ZERO, 46_600, 0.003, 323.0);
+        iio.step(Time::ZERO, 46_600, Holds { hit: 323.0, evicting: 323.0, miss: 1.0 }, 323.0);
         assert_eq!(iio.buffered(), 8028 - 10 * 64);
         assert!(iio.offer(Time::ZERO, &packet(600)), "712 are");
         assert!(!iio.offer(Time::ZERO, &packet(100)));

@@ -8,6 +8,7 @@
 //!
 //! Source: paper 2.1 and figure 3; "leaky DMA" of earlier work by the same lab.
 
+use super::iio::Holds;
 use super::settings::DdioSettings;
 
 /// Latency of a read that hits the cache, in ns.
@@ -70,6 +71,19 @@ impl Llc {
             Some(ddio) => {
                 let hit = ddio.hit.as_ps() as f64 * 1e-3;
                 hit + self.miss * (ddio.eviction.as_ps() as f64 * 1e-3 + wait)
+            }
+        }
+    }
+
+    /// How long a slot is held by either kind of line.
+    #[inline]
+    pub(super) fn holds(&self, wait: f64) -> Holds {
+        match &self.ddio {
+            None => Holds { hit: self.memory + wait, evicting: self.memory + wait, miss: 1.0 },
+            Some(ddio) => {
+                let hit = ddio.hit.as_ps() as f64 * 1e-3;
+                let evicting = hit + ddio.eviction.as_ps() as f64 * 1e-3 + wait;
+                Holds { hit, evicting, miss: self.miss }
             }
         }
     }

@@ -2,14 +2,19 @@
 //!
 //! Models: a core keeps a constant number of reads in flight, so it reads `lines / latency`; it posts a fixed number of writes
 //! for each read; a throttle level adds latency to each miss, caps its rate or stops it (whole or part of the time); work that
-//! rests and returns.
-//! Leaves out: caches of the neighbour, computing between misses, hardware threads.
+//! rests and returns, with all its lines in flight at once.
+//! Leaves out: that writes come a latency after their reads; caches of the neighbour, computing between misses, hardware
+//! threads.
 //!
 //! Source: paper 2.2 and 4.2 (rate = lines in flight / latency); sheet 6.6 for levels.
 
 use super::controller::Controller;
 use super::settings::{Actuator, ControllerSettings, NeighbourSettings, ThrottleSettings};
 use forebay_units::Time;
+
+/// Cores that begin fill their lines in flight at once, and only then each line waits for the one before: of a time of work
+/// they have, on average over how its end falls, half a latency more than its length.
+const AHEAD: f64 = 0.5;
 
 /// What a level does to cores that it does not stop.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -29,6 +34,7 @@ struct Cores {
     writes: f64,   // for each read
     unloaded: f64, // ns
     hold: Hold,
+    works: bool,
 }
 
 /// All cores of all neighbours of a host.
@@ -40,6 +46,7 @@ pub(super) struct Neighbours {
     throttle: ThrottleSettings,
     level: u8,
     next_phase: Time,
+    filling: Draw, // reads and writes on top, of cores that have just begun, in lines
     /// Lines read and written, by neighbour.
     pub read: Vec<f64>,
     pub written: Vec<f64>,
@@ -69,7 +76,7 @@ impl Neighbours {
                 let lines = lines * f64::from(count);
                 let unloaded = read.as_ps() as f64 * 1e-3;
                 let (socket, hold) = (socket as u8, Hold::Free);
-                Cores { group, socket, count, lines, writes, unloaded, hold }
+                Cores { group, socket, count, lines, writes, unloaded, hold, works: false }
             })
         };
         let sockets: Vec<_> = groups.iter().enumerate().flat_map(cores).collect();
@@ -78,7 +85,8 @@ impl Neighbours {
         let (read, written) = (none.clone(), none);
         let groups = groups.to_vec();
         let next_phase = Time::ZERO;
-        Self { groups, sockets, working, throttle, level: 0, next_phase, read, written }
+        let filling = Draw::default();
+        Self { groups, sockets, working, throttle, level: 0, next_phase, filling, read, written }
     }
 
     /// When one of them starts, rests or is stopped or let go next.
@@ -100,11 +108,20 @@ impl Neighbours {
     pub(super) fn apply(&mut self, now: Time) {
         let (pause, mut next) = self.pause(now);
         self.working.clear();
-        for cores in &self.sockets {
+        for cores in &mut self.sockets {
             let (works, until) = works(&self.groups[cores.group], now);
             next = next.min(until);
-            if !works || pause {
+            let begins = works && !pause && !cores.works;
+            cores.works = works && !pause;
+            if !cores.works {
                 continue;
+            }
+            if begins {
+                let reads = cores.lines * AHEAD;
+                self.filling.reads += reads;
+                self.filling.posted += reads * cores.writes;
+                self.read[cores.group] += reads;
+                self.written[cores.group] += reads * cores.writes;
             }
             let cores = Cores { hold: hold(&self.throttle, self.level, cores), ..*cores };
             match self.working.last_mut() {
@@ -136,6 +153,10 @@ impl Neighbours {
     #[inline]
     pub(super) fn draw(&mut self, dt: f64, controller: &Controller) -> Draw {
         let mut draw = Draw::default();
+        if self.filling.reads > 0.0 {
+            let Draw { reads, posted, .. } = core::mem::take(&mut self.filling);
+            (draw.reads, draw.posted) = (reads / dt, posted / dt);
+        }
         for cores in &self.working {
             let latency = controller.read_latency(cores.unloaded);
             let rate = match cores.hold {

@@ -251,26 +251,23 @@ impl MemoryPath {
         self.backlog += if self.iio.has_backlog() { ns } else { 0.0 };
         self.wait += wait * ns;
         self.levels[usize::from(self.neighbours.level())] += ns;
-        let leaving = 1.0 / self.llc.slot_latency(wait);
         let landing = self.llc.landing_latency(wait);
-        let moved = self.iio.step(self.at, dt, leaving, landing);
+        let moved = self.iio.step(self.at, dt, self.llc.holds(wait), landing);
         self.full += if moved.full { ns } else { 0.0 };
         self.limits[self.limit(&moved) as usize] += ns;
         let draw = self.neighbours.draw(ns, &self.controller);
         let copy_reads = self.readers.step(ns) * self.llc.miss();
         let latency = self.controller.read_latency(self.transmit.unloaded());
         let sending = self.transmit.step(ns, latency);
-        let dma = moved.out * self.llc.miss();
-        self.dma += dma;
+        self.dma += moved.out;
         self.copied += copy_reads * ns;
         let demand = Demand {
             reads: draw.reads + copy_reads + sending,
             posted: draw.posted,
             posting: draw.posting,
-            inside: self.iio.inside(),
-            share: self.llc.miss(),
-            latency: self.llc.slot_latency(0.0),
-            dma: self.llc.miss() * self.iio.inside() * leaving,
+            inside: self.iio.evicting(),
+            latency: self.llc.holds(0.0).evicting,
+            dma: self.iio.evicting() / self.llc.holds(wait).evicting,
         };
         let before = self.controller.state();
         self.controller.step(ns, demand);
