@@ -14,6 +14,7 @@ mod ideal;
 mod look;
 mod node;
 mod options;
+mod racks;
 mod rpc;
 mod run;
 mod stacks;

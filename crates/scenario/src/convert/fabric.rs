@@ -48,6 +48,8 @@ impl Judge<'_> {
         }
         let topology = topology.unwrap_or(Topology::Star { hosts: 2 });
         let switch = self.switch(f.switch.as_ref(), &topology, transport);
+        let hierarchical = f.switch.as_ref().and_then(|s| s.hierarchical.as_ref());
+        let hierarchical = self.hierarchical(hierarchical, transport);
         let overrides = f.overrides.iter().enumerate().map(|(i, o)| self.setting(i, o)).collect();
         Fabric {
             topology,
@@ -64,6 +66,7 @@ impl Judge<'_> {
                 Some(raw::DeadPort::Hold) => DeadPort::Hold,
             },
             switch,
+            hierarchical,
             wire_overhead,
             overrides,
         }

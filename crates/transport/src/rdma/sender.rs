@@ -44,7 +44,9 @@ pub struct QpSender {
     retransmits: u32,
     timeouts: u32,
     open: bool,
-    shut: bool, // until `next_at`
+    shut: bool,   // until `next_at`
+    held: bool,   // until the law has another rate
+    ask_at: Time, // the first packet from then on asks the switch
 }
 
 const _: () = assert!(size_of::<QpSender>() <= 400, "sender state per queue pair");
@@ -88,6 +90,8 @@ impl QpSender {
             timeouts: 0,
             open: spec.open,
             shut: false,
+            held: false,
+            ask_at: if cfg.needs.asks.is_some() { Time::ZERO } else { Time::MAX },
         };
         sender.apply(&acts);
         sender
@@ -175,13 +179,13 @@ impl QpSender {
     /// Whether a packet may leave now. Changes only by calls to `&mut self` methods.
     #[inline]
     pub fn ready(&self, cfg: &RdmaConfig) -> bool {
-        !self.shut && (self.must_repeat() || self.new_fits(cfg))
+        !self.shut && !self.held && (self.must_repeat() || self.new_fits(cfg))
     }
 
     /// The next packet, if one may leave now: a repetition, else new data.
     #[inline]
     pub fn next_packet(&mut self, cfg: &RdmaConfig, now: Time) -> Option<Packet> {
-        if self.shut {
+        if self.shut || self.held {
             return None;
         }
         if let Some(again) = self.repeat(cfg, now) {
@@ -282,13 +286,22 @@ impl QpSender {
         }
         self.tell(now, FlowEvent::Sent { bytes: Bytes::new(len) });
         self.settle_deadline();
+        let asks = now >= self.ask_at;
+        if asks {
+            let every = cfg.needs.asks.unwrap_or(Span::MAX);
+            self.ask_at = self.ask_at.saturating_add(every);
+            if self.ask_at <= now {
+                self.ask_at = now.saturating_add(every);
+            }
+        }
         let fin = seq + len == self.written && !self.open;
         let last = !self.new_fits(cfg) && !self.must_repeat();
         let flags = Flags::NONE
             .with_if(fin, Flags::FIN)
             .with_if(last, Flags::PSH)
             .with_if(again, Flags::RETRANSMIT)
-            .with_if(cfg.needs.int, Flags::TELEMETRY);
+            .with_if(cfg.needs.int, Flags::TELEMETRY)
+            .with_if(asks, Flags::ASK);
         Packet {
             flow: self.flow,
             dst: self.dst,
@@ -363,7 +376,11 @@ impl QpSender {
                         self.window = self.window.min(Window::from_bytes(bytes));
                     }
                 }
-                FlowAct::Rate(rate) => self.set_rate(rate),
+                FlowAct::Rate(rate) => {
+                    self.held = false;
+                    self.set_rate(rate);
+                }
+                FlowAct::Hold => self.held = true,
                 FlowAct::Gap(gap) => self.set_gap(gap),
                 FlowAct::WakeAt(at) => {
                     self.wake_at = self.wake_at.min(at);
