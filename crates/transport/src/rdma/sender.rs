@@ -93,7 +93,7 @@ impl QpSender {
             held: false,
             ask_at: if cfg.needs.asks.is_some() { Time::ZERO } else { Time::MAX },
         };
-        sender.apply(&acts);
+        sender.apply(now, &acts);
         sender
     }
 
@@ -325,25 +325,26 @@ impl QpSender {
     }
 
     /// Another rate. What waits leaves as if the last packet had left at this one.
-    fn set_rate(&mut self, rate: BitsPerSec) {
+    fn set_rate(&mut self, now: Time, rate: BitsPerSec) {
         if rate == self.rate() {
             return;
         }
         self.pace = (rate < self.line).then(|| Serializer::new(rate));
-        self.reopen();
+        self.reopen(now);
     }
 
-    fn set_gap(&mut self, gap: Span) {
+    fn set_gap(&mut self, now: Time, gap: Span) {
         if gap != self.gap {
             self.gap = gap;
-            self.reopen();
+            self.reopen(now);
         }
     }
 
-    /// The gate, under a new rate or gap.
-    fn reopen(&mut self) {
+    /// The gate, under a new rate or gap: open at once where it should have been before.
+    fn reopen(&mut self, now: Time) {
         if self.shut {
             self.shut_gate();
+            self.shut = self.next_at > now;
             self.settle_deadline();
         }
     }
@@ -361,12 +362,12 @@ impl QpSender {
         let mut acts = Acts::default();
         self.law.step(now, FlowSeen { totals: &self.totals, event }, &mut acts);
         if !acts.is_empty() {
-            self.apply(&acts);
+            self.apply(now, &acts);
         }
     }
 
     /// The acts of a law; what it says last holds.
-    fn apply(&mut self, acts: &Acts<FlowAct>) {
+    fn apply(&mut self, now: Time, acts: &Acts<FlowAct>) {
         for act in acts.iter() {
             match act {
                 FlowAct::Window(window) => self.window = window,
@@ -378,10 +379,10 @@ impl QpSender {
                 }
                 FlowAct::Rate(rate) => {
                     self.held = false;
-                    self.set_rate(rate);
+                    self.set_rate(now, rate);
                 }
                 FlowAct::Hold => self.held = true,
-                FlowAct::Gap(gap) => self.set_gap(gap),
+                FlowAct::Gap(gap) => self.set_gap(now, gap),
                 FlowAct::WakeAt(at) => {
                     self.wake_at = self.wake_at.min(at);
                     self.settle_deadline();
