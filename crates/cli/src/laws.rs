@@ -26,17 +26,17 @@ impl Role {
         }
     }
 
-    /// Table of the law's parameters in a scenario, if scenarios can name laws of this role.
-    fn table(self) -> Option<&'static str> {
+    /// Table of the law's parameters in a scenario.
+    fn table(self) -> &'static str {
         match self {
-            Self::Flow => Some("transport.params"),
-            Self::Host => Some("host.memory.control.params"),
-            Self::Group => None,
+            Self::Flow => "transport.params",
+            Self::Host => "host.memory.control.params",
+            Self::Group => "fabric.switch.hierarchical.params",
         }
     }
 }
 
-/// Every registered law of every role.
+/// Every law of every role that a scenario can name.
 fn all() -> impl Iterator<Item = (Role, &'static LawInfo)> {
     let flows = flow::LAWS.iter().map(|law| (Role::Flow, law));
     let groups = group::LAWS.iter().map(|law| (Role::Group, law));
@@ -111,10 +111,8 @@ fn page(role: Role, law: &LawInfo) -> String {
     }
     if law.params.is_empty() {
         text.push_str("\nNo parameters.\n");
-    } else if let Some(table) = role.table() {
-        text.push_str(&format!("\nParameters, as keys of [{table}]:\n"));
     } else {
-        text.push_str("\nParameters (no scenario can name a law of this role yet):\n");
+        text.push_str(&format!("\nParameters, as keys of [{}]:\n", role.table()));
     }
     for (param, default) in law.params.iter().zip(defaults(role, law)) {
         text.push_str(&format!(

@@ -6,7 +6,7 @@
 //! Invariants:
 //! - In = out + dropped + lost + queued, per port and always.
 //! - A port whose queue never has to be looked at again is touched once per packet: its departure is known on arrival.
-//! - Nothing here knows hosts, transports or laws.
+//! - Nothing here knows hosts or transports, nor a law's name: one stage lends its queues to a law of role `group`.
 
 mod credit;
 mod fabric;
@@ -15,6 +15,7 @@ mod port;
 mod routing;
 mod shared_buffer;
 mod switch;
+mod tor;
 mod voq;
 
 pub use credit::{Credit, CreditSettings, Credits};
@@ -27,4 +28,5 @@ pub use port::{
 pub use routing::{Path, Paths, Routes, Tuple, murmur3_paths, pin};
 pub use shared_buffer::SharedBuffer;
 pub use switch::{Drop, Switch, SwitchSettings, trace};
+pub use tor::{Tor, TorCounters, TorSettings};
 pub use voq::{Arrival, Asks, Crossed, Told, Voq, VoqSettings};

@@ -5,6 +5,7 @@
 mod capture;
 mod fabric;
 mod faults;
+mod hierarchical;
 mod host;
 mod list;
 mod memory;
@@ -86,6 +87,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
         output,
     };
     judge.pause(&scenario, &plan);
+    judge.hierarchical_alone(&scenario);
     if judge.findings.is_empty() {
         judge.forecast_flows(&scenario, &plan);
     }
@@ -181,7 +183,7 @@ impl Judge<'_> {
             let text = if forebay_laws::host::LAWS.iter().any(|host| host.name == law) {
                 format!("{law:?} is a law for host.memory.control; write {names} for flows")
             } else if forebay_laws::group::LAWS.iter().any(|group| group.name == law) {
-                format!("{law:?} is a law of switches for groups of flows; write {names} for flows")
+                format!("{law:?} is a law for fabric.switch.hierarchical; write {names} for flows")
             } else {
                 format!("no law is called {law:?}; write {names}{close}")
             };

@@ -67,6 +67,8 @@ pub struct Fabric {
     pub clock: Clock,
     /// All switches.
     pub switch: Switch,
+    /// Switches of racks queue what their hosts send by destination, and let it go by credits.
+    pub hierarchical: Option<Hierarchical>,
     /// Preamble, gap and FCS that each packet adds on the wire (24 B for Ethernet; 0 by default).
     pub wire_overhead: Bytes,
     /// Settings for some places only, later ones win.
@@ -200,6 +202,34 @@ pub struct Switch {
     pub release: Release,
     /// Pause by in-ports; `None`: they drop. `shared_buffer.alpha` means nothing where they pause.
     pub pause: Option<Pause>,
+}
+
+/// Queues by destination host at the switches of racks, credits between racks, and a law that gives flows their rates (HierCC).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hierarchical {
+    /// The law, of role group.
+    pub law: String,
+    /// Its parameters.
+    pub params: Vec<(String, String)>,
+    /// What a queue asks credits for.
+    pub asks: Asks,
+    /// Bytes that each queue may send before its first credit.
+    pub advance: Bytes,
+    /// Bytes that a credit lets go.
+    pub credit: Bytes,
+    /// A flow counts so long after its last packet.
+    pub seen_for: Span,
+    /// Round-trip time between host and switch; `None`: of their cable.
+    pub hop_rtt: Option<Span>,
+}
+
+/// What a queue by destination asks credits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// For what it has sent: a window.
+    Sent,
+    /// For what has arrived in it.
+    Demand,
 }
 
 /// Pause by the in-ports of a switch; [`crate::pause`] says what follows for each.

@@ -293,10 +293,50 @@ pub(crate) struct Switch {
     /// When a packet stops counting towards queue and buffer. Default: "fluid".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<Release>,
+    /// Switches of racks queue what their hosts send by destination host, let it go by credits of the destination's switch, and tell
+    /// flows of law "explicit" their rate (HierCC). Default: they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hierarchical: Option<Hierarchical>,
     /// Whether in-ports pause the sender at the other end of their cable rather than drop: all classes at once (IEEE
     /// 802.3x link pause), or class by class (IEEE 802.1Qbb priority flow control). Default: "off".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
+}
+
+/// Queues by destination, credits between racks, and a law of role group.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Hierarchical {
+    /// The law, of those in `forebay laws` that have role group.
+    pub law: String,
+    /// Its parameters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub params: Option<BTreeMap<String, Param>>,
+    /// What a queue asks credits for: "demand", what has arrived in it, or "sent", what has left it, so that advance is a window.
+    /// Default: "demand".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks: Option<Asks>,
+    /// Bytes that each queue may send before its first credit (C0). Default: 10KB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advance: Option<Qty<Bytes>>,
+    /// Bytes that a credit lets go (Delta). Default: 1KB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credit: Option<Qty<Bytes>>,
+    /// A flow counts until so long after its last packet. Default: 20us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen_for: Option<Qty<Span>>,
+    /// Round-trip time between host and switch on an empty link, for the law. Default: what their cable takes there and back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hop_rtt: Option<Qty<Span>>,
+}
+
+/// What a queue by destination asks credits for.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Asks {
+    /// For what has arrived in it.
+    Demand,
+    /// For what it has sent.
+    Sent,
 }
 
 /// Pause with its defaults, none, or settings.

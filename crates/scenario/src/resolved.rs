@@ -2,6 +2,7 @@
 //!
 //! Invariant: the text reads back to an equal scenario, on its own, with no other file beside it.
 
+mod hierarchical;
 mod host;
 mod memory;
 
@@ -150,7 +151,10 @@ fn fabric(f: &model::Fabric) -> raw::Fabric {
             model::DeadPort::Hold => raw::DeadPort::Hold,
         }),
         wire_overhead: Some(Qty(f.wire_overhead)),
-        switch: Some(switch(&f.switch)),
+        switch: Some(raw::Switch {
+            hierarchical: f.hierarchical.as_ref().map(hierarchical::hierarchical),
+            ..switch(&f.switch)
+        }),
         overrides: f
             .overrides
             .iter()
@@ -234,6 +238,7 @@ fn marking(m: model::EcnMarking) -> raw::Marking {
 
 fn switch(s: &model::Switch) -> raw::Switch {
     raw::Switch {
+        hierarchical: None,
         latency: Some(Qty(s.latency)),
         buffer: Some(match s.shared_buffer {
             None => raw::Buffer::Word(raw::NoBuffer::None),
@@ -469,7 +474,8 @@ fn band(e: &Expect) -> raw::Expect {
 type Object = serde_json::Map<String, Value>;
 
 /// Tables under headings of their own; all others stand on one line, as people write them.
-const HEADINGS: &[&str] = &["fabric", "fabric.switch", "host", "transport", "output"];
+const HEADINGS: &[&str] =
+    &["fabric", "fabric.switch", "fabric.switch.hierarchical", "host", "transport", "output"];
 /// Lists of tables under `[[headings]]`.
 const LISTS: &[&str] = &["fabric.override", "host.override", "traffic", "fault", "expect"];
 /// Keys that lead their table, in this order; the rest follow by name.

@@ -225,7 +225,7 @@ fn laws_and_their_parameters() {
     let law = said("\"dctcp\"", "\"hostcc\"");
     assert!(law.contains("\"hostcc\" is a law for host.memory.control; write reno"), "{law}");
     let law = said("\"dctcp\"", "\"hiercc\"");
-    assert!(law.contains("\"hiercc\" is a law of switches for groups of flows; write"), "{law}");
+    assert!(law.contains("\"hiercc\" is a law for fabric.switch.hierarchical; write"), "{law}");
     let law = said("[transport]", "[host.memory.control]\nlaw = \"dctcp\"\n[transport]");
     assert!(law.contains("\"dctcp\" is a law for transport.law; write hostcc"), "{law}");
     let value = said("\"dctcp\"", "\"dctcp\"\nparams = { g = 0.3 }");

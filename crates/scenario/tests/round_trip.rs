@@ -239,6 +239,27 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn hierarchical()(
+        sent in any::<bool>(),
+        params in prop::sample::subsequence(vec![("beta", "0.5"), ("n_estimate", "ratio"), ("q0", "1KB")], 0..3),
+        advance in 20_000..90_000u64,
+        credit in 1..20_000u64,
+        seen_for in 1..90_000u64,
+        hop_rtt in of(1..90_000u64),
+    ) -> Hierarchical {
+        Hierarchical {
+            law: "hiercc".into(),
+            params: params.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect(),
+            asks: if sent { Asks::Sent } else { Asks::Demand },
+            advance: Bytes::new(advance),
+            credit: Bytes::new(credit),
+            seen_for: Span::from_ns(seen_for),
+            hop_rtt: hop_rtt.map(Span::from_ns),
+        }
+    }
+}
+
 /// Each of them as a number, a word and a flag.
 const PARAMS: &[(&str, &str)] =
     &[("g", "0.0625"), ("g", "1"), ("alpha", "linux"), ("prr_on_ce", "true")];
@@ -462,6 +483,7 @@ prop_compose! {
         words in (0..3usize, any::<bool>(), 0..3usize, any::<bool>()),
         reroute_after in of(span()),
         switch in switch(),
+        hierarchical in of(hierarchical()),
         overrides in prop::collection::vec((any::<bool>(), of(rate()), of(span()), of(length()), share()), 0..3),
         transport in transport(),
         hosts in hosts(),
@@ -492,6 +514,7 @@ prop_compose! {
                 paths: Vec::new(),
                 dead_port: if words.3 { DeadPort::Hold } else { DeadPort::Drop },
                 clock: if words.1 { Clock::TruncateNs } else { Clock::Exact },
+                hierarchical: hierarchical.filter(|_| switch.pause.is_none()),
                 switch,
                 wire_overhead: Bytes::new(24),
                 overrides: overrides.into_iter().map(|(whole, rate, delay, port_limit, loss)| Override {

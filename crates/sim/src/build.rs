@@ -7,13 +7,14 @@ use crate::host::{Common, Host, Memory, Profile, SenderWaits};
 use crate::loops::{Loops, control_links};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
+use crate::racks;
 use crate::routes::Routing;
 use crate::stacks::{Stacks, profiles, usual};
 use crate::timeline::{Timeline, cable_index};
 use forebay_engine::{Goal, NodeId};
 use forebay_net::{
     Cable, ClassSettings, Fabric, IngressPool, IngressSettings, Length, Marking, PortSettings,
-    Routes, SharedBuffer, Switch, SwitchSettings, Watchdog, Xoff,
+    Routes, SharedBuffer, Switch, SwitchSettings, Tor, Watchdog, Xoff,
 };
 use forebay_scenario::model::{
     self, Change, Clock, DeadPort, MarkAt, NotEct, QueueLength, Release, Scenario, Topology,
@@ -155,7 +156,11 @@ pub(crate) fn build(
     nodes.extend(made.into_iter().map(AnyNode::Host));
     for (s, routes) in (0u32..).zip(routes) {
         let node = NodeId(fabric.hosts() + s);
-        nodes.push(AnyNode::Switch(Box::new(Switch::new(maker.switch(node, routes)))));
+        let switch = Switch::new(maker.switch(node, routes));
+        nodes.push(match racks::rack(scenario, &fabric, node, seed)? {
+            Some(rack) => AnyNode::Tor(Box::new(Tor::new(switch, rack))),
+            None => AnyNode::Switch(Box::new(switch)),
+        });
     }
     let places = places(&fabric, &plan, topology, &hosts);
     let timeline = Timeline::new(scenario, &plan, &fabric, routing);
@@ -354,7 +359,8 @@ impl PortMaker<'_> {
         PortSettings {
             limit: limit.or(switch.port_limit).map(length),
             marking: switch.ecn.map(|ecn| marking(&ecn, bare.rate)),
-            classes: switch.classes,
+            // Credits and rates go before data.
+            classes: switch.classes.max(1 + u8::from(self.scenario.fabric.hierarchical.is_some())),
             release_at_start: switch.release == Release::Start,
             explicit: bare.explicit || self.taps.watches(node, port),
             telemetry: self.telemetry,

@@ -21,7 +21,7 @@ use armed::Armed;
 use forebay_engine::{Digest, Flying, LinkId, Out, prefetch_all};
 use forebay_host::{Moderation, PullOrder, ReadyList, Segmenter};
 use forebay_laws::Start;
-use forebay_laws::flow::FlowParams;
+use forebay_laws::flow::{FlowParams, Told};
 use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
 use forebay_scenario::model::Rpc;
 use forebay_scenario::workload::{Connection, FlowSpec};
@@ -29,7 +29,7 @@ use forebay_transport::{
     Arrival, Config, FlowSpec as SenderSpec, Receiver, Sender, Telemetry, Wait,
 };
 use forebay_units::random::{Purpose, Stream};
-use forebay_units::{Bytes, Span, Time};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet, Rates};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -455,8 +455,41 @@ impl Host {
             Kind::Data => self.receive(now, newest, packet, out),
             Kind::Ack | Kind::Nack | Kind::Cnp => self.acknowledge(now, newest.at, packet, out),
             Kind::Control => self.told(now, packet, out),
+            Kind::Rate => self.obey(now, packet),
+            Kind::Credit => {} // ends at a switch
             Kind::Pause => self.pause(now, packet.seq as u8),
         }
+    }
+
+    /// The switch tells one flow, or all to one host, at which rate to send.
+    #[cold]
+    fn obey(&mut self, now: Time, packet: &Packet) {
+        let (rate, all) = (BitsPerSec::new(packet.seq), packet.flow == FlowId::ALL);
+        let told = match packet.seq {
+            0 => Told::Stop,
+            _ if all => Told::GoOn(rate),
+            _ => Told::Rate(rate),
+        };
+        if !all {
+            if let Some(slot) = self.sender_of.get(packet.flow).filter(|slot| *slot != DONE) {
+                self.tell(now, slot, told);
+            }
+            return;
+        }
+        let to = HostAddr::of_word(packet.stamp);
+        for slot in 0..self.senders.len() {
+            let flow = self.senders[slot].flow;
+            let goes_there =
+                |flow: u32| self.common.addrs[self.common.flows[flow as usize].dst as usize] == to;
+            if flow != RETIRED && goes_there(flow) {
+                self.tell(now, slot as u32, told);
+            }
+        }
+    }
+
+    fn tell(&mut self, now: Time, slot: u32, told: Told) {
+        self.senders[slot as usize].sender.on_told(now, told);
+        self.wake_sender(now, slot);
     }
 
     /// What an event made ready departs before anything else that happens at the same instant.

@@ -15,6 +15,7 @@ mod look;
 mod loops;
 mod node;
 mod options;
+mod racks;
 mod routes;
 mod rpc;
 mod run;

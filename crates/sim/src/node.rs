@@ -3,7 +3,7 @@
 use crate::capture::{TapPort, Tapped};
 use crate::host::Host;
 use forebay_engine::{Digest, Flying, Lanes, Node, Out, Visit, prefetch_all};
-use forebay_net::{Port, PortFault, Routes, Switch};
+use forebay_net::{Port, PortFault, Routes, Switch, Tor};
 use forebay_units::Time;
 use forebay_wire::Packet;
 
@@ -12,6 +12,8 @@ use forebay_wire::Packet;
 pub(crate) enum AnyNode {
     Host(Box<Host>),
     Switch(Box<Switch>),
+    /// One whose hosts' data is queued by destination.
+    Tor(Box<Tor>),
     /// One of the others, some of whose ports are captured.
     Tapped(Box<Tapped>),
 }
@@ -24,6 +26,7 @@ impl Node for AnyNode {
         match self {
             Self::Host(host) => host.next_timer(),
             Self::Switch(switch) => switch.next_timer(),
+            Self::Tor(tor) => tor.next_timer(),
             Self::Tapped(tapped) => tapped.node.next_timer(),
         }
     }
@@ -33,6 +36,7 @@ impl Node for AnyNode {
         match self {
             Self::Host(_) => Time::MAX, // its pulls may set timers, so they are timers themselves
             Self::Switch(switch) => switch.next_departure(),
+            Self::Tor(tor) => tor.next_departure(),
             Self::Tapped(tapped) => tapped.node.next_departure(),
         }
     }
@@ -42,6 +46,7 @@ impl Node for AnyNode {
         match self {
             Self::Host(host) => host.arrive(now, packet, out),
             Self::Switch(switch) => switch.arrive(now, port, packet, out),
+            Self::Tor(tor) => tor.arrive(now, port, packet, out),
             Self::Tapped(tapped) => tapped.arrive(now, port, packet, out),
         }
     }
@@ -50,6 +55,7 @@ impl Node for AnyNode {
         match self {
             Self::Host(host) => host.timer(now, out),
             Self::Switch(switch) => switch.timer(now, out),
+            Self::Tor(tor) => tor.timer(now, out),
             Self::Tapped(tapped) => tapped.timer(now, out),
         }
     }
@@ -60,6 +66,7 @@ impl Node for AnyNode {
         match self {
             Self::Host(host) => visit.visit(&mut **host),
             Self::Switch(switch) => visit.visit(&mut **switch),
+            Self::Tor(tor) => visit.visit(&mut **tor),
             Self::Tapped(tapped) => visit.visit(&mut **tapped),
         }
     }
@@ -72,6 +79,7 @@ impl Node for AnyNode {
             (Self::Switch(switch), 0) => prefetch_all(&**switch),
             (Self::Switch(switch), 1) => switch.prefetch(),
             (Self::Tapped(_), _) => {}
+            (Self::Tor(_), _) => {}
             (Self::Switch(switch), 2) => switch.prefetch_queues(),
             (_, 2) => {}
             (_, 3) => {
@@ -88,6 +96,7 @@ impl Node for AnyNode {
         match self {
             Self::Host(_) => {}
             Self::Switch(switch) => switch.depart(now, out),
+            Self::Tor(tor) => tor.depart(now, out),
             Self::Tapped(tapped) => tapped.depart(now, out),
         }
     }
@@ -148,6 +157,7 @@ impl AnyNode {
         match self {
             Self::Host(host) => std::slice::from_ref(host.port()),
             Self::Switch(switch) => switch.ports(),
+            Self::Tor(tor) => tor.switch().ports(),
             Self::Tapped(tapped) => tapped.node.ports(),
         }
     }
@@ -156,6 +166,7 @@ impl AnyNode {
         match self {
             Self::Host(host) => Some(host),
             Self::Switch(_) => None,
+            Self::Tor(_) => None,
             Self::Tapped(tapped) => tapped.node.host(),
         }
     }
@@ -164,6 +175,7 @@ impl AnyNode {
         match self {
             Self::Host(_) => None,
             Self::Switch(switch) => Some(switch),
+            Self::Tor(tor) => Some(tor.switch()),
             Self::Tapped(tapped) => tapped.node.switch(),
         }
     }
@@ -173,6 +185,7 @@ impl AnyNode {
         match self {
             Self::Host(host) => host.digest,
             Self::Switch(switch) => switch.digest(),
+            Self::Tor(tor) => tor.digest(),
             Self::Tapped(tapped) => tapped.node.digest(),
         }
     }
@@ -189,6 +202,7 @@ impl AnyNode {
         match self {
             Self::Host(host) => host.fault(now, change, flying),
             Self::Switch(switch) => switch.fault(now, port, change, flying),
+            Self::Tor(tor) => tor.switch_mut().fault(now, port, change, flying),
             Self::Tapped(tapped) => tapped.fault(now, port, change, flying),
         }
     }
@@ -198,6 +212,7 @@ impl AnyNode {
         match self {
             Self::Host(_) => {}
             Self::Switch(switch) => switch.reroute(routes),
+            Self::Tor(tor) => tor.switch_mut().reroute(routes),
             Self::Tapped(tapped) => tapped.node.reroute(routes),
         }
     }

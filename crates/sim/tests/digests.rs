@@ -226,6 +226,24 @@ fn pauses_class_by_class_all_the_time() {
     }
 }
 
+/// Racks that queue by destination: credits and rates are timers and packets of switches, stops come in the first window.
+#[test]
+fn racks_with_credits() {
+    let traffic = "[transport]\nkind = \"rdma\"\nlaw = \"explicit\"\n\
+                   [[traffic]]\nkind = \"poisson\"\nsizes = \"fbhadoop_hpcc\"\nload = 0.6\n\
+                   [[traffic]]\nkind = \"incast\"\nfan_in = 6\nsize = \"600KB\"\nrounds = 3\n";
+    let literal = "asks = \"sent\", params = { n_estimate = \"ratio\", resume = \"previous\" }, ";
+    let fault = "[[fault]]\nat = \"300us\"\nlink = \"leaf[0]-spine[1]\"\nchange = \"down\"\n";
+    let mut digests = Vec::new();
+    for (readings, fault) in [("", ""), (literal, ""), ("", fault)] {
+        let switch = format!("[fabric.switch]\nhierarchical = {{ {readings}law = \"hiercc\" }}\n");
+        let scenario =
+            scenario(&base(&format!("{LEAF_SPINE}{switch}"), &format!("{traffic}{fault}")));
+        digests.push(agreed(&scenario, 3));
+    }
+    assert!(digests[0] != digests[1] && digests[0] != digests[2]);
+}
+
 #[test]
 fn shipped_scenarios_agree_when_shortened() {
     for (name, time) in [

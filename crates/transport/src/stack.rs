@@ -6,7 +6,7 @@ use crate::rdma::{QpReceiver, QpSender, RdmaConfig};
 use crate::receiver::{Acks, Arrival};
 use crate::{Burst, FlowSpec, TcpConfig, TcpReceiver, TcpSender, Wait};
 use forebay_laws::Start;
-use forebay_laws::flow::{FlowParams, IntHop, Needs, Totals};
+use forebay_laws::flow::{FlowParams, IntHop, Needs, Told, Totals};
 use forebay_units::{BitsPerSec, Bytes, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
 
@@ -138,6 +138,13 @@ impl Config {
 }
 
 impl Sender {
+    /// The switch of the host tells this flow something. TCP does not listen.
+    pub fn on_told(&mut self, now: Time, told: Told) {
+        if let Sender::Rdma(of) = self {
+            of.on_told(now, told);
+        }
+    }
+
     /// Whether a packet may leave now. Changes only by calls to `&mut self` methods.
     #[inline]
     pub fn ready(&self, cfg: &Config) -> bool {

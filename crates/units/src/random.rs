@@ -47,6 +47,8 @@ pub enum Purpose {
     Interrupt = 14,
     /// `HostStart::seed` of a host law.
     HostLaw = 15,
+    /// `GroupStart::seed` of the group laws of a switch.
+    GroupLaw = 16,
 }
 
 impl Stream {

@@ -9,12 +9,17 @@
 mod packet;
 mod telemetry;
 
-pub use packet::{Ecn, Flags, Kind, Packet, SackBlock, Stamps};
+pub use packet::{Ecn, Flags, Kind, Packet, RackTag, SackBlock, Stamps};
 pub use telemetry::{Hop, MOST_HOPS, Rates};
 
 /// Index of a flow in a run's flow table. Dense, and the same on every thread count.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct FlowId(pub u32);
+
+impl FlowId {
+    /// In place of a flow: all that concern whoever is spoken to.
+    pub const ALL: FlowId = FlowId(u32::MAX);
+}
 
 /// Where a host hangs: the index of its top-of-rack switch and the port there.
 ///
@@ -25,4 +30,38 @@ pub struct HostAddr {
     pub tor: u16,
     /// Port of that switch.
     pub port: u16,
+}
+
+impl HostAddr {
+    /// Both parts in one word.
+    pub const fn word(self) -> u32 {
+        (self.tor as u32) << 16 | self.port as u32
+    }
+
+    /// The host of a word.
+    pub const fn of_word(word: u32) -> Self {
+        Self { tor: (word >> 16) as u16, port: word as u16 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_goes_on_and_comes_off() {
+        let plain = Packet { size: 1_048, seq: 7, ..Packet::default() };
+        let tag = RackTag { rack: 65_535, asked: u64::MAX - 5, flows: 1 << 31 };
+        let mut packet = plain;
+        packet.tag(tag);
+        assert_eq!(packet.size, 1_060);
+        assert_eq!((packet.untag(), packet), (Some(tag), plain));
+        assert_eq!((packet.untag(), packet), (None, plain));
+    }
+
+    #[test]
+    fn a_host_is_a_word() {
+        let host = HostAddr { tor: 65_534, port: 257 };
+        assert_eq!(HostAddr::of_word(host.word()), host);
+    }
 }

@@ -21,6 +21,12 @@ pub enum Kind {
     Nack,
     /// RDMA: a congestion notification packet. It names its flow and nothing else.
     Cnp,
+    /// From the switch of a host to that of a rack that sends to it: so many bytes, `seq`, it has been credited with in all. `stamp` is
+    /// the host, [`HostAddr::word`].
+    Credit,
+    /// From a switch to one of its hosts: its `flow` may send at `seq` bit/s, or has to stop if that is 0. With [`FlowId::ALL`] all of its
+    /// flows to a host, whose word is in `stamp`, stop or go on.
+    Rate,
 }
 
 impl Kind {
@@ -33,7 +39,7 @@ impl Kind {
     /// Whether it crosses the fabric, from one transport to another.
     #[inline]
     pub const fn is_end_to_end(self) -> bool {
-        !matches!(self, Kind::Control | Kind::Pause)
+        !matches!(self, Kind::Control | Kind::Pause | Kind::Credit | Kind::Rate)
     }
 }
 
@@ -67,6 +73,8 @@ impl Flags {
     pub const RETRANSMIT: Flags = Flags(1 << 3);
     /// ACK: block 0 reports a duplicate (RFC 2883), and lies below `seq`.
     pub const DSACK: Flags = Flags(1 << 4);
+    /// Data: the sender asks its switch for the rate of its flow.
+    pub const ASK: Flags = Flags(1 << 4);
     /// ACK: tells delays ([`Packet::stamps`]) in place of a third SACK block.
     pub const STAMPS: Flags = Flags(1 << 5);
     /// Data: the last segment of a super-packet.
@@ -127,6 +135,22 @@ pub struct Stamps {
     pub held: u32,
 }
 
+/// What a data packet tells the switch of its destination about the queue of its rack that it left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RackTag {
+    /// The rack.
+    pub rack: u16,
+    /// Bytes that the queue has asked credits for, since the beginning.
+    pub asked: u64,
+    /// Flows that share the queue.
+    pub flows: u32,
+}
+
+impl RackTag {
+    /// What it adds to a packet: 8 bytes for `asked`, 4 for `flows`.
+    pub const BYTES: u16 = 12;
+}
+
 /// One packet. 56 bytes, so that it and its arrival time share a cache line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Packet {
@@ -150,11 +174,12 @@ pub struct Packet {
     pub stamp: u32,
     /// Receive window in units of 1 KiB (ACK).
     pub window: u16,
-    /// SACK blocks in use (ACK); with [`Flags::TELEMETRY`] instead of that how many hops have told about themselves.
+    /// SACK blocks in use (ACK); with [`Flags::TELEMETRY`] instead of that how many hops have told about themselves. Data without that: 2 if it
+    /// has a tag.
     pub sacks: u8,
     /// See [`Kind`].
     pub seq: u64,
-    /// ACK: `sacks` blocks, and delays behind them where `flags` say so.
+    /// ACK: `sacks` blocks, and delays behind them where `flags` say so. Data: a tag, if `sacks` is 2.
     pub ext: [SackBlock; 3],
 }
 
@@ -172,6 +197,56 @@ impl Packet {
     #[inline]
     pub const fn hops(&self) -> usize {
         if self.flags.has(Flags::TELEMETRY) { self.sacks as usize } else { 0 }
+    }
+
+    /// Lets a rack send to a host: `given` bytes in all. `size` on the link.
+    pub fn credit(rack: u16, host: HostAddr, given: u64, size: u16) -> Self {
+        let dst = HostAddr { tor: rack, port: 0 };
+        Self {
+            kind: Kind::Credit,
+            dst,
+            size,
+            class: 7,
+            stamp: host.word(),
+            seq: given,
+            ..Self::default()
+        }
+    }
+
+    /// Tells a flow of `host`, or all of its flows to `to`, at how many bit/s to send. `size` on the link.
+    pub fn rate(host: HostAddr, flow: FlowId, to: HostAddr, rate: u64, size: u16) -> Self {
+        Self {
+            kind: Kind::Rate,
+            flow,
+            dst: host,
+            size,
+            class: 7,
+            stamp: to.word(),
+            seq: rate,
+            ..Self::default()
+        }
+    }
+
+    /// Ties a tag to a data packet, which grows by it.
+    pub fn tag(&mut self, tag: RackTag) {
+        debug_assert!(self.kind == Kind::Data && self.sacks == 0 && self.hops() == 0);
+        self.ext[0] = SackBlock { start: tag.asked as u32, end: (tag.asked >> 32) as u32 };
+        self.ext[1] = SackBlock { start: tag.flows, end: tag.rack.into() };
+        self.sacks = 2;
+        self.size += RackTag::BYTES;
+    }
+
+    /// Takes the tag off a data packet, if it has one.
+    pub fn untag(&mut self) -> Option<RackTag> {
+        if self.kind != Kind::Data || self.sacks != 2 || self.hops() > 0 {
+            return None;
+        }
+        let [asked, rest, _] = self.ext;
+        self.sacks = 0;
+        self.ext = [SackBlock::default(); 3];
+        self.size -= RackTag::BYTES;
+        let asked = u64::from(asked.end) << 32 | u64::from(asked.start);
+        Some(RackTag { rack: rest.end as u16, asked, flows: rest.start })
     }
 
     /// The SACK blocks of an ACK, the most recent first.

@@ -13,6 +13,7 @@ pub mod bic;
 pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
+pub mod explicit;
 pub mod hpcc;
 pub mod nv;
 pub mod powertcp;
@@ -183,8 +184,21 @@ pub enum FlowEvent<'a> {
     Cnp,
     /// The receiver reported a gap (go-back-N, IRN).
     Nack,
+    /// The switch of the host told the flow its rate (HierCC).
+    Told(Told),
     /// A `wake_at` came due. A spurious one changes nothing.
     Wake,
+}
+
+/// What a switch tells a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Told {
+    /// Its rate, above zero; it means nothing to who is stopped.
+    Rate(BitsPerSec),
+    /// Send nothing.
+    Stop,
+    /// Send again, at this rate, above zero.
+    GoOn(BitsPerSec),
 }
 
 /// What a flow law may decide. What it does not mention stays as it was.
@@ -195,8 +209,10 @@ pub enum FlowAct {
     /// Slow-start threshold, also the window at which PRR aims. `Bytes::MAX` means none, as at the
     /// start of a flow; an undo may go back to that.
     Ssthresh(Bytes),
-    /// Pace at this rate; above zero.
+    /// Pace at this rate; above zero. Ends a hold.
     Rate(BitsPerSec),
+    /// Send nothing until the next `Rate`. Only from laws whose `Needs::asks` is set.
+    Hold,
     /// Pace with this gap between segments, for windows below one segment. Zero ends the pacing.
     Gap(Span),
     /// Call again at this time; of several, the least counts.
@@ -274,12 +290,20 @@ pub struct Needs {
     /// In state `Cwr` the law's own window holds at once: the transport must not run PRR on a
     /// congestion mark. Loss recovery still runs PRR towards `ssthresh`.
     pub own_cwr: bool,
+    /// The first packet asks the switch for the flow's rate, and then each that leaves so long after one that did.
+    pub asks: Option<Span>,
 }
 
 impl Needs {
     /// Loss is all it looks at.
-    pub const NONE: Needs =
-        Needs { echo: Echo::None, int: false, stamps: false, every_packet: false, own_cwr: false };
+    pub const NONE: Needs = Needs {
+        echo: Echo::None,
+        int: false,
+        stamps: false,
+        every_packet: false,
+        own_cwr: false,
+        asks: None,
+    };
 }
 
 /// A law of role `flow`.

@@ -4,7 +4,7 @@
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
 use super::{FlowAct, FlowLaw, FlowSeen, Needs};
-use super::{bic, cubic, dcqcn, dctcp, hpcc, nv, powertcp, reno, swift, timely};
+use super::{bic, cubic, dcqcn, dctcp, explicit, hpcc, nv, powertcp, reno, swift, timely};
 use crate::by_name::by_name;
 use crate::{Acts, Start};
 use forebay_units::{BitsPerSec, Bytes, Time};
@@ -91,4 +91,5 @@ registry! {
     dcqcn::Dcqcn,
     hpcc::Hpcc,
     powertcp::PowerTcp,
+    explicit::Explicit,
 }

@@ -57,8 +57,8 @@ params! {
         resume: Resume = Resume::Share => "APNet 2021, section 3.3: previous",
         /// Whether the first window after that changes the rate; it sees hosts that were still stopped.
         after_resume: AfterResume = AfterResume::Hold => "not in the paper",
-        /// No flow gets less.
-        r_min: BitsPerSec = BitsPerSec::new(10_000_000) => "not in the paper",
+        /// No flow gets less: a packet of 1048 B in 10 us, since a flow hears of its rate with its packets only.
+        r_min: BitsPerSec = BitsPerSec::new(840_000_000) => "not in the paper",
     }
 }
 

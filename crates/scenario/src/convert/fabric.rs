@@ -48,6 +48,8 @@ impl Judge<'_> {
         }
         let topology = topology.unwrap_or(Topology::Star { hosts: 2 });
         let switch = self.switch(f.switch.as_ref(), &topology, transport);
+        let hierarchical = f.switch.as_ref().and_then(|s| s.hierarchical.as_ref());
+        let hierarchical = self.hierarchical(hierarchical, transport);
         let overrides = f.overrides.iter().enumerate().map(|(i, o)| self.setting(i, o)).collect();
         Fabric {
             topology,
@@ -70,6 +72,7 @@ impl Judge<'_> {
                 Some(raw::Clock::TruncateNs) => Clock::TruncateNs,
             },
             switch,
+            hierarchical,
             wire_overhead,
             overrides,
         }

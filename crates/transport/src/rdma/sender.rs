@@ -44,7 +44,9 @@ pub struct QpSender {
     retransmits: u32,
     timeouts: u32,
     open: bool,
-    shut: bool, // until `next_at`
+    shut: bool,   // until `next_at`
+    held: bool,   // until the law has another rate
+    ask_at: Time, // the first packet from then on asks the switch
 }
 
 const _: () = assert!(size_of::<QpSender>() <= 400, "sender state per queue pair");
@@ -88,8 +90,10 @@ impl QpSender {
             timeouts: 0,
             open: spec.open,
             shut: false,
+            held: false,
+            ask_at: if cfg.needs.asks.is_some() { Time::ZERO } else { Time::MAX },
         };
-        sender.apply(&acts);
+        sender.apply(now, &acts);
         sender
     }
 
@@ -175,13 +179,13 @@ impl QpSender {
     /// Whether a packet may leave now. Changes only by calls to `&mut self` methods.
     #[inline]
     pub fn ready(&self, cfg: &RdmaConfig) -> bool {
-        !self.shut && (self.must_repeat() || self.new_fits(cfg))
+        !self.shut && !self.held && (self.must_repeat() || self.new_fits(cfg))
     }
 
     /// The next packet, if one may leave now: a repetition, else new data.
     #[inline]
     pub fn next_packet(&mut self, cfg: &RdmaConfig, now: Time) -> Option<Packet> {
-        if self.shut {
+        if self.shut || self.held {
             return None;
         }
         if let Some(again) = self.repeat(cfg, now) {
@@ -282,13 +286,22 @@ impl QpSender {
         }
         self.tell(now, FlowEvent::Sent { bytes: Bytes::new(len) });
         self.settle_deadline();
+        let asks = now >= self.ask_at;
+        if asks {
+            let every = cfg.needs.asks.unwrap_or(Span::MAX);
+            self.ask_at = self.ask_at.saturating_add(every);
+            if self.ask_at <= now {
+                self.ask_at = now.saturating_add(every);
+            }
+        }
         let fin = seq + len == self.written && !self.open;
         let last = !self.new_fits(cfg) && !self.must_repeat();
         let flags = Flags::NONE
             .with_if(fin, Flags::FIN)
             .with_if(last, Flags::PSH)
             .with_if(again, Flags::RETRANSMIT)
-            .with_if(cfg.needs.int, Flags::TELEMETRY);
+            .with_if(cfg.needs.int, Flags::TELEMETRY)
+            .with_if(asks, Flags::ASK);
         Packet {
             flow: self.flow,
             dst: self.dst,
@@ -312,25 +325,26 @@ impl QpSender {
     }
 
     /// Another rate. What waits leaves as if the last packet had left at this one.
-    fn set_rate(&mut self, rate: BitsPerSec) {
+    fn set_rate(&mut self, now: Time, rate: BitsPerSec) {
         if rate == self.rate() {
             return;
         }
         self.pace = (rate < self.line).then(|| Serializer::new(rate));
-        self.reopen();
+        self.reopen(now);
     }
 
-    fn set_gap(&mut self, gap: Span) {
+    fn set_gap(&mut self, now: Time, gap: Span) {
         if gap != self.gap {
             self.gap = gap;
-            self.reopen();
+            self.reopen(now);
         }
     }
 
-    /// The gate, under a new rate or gap.
-    fn reopen(&mut self) {
+    /// The gate, under a new rate or gap: open at once where it should have been before.
+    fn reopen(&mut self, now: Time) {
         if self.shut {
             self.shut_gate();
+            self.shut = self.next_at > now;
             self.settle_deadline();
         }
     }
@@ -348,17 +362,12 @@ impl QpSender {
         let mut acts = Acts::default();
         self.law.step(now, FlowSeen { totals: &self.totals, event }, &mut acts);
         if !acts.is_empty() {
-            self.apply(&acts);
-            if self.shut && self.next_at <= now {
-                // It would have opened already, had the rate always been this.
-                self.shut = false;
-                self.settle_deadline();
-            }
+            self.apply(now, &acts);
         }
     }
 
     /// The acts of a law; what it says last holds.
-    fn apply(&mut self, acts: &Acts<FlowAct>) {
+    fn apply(&mut self, now: Time, acts: &Acts<FlowAct>) {
         for act in acts.iter() {
             match act {
                 FlowAct::Window(window) => self.window = window,
@@ -368,8 +377,12 @@ impl QpSender {
                         self.window = self.window.min(Window::from_bytes(bytes));
                     }
                 }
-                FlowAct::Rate(rate) => self.set_rate(rate),
-                FlowAct::Gap(gap) => self.set_gap(gap),
+                FlowAct::Rate(rate) => {
+                    self.held = false;
+                    self.set_rate(now, rate);
+                }
+                FlowAct::Hold => self.held = true,
+                FlowAct::Gap(gap) => self.set_gap(now, gap),
                 FlowAct::WakeAt(at) => {
                     self.wake_at = self.wake_at.min(at);
                     self.settle_deadline();

@@ -262,6 +262,7 @@ impl TcpSender {
                 FlowAct::Ssthresh(bytes) => self.ssthresh = bytes.get(),
                 FlowAct::Rate(rate) => self.pace_mut().set_rate(rate),
                 FlowAct::Gap(gap) => self.set_gap(gap),
+                FlowAct::Hold => {} // of laws that no TCP serves
                 FlowAct::WakeAt(at) => {
                     let pace = self.pace_mut();
                     pace.wake_at = pace.wake_at.min(at);

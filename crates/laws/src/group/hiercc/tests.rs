@@ -129,8 +129,8 @@ fn an_empty_queue_takes_the_line_rate() {
 #[test]
 fn rates_keep_their_bounds() {
     let mut rig = Rig::new(ratio(), 0);
-    assert_eq!(rig.window(10, 0, 125_000, 69_000), [rate(10), wake(20)]);
-    assert_eq!(rig.window(20, 31_250, 50, 20_000), [rate(6_250), wake(30)], "and it comes back");
+    assert_eq!(rig.window(10, 0, 125_000, 69_000), [rate(840), wake(20)]);
+    assert_eq!(rig.window(20, 31_250, 4_200, 20_000), [rate(6_250), wake(30)], "and it comes back");
     let few = HierCcParams { r_min: BitsPerSec::from_gbps(40), ..ratio() };
     assert_eq!(Rig::new(few, 0).window(10, 0, 125_000, 69_000), [wake(20)], "never above the link");
 }
@@ -314,7 +314,7 @@ proptest! {
                 match act {
                     GroupAct::Rate(rate) => {
                         prop_assert!(!stopped);
-                        prop_assert!((10_000_000..=25_000_000_000).contains(&rate.get()));
+                        prop_assert!((840_000_000..=25_000_000_000).contains(&rate.get()));
                     }
                     GroupAct::Stop => {
                         prop_assert!(!stopped && event == GroupEvent::Above);
@@ -322,7 +322,7 @@ proptest! {
                     }
                     GroupAct::Resume(rate) => {
                         prop_assert!(stopped && event == GroupEvent::Below);
-                        prop_assert!((10_000_000..=25_000_000_000).contains(&rate.get()));
+                        prop_assert!((840_000_000..=25_000_000_000).contains(&rate.get()));
                         stopped = false;
                     }
                     GroupAct::WakeAt(at) => {

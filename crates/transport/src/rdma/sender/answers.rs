@@ -5,7 +5,7 @@ use crate::rdma::{RdmaConfig, Recovery};
 use crate::rtt::smooth;
 use crate::scoreboard::Segment;
 use crate::sender::delay_split;
-use forebay_laws::flow::{AckSample, CaState, FlowEvent, IntHop};
+use forebay_laws::flow::{AckSample, CaState, FlowEvent, IntHop, Told};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, Kind, Packet};
 
@@ -34,6 +34,12 @@ impl QpSender {
         if packet.flags.has(Flags::ECE) && self.totals.state == CaState::Open {
             self.enter(now, CaState::Cwr);
         }
+        self.settle_deadline();
+    }
+
+    /// The switch tells this flow something.
+    pub fn on_told(&mut self, now: Time, told: Told) {
+        self.tell(now, FlowEvent::Told(told));
         self.settle_deadline();
     }
 

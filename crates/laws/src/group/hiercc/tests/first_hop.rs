@@ -4,7 +4,7 @@ use super::AT;
 use crate::Acts;
 use crate::group::hiercc::{HierCc, HierCcParams};
 use crate::group::{GroupAct, GroupEvent, GroupLaw, GroupSeen, GroupTotals};
-use forebay_units::{Bytes, Span, Time};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
 extern crate std;
 use std::collections::VecDeque;
 use std::vec::Vec;
@@ -55,7 +55,9 @@ pub struct Hop {
 }
 
 impl Hop {
+    /// A fluid hears of its rate at any rate, so the least is the prototype's.
     pub fn new(params: HierCcParams, flows: usize) -> Self {
+        let params = HierCcParams { r_min: BitsPerSec::new(10_000_000), ..params };
         let law = HierCc::start(&params, Time::ZERO, AT, &mut Acts::default());
         let one = |_| Flow { rate: LINE, stopped: false, until_mark: 0.0 };
         Self {

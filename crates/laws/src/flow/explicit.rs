@@ -1,0 +1,104 @@
+//! Explicit: sends at the rate that its switch tells it, and decides nothing.
+//!
+//! A flow starts at the rate of its link. Its first packet, and then one in every `ask_every` of sending, asks the switch for the
+//! flow's rate; the answer holds from its arrival. Told to stop it sends nothing, whatever rate it is told meanwhile, until it is told
+//! to go on. What is under way is not bounded; losses and marks change nothing.
+//!
+//! Where no switch answers, flows stay at the rate of their links.
+//!
+//! Source: HierCC (APNet 2021), section 4: what hosts do under it.
+//! Needs: switches that answer (`fabric.switch.hierarchical`). State: one word, parameters apart.
+
+use super::{FlowAct, FlowEvent, FlowLaw, FlowSeen, Needs, Told, Window};
+use crate::params::{or_word, params};
+use crate::{Acts, Start};
+use forebay_units::{Span, Time};
+
+params! {
+    /// What a scenario may set on flows that are told their rate.
+    pub struct ExplicitParams {
+        /// Time of sending after which the next packet asks again; never: only the first does.
+        ask_every: Often = Often(Some(Span::from_us(10))) => "APNet 2021, section 4",
+    }
+}
+
+or_word! {
+    /// How often something happens.
+    pub struct Often: "never" or Span, "a time from 100ns to 1s, such as \"10us\"" if |t| (Span::from_ns(100)..=Span::from_secs(1)).contains(t);
+}
+
+/// A flow that is told its rate.
+#[derive(Clone, Debug)]
+pub struct Explicit {
+    ask_every: Span,
+    stopped: bool,
+}
+
+impl FlowLaw for Explicit {
+    const NAME: &'static str = "explicit";
+    const NEEDS: Needs = Needs { asks: Some(Span::from_us(10)), ..Needs::NONE };
+    type Params = ExplicitParams;
+
+    fn start(params: &ExplicitParams, at: Start, acts: &mut Acts<FlowAct>) -> Self {
+        acts.push(FlowAct::Window(Window::UNBOUNDED));
+        acts.push(FlowAct::Rate(at.line_rate));
+        Self { ask_every: params.ask_every.0.unwrap_or(Span::MAX), stopped: false }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { asks: Some(self.ask_every), ..Self::NEEDS }
+    }
+
+    #[inline]
+    fn step(&mut self, _now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
+        let FlowEvent::Told(told) = seen.event else { return };
+        match told {
+            Told::Rate(_) if self.stopped => {}
+            Told::Rate(rate) => acts.push(FlowAct::Rate(rate)),
+            Told::Stop => {
+                self.stopped = true;
+                acts.push(FlowAct::Hold);
+            }
+            Told::GoOn(rate) => {
+                self.stopped = false;
+                acts.push(FlowAct::Rate(rate));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Rig;
+    use forebay_units::BitsPerSec;
+    extern crate std;
+
+    #[test]
+    fn it_does_what_it_is_told() {
+        let mut rig: Rig<Explicit> = Rig::new(&ExplicitParams::default(), 10);
+        let gbps = BitsPerSec::from_gbps;
+        let start = [FlowAct::Window(Window::UNBOUNDED), FlowAct::Rate(gbps(100))];
+        assert!(rig.last.iter().eq(start));
+        for (told, act) in [
+            (Told::Rate(gbps(3)), Some(FlowAct::Rate(gbps(3)))),
+            (Told::Stop, Some(FlowAct::Hold)),
+            (Told::Rate(gbps(4)), None),
+            (Told::GoOn(gbps(2)), Some(FlowAct::Rate(gbps(2)))),
+            (Told::Rate(gbps(5)), Some(FlowAct::Rate(gbps(5)))),
+            (Told::GoOn(gbps(6)), Some(FlowAct::Rate(gbps(6)))),
+        ] {
+            rig.event(FlowEvent::Told(told));
+            assert!(rig.last.iter().eq(act), "{told:?}");
+        }
+        rig.event(FlowEvent::Cnp);
+        assert!(rig.last.is_empty());
+    }
+
+    #[test]
+    fn never_asks_but_at_the_start() {
+        let params = ExplicitParams { ask_every: Often(None) };
+        let rig: Rig<Explicit> = Rig::new(&params, 10);
+        assert_eq!(rig.law.needs().asks, Some(Span::MAX));
+    }
+}

@@ -1,0 +1,409 @@
+//! The switch of a rack that queues by destination host: a [`Switch`] with virtual output queues before it.
+//!
+//! Data of its own hosts waits in the queue of the destination until credits let it go, then takes its way through the switch
+//! like any packet, tagged with what the queue asks for. Tagged data for its own hosts tells their ports what other racks ask for; these
+//! send credits, spaced by the port's rate. A law of role `group` gives the flows of each queue their rate: a host that asks is told
+//! at once, and all that feed the queue are told to stop or to go on. What is no data passes by.
+//!
+//! Credits and pace are timers of this node: it has an event for each credit, unlike any other stage.
+//!
+//! Source: HierCC (APNet 2021), sections 3 and 4.
+//! Invariants: those of [`Voq`] and [`Credits`]; nothing is dropped here; a queue without traffic sets no timer.
+
+use crate::credit::{CreditSettings, Credits};
+use crate::switch::{Switch, trace};
+use crate::voq::{Crossed, Voq, VoqSettings};
+use forebay_engine::{Digest, Node, Out};
+use forebay_laws::Acts;
+use forebay_laws::group::{
+    Group, GroupAct, GroupEvent, GroupParams, GroupSeen, GroupStart, GroupTotals,
+};
+use forebay_units::{BitsPerSec, Bytes, Time};
+use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet, RackTag};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A credit taken in, in a digest.
+const CREDIT: u8 = 6;
+
+/// What queues by destination are made from.
+#[derive(Clone, Debug)]
+pub struct TorSettings {
+    /// This rack.
+    pub rack: u16,
+    /// By port, what its host takes credits for; `None`: it leads to no host.
+    pub hosts: Vec<Option<CreditSettings>>,
+    /// Every queue.
+    pub voq: VoqSettings,
+    /// Gives flows their rates.
+    pub law: GroupParams,
+    /// What the law of each queue starts from.
+    pub at: GroupStart,
+    /// Size of credit and rate packets.
+    pub word_size: u16,
+}
+
+/// What happened in all, over all queues.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TorCounters {
+    /// Credits sent to other racks.
+    pub credits: u64,
+    /// Rates told to flows that asked, stops among them.
+    pub rates: u64,
+    /// Times that all hosts of a queue were stopped.
+    pub stops: u64,
+    /// Times that they were let go on.
+    pub resumes: u64,
+    /// Longest queue.
+    pub longest: Bytes,
+}
+
+/// The flows of this rack to one host.
+#[derive(Clone, Debug)]
+struct Aggregate {
+    voq: Voq,
+    law: Group,
+    rate: BitsPerSec,
+    stopped: bool,
+    due: Time,   // the law's wake
+    armed: Time, // earliest entry of this one among the timers
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Due {
+    Wake(HostAddr),
+    Credit(u16),
+}
+
+/// A switch of a rack with queues by destination.
+#[derive(Clone, Debug)]
+pub struct Tor {
+    switch: Switch,
+    settings: TorSettings,
+    aggregates: Vec<Vec<Option<Box<Aggregate>>>>, // by rack and port of the destination
+    credits: Vec<Option<(Credits, Time)>>, // by port, with the earliest entry of this one among the timers
+    timers: BinaryHeap<Reverse<(Time, Due)>>,
+    counters: TorCounters,
+    digest: Digest,
+}
+
+impl Tor {
+    /// Puts queues before a switch.
+    pub fn new(switch: Switch, settings: TorSettings) -> Self {
+        let credits = |host: &Option<CreditSettings>| host.map(|h| (Credits::new(h), Time::MAX));
+        Self {
+            switch,
+            credits: settings.hosts.iter().map(credits).collect(),
+            settings,
+            aggregates: Vec::new(),
+            timers: BinaryHeap::new(),
+            counters: TorCounters::default(),
+            digest: Digest::default(),
+        }
+    }
+
+    /// The switch behind the queues.
+    pub fn switch(&self) -> &Switch {
+        &self.switch
+    }
+
+    /// The same, for faults and routes.
+    pub fn switch_mut(&mut self) -> &mut Switch {
+        &mut self.switch
+    }
+
+    /// Counters so far.
+    pub fn counters(&self) -> TorCounters {
+        self.counters
+    }
+
+    /// The queue for a host, once something was sent to it.
+    pub fn voq(&self, to: HostAddr) -> Option<&Voq> {
+        self.aggregate(to).map(|aggregate| &aggregate.voq)
+    }
+
+    /// Every queue that something was ever sent to, in order of destinations.
+    pub fn voqs(&self) -> impl Iterator<Item = (HostAddr, &Voq)> {
+        (0u16..).zip(&self.aggregates).flat_map(|(tor, ports)| {
+            (0u16..).zip(ports).filter_map(move |(port, aggregate)| {
+                aggregate.as_ref().map(|aggregate| (HostAddr { tor, port }, &aggregate.voq))
+            })
+        })
+    }
+
+    /// The credits of a port that leads to a host.
+    pub fn credits(&self, port: u16) -> Option<&Credits> {
+        self.credits.get(usize::from(port))?.as_ref().map(|(credits, _)| credits)
+    }
+
+    /// Hash of what happened at the switch, and of every credit taken in.
+    pub fn digest(&self) -> Digest {
+        let mut all = self.switch.digest();
+        all.add(0, self.digest.value());
+        all
+    }
+
+    fn aggregate(&self, to: HostAddr) -> Option<&Aggregate> {
+        self.aggregates.get(usize::from(to.tor))?.get(usize::from(to.port))?.as_deref()
+    }
+
+    fn aggregate_mut(&mut self, to: HostAddr) -> Option<&mut Aggregate> {
+        self.aggregates.get_mut(usize::from(to.tor))?.get_mut(usize::from(to.port))?.as_deref_mut()
+    }
+
+    /// Data of one of its hosts.
+    fn collect(&mut self, now: Time, in_port: u16, packet: &Packet, out: &mut impl Out<Packet>) {
+        let to = packet.dst;
+        if self.aggregate(to).is_none() {
+            self.begin(now, to, out);
+        }
+        let Some(aggregate) = self.aggregate_mut(to) else { return };
+        let held = Packet { ingress: in_port, ..*packet };
+        let arrival = aggregate.voq.arrive(now, in_port, &held);
+        let (asleep, stopped) = (aggregate.due == Time::MAX, aggregate.stopped);
+        self.counters.longest = self.counters.longest.max(self.voq_bytes(to));
+        if asleep {
+            self.tell(now, to, GroupEvent::Traffic, out);
+        }
+        if arrival.crossed == Some(Crossed::Above) {
+            self.tell(now, to, GroupEvent::Above, out);
+        }
+        if stopped && arrival.new_feeder {
+            self.say(now, in_port, FlowId::ALL, to, 0, out);
+        }
+        if packet.flags.has(Flags::ASK) {
+            let rate = self.aggregate(to).filter(|a| !a.stopped).map_or(0, |a| a.rate.get());
+            self.counters.rates += 1;
+            self.say(now, in_port, packet.flow, to, rate, out);
+        }
+        self.release(now, to, out);
+    }
+
+    fn voq_bytes(&self, to: HostAddr) -> Bytes {
+        self.voq(to).map_or(Bytes::ZERO, Voq::queue)
+    }
+
+    #[cold]
+    fn begin(&mut self, now: Time, to: HostAddr, out: &mut impl Out<Packet>) {
+        let (rack, port) = (usize::from(to.tor), usize::from(to.port));
+        let needed = self.aggregates.len().max(rack + 1);
+        self.aggregates.resize_with(needed, Vec::new);
+        let needed = self.aggregates[rack].len().max(port + 1);
+        self.aggregates[rack].resize_with(needed, || None);
+        let mut acts = Acts::default();
+        let at = self.settings.at;
+        let law = self.settings.law.start(now, at, &mut acts);
+        self.aggregates[rack][port] = Some(Box::new(Aggregate {
+            voq: Voq::new(self.settings.voq),
+            law,
+            rate: at.line_rate,
+            stopped: false,
+            due: Time::MAX,
+            armed: Time::MAX,
+        }));
+        self.apply(now, to, &acts, out);
+    }
+
+    /// Sends on what has credit.
+    fn release(&mut self, now: Time, to: HostAddr, out: &mut impl Out<Packet>) {
+        while let Some((mut packet, told, crossed)) =
+            self.aggregate_mut(to).and_then(|aggregate| aggregate.voq.next(now))
+        {
+            let rack = self.settings.rack;
+            if to.tor == rack {
+                self.hear(now, to.port, rack, told.asked, told.flows);
+            } else {
+                packet.tag(RackTag { rack, asked: told.asked, flows: told.flows });
+            }
+            self.switch.arrive(now, packet.ingress.into(), &mut packet, out);
+            if crossed == Some(Crossed::Below) {
+                self.tell(now, to, GroupEvent::Below, out);
+            }
+        }
+    }
+
+    /// A rack asks for credits of a port.
+    fn hear(&mut self, now: Time, port: u16, rack: u16, asked: u64, flows: u32) {
+        if let Some((credits, _)) = &mut self.credits[usize::from(port)] {
+            credits.hear(rack, asked, flows);
+            self.arm_credits(now, port);
+        }
+    }
+
+    fn arm_credits(&mut self, now: Time, port: u16) {
+        let Some((credits, armed)) = &mut self.credits[usize::from(port)] else { return };
+        let due = credits.due().max(now);
+        if due < *armed {
+            *armed = due;
+            self.timers.push(Reverse((due, Due::Credit(port))));
+        }
+    }
+
+    /// Sends the credit that is due at a port.
+    fn credit(&mut self, now: Time, port: u16, out: &mut impl Out<Packet>) {
+        let Some((credits, armed)) = &mut self.credits[usize::from(port)] else { return };
+        *armed = Time::MAX;
+        let due = credits.next(now);
+        let rack = self.settings.rack;
+        let to = HostAddr { tor: rack, port };
+        match due {
+            Some(credit) if credit.rack == rack => self.take_credit(now, to, credit.given, out),
+            Some(credit) => {
+                self.counters.credits += 1;
+                let size = self.settings.word_size;
+                let mut packet = Packet::credit(credit.rack, to, credit.given, size);
+                self.switch.arrive(now, port.into(), &mut packet, out);
+            }
+            None => {}
+        }
+        self.arm_credits(now, port);
+    }
+
+    fn take_credit(&mut self, now: Time, to: HostAddr, given: u64, out: &mut impl Out<Packet>) {
+        if let Some(aggregate) = self.aggregate_mut(to) {
+            aggregate.voq.credit(given);
+            self.release(now, to, out);
+        }
+    }
+
+    /// Tells the law of a queue, and does what it says.
+    fn tell(&mut self, now: Time, to: HostAddr, event: GroupEvent, out: &mut impl Out<Packet>) {
+        let Some(aggregate) = self.aggregate_mut(to) else { return };
+        let flows = aggregate.voq.flows(now);
+        let voq = &aggregate.voq;
+        let totals = GroupTotals {
+            credited: voq.credited(),
+            arrived: voq.arrived(),
+            sent: voq.sent(),
+            queue: voq.queue(),
+            flows,
+        };
+        let mut acts = Acts::default();
+        aggregate.law.step(now, GroupSeen { totals: &totals, event }, &mut acts);
+        if !acts.is_empty() {
+            self.apply(now, to, &acts, out);
+        }
+    }
+
+    fn apply(
+        &mut self,
+        now: Time,
+        to: HostAddr,
+        acts: &Acts<GroupAct>,
+        out: &mut impl Out<Packet>,
+    ) {
+        for act in acts.iter() {
+            let Some(aggregate) = self.aggregate_mut(to) else { return };
+            match act {
+                GroupAct::Rate(rate) => aggregate.rate = rate,
+                GroupAct::Stop => {
+                    aggregate.stopped = true;
+                    self.counters.stops += 1;
+                    self.say_all(now, to, 0, out);
+                }
+                GroupAct::Resume(rate) => {
+                    (aggregate.stopped, aggregate.rate) = (false, rate);
+                    self.counters.resumes += 1;
+                    self.say_all(now, to, rate.get(), out);
+                }
+                GroupAct::Watch { low, high } => aggregate.voq.watch(low, high),
+                GroupAct::WakeAt(at) => {
+                    aggregate.due = aggregate.due.min(at);
+                    self.arm_wake(to);
+                }
+            }
+        }
+    }
+
+    /// Tells every host that feeds a queue.
+    fn say_all(&mut self, now: Time, to: HostAddr, rate: u64, out: &mut impl Out<Packet>) {
+        let feeders: Vec<u16> = self.voq(to).map_or_else(Vec::new, |voq| voq.feeders().collect());
+        for port in feeders {
+            self.say(now, port, FlowId::ALL, to, rate, out);
+        }
+    }
+
+    /// Tells a flow of the host at `port`, or all of its flows to `to`.
+    fn say(
+        &mut self,
+        now: Time,
+        port: u16,
+        flow: FlowId,
+        to: HostAddr,
+        rate: u64,
+        out: &mut impl Out<Packet>,
+    ) {
+        let host = HostAddr { tor: self.settings.rack, port };
+        let mut packet = Packet::rate(host, flow, to, rate, self.settings.word_size);
+        self.switch.arrive(now, port.into(), &mut packet, out);
+    }
+
+    fn wake(&mut self, now: Time, to: HostAddr, out: &mut impl Out<Packet>) {
+        let Some(aggregate) = self.aggregate_mut(to) else { return };
+        aggregate.armed = Time::MAX;
+        if aggregate.due <= now {
+            aggregate.due = Time::MAX;
+            self.tell(now, to, GroupEvent::Wake, out);
+        }
+        self.arm_wake(to);
+    }
+
+    fn arm_wake(&mut self, to: HostAddr) {
+        let Some(aggregate) = self.aggregate_mut(to) else { return };
+        let due = aggregate.due;
+        if due < aggregate.armed {
+            aggregate.armed = due;
+            self.timers.push(Reverse((due, Due::Wake(to))));
+        }
+    }
+}
+
+impl Node for Tor {
+    type Item = Packet;
+
+    fn next_timer(&self) -> Time {
+        let own = self.timers.peek().map_or(Time::MAX, |Reverse((at, _))| *at);
+        own.min(self.switch.next_timer())
+    }
+
+    fn next_departure(&self) -> Time {
+        self.switch.next_departure()
+    }
+
+    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+        let of_a_host = matches!(self.settings.hosts.get(port as usize), Some(Some(_)));
+        match packet.kind {
+            Kind::Data if of_a_host => return self.collect(now, port as u16, packet, out),
+            Kind::Data if packet.dst.tor == self.settings.rack => {
+                if let Some(tag) = packet.untag() {
+                    self.hear(now, packet.dst.port, tag.rack, tag.asked, tag.flows);
+                }
+            }
+            Kind::Credit if packet.dst.tor == self.settings.rack => {
+                trace(&mut self.digest, now, CREDIT, packet);
+                return self.take_credit(now, HostAddr::of_word(packet.stamp), packet.seq, out);
+            }
+            _ => {}
+        }
+        self.switch.arrive(now, port, packet, out);
+    }
+
+    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        while let Some(Reverse((at, due))) = self.timers.peek().copied()
+            && at <= now
+        {
+            self.timers.pop();
+            match due {
+                Due::Wake(to) => self.wake(now, to, out),
+                Due::Credit(port) => self.credit(now, port, out),
+            }
+        }
+        if self.switch.next_timer() <= now {
+            self.switch.timer(now, out);
+        }
+    }
+
+    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        self.switch.depart(now, out);
+    }
+}

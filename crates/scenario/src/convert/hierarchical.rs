@@ -1,0 +1,100 @@
+//! Racks that queue by destination host: credits between them, and the law that gives flows their rates.
+
+use super::Judge;
+use crate::model::{Asks, Hierarchical, Scenario, Transport};
+use crate::problem::or_list;
+use crate::raw;
+use crate::tree::{did_you_mean, shorten};
+use forebay_laws::flow::{FlowParams, Needs};
+use forebay_laws::group::{GroupParams, LAWS};
+use forebay_units::{Bytes, Span};
+
+/// C0 (HierCC, section 5).
+const ADVANCE: Bytes = Bytes::new(10_000);
+/// Delta (HierCC, section 3.2).
+const CREDIT: Bytes = Bytes::new(1_000);
+/// Two windows of 10 us.
+const SEEN_FOR: Span = Span::from_us(20);
+
+impl Judge<'_> {
+    /// `[fabric.switch.hierarchical]`.
+    pub(super) fn hierarchical(
+        &mut self,
+        keys: Option<&raw::Hierarchical>,
+        transport: &Transport,
+    ) -> Option<Hierarchical> {
+        let (keys, path) = (keys?, "fabric.switch.hierarchical");
+        let advance = keys.advance.map_or(ADVANCE, |b| b.0);
+        let packet = transport.mss.saturating_add(transport.header);
+        if advance < packet {
+            let text = format!("lets no packet of {packet} go; write at least \"{packet}\"");
+            self.wrong(&format!("{path}.advance"), text);
+        }
+        let credit = keys.credit.map_or(CREDIT, |b| b.0);
+        if credit == Bytes::ZERO || credit > advance {
+            let text = format!(
+                "is no size of a credit; write more than nothing and at most advance, \"{advance}\""
+            );
+            self.wrong(&format!("{path}.credit"), text);
+        }
+        let seen_for = keys.seen_for.map_or(SEEN_FOR, |t| t.0);
+        self.short(&format!("{path}.seen_for"), seen_for);
+        let hop_rtt = keys.hop_rtt.map(|t| t.0);
+        if let Some(hop_rtt) = hop_rtt {
+            self.span(&format!("{path}.hop_rtt"), hop_rtt);
+        }
+        let Ok(mut law) = GroupParams::new(&keys.law) else {
+            let names = || LAWS.iter().map(|law| law.name);
+            let close = did_you_mean(&keys.law, names());
+            let (law, names) = (shorten(&keys.law), or_list(names()));
+            let text = format!("no law of role group is called {law:?}; write {names}{close}");
+            self.say(&format!("{path}.law"), text);
+            return None;
+        };
+        let info = law.info();
+        let set = |key: &str, text: &str| law.set(key, text);
+        let params = self.set_params(&format!("{path}.params"), info, keys.params.as_ref(), set);
+        Some(Hierarchical {
+            law: keys.law.clone(),
+            params,
+            asks: match keys.asks {
+                None | Some(raw::Asks::Demand) => Asks::Demand,
+                Some(raw::Asks::Sent) => Asks::Sent,
+            },
+            advance,
+            credit,
+            seen_for,
+            hop_rtt,
+        })
+    }
+
+    /// Queues by destination hold what they have, so that nobody else may hold it to account.
+    pub(super) fn hierarchical_alone(&mut self, scenario: &Scenario) {
+        let f = &scenario.fabric;
+        let pauses =
+            f.switch.pause.is_some() || f.overrides.iter().any(|o| o.pause.flatten().is_some());
+        if f.hierarchical.is_some() && pauses {
+            self.say(
+                "fabric.switch.hierarchical",
+                "and pause both hold packets back; leave out one of them",
+            );
+        }
+        let entries = scenario.traffic.iter().filter_map(|t| t.law.as_ref());
+        let laws: Vec<_> = entries.chain([&scenario.transport.law]).collect();
+        let that = |has: fn(Needs) -> bool| {
+            laws.iter().find(|law| FlowParams::new(law).is_ok_and(|law| has(law.needs())))
+        };
+        if let (true, Some(law)) = (f.hierarchical.is_some(), that(|needs| needs.int)) {
+            let text = format!(
+                "tags packets where {law:?} has its telemetry; write law = \"explicit\", or another without"
+            );
+            self.say("fabric.switch.hierarchical", text);
+        } else if let (None, Some(law)) = (&f.hierarchical, that(|needs| needs.asks.is_some())) {
+            let text = format!(
+                "{law:?} sends at the rate that a switch tells it, and none does; write fabric.switch.hierarchical = \
+                 {{ law = \"hiercc\" }} as well"
+            );
+            self.say("transport.law", text);
+        }
+    }
+}

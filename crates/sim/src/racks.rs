@@ -1,0 +1,64 @@
+//! From the settings of a fabric whose racks queue by destination to what one rack's switch is made from.
+
+use crate::options::SimError;
+use forebay_engine::NodeId;
+use forebay_laws::group::{GroupParams, GroupStart};
+use forebay_net::{Asks, CreditSettings, Fabric, TorSettings, VoqSettings};
+use forebay_scenario::model::{self, Hierarchical, Scenario};
+use forebay_units::Span;
+use forebay_units::random::{Purpose, Stream};
+
+/// On the wire a credit or rate packet takes a least frame with preamble and gap.
+const WORD: u16 = 84;
+
+/// What the switch `node` queues by destination with; `None`: it has no hosts, or nobody asked for that.
+pub(crate) fn rack(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    node: NodeId,
+    seed: u64,
+) -> Result<Option<TorSettings>, SimError> {
+    let Some(h) = &scenario.fabric.hierarchical else { return Ok(None) };
+    let ports = fabric.ports_of(node);
+    let Some(first) = ports.iter().find(|d| d.peer.0 < fabric.hosts()) else { return Ok(None) };
+    let overhead = scenario.fabric.wire_overhead.get() as u16;
+    let packet = (scenario.transport.mss + scenario.transport.header).get();
+    let bytes = h.credit.get();
+    let cost = bytes + (bytes * u64::from(overhead)).div_ceil(packet);
+    let credits = |d: &forebay_net::Direction| {
+        let rate = fabric.cable(d.cable).rate;
+        (d.peer.0 < fabric.hosts()).then_some(CreditSettings { bytes, cost, rate })
+    };
+    let there_and_back = || {
+        let up: Span = fabric.ports_of(first.peer).iter().map(|d| d.flight).sum();
+        first.flight + up
+    };
+    Ok(Some(TorSettings {
+        rack: fabric.addr(first.peer.0).tor,
+        hosts: ports.iter().map(credits).collect(),
+        voq: VoqSettings {
+            advance: h.advance,
+            asks: match h.asks {
+                model::Asks::Sent => Asks::Sent,
+                model::Asks::Demand => Asks::Demand,
+            },
+            seen_for: h.seen_for,
+        },
+        law: law(h)?,
+        at: GroupStart {
+            line_rate: fabric.cable(first.cable).rate,
+            hop_rtt: h.hop_rtt.unwrap_or_else(there_and_back),
+            seed: Stream::new(seed, u64::from(node.0), Purpose::GroupLaw).key(),
+        },
+        word_size: WORD - overhead.min(20),
+    }))
+}
+
+fn law(h: &Hierarchical) -> Result<GroupParams, SimError> {
+    let mut law =
+        GroupParams::new(&h.law).map_err(|e| SimError::Law(format!("law \"{}\" {e}", h.law)))?;
+    for (key, value) in &h.params {
+        law.set(key, value).map_err(|e| SimError::Law(format!("params.{key}: {e}")))?;
+    }
+    Ok(law)
+}
