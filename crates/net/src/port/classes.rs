@@ -211,7 +211,7 @@ impl Port {
 
     /// Whether any packet may be marked here.
     pub(super) fn marks(&self) -> bool {
-        let by_class = |c: &Box<Classes>| c.settings.marking.iter().any(Option::is_some);
-        self.cold.settings.marking.is_some() || self.cold.classes.as_ref().is_some_and(by_class)
+        let by_class = |c: &Classes| c.settings.marking.iter().any(Option::is_some);
+        self.cold.settings.marking.is_some() || self.cold.classes.as_deref().is_some_and(by_class)
     }
 }

@@ -62,8 +62,8 @@ impl Switch {
         let mut place = Place::Held;
         if !ingress.passes(account, size, queue) {
             self.depart(now, out);
-            let exact = |ingress: &Box<Ingresses>| ingress.place(account, size, queue);
-            place = self.ingress.as_ref().map_or(place, exact);
+            let exact = |ingress: &Ingresses| ingress.place(account, size, queue);
+            place = self.ingress.as_deref().map_or(place, exact);
         }
         if place == Place::Refused {
             if let Some(ingress) = &mut self.ingress {
