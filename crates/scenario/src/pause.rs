@@ -2,7 +2,7 @@
 
 mod bounds;
 
-use crate::model::{Fabric, Headroom, Pause, QueueLength, Scenario, Watchdog, Xoff};
+use crate::model::{Clock, Fabric, Headroom, Pause, QueueLength, Scenario, Watchdog, Xoff};
 use crate::plan::{Plan, PlannedCable, covers_port};
 use crate::quantity::Measure;
 use forebay_laws::flow::{Echo, FlowParams};
@@ -113,9 +113,22 @@ impl<'a> Pausing<'a> {
         let peers = u64::from(self.is_switch(cable.a as usize))
             + u64::from(self.is_switch(cable.b as usize));
         let away: Span = cable.link.delay * 2 + latency * peers;
-        let flying = cable.link.rate.bytes_in(away).get() + 1; // a part of a byte is one
+        let flying = self.quickened(cable, cable.link.rate.bytes_in(away).get() + 1); // a part of a byte is one
         let frame = FRAME + self.scenario.fabric.wire_overhead.get();
         Bytes::new(flying + frame + 3 * self.packet())
+    }
+
+    /// What a cable carries while it should carry `bytes`. With a clock of whole nanoseconds, rounded down, a packet of `n` to
+    /// `n + 1` ns takes `n`, which matters most for the smallest.
+    fn quickened(&self, cable: PlannedCable, bytes: u64) -> u64 {
+        let Fabric { clock, wire_overhead, .. } = &self.scenario.fabric;
+        let t = &self.scenario.transport;
+        let smallest = t.ack_size.get().min(t.header.get() + 1).min(FRAME) + wire_overhead.get();
+        let ns = cable.link.rate.time_for(Bytes::new(smallest)).as_ps() / 1_000;
+        match clock {
+            Clock::Exact => bytes,
+            Clock::TruncateNs => bytes.saturating_mul(ns.max(1) + 1) / ns.max(1) + 1,
+        }
     }
 
     /// The account of the in-port of switch `node` from `cable`.

@@ -216,6 +216,7 @@ fn lossless(seed: u64) -> (Scenario, u8) {
     let delays = ["0ns", "10ns", "500ns", "1us", "7us"];
     let links = [of(&rates), of(&delays), of(&rates), of(&delays)];
     let [latency, overhead] = [of(&["0ns", "1ns", "300ns"]), of(&["0B", "24B"])];
+    let clock = of(&["exact", "exact", "truncate-ns"]);
     let law = of(&["reno", "reno", "dctcp"]);
     let mss = of(&["1448B", "4000B", "300B"]);
     let release = of(&["fluid", "start"]);
@@ -240,7 +241,7 @@ fn lossless(seed: u64) -> (Scenario, u8) {
     }
     let text = |buffer: &str| {
         format!(
-            "version = 1\nstop = {{ time = \"3ms\" }}\n[fabric]\n{shape}\nwire_overhead = \"{overhead}\"\n\
+            "version = 1\nstop = {{ time = \"3ms\" }}\n[fabric]\n{shape}\nclock = \"{clock}\"\nwire_overhead = \"{overhead}\"\n\
              host_link = {{ rate = \"{}\", delay = \"{}\" }}\nfabric_link = {{ rate = \"{}\", delay = \"{}\" }}\n\
              [fabric.switch]\nlatency = \"{latency}\"\nclasses = {classes}\nrelease = \"{release}\"\nbuffer = {{ size = \"{buffer}\" }}\n\
              pause = {{ classes = [{}], {xoff}, reserved = \"{}B\", resume_offset = \"{}B\" }}\n\

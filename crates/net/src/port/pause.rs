@@ -106,8 +106,8 @@ impl Port {
     /// Classes whose packets wait for the peer.
     #[inline]
     pub(super) fn held_back(&self) -> u8 {
-        let ignores = super::classes::Classes::ignores;
-        self.cold.pause.stopped & !self.cold.classes.as_deref().map_or(0, ignores)
+        let ignored = self.cold.classes.as_ref().map_or(0, |classes| classes.ignores());
+        self.cold.pause.stopped & !ignored
     }
 
     /// The cable has died: nothing that was said holds any more, and no queue is left if it is `drained`.
