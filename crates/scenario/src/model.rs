@@ -462,6 +462,8 @@ pub struct Memory {
     pub level: u8,
     /// Who sets it.
     pub control: Option<HostControl>,
+    /// The NIC pauses its switch while its buffer holds more, until it holds half; `None`: it drops.
+    pub pause_above: Option<Bytes>,
 }
 
 /// A host law and its world.

@@ -86,6 +86,18 @@ impl<'a> Pausing<'a> {
         self.settings(node, cable).0.and_then(|pause| pause.watchdog)
     }
 
+    /// Whether the node at this end of a cable pauses the one at the other end: an in-port of a switch, or the NIC of a host
+    /// whose path to memory may be full.
+    pub fn pauses_peer(&self, node: usize, cable: PlannedCable) -> bool {
+        self.pauses(node, cable) || self.nic_threshold(node).is_some()
+    }
+
+    /// What the buffer of a host's NIC holds when it pauses its switch.
+    pub fn nic_threshold(&self, node: usize) -> Option<Bytes> {
+        let name = self.plan.names.get(node).filter(|_| !self.is_switch(node))?;
+        self.scenario.host.memory_at(name)?.pause_above
+    }
+
     fn is_switch(&self, node: usize) -> bool {
         node >= self.plan.hosts
     }

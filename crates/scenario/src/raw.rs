@@ -685,6 +685,10 @@ pub(crate) struct Memory {
     /// bounds it to 340 to 565 KB).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nic_buffer: Option<Qty<Bytes>>,
+    /// The NIC pauses its switch when its buffer holds more than this, and lets it go at half of it: the classes that
+    /// fabric.switch.pause keeps from loss. Default: it never does, and drops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_above: Option<Qty<Bytes>>,
     /// Frames in memory that the stack has not taken yet; then the NIC waits. Default: 4096.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]

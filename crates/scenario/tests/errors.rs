@@ -337,6 +337,28 @@ fn keys_of_the_other_transport() {
     );
 }
 
+/// A NIC that pauses must be heard by its switch, and keep room for what is on its way.
+#[test]
+fn nics_that_pause() {
+    let nic = |more: &str| {
+        said(
+            "ecn = { k = \"300KB\" }",
+            &format!("ecn = \"off\"\n{more}\n[host.memory]\npause_above = \"384KB\""),
+        )
+    };
+    assert_eq!(
+        nic(""),
+        "16:15: host.memory.pause_above: the fabric pauses nobody; write fabric.switch.pause = { classes = [0] }, or leave it out"
+    );
+    let room = nic("buffer = { size = \"8MB\" }\npause = { classes = [0] }");
+    assert!(
+        room.contains(
+            "host.memory.pause_above: 384KB leaves 0B of the NIC buffer of leaf[0].host[0] for the"
+        ) && room.contains("that may arrive after a pause; write nic_buffer = "),
+        "{room}"
+    );
+}
+
 #[test]
 fn numbers() {
     golden(&[

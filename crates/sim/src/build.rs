@@ -137,7 +137,12 @@ pub(crate) fn build(
             let key = Stream::new(seed, u64::from(id), Purpose::HostLaw).key();
             let name = &plan.names[id as usize];
             let every = scenario.output.memory.as_ref().and_then(|m| m.every_at(name));
-            host.with_memory(Memory::new(memory, scenario.output.warmup, every, key));
+            let mut memory = Memory::new(memory, scenario.output.warmup, every, key);
+            if let Some(above) = pausing.and_then(|pausing| pausing.nic_threshold(id as usize)) {
+                let classes = pausing.and_then(|pausing| pausing.classes());
+                memory.pause_above(above, classes.unwrap_or(u8::MAX));
+            }
+            host.with_memory(memory);
         }
         if pausing.is_some_and(|pausing| pausing.classes().is_some()) {
             host.tell_classes_apart();
@@ -241,8 +246,11 @@ impl PortMaker<'_> {
     fn has_pause(&self, node: NodeId, heard: bool) -> bool {
         let Some(pausing) = self.pausing else { return false };
         self.fabric.ports_of(node).iter().any(|direction| {
-            let at = if heard { direction.peer } else { node };
-            pausing.pauses(at.0 as usize, self.plan.cables[direction.cable as usize])
+            let cable = self.plan.cables[direction.cable as usize];
+            match heard {
+                true => pausing.pauses_peer(direction.peer.0 as usize, cable),
+                false => pausing.pauses(node.0 as usize, cable),
+            }
         })
     }
 

@@ -439,7 +439,7 @@ impl Host {
         let for_the_stack = packet.kind.is_end_to_end();
         self.arrived += u64::from(for_the_stack);
         if self.memory.is_some() && for_the_stack {
-            self.offer(now, packet);
+            self.offer(now, packet, out);
         } else if for_the_stack && self.interrupts(packet.flow) {
             self.hold(now, now, packet, out);
         } else {

@@ -5,7 +5,7 @@ mod common;
 use common::{run, scenario};
 use forebay_record::RunRecord;
 use forebay_sim::Options;
-use forebay_units::Time;
+use forebay_units::{Span, Time};
 
 /// Four flows into a host with a busy neighbour, 3 ms, of which 1 ms is warm-up.
 fn congested(control: &str, output: &str) -> RunRecord {
@@ -183,4 +183,67 @@ warmup = "1ms"
         assert_eq!((row.arrived, row.span.as_us()), (0, 2_000), "{}", row.host);
         assert!((row.limits[0] - 1.0).abs() < 1e-9, "{}: {:?}", row.host, row.limits);
     }
+}
+
+/// Queue pairs into a host that is slow to memory, whose NIC may pause its switch.
+fn slow_receiver(nic: &str) -> (RunRecord, u64) {
+    let scenario = scenario(&format!(
+        r#"
+version = 1
+stop = {{ time = "3ms", flows = "all" }}
+[fabric]
+kind = "star"
+hosts = 3
+host_link = {{ rate = "100Gbps", delay = "1us" }}
+[fabric.switch]
+classes = 2
+buffer = {{ size = "4MB" }}
+pause = {{ classes = [0] }}
+[[host.override]]
+where = "host[0]"
+[host.override.memory]
+{nic}
+[[host.override.memory.neighbour]]
+cores = 3
+[transport]
+kind = "rdma"
+law = "timely"
+cnp_class = 1
+params = {{ r_min = "50Gbps" }}
+[[traffic]]
+kind = "list"
+flows = [{{ from = "host[1]", to = "host[0]", size = "5MB" }}, {{ from = "host[2]", to = "host[0]", size = "5MB" }}]
+"#
+    ));
+    let seen = agreed(&scenario);
+    let dropped = seen.memory.iter().map(|m| m.dropped).sum();
+    (seen, dropped)
+}
+
+/// The same on one thread and two, with lazy ports and with an event per departure.
+fn agreed(scenario: &forebay_scenario::model::Scenario) -> RunRecord {
+    let record = run(scenario, 1, Options::default()).record;
+    for options in [
+        Options { threads: 2, ..Options::default() },
+        Options { explicit_ports: true, ..Options::default() },
+    ] {
+        assert_eq!(run(scenario, 1, options).record.digest, record.digest);
+    }
+    record
+}
+
+#[test]
+fn a_nic_that_pauses_its_switch_drops_nothing() {
+    let (_, dropped) = slow_receiver("nic_buffer = \"100KB\"");
+    assert!(dropped > 0, "without pauses its buffer overflows");
+    let (record, dropped) = slow_receiver("nic_buffer = \"100KB\"\npause_above = \"60KB\"");
+    assert_eq!(dropped, 0);
+    let nic = record.ports.iter().find(|port| port.node == "host[0]").unwrap();
+    let tor = record.ports.iter().find(|port| port.peer == "host[0]").unwrap();
+    assert!(nic.pause_frames_sent > 2 && tor.paused > Span::from_us(10), "{nic:?}");
+    assert_eq!(nic.pause_frames_sent % 2, 0, "each pause has its end");
+    assert_eq!(nic.pause_frames_sent, tor.pause_frames_received);
+    let spread = record.ports.iter().filter(|port| port.node == "tor").map(|p| p.pause_frames_sent);
+    assert!(spread.sum::<u64>() > 0, "it spreads to those who send");
+    assert!(record.flows.iter().all(|flow| flow.acked.is_some() && flow.retransmits == 0));
 }

@@ -80,6 +80,12 @@ impl Port {
         self.cold.pause.wanted_at = now;
     }
 
+    /// A NIC tells its switch which classes to stop, as soon as the packet in transmission is finished.
+    pub fn tell_peer(&mut self, now: Time, classes: u8, out: &mut impl Out<Packet>) {
+        self.want(now, classes);
+        self.tell(self.hot.busy.max(now), out);
+    }
+
     /// Classes that the peer has stopped, one bit each.
     #[inline]
     pub fn stopped(&self) -> u8 {

@@ -38,6 +38,7 @@ impl Default for Memory {
             socket_buffer: SOCKET_BUFFER,
             level: 0,
             control: None,
+            pause_above: None,
         }
     }
 }
@@ -58,6 +59,7 @@ impl Judge<'_> {
     /// What the keys at `path` say, over `base`.
     pub(super) fn memory(&mut self, path: &str, keys: &raw::Memory, base: &Memory) -> Memory {
         let mut memory = base.clone();
+        put(&mut memory.pause_above, keys.pause_above, |v| Some(v.0));
         let settings = &mut memory.settings;
         put(&mut settings.nic.buffer, keys.nic_buffer, |v| v.0);
         put(&mut settings.nic.descriptors, keys.descriptors, |v| v as u32);

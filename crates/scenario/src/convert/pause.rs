@@ -117,8 +117,39 @@ impl Judge<'_> {
         );
     }
 
+    /// A NIC that pauses its switch must be heard, and have room for what arrives after that.
+    fn nics(&mut self, scenario: &Scenario, plan: &Plan) {
+        for (host, name) in plan.names[..plan.hosts].iter().enumerate() {
+            let Some(memory) = scenario.host.memory_at(name) else { continue };
+            let Some(above) = memory.pause_above else { continue };
+            let path = "host.memory.pause_above";
+            let Some(pausing) = Pausing::of(scenario, plan) else {
+                return self.say(
+                    path,
+                    "the fabric pauses nobody; write fabric.switch.pause = { classes = [0] }, or leave it out",
+                );
+            };
+            let cable = plan.cables.iter().find(|cable| cable.a as usize == host);
+            let needed = cable.map_or(Bytes::ZERO, |cable| pausing.headroom(*cable));
+            let least = above.saturating_add(needed);
+            if memory.settings.nic.buffer < least {
+                return self.say(
+                    path,
+                    format!(
+                        "{} leaves {} of the NIC buffer of {name} for the {} that may arrive after a pause; write nic_buffer = \"{}\" or less here",
+                        above.text(),
+                        memory.settings.nic.buffer.saturating_sub(above).text(),
+                        needed.text(),
+                        least.text(),
+                    ),
+                );
+            }
+        }
+    }
+
     /// Every switch that pauses must have room for what its in-ports keep, and nothing else that drops.
     pub(super) fn pause(&mut self, scenario: &Scenario, plan: &Plan) {
+        self.nics(scenario, plan);
         let Some(pausing) = Pausing::of(scenario, plan) else { return };
         let switch = &scenario.fabric.switch;
         self.paused_classes(scenario);

@@ -11,6 +11,7 @@ pub(super) fn memory(m: &Memory) -> raw::Memory {
     let ddio = s.ddio;
     raw::Memory {
         nic_buffer: Some(Qty(s.nic.buffer)),
+        pause_above: m.pause_above.map(Qty),
         descriptors: Some(i64::from(s.nic.descriptors)),
         pcie_rate: Some(Qty(s.pcie.rate)),
         pcie_payload: Some(Qty(Bytes::new(u64::from(s.pcie.tlp_payload)))),

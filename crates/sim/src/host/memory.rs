@@ -11,7 +11,7 @@ use forebay_laws::host::{Echo, Side, Watched};
 use forebay_net::trace;
 use forebay_scenario::model;
 use forebay_transport::Arrival;
-use forebay_units::{Span, Time};
+use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, FlowId, Kind, Packet};
 
 /// A host's path to memory, as a simulation runs it.
@@ -25,6 +25,28 @@ pub(crate) struct Memory {
     warmup: Time, // until it has been reached
     warm: Snapshot,
     samples: Option<Samples>,
+    brake: Option<Brake>,
+}
+
+/// A NIC that pauses its switch rather than drop.
+#[derive(Clone, Copy, Debug)]
+struct Brake {
+    above: u64, // bytes in its buffer
+    classes: u8,
+    pulled: bool,
+}
+
+impl Brake {
+    /// The switch goes on when the buffer holds this share of the threshold. Assumption: NICs do not say.
+    const RESUME: u64 = 2;
+
+    /// What to tell the switch with so much in the buffer, if it has to hear something.
+    fn turn(&mut self, buffered: u64) -> Option<u8> {
+        let pull = buffered > if self.pulled { self.above / Self::RESUME } else { self.above };
+        let turns = pull != self.pulled;
+        self.pulled = pull;
+        turns.then_some(if pull { self.classes } else { 0 })
+    }
 }
 
 /// Totals at an instant.
@@ -60,7 +82,13 @@ impl Memory {
             warmup,
             warm: Snapshot::default(),
             samples: sample_every.map(Samples::new),
+            brake: None,
         })
+    }
+
+    /// Has the NIC stop these classes of its switch while its buffer holds more than `bytes`, until it holds half of that.
+    pub(crate) fn pause_above(&mut self, bytes: Bytes, classes: u8) {
+        self.brake = Some(Brake { above: bytes.get(), classes, pulled: false });
     }
 
     /// When it wants to be called.
@@ -137,11 +165,21 @@ impl Host {
     }
 
     /// A packet for the stack comes from the cable.
-    pub(super) fn offer(&mut self, now: Time, packet: &Packet) {
+    pub(super) fn offer(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
         let Some(memory) = &mut self.memory else { return };
         if !memory.path.offer(now, packet) {
             trace(&mut self.digest, now, NIC_DROP, packet);
             self.forget(packet);
+        }
+        self.brake(now, out);
+    }
+
+    /// Tells the switch to stop or to go on, if the NIC's buffer asks for it.
+    fn brake(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        let Some(memory) = &mut self.memory else { return };
+        let Some(brake) = &mut memory.brake else { return };
+        if let Some(classes) = brake.turn(memory.path.now().buffered) {
+            self.port.tell_peer(now, classes, out);
         }
     }
 
@@ -171,6 +209,7 @@ impl Host {
         while let Some(read) = self.memory.as_mut().and_then(|m| m.path.take_read()) {
             self.read(now, read, out);
         }
+        self.brake(now, out);
     }
 
     /// The NIC reads a packet that it is to send from `start` on.

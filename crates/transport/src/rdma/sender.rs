@@ -235,7 +235,7 @@ impl QpSender {
     fn fits(&self, len: u64) -> bool {
         let inflight = self.totals.inflight.get();
         let capped = self.totals.nxt - self.totals.una + len > self.cap;
-        len > 0 && (inflight == 0 || (!capped && inflight + len <= self.window.bytes().get()))
+        len > 0 && (inflight == 0 || (!capped && inflight < self.window.bytes().get()))
     }
 
     /// Sends the next packet of what is not under way.
