@@ -134,7 +134,7 @@ mutations=(
   "the queue told holds the packet that leaves|crates/net/src/port/telemetry.rs|s/self.time_on_wire(self.scheduled.bytes)/self.time_on_wire(self.scheduled.bytes + self.wire(packet))/|net|telemetry|a_word_tells_of_the_departure"
   "words go astray between threads|crates/engine/src/lanes.rs|s/(post.mail.len() - 1, /(post.mail.len(), /|engine|equal_digests|every_grouping_gives_the_reference_digest"
   "words of a chunk that was read to its end are lost|crates/engine/src/ring.rs|s/self.last = self.words_in(.*/self.last = Words::default();/|engine|equal_digests|every_grouping_gives_the_reference_digest"
-  "an answer takes what another packet was told|crates/sim/src/host/told.rs|s/push_back(told.at_hand);/push_front(told.at_hand);/|sim|digests|telemetry_whatever_runs_the_fabric"
+  "an answer takes what another packet was told|crates/sim/src/host/told.rs|s/push_back(told.at_hand);/push_front(told.at_hand);/|sim|--lib|every_answer_takes_what_its_packet_was_told"
   "a time stamp that wraps turns back|crates/transport/src/telemetry.rs|s/(off << unused) as i64 >> unused/off as i64/|transport|--lib|telemetry::tests::totals"
   "a count that may have wrapped is believed|crates/transport/src/telemetry.rs|s/passed < Hop::SENT_UNIT \* SENT_WRAP/true/|transport|--lib|telemetry::tests::after_long_idleness"
   "more than fits is believed|crates/transport/src/telemetry.rs|s/Hop::SENT_UNIT \* units <= passed + ROUNDING/true/|transport|--lib|telemetry::tests::more_than_fits"
