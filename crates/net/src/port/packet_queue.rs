@@ -168,7 +168,7 @@ mod tests {
                 dst: HostAddr { tor: n as u16, port: (word >> 8) as u16 },
                 size: (word >> 16) as u16,
                 ingress: (word >> 24) as u16,
-                kind: if word % 3 == 0 { Kind::Data } else { Kind::Ack },
+                kind: if word.is_multiple_of(3) { Kind::Data } else { Kind::Ack },
                 ecn: Ecn::Ect,
                 class: (word >> 32) as u8,
                 flags: Flags((word >> 40) as u8),

@@ -357,5 +357,6 @@ fn port(fabric: &Fabric, direction: &forebay_net::Direction) -> PortSettings {
         explicit: false,
         hold: false,
         telemetry: None,
+        truncate: false,
     }
 }
