@@ -24,7 +24,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A credit taken in, in a digest.
-const CREDIT: u8 = 6;
+const CREDIT: u8 = 7;
 
 /// What queues by destination are made from.
 #[derive(Clone, Debug)]
