@@ -107,7 +107,7 @@ mutations=(
   "an early stop forgets the grain|crates/sim/src/run.rs|s/now.round_up(self.scenario.stop.grain)/now/|sim|exact|an_early_stop_is_a_multiple_of_the_grain_whatever_comes_before_it"
   "segments merge over a change of mark|crates/host/src/receive_ring.rs|s/held.ecn == packet.ecn \&\& //|host|--lib|a_change_of_mark_is_never_merged_over"
   "NV counts what the way back adds|crates/laws/src/flow/nv/slopes.rs|s/let back = rtt.saturating_sub(delay.forward);/let back = Span::ZERO;/|laws|--lib|a_queue_of_acks_is_none"
-  "a merged unit tells of its first segment|crates/host/src/receive_ring.rs|s/(unit.arrived, unit.stamp) = (now, packet.stamp);//|host|--lib|a_unit_tells_of_its_last_segment"
+  "a merged unit tells of its first segment|crates/host/src/receive_ring.rs|s/(unit.arrived, unit.stamp) = (arrived, packet.stamp);//|host|--lib|a_unit_tells_of_its_last_segment"
   "an ACK speaks for any number of arrivals|crates/transport/src/receiver/compression.rs|s/self.held >= MOST/false/|transport|compression|a_long_path_waits_a_millisecond"
   "slow start has room in any kernel|crates/laws/src/linux_window.rs|s/!totals.only_full_grows \&\& //|transport|limits|a_window_that_the_receiver_limits"
   "FACK never looks at retransmissions again|crates/transport/src/sender/episode.rs|s/self.mark_overtaken(r, cfg);//|transport|recovery|without_rack_a_lost_retransmission"
