@@ -24,7 +24,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A credit taken in, in a digest.
-const CREDIT: u8 = 6;
+const CREDIT: u8 = 7;
 
 /// What queues by destination are made from.
 #[derive(Clone, Debug)]
@@ -56,6 +56,8 @@ pub struct TorCounters {
     pub resumes: u64,
     /// Longest queue.
     pub longest: Bytes,
+    /// Most that a queue had sent beyond its credits.
+    pub ahead: Bytes,
 }
 
 /// The flows of this rack to one host.
@@ -209,6 +211,8 @@ impl Tor {
         while let Some((mut packet, told, crossed)) =
             self.aggregate_mut(to).and_then(|aggregate| aggregate.voq.next(now))
         {
+            let ahead = self.voq(to).map_or(0, |voq| voq.sent().saturating_sub(voq.credited()));
+            self.counters.ahead = self.counters.ahead.max(Bytes::new(ahead));
             let rack = self.settings.rack;
             if to.tor == rack {
                 self.hear(now, to.port, rack, told.asked, told.flows);

@@ -1461,3 +1461,53 @@ fn samples_of_paths_to_memory() {
     }
     assert!(wrong.is_empty(), "these are said now:\n{wrong}");
 }
+
+/// Racks that queue by destination.
+#[test]
+fn hierarchical_switches() {
+    let ecn = "ecn = { k = \"300KB\" }";
+    let said = |value: &str| said(ecn, &format!("{ecn}\nhierarchical = {{ {value} }}"));
+    assert_eq!(said("law = \"hiercc\""), "nothing");
+    for (value, expected) in [
+        (
+            "law = \"hierc\"",
+            "15:24: fabric.switch.hierarchical.law: no law of role group is called \"hierc\"; write hiercc; did you mean \"hiercc\"?",
+        ),
+        (
+            "law = \"hiercc\", params = { beta = 2 }",
+            "15:52: fabric.switch.hierarchical.params.beta: \"2\" does not fit; hiercc.beta takes a share from 0.001 to 0.999",
+        ),
+        (
+            "law = \"hiercc\", advance = \"1KB\"",
+            "15:44: fabric.switch.hierarchical.advance: \"1KB\" lets no packet of 1500B go; write at least \"1500B\"",
+        ),
+        (
+            "law = \"hiercc\", credit = \"20KB\"",
+            "15:43: fabric.switch.hierarchical.credit: \"20KB\" is no size of a credit; write more than nothing and at most advance, \"10KB\"",
+        ),
+        (
+            "law = \"hiercc\" }\npause = \"on\"\nlatency = \"0ns\" # {",
+            "15:16: fabric.switch.hierarchical: and pause both hold packets back; leave out one of them",
+        ),
+    ] {
+        assert_eq!(said(value), expected, "{value}");
+    }
+}
+
+/// Who is told its rate needs somebody who tells.
+#[test]
+fn explicit_flows_need_a_switch_that_tells() {
+    let tcp = "kind = \"tcp\"\nlaw = \"dctcp\"";
+    let alone = said(tcp, "kind = \"rdma\"\nlaw = \"explicit\"");
+    assert!(
+        alone.contains("transport.law: \"explicit\" sends at the rate that a switch tells it"),
+        "{alone}"
+    );
+    let alone = said(tcp, "kind = \"tcp\"\nlaw = \"explicit\"");
+    assert!(alone.contains("\"explicit\" needs a rate from the switch"), "{alone}");
+    let both = BASE.replace(tcp, "kind = \"rdma\"\nlaw = \"hpcc\"");
+    let both =
+        both.replace("[transport]", "[fabric.switch.hierarchical]\nlaw = \"hiercc\"\n[transport]");
+    let both = text("a.toml", &both).expect_err("tags and telemetry").to_string();
+    assert!(both.contains("tags packets where \"hpcc\" has its telemetry"), "{both}");
+}

@@ -4,10 +4,10 @@
 
 use crate::run::Simulation;
 use forebay_engine::{Flying, Ground, NodeId};
-use forebay_net::{PauseCounters, Port, PortCounters};
+use forebay_net::{PauseCounters, Port, PortCounters, Tor, TorCounters};
 use forebay_transport::Sender;
 use forebay_units::{BitsPerSec, Span, Time};
-use forebay_wire::Packet;
+use forebay_wire::{HostAddr, Packet};
 
 /// Everything at one instant: what happened before it, nothing of what happens at it.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct Look {
     pub hosts: Vec<HostLook>,
     /// Every switch, in canonical order.
     pub switches: Vec<SwitchLook>,
+    /// Every switch of a rack that queues by destination, in canonical order.
+    pub racks: Vec<RackLook>,
     /// Every path to memory that is modelled, in the order of hosts.
     pub memories: Vec<MemoryLook>,
     /// Every flow that has started and is not finished, by host and in the order of their starts there.
@@ -100,6 +102,30 @@ pub struct SwitchLook {
     pub held: u64,
 }
 
+/// The queues by destination of one rack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RackLook {
+    /// Index of the switch among all nodes.
+    pub node: u32,
+    /// Counters.
+    pub counters: TorCounters,
+    /// Every queue that something was ever sent to, in order of destinations.
+    pub queues: Vec<VoqLook>,
+}
+
+/// One queue by destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VoqLook {
+    /// The destination.
+    pub to: HostAddr,
+    /// Bytes that wait.
+    pub queue: u64,
+    /// Bytes that have left.
+    pub sent: u64,
+    /// Bytes that credits have come for.
+    pub credited: u64,
+}
+
 /// The sending half of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderLook {
@@ -132,6 +158,7 @@ impl Simulation<'_> {
             ports: Vec::new(),
             hosts: Vec::new(),
             switches: Vec::new(),
+            racks: Vec::new(),
             memories: Vec::new(),
             senders: Vec::new(),
         };
@@ -166,10 +193,21 @@ impl Simulation<'_> {
                     held: switch.held().get(),
                 }
             }));
+            look.racks.extend(node.tor().map(|tor| rack_look(n, tor)));
         }
         self.engine.refresh();
         look
     }
+}
+
+fn rack_look(node: u32, tor: &Tor) -> RackLook {
+    let queues = tor.voqs().map(|(to, voq)| VoqLook {
+        to,
+        queue: voq.queue().get(),
+        sent: voq.sent(),
+        credited: voq.credited(),
+    });
+    RackLook { node, counters: tor.counters(), queues: queues.collect() }
 }
 
 fn sender_look(host: u32, flow: u32, sender: &Sender) -> SenderLook {

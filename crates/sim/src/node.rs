@@ -180,6 +180,15 @@ impl AnyNode {
         }
     }
 
+    /// Queues by destination, if it has such.
+    pub fn tor(&self) -> Option<&Tor> {
+        match self {
+            Self::Tor(tor) => Some(tor),
+            Self::Tapped(tapped) => tapped.node.tor(),
+            Self::Host(_) | Self::Switch(_) => None,
+        }
+    }
+
     /// Hash of all that it delivered, dropped or lost.
     pub fn digest(&self) -> Digest {
         match self {

@@ -2,7 +2,7 @@
 //!
 //! Times go by the sender's own clock: of all instants that a time stamp may mean, it is the one as far from the last as the ACKs were apart. That takes
 //! no common clock, and round trips that differ by less than 8 ms. What a port had sent wraps after 42.9 ms of its wire, and cannot
-//! have grown by more than fits between the two instants. Where it seems to have, or may have wrapped, the ACK came another way, the rate
+//! have grown by more than fits between the two instants, or half as much again where transmissions are cut to whole nanoseconds. Where it seems to have, or may have wrapped, the ACK came another way, the rate
 //! is another one, or the flow was idle: what happened in between is unknown, and that hop's clock and counter stand still for this
 //! ACK, as if it were the first.
 
@@ -78,7 +78,7 @@ impl Telemetry {
         let units = u64::from(told.sent.wrapping_sub(mark.told.sent) & (SENT_WRAP - 1) as u32);
         let known = told.code == mark.told.code
             && passed < Hop::SENT_UNIT * SENT_WRAP
-            && Hop::SENT_UNIT * units <= passed + ROUNDING;
+            && Hop::SENT_UNIT * units <= passed + passed / 2 + ROUNDING;
         mark.told = told;
         hop.rate = self.rates.rate(told.code);
         hop.queue = hop.rate.bytes_in(Hop::QUEUE_UNIT * u64::from(told.queue));

@@ -9,6 +9,7 @@
 mod analytic;
 mod bench;
 mod chart;
+mod hiercc;
 mod hostcc;
 mod jobs;
 mod linux;
@@ -76,7 +77,13 @@ fn suite(name: &str) -> Suite {
             part_of: hostcc::part_of,
             sensitivity: Some(hostcc::sensitivity),
         },
-        "hiercc" => unmeasured(include_str!("../../../validation/hiercc/rows.toml")),
+        "hiercc" => Suite {
+            rows: include_str!("../../../validation/hiercc/rows.toml"),
+            measure: hiercc::measure,
+            parts: hiercc::parts,
+            part_of: hiercc::part_of,
+            sensitivity: None,
+        },
         "rdma" => Suite {
             rows: include_str!("../../../validation/rdma/rows.toml"),
             measure: rdma::measure,
@@ -85,17 +92,6 @@ fn suite(name: &str) -> Suite {
             sensitivity: None,
         },
         _ => panic!("there is no suite \"{name}\""),
-    }
-}
-
-/// Rows whose experiments do not exist: all of them stand there as not run.
-fn unmeasured(rows: &'static str) -> Suite {
-    Suite {
-        rows,
-        measure: |_, _, _| (Measured::new(), Vec::new()),
-        parts: Vec::new,
-        part_of: |_| "",
-        sensitivity: None,
     }
 }
 

@@ -94,7 +94,7 @@ impl PacketQueue {
         if packet.hops() > 0 {
             rest.words.push_back(*words);
         }
-        if packet.kind != Kind::Data {
+        if keeps_ext(packet) {
             rest.blocks.push_back(packet.ext);
         }
     }
@@ -105,7 +105,7 @@ impl PacketQueue {
         if packet.hops() > 0 {
             *words = rest.words.pop_front().unwrap_or_default();
         }
-        if packet.kind != Kind::Data {
+        if keeps_ext(packet) {
             packet.ext = rest.blocks.pop_front().unwrap_or_default();
         }
     }
@@ -128,6 +128,11 @@ impl PacketQueue {
     pub fn iter(&self) -> impl Iterator<Item = Packet> {
         self.iter_heads().map(Head::packet)
     }
+}
+
+/// Whether a packet whose `sacks` is not 0 needs its `ext`: blocks of an answer, or the tag of data; hops of data need none.
+fn keeps_ext(packet: &Packet) -> bool {
+    packet.kind != Kind::Data || packet.hops() == 0
 }
 
 impl Head {
@@ -163,7 +168,7 @@ mod tests {
                 dst: HostAddr { tor: n as u16, port: (word >> 8) as u16 },
                 size: (word >> 16) as u16,
                 ingress: (word >> 24) as u16,
-                kind: if word % 3 == 0 { Kind::Data } else { Kind::Ack },
+                kind: if word.is_multiple_of(3) { Kind::Data } else { Kind::Ack },
                 ecn: Ecn::Ect,
                 class: (word >> 32) as u8,
                 flags: Flags((word >> 40) as u8),
@@ -173,7 +178,7 @@ mod tests {
                 seq: word,
                 ..Packet::default()
             };
-            let blocks = if packet.kind == Kind::Data { 0 } else { usize::from(sacks) };
+            let blocks = if keeps_ext(&packet) { usize::from(sacks) } else { 0 };
             for (i, block) in packet.ext.iter_mut().enumerate().take(blocks) {
                 *block = SackBlock { start: n as u32, end: i as u32 };
             }

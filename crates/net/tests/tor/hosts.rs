@@ -358,5 +358,6 @@ fn port(fabric: &Fabric, direction: &forebay_net::Direction) -> PortSettings {
         hold: false,
         truncate: false,
         telemetry: None,
+        truncate: false,
     }
 }

@@ -74,3 +74,70 @@ impl Host {
         self.port.send_pulled_with(start, answer, &words.unwrap_or_default(), out)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::build;
+    use crate::node::AnyNode;
+    use crate::options::Options;
+    use forebay_engine::LinkId;
+    use forebay_units::Span;
+    use forebay_wire::{Flags, Kind};
+
+    const STAR: &str = r#"
+version = 1
+name = "told"
+seeds = [1]
+stop = { time = "1ms" }
+[fabric]
+kind = "star"
+hosts = 2
+host_link = { rate = "100Gbps", delay = "1us" }
+[transport]
+kind = "rdma"
+law = "hpcc"
+[[traffic]]
+kind = "list"
+flows = [{ from = "host[0]", to = "host[1]", size = "1MB", at = "500us" }]
+"#;
+
+    /// Sequence numbers of what leaves, and what it takes along.
+    #[derive(Default)]
+    struct Left(Vec<(u64, Words)>);
+
+    impl Out<Packet> for Left {
+        fn push(&mut self, _link: LinkId, _at: Time, packet: &Packet) {
+            self.0.push((packet.seq, Words::default()));
+        }
+
+        fn push_with(&mut self, _link: LinkId, _at: Time, packet: &Packet, words: &Words) {
+            self.0.push((packet.seq, *words));
+        }
+
+        fn done(&mut self) {}
+    }
+
+    #[test]
+    fn every_answer_takes_what_its_packet_was_told() {
+        let scenario = forebay_scenario::text("told.toml", STAR).unwrap().scenario;
+        let mut built = build(&scenario, 1, Options::default(), false).unwrap();
+        let AnyNode::Host(mut host) = built.nodes.swap_remove(1) else {
+            panic!("hosts come first")
+        };
+        let mut left = Left::default();
+        let told = |seq: u64| [seq, seq + 10, 0, 0, 0];
+        for seq in 1..6 {
+            let class = (seq % 2) as u8;
+            let flags = Flags::TELEMETRY;
+            let data = Packet { seq, flags, class, sacks: 2, ..Packet::default() };
+            host.hear(Time::ZERO, &data, told(seq));
+            host.queue_ack(Time::ZERO, &Packet { kind: Kind::Ack, size: 64, ..data });
+            host.queue_ack(Time::ZERO, &Packet { seq: seq + 100, size: 64, ..Packet::default() });
+        }
+        host.pull(Time::ZERO + Span::from_us(1), &mut left);
+        let expected: Vec<_> =
+            (1..6).flat_map(|seq| [(seq, told(seq)), (seq + 100, Words::default())]).collect();
+        assert_eq!(left.0, expected);
+    }
+}

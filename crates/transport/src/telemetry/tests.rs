@@ -83,10 +83,10 @@ fn after_long_idleness_the_next_ack_is_a_first_one() {
 fn more_than_fits_came_another_way() {
     let mut all = Telemetry::new(rates());
     ack(&mut all, 0, 0, 1_000_000).unwrap();
-    // 10 us of wire are 125,000 B, and rounding may add less than a unit.
-    assert!(ack(&mut all, 10_000_000, 0, 1_125_000).is_some());
-    assert_eq!(ack(&mut all, 20_000_000, 0, 1_251_100), None);
-    assert!(ack(&mut all, 30_000_000, 0, 1_376_000).is_some(), "the other way from then on");
+    // 10 us of wire are 125,000 B, half as many again under a clock of whole ns, and rounding may add less than a unit.
+    assert!(ack(&mut all, 10_000_000, 0, 1_187_500).is_some());
+    assert_eq!(ack(&mut all, 20_000_000, 0, 1_376_100), None);
+    assert!(ack(&mut all, 30_000_000, 0, 1_500_000).is_some(), "the other way from then on");
     assert_eq!(ack(&mut all, 40_000_000, 0, 900_000), None, "it has not sent less than nothing");
 }
 

@@ -1,0 +1,82 @@
+//! HierCC (APNet 2021): its figures and what its text claims, under three bundles of readings.
+//!
+//! The readings, settings and bundles stand at the top of `validation/hiercc/rows.toml`; [`setup`] writes them as scenarios.
+
+mod incast;
+mod lab;
+mod law;
+mod setup;
+mod traffic;
+
+use crate::jobs::{self, Job};
+use crate::measured::Measured;
+use crate::row::Row;
+use setup::BUNDLES;
+
+/// Parts, by the figure of their rows.
+const PARTS: [&str; 6] = ["fig1", "fig2", "fig4", "fig5", "text", "law"];
+
+pub(crate) fn parts() -> Vec<&'static str> {
+    PARTS.to_vec()
+}
+
+/// "fig5a-over-hpcc-literal" belongs to "fig5". Two rows stand with the runs that answer them.
+pub(crate) fn part_of(row: &Row) -> &str {
+    if row.id.starts_with("text-queue-traffic") {
+        return "fig5";
+    }
+    if row.id.starts_with("law-invariant") {
+        return "fig4";
+    }
+    PARTS.into_iter().find(|part| row.id.starts_with(part)).unwrap_or("text")
+}
+
+/// Everything, or one part. `quick` shortens figure 5 alone.
+pub(crate) fn measure(
+    part: Option<&str>,
+    quick: bool,
+    _draw: bool,
+) -> (Measured, Vec<(String, String)>) {
+    let wanted = |name: &str| part.is_none_or(|part| part == name);
+    let mut jobs: Vec<Job> = Vec::new();
+    if wanted("fig2") {
+        jobs.push(Box::new(incast::measure_2));
+        for bundle in BUNDLES {
+            jobs.push(Box::new(move |measured| incast::bound_2(bundle, measured)));
+        }
+    }
+    if wanted("fig1") {
+        jobs.push(Box::new(incast::measure_1));
+    }
+    if wanted("fig4") {
+        jobs.push(Box::new(incast::measure_4));
+    }
+    if wanted("text") {
+        jobs.push(Box::new(inputs));
+        jobs.push(Box::new(law::first_round_trip));
+        for bundle in BUNDLES {
+            jobs.push(Box::new(move |measured| law::new_aggregates(bundle, measured)));
+        }
+    }
+    if wanted("law") {
+        for bundle in BUNDLES {
+            jobs.push(Box::new(move |measured| law::single(bundle, measured)));
+            jobs.push(Box::new(move |measured| law::fair(bundle, measured)));
+            jobs.push(Box::new(move |measured| law::hop(bundle, measured)));
+        }
+    }
+    let mut measured = jobs::run(jobs);
+    if wanted("fig5") {
+        traffic::measure(&traffic::Figure::run(traffic::Extent::new(quick)), &mut measured);
+    }
+    (measured, Vec::new())
+}
+
+/// What the text says of flows in data centres, asked of the distributions in use.
+fn inputs(measured: &mut Measured) {
+    let rows =
+        [("cache", "cachefollower", 20_000), ("web", "webserver", 10_000), ("hadoop", "fbhadoop_hpcc", 1_000)];
+    for (row, sizes, bytes) in rows {
+        measured.insert(format!("text-input-{row}"), traffic::share_under(sizes, bytes));
+    }
+}

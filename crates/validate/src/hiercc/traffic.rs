@@ -1,0 +1,318 @@
+//! Figure 5: flows of a published distribution between hosts of different racks, under every scheme.
+
+use super::lab::{is_host, longest, lost};
+use super::setup::{BUNDLES, C0, LINE, PACKET, Scheme, Setup, Wiring, host};
+use crate::bench::{mean, run_seed};
+use crate::jobs::on_all_cores;
+use crate::measured::Measured;
+use crate::order::Samples;
+use forebay_scenario::cdf;
+use forebay_units::random::{Purpose, Stream};
+use std::sync::Mutex;
+
+/// The sizes.
+const SIZES: &str = "cachefollower";
+
+/// Hosts, and hosts of a rack.
+const HOSTS: u64 = 320;
+const RACK: u64 = 16;
+
+/// Seconds after the last arrival by which all flows should be over.
+const DRAIN: f64 = 100e-3;
+
+/// All schemes, the dearest first.
+const SCHEMES: [Scheme; 6] = [
+    Scheme::HierCc(BUNDLES[0]),
+    Scheme::HierCc(BUNDLES[1]),
+    Scheme::HierCc(BUNDLES[2]),
+    Scheme::Hpcc,
+    Scheme::Dcqcn,
+    Scheme::Timely,
+];
+
+/// How much of the figure is run.
+#[derive(Clone, Debug)]
+pub(super) struct Extent {
+    pub loads: Vec<f64>,
+    pub seeds: u64,
+    /// Seconds of arrivals.
+    pub arrivals: f64,
+}
+
+impl Extent {
+    pub fn new(quick: bool) -> Self {
+        if quick {
+            Self { loads: vec![0.3, 0.8], seeds: 1, arrivals: 1e-3 }
+        } else {
+            Self { loads: vec![0.3, 0.4, 0.5, 0.6, 0.7, 0.8], seeds: 5, arrivals: 20e-3 }
+        }
+    }
+
+    fn said(&self) -> String {
+        let loads: Vec<String> = self.loads.iter().map(f64::to_string).collect();
+        format!(
+            "loads {}; {} ms of arrivals, seeds 1 to {}",
+            loads.join(", "),
+            self.arrivals * 1e3,
+            self.seeds
+        )
+    }
+}
+
+/// One simulation, in seconds and bytes.
+#[derive(Clone, Debug)]
+struct One {
+    fcts: Vec<f64>,
+    unfinished: usize,
+    lost: f64,
+    /// Longest queue of any switch, those by destination included.
+    longest: f64,
+    /// Longest queue of any port to a host.
+    down: f64,
+    /// Longest queue of any port from switch to switch.
+    core: f64,
+}
+
+/// What one scheme did at one load, over all seeds.
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    pub scheme: Scheme,
+    pub load: f64,
+    /// Mean and 99th percentile of FCT, s.
+    pub mean: f64,
+    pub p99: f64,
+    /// The same by seed.
+    by_seed: Vec<[f64; 2]>,
+    unfinished: usize,
+    lost: f64,
+    pub longest: f64,
+    down: f64,
+    core: f64,
+}
+
+/// All of the figure.
+#[derive(Clone, Debug)]
+pub(super) struct Figure {
+    pub extent: Extent,
+    pub points: Vec<Point>,
+}
+
+/// Poisson arrivals between hosts of different racks, as a list of flows.
+pub(super) fn flows(load: f64, seed: u64, arrivals: f64) -> String {
+    let sizes = cdf::by_name(SIZES).expect("it is packaged");
+    let rate = load * HOSTS as f64 * LINE / (8.0 * sizes.mean());
+    let stream = |purpose| Stream::new(seed, 0, purpose);
+    let mut gaps = stream(Purpose::Arrivals);
+    let mut draws = stream(Purpose::Sizes);
+    let mut pairs = stream(Purpose::Pairs);
+    let mut text = String::from("[[traffic]]\nkind = \"list\"\nflows = [\n");
+    let mut at = 0.0;
+    loop {
+        at += gaps.exponential() / rate;
+        if at >= arrivals {
+            break;
+        }
+        let from = pairs.below(HOSTS);
+        let away = pairs.below(HOSTS - RACK);
+        let to = (from / RACK * RACK + RACK + away) % HOSTS;
+        text += &format!(
+            "{{ from = \"{}\", to = \"{}\", size = \"{}B\", at = \"{}ps\" }},\n",
+            host(from as u32),
+            host(to as u32),
+            sizes.sample(draws.unit()).get(),
+            (at * 1e12) as u64
+        );
+    }
+    text + "]\n"
+}
+
+
+fn one(scheme: Scheme, load: f64, seed: u64, arrivals: f64) -> One {
+    let setup = Setup::new(scheme, Wiring::Twenty, flows(load, seed, arrivals));
+    let seen = run_seed("hiercc", &setup.text(), seed, 0.0, arrivals + DRAIN);
+    let mut fcts = Vec::new();
+    let mut unfinished = 0;
+    for flow in &seen.record.flows {
+        let fct = flow.fct().map_or(seen.after.at.since(flow.start), |fct| fct);
+        unfinished += usize::from(flow.delivered.is_none());
+        fcts.push(fct.as_secs_f64());
+    }
+    let most = |down: bool| {
+        let ports = seen.record.ports.iter().filter(|p| !is_host(&p.node));
+        let of = ports.filter(|p| is_host(&p.peer) == down);
+        of.map(|p| p.max_queue.get()).max().unwrap_or(0) as f64
+    };
+    One {
+        fcts,
+        unfinished,
+        lost: lost(&seen),
+        longest: longest(&seen),
+        down: most(true),
+        core: most(false),
+    }
+}
+
+impl Figure {
+    /// Runs it.
+    pub fn run(extent: Extent) -> Self {
+        let found: Mutex<Vec<(Scheme, usize, u64, One)>> = Mutex::new(Vec::new());
+        let mut calls = Vec::new();
+        for (i, load) in extent.loads.iter().enumerate().rev() {
+            for seed in 1..=extent.seeds {
+                for scheme in SCHEMES {
+                    let (found, arrivals) = (&found, extent.arrivals);
+                    calls.push(move || {
+                        let one = one(scheme, *load, seed, arrivals);
+                        found.lock().expect("entering does not panic").push((scheme, i, seed, one));
+                    });
+                }
+            }
+        }
+        on_all_cores(calls);
+        let mut found = found.into_inner().expect("every worker has ended");
+        found.sort_by_key(|one| one.2);
+        let mut points = Vec::new();
+        for scheme in SCHEMES {
+            for (i, load) in extent.loads.iter().enumerate() {
+                let of = found.iter().filter(|one| one.0 == scheme && one.1 == i);
+                points.push(Point::new(scheme, *load, of.map(|one| &one.3).collect()));
+            }
+        }
+        Self { extent, points }
+    }
+
+    /// The points of a scheme, by load.
+    pub fn of(&self, scheme: Scheme) -> Vec<&Point> {
+        self.points.iter().filter(|point| point.scheme == scheme).collect()
+    }
+}
+
+impl Point {
+    fn new(scheme: Scheme, load: f64, seeds: Vec<&One>) -> Self {
+        let stats = |fcts: Vec<f64>| {
+            let mean = mean(&fcts);
+            [mean, Samples::new(fcts).percentile(9_900).value]
+        };
+        let all = stats(seeds.iter().flat_map(|one| one.fcts.iter().copied()).collect());
+        let most = |of: fn(&One) -> f64| seeds.iter().map(|one| of(one)).fold(0.0, f64::max);
+        Self {
+            scheme,
+            load,
+            mean: all[0],
+            p99: all[1],
+            by_seed: seeds.iter().map(|one| stats(one.fcts.clone())).collect(),
+            unfinished: seeds.iter().map(|one| one.unfinished).sum(),
+            lost: seeds.iter().map(|one| one.lost).sum(),
+            longest: most(|one| one.longest),
+            down: most(|one| one.down),
+            core: most(|one| one.core),
+        }
+    }
+
+    fn stat(&self, which: usize) -> f64 {
+        [self.mean, self.p99][which]
+    }
+}
+
+/// Enters every row of the figure.
+pub(super) fn measure(figure: &Figure, measured: &mut Measured) {
+    let said = figure.extent.said();
+    for (which, panel) in ["fig5a", "fig5b"].into_iter().enumerate() {
+        for bundle in BUNDLES {
+            let ours = figure.of(Scheme::HierCc(bundle));
+            for other in [Scheme::Hpcc, Scheme::Timely, Scheme::Dcqcn] {
+                let (gain, remark) = best(&ours, &figure.of(other), which);
+                let id = format!("{panel}-over-{}-{bundle}", other.name());
+                measured.insert_saying(id, gain, format!("{said}: {remark}"));
+            }
+            let ratio = geometric(&figure.of(Scheme::Hpcc), &ours, which);
+            let id = format!("{panel}-order-hiercc-hpcc-{bundle}");
+            measured.insert_saying(id, ratio, said.clone());
+        }
+        let pairs: &[(&str, Scheme, Scheme)] = match panel {
+            "fig5a" => &[
+                ("order-hpcc-timely", Scheme::Timely, Scheme::Hpcc),
+                ("order-timely-dcqcn", Scheme::Dcqcn, Scheme::Timely),
+            ],
+            _ => &[
+                ("same-hpcc-timely", Scheme::Timely, Scheme::Hpcc),
+                ("order-hpcc-dcqcn", Scheme::Dcqcn, Scheme::Hpcc),
+                ("order-timely-dcqcn", Scheme::Dcqcn, Scheme::Timely),
+            ],
+        };
+        for (name, over, under) in pairs {
+            let ratio = geometric(&figure.of(*over), &figure.of(*under), which);
+            measured.insert_saying(format!("{panel}-{name}"), ratio, said.clone());
+        }
+    }
+    for bundle in BUNDLES {
+        queues(figure, bundle, &said, measured);
+    }
+}
+
+/// Losses and queues.
+fn queues(figure: &Figure, bundle: &'static str, said: &str, measured: &mut Measured) {
+    let ours = figure.of(Scheme::HierCc(bundle));
+    for point in &ours {
+        let remark = format!(
+            "{said}: longest queue between switches {:.0} KB, of a down port {:.0} KB; {} flows not done",
+            point.core / 1e3,
+            point.down / 1e3,
+            point.unfinished
+        );
+        let id = format!("fig5-drops-{}-{bundle}", point.load);
+        measured.insert_saying(id, point.lost, remark);
+    }
+    let down = ours.iter().map(|point| point.down).fold(0.0, f64::max);
+    let id = format!("fig5-bound-{bundle}");
+    measured.insert_saying(id, down / (19.0 * (C0 + PACKET)), said.into());
+    let dcqcn = figure.of(Scheme::Dcqcn);
+    let ratios = dcqcn.iter().zip(&ours).map(|(d, h)| (d.longest / h.longest, d, h));
+    if let Some((ratio, d, h)) = ratios.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        let remark = format!(
+            "{said}: at load {}, {:.0} KB over {:.0} KB",
+            d.load,
+            d.longest / 1e3,
+            h.longest / 1e3
+        );
+        measured.insert_saying(format!("text-queue-traffic-{bundle}"), ratio, remark);
+    }
+}
+
+/// The most, over the loads, by which `ours` is lower, per cent; and at which load, with the range over seeds.
+fn best(ours: &[&Point], other: &[&Point], which: usize) -> (f64, String) {
+    let gain = |a: f64, b: f64| (1.0 - a / b) * 100.0;
+    let gains = ours.iter().zip(other).map(|(a, b)| (gain(a.stat(which), b.stat(which)), a, b));
+    let Some((most, a, b)) = gains.max_by(|x, y| x.0.total_cmp(&y.0)) else {
+        return (f64::NAN, String::new());
+    };
+    let seeds: Vec<f64> =
+        a.by_seed.iter().zip(&b.by_seed).map(|(x, y)| gain(x[which], y[which])).collect();
+    let low = seeds.iter().copied().fold(f64::MAX, f64::min);
+    let high = seeds.iter().copied().fold(f64::MIN, f64::max);
+    let text = format!(
+        "at load {}, {:.3} ms to {:.3} ms; {low:.0} to {high:.0} % by seed",
+        a.load,
+        a.stat(which) * 1e3,
+        b.stat(which) * 1e3
+    );
+    (most, text)
+}
+
+/// Geometric mean over the loads of one scheme over another.
+fn geometric(over: &[&Point], under: &[&Point], which: usize) -> f64 {
+    let logs: Vec<f64> =
+        over.iter().zip(under).map(|(a, b)| (a.stat(which) / b.stat(which)).ln()).collect();
+    mean(&logs).exp()
+}
+
+/// Share of the flows of a distribution under a size, per cent.
+pub(super) fn share_under(sizes: &str, bytes: u64) -> f64 {
+    let sizes = cdf::by_name(sizes).expect("it is packaged");
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..50 {
+        let middle = (low + high) / 2.0;
+        if sizes.sample(middle).get() < bytes { low = middle } else { high = middle }
+    }
+    low * 100.0
+}
