@@ -233,7 +233,7 @@ fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
         ("class of ACKs", transport.ack_class.to_string()),
         ("marks", marks),
         ("routing", format!("{routing}{explicit}")),
-        ("ports of flows", "source ports of each host count from 10000 in the order of flows.csv, destination port 100, unless a list says others".into()),
+        ("ports of flows", "source ports count from 10000 for each host and entry of traffic, in the order of flows.csv; destination port 100 plus the number of the entry, 100 in lists; a list may say others".into()),
         ("addresses", "host n is 11.(n/256).(n%256).1, n the number at the end of its name, or its place among the hosts".into()),
         ("clock", clock.into()),
         ("load", "payload; headers come on top".into()),

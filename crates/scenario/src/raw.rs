@@ -1345,7 +1345,7 @@ pub(crate) struct ListedFlow {
     /// When the application hands it over. Default: 0s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Qty<Time>>,
-    /// Source port. Default: each host counts its flows from 10000, as the public HPCC simulator does.
+    /// Source port. Default: each host counts its flows of this entry from 10000, as the public HPCC simulator does.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65_535))]
     pub sport: Option<i64>,

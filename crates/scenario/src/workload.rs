@@ -42,7 +42,7 @@ pub struct FlowSpec {
     pub start: Time,
     /// Index of its `[[traffic]]` entry.
     pub traffic: u16,
-    /// Source port; a host whose flows name none counts them from [`FIRST_SPORT`], wrapping.
+    /// Source port; where none is named, counted by host and entry from [`FIRST_SPORT`], wrapping.
     pub sport: u16,
     /// Destination port.
     pub dport: u16,
