@@ -356,7 +356,6 @@ fn port(fabric: &Fabric, direction: &forebay_net::Direction) -> PortSettings {
         key: 1,
         explicit: false,
         hold: false,
-        truncate: false,
         telemetry: None,
         truncate: false,
     }
