@@ -348,7 +348,7 @@ fn nics_that_pause() {
     };
     assert_eq!(
         nic(""),
-        "16:15: host.memory.pause_above: the fabric pauses nobody; write fabric.switch.pause = { classes = [0] }, or leave it out"
+        "17:15: host.memory.pause_above: the fabric pauses nobody; write fabric.switch.pause = { classes = [0] }, or leave it out"
     );
     let room = nic("buffer = { size = \"8MB\" }\npause = { classes = [0] }");
     assert!(

@@ -97,6 +97,9 @@ fn a_neighbour_that_rests_is_seen_to_rest() {
     let series = &record.memory_series[0];
     for (sample, traffic) in series.samples.iter().zip(series.neighbour(1)) {
         let into = (sample.at.as_ps() - 1) / 1_000_000 % 400;
+        if sample.at.as_ps() % 400_000_000 == 0 {
+            continue; // it begins at this instant, and fills its lines at once
+        }
         assert_eq!(traffic > 0.0, into < 300, "{:?}: {traffic}", sample.at);
     }
 }

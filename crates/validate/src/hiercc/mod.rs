@@ -74,8 +74,11 @@ pub(crate) fn measure(
 
 /// What the text says of flows in data centres, asked of the distributions in use.
 fn inputs(measured: &mut Measured) {
-    let rows =
-        [("cache", "cachefollower", 20_000), ("web", "webserver", 10_000), ("hadoop", "fbhadoop_hpcc", 1_000)];
+    let rows = [
+        ("cache", "cachefollower", 20_000),
+        ("web", "webserver", 10_000),
+        ("hadoop", "fbhadoop_hpcc", 1_000),
+    ];
     for (row, sizes, bytes) in rows {
         measured.insert(format!("text-input-{row}"), traffic::share_under(sizes, bytes));
     }

@@ -126,7 +126,6 @@ pub(super) fn flows(load: f64, seed: u64, arrivals: f64) -> String {
     text + "]\n"
 }
 
-
 fn one(scheme: Scheme, load: f64, seed: u64, arrivals: f64) -> One {
     let setup = Setup::new(scheme, Wiring::Twenty, flows(load, seed, arrivals));
     let seen = run_seed("hiercc", &setup.text(), seed, 0.0, arrivals + DRAIN);
