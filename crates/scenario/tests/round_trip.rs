@@ -420,7 +420,6 @@ prop_compose! {
     ) -> Memory {
         let [iio, local, delay] = ns.map(Span::from_ns);
         let mut memory = Memory { socket_buffer: Bytes::new(buffer), ..Memory::default() };
-        memory.pause_above = ddio.then(|| Bytes::new(buffer / 2));
         let settings = &mut memory.settings;
         settings.nic = NicSettings { buffer: Bytes::new(buffer), descriptors };
         (settings.iio.slots, settings.iio.latency) = (slots, iio);
