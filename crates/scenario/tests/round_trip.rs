@@ -514,7 +514,7 @@ prop_compose! {
                 paths: Vec::new(),
                 dead_port: if words.3 { DeadPort::Hold } else { DeadPort::Drop },
                 clock: if words.1 { Clock::TruncateNs } else { Clock::Exact },
-                hierarchical: hierarchical.filter(|_| switch.pause.is_none()),
+                hierarchical: hierarchical.filter(|_| switch.pause.is_none() && transport.law != "hpcc"),
                 switch,
                 wire_overhead: Bytes::new(24),
                 overrides: overrides.into_iter().map(|(whole, rate, delay, port_limit, loss)| Override {
