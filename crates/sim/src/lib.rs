@@ -27,9 +27,7 @@ pub mod twin;
 mod way;
 
 pub use forebay_engine::{EngineStats, Watch};
-pub use look::{
-    HostLook, Look, MemoryLook, PortLook, RackLook, SenderLook, SwitchLook, VoqLook,
-};
+pub use look::{HostLook, Look, MemoryLook, PortLook, RackLook, SenderLook, SwitchLook, VoqLook};
 pub use options::{Options, SimError};
 pub use run::{Outcome, Simulation, simulate, simulate_into};
 pub use way::paths;

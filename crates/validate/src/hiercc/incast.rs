@@ -15,11 +15,8 @@ const FULL: f64 = 0.9;
 pub(super) fn figure_1(scheme: Scheme, delay: &'static str) -> Lab {
     let short: Vec<String> = (2..18).map(dealt).collect();
     let traffic = long((0..2).map(dealt)) + &bursts(&short, "20KB", &["100us"]);
-    let setup = Setup {
-        delay,
-        buffers: Buffers::Unbounded,
-        ..Setup::new(scheme, Wiring::Twenty, traffic)
-    };
+    let setup =
+        Setup { delay, buffers: Buffers::Unbounded, ..Setup::new(scheme, Wiring::Twenty, traffic) };
     Lab::new(&setup.text(), 40e-6, 1.5e-3)
 }
 
@@ -63,11 +60,8 @@ pub(super) const FLOWS: [u32; 5] = [16, 32, 64, 128, 256];
 pub(super) fn figure_2(scheme: Scheme, flows: u32, delay: &'static str) -> f64 {
     let from: Vec<String> = (0..flows).map(dealt).collect();
     let traffic = bursts(&from, "75KB", &["0us"]);
-    let setup = Setup {
-        delay,
-        buffers: Buffers::Unbounded,
-        ..Setup::new(scheme, Wiring::Twenty, traffic)
-    };
+    let setup =
+        Setup { delay, buffers: Buffers::Unbounded, ..Setup::new(scheme, Wiring::Twenty, traffic) };
     peak(&run("hiercc", &setup.text(), 0.0, 20e-3))
 }
 

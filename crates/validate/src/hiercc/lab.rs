@@ -63,8 +63,7 @@ impl Lab {
 
     /// Mean of `value` over the samples from `from` on.
     pub fn mean(&self, from: f64, value: impl Fn(&Sample) -> f64) -> f64 {
-        let late: Vec<f64> =
-            self.samples.iter().filter(|s| s.at >= from).map(value).collect();
+        let late: Vec<f64> = self.samples.iter().filter(|s| s.at >= from).map(value).collect();
         crate::bench::mean(&late)
     }
 
@@ -72,9 +71,9 @@ impl Lab {
     pub fn last_byte(&self, start: f64) -> Option<f64> {
         let flows = self.seen.record.flows.iter().filter(|f| !f.is_endless());
         let begun = flows.filter(|f| (f.start.as_secs_f64() - start).abs() < 1e-9);
-        begun.map(|f| f.delivered.map(Time::as_secs_f64)).try_fold(0.0, |last: f64, at| {
-            at.map(|at| last.max(at))
-        })
+        begun
+            .map(|f| f.delivered.map(Time::as_secs_f64))
+            .try_fold(0.0, |last: f64, at| at.map(|at| last.max(at)))
     }
 }
 

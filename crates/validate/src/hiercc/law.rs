@@ -19,8 +19,11 @@ fn from(rack: &str, hosts: u32) -> impl Iterator<Item = String> + '_ {
 
 /// Two line-rate hosts of one rack: what credits alone let through.
 pub(super) fn single(bundle: &'static str, measured: &mut Measured) {
-    let cases =
-        [("10-8", "10KB", "pod[1].edge[0]"), ("10-4", "10KB", "pod[0].edge[1]"), ("25-8", "25KB", "pod[1].edge[0]")];
+    let cases = [
+        ("10-8", "10KB", "pod[1].edge[0]"),
+        ("10-4", "10KB", "pod[0].edge[1]"),
+        ("25-8", "25KB", "pod[1].edge[0]"),
+    ];
     for (case, c0, rack) in cases {
         let traffic = long(from(rack, 2));
         let setup =
@@ -98,9 +101,7 @@ pub(super) fn voq_bound(hosts: f64) -> f64 {
 
 /// New aggregates of 16 racks, one host each: the bound of the receiver's queue.
 pub(super) fn new_aggregates(bundle: &'static str, measured: &mut Measured) {
-    let output = format!(
-        "[output]\nqueues = {{ every = \"1us\", where = \"pod[0].edge[0]\" }}\n"
-    );
+    let output = format!("[output]\nqueues = {{ every = \"1us\", where = \"pod[0].edge[0]\" }}\n");
     let rest = long((0..16).map(super::setup::dealt)) + &output;
     let setup = Setup::new(Scheme::HierCc(bundle), Wiring::Twenty, rest);
     let seen = run("hiercc", &setup.text(), 1e-3, 2e-3);

@@ -5,6 +5,7 @@
 mod incast;
 mod lab;
 mod law;
+mod pictures;
 mod setup;
 mod traffic;
 
@@ -35,7 +36,7 @@ pub(crate) fn part_of(row: &Row) -> &str {
 pub(crate) fn measure(
     part: Option<&str>,
     quick: bool,
-    _draw: bool,
+    draw: bool,
 ) -> (Measured, Vec<(String, String)>) {
     let wanted = |name: &str| part.is_none_or(|part| part == name);
     let mut jobs: Vec<Job> = Vec::new();
@@ -66,16 +67,21 @@ pub(crate) fn measure(
         }
     }
     let mut measured = jobs::run(jobs);
-    if wanted("fig5") {
-        traffic::measure(&traffic::Figure::run(traffic::Extent::new(quick)), &mut measured);
+    let figure = wanted("fig5").then(|| traffic::Figure::run(traffic::Extent::new(quick)));
+    if let Some(figure) = &figure {
+        traffic::measure(figure, &mut measured);
     }
-    (measured, Vec::new())
+    let pictures = if draw { pictures::all(figure.as_ref()) } else { Vec::new() };
+    (measured, pictures)
 }
 
 /// What the text says of flows in data centres, asked of the distributions in use.
 fn inputs(measured: &mut Measured) {
-    let rows =
-        [("cache", "cachefollower", 20_000), ("web", "webserver", 10_000), ("hadoop", "fbhadoop_hpcc", 1_000)];
+    let rows = [
+        ("cache", "cachefollower", 20_000),
+        ("web", "webserver", 10_000),
+        ("hadoop", "fbhadoop_hpcc", 1_000),
+    ];
     for (row, sizes, bytes) in rows {
         measured.insert(format!("text-input-{row}"), traffic::share_under(sizes, bytes));
     }

@@ -139,8 +139,19 @@ impl Setup {
                     "ecn = \"off\"\nhierarchical = {{ law = \"hiercc\", asks = \"{}\", advance = \"{}\", credit = \"{}\", \
                      params = {{ n_estimate = \"{}\", resume = \"{}\", after_resume = \"{}\", empty = \"{}\", q0 = \"{}\", \
                      beta = {}, window = \"{}\", v_high = \"{}\", v_low = \"{}\", r_min = \"{}\" }} }}\n",
-                    b.s_mode, self.c0.unwrap_or(&b.c0), b.credit, b.n_estimate, b.resume, b.after_resume, b.empty,
-                    b.q0, b.beta, b.window, b.v_high, b.v_low, b.r_min
+                    b.s_mode,
+                    self.c0.unwrap_or(&b.c0),
+                    b.credit,
+                    b.n_estimate,
+                    b.resume,
+                    b.after_resume,
+                    b.empty,
+                    b.q0,
+                    b.beta,
+                    b.window,
+                    b.v_high,
+                    b.v_low,
+                    b.r_min
                 )
             }
             Scheme::Dcqcn => "ecn = { kmin = \"400KB\", kmax = \"1600KB\", pmax = 0.2, \
@@ -195,10 +206,7 @@ pub(super) fn dealt(i: u32) -> String {
 /// Endless flows to [`RECEIVER`], all from the beginning.
 pub(super) fn long(from: impl IntoIterator<Item = String>) -> String {
     let from: Vec<String> = from.into_iter().map(|name| format!("\"{name}\"")).collect();
-    format!(
-        "[[traffic]]\nkind = \"long\"\nfrom = [{}]\nto = \"{RECEIVER}\"\n",
-        from.join(", ")
-    )
+    format!("[[traffic]]\nkind = \"long\"\nfrom = [{}]\nto = \"{RECEIVER}\"\n", from.join(", "))
 }
 
 /// A flow of one size from each sender to [`RECEIVER`], at each of some times.

@@ -48,7 +48,8 @@ impl Extent {
         }
     }
 
-    fn said(&self) -> String {
+    /// In words.
+    pub fn said(&self) -> String {
         let loads: Vec<String> = self.loads.iter().map(f64::to_string).collect();
         format!(
             "loads {}; {} ms of arrivals, seeds 1 to {}",
@@ -125,7 +126,6 @@ pub(super) fn flows(load: f64, seed: u64, arrivals: f64) -> String {
     }
     text + "]\n"
 }
-
 
 fn one(scheme: Scheme, load: f64, seed: u64, arrivals: f64) -> One {
     let setup = Setup::new(scheme, Wiring::Twenty, flows(load, seed, arrivals));
