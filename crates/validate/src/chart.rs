@@ -42,7 +42,7 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 66.0;
 const HEIGHT: f64 = 230.0;
 const LINE: f64 = 18.0;
-const COLOURS: [&str; 5] = ["#0b62a4", "#e08a3c", "#3b7d3b", "#8a8a8a", "#7a3f9d"];
+const COLOURS: [&str; 6] = ["#0b62a4", "#e08a3c", "#3b7d3b", "#8a8a8a", "#7a3f9d", "#b5304f"];
 
 impl Chart {
     /// The picture.

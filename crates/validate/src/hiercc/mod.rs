@@ -5,6 +5,7 @@
 mod incast;
 mod lab;
 mod law;
+mod pictures;
 mod setup;
 mod traffic;
 
@@ -35,7 +36,7 @@ pub(crate) fn part_of(row: &Row) -> &str {
 pub(crate) fn measure(
     part: Option<&str>,
     quick: bool,
-    _draw: bool,
+    draw: bool,
 ) -> (Measured, Vec<(String, String)>) {
     let wanted = |name: &str| part.is_none_or(|part| part == name);
     let mut jobs: Vec<Job> = Vec::new();
@@ -66,10 +67,12 @@ pub(crate) fn measure(
         }
     }
     let mut measured = jobs::run(jobs);
-    if wanted("fig5") {
-        traffic::measure(&traffic::Figure::run(traffic::Extent::new(quick)), &mut measured);
+    let figure = wanted("fig5").then(|| traffic::Figure::run(traffic::Extent::new(quick)));
+    if let Some(figure) = &figure {
+        traffic::measure(figure, &mut measured);
     }
-    (measured, Vec::new())
+    let pictures = if draw { pictures::all(figure.as_ref()) } else { Vec::new() };
+    (measured, pictures)
 }
 
 /// What the text says of flows in data centres, asked of the distributions in use.

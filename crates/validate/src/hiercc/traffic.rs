@@ -48,7 +48,8 @@ impl Extent {
         }
     }
 
-    fn said(&self) -> String {
+    /// In words.
+    pub fn said(&self) -> String {
         let loads: Vec<String> = self.loads.iter().map(f64::to_string).collect();
         format!(
             "loads {}; {} ms of arrivals, seeds 1 to {}",
