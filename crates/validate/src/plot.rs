@@ -156,5 +156,5 @@ fn ticks(range: (f64, f64)) -> Vec<f64> {
     let step = step.unwrap_or(rough);
     let first = (range.0 / step).ceil() as i64;
     let last = (range.1 / step).floor() as i64;
-    (first..=last).map(|i| i as f64 * step).collect()
+    (first..=last).map(|i| (i as f64 * step * 1e9).round() / 1e9).collect()
 }

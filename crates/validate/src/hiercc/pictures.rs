@@ -41,7 +41,8 @@ fn bytes<'a>(name: &'a str, lab: &Lab, of: impl Fn(&Sample) -> f64) -> Line<'a> 
 
 fn panel<'a>(label: &'a str, lines: Vec<Line<'a>>, rules: Vec<Rule<'a>>) -> Panel<'a> {
     let points = lines.iter().flat_map(|line| &line.points).map(|point| point.1);
-    let top = points.chain(rules.iter().map(|rule| rule.at)).fold(1.0, f64::max) * 1.05;
+    let top = points.chain(rules.iter().map(|rule| rule.at)).fold(1.0, f64::max);
+    let top = top * if rules.is_empty() { 1.05 } else { 1.4 }; // names of lines stand above those of rules
     Panel { label, range: (0.0, top), lines, rules }
 }
 
