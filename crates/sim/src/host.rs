@@ -324,11 +324,16 @@ impl Host {
         self.receiver_of.prefetch();
     }
 
-    #[inline]
     fn settle_next(&mut self) {
+        self.settle(self.next_pull());
+    }
+
+    /// Takes down when it has something to do next; `pull` is when the NIC pulls next.
+    #[inline]
+    fn settle(&mut self, pull: Time) {
         let timer = self.timers.peek().map_or(Time::MAX, |t| t.0.0);
         let memory = self.memory.as_ref().map_or(Time::MAX, |memory| memory.due());
-        self.next_event = self.next_pull().min(timer).min(self.next_planned).min(memory);
+        self.next_event = pull.min(timer).min(self.next_planned).min(memory);
     }
 
     /// Starts and samples move in [`Host::timer`] only.
@@ -358,37 +363,43 @@ impl Host {
         self.burst.as_ref().is_some_and(|burst| !burst.is_empty())
     }
 
-    /// Sends whatever leaves at or before `now`.
-    #[inline]
-    fn pull(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        loop {
-            let start = self.next_pull();
-            if start > now {
-                return;
-            }
+    /// Sends whatever leaves at or before `now`; `start` is when the NIC pulls next, and the answer is when it then does.
+    #[inline(never)]
+    fn pull(&mut self, mut start: Time, now: Time, out: &mut impl Out<Packet>) -> Time {
+        while start <= now {
             // ACKs go first: `fq` serves flows that send little before those with a backlog.
-            let Some(mut packet) = self.next_packet(start) else { continue };
-            if self.memory.is_some() {
-                self.fetch(start, &mut packet);
+            if let Some(packet) = self.next_packet(start) {
+                self.send(start, packet, out);
             }
-            let sent = match packet.hops() {
-                0 => self.port.send_pulled(start, &packet, out),
-                _ => self.send_told(start, &packet, out),
-            };
-            if !sent {
-                trace(&mut self.digest, start, LOST, &packet);
-            }
+            start = self.next_pull();
+        }
+        start
+    }
+
+    #[inline]
+    fn send(&mut self, start: Time, mut packet: Packet, out: &mut impl Out<Packet>) {
+        if self.memory.is_some() {
+            self.fetch(start, &mut packet);
+        }
+        let sent = match packet.hops() {
+            0 => self.port.send_pulled(start, &packet, out),
+            _ => self.send_told(start, &packet, out),
+        };
+        if !sent {
+            trace(&mut self.digest, start, LOST, &packet);
         }
     }
 
     /// What goes out next: the rest of a super-packet, an ACK, data.
     #[inline]
     fn next_packet(&mut self, start: Time) -> Option<Packet> {
-        if self.port.stopped() != 0 {
-            return self.next_unstopped().or_else(|| self.pull_data(start));
-        }
-        let segment = self.burst.as_mut().and_then(|burst| burst.take());
-        segment.or_else(|| self.acks.pop_front()).or_else(|| self.pull_data(start))
+        let at_hand = if self.port.stopped() != 0 {
+            self.next_unstopped()
+        } else {
+            let segment = self.burst.as_mut().and_then(|burst| burst.take());
+            segment.or_else(|| self.acks.pop_front())
+        };
+        at_hand.or_else(|| self.pull_data(start))
     }
 
     /// The next packet of the flow whose turn it is, if it still has one.
@@ -429,11 +440,13 @@ impl Host {
     /// A packet arrives.
     #[inline(never)]
     pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
-        if packet.hops() > 0 {
-            self.hear(now, packet, *out.words());
+        if packet.flags.has(Flags::TELEMETRY) {
+            self.hear(now, packet, out.words());
         }
-        if self.next_pull() <= now {
-            self.pull(now, out);
+        // Nothing has changed since the host settled.
+        debug_assert!(self.next_event <= self.next_pull());
+        if self.next_event <= now {
+            self.pull(self.next_pull(), now, out);
         }
         trace(&mut self.digest, now, DELIVERED, packet);
         let for_the_stack = packet.kind.is_end_to_end();
@@ -451,13 +464,24 @@ impl Host {
     /// The stack takes a packet, which may stand for several: `newest` is the last of them.
     #[inline]
     fn take(&mut self, now: Time, newest: Arrival, packet: &Packet, out: &mut impl Out<Packet>) {
+        if packet.kind == Kind::Data {
+            self.receive(now, newest, packet, out);
+        } else if packet.kind.is_answer() {
+            self.acknowledge(now, newest.at, packet, out);
+        } else {
+            self.take_order(now, packet, out);
+        }
+    }
+
+    /// The NIC, or who plans flows, takes what is for no transport.
+    #[cold]
+    fn take_order(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
         match packet.kind {
-            Kind::Data => self.receive(now, newest, packet, out),
-            Kind::Ack | Kind::Nack | Kind::Cnp => self.acknowledge(now, newest.at, packet, out),
             Kind::Control => self.told(now, packet, out),
             Kind::Rate => self.obey(now, packet),
-            Kind::Credit => {} // ends at a switch
             Kind::Pause => self.pause(now, packet.seq as u8),
+            Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp => {} // for transports
+            Kind::Credit => {}                                    // ends at a switch
         }
     }
 
@@ -495,10 +519,11 @@ impl Host {
     /// What an event made ready departs before anything else that happens at the same instant.
     #[inline]
     fn depart_and_settle(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        if self.next_pull() <= now {
-            self.pull(now, out);
+        let mut pull = self.next_pull();
+        if pull <= now {
+            pull = self.pull(pull, now, out);
         }
-        self.settle_next();
+        self.settle(pull);
     }
 
     fn receive(&mut self, now: Time, newest: Arrival, packet: &Packet, out: &mut impl Out<Packet>) {
@@ -663,10 +688,11 @@ impl Host {
         };
         let sending = &mut self.senders[slot as usize];
         let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
-        let hops = match (&mut sending.telemetry, &self.told) {
-            (Some(flow), Some(told)) if packet.hops() > 0 => {
-                flow.hear(arrived, told.at_hand(packet))
-            }
+        let hops = match (packet.hops(), &self.told) {
+            (1.., Some(told)) => match &mut sending.telemetry {
+                Some(flow) => flow.hear(arrived, told.at_hand(packet)),
+                None => &[],
+            },
             _ => &[],
         };
         sending.sender.on_answer(cfg, now, arrived, packet, hops);
@@ -765,7 +791,7 @@ impl Host {
 
     /// Handles everything due at `now`.
     pub fn timer(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        self.pull(now, out);
+        self.pull(self.next_pull(), now, out);
         while let Some(&Reverse((at, due, which))) = self.timers.peek().filter(|t| t.0.0 <= now) {
             debug_assert!(at == now, "{due:?} was due at {at}, and it is {now}");
             self.timers.pop();

@@ -146,7 +146,7 @@ impl Sender {
     }
 
     /// Whether a packet may leave now. Changes only by calls to `&mut self` methods.
-    #[inline]
+    #[inline(always)]
     pub fn ready(&self, cfg: &Config) -> bool {
         either!(Sender, self, cfg, |of, cfg| of.ready(cfg))
     }

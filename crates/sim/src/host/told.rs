@@ -24,14 +24,17 @@ impl Told {
 }
 
 impl Host {
-    /// A packet that was told something comes from the cable. What it was told is part of the digest.
+    /// A packet that asks what ports have to tell comes from the cable. What it was told is part of the digest.
     #[inline(never)]
-    pub(super) fn hear(&mut self, now: Time, packet: &Packet, words: Words) {
+    pub(super) fn hear(&mut self, now: Time, packet: &Packet, words: &Words) {
+        if packet.hops() == 0 {
+            return;
+        }
         let waits = self.memory.is_some();
         let told = self.told.get_or_insert_default();
-        told.at_hand = words;
+        told.at_hand = *words;
         if waits {
-            told.climbing.push_back(words);
+            told.climbing.push_back(*words);
         }
         told.at_hand(packet).iter().for_each(|word| self.digest.add(now.as_ps(), *word));
     }
@@ -131,11 +134,11 @@ flows = [{ from = "host[0]", to = "host[1]", size = "1MB", at = "500us" }]
             let class = (seq % 2) as u8;
             let flags = Flags::TELEMETRY;
             let data = Packet { seq, flags, class, sacks: 2, ..Packet::default() };
-            host.hear(Time::ZERO, &data, told(seq));
+            host.hear(Time::ZERO, &data, &told(seq));
             host.queue_ack(Time::ZERO, &Packet { kind: Kind::Ack, size: 64, ..data });
             host.queue_ack(Time::ZERO, &Packet { seq: seq + 100, size: 64, ..Packet::default() });
         }
-        host.pull(Time::ZERO + Span::from_us(1), &mut left);
+        host.pull(Time::ZERO, Time::ZERO + Span::from_us(1), &mut left);
         let expected: Vec<_> =
             (1..6).flat_map(|seq| [(seq, told(seq)), (seq + 100, Words::default())]).collect();
         assert_eq!(left.0, expected);
