@@ -101,8 +101,8 @@ pub(super) fn voq_bound(hosts: f64) -> f64 {
 
 /// New aggregates of 16 racks, one host each: the bound of the receiver's queue.
 pub(super) fn new_aggregates(bundle: &'static str, measured: &mut Measured) {
-    let output = format!("[output]\nqueues = {{ every = \"1us\", where = \"pod[0].edge[0]\" }}\n");
-    let rest = long((0..16).map(super::setup::dealt)) + &output;
+    let output = "[output]\nqueues = { every = \"1us\", where = \"pod[0].edge[0]\" }\n";
+    let rest = long((0..16).map(super::setup::dealt)) + output;
     let setup = Setup::new(Scheme::HierCc(bundle), Wiring::Twenty, rest);
     let seen = run("hiercc", &setup.text(), 1e-3, 2e-3);
     let bound = 16.0 * super::setup::C0;
