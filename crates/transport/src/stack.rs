@@ -21,6 +21,7 @@ pub enum Config {
 
 /// Sender half of a flow.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "most flows are of TCP, and a step to a box costs")]
 pub enum Sender {
     /// As Linux.
     Tcp(TcpSender),
