@@ -343,17 +343,18 @@ impl Port {
             }
         }
         self.cold.highest = self.cold.highest.max(queue + size);
-        let mut words = *out.words();
         if self.departs_at_once(now) {
+            let mut words = *words_of(packet, out);
             self.depart(now, packet, &mut words, out)
         } else if self.is_scheduled() {
-            self.enqueue(now, packet, &words, self.cold.pause.concerns());
+            self.enqueue(now, packet, words_of(packet, out), self.cold.pause.concerns());
             Verdict::Accepted
         } else if !self.cold.alive {
             self.cold.held.push_back(*packet);
             self.cold.held_bytes += size;
             Verdict::Accepted
         } else {
+            let words = *words_of(packet, out);
             self.transmit(self.hot.busy.max(now), packet, &words, out)
         }
     }
@@ -464,6 +465,13 @@ impl Port {
         debug_assert!(self.cold.alive && self.hot.busy <= start);
         self.transmit(start, packet, words, out) == Verdict::Accepted
     }
+}
+
+/// What the packet that arrives carries beside itself; most carry nothing, and need not be asked.
+#[inline]
+fn words_of<'a>(packet: &Packet, out: &'a impl Out<Packet>) -> &'a Words {
+    const NONE: &Words = &[0; 5];
+    if packet.hops() > 0 { out.words() } else { NONE }
 }
 
 fn serializer(settings: &PortSettings) -> Serializer {

@@ -378,7 +378,17 @@ impl Switch {
         self.departures_moved = true;
     }
 
+    /// Serves the departures of a scheduled port that start by `now`.
+    #[inline]
     fn serve(&mut self, now: Time, port: usize, out: &mut impl Out<Packet>) {
+        debug_assert_eq!(self.due[port], self.ports[port].next_departure());
+        if self.due[port] <= now {
+            self.serve_due(now, port, out);
+        }
+    }
+
+    #[inline(never)]
+    fn serve_due(&mut self, now: Time, port: usize, out: &mut impl Out<Packet>) {
         let Self { ports, lost, ingress, .. } = self;
         let overhead = u64::from(ports[port].settings().overhead);
         ports[port].serve(now, out, &mut |at, packet, verdict| {
@@ -401,9 +411,7 @@ impl Switch {
             return;
         }
         for port in 0..self.due.len() {
-            if self.due[port] <= now {
-                self.serve(now, port, out);
-            }
+            self.serve(now, port, out);
         }
         (self.next_departure, self.departures_moved) = (self.earliest_departure(), false);
     }

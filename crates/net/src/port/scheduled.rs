@@ -7,7 +7,7 @@
 //! Any other port is served up to `now` before it is touched.
 
 use super::packet_queue::PacketQueue;
-use super::{Length, Port, PortSettings, Verdict};
+use super::{Length, Port, PortSettings, Verdict, words_of};
 use forebay_engine::{Out, Words, prefetch};
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
@@ -200,14 +200,14 @@ impl Port {
         hot.busy = now + after;
         if backlog == Span::ZERO {
             if self.scheduled.tells {
-                self.send_telling(now, packet, *out.words(), out);
+                self.send_telling(now, packet, *words_of(packet, out), out);
             } else {
                 hot.tx_packets += 1;
                 hot.tx_bytes += u64::from(packet.size);
                 out.push(hot.link, hot.busy, packet);
             }
         } else {
-            self.scheduled.add(packet, out.words());
+            self.scheduled.add(packet, words_of(packet, out));
         }
         Verdict::Accepted
     }

@@ -95,7 +95,7 @@ impl TcpSender {
         let delay = delay.as_ref();
         let event = FlowEvent::Ack { acked, ece, sample: &sample, delay, hops: &[] };
         let mut acts = Acts::default();
-        self.law.step(now, FlowSeen { totals: &self.totals, event }, &mut acts);
+        self.law.step_here(now, FlowSeen { totals: &self.totals, event }, &mut acts);
         if !acts.is_empty() {
             self.apply(&acts);
         }
