@@ -48,7 +48,7 @@ mutations=(
   "a new rate waits for the next packet|crates/transport/src/rdma/sender.rs|/fn set_rate/,/^    }/s/self.reopen(now);//|transport|rdma|a_cut_moves_the_departure"
   "selective repeat sends all again|crates/transport/src/rdma/sender/repair.rs|s/repair.marks.set(self.board.place(i), Some(Mark::Sacked)) != Some(Mark::Sacked)/repair.marks.get(self.board.place(i)) != Some(Mark::Sacked)/|transport|rdma|selective_repeat_sends_only_what_is_missing"
   "a lost tail waits for ever|crates/transport/src/rdma/sender.rs|s/if now >= self.timeout_at {/if now >= self.timeout_at \&\& self.open {/|transport|rdma|a_lost_nack_is_told_again"
-  "a NIC never lets its switch go|crates/sim/src/host/memory.rs|s/turns.then_some(if pull { self.classes } else { 0 })/(turns \&\& pull).then_some(self.classes)/|sim|memory|a_nic_that_pauses"
+  "a NIC never lets its switch go|crates/sim/src/host/memory.rs|s/if buffered > enough { self.classes } else { 0 }/if buffered > enough { self.classes } else { told }/|sim|memory|a_nic_that_pauses"
   "a timer behind a gate is forgotten|crates/sim/src/host/armed.rs|s/self.0 = \[at, self.0\[0\], self.0\[1\]\]/self.0 = [at, Time::MAX, Time::MAX]/|sim|--lib|later_entries_are_remembered"
   "a duplicate is answered as the start of a flow is|crates/transport/src/receiver.rs|s/cfg.quick_acks.min(DUPLICATE_QUICK)/cfg.quick_acks/|transport|limits|delayed_acks_follow_the_two_segment_rule"
   "HyStart counts rounds in large windows only|crates/laws/src/flow/cubic/linux/hystart.rs|s/if totals.una > self.end {/if totals.una > self.end \&\& window.packets() >= 16 {/|laws|--lib|flow::cubic::tests::the_rise"

@@ -890,6 +890,7 @@ impl Host {
             trace(&mut self.digest, now, LOST, packet);
         }
         self.since = self.since.max(now);
+        self.unpark();
         self.settle_next();
         back
     }

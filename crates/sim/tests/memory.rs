@@ -189,7 +189,7 @@ warmup = "1ms"
 }
 
 /// Queue pairs into a host that is slow to memory, whose NIC may pause its switch.
-fn slow_receiver(nic: &str) -> (RunRecord, u64) {
+fn slow_receiver(nic: &str, fault: &str) -> (RunRecord, u64) {
     let scenario = scenario(&format!(
         r#"
 version = 1
@@ -216,6 +216,7 @@ params = {{ r_min = "50Gbps" }}
 [[traffic]]
 kind = "list"
 flows = [{{ from = "host[1]", to = "host[0]", size = "5MB" }}, {{ from = "host[2]", to = "host[0]", size = "5MB" }}]
+{fault}
 "#
     ));
     let seen = agreed(&scenario);
@@ -237,9 +238,9 @@ fn agreed(scenario: &forebay_scenario::model::Scenario) -> RunRecord {
 
 #[test]
 fn a_nic_that_pauses_its_switch_drops_nothing() {
-    let (_, dropped) = slow_receiver("nic_buffer = \"100KB\"");
+    let (_, dropped) = slow_receiver("nic_buffer = \"100KB\"", "");
     assert!(dropped > 0, "without pauses its buffer overflows");
-    let (record, dropped) = slow_receiver("nic_buffer = \"100KB\"\npause_above = \"60KB\"");
+    let (record, dropped) = slow_receiver("nic_buffer = \"100KB\"\npause_above = \"60KB\"", "");
     assert_eq!(dropped, 0);
     let nic = record.ports.iter().find(|port| port.node == "host[0]").unwrap();
     let tor = record.ports.iter().find(|port| port.peer == "host[0]").unwrap();
@@ -249,4 +250,15 @@ fn a_nic_that_pauses_its_switch_drops_nothing() {
     let spread = record.ports.iter().filter(|port| port.node == "tor").map(|p| p.pause_frames_sent);
     assert!(spread.sum::<u64>() > 0, "it spreads to those who send");
     assert!(record.flows.iter().all(|flow| flow.acked.is_some() && flow.retransmits == 0));
+}
+
+#[test]
+fn a_nic_says_it_again_when_its_cable_has_died() {
+    for at in 200..220 {
+        let nic = "nic_buffer = \"100KB\"\npause_above = \"60KB\"";
+        let down = format!("[[fault]]\nlink = \"host[0]-tor\"\nat = \"{at}us\"\nfor = \"1us\"");
+        let (record, dropped) = slow_receiver(nic, &down);
+        assert_eq!(dropped, 0, "down at {at} us");
+        assert!(record.flows.iter().all(|flow| flow.acked.is_some()), "down at {at} us");
+    }
 }

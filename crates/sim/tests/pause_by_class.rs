@@ -323,3 +323,29 @@ fn who_is_paused_for_ever_is_in_a_circle_that_is_named() {
     }
     assert!(named >= 5 && free >= 5, "{named} deadlocks, {free} without");
 }
+
+#[test]
+fn what_a_nic_put_aside_comes_back_when_its_cable_has_died() {
+    // Three senders to one; the cable of the first dies while it is paused, and takes the pause with it.
+    let text = |at: u64| {
+        format!(
+            "version = 1\nstop = {{ time = \"10ms\", flows = \"all\" }}\n[fabric]\nkind = \"star\"\nhosts = 4\n\
+             host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+             [fabric.switch]\nclasses = 2\nbuffer = {{ size = \"500KB\" }}\npause = {{ classes = [0], alpha = 0.05 }}\n\
+             [transport]\nkind = \"rdma\"\nlaw = \"timely\"\nack_class = 1\ncnp_class = 1\nparams = {{ r_min = \"50Gbps\" }}\n\
+             [[traffic]]\nkind = \"list\"\nflows = [\n\
+             {{ from = \"host[1]\", to = \"host[0]\", size = \"1MB\" }},\n{{ from = \"host[2]\", to = \"host[0]\", size = \"1MB\" }},\n\
+             {{ from = \"host[3]\", to = \"host[0]\", size = \"1MB\" }}]\n\
+             [[fault]]\nlink = \"host[1]-tor\"\nat = \"{at}us\"\nfor = \"100us\"\n"
+        )
+    };
+    let mut paused = 0;
+    for at in 100..110 {
+        let outcome = run(&scenario(&text(at)), 1, Options::default());
+        assert_eq!(outcome.stall, None, "down at {at} us");
+        assert!(outcome.record.flows.iter().all(|flow| flow.acked.is_some()), "down at {at} us");
+        let port = outcome.record.ports.iter().find(|port| port.node == "host[1]").unwrap();
+        paused += port.pause_frames_received % 2; // the last word was a pause
+    }
+    assert!(paused > 0, "the pause was never the cable's last word");
+}

@@ -33,19 +33,16 @@ pub(crate) struct Memory {
 struct Brake {
     above: u64, // bytes in its buffer
     classes: u8,
-    pulled: bool,
 }
 
 impl Brake {
     /// The switch goes on when the buffer holds this share of the threshold. Assumption: NICs do not say.
     const RESUME: u64 = 2;
 
-    /// What to tell the switch with so much in the buffer, if it has to hear something.
-    fn turn(&mut self, buffered: u64) -> Option<u8> {
-        let pull = buffered > if self.pulled { self.above / Self::RESUME } else { self.above };
-        let turns = pull != self.pulled;
-        self.pulled = pull;
-        turns.then_some(if pull { self.classes } else { 0 })
+    /// What the switch has to stop with so much in the buffer, when it was last told to stop `told`.
+    fn stops(&self, buffered: u64, told: u8) -> u8 {
+        let enough = if told != 0 { self.above / Self::RESUME } else { self.above };
+        if buffered > enough { self.classes } else { 0 }
     }
 }
 
@@ -88,7 +85,7 @@ impl Memory {
 
     /// Has the NIC stop these classes of its switch while its buffer holds more than `bytes`, until it holds half of that.
     pub(crate) fn pause_above(&mut self, bytes: Bytes, classes: u8) {
-        self.brake = Some(Brake { above: bytes.get(), classes, pulled: false });
+        self.brake = Some(Brake { above: bytes.get(), classes });
     }
 
     /// When it wants to be called.
@@ -176,10 +173,12 @@ impl Host {
 
     /// Tells the switch to stop or to go on, if the NIC's buffer asks for it.
     fn brake(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        let Some(memory) = &mut self.memory else { return };
-        let Some(brake) = &mut memory.brake else { return };
-        if let Some(classes) = brake.turn(memory.path.now().buffered) {
-            self.port.tell_peer(now, classes, out);
+        let Some(memory) = &self.memory else { return };
+        let Some(brake) = &memory.brake else { return };
+        let told = self.port.told();
+        let stops = brake.stops(memory.path.now().buffered, told);
+        if stops != told && self.port.alive() {
+            self.port.tell_peer(now, stops, out);
         }
     }
 

@@ -53,13 +53,20 @@ impl Host {
         stopped
     }
 
-    /// The switch stops these classes and lets all others go, whose flows and packets come back.
+    /// The switch stops these classes and lets all others go.
     #[cold]
     pub(super) fn pause(&mut self, now: Time, classes: u8) {
         self.port.stop(now, classes);
         self.since = self.since.max(now);
+        self.unpark();
+    }
+
+    /// What waits aside comes back as far as its class may go now: the switch has said so, or its word died with the cable.
+    #[cold]
+    pub(super) fn unpark(&mut self) {
         let Some(mut parked) = self.parked.take() else { return };
-        let may_go = |class: u8| classes & 1 << class.min(7) == 0;
+        let stopped = self.port.stopped();
+        let may_go = |class: u8| stopped & 1 << class.min(7) == 0;
         let (mut back, stay) = parked.packets.into_iter().partition(|p| may_go(p.class));
         std::mem::swap(&mut self.acks, &mut back);
         self.acks.append(&mut back);
