@@ -212,24 +212,10 @@ fn wake_at(acts: &Acts<GroupAct>, due: Time) -> Time {
 /// Help pages and parameter lists are complete, and a printed value reads back.
 #[test]
 fn can_be_listed_and_set() {
-    for law in LAWS {
-        let help: Vec<_> = law.help().collect();
-        assert!(help.len() > 3, "{}: a charter says what, source, needs, deviations", law.name);
-        assert!(help.iter().any(|line| line.starts_with("Source:")), "{} has no source", law.name);
-        assert!(!law.summary().is_empty() && !law.summary().contains("//"), "{}", law.name);
-        let params = GroupParams::new(law.name).expect("listed");
-        assert_eq!(params.name(), law.name);
-        let mut again = params.clone();
-        for (param, value) in params.values() {
-            assert!(!param.doc.is_empty() && !param.range.is_empty() && !param.source.is_empty());
-            assert!(!param.doc.contains('\n'), "{}.{}: one line", law.name, param.name);
-            assert_eq!(again.set(param.name, &value.to_string()), Ok(()), "{}", param.name);
-            assert!(again.set(param.name, "no such value").is_err(), "{}", param.name);
-        }
-        assert_eq!(again, params);
+    listed_and_set!(LAWS, GroupParams, |law, params| {
         let (group, _) = start(&params, at());
         assert_eq!(group.name(), law.name);
-    }
+    });
     assert!(size_of::<Group>() <= MAX_STATE + 8, "the tag takes one word at most");
 }
 

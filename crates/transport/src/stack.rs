@@ -106,14 +106,6 @@ impl Config {
         either!(Config, self, |of| &of.needs)
     }
 
-    /// TCP's settings, if it is TCP.
-    pub fn tcp(&self) -> Option<&TcpConfig> {
-        match self {
-            Config::Tcp(tcp) => Some(tcp),
-            Config::Rdma(_) => None,
-        }
-    }
-
     /// Whether cores copy what arrives to the application. RDMA puts it there.
     #[inline]
     pub fn copies(&self) -> bool {

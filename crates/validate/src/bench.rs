@@ -1,6 +1,6 @@
 //! What the experiments share: a run that is cut at the end of its warm-up, and what is read off it.
 
-use forebay_record::{Quantity, RunRecord, Series};
+use forebay_record::{PortRow, Quantity, RunRecord, Series};
 use forebay_sim::{Look, Options, PortLook, Simulation, Watch};
 use forebay_units::Time;
 
@@ -116,6 +116,19 @@ impl Seen {
         let dropped = after.counters.dropped_packets - before.counters.dropped_packets;
         let sent = after.counters.tx_packets - before.counters.tx_packets;
         (dropped as f64, sent as f64)
+    }
+
+    /// Packets lost anywhere and for whatever reason, warm-up included.
+    pub fn lost(&self) -> f64 {
+        let of = |port: &PortRow| port.dropped_packets + port.lost_packets + port.lossless_drops;
+        self.record.ports.iter().map(of).sum::<u64>() as f64
+    }
+
+    /// Longest queue of a port, bytes, warm-up included.
+    pub fn longest_queue(&self, port: &str) -> f64 {
+        let rows = &self.record.ports;
+        let row = rows.iter().find(|row| format!("{}->{}", row.node, row.peer) == port);
+        row.unwrap_or_else(|| panic!("no port {port}")).max_queue.get() as f64
     }
 
     /// Packets dropped anywhere in the measured part.

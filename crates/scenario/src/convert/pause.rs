@@ -119,18 +119,19 @@ impl Judge<'_> {
 
     /// A NIC that pauses its switch must be heard, and have room for what arrives after that.
     fn nics(&mut self, scenario: &Scenario, plan: &Plan) {
-        for (host, name) in plan.names[..plan.hosts].iter().enumerate() {
+        let pausing = Pausing::of(scenario, plan);
+        for cable in plan.cables.iter().filter(|cable| (cable.a as usize) < plan.hosts) {
+            let name = &plan.names[cable.a as usize];
             let Some(memory) = scenario.host.memory_at(name) else { continue };
             let Some(above) = memory.pause_above else { continue };
             let path = "host.memory.pause_above";
-            let Some(pausing) = Pausing::of(scenario, plan) else {
+            let Some(pausing) = pausing else {
                 return self.say(
                     path,
                     "the fabric pauses nobody; write fabric.switch.pause = { classes = [0] }, or leave it out",
                 );
             };
-            let cable = plan.cables.iter().find(|cable| cable.a as usize == host);
-            let needed = cable.map_or(Bytes::ZERO, |cable| pausing.headroom(*cable));
+            let needed = pausing.headroom(*cable);
             let least = above.saturating_add(needed);
             if memory.settings.nic.buffer < least {
                 return self.say(

@@ -1,9 +1,9 @@
 //! Figures 1, 2 and 4: short flows that meet long ones at one receiver.
 
-use super::lab::{Lab, longest, longest_voq, lost, peak};
+use super::lab::{Lab, longest, longest_voq};
 use super::law::voq_bound;
 use super::setup::{
-    BUNDLES, Buffers, C0, LINE, PACKET, Scheme, Setup, Wiring, bursts, dealt, long,
+    BUNDLES, Buffers, C0, DOWN, LINE, PACKET, Scheme, Setup, Wiring, bursts, dealt, long,
 };
 use crate::bench::run;
 use crate::measured::Measured;
@@ -32,7 +32,7 @@ pub(super) fn measure_1(measured: &mut Measured) {
     let mut gaps = Vec::new();
     for (delay, end) in [("1us", ""), ("500ns", "-half")] {
         let lab = figure_1(Scheme::Hpcc, delay);
-        measured.insert(format!("fig1a-hpcc-peak{end}"), peak(&lab.seen) / 1e3);
+        measured.insert(format!("fig1a-hpcc-peak{end}"), lab.seen.longest_queue(DOWN) / 1e3);
         if let Some(gap) = gap(&lab) {
             measured.insert(format!("fig1b-hpcc-gap{end}"), gap * 1e6);
             gaps.push(gap);
@@ -45,7 +45,7 @@ pub(super) fn measure_1(measured: &mut Measured) {
         let lab = figure_1(Scheme::HierCc(bundle), "1us");
         measured.insert(
             format!("fig1a-hiercc-bound-{bundle}"),
-            peak(&lab.seen) / (16.0 * (C0 + PACKET)),
+            lab.seen.longest_queue(DOWN) / (16.0 * (C0 + PACKET)),
         );
         if let Some(gap) = gap(&lab) {
             measured.insert(format!("fig1b-hiercc-gap-{bundle}"), gap * 1e6);
@@ -62,7 +62,7 @@ pub(super) fn figure_2(scheme: Scheme, flows: u32, delay: &'static str) -> f64 {
     let traffic = bursts(&from, "75KB", &["0us"]);
     let setup =
         Setup { delay, buffers: Buffers::Unbounded, ..Setup::new(scheme, Wiring::Twenty, traffic) };
-    peak(&run("hiercc", &setup.text(), 0.0, 20e-3))
+    run("hiercc", &setup.text(), 0.0, 20e-3).longest_queue(DOWN)
 }
 
 pub(super) fn measure_2(measured: &mut Measured) {
@@ -125,7 +125,7 @@ fn regain(lab: &Lab) -> Option<f64> {
 
 pub(super) fn measure_4(measured: &mut Measured) {
     let dcqcn = figure_4(Scheme::Dcqcn);
-    let dcqcn_peak = peak(&dcqcn.seen);
+    let dcqcn_peak = dcqcn.seen.longest_queue(DOWN);
     let dcqcn_least = least(&dcqcn);
     measured.insert("fig4b-dcqcn-peak", dcqcn_peak / 1e3);
     if let Some(least) = dcqcn_least {
@@ -146,10 +146,10 @@ pub(super) fn measure_4(measured: &mut Measured) {
             row("fig4a-regain", time * 1e6);
         }
         row("fig4b-ratio", dcqcn_peak / longest(seen));
-        row("fig4b-ratio-down", dcqcn_peak / peak(seen));
+        row("fig4b-ratio-down", dcqcn_peak / seen.longest_queue(DOWN));
         row("fig4b-voq-bound", longest_voq(seen) / voq_bound(16.0));
-        row("fig4b-down-bound", peak(seen) / (C0 + PACKET));
-        row("fig4b-drops", lost(seen));
+        row("fig4b-down-bound", seen.longest_queue(DOWN) / (C0 + PACKET));
+        row("fig4b-drops", seen.lost());
         let ahead = seen.after.racks.iter().map(|rack| rack.counters.ahead.get()).max();
         row("law-invariant", ahead.unwrap_or(0) as f64 / C0);
     }

@@ -1,6 +1,5 @@
 //! One run seen at the receiver's port and at the queues by destination.
 
-use super::setup::RECEIVER;
 use crate::bench::{Seen, run_looking};
 use forebay_record::PortRow;
 use forebay_sim::Look;
@@ -93,12 +92,6 @@ pub(super) fn sent_of_queues(look: &Look) -> f64 {
     look.racks.iter().flat_map(|rack| &rack.queues).map(|voq| voq.sent).sum::<u64>() as f64
 }
 
-/// Longest queue of the receiver's port, bytes.
-pub(super) fn peak(seen: &Seen) -> f64 {
-    let down = |port: &&PortRow| port.peer == RECEIVER;
-    seen.record.ports.iter().find(down).map_or(f64::NAN, |port| port.max_queue.get() as f64)
-}
-
 /// Longest queue by destination, bytes.
 pub(super) fn longest_voq(seen: &Seen) -> f64 {
     seen.after.racks.iter().map(|rack| rack.counters.longest.get()).max().unwrap_or(0) as f64
@@ -114,10 +107,4 @@ pub(super) fn longest(seen: &Seen) -> f64 {
 /// Whether a node of this name is a host.
 pub(super) fn is_host(name: &str) -> bool {
     name.contains("host[")
-}
-
-/// Packets lost anywhere.
-pub(super) fn lost(seen: &Seen) -> f64 {
-    let of = |port: &PortRow| port.dropped_packets + port.lost_packets + port.lossless_drops;
-    seen.record.ports.iter().map(of).sum::<u64>() as f64
 }

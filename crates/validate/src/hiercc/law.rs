@@ -1,7 +1,7 @@
 //! What follows from the two loops: windows of credits, shares by flows, the queue that the rate law settles at, and its peaks.
 
-use super::lab::{Lab, longest_voq, lost, peak, sent_of_queues};
-use super::setup::{BUNDLES, LINE, PACKET, Scheme, Setup, V_HIGH, Wiring, long};
+use super::lab::{Lab, longest_voq, sent_of_queues};
+use super::setup::{BUNDLES, DOWN, LINE, PACKET, Scheme, Setup, V_HIGH, Wiring, long};
 use crate::bench::run;
 use crate::measured::Measured;
 use forebay_record::jain;
@@ -81,7 +81,7 @@ pub(super) fn hop(bundle: &'static str, measured: &mut Measured) {
                 format!("law-peak-bound-{flows}-{bundle}"),
                 longest / voq_bound(flows.into()),
             );
-            drops += lost(&lab.seen);
+            drops += lab.seen.lost();
         }
     }
     measured.insert(format!("law-peak-drops-{bundle}"), drops);
@@ -106,11 +106,10 @@ pub(super) fn new_aggregates(bundle: &'static str, measured: &mut Measured) {
     let setup = Setup::new(Scheme::HierCc(bundle), Wiring::Twenty, rest);
     let seen = run("hiercc", &setup.text(), 1e-3, 2e-3);
     let bound = 16.0 * super::setup::C0;
-    let port = "pod[0].edge[0]->pod[0].edge[0].host[0]";
-    measured.insert(format!("text-bound-reached-{bundle}"), peak(&seen) / bound);
-    let queue = seen.series(&format!("{port} queue")).expect("it is sampled");
+    measured.insert(format!("text-bound-reached-{bundle}"), seen.longest_queue(DOWN) / bound);
+    let queue = seen.series(&format!("{DOWN} queue")).expect("it is sampled");
     measured.insert(format!("text-only-when-new-{bundle}"), seen.mean_of(queue) / bound);
-    let rate = seen.sent_bytes(port) * 8.0 / seen.seconds();
+    let rate = seen.sent_bytes(DOWN) * 8.0 / seen.seconds();
     measured.insert(format!("text-utilisation-{bundle}"), rate / 1e9);
 }
 

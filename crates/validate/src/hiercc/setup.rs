@@ -12,6 +12,9 @@ pub(super) const PACKET: f64 = 1048.0;
 /// Host 0, to which all flows go but those of figure 5.
 pub(super) const RECEIVER: &str = "pod[0].edge[0].host[0]";
 
+/// The port to it.
+pub(super) const DOWN: &str = "pod[0].edge[0]->pod[0].edge[0].host[0]";
+
 /// The readings of one bundle, as `validation/hiercc/rows.toml` has them.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Bundle {

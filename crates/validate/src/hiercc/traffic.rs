@@ -1,6 +1,6 @@
 //! Figure 5: flows of a published distribution between hosts of different racks, under every scheme.
 
-use super::lab::{is_host, longest, lost};
+use super::lab::{is_host, longest};
 use super::setup::{BUNDLES, C0, LINE, PACKET, Scheme, Setup, Wiring, host};
 use crate::bench::{mean, run_seed};
 use crate::jobs::on_all_cores;
@@ -145,7 +145,7 @@ fn one(scheme: Scheme, load: f64, seed: u64, arrivals: f64) -> One {
     One {
         fcts,
         unfinished,
-        lost: lost(&seen),
+        lost: seen.lost(),
         longest: longest(&seen),
         down: most(true),
         core: most(false),

@@ -1,6 +1,5 @@
 //! Messages: alone, of every size, and many to one.
 
-use super::rest::lost;
 use super::setup::{Law, PORT, Setup, messages};
 use crate::bench::{Seen, run};
 use crate::measured::Measured;
@@ -25,7 +24,7 @@ pub(super) fn lone(law: Law, measured: &mut Measured) -> f64 {
             let slowdown = fct.as_ps() as f64 / flow.ideal.as_ps() as f64;
             measured.insert(format!("lone-{}-{size}", law.name()), slowdown);
         }
-        all += lost(&seen);
+        all += seen.lost();
     }
     all
 }
@@ -50,10 +49,10 @@ pub(super) fn incast(law: Law, senders: u32, size: &str, measured: &mut Measured
     let id = |what: &str| format!("incast-{senders}-{size}-{}-{what}", law.name());
     let setup = Setup { every: Some("1us"), ..Setup::new(law, senders, messages(senders, size)) };
     let seen = run("rdma", &setup.text(), 0.0, END);
-    let Some((end, ideal)) = last(&seen) else { return lost(&seen) };
+    let Some((end, ideal)) = last(&seen) else { return seen.lost() };
     measured.insert(id("last"), end / ideal);
     if size == "64KB" {
-        measured.insert(id("peak"), peak(&seen));
+        measured.insert(id("peak"), seen.longest_queue(PORT) / 1e3);
         measured.insert(id("pauses"), pauses(&seen));
     } else if law == Law::Hpcc {
         let series = seen.series(&format!("{PORT} queue")).expect("it is sampled");
@@ -62,7 +61,7 @@ pub(super) fn incast(law: Law, senders: u32, size: &str, measured: &mut Measured
         let (sum, n) = of.fold((0.0, 0.0), |(sum, n), (_, bytes)| (sum + bytes, n + 1.0));
         measured.insert(id("queue"), sum / n / 1e3);
     }
-    lost(&seen)
+    seen.lost()
 }
 
 /// 32 to 1 into a switch that has to pause.
@@ -70,16 +69,10 @@ pub(super) fn small(law: Law, measured: &mut Measured) {
     let id = |what: &str| format!("small-{}-{what}", law.name());
     let setup = Setup { buffer: "3MB", ..Setup::new(law, 32, messages(32, "500KB")) };
     let seen = run("rdma", &setup.text(), 0.0, END);
-    measured.insert(id("drops"), lost(&seen));
+    measured.insert(id("drops"), seen.lost());
     measured.insert(id("pauses"), pauses(&seen));
     let still = seen.after.ports.iter().filter(|port| port.told != 0).count();
     measured.insert(id("resumed"), still as f64);
-}
-
-/// Longest queue of the receiver's port, KB.
-fn peak(seen: &Seen) -> f64 {
-    let port = seen.record.ports.iter().find(|p| format!("{}->{}", p.node, p.peer) == PORT);
-    port.map_or(f64::NAN, |port| port.max_queue.get() as f64 / 1e3)
 }
 
 fn pauses(seen: &Seen) -> f64 {

@@ -45,7 +45,7 @@ pub(super) fn measure(law: Law, rest: Rest, measured: &mut Measured) -> f64 {
         if law == Law::Timely {
             plain_timely(rest, measured);
         }
-        return lost(&seen);
+        return seen.lost();
     }
     measured.insert(format!("{figure}-{name}-share"), share(&seen));
     let queue = queue(&seen);
@@ -57,7 +57,7 @@ pub(super) fn measure(law: Law, rest: Rest, measured: &mut Measured) -> f64 {
     if law == Law::Dcqcn {
         measured.insert(format!("{figure}-{name}-marks"), marks(&seen));
     }
-    lost(&seen)
+    seen.lost()
 }
 
 fn plain_timely(rest: Rest, measured: &mut Measured) {
@@ -83,7 +83,7 @@ pub(super) fn lone(law: Law, measured: &mut Measured) -> f64 {
     let setup = Setup::new(law, 1, long(1, 0));
     let seen = run("rdma", &setup.text(), SPAN.0, SPAN.1);
     measured.insert(format!("lone-{}-share", law.name()), share(&seen));
-    lost(&seen)
+    seen.lost()
 }
 
 /// The setting of DCQCN's own paper.
@@ -132,10 +132,4 @@ fn marks(seen: &Seen) -> f64 {
 fn queue(seen: &Seen) -> Samples {
     let series = seen.series(&format!("{PORT} queue")).expect("it is sampled");
     Samples::new(seen.measured(series).map(|(_, bytes)| bytes / 1e3).collect())
-}
-
-pub(super) fn lost(seen: &Seen) -> f64 {
-    let lossless: u64 = seen.record.ports.iter().map(|port| port.lossless_drops).sum();
-    seen.after.ports.iter().map(|p| p.counters.dropped_packets).sum::<u64>() as f64
-        + lossless as f64
 }
