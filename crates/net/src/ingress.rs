@@ -195,15 +195,21 @@ impl Ingresses {
     }
 
     /// Whether a packet has a place and pauses nobody, judged by sums that may be too large. `queue` is what it joins,
-    /// itself included, or zero if that does not count.
+    /// itself included, or zero if that does not count. If so, by how much what is used of the pool grows when it is [held](Self::hold).
     #[inline]
-    pub fn passes(&self, account: usize, size: u64, queue: u64) -> bool {
-        let (growth, share) = self.accounts[account].grown(size);
-        if share == 0 {
-            return true;
-        }
+    pub fn passes(&self, account: usize, size: u64, queue: u64) -> Option<u64> {
+        let a = &self.accounts[account];
+        let (growth, share) = a.grown(size);
         let used = self.used + growth;
-        used <= self.shared && share.max(queue) < self.accounts[account].xoff(self.shared - used)
+        let fits = used <= self.shared && share.max(queue) < a.xoff(self.shared - used);
+        (share == 0 || fits).then_some(growth)
+    }
+
+    /// Charges a packet that [passes](Self::passes).
+    #[inline]
+    pub fn hold(&mut self, account: usize, size: u64, growth: u64) {
+        self.accounts[account].held += size;
+        self.used += growth;
     }
 
     /// The place of a packet, on exact sums; `queue` as before.
@@ -261,6 +267,16 @@ impl Ingresses {
         a.paused &= !ends;
         self.paused -= u32::from(ends);
         ends
+    }
+
+    /// Releases a packet while nothing is paused, so that nobody goes on because of it.
+    #[inline]
+    pub fn release_quietly(&mut self, account: usize, size: u64) {
+        debug_assert_eq!(self.paused, 0);
+        let a = &mut self.accounts[account];
+        let before = a.share();
+        a.held -= size;
+        self.used -= before - a.share();
     }
 
     /// Counts a packet that has no place.

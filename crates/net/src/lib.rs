@@ -22,8 +22,8 @@ pub use credit::{Credit, CreditSettings, Credits};
 pub use fabric::{Cable, Direction, Fabric};
 pub use ingress::{IngressCounters, IngressPool, IngressSettings, Xoff};
 pub use port::{
-    CLASSES, ClassCounters, ClassSettings, Length, Marking, PauseCounters, Port, PortCounters,
-    PortFault, PortSettings, Recalled, Watchdog,
+    CLASSES, ClassCounters, ClassSettings, Form, Length, Marking, PauseCounters, Port,
+    PortCounters, PortFault, PortSettings, Recalled, Watchdog,
 };
 pub use routing::{Path, Paths, Routes, Tuple, murmur3_paths, pin};
 pub use shared_buffer::SharedBuffer;

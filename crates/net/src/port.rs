@@ -23,7 +23,7 @@ mod telemetry;
 pub use classes::{CLASSES, ClassCounters, ClassSettings, Watchdog};
 pub use fault::{PortFault, Recalled};
 pub use pause::PauseCounters;
-pub use settings::{Length, Marking, PortCounters, PortSettings};
+pub use settings::{Form, Length, Marking, PortCounters, PortSettings};
 
 use forebay_engine::{LinkId, Out, Words, prefetch_all};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
@@ -63,7 +63,8 @@ struct Cold {
     whole: u64, // ps per byte; 0 if that is no whole number
     settings: PortSettings,
     alive: bool,
-    old_rate: BitsPerSec,   // before the last change of rate
+    since: Time, // explicit queues, not steady: when they were last empty and got a packet, or the link came back
+    old_rate: BitsPerSec, // before the last change of rate
     old_until: Time, // what was in transmission then is sent by then, at that rate; zero: it has been
     held: VecDeque<Packet>, // one touch: the queue while the link is dead
     held_bytes: u64,
@@ -111,7 +112,7 @@ impl Port {
         let in_bytes = |l: Length| matches!(l, Length::Bytes(_));
         let marking = settings.marking;
         let one_touch = settings.classes <= 1
-            && !settings.explicit
+            && settings.form == Form::Any
             && settings.telemetry.is_none()
             && settings.loss == 0.0
             && settings.rate.whole_ps_per_byte().is_some()
@@ -141,6 +142,7 @@ impl Port {
                 whole: 0,
                 settings,
                 alive: true,
+                since: Time::ZERO,
                 old_rate: settings.rate,
                 old_until: Time::ZERO,
                 held: VecDeque::new(),
@@ -166,10 +168,15 @@ impl Port {
             Some(Length::Bytes(bytes)) => time(bytes) + Span::from_ps(part),
             _ => Span::MAX,
         };
-        self.hot.mark_from = match settings.marking {
-            Some(Marking { kmin: Length::Bytes(bytes), .. }) => time(bytes),
+        // No class has a longer queue than all together.
+        let from = |rule: &Marking| match rule.kmin {
+            Length::Bytes(bytes) if !rule.at_dequeue => time(bytes),
             _ => Span::MAX,
         };
+        let mark_from = self.rules().map(from).min().unwrap_or(Span::MAX);
+        let picks = self.rules().any(|rule| rule.at_dequeue);
+        (self.hot.mark_from, self.scheduled.picks) = (mark_from, picks);
+        let settings = &self.cold.settings;
         self.cold.serializer = serializer(settings);
         self.cold.whole = whole.unwrap_or(0);
         self.cold.code = settings.telemetry.and_then(|rates| rates.code(settings.rate));
@@ -180,7 +187,7 @@ impl Port {
     fn derive_form(&mut self) {
         self.leave_steady();
         let Cold { alive, old_until, pause, .. } = &*self.cold;
-        let even = *alive && *old_until == Time::ZERO && pause.stopped() == 0;
+        let even = *alive && *old_until == Time::ZERO && !pause.concerns();
         let whole = u32::try_from(self.cold.whole).ok().filter(|_| even).unwrap_or(0);
         self.hot.overhead = whole * u32::from(self.cold.settings.overhead);
         self.hot.whole = if self.is_scheduled() { 0 } else { whole };
@@ -206,6 +213,14 @@ impl Port {
         }
     }
 
+    /// Bytes left of what is in transmission at a scheduled port that has been served up to `now`.
+    fn in_transmission(&self, now: Time) -> u64 {
+        match u64::from(self.hot.steady) {
+            0 => self.backlog(now),
+            whole => (self.hot.busy - self.waiting_time()).since(now).as_ps() / whole,
+        }
+    }
+
     fn backlog_of_two_rates(&self, now: Time) -> u64 {
         let turn = now.max(self.cold.old_until.min(self.hot.busy));
         let old = self.cold.old_rate.bytes_in(turn.since(now));
@@ -214,8 +229,20 @@ impl Port {
 
     /// Wire bytes of a packet.
     #[inline]
-    fn wire(&self, packet: &Packet) -> u64 {
-        u64::from(packet.size) + u64::from(self.cold.settings.overhead)
+    pub(crate) fn wire(&self, packet: &Packet) -> u64 {
+        u64::from(packet.size) + self.overhead()
+    }
+
+    /// Bytes that each packet adds on the wire.
+    #[inline]
+    pub(crate) fn overhead(&self) -> u64 {
+        self.scheduled.overhead.into()
+    }
+
+    /// Whether packets wait in explicit queues.
+    #[inline]
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.scheduled.packets > 0
     }
 
     /// The queue at `now`: all that waits, and (unless released at start) what is left of the packet in transmission.
@@ -321,7 +348,10 @@ impl Port {
             self.derive_form();
         }
         if self.is_steady() {
-            return self.offer_steady(now, packet, out);
+            return match self.cold.heard {
+                true => self.offer_heard(now, false, packet, out),
+                false => self.offer_steady(now, packet, out),
+            };
         }
         if !self.cold.alive && !self.cold.settings.hold {
             self.cold.counters.lost_packets += 1;
@@ -335,7 +365,7 @@ impl Port {
         if !self.has_room(queue, size) {
             return Verdict::Dropped;
         }
-        if self.marks() {
+        if self.rules().any(|rule| !rule.at_dequeue) {
             let (bytes, packets) = self.queue_of(now, packet.class);
             match self.mark(bytes, packets, packet) {
                 Verdict::Accepted => {}

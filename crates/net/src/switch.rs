@@ -277,6 +277,9 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
+        if self.ingress.is_some() {
+            return self.arrive_on_account(now, port, packet, out);
+        }
         let target = &mut self.ports[port];
         if self.shared.is_some() || !target.is_steady() || packet.kind == Kind::Pause {
             return self.arrive_slow(now, port, packet, out);
@@ -318,14 +321,10 @@ impl Switch {
             self.hear(now, u32::from(packet.ingress), packet, out);
             return;
         }
-        if self.ingress.is_some() {
-            self.arrive_on_account(now, port, packet, out);
-            return;
-        }
         if self.ports[port].is_scheduled() && !self.ports[port].is_lazy() {
             self.serve(now, port, out);
         }
-        let size = u64::from(packet.size) + u64::from(self.ports[port].settings().overhead);
+        let size = self.ports[port].wire(packet);
         if !self.admits(now, port, size, out) {
             self.refuse(now, port, packet, Verdict::Dropped);
             return;
@@ -390,10 +389,20 @@ impl Switch {
     #[inline(never)]
     fn serve_due(&mut self, now: Time, port: usize, out: &mut impl Out<Packet>) {
         let Self { ports, lost, ingress, .. } = self;
-        let overhead = u64::from(ports[port].settings().overhead);
-        ports[port].serve(now, out, &mut |at, packet, verdict| {
-            departed(&mut lost[port], ingress, overhead, at, packet, verdict);
-        });
+        let (port_, lost) = (&mut ports[port], &mut lost[port]);
+        match ingress {
+            None => port_.serve(now, out, &mut |at, packet, verdict| {
+                trace_end(lost, at, packet, verdict);
+            }),
+            Some(ingress) => {
+                let overhead = port_.overhead();
+                port_.serve(now, out, &mut |at, packet, verdict| {
+                    trace_end(lost, at, packet, verdict);
+                    let account = ingress.account(packet.ingress, packet.class);
+                    ingress.release_quietly(account, u64::from(packet.size) + overhead);
+                });
+            }
+        }
         self.note(port);
     }
 
@@ -510,23 +519,5 @@ fn trace_end(digest: &mut Digest, at: Time, packet: &Packet, verdict: Verdict) {
         Verdict::Accepted => {}
         Verdict::Lost => trace(digest, at, Drop::Fault as u8, packet),
         Verdict::Dropped => trace(digest, at, Drop::Watchdog as u8, packet),
-    }
-}
-
-/// What follows from a departure while nothing is paused: it may be known late.
-#[inline]
-fn departed(
-    lost: &mut Digest,
-    ingress: &mut Option<Box<Ingresses>>,
-    overhead: u64,
-    at: Time,
-    packet: &Packet,
-    verdict: Verdict,
-) {
-    trace_end(lost, at, packet, verdict);
-    if let Some(ingress) = ingress {
-        let account = ingress.account(packet.ingress, packet.class);
-        let resumes = ingress.release(account, u64::from(packet.size) + overhead);
-        debug_assert!(!resumes, "nothing was paused");
     }
 }

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Bench, packet, plain, ps};
 use forebay_net::{
-    CLASSES, ClassSettings, IngressPool, IngressSettings, Length, Marking, PortSettings, Watchdog,
-    Xoff,
+    CLASSES, ClassSettings, Form, IngressPool, IngressSettings, Length, Marking, PortSettings,
+    Watchdog, Xoff,
 };
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Packet};
@@ -13,7 +13,7 @@ use forebay_wire::{Ecn, Packet};
 const POOL: u64 = 1_000_000;
 
 fn settings() -> PortSettings {
-    PortSettings { explicit: true, classes: 8, ..plain() }
+    PortSettings { form: Form::Queued, classes: 8, ..plain() }
 }
 
 fn of_class(class: u8, seq: u64, size: u16, ecn: Ecn) -> Packet {

@@ -3,13 +3,15 @@
 mod common;
 
 use common::{Bench, packet, plain, ps};
-use forebay_net::{ClassSettings, IngressPool, IngressSettings, PortFault, PortSettings, Xoff};
+use forebay_net::{
+    ClassSettings, Form, IngressPool, IngressSettings, PortFault, PortSettings, Xoff,
+};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Kind};
 
 /// Three ports of 10 Gb/s, 800 ps a byte; in-ports pause at 5 kB beyond 1 kB of their own and resume 2 kB below.
 fn bench(lossless: Option<u8>) -> Bench {
-    let settings = PortSettings { explicit: true, classes: 8, ..plain() };
+    let settings = PortSettings { form: Form::Queued, classes: 8, ..plain() };
     let ingress = IngressSettings {
         reserved: Bytes::new(1_000),
         headroom: Some(Bytes::new(3_000)),

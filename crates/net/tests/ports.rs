@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Bench, packet, plain, ps};
-use forebay_net::{Length, Marking, PortFault, PortSettings};
+use common::{Bench, FORMS, packet, plain, ps};
+use forebay_net::{Form, Length, Marking, PortFault, PortSettings};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span};
 use forebay_wire::{Ecn, Flags, Kind, Packet, Rates};
@@ -37,15 +37,6 @@ fn settings(rng: &mut Stream) -> PortSettings {
     }
 }
 
-/// Makes every departure explicit, and the port look at each: what marks at dequeue, or never, cannot tell from the time at which
-/// all will have been sent.
-fn looked_at(settings: PortSettings) -> PortSettings {
-    let never = Length::Bytes(u64::MAX);
-    let marking =
-        Marking { kmin: never, kmax: never, pmax: 1.0, at_dequeue: true, drop_not_ect: false };
-    PortSettings { marking: Some(marking), explicit: true, ..settings }
-}
-
 /// Puts the same arrivals and faults into a port that decides on arrival (one touch; queues that are served late where there are
 /// several classes) and into one that serves each departure before it is touched. They must agree all the time. Returns how many
 /// packets got through.
@@ -53,11 +44,7 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8) -> usize {
     let mut rng = Stream::new(seed, 0, Purpose::Test);
     let settings = PortSettings { classes, ..settings(&mut rng) };
     let mut fast = Bench::new(2, settings, None);
-    let slow = match settings.marking {
-        None => looked_at(settings),
-        Some(_) => PortSettings { explicit: true, ..settings },
-    };
-    let mut slow = Bench::new(2, slow, None);
+    let mut slow = Bench::new(2, PortSettings { form: Form::Naive, ..settings }, None);
     let byte = settings.rate.whole_ps_per_byte().unwrap();
     let load = 600 + rng.below(1_200); // thousandths
     let mut now = ps(0);
@@ -211,9 +198,8 @@ fn random_loss_has_its_rate_and_is_independent() {
 }
 
 /// The share of packets marked at a queue that stands still.
-fn marked_share(marking: Marking, queue: u64, explicit: bool) -> (u64, u64) {
-    let mut bench =
-        Bench::new(2, PortSettings { marking: Some(marking), explicit, ..plain() }, None);
+fn marked_share(marking: Marking, queue: u64, form: Form) -> (u64, u64) {
+    let mut bench = Bench::new(2, PortSettings { marking: Some(marking), form, ..plain() }, None);
     let unmarked = |size: u16| packet(0, 0, size, Ecn::NotEct);
     let mut left = queue;
     while left > 0 {
@@ -246,7 +232,7 @@ fn a_ramp_marks_its_share() {
         at_dequeue: false,
         drop_not_ect: false,
     };
-    for explicit in [false, true] {
+    for form in FORMS {
         for (queue, share) in [
             (5_000, 0.0),
             (10_000, 0.0),
@@ -256,7 +242,7 @@ fn a_ramp_marks_its_share() {
             (50_000, 1.0),
             (90_000, 1.0),
         ] {
-            let (marked, n) = marked_share(ramp, queue + 1_000, explicit);
+            let (marked, n) = marked_share(ramp, queue + 1_000, form);
             assert!(near(marked, n, share), "{marked} of {n} at {queue}, {share} expected");
         }
     }
@@ -271,10 +257,10 @@ fn a_step_marks_from_k_on_exactly() {
         at_dequeue: false,
         drop_not_ect: false,
     };
-    for explicit in [false, true] {
-        let (marked, n) = marked_share(step(20_000), 20_000 + 1_000, explicit);
+    for form in FORMS {
+        let (marked, n) = marked_share(step(20_000), 20_000 + 1_000, form);
         assert_eq!(marked, n, "a packet that finds K is marked");
-        let (marked, _) = marked_share(step(20_001), 20_000 + 1_000, explicit);
+        let (marked, _) = marked_share(step(20_001), 20_000 + 1_000, form);
         assert_eq!(marked, 0, "one that finds a byte less is not");
     }
 }
@@ -288,11 +274,11 @@ fn what_is_not_ecn_capable_is_never_marked() {
         at_dequeue: false,
         drop_not_ect: false,
     };
-    for explicit in [false, true] {
+    for form in FORMS {
         for drop_not_ect in [false, true] {
             let marking = Marking { drop_not_ect, ..marking };
             let mut bench =
-                Bench::new(2, PortSettings { marking: Some(marking), explicit, ..plain() }, None);
+                Bench::new(2, PortSettings { marking: Some(marking), form, ..plain() }, None);
             for seq in 0..100 {
                 bench.arrive(
                     ps(seq),
@@ -323,11 +309,10 @@ fn a_limit_in_packets_counts_the_one_being_sent() {
 
 #[test]
 fn a_byte_limit_is_exact() {
-    let explicit = PortSettings { explicit: true, ..plain() };
-    for settings in [plain(), explicit, looked_at(plain())] {
+    for form in FORMS {
         for (limit, fit) in [(4_499, 2), (4_500, 3), (4_501, 3)] {
             let limit = Some(Length::Bytes(limit));
-            let mut bench = Bench::new(2, PortSettings { limit, ..settings }, None);
+            let mut bench = Bench::new(2, PortSettings { limit, form, ..plain() }, None);
             for seq in 0..10 {
                 bench.arrive(ps(0), 1, packet(0, seq, 1_500, Ecn::NotEct));
             }
@@ -339,9 +324,9 @@ fn a_byte_limit_is_exact() {
 
 #[test]
 fn packets_leave_back_to_back_and_fly_as_long_as_they_should() {
-    for explicit in [false, true] {
+    for form in FORMS {
         for overhead in [0u64, 24] {
-            let settings = PortSettings { explicit, overhead: overhead as u16, ..plain() };
+            let settings = PortSettings { form, overhead: overhead as u16, ..plain() };
             let mut bench = Bench::new(2, settings, None);
             for seq in 0..100 {
                 bench.arrive(ps(0), 1, packet(0, seq, 1_500, Ecn::NotEct));
@@ -360,9 +345,8 @@ fn packets_leave_back_to_back_and_fly_as_long_as_they_should() {
 /// What is in transmission at a change of rate is sent at the old one, and stays so through the next change.
 #[test]
 fn a_packet_in_transmission_keeps_its_rate() {
-    for explicit in [false, true] {
-        let mut bench =
-            Bench::new(2, PortSettings { explicit, flight: Span::ZERO, ..plain() }, None);
+    for form in FORMS {
+        let mut bench = Bench::new(2, PortSettings { form, flight: Span::ZERO, ..plain() }, None);
         for seq in 0..3 {
             bench.arrive(ps(0), 1, packet(0, seq, 1_000, Ecn::NotEct)); // 0.8 us each
         }

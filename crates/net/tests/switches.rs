@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Bench, packet, plain, ps};
+use common::{Bench, FORMS, packet, plain, ps};
 use forebay_net::{Length, PortSettings, SharedBuffer};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span};
@@ -43,9 +43,9 @@ proptest! {
         let ports = 2 + rng.below(9) as usize;
         let size = 15_000 + rng.below(60_000);
         let alpha = [0.125, 0.5, 1.0, 4.0][rng.below(4) as usize];
-        let explicit = rng.below(2) == 0;
+        let form = FORMS[rng.below(3) as usize];
         let shared = SharedBuffer::new(Bytes::new(size), Some(alpha));
-        let mut bench = Bench::new(ports as u32, PortSettings { explicit, ..plain() }, Some(shared));
+        let mut bench = Bench::new(ports as u32, PortSettings { form, ..plain() }, Some(shared));
         let mut naive = Naive { size, alpha_65536: (alpha * 65_536.0) as u64, busy: vec![0; ports] };
         let mut now = 0;
         let (mut drops, mut busiest) = (0, 0);
@@ -73,7 +73,7 @@ proptest! {
 /// n ports at twice their rate each hold alpha/(1 + alpha n) of the buffer, within one packet, all the time.
 #[test]
 fn overloaded_ports_share_as_the_closed_form_says() {
-    for explicit in [false, true] {
+    for form in FORMS {
         for (alpha, n) in [
             (0.125, 1),
             (0.125, 8),
@@ -89,7 +89,7 @@ fn overloaded_ports_share_as_the_closed_form_says() {
         ] {
             let size = 2_000_000u64;
             let shared = SharedBuffer::new(Bytes::new(size), Some(alpha));
-            let mut bench = Bench::new(n, PortSettings { explicit, ..plain() }, Some(shared));
+            let mut bench = Bench::new(n, PortSettings { form, ..plain() }, Some(shared));
             let due = alpha * size as f64 / (1.0 + alpha * f64::from(n));
             for round in 0..12_000u64 {
                 for port in 0..n {
@@ -132,8 +132,8 @@ fn one_flipped_ecn_bit_changes_the_digest() {
 #[test]
 fn a_switch_hears_of_time_only_through_its_events() {
     // Two ports, the same packets; one is also asked for departures all the time.
-    for explicit in [false, true] {
-        let settings = PortSettings { explicit, loss: 0.2, ..plain() };
+    for form in FORMS {
+        let settings = PortSettings { form, loss: 0.2, ..plain() };
         let run = |ask: bool| {
             let mut bench = Bench::new(3, settings, None);
             let mut rng = Stream::new(2, 0, Purpose::Test);

@@ -8,7 +8,7 @@ use forebay_engine::{
     Digest, Engine, Ground, LinkId, Node, NodeId, Out, Tuning, Watch, Words, combine,
 };
 use forebay_net::{
-    Cable, Fabric, IngressPool, IngressSettings, Length, Marking, Paths, Port, PortFault,
+    Cable, Fabric, Form, IngressPool, IngressSettings, Length, Marking, Paths, Port, PortFault,
     PortSettings, Routes, SharedBuffer, Switch, SwitchSettings, Xoff,
 };
 use forebay_units::random::{Purpose, Stream};
@@ -271,13 +271,10 @@ fn network(seed: u64, explicit: bool) -> (Fabric, Vec<Either>) {
     };
     let cables = ends.into_iter().map(cable).collect();
     let fabric = Fabric::new(8, hosts, cables, Span::ZERO, &[]);
-    let at_dequeue = Marking {
-        kmin: Length::Packets(2),
-        kmax: Length::Packets(20),
-        pmax: 0.5,
-        at_dequeue: true,
-        drop_not_ect: false,
-    };
+    let lengths =
+        [[Length::Packets(2), Length::Packets(20)], [Length::Bytes(2_000), Length::Bytes(20_000)]];
+    let [kmin, kmax] = of(&mut rng, &lengths);
+    let at_dequeue = Marking { kmin, kmax, pmax: 0.5, at_dequeue: true, drop_not_ect: false };
     let marking = of(&mut rng, &[None, Some(at_dequeue)]);
     let limit = of(&mut rng, &[None, Some(Length::Bytes(20_000)), Some(Length::Packets(9))]);
     let loss = of(&mut rng, &[0.0, 0.0, 0.1]);
@@ -296,7 +293,11 @@ fn network(seed: u64, explicit: bool) -> (Fabric, Vec<Either>) {
             limit: limit.filter(|_| switch),
             loss: if switch { loss } else { 0.0 },
             classes: if switch { classes } else { 1 },
-            explicit: switch && (explicit || pauses),
+            form: match switch {
+                true if explicit => Form::Naive,
+                true if pauses => Form::Queued,
+                _ => Form::Any,
+            },
             telemetry: Rates::covering(rates).filter(|_| switch),
             ..plain()
         }

@@ -13,8 +13,8 @@ use crate::stacks::{Stacks, profiles, usual};
 use crate::timeline::{Timeline, cable_index};
 use forebay_engine::{Goal, NodeId};
 use forebay_net::{
-    Cable, ClassSettings, Fabric, IngressPool, IngressSettings, Length, Marking, PortSettings,
-    Routes, SharedBuffer, Switch, SwitchSettings, Tor, Watchdog, Xoff,
+    Cable, ClassSettings, Fabric, Form, IngressPool, IngressSettings, Length, Marking,
+    PortSettings, Routes, SharedBuffer, Switch, SwitchSettings, Tor, Watchdog, Xoff,
 };
 use forebay_scenario::model::{
     self, Change, Clock, DeadPort, MarkAt, NotEct, QueueLength, Release, Scenario, Topology,
@@ -318,7 +318,11 @@ impl PortMaker<'_> {
             overhead: self.scenario.fabric.wire_overhead.get() as u16,
             loss: cable.loss,
             key: Stream::new(self.seed, u64::from(direction.link.0), Purpose::Red).key(),
-            explicit: self.options.explicit_ports || self.explicit.contains(&direction.cable),
+            form: match () {
+                () if self.options.explicit_ports => Form::Naive,
+                () if self.explicit.contains(&direction.cable) => Form::Queued,
+                () => Form::Any,
+            },
             hold: self.scenario.fabric.dead_port == DeadPort::Hold,
             telemetry: None,
             truncate: self.scenario.fabric.clock == Clock::TruncateNs,
@@ -336,9 +340,9 @@ impl PortMaker<'_> {
         let classes = self.classes(node);
         let explicit = self.has_pause(node, false) || self.has_pause(node, true);
         let explicit = explicit || !classes.is_empty();
-        let explicit =
-            |port: PortSettings| PortSettings { explicit: port.explicit || explicit, ..port };
-        let ports = (0..count).map(|p| explicit(self.switch_port(node, p))).collect();
+        let least = if explicit { Form::Queued } else { Form::Any };
+        let formed = |port: PortSettings| PortSettings { form: port.form.max(least), ..port };
+        let ports = (0..count).map(|p| formed(self.switch_port(node, p))).collect();
         let ingress = self.ingress(node);
         let name = &self.plan.names[node.0 as usize];
         let sampled =
@@ -370,7 +374,7 @@ impl PortMaker<'_> {
             // Credits and rates go before data.
             classes: switch.classes.max(1 + u8::from(self.scenario.fabric.hierarchical.is_some())),
             release_at_start: switch.release == Release::Start,
-            explicit: bare.explicit || self.taps.watches(node, port),
+            form: if self.taps.watches(node, port) { Form::Naive } else { bare.form },
             telemetry: self.telemetry,
             ..bare
         }

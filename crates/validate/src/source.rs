@@ -2,7 +2,7 @@
 
 use forebay_engine::{LinkId, NodeId, Out, Words};
 use forebay_net::{
-    Cable, Fabric, Paths, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings,
+    Cable, Fabric, Form, Paths, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings,
 };
 use forebay_units::{BitsPerSec, Span, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
@@ -36,7 +36,7 @@ impl Bench {
             overhead: 0,
             loss: 0.0,
             key: 0,
-            explicit: false,
+            form: Form::Any,
             hold: false,
             telemetry: None,
             truncate: false,

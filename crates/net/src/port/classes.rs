@@ -42,10 +42,8 @@ pub struct ClassCounters {
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
     pub settings: ClassSettings,
-    queued: [u64; CLASSES],  // bytes of the wire that wait
-    pub sending: Option<u8>, // class of what was transmitted last, unless that was a frame
-    stopped: u8,             // by the peer
-    fired: u8,               // of these, the watchdog no longer waits for
+    stopped: u8, // by the peer
+    fired: u8,   // of these, the watchdog no longer waits for
     since: [Time; CLASSES],
     counters: [ClassCounters; CLASSES],
 }
@@ -54,8 +52,6 @@ impl Classes {
     fn new(settings: ClassSettings) -> Self {
         Self {
             settings,
-            queued: [0; CLASSES],
-            sending: None,
             stopped: 0,
             fired: 0,
             since: [Time::ZERO; CLASSES],
@@ -63,17 +59,9 @@ impl Classes {
         }
     }
 
-    pub fn enqueued(&mut self, class: usize, wire: u64) {
-        self.queued[class] += wire;
-    }
-
-    pub fn dequeued(&mut self, class: usize, wire: u64) {
-        self.queued[class] -= wire;
-    }
-
-    /// The cable has died, and taken the queue with it.
-    pub fn emptied(&mut self) {
-        self.queued = [0; CLASSES];
+    /// The rules by which classes are marked that have one of their own.
+    pub fn rules(&self) -> impl Iterator<Item = &Marking> {
+        self.settings.marking.iter().flatten()
     }
 
     /// The peer stops these classes and lets all others go. `heard`: it has said so, rather than died.
@@ -146,7 +134,8 @@ impl Port {
     /// From now on classes are told apart. It has to be so from the start.
     pub fn tell_classes_apart(&mut self, settings: ClassSettings) {
         self.cold.classes = Some(Box::new(Classes::new(settings)));
-        self.derive_form();
+        self.scheduled.apart = true;
+        self.derive();
     }
 
     /// What has been counted of a class by `now`; `None` if classes are not told apart.
@@ -182,25 +171,35 @@ impl Port {
     /// The queue that a packet of a class finds, in bytes and packets: of that class alone if classes are told apart. The port has
     /// been served up to `now`.
     pub(crate) fn queue_of(&self, now: Time, class: u8) -> (u64, u64) {
-        let class = self.scheduled.lane(class);
-        let Some(classes) = &self.cold.classes else {
+        if !self.scheduled.apart {
             let queue = self.queue(now);
             let sending = self.is_scheduled() && queue > self.scheduled.bytes;
             return (queue, self.waiting() + u64::from(sending));
-        };
-        let sends = classes.sending == Some(class as u8) && !self.cold.settings.release_at_start;
-        let sending = if sends { self.backlog(now) } else { 0 };
+        }
+        let class = self.scheduled.lane(class);
+        let sends = self.scheduled.sending == class as u8 && !self.cold.settings.release_at_start;
+        let sending = if sends { self.in_transmission(now) } else { 0 };
         let packets = self.scheduled.packets_of(class) + u64::from(sending > 0);
-        (classes.queued[class] + sending, packets)
+        (self.scheduled.bytes_of(class) + sending, packets)
+    }
+
+    /// No less than [`Port::queue_of`] has in bytes, and soon found.
+    #[inline]
+    pub(crate) fn queue_at_most(&self, class: u8) -> u64 {
+        let longest = u64::from(u16::MAX) * 2;
+        match self.scheduled.apart {
+            true => self.scheduled.bytes_of(self.scheduled.lane(class)) + longest,
+            false => self.scheduled.bytes + longest,
+        }
     }
 
     /// What a packet of a class leaves behind as its transmission begins, likewise.
     pub(super) fn left_behind(&self, class: u8) -> (u64, u64) {
-        let class = self.scheduled.lane(class);
-        match &self.cold.classes {
-            Some(classes) => (classes.queued[class], self.scheduled.packets_of(class)),
-            None => (self.scheduled.bytes, u64::from(self.scheduled.packets)),
+        if !self.scheduled.apart {
+            return (self.scheduled.bytes, u64::from(self.scheduled.packets));
         }
+        let class = self.scheduled.lane(class);
+        (self.scheduled.bytes_of(class), self.scheduled.packets_of(class))
     }
 
     /// The marking rule for packets of a class.
@@ -209,9 +208,9 @@ impl Port {
         own.or(self.cold.settings.marking)
     }
 
-    /// Whether any packet may be marked here.
-    pub(super) fn marks(&self) -> bool {
-        let by_class = |c: &Classes| c.settings.marking.iter().any(Option::is_some);
-        self.cold.settings.marking.is_some() || self.cold.classes.as_deref().is_some_and(by_class)
+    /// All rules by which packets may be marked here.
+    pub(super) fn rules(&self) -> impl Iterator<Item = &Marking> {
+        let by_class = self.cold.classes.iter().flat_map(|classes| classes.rules());
+        self.cold.settings.marking.iter().chain(by_class)
     }
 }

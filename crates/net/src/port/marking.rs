@@ -1,8 +1,8 @@
 //! Marking by the instantaneous queue, and the draws that go with it.
 
 use super::{Length, Marking, Port, Verdict};
-use forebay_units::Span;
 use forebay_units::random::Stream;
+use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
 
 impl Port {
@@ -11,6 +11,24 @@ impl Port {
     pub(super) fn mark_enqueued(&mut self, backlog: Span, packet: &mut Packet) -> Verdict {
         let queue = self.bytes_in(backlog);
         self.mark(queue, 0, packet)
+    }
+
+    /// The same at a port that may tell classes apart.
+    #[inline(never)]
+    pub(super) fn mark_heard(&mut self, now: Time, packet: &mut Packet) -> Verdict {
+        let (queue, packets) = self.queue_of(now, packet.class);
+        self.mark(queue, packets, packet)
+    }
+
+    /// The marking rule at dequeue, for a packet that may be marked and leaves the queue behind.
+    #[inline(never)]
+    pub(super) fn mark_leaving(&mut self, packet: &mut Packet) {
+        let Some(marking) = self.marking_of(packet.class).filter(|m| m.at_dequeue) else { return };
+        let (bytes, packets) = self.left_behind(packet.class);
+        if self.picks(&marking, bytes, packets, self.hot.tx_packets) {
+            packet.ecn = Ecn::Ce;
+            self.cold.counters.marked_packets += 1;
+        }
     }
 
     /// Marks a packet, or refuses it, if the marking rule at enqueue picks it.

@@ -1,6 +1,7 @@
-//! A FIFO of packets that wait, in half the room of packets: only ACKs with SACK blocks need the rest of it, and only what has crossed
-//! a port that tells about itself has words.
+//! A FIFO of packets that wait, in half the room of packets: few need the rest of it, and only what has crossed a port that tells about
+//! itself has words.
 
+use super::CLASSES;
 use forebay_engine::{Words, prefetch_at};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
 use std::collections::VecDeque;
@@ -33,17 +34,17 @@ pub(super) struct PacketQueue {
     heads: Box<[Head]>, // a ring; its length is 0 or a power of two
     first: u32,
     len: u32,
-    rest: Option<Box<Rest>>, // most queues have none, and two queues share a line
-}
-
-/// What few packets have.
-#[derive(Clone, Debug, Default)]
-struct Rest {
-    blocks: VecDeque<[SackBlock; 3]>,
-    words: VecDeque<Words>,
+    pub bytes: u64, // for the port to count
 }
 
 const _: () = assert!(size_of::<PacketQueue>() == 32);
+
+/// What few packets of a queue have beside their heads: kept apart, since two queues share a line.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rest {
+    blocks: VecDeque<[SackBlock; 3]>,
+    words: Vec<Words>, // of the head at the same place; none before the first came
+}
 
 impl PacketQueue {
     #[inline]
@@ -57,30 +58,31 @@ impl PacketQueue {
     }
 
     #[inline(always)]
-    pub fn push(&mut self, packet: &Packet, words: &Words) {
+    pub fn push(&mut self, packet: &Packet, words: &Words, rests: &mut Rests, lane: usize) {
         if self.len as usize == self.heads.len() {
-            self.grow();
-        }
-        if packet.sacks > 0 {
-            self.keep_rest(packet, words);
+            self.grow(rests, lane);
         }
         let mask = self.heads.len() - 1;
-        let last = (self.first + self.len) as usize;
-        self.heads[last & mask] = Head::of(packet);
+        let last = (self.first + self.len) as usize & mask;
+        self.heads[last] = Head::of(packet);
         prefetch_at(&self.heads, (last + PER_LINE) & mask);
+        if has_rest(packet) {
+            rests.keep(lane, last, self.heads.len(), packet, words);
+        }
         self.len += 1;
     }
 
     #[inline(always)]
-    pub fn pop(&mut self, words: &mut Words) -> Option<Packet> {
+    pub fn pop(&mut self, words: &mut Words, rests: &mut Rests, lane: usize) -> Option<Packet> {
         if self.len == 0 {
             return None;
         }
         let mask = self.heads.len() - 1;
-        let mut packet = self.heads[self.first as usize & mask].packet();
-        prefetch_at(&self.heads, (self.first as usize + PER_LINE) & mask);
-        if packet.sacks > 0 {
-            self.take_rest(&mut packet, words);
+        let first = self.first as usize & mask;
+        let mut packet = self.heads[first].packet();
+        prefetch_at(&self.heads, (first + PER_LINE) & mask);
+        if has_rest(&packet) {
+            rests.take(lane, first, &mut packet, words);
         }
         self.len -= 1;
         // Emptied, it starts at its first place again, which is still in cache.
@@ -88,34 +90,14 @@ impl PacketQueue {
         Some(packet)
     }
 
-    #[inline(never)]
-    fn keep_rest(&mut self, packet: &Packet, words: &Words) {
-        let rest = self.rest.get_or_insert_default();
-        if packet.hops() > 0 {
-            rest.words.push_back(*words);
-        }
-        if keeps_ext(packet) {
-            rest.blocks.push_back(packet.ext);
-        }
-    }
-
-    #[inline(never)]
-    fn take_rest(&mut self, packet: &mut Packet, words: &mut Words) {
-        let Some(rest) = &mut self.rest else { return };
-        if packet.hops() > 0 {
-            *words = rest.words.pop_front().unwrap_or_default();
-        }
-        if keeps_ext(packet) {
-            packet.ext = rest.blocks.pop_front().unwrap_or_default();
-        }
-    }
-
     #[cold]
-    fn grow(&mut self) {
-        let heads = self.iter_heads().copied().collect::<Vec<_>>();
-        let room = (2 * heads.len()).max(8);
-        self.heads =
-            heads.into_iter().chain(std::iter::repeat(Head::default())).take(room).collect();
+    fn grow(&mut self, rests: &mut Rests, lane: usize) {
+        let first = self.first as usize;
+        self.heads = doubled(&self.heads, first).into();
+        if let Some(rests) = &mut rests.0 {
+            let words = &mut rests[lane].words;
+            *words = if words.is_empty() { Vec::new() } else { doubled(words, first) };
+        }
         self.first = 0;
     }
 
@@ -130,9 +112,55 @@ impl PacketQueue {
     }
 }
 
-/// Whether a packet whose `sacks` is not 0 needs its `ext`: blocks of an answer, or the tag of data; hops of data need none.
+/// What all queues of a port have of that, by lane; most ports have nothing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rests(Option<Box<[Rest; CLASSES]>>);
+
+impl Rests {
+    #[inline(never)]
+    fn keep(&mut self, lane: usize, slot: usize, room: usize, packet: &Packet, words: &Words) {
+        let rest = &mut self.0.get_or_insert_default()[lane];
+        if packet.hops() > 0 {
+            if rest.words.is_empty() {
+                rest.words.resize(room, Words::default());
+            }
+            rest.words[slot] = *words;
+        }
+        if keeps_ext(packet) {
+            rest.blocks.push_back(packet.ext);
+        }
+    }
+
+    #[inline(never)]
+    fn take(&mut self, lane: usize, slot: usize, packet: &mut Packet, words: &mut Words) {
+        let Some(rests) = &mut self.0 else { return };
+        let rest = &mut rests[lane];
+        if packet.hops() > 0 {
+            *words = rest.words[slot];
+        }
+        if keeps_ext(packet) {
+            packet.ext = rest.blocks.pop_front().unwrap_or_default();
+        }
+    }
+}
+
+/// A full ring in twice the room, from its first entry on.
+fn doubled<T: Copy + Default>(ring: &[T], first: usize) -> Vec<T> {
+    let room = (2 * ring.len()).max(8);
+    let entries = ring[first..].iter().chain(&ring[..first]).copied();
+    entries.chain(std::iter::repeat(T::default())).take(room).collect()
+}
+
+/// Whether a packet is more than its head.
+#[inline(always)]
+fn has_rest(packet: &Packet) -> bool {
+    packet.sacks > 0 || packet.flags.has(Flags::STAMPS)
+}
+
+/// Whether one that is more needs its `ext`: for delays, for what an answer reports, or for the tag of data. Hops are not in there.
+#[inline]
 fn keeps_ext(packet: &Packet) -> bool {
-    packet.kind != Kind::Data || packet.hops() == 0
+    packet.flags.has(Flags::STAMPS) || (packet.sacks > 0 && packet.hops() == 0)
 }
 
 impl Head {
@@ -158,7 +186,7 @@ mod tests {
 
     #[test]
     fn packets_come_out_as_they_went_in() {
-        let mut queue = PacketQueue::default();
+        let (mut queue, mut rests) = (PacketQueue::default(), Rests::default());
         let (mut pushed, mut popped) = (0u64, 0u64);
         let nth = |n: u64| {
             let word = forebay_units::math::mix(n);
@@ -171,16 +199,19 @@ mod tests {
                 kind: if word.is_multiple_of(3) { Kind::Data } else { Kind::Ack },
                 ecn: Ecn::Ect,
                 class: (word >> 32) as u8,
-                flags: Flags((word >> 40) as u8),
+                flags: Flags((word >> 40) as u8), // with delays, telemetry, both or neither
                 stamp: (word >> 11) as u32,
                 window: (word >> 44) as u16,
                 sacks,
                 seq: word,
                 ..Packet::default()
             };
-            let blocks = if keeps_ext(&packet) { usize::from(sacks) } else { 0 };
-            for (i, block) in packet.ext.iter_mut().enumerate().take(blocks) {
-                *block = SackBlock { start: n as u32, end: i as u32 };
+            let stamped = packet.flags.has(Flags::STAMPS);
+            let blocks = if packet.hops() > 0 { 0 } else { usize::from(sacks) };
+            for (i, block) in packet.ext.iter_mut().enumerate() {
+                if i < blocks || (stamped && i == 2) {
+                    *block = SackBlock { start: n as u32, end: i as u32 };
+                }
             }
             packet
         };
@@ -188,9 +219,9 @@ mod tests {
         let mut taken = Words::default();
         for step in 0..5_000 {
             if forebay_units::math::mix(!step) % 8 < 4 + u64::from(step < 2_000) {
-                queue.push(&nth(pushed), &words(pushed));
+                queue.push(&nth(pushed), &words(pushed), &mut rests, 3);
                 pushed += 1;
-            } else if let Some(packet) = queue.pop(&mut taken) {
+            } else if let Some(packet) = queue.pop(&mut taken, &mut rests, 3) {
                 assert_eq!(packet, nth(popped));
                 assert!(packet.hops() == 0 || taken == words(popped));
                 popped += 1;

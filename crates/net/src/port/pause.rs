@@ -6,6 +6,7 @@
 //!
 //! Source: IEEE 802.3 Annex 31B (all classes at once), IEEE 802.1Qbb (class by class).
 
+use super::scheduled::NOTHING;
 use super::{Port, Verdict};
 use forebay_engine::Out;
 use forebay_units::{Span, Time};
@@ -70,12 +71,13 @@ impl Port {
             told_apart.stop(now, classes, true);
         }
         self.leave_steady();
-        self.scheduled.since = now; // whatever may go now could not go before, or waits for the wire
+        self.cold.since = now; // whatever may go now could not go before, or waits for the wire
         self.derive_form();
     }
 
     /// Has the peer told which classes to stop, as soon as the packet in transmission is finished.
     pub(crate) fn want(&mut self, now: Time, classes: u8) {
+        self.leave_steady();
         self.cold.pause.wanted = classes;
         self.cold.pause.wanted_at = now;
     }
@@ -116,14 +118,11 @@ impl Port {
         self.cold.pause.stopped & !ignored
     }
 
-    /// The cable has died: nothing that was said holds any more, and no queue is left if it is `drained`.
-    pub(super) fn forget_pauses(&mut self, now: Time, drained: bool) {
+    /// The cable has died: nothing that was said holds any more.
+    pub(super) fn forget_pauses(&mut self, now: Time) {
         self.cold.pause.forget(now);
         if let Some(classes) = &mut self.cold.classes {
             classes.stop(now, 0, false);
-            if drained {
-                classes.emptied();
-            }
         }
     }
 
@@ -151,7 +150,7 @@ impl Port {
         let wire = if pause.told != pause.wanted {
             self.hot.busy.max(pause.wanted_at)
         } else if s.has_any_but(self.held_back()) {
-            self.hot.busy.max(s.since)
+            self.hot.busy.max(self.cold.since)
         } else {
             Time::MAX
         };
@@ -171,11 +170,9 @@ impl Port {
             return false;
         }
         let drops = classes.fire(class);
-        self.scheduled.since = now; // what was held back may go from now on
+        self.cold.since = now; // what was held back may go from now on
         while drops && let Some(packet) = self.scheduled.take_of(class) {
-            let wire = self.wire(&packet);
             let Some(classes) = &mut self.cold.classes else { break };
-            classes.dequeued(class, wire);
             classes.discarded(class);
             self.count_drop(&packet);
             departed(now, &packet, Verdict::Dropped);
@@ -206,11 +203,12 @@ impl Port {
         pause.counters.sent += 1;
         if let Some(classes) = &mut self.cold.classes {
             classes.told(changed);
-            classes.sending = None;
         }
         let frame = Packet::pause(pause.wanted);
+        self.scheduled.sending = NOTHING;
         self.hot.busy = start + self.cold.serializer.take(self.wire(&frame));
         out.push(self.hot.link, self.hot.busy, &frame);
+        self.derive_form();
         true
     }
 }

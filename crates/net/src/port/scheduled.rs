@@ -4,10 +4,11 @@
 //! everything about it is in bytes. Whatever the order in which its packets go, its wire then works without a gap until all that was
 //! accepted has been sent. So limits and marks follow from that one time, as on a one-touch port, and what waits is served when
 //! somebody has to know: at the end of the window, or before a packet joins that could overtake what should have left before it.
-//! Any other port is served up to `now` before it is touched.
+//! A steady port that marks what leaves, or tells about itself, is served up to `now` before it is touched, since what it says depends on what
+//! waits then; and so is one whose switch keeps accounts of in-ports. Any other port that is not steady is served so as well, one departure at a time.
 
-use super::packet_queue::PacketQueue;
-use super::{Length, Port, PortSettings, Verdict, words_of};
+use super::packet_queue::{PacketQueue, Rests};
+use super::{Cold, Form, Length, Marking, Port, PortSettings, Verdict, words_of};
 use forebay_engine::{Out, Words, prefetch};
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
@@ -16,14 +17,19 @@ use forebay_wire::{Ecn, Packet};
 #[derive(Clone, Debug)]
 pub(super) struct Scheduled {
     queues: Box<[PacketQueue]>, // by class
-    pub bytes: u64,             // of the wire, waiting: without the packet in transmission
-    pub since: Time, // not steady: when the queue was last empty and got a packet, or the link came back
+    rests: Rests,
+    pub bytes: u64, // of the wire, waiting: without the packet in transmission
     pub packets: u32,
-    overhead: u16, // bytes that each packet adds on the wire
-    filled: u8,    // bit per class: its queue is not empty
-    eager: bool,   // served up to `now` before each arrival, because somebody watches
-    tells: bool,   // packets that ask about the port
+    pub overhead: u16, // bytes that each packet adds on the wire
+    filled: u8,        // bit per class: its queue is not empty
+    pub sending: u8,   // class of what was transmitted last; `NOTHING` if that was a pause frame
+    tells: bool,       // packets that ask about the port
+    pub picks: bool,   // what it marks, as a packet's transmission begins
+    pub apart: bool,   // classes, from each other
 }
+
+/// No class is in transmission.
+pub(super) const NOTHING: u8 = u8::MAX;
 
 impl Scheduled {
     /// Queues for a port that needs them.
@@ -31,13 +37,15 @@ impl Scheduled {
         let classes = if needed { usize::from(settings.classes.clamp(1, 8)) } else { 0 };
         Self {
             queues: vec![PacketQueue::default(); classes].into(),
+            rests: Rests::default(),
             bytes: 0,
-            since: Time::ZERO,
             packets: 0,
             overhead: settings.overhead,
             filled: 0,
-            eager: settings.explicit || settings.telemetry.is_some(),
+            sending: NOTHING,
             tells: settings.telemetry.is_some(),
+            picks: false,
+            apart: false,
         }
     }
 
@@ -63,14 +71,23 @@ impl Scheduled {
         self.queues[lane].len()
     }
 
+    /// Bytes of the wire that wait in one queue.
+    #[inline]
+    pub fn bytes_of(&self, lane: usize) -> u64 {
+        self.queues[lane].bytes
+    }
+
     /// Queues a packet in its class.
     #[inline(always)]
     fn add(&mut self, packet: &Packet, words: &Words) {
         let class = self.class_of(packet);
-        self.queues[class].push(packet, words);
+        let wire = u64::from(packet.size) + u64::from(self.overhead);
+        let queue = &mut self.queues[class];
+        queue.push(packet, words, &mut self.rests, class);
+        queue.bytes += wire;
         self.filled |= 1 << class;
         self.packets += 1;
-        self.bytes += u64::from(packet.size) + u64::from(self.overhead);
+        self.bytes += wire;
     }
 
     /// Takes the first packet of the highest class that has one and is not stopped, and its words if it has some.
@@ -79,12 +96,14 @@ impl Scheduled {
     /// If there is none.
     #[inline(always)]
     fn take(&mut self, stopped: u8, words: &mut Words) -> Packet {
-        let highest = (self.filled & !stopped).ilog2();
-        let queue = &mut self.queues[highest as usize];
-        let packet = queue.pop(words).expect("the queue was not empty");
+        let highest = (self.filled & !stopped).ilog2() as usize;
+        let queue = &mut self.queues[highest];
+        let packet = queue.pop(words, &mut self.rests, highest).expect("the queue was not empty");
+        let wire = u64::from(packet.size) + u64::from(self.overhead);
+        queue.bytes -= wire;
         self.filled &= !(u8::from(queue.is_empty()) << highest);
         self.packets -= 1;
-        self.bytes -= u64::from(packet.size) + u64::from(self.overhead);
+        self.bytes -= wire;
         packet
     }
 
@@ -104,6 +123,12 @@ impl Scheduled {
             return None;
         }
         Some(self.take(!(1 << class), &mut Words::default()))
+    }
+
+    /// Whether more happens as a transmission begins than that.
+    #[inline]
+    fn is_special(&self) -> bool {
+        self.tells || self.picks || self.apart
     }
 
     /// Whether a class that is not stopped has a packet.
@@ -128,20 +153,26 @@ impl Port {
     /// Whether it need not be served before it is touched.
     #[inline]
     pub(crate) fn is_lazy(&self) -> bool {
-        self.is_steady() && !self.scheduled.eager
+        self.is_steady() && !self.is_watched()
+    }
+
+    /// Whether something that happens as a transmission begins follows from what waits then.
+    #[inline]
+    fn is_watched(&self) -> bool {
+        self.scheduled.tells || self.scheduled.picks
     }
 
     /// Picoseconds per byte if this port is to be steady, else 0.
     pub(super) fn steady_pace(&self, whole: u32) -> u32 {
-        let settings = &self.cold.settings;
-        let in_bytes = |length: Length| matches!(length, Length::Bytes(_));
+        let Cold { settings, classes, heard, .. } = &*self.cold;
+        let in_bytes = |marking: &Marking| matches!(marking.kmin, Length::Bytes(_));
         let steady = self.is_scheduled()
-            && !self.cold.heard
-            && self.cold.classes.is_none()
+            && settings.form != Form::Naive
             && settings.loss == 0.0
             && !settings.release_at_start
-            && settings.limit.is_none_or(in_bytes)
-            && settings.marking.is_none_or(|m| !m.at_dequeue && in_bytes(m.kmin));
+            && settings.limit.is_none_or(|limit| matches!(limit, Length::Bytes(_)))
+            && settings.marking.iter().all(in_bytes)
+            && classes.as_ref().is_none_or(|c| *heard && c.rules().all(in_bytes));
         if steady { whole } else { 0 }
     }
 
@@ -149,7 +180,7 @@ impl Port {
     pub(super) fn enter_steady(&mut self, pace: u32) {
         self.hot.steady = pace;
         if pace != 0 && self.scheduled.packets > 0 {
-            self.hot.busy = self.hot.busy.max(self.scheduled.since) + self.waiting_time();
+            self.hot.busy = self.hot.busy.max(self.cold.since) + self.waiting_time();
         }
     }
 
@@ -157,18 +188,18 @@ impl Port {
     pub(super) fn leave_steady(&mut self) {
         if self.is_steady() {
             self.hot.busy = self.hot.busy - self.waiting_time();
-            self.scheduled.since = self.hot.busy;
+            self.cold.since = self.hot.busy;
             self.hot.steady = 0;
         }
     }
 
     /// Time for which what waits at a steady port will be on the wire; zero at others.
     #[inline]
-    fn waiting_time(&self) -> Span {
+    pub(super) fn waiting_time(&self) -> Span {
         Span::from_ps(self.scheduled.bytes * u64::from(self.hot.steady))
     }
 
-    /// Offers a packet to a steady port.
+    /// Offers a packet to a steady port that does not tell classes apart.
     #[inline(always)]
     pub(crate) fn offer_steady(
         &mut self,
@@ -176,8 +207,8 @@ impl Port {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
-        if self.scheduled.eager && self.scheduled.packets > 0 {
-            self.serve_steady(now, out);
+        if self.is_watched() && self.scheduled.packets > 0 {
+            self.serve_steady(now, out, &mut |_, _, _| {});
         }
         let backlog = self.hot.busy.since(now);
         let after = backlog + self.hot.steady_time_of(packet);
@@ -193,61 +224,106 @@ impl Port {
         let below = (1 << self.scheduled.class_of(packet)) - 1;
         let waits = self.scheduled.filled;
         if waits & below != 0 || (backlog == Span::ZERO && waits != 0) {
-            self.serve_steady(now, out);
+            self.serve_steady(now, out, &mut |_, _, _| {});
         }
-        let hot = &mut self.hot;
-        hot.highest = hot.highest.max(after);
-        hot.busy = now + after;
-        if backlog == Span::ZERO {
-            if self.scheduled.tells {
-                self.send_telling(now, packet, *words_of(packet, out), out);
-            } else {
-                hot.tx_packets += 1;
-                hot.tx_bytes += u64::from(packet.size);
-                out.push(hot.link, hot.busy, packet);
-            }
-        } else {
-            self.scheduled.add(packet, words_of(packet, out));
-        }
+        self.join(now, backlog == Span::ZERO, after, packet, out);
         Verdict::Accepted
     }
 
+    /// Offers a packet to a steady port that has been served up to `now`, and is heard. It may leave `at_once`, without being heard.
+    #[inline(always)]
+    pub(crate) fn offer_heard(
+        &mut self,
+        now: Time,
+        at_once: bool,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) -> Verdict {
+        let backlog = self.hot.busy.since(now);
+        let after = backlog + self.hot.steady_time_of(packet);
+        if after > self.hot.limit {
+            return Verdict::Dropped;
+        }
+        if backlog >= self.hot.mark_from {
+            match self.mark_heard(now, packet) {
+                Verdict::Accepted => {}
+                refused => return refused,
+            }
+        }
+        self.join(now, at_once && backlog == Span::ZERO, after, packet, out);
+        Verdict::Accepted
+    }
+
+    /// A packet that a steady port has accepted is transmitted at once, or waits.
+    #[inline(always)]
+    fn join(
+        &mut self,
+        now: Time,
+        at_once: bool,
+        after: Span,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        let hot = &mut self.hot;
+        hot.highest = hot.highest.max(after);
+        hot.busy = now + after;
+        if !at_once {
+            self.scheduled.add(packet, words_of(packet, out));
+        } else if self.scheduled.is_special() {
+            let mut words = *words_of(packet, out);
+            self.send_special(now, packet, &mut words, out);
+        } else {
+            hot.tx_packets += 1;
+            hot.tx_bytes += u64::from(packet.size);
+            out.push(hot.link, hot.busy, packet);
+        }
+    }
+
     /// Serves every departure of a steady port that starts at or before `now`.
-    #[inline(never)]
-    fn serve_steady(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    #[inline(always)]
+    fn serve_steady(
+        &mut self,
+        now: Time,
+        out: &mut impl Out<Packet>,
+        departed: &mut impl FnMut(Time, &Packet, Verdict),
+    ) {
         let mut start = self.hot.busy - self.waiting_time();
         let mut words = Words::default();
-        if self.scheduled.tells {
+        if self.scheduled.is_special() {
             while self.scheduled.packets > 0 && start <= now {
                 let mut packet = self.scheduled.take(0, &mut words);
-                start = self.send_telling(start, &mut packet, words, out);
+                let end = self.send_special(start, &mut packet, &mut words, out);
+                departed(start, &packet, Verdict::Accepted);
+                start = end;
             }
             return;
         }
         let Self { hot, scheduled, .. } = self;
         while scheduled.packets > 0 && start <= now {
             let packet = scheduled.take(0, &mut words);
-            start += hot.steady_time_of(&packet);
+            let end = start + hot.steady_time_of(&packet);
             hot.tx_packets += 1;
             hot.tx_bytes += u64::from(packet.size);
-            out.push(hot.link, start, &packet);
+            out.push(hot.link, end, &packet);
+            departed(start, &packet, Verdict::Accepted);
+            start = end;
         }
     }
 
-    /// Sends a packet of a steady port that tells about itself; the answer is when its transmission ends.
-    #[inline(never)]
-    fn send_telling(
+    /// Sends a packet of a steady port where more happens than that; the answer is when its transmission ends.
+    #[inline(always)]
+    fn send_special(
         &mut self,
         start: Time,
         packet: &mut Packet,
-        mut words: Words,
+        words: &mut Words,
         out: &mut impl Out<Packet>,
     ) -> Time {
-        self.stamp(start, packet, &mut words);
+        self.leave(start, packet, words);
         let end = start + self.hot.steady_time_of(packet);
         self.hot.tx_packets += 1;
         self.hot.tx_bytes += u64::from(packet.size);
-        self.push(end, packet, &words, out);
+        self.push(end, packet, words, out);
         end
     }
 
@@ -255,13 +331,9 @@ impl Port {
     #[inline]
     pub(super) fn enqueue(&mut self, now: Time, packet: &Packet, words: &Words, anew: bool) {
         if self.scheduled.packets == 0 || anew {
-            self.scheduled.since = now;
+            self.cold.since = now;
         }
         self.scheduled.add(packet, words);
-        if self.cold.classes.is_some() {
-            let (lane, wire) = (self.scheduled.lane(packet.class), self.wire(packet));
-            self.cold.classes.iter_mut().for_each(|classes| classes.enqueued(lane, wire));
-        }
     }
 
     /// When the next deferred departure starts; `Time::MAX` if none.
@@ -274,7 +346,7 @@ impl Port {
         if s.exists() && self.cold.pause.concerns() {
             self.next_departure_in_pause()
         } else if s.packets > 0 && self.cold.alive {
-            self.hot.busy.max(s.since)
+            self.hot.busy.max(self.cold.since)
         } else {
             Time::MAX
         }
@@ -299,7 +371,20 @@ impl Port {
             && self.cold.settings.loss == 0.0
     }
 
-    /// A packet has left the queue of a scheduled port, which holds what is left behind: the marking rule at dequeue, telemetry, then the wire.
+    /// A packet has left the queue of a scheduled port, which holds what is left behind, and its transmission begins: the marking rule
+    /// at dequeue, and telemetry.
+    #[inline(always)]
+    fn leave(&mut self, start: Time, packet: &mut Packet, words: &mut Words) {
+        if self.scheduled.picks && packet.ecn == Ecn::Ect {
+            self.mark_leaving(packet);
+        }
+        self.scheduled.sending = self.scheduled.class_of(packet) as u8;
+        if self.scheduled.tells {
+            self.stamp(start, packet, words);
+        }
+    }
+
+    /// The same, and it goes onto the wire.
     #[inline]
     pub(super) fn depart(
         &mut self,
@@ -308,24 +393,11 @@ impl Port {
         words: &mut Words,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
-        if packet.ecn == Ecn::Ect
-            && let Some(marking) = self.marking_of(packet.class)
-            && marking.at_dequeue
-        {
-            let (bytes, packets) = self.left_behind(packet.class);
-            if self.picks(&marking, bytes, packets, self.hot.tx_packets) {
-                packet.ecn = Ecn::Ce;
-                self.cold.counters.marked_packets += 1;
-            }
-        }
-        if let Some(classes) = &mut self.cold.classes {
-            classes.sending = Some(self.scheduled.lane(packet.class) as u8);
-        }
-        self.stamp(start, packet, words);
+        self.leave(start, packet, words);
         self.transmit(start, packet, words, out)
     }
 
-    /// Serves every departure that starts at or before `now`; `departed` hears of each packet, unless the port is steady.
+    /// Serves every departure that starts at or before `now`; `departed` hears of each packet.
     #[inline]
     pub(crate) fn serve(
         &mut self,
@@ -334,7 +406,7 @@ impl Port {
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
         if self.is_steady() {
-            return self.serve_steady(now, out);
+            return self.serve_steady(now, out, departed);
         }
         loop {
             let start = self.next_departure();
@@ -345,22 +417,21 @@ impl Port {
         }
     }
 
-    /// Serves the next departure of a port that is not steady; it starts at `start`.
+    /// Serves the next departure, which starts at `start`.
     pub(crate) fn serve_one(
         &mut self,
         start: Time,
         out: &mut impl Out<Packet>,
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
+        if self.is_steady() {
+            return self.serve_steady(start, out, departed); // any other starts later
+        }
         if self.cold.pause.concerns() && (self.watch(start, departed) || self.tell(start, out)) {
             return;
         }
         let mut words = Words::default();
         let mut packet = self.scheduled.take(self.held_back(), &mut words);
-        if self.cold.classes.is_some() {
-            let (lane, wire) = (self.scheduled.lane(packet.class), self.wire(&packet));
-            self.cold.classes.iter_mut().for_each(|classes| classes.dequeued(lane, wire));
-        }
         let verdict = self.depart(start, &mut packet, &mut words, out);
         departed(start, &packet, verdict);
     }

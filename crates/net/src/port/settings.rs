@@ -28,6 +28,19 @@ pub struct Marking {
     pub drop_not_ect: bool,
 }
 
+/// How a port keeps what it has accepted. Changes no result.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Form {
+    /// As is cheapest.
+    #[default]
+    Any,
+    /// In explicit queues, even where one touch would do. So it has to be where a peer may pause it, where classes are told apart, and
+    /// where a port may become lossy or get an odd rate later.
+    Queued,
+    /// There, and each departure is an event of its own. For whoever watches departures, and as the slow twin of the other forms.
+    Naive,
+}
+
 /// What a port is made from.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PortSettings {
@@ -47,13 +60,12 @@ pub struct PortSettings {
     pub release_at_start: bool,
     /// Bytes that each packet adds on the wire.
     pub overhead: u16,
-    /// Share of packets lost at random. A port that may become lossy later, or get an odd rate, has to be
-    /// `explicit` from the start.
+    /// Share of packets lost at random.
     pub loss: f64,
     /// Key of the random draws of this port.
     pub key: u64,
-    /// Serve every departure as an explicit one even where one touch would do. Changes no result.
-    pub explicit: bool,
+    /// How it keeps its queue.
+    pub form: Form,
     /// Hold the queue while the link is dead, rather than drop it.
     pub hold: bool,
     /// Tell packets that ask about this port, whose rate is always one of these. A switch whose ports do not tell loses what others told.

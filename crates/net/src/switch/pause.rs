@@ -10,7 +10,7 @@ use crate::ingress::{Ingresses, Place};
 use crate::port::{Port, PortFault, Verdict};
 use forebay_engine::Out;
 use forebay_units::Time;
-use forebay_wire::Packet;
+use forebay_wire::{Kind, Packet};
 
 impl Switch {
     pub(super) fn has_paused(&self) -> bool {
@@ -40,6 +40,7 @@ impl Switch {
     }
 
     /// A packet arrives at a switch with in-ports that pause.
+    #[inline(never)]
     pub(super) fn arrive_on_account(
         &mut self,
         now: Time,
@@ -47,20 +48,61 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
-        let size = u64::from(packet.size) + u64::from(self.ports[port].settings().overhead);
-        if self.has_paused() {
-            self.depart_in_order(now, out);
-        } else {
-            self.serve(now, port, out);
-        }
         let Some(ingress) = &self.ingress else { return };
+        if packet.kind == Kind::Pause {
+            return self.hear(now, u32::from(packet.ingress), packet, out);
+        }
         let account = ingress.account(packet.ingress, packet.class);
+        if ingress.any_paused() {
+            self.depart_in_order(now, out);
+            return self.arrive_exactly(now, port, account, packet, out);
+        }
+        self.serve(now, port, out);
+        let (Some(ingress), target) = (&mut self.ingress, &mut self.ports[port]) else { return };
+        let size = target.wire(packet);
+        let queue = match ingress.asks_for_queue(account) {
+            true => target.queue_at_most(packet.class) + size,
+            false => 0,
+        };
+        let passes = ingress.passes(account, size, queue).filter(|_| target.is_steady());
+        let Some(growth) = passes else {
+            return self.arrive_exactly(now, port, account, packet, out);
+        };
+        let waited = target.is_waiting();
+        let verdict = target.offer_heard(now, true, packet, out);
+        if target.is_waiting() {
+            // If it was refused this is nobody's packet; what it would have been charged is not.
+            if verdict == Verdict::Accepted {
+                ingress.hold(account, size, growth);
+            }
+            if !waited {
+                self.note(port);
+            }
+        }
+        if verdict != Verdict::Accepted {
+            self.refuse(now, port, packet, verdict);
+        }
+    }
+
+    /// The same where bounds do not tell, or the port is not steady. If anything is paused, all has been served up to `now`, and
+    /// in any case the port.
+    #[inline(never)]
+    fn arrive_exactly(
+        &mut self,
+        now: Time,
+        port: usize,
+        account: usize,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        let Some(ingress) = &self.ingress else { return };
+        let size = self.ports[port].wire(packet);
         let queue = match ingress.asks_for_queue(account) {
             true => self.ports[port].queue_of(now, packet.class).0 + size,
             false => 0,
         };
         let mut place = Place::Held;
-        if !ingress.passes(account, size, queue) {
+        if ingress.passes(account, size, queue).is_none() {
             self.depart(now, out);
             let exact = |ingress: &Ingresses| ingress.place(account, size, queue);
             place = self.ingress.as_deref().map_or(place, exact);
@@ -94,7 +136,7 @@ impl Switch {
             if start > now {
                 break start;
             }
-            let overhead = u64::from(ports[port].settings().overhead);
+            let overhead = ports[port].overhead();
             ports[port].serve_one(start, out, &mut |at, packet, verdict| {
                 trace_end(&mut lost[port], at, packet, verdict);
                 let account = ingress.account(packet.ingress, packet.class);
@@ -118,7 +160,7 @@ impl Switch {
         if !dies || ports[port].settings().hold {
             return;
         }
-        let overhead = u64::from(ports[port].settings().overhead);
+        let overhead = ports[port].overhead();
         for packet in ports[port].queued() {
             let account = ingress.account(packet.ingress, packet.class);
             if ingress.release(account, u64::from(packet.size) + overhead) {

@@ -3,12 +3,15 @@
 
 use forebay_engine::{Flying, LinkId, NodeId, Out, Words};
 use forebay_net::{
-    Cable, ClassSettings, Fabric, IngressPool, Paths, PortFault, PortSettings, Routes,
+    Cable, ClassSettings, Fabric, Form, IngressPool, Paths, PortFault, PortSettings, Routes,
     SharedBuffer, Switch, SwitchSettings,
 };
 use forebay_units::{BitsPerSec, Span, Time};
 use forebay_wire::{Ecn, FlowId, Packet};
 use std::collections::{BTreeMap, VecDeque};
+
+/// All ways to keep a queue. None may change a result.
+pub const FORMS: [Form; 3] = [Form::Any, Form::Queued, Form::Naive];
 
 /// A switch whose port `p` leads to host `p`.
 pub struct Bench {
@@ -86,7 +89,7 @@ pub fn plain() -> PortSettings {
         overhead: 0,
         loss: 0.0,
         key: 0x1234_5678_9abc,
-        explicit: false,
+        form: Form::Any,
         hold: false,
         telemetry: None,
         truncate: false,

@@ -4,8 +4,8 @@ use forebay_engine::reference::Reference;
 use forebay_engine::{Ground, LinkId, Node, NodeId, Out};
 use forebay_laws::group::{GroupParams, GroupStart};
 use forebay_net::{
-    Asks, Cable, CreditSettings, Fabric, Paths, PortSettings, Routes, Switch, SwitchSettings, Tor,
-    TorCounters, TorSettings, VoqSettings,
+    Asks, Cable, CreditSettings, Fabric, Form, Paths, PortSettings, Routes, Switch, SwitchSettings,
+    Tor, TorCounters, TorSettings, VoqSettings,
 };
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
@@ -354,7 +354,7 @@ fn port(fabric: &Fabric, direction: &forebay_net::Direction) -> PortSettings {
         overhead: 0,
         loss: 0.0,
         key: 1,
-        explicit: false,
+        form: Form::Any,
         hold: false,
         telemetry: None,
         truncate: false,
