@@ -94,6 +94,13 @@ impl<I: Copy + Default> Lanes<I> {
         self.outbox[usize::from(shard)].mail.push(Mail { link, at, item: *item });
     }
 
+    /// Words of the letter posted last.
+    #[inline(never)]
+    fn post_words(&mut self, shard: u16, words: &Words) {
+        let post = &mut self.outbox[usize::from(shard)];
+        post.words.push((post.mail.len() - 1, *words));
+    }
+
     /// Process `process` has something to do at `at`.
     #[inline]
     pub(crate) fn wake(&mut self, process: u32, at: Time) {
@@ -256,18 +263,21 @@ impl<I: Copy + Default> Out<I> for Lanes<I> {
         }
     }
 
+    #[inline(always)]
     fn push_with(&mut self, link: LinkId, at: Time, item: &I, words: &Words) {
-        self.push(link, at, item);
-        let ring = &self.rings[link.0 as usize];
-        if ring.shard == self.me {
-            self.pool.put_words(ring, words);
+        self.pushed += 1;
+        let Ring { shard, lookahead, .. } = self.rings[link.0 as usize];
+        let at = at + lookahead;
+        if shard == self.me {
+            self.fill(link, at, item);
+            self.pool.put_words(&self.rings[link.0 as usize], words);
         } else {
-            let post = &mut self.outbox[usize::from(ring.shard)];
-            post.words.push((post.mail.len() - 1, *words));
+            self.post(shard, link, at, item);
+            self.post_words(shard, words);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn words(&self) -> &Words {
         self.pool.words(&self.rings[self.popped.0 as usize])
     }

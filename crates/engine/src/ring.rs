@@ -129,7 +129,7 @@ impl<I: Copy + Default> Pool<I> {
     }
 
     /// Puts the words of a ring's last entry.
-    #[inline]
+    #[inline(always)]
     pub fn put_words(&mut self, ring: &Ring, words: &Words) {
         let slot = ring.tail as usize;
         if slot >= self.words.len() {
@@ -149,6 +149,7 @@ impl<I: Copy + Default> Pool<I> {
 
     /// The words of the entry that a ring was popped of last, if it was the last ring to be popped and has not been pushed onto since;
     /// if they were pushed without, nothing in particular.
+    #[inline]
     pub fn words(&self, ring: &Ring) -> &Words {
         let slot = if ring.head_at == Time::MAX { ring.tail } else { ring.head.wrapping_sub(1) };
         let released = slot % CHUNK == CHUNK - 1 && ring.head_at != Time::MAX;

@@ -42,10 +42,10 @@ impl LastHops {
     pub(crate) fn changes(&self, hops: &[IntHop]) -> impl Iterator<Item = HopChange> {
         self.hops.iter().zip(hops).filter(|(last, hop)| hop.at > last.at && hop.rate.get() > 0).map(
             |(last, hop)| HopChange {
-                dt: hop.at.since(last.at).as_secs_f64(),
-                sent: hop.tx_bytes.saturating_sub(last.tx_bytes) as f64,
-                queue: [last.queue.get() as f64, hop.queue.get() as f64],
-                rate: hop.rate.get() as f64 / 8.0,
+                dt: float(hop.at.since(last.at).as_ps()) / 1e12,
+                sent: float(hop.tx_bytes.saturating_sub(last.tx_bytes)),
+                queue: [float(last.queue.get()), float(hop.queue.get())],
+                rate: float(hop.rate.get()) / 8.0,
             },
         )
     }
@@ -56,4 +56,10 @@ impl LastHops {
         self.hops[..len].copy_from_slice(&hops[..len]);
         self.len = len as u8;
     }
+}
+
+/// A number below 2^63, which processors convert in one step.
+fn float(number: u64) -> f64 {
+    debug_assert!(number < 1 << 63);
+    number as i64 as f64
 }

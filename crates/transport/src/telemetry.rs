@@ -44,7 +44,7 @@ impl Telemetry {
     /// if no hop has anything new to say. A path with another number of hops begins anew.
     pub fn hear(&mut self, now: Time, words: &[u64]) -> &[IntHop] {
         let words = &words[..words.len().min(MOST_HOPS)];
-        let apart = now.since(self.at);
+        let apart_ns = now.since(self.at).as_ps() / 1_000;
         self.at = now;
         let mut moved = false;
         if usize::from(self.len) != words.len() {
@@ -55,7 +55,7 @@ impl Telemetry {
             moved = true;
         } else {
             for (nth, word) in words.iter().enumerate() {
-                moved |= self.go_on(nth, apart, Hop::of(*word));
+                moved |= self.go_on(nth, apart_ns, Hop::of(*word));
             }
         }
         if moved { &self.hops[..words.len()] } else { &[] }
@@ -64,15 +64,15 @@ impl Telemetry {
     fn begin(&mut self, nth: usize, at: Time, told: Hop) {
         self.last[nth] = Mark { told, base: 0, units: 0 };
         let rate = self.rates.rate(told.code);
-        let queue = rate.bytes_in(Hop::QUEUE_UNIT * u64::from(told.queue));
+        let queue = self.rates.queue(told.code, told.queue.into());
         self.hops[nth] = IntHop { at, tx_bytes: 0, queue, rate };
     }
 
     /// Whether what it did since is known, and something.
-    fn go_on(&mut self, nth: usize, apart: Span, told: Hop) -> bool {
+    fn go_on(&mut self, nth: usize, apart_ns: u64, told: Hop) -> bool {
         let mark = &mut self.last[nth];
         let hop = &mut self.hops[nth];
-        let Some(passed) = passed(mark.told.at_ns, told.at_ns, apart) else {
+        let Some(passed) = passed(mark.told.at_ns, told.at_ns, apart_ns) else {
             return false; // overtaken by what has been heard
         };
         let units = u64::from(told.sent.wrapping_sub(mark.told.sent) & (SENT_WRAP - 1) as u32);
@@ -81,11 +81,11 @@ impl Telemetry {
             && Hop::SENT_UNIT * units <= passed + passed / 2 + ROUNDING;
         mark.told = told;
         hop.rate = self.rates.rate(told.code);
-        hop.queue = hop.rate.bytes_in(Hop::QUEUE_UNIT * u64::from(told.queue));
+        hop.queue = self.rates.queue(told.code, told.queue.into());
         if known {
             mark.units += units;
             hop.at += passed;
-            hop.tx_bytes = mark.base + hop.rate.bytes_in(Hop::SENT_UNIT * mark.units).get();
+            hop.tx_bytes = mark.base + self.rates.sent(told.code, mark.units).get();
         } else {
             (mark.base, mark.units) = (hop.tx_bytes, 0);
         }
@@ -100,8 +100,7 @@ const SENT_WRAP: u64 = 1 << Hop::SENT_BITS;
 const ROUNDING: Span = Span::from_ps(Hop::SENT_UNIT.as_ps() + 1_000);
 
 /// From one time stamp to the next, which is about `apart`; `None` unless the next one is later.
-fn passed(last_ns: u32, next_ns: u32, apart: Span) -> Option<Span> {
-    let apart = apart.as_ps() / 1_000;
+fn passed(last_ns: u32, next_ns: u32, apart: u64) -> Option<Span> {
     let unused = u64::BITS - Hop::AT_BITS;
     let off = u64::from(next_ns).wrapping_sub(u64::from(last_ns)).wrapping_sub(apart);
     let off = (off << unused) as i64 >> unused; // the nearer way round

@@ -8,7 +8,7 @@
 //! Source: Li et al., "HPCC", SIGCOMM 2019, section 4; the widths, units and first five codes are those of its public simulator.
 //! Deviation: m is of each port; there it is one number for a whole simulation.
 
-use forebay_units::{BitsPerSec, Span, Time};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
 /// Hops that a packet has room for. Those beyond tell nothing.
 pub const MOST_HOPS: usize = 5;
@@ -47,9 +47,32 @@ impl Rates {
     }
 
     /// The rate of a code; zero if there is none.
+    #[inline]
     pub fn rate(&self, code: u8) -> BitsPerSec {
-        let mut all = USUAL.iter().chain(&self.others);
-        all.nth(usize::from(code)).copied().unwrap_or_default()
+        let code = usize::from(code);
+        let other = || self.others.get(code - USUAL.len()).copied().unwrap_or_default();
+        USUAL.get(code).copied().unwrap_or_else(other)
+    }
+
+    /// Bytes that a port of a code has sent when it has sent so many [`Hop::SENT_UNIT`]; rounds down.
+    #[inline]
+    pub fn sent(&self, code: u8, units: u64) -> Bytes {
+        self.bytes(code, units, 128, Hop::SENT_UNIT)
+    }
+
+    /// Bytes of a queue of so many [`Hop::QUEUE_UNIT`]; rounds down.
+    #[inline]
+    pub fn queue(&self, code: u8, units: u64) -> Bytes {
+        self.bytes(code, units, 80, Hop::QUEUE_UNIT)
+    }
+
+    /// Bytes of so many units, of which each is as long as `of_25` bytes at 25 Gb/s.
+    #[inline]
+    fn bytes(&self, code: u8, units: u64, of_25: u64, unit: Span) -> Bytes {
+        match usize::from(code) < USUAL.len() {
+            true => Bytes::new((units * of_25) << code), // each is twice as fast as the one before
+            false => self.rate(code).bytes_in(unit * units),
+        }
     }
 }
 
@@ -99,6 +122,7 @@ impl Hop {
     }
 
     /// What a word says.
+    #[inline]
     pub fn of(word: u64) -> Self {
         let at_ns = word >> Self::CODE_BITS;
         let sent = at_ns >> Self::AT_BITS;
@@ -126,6 +150,10 @@ mod tests {
         for (code, gbps, m) in [(0, 25, 1), (1, 50, 2), (2, 100, 4), (3, 200, 8), (4, 400, 16)] {
             let rate = BitsPerSec::from_gbps(gbps);
             assert_eq!((rates.code(rate), rates.rate(code)), (Some(code), rate));
+            for units in [0, 1, 77, (1 << 20) - 1] {
+                assert_eq!(rates.sent(code, units), rate.bytes_in(Hop::SENT_UNIT * units));
+                assert_eq!(rates.queue(code, units), rate.bytes_in(Hop::QUEUE_UNIT * units));
+            }
             let span = |bytes: u64| Span::from_ps(bytes * rate.whole_ps_per_byte().unwrap());
             let tells = |sent, queue| {
                 let hop = Hop::new(code, Time::ZERO, span(sent), span(queue));
@@ -142,9 +170,12 @@ mod tests {
         let others = [10, 40, 100, 10, 800].map(BitsPerSec::from_gbps);
         let rates = Rates::covering(others).unwrap();
         for rate in others {
-            assert_eq!(rates.rate(rates.code(rate).unwrap()), rate);
+            let code = rates.code(rate).unwrap();
+            assert_eq!(rates.rate(code), rate);
+            assert_eq!(rates.sent(code, 99_999), rate.bytes_in(Hop::SENT_UNIT * 99_999));
         }
         assert_eq!(rates.code(BitsPerSec::from_gbps(1)), None);
+        assert_eq!(Rates::covering([]).unwrap().rate(7), BitsPerSec::new(0));
         assert_eq!(Rates::covering([1, 2, 10, 40].map(BitsPerSec::from_gbps)), None);
     }
 
