@@ -17,7 +17,7 @@ mutations=(
   "murmur3 forgets the ports of a flow|crates/net/src/routing/murmur3.rs|s/let data = \[from, to, .*\];/let data = [from, to, 0 * u32::from(sport) * u32::from(dport)];/|sim|lists|the_hash_of_the_public_simulator"
   "half of a path over a dead cable stays|crates/net/src/routing/pins.rs|s/if path.ports.iter().all(/if path.ports.iter().any(/|sim|lists|a_path_over_a_dead_cable"
   "a barrier fires at its first receiver|crates/sim/src/loops.rs|s/count: receivers.len() as u32, until, next/count: 1, until, next/|sim|lists|a_barrier_over_several_receivers"
-  "a join forgets who was told late|crates/sim/src/host.rs|s/join.over = join.over.max(at);/join.over = now;/|sim|lists|triggers_of_different_delays"
+  "a join forgets who was told late|crates/sim/src/host/rounds.rs|s/join.over = join.over.max(at);/join.over = now;/|sim|lists|triggers_of_different_delays"
   "a clock of nanoseconds rounds nothing|crates/units/src/rate.rs|s/exact - exact % self.grain/exact/|sim|lists|a_clock_of_nanoseconds"
   "ideal times forget headers|crates/scenario/src/import/hpcc_ideal.rs|s/packets \* HEADER/0 * packets * HEADER/|scenario|import|ideal_times_are_those_of_the_source"
   "sizes lose their upper half|crates/scenario/src/import/hpcc.rs|s/flows.push(Flow { src, dst, pg, dport: dport as u16, size, start });/flows.push(Flow { src, dst, pg, dport: dport as u16, size: u64::from(size as u32), start });/|scenario|import|sizes_of_more_than_32_bits"

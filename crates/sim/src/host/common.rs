@@ -1,0 +1,65 @@
+//! What hosts read and nobody writes.
+
+use super::Round;
+use forebay_laws::flow::FlowParams;
+use forebay_scenario::model::Rpc;
+use forebay_scenario::workload::{Connection, FlowSpec};
+use forebay_transport::Config;
+use forebay_units::{Span, Time};
+use forebay_wire::{HostAddr, Rates};
+use std::sync::Arc;
+
+/// A transport with its law, as one traffic entry uses it.
+#[derive(Clone, Debug)]
+pub(crate) struct Profile {
+    pub transport: Config,
+    pub law: FlowParams,
+    pub base_rtt: BaseRtt,
+}
+
+/// What a transport takes for the round-trip time of an empty path.
+#[derive(Clone, Debug)]
+pub(crate) enum BaseRtt {
+    Unknown,
+    /// The same for all flows.
+    Common(Span),
+    /// By flow.
+    Each(Arc<[Span]>),
+}
+
+impl BaseRtt {
+    pub(super) fn of(&self, flow: u32) -> Option<Span> {
+        match self {
+            BaseRtt::Unknown => None,
+            BaseRtt::Common(span) => Some(*span),
+            BaseRtt::Each(spans) => Some(spans[flow as usize]),
+        }
+    }
+}
+
+/// One for all of a simulation, or one for all with equal settings.
+#[derive(Clone, Debug)]
+pub(crate) struct Common {
+    pub flows: Arc<Vec<FlowSpec>>,
+    pub profiles: Vec<Profile>, // by traffic entry
+    pub addrs: Vec<HostAddr>,   // by host
+    pub seed: u64,
+    pub loops: Arc<Vec<Round>>,
+    pub connections: Arc<Vec<Connection>>,
+    pub rpcs: Arc<[Option<Rpc>]>, // by traffic entry
+    pub warmup: Time,
+    pub telemetry: Option<Rates>, // that switches tell of, if a law wants to know
+}
+
+impl Common {
+    /// What an entry of kind `rpc` asks for.
+    pub fn rpc(&self, traffic: u16) -> &Rpc {
+        self.rpcs[usize::from(traffic)].as_ref().expect("a connection belongs to such an entry")
+    }
+
+    /// The stream the other way on the same connection: the two stand side by side, requests first.
+    pub fn opposite(&self, stream: u32) -> u32 {
+        let first = self.connections.first().map_or(0, |c| c.requests);
+        first + ((stream - first) ^ 1)
+    }
+}

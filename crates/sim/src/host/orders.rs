@@ -1,0 +1,54 @@
+//! What comes over the cable and is for no transport: words of the switch, and of who plans flows.
+
+use super::Host;
+use super::sending::RETIRED;
+use crate::flow_map::DONE;
+use forebay_engine::Out;
+use forebay_laws::flow::Told;
+use forebay_units::{BitsPerSec, Time};
+use forebay_wire::{FlowId, HostAddr, Kind, Packet};
+
+impl Host {
+    /// The NIC, or who plans flows, takes what is for no transport.
+    #[cold]
+    pub(super) fn take_order(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+        match packet.kind {
+            Kind::Control => self.round_told(now, packet, out),
+            Kind::Rate => self.obey(now, packet),
+            Kind::Pause => self.pause(now, packet.seq as u8),
+            Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp => {} // for transports
+            Kind::Credit => {}                                    // ends at a switch
+        }
+    }
+
+    /// The switch tells one flow, or all to one host, at which rate to send.
+    #[cold]
+    fn obey(&mut self, now: Time, packet: &Packet) {
+        let (rate, all) = (BitsPerSec::new(packet.seq), packet.flow == FlowId::ALL);
+        let told = match packet.seq {
+            0 => Told::Stop,
+            _ if all => Told::GoOn(rate),
+            _ => Told::Rate(rate),
+        };
+        if !all {
+            if let Some(slot) = self.sender_of.get(packet.flow).filter(|slot| *slot != DONE) {
+                self.tell(now, slot, told);
+            }
+            return;
+        }
+        let to = HostAddr::of_word(packet.stamp);
+        for slot in 0..self.senders.len() {
+            let flow = self.senders[slot].flow;
+            let goes_there =
+                |flow: u32| self.common.addrs[self.common.flows[flow as usize].dst as usize] == to;
+            if flow != RETIRED && goes_there(flow) {
+                self.tell(now, slot as u32, told);
+            }
+        }
+    }
+
+    fn tell(&mut self, now: Time, slot: u32, told: Told) {
+        self.senders[slot as usize].sender.on_told(now, told);
+        self.wake_sender(now, slot);
+    }
+}

@@ -1,0 +1,113 @@
+//! The NIC's way out: whose turn it is when the wire is free.
+
+use super::sending::RETIRED;
+use super::{Host, LOST};
+use forebay_engine::Out;
+use forebay_net::trace;
+use forebay_units::Time;
+use forebay_wire::Packet;
+
+impl Host {
+    /// When the NIC pulls next.
+    #[inline]
+    pub(super) fn next_pull(&self) -> Time {
+        let idle = self.acks.is_empty() && self.ready.is_empty() && !self.is_cutting();
+        if idle || !self.port.open() {
+            return Time::MAX;
+        }
+        let read = self.memory.as_ref().map_or(Time::ZERO, |memory| memory.path.send_free());
+        self.port.busy().max(self.since).max(read)
+    }
+
+    /// Whether part of a super-packet has not gone out.
+    #[inline]
+    fn is_cutting(&self) -> bool {
+        self.burst.as_ref().is_some_and(|burst| !burst.is_empty())
+    }
+
+    /// Sends whatever leaves at or before `now`; `start` is when the NIC pulls next, and the answer is when it then does.
+    #[inline(never)]
+    pub(super) fn pull(&mut self, mut start: Time, now: Time, out: &mut impl Out<Packet>) -> Time {
+        while start <= now {
+            // ACKs go first: `fq` serves flows that send little before those with a backlog.
+            if let Some(packet) = self.next_packet(start) {
+                self.send(start, packet, out);
+            }
+            start = self.next_pull();
+        }
+        start
+    }
+
+    #[inline]
+    fn send(&mut self, start: Time, mut packet: Packet, out: &mut impl Out<Packet>) {
+        if self.memory.is_some() {
+            self.fetch(start, &mut packet);
+        }
+        let sent = match packet.hops() {
+            0 => self.port.send_pulled(start, &packet, out),
+            _ => self.send_told(start, &packet, out),
+        };
+        if !sent {
+            trace(&mut self.digest, start, LOST, &packet);
+        }
+    }
+
+    /// What goes out next: the rest of a super-packet, an ACK, data.
+    #[inline]
+    fn next_packet(&mut self, start: Time) -> Option<Packet> {
+        let at_hand = if self.port.stopped() != 0 {
+            self.next_unstopped()
+        } else {
+            let segment = self.burst.as_mut().and_then(|burst| burst.take());
+            segment.or_else(|| self.acks.pop_front())
+        };
+        at_hand.or_else(|| self.pull_data(start))
+    }
+
+    /// The next packet of the flow whose turn it is, if it still has one.
+    #[inline]
+    fn pull_data(&mut self, start: Time) -> Option<Packet> {
+        let Self { ready, senders, .. } = self;
+        let left = |slot: u32| senders[slot as usize].sender.unsent();
+        let slot = ready.take(left)?;
+        if self.senders[slot as usize].flow == RETIRED {
+            self.senders[slot as usize].ready = false;
+            self.free_senders.push(slot);
+            return None;
+        }
+        if self.port.stopped() != 0 && self.park(slot) {
+            return None;
+        }
+        let profile = &self.common.profiles[usize::from(self.senders[slot as usize].profile)];
+        let sending = &mut self.senders[slot as usize];
+        let packet = match &mut self.burst {
+            None => sending.sender.next_packet(&profile.transport, start),
+            Some(nic) => sending.sender.next_burst(&profile.transport, start).and_then(|burst| {
+                nic.load(&burst.first, burst.payload, profile.transport.mss().get());
+                nic.take()
+            }),
+        };
+        sending.ready = sending.sender.ready(&profile.transport);
+        if sending.ready {
+            self.ready.put_back(slot);
+        }
+        self.arm_sender(slot);
+        if let Some(packet) = &packet {
+            let rest = || self.burst.as_ref().map_or(0, |burst| burst.left());
+            self.ready.charge(slot, || u64::from(packet.size) + rest());
+        }
+        packet
+    }
+
+    /// An ACK, or data that flows push, waits for its turn at the wire.
+    #[inline]
+    pub(super) fn queue_ack(&mut self, now: Time, ack: &Packet) {
+        if self.acks.is_empty() && self.ready.is_empty() {
+            self.since = now;
+        }
+        if ack.hops() > 0 {
+            self.pass_on(ack);
+        }
+        self.acks.push_back(*ack);
+    }
+}

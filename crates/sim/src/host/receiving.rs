@@ -1,0 +1,143 @@
+//! Flows that end here: their receivers, from the first packet to the last byte.
+
+use super::{Due, Host};
+use crate::flow_map::DONE;
+use forebay_engine::Out;
+use forebay_transport::{Arrival, Receiver};
+use forebay_units::Time;
+use forebay_wire::{Flags, FlowId, Kind, Packet};
+use std::cmp::Reverse;
+
+/// A flow of which something has arrived here.
+#[derive(Clone, Debug)]
+pub(super) struct Receiving {
+    pub receiver: Receiver,
+    pub profile: u16,
+    pub armed: Time,
+}
+
+impl Host {
+    /// Data that its flow's receiver takes.
+    pub(super) fn receive(
+        &mut self,
+        now: Time,
+        newest: Arrival,
+        packet: &Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        self.delivered_segments += 1;
+        let slot = match self.receiver_of.get(packet.flow) {
+            Some(DONE) => return self.acknowledge_again(now, packet),
+            Some(slot) => slot,
+            None => self.accept(packet.flow),
+        };
+        let receiving = &mut self.receivers[slot as usize];
+        let profile = receiving.profile;
+        let cfg = &self.common.profiles[usize::from(profile)].transport;
+        let before = receiving.receiver.delivered().get();
+        let acks = receiving.receiver.on_data(cfg, now, newest, packet);
+        let delivered = receiving.receiver.delivered().get();
+        let complete = receiving.receiver.complete();
+        let deadline = receiving.receiver.deadline();
+        let copied = self.memory.is_some() && cfg.copies();
+        if deadline < receiving.armed {
+            receiving.armed = deadline;
+            self.timers.push(Reverse((deadline, Due::Receiver, slot)));
+        }
+        for ack in acks.iter().flatten() {
+            self.queue_ack(now, ack);
+        }
+        if copied {
+            let mss = self.common.profiles[usize::from(profile)].transport.mss().get();
+            return self.await_reading(now, packet.flow, delivered - before, mss);
+        }
+        self.delivered_bytes += delivered - before;
+        if complete {
+            self.complete(now, packet.flow, slot, out);
+        } else if self.rpc.is_some() && delivered > before {
+            self.stream_delivered(now, packet.flow, delivered, out);
+        }
+    }
+
+    /// Whether the packets of a flow wait for interrupts. What RDMA NICs do needs none.
+    #[inline]
+    pub(super) fn interrupts(&self, flow: FlowId) -> bool {
+        self.ring.is_some() && {
+            let traffic = self.common.flows[flow.0 as usize].traffic;
+            self.common.profiles[usize::from(traffic)].transport.copies()
+        }
+    }
+
+    #[cold]
+    fn accept(&mut self, flow: FlowId) -> u32 {
+        let spec = &self.common.flows[flow.0 as usize];
+        let cfg = &self.common.profiles[usize::from(spec.traffic)].transport;
+        let receiver = cfg.receiver(flow, self.common.addrs[spec.src as usize]);
+        let receiving = Receiving { receiver, profile: spec.traffic, armed: Time::MAX };
+        let slot = match self.free_receivers.pop() {
+            // A freed slot keeps its heap entry, which then comes early for the new flow and does nothing.
+            Some(slot) => {
+                let armed = self.receivers[slot as usize].armed;
+                self.receivers[slot as usize] = Receiving { armed, ..receiving };
+                slot
+            }
+            None => {
+                self.receivers.push(receiving);
+                self.receivers.len() as u32 - 1
+            }
+        };
+        self.receiver_of.set(flow, slot);
+        slot
+    }
+
+    /// All of a flow has been delivered, and read where somebody reads.
+    #[cold]
+    pub(super) fn complete(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        slot: u32,
+        out: &mut impl Out<Packet>,
+    ) {
+        self.receiver_of.set(flow, DONE);
+        self.free_receivers.push(slot);
+        self.delivered.push((flow.0, now));
+        self.count_delivery(now, flow, out);
+    }
+
+    /// Data of a flow that is complete here: its last ACK was lost.
+    #[cold]
+    fn acknowledge_again(&mut self, now: Time, packet: &Packet) {
+        let spec = self.common.flows[packet.flow.0 as usize];
+        let cfg = &self.common.profiles[usize::from(spec.traffic)].transport;
+        let ack = Packet {
+            flow: packet.flow,
+            dst: self.common.addrs[spec.src as usize],
+            size: cfg.ack_size().get() as u16,
+            kind: Kind::Ack,
+            class: cfg.ack_class(),
+            flags: Flags::NONE,
+            stamp: packet.stamp,
+            window: u16::MAX,
+            seq: spec.size.get(),
+            ..Packet::default()
+        };
+        self.queue_ack(now, &ack);
+    }
+
+    /// A timer of a receiver came up: an acknowledgement that waited for company.
+    pub(super) fn receiver_due(&mut self, now: Time, slot: u32) {
+        let receiving = &mut self.receivers[slot as usize];
+        receiving.armed = Time::MAX;
+        let cfg = &self.common.profiles[usize::from(receiving.profile)].transport;
+        let ack = receiving.receiver.on_deadline(cfg, now);
+        let deadline = receiving.receiver.deadline();
+        if deadline != Time::MAX {
+            receiving.armed = deadline;
+            self.timers.push(Reverse((deadline, Due::Receiver, slot)));
+        }
+        if let Some(ack) = ack {
+            self.queue_ack(now, &ack);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Flows that start here: their senders, from the start to the last acknowledgement.
+
+use super::armed::Armed;
+use super::{Due, Host};
+use crate::flow_map::DONE;
+use forebay_engine::Out;
+use forebay_laws::Start;
+use forebay_transport::{FlowSpec as SenderSpec, Sender, Telemetry, Wait};
+use forebay_units::random::{Purpose, Stream};
+use forebay_units::{Bytes, Time};
+use forebay_wire::{FlowId, Packet};
+use std::cmp::Reverse;
+
+/// How a finished, or unfinished, flow stands at its sender.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub flow: u32,
+    pub started: Time,
+    pub acked: Option<Time>,
+    pub retransmits: u32,
+    pub timeouts: u32,
+}
+
+/// A flow that has started here.
+#[derive(Clone, Debug)]
+pub(super) struct Sending {
+    pub sender: Sender,
+    pub flow: u32,
+    pub profile: u16,
+    pub ready: bool, // in the ready list
+    pub armed: Armed,
+    pub started: Time,
+    pub telemetry: Option<Box<Telemetry>>, // where its law wants that
+}
+
+/// Flow of a slot that was finished while in the ready list.
+pub(super) const RETIRED: u32 = u32::MAX;
+
+impl Host {
+    #[cold]
+    pub(super) fn start(&mut self, now: Time, flow: u32) {
+        let spec = self.common.flows[flow as usize];
+        let profile = &self.common.profiles[usize::from(spec.traffic)];
+        let at = Start {
+            mss: profile.transport.mss(),
+            initial_window: profile.transport.initial_window(),
+            line_rate: self.port.settings().rate,
+            base_rtt: profile.base_rtt.of(flow),
+            seed: Stream::new(self.common.seed, u64::from(flow), Purpose::Law).key(),
+        };
+        let dst = self.common.addrs[spec.dst as usize];
+        let open = spec.size == Bytes::MAX || spec.size == Bytes::ZERO;
+        let flow_spec = SenderSpec { flow: FlowId(flow), dst, size: spec.size, open };
+        let sender = profile.transport.sender(flow_spec, &profile.law, at, now);
+        let rates = self.common.telemetry.filter(|_| profile.transport.needs().int);
+        let sending = Sending {
+            sender,
+            flow,
+            profile: spec.traffic,
+            ready: false,
+            armed: Armed::NONE,
+            started: now,
+            telemetry: rates.map(|rates| Box::new(Telemetry::new(rates))),
+        };
+        let slot = match self.free_senders.pop() {
+            Some(slot) => {
+                let armed = self.senders[slot as usize].armed;
+                self.senders[slot as usize] = Sending { armed, ..sending };
+                slot
+            }
+            None => {
+                self.senders.push(sending);
+                self.senders.len() as u32 - 1
+            }
+        };
+        self.ready.renew(slot);
+        self.sender_of.set(FlowId(flow), slot);
+        self.wake_sender(now, slot);
+    }
+
+    /// An answer to a flow of this host, or what else of that kind its transport takes.
+    pub(super) fn acknowledge(
+        &mut self,
+        now: Time,
+        arrived: Time,
+        packet: &Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        let Some(slot) = self.sender_of.get(packet.flow).filter(|slot| *slot != DONE) else {
+            return;
+        };
+        let sending = &mut self.senders[slot as usize];
+        let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
+        let hops = match (packet.hops(), &self.told) {
+            (1.., Some(told)) => match &mut sending.telemetry {
+                Some(flow) => flow.hear(arrived, told.at_hand(packet)),
+                None => &[],
+            },
+            _ => &[],
+        };
+        sending.sender.on_answer(cfg, now, arrived, packet, hops);
+        let acked = sending.sender.acked().get();
+        if sending.sender.finished() {
+            self.finish(now, slot, out);
+        } else {
+            if self.rpc.is_some() {
+                self.stream_acked(now, packet.flow, acked, out);
+            }
+            self.wake_sender(now, slot);
+        }
+    }
+
+    /// After anything that may let a sender send, or moved its deadline.
+    #[inline]
+    pub(super) fn wake_sender(&mut self, now: Time, slot: u32) {
+        let sending = &mut self.senders[slot as usize];
+        let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
+        if self.pushes {
+            self.push(now, slot);
+        } else if !sending.ready && sending.sender.ready(cfg) {
+            sending.ready = true;
+            if self.acks.is_empty() && self.ready.is_empty() {
+                self.since = now;
+            }
+            self.ready.add(slot);
+        }
+        self.arm_sender(slot);
+    }
+
+    #[inline]
+    pub(super) fn arm_sender(&mut self, slot: u32) {
+        let sending = &mut self.senders[slot as usize];
+        let deadline = sending.sender.deadline();
+        if sending.armed.needs(deadline) {
+            self.timers.push(Reverse((deadline, Due::Sender, slot)));
+        }
+    }
+
+    /// A timer of a sender came up.
+    pub(super) fn sender_due(&mut self, now: Time, slot: u32) {
+        let sending = &mut self.senders[slot as usize];
+        if !sending.armed.fires(now) {
+            return;
+        }
+        let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
+        if sending.sender.deadline() <= now {
+            sending.sender.on_deadline(cfg, now);
+        }
+        self.wake_sender(now, slot);
+    }
+
+    #[cold]
+    fn finish(&mut self, now: Time, slot: u32, out: &mut impl Out<Packet>) {
+        let sending = &self.senders[slot as usize];
+        let flow = sending.flow;
+        self.sent.push(standing(sending, Some(now)));
+        self.sender_of.set(FlowId(flow), DONE);
+        if self.senders[slot as usize].ready {
+            // Rare: everything was acknowledged while a retransmission stood ready. It pulls nothing and leaves then.
+            self.senders[slot as usize].flow = RETIRED;
+        } else {
+            self.free_senders.push(slot);
+        }
+        out.done();
+    }
+
+    /// Where the flows in progress go to, and what each waits for.
+    pub(super) fn waits(&self) -> impl Iterator<Item = (u32, Wait)> {
+        self.unfinished().map(|(sent, sender)| {
+            let spec = &self.common.flows[sent.flow as usize];
+            let cfg = &self.common.profiles[usize::from(spec.traffic)].transport;
+            (spec.dst, sender.waits_for(cfg))
+        })
+    }
+
+    /// Flows that have started here and are not finished, as they stand, with what each waits for.
+    pub fn unfinished(&self) -> impl Iterator<Item = (Sent, &Sender)> {
+        let live =
+            |s: &&Sending| self.sender_of.get(FlowId(s.flow)).is_some_and(|slot| slot != DONE);
+        self.senders.iter().filter(live).map(|s| (standing(s, None), &s.sender))
+    }
+}
+
+fn standing(sending: &Sending, acked: Option<Time>) -> Sent {
+    Sent {
+        flow: sending.flow,
+        started: sending.started,
+        acked,
+        retransmits: sending.sender.retransmits() as u32,
+        timeouts: sending.sender.timeouts() as u32,
+    }
+}
