@@ -136,6 +136,7 @@ impl<I: Copy + Default> Pool<I> {
             self.grow_words();
         }
         self.words[slot] = *words;
+        prefetch_at(&self.words, slot + 2);
     }
 
     #[cold]
@@ -153,6 +154,7 @@ impl<I: Copy + Default> Pool<I> {
     pub fn words(&self, ring: &Ring) -> &Words {
         let slot = if ring.head_at == Time::MAX { ring.tail } else { ring.head.wrapping_sub(1) };
         let released = slot % CHUNK == CHUNK - 1 && ring.head_at != Time::MAX;
+        prefetch_at(&self.words, slot.wrapping_add(2) as usize);
         if released { &self.last } else { self.words.get(slot as usize).unwrap_or(&self.last) }
     }
 

@@ -21,7 +21,6 @@ pub mod grant;
 pub mod group;
 pub mod host;
 mod kernel_clock;
-mod last_hops;
 mod linux_window;
 pub mod params;
 pub mod pool;

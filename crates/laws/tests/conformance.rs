@@ -125,7 +125,7 @@ prop_compose! {
         ece in any::<bool>(),
         app_limited in any::<bool>(),
         delay in prop::option::of(prop::array::uniform4(number())),
-        hops in prop::collection::vec(prop::array::uniform4(number()), 0..4),
+        hops in prop::collection::vec(prop::array::uniform5(number()), 0..4),
     ) -> Event {
         Event::Ack {
             acked: Bytes::new(n[0]),
@@ -146,10 +146,10 @@ prop_compose! {
                 hops: (d[0] % 256) as u8,
             }),
             hops: hops.into_iter().map(|h| IntHop {
-                at: Time::from_ps(h[0]),
-                tx_bytes: h[1],
-                queue: Bytes::new(h[2]),
-                rate: BitsPerSec::new(h[3]),
+                passed: Span::from_ps(h[0]),
+                sent: Bytes::new(h[1]),
+                queue: [h[2], h[3]].map(Bytes::new),
+                rate: BitsPerSec::new(h[4]),
             }).collect(),
         }
     }

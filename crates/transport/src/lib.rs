@@ -40,4 +40,4 @@ pub use config::TcpConfig;
 pub use receiver::{Acks, Arrival, TcpReceiver};
 pub use sender::{Burst, FlowSpec, TcpSender, Wait};
 pub use stack::{Config, Receiver, Sender};
-pub use telemetry::Telemetry;
+pub use telemetry::{Heard, Telemetry};

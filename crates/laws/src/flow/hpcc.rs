@@ -12,13 +12,12 @@
 //!
 //! Source: Li et al., SIGCOMM 2019, sections 3 and 4, algorithm 1.
 //! Needs: telemetry of each hop on an ACK for every packet; T, the longest empty round trip of the fabric, the same for all
-//! flows. State: 96 bytes and 256 apart, parameters shared. Floats, by `+ - * /` alone.
+//! flows. State: 88 bytes, parameters shared. Floats, by `+ - * /` alone.
 //! Deviation: counters do not wrap and are not rounded; after idleness nothing is forgotten, since U then follows the newest sample
-//! anyway. A loss changes nothing: the fabric has none. Hops beyond the eighth are not looked at. A path with another
-//! number of hops begins anew, as the first ACK does.
+//! anyway. A loss changes nothing: the fabric has none. A path with another number of hops begins anew, as the first ACK
+//! does.
 
 use super::{CaState, FlowAct, FlowEvent, FlowLaw, FlowSeen, IntHop, Needs, Window};
-use crate::last_hops::LastHops;
 use crate::params::{decimal, or_word, params, whole};
 use crate::{Acts, Start};
 use alloc::sync::Arc;
@@ -65,7 +64,6 @@ pub struct Hpcc {
     base: f64, // T in s
     u: f64,
     last_update: u64, // an ACK beyond it moves the reference
-    last: LastHops,
     params: Arc<HpccParams>,
     stage: u8,
 }
@@ -89,7 +87,6 @@ impl FlowLaw for Hpcc {
             base,
             u: 0.0,
             last_update: 0,
-            last: LastHops::new(),
             params: Arc::clone(params),
             stage: 0,
         };
@@ -101,7 +98,6 @@ impl FlowLaw for Hpcc {
         match seen.event {
             FlowEvent::Ack { hops, .. } if !hops.is_empty() => {
                 let measured = self.measure(hops);
-                self.last.keep(hops);
                 let (una, nxt) = (seen.totals.una, seen.totals.nxt);
                 match measured {
                     None => self.last_update = nxt,
@@ -129,13 +125,12 @@ impl FlowLaw for Hpcc {
 const BASE_RTT: Span = Span::from_us(13);
 
 impl Hpcc {
-    /// U after these hops; none if there is nothing to compare them with.
+    /// U after these hops; none if none of them is known.
     fn measure(&self, hops: &[IntHop]) -> Option<f64> {
-        if !self.last.comparable(hops) {
-            return None;
-        }
         let (mut most, mut tau) = (0.0, 0.0);
-        for hop in self.last.changes(hops) {
+        let mut any = false;
+        for hop in hops.iter().filter_map(IntHop::change) {
+            any = true;
             let [before, after] = hop.queue;
             let queue = before.min(after) / (hop.rate * self.base);
             let u = queue + hop.sent / hop.dt / hop.rate;
@@ -144,7 +139,7 @@ impl Hpcc {
             }
         }
         let weight = tau / self.base;
-        Some((1.0 - weight) * self.u + weight * most)
+        any.then_some((1.0 - weight) * self.u + weight * most)
     }
 
     /// The window of this ACK, and the reference of the next round trip where this one ends.

@@ -114,17 +114,53 @@ impl DelaySplit {
     }
 }
 
-/// In-band telemetry of one hop, written at dequeue (HPCC, PowerTCP).
+/// In-band telemetry of one hop (HPCC, PowerTCP): what it did from the departure of the packet that the last ACK spoke of to that of
+/// this one's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IntHop {
-    /// Time of the departure.
-    pub at: Time,
-    /// Bytes that the port had sent before.
-    pub tx_bytes: u64,
-    /// Queue that the packet left behind.
-    pub queue: Bytes,
+    /// Time between the two. Zero: there is nothing to compare with, since this is the first ACK, or the path is another one.
+    pub passed: Span,
+    /// What the port sent in between.
+    pub sent: Bytes,
+    /// The queues that the two left behind, the earlier first.
+    pub queue: [Bytes; 2],
     /// Rate of the port.
     pub rate: BitsPerSec,
+}
+
+impl IntHop {
+    /// Whether it says anything.
+    pub fn is_known(&self) -> bool {
+        self.passed > Span::ZERO && self.rate.get() > 0
+    }
+
+    /// The same in s, bytes and bytes per s: time above zero, bytes sent, queues, rate above zero. `None` unless it is known.
+    pub(crate) fn change(&self) -> Option<HopChange> {
+        self.is_known().then(|| HopChange {
+            dt: float(self.passed.as_ps()) / 1e12,
+            sent: float(self.sent.get()),
+            queue: self.queue.map(|bytes| float(bytes.get())),
+            rate: float(self.rate.get()) / 8.0,
+        })
+    }
+}
+
+/// What one hop did between two ACKs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HopChange {
+    /// In s; above zero.
+    pub dt: f64,
+    /// Bytes that it sent.
+    pub sent: f64,
+    /// Bytes in its queue, at the last ACK and at this.
+    pub queue: [f64; 2],
+    /// Its rate in bytes per s; above zero.
+    pub rate: f64,
+}
+
+/// Processors convert signed numbers in one step. Above 2^63 it is as if there were no more.
+fn float(number: u64) -> f64 {
+    number.min(i64::MAX as u64) as i64 as f64
 }
 
 /// One event, with the totals at its time.

@@ -20,7 +20,6 @@
 //! Deviation: a loss changes nothing. With delay, the window starts as the transport's where T is not known yet.
 
 use super::{CaState, FlowAct, FlowEvent, FlowLaw, FlowSeen, IntHop, Needs, Totals, Window};
-use crate::last_hops::LastHops;
 use crate::params::{choice, decimal, or_word, params, whole};
 use crate::{Acts, Start};
 use alloc::sync::Arc;
@@ -79,7 +78,7 @@ pub struct PowerTcp {
 
 #[derive(Clone, Debug)]
 enum By {
-    Hops(LastHops),
+    Hops,
     Delay { prev_rtt: Span, prev_at: Time, next: u64 },
 }
 
@@ -92,7 +91,7 @@ impl FlowLaw for PowerTcp {
     fn start(params: &Arc<PowerTcpParams>, at: Start, acts: &mut Acts<FlowAct>) -> Self {
         let known = params.base_rtt.0.or(at.base_rtt).filter(|base| *base > Span::ZERO);
         let (by, base) = match params.form {
-            Form::Int => (By::Hops(LastHops::new()), known.unwrap_or(BASE_RTT)),
+            Form::Int => (By::Hops, known.unwrap_or(BASE_RTT)),
             Form::Delay => {
                 let by = By::Delay { prev_rtt: Span::ZERO, prev_at: Time::ZERO, next: 0 };
                 (by, known.unwrap_or(Span::ZERO))
@@ -115,18 +114,14 @@ impl FlowLaw for PowerTcp {
     }
 
     fn needs(&self) -> Needs {
-        Needs { int: matches!(self.by, By::Hops(_)), ..Self::NEEDS }
+        Needs { int: matches!(self.by, By::Hops), ..Self::NEEDS }
     }
 
     fn step(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
         match seen.event {
             FlowEvent::Ack { sample, hops, .. } => {
                 let power = match &mut self.by {
-                    By::Hops(last) => {
-                        let power = of_hops(last, self.base, hops);
-                        last.keep(hops);
-                        power
-                    }
+                    By::Hops => of_hops(self.base, hops),
                     By::Delay { .. } => self.of_delay(now, seen.totals, sample.rtt),
                 };
                 let Some((power, dt)) = power else { return };
@@ -199,12 +194,9 @@ impl PowerTcp {
 const LEAST_POWER: f64 = 1e-6;
 
 /// The most power that a hop shows since the last ACK, and the time between them in s.
-fn of_hops(last: &LastHops, base: f64, hops: &[IntHop]) -> Option<(f64, f64)> {
-    if !last.comparable(hops) {
-        return None;
-    }
+fn of_hops(base: f64, hops: &[IntHop]) -> Option<(f64, f64)> {
     let mut most: Option<(f64, f64)> = None;
-    for hop in last.changes(hops) {
+    for hop in hops.iter().filter_map(IntHop::change) {
         let [before, after] = hop.queue;
         let current = (after - before + hop.sent) / hop.dt;
         let voltage = after + hop.rate * base;

@@ -91,11 +91,8 @@ impl Host {
         };
         let sending = &mut self.senders[slot as usize];
         let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
-        let hops = match (packet.hops(), &self.told) {
-            (1.., Some(told)) => match &mut sending.telemetry {
-                Some(flow) => flow.hear(arrived, told.at_hand(packet)),
-                None => &[],
-            },
+        let hops = match (packet.hops(), &mut self.told, &mut sending.telemetry) {
+            (1.., Some(told), Some(flow)) => told.heard_by(flow, arrived, packet),
             _ => &[],
         };
         sending.sender.on_answer(cfg, now, arrived, packet, hops);

@@ -4,6 +4,8 @@
 
 use super::Host;
 use forebay_engine::{Out, Words};
+use forebay_laws::flow::IntHop;
+use forebay_transport::{Heard, Telemetry};
 use forebay_units::Time;
 use forebay_wire::Packet;
 use std::collections::VecDeque;
@@ -14,12 +16,23 @@ pub(super) struct Told {
     at_hand: Words,                // of the packet that the stack takes, or that arrives
     climbing: VecDeque<Words>,     // of packets between cable and stack
     answers: [VecDeque<Words>; 8], // by class, of those that wait for the wire
+    heard: Heard,                  // room for what a flow makes of the words at hand
 }
 
 impl Told {
     /// Of a packet that the stack takes.
-    pub(super) fn at_hand(&self, packet: &Packet) -> &[u64] {
+    fn at_hand(&self, packet: &Packet) -> &[u64] {
         &self.at_hand[..packet.hops()]
+    }
+
+    /// What a flow hears from a packet that the stack takes, which came to the host at `arrived`.
+    pub(super) fn heard_by(
+        &mut self,
+        flow: &mut Telemetry,
+        arrived: Time,
+        packet: &Packet,
+    ) -> &[IntHop] {
+        flow.hear(arrived, &self.at_hand[..packet.hops()], &mut self.heard)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Wraps, idleness, other ways.
 
 use super::*;
-use forebay_units::BitsPerSec;
+use forebay_units::{BitsPerSec, Bytes};
 use forebay_units::random::{Purpose, Stream};
 
 const RATE: BitsPerSec = BitsPerSec::from_gbps(100);
@@ -20,17 +20,23 @@ fn word(at: u64, bytes: u64, queue: u64) -> u64 {
 
 /// An ACK that arrives `delay` ps after its data left the port.
 fn ack(all: &mut Telemetry, at: u64, delay: u64, bytes: u64) -> Option<IntHop> {
-    all.hear(Time::from_ps(at + delay), &[word(at, bytes, 0)]).first().copied()
+    hear(all, at + delay, &[word(at, bytes, 0)]).first().copied()
+}
+
+fn hear(all: &mut Telemetry, now: u64, words: &[u64]) -> Vec<IntHop> {
+    all.hear(Time::from_ps(now), words, &mut Heard::default()).to_vec()
 }
 
 #[test]
-fn totals_neither_wrap_nor_drift() {
+fn changes_neither_wrap_nor_drift() {
     for seed in 0..20 {
         let mut rng = Stream::new(seed, 0, Purpose::Test);
         let mut all = Telemetry::new(rates());
         let (mut at, mut bytes) = (rng.below(100 * MS), rng.below(1 << 40));
         let began = (at, bytes);
         let first = ack(&mut all, at, 0, bytes).unwrap();
+        assert!(!first.is_known());
+        let (mut passed, mut sent) = (0, 0);
         for _ in 0..2_000 {
             // Gaps of up to 40 ms, most of them short; any part of the wire is used.
             let gap = rng.below(40 * MS) >> rng.below(20);
@@ -43,9 +49,10 @@ fn totals_neither_wrap_nor_drift() {
                 assert!(gap < 1_000, "a nanosecond has passed");
                 continue;
             };
-            let passed = hop.at.since(first.at).as_ps();
+            passed += hop.passed.as_ps();
+            sent += hop.sent.get();
             assert!(passed.abs_diff(at - began.0) < 1_000, "at {at}");
-            assert!(hop.tx_bytes.abs_diff(bytes - began.1) < 512, "sent {bytes}");
+            assert!(sent.abs_diff(bytes - began.1) < 512, "sent {bytes}");
             assert_eq!(hop.rate, RATE);
         }
         assert!(at - began.0 > 100 * MS, "both have wrapped often");
@@ -55,28 +62,28 @@ fn totals_neither_wrap_nor_drift() {
 #[test]
 fn a_queue_is_told_in_its_units() {
     let mut all = Telemetry::new(rates());
-    let of_100 = word(0, 0, 1_000);
-    let of_10 = Hop { code: 5, queue: 3, ..Hop::default() }.word();
-    let queues: Vec<u64> =
-        all.hear(Time::ZERO, &[of_100, of_10]).iter().map(|hop| hop.queue.get()).collect();
-    assert_eq!(queues, [960, 96], "units of 320 B and of 32 B");
-    assert_eq!(all.hops[1].rate, BitsPerSec::from_gbps(10));
+    let of_10 = |at_ns, queue| Hop { code: 5, at_ns, queue, ..Hop::default() }.word();
+    hear(&mut all, 0, &[word(0, 0, 1_000), of_10(0, 3)]);
+    let hops = hear(&mut all, MS, &[word(MS, 0, 650), of_10(1_000_000, 7)]);
+    let queues: Vec<_> = hops.iter().map(|hop| hop.queue.map(Bytes::get)).collect();
+    assert_eq!(queues, [[960, 640], [96, 224]], "units of 320 B and of 32 B");
+    assert_eq!(hops[1].rate, BitsPerSec::from_gbps(10));
 }
 
 #[test]
 fn after_long_idleness_the_next_ack_is_a_first_one() {
     let mut all = Telemetry::new(rates());
     ack(&mut all, 0, 0, 0).unwrap();
-    let before = ack(&mut all, MS, 0, 5_000_000).unwrap();
+    ack(&mut all, MS, 0, 5_000_000).unwrap();
     // Its time stamp has wrapped, but not what can have been sent meanwhile.
     let after = ack(&mut all, 41 * MS, 0, 5_000_000 + 400_000_000).unwrap();
-    assert_eq!(after.at.since(before.at), Span::from_ms(40));
-    assert!((after.tx_bytes - before.tx_bytes).abs_diff(400_000_000) < 512);
+    assert_eq!(after.passed, Span::from_ms(40));
+    assert!(after.sent.get().abs_diff(400_000_000) < 512);
     // Beyond that nobody knows how often it has.
     assert_eq!(ack(&mut all, 84 * MS, 0, 405_000_000 + (512 << 20)), None);
     let again = ack(&mut all, 85 * MS, 0, 406_000_000 + (512 << 20)).unwrap();
-    assert_eq!(again.at.since(after.at), Span::from_ms(1), "idleness took no time");
-    assert!((again.tx_bytes - after.tx_bytes).abs_diff(1_000_000) < 512);
+    assert_eq!(again.passed, Span::from_ms(1));
+    assert!(again.sent.get().abs_diff(1_000_000) < 512);
 }
 
 #[test]
@@ -93,37 +100,41 @@ fn more_than_fits_came_another_way() {
 #[test]
 fn an_ack_that_was_overtaken_says_nothing_and_spoils_nothing() {
     let mut all = Telemetry::new(rates());
-    let first = ack(&mut all, 0, 0, 0).unwrap();
-    ack(&mut all, 2_000_000, 0, 10_000).unwrap();
+    ack(&mut all, 0, 0, 0).unwrap();
+    let before = ack(&mut all, 2_000_000, 0, 10_000).unwrap();
     assert_eq!(ack(&mut all, 1_000_000, 1_100_000, 5_000), None);
     let last = ack(&mut all, 3_000_000, 0, 20_000).unwrap();
-    assert_eq!(last.at.since(first.at), Span::from_us(3));
-    assert!((last.tx_bytes - first.tx_bytes).abs_diff(20_000) < 512);
+    assert_eq!(before.passed + last.passed, Span::from_us(3));
+    assert!((before.sent + last.sent).get().abs_diff(20_000) < 512);
 }
 
 #[test]
-fn a_new_rate_begins_anew_and_forgets_no_byte() {
+fn a_new_rate_begins_anew() {
     let mut all = Telemetry::new(rates());
     ack(&mut all, 0, 0, 0).unwrap();
-    let before = ack(&mut all, 10_000_000, 0, 100_000).unwrap();
+    ack(&mut all, 10_000_000, 0, 100_000).unwrap();
     // 40 Gb/s: 200 ps for a byte, units of 204.8 B.
     let slower = |at: u64, bytes: u64| {
         Hop::new(6, Time::from_ps(at), Span::from_ps(bytes * 200), Span::ZERO).word()
     };
-    assert!(all.hear(Time::from_ps(20_000_000), &[slower(20_000_000, 150_000)]).is_empty());
-    let hops = all.hear(Time::from_ps(30_000_000), &[slower(30_000_000, 190_000)]);
+    assert!(hear(&mut all, 20_000_000, &[slower(20_000_000, 150_000)]).is_empty());
+    let hops = hear(&mut all, 30_000_000, &[slower(30_000_000, 190_000)]);
     assert_eq!(hops[0].rate, BitsPerSec::from_gbps(40));
-    assert_eq!(hops[0].at.since(before.at), Span::from_us(10));
-    assert!((hops[0].tx_bytes - before.tx_bytes).abs_diff(40_000) < 205);
+    assert_eq!(hops[0].passed, Span::from_us(10));
+    assert!(hops[0].sent.get().abs_diff(40_000) < 205);
 }
 
 #[test]
 fn a_path_of_another_length_begins_anew() {
     let mut all = Telemetry::new(rates());
     let hop = |at: u64| word(at, at / BYTE, 0);
-    assert_eq!(all.hear(Time::from_ps(MS), &[hop(0), hop(10)]).len(), 2);
-    assert_eq!(all.hear(Time::from_ps(2 * MS), &[hop(MS)]).len(), 1);
-    assert_eq!(all.hear(Time::from_ps(3 * MS), &[hop(2 * MS), hop(2 * MS)]).len(), 2);
-    assert_eq!(all.hops.map(|hop| hop.tx_bytes)[..2], [0, 0]);
-    assert_eq!(all.hear(Time::from_ps(3 * MS), &[0; 9]).len(), MOST_HOPS, "and no more than that");
+    let mut known = |at: u64, words: &[u64]| -> Vec<bool> {
+        hear(&mut all, at, words).iter().map(IntHop::is_known).collect()
+    };
+    assert_eq!(known(MS, &[hop(0), hop(10)]), [false; 2]);
+    assert_eq!(known(2 * MS, &[hop(MS)]), [false]);
+    assert_eq!(known(3 * MS, &[hop(2 * MS)]), [true]);
+    assert_eq!(known(4 * MS, &[hop(3 * MS), hop(3 * MS)]), [false; 2]);
+    assert_eq!(known(5 * MS, &[hop(4 * MS), hop(3 * MS)]), [true, false]);
+    assert_eq!(known(6 * MS, &[0; 9]), [false; MOST_HOPS], "and no more than that");
 }

@@ -28,9 +28,8 @@ impl Rig {
 
     /// An ACK up to `una`, whose hop has sent so much since the last ACK and has this queue.
     fn ack(&mut self, una: u64, gap: Span, sent: u64, queue: u64) -> Acts<FlowAct> {
-        self.hop.at += gap;
-        self.hop.tx_bytes += sent;
-        self.hop.queue = Bytes::new(queue);
+        let queue = [self.hop.queue[1], Bytes::new(queue)];
+        self.hop = IntHop { passed: gap, sent: Bytes::new(sent), queue, ..self.hop };
         self.totals.una = una;
         self.acked(&[self.hop])
     }
@@ -79,7 +78,7 @@ fn additions_end_after_so_many_round_trips() {
         let mut rig = Rig::new(params);
         rig.law.reference = 10_000.0;
         rig.totals.nxt = 0;
-        rig.ack(0, Span::from_us(1), 0, 0);
+        rig.ack(0, Span::ZERO, 0, 0);
         let half = LINE.bytes_in(T).get() / 2;
         let mut expected = 10_000.0;
         for una in 1..=adds {
@@ -96,17 +95,17 @@ fn additions_end_after_so_many_round_trips() {
 #[test]
 fn a_burst_and_an_idle_hop_do_not_count() {
     let mut rig = Rig::new(HpccParams::default());
-    rig.ack(0, Span::from_us(1), 0, 0);
+    rig.ack(0, Span::ZERO, 0, 0);
     rig.ack(1, T, 162_500, 1_000_000);
     near(rig.law.u, 1.0);
     rig.ack(2, T, 162_500, 162_500);
     near(rig.law.u, 2.0);
-    let idle = rig.hop;
-    rig.acked(&[idle, rig.hop]);
-    near(rig.law.u, 2.0); // another path: stored only
-    let later = IntHop { at: idle.at + T, ..idle };
-    let busy = IntHop { tx_bytes: idle.tx_bytes + 81_250, queue: Bytes::ZERO, ..later };
-    rig.acked(&[IntHop { queue: Bytes::ZERO, ..later }, busy]);
+    let unknown = IntHop { passed: Span::ZERO, ..rig.hop };
+    rig.acked(&[unknown, unknown]);
+    near(rig.law.u, 2.0); // another path
+    let idle = IntHop { sent: Bytes::ZERO, queue: [Bytes::new(162_500), Bytes::ZERO], ..rig.hop };
+    let busy = IntHop { sent: Bytes::new(81_250), ..idle };
+    rig.acked(&[idle, busy, unknown]);
     near(rig.law.u, 0.5);
 }
 
@@ -116,7 +115,7 @@ fn settle(flows: usize, windows: &[f64], rounds: usize) -> (f64, f64, std::vec::
     for (rig, window) in rigs.iter_mut().zip(windows) {
         (rig.law.window, rig.law.reference) = (*window, *window);
     }
-    rigs.iter_mut().for_each(|rig| drop_acts(rig.ack(0, Span::from_us(1), 0, 0)));
+    rigs.iter_mut().for_each(|rig| drop_acts(rig.ack(0, Span::ZERO, 0, 0)));
     let (mut queue, mut u) = (0.0, 0.0);
     for round in 1..=rounds as u64 {
         let offered: f64 = rigs.iter().map(|rig| rig.law.window).sum();
