@@ -1,6 +1,6 @@
 //! The links that arrive at one shard, and the post to the others.
 
-use crate::node::{Flying, LinkId, Out, Words};
+use crate::node::{Amend, Flying, LinkId, Out, Words};
 use crate::prefetch::prefetch;
 use crate::ring::{Pool, Ring};
 use forebay_units::Time;
@@ -23,6 +23,14 @@ pub(crate) struct Post<I> {
 impl<I> Post<I> {
     pub fn is_empty(&self) -> bool {
         self.mail.is_empty()
+    }
+
+    /// Puts the words of the last letter; the answer is its item, and they.
+    #[inline(never)]
+    fn put_words(&mut self, words: &Words) -> (&mut I, &mut Words) {
+        let letter = self.mail.len() - 1;
+        self.words.push((letter, *words));
+        (&mut self.mail[letter].item, &mut self.words.last_mut().expect("just pushed").1)
     }
 }
 
@@ -92,13 +100,6 @@ impl<I: Copy + Default> Lanes<I> {
     fn post(&mut self, shard: u16, link: LinkId, at: Time, item: &I) {
         self.posted = self.posted.min(at);
         self.outbox[usize::from(shard)].mail.push(Mail { link, at, item: *item });
-    }
-
-    /// Words of the letter posted last.
-    #[inline(never)]
-    fn post_words(&mut self, shard: u16, words: &Words) {
-        let post = &mut self.outbox[usize::from(shard)];
-        post.words.push((post.mail.len() - 1, *words));
     }
 
     /// Process `process` has something to do at `at`.
@@ -264,17 +265,18 @@ impl<I: Copy + Default> Out<I> for Lanes<I> {
     }
 
     #[inline(always)]
-    fn push_with(&mut self, link: LinkId, at: Time, item: &I, words: &Words) {
+    fn push_with(&mut self, link: LinkId, at: Time, item: &I, words: &Words, amend: Amend<'_, I>) {
         self.pushed += 1;
         let Ring { shard, lookahead, .. } = self.rings[link.0 as usize];
         let at = at + lookahead;
-        if shard == self.me {
+        let (item, words) = if shard == self.me {
             self.fill(link, at, item);
-            self.pool.put_words(&self.rings[link.0 as usize], words);
+            self.pool.put_words(&self.rings[link.0 as usize], words)
         } else {
             self.post(shard, link, at, item);
-            self.post_words(shard, words);
-        }
+            self.outbox[usize::from(shard)].put_words(words)
+        };
+        amend(item, words);
     }
 
     #[inline(always)]

@@ -29,6 +29,8 @@ mod shard;
 pub use digest::{Digest, combine};
 pub use engine::{Ended, Engine, EngineStats, Goal, Watch};
 pub use lanes::Lanes;
-pub use node::{Flying, Ground, LAST_STAGE, LinkId, LinkSpec, Node, NodeId, Out, Visit, Words};
+pub use node::{
+    Amend, Flying, Ground, LAST_STAGE, LinkId, LinkSpec, Node, NodeId, Out, Visit, Words,
+};
 pub use plan::{Plan, PlanError, Tuning};
 pub use prefetch::{prefetch, prefetch_all, prefetch_at};

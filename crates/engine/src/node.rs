@@ -38,6 +38,9 @@ pub struct Flying<I> {
     pub words: Words,
 }
 
+/// Changes an item and its words where they lie.
+pub type Amend<'a, I> = &'a mut dyn FnMut(&mut I, &mut Words);
+
 /// Where a node puts what it sends.
 pub trait Out<I> {
     /// `item` leaves onto `link` at `at` and arrives when the link's lookahead has passed.
@@ -45,8 +48,9 @@ pub trait Out<I> {
     /// `at` is not before the event (or the deferred departure) that caused it, and on one link it never goes back.
     fn push(&mut self, link: LinkId, at: Time, item: &I);
 
-    /// The same for an item that carries words.
-    fn push_with(&mut self, link: LinkId, at: Time, item: &I, words: &Words);
+    /// The same for an item that carries words. `amend` changes both where they lie: what is written into an item just before it is
+    /// copied makes the copy wait.
+    fn push_with(&mut self, link: LinkId, at: Time, item: &I, words: &Words, amend: Amend<'_, I>);
 
     /// What the item carries that arrives just now, until the node pushes onto a link to itself. Only items that were pushed with
     /// words have some: it is for the item to say whether it was.

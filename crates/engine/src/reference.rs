@@ -3,7 +3,7 @@
 //! For tests only: the same nodes and links must give the same digest here and in [`crate::Engine`].
 
 use crate::engine::{Ended, Goal};
-use crate::node::{Flying, Ground, LinkId, LinkSpec, Node, NodeId, Out, Words};
+use crate::node::{Amend, Flying, Ground, LinkId, LinkSpec, Node, NodeId, Out, Words};
 use crate::shard::Class;
 use forebay_units::Time;
 use std::cmp::Reverse;
@@ -31,11 +31,13 @@ impl<I: Copy> Heap<I> {
 
 impl<I: Copy> Out<I> for Heap<I> {
     fn push(&mut self, link: LinkId, at: Time, item: &I) {
-        self.push_with(link, at, item, &Words::default());
+        self.push_with(link, at, item, &Words::default(), &mut |_, _| {});
     }
 
-    fn push_with(&mut self, link: LinkId, at: Time, item: &I, words: &Words) {
-        self.put(link, at + self.links[link.0 as usize].lookahead, item, words);
+    fn push_with(&mut self, link: LinkId, at: Time, item: &I, words: &Words, amend: Amend<'_, I>) {
+        let (mut item, mut words) = (*item, *words);
+        amend(&mut item, &mut words);
+        self.put(link, at + self.links[link.0 as usize].lookahead, &item, &words);
     }
 
     fn words(&self) -> &Words {

@@ -128,15 +128,17 @@ impl<I: Copy + Default> Pool<I> {
         !self.words.is_empty()
     }
 
-    /// Puts the words of a ring's last entry.
+    /// Puts the words of a ring's last entry; the answer is its item, and they.
     #[inline(always)]
-    pub fn put_words(&mut self, ring: &Ring, words: &Words) {
+    pub fn put_words(&mut self, ring: &Ring, words: &Words) -> (&mut I, &mut Words) {
         let slot = ring.tail as usize;
         if slot >= self.words.len() {
             self.grow_words();
         }
-        self.words[slot] = *words;
         prefetch_at(&self.words, slot + 2);
+        let room = &mut self.words[slot];
+        *room = *words;
+        (&mut self.slots[slot].item, room)
     }
 
     #[cold]

@@ -394,8 +394,8 @@ fn arrive<N: Node>(
 /// state while it stays in the shared one, and beyond that also where they will push.
 fn stages(nodes: usize) -> u32 {
     match nodes {
-        0..256 => 0,
-        256..4096 => 3,
+        0..512 => 0,
+        512..4096 => 3,
         _ => LAST_STAGE + 1,
     }
 }

@@ -49,7 +49,12 @@ fn words_of(item: u64) -> Option<Words> {
 
 fn push(link: LinkId, at: Time, item: u64, out: &mut impl Out<u64>) {
     match words_of(item) {
-        Some(words) => out.push_with(link, at, &item, &words),
+        // Half of it is put right where it lies.
+        Some(words) => {
+            out.push_with(link, at, &!item, &words.map(|word| !word), &mut |it, them| {
+                (*it, *them) = (item, words);
+            })
+        }
         None => out.push(link, at, &item),
     }
 }

@@ -335,11 +335,12 @@ impl Port {
         Verdict::Accepted
     }
 
-    /// Offers a packet to any port. A scheduled port has been served up to `now`.
+    /// Offers a packet that came in by `in_port` to any port. A scheduled port has been served up to `now`.
     #[inline(never)]
     pub(crate) fn offer(
         &mut self,
         now: Time,
+        in_port: u16,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
@@ -349,8 +350,8 @@ impl Port {
         }
         if self.is_steady() {
             return match self.cold.heard {
-                true => self.offer_heard(now, false, packet, out),
-                false => self.offer_steady(now, packet, out),
+                true => self.offer_heard(now, in_port, false, packet, out),
+                false => self.offer_steady(now, in_port, packet, out),
             };
         }
         if !self.cold.alive && !self.cold.settings.hold {
@@ -374,10 +375,11 @@ impl Port {
         }
         self.cold.highest = self.cold.highest.max(queue + size);
         if self.departs_at_once(now) {
-            let mut words = *words_of(packet, out);
-            self.depart(now, packet, &mut words, out)
+            let words = *words_of(packet, out);
+            self.depart(now, packet, &words, out)
         } else if self.is_scheduled() {
-            self.enqueue(now, packet, words_of(packet, out), self.cold.pause.concerns());
+            let anew = self.cold.pause.concerns();
+            self.enqueue(now, in_port, packet, words_of(packet, out), anew);
             Verdict::Accepted
         } else if !self.cold.alive {
             self.cold.held.push_back(*packet);
@@ -385,7 +387,7 @@ impl Port {
             Verdict::Accepted
         } else {
             let words = *words_of(packet, out);
-            self.transmit(self.hot.busy.max(now), packet, &words, out)
+            self.transmit(self.hot.busy.max(now), packet, &words, None, out)
         }
     }
 
@@ -396,6 +398,7 @@ impl Port {
         start: Time,
         packet: &Packet,
         words: &Words,
+        told: Option<u64>,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
         self.hot.busy = start + self.cold.serializer.take(self.wire(packet));
@@ -409,15 +412,29 @@ impl Port {
             out.vanish(self.hot.link, self.hot.busy, packet);
             return Verdict::Lost;
         }
-        self.push(self.hot.busy, packet, words, out);
+        self.push(self.hot.busy, packet, words, told, out);
         Verdict::Accepted
     }
 
-    /// Puts a packet whose transmission ends at `end` onto the cable, with its words if it has some.
-    #[inline]
-    fn push(&self, end: Time, packet: &Packet, words: &Words, out: &mut impl Out<Packet>) {
-        if packet.hops() > 0 {
-            out.push_with(self.hot.link, end, packet, words);
+    /// Puts a packet whose transmission ends at `end` onto the cable, with its words if it has some, and one more if it was `told` one.
+    #[inline(always)]
+    fn push(
+        &self,
+        end: Time,
+        packet: &Packet,
+        words: &Words,
+        told: Option<u64>,
+        out: &mut impl Out<Packet>,
+    ) {
+        if let Some(told) = told {
+            out.push_with(self.hot.link, end, packet, words, &mut |packet, words| {
+                if let Some(word) = words.get_mut(packet.hops()) {
+                    *word = told;
+                    packet.sacks += 1;
+                }
+            });
+        } else if packet.hops() > 0 {
+            out.push_with(self.hot.link, end, packet, words, &mut |_, _| {});
         } else {
             out.push(self.hot.link, end, packet);
         }
@@ -478,7 +495,7 @@ impl Port {
             out.push(hot.link, hot.busy, packet);
             return true;
         }
-        self.transmit(start, packet, &Words::default(), out) == Verdict::Accepted
+        self.transmit(start, packet, &Words::default(), None, out) == Verdict::Accepted
     }
 
     /// The same for a packet that carries words.
@@ -493,7 +510,7 @@ impl Port {
         out: &mut impl Out<Packet>,
     ) -> bool {
         debug_assert!(self.cold.alive && self.hot.busy <= start);
-        self.transmit(start, packet, words, out) == Verdict::Accepted
+        self.transmit(start, packet, words, None, out) == Verdict::Accepted
     }
 }
 

@@ -263,8 +263,7 @@ impl Switch {
                 self.refuse(now, port, packet, verdict);
             }
         } else {
-            packet.ingress = in_port as u16;
-            self.arrive_explicit(now, port, packet, out);
+            self.arrive_explicit(now, in_port as u16, port, packet, out);
         }
     }
 
@@ -273,18 +272,19 @@ impl Switch {
     fn arrive_explicit(
         &mut self,
         now: Time,
+        in_port: u16,
         port: usize,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
         if self.ingress.is_some() {
-            return self.arrive_on_account(now, port, packet, out);
+            return self.arrive_on_account(now, in_port, port, packet, out);
         }
         let target = &mut self.ports[port];
         if self.shared.is_some() || !target.is_steady() || packet.kind == Kind::Pause {
-            return self.arrive_slow(now, port, packet, out);
+            return self.arrive_slow(now, in_port, port, packet, out);
         }
-        let verdict = target.offer_steady(now, packet, out);
+        let verdict = target.offer_steady(now, in_port, packet, out);
         self.note(port);
         if verdict != Verdict::Accepted {
             self.refuse(now, port, packet, verdict);
@@ -311,6 +311,7 @@ impl Switch {
     fn arrive_slow(
         &mut self,
         now: Time,
+        in_port: u16,
         port: usize,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
@@ -318,7 +319,7 @@ impl Switch {
         // A pause frame has no destination, so it is sent here as if to the first: its port is explicit, like all of a switch
         // that may hear one, and the common path need not ask.
         if packet.kind == Kind::Pause {
-            self.hear(now, u32::from(packet.ingress), packet, out);
+            self.hear(now, in_port.into(), packet, out);
             return;
         }
         if self.ports[port].is_scheduled() && !self.ports[port].is_lazy() {
@@ -333,7 +334,7 @@ impl Switch {
         let verdict = if target.is_plain() {
             target.offer_plain(now, packet, out)
         } else {
-            target.offer(now, packet, out)
+            target.offer(now, in_port, packet, out)
         };
         if verdict == Verdict::Accepted {
             if let Some(shared) = &mut self.shared {

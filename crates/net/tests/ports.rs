@@ -75,7 +75,7 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8) -> usize {
         if settings.telemetry.is_some() && rng.below(4) > 0 {
             // From a sender, or from other hops; or an answer.
             one.flags = Flags::TELEMETRY;
-            one.sacks = rng.below(6) as u8;
+            one.sacks = rng.below(6) as u16;
             one.kind = of(&mut rng, &[Kind::Data, Kind::Data, Kind::Ack]);
             fast.wires.words = [1, 2, 3, 4, 5].map(|nth| step as u64 * 8 + nth);
             slow.wires.words = fast.wires.words;

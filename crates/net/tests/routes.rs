@@ -3,7 +3,7 @@
 mod common;
 
 use common::{packet, plain, ps};
-use forebay_engine::{LinkId, NodeId, Out, Words};
+use forebay_engine::{Amend, LinkId, NodeId, Out, Words};
 use forebay_net::{Cable, Fabric, Paths, Routes, Switch, SwitchSettings};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Span, Time};
@@ -191,7 +191,14 @@ impl Out<Packet> for Nowhere {
         self.0 += 1;
     }
 
-    fn push_with(&mut self, link: LinkId, at: Time, packet: &Packet, _words: &Words) {
+    fn push_with(
+        &mut self,
+        link: LinkId,
+        at: Time,
+        packet: &Packet,
+        _words: &Words,
+        _amend: Amend<'_, Packet>,
+    ) {
         self.push(link, at, packet);
     }
 

@@ -6,7 +6,7 @@
 
 use crate::host::Common;
 use crate::node::AnyNode;
-use forebay_engine::{Flying, Ground, LinkId, Node, NodeId, Out, Words};
+use forebay_engine::{Amend, Flying, Ground, LinkId, Node, NodeId, Out, Words};
 use forebay_net::{Fabric, PortFault};
 use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, Sink, TcpBits, Tell};
 use forebay_scenario::model::{Direction, Routing, Scenario};
@@ -126,9 +126,16 @@ impl Out<Packet> for TapOut<'_> {
         self.out.push(link, at, packet);
     }
 
-    fn push_with(&mut self, link: LinkId, at: Time, packet: &Packet, words: &Words) {
+    fn push_with(
+        &mut self,
+        link: LinkId,
+        at: Time,
+        packet: &Packet,
+        words: &Words,
+        amend: Amend<'_, Packet>,
+    ) {
         self.vanish(link, at, packet);
-        self.out.push_with(link, at, packet, words);
+        self.out.push_with(link, at, packet, words, amend);
     }
 
     fn words(&self) -> &Words {
@@ -464,7 +471,7 @@ impl Segment<'_> {
             bits: TcpBits { ece: packet.flags.has(Flags::ECE), ..blank.bits },
             window: packet.window,
             sacks: [block(0), block(1), block(2)],
-            sack_count: packet.sacks,
+            sack_count: packet.sacks.min(3) as u8,
             ..blank
         }
     }

@@ -1,6 +1,6 @@
 //! A switch alone, with packets put into it by hand: a test source.
 
-use forebay_engine::{LinkId, NodeId, Out, Words};
+use forebay_engine::{Amend, LinkId, NodeId, Out, Words};
 use forebay_net::{
     Cable, Fabric, Form, Paths, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings,
 };
@@ -74,7 +74,14 @@ impl Out<Packet> for Departures {
         self.last = at;
     }
 
-    fn push_with(&mut self, link: LinkId, at: Time, packet: &Packet, _words: &Words) {
+    fn push_with(
+        &mut self,
+        link: LinkId,
+        at: Time,
+        packet: &Packet,
+        _words: &Words,
+        _amend: Amend<'_, Packet>,
+    ) {
         self.push(link, at, packet);
     }
 

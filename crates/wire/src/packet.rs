@@ -151,8 +151,10 @@ impl RackTag {
     pub const BYTES: u16 = 12;
 }
 
-/// One packet. 56 bytes, so that it and its arrival time share a cache line.
+/// One packet. 56 bytes, so that it and its arrival time share a cache line; without gaps and in this order, so that all before
+/// `ext` is copied in two steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
 pub struct Packet {
     /// Whose packet.
     pub flow: FlowId,
@@ -176,7 +178,7 @@ pub struct Packet {
     pub window: u16,
     /// SACK blocks in use (ACK); with [`Flags::TELEMETRY`] instead of that how many hops have told about themselves. Data without that: 2 if it
     /// has a tag.
-    pub sacks: u8,
+    pub sacks: u16,
     /// See [`Kind`].
     pub seq: u64,
     /// ACK: `sacks` blocks, and delays behind them where `flags` say so. Data: a tag, if `sacks` is 2.

@@ -4,7 +4,7 @@
 //! when the rate changes: finishes at the old rate; the queue goes out at the new one.
 
 use super::{Port, PortCounters, Verdict};
-use forebay_engine::{Flying, LinkId, Out, Words};
+use forebay_engine::{Amend, Flying, LinkId, Out, Words};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Kind, Packet};
 use std::collections::VecDeque;
@@ -153,7 +153,8 @@ impl Port {
         let flight = self.cold.settings.flight;
         let mut outlet = Outlet { flight, back: &mut recalled.back };
         for packet in queued {
-            let verdict = self.transmit(self.hot.busy, &packet, &Words::default(), &mut outlet);
+            let verdict =
+                self.transmit(self.hot.busy, &packet, &Words::default(), None, &mut outlet);
             if verdict == Verdict::Lost {
                 recalled.lost.push(packet);
             }
@@ -185,11 +186,20 @@ struct Outlet<'a> {
 
 impl Out<Packet> for Outlet<'_> {
     fn push(&mut self, link: LinkId, at: Time, item: &Packet) {
-        self.push_with(link, at, item, &Words::default());
+        self.push_with(link, at, item, &Words::default(), &mut |_, _| {});
     }
 
-    fn push_with(&mut self, _link: LinkId, at: Time, item: &Packet, words: &Words) {
-        self.back.push(Flying { at: at + self.flight, item: *item, words: *words });
+    fn push_with(
+        &mut self,
+        _link: LinkId,
+        at: Time,
+        item: &Packet,
+        words: &Words,
+        amend: Amend<'_, Packet>,
+    ) {
+        let (mut item, mut words) = (*item, *words);
+        amend(&mut item, &mut words);
+        self.back.push(Flying { at: at + self.flight, item, words });
     }
 
     fn done(&mut self) {}

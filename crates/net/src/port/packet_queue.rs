@@ -6,7 +6,7 @@ use forebay_engine::{Words, prefetch_at};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
 use std::collections::VecDeque;
 
-/// A packet without its SACK blocks. Two share a cache line.
+/// A packet without its SACK blocks: its first fields, in the same order. Two share a cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 struct Head {
@@ -20,7 +20,7 @@ struct Head {
     flags: Flags,
     stamp: u32,
     window: u16,
-    sacks: u8,
+    sacks: u16,
     seq: u64,
 }
 
@@ -58,13 +58,22 @@ impl PacketQueue {
     }
 
     #[inline(always)]
-    pub fn push(&mut self, packet: &Packet, words: &Words, rests: &mut Rests, lane: usize) {
+    pub fn push(
+        &mut self,
+        packet: &Packet,
+        ingress: u16,
+        words: &Words,
+        rests: &mut Rests,
+        lane: usize,
+    ) {
         if self.len as usize == self.heads.len() {
             self.grow(rests, lane);
         }
         let mask = self.heads.len() - 1;
         let last = (self.first + self.len) as usize & mask;
-        self.heads[last] = Head::of(packet);
+        let head = &mut self.heads[last];
+        *head = Head::of(packet);
+        head.ingress = ingress;
         prefetch_at(&self.heads, (last + PER_LINE) & mask);
         if has_rest(packet) {
             rests.keep(lane, last, self.heads.len(), packet, words);
@@ -73,21 +82,18 @@ impl PacketQueue {
     }
 
     #[inline(always)]
-    pub fn pop(&mut self, words: &mut Words, rests: &mut Rests, lane: usize) -> Option<Packet> {
-        if self.len == 0 {
-            return None;
-        }
+    pub fn pop(&mut self, packet: &mut Packet, words: &mut Words, rests: &mut Rests, lane: usize) {
+        debug_assert!(self.len > 0, "the queue was not empty");
         let mask = self.heads.len() - 1;
         let first = self.first as usize & mask;
-        let mut packet = self.heads[first].packet();
+        *packet = self.heads[first].packet();
         prefetch_at(&self.heads, (first + PER_LINE) & mask);
-        if has_rest(&packet) {
-            rests.take(lane, first, &mut packet, words);
+        if has_rest(packet) {
+            rests.take(lane, first, packet, words);
         }
         self.len -= 1;
         // Emptied, it starts at its first place again, which is still in cache.
         self.first = if self.len == 0 { 0 } else { (self.first + 1) & mask as u32 };
-        Some(packet)
     }
 
     #[cold]
@@ -164,14 +170,14 @@ fn keeps_ext(packet: &Packet) -> bool {
 }
 
 impl Head {
-    #[inline]
+    #[inline(always)]
     fn of(packet: &Packet) -> Self {
         let Packet { flow, dst, size, ingress, kind, ecn, class, flags, .. } = *packet;
         let Packet { stamp, window, sacks, seq, .. } = *packet;
         Self { flow, dst, size, ingress, kind, ecn, class, flags, stamp, window, sacks, seq }
     }
 
-    #[inline]
+    #[inline(always)]
     fn packet(&self) -> Packet {
         let Self { flow, dst, size, ingress, kind, ecn, class, flags, .. } = *self;
         let Self { stamp, window, sacks, seq, .. } = *self;
@@ -190,7 +196,7 @@ mod tests {
         let (mut pushed, mut popped) = (0u64, 0u64);
         let nth = |n: u64| {
             let word = forebay_units::math::mix(n);
-            let sacks = (word % 4) as u8;
+            let sacks = (word % 4) as u16;
             let mut packet = Packet {
                 flow: FlowId(n as u32),
                 dst: HostAddr { tor: n as u16, port: (word >> 8) as u16 },
@@ -216,12 +222,14 @@ mod tests {
             packet
         };
         let words = |n: u64| [n, n + 1, n + 2, n + 3, n + 4];
-        let mut taken = Words::default();
+        let (mut packet, mut taken) = (Packet::default(), Words::default());
         for step in 0..5_000 {
             if forebay_units::math::mix(!step) % 8 < 4 + u64::from(step < 2_000) {
-                queue.push(&nth(pushed), &words(pushed), &mut rests, 3);
+                let packet = nth(pushed);
+                queue.push(&packet, packet.ingress, &words(pushed), &mut rests, 3);
                 pushed += 1;
-            } else if let Some(packet) = queue.pop(&mut taken, &mut rests, 3) {
+            } else if !queue.is_empty() {
+                queue.pop(&mut packet, &mut taken, &mut rests, 3);
                 assert_eq!(packet, nth(popped));
                 assert!(packet.hops() == 0 || taken == words(popped));
                 popped += 1;

@@ -79,11 +79,11 @@ impl Scheduled {
 
     /// Queues a packet in its class.
     #[inline(always)]
-    fn add(&mut self, packet: &Packet, words: &Words) {
+    fn add(&mut self, in_port: u16, packet: &Packet, words: &Words) {
         let class = self.class_of(packet);
         let wire = u64::from(packet.size) + u64::from(self.overhead);
         let queue = &mut self.queues[class];
-        queue.push(packet, words, &mut self.rests, class);
+        queue.push(packet, in_port, words, &mut self.rests, class);
         queue.bytes += wire;
         self.filled |= 1 << class;
         self.packets += 1;
@@ -95,15 +95,21 @@ impl Scheduled {
     /// # Panics
     /// If there is none.
     #[inline(always)]
-    fn take(&mut self, stopped: u8, words: &mut Words) -> Packet {
+    fn take_into(&mut self, stopped: u8, packet: &mut Packet, words: &mut Words) {
         let highest = (self.filled & !stopped).ilog2() as usize;
         let queue = &mut self.queues[highest];
-        let packet = queue.pop(words, &mut self.rests, highest).expect("the queue was not empty");
+        queue.pop(packet, words, &mut self.rests, highest);
         let wire = u64::from(packet.size) + u64::from(self.overhead);
         queue.bytes -= wire;
         self.filled &= !(u8::from(queue.is_empty()) << highest);
         self.packets -= 1;
         self.bytes -= wire;
+    }
+
+    /// The same as an answer.
+    fn take(&mut self, stopped: u8, words: &mut Words) -> Packet {
+        let mut packet = Packet::default();
+        self.take_into(stopped, &mut packet, words);
         packet
     }
 
@@ -204,6 +210,7 @@ impl Port {
     pub(crate) fn offer_steady(
         &mut self,
         now: Time,
+        in_port: u16,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
@@ -226,7 +233,7 @@ impl Port {
         if waits & below != 0 || (backlog == Span::ZERO && waits != 0) {
             self.serve_steady(now, out, &mut |_, _, _| {});
         }
-        self.join(now, backlog == Span::ZERO, after, packet, out);
+        self.join(now, in_port, backlog == Span::ZERO, after, packet, out);
         Verdict::Accepted
     }
 
@@ -235,6 +242,7 @@ impl Port {
     pub(crate) fn offer_heard(
         &mut self,
         now: Time,
+        in_port: u16,
         at_once: bool,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
@@ -250,7 +258,7 @@ impl Port {
                 refused => return refused,
             }
         }
-        self.join(now, at_once && backlog == Span::ZERO, after, packet, out);
+        self.join(now, in_port, at_once && backlog == Span::ZERO, after, packet, out);
         Verdict::Accepted
     }
 
@@ -259,6 +267,7 @@ impl Port {
     fn join(
         &mut self,
         now: Time,
+        in_port: u16,
         at_once: bool,
         after: Span,
         packet: &mut Packet,
@@ -268,10 +277,10 @@ impl Port {
         hot.highest = hot.highest.max(after);
         hot.busy = now + after;
         if !at_once {
-            self.scheduled.add(packet, words_of(packet, out));
+            self.scheduled.add(in_port, packet, words_of(packet, out));
         } else if self.scheduled.is_special() {
-            let mut words = *words_of(packet, out);
-            self.send_special(now, packet, &mut words, out);
+            let words = *words_of(packet, out);
+            self.send_special(now, packet, &words, out);
         } else {
             hot.tx_packets += 1;
             hot.tx_bytes += u64::from(packet.size);
@@ -288,11 +297,11 @@ impl Port {
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
         let mut start = self.hot.busy - self.waiting_time();
-        let mut words = Words::default();
+        let (mut packet, mut words) = (Packet::default(), Words::default());
         if self.scheduled.is_special() {
             while self.scheduled.packets > 0 && start <= now {
-                let mut packet = self.scheduled.take(0, &mut words);
-                let end = self.send_special(start, &mut packet, &mut words, out);
+                self.scheduled.take_into(0, &mut packet, &mut words);
+                let end = self.send_special(start, &mut packet, &words, out);
                 departed(start, &packet, Verdict::Accepted);
                 start = end;
             }
@@ -300,7 +309,7 @@ impl Port {
         }
         let Self { hot, scheduled, .. } = self;
         while scheduled.packets > 0 && start <= now {
-            let packet = scheduled.take(0, &mut words);
+            scheduled.take_into(0, &mut packet, &mut words);
             let end = start + hot.steady_time_of(&packet);
             hot.tx_packets += 1;
             hot.tx_bytes += u64::from(packet.size);
@@ -316,24 +325,31 @@ impl Port {
         &mut self,
         start: Time,
         packet: &mut Packet,
-        words: &mut Words,
+        words: &Words,
         out: &mut impl Out<Packet>,
     ) -> Time {
-        self.leave(start, packet, words);
+        let told = self.leave(start, packet);
         let end = start + self.hot.steady_time_of(packet);
         self.hot.tx_packets += 1;
         self.hot.tx_bytes += u64::from(packet.size);
-        self.push(end, packet, words, out);
+        self.push(end, packet, words, told, out);
         end
     }
 
     /// Queues a packet at a port that is not steady. `anew`: a departure may have been possible all along, but not of this packet.
     #[inline]
-    pub(super) fn enqueue(&mut self, now: Time, packet: &Packet, words: &Words, anew: bool) {
+    pub(super) fn enqueue(
+        &mut self,
+        now: Time,
+        in_port: u16,
+        packet: &Packet,
+        words: &Words,
+        anew: bool,
+    ) {
         if self.scheduled.packets == 0 || anew {
             self.cold.since = now;
         }
-        self.scheduled.add(packet, words);
+        self.scheduled.add(in_port, packet, words);
     }
 
     /// When the next deferred departure starts; `Time::MAX` if none.
@@ -372,16 +388,14 @@ impl Port {
     }
 
     /// A packet has left the queue of a scheduled port, which holds what is left behind, and its transmission begins: the marking rule
-    /// at dequeue, and telemetry.
+    /// at dequeue, and what it is told, if anything.
     #[inline(always)]
-    fn leave(&mut self, start: Time, packet: &mut Packet, words: &mut Words) {
+    fn leave(&mut self, start: Time, packet: &mut Packet) -> Option<u64> {
         if self.scheduled.picks && packet.ecn == Ecn::Ect {
             self.mark_leaving(packet);
         }
         self.scheduled.sending = self.scheduled.class_of(packet) as u8;
-        if self.scheduled.tells {
-            self.stamp(start, packet, words);
-        }
+        if self.scheduled.tells { self.tells(start, packet) } else { None }
     }
 
     /// The same, and it goes onto the wire.
@@ -390,11 +404,11 @@ impl Port {
         &mut self,
         start: Time,
         packet: &mut Packet,
-        words: &mut Words,
+        words: &Words,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
-        self.leave(start, packet, words);
-        self.transmit(start, packet, words, out)
+        let told = self.leave(start, packet);
+        self.transmit(start, packet, words, told, out)
     }
 
     /// Serves every departure that starts at or before `now`; `departed` hears of each packet.
@@ -432,7 +446,7 @@ impl Port {
         }
         let mut words = Words::default();
         let mut packet = self.scheduled.take(self.held_back(), &mut words);
-        let verdict = self.depart(start, &mut packet, &mut words, out);
+        let verdict = self.depart(start, &mut packet, &words, out);
         departed(start, &packet, verdict);
     }
 

@@ -13,17 +13,15 @@ use forebay_wire::{Flags, Hop, Kind, MOST_HOPS, Packet};
 const _: () = assert!(size_of::<Words>() == MOST_HOPS * size_of::<u64>(), "a word for each hop");
 
 impl Port {
-    /// A packet has left the queue, which holds what is left behind, and is about to be counted: writes it a word, if it asks for one and
+    /// A packet has left the queue, which holds what is left behind, and is about to be counted: the word for it, if it asks for one and
     /// has room.
-    pub(super) fn stamp(&self, start: Time, packet: &mut Packet, words: &mut Words) {
+    #[inline]
+    pub(super) fn tells(&self, start: Time, packet: &Packet) -> Option<u64> {
         let asks = packet.kind == Kind::Data && packet.flags.has(Flags::TELEMETRY);
-        let (Some(code), true) = (self.cold.code, asks) else { return };
-        let Some(word) = words.get_mut(packet.hops()) else { return };
-        let overhead = u64::from(self.cold.settings.overhead);
-        let sent = self.hot.tx_bytes + self.hot.tx_packets * overhead;
+        let code = self.cold.code.filter(|_| asks && packet.hops() < MOST_HOPS)?;
+        let sent = self.hot.tx_bytes + self.hot.tx_packets * self.overhead();
         let (sent, queue) = (self.time_on_wire(sent), self.time_on_wire(self.scheduled.bytes));
-        *word = Hop::new(code, start, sent, queue).word();
-        packet.sacks += 1;
+        Some(Hop::new(code, start, sent, queue).word())
     }
 
     fn time_on_wire(&self, bytes: u64) -> Span {

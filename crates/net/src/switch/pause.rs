@@ -44,18 +44,19 @@ impl Switch {
     pub(super) fn arrive_on_account(
         &mut self,
         now: Time,
+        in_port: u16,
         port: usize,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
         let Some(ingress) = &self.ingress else { return };
         if packet.kind == Kind::Pause {
-            return self.hear(now, u32::from(packet.ingress), packet, out);
+            return self.hear(now, in_port.into(), packet, out);
         }
-        let account = ingress.account(packet.ingress, packet.class);
+        let account = ingress.account(in_port, packet.class);
         if ingress.any_paused() {
             self.depart_in_order(now, out);
-            return self.arrive_exactly(now, port, account, packet, out);
+            return self.arrive_exactly(now, in_port, port, packet, out);
         }
         self.serve(now, port, out);
         let (Some(ingress), target) = (&mut self.ingress, &mut self.ports[port]) else { return };
@@ -66,10 +67,10 @@ impl Switch {
         };
         let passes = ingress.passes(account, size, queue).filter(|_| target.is_steady());
         let Some(growth) = passes else {
-            return self.arrive_exactly(now, port, account, packet, out);
+            return self.arrive_exactly(now, in_port, port, packet, out);
         };
         let waited = target.is_waiting();
-        let verdict = target.offer_heard(now, true, packet, out);
+        let verdict = target.offer_heard(now, in_port, true, packet, out);
         if target.is_waiting() {
             // If it was refused this is nobody's packet; what it would have been charged is not.
             if verdict == Verdict::Accepted {
@@ -90,12 +91,13 @@ impl Switch {
     fn arrive_exactly(
         &mut self,
         now: Time,
+        in_port: u16,
         port: usize,
-        account: usize,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
         let Some(ingress) = &self.ingress else { return };
+        let account = ingress.account(in_port, packet.class);
         let size = self.ports[port].wire(packet);
         let queue = match ingress.asks_for_queue(account) {
             true => self.ports[port].queue_of(now, packet.class).0 + size,
@@ -114,7 +116,7 @@ impl Switch {
             self.refuse(now, port, packet, Verdict::Dropped);
             return;
         }
-        let verdict = self.ports[port].offer(now, packet, out);
+        let verdict = self.ports[port].offer(now, in_port, packet, out);
         if verdict != Verdict::Accepted {
             self.refuse(now, port, packet, verdict);
             return;
@@ -122,8 +124,8 @@ impl Switch {
         self.note(port);
         let Self { ports, ingress: Some(ingress), .. } = self else { return };
         if ingress.charge(account, size, place) {
-            say(ports, ingress, now, packet.ingress);
-            self.note(usize::from(packet.ingress));
+            say(ports, ingress, now, in_port);
+            self.note(usize::from(in_port));
         }
     }
 

@@ -1,7 +1,7 @@
 //! One switch with its cables, driven by hand.
 #![allow(dead_code)]
 
-use forebay_engine::{Flying, LinkId, NodeId, Out, Words};
+use forebay_engine::{Amend, Flying, LinkId, NodeId, Out, Words};
 use forebay_net::{
     Cable, ClassSettings, Fabric, Form, IngressPool, Paths, PortFault, PortSettings, Routes,
     SharedBuffer, Switch, SwitchSettings,
@@ -39,14 +39,23 @@ pub struct Wires {
 impl Out<Packet> for Wires {
     fn push(&mut self, link: LinkId, at: Time, packet: &Packet) {
         assert_eq!(packet.hops(), 0, "its words come with it");
-        self.push_with(link, at, packet, &Words::default());
+        self.push_with(link, at, packet, &Words::default(), &mut |_, _| {});
     }
 
-    fn push_with(&mut self, link: LinkId, at: Time, packet: &Packet, words: &Words) {
+    fn push_with(
+        &mut self,
+        link: LinkId,
+        at: Time,
+        packet: &Packet,
+        words: &Words,
+        amend: Amend<'_, Packet>,
+    ) {
+        let (mut item, mut words) = (*packet, *words);
+        amend(&mut item, &mut words);
         let cable = self.flying.entry(link.0).or_default();
         let at = at + self.flight;
         assert!(cable.back().is_none_or(|last| last.at <= at), "a cable is FIFO");
-        cable.push_back(Flying { at, item: *packet, words: *words });
+        cable.push_back(Flying { at, item, words });
     }
 
     fn words(&self) -> &Words {

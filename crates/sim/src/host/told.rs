@@ -97,7 +97,7 @@ mod tests {
     use crate::build::build;
     use crate::node::AnyNode;
     use crate::options::Options;
-    use forebay_engine::LinkId;
+    use forebay_engine::{Amend, LinkId};
     use forebay_units::Span;
     use forebay_wire::{Flags, Kind};
 
@@ -127,7 +127,14 @@ flows = [{ from = "host[0]", to = "host[1]", size = "1MB", at = "500us" }]
             self.0.push((packet.seq, Words::default()));
         }
 
-        fn push_with(&mut self, _link: LinkId, _at: Time, packet: &Packet, words: &Words) {
+        fn push_with(
+            &mut self,
+            _link: LinkId,
+            _at: Time,
+            packet: &Packet,
+            words: &Words,
+            _amend: Amend<'_, Packet>,
+        ) {
             self.0.push((packet.seq, *words));
         }
 

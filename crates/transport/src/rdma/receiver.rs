@@ -130,7 +130,7 @@ impl QpReceiver {
             flags: told.with_if(marked, Flags::ECE),
             stamp: packet.stamp,
             window: u16::MAX,
-            sacks: if told == Flags::NONE { 0 } else { packet.hops() as u8 },
+            sacks: if told == Flags::NONE { 0 } else { packet.sacks },
             seq: self.next,
             ..Packet::default()
         };

@@ -108,7 +108,7 @@ fn ack(k: u64, blocks: &[(i64, i64)]) -> Packet {
         kind: Kind::Ack,
         seq: k * MSS,
         window: u16::MAX,
-        sacks: blocks.len() as u8,
+        sacks: blocks.len() as u16,
         ..Packet::default()
     };
     for (to, (start, end)) in ack.ext.iter_mut().zip(blocks) {
