@@ -52,7 +52,6 @@ pub struct Lanes<I> {
     pub(crate) refilled: Vec<LinkId>,
     pub(crate) done: u64,
     pub(crate) pushed: u64,
-    popped: LinkId, // the last item was popped off this one
 }
 
 /// No process is watched.
@@ -73,7 +72,6 @@ impl<I: Copy + Default> Lanes<I> {
             refilled: Vec::new(),
             done: 0,
             pushed: 0,
-            popped: LinkId(0),
         }
     }
 
@@ -134,7 +132,6 @@ impl<I: Copy + Default> Lanes<I> {
     /// Takes the head of a link that has one, into `item`; the answer is when the next one arrives.
     #[inline(always)]
     pub(crate) fn pop(&mut self, link: LinkId, item: &mut I) -> Time {
-        self.popped = link;
         let ring = &mut self.rings[link.0 as usize];
         self.pool.pop(ring, item);
         let head_at = ring.head_at;
@@ -281,7 +278,7 @@ impl<I: Copy + Default> Out<I> for Lanes<I> {
 
     #[inline(always)]
     fn words(&self) -> &Words {
-        self.pool.words(&self.rings[self.popped.0 as usize])
+        self.pool.words()
     }
 
     #[inline]

@@ -25,6 +25,7 @@ mod prefetch;
 pub mod reference;
 mod ring;
 mod shard;
+mod spread;
 
 pub use digest::{Digest, combine};
 pub use engine::{Ended, Engine, EngineStats, Goal, Watch};

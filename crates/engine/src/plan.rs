@@ -3,6 +3,7 @@
 //! Grouping changes speed only: the order of events at a node never depends on it.
 
 use crate::node::{LinkId, LinkSpec, NodeId};
+use crate::spread::spread;
 use forebay_units::{Span, Time};
 use std::fmt;
 
@@ -96,11 +97,10 @@ impl Plan {
         for link in links {
             weight[process_of[link.to.0 as usize] as usize] += link.busy_rate.max(1.0);
         }
-        let places: Vec<u32> = processes
+        let mut places: Vec<u32> = processes
             .iter()
             .map(|p| p.iter().map(|n| places[n.0 as usize]).min().unwrap_or(u32::MAX))
             .collect();
-        let (shard, imbalance) = spread(&weight, &places, tuning.threads.max(1));
         let mut arcs: Vec<Arc> = links
             .iter()
             .filter(|l| crossing(l))
@@ -111,8 +111,10 @@ impl Plan {
             })
             .collect();
         arcs.sort_unstable();
+        let listeners = listeners(&arcs, processes.len());
+        let (shard, imbalance) = spread(&weight, &mut places, &listeners, tuning.threads.max(1));
         let (side, pace) = sides(&arcs, &places);
-        let (order, last) = order(&arcs, &side, &places);
+        let (order, last) = order(&arcs, &side, &places, &listeners);
         let mut processes: Vec<Option<Vec<NodeId>>> = processes.into_iter().map(Some).collect();
         let mut take = |p: &u32| processes[*p as usize].take().expect("each comes once");
         Ok(Plan {
@@ -219,24 +221,24 @@ fn sides(arcs: &[Arc], places: &[u32]) -> (Vec<Side>, Pace) {
 /// A place is visited as a whole, so that what its processes send each other is still in cache: first its even processes,
 /// then the odd ones that hear of nobody else, each after those that talk to it alone. Processes that hear of several places
 /// come last.
-fn order(arcs: &[Arc], side: &[Side], places: &[u32]) -> (Vec<u32>, Vec<bool>) {
+fn order(
+    arcs: &[Arc],
+    side: &[Side],
+    places: &[u32],
+    listeners: &[Option<u32>],
+) -> (Vec<u32>, Vec<bool>) {
     let mut last: Vec<bool> = places.iter().map(|place| *place == u32::MAX).collect();
-    let mut listener = vec![None; side.len()]; // of each process: the only one it sends to
     for Arc { from, to, .. } in arcs {
         last[*to as usize] |= places[*from as usize] != places[*to as usize];
-        let only = listener[*from as usize].get_or_insert(*to);
-        if *only != *to {
-            *only = u32::MAX;
-        }
     }
     for (last, side) in last.iter_mut().zip(side) {
         *last &= *side == Side::Odd;
     }
     let key = |p: &u32| {
         let at = *p as usize;
-        let after = match (side[at], listener[at]) {
+        let after = match (side[at], listeners[at]) {
             (Side::Odd, _) => *p,
-            (Side::Even, Some(to)) if to != u32::MAX && !last[to as usize] => to,
+            (Side::Even, Some(to)) if !last[to as usize] => to,
             _ => return (last[at], places[at], 0, false, *p),
         };
         (last[at], places[at], after + 1, side[at] == Side::Odd, *p)
@@ -244,6 +246,16 @@ fn order(arcs: &[Arc], side: &[Side], places: &[u32]) -> (Vec<u32>, Vec<bool>) {
     let mut order: Vec<u32> = (0..side.len() as u32).collect();
     order.sort_by_cached_key(key);
     (order, last)
+}
+
+/// Of each process, the only one that it sends to.
+fn listeners(arcs: &[Arc], processes: usize) -> Vec<Option<u32>> {
+    let mut all = vec![(None, true); processes];
+    for Arc { from, to, .. } in arcs {
+        let (one, only) = &mut all[*from as usize];
+        *only &= one.replace(*to).is_none_or(|before| before == *to);
+    }
+    all.into_iter().map(|(one, only)| one.filter(|_| only)).collect()
 }
 
 /// Union-find over the links shorter than `cut`.
@@ -312,42 +324,6 @@ fn cheapest_cut(nodes: usize, links: &[LinkSpec]) -> Span {
         .map_or(Span::from_ps(1), |(_, cut)| cut)
 }
 
-/// Places go whole to shards in turn, filling each to its share; nodes without a place fill what is left.
-fn spread(weight: &[f64], places: &[u32], shards: usize) -> (Vec<u16>, f64) {
-    let mut shard = vec![0u16; places.len()];
-    let total: f64 = weight.iter().sum();
-    if shards == 1 || total == 0.0 {
-        return (shard, 1.0);
-    }
-    let mut rooted: Vec<(u32, usize)> =
-        (0..places.len()).map(|p| (places[p], p)).filter(|(at, _)| *at != u32::MAX).collect();
-    rooted.sort_unstable();
-    let rooted_total: f64 = rooted.iter().map(|(_, p)| weight[*p]).sum();
-    let mut load = vec![0.0; shards];
-    let (mut current, mut passed) = (0, 0.0);
-    for group in rooted.chunk_by(|a, b| a.0 == b.0) {
-        let group_weight: f64 = group.iter().map(|(_, p)| weight[*p]).sum();
-        let middle = passed + group_weight / 2.0;
-        while current + 1 < shards && middle > rooted_total * (current + 1) as f64 / shards as f64 {
-            current += 1;
-        }
-        for (_, p) in group {
-            shard[*p] = current as u16;
-        }
-        load[current] += group_weight;
-        passed += group_weight;
-    }
-    for p in (0..places.len()).filter(|p| places[*p] == u32::MAX) {
-        let lightest = (0..shards)
-            .min_by(|a, b| load[*a].total_cmp(&load[*b]))
-            .expect("there is at least one shard");
-        shard[p] = lightest as u16;
-        load[lightest] += weight[p];
-    }
-    let busiest = load.iter().copied().fold(0.0, f64::max);
-    (shard, busiest * shards as f64 / total)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -403,5 +379,47 @@ mod tests {
         }
         assert!(of_node[1..].chunks(8).all(|hosts| hosts.windows(2).all(|w| w[0] == w[1])));
         assert!(plan.shard.contains(&0) && plan.shard.contains(&1));
+    }
+
+    #[test]
+    fn a_place_too_many_is_split_and_so_is_what_has_no_place() {
+        // Five pods of two racks with eight hosts, two switches above the racks of each, and four above all.
+        let (hosts, racks) = (80, 10);
+        let both = |a: u32, b: u32| [link(a, b, 1000), link(b, a, 1000)];
+        let rack = |n: u32| hosts + n;
+        let agg = |n: u32| hosts + racks + n;
+        let core = |n: u32| hosts + 2 * racks + n;
+        let mut links: Vec<_> = (0..hosts).flat_map(|h| both(h, rack(h / 8))).collect();
+        links.extend(
+            (0..racks).flat_map(|r| [0, 1].map(|a| both(rack(r), agg(r / 2 * 2 + a)))).flatten(),
+        );
+        links.extend(
+            (0..racks).flat_map(|a| [0, 1].map(|c| both(agg(a), core(a % 2 * 2 + c)))).flatten(),
+        );
+        links.sort_by_key(|l| l.to);
+        let of = |n: u32| match n {
+            0..80 => n / 16,
+            80..90 => (n - 80) / 2,
+            90..100 => (n - 90) / 2,
+            _ => u32::MAX,
+        };
+        let places: Vec<u32> = (0..104).map(of).collect();
+        let plan = Plan::new(104, &links, &places, Tuning { threads: 2, cut: None }).unwrap();
+        assert!(plan.imbalance < 1.02, "{}", plan.imbalance);
+        let mut shard = [0; 104];
+        for (members, of) in plan.processes.iter().zip(&plan.shard) {
+            shard[members[0].0 as usize] = *of;
+        }
+        let ones = |range: std::ops::Range<usize>| shard[range].iter().filter(|s| **s == 1).count();
+        assert_eq!([ones(0..80), ones(80..90), ones(90..100), ones(100..104)], [40, 5, 5, 2]);
+        assert!((0..80).all(|h| shard[h] == shard[80 + h / 8]), "hosts stay with their rack");
+        assert_eq!((ones(0..32), ones(48..80)), (0, 32), "one pod of five is split");
+        // Nobody hears in the first phase of a shard that runs beside it.
+        let late = |node: u32| {
+            let at = plan.processes.iter().position(|p| p[0].0 == node).unwrap();
+            plan.last[at] || plan.side[at] == Side::Even
+        };
+        let crossing = links.iter().filter(|l| shard[l.from.0 as usize] != shard[l.to.0 as usize]);
+        assert!(crossing.clone().count() > 0 && crossing.into_iter().all(|l| late(l.to.0)));
     }
 }

@@ -24,7 +24,8 @@ pub(crate) struct Pool<I> {
     next: Vec<u32>, // of each chunk: the next one of its ring, or of the free list
     free: u32,
     words: Vec<Words>, // by slot; none before the first were put
-    last: Words,       // of the last entry of the chunk freed last
+    popped: u32,       // slot of the last entry to be popped; `NONE` if its chunk has been freed
+    freed: Words,      // of that entry in this case
 }
 
 /// One link's ring, with what a push needs to know about the receiving side. Two share a cache line.
@@ -54,7 +55,8 @@ impl<I: Copy + Default> Pool<I> {
             next: Vec::new(),
             free: NONE,
             words: Vec::new(),
-            last: Words::default(),
+            popped: NONE,
+            freed: Words::default(),
         }
     }
 
@@ -109,6 +111,7 @@ impl<I: Copy + Default> Pool<I> {
     #[inline(always)]
     pub fn pop(&mut self, ring: &mut Ring, item: &mut I) {
         *item = self.slots[ring.head as usize].item;
+        self.popped = ring.head;
         if ring.head == ring.tail {
             ring.head -= ring.head % CHUNK;
             ring.head_at = Time::MAX;
@@ -146,18 +149,12 @@ impl<I: Copy + Default> Pool<I> {
         self.words.resize(self.slots.len(), Words::default());
     }
 
-    fn words_in(&self, slot: u32) -> Words {
-        self.words.get(slot as usize).copied().unwrap_or_default()
-    }
-
-    /// The words of the entry that a ring was popped of last, if it was the last ring to be popped and has not been pushed onto since;
-    /// if they were pushed without, nothing in particular.
-    #[inline]
-    pub fn words(&self, ring: &Ring) -> &Words {
-        let slot = if ring.head_at == Time::MAX { ring.tail } else { ring.head.wrapping_sub(1) };
-        let released = slot % CHUNK == CHUNK - 1 && ring.head_at != Time::MAX;
-        prefetch_at(&self.words, slot.wrapping_add(2) as usize);
-        if released { &self.last } else { self.words.get(slot as usize).unwrap_or(&self.last) }
+    /// The words of the entry that was popped last, as long as nothing is pushed onto its ring; if it was pushed without, nothing in
+    /// particular.
+    #[inline(always)]
+    pub fn words(&self) -> &Words {
+        prefetch_at(&self.words, self.popped.wrapping_add(2) as usize);
+        self.words.get(self.popped as usize).unwrap_or(&self.freed)
     }
 
     /// Asks for the cache line of a slot, which most often is the next one of a ring.
@@ -193,7 +190,8 @@ impl<I: Copy + Default> Pool<I> {
     #[inline(never)]
     fn release(&mut self, chunk: u32) -> u32 {
         if self.has_words() {
-            self.last = self.words_in((chunk + 1) * CHUNK - 1);
+            self.freed = *self.words();
+            self.popped = NONE;
         }
         let next = std::mem::replace(&mut self.next[chunk as usize], self.free);
         self.free = chunk;

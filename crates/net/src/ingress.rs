@@ -75,30 +75,35 @@ pub(crate) enum Place {
     Refused,
 }
 
+/// What is looked at for each packet. Two share a cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 struct Account {
-    held: u64,     // in reserve and pool; what is beyond `reserved` is its share of the pool
-    headroom: u64, // in headroom; 0 unless paused
-    paused: bool,
+    held: u64, // in reserve and pool; what is beyond `reserved` is its share of the pool
     reserved: u64,
-    room: u64, // size of the headroom
-    pauses: bool,
+    xoff: u64, // its threshold: bytes, or if `dynamic` 65,536ths of the free pool
+    dynamic: bool,
     by_queue: bool, // the queue that a packet joins counts as well
-    xoff: Threshold,
-    resume_offset: u64,
-    counters: IngressCounters,
+    pauses: bool,
+    paused: bool,
 }
 
+const _: () = assert!(size_of::<Account>() == 32);
+
+/// What is looked at only while something is paused, or about to be.
 #[derive(Clone, Copy, Debug)]
-enum Threshold {
-    Dynamic(u64), // alpha in 1/65536
-    Fixed(u64),
+struct Margin {
+    headroom: u64, // used; 0 unless paused
+    room: u64,     // size of the headroom
+    resume_offset: u64,
+    counters: IngressCounters,
 }
 
 /// All accounts of a switch.
 #[derive(Clone, Debug)]
 pub(crate) struct Ingresses {
     accounts: Vec<Account>, // by in-port, then lane
+    margins: Vec<Margin>,   // likewise
     lanes: u8,
     shared: u64,       // size of the pool
     used: u64,         // of it
@@ -120,22 +125,18 @@ impl IngressSettings {
 
 impl Account {
     fn new(settings: &IngressSettings, by_queue: bool) -> Self {
+        let (xoff, dynamic) = match settings.xoff {
+            Xoff::Dynamic(alpha) => (((alpha * 65_536.0) as u64).clamp(1, 1 << 32), true),
+            Xoff::Fixed(bytes) => (bytes.get(), false),
+        };
         Self {
             held: 0,
-            headroom: 0,
-            paused: false,
             reserved: settings.reserved.get(),
-            room: settings.headroom.map_or(0, Bytes::get),
-            pauses: settings.headroom.is_some(),
+            xoff,
+            dynamic,
             by_queue,
-            xoff: match settings.xoff {
-                Xoff::Dynamic(alpha) => {
-                    Threshold::Dynamic(((alpha * 65_536.0) as u64).clamp(1, 1 << 32))
-                }
-                Xoff::Fixed(bytes) => Threshold::Fixed(bytes.get()),
-            },
-            resume_offset: settings.resume_offset.get(),
-            counters: IngressCounters::default(),
+            pauses: settings.headroom.is_some(),
+            paused: false,
         }
     }
 
@@ -150,12 +151,22 @@ impl Account {
     }
 
     /// Its threshold when so much of the pool is free.
+    #[inline]
     fn xoff(&self, free: u64) -> u64 {
-        match self.xoff {
-            Threshold::Fixed(bytes) => bytes,
-            Threshold::Dynamic(alpha) => {
-                u64::try_from((u128::from(alpha) * u128::from(free)) >> 16).unwrap_or(u64::MAX)
-            }
+        if !self.dynamic {
+            return self.xoff;
+        }
+        u64::try_from((u128::from(self.xoff) * u128::from(free)) >> 16).unwrap_or(u64::MAX)
+    }
+}
+
+impl Margin {
+    fn new(settings: &IngressSettings) -> Self {
+        Self {
+            headroom: 0,
+            room: settings.headroom.map_or(0, Bytes::get),
+            resume_offset: settings.resume_offset.get(),
+            counters: IngressCounters::default(),
         }
     }
 }
@@ -166,14 +177,17 @@ impl Ingresses {
         let lossless = |lane: u8| pool.lossless.is_none_or(|classes| classes & 1 << lane != 0);
         let of_port = |port: &IngressSettings| {
             let account = |lane| match lossless(lane) {
-                true => Account::new(port, false),
-                false => Account::new(&IngressSettings::lossy(pool.alpha), true),
+                true => (Account::new(port, false), Margin::new(port)),
+                false => {
+                    let lossy = IngressSettings::lossy(pool.alpha);
+                    (Account::new(&lossy, true), Margin::new(&lossy))
+                }
             };
             (0..lanes).map(account).collect::<Vec<_>>()
         };
-        let accounts = pool.ports.iter().flat_map(of_port).collect();
+        let (accounts, margins) = pool.ports.iter().flat_map(of_port).unzip();
         let shared = pool.shared.get();
-        Self { accounts, lanes, shared, used: 0, paused: 0, resumed: Vec::new() }
+        Self { accounts, margins, lanes, shared, used: 0, paused: 0, resumed: Vec::new() }
     }
 
     /// The account of a packet of this class that came in by this port.
@@ -219,7 +233,7 @@ impl Ingresses {
         let free = self.shared - self.used;
         if share == 0 || (growth <= free && share.max(queue) <= a.xoff(free)) {
             Place::Held
-        } else if a.pauses && a.headroom + size <= a.room {
+        } else if a.pauses && self.margins[account].headroom + size <= self.margins[account].room {
             Place::Headroom
         } else {
             Place::Refused
@@ -228,20 +242,20 @@ impl Ingresses {
 
     /// Charges a packet to its place. True if its sender has to be paused, which is noted.
     pub fn charge(&mut self, account: usize, size: u64, place: Place) -> bool {
-        let a = &mut self.accounts[account];
+        let (a, margin) = (&mut self.accounts[account], &mut self.margins[account]);
         match place {
             Place::Held => {
                 self.used += a.grown(size).0;
                 a.held += size;
             }
             Place::Headroom => {
-                a.headroom += size;
-                a.counters.headroom_peak = a.counters.headroom_peak.max(a.headroom);
+                margin.headroom += size;
+                margin.counters.headroom_peak = margin.counters.headroom_peak.max(margin.headroom);
             }
             Place::Refused => unreachable!("a packet without a place is dropped"),
         }
         let share = a.share();
-        let full = a.headroom > 0 || (share > 0 && share >= a.xoff(self.shared - self.used));
+        let full = margin.headroom > 0 || (share > 0 && share >= a.xoff(self.shared - self.used));
         let begins = a.pauses && !a.paused && full;
         a.paused |= begins;
         self.paused += u32::from(begins);
@@ -250,20 +264,19 @@ impl Ingresses {
 
     /// Releases a packet: from headroom first, then from the pool, then from the reserve. True if its sender may go
     /// on, which is noted.
-    #[inline]
     pub fn release(&mut self, account: usize, size: u64) -> bool {
-        let a = &mut self.accounts[account];
-        let from_headroom = size.min(a.headroom);
-        a.headroom -= from_headroom;
+        let (a, margin) = (&mut self.accounts[account], &mut self.margins[account]);
+        let from_headroom = size.min(margin.headroom);
+        margin.headroom -= from_headroom;
         let before = a.share();
         a.held -= size - from_headroom;
         self.used -= before - a.share();
-        if !a.paused || a.headroom > 0 {
+        if !a.paused || margin.headroom > 0 {
             return false;
         }
         let share = a.share();
-        let ends =
-            share == 0 || share.saturating_add(a.resume_offset) <= a.xoff(self.shared - self.used);
+        let least = share.saturating_add(margin.resume_offset);
+        let ends = share == 0 || least <= a.xoff(self.shared - self.used);
         a.paused &= !ends;
         self.paused -= u32::from(ends);
         ends
@@ -281,8 +294,8 @@ impl Ingresses {
 
     /// Counts a packet that has no place.
     pub fn refuse(&mut self, account: usize) {
-        let a = &mut self.accounts[account];
-        a.counters.lossless_drops += u64::from(a.pauses);
+        let pauses = self.accounts[account].pauses;
+        self.margins[account].counters.lossless_drops += u64::from(pauses);
     }
 
     /// Takes down an in-port of which an account has just been resumed.
@@ -308,22 +321,23 @@ impl Ingresses {
     /// What one class of an in-port has counted; `None` if classes have no accounts of their own.
     pub fn class_counters(&self, in_port: usize, class: usize) -> Option<IngressCounters> {
         let lanes = usize::from(self.lanes);
-        (lanes == CLASSES).then(|| self.accounts[in_port * lanes + class].counters)
+        (lanes == CLASSES).then(|| self.margins[in_port * lanes + class].counters)
     }
 
     /// What an in-port has counted, all lanes together.
     pub fn counters(&self, in_port: usize) -> IngressCounters {
         let lanes = usize::from(self.lanes);
         let mut all = IngressCounters::default();
-        for account in &self.accounts[in_port * lanes..(in_port + 1) * lanes] {
-            all.headroom_peak = all.headroom_peak.max(account.counters.headroom_peak);
-            all.lossless_drops += account.counters.lossless_drops;
+        for margin in &self.margins[in_port * lanes..(in_port + 1) * lanes] {
+            all.headroom_peak = all.headroom_peak.max(margin.counters.headroom_peak);
+            all.lossless_drops += margin.counters.lossless_drops;
         }
         all
     }
 
     /// Bytes charged to all accounts, headroom included: exact if all ports have been served, else an upper bound.
     pub fn held(&self) -> Bytes {
-        Bytes::new(self.accounts.iter().map(|a| a.held + a.headroom).sum())
+        let all = self.accounts.iter().zip(&self.margins);
+        Bytes::new(all.map(|(account, margin)| account.held + margin.headroom).sum())
     }
 }

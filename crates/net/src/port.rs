@@ -29,7 +29,7 @@ use forebay_engine::{LinkId, Out, Words, prefetch_all};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::Packet;
 use marking::draw;
-use scheduled::Scheduled;
+use scheduled::{NOTHING, Scheduled};
 use std::collections::VecDeque;
 
 /// What became of a packet that was offered.
@@ -70,8 +70,7 @@ struct Cold {
     held_bytes: u64,
     pause: pause::Pause,
     classes: Option<Box<classes::Classes>>, // where they are told apart
-    heard: bool,      // somebody has to hear of each departure as it is served
-    code: Option<u8>, // of the rate, where the port tells about itself
+    heard: bool, // somebody has to hear of each departure as it is served
 }
 
 /// What one touch reads and writes, and the first half of what a steady port does: one cache line.
@@ -150,7 +149,6 @@ impl Port {
                 pause: pause::Pause::default(),
                 classes: None,
                 heard: false,
-                code: None,
             }),
         };
         port.derive();
@@ -179,7 +177,8 @@ impl Port {
         let settings = &self.cold.settings;
         self.cold.serializer = serializer(settings);
         self.cold.whole = whole.unwrap_or(0);
-        self.cold.code = settings.telemetry.and_then(|rates| rates.code(settings.rate));
+        let code = settings.telemetry.and_then(|rates| rates.code(settings.rate));
+        self.scheduled.code = code.unwrap_or(NOTHING);
         self.derive_form();
     }
 

@@ -263,7 +263,10 @@ impl Switch {
                 self.refuse(now, port, packet, verdict);
             }
         } else {
-            self.arrive_explicit(now, in_port as u16, port, packet, out);
+            match self.ingress {
+                Some(_) => self.arrive_on_account(now, in_port as u16, port, packet, out),
+                None => self.arrive_explicit(now, in_port as u16, port, packet, out),
+            }
         }
     }
 
@@ -277,9 +280,6 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
-        if self.ingress.is_some() {
-            return self.arrive_on_account(now, in_port, port, packet, out);
-        }
         let target = &mut self.ports[port];
         if self.shared.is_some() || !target.is_steady() || packet.kind == Kind::Pause {
             return self.arrive_slow(now, in_port, port, packet, out);

@@ -10,26 +10,27 @@ use forebay_units::{Span, Time};
 use forebay_wire::{Hop, MOST_HOPS, Rates};
 
 /// What a sender keeps of the last ACK that brought telemetry. A word for each hop: this is read with every ACK.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Telemetry {
     last: [u64; MOST_HOPS],
     len: u8,
     at: Time, // of that ACK
-    rates: Rates,
 }
 
 /// Room for what an ACK brings.
 pub type Heard = [IntHop; MOST_HOPS];
 
 impl Telemetry {
-    /// Nothing heard yet. `rates` are those that the ports' words tell of.
-    pub fn new(rates: Rates) -> Self {
-        Self { rates, last: [0; MOST_HOPS], len: 0, at: Time::ZERO }
-    }
-
     /// The hops of an ACK that arrives at `now` with these words, for [`FlowEvent::Ack`](forebay_laws::flow::FlowEvent::Ack), in `room`;
-    /// empty if no hop has anything new to say. A path with another number of hops begins anew: nothing is known of any.
-    pub fn hear<'a>(&mut self, now: Time, words: &[u64], room: &'a mut Heard) -> &'a [IntHop] {
+    /// empty if no hop has anything new to say. A path with another number of hops begins anew: nothing is known of any. `rates`
+    /// are those that the ports' words tell of, always the same.
+    pub fn hear<'a>(
+        &mut self,
+        rates: &Rates,
+        now: Time,
+        words: &[u64],
+        room: &'a mut Heard,
+    ) -> &'a [IntHop] {
         let words = &words[..words.len().min(MOST_HOPS)];
         let heard = &mut room[..words.len()];
         let apart_ns = now.since(self.at).as_ps() / 1_000;
@@ -38,14 +39,14 @@ impl Telemetry {
             self.len = words.len() as u8;
             self.last[..words.len()].copy_from_slice(words);
             for (hop, word) in heard.iter_mut().zip(words) {
-                *hop = unknown(&self.rates, Hop::of(*word));
+                *hop = unknown(rates, Hop::of(*word));
             }
             return heard;
         }
         let mut moved = false;
         for ((hop, word), last) in heard.iter_mut().zip(words).zip(&mut self.last) {
             let later;
-            (*hop, later) = change(&self.rates, Hop::of(*last), Hop::of(*word), apart_ns);
+            (*hop, later) = change(rates, Hop::of(*last), Hop::of(*word), apart_ns);
             moved |= hop.passed > Span::ZERO;
             *last = if later { *word } else { *last };
         }

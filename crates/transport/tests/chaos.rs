@@ -167,7 +167,7 @@ proptest! {
             let mut ack = Packet {
                 kind: forebay_wire::Kind::Ack,
                 seq: seq * MSS,
-                sacks,
+                sacks: u16::from(sacks),
                 flags: forebay_wire::Flags(flags),
                 stamp,
                 window: 100,

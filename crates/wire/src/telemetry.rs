@@ -13,28 +13,20 @@ use forebay_units::{BitsPerSec, Bytes, Span, Time};
 /// Hops that a packet has room for. Those beyond tell nothing.
 pub const MOST_HOPS: usize = 5;
 
-/// The rates that words of one network can tell apart: code to rate.
+/// The rates that words of one network can tell apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Rates {
-    others: [BitsPerSec; 3], // codes from 5 on; zero where there is none
-}
+pub struct Rates([BitsPerSec; 8]); // by code; zero where there is none
 
-/// Rates of the first codes.
-const USUAL: [BitsPerSec; 5] = [
-    BitsPerSec::from_gbps(25),
-    BitsPerSec::from_gbps(50),
-    BitsPerSec::from_gbps(100),
-    BitsPerSec::from_gbps(200),
-    BitsPerSec::from_gbps(400),
-];
+/// 25, 50, 100, 200 and 400 Gb/s have the first codes.
+const USUAL: usize = 5;
 
 impl Rates {
     /// 25, 50, 100, 200 and 400 Gb/s, and up to three others that a network has; `None` if it has more.
     pub fn covering(rates: impl IntoIterator<Item = BitsPerSec>) -> Option<Self> {
-        let mut all = Self { others: [BitsPerSec::new(0); 3] };
+        let mut all = Self([25, 50, 100, 200, 400, 0, 0, 0].map(BitsPerSec::from_gbps));
         for rate in rates {
             if all.code(rate).is_none() {
-                *all.others.iter_mut().find(|other| other.get() == 0)? = rate;
+                *all.0.iter_mut().find(|other| other.get() == 0)? = rate;
             }
         }
         Some(all)
@@ -42,16 +34,14 @@ impl Rates {
 
     /// The code of a rate that was covered.
     pub fn code(&self, rate: BitsPerSec) -> Option<u8> {
-        let at = USUAL.iter().chain(&self.others).position(|known| *known == rate);
+        let at = self.0.iter().position(|known| *known == rate && rate.get() > 0);
         at.map(|at| at as u8)
     }
 
     /// The rate of a code; zero if there is none.
     #[inline]
     pub fn rate(&self, code: u8) -> BitsPerSec {
-        let code = usize::from(code);
-        let other = || self.others.get(code - USUAL.len()).copied().unwrap_or_default();
-        USUAL.get(code).copied().unwrap_or_else(other)
+        self.0[usize::from(code) % 8]
     }
 
     /// Bytes that a port of a code has sent when it has sent so many [`Hop::SENT_UNIT`]; rounds down.
@@ -69,7 +59,7 @@ impl Rates {
     /// Bytes of so many units, of which each is as long as `of_25` bytes at 25 Gb/s.
     #[inline]
     fn bytes(&self, code: u8, units: u64, of_25: u64, unit: Span) -> Bytes {
-        match usize::from(code) < USUAL.len() {
+        match usize::from(code) < USUAL {
             true => Bytes::new((units * of_25) << code), // each is twice as fast as the one before
             false => self.rate(code).bytes_in(unit * units),
         }

@@ -23,12 +23,12 @@ pub(super) struct Scheduled {
     pub overhead: u16, // bytes that each packet adds on the wire
     filled: u8,        // bit per class: its queue is not empty
     pub sending: u8,   // class of what was transmitted last; `NOTHING` if that was a pause frame
-    tells: bool,       // packets that ask about the port
-    pub picks: bool,   // what it marks, as a packet's transmission begins
-    pub apart: bool,   // classes, from each other
+    pub code: u8, // of the rate, for packets that ask about the port; `NOTHING` if it does not tell
+    pub picks: bool, // what it marks, as a packet's transmission begins
+    pub apart: bool, // classes, from each other
 }
 
-/// No class is in transmission.
+/// No class, no code.
 pub(super) const NOTHING: u8 = u8::MAX;
 
 impl Scheduled {
@@ -43,7 +43,7 @@ impl Scheduled {
             overhead: settings.overhead,
             filled: 0,
             sending: NOTHING,
-            tells: settings.telemetry.is_some(),
+            code: NOTHING,
             picks: false,
             apart: false,
         }
@@ -134,7 +134,13 @@ impl Scheduled {
     /// Whether more happens as a transmission begins than that.
     #[inline]
     fn is_special(&self) -> bool {
-        self.tells || self.picks || self.apart
+        self.tells() || self.picks || self.apart
+    }
+
+    /// Whether packets that ask are told about the port.
+    #[inline]
+    pub fn tells(&self) -> bool {
+        self.code != NOTHING
     }
 
     /// Whether a class that is not stopped has a packet.
@@ -165,7 +171,7 @@ impl Port {
     /// Whether something that happens as a transmission begins follows from what waits then.
     #[inline]
     fn is_watched(&self) -> bool {
-        self.scheduled.tells || self.scheduled.picks
+        self.scheduled.tells() || self.scheduled.picks
     }
 
     /// Picoseconds per byte if this port is to be steady, else 0.
@@ -395,7 +401,7 @@ impl Port {
             self.mark_leaving(packet);
         }
         self.scheduled.sending = self.scheduled.class_of(packet) as u8;
-        if self.scheduled.tells { self.tells(start, packet) } else { None }
+        self.tell_of(start, packet)
     }
 
     /// The same, and it goes onto the wire.

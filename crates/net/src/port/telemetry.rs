@@ -15,16 +15,24 @@ const _: () = assert!(size_of::<Words>() == MOST_HOPS * size_of::<u64>(), "a wor
 impl Port {
     /// A packet has left the queue, which holds what is left behind, and is about to be counted: the word for it, if it asks for one and
     /// has room.
-    #[inline]
-    pub(super) fn tells(&self, start: Time, packet: &Packet) -> Option<u64> {
+    #[inline(always)]
+    pub(super) fn tell_of(&self, start: Time, packet: &Packet) -> Option<u64> {
         let asks = packet.kind == Kind::Data && packet.flags.has(Flags::TELEMETRY);
-        let code = self.cold.code.filter(|_| asks && packet.hops() < MOST_HOPS)?;
+        let tells = self.scheduled.tells() && asks && packet.hops() < MOST_HOPS;
+        tells.then(|| self.word(start))
+    }
+
+    #[inline(never)]
+    fn word(&self, start: Time) -> u64 {
         let sent = self.hot.tx_bytes + self.hot.tx_packets * self.overhead();
         let (sent, queue) = (self.time_on_wire(sent), self.time_on_wire(self.scheduled.bytes));
-        Some(Hop::new(code, start, sent, queue).word())
+        Hop::new(self.scheduled.code, start, sent, queue).word()
     }
 
     fn time_on_wire(&self, bytes: u64) -> Span {
+        if self.is_steady() {
+            return Span::from_ps(bytes * u64::from(self.hot.steady));
+        }
         match self.cold.whole {
             0 => self.cold.settings.rate.time_for(Bytes::new(bytes)),
             whole => Span::from_ps(bytes * whole),

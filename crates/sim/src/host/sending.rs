@@ -52,7 +52,7 @@ impl Host {
         let open = spec.size == Bytes::MAX || spec.size == Bytes::ZERO;
         let flow_spec = SenderSpec { flow: FlowId(flow), dst, size: spec.size, open };
         let sender = profile.transport.sender(flow_spec, &profile.law, at, now);
-        let rates = self.common.telemetry.filter(|_| profile.transport.needs().int);
+        let told = self.common.telemetry.is_some() && profile.transport.needs().int;
         let sending = Sending {
             sender,
             flow,
@@ -60,7 +60,7 @@ impl Host {
             ready: false,
             armed: Armed::NONE,
             started: now,
-            telemetry: rates.map(|rates| Box::new(Telemetry::new(rates))),
+            telemetry: told.then(Box::default),
         };
         let slot = match self.free_senders.pop() {
             Some(slot) => {
@@ -91,8 +91,10 @@ impl Host {
         };
         let sending = &mut self.senders[slot as usize];
         let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
-        let hops = match (packet.hops(), &mut self.told, &mut sending.telemetry) {
-            (1.., Some(told), Some(flow)) => told.heard_by(flow, arrived, packet),
+        let hops = match (&mut self.told, &mut sending.telemetry, &self.common.telemetry) {
+            (Some(told), Some(flow), Some(rates)) if packet.hops() > 0 => {
+                told.heard_by(flow, rates, arrived, packet)
+            }
             _ => &[],
         };
         sending.sender.on_answer(cfg, now, arrived, packet, hops);

@@ -7,8 +7,11 @@ use forebay_engine::{Out, Words};
 use forebay_laws::flow::IntHop;
 use forebay_transport::{Heard, Telemetry};
 use forebay_units::Time;
-use forebay_wire::Packet;
+use forebay_wire::{Packet, Rates};
 use std::collections::VecDeque;
+
+/// Multiplies words into one; any odd number with as many ones as zeros does.
+const ODD: u64 = 0xd6e8_feb8_6659_fd93;
 
 /// Words of packets in a host.
 #[derive(Clone, Debug, Default)]
@@ -29,10 +32,11 @@ impl Told {
     pub(super) fn heard_by(
         &mut self,
         flow: &mut Telemetry,
+        rates: &Rates,
         arrived: Time,
         packet: &Packet,
     ) -> &[IntHop] {
-        flow.hear(arrived, &self.at_hand[..packet.hops()], &mut self.heard)
+        flow.hear(rates, arrived, &self.at_hand[..packet.hops()], &mut self.heard)
     }
 }
 
@@ -49,7 +53,8 @@ impl Host {
         if waits {
             told.climbing.push_back(*words);
         }
-        told.at_hand(packet).iter().for_each(|word| self.digest.add(now.as_ps(), *word));
+        let fold = |all: u64, word: &u64| (all.rotate_left(29) ^ word).wrapping_mul(ODD);
+        self.digest.add(now.as_ps(), told.at_hand(packet).iter().fold(0, fold));
     }
 
     /// The newest arrival did not get far.

@@ -24,14 +24,14 @@ fn ack(all: &mut Telemetry, at: u64, delay: u64, bytes: u64) -> Option<IntHop> {
 }
 
 fn hear(all: &mut Telemetry, now: u64, words: &[u64]) -> Vec<IntHop> {
-    all.hear(Time::from_ps(now), words, &mut Heard::default()).to_vec()
+    all.hear(&rates(), Time::from_ps(now), words, &mut Heard::default()).to_vec()
 }
 
 #[test]
 fn changes_neither_wrap_nor_drift() {
     for seed in 0..20 {
         let mut rng = Stream::new(seed, 0, Purpose::Test);
-        let mut all = Telemetry::new(rates());
+        let mut all = Telemetry::default();
         let (mut at, mut bytes) = (rng.below(100 * MS), rng.below(1 << 40));
         let began = (at, bytes);
         let first = ack(&mut all, at, 0, bytes).unwrap();
@@ -61,7 +61,7 @@ fn changes_neither_wrap_nor_drift() {
 
 #[test]
 fn a_queue_is_told_in_its_units() {
-    let mut all = Telemetry::new(rates());
+    let mut all = Telemetry::default();
     let of_10 = |at_ns, queue| Hop { code: 5, at_ns, queue, ..Hop::default() }.word();
     hear(&mut all, 0, &[word(0, 0, 1_000), of_10(0, 3)]);
     let hops = hear(&mut all, MS, &[word(MS, 0, 650), of_10(1_000_000, 7)]);
@@ -72,7 +72,7 @@ fn a_queue_is_told_in_its_units() {
 
 #[test]
 fn after_long_idleness_the_next_ack_is_a_first_one() {
-    let mut all = Telemetry::new(rates());
+    let mut all = Telemetry::default();
     ack(&mut all, 0, 0, 0).unwrap();
     ack(&mut all, MS, 0, 5_000_000).unwrap();
     // Its time stamp has wrapped, but not what can have been sent meanwhile.
@@ -88,7 +88,7 @@ fn after_long_idleness_the_next_ack_is_a_first_one() {
 
 #[test]
 fn more_than_fits_came_another_way() {
-    let mut all = Telemetry::new(rates());
+    let mut all = Telemetry::default();
     ack(&mut all, 0, 0, 1_000_000).unwrap();
     // 10 us of wire are 125,000 B, half as many again under a clock of whole ns, and rounding may add less than a unit.
     assert!(ack(&mut all, 10_000_000, 0, 1_187_500).is_some());
@@ -99,7 +99,7 @@ fn more_than_fits_came_another_way() {
 
 #[test]
 fn an_ack_that_was_overtaken_says_nothing_and_spoils_nothing() {
-    let mut all = Telemetry::new(rates());
+    let mut all = Telemetry::default();
     ack(&mut all, 0, 0, 0).unwrap();
     let before = ack(&mut all, 2_000_000, 0, 10_000).unwrap();
     assert_eq!(ack(&mut all, 1_000_000, 1_100_000, 5_000), None);
@@ -110,7 +110,7 @@ fn an_ack_that_was_overtaken_says_nothing_and_spoils_nothing() {
 
 #[test]
 fn a_new_rate_begins_anew() {
-    let mut all = Telemetry::new(rates());
+    let mut all = Telemetry::default();
     ack(&mut all, 0, 0, 0).unwrap();
     ack(&mut all, 10_000_000, 0, 100_000).unwrap();
     // 40 Gb/s: 200 ps for a byte, units of 204.8 B.
@@ -126,7 +126,7 @@ fn a_new_rate_begins_anew() {
 
 #[test]
 fn a_path_of_another_length_begins_anew() {
-    let mut all = Telemetry::new(rates());
+    let mut all = Telemetry::default();
     let hop = |at: u64| word(at, at / BYTE, 0);
     let mut known = |at: u64, words: &[u64]| -> Vec<bool> {
         hear(&mut all, at, words).iter().map(IntHop::is_known).collect()
