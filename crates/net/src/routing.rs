@@ -30,9 +30,8 @@ pub enum Paths {
 enum How {
     Hash,
     Spray,
-    SymmetricHash,
     /// A pin if the flow has one, else as [`Routes::paths`] says.
-    Pinned,
+    Otherwise,
 }
 
 /// The routes of one switch: by destination rack, the equal-cost ports.
@@ -132,21 +131,19 @@ impl Routes {
             mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse)))
         } else if self.how == How::Spray {
             Stream::at(self.key, nth)
-        } else if self.how == How::SymmetricHash {
-            mix(mix(self.key ^ u64::from(self.height[usize::from(tor)])) ^ u64::from(flow))
         } else {
-            return Some(self.pinned(tor, port, flow, reverse, nth));
+            return Some(self.otherwise(tor, port, flow, reverse, nth));
         };
         // One choice or many, own rack or another: chosen without branches, since which it is changes all the time.
         let chosen = self.members[(first + below(word, len)) as usize];
         Some(select_unpredictable(tor == self.own, port, chosen))
     }
 
-    /// The port of a flow that has a pin here, and of others as without pins. Apart, so that switches without pins do not
-    /// carry its code along.
+    /// The port of a flow that has a pin here, and of others as without pins. Apart, so that two tests tell the usual cases, where more
+    /// would become a jump.
     #[cold]
     #[inline(never)]
-    fn pinned(&self, tor: u16, port: u16, flow: u32, reverse: bool, nth: u64) -> u16 {
+    fn otherwise(&self, tor: u16, port: u16, flow: u32, reverse: bool, nth: u64) -> u16 {
         let pinned = self.pins.as_ref().and_then(|pins| pins.port(flow, reverse));
         if let Some(pinned) = pinned {
             return pinned;
@@ -213,7 +210,7 @@ impl Draft {
         let how = match paths {
             Paths::Hash => How::Hash,
             Paths::Spray => How::Spray,
-            Paths::SymmetricHash => How::SymmetricHash,
+            Paths::SymmetricHash => How::Otherwise,
         };
         Routes { own, by_tor, members, height, how, paths, key, pins: None }
     }
