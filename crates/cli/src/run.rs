@@ -45,8 +45,13 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         "out": place.path,
     });
     meter.event("start", &facts);
-    let mut recorder =
-        Recorder { dir: Some(dir), runs: Vec::new(), said: Vec::new(), failure: None };
+    let mut recorder = Recorder {
+        dir: Some(dir),
+        runs: Vec::new(),
+        said: Vec::new(),
+        stalled: Vec::new(),
+        failure: None,
+    };
     let mut progress = SeedProgress::new(scenario, &estimate, meter);
     let work = Work { scenario, options, jobs, dir: &place.path };
     let end = side_by_side(&work, |view| progress.tick(view), |left| recorder.take(left));
@@ -65,6 +70,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
             Err(Failure::Run("no results were written".into()))
         }
         End::All | End::Interrupted | End::Bug => {
+            let stalled = std::mem::take(&mut recorder.stalled);
             let (finished, runs) = recorder.finish(args, &progress.meter, jobs)?;
             tell(args, &place, &finished, &progress.meter)?;
             match end {
@@ -76,7 +82,14 @@ pub fn run(args: &Run) -> Result<(), Failure> {
                 ))),
                 _ => {
                     let misses = expect::misses(&bands, &about, &finished.summary, &runs);
-                    missed(&misses, bands.len())
+                    let missed = missed(&misses, bands.len());
+                    if stalled.is_empty() {
+                        return missed;
+                    }
+                    if let Err(missed) = missed {
+                        missed.report();
+                    }
+                    Err(Failure::Run(stopped_short(&place, &stalled, scenario)))
                 }
             }
         }
@@ -101,6 +114,17 @@ pub fn missed(misses: &[String], bands: usize) -> Result<(), Failure> {
             Err(Failure::Missed(format!("{} of {bands} expected bands missed", misses.len())))
         }
     }
+}
+
+fn stopped_short(place: &Place, stalled: &[u64], scenario: &Scenario) -> String {
+    let seeds: Vec<String> = stalled.iter().map(u64::to_string).collect();
+    format!(
+        "{} of {} stalled ({}); what is in {} ends there",
+        stalled.len(),
+        human::counted(scenario.seeds.len(), "seed"),
+        seeds.join(", "),
+        place.path.display()
+    )
 }
 
 fn interrupted(place: &Place, runs: &[RunRecord], scenario: &Scenario) -> String {
@@ -153,6 +177,7 @@ struct Recorder {
     dir: Option<RunDir>,
     runs: Vec<RunRecord>,
     said: Vec<String>,
+    stalled: Vec<u64>, // seeds
     failure: Option<Failure>,
 }
 
@@ -168,6 +193,7 @@ impl Recorder {
         }
         if let Some(stall) = &outcome.stall {
             say::warning(&format!("seed {seed} stalled: {stall}"));
+            self.stalled.push(seed);
         }
         let Some(dir) = &mut self.dir else { return false };
         match dir.add(&outcome.record).and_then(|()| dir.captured(captures)) {

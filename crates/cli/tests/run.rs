@@ -174,3 +174,25 @@ fn a_sweep_in_the_file_is_mentioned() {
     let ran = here.run(&["run", "s.toml"]).ends(0);
     assert!(ran.err.contains("forebay sweep") && ran.err.contains("2 points"), "{}", ran.err);
 }
+
+#[test]
+fn a_run_that_stalls_fails_and_keeps_what_it_has() {
+    let here = Scratch::new();
+    let fabric = "version = 1\nname = \"cut\"\nseeds = [4]\nstop = { time = \"100s\", flows = \"all\" }\n[fabric]\nkind = \"star\"\nhosts = 2\n\
+                  host_link = { rate = \"10Gbps\", delay = \"1us\" }\n";
+    let cut = "[transport]\nkind = \"tcp\"\nlaw = \"dctcp\"\n[[traffic]]\nkind = \"list\"\nflows = [{ from = \"host[0]\", to = \"host[1]\", size = \"4MB\", at = \"0s\" }]\n\
+               [[fault]]\nat = \"50us\"\nlink = \"host[1]-tor\"\nchange = \"down\"\n";
+    here.write("cut.toml", &format!("{fabric}{cut}"));
+    let ran = here.run(&["run", "cut.toml"]).ends(1);
+    assert!(
+        ran.err.contains("seed 4 stalled: no progress with 1 flow(s) unfinished"),
+        "{}",
+        ran.err
+    );
+    assert!(
+        ran.err.ends_with("error: 1 of 1 seed stalled (4); what is in results/cut ends there\n"),
+        "{}",
+        ran.err
+    );
+    assert!(here.has("results/cut/report.html") && ran.out.contains("report"), "{}", ran.out);
+}
