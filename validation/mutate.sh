@@ -41,6 +41,8 @@ mutations=(
   "the even side runs ahead of what it can know|crates/engine/src/plan.rs|s/odd.saturating_add(self.hop).min/odd.saturating_add(self.turn).min/|engine|equal_digests|every_grouping_gives_the_reference_digest"
   "a node with a link to itself runs as one without|crates/engine/src/engine.rs|s/ || to_itself\[members\[0\].0 as usize\]//|engine|equal_digests|every_grouping_gives_the_reference_digest"
   "timers come before arrivals|crates/engine/src/shard.rs|s/if timer < arrival/if timer <= arrival/|engine|equal_digests|every_grouping_gives_the_reference_digest"
+  "all traffic takes the same transport|crates/scenario/src/model.rs|s/entry.transport.as_ref().and_then(named)/entry.transport.as_ref().filter(\|_\| false).and_then(named)/|sim|digests|all_traffic_over_a_named_transport"
+  "the base round trip of the first transport holds for all|crates/sim/src/base_rtt.rs|s/let base = .entry. scenario.transport_of(entry).rdma/let base = \|_\| scenario.transport.rdma/|sim|digests|all_traffic_over_a_named_transport"
   "go-back-N reports every packet beyond a gap|crates/transport/src/rdma/receiver.rs|s/self.nacked == self.next \&\& now < self.nack_again/false/|transport|rdma|go_back_n_reports_a_gap_once"
   "go-back-N never reports a gap again|crates/transport/src/rdma/receiver.rs|s/ \&\& now < self.nack_again//|transport|rdma|a_lost_nack_is_told_again"
   "CNPs come with every mark|crates/transport/src/rdma/receiver.rs|s/if !wanted .. now < self.cnp_again/if !wanted/|transport|rdma|cnps_keep_their_interval"

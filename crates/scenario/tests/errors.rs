@@ -1511,3 +1511,47 @@ fn explicit_flows_need_a_switch_that_tells() {
     let both = text("a.toml", &both).expect_err("tags and telemetry").to_string();
     assert!(both.contains("tags packets where \"hpcc\" has its telemetry"), "{both}");
 }
+
+/// Transports with names, and traffic that says one.
+#[test]
+fn transports_by_name() {
+    const TRAFFIC: &str = "load = 0.5\n";
+    let named = |keys: &str, entry: &str| {
+        said(TRAFFIC, &format!("{TRAFFIC}{entry}\n[transports.storage]\n{keys}\n"))
+    };
+    let dcqcn = "kind = \"rdma\"\nlaw = \"dcqcn\"";
+    assert_eq!(named(dcqcn, "transport = \"storage\""), "nothing");
+    assert_eq!(
+        said(TRAFFIC, &format!("{TRAFFIC}transport = \"storage\"\n")),
+        "24:13: traffic[0].transport: no transport is called \"storage\"; write [transports.storage], or leave this out for [transport]"
+    );
+    for (keys, entry, expected) in [
+        (
+            dcqcn,
+            "transport = \"storge\"",
+            "24:13: traffic[0].transport: no transport is called \"storge\"; write storage; did you mean \"storage\"?",
+        ),
+        (
+            "kind = \"rdma\"\nlaw = \"dcqcn\"\nrto_min = \"1ms\"",
+            "",
+            "28:11: transports.storage.rto_min: \"1ms\" means nothing here; it belongs to kind = \"tcp\"",
+        ),
+        (
+            "kind = \"rdma\"\nlaw = \"dcqcn\"\ncnp_class = 3",
+            "",
+            "28:13: transports.storage.cnp_class: 3 needs 4 classes; write fabric.switch.classes = 4",
+        ),
+        (
+            "kind = \"rdma\"",
+            "",
+            "25:1: transports.storage.law: is missing; write for instance law = \"dctcp\"",
+        ),
+    ] {
+        assert_eq!(named(keys, entry), expected);
+    }
+    let tcp = named("kind = \"tcp\"\nlaw = \"dcqcn\"", "");
+    assert!(tcp.starts_with("27:7: transports.storage.law: \"dcqcn\" needs congestion"), "{tcp}");
+    assert!(tcp.contains("write transports.storage.kind = \"rdma\""), "{tcp}");
+    let law = named("kind = \"tcp\"\nlaw = \"reno\"", "transport = \"storage\"\nlaw = \"hpcc\"");
+    assert!(law.contains("write transports.storage.kind = \"rdma\""), "{law}");
+}
