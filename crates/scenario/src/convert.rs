@@ -79,11 +79,10 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     let faults = judge.faults(&file.fault, stop, &plan);
     let traffic = judge.traffic(file, (stop, fabric.switch.classes), &plan);
     let output = judge.output(file.output.as_ref(), stop, &plan, &host);
-    let queue_pairs = transport.rdma.is_some() || transports.iter().any(|(_, t)| t.rdma.is_some());
-    if queue_pairs && !output.captures.is_empty() {
+    if fabric.hierarchical.is_some() && !output.captures.is_empty() {
         judge.say(
             "output.capture[0]",
-            "writes frames of TCP alone; leave it out with transport.kind = \"rdma\"",
+            "cannot write credits, which no protocol has; leave it out with fabric.switch.hierarchical",
         );
     }
     let mut scenario = Scenario {

@@ -328,13 +328,9 @@ fn keys_of_the_other_transport() {
         "{}",
         rdma("cnp_class = 5")
     );
-    let file =
-        BASE.replace("\"tcp\"", "\"rdma\"") + "[[output.capture]]\nwhere = \"leaf[0]-spine[0]\"\n";
-    let e = text("a.toml", &file).unwrap_err().to_string();
-    assert!(
-        e.contains("writes frames of TCP alone; leave it out with transport.kind = \"rdma\""),
-        "{e}"
-    );
+    let racks = "hierarchical = { law = \"hiercc\" }\n[[output.capture]]\nwhere = \"leaf[0]\"\n";
+    let e = said("ecn = { k = \"300KB\" }", racks);
+    assert!(e.contains("output.capture[0]: cannot write credits, which no protocol has"), "{e}");
 }
 
 /// A NIC that pauses must be heard by its switch, and keep room for what is on its way.

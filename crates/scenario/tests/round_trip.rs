@@ -501,9 +501,9 @@ prop_compose! {
         let ([host, _], cable, pattern) = places(&topology);
         let hosts = at_first_host(hosts, host);
         let modelled = hosts.memory_at(host).is_some();
-        let queue_pairs = |t: &Transport| t.rdma.is_some();
-        let capture = capture.filter(|_| !queue_pairs(&transport) && !other.iter().any(|o| queue_pairs(&o.1)));
         let telemetry = transport.law == "hpcc" || other.iter().any(|o| o.1.law == "hpcc");
+        let hierarchical = hierarchical.filter(|_| switch.pause.is_none() && !telemetry);
+        let capture = capture.filter(|_| hierarchical.is_none());
         Scenario {
             name,
             seeds: seeds.into_iter().collect(),
@@ -517,7 +517,7 @@ prop_compose! {
                 paths: Vec::new(),
                 dead_port: if words.3 { DeadPort::Hold } else { DeadPort::Drop },
                 clock: if words.1 { Clock::TruncateNs } else { Clock::Exact },
-                hierarchical: hierarchical.filter(|_| switch.pause.is_none() && !telemetry),
+                hierarchical,
                 switch,
                 wire_overhead: Bytes::new(24),
                 overrides: overrides.into_iter().map(|(whole, rate, delay, port_limit, loss)| Override {

@@ -1,8 +1,8 @@
 //! Wraps, idleness, other ways.
 
 use super::*;
-use forebay_units::{BitsPerSec, Bytes};
 use forebay_units::random::{Purpose, Stream};
+use forebay_units::{BitsPerSec, Bytes};
 
 const RATE: BitsPerSec = BitsPerSec::from_gbps(100);
 const BYTE: u64 = 80; // ps
