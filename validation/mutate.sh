@@ -44,6 +44,8 @@ mutations=(
   "the invariant CRC covers what switches change|crates/record/src/capture/roce.rs|s/\[1, 8, 10, 11, 26, 27, 32\]/[1, 8, 10, 11, 26, 27, 33]/|record|--lib|the_invariant_crc_is_that_of_a_real_nic"
   "an ACK says the packet that it waits for|crates/sim/src/capture/roce.rs|s/next.wrapping_sub(1))/next)/|sim|captures|packets_of_queue_pairs"
   "a capture makes up a handshake of queue pairs|crates/sim/src/capture.rs|s/!handshake || of_tcp()/true/|sim|captures|packets_of_queue_pairs"
+  "circles of pauses are looked for at the end only|crates/sim/src/run.rs|s/if now == now.round_up(deadlock::LOOK_EVERY) {/if now == Time::MAX {/|sim|pause_by_class|a_circle_that_opens_again_is_told_too"
+  "a circle closed when its first port was paused|crates/sim/src/deadlock.rs|s/map(|port| port.since).max()/map(|port| port.since).min()/|sim|pause_by_class|a_circle_of_paused_classes_is_named"
   "all traffic takes the same transport|crates/scenario/src/model.rs|s/entry.transport.as_ref().and_then(named)/entry.transport.as_ref().filter(\|_\| false).and_then(named)/|sim|digests|all_traffic_over_a_named_transport"
   "the base round trip of the first transport holds for all|crates/sim/src/base_rtt.rs|s/let base = .entry. scenario.transport_of(entry).rdma/let base = \|_\| scenario.transport.rdma/|sim|digests|all_traffic_over_a_named_transport"
   "go-back-N reports every packet beyond a gap|crates/transport/src/rdma/receiver.rs|s/self.nacked == self.next \&\& now < self.nack_again/false/|transport|rdma|go_back_n_reports_a_gap_once"
