@@ -137,6 +137,45 @@ where = "host[0]"
 where = "host[1]"
 """
 
+# Queue pairs that lose packets and are marked and paused, with TCP beside them.
+QUEUE_PAIRS = HEAD % ("queue-pairs", "40ms") + """
+[fabric]
+kind = "star"
+hosts = 3
+host_link = { rate = "100Gbps", delay = "1us" }
+[[fabric.override]]
+where = "tor-host[0]"
+loss = 0.002
+[fabric.switch]
+classes = 3
+buffer = { size = "400KB" }
+pause = { classes = [1] }
+ecn = { kmin = "20KB", kmax = "80KB", pmax = 0.1 }
+[transport]
+kind = "tcp"
+law = "reno"
+[transports.verbs]
+kind = "rdma"
+law = "dcqcn"
+class = 1
+ack_class = 2
+[[traffic]]
+kind = "list"
+flows = [
+    { from = "host[1]", to = "host[0]", size = "1999997B", at = "1us" },
+    { from = "host[2]", to = "host[0]", size = "3MB", at = "1us" },
+]
+transport = "verbs"
+[[traffic]]
+kind = "list"
+flows = [{ from = "host[1]", to = "host[0]", size = "200KB", at = "1us" }]
+[[output.capture]]
+where = "host[*]"
+snap = "64KiB"
+[[output.capture]]
+where = "tor->host[0]"
+"""
+
 # A switch that pauses another one.
 PAUSED_SEEN = """
 [[output.capture]]
@@ -364,6 +403,74 @@ def paused(folder):
     return f"{count} pause frames"
 
 
+ROCE = [
+    "frame.protocols", "frame.len", "frame.cap_len", "_ws.malformed", "frame.packet_flags_direction", "ip.src", "ip.len", "ip.checksum.status",
+    "ip.dsfield.ecn", "ip.dsfield.dscp", "udp.length", "infiniband.bth.opcode", "infiniband.bth.padcnt", "infiniband.bth.destqp",
+    "infiniband.bth.psn", "infiniband.bth.a", "infiniband.aeth.syndrome.opcode", "infiniband.aeth.msn", "infiniband.invariant.crc",
+]
+
+
+def roce(path):
+    """All packets of queue pairs in a file, and how many other frames there are."""
+    arguments = ["-T", "fields", "-E", "separator=|"]
+    for field in ROCE:
+        arguments += ["-e", field]
+    found = [dict(zip(ROCE, line.split("|"))) for line in tshark(path, *arguments)]
+    mine = [f for f in found if "infiniband" in f["frame.protocols"]]
+    for number, frame in enumerate(mine, 1):
+        where = f"{path}, packet {number}"
+        check(not frame["_ws.malformed"], f"{where} is malformed")
+        check(frame["frame.protocols"].startswith("eth:ethertype:ip:udp:infiniband"), f"{where} is taken for {frame['frame.protocols']}")
+        equal(frame["ip.checksum.status"], "1", f"{where}, checksum of IP")
+        equal(int(frame["ip.len"]) - 20, int(frame["udp.length"]), f"{where}, length of UDP")
+        equal(int(frame["ip.len"]) + 14, int(frame["frame.len"]), f"{where}, length")
+        frame["out"] = frame["frame.packet_flags_direction"] in ("2", "0x2", "0x00000002")
+        frame["code"] = int(frame["infiniband.bth.opcode"], 0)
+        frame["number"] = int(frame["infiniband.bth.psn"], 0)
+        if frame["frame.len"] == frame["frame.cap_len"] and frame["code"] != 0x81:  # of a CNP tshark shows no more than its first header
+            check(frame["infiniband.invariant.crc"] != "", f"{where} has no invariant CRC")
+    return mine, len(found) - len(mine)
+
+
+def queue_pairs(folder):
+    out = run(folder, "queue-pairs", QUEUE_PAIRS)
+    flows = rows(out / "flows.csv")
+    seen = collections.Counter()
+    for seed, port, path in captures(out):
+        mine, others = roce(path)
+        sent = [f for f in mine if f["out"]]
+        host = port.split("->")[0]
+        row = port_row(out, seed, port)
+        if host == "tor":
+            equal(sum(f["ip.dsfield.ecn"] == "3" for f in sent), column(row, "marked"), f"{path}: CE")
+            seen["marks"] += column(row, "marked")
+            continue
+        check(others > 0 or host == "host[2]", f"{path}: no TCP")
+        flow = next((f for f in flows if (f["seed"], f["src"]) == (seed, host)), None)
+        if flow is None:
+            seen["naks"] += sum(f["code"] == 0x11 and f["infiniband.aeth.syndrome.opcode"] in ("3", "0x03") for f in sent)
+            seen["acks"] += sum(f["code"] == 0x11 and f["infiniband.aeth.syndrome.opcode"] in ("0", "0x00") for f in sent)
+            seen["cnps"] += sum(f["code"] == 0x81 for f in sent)
+            check({f["code"] for f in sent} == {0x11, 0x81}, f"{path}: other packets than ACKs and CNPs")
+            continue
+        size, highest, again, whole = int(flow["size_bytes"]), -1, 0, 0
+        check({f["infiniband.bth.destqp"] for f in sent} == {f"0x{int(flow['flow']) + 2:06x}"}, f"{path}: queue pairs")
+        for frame in sent:
+            payload = int(frame["ip.len"]) - 44 - int(frame["infiniband.bth.padcnt"])
+            last = (frame["number"] + 1) * 1000 >= size
+            equal(frame["code"], 2 if last else 0 if frame["number"] == 0 else 1, f"{path}: opcode of packet {frame['number']}")
+            if frame["number"] > highest:
+                equal(frame["number"], highest + 1, f"{path}: numbers")
+                highest, whole = frame["number"], whole + payload
+            else:
+                again += 1
+        equal(whole, size, f"{path}: bytes of the message")
+        equal(again, int(flow["retransmits"]), f"{path}: packets sent again")
+        seen["again"] += again
+    check(min(seen[what] for what in ("marks", "naks", "acks", "cnps", "again")) > 3, f"too calm: {dict(seen)}")
+    return ", ".join(f"{n} {what}" for what, n in sorted(seen.items()))
+
+
 def main():
     if shutil.which("tshark") is None or shutil.which("capinfos") is None:
         print(f"skipped: {NAME}: tshark is not installed")
@@ -381,6 +488,7 @@ def main():
         print("many:", many(folder))
         print("calls:", calls(folder))
         print("paused:", paused(folder))
+        print("queue pairs:", queue_pairs(folder))
     return 0
 
 

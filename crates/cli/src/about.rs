@@ -4,7 +4,7 @@ use crate::human;
 use forebay_record::About;
 use forebay_scenario::model::{
     BaseRtt, Clock, Fabric, InflightCap, LoadRef, MarkAt, QueueLength, Rdma, Recovery, Release,
-    Routing, Rpc, Scenario, Topology, TrafficKind,
+    Routing, Rpc, Scenario, Topology, Traffic, TrafficKind,
 };
 use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
@@ -21,7 +21,7 @@ pub fn about(scenario: &Scenario, expect: &[Expect]) -> About {
         laws: laws(scenario),
         seeds: scenario.seeds.clone(),
         warmup: scenario.output.warmup,
-        traffic: scenario.traffic.iter().map(|t| traffic(&t.kind)).collect(),
+        traffic: scenario.traffic.iter().map(|entry| source(scenario, entry)).collect(),
         resolved_toml: resolved_with(scenario, expect),
         settings: settings(scenario),
         comparison: comparison(scenario),
@@ -33,10 +33,11 @@ pub fn about(scenario: &Scenario, expect: &[Expect]) -> About {
     }
 }
 
-/// Laws in use, the scenario's own first.
+/// Laws in use, the scenario's own first. It counts as used unless all traffic names another transport.
 pub fn laws(scenario: &Scenario) -> Vec<String> {
-    let mut laws = vec![scenario.transport.law.clone()];
-    for law in scenario.traffic.iter().filter_map(|t| t.law.as_ref()) {
+    let own = scenario.traffic.iter().any(|entry| entry.transport.is_none());
+    let mut laws: Vec<String> = own.then(|| scenario.transport.law.clone()).into_iter().collect();
+    for law in scenario.traffic.iter().map(|entry| scenario.law_of(entry)) {
         if !laws.contains(law) {
             laws.push(law.clone());
         }
@@ -44,8 +45,20 @@ pub fn laws(scenario: &Scenario) -> Vec<String> {
     laws
 }
 
+/// One line for an entry of traffic: what, and over which transport where that has a name.
+pub fn source(scenario: &Scenario, entry: &Traffic) -> String {
+    let what = traffic(&entry.kind);
+    match &entry.transport {
+        None => what,
+        Some(name) => {
+            let kind = scenario.transport_of(entry).kind();
+            format!("{name}: {what}, {kind}/{}", scenario.law_of(entry))
+        }
+    }
+}
+
 /// One line for a source of flows.
-pub fn traffic(kind: &TrafficKind) -> String {
+fn traffic(kind: &TrafficKind) -> String {
     match kind {
         TrafficKind::Poisson { sizes, load, load_ref } => {
             let of = match load_ref {
@@ -166,7 +179,12 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
     }
     all.push(("stop", stop));
     all.extend(transport.params.iter().map(|(key, value)| (key.as_str(), value.clone())));
-    all.into_iter().map(|(key, value)| (key.into(), value)).collect()
+    let own = all.into_iter().map(|(key, value)| (key.into(), value));
+    let named = scenario.transports.iter().map(|(name, one)| {
+        let what = format!("{}/{}, class {}, mss {}", one.kind(), one.law, one.class, one.mss);
+        (format!("transports.{name}"), what)
+    });
+    own.chain(named).collect()
 }
 
 fn queue_pairs(rdma: &Rdma) -> [(&'static str, String); 4] {

@@ -2,7 +2,7 @@
 //!
 //! The simulation is laid out, so everything that could refuse the scenario has its say, and is not run.
 
-use crate::about::{shape, traffic};
+use crate::about::{shape, source};
 use crate::args::Check;
 use crate::estimate::{Estimate, too_big};
 use crate::failure::Failure;
@@ -85,8 +85,8 @@ pub fn check(args: &Check) -> Result<(), Failure> {
         row(
             label,
             match entry.kind {
-                TrafficKind::Rpc(_) => traffic(&entry.kind),
-                _ => format!("{}: {about}{flows} flows per seed", traffic(&entry.kind)),
+                TrafficKind::Rpc(_) => source(scenario, entry),
+                _ => format!("{}: {about}{flows} flows per seed", source(scenario, entry)),
             },
         );
     }

@@ -7,7 +7,7 @@
 mod rpc;
 
 use crate::human;
-use forebay_scenario::model::{Scenario, TrafficKind};
+use forebay_scenario::model::{Scenario, TrafficKind, Transport};
 use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::{Hosts, forecast};
 use forebay_units::Bytes;
@@ -60,12 +60,16 @@ impl Estimate {
         let hosts = Hosts::of_plan(plan, &scenario.fabric.topology);
         let seconds = scenario.stop.time.as_secs_f64();
         let line: f64 = hosts.rates.iter().map(|rate| rate.get() as f64 / 8.0).sum();
-        let mss = scenario.transport.mss.get() as f64;
-        let goodput = mss / (mss + scenario.transport.header.get() as f64);
+        let share = |one: &Transport| {
+            let (mss, header) = (one.mss.get() as f64, one.header.get() as f64);
+            mss / (mss + header)
+        };
         let mut all = Self { hops: mean_hops(plan), ..Self::default() };
         let mut segments = 0.0;
         for (traffic, flows) in scenario.traffic.iter().zip(forecast(scenario, &hosts)) {
             let flows = flows as f64;
+            let transport = scenario.transport_of(traffic);
+            let (mss, goodput) = (transport.mss.get() as f64, share(transport));
             let active = traffic.until.min(scenario.stop.time).since(traffic.start).as_secs_f64();
             if let TrafficKind::Rpc(one) = &traffic.kind {
                 let rpcs = rpc::of(one, plan, &hosts, active, all.hops, goodput);
@@ -97,7 +101,7 @@ impl Estimate {
             // A last segment is short: half a segment more for each flow.
             segments += payload / mss + flows / 2.0;
         }
-        let most = line * seconds * goodput;
+        let most = line * seconds * scenario.all_transports().map(share).fold(0.0, f64::max);
         if all.payload > most {
             segments *= most / all.payload;
             all.payload = most;

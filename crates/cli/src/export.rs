@@ -103,7 +103,10 @@ fn fct(args: &Export) -> Result<String, Failure> {
     };
     let table = table(&scenario, run.seed)?;
     let numbers = numbers(&Plan::of(&scenario.fabric));
-    let mut ideals = Paths::of(&export::topology(&scenario), scenario.transport.mss.get());
+    let topology = export::topology(&scenario);
+    let mss = |entry| scenario.transport_of(entry).mss.get();
+    let paths = |entry| Paths::of(&topology, mss(entry));
+    let mut ideals: Vec<Paths> = scenario.traffic.iter().map(paths).collect();
     let over = |row: &FlowRow| match args.fct {
         Completion::Acked => row.acked,
         Completion::Delivered => row.delivered,
@@ -121,7 +124,7 @@ fn fct(args: &Export) -> Result<String, Failure> {
         let [src, dst] = [row.src, row.dst].map(|host| numbers[host as usize]);
         let size = row.size.get();
         let ideal = match args.ideal {
-            Ideal::Hpcc => ideals.standalone(src, dst, size).unwrap_or(0),
+            Ideal::Hpcc => ideals[usize::from(row.traffic)].standalone(src, dst, size).unwrap_or(0),
             Ideal::Forebay => row.ideal.as_ps() / 1000,
         };
         let (start, fct) = (row.start.as_ps() / 1000, at.since(row.start).as_ps() / 1000);

@@ -114,6 +114,9 @@ pub const CLASS_PAUSES: &[&str] = &[
     "watchdog_drops",
 ];
 
+/// Header of `deadlocks.csv`: one row for each circle of ports that paused each other for more than 10 ms.
+pub const DEADLOCKS: &[&str] = &["seed", "closed_ps", "gone_ps", "ports"];
+
 /// Header of `memory.csv`: one row for each host whose path to memory is modelled.
 pub const MEMORY: &[&str] = &[
     "seed",
@@ -312,6 +315,12 @@ const ALL: &[(&str, &str)] = &[
     (
         "watchdog_fired",
         "How often a class stayed paused for longer than fabric.switch.pause.watchdog allows.",
+    ),
+    ("closed_ps", "When the last port of a circle of paused ports was paused."),
+    ("gone_ps", "A time by which one of them had gone on again; empty: they stood at the end."),
+    (
+        "ports",
+        "The ports of the circle, in deadlocks.csv parted by semicolons: each waits for the next, the last for the first.",
     ),
     ("watchdog_drops", "Packets that the watchdog dropped; among dropped_packets of the port."),
     (

@@ -22,8 +22,8 @@ pub use dir::{EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir};
 pub use error::RecordError;
 pub use memory_series::{MemorySample, MemorySeries};
 pub use rows::{
-    ClassPauseRow, ConnectionRow, FlowRow, LIMITS, MemoryRow, NodeCounters, PortRow, Quantity,
-    RpcRow, RunRecord, Series, WAITS,
+    ClassPauseRow, ConnectionRow, DeadlockRow, FlowRow, LIMITS, MemoryRow, NodeCounters, PortRow,
+    Quantity, RpcRow, RunRecord, Series, WAITS,
 };
 pub use stats::{Estimate, MIN_SEEDS_FOR_CI, jain, nearest_rank, student_t95};
 pub use summary::{

@@ -189,6 +189,17 @@ pub struct ClassPauseRow {
     pub watchdog_drops: u64,
 }
 
+/// Ports that paused each other in a circle for more than 10 ms: none can go on before another does.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct DeadlockRow {
+    /// When the last of them was paused.
+    pub closed: Time,
+    /// A time by which one of them had gone on again; `None`: they stood at the end.
+    pub gone: Option<Time>,
+    /// Each waits for the next, and the last for the first: `s0->s1`, with ` class 2` where classes are paused one by one.
+    pub ports: Vec<String>,
+}
+
 /// One host's path to memory, from the end of the warm-up to the end of the run.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct MemoryRow {
@@ -400,6 +411,8 @@ pub struct RunRecord {
     pub ports: Vec<PortRow>,
     /// Pauses by class, of ports and classes that had any.
     pub class_pauses: Vec<ClassPauseRow>,
+    /// Circles of paused ports, in the order in which they were found.
+    pub deadlocks: Vec<DeadlockRow>,
     /// Paths to memory, of hosts that have one.
     pub memory: Vec<MemoryRow>,
     /// Paths to memory over time, of hosts that were sampled.

@@ -74,7 +74,8 @@ fn who_was_paused_stands_beside_what_the_pause_cost() {
     let table = &html[html.find("id=\"pauses\"").expect("the table is there")..];
     let table = &table[..table.find("</section>").unwrap()];
     // Two seeds: 12 + 1 and 12 + 2 frames, twice 150 us, the headroom and the drops of the in-port at the other end.
-    for text in ["<td class=\"num\">3", "300 us", ">27<", "23.5", "2 × (14 dropped)"] {
+    let circle = "seed 2, from 12.345 ms, gone by 30 ms:";
+    for text in ["<td class=\"num\">3", "300 us", ">27<", "23.5", "2 × (14 dropped)", circle] {
         assert!(table.contains(text), "{text} in {table}");
     }
     assert!(!page(&about, &[run(1, 400), run(2, 400)]).contains("id=\"pauses\""));

@@ -58,6 +58,7 @@ fn assert_same(a: &RunRecord, b: &RunRecord) {
     assert_eq!(a.rpcs, b.rpcs);
     assert_eq!(a.ports, b.ports);
     assert_eq!(a.class_pauses, b.class_pauses);
+    assert_eq!(a.deadlocks, b.deadlocks);
     assert_eq!(a.memory, b.memory);
     assert_eq!(a.memory_series, b.memory_series);
     assert_eq!(a.series, b.series);
@@ -78,6 +79,7 @@ fn the_same_run_leaves_the_same_bytes_and_reads_back_whole() {
         [
             "class_pauses.csv",
             "connections.csv",
+            "deadlocks.csv",
             "flows.csv",
             "hosts.csv",
             "manifest.json",
@@ -215,6 +217,7 @@ fn every_column_and_every_key_is_explained() {
         columns::CONNECTIONS,
         columns::RPCS,
         columns::CLASS_PAUSES,
+        columns::DEADLOCKS,
         columns::MEMORY,
         columns::MEMORY_SERIES,
     ]

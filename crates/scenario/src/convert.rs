@@ -28,7 +28,7 @@ use crate::raw;
 use crate::tree::{Document, did_you_mean, shorten};
 use forebay_laws::flow::{FlowParams, LAWS};
 use forebay_laws::params::{LawInfo, ParamError};
-use forebay_units::{Span, Time};
+use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
 
 /// Longest run, delay or interval that a scenario may ask for: far beyond any use, far below 64 bits.
@@ -52,27 +52,37 @@ pub(crate) struct Judge<'a> {
 pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Option<Scenario> {
     let seeds = judge.seeds(file.seeds.as_ref());
     let stop = judge.stop(&file.stop);
-    let transport = judge.transport(&file.transport, host::delayed_ack(file.host.as_ref()));
+    let waits = host::delayed_ack(file.host.as_ref());
+    let transport = judge.transport("transport", &file.transport, waits);
+    let mut named = |(name, one): (&String, &raw::Transport)| {
+        (name.clone(), judge.transport(&transport::path(name), one, waits))
+    };
+    let transports: Vec<_> = file.transports.iter().map(&mut named).collect();
     let topology = judge.topology(&file.fabric);
     let fabric = judge.fabric(&file.fabric, topology.clone(), &transport);
     if topology.is_none() || !judge.findings.is_empty() {
         return None;
     }
-    judge.classes(&transport, &file.traffic, fabric.switch.classes);
+    judge.classes("transport", &transport, fabric.switch.classes);
+    for (name, one) in &transports {
+        judge.classes(&transport::path(name), one, fabric.switch.classes);
+    }
     let plan = Plan::of(&fabric);
     judge.overrides(&fabric, &plan);
     if matches!(fabric.topology, Topology::Graph { .. }) {
         judge.reachable(&plan);
     }
-    let said = file.transport.delayed_ack.is_some();
-    let host = judge.hosts_of(file.host.as_ref(), (transport.mss, said), &plan);
+    let written = || file.transports.values().chain([&file.transport]);
+    let said = written().any(|one| one.delayed_ack.is_some());
+    let mss = transports.iter().map(|(_, one)| one.mss).fold(transport.mss, Bytes::max);
+    let host = judge.hosts_of(file.host.as_ref(), (mss, said), &plan);
     let faults = judge.faults(&file.fault, stop, &plan);
-    let traffic = judge.traffic(&file.traffic, &file.transport, stop, &plan);
+    let traffic = judge.traffic(file, (stop, fabric.switch.classes), &plan);
     let output = judge.output(file.output.as_ref(), stop, &plan, &host);
-    if transport.rdma.is_some() && !output.captures.is_empty() {
+    if fabric.hierarchical.is_some() && !output.captures.is_empty() {
         judge.say(
             "output.capture[0]",
-            "writes frames of TCP alone; leave it out with transport.kind = \"rdma\"",
+            "cannot write credits, which no protocol has; leave it out with fabric.switch.hierarchical",
         );
     }
     let mut scenario = Scenario {
@@ -82,6 +92,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
         fabric,
         host,
         transport,
+        transports,
         traffic,
         faults,
         output,

@@ -18,12 +18,37 @@ pub struct Scenario {
     pub host: Host,
     /// Transport of all traffic that names none of its own.
     pub transport: Transport,
+    /// Transports that traffic may name, sorted by name.
+    pub transports: Vec<(String, Transport)>,
     /// Traffic, in file order.
     pub traffic: Vec<Traffic>,
     /// Faults, in file order.
     pub faults: Vec<Fault>,
     /// What to record beyond flows and counters.
     pub output: Output,
+}
+
+impl Scenario {
+    /// The transport of the flows of an entry.
+    pub fn transport_of(&self, entry: &Traffic) -> &Transport {
+        let named = |name: &String| self.transports.iter().find(|(other, _)| other == name);
+        entry.transport.as_ref().and_then(named).map_or(&self.transport, |(_, transport)| transport)
+    }
+
+    /// All transports, that of entries which name none first.
+    pub fn all_transports(&self) -> impl Iterator<Item = &Transport> {
+        core::iter::once(&self.transport).chain(self.transports.iter().map(|(_, one)| one))
+    }
+
+    /// Size of the largest packet of any transport.
+    pub fn largest_packet(&self) -> Bytes {
+        self.all_transports().map(Transport::largest_packet).max().unwrap_or(Bytes::ZERO)
+    }
+
+    /// The law of the flows of an entry.
+    pub fn law_of<'a>(&'a self, entry: &'a Traffic) -> &'a String {
+        entry.law.as_ref().unwrap_or(&self.transport_of(entry).law)
+    }
 }
 
 /// When a simulation ends.
@@ -393,11 +418,11 @@ impl Host {
         over.or(self.memory.as_ref())
     }
 
-    /// Settings of the host with this name. `delayed_ack` is that of the transport.
-    pub fn at(&self, name: &str, delayed_ack: bool) -> (HostSettings, bool) {
+    /// Settings of the host with this name, and whether its ACKs wait, where that is not as its transport has it.
+    pub fn at(&self, name: &str) -> (HostSettings, Option<bool>) {
         let of = self.overrides.iter().filter(|o| crate::plan::matches(&o.place, name));
-        of.fold((self.settings, delayed_ack), |(settings, delayed_ack), o| {
-            (o.change.over(settings), o.delayed_ack.unwrap_or(delayed_ack))
+        of.fold((self.settings, None), |(settings, delayed_ack), o| {
+            (o.change.over(settings), o.delayed_ack.or(delayed_ack))
         })
     }
 }
@@ -694,7 +719,9 @@ pub struct Traffic {
     pub start: Time,
     /// No arrival from here on; `Time::MAX`: until the end.
     pub until: Time,
-    /// Law of these flows, if not the scenario's.
+    /// Their transport, if not the scenario's.
+    pub transport: Option<String>,
+    /// Law of these flows, if not the transport's.
     pub law: Option<String>,
     /// Class of their data, if not the transport's.
     pub class: Option<u8>,

@@ -2,7 +2,9 @@
 
 mod bounds;
 
-use crate::model::{Clock, Fabric, Headroom, Pause, QueueLength, Scenario, Watchdog, Xoff};
+use crate::model::{
+    Clock, Fabric, Headroom, Pause, QueueLength, Scenario, Transport, Watchdog, Xoff,
+};
 use crate::plan::{Plan, PlannedCable, covers_port};
 use crate::quantity::Measure;
 use forebay_laws::flow::{Echo, FlowParams};
@@ -109,7 +111,7 @@ impl<'a> Pausing<'a> {
 
     /// The largest packet on the wire, overhead included; a frame may be larger.
     fn packet(&self) -> u64 {
-        let size = self.scenario.transport.largest_packet();
+        let size = self.scenario.largest_packet();
         size.get().max(FRAME) + self.scenario.fabric.wire_overhead.get()
     }
 
@@ -134,8 +136,9 @@ impl<'a> Pausing<'a> {
     /// `n + 1` ns takes `n`, which matters most for the smallest.
     fn quickened(&self, cable: PlannedCable, bytes: u64) -> u64 {
         let Fabric { clock, wire_overhead, .. } = &self.scenario.fabric;
-        let t = &self.scenario.transport;
-        let smallest = t.ack_size.get().min(t.header.get() + 1).min(FRAME) + wire_overhead.get();
+        let least = |t: &Transport| t.ack_size.get().min(t.header.get() + 1);
+        let packets = self.scenario.all_transports().map(least);
+        let smallest = packets.fold(FRAME, u64::min) + wire_overhead.get();
         let ns = cable.link.rate.time_for(Bytes::new(smallest)).as_ps() / 1_000;
         match clock {
             Clock::Exact => bytes,
@@ -247,7 +250,8 @@ impl<'a> Pausing<'a> {
     fn late_marks(&self) -> Option<String> {
         let switch = &self.scenario.fabric.switch;
         let heeds = |law: FlowParams| law.needs().echo != Echo::None;
-        if !FlowParams::new(&self.scenario.transport.law).is_ok_and(heeds) {
+        let mut laws = self.scenario.all_transports().map(|transport| &transport.law);
+        if !laws.any(|law| FlowParams::new(law).is_ok_and(heeds)) {
             return None;
         }
         let lossless = |class: &u8| self.classes().is_none_or(|classes| classes & 1 << class != 0);
@@ -299,10 +303,10 @@ impl<'a> Pausing<'a> {
 
     fn unused_classes(&self) -> Option<String> {
         let classes = self.classes()?;
-        let t = &self.scenario.transport;
         let used = |class: u8| classes & 1 << class != 0;
         let entries = self.scenario.traffic.iter().filter_map(|entry| entry.class);
-        if used(t.ack_class) || entries.chain([t.class]).any(used) {
+        let transports = self.scenario.all_transports().flat_map(|t| [t.class, t.ack_class]);
+        if entries.chain(transports).any(used) {
             return None;
         }
         let first = classes.trailing_zeros();

@@ -30,8 +30,11 @@ pub(crate) struct File {
     /// Hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
-    /// Transport of all traffic.
+    /// Transport of all traffic that names no other.
     pub transport: Transport,
+    /// Other transports, by names that traffic may say: `[transports.storage]`. The same keys, and defaults of their own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub transports: BTreeMap<String, Transport>,
     /// Sources of flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traffic: Vec<Traffic>,
@@ -1126,14 +1129,17 @@ pub(crate) struct Traffic {
     /// No flow starts from here on. Default: the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Qty<Time>>,
-    /// Law of these flows, if not that of `[transport]`.
+    /// Transport of these flows: a name in `[transports]`. Default: `[transport]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<String>,
+    /// Law of these flows, if not that of their transport.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub law: Option<String>,
-    /// Traffic class of their data, if not transport.class; below fabric.switch.classes.
+    /// Traffic class of their data, if not that of their transport; below fabric.switch.classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 7))]
     pub class: Option<i64>,
-    /// Parameters of their law. They win over `transport.params`, which hold for flows of the same law.
+    /// Parameters of their law. They win over those of their transport, which hold for flows of the same law.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<BTreeMap<String, Param>>,
 }

@@ -43,6 +43,7 @@ fn file(s: &Scenario) -> raw::File {
         fabric: fabric(&s.fabric),
         host: Some(host::host(&s.host)),
         transport: transport(&s.transport),
+        transports: s.transports.iter().map(|(n, t)| (n.clone(), transport(t))).collect(),
         traffic: s.traffic.iter().map(traffic).collect(),
         fault: s.faults.iter().map(fault).collect(),
         output: Some(raw::Output {
@@ -392,6 +393,7 @@ fn traffic(t: &model::Traffic) -> raw::Traffic {
         kind,
         start: Some(Qty(t.start)),
         until: (t.until != Time::MAX).then_some(Qty(t.until)),
+        transport: t.transport.clone(),
         law: t.law.clone(),
         params: params(&t.params),
         class: t.class.map(i64::from),

@@ -15,7 +15,7 @@ pub use rpc::{Connection, pairs};
 
 use crate::cdf::Cdf;
 use crate::convert::too_many;
-use crate::model::{LoadRef, Scenario, Traffic, TrafficKind};
+use crate::model::{LoadRef, Scenario, Traffic, TrafficKind, Transport};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use std::collections::BTreeMap;
@@ -108,6 +108,10 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+fn full_packet(transport: &Transport) -> Bytes {
+    transport.mss.saturating_add(transport.header)
+}
+
 /// The flows of one seed.
 ///
 /// # Errors
@@ -120,7 +124,7 @@ pub fn flows(scenario: &Scenario, hosts: &Hosts, seed: u64) -> Result<Table, Err
     for (i, traffic) in scenario.traffic.iter().enumerate() {
         let mut maker = Maker {
             hosts,
-            packet: scenario.transport.mss.saturating_add(scenario.transport.header),
+            packet: full_packet(scenario.transport_of(traffic)),
             end: traffic.until.min(scenario.stop.time),
             entry: i,
             seed,

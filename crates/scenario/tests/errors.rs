@@ -328,13 +328,9 @@ fn keys_of_the_other_transport() {
         "{}",
         rdma("cnp_class = 5")
     );
-    let file =
-        BASE.replace("\"tcp\"", "\"rdma\"") + "[[output.capture]]\nwhere = \"leaf[0]-spine[0]\"\n";
-    let e = text("a.toml", &file).unwrap_err().to_string();
-    assert!(
-        e.contains("writes frames of TCP alone; leave it out with transport.kind = \"rdma\""),
-        "{e}"
-    );
+    let racks = "hierarchical = { law = \"hiercc\" }\n[[output.capture]]\nwhere = \"leaf[0]\"\n";
+    let e = said("ecn = { k = \"300KB\" }", racks);
+    assert!(e.contains("output.capture[0]: cannot write credits, which no protocol has"), "{e}");
 }
 
 /// A NIC that pauses must be heard by its switch, and keep room for what is on its way.
@@ -1510,4 +1506,48 @@ fn explicit_flows_need_a_switch_that_tells() {
         both.replace("[transport]", "[fabric.switch.hierarchical]\nlaw = \"hiercc\"\n[transport]");
     let both = text("a.toml", &both).expect_err("tags and telemetry").to_string();
     assert!(both.contains("tags packets where \"hpcc\" has its telemetry"), "{both}");
+}
+
+/// Transports with names, and traffic that says one.
+#[test]
+fn transports_by_name() {
+    const TRAFFIC: &str = "load = 0.5\n";
+    let named = |keys: &str, entry: &str| {
+        said(TRAFFIC, &format!("{TRAFFIC}{entry}\n[transports.storage]\n{keys}\n"))
+    };
+    let dcqcn = "kind = \"rdma\"\nlaw = \"dcqcn\"";
+    assert_eq!(named(dcqcn, "transport = \"storage\""), "nothing");
+    assert_eq!(
+        said(TRAFFIC, &format!("{TRAFFIC}transport = \"storage\"\n")),
+        "24:13: traffic[0].transport: no transport is called \"storage\"; write [transports.storage], or leave this out for [transport]"
+    );
+    for (keys, entry, expected) in [
+        (
+            dcqcn,
+            "transport = \"storge\"",
+            "24:13: traffic[0].transport: no transport is called \"storge\"; write storage; did you mean \"storage\"?",
+        ),
+        (
+            "kind = \"rdma\"\nlaw = \"dcqcn\"\nrto_min = \"1ms\"",
+            "",
+            "28:11: transports.storage.rto_min: \"1ms\" means nothing here; it belongs to kind = \"tcp\"",
+        ),
+        (
+            "kind = \"rdma\"\nlaw = \"dcqcn\"\ncnp_class = 3",
+            "",
+            "28:13: transports.storage.cnp_class: 3 needs 4 classes; write fabric.switch.classes = 4",
+        ),
+        (
+            "kind = \"rdma\"",
+            "",
+            "25:1: transports.storage.law: is missing; write for instance law = \"dctcp\"",
+        ),
+    ] {
+        assert_eq!(named(keys, entry), expected);
+    }
+    let tcp = named("kind = \"tcp\"\nlaw = \"dcqcn\"", "");
+    assert!(tcp.starts_with("27:7: transports.storage.law: \"dcqcn\" needs congestion"), "{tcp}");
+    assert!(tcp.contains("write transports.storage.kind = \"rdma\""), "{tcp}");
+    let law = named("kind = \"tcp\"\nlaw = \"reno\"", "transport = \"storage\"\nlaw = \"hpcc\"");
+    assert!(law.contains("write transports.storage.kind = \"rdma\""), "{law}");
 }

@@ -485,7 +485,8 @@ prop_compose! {
         switch in switch(),
         hierarchical in of(hierarchical()),
         overrides in prop::collection::vec((any::<bool>(), of(rate()), of(span()), of(length()), share()), 0..3),
-        transport in transport(),
+        transport in transport().boxed(),
+        other in of((name(), transport())).boxed(),
         hosts in hosts(),
         traffic in prop::collection::vec((time(), of(span()), of(prop::sample::select(LAWS)), kind(places(&topology).0)), 1..4),
         faults in prop::collection::vec((time(), prop_oneof![
@@ -500,7 +501,9 @@ prop_compose! {
         let ([host, _], cable, pattern) = places(&topology);
         let hosts = at_first_host(hosts, host);
         let modelled = hosts.memory_at(host).is_some();
-        let capture = capture.filter(|_| transport.rdma.is_none());
+        let telemetry = transport.law == "hpcc" || other.iter().any(|o| o.1.law == "hpcc");
+        let hierarchical = hierarchical.filter(|_| switch.pause.is_none() && !telemetry);
+        let capture = capture.filter(|_| hierarchical.is_none());
         Scenario {
             name,
             seeds: seeds.into_iter().collect(),
@@ -514,7 +517,7 @@ prop_compose! {
                 paths: Vec::new(),
                 dead_port: if words.3 { DeadPort::Hold } else { DeadPort::Drop },
                 clock: if words.1 { Clock::TruncateNs } else { Clock::Exact },
-                hierarchical: hierarchical.filter(|_| switch.pause.is_none() && transport.law != "hpcc"),
+                hierarchical,
                 switch,
                 wire_overhead: Bytes::new(24),
                 overrides: overrides.into_iter().map(|(whole, rate, delay, port_limit, loss)| Override {
@@ -525,9 +528,11 @@ prop_compose! {
             },
             host: hosts,
             transport,
+            transports: other.clone().into_iter().collect(),
             traffic: traffic.into_iter().map(|(start, lasts, law, kind)| Traffic {
                 start,
                 until: lasts.map_or(Time::MAX, |s| start + s),
+                transport: other.iter().filter(|_| lasts.is_some()).map(|o| o.0.clone()).next(),
                 law: law.map(String::from),
                 class: lasts.map(|s| (s.as_ps() % 4) as u8),
                 params: if law == Some("dctcp") { vec![("g".into(), "0.125".into())] } else { vec![] },

@@ -12,35 +12,35 @@ use std::collections::BTreeMap;
 /// Pairs of racks looked at for the longest path; of more, those of the first racks with all others.
 const MOST_PAIRS: usize = 1 << 16;
 
-/// Fills in the base round-trip times of all profiles. They are of the fabric as it was laid out, whatever fails later.
+/// Fills in the base round-trip times of all profiles of queue pairs. They are of the fabric as it was laid out, whatever fails later.
 pub(crate) fn fill(
     profiles: &mut [Profile],
     scenario: &Scenario,
     fabric: &Fabric,
     flows: &[FlowSpec],
 ) {
-    let Some(rdma) = &scenario.transport.rdma else { return };
-    let base = match rdma.base_rtt {
-        model::BaseRtt::Fixed(span) => {
-            let all = profiles.iter_mut();
-            return all.for_each(|profile| profile.base_rtt = BaseRtt::Common(span));
-        }
-        other => other,
+    let base = |entry| scenario.transport_of(entry).rdma.as_ref().map(|rdma| rdma.base_rtt);
+    let asked: Vec<_> = scenario.traffic.iter().map(base).collect();
+    let measured = |base: &model::BaseRtt| !matches!(base, model::BaseRtt::Fixed(_));
+    let routes = match asked.iter().flatten().any(measured) {
+        true => Routes::all(fabric, Paths::Hash, 0, &|_| true),
+        false => Vec::new(),
     };
-    let routes = Routes::all(fabric, Paths::Hash, 0, &|_| true);
     let mut trips = Trips {
         fabric,
         routes: &routes,
         overhead: scenario.fabric.wire_overhead.get(),
         paths: BTreeMap::new(),
     };
-    for profile in profiles {
+    for (profile, base) in profiles.iter_mut().zip(asked) {
         let cfg = &profile.transport;
         profile.base_rtt = match base {
-            model::BaseRtt::Path => {
+            None => continue,
+            Some(model::BaseRtt::Fixed(span)) => BaseRtt::Common(span),
+            Some(model::BaseRtt::Path) => {
                 BaseRtt::Each(flows.iter().map(|f| trips.between(cfg, f.src, f.dst)).collect())
             }
-            _ => BaseRtt::Common(trips.longest(cfg)),
+            Some(model::BaseRtt::Longest) => BaseRtt::Common(trips.longest(cfg)),
         };
     }
 }

@@ -36,6 +36,7 @@ pub(crate) struct Built {
     pub common: Arc<Common>,
     pub timeline: Timeline,
     pub taps: Taps,
+    pub pauses: bool, // something may
     pub warnings: Vec<String>,
 }
 
@@ -170,7 +171,8 @@ pub(crate) fn build(
     let places = places(&fabric, &plan, topology, &hosts);
     let timeline = Timeline::new(scenario, &plan, &fabric, routing);
     let nodes = (0u32..).zip(nodes).map(|(id, node)| taps.fit(NodeId(id), node)).collect();
-    Ok(Built { nodes, fabric, places, plan, common, timeline, taps, warnings })
+    let pauses = pausing.is_some();
+    Ok(Built { nodes, fabric, places, plan, common, timeline, taps, pauses, warnings })
 }
 
 /// The rates that switches tell of, if a law of the scenario wants telemetry.

@@ -1,8 +1,10 @@
-//! Captures: nodes with a tap on some of their ports, and what the tap saw as TCP segments and pause frames.
+//! Captures: nodes with a tap on some of their ports, and what the tap saw as TCP segments, packets of queue pairs and pause frames.
 //!
 //! A tapped node is a node whose `Out` passes through its tap, so other nodes pay nothing. Egress ports with a tap serve
 //! every departure as an explicit one: what they push has begun transmission, and no fault takes it back.
 //! Invariant: a tap changes no result, and what it hands over depends neither on threads nor on windows.
+
+mod roce;
 
 use crate::host::Common;
 use crate::node::AnyNode;
@@ -13,6 +15,7 @@ use forebay_scenario::model::{Direction, Routing, Scenario};
 use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::FlowSpec;
+use forebay_transport::Config;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, Kind, Packet};
 use std::sync::Arc;
@@ -356,24 +359,37 @@ impl<'a> Captures<'a> {
         let complete = port.seen.partition_point(|seen| seen.at < until);
         let (node, peer) = (port.node, port.peer);
         for seen in port.seen.drain(..complete) {
-            if port.left == 0 || seen.at < port.from || port.until <= seen.at {
+            let wanted = port.left > 0 && seen.at >= port.from && seen.at < port.until;
+            if !wanted || !self.crossed_or_shown(&seen) {
                 continue;
             }
             port.left -= 1;
             if seen.packet.kind == Kind::Pause {
                 let src = if seen.inbound { peer } else { node };
                 self.sink.pause(i, &pause(&seen, src, self.lossless));
-            } else {
-                self.sink.frame(i, &self.frame(&seen));
+                continue;
+            }
+            let flow = &self.common.flows[seen.packet.flow.0 as usize];
+            match &self.common.profiles[usize::from(flow.traffic)].transport {
+                Config::Tcp(cfg) => {
+                    let segment = Segment { flow, header: cfg.header.get(), mss: cfg.mss.get() };
+                    self.sink.frame(i, &segment.frame(&seen));
+                }
+                Config::Rdma(cfg) => self.sink.roce(i, &roce::frame(&seen, flow, cfg)),
             }
         }
     }
 
-    fn frame(&self, seen: &Seen) -> Frame {
-        let flow = &self.common.flows[seen.packet.flow.0 as usize];
-        let cfg = &self.common.profiles[usize::from(flow.traffic)].transport;
-        let segment = Segment { flow, header: cfg.header().get(), mss: cfg.mss().get() };
-        segment.frame(seen)
+    /// Queue pairs are connected by other means, which are not modelled: they have no handshake to show.
+    fn crossed_or_shown(&self, seen: &Seen) -> bool {
+        let packet = &seen.packet;
+        let handshake = !matches!(seen.part, Part::Inbound | Part::Outbound);
+        let of_tcp = || {
+            let flow = &self.common.flows[packet.flow.0 as usize];
+            let profile = &self.common.profiles[usize::from(flow.traffic)];
+            matches!(profile.transport, Config::Tcp(_))
+        };
+        !handshake || of_tcp()
     }
 }
 

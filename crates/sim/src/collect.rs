@@ -44,6 +44,7 @@ pub(crate) fn collect(
         rpcs: rpc::rpcs(scenario, built, nodes),
         ports,
         class_pauses: class_pauses(built, nodes, end),
+        deadlocks: Vec::new(),
         memory: memory::memory(scenario, built, nodes, end),
         memory_series: memory::series(built, nodes),
         series: series(scenario, built, nodes),

@@ -7,6 +7,7 @@ mod base_rtt;
 mod build;
 mod capture;
 mod collect;
+mod deadlock;
 mod flow_map;
 mod flow_samples;
 mod host;

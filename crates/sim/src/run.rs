@@ -3,6 +3,7 @@
 use crate::build::{Built, build};
 use crate::capture::Captures;
 use crate::collect::collect;
+use crate::deadlock::{self, Deadlocks};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
 use crate::stall;
@@ -69,6 +70,7 @@ pub struct Simulation<'a> {
     progress: (u64, Time), // payload delivered when last looked at, and when that last rose
     ended: Option<Ended>,
     stall: Option<String>,
+    deadlocks: Option<Deadlocks>, // where something may pause
     captures: Option<Captures<'a>>,
 }
 
@@ -120,6 +122,7 @@ impl<'a> Simulation<'a> {
             })?;
         let goal = built.goal(scenario.stop);
         let last = scenario.stop.time;
+        let deadlocks = built.pauses.then(Deadlocks::default);
         let captures =
             sink.map(|sink| Captures::new(sink, &mut built.taps, &built.common, &built.plan.names));
         Ok(Self {
@@ -132,6 +135,7 @@ impl<'a> Simulation<'a> {
             progress: (0, Time::ZERO),
             ended: None,
             stall: None,
+            deadlocks,
             captures,
         })
     }
@@ -150,15 +154,21 @@ impl<'a> Simulation<'a> {
     pub fn advance(&mut self, until: Time, watch: &Watch) -> bool {
         while self.ended.is_none() && self.engine.now() < until.min(self.last) {
             let until = until.min(self.last);
+            let next = |every| (self.engine.now() + Span::from_ps(1)).round_up(every);
+            let pauses = self.deadlocks.as_ref().map_or(Time::MAX, |_| next(deadlock::LOOK_EVERY));
             let boundary = until
+                .min(pauses)
                 .min(self.built.timeline.next())
                 .min(self.captures.as_ref().map_or(Time::MAX, Captures::next))
-                .min((self.engine.now() + Span::from_ps(1)).round_up(LOOK_EVERY));
+                .min(next(LOOK_EVERY));
             match self.engine.advance(boundary, self.goal, watch) {
                 Ended::Reached(now) => {
                     self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
                     if now == now.round_up(LOOK_EVERY) {
                         self.look_for_a_stall(now);
+                    }
+                    if now == now.round_up(deadlock::LOOK_EVERY) {
+                        self.look_for_deadlocks(now);
                     }
                     let mut captures = self.captures.as_mut();
                     if captures.as_mut().is_some_and(|c| !c.settle(now, &mut self.engine)) {
@@ -191,6 +201,12 @@ impl<'a> Simulation<'a> {
         self.ended.is_some() || self.engine.now() >= self.scenario.stop.time
     }
 
+    fn look_for_deadlocks(&mut self, now: Time) {
+        if let Some(deadlocks) = &mut self.deadlocks {
+            deadlocks.look(now, &mut self.engine, &self.built);
+        }
+    }
+
     fn look_for_a_stall(&mut self, now: Time) {
         let delivered = stall::delivered(&mut self.engine, &self.built.fabric);
         let why = match delivered == self.progress.0 {
@@ -214,6 +230,7 @@ impl<'a> Simulation<'a> {
             }
             _ => self.engine.now(),
         };
+        self.look_for_deadlocks(end);
         let interrupted = matches!(self.ended, Some(Ended::Stopped(_))) && self.stall.is_none();
         let execution = self.engine.stats();
         let links = self.built.fabric.links().len() as u32;
@@ -225,7 +242,9 @@ impl<'a> Simulation<'a> {
         let mut record = collect(self.scenario, &self.built, &nodes, &flying, end);
         record.interrupted = interrupted;
         let mut warnings = std::mem::take(&mut self.built.warnings);
-        warnings.extend(stall::pause_deadlock(&nodes, &self.built, end));
+        let (deadlocks, said) = self.deadlocks.unwrap_or_default().finish();
+        record.deadlocks = deadlocks;
+        warnings.extend(said);
         warnings.extend(stall::watchdogs(&nodes, &self.built, end));
         Outcome { record, warnings, stall: self.stall, execution }
     }

@@ -10,14 +10,14 @@ use forebay_transport::{Config, TcpConfig};
 use forebay_units::{Bytes, Span};
 use std::sync::Arc;
 
-/// What decides how a host's flows behave: its settings, whether its ACKs wait, and its socket buffers, where applications
-/// read late.
-pub(crate) type Stack = (HostSettings, bool, Option<Bytes>);
+/// What decides how a host's flows behave: its settings, whether its ACKs wait, where that is not as the transport says, and its
+/// socket buffers, where applications read late.
+pub(crate) type Stack = (HostSettings, Option<bool>, Option<Bytes>);
 
 /// The stack of the hosts that no override names.
 pub(crate) fn usual(scenario: &Scenario) -> Stack {
     let buffer = scenario.host.memory.as_ref().map(|memory| memory.socket_buffer);
-    (scenario.host.settings, scenario.transport.delayed_ack, buffer)
+    (scenario.host.settings, None, buffer)
 }
 
 /// Settings met so far, each with what its hosts share.
@@ -34,11 +34,11 @@ impl<'a> Stacks<'a> {
 
     /// For the host with this name.
     pub fn of(&mut self, name: &str) -> Result<(Arc<Common>, Nic), SimError> {
-        let (settings, delayed_ack) =
-            self.scenario.host.at(name, self.scenario.transport.delayed_ack);
+        let (settings, delayed_ack) = self.scenario.host.at(name);
         let buffer = self.scenario.host.memory_at(name).map(|memory| memory.socket_buffer);
         let settings = (settings, delayed_ack, buffer);
-        let nic = nic(&settings.0, self.scenario.transport.mss + self.scenario.transport.header);
+        let packets = self.scenario.all_transports().map(|one| one.mss + one.header);
+        let nic = nic(&settings.0, packets.max().unwrap_or(Bytes::ZERO));
         if let Some((_, common)) = self.met.iter().find(|met| met.0 == settings) {
             return Ok((Arc::clone(common), nic));
         }
@@ -52,10 +52,10 @@ impl<'a> Stacks<'a> {
     }
 }
 
-/// TCP's settings on a host of these settings.
+/// TCP's settings on a host of these.
 fn configure(tcp: TcpConfig, (host, delayed_ack, buffer): &Stack) -> TcpConfig {
     TcpConfig {
-        delayed_ack: *delayed_ack,
+        delayed_ack: delayed_ack.unwrap_or(tcp.delayed_ack),
         receive_window: buffer.or(tcp.receive_window),
         reads_late: buffer.is_some(),
         tso: host.tso.then_some(host.gso_max),
@@ -66,7 +66,7 @@ fn configure(tcp: TcpConfig, (host, delayed_ack, buffer): &Stack) -> TcpConfig {
     }
 }
 
-/// `packet` is the size of a full one; the quantum of `fq` is two of them.
+/// `packet` is the size of the largest; the quantum of `fq` is two of them.
 fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
     let moderation = Moderation {
         frames: settings.rx_frames,
@@ -93,11 +93,12 @@ fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
 /// The transports of all traffic as hosts of these settings run them.
 pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile>, SimError> {
     let one = |t: &model::Traffic| {
-        let law = law(&scenario.transport, t)?;
-        let class = t.class.unwrap_or(scenario.transport.class);
-        let transport = match &scenario.transport.rdma {
-            None => Config::Tcp(configure(tcp(&scenario.transport, class, &law), stack)),
-            Some(rdma) => Config::Rdma(queue_pairs(&scenario.transport, rdma, class, &law)),
+        let of = scenario.transport_of(t);
+        let law = law(of, t)?;
+        let class = t.class.unwrap_or(of.class);
+        let transport = match &of.rdma {
+            None => Config::Tcp(configure(tcp(of, class, &law), stack)),
+            Some(rdma) => Config::Rdma(queue_pairs(of, rdma, class, &law)),
         };
         Ok(Profile { transport, law, base_rtt: BaseRtt::Unknown })
     };
@@ -126,6 +127,7 @@ fn tcp(transport: &model::Transport, class: u8, law: &FlowParams) -> TcpConfig {
         rto_initial: TcpConfig::default().rto_initial.max(transport.rto_min),
         receive_window: transport.receive_window,
         receive_window_max: transport.receive_window_max,
+        delayed_ack: transport.delayed_ack,
         quick_acks: transport.quick_acks,
         idle_restart: transport.idle_restart,
         gentle_growth: transport.gentle_growth,

@@ -4,7 +4,9 @@ mod common;
 
 use common::random::draw;
 use common::{run, scenario};
-use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, Sink, Tell};
+use forebay_record::capture::{
+    CapturedPort, Frame, PauseFrame, PortTotals, RoceFrame, RoceKind, Sink, Tell,
+};
 use forebay_record::{PortRow, RunRecord};
 use forebay_scenario::model::{Capture, Direction, Scenario};
 use forebay_scenario::plan::Plan;
@@ -18,6 +20,7 @@ struct Kept {
     ports: Vec<CapturedPort>,
     hosts: Vec<(u32, String)>,
     frames: Vec<Vec<Frame>>,
+    roce: Vec<Vec<RoceFrame>>,
     pauses: Vec<Vec<PauseFrame>>,
     totals: Vec<PortTotals>,
     settled: usize,
@@ -28,11 +31,16 @@ impl Sink for Kept {
     fn begin(&mut self, ports: Vec<CapturedPort>, hosts: &[(u32, String)]) {
         self.frames = vec![Vec::new(); ports.len()];
         self.pauses = vec![Vec::new(); ports.len()];
+        self.roce = vec![Vec::new(); ports.len()];
         (self.ports, self.hosts) = (ports, hosts.to_vec());
     }
 
     fn frame(&mut self, port: usize, frame: &Frame) {
         self.frames[port].push(*frame);
+    }
+
+    fn roce(&mut self, port: usize, frame: &RoceFrame) {
+        self.roce[port].push(*frame);
     }
 
     fn pause(&mut self, port: usize, frame: &PauseFrame) {
@@ -397,4 +405,109 @@ fn streams_of_a_connection_never_close_and_acknowledge_no_more_than_was_sent() {
             assert!(frame.ack <= other, "{frame:?} acknowledges what has not been seen");
         }
     }
+}
+
+/// Two queue pairs into one port that marks and pauses, a cable that loses, and TCP between the same hosts.
+const QUEUE_PAIRS: &str = r#"
+version = 1
+name = "queue-pairs"
+seeds = [1]
+stop = { time = "40ms" }
+[fabric]
+kind = "star"
+hosts = 3
+host_link = { rate = "100Gbps", delay = "1us" }
+[[fabric.override]]
+where = "tor-host[0]"
+loss = 0.002
+[fabric.switch]
+classes = 3
+buffer = { size = "400KB" }
+pause = { classes = [1] }
+ecn = { kmin = "20KB", kmax = "80KB", pmax = 0.1 }
+[transport]
+kind = "tcp"
+law = "reno"
+[transports.verbs]
+kind = "rdma"
+law = "dcqcn"
+class = 1
+ack_class = 2
+ack_every = 4
+[[traffic]]
+kind = "list"
+flows = [
+    { from = "host[1]", to = "host[0]", size = "1999998B" },
+    { from = "host[2]", to = "host[0]", size = "3MB" },
+]
+transport = "verbs"
+[[traffic]]
+kind = "list"
+flows = [{ from = "host[1]", to = "host[0]", size = "200KB" }]
+"#;
+
+#[test]
+fn packets_of_queue_pairs_say_what_rocev2_would() {
+    let mut scenario = scenario(QUEUE_PAIRS);
+    let plain = run(&scenario, 1, Options::default()).record;
+    scenario.output.captures = everywhere(&scenario);
+    let (record, kept) = captured(&scenario, 1, Options::default());
+    same_results(&plain, &record);
+    let sent = |frames: &[RoceFrame]| -> Vec<RoceFrame> {
+        frames.iter().filter(|f| !f.inbound).copied().collect()
+    };
+    for (i, port) in kept.ports.iter().enumerate() {
+        let counted = row(&record, port);
+        let tcp = real(&kept.frames[i]).filter(|f| !f.inbound).count() as u64;
+        assert_eq!(sent(&kept.roce[i]).len() as u64 + tcp, counted.tx_packets, "{}", port.name());
+        assert!(kept.roce[i].is_sorted_by_key(|f| f.at));
+    }
+    let at = |name: &str| kept.ports.iter().position(|p| p.name() == name).unwrap();
+    let mut naks = 0;
+    for flow in record.flows.iter().filter(|flow| flow.traffic == 0) {
+        let size = flow.size.get();
+        let host = at(&format!("host[{}]->tor", flow.src));
+        let mine: Vec<RoceFrame> = sent(&kept.roce[host]);
+        // In the order of their numbers, as often as they were sent; each number stands for 1000 B.
+        let (mut next, mut bytes, mut again) = (0, 0, 0);
+        for frame in &mine {
+            let RoceKind::Send { first, last, asks, payload } = frame.kind else { panic!() };
+            assert!(frame.number <= next, "no number is left out");
+            assert_eq!((first, frame.src, frame.dst), (frame.number == 0, flow.src, 0));
+            assert_eq!(last, u64::from(frame.number + 1) == size.div_ceil(1000));
+            assert!(!last || asks);
+            if frame.number == next {
+                (next, bytes) = (next + 1, bytes + u64::from(payload));
+            } else {
+                again += 1;
+            }
+        }
+        assert_eq!((bytes, again), (size, flow.retransmits));
+        // What the receiver answers; the last ACK is for the last packet, and for the message.
+        let answers = sent(&kept.roce[at("host[0]->tor")]);
+        let answers: Vec<_> = answers.iter().filter(|f| f.dst == flow.src).collect();
+        let acks = answers.iter().filter_map(|f| match f.kind {
+            RoceKind::Ack { messages, .. } => Some((f.number, messages)),
+            _ => None,
+        });
+        let acks: Vec<_> = acks.collect();
+        assert_eq!(acks.last(), Some(&(next - 1, 1)));
+        assert!(acks.is_sorted() && acks.iter().filter(|ack| ack.1 == 1).count() < 10);
+        assert!(acks.len() < mine.len() / 2, "an ACK speaks for several");
+        let numbers = |kind: fn(&RoceKind) -> bool| {
+            let of = answers.iter().filter(move |f| kind(&f.kind));
+            of.map(|f| f.number).collect::<Vec<_>>()
+        };
+        let missing = numbers(|kind| matches!(kind, RoceKind::Nak { .. }));
+        let came = |number| {
+            let frames = kept.roce[at("host[0]->tor")].iter().filter(|f| f.inbound);
+            frames.filter(|f| f.src == flow.src && f.number == number).map(|f| f.at).max()
+        };
+        for nak in answers.iter().filter(|f| matches!(f.kind, RoceKind::Nak { .. })) {
+            assert!(came(nak.number) > Some(nak.at), "{} comes after it was asked for", nak.number);
+        }
+        assert!(!numbers(|kind| *kind == RoceKind::Cnp).is_empty());
+        naks += missing.len();
+    }
+    assert!(naks > 0 && kept.pauses.iter().any(|frames| !frames.is_empty()), "{naks}: too calm");
 }

@@ -334,3 +334,81 @@ fn telemetry_whatever_runs_the_fabric() {
         assert_ne!(hpcc, run(&of("powertcp\"\nmss"), 9, Options::default()).record.digest);
     }
 }
+
+/// A lossless class of queue pairs and a class of TCP that is dropped, through the same ports; marks by class.
+const CLASSES: &str = r#"
+[fabric.switch]
+classes = 3
+buffer = { size = "700KB", alpha = 0.5 }
+pause = { classes = [1], headroom = "40KB" }
+ecn = [{ classes = [0], k = "60KB" }, { classes = [1], kmin = "20KB", kmax = "80KB", pmax = 0.2 }]
+[transport]
+kind = "tcp"
+law = "dctcp"
+mss = "960B"
+rto_min = "200us"
+[transports.storage]
+kind = "rdma"
+law = "dcqcn"
+class = 1
+ack_class = 2
+[transports.lossy]
+kind = "rdma"
+law = "timely"
+recovery = "selective"
+ack_every = 4
+[[traffic]]
+kind = "poisson"
+sizes = "fbhadoop_hpcc"
+load = 0.3
+[[traffic]]
+kind = "incast"
+fan_in = 6
+size = "60KB"
+rounds = 3
+transport = "storage"
+[[traffic]]
+kind = "rpc"
+from = "leaf[0].host[*]"
+to = "leaf[1].host[*]"
+request = "3KB"
+response = "20KB"
+transport = "lossy"
+"#;
+
+#[test]
+fn tcp_beside_queue_pairs_whatever_runs_the_fabric() {
+    let mixed = base(LEAF_SPINE, CLASSES);
+    let digest = agreed(&scenario(&mixed), 5);
+    for (from, to) in [("transport = \"lossy\"", ""), ("law = \"dcqcn\"", "law = \"swift\"")] {
+        assert!(mixed.contains(from));
+        let other = scenario(&mixed.replace(from, to));
+        assert_ne!(run(&other, 5, Options::default()).record.digest, digest, "{from}");
+    }
+    let on_linux = mixed.replace("[transport]", "[host]\nprofile = \"linux\"\n[transport]");
+    agreed(&scenario(&on_linux), 5);
+}
+
+/// A transport is the same whether it has a name or not.
+#[test]
+fn all_traffic_over_a_named_transport_is_as_over_that_alone() {
+    const OTHER: &str = "kind = \"tcp\"\nlaw = \"reno\"\nmss = \"700B\"\n";
+    for keys in [
+        "kind = \"rdma\"\nlaw = \"hpcc\"\nbase_rtt = \"path\"\n",
+        "kind = \"rdma\"\nlaw = \"swift\"\nrecovery = \"selective\"\n",
+        "kind = \"tcp\"\nlaw = \"cubic\"\ndelayed_ack = true\nmss = \"1400B\"\n",
+    ] {
+        let traffic = "[[traffic]]\nkind = \"poisson\"\nsizes = \"fbhadoop_hpcc\"\nload = 0.5\n";
+        let switch = "[fabric.switch]\nport_limit = \"90KB\"\n";
+        let fabric = format!("{LEAF_SPINE}{switch}");
+        let alone = scenario(&base(&fabric, &format!("[transport]\n{keys}{traffic}")));
+        let named = format!(
+            "[transport]\n{OTHER}[transports.one]\n{keys}[transports.zero]\n{OTHER}{traffic}transport = \"one\"\n"
+        );
+        let named = scenario(&base(&fabric, &named));
+        let of = |scenario: &Scenario| run(scenario, 3, Options::default()).record;
+        let (alone, named) = (of(&alone), of(&named));
+        assert_eq!((alone.digest, &alone.flows), (named.digest, &named.flows), "{keys}");
+        assert!(alone.flows.len() > 30);
+    }
+}

@@ -172,7 +172,21 @@ fn a_circle_of_paused_classes_is_named_and_a_watchdog_opens_it() {
     for i in 0..5 {
         assert!(said.contains(&format!("s{i}->s{} class 2", (i + 1) % 5)), "{said}");
     }
+    let [circle] = &outcome.record.deadlocks[..] else { panic!("one circle") };
+    assert_eq!((circle.ports.len(), circle.gone), (5, None));
+    // The run says when it closed: nothing has been delivered since, a little of what was under way aside.
+    let simulation_to = |at: Time| {
+        let scenario = scenario(&ring(5, 2, "{ classes = [2] }"));
+        let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();
+        simulation.advance(at, &Watch::default());
+        let stopped = simulation.look().ports.iter().filter(|p| p.stopped != 0).count();
+        (stopped, simulation.finish().record.totals.delivered_bytes)
+    };
+    let (before, early) = simulation_to(circle.closed);
+    let (after, late) = simulation_to(circle.closed + Span::from_ps(1));
+    assert!(before < after && early <= late, "{before}, then {after} ports are paused");
     let stuck = outcome.record.totals.delivered_bytes;
+    assert!(late <= stuck && stuck - late < 200_000, "{late} B, {stuck} B in the end");
     for action in ["drop", "ignore"] {
         let pause =
             format!("{{ classes = [2], watchdog = {{ after = \"3ms\", action = \"{action}\" }} }}");
@@ -348,4 +362,29 @@ fn what_a_nic_put_aside_comes_back_when_its_cable_has_died() {
         paused += port.pause_frames_received % 2; // the last word was a pause
     }
     assert!(paused > 0, "the pause was never the cable's last word");
+}
+
+/// A circle that a watchdog opens again after it has stood for long is told with both times, on any number of threads.
+#[test]
+fn a_circle_that_opens_again_is_told_too() {
+    let pause = "{ classes = [2], watchdog = { after = \"25ms\" } }";
+    let plain = "{ classes = [2] }";
+    let of = |pause: &str, threads: usize| {
+        let scenario = scenario(&ring(5, 2, pause).replace("60ms", "55ms"));
+        run(&scenario, 1, Options { threads, ..Options::default() })
+    };
+    let closed = of(plain, 1).record.deadlocks[0].closed;
+    let outcome = of(pause, 1);
+    let first = &outcome.record.deadlocks[0];
+    assert_eq!(first.closed, closed, "a watchdog changes nothing before it fires");
+    let gone = first.gone.expect("the watchdog has opened it");
+    assert!(gone.since(closed) >= Span::from_ms(20) && gone.since(closed) <= Span::from_ms(40));
+    assert_eq!(gone, gone.round_up(Span::from_ms(10)), "seen at a look");
+    let said = outcome.warnings.iter().find(|w| w.starts_with("pause deadlock from ")).unwrap();
+    assert!(said.contains(&format!(", gone by {:.0} ms: ", gone.as_secs_f64() * 1e3)), "{said}");
+    for threads in [2, 4] {
+        let other = of(pause, threads);
+        assert_eq!(other.record.deadlocks, outcome.record.deadlocks);
+        assert_eq!(other.record.digest, outcome.record.digest);
+    }
 }

@@ -13,7 +13,8 @@
 //! `recovery_steps`), then adds `r_ai` once, then `r_hai` each time. The rates of increase are per 25 Gb/s of the host's link.
 //!
 //! At rest, N flows hold marks at about the cube root of R_AI N^2 / (tau' C^2) (1/B + N/(T C))^2, and the queue where the switch
-//! marks that often. With long feedback some ten flows swing where two or many do not.
+//! marks that often. That is a fluid model's; in packets marks are a third more, since stages follow CNPs and do not fall
+//! between them at random. With long feedback some ten flows swing where two or many do not.
 //!
 //! Source: Zhu et al., SIGCOMM 2015, section 3; fixed point: Zhu et al., CoNEXT 2016; vendor: rdma-hw.cc and run.py of the public HPCC
 //! simulator.

@@ -3,7 +3,7 @@
 //! Invariant: what is in a file is whole blocks, whatever went wrong, so every file can be opened at any time. A file
 //! gets its name when the simulation has ended.
 
-use super::{CapturedPort, Frame, PauseFrame, PortTotals, Sink, pcapng};
+use super::{CapturedPort, Frame, PauseFrame, PortTotals, RoceFrame, Sink, pcapng};
 use crate::dir::PARTIAL;
 use crate::error::RecordError;
 use std::collections::BTreeSet;
@@ -136,6 +136,10 @@ impl Sink for CaptureFiles {
 
     fn frame(&mut self, port: usize, frame: &Frame) {
         self.add(port, |to, snap| pcapng::segment(to, frame, snap));
+    }
+
+    fn roce(&mut self, port: usize, frame: &RoceFrame) {
+        self.add(port, |to, snap| pcapng::roce(to, frame, snap));
     }
 
     fn pause(&mut self, port: usize, frame: &PauseFrame) {

@@ -102,7 +102,7 @@ pub struct PauseFrame {
 pub const WINDOW_SHIFT: u8 = 10;
 
 /// Hops that are left. A switch takes none away: the fabric is seen as one subnet.
-const TTL: u8 = 64;
+pub(super) const TTL: u8 = 64;
 
 /// Address of a host: 10.0.0.0 plus its number plus one.
 pub fn host_address(host: u32) -> [u8; 4] {

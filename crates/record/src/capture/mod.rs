@@ -1,15 +1,17 @@
 //! Captures: what crossed a port, as a pcapng file that Wireshark opens.
 //!
-//! `frame.rs` makes the bytes of one frame, `pcapng.rs` the blocks of a file, `files.rs` the files of one simulation.
+//! `frame.rs` makes the bytes of one TCP segment or pause, `roce.rs` those of a packet of a queue pair, `pcapng.rs` the blocks of a file, `files.rs` the files of one simulation.
 //! Invariant: the bytes of a capture are a function of scenario, seed and version.
 
 mod files;
 mod frame;
 mod pcapng;
+mod roce;
 
 pub(crate) use files::remove_old;
 pub use files::{CaptureFile, CaptureFiles, FOLDER};
 pub use frame::{Frame, PauseFrame, TcpBits, Tell, host_address, node_mac};
+pub use roce::{RoceFrame, RoceKind};
 
 use forebay_units::{Bytes, Time};
 
@@ -47,8 +49,11 @@ pub trait Sink: Send {
     /// Ports that will be heard of, by index from here on, and hosts that may send, by number and name.
     fn begin(&mut self, ports: Vec<CapturedPort>, hosts: &[(u32, String)]);
 
-    /// A frame of a port. Those of one port, pause frames included, come in the order of their times.
+    /// A TCP segment of a port. Frames of one port, of all kinds, come in the order of their times.
     fn frame(&mut self, port: usize, frame: &Frame);
+
+    /// A packet of a queue pair at a port.
+    fn roce(&mut self, port: usize, frame: &RoceFrame);
 
     /// A pause frame of a port.
     fn pause(&mut self, port: usize, frame: &PauseFrame);

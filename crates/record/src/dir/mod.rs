@@ -5,6 +5,7 @@
 //! `volatile.json` are a function of scenario, seeds and version.
 
 mod class_pauses;
+mod deadlocks;
 mod manifest;
 mod memory;
 mod memory_series;
@@ -91,6 +92,7 @@ pub struct RunDir {
     tables: Option<[Table; 5]>,
     rpcs: Option<RpcTables>, // from the first simulation with such traffic on
     class_pauses: Option<Table>, // likewise
+    deadlocks: Option<Table>,
     memory: Option<Table>,
     memory_series: Option<Table>,
     recorded: usize,
@@ -118,6 +120,7 @@ impl RunDir {
             tables,
             rpcs: None,
             class_pauses: None,
+            deadlocks: None,
             memory: None,
             memory_series: None,
             recorded: 0,
@@ -146,6 +149,7 @@ impl RunDir {
         let first = self.recorded == 0;
         let written = write_rpcs(&mut self.rpcs, &self.path, run, self.about.warmup)
             .and_then(|()| write_class_pauses(&mut self.class_pauses, &self.path, run))
+            .and_then(|()| write_deadlocks(&mut self.deadlocks, &self.path, run))
             .and_then(|()| write_memory(&mut self.memory, &self.path, run))
             .and_then(|()| write_memory_series(&mut self.memory_series, &self.path, run))
             .and_then(|()| write_run(tables, run, first));
@@ -204,7 +208,10 @@ impl RunDir {
         for (table, name) in self.rpcs.take().into_iter().flat_map(RpcTables::into_tables) {
             manifest.files.push(FileRows { file: name.into(), rows: table.finish()? });
         }
-        let pauses = [(self.class_pauses.take(), class_pauses::TABLE.0)];
+        let pauses = [
+            (self.class_pauses.take(), class_pauses::TABLE.0),
+            (self.deadlocks.take(), deadlocks::TABLE.0),
+        ];
         let memory = [(self.memory.take(), memory::TABLE.0)];
         let series = [(self.memory_series.take(), memory_series::TABLE.0)];
         for (table, name) in pauses.into_iter().chain(memory).chain(series) {
@@ -239,7 +246,8 @@ impl RunDir {
     fn salvage(&mut self) {
         let rpcs = self.rpcs.take().into_iter().flat_map(RpcTables::into_tables);
         let memory = self.memory.take().into_iter().chain(self.memory_series.take());
-        let some = self.class_pauses.take().into_iter().chain(memory);
+        let pauses = self.class_pauses.take().into_iter().chain(self.deadlocks.take());
+        let some = pauses.chain(memory);
         let own = self.tables.take().into_iter().flatten().chain(some);
         for table in own.chain(rpcs.map(|(table, _)| table)) {
             table.salvage();
@@ -303,6 +311,7 @@ fn make_way(path: &Path, if_exists: IfExists) -> Result<(), RecordError> {
     capture::remove_old(path)?;
     let tables = TABLES.iter().chain(&rpc::TABLES).chain([
         &class_pauses::TABLE,
+        &deadlocks::TABLE,
         &memory::TABLE,
         &memory_series::TABLE,
     ]);
@@ -350,6 +359,19 @@ fn write_class_pauses(
         *table = Some(Table::create(path, name, header)?);
     }
     table.as_mut().map_or(Ok(()), |table| class_pauses::write(table, run))
+}
+
+/// The table of circles of paused ports, likewise.
+fn write_deadlocks(
+    table: &mut Option<Table>,
+    path: &Path,
+    run: &RunRecord,
+) -> Result<(), RecordError> {
+    if table.is_none() && !run.deadlocks.is_empty() {
+        let (name, header) = deadlocks::TABLE;
+        *table = Some(Table::create(path, name, header)?);
+    }
+    table.as_mut().map_or(Ok(()), |table| deadlocks::write(table, run))
 }
 
 /// The table of paths to memory, likewise.

@@ -40,6 +40,7 @@ pub(crate) fn run_dir(dir: &Path) -> Result<(About, Vec<RunRecord>), RecordError
     read_series(series?, &mut records)?;
     super::rpc::read(dir, &mut records)?;
     super::class_pauses::read(dir, &mut records)?;
+    super::deadlocks::read(dir, &mut records)?;
     super::memory::read(dir, &mut records)?;
     super::memory_series::read(dir, &mut records)?;
     Ok((manifest.about(), records.runs))

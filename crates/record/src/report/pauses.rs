@@ -5,7 +5,7 @@ use super::chart::esc;
 use super::links::bar;
 use crate::human::{bytes, count, micros, percent};
 use crate::rows::{ClassPauseRow, RunRecord};
-use forebay_units::Bytes;
+use forebay_units::{Bytes, Time};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -66,6 +66,7 @@ pub(super) fn table(runs: &[RunRecord]) -> Option<Figure> {
         plot.push_str("</tr>");
     }
     plot.push_str("</tbody></table></div>");
+    plot.push_str(&circles(runs));
     let of = if all > rows.len() { format!(" The {MOST} of {all}.") } else { String::new() };
     Some(Figure {
         id: "pauses",
@@ -76,6 +77,27 @@ pub(super) fn table(runs: &[RunRecord]) -> Option<Figure> {
              those of the in-port that did it: a drop there means that its headroom was too small.{of}"
         ),
     })
+}
+
+/// Circles of paused ports, if there were any.
+fn circles(runs: &[RunRecord]) -> String {
+    let mut list = String::new();
+    let all = runs.iter().flat_map(|run| run.deadlocks.iter().map(|row| (run.seed, row)));
+    for (seed, row) in all.take(MOST) {
+        let ms = |at: Time| at.as_secs_f64() * 1e3;
+        let gone = match row.gone {
+            None => "to the end".into(),
+            Some(gone) => format!("gone by {:.0} ms", ms(gone)),
+        };
+        let ports = esc(&row.ports.join(", "));
+        let _ = write!(list, "<li>seed {seed}, from {:.3} ms, {gone}: {ports}", ms(row.closed));
+    }
+    if list.is_empty() {
+        return list;
+    }
+    format!(
+        "<p>Deadlocks: ports that were paused for more than 10 ms, each by the next, the last by the first.</p><ul>{list}</ul>"
+    )
 }
 
 /// Everything that may have been paused: classes where they were paused one by one, else whole ports.

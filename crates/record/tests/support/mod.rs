@@ -4,8 +4,8 @@
 #![allow(dead_code, reason = "each user of this file needs a part of it")]
 
 use forebay_record::{
-    About, ClassPauseRow, ConnectionRow, FlowRow, MemoryRow, MemorySample, MemorySeries,
-    NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
+    About, ClassPauseRow, ConnectionRow, DeadlockRow, FlowRow, MemoryRow, MemorySample,
+    MemorySeries, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
 };
 use forebay_units::math::{ln, mix};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -86,6 +86,12 @@ pub fn with_class_pauses(mut run: RunRecord) -> RunRecord {
         lossless_drops: 2,
         ..ClassPauseRow::default()
     };
+    let circle = |gone| DeadlockRow {
+        closed: Time::ZERO + Span::from_us(12_345),
+        gone,
+        ports: vec![format!("{node}->{peer} class 3"), format!("{peer}->{node} class 3")],
+    };
+    run.deadlocks = vec![circle(Some(Time::ZERO + Span::from_ms(30))), circle(None)];
     run.class_pauses = vec![row(3, 150), row(5, 70), cause];
     run
 }

@@ -80,7 +80,8 @@ impl Judge<'_> {
             );
         }
         let entries = scenario.traffic.iter().filter_map(|t| t.law.as_ref());
-        let laws: Vec<_> = entries.chain([&scenario.transport.law]).collect();
+        let transports = scenario.all_transports().map(|transport| &transport.law);
+        let laws: Vec<_> = entries.chain(transports).collect();
         let that = |has: fn(Needs) -> bool| {
             laws.iter().find(|law| FlowParams::new(law).is_ok_and(|law| has(law.needs())))
         };

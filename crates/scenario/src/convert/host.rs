@@ -84,7 +84,7 @@ fn change(keys: &raw::HostKeys) -> HostChange {
 }
 
 impl Judge<'_> {
-    /// All of `[host]`. `said` tells whether the transport says how ACKs wait.
+    /// All of `[host]`. `mss` is the largest, `said` tells whether a transport says how ACKs wait.
     pub(super) fn hosts_of(
         &mut self,
         host: Option<&raw::Host>,

@@ -4,7 +4,7 @@ use super::{Judge, published, texts};
 use crate::cdf::Cdf;
 use crate::model::{LoadRef, Scenario, Stop, Traffic, TrafficKind};
 use crate::plan::Plan;
-use crate::problem::{grouped, memory_text};
+use crate::problem::{grouped, memory_text, or_list};
 use crate::raw;
 use crate::tree::{did_you_mean, shorten};
 use crate::workload::{Hosts, forecast};
@@ -59,14 +59,14 @@ impl Judge<'_> {
         }
     }
 
-    /// All `[[traffic]]`, in file order.
+    /// All `[[traffic]]`, in file order. `classes`: so many has a switch.
     pub(super) fn traffic(
         &mut self,
-        entries: &[raw::Traffic],
-        common: &raw::Transport,
-        stop: Stop,
+        file: &raw::File,
+        (stop, classes): (Stop, u8),
         plan: &Plan,
     ) -> Vec<Traffic> {
+        let entries = &file.traffic;
         if entries.len() > 65_535 {
             self.say(
                 "traffic",
@@ -84,16 +84,47 @@ impl Judge<'_> {
         let all = entries.iter().enumerate();
         let one = |(i, entry): (usize, &raw::Traffic)| {
             let path = format!("traffic[{i}]");
+            self.class_exists(&format!("{path}.class"), entry.class.unwrap_or(0) as u8, classes);
+            let common = self.transport_named(&path, entry, file);
             self.entry(&path, entry, common, stop, &hosts)
         };
         all.filter_map(one).collect()
+    }
+
+    /// The path of an entry's transport, and what stands there; `[transport]` if there is none of that name.
+    fn transport_named<'f>(
+        &mut self,
+        path: &str,
+        entry: &raw::Traffic,
+        file: &'f raw::File,
+    ) -> (String, &'f raw::Transport) {
+        let usual = ("transport".to_string(), &file.transport);
+        let Some(name) = &entry.transport else { return usual };
+        if let Some(found) = file.transports.get(name) {
+            return (super::transport::path(name), found);
+        }
+        let names = || file.transports.keys().map(String::as_str);
+        let text = match file.transports.is_empty() {
+            true => format!(
+                "no transport is called {0:?}; write [transports.{0}], or leave this out for [transport]",
+                shorten(name)
+            ),
+            false => format!(
+                "no transport is called {:?}; write {}{}",
+                shorten(name),
+                or_list(names()),
+                did_you_mean(name, names())
+            ),
+        };
+        self.say(&format!("{path}.transport"), text);
+        usual
     }
 
     fn entry(
         &mut self,
         path: &str,
         entry: &raw::Traffic,
-        common: &raw::Transport,
+        (common_path, common): (String, &raw::Transport),
         stop: Stop,
         hosts: &HostIndex<'_>,
     ) -> Option<Traffic> {
@@ -123,7 +154,7 @@ impl Judge<'_> {
         if let (Some(law), true) = (law, entry.law.is_some() || entry.params.is_some()) {
             let key = if entry.law.is_some() { "law" } else { "params" };
             if common.kind == raw::TransportKind::Tcp {
-                self.served(&format!("{path}.{key}"), &law);
+                self.served(&format!("{path}.{key}"), &common_path, &law);
             }
         }
         let kind = match &entry.kind {
@@ -180,7 +211,8 @@ impl Judge<'_> {
             }
         };
         let class = entry.class.map(|class| class as u8);
-        Some(Traffic { start, until, law: entry.law.clone(), class, params, kind })
+        let (transport, law) = (entry.transport.clone(), entry.law.clone());
+        Some(Traffic { start, until, transport, law, class, params, kind })
     }
 
     pub(super) fn flow_size(&mut self, path: &str, size: Bytes) {

@@ -96,19 +96,33 @@ fn served_form(law: &FlowParams) -> Option<String> {
     None
 }
 
+/// Where the transport of this name stands.
+pub(super) fn path(name: &str) -> String {
+    let mut path = String::from("transports");
+    crate::tree::push_key(&mut path, name);
+    path
+}
+
 impl Judge<'_> {
-    pub(super) fn transport(&mut self, t: &raw::Transport, delayed_ack: bool) -> Transport {
+    /// The transport whose table is at `place`.
+    pub(super) fn transport(
+        &mut self,
+        place: &str,
+        t: &raw::Transport,
+        delayed_ack: bool,
+    ) -> Transport {
         let rdma = t.kind == raw::TransportKind::Rdma;
-        self.of_other_kind(rdma);
-        let mut law = self.law("transport.law", &t.law);
+        let at = |key: &str| format!("{place}.{key}");
+        self.of_other_kind(place, rdma);
+        let mut law = self.law(&at("law"), &t.law);
         let header = t.header.map_or(if rdma { RDMA_HEADER } else { HEADER }, |h| h.0);
-        let mss = self.mss(t, header);
+        let mss = self.mss(place, t, header);
         let ack_size = t.ack_size.map_or(ACK_SIZE, |a| a.0);
         if ack_size == Bytes::ZERO || ack_size.get() > 65_535 {
-            self.wrong("transport.ack_size", "is no size of a packet; write for instance \"64B\"");
+            self.wrong(&at("ack_size"), "is no size of a packet; write for instance \"64B\"");
         }
         let rto_min = t.rto_min.map_or(RTO_MIN, |r| r.0);
-        self.span("transport.rto_min", rto_min);
+        self.span(&at("rto_min"), rto_min);
         let receive_window_max = t.receive_window_max.map(|w| w.0);
         let receive_window =
             t.receive_window.map(|w| w.0).or(receive_window_max.map(|_| RECEIVE_WINDOW));
@@ -116,28 +130,28 @@ impl Judge<'_> {
             && most < begin
         {
             self.wrong(
-                "transport.receive_window_max",
+                &at("receive_window_max"),
                 format!("is less than the window begins with, {begin}; write more"),
             );
         }
         if receive_window.is_some_and(|w| w < mss) {
             self.wrong(
-                "transport.receive_window",
+                &at("receive_window"),
                 format!("is less than one segment; write at least \"{mss}\""),
             );
         }
-        let params = self.params("transport.params", law.as_mut(), t.params.as_ref());
+        let params = self.params(&at("params"), law.as_mut(), t.params.as_ref());
         if let Some(law) = law.filter(|_| !rdma) {
-            self.served("transport.law", &law);
+            self.served(&at("law"), place, &law);
         }
         Transport {
-            rdma: rdma.then(|| self.rdma(t, mss)),
+            rdma: rdma.then(|| self.rdma(place, t, mss)),
             law: t.law.clone(),
             params,
             mss,
             header,
             ack_size,
-            initial_window: self.initial_window(t.initial_window, mss),
+            initial_window: self.initial_window(place, t.initial_window, mss),
             rto_min,
             delayed_ack: t.delayed_ack.unwrap_or(delayed_ack),
             quick_acks: t.quick_acks.map_or_else(|| quick_acks(receive_window, mss), |n| n as u16),
@@ -155,17 +169,17 @@ impl Judge<'_> {
         }
     }
 
-    fn mss(&mut self, t: &raw::Transport, header: Bytes) -> Bytes {
+    fn mss(&mut self, place: &str, t: &raw::Transport, header: Bytes) -> Bytes {
         if let (Some(_), Some(mtu)) = (t.mss, t.mtu) {
             self.say(
-                "transport.mtu",
+                &format!("{place}.mtu"),
                 format!("{} and mss say the same thing twice; write one of them", mtu.0),
             );
         }
         if header.get() > 65_534 {
-            self.wrong("transport.header", "does not fit a packet of at most 65535B");
+            self.wrong(&format!("{place}.header"), "does not fit a packet of at most 65535B");
         }
-        let key = if t.mtu.is_some() { "transport.mtu" } else { "transport.mss" };
+        let key = &format!("{place}.{}", if t.mtu.is_some() { "mtu" } else { "mss" });
         let mss = match (t.mss, t.mtu) {
             (Some(Qty(mss)), _) => mss,
             (_, Some(Qty(mtu))) => mtu.saturating_sub(header),
@@ -189,8 +203,8 @@ impl Judge<'_> {
         mss
     }
 
-    fn initial_window(&mut self, window: Option<Length>, mss: Bytes) -> Bytes {
-        let path = "transport.initial_window";
+    fn initial_window(&mut self, place: &str, window: Option<Length>, mss: Bytes) -> Bytes {
+        let path = &format!("{place}.initial_window");
         let window = match window {
             None => mss.get().saturating_mul(INITIAL_WINDOW),
             Some(Length(QueueLength::Packets(n))) => mss.get().saturating_mul(u64::from(n)),
@@ -207,19 +221,13 @@ impl Judge<'_> {
         Bytes::new(window)
     }
 
-    pub(super) fn classes(&mut self, transport: &Transport, traffic: &[raw::Traffic], classes: u8) {
+    /// The classes of the transport at `place` have to be among those of the switches.
+    pub(super) fn classes(&mut self, place: &str, transport: &Transport, classes: u8) {
         let cnp = transport.rdma.as_ref().map_or(0, |rdma| rdma.cnp_class);
-        let used = [
-            ("transport.class", transport.class),
-            ("transport.ack_class", transport.ack_class),
-            ("transport.cnp_class", cnp),
-        ];
-        for (path, class) in used {
-            self.class_exists(path, class, classes);
-        }
-        for (i, entry) in traffic.iter().enumerate() {
-            let class = entry.class.unwrap_or(0) as u8;
-            self.class_exists(&format!("traffic[{i}].class"), class, classes);
+        let used =
+            [("class", transport.class), ("ack_class", transport.ack_class), ("cnp_class", cnp)];
+        for (key, class) in used {
+            self.class_exists(&format!("{place}.{key}"), class, classes);
         }
     }
 
@@ -235,17 +243,18 @@ impl Judge<'_> {
     }
 
     /// Keys that say nothing about a transport of this kind.
-    fn of_other_kind(&mut self, rdma: bool) {
+    fn of_other_kind(&mut self, place: &str, rdma: bool) {
         let (keys, kind) = if rdma { (TCP_ONLY, "tcp") } else { (RDMA_ONLY, "rdma") };
         for key in keys {
-            let path = format!("transport.{key}");
+            let path = format!("{place}.{key}");
             if self.document.shown(&path).is_some() {
                 self.wrong(&path, format!("means nothing here; it belongs to kind = {kind:?}"));
             }
         }
     }
 
-    fn rdma(&mut self, t: &raw::Transport, mss: Bytes) -> Rdma {
+    fn rdma(&mut self, place: &str, t: &raw::Transport, mss: Bytes) -> Rdma {
+        let at = |key: &str| format!("{place}.{key}");
         let selective = matches!(t.recovery, Some(raw::Recovery::Selective));
         let (high, low, few) = if selective { IRN_TIMEOUTS } else { (TIMEOUT, TIMEOUT, 0) };
         let cap = match &t.max_inflight {
@@ -256,7 +265,7 @@ impl Judge<'_> {
         };
         if matches!(cap, InflightCap::Fixed(bytes) if bytes < mss) {
             let text = format!("is less than one packet of {mss}; write \"bdp\", \"none\" or more");
-            self.wrong("transport.max_inflight", text);
+            self.wrong(&at("max_inflight"), text);
         }
         let base_rtt = match &t.base_rtt {
             None | Some(raw::BaseRtt::Word(raw::BaseRttWord::Longest)) => BaseRtt::Longest,
@@ -276,25 +285,27 @@ impl Judge<'_> {
             cnp_class: t.cnp_class.or(t.ack_class).unwrap_or(0) as u8,
             base_rtt,
             telemetry: t.telemetry.map_or(TELEMETRY, |bytes| bytes.0),
-            initial_window: t.initial_window.map(|_| self.initial_window(t.initial_window, mss)),
+            initial_window: t
+                .initial_window
+                .map(|_| self.initial_window(place, t.initial_window, mss)),
         };
-        self.span("transport.timeout", rdma.timeout);
+        self.span(&at("timeout"), rdma.timeout);
         if t.timeout_few.is_some() {
-            self.span("transport.timeout_few", rdma.timeout_few);
+            self.span(&at("timeout_few"), rdma.timeout_few);
         }
-        self.span("transport.nack_interval", rdma.nack_interval);
-        self.short("transport.cnp_interval", rdma.cnp_interval);
+        self.span(&at("nack_interval"), rdma.nack_interval);
+        self.short(&at("cnp_interval"), rdma.cnp_interval);
         if let BaseRtt::Fixed(span) = base_rtt {
-            self.span("transport.base_rtt", span);
+            self.span(&at("base_rtt"), span);
         }
         if rdma.telemetry.get() > 255 {
-            self.wrong("transport.telemetry", "is no size of a header; write for instance \"42B\"");
+            self.wrong(&at("telemetry"), "is no size of a header; write for instance \"42B\"");
         }
         rdma
     }
 
-    /// A law, with its parameters set, must not need what TCP does not do.
-    pub(super) fn served(&mut self, path: &str, law: &FlowParams) {
+    /// A law, with its parameters set, must not need what TCP, the kind of the transport at `place`, does not do.
+    pub(super) fn served(&mut self, path: &str, place: &str, law: &FlowParams) {
         let Some(lacks) = tcp_lacks(law.needs()) else { return };
         let names = LAWS.iter().map(|law| law.name);
         let names = names
@@ -302,7 +313,7 @@ impl Judge<'_> {
         let params = served_form(law).map(|form| format!("{form}, ")).unwrap_or_default();
         let names = or_list(names);
         let text = format!(
-            "{:?} needs {lacks}; write transport.kind = \"rdma\", {params}or law = {names}",
+            "{:?} needs {lacks}; write {place}.kind = \"rdma\", {params}or law = {names}",
             law.name()
         );
         self.say(path, text);

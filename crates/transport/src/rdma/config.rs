@@ -94,7 +94,7 @@ impl RdmaConfig {
 
     /// Packets per ACK, as the law lets it be.
     #[inline]
-    pub(super) fn ack_every(&self) -> u32 {
+    pub fn ack_every(&self) -> u32 {
         let exact = matches!(self.needs.echo, Echo::Exact | Echo::Classic);
         let each = self.needs.every_packet || self.needs.int || exact;
         if each { 1 } else { self.ack_every }
