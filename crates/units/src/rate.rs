@@ -4,7 +4,7 @@ use crate::quantity::write_exact;
 use crate::{Bytes, Span};
 use core::fmt;
 
-const PS_PER_SEC_BITS: u128 = 8_000_000_000_000;
+const PS_PER_SEC_BITS: u64 = 8_000_000_000_000;
 
 /// A rate in bits per second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -28,8 +28,8 @@ impl BitsPerSec {
 
     /// Picoseconds per byte where that is a whole number, as for every standard Ethernet rate.
     pub const fn whole_ps_per_byte(self) -> Option<u64> {
-        if self.0 != 0 && PS_PER_SEC_BITS.is_multiple_of(self.0 as u128) {
-            Some((PS_PER_SEC_BITS / self.0 as u128) as u64)
+        if self.0 != 0 && PS_PER_SEC_BITS.is_multiple_of(self.0) {
+            Some(PS_PER_SEC_BITS / self.0)
         } else {
             None
         }
@@ -40,13 +40,20 @@ impl BitsPerSec {
         if self.0 == 0 {
             return Span::MAX;
         }
-        let ps = bytes.get() as u128 * PS_PER_SEC_BITS / self.0 as u128;
+        // A division of 128 bits takes several times as long.
+        if let Some(total) = bytes.get().checked_mul(PS_PER_SEC_BITS) {
+            return Span::from_ps(total / self.0);
+        }
+        let ps = bytes.get() as u128 * PS_PER_SEC_BITS as u128 / self.0 as u128;
         if ps > u64::MAX as u128 { Span::MAX } else { Span::from_ps(ps as u64) }
     }
 
     /// Bytes sent in `span`, rounded down.
     pub const fn bytes_in(self, span: Span) -> Bytes {
-        Bytes::new((span.as_ps() as u128 * self.0 as u128 / PS_PER_SEC_BITS) as u64)
+        if let Some(total) = span.as_ps().checked_mul(self.0) {
+            return Bytes::new(total / PS_PER_SEC_BITS);
+        }
+        Bytes::new((span.as_ps() as u128 * self.0 as u128 / PS_PER_SEC_BITS as u128) as u64)
     }
 }
 
@@ -119,13 +126,17 @@ impl Serializer {
         self.take_carrying(bytes)
     }
 
-    #[cold]
     fn take_carrying(&mut self, bytes: u64) -> Span {
         if self.grain != 0 {
             let exact = self.rate().time_for(Bytes::new(bytes)).as_ps();
             return Span::from_ps(exact - exact % self.grain);
         }
-        let total = bytes as u128 * PS_PER_SEC_BITS + self.remainder as u128;
+        let total = bytes.checked_mul(PS_PER_SEC_BITS);
+        if let Some(total) = total.and_then(|total| total.checked_add(self.remainder)) {
+            self.remainder = total % self.rate;
+            return Span::from_ps(total / self.rate);
+        }
+        let total = bytes as u128 * PS_PER_SEC_BITS as u128 + self.remainder as u128;
         self.remainder = (total % self.rate as u128) as u64;
         Span::from_ps((total / self.rate as u128) as u64)
     }
@@ -158,5 +169,7 @@ mod tests {
         let mut port = Serializer::new(rate);
         let total: Span = (0..100_000).map(|_| port.take(1_500)).sum();
         assert_eq!(total, rate.time_for(Bytes::new(150_000_000)));
+        let rest = port.take(3_000_000_000);
+        assert_eq!(total + rest, rate.time_for(Bytes::new(3_150_000_000)), "more than 64 bits");
     }
 }
