@@ -223,6 +223,13 @@ impl Switch {
         }
     }
 
+    /// Asks for the cache lines that packets will be queued in.
+    pub fn prefetch_heads(&self) {
+        if !self.due.is_empty() {
+            self.ports.iter().for_each(Port::prefetch_heads);
+        }
+    }
+
     /// Asks for the cache lines of its routes.
     pub fn prefetch_routes(&self) {
         self.routes.prefetch();

@@ -85,6 +85,7 @@ impl Node for AnyNode {
             (_, 3) => {
                 if let Self::Switch(switch) = self {
                     switch.prefetch_routes();
+                    switch.prefetch_heads();
                 }
                 self.ports().iter().for_each(|port| lanes.prefetch_ring(port.link()));
             }

@@ -459,6 +459,12 @@ impl Port {
     /// Asks for the cache lines of its explicit queues.
     #[inline]
     pub(crate) fn prefetch_queues(&self) {
-        self.scheduled.queues.iter().step_by(2).for_each(prefetch);
+        self.scheduled.queues.iter().for_each(prefetch);
+    }
+
+    /// Asks for the cache lines that packets will be queued in.
+    #[inline]
+    pub(crate) fn prefetch_heads(&self) {
+        self.scheduled.queues.iter().for_each(PacketQueue::prefetch);
     }
 }
