@@ -2,12 +2,14 @@
 //!
 //! Every rack that sends to the host has an entry: what it has asked for so far, what has been given, how many flows it has. A
 //! weighted round robin visits them: a round gives each entry one credit for each of its flows, as long as it has asked for more than
-//! it has got; who has not costs no time. Credits are spaced by the time that what they let go takes on the port, so
-//! what they bring never exceeds the port's rate; the queue there holds what racks send in advance, and no more. Nor less: what new
-//! racks brought before the first credits took effect stays in the queue until one of them has nothing to send for a while.
+//! it has got; who has not costs no time. Credits are spaced by the time that what they let go takes on the port, and wait for
+//! as long as what else the port sends takes there: answers to the flows of its host, rates told to it, wire overhead. So what they
+//! bring and what comes uncalled for never exceed the port's rate together; the queue there holds what racks send in advance, what
+//! came uncalled for within one loop of the credits, and no more. Nor less: what new racks brought before the first credits took
+//! effect stays in the queue until one of them has nothing to send for a while.
 //!
 //! Source: HierCC (APNet 2021), section 3.2; the spacing and the form of the round robin are not in the paper.
-//! Invariant: given < asked + a credit, for every rack.
+//! Invariants: given < asked + a credit, for every rack; credits and what they yield to, in any span, take the span and one more of them.
 
 use forebay_units::{BitsPerSec, Serializer, Time};
 
@@ -16,8 +18,6 @@ use forebay_units::{BitsPerSec, Serializer, Time};
 pub struct CreditSettings {
     /// Bytes that one credit lets go; above zero.
     pub bytes: u64,
-    /// Bytes that these take on the wire of the port, with its overhead for each packet.
-    pub cost: u64,
     /// Rate of the port.
     pub rate: BitsPerSec,
 }
@@ -89,6 +89,13 @@ impl Credits {
         self.short += usize::from(entry.is_short() && !was);
     }
 
+    /// The port sends so many bytes of the wire that no credit let go.
+    pub fn yield_to(&mut self, now: Time, wire: u64) {
+        if wire > 0 {
+            self.free = self.free.max(now) + self.pace.take(wire);
+        }
+    }
+
     /// When the next credit may be sent; `Time::MAX` if nobody has asked for one.
     pub fn due(&self) -> Time {
         if self.short == 0 { Time::MAX } else { self.free }
@@ -104,7 +111,7 @@ impl Credits {
             self.left = self.entries[self.turn].flows;
         }
         self.left -= 1;
-        self.free = now + self.pace.take(self.settings.cost);
+        self.free = now + self.pace.take(self.settings.bytes);
         let entry = &mut self.entries[self.turn];
         entry.given += self.settings.bytes;
         self.short -= usize::from(!entry.is_short());
@@ -129,7 +136,7 @@ mod tests {
 
     fn credits(gbps: u64) -> Credits {
         let rate = BitsPerSec::from_gbps(gbps);
-        Credits::new(CreditSettings { bytes: 1_000, cost: 1_000, rate })
+        Credits::new(CreditSettings { bytes: 1_000, rate })
     }
 
     fn at(ns: u64) -> Time {
@@ -162,6 +169,21 @@ mod tests {
             port.next(now).expect("due");
         }
         assert_eq!(port.due(), at(800_000));
+    }
+
+    /// 84 B at 25 Gb/s are 26.88 ns, which the next credit waits for; of what came while the port had nothing to do, for the rest.
+    #[test]
+    fn credits_wait_for_what_else_the_port_sends() {
+        let mut port = credits(25);
+        port.hear(0, 1 << 30, 1);
+        port.next(at(1_000)).expect("due");
+        port.yield_to(at(1_100), 84);
+        port.yield_to(at(1_300), 1_000);
+        assert_eq!(port.due(), Time::from_ps(1_000_000 + 320_000 + 26_880 + 320_000));
+        port.yield_to(at(5_000), 84);
+        assert_eq!(port.due(), Time::from_ps(5_026_880));
+        port.yield_to(at(9_000), 0);
+        assert_eq!(port.due(), Time::from_ps(5_026_880));
     }
 
     /// A round: a credit for each flow. Who has not asked is skipped, and gains nothing by it later.

@@ -214,10 +214,11 @@ impl Tor {
             let ahead = self.voq(to).map_or(0, |voq| voq.sent().saturating_sub(voq.credited()));
             self.counters.ahead = self.counters.ahead.max(Bytes::new(ahead));
             let rack = self.settings.rack;
+            let tag = RackTag { rack, asked: told.asked, flows: told.flows };
             if to.tor == rack {
-                self.hear(now, to.port, rack, told.asked, told.flows);
+                self.hear(now, to.port, tag);
             } else {
-                packet.tag(RackTag { rack, asked: told.asked, flows: told.flows });
+                packet.tag(tag);
             }
             self.switch.arrive(now, packet.ingress.into(), &mut packet, out);
             if crossed == Some(Crossed::Below) {
@@ -226,12 +227,24 @@ impl Tor {
         }
     }
 
-    /// A rack asks for credits of a port.
-    fn hear(&mut self, now: Time, port: u16, rack: u16, asked: u64, flows: u32) {
+    /// Data for the host at a port: its rack asks for credits there. They let the packet go, but not what it has on the wire beyond it.
+    fn hear(&mut self, now: Time, port: u16, tag: RackTag) {
         if let Some((credits, _)) = &mut self.credits[usize::from(port)] {
-            credits.hear(rack, asked, flows);
+            credits.yield_to(now, overhead(&self.switch, port));
+            credits.hear(tag.rack, tag.asked, tag.flows);
             self.arm_credits(now, port);
         }
+    }
+
+    /// What no credit let go takes its way; those of the port to its host, if it is one of these, wait for it.
+    fn pass(&mut self, now: Time, in_port: u32, packet: &mut Packet, out: &mut impl Out<Packet>) {
+        let HostAddr { tor, port } = packet.dst;
+        if tor == self.settings.rack
+            && let Some(Some((credits, _))) = self.credits.get_mut(usize::from(port))
+        {
+            credits.yield_to(now, u64::from(packet.size) + overhead(&self.switch, port));
+        }
+        self.switch.arrive(now, in_port, packet, out);
     }
 
     fn arm_credits(&mut self, now: Time, port: u16) {
@@ -339,7 +352,7 @@ impl Tor {
     ) {
         let host = HostAddr { tor: self.settings.rack, port };
         let mut packet = Packet::rate(host, flow, to, rate, self.settings.word_size);
-        self.switch.arrive(now, port.into(), &mut packet, out);
+        self.pass(now, port.into(), &mut packet, out);
     }
 
     fn wake(&mut self, now: Time, to: HostAddr, out: &mut impl Out<Packet>) {
@@ -362,6 +375,11 @@ impl Tor {
     }
 }
 
+/// Bytes that each packet takes on the wire of a port beyond its own.
+fn overhead(switch: &Switch, port: u16) -> u64 {
+    switch.ports()[usize::from(port)].settings().overhead.into()
+}
+
 impl Node for Tor {
     type Item = Packet;
 
@@ -380,7 +398,8 @@ impl Node for Tor {
             Kind::Data if of_a_host => return self.collect(now, port as u16, packet, out),
             Kind::Data if packet.dst.tor == self.settings.rack => {
                 if let Some(tag) = packet.untag() {
-                    self.hear(now, packet.dst.port, tag.rack, tag.asked, tag.flows);
+                    self.hear(now, packet.dst.port, tag);
+                    return self.switch.arrive(now, port, packet, out);
                 }
             }
             Kind::Credit if packet.dst.tor == self.settings.rack => {
@@ -389,7 +408,7 @@ impl Node for Tor {
             }
             _ => {}
         }
-        self.switch.arrive(now, port, packet, out);
+        self.pass(now, port, packet, out);
     }
 
     fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {

@@ -22,13 +22,10 @@ pub(crate) fn rack(
     let ports = fabric.ports_of(node);
     let Some(first) = ports.iter().find(|d| d.peer.0 < fabric.hosts()) else { return Ok(None) };
     let overhead = scenario.fabric.wire_overhead.get() as u16;
-    let packets = scenario.all_transports().map(|one| (one.mss + one.header).get());
-    let packet = packets.min().unwrap_or(u64::MAX);
     let bytes = h.credit.get();
-    let cost = bytes + (bytes * u64::from(overhead)).div_ceil(packet);
     let credits = |d: &forebay_net::Direction| {
         let rate = fabric.cable(d.cable).rate;
-        (d.peer.0 < fabric.hosts()).then_some(CreditSettings { bytes, cost, rate })
+        (d.peer.0 < fabric.hosts()).then_some(CreditSettings { bytes, rate })
     };
     let there_and_back = || {
         let up: Span = fabric.ports_of(first.peer).iter().map(|d| d.flight).sum();

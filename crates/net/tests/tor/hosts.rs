@@ -220,7 +220,7 @@ impl World {
                 nodes.push(Any::Spine(Box::new(switch)));
                 continue;
             }
-            let credit = CreditSettings { bytes: 1_000, cost: 1_000, rate: line };
+            let credit = CreditSettings { bytes: 1_000, rate: line };
             let leads = |d: &forebay_net::Direction| (d.peer.0 < hosts).then_some(credit);
             let settings = TorSettings {
                 rack: s as u16,
