@@ -5,12 +5,16 @@
 //! send credits, spaced by the port's rate. A law of role `group` gives the flows of each queue their rate: a host that asks is told
 //! at once, and all that feed the queue are told to stop or to go on. What is no data passes by.
 //!
+//! Credits carry all that was given, so the next one makes up for one that was lost. Where nobody asks any more, since all that was let
+//! go has arrived or was lost, no next one comes: a queue that waits and is credited nothing for a while asks again, and hears
+//! what it has been given.
+//!
 //! Credits and pace are timers of this node: it has an event for each credit, unlike any other stage.
 //!
 //! Source: HierCC (APNet 2021), sections 3 and 4.
 //! Invariants: those of [`Voq`] and [`Credits`]; nothing is dropped here; a queue without traffic sets no timer.
 
-use crate::credit::{CreditSettings, Credits};
+use crate::credit::{Credit, CreditSettings, Credits, Heard};
 use crate::switch::{Switch, trace};
 use crate::voq::{Crossed, Voq, VoqSettings};
 use forebay_engine::{Digest, Node, Out};
@@ -18,13 +22,16 @@ use forebay_laws::Acts;
 use forebay_laws::group::{
     Group, GroupAct, GroupEvent, GroupParams, GroupSeen, GroupStart, GroupTotals,
 };
-use forebay_units::{BitsPerSec, Bytes, Time};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet, RackTag};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A credit taken in, in a digest.
 const CREDIT: u8 = 7;
+
+/// One asked for again.
+const ASK: u8 = 8;
 
 /// What queues by destination are made from.
 #[derive(Clone, Debug)]
@@ -39,7 +46,9 @@ pub struct TorSettings {
     pub law: GroupParams,
     /// What the law of each queue starts from.
     pub at: GroupStart,
-    /// Size of credit and rate packets.
+    /// A queue that waits asks again if it is credited nothing for so long; above zero.
+    pub ask_again: Span,
+    /// Size of credit, rate and ask packets.
     pub word_size: u16,
 }
 
@@ -48,6 +57,8 @@ pub struct TorSettings {
 pub struct TorCounters {
     /// Credits sent to other racks.
     pub credits: u64,
+    /// Times that a queue asked again.
+    pub asks: u64,
     /// Rates told to flows that asked, stops among them.
     pub rates: u64,
     /// Times that all hosts of a queue were stopped.
@@ -69,12 +80,15 @@ struct Aggregate {
     stopped: bool,
     due: Time,   // the law's wake
     armed: Time, // earliest entry of this one among the timers
+    ask: Time, // when it asks again; invariant: some time, if something waits for credits of another switch
+    ask_armed: Time,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Due {
     Wake(HostAddr),
     Credit(u16),
+    Ask(HostAddr),
 }
 
 /// A switch of a rack with queues by destination.
@@ -202,6 +216,8 @@ impl Tor {
             stopped: false,
             due: Time::MAX,
             armed: Time::MAX,
+            ask: Time::MAX,
+            ask_armed: Time::MAX,
         }));
         self.apply(now, to, &acts, out);
     }
@@ -216,22 +232,76 @@ impl Tor {
             let rack = self.settings.rack;
             let tag = RackTag { rack, asked: told.asked, flows: told.flows };
             if to.tor == rack {
-                self.hear(now, to.port, tag);
+                self.hear(now, tag, &packet);
             } else {
                 packet.tag(tag);
             }
             self.switch.arrive(now, packet.ingress.into(), &mut packet, out);
+            if let Some(aggregate) = self.aggregate_mut(to) {
+                aggregate.ask = Time::MAX;
+            }
             if crossed == Some(Crossed::Below) {
                 self.tell(now, to, GroupEvent::Below, out);
             }
         }
+        self.plan_ask(now, to);
     }
 
-    /// Data for the host at a port: its rack asks for credits there. They let the packet go, but not what it has on the wire beyond it.
-    fn hear(&mut self, now: Time, port: u16, tag: RackTag) {
+    /// What still waits, waits for credits.
+    fn plan_ask(&mut self, now: Time, to: HostAddr) {
+        let (own, again) = (self.settings.rack, self.settings.ask_again);
+        let Some(aggregate) = self.aggregate_mut(to) else { return };
+        if aggregate.voq.is_empty() || to.tor == own {
+            aggregate.ask = Time::MAX;
+        } else if aggregate.ask == Time::MAX {
+            aggregate.ask = now + again;
+        }
+        let ask = aggregate.ask;
+        if ask < aggregate.ask_armed {
+            aggregate.ask_armed = ask;
+            self.timers.push(Reverse((ask, Due::Ask(to))));
+        }
+    }
+
+    /// Asks again, if nothing came meanwhile.
+    fn ask(&mut self, now: Time, to: HostAddr, out: &mut impl Out<Packet>) {
+        let (rack, size) = (self.settings.rack, self.settings.word_size);
+        let Some(aggregate) = self.aggregate_mut(to) else { return };
+        aggregate.ask_armed = Time::MAX;
+        if aggregate.ask <= now {
+            aggregate.ask = Time::MAX;
+            let told = aggregate.voq.told(now);
+            let tag = RackTag { rack, asked: told.asked, flows: told.flows };
+            self.counters.asks += 1;
+            // As a flow of its own, so that where there are several ways the next one does not take the same.
+            let flow = FlowId(self.counters.asks as u32);
+            let mut packet = Packet { flow, ..Packet::ask(to, tag, size) };
+            self.switch.arrive(now, 0, &mut packet, out);
+        }
+        self.plan_ask(now, to);
+    }
+
+    /// A rack asks again: it hears at once what it has been given.
+    fn answer(&mut self, now: Time, port: u16, tag: RackTag, out: &mut impl Out<Packet>) {
+        let Some(Some((credits, _))) = self.credits.get_mut(usize::from(port)) else { return };
+        let credit = credits.ask(now, heard(tag));
+        self.send_credit(now, port, credit, out);
+        self.arm_credits(now, port);
+    }
+
+    fn send_credit(&mut self, now: Time, port: u16, credit: Credit, out: &mut impl Out<Packet>) {
+        self.counters.credits += 1;
+        let host = HostAddr { tor: self.settings.rack, port };
+        let mut packet = Packet::credit(credit.rack, host, credit.given, self.settings.word_size);
+        self.switch.arrive(now, port.into(), &mut packet, out);
+    }
+
+    /// Data for a host of this rack: credits let it go, but not what it has on the wire beyond it.
+    fn hear(&mut self, now: Time, tag: RackTag, packet: &Packet) {
+        let port = packet.dst.port;
         if let Some((credits, _)) = &mut self.credits[usize::from(port)] {
-            credits.yield_to(now, overhead(&self.switch, port));
-            credits.hear(tag.rack, tag.asked, tag.flows);
+            let overhead = overhead(&self.switch, port);
+            credits.arrive(now, heard(tag), packet.size.into(), overhead);
             self.arm_credits(now, port);
         }
     }
@@ -265,12 +335,7 @@ impl Tor {
         let to = HostAddr { tor: rack, port };
         match due {
             Some(credit) if credit.rack == rack => self.take_credit(now, to, credit.given, out),
-            Some(credit) => {
-                self.counters.credits += 1;
-                let size = self.settings.word_size;
-                let mut packet = Packet::credit(credit.rack, to, credit.given, size);
-                self.switch.arrive(now, port.into(), &mut packet, out);
-            }
+            Some(credit) => self.send_credit(now, port, credit, out),
             None => {}
         }
         self.arm_credits(now, port);
@@ -278,7 +343,9 @@ impl Tor {
 
     fn take_credit(&mut self, now: Time, to: HostAddr, given: u64, out: &mut impl Out<Packet>) {
         if let Some(aggregate) = self.aggregate_mut(to) {
-            aggregate.voq.credit(given);
+            if aggregate.voq.credit(given) {
+                aggregate.ask = Time::MAX;
+            }
             self.release(now, to, out);
         }
     }
@@ -375,6 +442,10 @@ impl Tor {
     }
 }
 
+fn heard(tag: RackTag) -> Heard {
+    Heard { rack: tag.rack, asked: tag.asked, flows: tag.flows }
+}
+
 /// Bytes that each packet takes on the wire of a port beyond its own.
 fn overhead(switch: &Switch, port: u16) -> u64 {
     switch.ports()[usize::from(port)].settings().overhead.into()
@@ -398,13 +469,20 @@ impl Node for Tor {
             Kind::Data if of_a_host => return self.collect(now, port as u16, packet, out),
             Kind::Data if packet.dst.tor == self.settings.rack => {
                 if let Some(tag) = packet.untag() {
-                    self.hear(now, packet.dst.port, tag);
+                    self.hear(now, tag, packet);
                     return self.switch.arrive(now, port, packet, out);
                 }
             }
             Kind::Credit if packet.dst.tor == self.settings.rack => {
                 trace(&mut self.digest, now, CREDIT, packet);
                 return self.take_credit(now, HostAddr::of_word(packet.stamp), packet.seq, out);
+            }
+            Kind::Ask if packet.dst.tor == self.settings.rack => {
+                trace(&mut self.digest, now, ASK, packet);
+                if let Some(tag) = packet.untag() {
+                    self.answer(now, packet.dst.port, tag, out);
+                }
+                return;
             }
             _ => {}
         }
@@ -419,6 +497,7 @@ impl Node for Tor {
             match due {
                 Due::Wake(to) => self.wake(now, to, out),
                 Due::Credit(port) => self.credit(now, port, out),
+                Due::Ask(to) => self.ask(now, to, out),
             }
         }
         if self.switch.next_timer() <= now {

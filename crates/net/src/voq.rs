@@ -2,7 +2,7 @@
 //!
 //! A queue may send `in advance` bytes that no credit has come for. Beyond that each byte takes a byte of credit, so at
 //! every instant: sent - credited <= in advance. Credits carry how much has been credited in all, so a lost one costs nothing once
-//! the next is there.
+//! the next is there; if none comes, the switch asks again ([`crate::Tor`]).
 //!
 //! Each packet that leaves tells the other side how much has been asked for so far: what was sent, or what arrived
 //! ([`Asks`]), and how many flows share the queue.
@@ -113,9 +113,11 @@ impl Voq {
         Arrival { crossed, new_feeder: self.feeders.insert(in_port) }
     }
 
-    /// A credit arrives: `credited` bytes in all. One that a later one has overtaken changes nothing.
-    pub fn credit(&mut self, credited: u64) {
+    /// A credit arrives: `credited` bytes in all. One that a later one has overtaken changes nothing; whether it did.
+    pub fn credit(&mut self, credited: u64) -> bool {
+        let new = credited > self.credited;
         self.credited = self.credited.max(credited);
+        new
     }
 
     /// The next packet that may leave, and what it tells; it has left then. Leaves what a whole packet takes, and keeps the rest.
@@ -127,11 +129,22 @@ impl Voq {
         let packet = self.waiting.pop_front()?;
         self.queue -= size;
         self.sent += size;
-        let flows = self.flows.count(now, self.settings.seen_for).max(1);
+        let told = self.told(now);
         self.flows.leave(now, packet.flow, self.settings.seen_for);
         let crossed = (self.above && self.queue < self.low).then_some(Crossed::Below);
         self.above &= crossed.is_none();
-        Some((packet, Told { asked: self.asked(), flows }, crossed))
+        Some((packet, told, crossed))
+    }
+
+    /// What a packet that leaves tells.
+    pub fn told(&mut self, now: Time) -> Told {
+        let flows = self.flows.count(now, self.settings.seen_for).max(1);
+        Told { asked: self.asked(), flows }
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
     }
 
     /// Bytes that credits are asked for, since the beginning.

@@ -131,6 +131,53 @@ fn a_burst_is_stopped_in_time_and_nothing_is_lost() {
     }
 }
 
+/// A receiver that sends as well: answers to it share its port with what two racks send. Credits count them, so that the queue stays
+/// under what two racks may send in advance and a packet of each, and the port stays full.
+#[test]
+fn answers_to_the_receiver_take_their_share_of_its_port() {
+    for bundle in [Bundle::LITERAL.asking(Asks::Demand), Bundle::RECOMMENDED, Bundle::COUNT] {
+        let mut world = world(bundle, 10_000);
+        let to = world.host(0, 0);
+        world.flow(world.host(1, 0), to, u64::MAX, Time::ZERO);
+        world.flow(world.host(2, 0), to, u64::MAX, Time::ZERO);
+        world.flow(to, world.host(1, 5), u64::MAX, Time::ZERO);
+        world.answer_from(world.host(1, 5));
+        let mut longest = 0;
+        for step in 0..1_500 {
+            world.run(us(2 * step));
+            longest = longest.max(world.down_queue(to));
+        }
+        assert!(longest <= 2 * (10_000 + 1_060), "{bundle:?}: {longest}");
+        let data = world.received(0) + world.received(1);
+        let answers = world.received(2) / 1_048 * 84;
+        let rate = gbps(data + answers, Span::from_us(3_000));
+        assert!(rate > 24.6, "{bundle:?}: {rate}");
+    }
+}
+
+/// Between switches one packet of twenty is lost, or one of three: data, credits, and what asks for them again. Every queue comes to its
+/// end, no credit came that was not given, and in the end nobody waits for anything.
+#[test]
+fn queues_drain_whatever_is_lost() {
+    for (bundle, loss) in [(Bundle::LITERAL, 0.05), (Bundle::COUNT, 0.05), (Bundle::COUNT, 0.33)] {
+        let mut world = World::losing(bundle, Bytes::new(10_000), 3, loss);
+        for i in 0..16 {
+            let to = world.host(0, i % 3);
+            world.flow(world.host(1, i), to, 200_000, us(i as u64));
+            world.flow(world.host(2, i), to, 30_000, us(100 + i as u64));
+        }
+        world.run(us(60_000));
+        assert!(world.is_at_rest(), "{bundle:?}, {loss}");
+        assert!(world.counters(1).asks > 0, "{bundle:?}, {loss}");
+        for (rack, i) in [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)] {
+            let to = world.host(0, i);
+            assert_eq!(world.voq(rack, to).0, 0, "{bundle:?}, {loss}");
+            let (given, credited) = world.given(rack, to);
+            assert!(credited <= given, "{bundle:?}, {loss}: {credited} of {given}");
+        }
+    }
+}
+
 /// A rack's own traffic takes the same queues, and needs no credit of its own to travel.
 #[test]
 fn a_rack_credits_itself() {

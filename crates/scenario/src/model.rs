@@ -244,8 +244,12 @@ pub struct Hierarchical {
     pub credit: Bytes,
     /// A flow counts so long after its last packet.
     pub seen_for: Span,
+    /// A queue that waits asks again if it is credited nothing for so long.
+    pub ask_again: Span,
     /// Round-trip time between host and switch; `None`: of their cable.
     pub hop_rtt: Option<Span>,
+    /// Round-trip time between two hosts; `None`: the longest on an empty fabric.
+    pub round_trip: Option<Span>,
 }
 
 /// What a queue by destination asks credits for.

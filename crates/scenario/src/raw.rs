@@ -327,9 +327,17 @@ pub(crate) struct Hierarchical {
     /// A flow counts until so long after its last packet. Default: 20us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen_for: Option<Qty<Span>>,
+    /// A queue that waits asks again if no credit comes for so long: credits and what asks for them can be lost. Longer than a round trip
+    /// between the switches of two racks. Default: 100us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask_again: Option<Qty<Span>>,
     /// Round-trip time between host and switch on an empty link, for the law. Default: what their cable takes there and back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hop_rtt: Option<Qty<Span>>,
+    /// Round-trip time between two hosts. What a port sends in it may be on its way to the port, even if racks may send less in
+    /// advance. Default: the longest on an empty fabric.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_trip: Option<Qty<Span>>,
 }
 
 /// What a queue by destination asks credits for.

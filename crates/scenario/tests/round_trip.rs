@@ -245,8 +245,9 @@ prop_compose! {
         params in prop::sample::subsequence(vec![("beta", "0.5"), ("n_estimate", "ratio"), ("q0", "1KB")], 0..3),
         advance in 20_000..90_000u64,
         credit in 1..20_000u64,
-        seen_for in 1..90_000u64,
+        (seen_for, ask_again) in (1..90_000u64, 1..90_000u64),
         hop_rtt in of(1..90_000u64),
+        round_trip in of(1..90_000u64),
     ) -> Hierarchical {
         Hierarchical {
             law: "hiercc".into(),
@@ -255,7 +256,9 @@ prop_compose! {
             advance: Bytes::new(advance),
             credit: Bytes::new(credit),
             seen_for: Span::from_ns(seen_for),
+            ask_again: Span::from_ns(ask_again),
             hop_rtt: hop_rtt.map(Span::from_ns),
+            round_trip: round_trip.map(Span::from_ns),
         }
     }
 }

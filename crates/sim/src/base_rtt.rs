@@ -45,6 +45,13 @@ pub(crate) fn fill(
     }
 }
 
+/// The longest of the fabric as it was laid out.
+pub(crate) fn longest(scenario: &Scenario, fabric: &Fabric, cfg: &Config) -> Span {
+    let routes = Routes::all(fabric, Paths::Hash, 0, &|_| true);
+    let overhead = scenario.fabric.wire_overhead.get();
+    Trips { fabric, routes: &routes, overhead, paths: BTreeMap::new() }.longest(cfg)
+}
+
 struct Trips<'a> {
     fabric: &'a Fabric,
     routes: &'a [Routes],

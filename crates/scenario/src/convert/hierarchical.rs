@@ -15,6 +15,8 @@ const ADVANCE: Bytes = Bytes::new(10_000);
 const CREDIT: Bytes = Bytes::new(1_000);
 /// Two windows of 10 us.
 const SEEN_FOR: Span = Span::from_us(20);
+/// Ten of them.
+const ASK_AGAIN: Span = Span::from_us(100);
 
 impl Judge<'_> {
     /// `[fabric.switch.hierarchical]`.
@@ -39,10 +41,14 @@ impl Judge<'_> {
         }
         let seen_for = keys.seen_for.map_or(SEEN_FOR, |t| t.0);
         self.short(&format!("{path}.seen_for"), seen_for);
-        let hop_rtt = keys.hop_rtt.map(|t| t.0);
-        if let Some(hop_rtt) = hop_rtt {
-            self.span(&format!("{path}.hop_rtt"), hop_rtt);
-        }
+        let ask_again = keys.ask_again.map_or(ASK_AGAIN, |t| t.0);
+        self.span(&format!("{path}.ask_again"), ask_again);
+        let [hop_rtt, round_trip] = [("hop_rtt", keys.hop_rtt), ("round_trip", keys.round_trip)]
+            .map(|(key, trip)| {
+                let trip = trip?.0;
+                self.span(&format!("{path}.{key}"), trip);
+                Some(trip)
+            });
         let Ok(mut law) = GroupParams::new(&keys.law) else {
             let names = || LAWS.iter().map(|law| law.name);
             let close = did_you_mean(&keys.law, names());
@@ -64,7 +70,9 @@ impl Judge<'_> {
             advance,
             credit,
             seen_for,
+            ask_again,
             hop_rtt,
+            round_trip,
         })
     }
 

@@ -15,6 +15,8 @@ pub(super) fn hierarchical(h: &Hierarchical) -> raw::Hierarchical {
         advance: Some(Qty(h.advance)),
         credit: Some(Qty(h.credit)),
         seen_for: Some(Qty(h.seen_for)),
+        ask_again: Some(Qty(h.ask_again)),
         hop_rtt: h.hop_rtt.map(Qty),
+        round_trip: h.round_trip.map(Qty),
     }
 }

@@ -157,8 +157,8 @@ impl Figure {
     pub fn run(extent: Extent) -> Self {
         let found: Mutex<Vec<(Scheme, usize, u64, One)>> = Mutex::new(Vec::new());
         let mut calls = Vec::new();
-        for (i, load) in extent.loads.iter().enumerate().rev() {
-            for seed in 1..=extent.seeds {
+        for seed in 1..=extent.seeds {
+            for (i, load) in extent.loads.iter().enumerate().rev() {
                 for scheme in SCHEMES {
                     let (found, arrivals) = (&found, extent.arrivals);
                     calls.push(move || {
