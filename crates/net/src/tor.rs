@@ -267,6 +267,9 @@ impl Tor {
     fn ask(&mut self, now: Time, to: HostAddr, out: &mut impl Out<Packet>) {
         let (rack, size) = (self.settings.rack, self.settings.word_size);
         let Some(aggregate) = self.aggregate_mut(to) else { return };
+        if aggregate.ask_armed != now {
+            return;
+        }
         aggregate.ask_armed = Time::MAX;
         if aggregate.ask <= now {
             aggregate.ask = Time::MAX;
@@ -329,6 +332,9 @@ impl Tor {
     /// Sends the credit that is due at a port.
     fn credit(&mut self, now: Time, port: u16, out: &mut impl Out<Packet>) {
         let Some((credits, armed)) = &mut self.credits[usize::from(port)] else { return };
+        if *armed != now {
+            return;
+        }
         *armed = Time::MAX;
         let due = credits.next(now);
         let rack = self.settings.rack;
@@ -424,6 +430,9 @@ impl Tor {
 
     fn wake(&mut self, now: Time, to: HostAddr, out: &mut impl Out<Packet>) {
         let Some(aggregate) = self.aggregate_mut(to) else { return };
+        if aggregate.armed != now {
+            return;
+        }
         aggregate.armed = Time::MAX;
         if aggregate.due <= now {
             aggregate.due = Time::MAX;
@@ -494,6 +503,8 @@ impl Node for Tor {
             && at <= now
         {
             self.timers.pop();
+            debug_assert!(at == now, "a node is visited at each of its timers");
+            // One that an earlier timer of the same kind has replaced does nothing.
             match due {
                 Due::Wake(to) => self.wake(now, to, out),
                 Due::Credit(port) => self.credit(now, port, out),
