@@ -30,8 +30,6 @@ pub struct CreditSettings {
     pub bytes: u64,
     /// Rate of the port.
     pub rate: BitsPerSec,
-    /// Bytes that a rack may send before its first credit.
-    pub advance: u64,
     /// From a credit until what it lets go is here, on an empty fabric and from the rack that is farthest away.
     pub round_trip: Span,
     /// What has not arrived for so long is lost.
@@ -56,6 +54,8 @@ pub struct Heard {
     pub asked: u64,
     /// Its flows.
     pub flows: u32,
+    /// Bytes that it may send before its first credit.
+    pub advance: u64,
 }
 
 /// The credit scheduler of a down port.
@@ -80,6 +80,7 @@ struct Entry {
     asked: u64,
     given: u64,
     arrived: u64,
+    advance: u64,
     last: Time, // something arrived
 }
 
@@ -94,15 +95,19 @@ impl Entry {
     }
 
     /// Bytes that may be on their way.
-    fn under_way(&self, advance: u64) -> u64 {
-        (self.given + advance).saturating_sub(self.arrived)
+    fn under_way(&self) -> u64 {
+        (self.given + self.advance).saturating_sub(self.arrived)
+    }
+
+    fn forget_what_is_under_way(&mut self) {
+        self.arrived = self.given + self.advance;
     }
 }
 
 /// Sums over racks that have something to send, or on its way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Active {
-    racks: u64,
+    advance: u64,
     flows: u64,
     under_way: u64,
 }
@@ -132,24 +137,23 @@ impl Credits {
     pub fn arrive(&mut self, now: Time, heard: Heard, bytes: u64, overhead: u64) {
         self.busy = self.busy.max(now) + self.port.take(bytes);
         self.yield_to(now, overhead);
-        let advance = self.settings.advance;
         let entry = self.hear(now, heard);
-        entry.arrived = (entry.arrived + bytes).min(entry.given + advance); // more if some was taken for lost
+        entry.arrived = (entry.arrived + bytes).min(entry.given + entry.advance); // more if some was taken for lost
     }
 
     /// A rack asks again, since it waits and nothing comes: nothing of it is on its way. What it has been given.
     pub fn ask(&mut self, now: Time, heard: Heard) -> Credit {
-        let advance = self.settings.advance;
         let entry = self.hear(now, heard);
-        entry.arrived = entry.given + advance;
+        entry.forget_what_is_under_way();
         Credit { rack: entry.rack, given: entry.given }
     }
 
     /// A packet that a later one has overtaken cannot ask for less.
     fn hear(&mut self, now: Time, heard: Heard) -> &mut Entry {
-        let Heard { rack, asked, flows } = heard;
+        let Heard { rack, asked, flows, advance } = heard;
         let at = self.entries.iter().position(|entry| entry.rack == rack).unwrap_or_else(|| {
-            self.entries.push(Entry { rack, flows: 1, asked: 0, given: 0, arrived: 0, last: now });
+            let (asked, given, arrived) = (0, 0, 0);
+            self.entries.push(Entry { rack, flows, asked, given, arrived, advance, last: now });
             self.entries.len() - 1
         });
         self.wait = Time::ZERO;
@@ -181,9 +185,9 @@ impl Credits {
             return None;
         }
         let active = self.active(now);
-        let CreditSettings { advance, patience, rate, .. } = self.settings;
+        let CreditSettings { patience, rate, .. } = self.settings;
         let held = self.queue(now).get();
-        let room = (active.racks * advance).max(self.loop_bytes());
+        let room = active.advance.max(self.loop_bytes());
         if held + active.under_way >= room {
             let excess = held + active.under_way - room + 1;
             let soon = if held >= excess { rate.time_for(Bytes::new(excess)) } else { patience };
@@ -205,10 +209,10 @@ impl Credits {
 
     /// Whose turn it is among those that want a credit and have room for one.
     fn choose(&mut self, flows: u64) -> Option<usize> {
-        let (advance, room) = (self.settings.advance, self.loop_bytes());
+        let room = self.loop_bytes();
         let wants = |entry: &Entry| {
             let part = room * u64::from(entry.flows) / flows.max(1);
-            entry.is_short() && entry.under_way(advance) < part.max(advance)
+            entry.is_short() && entry.under_way() < part.max(entry.advance)
         };
         let count = self.entries.len();
         if self.left > 0 && wants(&self.entries[self.turn]) {
@@ -222,16 +226,17 @@ impl Credits {
 
     /// Takes what has not arrived for too long for lost.
     fn active(&mut self, now: Time) -> Active {
-        let CreditSettings { advance, patience, .. } = self.settings;
+        let patience = self.settings.patience;
         let mut active = Active::default();
         for entry in &mut self.entries {
             if entry.is_active() && now.since(entry.last) > patience {
-                (entry.arrived, entry.last) = (entry.given + advance, now);
+                entry.forget_what_is_under_way();
+                entry.last = now;
             }
             if entry.is_active() {
-                active.racks += 1;
+                active.advance += entry.advance;
                 active.flows += u64::from(entry.flows);
-                active.under_way += entry.under_way(advance);
+                active.under_way += entry.under_way();
             }
         }
         active
@@ -269,14 +274,13 @@ mod tests {
         Credits::new(CreditSettings {
             bytes: 1_000,
             rate,
-            advance: 10_000,
             round_trip: Span::from_us(12),
             patience: Span::from_us(100),
         })
     }
 
     fn heard(rack: u16, asked: u64, flows: u32) -> Heard {
-        Heard { rack, asked, flows }
+        Heard { rack, asked, flows, advance: 10_000 }
     }
 
     /// What a rack sends in advance of what it asks for arrives.

@@ -3,11 +3,14 @@
 use forebay_net::{Asks, CreditSettings, Credits, Heard, Voq, VoqSettings};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
-use forebay_wire::{FlowId, Packet};
+use forebay_wire::{FlowId, HostAddr, Packet};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
 const CREDIT: u64 = 1_000;
+
+/// The one that all send to.
+const HOST: HostAddr = HostAddr { tor: 0, port: 0 };
 
 #[derive(Clone, Copy)]
 enum Event {
@@ -75,7 +78,6 @@ impl World {
             credits: Credits::new(CreditSettings {
                 bytes: CREDIT,
                 rate,
-                advance,
                 round_trip,
                 patience: Span::from_us(100),
             }),
@@ -138,12 +140,12 @@ impl World {
                 self.leave(now, rack);
             }
             Event::Credit(rack, given) => {
-                self.racks[usize::from(rack)].voq.credit(given);
+                self.racks[usize::from(rack)].voq.credit(HOST, given);
                 self.leave(now, rack);
             }
             Event::Data { rack, asked, flows, flow, size } => {
                 *self.delivered.entry((rack, flow)).or_default() += u64::from(size);
-                let heard = Heard { rack, asked, flows };
+                let heard = Heard { rack, asked, flows, advance: self.advance };
                 self.credits.arrive(now, heard, size.into(), self.overhead);
                 self.enter(now, u64::from(size) + self.overhead);
                 self.uncalled(now, self.overhead);
@@ -382,7 +384,7 @@ proptest! {
             prop_assert_eq!(got, voq.sent());
             prop_assert_eq!(world.credits.given(i), voq.credited());
             prop_assert!((voq.asked()..voq.asked() + CREDIT).contains(&voq.credited()));
-            prop_assert!((advance..advance + CREDIT).contains(&voq.credit_left()), "as at the start");
+            prop_assert!((advance..advance + CREDIT).contains(&voq.credit_left(HOST)), "as at the start");
         }
     }
 

@@ -4,8 +4,8 @@ use forebay_engine::reference::Reference;
 use forebay_engine::{Ground, LinkId, Node, NodeId, Out};
 use forebay_laws::group::{GroupParams, GroupStart};
 use forebay_net::{
-    Asks, Cable, CreditSettings, Fabric, Form, Paths, PortSettings, Routes, Switch, SwitchSettings,
-    Tor, TorCounters, TorSettings, VoqSettings,
+    Asks, Cable, CreditSettings, Fabric, Form, Paths, Peer, PortSettings, Routes, Switch, SwitchSettings,
+    Tor, TorCounters, TorSettings, VoqSettings, VoqTotals,
 };
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
@@ -177,6 +177,26 @@ impl Node for Any {
     }
 }
 
+/// Who shares a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queues {
+    OfHosts,
+    /// The hosts of each rack.
+    OfRacks,
+    /// All hosts of all racks but 0, for rack 0 and the other way round: two pods.
+    OfPods,
+}
+
+impl Queues {
+    fn shared(self, of: u16, to: u16) -> Option<u16> {
+        match self {
+            Self::OfHosts => None,
+            Self::OfRacks => Some(to),
+            Self::OfPods => ((of == 0) != (to == 0)).then_some(to.min(1)),
+        }
+    }
+}
+
 /// Racks of 16 hosts under one spine.
 pub struct World {
     engine: Reference<Any>,
@@ -188,11 +208,20 @@ pub struct World {
 
 impl World {
     pub fn new(bundle: Bundle, advance: Bytes, racks: u32) -> Self {
-        Self::losing(bundle, advance, racks, 0.0)
+        Self::with(bundle, advance, racks, 0.0, Queues::OfHosts)
     }
 
     /// Of what crosses between two switches, this share is lost.
     pub fn losing(bundle: Bundle, advance: Bytes, racks: u32, loss: f64) -> Self {
+        Self::with(bundle, advance, racks, loss, Queues::OfHosts)
+    }
+
+    /// Hosts share queues.
+    pub fn sharing(bundle: Bundle, advance: Bytes, racks: u32, queues: Queues) -> Self {
+        Self::with(bundle, advance, racks, 0.0, queues)
+    }
+
+    fn with(bundle: Bundle, advance: Bytes, racks: u32, loss: f64, queues: Queues) -> Self {
         let hosts = racks * PER_RACK as u32;
         let tor = |rack: u32| NodeId(hosts + rack);
         let spine = NodeId(hosts + racks);
@@ -245,7 +274,6 @@ impl World {
             let credit = CreditSettings {
                 bytes: 1_000,
                 rate: line,
-                advance: advance.get(),
                 round_trip: Span::from_us(12),
                 patience: Span::from_us(100),
             };
@@ -254,6 +282,9 @@ impl World {
                 rack: s as u16,
                 hosts: fabric.ports_of(node).iter().map(leads).collect(),
                 voq: VoqSettings { advance, asks: bundle.asks, seen_for: Span::from_us(20) },
+                peers: (0..racks as u16)
+                    .map(|rack| Peer { shared: queues.shared(s as u16, rack), advance })
+                    .collect(),
                 law: law.clone(),
                 at: GroupStart { line_rate: line, hop_rtt: Span::from_us(2), seed: 1 },
                 ask_again: Span::from_us(100),
@@ -337,15 +368,27 @@ impl World {
     /// Bytes that wait at a rack for a host, and bytes that may still go.
     pub fn voq(&mut self, rack: usize, to: u32) -> (u64, u64) {
         let to = self.fabric.addr(to);
-        self.tor(rack).voq(to).map_or((0, 0), |voq| (voq.queue().get(), voq.credit_left()))
+        self.tor(rack).voq(to).map_or((0, 0), |voq| (voq.queue().get(), voq.credit_left(to)))
     }
 
-    /// Bytes that a rack has been given for a host, and those that came.
-    pub fn given(&mut self, rack: usize, to: u32) -> (u64, u64) {
-        let addr = self.fabric.addr(to);
-        let credited = self.tor(rack).voq(addr).map_or(0, |voq| voq.credited());
-        let credits = self.tor(addr.tor.into()).credits(addr.port).expect("a host");
-        (credits.given(rack as u16), credited)
+    /// All queues of a rack: bytes that wait, bytes sent ahead of credits, and totals with what was given by each host's port.
+    pub fn queues(&mut self, rack: usize) -> Vec<(u64, u64, Vec<(VoqTotals, u64)>)> {
+        let mut queues: Vec<(u64, u64, Vec<VoqTotals>)> = self
+            .tor(rack)
+            .voqs()
+            .map(|(_, voq)| (voq.queue().get(), voq.ahead().get(), voq.totals().collect()))
+            .collect();
+        let given = |world: &mut Self, of: &VoqTotals| {
+            let credits = world.tor(of.to.tor.into()).credits(of.to.port).expect("a host");
+            credits.given(rack as u16)
+        };
+        queues
+            .drain(..)
+            .map(|(queue, ahead, parts)| {
+                let parts = parts.into_iter().map(|of| (of, given(self, &of))).collect();
+                (queue, ahead, parts)
+            })
+            .collect()
     }
 
     pub fn longest(&mut self, rack: usize) -> u64 {
