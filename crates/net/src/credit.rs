@@ -344,6 +344,23 @@ mod tests {
         assert_eq!(port.due(), Time::from_ps(5_026_880));
     }
 
+    /// Of one rack 37.5 KB may be on the way, 12 us of 25 Gb/s. If none of it comes for 100 us it is taken for lost, and as much may go again;
+    /// what then comes after all makes no room twice.
+    #[test]
+    fn what_does_not_come_for_long_is_lost() {
+        let mut port = credits(25);
+        let drain = |port: &mut Credits, from: u64| {
+            let ready = |ns| port.next(at(ns)).is_some();
+            (from..from + 90_000).step_by(320).map(ready).filter(|ready| *ready).count()
+        };
+        hear(&mut port, 0, 1 << 30, 1);
+        assert_eq!(drain(&mut port, 3_200), 38, "on its way: 37.5 KB and the last");
+        assert_eq!(port.due(), at(3_200 + 38 * 320) + Span::from_us(100));
+        assert_eq!(drain(&mut port, 120_000), 38);
+        port.arrive(at(220_000), heard(0, 1 << 30, 1), 76_000, 0);
+        assert_eq!(drain(&mut port, 260_000), 38, "38 KB and what may come in advance have come");
+    }
+
     /// A round: a credit for each flow. Who has not asked is skipped, and gains nothing by it later.
     #[test]
     fn a_round_gives_each_flow_a_credit() {

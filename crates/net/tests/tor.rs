@@ -156,6 +156,16 @@ fn answers_to_the_receiver_take_their_share_of_its_port() {
     }
 }
 
+/// Nothing is lost, so nobody asks again, though a rack waits for credits all the time.
+#[test]
+fn who_gets_credits_does_not_ask() {
+    let mut world = world(Bundle::COUNT, 10_000);
+    let to = world.host(0, 0);
+    (0..4).for_each(|i| world.flow(world.host(1 + i % 2, i), to, u64::MAX, Time::ZERO));
+    world.run(us(3_000));
+    assert_eq!((world.counters(1).asks, world.counters(2).asks), (0, 0));
+}
+
 /// Between switches one packet of twenty is lost, or one of three: data, credits, and what asks for them again. Every queue comes to its
 /// end, no credit came that was not given, and in the end nobody waits for anything.
 #[test]

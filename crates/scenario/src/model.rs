@@ -238,6 +238,8 @@ pub struct Hierarchical {
     pub params: Vec<(String, String)>,
     /// What a queue asks credits for.
     pub asks: Asks,
+    /// What each queue is for.
+    pub queue_for: QueueFor,
     /// Bytes that each queue may send before its first credit.
     pub advance: Bytes,
     /// Bytes that a credit lets go.
@@ -250,6 +252,17 @@ pub struct Hierarchical {
     pub hop_rtt: Option<Span>,
     /// Round-trip time between two hosts; `None`: the longest on an empty fabric.
     pub round_trip: Option<Span>,
+}
+
+/// What a queue by destination is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueFor {
+    /// A host.
+    Host,
+    /// All hosts of a rack.
+    Rack,
+    /// All hosts of another pod, which may send so much before the first credit; or a host of the own.
+    Pod(Bytes),
 }
 
 /// What a queue by destination asks credits for.

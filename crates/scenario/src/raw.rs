@@ -318,6 +318,13 @@ pub(crate) struct Hierarchical {
     /// Default: "demand".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks: Option<Asks>,
+    /// What each queue is for, where a switch has fewer queues than there are hosts: a "host"; a "rack"; a "pod" other than its own, and
+    /// a host of its own. What shares a queue waits behind each other. Default: "host".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_for: Option<QueueFor>,
+    /// With queue_for = "pod": bytes that the queue for another pod may send before its first credit. Default: advance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pod_advance: Option<Qty<Bytes>>,
     /// Bytes that each queue may send before its first credit (C0). Default: 10KB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advance: Option<Qty<Bytes>>,
@@ -338,6 +345,18 @@ pub(crate) struct Hierarchical {
     /// advance. Default: the longest on an empty fabric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip: Option<Qty<Span>>,
+}
+
+/// What a queue by destination is for.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum QueueFor {
+    /// A host.
+    Host,
+    /// All hosts of a rack.
+    Rack,
+    /// All hosts of another pod, or a host of the own.
+    Pod,
 }
 
 /// What a queue by destination asks credits for.

@@ -5,8 +5,8 @@ use crate::host::Profile;
 use crate::options::SimError;
 use forebay_engine::NodeId;
 use forebay_laws::group::{GroupParams, GroupStart};
-use forebay_net::{Asks, CreditSettings, Fabric, TorSettings, VoqSettings};
-use forebay_scenario::model::{self, Hierarchical, Scenario};
+use forebay_net::{Asks, CreditSettings, Fabric, Peer, TorSettings, VoqSettings};
+use forebay_scenario::model::{self, Hierarchical, QueueFor, Scenario};
 use forebay_units::Span;
 use forebay_units::random::{Purpose, Stream};
 
@@ -42,6 +42,7 @@ impl<'a> Racks<'a> {
         let Self { scenario, fabric, hierarchical: h, round_trip, seed } = *self;
         let ports = fabric.ports_of(node);
         let Some(first) = ports.iter().find(|d| d.peer.0 < fabric.hosts()) else { return Ok(None) };
+        let own = fabric.addr(first.peer.0).tor;
         let overhead = scenario.fabric.wire_overhead.get() as u16;
         let bytes = h.credit.get();
         let credits = |d: &forebay_net::Direction| {
@@ -49,7 +50,6 @@ impl<'a> Racks<'a> {
             (d.peer.0 < fabric.hosts()).then_some(CreditSettings {
                 bytes,
                 rate,
-                advance: h.advance.get(),
                 round_trip,
                 patience: h.ask_again,
             })
@@ -59,7 +59,7 @@ impl<'a> Racks<'a> {
             first.flight + up
         };
         Ok(Some(TorSettings {
-            rack: fabric.addr(first.peer.0).tor,
+            rack: own,
             hosts: ports.iter().map(credits).collect(),
             voq: VoqSettings {
                 advance: h.advance,
@@ -69,6 +69,7 @@ impl<'a> Racks<'a> {
                 },
                 seen_for: h.seen_for,
             },
+            peers: (0..fabric.tors().len() as u16).map(|rack| self.peer(own, rack)).collect(),
             law: law(h)?,
             at: GroupStart {
                 line_rate: fabric.cable(first.cable).rate,
@@ -78,6 +79,22 @@ impl<'a> Racks<'a> {
             ask_again: h.ask_again,
             word_size: WORD - overhead.min(20),
         }))
+    }
+}
+
+impl Racks<'_> {
+    /// How the hosts of `rack` are queued for in the rack `own`.
+    fn peer(&self, own: u16, rack: u16) -> Peer {
+        let h = self.hierarchical;
+        let alone = Peer { shared: None, advance: h.advance };
+        let of_pod = self.scenario.fabric.topology.clos().map_or(1, |clos| clos.edges as u16);
+        match h.queue_for {
+            QueueFor::Rack => Peer { shared: Some(rack), ..alone },
+            QueueFor::Pod(advance) if rack / of_pod != own / of_pod => {
+                Peer { shared: Some(rack / of_pod * of_pod), advance }
+            }
+            QueueFor::Host | QueueFor::Pod(_) => alone,
+        }
     }
 }
 
