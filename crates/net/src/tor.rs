@@ -252,7 +252,6 @@ impl Tor {
         while let Some(aggregate) = self.aggregate_mut(at)
             && let Some((mut packet, told, crossed)) = aggregate.voq.next(now)
         {
-            aggregate.ask = Time::MAX;
             let ahead = aggregate.voq.ahead();
             self.counters.ahead = self.counters.ahead.max(ahead);
             let rack = self.settings.rack;

@@ -166,11 +166,16 @@ fn who_gets_credits_does_not_ask() {
     assert_eq!((world.counters(1).asks, world.counters(2).asks), (0, 0));
 }
 
-/// Between switches one packet of twenty is lost, or one of three: data, credits, and what asks for them again. Every queue comes to its
+/// Between switches one packet of twenty is lost, or one of two: data, credits, and what asks for them again. Every queue comes to its
 /// end, no credit came that was not given, and in the end nobody waits for anything.
 #[test]
 fn queues_drain_whatever_is_lost() {
-    for (bundle, loss) in [(Bundle::LITERAL, 0.05), (Bundle::COUNT, 0.05), (Bundle::COUNT, 0.33)] {
+    for (bundle, loss) in [
+        (Bundle::LITERAL, 0.05),
+        (Bundle::LITERAL, 0.5),
+        (Bundle::COUNT, 0.05),
+        (Bundle::COUNT, 0.5),
+    ] {
         let mut world = World::losing(bundle, Bytes::new(10_000), 3, loss);
         for i in 0..16 {
             let to = world.host(0, i % 3);

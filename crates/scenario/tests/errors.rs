@@ -1483,7 +1483,7 @@ fn hierarchical_switches() {
         ),
         (
             "law = \"hiercc\", ask_again = \"0ns\"",
-            "15:46: fabric.switch.hierarchical.ask_again: \"0s\" does nothing; write a time above 0, for instance \"10us\"",
+            "15:46: fabric.switch.hierarchical.ask_again: \"0ns\" does nothing; write a time above 0, for instance \"10us\"",
         ),
         (
             "law = \"hiercc\", pod_advance = \"25KB\"",
@@ -1491,7 +1491,7 @@ fn hierarchical_switches() {
         ),
         (
             "law = \"hiercc\", queue_for = \"pod\"",
-            "15:43: fabric.switch.hierarchical.queue_for: \"pod\" needs a fabric of several pods; write \"rack\" or \"host\"",
+            "15:46: fabric.switch.hierarchical.queue_for: \"pod\" needs a fabric of several pods; write \"rack\" or \"host\"",
         ),
         (
             "law = \"hiercc\" }\npause = \"on\"\nlatency = \"0ns\" # {",
