@@ -6,7 +6,7 @@ mod hosts;
 use forebay_net::Asks;
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
-use hosts::{Bundle, Queues, World, us};
+use hosts::{Bundle, Queue, Queues, World, us};
 
 /// 16 hosts to a rack; rack 0 is the receivers'. Links of 1 us: hosts at 25 Gb/s, switches at 100 Gb/s. From ToR to ToR and back 4 us.
 fn world(bundle: Bundle, advance: u64) -> World {
@@ -185,7 +185,7 @@ fn queues_drain_whatever_is_lost() {
         world.run(us(60_000));
         assert!(world.is_at_rest(), "{bundle:?}, {loss}");
         assert!(world.counters(1).asks > 0, "{bundle:?}, {loss}");
-        for (queue, _, parts) in (1..3).flat_map(|rack| world.queues(rack)) {
+        for Queue { queue, parts, .. } in (1..3).flat_map(|rack| world.queues(rack)) {
             assert_eq!(queue, 0, "{bundle:?}, {loss}");
             for (of, given) in parts {
                 assert!(of.credited <= given, "{bundle:?}, {loss}: {given} for {of:?}");
@@ -200,7 +200,7 @@ fn queues_drain_whatever_is_lost() {
 #[test]
 fn bounds_hold_whoever_shares_a_queue() {
     const ADVANCE: u64 = 10_000;
-    for queues in [Queues::OfHosts, Queues::OfRacks, Queues::OfPods] {
+    for queues in [Queues::Hosts, Queues::Racks, Queues::Pods] {
         for (seed, bundle) in [(1, Bundle::LITERAL), (2, Bundle::RECOMMENDED), (3, Bundle::COUNT)] {
             let mut rng = Stream::new(seed, 0, Purpose::Test);
             let mut world = World::sharing(bundle, Bytes::new(ADVANCE), 3, queues);
@@ -213,7 +213,7 @@ fn bounds_hold_whoever_shares_a_queue() {
             let most = (3 * ADVANCE).max(37_500) + 4 * 1_060;
             for step in 0..6_000 {
                 world.run(us(step));
-                for (_, ahead, parts) in (0..3).flat_map(|rack| world.queues(rack)) {
+                for Queue { ahead, parts, .. } in (0..3).flat_map(|rack| world.queues(rack)) {
                     assert!(ahead <= ADVANCE, "{queues:?}, {bundle:?}: {ahead} ahead");
                     for (of, given) in parts {
                         assert!(of.credited <= given, "{queues:?}, {bundle:?}: {of:?}, {given}");
@@ -229,7 +229,7 @@ fn bounds_hold_whoever_shares_a_queue() {
                 }
             }
             assert!(world.is_at_rest(), "{queues:?}, {bundle:?}");
-            for (queue, _, parts) in (0..3).flat_map(|rack| world.queues(rack)) {
+            for Queue { queue, parts, .. } in (0..3).flat_map(|rack| world.queues(rack)) {
                 assert_eq!(queue, 0);
                 for (of, given) in parts {
                     assert_eq!(
@@ -263,7 +263,7 @@ fn a_flow_waits_behind_others_in_a_shared_queue() {
         world.run(us(3_000));
         gbps(world.received(victim) - before, Span::from_us(2_000))
     };
-    let (own, shared) = (rate(Queues::OfHosts), rate(Queues::OfRacks));
+    let (own, shared) = (rate(Queues::Hosts), rate(Queues::Racks));
     assert!(own > 24.0, "{own}");
     // The rack has a third of the busy port for four flows, and its fifth no more than one of them.
     assert!(shared < 25.0 / 3.0 / 4.0 * 1.5, "{shared}");

@@ -177,24 +177,32 @@ impl Node for Any {
     }
 }
 
-/// Who shares a queue.
+/// What each queue is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queues {
-    OfHosts,
-    /// The hosts of each rack.
-    OfRacks,
-    /// All hosts of all racks but 0, for rack 0 and the other way round: two pods.
-    OfPods,
+    Hosts,
+    Racks,
+    /// Of two: rack 0, and all others.
+    Pods,
 }
 
 impl Queues {
     fn shared(self, of: u16, to: u16) -> Option<u16> {
         match self {
-            Self::OfHosts => None,
-            Self::OfRacks => Some(to),
-            Self::OfPods => ((of == 0) != (to == 0)).then_some(to.min(1)),
+            Self::Hosts => None,
+            Self::Racks => Some(to),
+            Self::Pods => ((of == 0) != (to == 0)).then_some(to.min(1)),
         }
     }
+}
+
+/// One queue of a rack, in bytes.
+pub struct Queue {
+    pub queue: u64,
+    /// Sent ahead of credits.
+    pub ahead: u64,
+    /// Totals by host, with what the port of each has given.
+    pub parts: Vec<(VoqTotals, u64)>,
 }
 
 /// Racks of 16 hosts under one spine.
@@ -208,12 +216,12 @@ pub struct World {
 
 impl World {
     pub fn new(bundle: Bundle, advance: Bytes, racks: u32) -> Self {
-        Self::with(bundle, advance, racks, 0.0, Queues::OfHosts)
+        Self::with(bundle, advance, racks, 0.0, Queues::Hosts)
     }
 
     /// Of what crosses between two switches, this share is lost.
     pub fn losing(bundle: Bundle, advance: Bytes, racks: u32, loss: f64) -> Self {
-        Self::with(bundle, advance, racks, loss, Queues::OfHosts)
+        Self::with(bundle, advance, racks, loss, Queues::Hosts)
     }
 
     /// Hosts share queues.
@@ -371,22 +379,22 @@ impl World {
         self.tor(rack).voq(to).map_or((0, 0), |voq| (voq.queue().get(), voq.credit_left(to)))
     }
 
-    /// All queues of a rack: bytes that wait, bytes sent ahead of credits, and totals with what was given by each host's port.
-    pub fn queues(&mut self, rack: usize) -> Vec<(u64, u64, Vec<(VoqTotals, u64)>)> {
-        let mut queues: Vec<(u64, u64, Vec<VoqTotals>)> = self
+    /// All queues of a rack.
+    pub fn queues(&mut self, rack: usize) -> Vec<Queue> {
+        let seen: Vec<(Bytes, Bytes, Vec<VoqTotals>)> = self
             .tor(rack)
             .voqs()
-            .map(|(_, voq)| (voq.queue().get(), voq.ahead().get(), voq.totals().collect()))
+            .map(|(_, voq)| (voq.queue(), voq.ahead(), voq.totals().collect()))
             .collect();
-        let given = |world: &mut Self, of: &VoqTotals| {
-            let credits = world.tor(of.to.tor.into()).credits(of.to.port).expect("a host");
-            credits.given(rack as u16)
+        let mut given = |of: VoqTotals| {
+            let credits = self.tor(of.to.tor.into()).credits(of.to.port).expect("a host");
+            (of, credits.given(rack as u16))
         };
-        queues
-            .drain(..)
-            .map(|(queue, ahead, parts)| {
-                let parts = parts.into_iter().map(|of| (of, given(self, &of))).collect();
-                (queue, ahead, parts)
+        seen.into_iter()
+            .map(|(queue, ahead, parts)| Queue {
+                queue: queue.get(),
+                ahead: ahead.get(),
+                parts: parts.into_iter().map(&mut given).collect(),
             })
             .collect()
     }
