@@ -31,8 +31,7 @@ impl<'a> Racks<'a> {
         seed: u64,
     ) -> Option<Self> {
         let hierarchical = scenario.fabric.hierarchical.as_ref()?;
-        let trips = profiles.iter().map(|p| base_rtt::longest(scenario, fabric, &p.transport));
-        let longest = || trips.max().unwrap_or(Span::ZERO);
+        let longest = || base_rtt::longest(profiles, scenario, fabric);
         let round_trip = hierarchical.round_trip.unwrap_or_else(longest);
         Some(Self { scenario, fabric, hierarchical, round_trip, seed })
     }

@@ -4,8 +4,8 @@ use forebay_engine::reference::Reference;
 use forebay_engine::{Ground, LinkId, Node, NodeId, Out};
 use forebay_laws::group::{GroupParams, GroupStart};
 use forebay_net::{
-    Asks, Cable, CreditSettings, Fabric, Form, Paths, Peer, PortSettings, Routes, Switch, SwitchSettings,
-    Tor, TorCounters, TorSettings, VoqSettings, VoqTotals,
+    Asks, Cable, CreditSettings, Fabric, Form, Paths, Peer, PortSettings, Routes, Switch,
+    SwitchSettings, Tor, TorCounters, TorSettings, VoqSettings, VoqTotals,
 };
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
