@@ -1,25 +1,39 @@
 //! Credits of one down port: how much each rack may send to the host behind it, and when.
 //!
-//! Every rack that sends to the host has an entry: what it has asked for so far, what has been given, how many flows it has. A
-//! weighted round robin visits them: a round gives each entry one credit for each of its flows, as long as it has asked for more than
-//! it has got; who has not costs no time. Credits are spaced by the time that what they let go takes on the port, so
-//! what they bring never exceeds the port's rate; the queue there holds what racks send in advance, and no more. Nor less: what new
-//! racks brought before the first credits took effect stays in the queue until one of them has nothing to send for a while.
+//! Every rack that sends to the host has an entry: what it has asked for so far, what has been given, what has arrived, how many
+//! flows it has. A weighted round robin visits them: a round gives each entry one credit for each of its flows, as long as it has asked
+//! for more than it has got; who has not costs no time. Two things hold credits back:
 //!
-//! Source: HierCC (APNet 2021), section 3.2; the spacing and the form of the round robin are not in the paper.
-//! Invariant: given < asked + a credit, for every rack.
+//! - Pace. Credits are spaced by the time that what they let go takes on the port, and wait for as long as what else the port sends
+//!   takes there: answers to the flows of its host, rates told to it, wire overhead. So what they bring and what comes uncalled
+//!   for never exceed the port's rate together.
+//! - Room. What the port holds, and what of the racks may be on its way to it, is at most what they may send in advance, or what the
+//!   port sends in a round trip if that is more. What hides in queues of the core on the way is in that sum; without it, it would
+//!   come as a burst while newer credits bring more. A rack has its part of the room, by its flows, and at least what it may send in
+//!   advance, so that one whose way is blocked does not take the room of others.
+//!
+//! So the queue of the port never holds more than that room, a packet of each rack, and what came uncalled for. Nor less: what new
+//! racks brought before the first credits took effect stays in it until one of them has nothing to send for a while.
+//!
+//! What a rack sent and is not heard of for `patience` is taken for lost.
+//!
+//! Source: HierCC (APNet 2021), section 3.2, for entries, weights and the bound; pace, room and the form of the round robin are not in
+//! the paper.
+//! Invariants: given < asked + a credit, for every rack; credits and what they yield to, in any span, take the span and one more of them.
 
-use forebay_units::{BitsPerSec, Serializer, Time};
+use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 
 /// What the credits of a port are made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CreditSettings {
     /// Bytes that one credit lets go; above zero.
     pub bytes: u64,
-    /// Bytes that these take on the wire of the port, with its overhead for each packet.
-    pub cost: u64,
     /// Rate of the port.
     pub rate: BitsPerSec,
+    /// From a credit until what it lets go is here, on an empty fabric and from the rack that is farthest away.
+    pub round_trip: Span,
+    /// What has not arrived for so long is lost.
+    pub patience: Span,
 }
 
 /// A credit to be sent.
@@ -29,6 +43,19 @@ pub struct Credit {
     pub rack: u16,
     /// Bytes given to it in all.
     pub given: u64,
+}
+
+/// What data, or who asks again, tells of a rack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Heard {
+    /// The rack.
+    pub rack: u16,
+    /// Bytes that it has asked for since the beginning.
+    pub asked: u64,
+    /// Its flows.
+    pub flows: u32,
+    /// Bytes that it may send before its first credit.
+    pub advance: u64,
 }
 
 /// The credit scheduler of a down port.
@@ -41,6 +68,9 @@ pub struct Credits {
     short: usize,        // entries that have asked for more than they have got
     pace: Serializer,
     free: Time, // no credit before
+    wait: Time, // nor before this, unless something arrives
+    port: Serializer,
+    busy: Time, // all that has entered the port will have left
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,12 +79,37 @@ struct Entry {
     flows: u32, // at least 1
     asked: u64,
     given: u64,
+    arrived: u64,
+    advance: u64,
+    last: Time, // something arrived
 }
 
 impl Entry {
     fn is_short(&self) -> bool {
         self.given < self.asked
     }
+
+    /// Whether it has something to send, or on its way.
+    fn is_active(&self) -> bool {
+        self.asked > self.arrived || self.is_short()
+    }
+
+    /// Bytes that may be on their way.
+    fn under_way(&self) -> u64 {
+        (self.given + self.advance).saturating_sub(self.arrived)
+    }
+
+    fn forget_what_is_under_way(&mut self) {
+        self.arrived = self.given + self.advance;
+    }
+}
+
+/// Sums over racks that have something to send, or on its way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Active {
+    advance: u64,
+    flows: u64,
+    under_way: u64,
 }
 
 impl Credits {
@@ -72,43 +127,130 @@ impl Credits {
             short: 0,
             pace: Serializer::new(settings.rate),
             free: Time::ZERO,
+            wait: Time::ZERO,
+            port: Serializer::new(settings.rate),
+            busy: Time::ZERO,
         }
     }
 
-    /// A packet of that rack says what its queue has asked for since the beginning, and how many flows share it. A packet that a
-    /// later one has overtaken cannot ask for less.
-    pub fn hear(&mut self, rack: u16, asked: u64, flows: u32) {
+    /// Data of a rack enters the port: so many bytes that credits let go, and so many of the wire that none did.
+    pub fn arrive(&mut self, now: Time, heard: Heard, bytes: u64, overhead: u64) {
+        self.busy = self.busy.max(now) + self.port.take(bytes);
+        self.yield_to(now, overhead);
+        let entry = self.hear(now, heard);
+        entry.arrived = (entry.arrived + bytes).min(entry.given + entry.advance); // more if some was taken for lost
+    }
+
+    /// A rack asks again, since it waits and nothing comes: nothing of it is on its way. What it has been given.
+    pub fn ask(&mut self, now: Time, heard: Heard) -> Credit {
+        let entry = self.hear(now, heard);
+        entry.forget_what_is_under_way();
+        Credit { rack: entry.rack, given: entry.given }
+    }
+
+    /// A packet that a later one has overtaken cannot ask for less.
+    fn hear(&mut self, now: Time, heard: Heard) -> &mut Entry {
+        let Heard { rack, asked, flows, advance } = heard;
         let at = self.entries.iter().position(|entry| entry.rack == rack).unwrap_or_else(|| {
-            self.entries.push(Entry { rack, flows: 1, asked: 0, given: 0 });
+            let (asked, given, arrived) = (0, 0, 0);
+            self.entries.push(Entry { rack, flows, asked, given, arrived, advance, last: now });
             self.entries.len() - 1
         });
+        self.wait = Time::ZERO;
         let entry = &mut self.entries[at];
         let was = entry.is_short();
         entry.flows = flows.max(1);
         entry.asked = entry.asked.max(asked);
+        entry.last = now;
         self.short += usize::from(entry.is_short() && !was);
+        entry
+    }
+
+    /// So many bytes of the wire enter the port that no credit let go.
+    pub fn yield_to(&mut self, now: Time, wire: u64) {
+        if wire > 0 {
+            self.free = self.free.max(now) + self.pace.take(wire);
+            self.busy = self.busy.max(now) + self.port.take(wire);
+        }
     }
 
     /// When the next credit may be sent; `Time::MAX` if nobody has asked for one.
     pub fn due(&self) -> Time {
-        if self.short == 0 { Time::MAX } else { self.free }
+        if self.short == 0 { Time::MAX } else { self.free.max(self.wait) }
     }
 
-    /// The next credit, if one is due at `now`; it counts as sent.
+    /// The next credit, if one is due at `now`; it counts as sent. If there is no room for one, [`Credits::due`] moves.
     pub fn next(&mut self, now: Time) -> Option<Credit> {
-        if self.short == 0 || now < self.free {
+        if now < self.due() {
             return None;
         }
-        while self.left == 0 || !self.entries[self.turn].is_short() {
-            self.turn = (self.turn + 1) % self.entries.len();
-            self.left = self.entries[self.turn].flows;
+        let active = self.active(now);
+        let CreditSettings { patience, rate, .. } = self.settings;
+        let held = self.queue(now).get();
+        let room = active.advance.max(self.loop_bytes());
+        if held + active.under_way >= room {
+            let excess = held + active.under_way - room + 1;
+            let soon = if held >= excess { rate.time_for(Bytes::new(excess)) } else { patience };
+            self.wait = now + soon;
+            return None;
         }
+        let Some(turn) = self.choose(active.flows) else {
+            self.wait = now + patience;
+            return None;
+        };
+        self.turn = turn;
         self.left -= 1;
-        self.free = now + self.pace.take(self.settings.cost);
-        let entry = &mut self.entries[self.turn];
+        self.free = now + self.pace.take(self.settings.bytes);
+        let entry = &mut self.entries[turn];
         entry.given += self.settings.bytes;
         self.short -= usize::from(!entry.is_short());
         Some(Credit { rack: entry.rack, given: entry.given })
+    }
+
+    /// Whose turn it is among those that want a credit and have room for one.
+    fn choose(&mut self, flows: u64) -> Option<usize> {
+        let room = self.loop_bytes();
+        let wants = |entry: &Entry| {
+            let part = room * u64::from(entry.flows) / flows.max(1);
+            entry.is_short() && entry.under_way() < part.max(entry.advance)
+        };
+        let count = self.entries.len();
+        if self.left > 0 && wants(&self.entries[self.turn]) {
+            return Some(self.turn);
+        }
+        let turn =
+            (1..=count).map(|i| (self.turn + i) % count).find(|i| wants(&self.entries[*i]))?;
+        self.left = self.entries[turn].flows;
+        Some(turn)
+    }
+
+    /// Takes what has not arrived for too long for lost.
+    fn active(&mut self, now: Time) -> Active {
+        let patience = self.settings.patience;
+        let mut active = Active::default();
+        for entry in &mut self.entries {
+            if entry.is_active() && now.since(entry.last) > patience {
+                entry.forget_what_is_under_way();
+                entry.last = now;
+            }
+            if entry.is_active() {
+                active.advance += entry.advance;
+                active.flows += u64::from(entry.flows);
+                active.under_way += entry.under_way();
+            }
+        }
+        active
+    }
+
+    /// What the port sends in a round trip.
+    fn loop_bytes(&self) -> u64 {
+        self.settings.rate.bytes_in(self.settings.round_trip).get()
+    }
+
+    /// What has entered the port and not left it.
+    pub fn queue(&self, now: Time) -> Bytes {
+        let left = self.busy.max(now).since(now);
+        self.settings.rate.bytes_in(left)
     }
 
     /// Bytes given to a rack in all.
@@ -129,11 +271,37 @@ mod tests {
 
     fn credits(gbps: u64) -> Credits {
         let rate = BitsPerSec::from_gbps(gbps);
-        Credits::new(CreditSettings { bytes: 1_000, cost: 1_000, rate })
+        Credits::new(CreditSettings {
+            bytes: 1_000,
+            rate,
+            round_trip: Span::from_us(12),
+            patience: Span::from_us(100),
+        })
+    }
+
+    fn heard(rack: u16, asked: u64, flows: u32) -> Heard {
+        Heard { rack, asked, flows, advance: 10_000 }
+    }
+
+    /// What a rack sends in advance of what it asks for arrives.
+    fn hear(port: &mut Credits, rack: u16, asked: u64, flows: u32) {
+        port.arrive(Time::ZERO, heard(rack, asked, flows), asked.min(10_000), 0);
     }
 
     fn at(ns: u64) -> Time {
         Time::ZERO + Span::from_ns(ns)
+    }
+
+    /// The next credit, and the 1000 B that it lets go at once.
+    fn give(port: &mut Credits) -> Option<u16> {
+        let now = port.due();
+        let credit = port.next(now)?;
+        port.arrive(now, heard(credit.rack, 0, flows(port, credit.rack)), 1_000, 0);
+        Some(credit.rack)
+    }
+
+    fn flows(port: &Credits, rack: u16) -> u32 {
+        port.entries.iter().find(|entry| entry.rack == rack).map_or(1, |entry| entry.flows)
     }
 
     /// 1000 B at 25 Gb/s are 320 ns.
@@ -141,14 +309,14 @@ mod tests {
     fn credits_are_spaced_by_what_they_let_go() {
         let mut port = credits(25);
         assert_eq!((port.next(at(0)), port.due()), (None, Time::MAX));
-        port.hear(7, 2_500, 1);
+        hear(&mut port, 7, 2_500, 1);
         for (n, ns) in [100, 420, 740].into_iter().enumerate() {
             assert!(port.due() <= at(ns));
             assert_eq!(port.next(at(ns)), Some(Credit { rack: 7, given: 1_000 * (n as u64 + 1) }));
             assert_eq!(port.next(at(ns + 319)), None);
         }
         assert_eq!(port.due(), Time::MAX, "3000 of 2500 asked");
-        port.hear(7, 3_001, 1);
+        hear(&mut port, 7, 3_001, 1);
         assert_eq!(port.due(), at(1_060));
     }
 
@@ -156,38 +324,63 @@ mod tests {
     #[test]
     fn spaces_keep_their_remainders() {
         let mut port = credits(30);
-        port.hear(0, 1 << 30, 1);
-        for _ in 0..3_000 {
-            let now = port.due();
-            port.next(now).expect("due");
-        }
+        hear(&mut port, 0, 1 << 30, 1);
+        (0..3_000).for_each(|_| assert_eq!(give(&mut port), Some(0)));
         assert_eq!(port.due(), at(800_000));
+    }
+
+    /// 84 B at 25 Gb/s are 26.88 ns, which the next credit waits for; of what came while the port had nothing to do, for the rest.
+    #[test]
+    fn credits_wait_for_what_else_the_port_sends() {
+        let mut port = credits(25);
+        hear(&mut port, 0, 1 << 30, 1);
+        port.next(at(1_000)).expect("due");
+        port.yield_to(at(1_100), 84);
+        port.yield_to(at(1_300), 1_000);
+        assert_eq!(port.due(), Time::from_ps(1_000_000 + 320_000 + 26_880 + 320_000));
+        port.yield_to(at(5_000), 84);
+        assert_eq!(port.due(), Time::from_ps(5_026_880));
+        port.yield_to(at(9_000), 0);
+        assert_eq!(port.due(), Time::from_ps(5_026_880));
+    }
+
+    /// Of one rack 37.5 KB may be on the way, 12 us of 25 Gb/s. If none of it comes for 100 us it is taken for lost, and as much may go again;
+    /// what then comes after all makes no room twice.
+    #[test]
+    fn what_does_not_come_for_long_is_lost() {
+        let mut port = credits(25);
+        let drain = |port: &mut Credits, from: u64| {
+            let ready = |ns| port.next(at(ns)).is_some();
+            (from..from + 90_000).step_by(320).map(ready).filter(|ready| *ready).count()
+        };
+        hear(&mut port, 0, 1 << 30, 1);
+        assert_eq!(drain(&mut port, 3_200), 38, "on its way: 37.5 KB and the last");
+        assert_eq!(port.due(), at(3_200 + 38 * 320) + Span::from_us(100));
+        assert_eq!(drain(&mut port, 120_000), 38);
+        port.arrive(at(220_000), heard(0, 1 << 30, 1), 76_000, 0);
+        assert_eq!(drain(&mut port, 260_000), 38, "38 KB and what may come in advance have come");
     }
 
     /// A round: a credit for each flow. Who has not asked is skipped, and gains nothing by it later.
     #[test]
     fn a_round_gives_each_flow_a_credit() {
         let mut port = credits(25);
-        port.hear(0, 1 << 30, 1);
-        port.hear(1, 1 << 30, 3);
-        port.hear(2, 500, 2);
-        let next = |port: &mut Credits| {
-            let now = port.due();
-            port.next(now).map(|credit| credit.rack)
-        };
-        let racks: Vec<_> = (0..10).map(|_| next(&mut port)).collect();
+        hear(&mut port, 0, 1 << 30, 1);
+        hear(&mut port, 1, 1 << 30, 3);
+        hear(&mut port, 2, 500, 2);
+        let racks: Vec<_> = (0..10).map(|_| give(&mut port)).collect();
         let one = |racks: &[u16]| racks.iter().copied().map(Some).collect::<Vec<_>>();
         assert_eq!(racks, one(&[1, 1, 1, 2, 0, 1, 1, 1, 0, 1]));
-        port.hear(2, 1 << 30, 2);
-        let racks: Vec<_> = (0..9).map(|_| next(&mut port)).collect();
+        hear(&mut port, 2, 1 << 30, 2);
+        let racks: Vec<_> = (0..9).map(|_| give(&mut port)).collect();
         assert_eq!(racks, one(&[1, 1, 2, 2, 0, 1, 1, 1, 2]));
     }
 
     #[test]
     fn an_old_packet_asks_for_nothing() {
         let mut port = credits(25);
-        port.hear(0, 3_000, 2);
-        port.hear(0, 1_000, 2);
+        hear(&mut port, 0, 3_000, 2);
+        hear(&mut port, 0, 1_000, 2);
         assert_eq!((0..5).filter_map(|n| port.next(at(320 * n))).count(), 3);
     }
 }

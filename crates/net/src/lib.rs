@@ -18,7 +18,7 @@ mod switch;
 mod tor;
 mod voq;
 
-pub use credit::{Credit, CreditSettings, Credits};
+pub use credit::{Credit, CreditSettings, Credits, Heard};
 pub use fabric::{Cable, Direction, Fabric};
 pub use ingress::{IngressCounters, IngressPool, IngressSettings, Xoff};
 pub use port::{
@@ -28,5 +28,5 @@ pub use port::{
 pub use routing::{Path, Paths, Routes, Tuple, murmur3_paths, pin};
 pub use shared_buffer::SharedBuffer;
 pub use switch::{Drop, Switch, SwitchSettings, trace};
-pub use tor::{Tor, TorCounters, TorSettings};
-pub use voq::{Arrival, Asks, Crossed, Told, Voq, VoqSettings};
+pub use tor::{Peer, Tor, TorCounters, TorSettings};
+pub use voq::{Arrival, Asks, Crossed, Told, Voq, VoqSettings, VoqTotals};

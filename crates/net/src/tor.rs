@@ -5,12 +5,16 @@
 //! send credits, spaced by the port's rate. A law of role `group` gives the flows of each queue their rate: a host that asks is told
 //! at once, and all that feed the queue are told to stop or to go on. What is no data passes by.
 //!
+//! Credits carry all that was given, so the next one makes up for one that was lost. Where nobody asks any more, since all that was let
+//! go has arrived or was lost, no next one comes: a queue that waits and is credited nothing for a while asks again, and hears
+//! what it has been given.
+//!
 //! Credits and pace are timers of this node: it has an event for each credit, unlike any other stage.
 //!
 //! Source: HierCC (APNet 2021), sections 3 and 4.
 //! Invariants: those of [`Voq`] and [`Credits`]; nothing is dropped here; a queue without traffic sets no timer.
 
-use crate::credit::{CreditSettings, Credits};
+use crate::credit::{Credit, CreditSettings, Credits, Heard};
 use crate::switch::{Switch, trace};
 use crate::voq::{Crossed, Voq, VoqSettings};
 use forebay_engine::{Digest, Node, Out};
@@ -18,13 +22,16 @@ use forebay_laws::Acts;
 use forebay_laws::group::{
     Group, GroupAct, GroupEvent, GroupParams, GroupSeen, GroupStart, GroupTotals,
 };
-use forebay_units::{BitsPerSec, Bytes, Time};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet, RackTag};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A credit taken in, in a digest.
 const CREDIT: u8 = 7;
+
+/// One asked for again.
+const ASK: u8 = 8;
 
 /// What queues by destination are made from.
 #[derive(Clone, Debug)]
@@ -33,14 +40,27 @@ pub struct TorSettings {
     pub rack: u16,
     /// By port, what its host takes credits for; `None`: it leads to no host.
     pub hosts: Vec<Option<CreditSettings>>,
-    /// Every queue.
+    /// Every queue, but for what it may send in advance.
     pub voq: VoqSettings,
+    /// By rack, how this one queues for its hosts, and it for those of this one.
+    pub peers: Vec<Peer>,
     /// Gives flows their rates.
     pub law: GroupParams,
     /// What the law of each queue starts from.
     pub at: GroupStart,
-    /// Size of credit and rate packets.
+    /// A queue that waits asks again if it is credited nothing for so long; above zero.
+    pub ask_again: Span,
+    /// Size of credit, rate and ask packets.
     pub word_size: u16,
+}
+
+/// How two racks queue for each other's hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Peer {
+    /// Who shares a queue: `None`, nobody, every host has its own; otherwise all hosts of all racks that name the same one here.
+    pub shared: Option<u16>,
+    /// Bytes that each queue may send before its first credit.
+    pub advance: Bytes,
 }
 
 /// What happened in all, over all queues.
@@ -48,8 +68,12 @@ pub struct TorSettings {
 pub struct TorCounters {
     /// Credits sent to other racks.
     pub credits: u64,
+    /// Times that a queue asked again.
+    pub asks: u64,
     /// Rates told to flows that asked, stops among them.
     pub rates: u64,
+    /// Queues that something was ever sent to.
+    pub queues: u64,
     /// Times that all hosts of a queue were stopped.
     pub stops: u64,
     /// Times that they were let go on.
@@ -60,7 +84,7 @@ pub struct TorCounters {
     pub ahead: Bytes,
 }
 
-/// The flows of this rack to one host.
+/// The flows of this rack to one host, or to those that share its queue.
 #[derive(Clone, Debug)]
 struct Aggregate {
     voq: Voq,
@@ -69,12 +93,15 @@ struct Aggregate {
     stopped: bool,
     due: Time,   // the law's wake
     armed: Time, // earliest entry of this one among the timers
+    ask: Time, // when it asks again; invariant: some time, if something waits for credits of another switch
+    ask_armed: Time,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Due {
     Wake(HostAddr),
     Credit(u16),
+    Ask(HostAddr),
 }
 
 /// A switch of a rack with queues by destination.
@@ -82,7 +109,7 @@ enum Due {
 pub struct Tor {
     switch: Switch,
     settings: TorSettings,
-    aggregates: Vec<Vec<Option<Box<Aggregate>>>>, // by rack and port of the destination
+    aggregates: Vec<Vec<Option<Box<Aggregate>>>>, // by rack and port of the queue
     credits: Vec<Option<(Credits, Time)>>, // by port, with the earliest entry of this one among the timers
     timers: BinaryHeap<Reverse<(Time, Due)>>,
     counters: TorCounters,
@@ -119,12 +146,18 @@ impl Tor {
         self.counters
     }
 
-    /// The queue for a host, once something was sent to it.
+    /// The queue for a host, once something was sent to it or to another that shares it.
     pub fn voq(&self, to: HostAddr) -> Option<&Voq> {
-        self.aggregate(to).map(|aggregate| &aggregate.voq)
+        self.aggregate(self.queue_of(to)).map(|aggregate| &aggregate.voq)
     }
 
-    /// Every queue that something was ever sent to, in order of destinations.
+    /// Where the queue for a host is found: at its address, or port 0 of the rack that those who share it name.
+    fn queue_of(&self, to: HostAddr) -> HostAddr {
+        let shared = self.settings.peers.get(usize::from(to.tor)).and_then(|peer| peer.shared);
+        shared.map_or(to, |tor| HostAddr { tor, port: 0 })
+    }
+
+    /// Every queue that something was ever sent to, in order of the addresses that they are found at.
     pub fn voqs(&self) -> impl Iterator<Item = (HostAddr, &Voq)> {
         (0u16..).zip(&self.aggregates).flat_map(|(tor, ports)| {
             (0u16..).zip(ports).filter_map(move |(port, aggregate)| {
@@ -145,93 +178,175 @@ impl Tor {
         all
     }
 
-    fn aggregate(&self, to: HostAddr) -> Option<&Aggregate> {
-        self.aggregates.get(usize::from(to.tor))?.get(usize::from(to.port))?.as_deref()
+    fn aggregate(&self, at: HostAddr) -> Option<&Aggregate> {
+        self.aggregates.get(usize::from(at.tor))?.get(usize::from(at.port))?.as_deref()
     }
 
-    fn aggregate_mut(&mut self, to: HostAddr) -> Option<&mut Aggregate> {
-        self.aggregates.get_mut(usize::from(to.tor))?.get_mut(usize::from(to.port))?.as_deref_mut()
+    fn aggregate_mut(&mut self, at: HostAddr) -> Option<&mut Aggregate> {
+        self.aggregates.get_mut(usize::from(at.tor))?.get_mut(usize::from(at.port))?.as_deref_mut()
     }
 
     /// Data of one of its hosts.
     fn collect(&mut self, now: Time, in_port: u16, packet: &Packet, out: &mut impl Out<Packet>) {
         let to = packet.dst;
-        if self.aggregate(to).is_none() {
-            self.begin(now, to, out);
+        let at = self.queue_of(to);
+        if self.aggregate(at).is_none() {
+            self.begin(now, at, out);
         }
-        let Some(aggregate) = self.aggregate_mut(to) else { return };
+        let Some(aggregate) = self.aggregate_mut(at) else { return };
         let held = Packet { ingress: in_port, ..*packet };
         let arrival = aggregate.voq.arrive(now, in_port, &held);
         let (asleep, stopped) = (aggregate.due == Time::MAX, aggregate.stopped);
-        self.counters.longest = self.counters.longest.max(self.voq_bytes(to));
+        let queue = aggregate.voq.queue();
+        self.counters.longest = self.counters.longest.max(queue);
         if asleep {
-            self.tell(now, to, GroupEvent::Traffic, out);
+            self.tell(now, at, GroupEvent::Traffic, out);
         }
         if arrival.crossed == Some(Crossed::Above) {
-            self.tell(now, to, GroupEvent::Above, out);
+            self.tell(now, at, GroupEvent::Above, out);
         }
         if stopped && arrival.new_feeder {
             self.say(now, in_port, FlowId::ALL, to, 0, out);
         }
         if packet.flags.has(Flags::ASK) {
-            let rate = self.aggregate(to).filter(|a| !a.stopped).map_or(0, |a| a.rate.get());
+            let rate = self.aggregate(at).filter(|a| !a.stopped).map_or(0, |a| a.rate.get());
             self.counters.rates += 1;
             self.say(now, in_port, packet.flow, to, rate, out);
         }
-        self.release(now, to, out);
-    }
-
-    fn voq_bytes(&self, to: HostAddr) -> Bytes {
-        self.voq(to).map_or(Bytes::ZERO, Voq::queue)
+        self.release(now, at, out);
     }
 
     #[cold]
-    fn begin(&mut self, now: Time, to: HostAddr, out: &mut impl Out<Packet>) {
-        let (rack, port) = (usize::from(to.tor), usize::from(to.port));
+    fn begin(&mut self, now: Time, at: HostAddr, out: &mut impl Out<Packet>) {
+        let (rack, port) = (usize::from(at.tor), usize::from(at.port));
         let needed = self.aggregates.len().max(rack + 1);
         self.aggregates.resize_with(needed, Vec::new);
         let needed = self.aggregates[rack].len().max(port + 1);
         self.aggregates[rack].resize_with(needed, || None);
         let mut acts = Acts::default();
-        let at = self.settings.at;
-        let law = self.settings.law.start(now, at, &mut acts);
+        let start = self.settings.at;
+        let law = self.settings.law.start(now, start, &mut acts);
+        let advance = self.advance(at.tor);
         self.aggregates[rack][port] = Some(Box::new(Aggregate {
-            voq: Voq::new(self.settings.voq),
+            voq: Voq::new(VoqSettings { advance, ..self.settings.voq }),
             law,
-            rate: at.line_rate,
+            rate: start.line_rate,
             stopped: false,
             due: Time::MAX,
             armed: Time::MAX,
+            ask: Time::MAX,
+            ask_armed: Time::MAX,
         }));
-        self.apply(now, to, &acts, out);
+        self.counters.queues += 1;
+        self.apply(now, at, &acts, out);
+    }
+
+    /// What a queue between that rack and this one may send in advance.
+    fn advance(&self, rack: u16) -> Bytes {
+        let peer = self.settings.peers.get(usize::from(rack));
+        peer.map_or(self.settings.voq.advance, |peer| peer.advance)
     }
 
     /// Sends on what has credit.
-    fn release(&mut self, now: Time, to: HostAddr, out: &mut impl Out<Packet>) {
-        while let Some((mut packet, told, crossed)) =
-            self.aggregate_mut(to).and_then(|aggregate| aggregate.voq.next(now))
+    fn release(&mut self, now: Time, at: HostAddr, out: &mut impl Out<Packet>) {
+        while let Some(aggregate) = self.aggregate_mut(at)
+            && let Some((mut packet, told, crossed)) = aggregate.voq.next(now)
         {
-            let ahead = self.voq(to).map_or(0, |voq| voq.sent().saturating_sub(voq.credited()));
-            self.counters.ahead = self.counters.ahead.max(Bytes::new(ahead));
+            let ahead = aggregate.voq.ahead();
+            self.counters.ahead = self.counters.ahead.max(ahead);
             let rack = self.settings.rack;
-            if to.tor == rack {
-                self.hear(now, to.port, rack, told.asked, told.flows);
+            let tag = RackTag { rack, asked: told.asked, flows: told.flows };
+            if packet.dst.tor == rack {
+                self.hear(now, tag, &packet);
             } else {
-                packet.tag(RackTag { rack, asked: told.asked, flows: told.flows });
+                packet.tag(tag);
             }
             self.switch.arrive(now, packet.ingress.into(), &mut packet, out);
             if crossed == Some(Crossed::Below) {
-                self.tell(now, to, GroupEvent::Below, out);
+                self.tell(now, at, GroupEvent::Below, out);
             }
+        }
+        self.plan_ask(now, at);
+    }
+
+    /// What still waits, waits for credits.
+    fn plan_ask(&mut self, now: Time, at: HostAddr) {
+        let (own, again) = (self.settings.rack, self.settings.ask_again);
+        let Some(aggregate) = self.aggregate_mut(at) else { return };
+        match aggregate.voq.waits_for() {
+            Some(to) if to.tor != own => aggregate.ask = aggregate.ask.min(now + again),
+            _ => aggregate.ask = Time::MAX,
+        }
+        let ask = aggregate.ask;
+        if ask < aggregate.ask_armed {
+            aggregate.ask_armed = ask;
+            self.timers.push(Reverse((ask, Due::Ask(at))));
         }
     }
 
-    /// A rack asks for credits of a port.
-    fn hear(&mut self, now: Time, port: u16, rack: u16, asked: u64, flows: u32) {
+    /// Asks again, if nothing came meanwhile.
+    fn ask(&mut self, now: Time, at: HostAddr, out: &mut impl Out<Packet>) {
+        let (rack, size) = (self.settings.rack, self.settings.word_size);
+        let Some(aggregate) = self.aggregate_mut(at) else { return };
+        if aggregate.ask_armed != now {
+            return;
+        }
+        aggregate.ask_armed = Time::MAX;
+        if aggregate.ask <= now
+            && let Some(to) = aggregate.voq.waits_for()
+        {
+            aggregate.ask = Time::MAX;
+            let told = aggregate.voq.told(now, to);
+            let tag = RackTag { rack, asked: told.asked, flows: told.flows };
+            self.counters.asks += 1;
+            // As a flow of its own, so that where there are several ways the next one does not take the same.
+            let flow = FlowId(self.counters.asks as u32);
+            let mut packet = Packet { flow, ..Packet::ask(to, tag, size) };
+            self.switch.arrive(now, 0, &mut packet, out);
+        }
+        self.plan_ask(now, at);
+    }
+
+    /// A rack asks again: it hears at once what it has been given.
+    fn answer(&mut self, now: Time, port: u16, tag: RackTag, out: &mut impl Out<Packet>) {
+        let heard = self.heard(tag);
+        let Some(Some((credits, _))) = self.credits.get_mut(usize::from(port)) else { return };
+        let credit = credits.ask(now, heard);
+        self.send_credit(now, port, credit, out);
+        self.arm_credits(now, port);
+    }
+
+    fn send_credit(&mut self, now: Time, port: u16, credit: Credit, out: &mut impl Out<Packet>) {
+        self.counters.credits += 1;
+        let host = HostAddr { tor: self.settings.rack, port };
+        let mut packet = Packet::credit(credit.rack, host, credit.given, self.settings.word_size);
+        self.switch.arrive(now, port.into(), &mut packet, out);
+    }
+
+    /// Data for a host of this rack: credits let it go, but not what it has on the wire beyond it.
+    fn hear(&mut self, now: Time, tag: RackTag, packet: &Packet) {
+        let (port, heard) = (packet.dst.port, self.heard(tag));
         if let Some((credits, _)) = &mut self.credits[usize::from(port)] {
-            credits.hear(rack, asked, flows);
+            let overhead = overhead(&self.switch, port);
+            credits.arrive(now, heard, packet.size.into(), overhead);
             self.arm_credits(now, port);
         }
+    }
+
+    fn heard(&self, tag: RackTag) -> Heard {
+        let advance = self.advance(tag.rack).get();
+        Heard { rack: tag.rack, asked: tag.asked, flows: tag.flows, advance }
+    }
+
+    /// What no credit let go takes its way; those of the port to its host, if it is one of these, wait for it.
+    fn pass(&mut self, now: Time, in_port: u32, packet: &mut Packet, out: &mut impl Out<Packet>) {
+        let HostAddr { tor, port } = packet.dst;
+        if tor == self.settings.rack
+            && let Some(Some((credits, _))) = self.credits.get_mut(usize::from(port))
+        {
+            credits.yield_to(now, u64::from(packet.size) + overhead(&self.switch, port));
+        }
+        self.switch.arrive(now, in_port, packet, out);
     }
 
     fn arm_credits(&mut self, now: Time, port: u16) {
@@ -246,33 +361,34 @@ impl Tor {
     /// Sends the credit that is due at a port.
     fn credit(&mut self, now: Time, port: u16, out: &mut impl Out<Packet>) {
         let Some((credits, armed)) = &mut self.credits[usize::from(port)] else { return };
+        if *armed != now {
+            return;
+        }
         *armed = Time::MAX;
         let due = credits.next(now);
         let rack = self.settings.rack;
         let to = HostAddr { tor: rack, port };
         match due {
             Some(credit) if credit.rack == rack => self.take_credit(now, to, credit.given, out),
-            Some(credit) => {
-                self.counters.credits += 1;
-                let size = self.settings.word_size;
-                let mut packet = Packet::credit(credit.rack, to, credit.given, size);
-                self.switch.arrive(now, port.into(), &mut packet, out);
-            }
+            Some(credit) => self.send_credit(now, port, credit, out),
             None => {}
         }
         self.arm_credits(now, port);
     }
 
     fn take_credit(&mut self, now: Time, to: HostAddr, given: u64, out: &mut impl Out<Packet>) {
-        if let Some(aggregate) = self.aggregate_mut(to) {
-            aggregate.voq.credit(given);
-            self.release(now, to, out);
+        let at = self.queue_of(to);
+        if let Some(aggregate) = self.aggregate_mut(at) {
+            if aggregate.voq.credit(to, given) {
+                aggregate.ask = Time::MAX;
+            }
+            self.release(now, at, out);
         }
     }
 
     /// Tells the law of a queue, and does what it says.
-    fn tell(&mut self, now: Time, to: HostAddr, event: GroupEvent, out: &mut impl Out<Packet>) {
-        let Some(aggregate) = self.aggregate_mut(to) else { return };
+    fn tell(&mut self, now: Time, at: HostAddr, event: GroupEvent, out: &mut impl Out<Packet>) {
+        let Some(aggregate) = self.aggregate_mut(at) else { return };
         let flows = aggregate.voq.flows(now);
         let voq = &aggregate.voq;
         let totals = GroupTotals {
@@ -285,44 +401,45 @@ impl Tor {
         let mut acts = Acts::default();
         aggregate.law.step(now, GroupSeen { totals: &totals, event }, &mut acts);
         if !acts.is_empty() {
-            self.apply(now, to, &acts, out);
+            self.apply(now, at, &acts, out);
         }
     }
 
     fn apply(
         &mut self,
         now: Time,
-        to: HostAddr,
+        at: HostAddr,
         acts: &Acts<GroupAct>,
         out: &mut impl Out<Packet>,
     ) {
         for act in acts.iter() {
-            let Some(aggregate) = self.aggregate_mut(to) else { return };
+            let Some(aggregate) = self.aggregate_mut(at) else { return };
             match act {
                 GroupAct::Rate(rate) => aggregate.rate = rate,
                 GroupAct::Stop => {
                     aggregate.stopped = true;
                     self.counters.stops += 1;
-                    self.say_all(now, to, 0, out);
+                    self.say_all(now, at, 0, out);
                 }
                 GroupAct::Resume(rate) => {
                     (aggregate.stopped, aggregate.rate) = (false, rate);
                     self.counters.resumes += 1;
-                    self.say_all(now, to, rate.get(), out);
+                    self.say_all(now, at, rate.get(), out);
                 }
                 GroupAct::Watch { low, high } => aggregate.voq.watch(low, high),
-                GroupAct::WakeAt(at) => {
-                    aggregate.due = aggregate.due.min(at);
-                    self.arm_wake(to);
+                GroupAct::WakeAt(due) => {
+                    aggregate.due = aggregate.due.min(due);
+                    self.arm_wake(at);
                 }
             }
         }
     }
 
-    /// Tells every host that feeds a queue.
-    fn say_all(&mut self, now: Time, to: HostAddr, rate: u64, out: &mut impl Out<Packet>) {
-        let feeders: Vec<u16> = self.voq(to).map_or_else(Vec::new, |voq| voq.feeders().collect());
-        for port in feeders {
+    /// Tells every host that feeds a queue, once for each that it sends to.
+    fn say_all(&mut self, now: Time, at: HostAddr, rate: u64, out: &mut impl Out<Packet>) {
+        let feeders: Vec<_> =
+            self.aggregate(at).map_or_else(Vec::new, |of| of.voq.feeders().collect());
+        for (port, to) in feeders {
             self.say(now, port, FlowId::ALL, to, rate, out);
         }
     }
@@ -339,27 +456,35 @@ impl Tor {
     ) {
         let host = HostAddr { tor: self.settings.rack, port };
         let mut packet = Packet::rate(host, flow, to, rate, self.settings.word_size);
-        self.switch.arrive(now, port.into(), &mut packet, out);
+        self.pass(now, port.into(), &mut packet, out);
     }
 
-    fn wake(&mut self, now: Time, to: HostAddr, out: &mut impl Out<Packet>) {
-        let Some(aggregate) = self.aggregate_mut(to) else { return };
+    fn wake(&mut self, now: Time, at: HostAddr, out: &mut impl Out<Packet>) {
+        let Some(aggregate) = self.aggregate_mut(at) else { return };
+        if aggregate.armed != now {
+            return;
+        }
         aggregate.armed = Time::MAX;
         if aggregate.due <= now {
             aggregate.due = Time::MAX;
-            self.tell(now, to, GroupEvent::Wake, out);
+            self.tell(now, at, GroupEvent::Wake, out);
         }
-        self.arm_wake(to);
+        self.arm_wake(at);
     }
 
-    fn arm_wake(&mut self, to: HostAddr) {
-        let Some(aggregate) = self.aggregate_mut(to) else { return };
+    fn arm_wake(&mut self, at: HostAddr) {
+        let Some(aggregate) = self.aggregate_mut(at) else { return };
         let due = aggregate.due;
         if due < aggregate.armed {
             aggregate.armed = due;
-            self.timers.push(Reverse((due, Due::Wake(to))));
+            self.timers.push(Reverse((due, Due::Wake(at))));
         }
     }
+}
+
+/// Bytes that each packet takes on the wire of a port beyond its own.
+fn overhead(switch: &Switch, port: u16) -> u64 {
+    switch.ports()[usize::from(port)].settings().overhead.into()
 }
 
 impl Node for Tor {
@@ -380,16 +505,24 @@ impl Node for Tor {
             Kind::Data if of_a_host => return self.collect(now, port as u16, packet, out),
             Kind::Data if packet.dst.tor == self.settings.rack => {
                 if let Some(tag) = packet.untag() {
-                    self.hear(now, packet.dst.port, tag.rack, tag.asked, tag.flows);
+                    self.hear(now, tag, packet);
+                    return self.switch.arrive(now, port, packet, out);
                 }
             }
             Kind::Credit if packet.dst.tor == self.settings.rack => {
                 trace(&mut self.digest, now, CREDIT, packet);
                 return self.take_credit(now, HostAddr::of_word(packet.stamp), packet.seq, out);
             }
+            Kind::Ask if packet.dst.tor == self.settings.rack => {
+                trace(&mut self.digest, now, ASK, packet);
+                if let Some(tag) = packet.untag() {
+                    self.answer(now, packet.dst.port, tag, out);
+                }
+                return;
+            }
             _ => {}
         }
-        self.switch.arrive(now, port, packet, out);
+        self.pass(now, port, packet, out);
     }
 
     fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
@@ -397,9 +530,12 @@ impl Node for Tor {
             && at <= now
         {
             self.timers.pop();
+            debug_assert!(at == now, "a node is visited at each of its timers");
+            // One that an earlier timer of the same kind has replaced does nothing.
             match due {
-                Due::Wake(to) => self.wake(now, to, out),
+                Due::Wake(at) => self.wake(now, at, out),
                 Due::Credit(port) => self.credit(now, port, out),
+                Due::Ask(at) => self.ask(now, at, out),
             }
         }
         if self.switch.next_timer() <= now {

@@ -2,15 +2,20 @@
 //!
 //! A queue may send `in advance` bytes that no credit has come for. Beyond that each byte takes a byte of credit, so at
 //! every instant: sent - credited <= in advance. Credits carry how much has been credited in all, so a lost one costs nothing once
-//! the next is there.
+//! the next is there; if none comes, the switch asks again ([`crate::Tor`]).
 //!
 //! Each packet that leaves tells the other side how much has been asked for so far: what was sent, or what arrived
 //! ([`Asks`]), and how many flows share the queue.
 //!
-//! Source: HierCC (APNet 2021), section 3.2. Sizes are those of packets, without wire overhead.
+//! A switch that has fewer queues than there are hosts keeps several hosts in one. Credits stay those of each host's port, and all that
+//! above is said of sent, credited, asked and flows is of the packets to one host; what may go in advance is of all together. So the
+//! bounds of ports hold as they are. But the queue is one: its first packet waits for credits of its own port, and others wait behind
+//! it, whatever their ports have to give.
+//!
+//! Source: HierCC (APNet 2021), section 3.2; it names shared queues without a mechanism. Sizes are those of packets, without wire overhead.
 
 use forebay_units::{Bytes, Span, Time};
-use forebay_wire::{FlowId, Packet};
+use forebay_wire::{FlowId, HostAddr, Packet};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What a queue asks credits for.
@@ -51,29 +56,66 @@ pub enum Crossed {
     Below,
 }
 
+/// Bytes of one host in a queue, since the beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VoqTotals {
+    /// The host.
+    pub to: HostAddr,
+    /// Arrived.
+    pub arrived: u64,
+    /// Left.
+    pub sent: u64,
+    /// Credits came for.
+    pub credited: u64,
+    /// Credits are asked for.
+    pub asked: u64,
+}
+
 /// What an arrival did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
     /// Whether the queue left its bounds.
     pub crossed: Option<Crossed>,
-    /// The first packet of that in-port since the queue was empty.
+    /// The first packet of that in-port to that host since the queue was empty.
     pub new_feeder: bool,
 }
 
-/// A virtual output queue.
+/// A virtual output queue: for one host, or for several, whose packets then wait behind each other.
 #[derive(Clone, Debug)]
 pub struct Voq {
     settings: VoqSettings,
     waiting: VecDeque<Packet>,
-    queue: u64,    // bytes that wait
-    arrived: u64,  // bytes
-    sent: u64,     // bytes; invariant: at most advance + credited
-    credited: u64, // bytes
-    flows: Flows,
-    feeders: Ports,
+    queue: u64,       // bytes that wait
+    ahead: u64,       // sum of what parts are ahead; invariant: at most advance
+    parts: Vec<Part>, // in order of hosts
     low: u64,
     high: u64,
     above: bool, // above was told, below not yet
+}
+
+/// What a queue has for one host, since the beginning.
+#[derive(Clone, Debug)]
+struct Part {
+    to: HostAddr,
+    arrived: u64,  // bytes
+    sent: u64,     // bytes
+    credited: u64, // bytes
+    flows: Flows,
+    feeders: Ports,
+}
+
+impl Part {
+    /// Bytes sent that no credit came for.
+    fn ahead(&self) -> u64 {
+        self.sent.saturating_sub(self.credited)
+    }
+
+    fn asked(&self, asks: Asks) -> u64 {
+        match asks {
+            Asks::Sent => self.sent,
+            Asks::Demand => self.arrived,
+        }
+    }
 }
 
 impl Voq {
@@ -83,11 +125,8 @@ impl Voq {
             settings,
             waiting: VecDeque::new(),
             queue: 0,
-            arrived: 0,
-            sent: 0,
-            credited: 0,
-            flows: Flows::default(),
-            feeders: Ports::default(),
+            ahead: 0,
+            parts: Vec::new(),
             low: 0,
             high: u64::MAX,
             above: false,
@@ -99,52 +138,85 @@ impl Voq {
         (self.low, self.high) = (low.get(), high.get());
     }
 
+    fn part(&self, to: HostAddr) -> Option<&Part> {
+        let at = self.parts.binary_search_by_key(&to, |part| part.to).ok()?;
+        self.parts.get(at)
+    }
+
+    fn part_mut(&mut self, to: HostAddr) -> &mut Part {
+        let at = self.parts.binary_search_by_key(&to, |part| part.to).unwrap_or_else(|at| {
+            let (flows, feeders) = (Flows::default(), Ports::default());
+            self.parts.insert(at, Part { to, arrived: 0, sent: 0, credited: 0, flows, feeders });
+            at
+        });
+        &mut self.parts[at]
+    }
+
     /// A packet of a host arrives by `in_port`.
     pub fn arrive(&mut self, now: Time, in_port: u16, packet: &Packet) -> Arrival {
         if self.waiting.is_empty() {
-            self.feeders.clear();
+            self.parts.iter_mut().for_each(|part| part.feeders.clear());
         }
         self.waiting.push_back(*packet);
         self.queue += u64::from(packet.size);
-        self.arrived += u64::from(packet.size);
-        self.flows.arrive(now, packet.flow, self.settings.seen_for);
+        let seen_for = self.settings.seen_for;
+        let part = self.part_mut(packet.dst);
+        part.arrived += u64::from(packet.size);
+        part.flows.arrive(now, packet.flow, seen_for);
+        let new_feeder = part.feeders.insert(in_port);
         let crossed = (!self.above && self.queue > self.high).then_some(Crossed::Above);
         self.above |= crossed.is_some();
-        Arrival { crossed, new_feeder: self.feeders.insert(in_port) }
+        Arrival { crossed, new_feeder }
     }
 
-    /// A credit arrives: `credited` bytes in all. One that a later one has overtaken changes nothing.
-    pub fn credit(&mut self, credited: u64) {
-        self.credited = self.credited.max(credited);
+    /// A credit of a host's port arrives: `credited` bytes in all. One that a later one has overtaken changes nothing. Whether it lets more
+    /// go to the host that the first packet is for.
+    pub fn credit(&mut self, to: HostAddr, credited: u64) -> bool {
+        let part = self.part_mut(to);
+        let (before, more) = (part.ahead(), credited > part.credited);
+        part.credited = part.credited.max(credited);
+        let after = part.ahead();
+        self.ahead -= before - after;
+        more && self.waits_for() == Some(to)
     }
 
     /// The next packet that may leave, and what it tells; it has left then. Leaves what a whole packet takes, and keeps the rest.
     pub fn next(&mut self, now: Time) -> Option<(Packet, Told, Option<Crossed>)> {
-        let size = u64::from(self.waiting.front()?.size);
-        if self.credit_left() < size {
+        let first = self.waiting.front()?;
+        let (to, size) = (first.dst, u64::from(first.size));
+        if self.credit_left(to) < size {
             return None;
         }
         let packet = self.waiting.pop_front()?;
         self.queue -= size;
-        self.sent += size;
-        let flows = self.flows.count(now, self.settings.seen_for).max(1);
-        self.flows.leave(now, packet.flow, self.settings.seen_for);
+        let seen_for = self.settings.seen_for;
+        let part = self.part_mut(to);
+        let before = part.ahead();
+        part.sent += size;
+        self.ahead += self.part(to)?.ahead() - before;
+        let told = self.told(now, to);
+        self.part_mut(to).flows.leave(now, packet.flow, seen_for);
         let crossed = (self.above && self.queue < self.low).then_some(Crossed::Below);
         self.above &= crossed.is_none();
-        Some((packet, Told { asked: self.asked(), flows }, crossed))
+        Some((packet, told, crossed))
     }
 
-    /// Bytes that credits are asked for, since the beginning.
-    pub fn asked(&self) -> u64 {
-        match self.settings.asks {
-            Asks::Sent => self.sent,
-            Asks::Demand => self.arrived,
-        }
+    /// What a packet to a host tells as it leaves.
+    pub fn told(&mut self, now: Time, to: HostAddr) -> Told {
+        let VoqSettings { asks, seen_for, .. } = self.settings;
+        let part = self.part_mut(to);
+        Told { asked: part.asked(asks), flows: part.flows.count(now, seen_for).max(1) }
     }
 
-    /// Bytes that may still go.
-    pub fn credit_left(&self) -> u64 {
-        self.settings.advance.get() + self.credited - self.sent
+    /// The host that the first packet is for, which others wait behind; `None`: nothing waits.
+    pub fn waits_for(&self) -> Option<HostAddr> {
+        self.waiting.front().map(|packet| packet.dst)
+    }
+
+    /// Bytes that may still go to a host: credits of its port, and what is left of what may go in advance to all.
+    pub fn credit_left(&self, to: HostAddr) -> u64 {
+        let left = self.settings.advance.get() - self.ahead;
+        self.part(to).map_or(left, |part| left + part.ahead() + part.credited - part.sent)
     }
 
     /// Bytes that wait.
@@ -152,29 +224,51 @@ impl Voq {
         Bytes::new(self.queue)
     }
 
+    /// Bytes that have left without a credit so far, now: at most what may go in advance.
+    pub fn ahead(&self) -> Bytes {
+        Bytes::new(self.ahead)
+    }
+
+    /// What became of packets to each host that there were any for, in order of hosts.
+    pub fn totals(&self) -> impl Iterator<Item = VoqTotals> + '_ {
+        self.parts.iter().map(|part| VoqTotals {
+            to: part.to,
+            arrived: part.arrived,
+            sent: part.sent,
+            credited: part.credited,
+            asked: part.asked(self.settings.asks),
+        })
+    }
+
     /// Bytes that have arrived since the beginning.
     pub fn arrived(&self) -> u64 {
-        self.arrived
+        self.parts.iter().map(|part| part.arrived).sum()
     }
 
     /// Bytes that have left.
     pub fn sent(&self) -> u64 {
-        self.sent
+        self.parts.iter().map(|part| part.sent).sum()
     }
 
     /// Bytes that credits have come for.
     pub fn credited(&self) -> u64 {
-        self.credited
+        self.parts.iter().map(|part| part.credited).sum()
+    }
+
+    /// Bytes that credits are asked for, since the beginning.
+    pub fn asked(&self) -> u64 {
+        self.parts.iter().map(|part| part.asked(self.settings.asks)).sum()
     }
 
     /// Flows with a packet waiting, or seen lately.
     pub fn flows(&mut self, now: Time) -> u32 {
-        self.flows.count(now, self.settings.seen_for)
+        let seen_for = self.settings.seen_for;
+        self.parts.iter_mut().map(|part| part.flows.count(now, seen_for)).sum()
     }
 
-    /// In-ports that packets have come by since the queue was last empty, in order.
-    pub fn feeders(&self) -> impl Iterator<Item = u16> + '_ {
-        self.feeders.iter()
+    /// In-ports that packets have come by since the queue was last empty, and to which hosts, in order of hosts.
+    pub fn feeders(&self) -> impl Iterator<Item = (u16, HostAddr)> + '_ {
+        self.parts.iter().flat_map(|part| part.feeders.iter().map(|port| (port, part.to)))
     }
 }
 
@@ -263,6 +357,8 @@ mod tests {
     const SETTINGS: VoqSettings =
         VoqSettings { advance: Bytes::new(10_000), asks: Asks::Sent, seen_for: Span::from_us(20) };
 
+    const HOST: HostAddr = HostAddr { tor: 0, port: 0 };
+
     fn us(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
     }
@@ -286,14 +382,14 @@ mod tests {
     fn packets_leave_whole_and_the_rest_of_a_credit_stays() {
         let mut voq = Voq::new(SETTINGS);
         fill(&mut voq, 20);
-        assert_eq!((leave(&mut voq), voq.credit_left()), (9, 568));
-        voq.credit(1_000);
-        assert_eq!((leave(&mut voq), voq.credit_left()), (1, 520));
-        voq.credit(1_000);
+        assert_eq!((leave(&mut voq), voq.credit_left(HOST)), (9, 568));
+        voq.credit(HOST, 1_000);
+        assert_eq!((leave(&mut voq), voq.credit_left(HOST)), (1, 520));
+        voq.credit(HOST, 1_000);
         assert_eq!(leave(&mut voq), 0, "the same credit again");
-        voq.credit(4_000);
-        assert_eq!((leave(&mut voq), voq.credit_left()), (3, 376), "two credits were lost");
-        voq.credit(2_000);
+        voq.credit(HOST, 4_000);
+        assert_eq!((leave(&mut voq), voq.credit_left(HOST)), (3, 376), "two credits were lost");
+        voq.credit(HOST, 2_000);
         assert_eq!(voq.credited(), 4_000, "an old credit");
     }
 
@@ -318,7 +414,7 @@ mod tests {
         let (first, told, _) = voq.next(us(12)).expect("in advance");
         assert_eq!((first.flow, told.flows), (FlowId(1), 2));
         assert_eq!(voq.flows(us(100)), 2, "both wait");
-        voq.credit(9_000);
+        voq.credit(HOST, 9_000);
         let (second, told, _) = voq.next(us(100)).expect("credited");
         assert_eq!((second.flow, told.flows), (FlowId(2), 2));
         assert_eq!(voq.flows(us(100)), 1, "one waits, the other was seen long ago");
@@ -347,10 +443,35 @@ mod tests {
         let mut voq = Voq::new(SETTINGS);
         let new = [3, 70, 3].map(|port| voq.arrive(us(0), port, &packet(0, 1_000)).new_feeder);
         assert_eq!(new, [true, true, false]);
-        assert!(voq.feeders().eq([3, 70]));
+        assert!(voq.feeders().eq([(3, HOST), (70, HOST)]));
         assert_eq!(leave(&mut voq), 3);
-        assert!(voq.feeders().eq([3, 70]), "until the next packet");
+        assert!(voq.feeders().eq([(3, HOST), (70, HOST)]), "until the next packet");
         assert!(voq.arrive(us(1), 5, &packet(0, 1_000)).new_feeder);
-        assert!(voq.feeders().eq([5]));
+        assert!(voq.feeders().eq([(5, HOST)]));
+    }
+
+    /// Two hosts in one queue: what may go in advance is of both, credits are of each. A packet whose port has given nothing holds up what
+    /// has credits behind it.
+    #[test]
+    fn hosts_that_share_a_queue_wait_behind_each_other() {
+        let mut voq = Voq::new(SETTINGS);
+        let hosts = [1, 2].map(|port| HostAddr { tor: 3, port });
+        for nth in 0..24 {
+            let packet = Packet { dst: hosts[nth / 4 % 2], ..packet(nth as u32 % 2, 1_000) };
+            voq.arrive(us(0), 5, &packet);
+        }
+        assert!(voq.feeders().eq([(5, hosts[0]), (5, hosts[1])]));
+        assert_eq!((leave(&mut voq), voq.ahead().get()), (10, 10_000), "six and four in advance");
+        assert_eq!(voq.waits_for(), Some(hosts[0]));
+        assert!(!voq.credit(hosts[1], 3_000), "the first packet is for the other");
+        assert_eq!((leave(&mut voq), voq.ahead().get()), (3, 10_000), "three more in advance");
+        assert!(!voq.credit(hosts[0], 0));
+        assert_eq!(voq.waits_for(), Some(hosts[1]), "its credits are spent");
+        assert!(voq.credit(hosts[1], 4_000));
+        assert_eq!((leave(&mut voq), voq.ahead().get()), (1, 10_000));
+        voq.credit(hosts[0], 20_000);
+        assert_eq!((leave(&mut voq), voq.ahead().get()), (10, 8_000), "four by credits");
+        let totals: Vec<_> = voq.totals().map(|t| (t.to, t.arrived, t.sent, t.credited)).collect();
+        assert_eq!(totals, [(hosts[0], 12_000, 12_000, 20_000), (hosts[1], 12_000, 12_000, 4_000)]);
     }
 }

@@ -4,8 +4,9 @@
 mod hosts;
 
 use forebay_net::Asks;
+use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
-use hosts::{Bundle, World, us};
+use hosts::{Bundle, Queue, Queues, World, us};
 
 /// 16 hosts to a rack; rack 0 is the receivers'. Links of 1 us: hosts at 25 Gb/s, switches at 100 Gb/s. From ToR to ToR and back 4 us.
 fn world(bundle: Bundle, advance: u64) -> World {
@@ -129,6 +130,143 @@ fn a_burst_is_stopped_in_time_and_nothing_is_lost() {
             world.counters(1).stops >= 1 && world.counters(1).stops == world.counters(1).resumes
         );
     }
+}
+
+/// A receiver that sends as well: answers to it share its port with what two racks send. Credits count them, so that the queue stays
+/// under what two racks may send in advance and a packet of each, and the port stays full.
+#[test]
+fn answers_to_the_receiver_take_their_share_of_its_port() {
+    for bundle in [Bundle::LITERAL.asking(Asks::Demand), Bundle::RECOMMENDED, Bundle::COUNT] {
+        let mut world = world(bundle, 10_000);
+        let to = world.host(0, 0);
+        world.flow(world.host(1, 0), to, u64::MAX, Time::ZERO);
+        world.flow(world.host(2, 0), to, u64::MAX, Time::ZERO);
+        world.flow(to, world.host(1, 5), u64::MAX, Time::ZERO);
+        world.answer_from(world.host(1, 5));
+        let mut longest = 0;
+        for step in 0..1_500 {
+            world.run(us(2 * step));
+            longest = longest.max(world.down_queue(to));
+        }
+        assert!(longest <= 2 * (10_000 + 1_060), "{bundle:?}: {longest}");
+        let data = world.received(0) + world.received(1);
+        let answers = world.received(2) / 1_048 * 84;
+        let rate = gbps(data + answers, Span::from_us(3_000));
+        assert!(rate > 24.6, "{bundle:?}: {rate}");
+    }
+}
+
+/// Nothing is lost, so nobody asks again, though a rack waits for credits all the time.
+#[test]
+fn who_gets_credits_does_not_ask() {
+    let mut world = world(Bundle::COUNT, 10_000);
+    let to = world.host(0, 0);
+    (0..4).for_each(|i| world.flow(world.host(1 + i % 2, i), to, u64::MAX, Time::ZERO));
+    world.run(us(3_000));
+    assert_eq!((world.counters(1).asks, world.counters(2).asks), (0, 0));
+}
+
+/// Between switches one packet of twenty is lost, or one of two: data, credits, and what asks for them again. Every queue comes to its
+/// end, no credit came that was not given, and in the end nobody waits for anything.
+#[test]
+fn queues_drain_whatever_is_lost() {
+    for (bundle, loss) in [
+        (Bundle::LITERAL, 0.05),
+        (Bundle::LITERAL, 0.5),
+        (Bundle::COUNT, 0.05),
+        (Bundle::COUNT, 0.5),
+    ] {
+        let mut world = World::losing(bundle, Bytes::new(10_000), 3, loss);
+        for i in 0..16 {
+            let to = world.host(0, i % 3);
+            world.flow(world.host(1, i), to, 200_000, us(i as u64));
+            world.flow(world.host(2, i), to, 30_000, us(100 + i as u64));
+        }
+        world.run(us(60_000));
+        assert!(world.is_at_rest(), "{bundle:?}, {loss}");
+        assert!(world.counters(1).asks > 0, "{bundle:?}, {loss}");
+        for Queue { queue, parts, .. } in (1..3).flat_map(|rack| world.queues(rack)) {
+            assert_eq!(queue, 0, "{bundle:?}, {loss}");
+            for (of, given) in parts {
+                assert!(of.credited <= given, "{bundle:?}, {loss}: {given} for {of:?}");
+            }
+        }
+    }
+}
+
+/// Whoever shares a queue: at every microsecond no queue has sent more ahead of credits than it may, credits that came were given, what
+/// was given was asked for, and no port holds more than all racks may send in advance, or what it sends in a round trip, and a
+/// packet of each. In the end all of it was given, and all that was sent has arrived.
+#[test]
+fn bounds_hold_whoever_shares_a_queue() {
+    const ADVANCE: u64 = 10_000;
+    for queues in [Queues::Hosts, Queues::Racks, Queues::Pods] {
+        for (seed, bundle) in [(1, Bundle::LITERAL), (2, Bundle::RECOMMENDED), (3, Bundle::COUNT)] {
+            let mut rng = Stream::new(seed, 0, Purpose::Test);
+            let mut world = World::sharing(bundle, Bytes::new(ADVANCE), 3, queues);
+            for _ in 0..300 {
+                let from = rng.below(48) as u32;
+                let to = (from + 16 + rng.below(32) as u32) % 48 / 4 * 4;
+                let (size, at) = (1 + rng.below(60_000), us(rng.below(1_000)));
+                world.flow(from, to, size, at);
+            }
+            let most = (3 * ADVANCE).max(37_500) + 4 * 1_060;
+            for step in 0..6_000 {
+                world.run(us(step));
+                for Queue { ahead, parts, .. } in (0..3).flat_map(|rack| world.queues(rack)) {
+                    assert!(ahead <= ADVANCE, "{queues:?}, {bundle:?}: {ahead} ahead");
+                    for (of, given) in parts {
+                        assert!(of.credited <= given, "{queues:?}, {bundle:?}: {of:?}, {given}");
+                        assert!(
+                            given < of.asked + 1_000,
+                            "{queues:?}, {bundle:?}: {of:?}, {given}"
+                        );
+                    }
+                }
+                for host in 0..48 {
+                    let down = world.down_queue(host);
+                    assert!(down <= most, "{queues:?}, {bundle:?}: {down} at {host}");
+                }
+            }
+            assert!(world.is_at_rest(), "{queues:?}, {bundle:?}");
+            for Queue { queue, parts, .. } in (0..3).flat_map(|rack| world.queues(rack)) {
+                assert_eq!(queue, 0);
+                for (of, given) in parts {
+                    assert_eq!(
+                        (of.credited, of.sent),
+                        (given, of.arrived),
+                        "{queues:?}, {bundle:?}"
+                    );
+                    assert!(of.credited >= of.asked, "{queues:?}, {bundle:?}: {of:?}");
+                }
+            }
+            assert!((0..300).all(|flow| world.is_complete(flow)), "{queues:?}, {bundle:?}");
+            assert_eq!(world.dropped(), 0);
+        }
+    }
+}
+
+/// What sharing a queue costs: one flow to a host of its own stands behind others to a host that three racks send to. With a queue of its
+/// own it has its port for itself.
+#[test]
+fn a_flow_waits_behind_others_in_a_shared_queue() {
+    let rate = |queues| {
+        let mut world = World::sharing(Bundle::COUNT, Bytes::new(10_000), 4, queues);
+        let (busy, idle) = (world.host(0, 0), world.host(0, 1));
+        for rack in 1..4 {
+            (0..4).for_each(|i| world.flow(world.host(rack, i), busy, u64::MAX, Time::ZERO));
+        }
+        let victim = 12;
+        world.flow(world.host(1, 8), idle, u64::MAX, Time::ZERO);
+        world.run(us(1_000));
+        let before = world.received(victim);
+        world.run(us(3_000));
+        gbps(world.received(victim) - before, Span::from_us(2_000))
+    };
+    let (own, shared) = (rate(Queues::Hosts), rate(Queues::Racks));
+    assert!(own > 24.0, "{own}");
+    // The rack has a third of the busy port for four flows, and its fifth no more than one of them.
+    assert!(shared < 25.0 / 3.0 / 4.0 * 1.5, "{shared}");
 }
 
 /// A rack's own traffic takes the same queues, and needs no credit of its own to travel.

@@ -238,14 +238,31 @@ pub struct Hierarchical {
     pub params: Vec<(String, String)>,
     /// What a queue asks credits for.
     pub asks: Asks,
+    /// What each queue is for.
+    pub queue_for: QueueFor,
     /// Bytes that each queue may send before its first credit.
     pub advance: Bytes,
     /// Bytes that a credit lets go.
     pub credit: Bytes,
     /// A flow counts so long after its last packet.
     pub seen_for: Span,
+    /// A queue that waits asks again if it is credited nothing for so long.
+    pub ask_again: Span,
     /// Round-trip time between host and switch; `None`: of their cable.
     pub hop_rtt: Option<Span>,
+    /// Round-trip time between two hosts; `None`: the longest on an empty fabric.
+    pub round_trip: Option<Span>,
+}
+
+/// What a queue by destination is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueFor {
+    /// A host.
+    Host,
+    /// All hosts of a rack.
+    Rack,
+    /// All hosts of another pod, which may send so much before the first credit; or a host of the own.
+    Pod(Bytes),
 }
 
 /// What a queue by destination asks credits for.

@@ -318,6 +318,13 @@ pub(crate) struct Hierarchical {
     /// Default: "demand".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks: Option<Asks>,
+    /// What each queue is for, where a switch has fewer queues than there are hosts: a "host"; a "rack"; a "pod" other than its own, and
+    /// a host of its own. What shares a queue waits behind each other. Default: "host".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_for: Option<QueueFor>,
+    /// With queue_for = "pod": bytes that the queue for another pod may send before its first credit. Default: advance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pod_advance: Option<Qty<Bytes>>,
     /// Bytes that each queue may send before its first credit (C0). Default: 10KB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advance: Option<Qty<Bytes>>,
@@ -327,9 +334,29 @@ pub(crate) struct Hierarchical {
     /// A flow counts until so long after its last packet. Default: 20us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen_for: Option<Qty<Span>>,
+    /// A queue that waits asks again if no credit comes for so long: credits and what asks for them can be lost. Longer than a round trip
+    /// between the switches of two racks. Default: 100us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask_again: Option<Qty<Span>>,
     /// Round-trip time between host and switch on an empty link, for the law. Default: what their cable takes there and back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hop_rtt: Option<Qty<Span>>,
+    /// Round-trip time between two hosts. What a port sends in it may be on its way to the port, even if racks may send less in
+    /// advance. Default: the longest on an empty fabric.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_trip: Option<Qty<Span>>,
+}
+
+/// What a queue by destination is for.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum QueueFor {
+    /// A host.
+    Host,
+    /// All hosts of a rack.
+    Rack,
+    /// All hosts of another pod, or a host of the own.
+    Pod,
 }
 
 /// What a queue by destination asks credits for.

@@ -1482,6 +1482,18 @@ fn hierarchical_switches() {
             "15:43: fabric.switch.hierarchical.credit: \"20KB\" is no size of a credit; write more than nothing and at most advance, \"10KB\"",
         ),
         (
+            "law = \"hiercc\", ask_again = \"0ns\"",
+            "15:46: fabric.switch.hierarchical.ask_again: \"0ns\" does nothing; write a time above 0, for instance \"10us\"",
+        ),
+        (
+            "law = \"hiercc\", pod_advance = \"25KB\"",
+            "15:48: fabric.switch.hierarchical.pod_advance: is of queues for other pods; write queue_for = \"pod\" as well",
+        ),
+        (
+            "law = \"hiercc\", queue_for = \"pod\"",
+            "15:46: fabric.switch.hierarchical.queue_for: \"pod\" needs a fabric of several pods; write \"rack\" or \"host\"",
+        ),
+        (
             "law = \"hiercc\" }\npause = \"on\"\nlatency = \"0ns\" # {",
             "15:16: fabric.switch.hierarchical: and pause both hold packets back; leave out one of them",
         ),

@@ -243,19 +243,24 @@ prop_compose! {
     fn hierarchical()(
         sent in any::<bool>(),
         params in prop::sample::subsequence(vec![("beta", "0.5"), ("n_estimate", "ratio"), ("q0", "1KB")], 0..3),
+        queue_for in prop_oneof![Just(QueueFor::Host), Just(QueueFor::Rack), (20_000..90_000u64).prop_map(|b| QueueFor::Pod(Bytes::new(b)))],
         advance in 20_000..90_000u64,
         credit in 1..20_000u64,
-        seen_for in 1..90_000u64,
+        (seen_for, ask_again) in (1..90_000u64, 1..90_000u64),
         hop_rtt in of(1..90_000u64),
+        round_trip in of(1..90_000u64),
     ) -> Hierarchical {
         Hierarchical {
             law: "hiercc".into(),
             params: params.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect(),
             asks: if sent { Asks::Sent } else { Asks::Demand },
+            queue_for,
             advance: Bytes::new(advance),
             credit: Bytes::new(credit),
             seen_for: Span::from_ns(seen_for),
+            ask_again: Span::from_ns(ask_again),
             hop_rtt: hop_rtt.map(Span::from_ns),
+            round_trip: round_trip.map(Span::from_ns),
         }
     }
 }
@@ -502,7 +507,10 @@ prop_compose! {
         let hosts = at_first_host(hosts, host);
         let modelled = hosts.memory_at(host).is_some();
         let telemetry = transport.law == "hpcc" || other.iter().any(|o| o.1.law == "hpcc");
-        let hierarchical = hierarchical.filter(|_| switch.pause.is_none() && !telemetry);
+        let several_pods = topology.clos().is_some_and(|clos| clos.pods > 1);
+        let hierarchical = hierarchical
+            .filter(|_| switch.pause.is_none() && !telemetry)
+            .filter(|h| !matches!(h.queue_for, QueueFor::Pod(_)) || several_pods);
         let capture = capture.filter(|_| hierarchical.is_none());
         Scenario {
             name,

@@ -45,6 +45,15 @@ pub(crate) fn fill(
     }
 }
 
+/// The longest of any profile, on the fabric as it was laid out.
+pub(crate) fn longest(profiles: &[Profile], scenario: &Scenario, fabric: &Fabric) -> Span {
+    let routes = Routes::all(fabric, Paths::Hash, 0, &|_| true);
+    let overhead = scenario.fabric.wire_overhead.get();
+    let mut trips = Trips { fabric, routes: &routes, overhead, paths: BTreeMap::new() };
+    let of_each = profiles.iter().map(|profile| trips.longest(&profile.transport));
+    of_each.max().unwrap_or(Span::ZERO)
+}
+
 struct Trips<'a> {
     fabric: &'a Fabric,
     routes: &'a [Routes],

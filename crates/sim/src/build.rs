@@ -7,7 +7,7 @@ use crate::host::{Common, Host, Memory, Profile, SenderWaits};
 use crate::loops::{Loops, control_links};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
-use crate::racks;
+use crate::racks::Racks;
 use crate::routes::Routing;
 use crate::stacks::{Stacks, profiles, usual};
 use crate::timeline::{Timeline, cable_index};
@@ -160,10 +160,12 @@ pub(crate) fn build(
         made[one.server as usize].add_server(connection);
     }
     nodes.extend(made.into_iter().map(AnyNode::Host));
+    let racks = Racks::new(scenario, &fabric, &common.profiles, seed);
     for (s, routes) in (0u32..).zip(routes) {
         let node = NodeId(fabric.hosts() + s);
         let switch = Switch::new(maker.switch(node, routes));
-        nodes.push(match racks::rack(scenario, &fabric, node, seed)? {
+        let rack = racks.as_ref().map_or(Ok(None), |racks| racks.rack(node))?;
+        nodes.push(match rack {
             Some(rack) => AnyNode::Tor(Box::new(Tor::new(switch, rack))),
             None => AnyNode::Switch(Box::new(switch)),
         });

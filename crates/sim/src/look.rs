@@ -116,7 +116,7 @@ pub struct RackLook {
 /// One queue by destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VoqLook {
-    /// The destination.
+    /// The destination; of a queue that hosts share, port 0 of the first rack of them.
     pub to: HostAddr,
     /// Bytes that wait.
     pub queue: u64,

@@ -1,58 +1,100 @@
 //! From the settings of a fabric whose racks queue by destination to what one rack's switch is made from.
 
+use crate::base_rtt;
+use crate::host::Profile;
 use crate::options::SimError;
 use forebay_engine::NodeId;
 use forebay_laws::group::{GroupParams, GroupStart};
-use forebay_net::{Asks, CreditSettings, Fabric, TorSettings, VoqSettings};
-use forebay_scenario::model::{self, Hierarchical, Scenario};
+use forebay_net::{Asks, CreditSettings, Fabric, Peer, TorSettings, VoqSettings};
+use forebay_scenario::model::{self, Hierarchical, QueueFor, Scenario};
 use forebay_units::Span;
 use forebay_units::random::{Purpose, Stream};
 
-/// On the wire a credit or rate packet takes a least frame with preamble and gap.
+/// On the wire a credit, rate or ask packet takes a least frame with preamble and gap.
 const WORD: u16 = 84;
 
-/// What the switch `node` queues by destination with; `None`: it has no hosts, or nobody asked for that.
-pub(crate) fn rack(
-    scenario: &Scenario,
-    fabric: &Fabric,
-    node: NodeId,
+/// What racks that queue by destination share.
+pub(crate) struct Racks<'a> {
+    scenario: &'a Scenario,
+    fabric: &'a Fabric,
+    hierarchical: &'a Hierarchical,
+    round_trip: Span,
     seed: u64,
-) -> Result<Option<TorSettings>, SimError> {
-    let Some(h) = &scenario.fabric.hierarchical else { return Ok(None) };
-    let ports = fabric.ports_of(node);
-    let Some(first) = ports.iter().find(|d| d.peer.0 < fabric.hosts()) else { return Ok(None) };
-    let overhead = scenario.fabric.wire_overhead.get() as u16;
-    let packets = scenario.all_transports().map(|one| (one.mss + one.header).get());
-    let packet = packets.min().unwrap_or(u64::MAX);
-    let bytes = h.credit.get();
-    let cost = bytes + (bytes * u64::from(overhead)).div_ceil(packet);
-    let credits = |d: &forebay_net::Direction| {
-        let rate = fabric.cable(d.cable).rate;
-        (d.peer.0 < fabric.hosts()).then_some(CreditSettings { bytes, cost, rate })
-    };
-    let there_and_back = || {
-        let up: Span = fabric.ports_of(first.peer).iter().map(|d| d.flight).sum();
-        first.flight + up
-    };
-    Ok(Some(TorSettings {
-        rack: fabric.addr(first.peer.0).tor,
-        hosts: ports.iter().map(credits).collect(),
-        voq: VoqSettings {
-            advance: h.advance,
-            asks: match h.asks {
-                model::Asks::Sent => Asks::Sent,
-                model::Asks::Demand => Asks::Demand,
+}
+
+impl<'a> Racks<'a> {
+    /// `None`: nobody asked for such.
+    pub fn new(
+        scenario: &'a Scenario,
+        fabric: &'a Fabric,
+        profiles: &[Profile],
+        seed: u64,
+    ) -> Option<Self> {
+        let hierarchical = scenario.fabric.hierarchical.as_ref()?;
+        let longest = || base_rtt::longest(profiles, scenario, fabric);
+        let round_trip = hierarchical.round_trip.unwrap_or_else(longest);
+        Some(Self { scenario, fabric, hierarchical, round_trip, seed })
+    }
+
+    /// What the switch `node` queues by destination with; `None`: it has no hosts.
+    pub fn rack(&self, node: NodeId) -> Result<Option<TorSettings>, SimError> {
+        let Self { scenario, fabric, hierarchical: h, round_trip, seed } = *self;
+        let ports = fabric.ports_of(node);
+        let Some(first) = ports.iter().find(|d| d.peer.0 < fabric.hosts()) else { return Ok(None) };
+        let own = fabric.addr(first.peer.0).tor;
+        let overhead = scenario.fabric.wire_overhead.get() as u16;
+        let bytes = h.credit.get();
+        let credits = |d: &forebay_net::Direction| {
+            let rate = fabric.cable(d.cable).rate;
+            (d.peer.0 < fabric.hosts()).then_some(CreditSettings {
+                bytes,
+                rate,
+                round_trip,
+                patience: h.ask_again,
+            })
+        };
+        let there_and_back = || {
+            let up: Span = fabric.ports_of(first.peer).iter().map(|d| d.flight).sum();
+            first.flight + up
+        };
+        Ok(Some(TorSettings {
+            rack: own,
+            hosts: ports.iter().map(credits).collect(),
+            voq: VoqSettings {
+                advance: h.advance,
+                asks: match h.asks {
+                    model::Asks::Sent => Asks::Sent,
+                    model::Asks::Demand => Asks::Demand,
+                },
+                seen_for: h.seen_for,
             },
-            seen_for: h.seen_for,
-        },
-        law: law(h)?,
-        at: GroupStart {
-            line_rate: fabric.cable(first.cable).rate,
-            hop_rtt: h.hop_rtt.unwrap_or_else(there_and_back),
-            seed: Stream::new(seed, u64::from(node.0), Purpose::GroupLaw).key(),
-        },
-        word_size: WORD - overhead.min(20),
-    }))
+            peers: (0..fabric.tors().len() as u16).map(|rack| self.peer(own, rack)).collect(),
+            law: law(h)?,
+            at: GroupStart {
+                line_rate: fabric.cable(first.cable).rate,
+                hop_rtt: h.hop_rtt.unwrap_or_else(there_and_back),
+                seed: Stream::new(seed, u64::from(node.0), Purpose::GroupLaw).key(),
+            },
+            ask_again: h.ask_again,
+            word_size: WORD - overhead.min(20),
+        }))
+    }
+}
+
+impl Racks<'_> {
+    /// How the hosts of `rack` are queued for in the rack `own`.
+    fn peer(&self, own: u16, rack: u16) -> Peer {
+        let h = self.hierarchical;
+        let alone = Peer { shared: None, advance: h.advance };
+        let of_pod = self.scenario.fabric.topology.clos().map_or(1, |clos| clos.edges as u16);
+        match h.queue_for {
+            QueueFor::Rack => Peer { shared: Some(rack), ..alone },
+            QueueFor::Pod(advance) if rack / of_pod != own / of_pod => {
+                Peer { shared: Some(rack / of_pod * of_pod), advance }
+            }
+            QueueFor::Host | QueueFor::Pod(_) => alone,
+        }
+    }
 }
 
 fn law(h: &Hierarchical) -> Result<GroupParams, SimError> {

@@ -250,3 +250,52 @@ fn two_laws_share_a_bottleneck() {
     let marked: u64 = record.ports.iter().map(|p| p.marked_packets).sum();
     assert!(marked > 0, "DCTCP's packets are marked");
 }
+
+/// Cables between switches lose one packet of fifty: data, and the credits of racks that queue by destination. What is lost of credits
+/// is asked for again, so that every flow comes to its end, and soon.
+#[test]
+fn flows_end_though_credits_are_lost() {
+    for asks in ["sent", "demand"] {
+        let text = format!(
+            r#"
+version = 1
+name = "t"
+seeds = [1]
+stop = {{ time = "40ms", flows = "all", grain = "10us" }}
+[fabric]
+kind = "leaf-spine"
+leaves = 3
+spines = 2
+hosts_per_leaf = 3
+host_link = {{ rate = "25Gbps", delay = "1us" }}
+fabric_link = {{ rate = "100Gbps", delay = "1us" }}
+[[fabric.override]]
+where = "leaf[*]-spine[*]"
+loss = 0.02
+[fabric.switch]
+hierarchical = {{ law = "hiercc", asks = "{asks}" }}
+[transport]
+kind = "rdma"
+law = "explicit"
+recovery = "selective"
+[[traffic]]
+kind = "all-to-all"
+size = "100KB"
+"#
+        );
+        let scenario = scenario(&text);
+        let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();
+        while !simulation.advance(simulation.now() + Span::from_us(10), &Watch::default()) {
+            for voq in simulation.look().racks.iter().flat_map(|rack| &rack.queues) {
+                assert!(voq.sent <= voq.credited + 10_000, "{asks}: {voq:?}");
+            }
+        }
+        let asked: u64 = simulation.look().racks.iter().map(|rack| rack.counters.asks).sum();
+        let record = simulation.finish().record;
+        let lost: u64 = record.ports.iter().map(|port| port.lost_packets).sum();
+        let last = record.flows.iter().map(|flow| flow.fct().expect("it ends")).max();
+        println!("{asks}: asked {asked} times, {lost} lost, {last:?}");
+        assert!(asked > 0 && lost > 100, "{asks}: {asked} {lost}");
+        assert!(last < Some(Span::from_ms(5)), "{asks}: {last:?}");
+    }
+}

@@ -27,6 +27,9 @@ pub enum Kind {
     /// From a switch to one of its hosts: its `flow` may send at `seq` bit/s, or has to stop if that is 0. With [`FlowId::ALL`] all of its
     /// flows to a host, whose word is in `stamp`, stop or go on.
     Rate,
+    /// From the switch of a rack to that of the host it is addressed to: what data to that host would tell in a [`RackTag`], had it leave
+    /// to go. It wants to hear what it has been credited with in all.
+    Ask,
 }
 
 impl Kind {
@@ -39,7 +42,7 @@ impl Kind {
     /// Whether it crosses the fabric, from one transport to another.
     #[inline]
     pub const fn is_end_to_end(self) -> bool {
-        !matches!(self, Kind::Control | Kind::Pause | Kind::Credit | Kind::Rate)
+        !matches!(self, Kind::Control | Kind::Pause | Kind::Credit | Kind::Rate | Kind::Ask)
     }
 }
 
@@ -229,18 +232,28 @@ impl Packet {
         }
     }
 
-    /// Ties a tag to a data packet, which grows by it.
+    /// Asks the switch of `host` for credits. `size` on the link, with the tag.
+    pub fn ask(host: HostAddr, tag: RackTag, size: u16) -> Self {
+        let size = size.saturating_sub(RackTag::BYTES);
+        let mut ask = Self { kind: Kind::Ask, dst: host, size, class: 7, ..Self::default() };
+        ask.tag(tag);
+        ask
+    }
+
+    /// Ties a tag to a packet, data or [`Kind::Ask`], which grows by it.
     pub fn tag(&mut self, tag: RackTag) {
-        debug_assert!(self.kind == Kind::Data && self.sacks == 0 && self.hops() == 0);
+        debug_assert!(matches!(self.kind, Kind::Data | Kind::Ask));
+        debug_assert!(self.sacks == 0 && self.hops() == 0);
         self.ext[0] = SackBlock { start: tag.asked as u32, end: (tag.asked >> 32) as u32 };
         self.ext[1] = SackBlock { start: tag.flows, end: tag.rack.into() };
         self.sacks = 2;
         self.size += RackTag::BYTES;
     }
 
-    /// Takes the tag off a data packet, if it has one.
+    /// Takes the tag off a packet, if it has one.
     pub fn untag(&mut self) -> Option<RackTag> {
-        if self.kind != Kind::Data || self.sacks != 2 || self.hops() > 0 {
+        let may_have_one = matches!(self.kind, Kind::Data | Kind::Ask);
+        if !may_have_one || self.sacks != 2 || self.hops() > 0 {
             return None;
         }
         let [asked, rest, _] = self.ext;

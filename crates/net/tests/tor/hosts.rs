@@ -4,8 +4,8 @@ use forebay_engine::reference::Reference;
 use forebay_engine::{Ground, LinkId, Node, NodeId, Out};
 use forebay_laws::group::{GroupParams, GroupStart};
 use forebay_net::{
-    Asks, Cable, CreditSettings, Fabric, Form, Paths, PortSettings, Routes, Switch, SwitchSettings,
-    Tor, TorCounters, TorSettings, VoqSettings,
+    Asks, Cable, CreditSettings, Fabric, Form, Paths, Peer, PortSettings, Routes, Switch,
+    SwitchSettings, Tor, TorCounters, TorSettings, VoqSettings, VoqTotals,
 };
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
@@ -58,12 +58,22 @@ pub struct Host {
     flows: Vec<Flow>,
     turn: usize,
     busy: Time,
+    addr: HostAddr,
+    answers: bool,
     received: BTreeMap<FlowId, (u64, u64)>, // size, payload
 }
 
 impl Host {
     fn ready(&self, flow: &Flow) -> Option<Time> {
         (!flow.stopped && flow.left > 0).then(|| flow.next.max(self.busy))
+    }
+
+    /// Data says in `stamp` whose it is.
+    fn answer(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+        let dst = HostAddr::of_word(packet.stamp);
+        let ack = Packet { kind: Kind::Ack, flow: packet.flow, dst, size: 84, ..Packet::default() };
+        self.busy = self.busy.max(now) + self.line.time_for(Bytes::new(ack.size.into()));
+        out.push(self.link, self.busy, &ack);
     }
 
     fn obey(&mut self, now: Time, packet: &Packet) {
@@ -115,11 +125,15 @@ impl Node for Any {
     fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
         match self {
             Self::Host(host) if packet.kind == Kind::Rate => host.obey(now, packet),
+            Self::Host(_) if packet.kind == Kind::Ack => {}
             Self::Host(host) => {
                 assert_eq!((packet.kind, packet.sacks), (Kind::Data, 0), "tags stay in the fabric");
                 let got = host.received.entry(packet.flow).or_default();
                 got.0 += u64::from(packet.size);
                 got.1 += u64::from(packet.size) - HEADER;
+                if host.answers {
+                    host.answer(now, packet, out);
+                }
             }
             Self::Tor(tor) => Node::arrive(&mut **tor, now, port, packet, out),
             Self::Spine(spine) => spine.arrive(now, port, packet, out),
@@ -147,9 +161,10 @@ impl Node for Any {
             flow.ask = (now + Span::from_ps(1)).round_up(host.ask_every);
         }
         let flags = Flags::NONE.with_if(asks, Flags::ASK);
+        let (size, stamp) = (size as u16, host.addr.word());
         let packet =
-            Packet { flow: flow.id, dst: flow.to, size: size as u16, flags, ..Packet::default() };
-        host.busy = now + Serializer::new(line).take(size);
+            Packet { flow: flow.id, dst: flow.to, size, flags, stamp, ..Packet::default() };
+        host.busy = now + line.time_for(Bytes::new(size.into()));
         out.push(host.link, host.busy, &packet);
     }
 
@@ -160,6 +175,34 @@ impl Node for Any {
             Self::Spine(spine) => spine.depart(now, out),
         }
     }
+}
+
+/// What each queue is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queues {
+    Hosts,
+    Racks,
+    /// Of two: rack 0, and all others.
+    Pods,
+}
+
+impl Queues {
+    fn shared(self, of: u16, to: u16) -> Option<u16> {
+        match self {
+            Self::Hosts => None,
+            Self::Racks => Some(to),
+            Self::Pods => ((of == 0) != (to == 0)).then_some(to.min(1)),
+        }
+    }
+}
+
+/// One queue of a rack, in bytes.
+pub struct Queue {
+    pub queue: u64,
+    /// Sent ahead of credits.
+    pub ahead: u64,
+    /// Totals by host, with what the port of each has given.
+    pub parts: Vec<(VoqTotals, u64)>,
 }
 
 /// Racks of 16 hosts under one spine.
@@ -173,6 +216,20 @@ pub struct World {
 
 impl World {
     pub fn new(bundle: Bundle, advance: Bytes, racks: u32) -> Self {
+        Self::with(bundle, advance, racks, 0.0, Queues::Hosts)
+    }
+
+    /// Of what crosses between two switches, this share is lost.
+    pub fn losing(bundle: Bundle, advance: Bytes, racks: u32, loss: f64) -> Self {
+        Self::with(bundle, advance, racks, loss, Queues::Hosts)
+    }
+
+    /// Hosts share queues.
+    pub fn sharing(bundle: Bundle, advance: Bytes, racks: u32, queues: Queues) -> Self {
+        Self::with(bundle, advance, racks, 0.0, queues)
+    }
+
+    fn with(bundle: Bundle, advance: Bytes, racks: u32, loss: f64, queues: Queues) -> Self {
         let hosts = racks * PER_RACK as u32;
         let tor = |rack: u32| NodeId(hosts + rack);
         let spine = NodeId(hosts + racks);
@@ -197,6 +254,8 @@ impl World {
                 flows: Vec::new(),
                 turn: 0,
                 busy: Time::ZERO,
+                addr: fabric.addr(h),
+                answers: false,
                 received: BTreeMap::new(),
             })
         };
@@ -209,7 +268,7 @@ impl World {
             let node = NodeId(hosts + s);
             let settings = SwitchSettings {
                 routes: routes.next().expect("one each"),
-                ports: fabric.ports_of(node).iter().map(|d| port(&fabric, d)).collect(),
+                ports: fabric.ports_of(node).iter().map(|d| port(&fabric, d, loss)).collect(),
                 shared: None,
                 ingress: None,
                 samples: None,
@@ -220,14 +279,23 @@ impl World {
                 nodes.push(Any::Spine(Box::new(switch)));
                 continue;
             }
-            let credit = CreditSettings { bytes: 1_000, cost: 1_000, rate: line };
+            let credit = CreditSettings {
+                bytes: 1_000,
+                rate: line,
+                round_trip: Span::from_us(12),
+                patience: Span::from_us(100),
+            };
             let leads = |d: &forebay_net::Direction| (d.peer.0 < hosts).then_some(credit);
             let settings = TorSettings {
                 rack: s as u16,
                 hosts: fabric.ports_of(node).iter().map(leads).collect(),
                 voq: VoqSettings { advance, asks: bundle.asks, seen_for: Span::from_us(20) },
+                peers: (0..racks as u16)
+                    .map(|rack| Peer { shared: queues.shared(s as u16, rack), advance })
+                    .collect(),
                 law: law.clone(),
                 at: GroupStart { line_rate: line, hop_rtt: Span::from_us(2), seed: 1 },
+                ask_again: Span::from_us(100),
                 word_size: 84,
             };
             nodes.push(Any::Tor(Box::new(Tor::new(switch, settings))));
@@ -262,6 +330,13 @@ impl World {
     pub fn ask_every(&mut self, host: u32, span: Span) {
         if let Any::Host(host) = self.engine.node_mut(NodeId(host)) {
             host.ask_every = span;
+        }
+    }
+
+    /// A host acknowledges each packet of data.
+    pub fn answer_from(&mut self, host: u32) {
+        if let Any::Host(host) = self.engine.node_mut(NodeId(host)) {
+            host.answers = true;
         }
     }
 
@@ -301,7 +376,27 @@ impl World {
     /// Bytes that wait at a rack for a host, and bytes that may still go.
     pub fn voq(&mut self, rack: usize, to: u32) -> (u64, u64) {
         let to = self.fabric.addr(to);
-        self.tor(rack).voq(to).map_or((0, 0), |voq| (voq.queue().get(), voq.credit_left()))
+        self.tor(rack).voq(to).map_or((0, 0), |voq| (voq.queue().get(), voq.credit_left(to)))
+    }
+
+    /// All queues of a rack.
+    pub fn queues(&mut self, rack: usize) -> Vec<Queue> {
+        let seen: Vec<(Bytes, Bytes, Vec<VoqTotals>)> = self
+            .tor(rack)
+            .voqs()
+            .map(|(_, voq)| (voq.queue(), voq.ahead(), voq.totals().collect()))
+            .collect();
+        let mut given = |of: VoqTotals| {
+            let credits = self.tor(of.to.tor.into()).credits(of.to.port).expect("a host");
+            (of, credits.given(rack as u16))
+        };
+        seen.into_iter()
+            .map(|(queue, ahead, parts)| Queue {
+                queue: queue.get(),
+                ahead: ahead.get(),
+                parts: parts.into_iter().map(&mut given).collect(),
+            })
+            .collect()
     }
 
     pub fn longest(&mut self, rack: usize) -> u64 {
@@ -342,7 +437,8 @@ fn drops(switch: &Switch) -> u64 {
     ports.sum::<u64>() + switch.unroutable()
 }
 
-fn port(fabric: &Fabric, direction: &forebay_net::Direction) -> PortSettings {
+fn port(fabric: &Fabric, direction: &forebay_net::Direction, loss: f64) -> PortSettings {
+    let to_a_host = direction.peer.0 < fabric.hosts();
     PortSettings {
         rate: fabric.cable(direction.cable).rate,
         flight: direction.flight,
@@ -352,8 +448,8 @@ fn port(fabric: &Fabric, direction: &forebay_net::Direction) -> PortSettings {
         classes: 8,
         release_at_start: false,
         overhead: 0,
-        loss: 0.0,
-        key: 1,
+        loss: if to_a_host { 0.0 } else { loss },
+        key: direction.link.0.into(),
         form: Form::Any,
         hold: false,
         telemetry: None,

@@ -1,7 +1,7 @@
 //! Racks that queue by destination host: credits between them, and the law that gives flows their rates.
 
 use super::Judge;
-use crate::model::{Asks, Hierarchical, Scenario, Transport};
+use crate::model::{Asks, Hierarchical, QueueFor, Scenario, Transport};
 use crate::problem::or_list;
 use crate::raw;
 use crate::tree::{did_you_mean, shorten};
@@ -15,6 +15,8 @@ const ADVANCE: Bytes = Bytes::new(10_000);
 const CREDIT: Bytes = Bytes::new(1_000);
 /// Two windows of 10 us.
 const SEEN_FOR: Span = Span::from_us(20);
+/// Ten of them.
+const ASK_AGAIN: Span = Span::from_us(100);
 
 impl Judge<'_> {
     /// `[fabric.switch.hierarchical]`.
@@ -37,12 +39,33 @@ impl Judge<'_> {
             );
             self.wrong(&format!("{path}.credit"), text);
         }
+        let queue_for = match keys.queue_for {
+            None | Some(raw::QueueFor::Host) => QueueFor::Host,
+            Some(raw::QueueFor::Rack) => QueueFor::Rack,
+            Some(raw::QueueFor::Pod) => QueueFor::Pod(keys.pod_advance.map_or(advance, |b| b.0)),
+        };
+        match queue_for {
+            QueueFor::Pod(far) if far < packet.max(credit) => {
+                let least = packet.max(credit);
+                let text = format!("is less than a packet or a credit; write at least \"{least}\"");
+                self.wrong(&format!("{path}.pod_advance"), text);
+            }
+            QueueFor::Host | QueueFor::Rack if keys.pod_advance.is_some() => {
+                let text = "is of queues for other pods; write queue_for = \"pod\" as well";
+                self.say(&format!("{path}.pod_advance"), text);
+            }
+            _ => {}
+        }
         let seen_for = keys.seen_for.map_or(SEEN_FOR, |t| t.0);
         self.short(&format!("{path}.seen_for"), seen_for);
-        let hop_rtt = keys.hop_rtt.map(|t| t.0);
-        if let Some(hop_rtt) = hop_rtt {
-            self.span(&format!("{path}.hop_rtt"), hop_rtt);
-        }
+        let ask_again = keys.ask_again.map_or(ASK_AGAIN, |t| t.0);
+        self.span(&format!("{path}.ask_again"), ask_again);
+        let [hop_rtt, round_trip] = [("hop_rtt", keys.hop_rtt), ("round_trip", keys.round_trip)]
+            .map(|(key, trip)| {
+                let trip = trip?.0;
+                self.span(&format!("{path}.{key}"), trip);
+                Some(trip)
+            });
         let Ok(mut law) = GroupParams::new(&keys.law) else {
             let names = || LAWS.iter().map(|law| law.name);
             let close = did_you_mean(&keys.law, names());
@@ -61,10 +84,13 @@ impl Judge<'_> {
                 None | Some(raw::Asks::Demand) => Asks::Demand,
                 Some(raw::Asks::Sent) => Asks::Sent,
             },
+            queue_for,
             advance,
             credit,
             seen_for,
+            ask_again,
             hop_rtt,
+            round_trip,
         })
     }
 
@@ -78,6 +104,12 @@ impl Judge<'_> {
                 "fabric.switch.hierarchical",
                 "and pause both hold packets back; leave out one of them",
             );
+        }
+        let by_pod =
+            f.hierarchical.as_ref().is_some_and(|h| matches!(h.queue_for, QueueFor::Pod(_)));
+        if by_pod && f.topology.clos().is_none_or(|clos| clos.pods < 2) {
+            let text = "\"pod\" needs a fabric of several pods; write \"rack\" or \"host\"";
+            self.say("fabric.switch.hierarchical.queue_for", text);
         }
         let entries = scenario.traffic.iter().filter_map(|t| t.law.as_ref());
         let transports = scenario.all_transports().map(|transport| &transport.law);

@@ -1,6 +1,6 @@
 //! Writing back `[fabric.switch.hierarchical]`.
 
-use crate::model::{Asks, Hierarchical};
+use crate::model::{Asks, Hierarchical, QueueFor};
 use crate::quantity::Qty;
 use crate::raw;
 
@@ -12,9 +12,20 @@ pub(super) fn hierarchical(h: &Hierarchical) -> raw::Hierarchical {
             Asks::Demand => raw::Asks::Demand,
             Asks::Sent => raw::Asks::Sent,
         }),
+        queue_for: Some(match h.queue_for {
+            QueueFor::Host => raw::QueueFor::Host,
+            QueueFor::Rack => raw::QueueFor::Rack,
+            QueueFor::Pod(_) => raw::QueueFor::Pod,
+        }),
+        pod_advance: match h.queue_for {
+            QueueFor::Pod(advance) => Some(Qty(advance)),
+            QueueFor::Host | QueueFor::Rack => None,
+        },
         advance: Some(Qty(h.advance)),
         credit: Some(Qty(h.credit)),
         seen_for: Some(Qty(h.seen_for)),
+        ask_again: Some(Qty(h.ask_again)),
         hop_rtt: h.hop_rtt.map(Qty),
+        round_trip: h.round_trip.map(Qty),
     }
 }

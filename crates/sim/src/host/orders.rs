@@ -17,7 +17,7 @@ impl Host {
             Kind::Rate => self.obey(now, packet),
             Kind::Pause => self.pause(now, packet.seq as u8),
             Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp => {} // for transports
-            Kind::Credit => {}                                    // ends at a switch
+            Kind::Credit | Kind::Ask => {}                        // end at switches
         }
     }
 

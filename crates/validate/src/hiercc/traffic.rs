@@ -44,7 +44,7 @@ impl Extent {
         if quick {
             Self { loads: vec![0.3, 0.8], seeds: 1, arrivals: 1e-3 }
         } else {
-            Self { loads: vec![0.3, 0.4, 0.5, 0.6, 0.7, 0.8], seeds: 3, arrivals: 20e-3 }
+            Self { loads: vec![0.3, 0.4, 0.5, 0.6, 0.7, 0.8], seeds: 5, arrivals: 20e-3 }
         }
     }
 
@@ -157,8 +157,8 @@ impl Figure {
     pub fn run(extent: Extent) -> Self {
         let found: Mutex<Vec<(Scheme, usize, u64, One)>> = Mutex::new(Vec::new());
         let mut calls = Vec::new();
-        for (i, load) in extent.loads.iter().enumerate().rev() {
-            for seed in 1..=extent.seeds {
+        for seed in 1..=extent.seeds {
+            for (i, load) in extent.loads.iter().enumerate().rev() {
                 for scheme in SCHEMES {
                     let (found, arrivals) = (&found, extent.arrivals);
                     calls.push(move || {
