@@ -6,7 +6,7 @@ use crate::collect::collect;
 use crate::deadlock::{self, Deadlocks};
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
-use crate::stall;
+use crate::stall::{self, LOOK_EVERY, Progress};
 use forebay_engine::{Ended, Engine, EngineStats, Goal, Ground, LinkId, Tuning, Watch};
 use forebay_record::RunRecord;
 use forebay_record::capture::Sink;
@@ -65,21 +65,14 @@ pub struct Simulation<'a> {
     pub(crate) built: Built, // its nodes have moved into the engine
     pub(crate) engine: Engine<AnyNode>,
     goal: Option<Goal>,
-    met: bool,             // the goal has been
+    met: bool,  // the goal has been
     last: Time, // the end: the scenario's, or once the goal is met the next multiple of its grain
-    progress: (u64, Time), // payload delivered when last looked at, and when that last rose
+    progress: Progress,
     ended: Option<Ended>,
     stall: Option<String>,
     deadlocks: Option<Deadlocks>, // where something may pause
     captures: Option<Captures<'a>>,
 }
-
-/// Longest virtual time without a byte delivered before a run with unfinished flows counts as stalled. Above any
-/// retransmission timeout that has backed off a few times.
-const PATIENCE: Span = Span::from_secs(20);
-
-/// How often that is looked at: at multiples of this, whoever advances the run in whatever steps.
-const LOOK_EVERY: Span = Span::from_secs(1);
 
 impl<'a> Simulation<'a> {
     /// Lays out a scenario at time zero.
@@ -132,7 +125,7 @@ impl<'a> Simulation<'a> {
             goal,
             met: false,
             last,
-            progress: (0, Time::ZERO),
+            progress: Progress::default(),
             ended: None,
             stall: None,
             deadlocks,
@@ -165,7 +158,8 @@ impl<'a> Simulation<'a> {
                 Ended::Reached(now) => {
                     self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
                     if now == now.round_up(LOOK_EVERY) {
-                        self.look_for_a_stall(now);
+                        self.stall = self.progress.look(now, &mut self.engine, &self.built);
+                        self.ended = self.stall.as_ref().map(|_| Ended::Stopped(now));
                     }
                     if now == now.round_up(deadlock::LOOK_EVERY) {
                         self.look_for_deadlocks(now);
@@ -204,19 +198,6 @@ impl<'a> Simulation<'a> {
     fn look_for_deadlocks(&mut self, now: Time) {
         if let Some(deadlocks) = &mut self.deadlocks {
             deadlocks.look(now, &mut self.engine, &self.built);
-        }
-    }
-
-    fn look_for_a_stall(&mut self, now: Time) {
-        let delivered = stall::delivered(&mut self.engine, &self.built.fabric);
-        let why = match delivered == self.progress.0 {
-            true => stall::why(&mut self.engine, &self.built),
-            false => None,
-        };
-        if why.is_none() {
-            self.progress = (delivered, now); // something moved, or nothing has to
-        } else if now.since(self.progress.1) >= PATIENCE {
-            (self.stall, self.ended) = (why, Some(Ended::Stopped(now)));
         }
     }
 

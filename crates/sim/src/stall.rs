@@ -4,10 +4,41 @@ use crate::build::Built;
 use crate::node::AnyNode;
 use forebay_engine::{Ground, NodeId};
 use forebay_net::{CLASSES, Fabric};
-use forebay_units::Time;
+use forebay_units::{Span, Time};
+
+/// Longest virtual time without a byte delivered before a run with unfinished flows counts as stalled. Above any
+/// retransmission timeout that has backed off a few times.
+const PATIENCE: Span = Span::from_secs(20);
+
+/// How often that is looked at: at multiples of this, whoever advances the run in whatever steps.
+pub(crate) const LOOK_EVERY: Span = Span::from_secs(1);
+
+/// When something moved last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    delivered: u64, // payload, when last looked at
+    since: Time,    // when that last rose, or nothing had to
+}
+
+impl Progress {
+    /// Looks at a multiple of [`LOOK_EVERY`]. If nothing has moved for too long: why.
+    pub fn look(
+        &mut self,
+        now: Time,
+        ground: &mut impl Ground<AnyNode>,
+        built: &Built,
+    ) -> Option<String> {
+        let delivered = delivered(ground, &built.fabric);
+        let why = if delivered == self.delivered { why(ground, built) } else { None };
+        if why.is_none() {
+            *self = Self { delivered, since: now };
+        }
+        why.filter(|_| now.since(self.since) >= PATIENCE)
+    }
+}
 
 /// Payload bytes delivered so far, all hosts together.
-pub(crate) fn delivered(ground: &mut impl Ground<AnyNode>, fabric: &Fabric) -> u64 {
+fn delivered(ground: &mut impl Ground<AnyNode>, fabric: &Fabric) -> u64 {
     (0..fabric.hosts())
         .map(|h| ground.node_mut(NodeId(h)).host().map_or(0, |host| host.delivered_bytes))
         .sum()

@@ -3,10 +3,12 @@
 use crate::build::build;
 use crate::collect::collect;
 use crate::options::{Options, SimError};
+use crate::stall::{self, LOOK_EVERY, Progress};
 use forebay_engine::reference::Reference;
 use forebay_engine::{Ended, Ground, LinkId};
 use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
+use forebay_units::{Span, Time};
 
 /// Runs a scenario to its end on the reference engine; `explicit_ports` replaces one-touch ports by queues with an event
 /// per departure.
@@ -21,16 +23,29 @@ pub fn reference(
     let mut built = build(scenario, seed, Options { explicit_ports, ..Options::default() }, false)?;
     let mut engine = Reference::new(std::mem::take(&mut built.nodes), built.fabric.links());
     let (mut goal, mut last) = (built.goal(scenario.stop), scenario.stop.time);
+    let (mut now, mut met, mut progress) = (Time::ZERO, false, Progress::default());
     let end = loop {
-        let boundary = last.min(built.timeline.next());
-        if let Ended::Done(at) = engine.advance(boundary, goal) {
-            // A fault may come between the last completion and the multiple of the grain after it: `at` is its time then.
-            (goal, last) = (None, at.round_up(scenario.stop.grain).min(last));
+        let look = (now + Span::from_ps(1)).round_up(LOOK_EVERY);
+        let boundary = last.min(built.timeline.next()).min(look);
+        match engine.advance(boundary, goal) {
+            Ended::Done(at) => {
+                // A fault may come between the last completion and the multiple of the grain after it: `at` is its time then.
+                (goal, met, last) = (None, true, at.round_up(scenario.stop.grain).min(last));
+            }
+            Ended::Idle if !met && built.timeline.next() >= last => {
+                let stalled = stall::why(&mut engine, &built).is_some();
+                break if stalled { boundary.round_up(LOOK_EVERY).min(last) } else { last };
+            }
+            _ => {}
         }
         if boundary >= last {
             break last;
         }
         built.timeline.apply(boundary, &built.fabric, &mut engine);
+        now = boundary;
+        if now == look && progress.look(now, &mut engine, &built).is_some() {
+            break now;
+        }
     };
     let links = built.fabric.links().len() as u32;
     let flying: Vec<_> = (0..links).map(|link| engine.drain_link(LinkId(link))).collect();

@@ -52,6 +52,9 @@ fn a_dead_link_is_named_when_nothing_moves_any_more() {
         "it does not wait for the end of the run"
     );
     assert!(outcome.record.flows[0].timeouts > 3);
+    let twin = forebay_sim::twin::reference(&with(stop, &format!("{ONE_FLOW}{fault}")), 1, false);
+    let twin = twin.unwrap();
+    assert_eq!((twin.end, twin.digest), (outcome.record.end, outcome.record.digest));
 }
 
 #[test]
