@@ -62,6 +62,8 @@ mutations=(
   "a circle closed when its first port was paused|crates/sim/src/deadlock.rs|s/map(|port| port.since).max()/map(|port| port.since).min()/|sim|pause_by_class|a_circle_of_paused_classes_is_named"
   "all traffic takes the same transport|crates/scenario/src/model.rs|s/entry.transport.as_ref().and_then(named)/entry.transport.as_ref().filter(\|_\| false).and_then(named)/|sim|digests|all_traffic_over_a_named_transport"
   "the base round trip of the first transport holds for all|crates/sim/src/base_rtt.rs|s/let base = .entry. scenario.transport_of(entry).rdma/let base = \|_\| scenario.transport.rdma/|sim|digests|all_traffic_over_a_named_transport"
+  "go-back-0 keeps what it had|crates/transport/src/rdma/receiver.rs|s/= (self.delivered().get(), 0);/= (0, self.next);/|transport|rdma|every_256th_packet"
+  "a message that began anew waits for what is there|crates/transport/src/rdma/sender/answers.rs|s/if self.anew.is_none() .. packet.seq > self.written/if true/|transport|rdma|everything_arrives"
   "go-back-N reports every packet beyond a gap|crates/transport/src/rdma/receiver.rs|s/self.nacked == self.next \&\& now < self.nack_again/false/|transport|rdma|go_back_n_reports_a_gap_once"
   "go-back-N never reports a gap again|crates/transport/src/rdma/receiver.rs|s/ \&\& now < self.nack_again//|transport|rdma|a_lost_nack_is_told_again"
   "CNPs come with every mark|crates/transport/src/rdma/receiver.rs|s/if !wanted .. now < self.cnp_again/if !wanted/|transport|rdma|cnps_keep_their_interval"
