@@ -190,6 +190,7 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
 fn queue_pairs(rdma: &Rdma) -> [(&'static str, String); 4] {
     let recovery = match rdma.recovery {
         Recovery::GoBackN => "go-back-N",
+        Recovery::GoBackZero => "go-back-0",
         Recovery::Selective => "selective repeat",
     };
     let cap = match rdma.cap {

@@ -703,6 +703,8 @@ pub struct Rdma {
 pub enum Recovery {
     /// Everything from the first missing packet.
     GoBackN,
+    /// The whole flow.
+    GoBackZero,
     /// What is missing.
     Selective,
 }

@@ -1087,6 +1087,9 @@ pub(crate) enum TransportKind {
 pub(crate) enum Recovery {
     /// Everything from the first missing packet, as commodity NICs.
     GoBackN,
+    /// The whole flow, as NICs did before: with losses, long flows never end.
+    #[serde(rename = "go-back-0")]
+    GoBackZero,
     /// What is missing, as IRN.
     Selective,
 }

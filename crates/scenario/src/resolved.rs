@@ -305,6 +305,7 @@ fn transport(t: &model::Transport) -> raw::Transport {
         initial_window: rdma.initial_window.map(|window| Length(QueueLength::Bytes(window))),
         recovery: Some(match rdma.recovery {
             model::Recovery::GoBackN => raw::Recovery::GoBackN,
+            model::Recovery::GoBackZero => raw::Recovery::GoBackZero,
             model::Recovery::Selective => raw::Recovery::Selective,
         }),
         ack_every: Some(rdma.ack_every.into()),

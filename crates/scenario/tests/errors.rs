@@ -328,6 +328,15 @@ fn keys_of_the_other_transport() {
         "{}",
         rdma("cnp_class = 5")
     );
+    let zero = "kind = \"rdma\"\nrecovery = \"go-back-0\"";
+    let rpc = "[[traffic]]\nkind = \"rpc\"\nfrom = \"leaf[0].host[0]\"\nto = \"leaf[1].host[0]\"\nrequest = \"1KB\"\n";
+    let file = BASE.replace("kind = \"tcp\"", zero);
+    assert!(text("a.toml", &file).is_ok());
+    let e = text("a.toml", &(file + rpc)).unwrap_err().to_string();
+    assert!(
+        e.contains("traffic[1].kind: has streams, which never end, and transport.recovery"),
+        "{e}"
+    );
     let racks = "hierarchical = { law = \"hiercc\" }\n[[output.capture]]\nwhere = \"leaf[0]\"\n";
     let e = said("ecn = { k = \"300KB\" }", racks);
     assert!(e.contains("output.capture[0]: cannot write credits, which no protocol has"), "{e}");

@@ -3,6 +3,7 @@
 use forebay_scenario::import::{
     self, Fate, Flow, Flows, Hpcc, Import, Link, Paths, Source, Topology,
 };
+use forebay_scenario::model::{BaseRtt, Clock, MarkAt, Routing};
 use forebay_scenario::workload::{self, Hosts, Table};
 use forebay_scenario::{Loaded, export, text};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -160,6 +161,35 @@ fn groups_become_classes_that_pause_and_mark_one_by_one() {
         scenario.fabric.switch.class_ecn[3].is_some()
             && scenario.fabric.switch.class_ecn[2].is_none()
     );
+}
+
+/// Bytes as the public simulator counts them: 48 B of headers on data; ACKs of 46 B of fields, padded to 60 B; 42 B of telemetry (HPCC) or a
+/// stamp of 8 B (TIMELY) on both.
+#[test]
+fn what_the_source_sends_is_what_is_sent() {
+    let of = |mode: &str| {
+        let config = CONFIG.replace("CC_MODE 8", &format!("CC_MODE {mode}"));
+        let config = config.replace("L2_ACK_INTERVAL 1\n", "L2_ACK_INTERVAL 4001\nGLOBAL_T 0\n");
+        let made = hpcc(TOPOLOGY, FLOWS, Some(&config), None).unwrap();
+        load(&made).scenario
+    };
+    for (mode, law, header, ack, telemetry) in [
+        ("3", "hpcc", 48, 46, Some(42)),
+        ("7", "timely", 56, 60, None),
+        ("1", "dcqcn", 48, 60, None),
+    ] {
+        let scenario = of(mode);
+        let transport = &scenario.transport;
+        let rdma = transport.rdma.unwrap();
+        assert_eq!(transport.law, law);
+        assert_eq!((transport.header.get(), transport.ack_size.get()), (header, ack), "{law}");
+        assert!(telemetry.is_none_or(|bytes| rdma.telemetry.get() == bytes), "{law}");
+        assert_eq!(rdma.ack_every, 5, "4001 B are five packets of 1000 B");
+        assert_eq!(rdma.base_rtt, BaseRtt::Path);
+        assert_eq!(scenario.fabric.routing, Routing::EcmpMurmur3);
+        assert_eq!(scenario.fabric.clock, Clock::TruncateNs);
+        assert_eq!(scenario.fabric.switch.ecn.unwrap().at, MarkAt::Dequeue);
+    }
 }
 
 #[test]

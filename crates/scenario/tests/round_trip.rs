@@ -318,7 +318,11 @@ fn rdma() -> impl Strategy<Value = Rdma> {
     let spans = (span(), span(), span(), span());
     (any::<bool>(), 1..99u32, cap, base_rtt, window, spans, 0..99u32).prop_map(
         |(selective, ack_every, cap, base_rtt, initial_window, spans, few)| Rdma {
-            recovery: if selective { Recovery::Selective } else { Recovery::GoBackN },
+            recovery: match (selective, few % 2) {
+                (true, _) => Recovery::Selective,
+                (false, 0) => Recovery::GoBackZero,
+                _ => Recovery::GoBackN,
+            },
             ack_every,
             cap,
             nack_interval: spans.0,
@@ -506,6 +510,15 @@ prop_compose! {
         let ([host, _], cable, pattern) = places(&topology);
         let hosts = at_first_host(hosts, host);
         let modelled = hosts.memory_at(host).is_some();
+        let streams = traffic.iter().any(|entry| matches!(entry.3, TrafficKind::Rpc(_)));
+        let with_end = |mut transport: Transport| {
+            let rdma = transport.rdma.as_mut().filter(|rdma| streams && rdma.recovery == Recovery::GoBackZero);
+            if let Some(rdma) = rdma {
+                rdma.recovery = Recovery::GoBackN;
+            }
+            transport
+        };
+        let (transport, other) = (with_end(transport), other.map(|(name, one)| (name, with_end(one))));
         let telemetry = transport.law == "hpcc" || other.iter().any(|o| o.1.law == "hpcc");
         let several_pods = topology.clos().is_some_and(|clos| clos.pods > 1);
         let hierarchical = hierarchical

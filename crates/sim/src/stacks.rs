@@ -163,6 +163,7 @@ fn queue_pairs(
         },
         recovery: match rdma.recovery {
             model::Recovery::GoBackN => Recovery::GoBackN,
+            model::Recovery::GoBackZero => Recovery::GoBackZero,
             model::Recovery::Selective => Recovery::Selective,
         },
         ack_every: rdma.ack_every,

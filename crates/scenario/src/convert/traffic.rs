@@ -202,6 +202,13 @@ impl Judge<'_> {
             raw::Kind::Long { from, to, stagger } => {
                 self.long(path, from, to, stagger.map_or(Span::ZERO, |s| s.0), hosts)
             }
+            raw::Kind::Rpc(_) if matches!(common.recovery, Some(raw::Recovery::GoBackZero)) => {
+                let text = format!(
+                    "has streams, which never end, and {common_path}.recovery = \"go-back-0\" would send all of one again; write \"go-back-n\" there"
+                );
+                self.say(&format!("{path}.kind"), text);
+                return None;
+            }
             raw::Kind::Rpc(rpc) => TrafficKind::Rpc(Box::new(self.rpc(path, rpc, hosts)?)),
             raw::Kind::List { flows, file, control_delay } => {
                 let control_delay = control_delay.map_or(CONTROL_DELAY, |d| d.0);

@@ -274,7 +274,11 @@ impl Judge<'_> {
         };
         let timeout = t.timeout.map_or(high, |at| at.0);
         let rdma = Rdma {
-            recovery: if selective { Recovery::Selective } else { Recovery::GoBackN },
+            recovery: match t.recovery {
+                None | Some(raw::Recovery::GoBackN) => Recovery::GoBackN,
+                Some(raw::Recovery::GoBackZero) => Recovery::GoBackZero,
+                Some(raw::Recovery::Selective) => Recovery::Selective,
+            },
             ack_every: t.ack_every.unwrap_or(1) as u32,
             cap,
             nack_interval: t.nack_interval.map_or(NACK_INTERVAL, |at| at.0),

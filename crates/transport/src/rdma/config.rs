@@ -9,6 +9,8 @@ pub enum Recovery {
     /// Everything from the first that is missing.
     #[default]
     GoBackN,
+    /// The whole message, of which the receiver forgets what it had.
+    GoBackZero,
     /// Only what is missing.
     Selective,
 }

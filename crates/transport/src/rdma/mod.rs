@@ -6,6 +6,8 @@
 //!
 //! - **Go-back-N**, as commodity NICs: the responder drops what is not next and says so once (NACK); the requester
 //!   sends everything again from there.
+//! - **Go-back-0**, as NICs before: after a gap the responder begins anew, and the requester sends the whole message again. A flow is one
+//!   message. Where a message has many more packets than are sent for each that is lost, it never ends (livelock).
 //! - **Selective repeat**, as IRN (Mittal et al., SIGCOMM 2018): the responder places what it gets and each packet out of order is
 //!   answered by a NACK that names it; the requester sends again what is missing below the highest so named, and never
 //!   has more than one bandwidth-delay product under way.
@@ -14,7 +16,7 @@
 //! - Congestion comes back as CNPs (at most one per interval and queue pair), as marks echoed by ACKs, as time stamps or as
 //!   telemetry: whatever the law needs.
 //!
-//! Source: lossless-fabric sheet sections 5 and 6, dcqcn sheet sections 2 and 6, IEEE/IBTA terms; timers as the sheet says.
+//! Source: lossless-fabric sheet sections 5 and 6; go-back-0: Guo et al., SIGCOMM 2016 (RDMA at scale), section 4.1; dcqcn sheet sections 2 and 6, IEEE/IBTA terms; timers as the sheet says.
 //! Deviations: queue pairs are connected and warm. ACKs acknowledge bytes in memory, where a NIC may send them a little earlier.
 //! A loss is told to the law both as `Nack` and as the episode that TCP would tell (`Enter(Recovery)`, `Enter(Loss)`), so that
 //! laws made for lossy networks may answer; those made for RDMA do not. There is no PRR: what a law answers holds at once.

@@ -12,6 +12,7 @@ use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
 #[derive(Clone, Debug)]
 pub struct QpReceiver {
     next: u64,        // every byte below it has been delivered in order
+    most: u64,        // the highest that `next` was before a message began anew
     fin: u64,         // length of the flow, once its last byte was seen
     ranges: Ranges,   // what lies above `next`; selective repeat only
     nacked: u64,      // go-back-N: the gap reported last begins here; `u64::MAX`: none was
@@ -27,6 +28,7 @@ impl QpReceiver {
     pub fn new(flow: FlowId, sender: HostAddr) -> Self {
         Self {
             next: 0,
+            most: 0,
             fin: u64::MAX,
             ranges: Ranges::new(),
             nacked: u64::MAX,
@@ -59,8 +61,15 @@ impl QpReceiver {
             self.ranges.insert(start, end);
         }
         let answer = match (gap, cfg.recovery) {
-            (true, Recovery::GoBackN) if self.nacked == self.next && now < self.nack_again => None,
-            (true, Recovery::GoBackN) => {
+            (true, Recovery::GoBackN | Recovery::GoBackZero)
+                if self.nacked == self.next && now < self.nack_again =>
+            {
+                None
+            }
+            (true, Recovery::GoBackN | Recovery::GoBackZero) => {
+                if cfg.recovery == Recovery::GoBackZero {
+                    (self.most, self.next) = (self.delivered().get(), 0);
+                }
                 (self.nacked, self.nack_again) = (self.next, now.saturating_add(cfg.nack_interval));
                 Some(self.answer(cfg, now, newest, packet, Kind::Nack))
             }
@@ -80,10 +89,10 @@ impl QpReceiver {
         [cnp, answer]
     }
 
-    /// Bytes delivered in order.
+    /// Bytes delivered in order; those of a message that began anew count once.
     #[inline]
     pub fn delivered(&self) -> Bytes {
-        Bytes::new(self.next)
+        Bytes::new(self.next.max(self.most))
     }
 
     /// Whether every byte up to the end of the flow has been delivered.

@@ -38,6 +38,7 @@ pub struct QpSender {
     board: Scoreboard,
     law: Flow,
     repair: Option<Box<Repair>>, // selective repeat, once something was lost
+    anew: Option<Box<Anew>>,     // go-back-0, likewise
     flow: FlowId,
     dst: HostAddr,
     last_size: u32, // of the last packet
@@ -47,6 +48,19 @@ pub struct QpSender {
     shut: bool,   // until `next_at`
     held: bool,   // until the law has another rate
     ask_at: Time, // the first packet from then on asks the switch
+}
+
+/// A message that is sent once more.
+#[derive(Clone, Copy, Debug, Default)]
+struct Anew {
+    before: u64, // bytes acknowledged before it began
+    again: u64,  // its packets below this were sent before
+}
+
+impl Anew {
+    fn covers(&self, seq: u64) -> bool {
+        seq - self.before < self.again
+    }
 }
 
 const _: () = assert!(size_of::<QpSender>() <= 400, "sender state per queue pair");
@@ -83,6 +97,7 @@ impl QpSender {
             board: Scoreboard::new(segments),
             law,
             repair: None,
+            anew: None,
             flow: spec.flow,
             dst: spec.dst,
             last_size: 0,
@@ -131,10 +146,16 @@ impl QpSender {
         self.written - self.totals.nxt
     }
 
-    /// Bytes acknowledged in order.
+    /// Bytes acknowledged in order, since the message began anew.
     #[inline]
     pub fn acked(&self) -> Bytes {
-        Bytes::new(self.totals.una)
+        Bytes::new(self.totals.una - self.before())
+    }
+
+    /// Bytes sent before the message began anew; on the wire it counts from there.
+    #[inline]
+    fn before(&self) -> u64 {
+        self.anew.as_ref().map_or(0, |anew| anew.before)
     }
 
     /// Running totals, as the law sees them.
@@ -243,7 +264,7 @@ impl QpSender {
     fn send(&mut self, cfg: &RdmaConfig, now: Time) -> Packet {
         let len = self.new_len(cfg);
         let seq = self.totals.nxt;
-        let again = seq < self.most;
+        let again = seq < self.most || self.anew.as_ref().is_some_and(|anew| anew.covers(seq));
         self.retransmits += u32::from(again);
         self.totals.nxt += len;
         self.most = self.most.max(self.totals.nxt);
@@ -280,6 +301,8 @@ impl QpSender {
     fn leave(&mut self, cfg: &RdmaConfig, now: Time, seq: u64, len: u64, again: bool) -> Packet {
         self.totals.sent += len;
         let size = len + cfg.header.get();
+        let fin = seq + len == self.written && !self.open;
+        let seq = seq - self.before();
         (self.left_at, self.last_size) = (now, size as u32);
         if self.pace.is_some() || self.gap > Span::ZERO {
             self.shut_gate();
@@ -294,7 +317,6 @@ impl QpSender {
                 self.ask_at = now.saturating_add(every);
             }
         }
-        let fin = seq + len == self.written && !self.open;
         let last = !self.new_fits(cfg) && !self.must_repeat();
         let flags = Flags::NONE
             .with_if(fin, Flags::FIN)

@@ -1,6 +1,6 @@
 //! ACKs, NACKs and CNPs at the requester.
 
-use super::QpSender;
+use super::{Anew, QpSender};
 use crate::rdma::{RdmaConfig, Recovery};
 use crate::rtt::smooth;
 use crate::scoreboard::Segment;
@@ -23,11 +23,25 @@ impl QpSender {
             self.tell(now, FlowEvent::Cnp);
             return self.settle_deadline();
         }
+        let moved;
+        let packet = match self.before() {
+            0 => packet,
+            anew => {
+                moved = Packet { seq: packet.seq.saturating_add(anew), ..*packet };
+                &moved
+            }
+        };
         if packet.seq > self.most {
-            return;
+            // A message that began anew may be there already from before.
+            if self.anew.is_none() || packet.seq > self.written {
+                return;
+            }
+            self.most = packet.seq;
         }
         self.cover(cfg, now, arrived, packet, hops);
-        if packet.kind == Kind::Nack && packet.seq == self.totals.una {
+        let anew =
+            cfg.recovery == Recovery::GoBackZero && packet.seq == self.before() && !self.idle();
+        if packet.kind == Kind::Nack && (packet.seq == self.totals.una || anew) {
             self.on_nack(cfg, now, packet);
         }
         self.end_episode(now);
@@ -124,8 +138,24 @@ impl QpSender {
                 self.rewind();
                 self.enter_repair(now, CaState::Recovery, high);
             }
+            Recovery::GoBackZero => {
+                let high = self.totals.nxt;
+                self.begin_anew();
+                self.enter_repair(now, CaState::Recovery, high);
+            }
             Recovery::Selective => self.on_gap(cfg, now, packet),
         }
+    }
+
+    /// The whole message is to be sent again: as many more bytes as were acknowledged of it, which stay so.
+    fn begin_anew(&mut self) {
+        let Anew { before, again } = self.anew.as_deref().copied().unwrap_or_default();
+        let again = again.max(self.most - before);
+        self.rewind();
+        let una = self.totals.una;
+        self.written = self.written.saturating_add(una - before);
+        self.most = una;
+        self.anew = Some(Box::new(Anew { before: una, again }));
     }
 
     /// Everything that is not acknowledged is to be sent again.
@@ -173,7 +203,7 @@ impl QpSender {
         self.timeouts += 1;
         let high = self.totals.nxt;
         match cfg.recovery {
-            Recovery::GoBackN => self.rewind(),
+            Recovery::GoBackN | Recovery::GoBackZero => self.rewind(),
             Recovery::Selective => {
                 self.repeat_all();
                 self.timeout_at = now.saturating_add(self.timeout(cfg));
