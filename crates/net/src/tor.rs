@@ -288,10 +288,6 @@ impl Tor {
     fn ask(&mut self, now: Time, at: HostAddr, out: &mut impl Out<Packet>) {
         let (rack, size) = (self.settings.rack, self.settings.word_size);
         let Some(aggregate) = self.aggregate_mut(at) else { return };
-        if aggregate.ask_armed != now {
-            return;
-        }
-        aggregate.ask_armed = Time::MAX;
         if aggregate.ask <= now
             && let Some(to) = aggregate.voq.waits_for()
         {
@@ -360,11 +356,7 @@ impl Tor {
 
     /// Sends the credit that is due at a port.
     fn credit(&mut self, now: Time, port: u16, out: &mut impl Out<Packet>) {
-        let Some((credits, armed)) = &mut self.credits[usize::from(port)] else { return };
-        if *armed != now {
-            return;
-        }
-        *armed = Time::MAX;
+        let Some((credits, _)) = &mut self.credits[usize::from(port)] else { return };
         let due = credits.next(now);
         let rack = self.settings.rack;
         let to = HostAddr { tor: rack, port };
@@ -461,15 +453,23 @@ impl Tor {
 
     fn wake(&mut self, now: Time, at: HostAddr, out: &mut impl Out<Packet>) {
         let Some(aggregate) = self.aggregate_mut(at) else { return };
-        if aggregate.armed != now {
-            return;
-        }
-        aggregate.armed = Time::MAX;
         if aggregate.due <= now {
             aggregate.due = Time::MAX;
             self.tell(now, at, GroupEvent::Wake, out);
         }
         self.arm_wake(at);
+    }
+
+    /// Whether this entry is still the one that counts of those that wait for the same; then none does any more.
+    fn disarm(&mut self, due: Due, at: Time) -> bool {
+        let armed = match due {
+            Due::Wake(queue) => self.aggregate_mut(queue).map(|of| &mut of.armed),
+            Due::Ask(queue) => self.aggregate_mut(queue).map(|of| &mut of.ask_armed),
+            Due::Credit(port) => self.credits[usize::from(port)].as_mut().map(|of| &mut of.1),
+        };
+        let Some(armed) = armed.filter(|armed| **armed == at) else { return false };
+        *armed = Time::MAX;
+        true
     }
 
     fn arm_wake(&mut self, at: HostAddr) {
@@ -530,12 +530,13 @@ impl Node for Tor {
             && at <= now
         {
             self.timers.pop();
-            debug_assert!(at == now, "a node is visited at each of its timers");
-            // One that an earlier timer of the same kind has replaced does nothing.
+            if !self.disarm(due, at) {
+                continue; // an earlier one took its place
+            }
             match due {
-                Due::Wake(at) => self.wake(now, at, out),
+                Due::Wake(queue) => self.wake(now, queue, out),
                 Due::Credit(port) => self.credit(now, port, out),
-                Due::Ask(at) => self.ask(now, at, out),
+                Due::Ask(queue) => self.ask(now, queue, out),
             }
         }
         if self.switch.next_timer() <= now {
