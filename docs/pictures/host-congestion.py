@@ -9,6 +9,12 @@
     forebay run "$@={ bandwidth_weight = \"1/8\" }" --out fast
     forebay run "$@={ lower_hold = \"1ms\" }" --out hold
     docs/pictures/host-congestion.py wake paper fast hold > docs/pictures/host-wake.svg
+
+    set -- scenarios/host/two-nics.toml --set 'sweep={}' --set traffic[1].start=8ms --set output.warmup=2ms --set stop.time=20ms
+    set -- "$@" --set 'output.memory={ every = "20us" }' --set 'host.override[0].memory.control.params'
+    forebay run "$@={ local_response = false, network_response = false }" --out without
+    forebay run "$@={}" --out with
+    docs/pictures/host-congestion.py nics without with > docs/pictures/host-nics.svg
 """
 
 import csv
@@ -148,6 +154,45 @@ def wake(folders):
     return picture.svg(list(zip(COLOURS[1:], ["hostCC", "B_S with weight 1/8", "levels held 1 ms"])))
 
 
+FROM_MS, UNTIL_MS, SMOOTH = 3, 20, 10
+
+
+def nics(without, with_law):
+    """Two NICs on one memory, of which the second has nothing to do until 8 ms."""
+    def series(folder):
+        found = {}
+        with open(f"{folder}/memory_series.csv") as file:
+            for row in csv.DictReader(file):
+                found.setdefault(row["host"], []).append((int(row["at_ps"]) / 1e9, row))
+        return found
+
+    def means(rows, value):
+        rows = [row for row in rows if FROM_MS <= row[0]]
+        groups = [rows[i : i + SMOOTH] for i in range(0, len(rows), SMOOTH)]
+        return [(group[-1][0], sum(value(row) for _, row in group) / len(group)) for group in groups]
+
+    x_of = lambda ms: LEFT + (ms - FROM_MS) / (UNTIL_MS - FROM_MS) * WIDTH
+    ticks = [(f"{ms}", x_of(ms)) for ms in range(4, UNTIL_MS + 1, 4)]
+    picture = Picture("Two NICs on one memory, beside six cores of a neighbour", x_of, ticks, "ms")
+    goodput = lambda row: float(row["goodput_gbps"])
+    first, second = COLOURS[1], COLOURS[2]
+    both = [("without hostCC", series(without)), ("with hostCC", series(with_law))]
+    for name, found in both:
+        curves = [(first, means(found["nic0"], goodput), False), (second, means(found["nic1"], goodput), False)]
+        picture.panel(f"Goodput of each NIC {name}, Gb/s", 110, [0, 50, 100], curves)
+    neighbour = lambda row: sum(map(float, row["neighbours_gigabytes_per_s"].split(";")))
+    level = lambda row: float(row["level"])
+    for label, most, marks, value in [
+        ("Neighbour, GB/s of 69.6", 70, [0, 35, 69.6], neighbour),
+        ("Level", 4, [0, 1, 2, 3, 4], level),
+    ]:
+        curves = [(c, means(f["nic0"], value), False) for c, (_, f) in zip([COLOURS[0], COLOURS[3]], both)]
+        picture.panel(label, most, marks, curves)
+    names = ["first NIC", "second NIC", "neighbour and level without hostCC", "with hostCC"]
+    return picture.svg(list(zip([first, second, COLOURS[0], COLOURS[3]], names)))
+
+
 if __name__ == "__main__":
     which, *folders = sys.argv[1:]
-    print(bursts(*folders) if which == "bursts" else wake(folders))
+    draw = {"bursts": bursts, "wake": lambda *folders: wake(folders), "nics": nics}[which]
+    print(draw(*folders))

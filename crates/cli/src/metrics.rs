@@ -134,7 +134,7 @@ const FLOW_COUNTS: [Named<Count>; 4] = [
 ];
 
 /// Of hosts whose path to memory is modelled; means over these.
-const MEMORY: [Named<OfMemory>; 22] = [
+const MEMORY: [Named<OfMemory>; 23] = [
     ("goodput_gbps", "payload that applications of a host read, Gb/s", |m| &m.goodput_gbps),
     ("pcie_gbps", "what crossed PCIe, Gb/s", |m| &m.pcie_gbps),
     ("iio_occupancy", "lines in IIO slots", |m| &m.iio_occupancy_lines),
@@ -146,6 +146,9 @@ const MEMORY: [Named<OfMemory>; 22] = [
     ("nic_drop_share", "share of arriving packets that the NIC dropped", |m| &m.nic_drop_share),
     ("network_gigabytes_per_s", "memory traffic of the network, GB/s", |m| {
         &m.network_gigabytes_per_s
+    }),
+    ("other_nics_gigabytes_per_s", "memory traffic of other NICs of the machine, GB/s", |m| {
+        &m.other_nics_gigabytes_per_s
     }),
     ("neighbour_gigabytes_per_s", "memory traffic of neighbours, GB/s", |m| {
         &m.neighbour_gigabytes_per_s

@@ -2,7 +2,7 @@
 //!
 //! Stages, in a packet's order: NIC buffer and descriptors, PCIe link, IIO slots ([`iio`]), cache under DDIO ([`llc`]), memory
 //! controller ([`controller`]), cores that run the stack and copy ([`readers`]); beside them cores of neighbours
-//! ([`neighbours`]), and the reads of what the NIC sends ([`transmit`]). Every stage has its model card at the top of its file; the numbers are in [`settings`].
+//! ([`neighbours`]), and the reads of what the NIC sends ([`transmit`]). A machine may have several NICs ([`nic`]). Every stage has its model card at the top of its file; the numbers are in [`settings`].
 //!
 //! What couples them is one scalar, the *write-admission wait* `W`: writes of cores are posted, those of the NIC hold a slot
 //! until the controller admits them, and both stand in one line. A slot is held for `l_0 + W`, and with a backlog all slots
@@ -24,6 +24,8 @@ mod iio;
 mod limit;
 mod llc;
 mod neighbours;
+mod nic;
+mod nics;
 mod path;
 mod readers;
 pub mod settings;
@@ -31,6 +33,7 @@ mod transmit;
 
 pub use iio::Landed;
 pub use limit::Limit;
+pub use nics::Nics;
 pub use path::{MemoryPath, Now, Read, STEP, Totals};
 pub use settings::MemorySettings;
 

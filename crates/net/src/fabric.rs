@@ -3,6 +3,7 @@
 use forebay_engine::{LinkId, LinkSpec, NodeId};
 use forebay_units::{BitsPerSec, Span};
 use forebay_wire::HostAddr;
+use std::borrow::Cow;
 
 /// A cable between two nodes, the same both ways.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +35,8 @@ pub struct Direction {
 
 /// A fabric, numbered. Port `p` of a node leads to its `p`-th neighbour in canonical order, and in-port `p` is the
 /// other direction of the same cable; in-ports beyond those are control links.
+///
+/// Hosts may be NICs of one machine. The engine has one node for all of them, their home, with the in-ports of the first, then of the next.
 #[derive(Clone, Debug)]
 pub struct Fabric {
     hosts: u32,
@@ -41,6 +44,7 @@ pub struct Fabric {
     ports: Vec<Direction>,
     first_port: Vec<u32>, // by node, and one more
     links: Vec<LinkSpec>,
+    homes: Vec<NodeId>, // by host; empty where every host is a machine by itself
     control: Vec<(NodeId, NodeId, LinkId)>, // sorted
     tors: Vec<NodeId>,
     addrs: Vec<HostAddr>,
@@ -59,8 +63,24 @@ impl Fabric {
         latency: Span,
         control: &[(NodeId, NodeId, Span)],
     ) -> Self {
+        Self::with_machines((nodes, hosts), Vec::new(), cables, latency, control)
+    }
+
+    /// The same with machines: `homes[h]` is the first host of the machine that host `h` is a NIC of, which is `h` itself for a
+    /// host by itself. Empty where all are.
+    ///
+    /// # Panics
+    /// As [`Fabric::new`].
+    pub fn with_machines(
+        (nodes, hosts): (u32, u32),
+        homes: Vec<NodeId>,
+        cables: Vec<Cable>,
+        latency: Span,
+        control: &[(NodeId, NodeId, Span)],
+    ) -> Self {
+        let home = |node: NodeId| homes.get(node.0 as usize).copied().unwrap_or(node);
         let ingress = |to: NodeId| if to.0 < hosts { Span::ZERO } else { latency };
-        // Every direction, as (receiver, 0 for cables or 1 for control links, sender): the order of links.
+        // Every direction, as (receiver, 0 for cables or 1 for control links, sender): the order of links, but for machines.
         let mut order: Vec<(NodeId, u8, NodeId, u32)> =
             Vec::with_capacity(2 * cables.len() + control.len());
         for (i, cable) in (0u32..).zip(&cables) {
@@ -70,7 +90,7 @@ impl Fabric {
         for (i, (from, to, _)) in (0u32..).zip(control) {
             order.push((*to, 1, *from, i));
         }
-        order.sort_unstable();
+        order.sort_unstable_by_key(|o| (home(o.0), *o));
         let same =
             |w: &[(NodeId, u8, NodeId, u32)]| (w[0].0, w[0].1, w[0].2) == (w[1].0, w[1].1, w[1].2);
         assert!(!order.windows(2).any(same), "two nodes are joined by one cable at most");
@@ -82,27 +102,25 @@ impl Fabric {
                     0 => (cables[*i as usize].delay + ingress(*to), busy(&cables[*i as usize])),
                     _ => (control[*i as usize].2, 0.0),
                 };
-                LinkSpec { from: *from, to: *to, lookahead, busy_rate }
+                LinkSpec { from: home(*from), to: home(*to), lookahead, busy_rate }
             })
             .collect();
         // A port is the reverse of an in-port, so ports come in the order of in-ports.
         let link_of = |from: NodeId, to: NodeId| {
-            let at = order.partition_point(|o| (o.0, o.1, o.2) < (to, 0, from));
+            let at =
+                order.partition_point(|o| (home(o.0), o.0, o.1, o.2) < (home(to), to, 0, from));
             LinkId(at as u32)
         };
         let mut ports = Vec::with_capacity(2 * cables.len());
         let mut first_port = vec![0u32; nodes as usize + 1];
-        for (node, kind, peer, i) in &order {
-            if *kind == 0 {
-                let flight = cables[*i as usize].delay + ingress(*peer);
-                ports.push(Direction {
-                    peer: *peer,
-                    link: link_of(*node, *peer),
-                    cable: *i,
-                    flight,
-                });
-                first_port[node.0 as usize + 1] += 1;
-            }
+        let mut by_node = Cow::Borrowed(&order);
+        if !homes.is_empty() {
+            by_node.to_mut().sort_unstable();
+        }
+        for (node, _, peer, i) in by_node.iter().filter(|o| o.1 == 0) {
+            let flight = cables[*i as usize].delay + ingress(*peer);
+            ports.push(Direction { peer: *peer, link: link_of(*node, *peer), cable: *i, flight });
+            first_port[node.0 as usize + 1] += 1;
         }
         for n in 0..nodes as usize {
             first_port[n + 1] += first_port[n];
@@ -119,6 +137,7 @@ impl Fabric {
             ports,
             first_port,
             links,
+            homes,
             control,
             tors: Vec::new(),
             addrs: Vec::new(),
@@ -163,10 +182,25 @@ impl Fabric {
             ..self.first_port[node.0 as usize + 1] as usize]
     }
 
-    /// The link that arrives at in-port `port` of a node: links are numbered by receiver and in-port.
+    /// The link that arrives at in-port `port` of a node, by the cable of its port of that number.
+    ///
+    /// # Panics
+    /// If it has no such port.
     pub fn in_link(&self, node: NodeId, port: usize) -> LinkId {
-        let first = self.links.partition_point(|link| link.to < node);
-        LinkId((first + port) as u32)
+        let peer = self.ports_of(node)[port].peer;
+        let back = self.ports_of(peer).iter().find(|back| back.peer == node);
+        back.expect("a cable has two ends").link
+    }
+
+    /// The engine's node that a node is part of: the first NIC of its machine, for a host; itself, for a switch.
+    pub fn home(&self, node: NodeId) -> NodeId {
+        self.homes.get(node.0 as usize).copied().unwrap_or(node)
+    }
+
+    /// In-ports of a host, control links among them.
+    pub fn in_ports(&self, host: NodeId) -> u32 {
+        let control = self.control.iter().filter(|link| link.1 == host).count();
+        (self.ports_of(host).len() + control) as u32
     }
 
     /// A cable.
@@ -179,7 +213,7 @@ impl Fabric {
         &self.cables
     }
 
-    /// All directed links, in the engine's order.
+    /// All directed links, in the engine's order and between its nodes.
     pub fn links(&self) -> &[LinkSpec] {
         &self.links
     }

@@ -154,6 +154,7 @@ pub const MEMORY: &[&str] = &[
     "iio_target_lines",
     "pcie_target_gbps",
     "sender_wait_shares",
+    "other_nics_lines",
 ];
 
 /// Header of `memory_series.csv`: one row for each sample of a path to memory, of the interval that ends at `at_ps`.
@@ -172,6 +173,7 @@ pub const MEMORY_SERIES: &[&str] = &[
     "level",
     "law_iio_occupancy_lines",
     "law_pcie_gbps",
+    "other_nics_gigabytes_per_s",
 ];
 
 /// Header of `series.csv`: one row for each sample.
@@ -362,6 +364,14 @@ const ALL: &[(&str, &str)] = &[
     (
         "network_gigabytes_per_s",
         "Memory traffic of the network, dma_lines, copied_lines and sent_lines, in 10^9 bytes per second.",
+    ),
+    (
+        "other_nics_lines",
+        "Lines of 64 bytes that other NICs of the same machine wrote to memory and read from it, and that were copied of what they received.",
+    ),
+    (
+        "other_nics_gigabytes_per_s",
+        "Memory traffic of other NICs of the same machine, in 10^9 bytes per second. In CSV empty where there are none.",
     ),
     (
         "neighbour_lines",

@@ -19,6 +19,8 @@ pub struct MemorySample {
     pub goodput_gbps: f32,
     /// Memory traffic of the network, GB/s.
     pub network: f32,
+    /// Memory traffic of other NICs of the same machine, GB/s; `None` where there are none.
+    pub other_nics: Option<f32>,
     /// Data packets marked at the host.
     pub marked: u32,
     /// Throttle level in force at the end.

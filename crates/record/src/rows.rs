@@ -227,6 +227,8 @@ pub struct MemoryRow {
     pub copied: f64,
     /// Lines that the NIC read to send.
     pub sent: f64,
+    /// Lines that were written, copied and sent for other NICs of the same machine.
+    pub other_nics: f64,
     /// Lines that each neighbour read and wrote.
     pub neighbours: Vec<f64>,
     /// Mean wait of writes for admission to memory, in ns.
@@ -285,6 +287,11 @@ impl MemoryRow {
     /// Memory traffic of the network: DMA both ways and copying, gigabytes per second.
     pub fn network_gigabytes(&self) -> f64 {
         (self.dma + self.copied + self.sent) * self.gigabytes_of_a_line()
+    }
+
+    /// Memory traffic of other NICs of the same machine, gigabytes per second.
+    pub fn other_nics_gigabytes(&self) -> f64 {
+        self.other_nics * self.gigabytes_of_a_line()
     }
 
     /// Memory traffic of all neighbours, gigabytes per second.

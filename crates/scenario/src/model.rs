@@ -425,6 +425,8 @@ pub struct Host {
     pub memory: Option<Memory>,
     /// Settings of some hosts only, later ones win.
     pub overrides: Vec<HostOverride>,
+    /// Names of hosts that are NICs of one machine, by machine.
+    pub machines: Vec<Vec<String>>,
 }
 
 impl Host {

@@ -654,6 +654,17 @@ pub(crate) struct Host {
     /// Settings of some hosts only; later ones win.
     #[serde(default, rename = "override", skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<HostOverride>,
+    /// Hosts that are NICs of one machine.
+    #[serde(default, rename = "machine", skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<Machine>,
+}
+
+/// A machine with several NICs: they share its cache, its memory, its cores and its neighbours. Each has a cable, a buffer, a PCIe link, IIO
+/// slots and a control law of its own; the strongest level that a law asks for is in force.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Machine {
+    /// The hosts, by name. All need a path to memory.
+    pub nics: Vec<String>,
 }
 
 /// What all hosts have, or some.

@@ -480,7 +480,8 @@ type Object = serde_json::Map<String, Value>;
 const HEADINGS: &[&str] =
     &["fabric", "fabric.switch", "fabric.switch.hierarchical", "host", "transport", "output"];
 /// Lists of tables under `[[headings]]`.
-const LISTS: &[&str] = &["fabric.override", "host.override", "traffic", "fault", "expect"];
+const LISTS: &[&str] =
+    &["fabric.override", "host.override", "host.machine", "traffic", "fault", "expect"];
 /// Keys that lead their table, in this order; the rest follow by name.
 const FIRST: &[&str] = &[
     "version",

@@ -362,6 +362,18 @@ fn nics_that_pause() {
         ) && room.contains("that may arrive after a pause; write nic_buffer = "),
         "{room}"
     );
+    let own =
+        "\n[[host.override]]\nwhere = \"leaf[1].host[2]\"\nmemory = { pause_above = \"383KB\" }";
+    let one = said(
+        "ecn = { k = \"300KB\" }",
+        &format!(
+            "ecn = \"off\"\nbuffer = {{ size = \"8MB\" }}\npause = {{ classes = [0] }}\n{own}"
+        ),
+    );
+    assert!(
+        one.starts_with("20:26: host.override[0].memory.pause_above: 383KB leaves 1KB of the NIC buffer of leaf[1].host[2]"),
+        "{one}"
+    );
 }
 
 #[test]
@@ -1058,6 +1070,47 @@ fn hosts() {
             "17:9: host.override[0].where: no host is called \"spine[0]\"; they go from leaf[0].host[0] to leaf[1].host[3]",
         ),
     ]);
+}
+
+/// Hosts that are NICs of one machine.
+#[test]
+fn machines() {
+    let machine = |nics: &str, rest: &str| {
+        format!("[host.memory]\n{rest}\n[[host.machine]]\nnics = [{nics}]\n[transport]\n")
+    };
+    let [a, b] = ["\"leaf[0].host[0]\"", "\"leaf[1].host[0]\""];
+    let both = format!("{a}, {b}");
+    let own = |key: &str| format!("[[host.override]]\nwhere = {b}\nmemory = {{ {key} }}");
+    let rows = [
+        (machine(&both, ""), "nothing"),
+        (machine(&both, &own("iio_slots = 40, nic_buffer = \"1MB\"")), "nothing"),
+        (
+            machine(a, ""),
+            "19:8: host.machine[0].nics: needs two hosts or more; one by itself has one NIC without being named here",
+        ),
+        (
+            machine(&format!("{a}, {a}"), ""),
+            "19:28: host.machine[0].nics[1]: \"leaf[0].host[0]\" is named twice; a host has one NIC",
+        ),
+        (
+            machine(&format!("{both}]\n[[host.machine]]\nnics = [{b}, \"leaf[1].host[1]\""), ""),
+            "21:9: host.machine[1].nics[0]: \"leaf[1].host[0]\" is a NIC of host.machine[0] already; leave it out of one of them",
+        ),
+        (
+            machine(&format!("{a}, \"leaf[*].host[1]\""), ""),
+            "19:28: host.machine[0].nics[1]: no host is called \"leaf[*].host[1]\"; they go from leaf[0].host[0] to leaf[1].host[3]; did you mean \"leaf[0].host[1]\"?",
+        ),
+        (
+            machine(&both, &own("bandwidth = \"100Gbps\"")),
+            "21:28: host.machine[0].nics[1]: \"leaf[1].host[0]\" has not the memory controller of leaf[0].host[0], which NICs of one machine share; write it in [host.memory], for both",
+        ),
+        (
+            format!("[[host.machine]]\nnics = [{both}]\n[transport]\n"),
+            "17:9: host.machine[0].nics[0]: \"leaf[0].host[0]\" has no path to memory that it could share; write [host.memory] as well\n17:28: host.machine[0].nics[1]: \"leaf[1].host[0]\" has no path to memory that it could share; write [host.memory] as well",
+        ),
+    ];
+    let rows: Vec<_> = rows.iter().map(|(to, said)| ("[transport]\n", &to[..], *said)).collect();
+    golden(&rows);
 }
 
 #[test]

@@ -101,6 +101,7 @@ fn defaults_are_those_of_the_schema() {
                 psh: false,
                 pacing: Pacing::Off,
             },
+            machines: Vec::new(),
             overrides: vec![],
         }
     );

@@ -454,6 +454,7 @@ prop_compose! {
     fn hosts()(
         settings in settings(),
         everywhere in of(memory()),
+        machine in any::<bool>(),
         overrides in prop::collection::vec((settings(), of(any::<bool>()), any::<[bool; 2]>(), of(memory())), 0..3),
     ) -> Host {
         let alone = everywhere.is_none();
@@ -474,13 +475,15 @@ prop_compose! {
             },
             delayed_ack,
         });
-        Host { settings, memory: everywhere, overrides: overrides.collect() }
+        let machines = if machine && !alone { vec![Vec::new()] } else { Vec::new() };
+        Host { settings, memory: everywhere, overrides: overrides.collect(), machines }
     }
 }
 
-/// Overrides are about a host that there is.
-fn at_first_host(mut hosts: Host, name: &str) -> Host {
-    hosts.overrides.iter_mut().for_each(|o| o.place = name.into());
+/// Overrides are about a host that there is, and machines of hosts that there are.
+fn at_hosts(mut hosts: Host, names: [&str; 2]) -> Host {
+    hosts.overrides.iter_mut().for_each(|o| o.place = names[0].into());
+    hosts.machines.iter_mut().for_each(|nics| *nics = names.map(String::from).to_vec());
     hosts
 }
 
@@ -507,8 +510,8 @@ prop_compose! {
         warmup in time(),
         topology in Just(topology),
     ) -> Scenario {
-        let ([host, _], cable, pattern) = places(&topology);
-        let hosts = at_first_host(hosts, host);
+        let (names, cable, pattern) = places(&topology);
+        let (hosts, host) = (at_hosts(hosts, names), names[0]);
         let modelled = hosts.memory_at(host).is_some();
         let streams = traffic.iter().any(|entry| matches!(entry.3, TrafficKind::Rpc(_)));
         let with_end = |mut transport: Transport| {

@@ -3,8 +3,9 @@
 use crate::base_rtt;
 use crate::capture::Taps;
 use crate::flow_samples::FlowSamples;
-use crate::host::{Common, Host, Memory, Profile, SenderWaits};
+use crate::host::{Common, Host, Memory, NicSide, Profile, SenderWaits};
 use crate::loops::{Loops, control_links};
+use crate::machine;
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
 use crate::racks::Racks;
@@ -69,7 +70,10 @@ pub(crate) fn build(
     let cables: Vec<Cable> = plan.cables.iter().map(cable).collect();
     let control = control_links(&table);
     let latency = scenario.fabric.switch.latency;
-    let fabric = Fabric::new(plan.names.len() as u32, plan.hosts as u32, cables, latency, &control);
+    let machines = machine::all(scenario, &plan);
+    let homes = machine::homes(&machines, plan.hosts);
+    let size = (plan.names.len() as u32, plan.hosts as u32);
+    let fabric = Fabric::with_machines(size, homes, cables, latency, &control);
     base_rtt::fill(&mut profiles, scenario, &fabric, &table.flows);
     let addrs = (0..fabric.hosts()).map(|h| fabric.addr(h)).collect();
     let Loops { rounds: loops, round_of, joins } = Loops::of(&table, &fabric);
@@ -134,16 +138,10 @@ pub(crate) fn build(
         let (common, nic) = stacks.of(&plan.names[id as usize])?;
         let sample_every = scenario.output.queues_every;
         let mut host = Host::new(common, port, nic, starts, rounds, sample_every, flow_samples);
-        if let Some(memory) = scenario.host.memory_at(&plan.names[id as usize]) {
-            let key = Stream::new(seed, u64::from(id), Purpose::HostLaw).key();
-            let name = &plan.names[id as usize];
-            let every = scenario.output.memory.as_ref().and_then(|m| m.every_at(name));
-            let mut memory = Memory::new(memory, scenario.output.warmup, every, key);
-            if let Some(above) = pausing.and_then(|pausing| pausing.nic_threshold(id as usize)) {
-                let classes = pausing.and_then(|pausing| pausing.classes());
-                memory.pause_above(above, classes.unwrap_or(u8::MAX));
-            }
-            host.with_memory(memory);
+        if !machines.iter().flatten().any(|nic| nic.0 == id)
+            && let Some(side) = maker.nic_side(id)
+        {
+            host.with_memory(Memory::new(vec![side]));
         }
         if pausing.is_some_and(|pausing| pausing.classes().is_some()) {
             host.tell_classes_apart();
@@ -172,7 +170,16 @@ pub(crate) fn build(
     }
     let places = places(&fabric, &plan, topology, &hosts);
     let timeline = Timeline::new(scenario, &plan, &fabric, routing);
-    let nodes = (0u32..).zip(nodes).map(|(id, node)| taps.fit(NodeId(id), node)).collect();
+    let shared = machines.iter().map(|nics| {
+        let sides = nics.iter().filter_map(|nic| maker.nic_side(nic.0));
+        Memory::new(sides.collect())
+    });
+    let shared: Vec<_> = shared.collect();
+    let mut nodes: Vec<AnyNode> =
+        (0u32..).zip(nodes).map(|(id, node)| taps.fit(NodeId(id), node)).collect();
+    for (nics, memory) in machines.iter().zip(shared) {
+        machine::join(&mut nodes, nics, memory, &fabric);
+    }
     let pauses = pausing.is_some();
     Ok(Built { nodes, fabric, places, plan, common, timeline, taps, pauses, warnings })
 }
@@ -245,7 +252,7 @@ struct PortMaker<'a> {
     telemetry: Option<Rates>,
 }
 
-impl PortMaker<'_> {
+impl<'a> PortMaker<'a> {
     /// Whether a cable of `node` carries pause frames to it (`heard`) or from it.
     fn has_pause(&self, node: NodeId, heard: bool) -> bool {
         let Some(pausing) = self.pausing else { return false };
@@ -335,6 +342,20 @@ impl PortMaker<'_> {
 
     fn nic(&self, host: NodeId) -> PortSettings {
         self.bare(host, 0)
+    }
+
+    /// A host's part of a path to memory, and its settings, where that is modelled.
+    fn nic_side(&self, host: u32) -> Option<(&'a model::Memory, NicSide)> {
+        let (scenario, name) = (self.scenario, &self.plan.names[host as usize]);
+        let memory = scenario.host.memory_at(name)?;
+        let key = Stream::new(self.seed, u64::from(host), Purpose::HostLaw).key();
+        let every = scenario.output.memory.as_ref().and_then(|m| m.every_at(name));
+        let mut side = NicSide::new(memory, scenario.output.warmup, every, key);
+        if let Some(above) = self.pausing.and_then(|pausing| pausing.nic_threshold(host as usize)) {
+            let classes = self.pausing.and_then(|pausing| pausing.classes());
+            side.pause_above(above, classes.unwrap_or(u8::MAX));
+        }
+        Some((memory, side))
     }
 
     fn switch(&self, node: NodeId, routes: Routes) -> SwitchSettings {

@@ -7,6 +7,7 @@
 mod roce;
 
 use crate::host::Common;
+use crate::machine;
 use crate::node::AnyNode;
 use forebay_engine::{Amend, Flying, Ground, LinkId, Node, NodeId, Out, Words};
 use forebay_net::{Fabric, PortFault};
@@ -326,14 +327,19 @@ impl<'a> Captures<'a> {
     }
 
     /// Hands over what is complete, everything before `now` having been handled. False: the sink takes no more.
-    pub fn settle(&mut self, now: Time, ground: &mut impl Ground<AnyNode>) -> bool {
+    pub fn settle(
+        &mut self,
+        now: Time,
+        fabric: &Fabric,
+        ground: &mut impl Ground<AnyNode>,
+    ) -> bool {
         if now < self.next {
             return true;
         }
         self.next = now + self.every;
         for i in 0..self.at.len() {
             let (node, place) = self.at[i];
-            let port = ground.node_mut(node).tap_port(place);
+            let port = machine::node(ground, fabric, node).tap_port(place);
             let complete = now.since(Time::ZERO).saturating_sub(port.latency + SYN_BEFORE);
             self.hand_over(i, port, Time::ZERO + complete);
         }

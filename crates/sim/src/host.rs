@@ -22,7 +22,7 @@ mod sending;
 mod told;
 
 pub(crate) use common::{BaseRtt, Common, Profile};
-pub(crate) use memory::{Memory, Snapshot};
+pub(crate) use memory::{Memory, NicSide, Snapshot};
 pub(crate) use rounds::{Next, Round};
 pub(crate) use rpc::Ends;
 pub(crate) use sender_waits::SenderWaits;

@@ -14,6 +14,7 @@ mod host;
 mod ideal;
 mod look;
 mod loops;
+mod machine;
 mod node;
 mod options;
 mod racks;

@@ -2,6 +2,7 @@
 //!
 //! For tests and for figures over time. Invariant: looking changes no result.
 
+use crate::machine;
 use crate::run::Simulation;
 use forebay_engine::{Flying, Ground, NodeId};
 use forebay_net::{PauseCounters, Port, PortCounters, Tor, TorCounters};
@@ -169,10 +170,11 @@ impl Simulation<'_> {
                 for one in &link {
                     self.engine.push_link(direction.link, one);
                 }
-                let port = &self.engine.node_mut(NodeId(n)).ports()[p];
+                let port =
+                    &machine::node(&mut self.engine, &self.built.fabric, NodeId(n)).ports()[p];
                 look.ports.push(port_look(n, direction.peer.0, port, at, link));
             }
-            let node = self.engine.node_mut(NodeId(n));
+            let node = machine::node(&mut self.engine, &self.built.fabric, NodeId(n));
             look.hosts.extend(node.host().map(|host| HostLook {
                 arrived: host.arrived,
                 segments: host.delivered_segments,

@@ -2,6 +2,7 @@
 
 use crate::capture::{TapPort, Tapped};
 use crate::host::Host;
+use crate::machine::Machine;
 use forebay_engine::{Digest, Flying, Lanes, Node, Out, Visit, prefetch_all};
 use forebay_net::{Port, PortFault, Routes, Switch, Tor};
 use forebay_units::Time;
@@ -16,6 +17,8 @@ pub(crate) enum AnyNode {
     Tor(Box<Tor>),
     /// One of the others, some of whose ports are captured.
     Tapped(Box<Tapped>),
+    /// Hosts that share a memory.
+    Machine(Box<Machine>),
 }
 
 impl Node for AnyNode {
@@ -28,6 +31,7 @@ impl Node for AnyNode {
             Self::Switch(switch) => switch.next_timer(),
             Self::Tor(tor) => tor.next_timer(),
             Self::Tapped(tapped) => tapped.node.next_timer(),
+            Self::Machine(machine) => machine.next_timer(),
         }
     }
 
@@ -38,6 +42,7 @@ impl Node for AnyNode {
             Self::Switch(switch) => switch.next_departure(),
             Self::Tor(tor) => tor.next_departure(),
             Self::Tapped(tapped) => tapped.node.next_departure(),
+            Self::Machine(machine) => machine.next_departure(),
         }
     }
 
@@ -48,6 +53,7 @@ impl Node for AnyNode {
             Self::Switch(switch) => switch.arrive(now, port, packet, out),
             Self::Tor(tor) => tor.arrive(now, port, packet, out),
             Self::Tapped(tapped) => tapped.arrive(now, port, packet, out),
+            Self::Machine(machine) => machine.arrive(now, port, packet, out),
         }
     }
 
@@ -57,6 +63,7 @@ impl Node for AnyNode {
             Self::Switch(switch) => switch.timer(now, out),
             Self::Tor(tor) => tor.timer(now, out),
             Self::Tapped(tapped) => tapped.timer(now, out),
+            Self::Machine(machine) => machine.timer(now, out),
         }
     }
 
@@ -68,6 +75,7 @@ impl Node for AnyNode {
             Self::Switch(switch) => visit.visit(&mut **switch),
             Self::Tor(tor) => visit_apart(visit, &mut **tor),
             Self::Tapped(tapped) => visit_apart(visit, &mut **tapped),
+            Self::Machine(machine) => visit_apart(visit, &mut **machine),
         }
     }
 
@@ -78,8 +86,7 @@ impl Node for AnyNode {
             (Self::Host(host), 1) => host.prefetch(),
             (Self::Switch(switch), 0) => prefetch_all(&**switch),
             (Self::Switch(switch), 1) => switch.prefetch(),
-            (Self::Tapped(_), _) => {}
-            (Self::Tor(_), _) => {}
+            (Self::Tapped(_) | Self::Tor(_) | Self::Machine(_), _) => {}
             (Self::Switch(switch), 2) => switch.prefetch_queues(),
             (_, 2) => {}
             (_, 3) => {
@@ -99,6 +106,7 @@ impl Node for AnyNode {
             Self::Switch(switch) => switch.depart(now, out),
             Self::Tor(tor) => tor.depart(now, out),
             Self::Tapped(tapped) => tapped.depart(now, out),
+            Self::Machine(machine) => machine.depart(now, out),
         }
     }
 }
@@ -160,28 +168,36 @@ impl Node for Tapped {
 }
 
 impl AnyNode {
-    /// Its egress ports, in the fabric's order.
+    /// Its egress ports, in the fabric's order. Those of a machine are its NICs' own.
     pub fn ports(&self) -> &[Port] {
         match self {
             Self::Host(host) => std::slice::from_ref(host.port()),
             Self::Switch(switch) => switch.ports(),
             Self::Tor(tor) => tor.switch().ports(),
             Self::Tapped(tapped) => tapped.node.ports(),
+            Self::Machine(_) => &[],
         }
     }
 
     pub fn host(&self) -> Option<&Host> {
         match self {
             Self::Host(host) => Some(host),
-            Self::Switch(_) => None,
-            Self::Tor(_) => None,
+            Self::Switch(_) | Self::Tor(_) | Self::Machine(_) => None,
             Self::Tapped(tapped) => tapped.node.host(),
+        }
+    }
+
+    pub fn host_mut(&mut self) -> Option<&mut Host> {
+        match self {
+            Self::Host(host) => Some(host),
+            Self::Switch(_) | Self::Tor(_) | Self::Machine(_) => None,
+            Self::Tapped(tapped) => tapped.node.host_mut(),
         }
     }
 
     pub fn switch(&self) -> Option<&Switch> {
         match self {
-            Self::Host(_) => None,
+            Self::Host(_) | Self::Machine(_) => None,
             Self::Switch(switch) => Some(switch),
             Self::Tor(tor) => Some(tor.switch()),
             Self::Tapped(tapped) => tapped.node.switch(),
@@ -193,7 +209,7 @@ impl AnyNode {
         match self {
             Self::Tor(tor) => Some(tor),
             Self::Tapped(tapped) => tapped.node.tor(),
-            Self::Host(_) | Self::Switch(_) => None,
+            Self::Host(_) | Self::Switch(_) | Self::Machine(_) => None,
         }
     }
 
@@ -204,6 +220,7 @@ impl AnyNode {
             Self::Switch(switch) => switch.digest(),
             Self::Tor(tor) => tor.digest(),
             Self::Tapped(tapped) => tapped.node.digest(),
+            Self::Machine(_) => Digest::default(), // its NICs have theirs
         }
     }
 
@@ -221,13 +238,14 @@ impl AnyNode {
             Self::Switch(switch) => switch.fault(now, port, change, flying),
             Self::Tor(tor) => tor.switch_mut().fault(now, port, change, flying),
             Self::Tapped(tapped) => tapped.fault(now, port, change, flying),
+            Self::Machine(_) => flying, // faults are those of its NICs
         }
     }
 
     /// Replaces the routes of a switch.
     pub fn reroute(&mut self, routes: Routes) {
         match self {
-            Self::Host(_) => {}
+            Self::Host(_) | Self::Machine(_) => {}
             Self::Switch(switch) => switch.reroute(routes),
             Self::Tor(tor) => tor.switch_mut().reroute(routes),
             Self::Tapped(tapped) => tapped.node.reroute(routes),

@@ -4,6 +4,7 @@ use crate::build::{Built, build};
 use crate::capture::Captures;
 use crate::collect::collect;
 use crate::deadlock::{self, Deadlocks};
+use crate::machine;
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
 use crate::stall::{self, LOOK_EVERY, Progress};
@@ -165,7 +166,10 @@ impl<'a> Simulation<'a> {
                         self.look_for_deadlocks(now);
                     }
                     let mut captures = self.captures.as_mut();
-                    if captures.as_mut().is_some_and(|c| !c.settle(now, &mut self.engine)) {
+                    if captures
+                        .as_mut()
+                        .is_some_and(|c| !c.settle(now, &self.built.fabric, &mut self.engine))
+                    {
                         self.ended = Some(Ended::Stopped(now));
                     }
                 }
@@ -217,6 +221,7 @@ impl<'a> Simulation<'a> {
         let links = self.built.fabric.links().len() as u32;
         let flying: Vec<_> = (0..links).map(|link| self.engine.drain_link(LinkId(link))).collect();
         let mut nodes = self.engine.into_nodes();
+        machine::part(&mut nodes);
         if let Some(captures) = self.captures {
             captures.end(end, &mut nodes);
         }

@@ -1,6 +1,7 @@
 //! Why a run no longer moves: the port or the timer that holds a flow; and pauses that a watchdog ended.
 
 use crate::build::Built;
+use crate::machine;
 use crate::node::AnyNode;
 use forebay_engine::{Ground, NodeId};
 use forebay_net::{CLASSES, Fabric};
@@ -40,7 +41,9 @@ impl Progress {
 /// Payload bytes delivered so far, all hosts together.
 fn delivered(ground: &mut impl Ground<AnyNode>, fabric: &Fabric) -> u64 {
     (0..fabric.hosts())
-        .map(|h| ground.node_mut(NodeId(h)).host().map_or(0, |host| host.delivered_bytes))
+        .map(|h| {
+            machine::node(ground, fabric, NodeId(h)).host().map_or(0, |host| host.delivered_bytes)
+        })
         .sum()
 }
 
@@ -49,7 +52,7 @@ pub(crate) fn why(ground: &mut impl Ground<AnyNode>, built: &Built) -> Option<St
     let mut unfinished = 0u64;
     let mut first = None;
     for h in 0..built.fabric.hosts() {
-        let Some(host) = ground.node_mut(NodeId(h)).host() else { continue };
+        let Some(host) = machine::node(ground, &built.fabric, NodeId(h)).host() else { continue };
         for (sent, tcp) in host.unfinished().filter(|(_, tcp)| !tcp.idle()) {
             unfinished += 1;
             first.get_or_insert_with(|| {
@@ -84,8 +87,11 @@ pub(crate) fn why(ground: &mut impl Ground<AnyNode>, built: &Built) -> Option<St
 fn dead_ports(ground: &mut impl Ground<AnyNode>, built: &Built) -> Vec<String> {
     let mut dead = Vec::new();
     for n in 0..built.fabric.nodes() {
-        let ports: Vec<(bool, u64)> =
-            ground.node_mut(NodeId(n)).ports().iter().map(|p| (p.alive(), p.waiting())).collect();
+        let ports: Vec<(bool, u64)> = machine::node(ground, &built.fabric, NodeId(n))
+            .ports()
+            .iter()
+            .map(|p| (p.alive(), p.waiting()))
+            .collect();
         for (direction, (alive, waiting)) in built.fabric.ports_of(NodeId(n)).iter().zip(ports) {
             if !alive && dead.len() < 4 {
                 let name = |node: NodeId| &built.plan.names[node.0 as usize];

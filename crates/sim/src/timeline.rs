@@ -1,5 +1,6 @@
 //! What changes in the fabric during a run: forced boundaries, each with its steps.
 
+use crate::machine;
 use crate::node::AnyNode;
 use crate::routes::Routing;
 use forebay_engine::{Ground, NodeId};
@@ -82,7 +83,7 @@ impl Timeline {
             let port = ports.iter().position(|d| d.cable == cable).expect("a cable has two ends");
             let link = ports[port].link;
             let flying = ground.drain_link(link);
-            let back = ground.node_mut(node).fault(now, port, change, flying);
+            let back = machine::node(ground, fabric, node).fault(now, port, change, flying);
             for one in back {
                 ground.push_link(link, &one);
             }

@@ -2,6 +2,7 @@
 
 use crate::build::build;
 use crate::collect::collect;
+use crate::machine;
 use crate::options::{Options, SimError};
 use crate::stall::{self, LOOK_EVERY, Progress};
 use forebay_engine::reference::Reference;
@@ -49,6 +50,7 @@ pub fn reference(
     };
     let links = built.fabric.links().len() as u32;
     let flying: Vec<_> = (0..links).map(|link| engine.drain_link(LinkId(link))).collect();
-    let nodes = engine.into_nodes();
+    let mut nodes = engine.into_nodes();
+    machine::part(&mut nodes);
     Ok(collect(scenario, &built, &nodes, &flying, end))
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{run, scenario};
-use forebay_record::RunRecord;
+use forebay_record::{MemoryRow, RunRecord};
 use forebay_sim::Options;
 use forebay_units::{Span, Time};
 
@@ -261,4 +261,51 @@ fn a_nic_says_it_again_when_its_cable_has_died() {
         assert_eq!(dropped, 0, "down at {at} us");
         assert!(record.flows.iter().all(|flow| flow.acked.is_some()), "down at {at} us");
     }
+}
+
+/// Swift into a slow host, with this target for what hosts take.
+fn swift(endpoint_target: &str) -> MemoryRow {
+    let scenario = scenario(&format!(
+        r#"
+version = 1
+stop = {{ time = "20ms" }}
+[fabric]
+kind = "star"
+hosts = 2
+host_link = {{ rate = "100Gbps", delay = "9us" }}
+[host]
+profile = "linux"
+rx_usecs = "4us"
+[[host.override]]
+where = "host[1]"
+[host.override.memory]
+[[host.override.memory.neighbour]]
+cores = 3
+[transport]
+kind = "tcp"
+law = "swift"
+params = {{ base_target = "60us", endpoint_target = "{endpoint_target}" }}
+mtu = "4000B"
+[[traffic]]
+kind = "long"
+from = ["host[0]", "host[0]", "host[0]", "host[0]"]
+to = "host[1]"
+[output]
+warmup = "5ms"
+"#
+    ));
+    run(&scenario, 1, Options::default()).record.memory.remove(0)
+}
+
+/// What a NIC's stamps tell of the host is signal enough for a law of delay: with a target below what the NIC buffer holds (70 us at
+/// 43 Gb/s) nothing is dropped, and nothing is lost for it; above it Swift is as deaf to the host as with none.
+#[test]
+fn stamps_of_nics_tell_laws_of_delay_what_the_host_adds() {
+    let [hears, above, deaf] = ["20us", "100us", "1s"].map(swift);
+    assert_eq!(hears.dropped, 0);
+    assert!(hears.most_buffered.get() < 250_000, "{}", hears.most_buffered);
+    assert!(deaf.drop_share() > 0.002, "{}", deaf.drop_share());
+    assert_eq!(above, deaf);
+    let gain = hears.goodput_gbps() / deaf.goodput_gbps();
+    assert!((gain - 1.0).abs() < 0.02, "{gain}");
 }

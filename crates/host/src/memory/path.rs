@@ -1,12 +1,15 @@
 //! The stages together: who moves first in a step, and when something happens next.
+//!
+//! A path serves one NIC, or several of one machine. Then one of them is at hand: calls that are about a NIC are about that one.
 
 use super::controller::{Controller, Demand};
-use super::iio::{Iio, Landed, Moved};
+use super::iio::Landed;
 use super::limit::Limit;
 use super::llc::Llc;
 use super::neighbours::Neighbours;
+use super::nic::{Nic, Shared, step_others};
+use super::nics::Nics;
 use super::readers::Readers;
-use super::transmit::Transmit;
 use super::{MemorySettings, lines};
 use forebay_units::{Span, Time};
 use forebay_wire::Packet;
@@ -26,7 +29,7 @@ pub struct Read {
     pub bytes: u64,
 }
 
-/// Running totals, to be read as differences. Lines are of 64 bytes.
+/// Running totals, to be read as differences: of one NIC, but for neighbours, levels and the wait. Lines are of 64 bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Frames that came from the cable.
@@ -45,6 +48,8 @@ pub struct Totals {
     pub copied: f64,
     /// Lines that the NIC read to send.
     pub sent: f64,
+    /// Lines that were written, copied and sent for the machine's other NICs, if it has any.
+    pub others: Option<f64>,
     /// Lines that each neighbour read.
     pub neighbour_read: Vec<f64>,
     /// Lines that each neighbour wrote.
@@ -84,31 +89,35 @@ pub struct Now {
     pub level: u8,
 }
 
-/// A host's path to memory.
+/// The path to memory of a host, or of several NICs in one machine.
 #[derive(Clone, Debug)]
 pub struct MemoryPath {
     at: Time,
     due: Time, // but for deliveries and finished reads
     asleep: bool,
-    iio: Iio,
+    nics: Nics<Nic>,
     llc: Llc,
     controller: Controller,
     neighbours: Neighbours,
     readers: Readers,
-    transmit: Transmit,
     local_read: f64, // ns
-    dma: f64,
-    copied: f64,
-    backlog: f64,
-    full: f64,
     wait: f64,
     levels: Vec<f64>,
-    limits: [f64; Limit::ALL.len()],
 }
 
 impl MemoryPath {
     /// An idle host at time zero.
     pub fn new(settings: &MemorySettings) -> Self {
+        Self::of_nics(&[settings])
+    }
+
+    /// An idle machine with as many NICs as there are settings, the first of them at hand. What they share is as the first has it:
+    /// see [`MemorySettings::differs`].
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn of_nics(nics: &[&MemorySettings]) -> Self {
+        let settings = nics[0];
         let ns = |span: Span| span.as_ps() as f64 * 1e-3;
         let controller = &settings.controller;
         let mut neighbours = Neighbours::new(&settings.neighbours, settings.throttle, controller);
@@ -117,23 +126,30 @@ impl MemoryPath {
             at: Time::ZERO,
             due: Time::MAX,
             asleep: false,
-            iio: Iio::new(&settings.nic, &settings.pcie, &settings.iio),
+            nics: Nics::new(Nic::new(settings), nics[1..].iter().map(|of| Nic::new(of)).collect()),
             llc: Llc::new(settings.ddio, ns(settings.iio.latency)),
             controller: Controller::new(controller),
             neighbours,
-            readers: Readers::new(&settings.readers),
-            transmit: Transmit::new(&settings.transmit),
+            readers: Readers::new(&settings.readers, nics.len()),
             local_read: ns(controller.local_read),
-            dma: 0.0,
-            copied: 0.0,
-            backlog: 0.0,
-            full: 0.0,
             wait: 0.0,
             levels: vec![0.0; usize::from(settings.throttle.max_level()) + 1],
-            limits: [0.0; Limit::ALL.len()],
         };
         path.plan();
         path
+    }
+
+    /// From here on calls are about NIC `nic`.
+    ///
+    /// # Panics
+    /// If there is no such NIC.
+    pub fn hand(&mut self, nic: usize) {
+        self.nics.hand(nic);
+    }
+
+    #[inline]
+    fn nic(&self) -> &Nic {
+        &self.nics.at_hand
     }
 
     /// Up to when everything has moved.
@@ -144,13 +160,17 @@ impl MemoryPath {
     /// When [`MemoryPath::advance`] has to be called at the latest.
     #[inline]
     pub fn due(&self) -> Time {
-        if self.readers.has_finished() { self.at } else { self.due.min(self.iio.next_delivery()) }
+        if self.readers.has_finished() {
+            return self.at;
+        }
+        let due = self.due.min(self.nic().iio.next_delivery());
+        self.nics.others().iter().fold(due, |due, nic| due.min(nic.iio.next_delivery()))
     }
 
     /// A packet comes from the cable. False: the NIC dropped it.
     pub fn offer(&mut self, now: Time, packet: &Packet) -> bool {
         self.move_to(now);
-        let taken = self.iio.offer(now, packet);
+        let taken = self.nics.at_hand.iio.offer(now, packet);
         if taken {
             self.llc.see(u64::from(packet.size));
             self.asleep = false;
@@ -161,34 +181,37 @@ impl MemoryPath {
 
     /// The stack took `packets` from the descriptors.
     pub fn replenish(&mut self, packets: u32) {
-        self.iio.replenish(packets);
+        self.nics.at_hand.iio.replenish(packets);
     }
 
     /// The stack has `read.bytes` in order for an application on core `core`, which came in `packets`.
     pub fn deliver(&mut self, now: Time, core: u32, read: Read, packets: u32) {
         self.move_to(now);
-        self.readers.add(core, read, packets);
+        self.readers.add(core, self.nics.index(), read, packets);
         self.wake();
     }
 
     /// The NIC begins to send a frame of `bytes`.
     pub fn send(&mut self, now: Time, bytes: u64) {
         self.move_to(now);
-        let latency = self.controller.read_latency(self.transmit.unloaded());
-        self.transmit.send(now, bytes, latency);
+        let transmit = &mut self.nics.at_hand.transmit;
+        let latency = self.controller.read_latency(transmit.unloaded());
+        transmit.send(now, bytes, latency);
         self.wake();
     }
 
     /// When the next frame may leave, as far as memory goes.
     #[inline]
     pub fn send_free(&self) -> Time {
-        self.transmit.free()
+        self.nic().transmit.free()
     }
 
-    /// The throttle level from `now` on.
+    /// The throttle level that the NIC asks for from `now` on. The strongest that any NIC asks for is in force.
     pub fn set_level(&mut self, now: Time, level: u8) {
         self.move_to(now);
-        self.neighbours.set_level(now, level);
+        self.nics.at_hand.level = level;
+        let strongest = self.nics.others().iter().fold(level, |most, nic| most.max(nic.level));
+        self.neighbours.set_level(now, strongest);
         self.wake();
     }
 
@@ -218,12 +241,13 @@ impl MemoryPath {
 
     /// A packet that is in memory by the time of the last advance.
     pub fn take_packet(&mut self) -> Option<Landed> {
-        self.iio.deliver(self.at)
+        self.nics.at_hand.iio.deliver(self.at)
     }
 
-    /// A read that is done by the time of the last advance.
+    /// A read, of what the NIC received, that is done by the time of the last advance.
+    #[inline]
     pub fn take_read(&mut self) -> Option<Read> {
-        self.readers.finish()
+        self.readers.finish(self.nics.index())
     }
 
     fn wake(&mut self) {
@@ -248,55 +272,64 @@ impl MemoryPath {
     fn step(&mut self, dt: u64) {
         let ns = dt as f64 * 1e-3;
         let wait = self.controller.wait();
-        self.backlog += if self.iio.has_backlog() { ns } else { 0.0 };
         self.wait += wait * ns;
         self.levels[usize::from(self.neighbours.level())] += ns;
-        let landing = self.llc.landing_latency(wait);
-        let moved = self.iio.step(self.at, dt, self.llc.holds(wait), landing);
-        self.full += if moved.full { ns } else { 0.0 };
-        self.limits[self.limit(&moved) as usize] += ns;
+        let shared = Shared {
+            holds: self.llc.holds(wait),
+            landing: self.llc.landing_latency(wait),
+            llc: &self.llc,
+            readers: &self.readers,
+            controller: &self.controller,
+        };
+        let holds = shared.holds;
+        let nic = &mut self.nics.at_hand;
+        let mut sending = nic.step(self.at, dt, shared);
+        let mut evicting = nic.iio.evicting();
+        if !self.nics.others().is_empty() {
+            let others = step_others(self.nics.others_mut(), self.at, dt, &shared);
+            sending += others.0;
+            evicting += others.1;
+        }
         let draw = self.neighbours.draw(ns, &self.controller);
         let copy_reads = self.readers.step(ns) * self.llc.miss();
-        let latency = self.controller.read_latency(self.transmit.unloaded());
-        let sending = self.transmit.step(ns, latency);
-        self.dma += moved.out;
-        self.copied += copy_reads * ns;
+        self.count_copied(copy_reads, ns);
         let demand = Demand {
             reads: draw.reads + copy_reads + sending,
             posted: draw.posted,
             posting: draw.posting,
-            inside: self.iio.evicting(),
+            inside: evicting,
             latency: self.llc.holds(0.0).evicting,
-            dma: self.iio.evicting() / self.llc.holds(wait).evicting,
+            dma: evicting / holds.evicting,
         };
         let before = self.controller.state();
         self.controller.step(ns, demand);
         self.llc.update(self.readers.in_use(), self.readers.unread());
-        let idle = self.iio.is_idle() && self.readers.is_idle() && self.transmit.is_idle();
+        let idle = self.nic().is_idle()
+            && self.readers.is_idle()
+            && self.nics.others().iter().all(Nic::is_idle);
         self.asleep = idle && self.controller.moved_since(before) < SETTLED;
     }
 
-    /// What held payload back in a step, from the NIC on.
+    /// Copying read `lines` per ns for `ns`.
     #[inline]
-    fn limit(&self, moved: &Moved) -> Limit {
-        match moved {
-            Moved { queued: true, starved: true, .. } => Limit::Descriptors,
-            Moved { queued: true, full: true, .. } => {
-                match self.iio.keeps_up(self.llc.slot_latency(0.0)) {
-                    true => Limit::Memory,
-                    false => Limit::Slots,
-                }
-            }
-            Moved { queued: true, .. } => Limit::Pcie,
-            _ if self.readers.all_late() => Limit::Copying,
-            _ => Limit::Senders,
+    fn count_copied(&mut self, lines: f64, ns: f64) {
+        if self.nics.others().is_empty() {
+            self.nics.at_hand.copied += lines * ns;
+            return;
+        }
+        let at_hand = self.nics.index();
+        let copied = |nic: usize| self.readers.rate(nic) * self.llc.miss() * ns;
+        self.nics.at_hand.copied += copied(at_hand);
+        for (i, nic) in self.nics.others_mut().iter_mut().enumerate() {
+            nic.copied += copied(i + usize::from(i >= at_hand));
         }
     }
 
     /// Only neighbours work, as evenly as they did.
     fn coast(&mut self, ns: f64) {
         self.wait += self.controller.wait() * ns;
-        self.limits[Limit::Senders as usize] += ns;
+        self.nics.at_hand.rest(ns);
+        self.nics.others_mut().iter_mut().for_each(|nic| nic.rest(ns));
         self.levels[usize::from(self.neighbours.level())] += ns;
         self.neighbours.draw(ns, &self.controller);
     }
@@ -305,8 +338,8 @@ impl MemoryPath {
     pub fn now(&self) -> Now {
         let wait = self.controller.wait();
         Now {
-            buffered: self.iio.buffered(),
-            inside: self.iio.inside(),
+            buffered: self.nic().iio.buffered(),
+            inside: self.nic().iio.inside(),
             wait,
             posted: self.controller.queue(),
             slot_latency: self.llc.slot_latency(wait),
@@ -318,13 +351,13 @@ impl MemoryPath {
     /// Lines in slots summed over nanoseconds, and lines that entered: what counters of writes show.
     #[inline]
     pub fn write_counters(&self) -> (f64, f64) {
-        (self.iio.occupancy(), lines(self.iio.units()[1]))
+        self.nic().write_counters()
     }
 
     /// The same of the lines that the NIC reads to send.
     #[inline]
     pub fn read_counters(&self) -> (f64, f64) {
-        self.transmit.counters()
+        self.nic().transmit.counters()
     }
 
     /// Totals up to `now`, or, while something moves, up to the last advance, within a [`STEP`] of it; and up to when they
@@ -338,27 +371,34 @@ impl MemoryPath {
         (now, then.totals())
     }
 
+    fn others(&self) -> Option<f64> {
+        let others = self.nics.others();
+        (!others.is_empty()).then(|| others.iter().map(Nic::traffic).sum())
+    }
+
     /// Totals up to the last advance.
     pub fn totals(&self) -> Totals {
-        let [_, entered, left] = self.iio.units();
+        let nic = self.nic();
+        let [_, entered, left] = nic.iio.units();
         Totals {
-            arrived: self.iio.arrived,
-            dropped: self.iio.dropped,
+            arrived: nic.iio.arrived,
+            dropped: nic.iio.dropped,
             entered: lines(entered),
             left: lines(left),
-            occupancy: self.iio.occupancy(),
-            dma: self.dma,
-            copied: self.copied,
-            sent: self.transmit.counters().1,
+            occupancy: nic.iio.occupancy(),
+            dma: nic.dma,
+            copied: nic.copied,
+            sent: nic.transmit.counters().1,
+            others: self.others(),
             neighbour_read: self.neighbours.read.clone(),
             neighbour_written: self.neighbours.written.clone(),
-            reading: self.readers.busy,
-            backlog: self.backlog,
-            full: self.full,
+            reading: self.readers.busy(self.nics.index()),
+            backlog: nic.backlog,
+            full: nic.full,
             wait: self.wait,
             levels: self.levels.clone(),
-            limits: self.limits,
-            most_buffered: self.iio.most_buffered(),
+            limits: nic.limits,
+            most_buffered: nic.iio.most_buffered(),
         }
     }
 }

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 struct Work {
     read: Read,
+    nic: usize, // that received it
     fixed: f64, // ns
     lines: f64,
 }
@@ -31,22 +32,36 @@ pub(super) struct Readers {
     per_line_in_flight: f64, // 1 / lines in flight of a copy
     cores: Vec<Core>,
     unread: u64,
-    finished: VecDeque<Read>,
+    finished: VecDeque<(usize, Read)>,
     in_use: u32,
-    /// Sum over cores of the time they worked, in ns.
-    pub busy: f64,
+    busy: f64,        // sum over cores of the time they worked, in ns
+    parts: Vec<Part>, // by NIC, if there are several
+}
+
+/// What cores do of what one NIC received.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    rate: f64, // lines read per ns in the last step
+    busy: f64, // ns
 }
 
 impl Readers {
-    pub(super) fn new(settings: &ReaderSettings) -> Self {
-        let cores = vec![Core::default(); settings.cores.max(1) as usize];
-        let finished = VecDeque::new();
-        let (settings, per_line_in_flight) = (*settings, 1.0 / f64::from(settings.lines_in_flight));
-        Self { settings, per_line_in_flight, cores, unread: 0, finished, in_use: 0, busy: 0.0 }
+    /// Those of a machine with so many NICs.
+    pub(super) fn new(settings: &ReaderSettings, nics: usize) -> Self {
+        Self {
+            settings: *settings,
+            per_line_in_flight: 1.0 / f64::from(settings.lines_in_flight),
+            cores: vec![Core::default(); settings.cores.max(1) as usize],
+            unread: 0,
+            finished: VecDeque::new(),
+            in_use: 0,
+            busy: 0.0,
+            parts: if nics > 1 { vec![Part::default(); nics] } else { Vec::new() },
+        }
     }
 
-    /// Adds work to core `core`, counted round.
-    pub(super) fn add(&mut self, core: u32, read: Read, packets: u32) {
+    /// Adds work to core `core`, counted round, of what NIC `nic` received.
+    pub(super) fn add(&mut self, core: u32, nic: usize, read: Read, packets: u32) {
         let cores = self.cores.len();
         self.in_use = self.in_use.max((core + 1).min(cores as u32));
         let kilobytes = read.bytes as f64 * 1e-3;
@@ -54,7 +69,7 @@ impl Readers {
             + self.settings.per_kilobyte.as_ps() as f64 * kilobytes;
         let reads = f64::from(self.settings.reads_permille) * 1e-3;
         let lines = read.bytes as f64 / LINE as f64 * reads;
-        let work = Work { read, fixed: fixed * 1e-3, lines };
+        let work = Work { read, nic, fixed: fixed * 1e-3, lines };
         self.unread += read.bytes;
         let core = &mut self.cores[core as usize % cores];
         match core.work {
@@ -82,15 +97,20 @@ impl Readers {
     #[inline]
     pub(super) fn step(&mut self, dt: f64) -> f64 {
         let mut reads = 0.0;
+        self.parts.iter_mut().for_each(|part| part.rate = 0.0);
         for core in &mut self.cores[..self.in_use as usize] {
             let Some(work) = &core.work else { continue };
             self.busy += dt;
             let speed = 1.0 / core.time;
             reads += work.lines * speed;
+            if let Some(part) = self.parts.get_mut(work.nic) {
+                part.rate += work.lines * speed;
+                part.busy += dt;
+            }
             core.done += dt * speed;
             if core.done >= DONE {
                 self.unread -= work.read.bytes;
-                self.finished.push_back(work.read);
+                self.finished.push_back((work.nic, work.read));
                 core.work = core.waiting.pop_front();
                 core.done = 0.0;
             }
@@ -103,9 +123,26 @@ impl Readers {
         !self.finished.is_empty()
     }
 
-    /// Work that was done.
-    pub(super) fn finish(&mut self) -> Option<Read> {
-        self.finished.pop_front()
+    /// Work that was done, of what NIC `nic` received.
+    #[inline]
+    pub(super) fn finish(&mut self, nic: usize) -> Option<Read> {
+        if self.finished.is_empty() { None } else { self.first_of(nic) }
+    }
+
+    #[inline(never)]
+    fn first_of(&mut self, nic: usize) -> Option<Read> {
+        let first = self.finished.iter().position(|done| done.0 == nic)?;
+        self.finished.remove(first).map(|done| done.1)
+    }
+
+    /// How long cores worked on what NIC `nic` received, all together, in ns.
+    pub(super) fn busy(&self, nic: usize) -> f64 {
+        self.parts.get(nic).map_or(self.busy, |part| part.busy)
+    }
+
+    /// Lines read per ns in the last step of what NIC `nic` received, one of several.
+    pub(super) fn rate(&self, nic: usize) -> f64 {
+        self.parts[nic].rate
     }
 
     /// Bytes that wait for applications.
@@ -139,10 +176,10 @@ mod tests {
     /// A core that only works is not late; one for which a second delivery waits is, and all of them have to be.
     #[test]
     fn late_is_who_has_work_waiting() {
-        let mut readers = Readers::new(&ReaderSettings::default());
+        let mut readers = Readers::new(&ReaderSettings::default(), 1);
         let read = Read { flow: 0, bytes: 4000 };
         for (core, late) in [(0, false), (0, true), (1, false), (1, true)] {
-            readers.add(core, read, 1);
+            readers.add(core, 0, read, 1);
             assert_eq!(readers.all_late(), late);
         }
         let done = readers.price(70.0);

@@ -31,6 +31,23 @@ pub struct MemorySettings {
     pub neighbours: Vec<NeighbourSettings>,
 }
 
+impl MemorySettings {
+    /// The first of what NICs of one machine have in common that is not the same in both, in words: all but `nic`, `pcie`, the slots of
+    /// `iio`, and `transmit`.
+    pub fn differs(&self, other: &Self) -> Option<&'static str> {
+        let iio = |of: &Self| (of.iio.latency, of.iio.clock_hz);
+        let pairs = [
+            ("slot latency", iio(self) == iio(other)),
+            ("cache", self.ddio == other.ddio),
+            ("memory controller", self.controller == other.controller),
+            ("cores that copy", self.readers == other.readers),
+            ("throttle", self.throttle == other.throttle),
+            ("neighbours", self.neighbours == other.neighbours),
+        ];
+        pairs.into_iter().find(|pair| !pair.1).map(|pair| pair.0)
+    }
+}
+
 /// NIC buffer and descriptors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NicSettings {

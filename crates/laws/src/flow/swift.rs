@@ -11,8 +11,8 @@
 //! longer target, which makes them grow while large ones shrink, and leaves room for the noise of many flows.
 //!
 //! N equal flows hold the queue at the target less the empty round trip, with windows of rate times target over N; above it
-//! lies what all of them add in a round trip. What a host does to a packet before its NIC has stamped it (a full NIC
-//! buffer, a slow path to memory) counts as fabric: the window of the hosts does not see it.
+//! lies what all of them add in a round trip. What a host does to a packet before its NIC has stamped it counts as fabric.
+//! NICs here stamp as a packet comes off the cable, so waits in the NIC buffer and on the path to memory are the hosts'.
 //!
 //! Source: Kumar et al., SIGCOMM 2020, section 3; constants that the paper leaves open as in htsim's `swift.cpp`, whose
 //! authors call them guesses.

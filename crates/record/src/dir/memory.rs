@@ -50,7 +50,8 @@ pub(super) fn write(table: &mut Table, run: &RunRecord) -> Result<(), RecordErro
                 .exact(row.memory_limit_gigabytes)
                 .list(row.targets.map(|targets| targets[0]).as_slice())
                 .list(row.targets.map(|targets| targets[1]).as_slice())
-                .list(&row.sender_waits);
+                .list(&row.sender_waits)
+                .exact(row.other_nics);
         })?;
     }
     table.flush()
@@ -80,6 +81,7 @@ pub(super) fn read(dir: &Path, records: &mut Records) -> Result<(), RecordError>
             dma: rows.float(15)?,
             copied: rows.float(16)?,
             sent: rows.float(17)?,
+            other_nics: rows.float(35)?,
             neighbours: rows.floats(19)?,
             reading: rows.float(21)?,
             level_writes: rows.number(22)?,

@@ -33,7 +33,8 @@ pub(super) fn write(table: &mut Table, run: &RunRecord) -> Result<(), RecordErro
                     .number(sample.marked.into())
                     .number(sample.level.into())
                     .single(sample.seen.map(|seen| seen[0]))
-                    .single(sample.seen.map(|seen| seen[1]));
+                    .single(sample.seen.map(|seen| seen[1]))
+                    .single(sample.other_nics);
             })?;
         }
     }
@@ -63,6 +64,10 @@ pub(super) fn read(dir: &Path, records: &mut Records) -> Result<(), RecordError>
             marked: rows.small(10)?,
             level: rows.small(11)?,
             seen,
+            other_nics: match rows.text(14) {
+                "" => None,
+                _ => Some(rows.float(14)?),
+            },
         };
         let neighbours: Vec<f32> = rows.floats(9)?;
         let Some(run) = records.of(rows.number(0)?) else { continue };

@@ -40,6 +40,8 @@ pub struct HostMemory {
     pub nic_buffer_peak_bytes: u64,
     /// Memory traffic of the network, GB/s.
     pub network_gigabytes_per_s: Estimate,
+    /// Memory traffic of other NICs of the same machine, GB/s.
+    pub other_nics_gigabytes_per_s: Estimate,
     /// Memory traffic of all neighbours, GB/s.
     pub neighbour_gigabytes_per_s: Estimate,
     /// The same by neighbour; empty for several hosts.
@@ -170,6 +172,7 @@ fn of(name: String, runs: &[RunRecord], member: impl Fn(&MemoryRow) -> bool) -> 
         nic_drop_share: across(&MemoryRow::drop_share),
         nic_buffer_peak_bytes: rows().map(|row| row.most_buffered.get()).max().unwrap_or(0),
         network_gigabytes_per_s: across(&MemoryRow::network_gigabytes),
+        other_nics_gigabytes_per_s: across(&MemoryRow::other_nics_gigabytes),
         neighbour_gigabytes_per_s: across(&MemoryRow::neighbour_gigabytes),
         neighbours_gigabytes_per_s: listed(|row| &row.neighbours, MemoryRow::gigabytes_of_a_line),
         reader_cores: across(&|row| row.reading),

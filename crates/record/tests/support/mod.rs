@@ -115,6 +115,7 @@ pub fn with_memory(mut run: RunRecord) -> RunRecord {
             dma: ns * 0.14,
             copied: ns * 0.13,
             sent: 98_765.5,
+            other_nics: if levels > 1 { 54_321.25 } else { 0.0 },
             neighbours: (0..neighbours).map(|_| ns * 0.2 * draw.next()).collect(),
             wait_ns: 700.0 * draw.next(),
             backlog: draw.next(),
@@ -162,6 +163,7 @@ pub fn with_memory_series(mut run: RunRecord, every: Span) -> RunRecord {
             marked: u32::from(busy && noise > 0.7),
             level,
             seen: Some([60.0 + 10.0 * noise, 90.0]),
+            other_nics: busy.then_some(4.0 + noise),
         });
         series.by_neighbour.extend([if busy { 12.0 - f32::from(level) } else { 0.0 }, 1.5]);
     }

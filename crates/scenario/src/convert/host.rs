@@ -5,6 +5,7 @@ use crate::model::{Host, HostChange, HostOverride, HostSettings, Memory, NicOrde
 use crate::plan::{Plan, matches};
 use crate::raw;
 use forebay_units::{Bytes, Span};
+use std::collections::BTreeMap;
 
 /// Every packet by itself.
 const IDEAL: HostSettings = HostSettings {
@@ -92,7 +93,12 @@ impl Judge<'_> {
         plan: &Plan,
     ) -> Host {
         let Some(host) = host else {
-            return Host { settings: IDEAL, memory: None, overrides: Vec::new() };
+            return Host {
+                settings: IDEAL,
+                memory: None,
+                overrides: Vec::new(),
+                machines: Vec::new(),
+            };
         };
         let settings = change(&host.keys).over(IDEAL);
         self.host_keys("host", &host.keys, settings, mss);
@@ -122,7 +128,58 @@ impl Judge<'_> {
             let place = o.place.clone();
             overrides.push(HostOverride { place, change, delayed_ack, memory: own });
         }
-        Host { settings, memory, overrides }
+        let machines = host.machines.iter().map(|machine| machine.nics.clone()).collect();
+        let host = Host { settings, memory, overrides, machines };
+        self.machines(&host, plan);
+        host
+    }
+
+    /// NICs of a machine are hosts that have one memory and can share it.
+    fn machines(&mut self, host: &Host, plan: &Plan) {
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        for (i, nics) in host.machines.iter().enumerate() {
+            let path = format!("host.machine[{i}].nics");
+            if nics.len() < 2 {
+                let text =
+                    "needs two hosts or more; one by itself has one NIC without being named here";
+                self.say(&path, text);
+            }
+            for (n, name) in nics.iter().enumerate() {
+                let path = format!("{path}[{n}]");
+                if !plan.names[..plan.hosts].contains(name) {
+                    self.no_such_node(&path, name, plan, true);
+                    continue;
+                }
+                match seen.insert(name, i) {
+                    Some(before) if before == i => {
+                        self.wrong(&path, "is named twice; a host has one NIC")
+                    }
+                    Some(before) => {
+                        let text = format!(
+                            "is a NIC of host.machine[{before}] already; leave it out of one of them"
+                        );
+                        self.wrong(&path, text);
+                    }
+                    None => {}
+                }
+                let Some(memory) = host.memory_at(name) else {
+                    let text =
+                        "has no path to memory that it could share; write [host.memory] as well";
+                    self.wrong(&path, text);
+                    continue;
+                };
+                let first = host
+                    .memory_at(&nics[0])
+                    .and_then(|first| first.settings.differs(&memory.settings));
+                if let Some(what) = first {
+                    let text = format!(
+                        "has not the {what} of {}, which NICs of one machine share; write it in [host.memory], for both",
+                        nics[0]
+                    );
+                    self.wrong(&path, text);
+                }
+            }
+        }
     }
 
     /// What must fit together in the settings that the keys at `path` lead to.

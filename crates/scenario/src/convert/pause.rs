@@ -3,7 +3,7 @@
 use super::Judge;
 use crate::model::{self, Fabric, Headroom, Pause, Scenario, Watchdog, Xoff};
 use crate::pause::Pausing;
-use crate::plan::Plan;
+use crate::plan::{Plan, matches};
 use crate::quantity::{Measure, Qty};
 use crate::raw;
 use forebay_units::{Bytes, Span};
@@ -124,10 +124,10 @@ impl Judge<'_> {
             let name = &plan.names[cable.a as usize];
             let Some(memory) = scenario.host.memory_at(name) else { continue };
             let Some(above) = memory.pause_above else { continue };
-            let path = "host.memory.pause_above";
+            let path = self.memory_key(scenario, name, "pause_above");
             let Some(pausing) = pausing else {
                 return self.say(
-                    path,
+                    &path,
                     "the fabric pauses nobody; write fabric.switch.pause = { classes = [0] }, or leave it out",
                 );
             };
@@ -135,7 +135,7 @@ impl Judge<'_> {
             let least = above.saturating_add(needed);
             if memory.settings.nic.buffer < least {
                 return self.say(
-                    path,
+                    &path,
                     format!(
                         "{} leaves {} of the NIC buffer of {name} for the {} that may arrive after a pause; write nic_buffer = \"{}\" or less here",
                         above.text(),
@@ -146,6 +146,15 @@ impl Judge<'_> {
                 );
             }
         }
+    }
+
+    /// Where a key of a host's path to memory was written: in an override of that host, or for all.
+    fn memory_key(&self, scenario: &Scenario, host: &str, key: &str) -> String {
+        let overrides = scenario.host.overrides.iter().enumerate().rev();
+        let mut own = overrides.filter(|(_, o)| o.memory.is_some() && matches(&o.place, host));
+        let path = own.next().map(|(i, _)| format!("host.override[{i}].memory.{key}"));
+        let written = path.filter(|path| self.document.shown(path).is_some());
+        written.unwrap_or_else(|| format!("host.memory.{key}"))
     }
 
     /// Every switch that pauses must have room for what its in-ports keep, and nothing else that drops.

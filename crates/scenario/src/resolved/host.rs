@@ -22,7 +22,12 @@ pub(super) fn host(h: &Host) -> raw::Host {
         keys: keys(&o.change, o.memory.as_ref()),
         delayed_ack: o.delayed_ack,
     });
-    raw::Host { keys: keys(&own, h.memory.as_ref()), overrides: overrides.collect() }
+    let machines = h.machines.iter().map(|nics| raw::Machine { nics: nics.clone() });
+    raw::Host {
+        keys: keys(&own, h.memory.as_ref()),
+        overrides: overrides.collect(),
+        machines: machines.collect(),
+    }
 }
 
 fn keys(change: &HostChange, memory: Option<&Memory>) -> raw::HostKeys {

@@ -82,6 +82,7 @@ fn row(name: &str, from: &Snapshot, to: &Snapshot) -> MemoryRow {
         dma: b.dma - a.dma,
         copied: b.copied - a.copied,
         sent: b.sent - a.sent,
+        other_nics: b.others.unwrap_or(0.0) - a.others.unwrap_or(0.0),
         neighbours: neighbours.collect(),
         wait_ns: (b.wait - a.wait) / ns,
         backlog: (b.backlog - a.backlog) / ns,

@@ -6,7 +6,7 @@ use super::memory_samples::Samples;
 use crate::flow_map::FlowMap;
 use crate::look::MemoryLook;
 use forebay_engine::Out;
-use forebay_host::memory::{Landed, MemoryPath, Read, Totals};
+use forebay_host::memory::{Landed, MemoryPath, Nics, Read, Totals};
 use forebay_laws::host::{Echo, Side, Watched};
 use forebay_net::trace;
 use forebay_scenario::model;
@@ -14,13 +14,19 @@ use forebay_transport::Arrival;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, FlowId, Kind, Packet};
 
-/// A host's path to memory, as a simulation runs it.
+/// A path to memory, as a simulation runs it: of a host, or of a machine, where it goes from one NIC to the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
     pub(super) path: MemoryPath,
-    pub(super) control: Option<Control>,
+    sides: Nics<NicSide>,
     core_of: FlowMap, // core that reads a flow
     cores: u32,       // flows that have one
+}
+
+/// What a NIC has for itself beside its part of the path.
+#[derive(Clone, Debug)]
+pub(crate) struct NicSide {
+    control: Option<Control>,
     marked: u64,
     warmup: Time, // until it has been reached
     warm: Snapshot,
@@ -46,6 +52,36 @@ impl Brake {
     }
 }
 
+impl NicSide {
+    /// Of a NIC at which nothing has happened.
+    pub(crate) fn new(
+        of: &model::Memory,
+        warmup: Time,
+        sample_every: Option<Span>,
+        seed: u64,
+    ) -> Self {
+        Self {
+            control: of.control.as_ref().map(|c| Control::new(c, &of.settings, seed)),
+            marked: 0,
+            warmup,
+            warm: Snapshot::default(),
+            samples: sample_every.map(Samples::new),
+            brake: None,
+        }
+    }
+
+    /// When something of its own is due.
+    #[inline]
+    fn due(&self) -> Time {
+        self.control.as_ref().map_or(Time::MAX, Control::due).min(self.warmup)
+    }
+
+    /// Has the NIC stop these classes of its switch while its buffer holds more than `bytes`, until it holds half of that.
+    pub(crate) fn pause_above(&mut self, bytes: Bytes, classes: u8) {
+        self.brake = Some(Brake { above: bytes.get(), classes });
+    }
+}
+
 /// Totals at an instant.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
@@ -60,53 +96,65 @@ pub(crate) struct Snapshot {
 }
 
 impl Memory {
-    /// An idle host.
-    pub(crate) fn new(
-        of: &model::Memory,
-        warmup: Time,
-        sample_every: Option<Span>,
-        seed: u64,
-    ) -> Box<Self> {
-        let mut path = MemoryPath::new(&of.settings);
-        path.set_level(Time::ZERO, of.level);
-        let control = of.control.as_ref().map(|c| Control::new(c, &of.settings, seed));
-        Box::new(Self {
-            path,
-            control,
-            core_of: FlowMap::new(),
-            cores: 0,
-            marked: 0,
-            warmup,
-            warm: Snapshot::default(),
-            samples: sample_every.map(Samples::new),
-            brake: None,
-        })
+    /// An idle host, or an idle machine with so many NICs, of which the first is at hand.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub(crate) fn new(nics: Vec<(&model::Memory, NicSide)>) -> Box<Self> {
+        let settings: Vec<_> = nics.iter().map(|(of, _)| &of.settings).collect();
+        let mut path = MemoryPath::of_nics(&settings);
+        for (nic, (of, _)) in nics.iter().enumerate().rev() {
+            path.hand(nic);
+            path.set_level(Time::ZERO, of.level);
+        }
+        let mut sides = nics.into_iter().map(|(_, side)| side);
+        let first = sides.next().expect("a host has a NIC");
+        let sides = Nics::new(first, sides.collect());
+        Box::new(Self { path, sides, core_of: FlowMap::new(), cores: 0 })
     }
 
-    /// Has the NIC stop these classes of its switch while its buffer holds more than `bytes`, until it holds half of that.
-    pub(crate) fn pause_above(&mut self, bytes: Bytes, classes: u8) {
-        self.brake = Some(Brake { above: bytes.get(), classes });
+    /// From here on it is about this NIC.
+    pub(crate) fn hand(&mut self, nic: usize) {
+        self.path.hand(nic);
+        self.sides.hand(nic);
     }
 
-    /// When it wants to be called.
+    /// That of the NIC at hand.
+    #[inline]
+    fn side(&self) -> &NicSide {
+        &self.sides.at_hand
+    }
+
+    #[inline]
+    fn side_mut(&mut self) -> &mut NicSide {
+        &mut self.sides.at_hand
+    }
+
+    /// When the host wants to be called for it. Of a machine, who holds its NICs together looks.
     #[inline]
     pub(super) fn due(&self) -> Time {
-        let control = self.control.as_ref().map_or(Time::MAX, Control::due);
-        self.path.due().min(control).min(self.warmup)
+        if self.sides.others().is_empty() { self.due_at_any() } else { Time::MAX }
+    }
+
+    /// When something is due, at whichever NIC.
+    #[inline]
+    pub(crate) fn due_at_any(&self) -> Time {
+        let due = self.path.due().min(self.side().due());
+        self.sides.others().iter().fold(due, |due, side| due.min(side.due()))
     }
 
     /// When a sample is due.
     pub(super) fn next_sample(&self) -> Time {
-        self.samples.as_ref().map_or(Time::MAX, Samples::next)
+        self.side().samples.as_ref().map_or(Time::MAX, Samples::next)
     }
 
     /// Takes the sample that is due. Looks and moves nothing, so that it makes no difference.
     pub(super) fn sample(&mut self, now: Time, read_bytes: u64) {
         if self.next_sample() <= now {
             let seen = self.snapshot(now, read_bytes);
-            let watched = self.control.as_ref().and_then(Control::watched);
-            if let Some(samples) = &mut self.samples {
-                samples.take(now, seen, &self.path.now(), watched);
+            let (state, watched) = (self.path.now(), self.watched());
+            if let Some(samples) = &mut self.side_mut().samples {
+                samples.take(now, seen, &state, watched);
             }
         }
     }
@@ -124,7 +172,8 @@ impl Memory {
 
     /// The mark that the control puts on a packet on its way up, or out.
     pub(super) fn mark(&mut self, side: Side, packet: &mut Packet) {
-        let echo = self.control.as_ref().map_or(Echo::Off, |control| control.echo(side));
+        let this = self.side_mut();
+        let echo = this.control.as_ref().map_or(Echo::Off, |control| control.echo(side));
         let marks = match echo {
             Echo::Off => false,
             Echo::Capable => packet.ecn == Ecn::Ect,
@@ -132,24 +181,25 @@ impl Memory {
         };
         if marks {
             packet.ecn = Ecn::Ce;
-            self.marked += 1;
+            this.marked += 1;
         }
     }
 
     /// Samples, if any were asked for.
     pub(crate) fn samples(&self) -> Option<&Samples> {
-        self.samples.as_ref()
+        self.side().samples.as_ref()
     }
 
     /// What the control's law has made of its readings.
     pub(crate) fn watched(&self) -> Option<Watched> {
-        self.control.as_ref().and_then(Control::watched)
+        self.side().control.as_ref().and_then(Control::watched)
     }
 
     fn snapshot(&self, at: Time, read_bytes: u64) -> Snapshot {
-        let level_writes = self.control.as_ref().map_or(0, Control::writes);
+        let side = self.side();
+        let level_writes = side.control.as_ref().map_or(0, Control::writes);
         let (at, path) = self.path.totals_at(at);
-        Snapshot { at, path, read_bytes, marked: self.marked, level_writes }
+        Snapshot { at, path, read_bytes, marked: side.marked, level_writes }
     }
 }
 
@@ -159,6 +209,16 @@ impl Host {
         self.memory = Some(memory);
         self.plan_next();
         self.settle_next();
+    }
+
+    /// Takes the path to memory away, for another NIC of the machine.
+    pub fn take_memory(&mut self) -> Option<Box<Memory>> {
+        self.memory.take()
+    }
+
+    /// Brings it back. Nothing has been decided about this host meanwhile.
+    pub fn give_memory(&mut self, memory: Box<Memory>) {
+        self.memory = Some(memory);
     }
 
     /// A packet for the stack comes from the cable.
@@ -172,9 +232,10 @@ impl Host {
     }
 
     /// Tells the switch to stop or to go on, if the NIC's buffer asks for it.
+    #[inline]
     fn brake(&mut self, now: Time, out: &mut impl Out<Packet>) {
         let Some(memory) = &self.memory else { return };
-        let Some(brake) = &memory.brake else { return };
+        let Some(brake) = &memory.side().brake else { return };
         let told = self.port.told();
         let stops = brake.stops(memory.path.now().buffered, told);
         if stops != told && self.port.alive() {
@@ -185,14 +246,16 @@ impl Host {
     /// Something on the path is due.
     pub(super) fn memory_due(&mut self, now: Time, out: &mut impl Out<Packet>) {
         let Some(memory) = &mut self.memory else { return };
-        if memory.warmup <= now {
-            memory.warm = memory.snapshot(memory.warmup, self.delivered_bytes);
-            memory.warmup = Time::MAX;
+        let warmup = memory.side().warmup;
+        if warmup <= now {
+            let warm = memory.snapshot(warmup, self.delivered_bytes);
+            let side = memory.side_mut();
+            (side.warm, side.warmup) = (warm, Time::MAX);
         }
         if memory.path.due() <= now {
             memory.path.advance(now);
         }
-        if let Some(control) = &mut memory.control {
+        if let Some(control) = &mut memory.sides.at_hand.control {
             control.run(now, &mut memory.path);
         }
         while let Some(landed) = self.memory.as_mut().and_then(|m| m.path.take_packet()) {
@@ -291,7 +354,8 @@ impl Host {
         let memory = self.memory.as_ref()?;
         let last = memory.snapshot(end, self.delivered_bytes);
         // A run that was cut short inside the warm-up has measured nothing.
-        let first = if memory.warmup == Time::MAX { &memory.warm } else { &last };
+        let side = memory.side();
+        let first = if side.warmup == Time::MAX { &side.warm } else { &last };
         Some([first.clone(), last])
     }
 

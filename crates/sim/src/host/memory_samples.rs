@@ -46,6 +46,7 @@ impl Samples {
             dropped: (b.dropped - a.dropped) as u32,
             goodput_gbps: (read / every_ns) as f32,
             network: gigabytes(b.dma - a.dma + b.copied - a.copied + b.sent - a.sent),
+            other_nics: b.others.map(|lines| gigabytes(lines - a.others.unwrap_or(0.0))),
             marked: (seen.marked - self.last.marked) as u32,
             level: state.level,
             seen: watched.map(|w| [w.lines_1024 as f32 / 1024.0, w.rate.get() as f32 * 1e-9]),

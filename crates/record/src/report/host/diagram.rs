@@ -70,6 +70,7 @@ pub(super) fn draw(host: &HostMemory, row: &MemoryRow) -> String {
                     "{} of {} GB/s",
                     sig3(
                         value(&host.network_gigabytes_per_s)
+                            + value(&host.other_nics_gigabytes_per_s)
                             + value(&host.neighbour_gigabytes_per_s)
                     ),
                     sig3(row.memory_limit_gigabytes)

@@ -71,6 +71,9 @@ fn panels(series: &MemorySeries, row: &MemoryRow) -> Vec<Panel> {
         bare: false,
     };
     let mut owners = one("network", "s0", all(&|s| s.network));
+    if series.samples.iter().any(|s| s.other_nics.is_some()) {
+        owners.extend(one("other NICs", "s2", all(&|s| s.other_nics.unwrap_or(0.0))));
+    }
     owners.extend((0..series.neighbours).map(owner));
     let mut occupancy: Vec<Trace> = seen(0, LAW).into_iter().collect();
     occupancy.extend(one("IIO occupancy", "s0", all(&|s| s.occupancy)));

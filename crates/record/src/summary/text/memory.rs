@@ -49,8 +49,12 @@ fn host(host: &HostMemory) -> Vec<Line> {
         percent(value(&host.slots_full_share)),
         sig3(value(&host.write_wait_ns)),
     ));
+    let others = match value(&host.other_nics_gigabytes_per_s) {
+        0.0 => String::new(),
+        others => format!("other NICs {}, ", sig3(others)),
+    };
     let mut traffic = Line::new("").plain(format!(
-        "network {}, neighbours {} GB/s",
+        "network {}, {others}neighbours {} GB/s",
         sig3(value(&host.network_gigabytes_per_s)),
         sig3(value(&host.neighbour_gigabytes_per_s)),
     ));

@@ -1,0 +1,219 @@
+//! Machines with two NICs on one memory.
+
+mod common;
+
+use common::{run, scenario};
+use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, RoceFrame, Sink};
+use forebay_record::{MemoryRow, RunRecord};
+use forebay_scenario::model::Scenario;
+use forebay_sim::{Options, Simulation, Watch, simulate_into, twin};
+use forebay_units::{Span, Time};
+
+/// Two flows from each of `host[2]` and `host[3]` into the NICs `to`, 3 ms, of which 1 ms is warm-up.
+fn text(to: [u32; 2], rest: &str) -> String {
+    format!(
+        r#"
+version = 1
+stop = {{ time = "3ms" }}
+[fabric]
+kind = "star"
+hosts = 4
+host_link = {{ rate = "100Gbps", delay = "9us" }}
+[host]
+profile = "linux"
+rx_usecs = "4us"
+[host.memory]
+{rest}
+[transport]
+kind = "tcp"
+law = "dctcp"
+mtu = "4000B"
+[[traffic]]
+kind = "long"
+from = ["host[2]", "host[2]"]
+to = "host[{}]"
+[[traffic]]
+kind = "long"
+from = ["host[3]", "host[3]"]
+to = "host[{}]"
+[output]
+warmup = "1ms"
+"#,
+        to[0], to[1]
+    )
+}
+
+const MACHINE: &str = "[[host.machine]]\nnics = [\"host[0]\", \"host[1]\"]";
+const NEIGHBOUR: &str = "[[host.memory.neighbour]]\ncores = 2";
+const NEIGHBOUR3: &str = "[[host.memory.neighbour]]\ncores = 3";
+const CONTROL: &str = "[host.memory.control]\nlaw = \"hostcc\"";
+
+fn record(to: [u32; 2], rest: &[&str]) -> RunRecord {
+    run(&scenario(&text(to, &rest.join("\n"))), 1, Options::default()).record
+}
+
+/// Gb/s that applications read.
+fn goodput(row: &MemoryRow) -> f64 {
+    row.read_bytes.get() as f64 * 8e3 / row.span.as_ps() as f64
+}
+
+/// GB/s of a NIC: what it writes and reads, and what is copied of it.
+fn network(row: &MemoryRow) -> f64 {
+    (row.dma + row.copied + row.sent) * 64e3 / row.span.as_ps() as f64
+}
+
+fn neighbours(row: &MemoryRow) -> f64 {
+    row.neighbours.iter().sum::<f64>() * 64e3 / row.span.as_ps() as f64
+}
+
+/// To the bit: the same deliveries, the same totals.
+#[test]
+fn one_nic_of_two_that_works_alone_is_a_host_by_itself() {
+    for nic in [0, 1] {
+        let alone = record([nic, nic], &[NEIGHBOUR]);
+        let machine = record([nic, nic], &[NEIGHBOUR, MACHINE]);
+        assert_eq!(machine.digest, alone.digest);
+        assert_eq!(machine.flows, alone.flows);
+        assert_eq!(machine.memory[nic as usize], alone.memory[nic as usize]);
+    }
+}
+
+/// Memory is full, what it gives is shared alike, and one NIC's books say what the other's do.
+#[test]
+fn two_nics_share_what_memory_gives() {
+    let apart = record([0, 1], &[NEIGHBOUR]);
+    let shared = record([0, 1], &[NEIGHBOUR, MACHINE]);
+    let [a, b] = [&shared.memory[0], &shared.memory[1]];
+    assert!((goodput(a) / goodput(b) - 1.0).abs() < 0.05, "{} {}", goodput(a), goodput(b));
+    assert!(
+        goodput(a) + goodput(b) < 0.85 * (goodput(&apart.memory[0]) + goodput(&apart.memory[1]))
+    );
+    assert!(neighbours(a) < 0.8 * neighbours(&apart.memory[0]));
+    assert_eq!(neighbours(a), neighbours(b), "they have the same neighbours");
+    let all = network(a) + network(b) + neighbours(a);
+    assert!((all / 34.8 - 1.0).abs() < 0.005, "{all} GB/s");
+    assert!((a.other_nics_gigabytes() - network(b)).abs() < 1e-6);
+    assert!((b.other_nics_gigabytes() - network(a)).abs() < 1e-6);
+    assert_eq!(apart.memory[0].other_nics, 0.0);
+}
+
+/// What is in front of the memory is each NIC's own.
+#[test]
+fn a_nic_with_fewer_slots_gets_less() {
+    let slots = "[[host.override]]\nwhere = \"host[1]\"\n[host.override.memory]\niio_slots = 40";
+    let record = record([0, 1], &[NEIGHBOUR3, slots, MACHINE]);
+    let [a, b] = [&record.memory[0], &record.memory[1]];
+    assert!(b.occupancy <= 40.0 && a.occupancy > 50.0, "{} {}", a.occupancy, b.occupancy);
+    assert!(goodput(b) < 0.75 * goodput(a), "{} {}", goodput(a), goodput(b));
+}
+
+/// Each NIC has a law; neighbours are at the strongest level that one asks for, and each row says so.
+#[test]
+fn a_law_at_each_nic_and_one_level() {
+    let idle = record([0, 0], &[CONTROL, NEIGHBOUR3, MACHINE]);
+    let [busy, quiet] = [&idle.memory[0], &idle.memory[1]];
+    assert_eq!(busy.levels, quiet.levels);
+    assert!(busy.mean_level() > 2.0 && busy.marked > 0);
+    assert_eq!((quiet.level_writes, quiet.marked, quiet.arrived > 0), (0, 0, false));
+    let both = record([0, 1], &[CONTROL, NEIGHBOUR3, MACHINE]);
+    assert!(both.memory[..2].iter().all(|row| row.level_writes > 0 && row.marked > 0));
+}
+
+/// Whatever the order of events: threads, explicit ports, the reference engine.
+fn agreed(scenario: &Scenario) -> RunRecord {
+    let record = run(scenario, 1, Options::default()).record;
+    for options in [
+        Options { threads: 2, ..Options::default() },
+        Options { threads: 4, ..Options::default() },
+        Options { cut: Some(Span::from_us(50)), ..Options::default() },
+        Options { explicit_ports: true, ..Options::default() },
+    ] {
+        let other = run(scenario, 1, options).record;
+        assert_eq!(other.digest, record.digest, "{options:?}");
+        assert_eq!(other.memory, record.memory, "{options:?}");
+    }
+    for explicit in [false, true] {
+        let other = twin::reference(scenario, 1, explicit).unwrap();
+        assert_eq!((other.digest, &other.memory), (record.digest, &record.memory));
+    }
+    record
+}
+
+#[test]
+fn a_machine_is_the_same_on_any_engine() {
+    let plain = text([0, 1], &[NEIGHBOUR, MACHINE].join("\n"));
+    let control = text([0, 1], &[CONTROL, NEIGHBOUR3, MACHINE].join("\n"));
+    let fault = "[[fault]]\nlink = \"host[1]-tor\"\nat = \"1.5ms\"\nfor = \"200us\"\n";
+    let samples = control.clone() + "memory = { every = \"10us\" }\n";
+    let far = control.replace(
+        "kind = \"star\"\nhosts = 4",
+        "kind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2",
+    );
+    let far = ["leaf[0].host[0]", "leaf[1].host[0]", "leaf[0].host[1]", "leaf[1].host[1]"]
+        .iter()
+        .enumerate()
+        .fold(far, |text, (i, name)| text.replace(&format!("\"host[{i}]\""), &format!("{name:?}")));
+    for text in [plain, control.clone(), control.clone() + fault, far] {
+        let record = agreed(&scenario(&text));
+        assert_eq!(record.memory.iter().filter(|row| row.other_nics > 0.0).count(), 2, "{text}");
+    }
+    let (unseen, seen) = (agreed(&scenario(&control)), agreed(&scenario(&samples)));
+    assert_eq!((seen.digest, &seen.memory), (unseen.digest, &unseen.memory));
+    for (row, series) in seen.memory.iter().zip(&seen.memory_series) {
+        let late = series.samples.iter().filter(|s| s.at.since(Time::ZERO) > Span::from_ms(1));
+        let others: Vec<f32> = late.filter_map(|s| s.other_nics).collect();
+        let mean =
+            if others.is_empty() { 0.0 } else { others.iter().sum::<f32>() / others.len() as f32 };
+        assert!((f64::from(mean) - row.other_nics_gigabytes()).abs() < 0.05, "{mean}");
+    }
+}
+
+/// Looking at NICs between steps finds each with the path to memory, and changes nothing; nor do captures.
+#[test]
+fn a_look_finds_both_nics() {
+    let text = text([0, 1], &[CONTROL, NEIGHBOUR3, MACHINE].join("\n"));
+    let scenario = scenario(&text);
+    let unseen = run(&scenario, 1, Options::default()).record;
+    let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();
+    for us in (0..3000).step_by(37) {
+        simulation.advance(Time::ZERO + Span::from_us(us), &Watch::default());
+        let look = simulation.look();
+        let hosts: Vec<u32> = look.memories.iter().map(|memory| memory.host).collect();
+        assert_eq!(hosts, [0, 1, 2, 3]);
+        assert_eq!(look.memories[0].wait_ns, look.memories[1].wait_ns);
+        assert!(us < 1000 || look.memories[0].entered != look.memories[1].entered);
+        assert_eq!(look.ports.iter().filter(|port| port.node < 4).count(), 4);
+    }
+    simulation.advance(Time::MAX, &Watch::default());
+    assert_eq!(simulation.finish().record.digest, unseen.digest);
+    let capture = text_with_capture(&text);
+    let mut sink = Frames(0);
+    let taped = simulate_into(&capture, 1, Options::default(), &Watch::default(), &mut sink);
+    assert_eq!(taped.unwrap().record.digest, unseen.digest);
+    assert!(sink.0 > 1000, "{} frames", sink.0);
+}
+
+fn text_with_capture(text: &str) -> Scenario {
+    scenario(&format!("{text}capture = [{{ where = \"host[1]\" }}]\n"))
+}
+
+/// Counts frames.
+struct Frames(u64);
+
+impl Sink for Frames {
+    fn begin(&mut self, _: Vec<CapturedPort>, _: &[(u32, String)]) {}
+
+    fn frame(&mut self, _: usize, _: &Frame) {
+        self.0 += 1;
+    }
+
+    fn roce(&mut self, _: usize, _: &RoceFrame) {}
+
+    fn pause(&mut self, _: usize, _: &PauseFrame) {}
+
+    fn settle(&mut self) -> bool {
+        true
+    }
+
+    fn end(&mut self, _: usize, _: PortTotals) {}
+}
