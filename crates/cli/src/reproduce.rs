@@ -17,6 +17,11 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
         })?;
         return say::data(text.trim_end());
     }
+    if let Some(folder) = &args.pictures {
+        // Before the work: some suites take hours.
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Failure::io(format_args!("create {}", folder.display()), &e))?;
+    }
     let (rows, pictures) =
         forebay_validate::reproduce(&args.suite, args.quick, args.pictures.is_some());
     for (folder, (name, svg)) in
