@@ -38,7 +38,7 @@ mutations=(
   "source ports are counted by start|crates/scenario/src/import/hpcc.rs|s/group, flow.size, \*sport, flow.dport, i/group, flow.size, 0, flow.dport, i/|scenario|import|everything_of_a_topology"
   "a packet that leaves at once stays on its account|crates/net/src/switch/pause.rs|s/        if target.is_waiting() {/        if true {/|net|pause|"
   "delays of an ACK without blocks are lost in a queue|crates/net/src/port/packet_queue.rs|s/packet.sacks > 0 .. packet.flags.has(Flags::STAMPS)$/packet.sacks > 0/|net|--lib|packets_come_out"
-  "a port that owes its peer a word stays steady|crates/net/src/port.rs|s/ \&\& !pause.concerns();/ \&\& pause.stopped() == 0;/|sim|pause|"
+  "a port that owes its peer a word stays steady|crates/net/src/port.rs|s/ \&\& !pause.concerns();/ \&\& pause.stopped() == 0;/|net|pause|"
   "a queue is bounded by that of another class|crates/net/src/port/classes.rs|s/true => self.scheduled.bytes_of(self.scheduled.lane(class)) + longest/true => 0/|sim|pause_by_class|"
   "what leaves is marked by the queue of all classes|crates/net/src/port/classes.rs|/fn left_behind/,/^    }/s/!self.scheduled.apart/true/|net|classes|the_queue_of_a_class_alone"
   "a word is told twice|crates/net/src/port.rs|s/packet.sacks += 1;/packet.sacks += 2;/|net|telemetry|"
