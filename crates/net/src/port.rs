@@ -4,10 +4,10 @@
 //! - *one touch*: a FIFO whose queue is a number. When a packet is accepted its departure is known at once
 //!   (`max(now, busy) + size / rate`), so it goes straight to the link, and the queue at any time is
 //!   `(busy - now) * rate`. Drop, mark and forward are one visit.
-//! - *scheduled*: an explicit queue per class, served lazily: whenever the port is touched it first serves every
-//!   departure with start <= now. For what one touch cannot do: strict priorities, limits or thresholds in
-//!   packets, marking at dequeue, release at the start of transmission, random loss, rates of no whole number of
-//!   picoseconds per byte (a queue that is a span of time would be off by a byte now and then).
+//! - *scheduled*: an explicit queue per class, for what one touch cannot do: strict priorities, limits or thresholds in
+//!   packets, marking at dequeue, telemetry, pause, release at the start of transmission, random loss, rates of no whole number of
+//!   picoseconds per byte (a queue that is a span of time would be off by a byte now and then). Served lazily, as far as
+//!   that can be: see `scheduled.rs`.
 //!
 //! Lengths are wire bytes: packet size plus the wire overhead of the scenario.
 
