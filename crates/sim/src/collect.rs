@@ -6,27 +6,42 @@ mod rpc;
 use crate::build::Built;
 use crate::host::Sent;
 use crate::ideal;
+use crate::machine;
 use crate::node::AnyNode;
-use forebay_engine::{Digest, Flying, NodeId, combine};
-use forebay_net::{CLASSES, Paths, Port, PortCounters, Routes};
+use forebay_engine::{Digest, Ground, NodeId, combine};
+use forebay_net::{CLASSES, Fabric, Paths, Port, PortCounters, Routes};
 use forebay_record::{ClassPauseRow, FlowRow, NodeCounters, PortRow, Quantity, RunRecord, Series};
 use forebay_scenario::model::Scenario;
 use forebay_units::{Bytes, Span, Time};
-use forebay_wire::Packet;
 use std::collections::BTreeMap;
 
-/// What is still on each link.
-type Links = [Vec<Flying<Packet>>];
+/// Of each link: what its port has counted although its transmission has not begun by `end`. Empties the links, one at a time, since all
+/// packets of a large network beside themselves would be a third of the memory of a run.
+pub(crate) fn unsent(
+    ground: &mut impl Ground<AnyNode>,
+    fabric: &Fabric,
+    end: Time,
+) -> Vec<PortCounters> {
+    let mut all = vec![PortCounters::default(); fabric.links().len()];
+    for n in 0..fabric.nodes() {
+        for (p, direction) in fabric.ports_of(NodeId(n)).iter().enumerate() {
+            let flying = ground.drain_link(direction.link);
+            let port = &machine::node(ground, fabric, NodeId(n)).ports()[p];
+            all[direction.link.0 as usize] = port.unsent(end, &flying);
+        }
+    }
+    all
+}
 
 /// Everything that one simulation leaves.
 pub(crate) fn collect(
     scenario: &Scenario,
     built: &Built,
     nodes: &[AnyNode],
-    flying: &Links,
+    unsent: &[PortCounters],
     end: Time,
 ) -> RunRecord {
-    let ports = ports(built, nodes, flying, end);
+    let ports = ports(built, nodes, unsent, end);
     let hosts = || nodes.iter().filter_map(AnyNode::host);
     let totals = NodeCounters {
         packet_hops: ports.iter().map(|p| p.tx_packets).sum(),
@@ -108,13 +123,13 @@ fn flows(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<FlowRow> 
     rows
 }
 
-fn ports(built: &Built, nodes: &[AnyNode], flying: &Links, end: Time) -> Vec<PortRow> {
+fn ports(built: &Built, nodes: &[AnyNode], unsent: &[PortCounters], end: Time) -> Vec<PortRow> {
     let mut rows = Vec::new();
     for (n, node) in (0u32..).zip(nodes) {
         let directions = built.fabric.ports_of(NodeId(n));
         for (p, direction) in directions.iter().enumerate() {
             let port = &node.ports()[p];
-            let unsent = port.unsent(end, &flying[direction.link.0 as usize]);
+            let unsent = unsent[direction.link.0 as usize];
             let ingress = node.switch().map(|switch| switch.ingress(p)).unwrap_or_default();
             let plain = row(built, NodeId(n), direction.peer, port, unsent);
             let pauses = port.pauses(end);

@@ -2,13 +2,13 @@
 
 use crate::build::{Built, build};
 use crate::capture::Captures;
-use crate::collect::collect;
+use crate::collect::{collect, unsent};
 use crate::deadlock::{self, Deadlocks};
 use crate::machine;
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
 use crate::stall::{self, LOOK_EVERY, Progress};
-use forebay_engine::{Ended, Engine, EngineStats, Goal, Ground, LinkId, Tuning, Watch};
+use forebay_engine::{Ended, Engine, EngineStats, Goal, LinkId, Tuning, Watch};
 use forebay_record::RunRecord;
 use forebay_record::capture::Sink;
 use forebay_scenario::model::Scenario;
@@ -218,14 +218,13 @@ impl<'a> Simulation<'a> {
         self.look_for_deadlocks(end);
         let interrupted = matches!(self.ended, Some(Ended::Stopped(_))) && self.stall.is_none();
         let execution = self.engine.stats();
-        let links = self.built.fabric.links().len() as u32;
-        let flying: Vec<_> = (0..links).map(|link| self.engine.drain_link(LinkId(link))).collect();
+        let unsent = unsent(&mut self.engine, &self.built.fabric, end);
         let mut nodes = self.engine.into_nodes();
         machine::part(&mut nodes);
         if let Some(captures) = self.captures {
             captures.end(end, &mut nodes);
         }
-        let mut record = collect(self.scenario, &self.built, &nodes, &flying, end);
+        let mut record = collect(self.scenario, &self.built, &nodes, &unsent, end);
         record.interrupted = interrupted;
         let mut warnings = std::mem::take(&mut self.built.warnings);
         let (deadlocks, said) = self.deadlocks.unwrap_or_default().finish();

@@ -1,12 +1,12 @@
 //! The same simulation on the reference engine: one global heap, explicit departures. For tests.
 
 use crate::build::build;
-use crate::collect::collect;
+use crate::collect::{collect, unsent};
 use crate::machine;
 use crate::options::{Options, SimError};
 use crate::stall::{self, LOOK_EVERY, Progress};
+use forebay_engine::Ended;
 use forebay_engine::reference::Reference;
-use forebay_engine::{Ended, Ground, LinkId};
 use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
 use forebay_units::{Span, Time};
@@ -48,9 +48,8 @@ pub fn reference(
             break now;
         }
     };
-    let links = built.fabric.links().len() as u32;
-    let flying: Vec<_> = (0..links).map(|link| engine.drain_link(LinkId(link))).collect();
+    let unsent = unsent(&mut engine, &built.fabric, end);
     let mut nodes = engine.into_nodes();
     machine::part(&mut nodes);
-    Ok(collect(scenario, &built, &nodes, &flying, end))
+    Ok(collect(scenario, &built, &nodes, &unsent, end))
 }
