@@ -128,7 +128,7 @@ mutations=(
   "a queue sends a packet ahead of its credit|crates/net/src/voq.rs|s/if self.credit_left(to) < size {/if self.credit_left(to) == 0 {/|net|--lib|packets_leave_whole"
   "a late credit takes back what others gave|crates/net/src/voq.rs|s/part.credited = part.credited.max(credited);/part.credited = credited;/|net|--lib|packets_leave_whole"
   "credits do not wait for what else a port sends|crates/net/src/credit.rs|s/self.free = self.free.max(now) + self.pace.take(wire);//|net|tor|answers_to_the_receiver"
-  "answers and rates take no part of a port|crates/net/src/tor.rs|s/credits.yield_to(now, u64::from(packet.size) + overhead(&self.switch, port));/let _ = credits;/|net|tor|answers_to_the_receiver"
+  "answers and rates take no part of a port|crates/net/src/tor.rs|s/credits.yield_to(now, packet.on_wire(.*/let _ = credits;/|net|tor|answers_to_the_receiver"
   "what hides on its way takes no room|crates/net/src/credit.rs|s/if held + active.under_way >= room {/if held >= room {/|net|credits|what_hides_on_its_way"
   "a blocked rack takes all room|crates/net/src/credit.rs|s/entry.under_way() < part.max(entry.advance)/part < u64::MAX/|net|credits|a_blocked_rack"
   "what was lost is on its way for ever|crates/net/src/credit.rs|s/now.since(entry.last) > patience/false/|net|--lib|what_does_not_come"

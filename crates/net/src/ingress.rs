@@ -20,6 +20,7 @@
 
 use crate::port::CLASSES;
 use forebay_units::Bytes;
+use forebay_wire::Packet;
 
 /// When an in-port pauses.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -262,9 +263,10 @@ impl Ingresses {
         begins
     }
 
-    /// Releases a packet: from headroom first, then from the pool, then from the reserve. True if its sender may go
-    /// on, which is noted.
-    pub fn release(&mut self, account: usize, size: u64) -> bool {
+    /// Releases a packet of `size` on the wire: from headroom first, then from the pool, then from the reserve. If its sender may go
+    /// on, that is noted: see [`Ingresses::next_resumed`].
+    pub fn release(&mut self, packet: &Packet, size: u64) {
+        let account = self.account(packet.ingress, packet.class);
         let (a, margin) = (&mut self.accounts[account], &mut self.margins[account]);
         let from_headroom = size.min(margin.headroom);
         margin.headroom -= from_headroom;
@@ -272,20 +274,23 @@ impl Ingresses {
         a.held -= size - from_headroom;
         self.used -= before - a.share();
         if !a.paused || margin.headroom > 0 {
-            return false;
+            return;
         }
         let share = a.share();
         let least = share.saturating_add(margin.resume_offset);
         let ends = share == 0 || least <= a.xoff(self.shared - self.used);
-        a.paused &= !ends;
-        self.paused -= u32::from(ends);
-        ends
+        if ends {
+            a.paused = false;
+            self.paused -= 1;
+            self.resumed.push(packet.ingress);
+        }
     }
 
     /// Releases a packet while nothing is paused, so that nobody goes on because of it.
     #[inline]
-    pub fn release_quietly(&mut self, account: usize, size: u64) {
+    pub fn release_quietly(&mut self, packet: &Packet, size: u64) {
         debug_assert_eq!(self.paused, 0);
+        let account = self.account(packet.ingress, packet.class);
         let a = &mut self.accounts[account];
         let before = a.share();
         a.held -= size;
@@ -298,12 +303,7 @@ impl Ingresses {
         self.margins[account].counters.lossless_drops += u64::from(pauses);
     }
 
-    /// Takes down an in-port of which an account has just been resumed.
-    pub fn note_resumed(&mut self, in_port: u16) {
-        self.resumed.push(in_port);
-    }
-
-    /// Takes back one of those.
+    /// An in-port of which an account has ceased to be paused; each is named once.
     pub fn next_resumed(&mut self) -> Option<u16> {
         self.resumed.pop()
     }

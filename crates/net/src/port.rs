@@ -229,7 +229,7 @@ impl Port {
     /// Wire bytes of a packet.
     #[inline]
     pub(crate) fn wire(&self, packet: &Packet) -> u64 {
-        u64::from(packet.size) + self.overhead()
+        packet.on_wire(self.overhead())
     }
 
     /// Bytes that each packet adds on the wire.

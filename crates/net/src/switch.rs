@@ -397,17 +397,16 @@ impl Switch {
     #[inline(never)]
     fn serve_due(&mut self, now: Time, port: usize, out: &mut impl Out<Packet>) {
         let Self { ports, lost, ingress, .. } = self;
-        let (port_, lost) = (&mut ports[port], &mut lost[port]);
+        let (target, lost) = (&mut ports[port], &mut lost[port]);
         match ingress {
-            None => port_.serve(now, out, &mut |at, packet, verdict| {
+            None => target.serve(now, out, &mut |at, packet, verdict| {
                 trace_end(lost, at, packet, verdict);
             }),
             Some(ingress) => {
-                let overhead = port_.overhead();
-                port_.serve(now, out, &mut |at, packet, verdict| {
+                let overhead = target.overhead();
+                target.serve(now, out, &mut |at, packet, verdict| {
                     trace_end(lost, at, packet, verdict);
-                    let account = ingress.account(packet.ingress, packet.class);
-                    ingress.release_quietly(account, u64::from(packet.size) + overhead);
+                    ingress.release_quietly(packet, packet.on_wire(overhead));
                 });
             }
         }

@@ -340,7 +340,7 @@ impl Tor {
         if tor == self.settings.rack
             && let Some(Some((credits, _))) = self.credits.get_mut(usize::from(port))
         {
-            credits.yield_to(now, u64::from(packet.size) + overhead(&self.switch, port));
+            credits.yield_to(now, packet.on_wire(overhead(&self.switch, port)));
         }
         self.switch.arrive(now, in_port, packet, out);
     }

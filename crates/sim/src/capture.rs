@@ -97,7 +97,7 @@ impl TapPort {
 
     /// A packet whose transmission ends at `end`.
     fn sent(&mut self, end: Time, packet: &Packet) {
-        let wire = Bytes::new(u64::from(packet.size) + self.overhead);
+        let wire = Bytes::new(packet.on_wire(self.overhead));
         let start = end - self.rate.time_for(wire);
         let drops = self.dropped - self.told;
         self.told = self.dropped;

@@ -198,6 +198,12 @@ impl Packet {
         Self { kind: Kind::Pause, size: 64, seq: u64::from(classes), ..Self::default() }
     }
 
+    /// Bytes that it takes on a link where each packet takes `overhead` more than its size.
+    #[inline(always)]
+    pub fn on_wire(&self, overhead: u64) -> u64 {
+        u64::from(self.size) + overhead
+    }
+
     /// How many hops have told about themselves, at most [`MOST_HOPS`](crate::MOST_HOPS).
     #[inline]
     pub const fn hops(&self) -> usize {

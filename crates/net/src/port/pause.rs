@@ -77,9 +77,9 @@ impl Port {
 
     /// Has the peer told which classes to stop, as soon as the packet in transmission is finished.
     pub(crate) fn want(&mut self, now: Time, classes: u8) {
-        self.leave_steady();
         self.cold.pause.wanted = classes;
         self.cold.pause.wanted_at = now;
+        self.derive_form();
     }
 
     /// A NIC tells its switch which classes to stop, as soon as the packet in transmission is finished.

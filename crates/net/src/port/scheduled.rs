@@ -5,7 +5,7 @@
 //! accepted has been sent. So limits and marks follow from that one time, as on a one-touch port, and what waits is served when
 //! somebody has to know: at the end of the window, or before a packet joins that could overtake what should have left before it.
 //! A steady port that marks what leaves, or tells about itself, is served up to `now` before it is touched, since what it says depends on what
-//! waits then; and so is one whose switch keeps accounts of in-ports. Any other port that is not steady is served so as well, one departure at a time.
+//! waits then; and so is one whose switch keeps accounts of in-ports. A port that is not steady is served so as well, one departure at a time.
 
 use super::packet_queue::{PacketQueue, Rests};
 use super::{Cold, Form, Length, Marking, Port, PortSettings, Verdict, words_of};
@@ -81,7 +81,7 @@ impl Scheduled {
     #[inline(always)]
     fn add(&mut self, in_port: u16, packet: &Packet, words: &Words) {
         let class = self.class_of(packet);
-        let wire = u64::from(packet.size) + u64::from(self.overhead);
+        let wire = packet.on_wire(self.overhead.into());
         let queue = &mut self.queues[class];
         queue.push(packet, in_port, words, &mut self.rests, class);
         queue.bytes += wire;
@@ -99,7 +99,7 @@ impl Scheduled {
         let highest = (self.filled & !stopped).ilog2() as usize;
         let queue = &mut self.queues[highest];
         queue.pop(packet, words, &mut self.rests, highest);
-        let wire = u64::from(packet.size) + u64::from(self.overhead);
+        let wire = packet.on_wire(self.overhead.into());
         queue.bytes -= wire;
         self.filled &= !(u8::from(queue.is_empty()) << highest);
         self.packets -= 1;

@@ -141,10 +141,7 @@ impl Switch {
             let overhead = ports[port].overhead();
             ports[port].serve_one(start, out, &mut |at, packet, verdict| {
                 trace_end(&mut lost[port], at, packet, verdict);
-                let account = ingress.account(packet.ingress, packet.class);
-                if ingress.release(account, u64::from(packet.size) + overhead) {
-                    ingress.note_resumed(packet.ingress);
-                }
+                ingress.release(packet, packet.on_wire(overhead));
             });
             due[port] = ports[port].next_departure();
             while let Some(in_port) = ingress.next_resumed() {
@@ -164,10 +161,7 @@ impl Switch {
         }
         let overhead = ports[port].overhead();
         for packet in ports[port].queued() {
-            let account = ingress.account(packet.ingress, packet.class);
-            if ingress.release(account, u64::from(packet.size) + overhead) {
-                ingress.note_resumed(packet.ingress);
-            }
+            ingress.release(&packet, packet.on_wire(overhead));
         }
         while let Some(in_port) = ingress.next_resumed() {
             say(ports, ingress, now, in_port);

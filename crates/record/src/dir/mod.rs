@@ -147,11 +147,38 @@ impl RunDir {
             return Err(closed(&self.path));
         };
         let first = self.recorded == 0;
-        let written = write_rpcs(&mut self.rpcs, &self.path, run, self.about.warmup)
-            .and_then(|()| write_class_pauses(&mut self.class_pauses, &self.path, run))
-            .and_then(|()| write_deadlocks(&mut self.deadlocks, &self.path, run))
-            .and_then(|()| write_memory(&mut self.memory, &self.path, run))
-            .and_then(|()| write_memory_series(&mut self.memory_series, &self.path, run))
+        let path = &self.path;
+        let written = write_rpcs(&mut self.rpcs, path, run, self.about.warmup)
+            .and_then(|()| {
+                let any = !run.class_pauses.is_empty();
+                write_some(
+                    &mut self.class_pauses,
+                    path,
+                    class_pauses::TABLE,
+                    class_pauses::write,
+                    run,
+                    any,
+                )
+            })
+            .and_then(|()| {
+                let any = !run.deadlocks.is_empty();
+                write_some(&mut self.deadlocks, path, deadlocks::TABLE, deadlocks::write, run, any)
+            })
+            .and_then(|()| {
+                let any = !run.memory.is_empty();
+                write_some(&mut self.memory, path, memory::TABLE, memory::write, run, any)
+            })
+            .and_then(|()| {
+                let any = !run.memory_series.is_empty();
+                write_some(
+                    &mut self.memory_series,
+                    path,
+                    memory_series::TABLE,
+                    memory_series::write,
+                    run,
+                    any,
+                )
+            })
             .and_then(|()| write_run(tables, run, first));
         self.recorded += 1;
         if written.is_err() {
@@ -348,56 +375,19 @@ fn write_rpcs(
     tables.as_mut().map_or(Ok(()), |tables| tables.write(run, warmup))
 }
 
-/// The table of pauses by class, likewise.
-fn write_class_pauses(
+/// A table that few runs have, likewise: begun with the first simulation that has `any` of its rows.
+fn write_some(
     table: &mut Option<Table>,
     path: &Path,
+    (name, header): (&str, &[&str]),
+    write: fn(&mut Table, &RunRecord) -> Result<(), RecordError>,
     run: &RunRecord,
+    any: bool,
 ) -> Result<(), RecordError> {
-    if table.is_none() && !run.class_pauses.is_empty() {
-        let (name, header) = class_pauses::TABLE;
+    if table.is_none() && any {
         *table = Some(Table::create(path, name, header)?);
     }
-    table.as_mut().map_or(Ok(()), |table| class_pauses::write(table, run))
-}
-
-/// The table of circles of paused ports, likewise.
-fn write_deadlocks(
-    table: &mut Option<Table>,
-    path: &Path,
-    run: &RunRecord,
-) -> Result<(), RecordError> {
-    if table.is_none() && !run.deadlocks.is_empty() {
-        let (name, header) = deadlocks::TABLE;
-        *table = Some(Table::create(path, name, header)?);
-    }
-    table.as_mut().map_or(Ok(()), |table| deadlocks::write(table, run))
-}
-
-/// The table of paths to memory, likewise.
-fn write_memory(
-    table: &mut Option<Table>,
-    path: &Path,
-    run: &RunRecord,
-) -> Result<(), RecordError> {
-    if table.is_none() && !run.memory.is_empty() {
-        let (name, header) = memory::TABLE;
-        *table = Some(Table::create(path, name, header)?);
-    }
-    table.as_mut().map_or(Ok(()), |table| memory::write(table, run))
-}
-
-/// Its samples, likewise.
-fn write_memory_series(
-    table: &mut Option<Table>,
-    path: &Path,
-    run: &RunRecord,
-) -> Result<(), RecordError> {
-    if table.is_none() && !run.memory_series.is_empty() {
-        let (name, header) = memory_series::TABLE;
-        *table = Some(Table::create(path, name, header)?);
-    }
-    table.as_mut().map_or(Ok(()), |table| memory_series::write(table, run))
+    table.as_mut().map_or(Ok(()), |table| write(table, run))
 }
 
 fn write_run(tables: &mut [Table; 5], run: &RunRecord, first: bool) -> Result<(), RecordError> {
