@@ -95,6 +95,7 @@ mutations=(
   "an interval of a percentile is too narrow|crates/validate/src/order.rs|s/if sum <= 0.025 {/if sum <= 0.25 {/|validate|--lib|the_ranks_are_those_of_the_tables"
   "a crossing lasts from the start of the trace|crates/validate/src/hostcc/signals.rs|s/run\[run.len() - 1\].us - run\[0\].us/run[run.len() - 1].us/|validate|--lib|crossings_are_timed_each_by_itself"
   "a pause ends without its offset|crates/net/src/ingress.rs|s/share.saturating_add(margin.resume_offset)/share/|net|pause|an_account_resumes_at_its_offset_below_the_threshold"
+  "a pool is calm for too long|crates/net/src/ingress.rs|s/(most \/ (xoff + one)) as u64/(2 * most \/ (xoff + one)) as u64/|net|--lib|calm"
   "a resume is forgotten|crates/net/src/switch/pause.rs|/fn depart_in_order/,/^    }/s/say(ports, ingress, start, in_port);//|sim|pause|every_pause_has_its_resume"
   "a frame does not wait for the packet in transmission|crates/net/src/port/pause.rs|s/self.hot.busy.max(pause.wanted_at)/pause.wanted_at/|net|pause|a_frame_waits_for_the_packet_in_transmission"
   "a frame that dies with its cable counts as a packet|crates/net/src/port/fault.rs|s/packet.kind != Kind::Pause/true/|net|pause|a_frame_that_dies_with_its_cable_is_no_lost_packet"

@@ -108,6 +108,7 @@ pub(crate) struct Ingresses {
     lanes: u8,
     shared: u64,       // size of the pool
     used: u64,         // of it
+    calm: u64,         // below it, no account can be at its threshold
     paused: u32,       // accounts that are
     resumed: Vec<u16>, // in-ports of which an account has just ceased to be
 }
@@ -159,7 +160,23 @@ impl Account {
         }
         u64::try_from((u128::from(self.xoff) * u128::from(free)) >> 16).unwrap_or(u64::MAX)
     }
+
+    /// While less than this is used of a pool of `shared`, the account is below its threshold. Its share is part of what is used; of the
+    /// queue that a packet joins all is but for the packet in transmission and what all accounts have `reserved`.
+    fn calm(&self, shared: u64, reserved: u64) -> u64 {
+        let more = if self.by_queue { MOST_IN_TRANSMISSION.saturating_add(reserved) } else { 0 };
+        if !self.dynamic {
+            return self.xoff.saturating_sub(more).min(shared);
+        }
+        // The most u with u + more < xoff (shared - u) / 65,536.
+        let (xoff, one) = (u128::from(self.xoff), 65_536);
+        let most = (xoff * u128::from(shared)).saturating_sub(one * (1 + u128::from(more)));
+        (most / (xoff + one)) as u64
+    }
 }
+
+/// Bytes of the largest packet and of what a wire adds to it.
+const MOST_IN_TRANSMISSION: u64 = 2 * u16::MAX as u64;
 
 impl Margin {
     fn new(settings: &IngressSettings) -> Self {
@@ -186,9 +203,20 @@ impl Ingresses {
             };
             (0..lanes).map(account).collect::<Vec<_>>()
         };
-        let (accounts, margins) = pool.ports.iter().flat_map(of_port).unzip();
+        let (accounts, margins): (Vec<Account>, _) = pool.ports.iter().flat_map(of_port).unzip();
         let shared = pool.shared.get();
-        Self { accounts, margins, lanes, shared, used: 0, paused: 0, resumed: Vec::new() }
+        let reserved = accounts.iter().map(|account| account.reserved).sum();
+        let calm = accounts.iter().map(|account| account.calm(shared, reserved)).min();
+        Self {
+            accounts,
+            margins,
+            lanes,
+            shared,
+            used: 0,
+            calm: calm.unwrap_or(0),
+            paused: 0,
+            resumed: Vec::new(),
+        }
     }
 
     /// The account of a packet of this class that came in by this port.
@@ -209,22 +237,27 @@ impl Ingresses {
         self.accounts[account].by_queue
     }
 
-    /// Whether a packet has a place and pauses nobody, judged by sums that may be too large. `queue` is what it joins,
-    /// itself included, or zero if that does not count. If so, by how much what is used of the pool grows when it is [held](Self::hold).
+    /// Whether so little of the pool is used that another `size` bytes have a place wherever they are charged, and pause nobody.
     #[inline]
-    pub fn passes(&self, account: usize, size: u64, queue: u64) -> Option<u64> {
+    pub fn is_calm(&self, size: u64) -> bool {
+        self.used + size < self.calm
+    }
+
+    /// Whether a packet has a place and pauses nobody, judged by sums that may be too large. `queue` is what it joins,
+    /// itself included, or zero if that does not count.
+    pub fn passes(&self, account: usize, size: u64, queue: u64) -> bool {
         let a = &self.accounts[account];
         let (growth, share) = a.grown(size);
         let used = self.used + growth;
-        let fits = used <= self.shared && share.max(queue) < a.xoff(self.shared - used);
-        (share == 0 || fits).then_some(growth)
+        share == 0 || (used <= self.shared && share.max(queue) < a.xoff(self.shared - used))
     }
 
     /// Charges a packet that [passes](Self::passes).
     #[inline]
-    pub fn hold(&mut self, account: usize, size: u64, growth: u64) {
-        self.accounts[account].held += size;
-        self.used += growth;
+    pub fn hold(&mut self, account: usize, size: u64) {
+        let a = &mut self.accounts[account];
+        self.used += a.grown(size).0;
+        a.held += size;
     }
 
     /// The place of a packet, on exact sums; `queue` as before.
@@ -339,5 +372,79 @@ impl Ingresses {
     pub fn held(&self) -> Bytes {
         let all = self.accounts.iter().zip(&self.margins);
         Bytes::new(all.map(|(account, margin)| account.held + margin.headroom).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_units::random::{Purpose, Stream};
+
+    const CLASS: u8 = 3;
+
+    /// In-ports with such a lossless class beside classes that are dropped.
+    fn pool(shared: u64, xoff: Xoff, reserved: u64, alpha: f64) -> IngressPool {
+        let port = IngressSettings {
+            reserved: Bytes::new(reserved),
+            headroom: Some(Bytes::new(50_000)),
+            xoff,
+            resume_offset: Bytes::ZERO,
+        };
+        IngressPool {
+            shared: Bytes::new(shared),
+            ports: vec![port; 4],
+            lossless: Some(1 << CLASS),
+            alpha,
+        }
+    }
+
+    #[test]
+    fn calm_ends_where_one_account_with_all_that_is_used_comes_to_its_threshold() {
+        // A pool of 9 MB: at 1 MB used, 1/8 of the rest is 1 MB; classes that are dropped have a factor of 8.
+        let of = |xoff| Ingresses::new(&pool(9_000_000, xoff, 0, 8.0));
+        let mut ingress = of(Xoff::Dynamic(0.125));
+        let account = ingress.account(1, CLASS);
+        assert!(ingress.is_calm(999_998) && !ingress.is_calm(1_000_000));
+        assert!(ingress.passes(account, 999_998, 0) && !ingress.passes(account, 1_000_000, 0));
+        ingress.hold(account, 999_000);
+        assert!(ingress.is_calm(998) && !ingress.is_calm(1_000));
+        assert!(of(Xoff::Fixed(Bytes::new(70_000))).is_calm(69_999));
+        assert!(!of(Xoff::Fixed(Bytes::new(70_000))).is_calm(70_000));
+    }
+
+    #[test]
+    fn what_is_calm_passes() {
+        let mut draw = Stream::new(1, 0, Purpose::Sizes);
+        let mut calm = 0;
+        for _ in 0..2_000 {
+            let shared = 200_000 + draw.below(2_000_000);
+            let xoff = match draw.below(3) {
+                0 => Xoff::Fixed(Bytes::new(draw.below(1_000_000))),
+                _ => Xoff::Dynamic(1.0 / (1 << draw.below(8)) as f64),
+            };
+            let alpha = 0.1 + draw.unit() * 8.0;
+            let reserved = draw.below(3) * 20_000;
+            let mut ingress = Ingresses::new(&pool(shared, xoff, reserved, alpha));
+            let (mut lossy, mut lossless) = (0, 0);
+            for _ in 0..draw.below(60) {
+                let class = if draw.below(2) == 0 { 0 } else { CLASS };
+                let (account, size) = (ingress.account(draw.below(4) as u16, class), 1_500);
+                if ingress.passes(account, size, 0) {
+                    ingress.hold(account, size);
+                    *(if class == 0 { &mut lossy } else { &mut lossless }) += size;
+                }
+            }
+            let size = 1 + draw.below(9_000);
+            if !ingress.is_calm(size) {
+                continue;
+            }
+            calm += 1;
+            let queue = lossy + lossless + MOST_IN_TRANSMISSION + size;
+            for in_port in 0..4 {
+                assert!(ingress.passes(ingress.account(in_port, 0), size, queue));
+                assert!(ingress.passes(ingress.account(in_port, CLASS), size, 0));
+            }
+        }
+        assert!(calm > 500, "{calm} of 2,000 were calm");
     }
 }

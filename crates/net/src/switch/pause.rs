@@ -49,32 +49,26 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
-        let Some(ingress) = &self.ingress else { return };
         if packet.kind == Kind::Pause {
             return self.hear(now, in_port.into(), packet, out);
         }
-        let account = ingress.account(in_port, packet.class);
-        if ingress.any_paused() {
+        if self.has_paused() {
             self.depart_in_order(now, out);
             return self.arrive_exactly(now, in_port, port, packet, out);
         }
         self.serve(now, port, out);
         let (Some(ingress), target) = (&mut self.ingress, &mut self.ports[port]) else { return };
         let size = target.wire(packet);
-        let queue = match ingress.asks_for_queue(account) {
-            true => target.queue_at_most(packet.class) + size,
-            false => 0,
-        };
-        let passes = ingress.passes(account, size, queue).filter(|_| target.is_steady());
-        let Some(growth) = passes else {
+        let passes = ingress.is_calm(size) || passes_at_most(ingress, target, in_port, packet);
+        if !passes || !target.is_steady() {
             return self.arrive_exactly(now, in_port, port, packet, out);
-        };
+        }
         let waited = target.is_waiting();
         let verdict = target.offer_heard(now, in_port, true, packet, out);
         if target.is_waiting() {
             // If it was refused this is nobody's packet; what it would have been charged is not.
             if verdict == Verdict::Accepted {
-                ingress.hold(account, size, growth);
+                ingress.hold(ingress.account(in_port, packet.class), size);
             }
             if !waited {
                 self.note(port);
@@ -104,7 +98,7 @@ impl Switch {
             false => 0,
         };
         let mut place = Place::Held;
-        if ingress.passes(account, size, queue).is_none() {
+        if !ingress.passes(account, size, queue) {
             self.depart(now, out);
             let exact = |ingress: &Ingresses| ingress.place(account, size, queue);
             place = self.ingress.as_deref().map_or(place, exact);
@@ -167,6 +161,18 @@ impl Switch {
             say(ports, ingress, now, in_port);
         }
     }
+}
+
+/// Whether a packet that joins a port has a place and pauses nobody, on bounds.
+#[inline(never)]
+fn passes_at_most(ingress: &Ingresses, target: &Port, in_port: u16, packet: &Packet) -> bool {
+    let account = ingress.account(in_port, packet.class);
+    let size = target.wire(packet);
+    let queue = match ingress.asks_for_queue(account) {
+        true => target.queue_at_most(packet.class) + size,
+        false => 0,
+    };
+    ingress.passes(account, size, queue)
 }
 
 /// Has the sender at the other end of an in-port told what it has to stop.
