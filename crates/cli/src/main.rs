@@ -36,6 +36,10 @@ use clap::Parser;
 use failure::Failure;
 use std::process::ExitCode;
 
+/// Large runs live in main memory, and this one lays their state out better: docs/adr/0011-allocator.md.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     failure::install_panic_hook();
     interrupt::survive_full_files();

@@ -61,8 +61,8 @@ impl<I: Copy + Default> Lanes<I> {
     pub(crate) fn new(rings: Vec<Ring>, processes: usize, me: u16, shards: usize) -> Self {
         Self {
             filled: vec![0; rings.len().div_ceil(64)],
+            pool: Pool::new(rings.iter().filter(|ring| ring.shard == me).count()),
             rings,
-            pool: Pool::new(),
             me,
             next: vec![Time::ZERO; processes],
             next_of_64: vec![Time::ZERO; processes.div_ceil(64)],

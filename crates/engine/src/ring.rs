@@ -49,10 +49,12 @@ impl Ring {
 }
 
 impl<I: Copy + Default> Pool<I> {
-    pub fn new() -> Self {
+    /// Chunks for so many rings. Room for two each is set aside and not touched: growth would move all there is, and for a while take it
+    /// twice.
+    pub fn new(rings: usize) -> Self {
         Self {
-            slots: Vec::new(),
-            next: Vec::new(),
+            slots: Vec::with_capacity(2 * rings * CHUNK as usize),
+            next: Vec::with_capacity(2 * rings),
             free: NONE,
             words: Vec::new(),
             popped: NONE,
@@ -201,8 +203,8 @@ impl<I: Copy + Default> Pool<I> {
 
     /// Bytes held by chunks, free ones included.
     pub fn bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Entry<I>>()
-            + self.next.capacity() * size_of::<u32>()
+        self.slots.len() * size_of::<Entry<I>>()
+            + self.next.len() * size_of::<u32>()
             + self.words.capacity() * size_of::<Words>()
     }
 }
@@ -213,7 +215,7 @@ mod tests {
 
     #[test]
     fn rings_are_fifo_and_share_chunks() {
-        let mut pool = Pool::<u64>::new();
+        let mut pool = Pool::<u64>::new(2);
         let mut rings = [Ring::new(Span::ZERO, 0, 0), Ring::new(Span::ZERO, 1, 0)];
         let (mut pushed, mut popped) = ([0u64; 2], [0u64; 2]);
         for step in 0..10_000u64 {

@@ -6,6 +6,10 @@ use forebay_sim::{Options, Simulation, Watch};
 use forebay_units::Time;
 use std::time::Instant;
 
+/// As the command has.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let path = std::env::args().nth(1).expect("name a scenario file");
     let text = std::fs::read_to_string(&path).expect("the scenario file can be read");
