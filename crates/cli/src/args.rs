@@ -207,7 +207,7 @@ pub struct Bench {
 
 #[derive(Clone, Debug, Args)]
 pub struct Reproduce {
-    /// Which: analytic, tcp-nv, linux or hostcc; of hostcc also one part, hostcc/fig10
+    /// Which: analytic, tcp-nv, linux, hostcc, hiercc or rdma; of the last three also one part, hostcc/fig10
     pub suite: String,
     /// Print the rows as a JSON array
     #[arg(long)]
@@ -224,6 +224,8 @@ pub struct Reproduce {
     /// Instead of the rows, show how open settings were chosen and what each does to them
     #[arg(long, conflicts_with_all = ["json", "strict", "pictures"])]
     pub sensitivity: bool,
+    #[command(flatten)]
+    pub show: Show,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -2,14 +2,27 @@
 
 use crate::args::Reproduce;
 use crate::failure::Failure;
+use crate::progress::{Meter, State};
 use crate::say;
 use forebay_validate::Verdict;
+use std::sync::Mutex;
 
 /// Runs a suite and prints its rows; with `--strict`, a row that is out is a missed band.
 pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     forebay_validate::find(&args.suite).map_err(Failure::Input)?;
+    let state = State { name: args.suite.clone(), parts: "experiments", ..State::default() };
+    let meter = Mutex::new((Meter::new(args.show), state));
+    let told = |over, of| {
+        let (meter, state) = &mut *meter.lock().unwrap_or_else(|broken| broken.into_inner());
+        // Several cores tell of what each has done, not always in order.
+        (state.parts_done, state.parts_all) = (state.parts_done.max(over), of);
+        meter.tick(state);
+    };
+    let clear = || meter.lock().unwrap_or_else(|broken| broken.into_inner()).0.clear();
     if args.sensitivity {
-        let text = forebay_validate::sensitivity(&args.suite, args.quick).ok_or_else(|| {
+        let text = forebay_validate::sensitivity(&args.suite, args.quick, &told);
+        clear();
+        let text = text.ok_or_else(|| {
             Failure::Input(format!(
                 "suite \"{}\" has no open settings; leave out --sensitivity",
                 args.suite
@@ -23,7 +36,8 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
             .map_err(|e| Failure::io(format_args!("create {}", folder.display()), &e))?;
     }
     let (rows, pictures) =
-        forebay_validate::reproduce(&args.suite, args.quick, args.pictures.is_some());
+        forebay_validate::reproduce(&args.suite, args.quick, args.pictures.is_some(), &told);
+    clear();
     for (folder, (name, svg)) in
         pictures.into_iter().filter_map(|one| Some((args.pictures.as_ref()?, one)))
     {

@@ -1,39 +1,59 @@
-//! Independent experiments on all cores.
+//! Independent experiments on all cores, and somebody who hears how many are over.
 
 use crate::measured::Measured;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// An experiment: it fills in its rows.
 pub(crate) type Job = Box<dyn FnOnce(&mut Measured) + Send>;
 
-/// Runs experiments and collects their rows. The longest should come first.
-pub(crate) fn run(jobs: Vec<Job>) -> Measured {
-    let all = Mutex::new(Measured::new());
-    let collect = |job: Job| {
-        let all = &all;
-        move || {
-            let mut own = Measured::new();
-            job(&mut own);
-            all.lock().expect("entering values does not panic").extend(own);
-        }
-    };
-    on_all_cores(jobs.into_iter().map(collect).collect());
-    all.into_inner().expect("every worker has ended")
+/// Hears, each time an experiment is over, how many are, and of how many that are known of so far.
+pub type Told<'a> = dyn Fn(usize, usize) + Sync + 'a;
+
+/// All cores of the machine.
+pub(crate) struct Cores<'a> {
+    told: &'a Told<'a>,
+    over: AtomicUsize,
+    of: AtomicUsize,
 }
 
-/// Calls all of them, as many at a time as there are cores; in which order they end changes nothing.
-pub(crate) fn on_all_cores<F: FnOnce() + Send>(calls: Vec<F>) {
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(calls.len());
-    let waiting = Mutex::new(calls.into_iter());
-    let next = || waiting.lock().expect("nothing panics while it is taken").next();
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(call) = next() {
-                    call();
-                }
-            });
-        }
-    });
+impl<'a> Cores<'a> {
+    pub fn new(told: &'a Told<'a>) -> Self {
+        Self { told, over: AtomicUsize::new(0), of: AtomicUsize::new(0) }
+    }
+
+    /// Runs experiments and collects their rows. The longest should come first.
+    pub fn run(&self, jobs: Vec<Job>) -> Measured {
+        let all = Mutex::new(Measured::new());
+        let collect = |job: Job| {
+            let all = &all;
+            move || {
+                let mut own = Measured::new();
+                job(&mut own);
+                all.lock().expect("entering values does not panic").extend(own);
+            }
+        };
+        self.call(jobs.into_iter().map(collect).collect());
+        all.into_inner().expect("every worker has ended")
+    }
+
+    /// Calls all of them, as many at a time as there are cores; in which order they end changes nothing.
+    pub fn call<F: FnOnce() + Send>(&self, calls: Vec<F>) {
+        self.of.fetch_add(calls.len(), Ordering::Relaxed);
+        let workers = thread::available_parallelism().map_or(1, usize::from).min(calls.len());
+        let waiting = Mutex::new(calls.into_iter());
+        let next = || waiting.lock().expect("nothing panics while it is taken").next();
+        thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| {
+                    while let Some(call) = next() {
+                        call();
+                        let over = self.over.fetch_add(1, Ordering::Relaxed) + 1;
+                        (self.told)(over, self.of.load(Ordering::Relaxed));
+                    }
+                });
+            }
+        });
+    }
 }

@@ -23,9 +23,11 @@ mod source;
 mod table;
 mod tcp_nv;
 
+pub use jobs::Told;
 pub use row::{Basis, Row, Tolerance, Verdict};
 pub use table::{json, table};
 
+use jobs::Cores;
 use measured::Measured;
 
 /// Suites that [`run`] knows.
@@ -34,16 +36,19 @@ pub const SUITES: &[&str] = &["analytic", "tcp-nv", "linux", "hostcc", "hiercc",
 /// File name and SVG text.
 type Pictures = Vec<(String, String)>;
 
+/// Says what open settings do to these rows, shortly if the flag is set.
+type Sensitivity = fn(&Cores<'_>, &[Row], bool) -> String;
+
 /// A folder of `validation/` and what runs it.
 struct Suite {
     rows: &'static str,
     /// Runs one of `parts`, or all; in short runs if the first flag is set, and with pictures if the second is.
-    measure: fn(Option<&str>, bool, bool) -> (Measured, Pictures),
+    measure: fn(&Cores<'_>, Option<&str>, bool, bool) -> (Measured, Pictures),
     /// What can be run by itself, and the part that a row belongs to.
     parts: fn() -> Vec<&'static str>,
     part_of: fn(&Row) -> &str,
     /// What its open settings do to its rows.
-    sensitivity: Option<fn(&[Row], bool) -> String>,
+    sensitivity: Option<Sensitivity>,
 }
 
 fn suite(name: &str) -> Suite {
@@ -51,21 +56,25 @@ fn suite(name: &str) -> Suite {
     match name {
         "analytic" => Suite {
             rows: include_str!("../../../validation/analytic/rows.toml"),
-            measure: |_, quick, draw| (analytic::measure(quick), drawn(draw, analytic::pictures)),
+            measure: |_, _, quick, draw| {
+                (analytic::measure(quick), drawn(draw, analytic::pictures))
+            },
             parts: none,
             part_of: |_| "",
             sensitivity: None,
         },
         "tcp-nv" => Suite {
             rows: include_str!("../../../validation/tcp-nv/rows.toml"),
-            measure: |_, quick, draw| (tcp_nv::measure(quick), drawn(draw, tcp_nv::pictures)),
+            measure: |cores, _, quick, draw| {
+                (tcp_nv::measure(cores, quick), drawn(draw, tcp_nv::pictures))
+            },
             parts: none,
             part_of: |_| "",
             sensitivity: Some(tcp_nv::sensitivity),
         },
         "linux" => Suite {
             rows: include_str!("../../../validation/linux/rows.toml"),
-            measure: |_, quick, _| (linux::measure(quick), Vec::new()),
+            measure: |cores, _, quick, _| (linux::measure(cores, quick), Vec::new()),
             parts: none,
             part_of: |_| "",
             sensitivity: None,
@@ -132,19 +141,24 @@ pub fn find(name: &str) -> Result<(), String> {
 /// # Panics
 /// If [`find`] has no such name, or the suite's file is not as it should be: it is part of the program.
 pub fn run(name: &str, quick: bool) -> Vec<Row> {
-    reproduce(name, quick, false).0
+    reproduce(name, quick, false, &|_, _| {}).0
 }
 
-/// The same, with pictures if `draw`: file name and SVG text.
+/// The same, with pictures if `draw`: file name and SVG text. `told` hears of experiments that are over.
 ///
 /// # Panics
 /// As [`run`].
-pub fn reproduce(name: &str, quick: bool, draw: bool) -> (Vec<Row>, Vec<(String, String)>) {
+pub fn reproduce(
+    name: &str,
+    quick: bool,
+    draw: bool,
+    told: &Told<'_>,
+) -> (Vec<Row>, Vec<(String, String)>) {
     let (suite, part) = split(name);
     let mut rows = rows(suite);
     let suite = self::suite(suite);
     rows.retain(|row| part.is_none_or(|part| (suite.part_of)(row) == part));
-    let (measured, pictures) = (suite.measure)(part, quick, draw);
+    let (measured, pictures) = (suite.measure)(&Cores::new(told), part, quick, draw);
     for row in &mut rows {
         row.judge(measured.get(&row.id), measured.remark(&row.id));
     }
@@ -164,7 +178,7 @@ pub fn rows(suite: &str) -> Vec<Row> {
 ///
 /// # Panics
 /// As [`run`].
-pub fn sensitivity(suite: &str, quick: bool) -> Option<String> {
+pub fn sensitivity(suite: &str, quick: bool, told: &Told<'_>) -> Option<String> {
     let (suite, _) = split(suite);
-    self::suite(suite).sensitivity.map(|of| of(&rows(suite), quick))
+    self::suite(suite).sensitivity.map(|of| of(&Cores::new(told), &rows(suite), quick))
 }

@@ -16,19 +16,20 @@ pub fn line(state: &State, pace: &Pace, width: usize, unicode: bool, colour: boo
         format!(" ({done} of {about}{})", human::grouped(all))
     });
     // Text and how dearly it is kept; 0 stays always.
-    let mut parts: Vec<(u8, String)> = vec![
-        (4, format!("{}  ", state.name)),
-        (0, format!("time {}", percent(state.time_fraction()))),
-    ];
+    let mut parts: Vec<(u8, String)> = vec![(4, format!("{}  ", state.name))];
+    if state.to_simulate_ps > 0 {
+        parts.push((0, format!("time {}", percent(state.time_fraction()))));
+    }
     if let Some(flows) = state.flow_fraction() {
         parts.push((1, format!(", flows {}", percent(flows))));
         parts.extend(counts.map(|text| (5, text)));
     }
     if state.parts_all > 1 {
-        let text = format!("  {}/{} {}", state.parts_done, state.parts_all, state.parts);
+        let apart = if state.to_simulate_ps > 0 { "  " } else { "" };
+        let text = format!("{apart}{}/{} {}", state.parts_done, state.parts_all, state.parts);
         parts.push((3, text));
     }
-    if let Some(rate) = pace.hops_per_s() {
+    if let Some(rate) = pace.hops_per_s().filter(|_| state.packet_hops > 0) {
         parts.push((2, format!("  {:>5} hops/s", human::si(rate))));
     }
     // As wide as most of them, so that the bar keeps its place.
@@ -123,6 +124,23 @@ mod tests {
                 assert!(line.contains("time 47"), "{width}: {line}");
             }
         }
+    }
+
+    #[test]
+    fn work_that_is_counted_in_parts_alone_shows_them() {
+        let state = State {
+            name: "linux".into(),
+            parts: "experiments",
+            parts_done: 13,
+            parts_all: 26,
+            ..State::default()
+        };
+        let mut pace = Pace::default();
+        pace.add(10.0, state.fraction(), 0.0);
+        assert_eq!(
+            line(&state, &pace, 80, false, false),
+            "linux  ###############---------------  13/26 experiments  10 s left  "
+        );
     }
 
     #[test]

@@ -51,8 +51,11 @@ impl State {
         self.flows_all.filter(|all| *all > 0).map(|all| share(self.flows_done as f64, all as f64))
     }
 
-    /// Share of the work that is done.
+    /// Share of the work that is done: of the parts, where they are all that is known.
     pub fn fraction(&self) -> f64 {
+        if self.to_simulate_ps == 0 {
+            return share(self.parts_done as f64, self.parts_all as f64);
+        }
         let flows = self.flow_fraction().filter(|_| self.flows_end_it && !self.flows_expected);
         self.time_fraction().max(flows.unwrap_or(0.0))
     }
@@ -160,6 +163,14 @@ fn pause(elapsed: Duration) -> Duration {
 }
 
 fn facts(state: &State, pace: &Pace) -> Value {
+    if state.to_simulate_ps == 0 {
+        return json!({
+            "fraction": rounded(state.fraction()),
+            format!("{}_done", state.parts): state.parts_done,
+            state.parts: state.parts_all,
+            "eta_s": pace.seconds_left(state.fraction()).map(rounded),
+        });
+    }
     let micros = |ps: u128| rounded(ps as f64 / 1e6);
     json!({
         "fraction": rounded(state.fraction()),
@@ -186,7 +197,7 @@ fn rounded(value: f64) -> f64 {
 fn time_left(state: &State, pace: &Pace) -> String {
     match pace.seconds_left(state.fraction()) {
         _ if state.stopping => "stopping".into(),
-        _ if state.simulated_ps == 0 => "laying out".into(),
+        _ if state.fraction() == 0.0 => "laying out".into(),
         Some(seconds) => format!("{} left", human::duration(seconds)),
         None => "estimating".into(),
     }

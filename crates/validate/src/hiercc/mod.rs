@@ -9,7 +9,7 @@ mod pictures;
 mod setup;
 mod traffic;
 
-use crate::jobs::{self, Job};
+use crate::jobs::{Cores, Job};
 use crate::measured::Measured;
 use crate::row::Row;
 use setup::BUNDLES;
@@ -34,6 +34,7 @@ pub(crate) fn part_of(row: &Row) -> &str {
 
 /// Everything, or one part. `quick` shortens figure 5 alone.
 pub(crate) fn measure(
+    cores: &Cores<'_>,
     part: Option<&str>,
     quick: bool,
     draw: bool,
@@ -66,8 +67,8 @@ pub(crate) fn measure(
             jobs.push(Box::new(move |measured| law::hop(bundle, measured)));
         }
     }
-    let mut measured = jobs::run(jobs);
-    let figure = wanted("fig5").then(|| traffic::Figure::run(traffic::Extent::new(quick)));
+    let mut measured = cores.run(jobs);
+    let figure = wanted("fig5").then(|| traffic::Figure::run(cores, traffic::Extent::new(quick)));
     if let Some(figure) = &figure {
         traffic::measure(figure, &mut measured);
     }

@@ -3,7 +3,7 @@
 use super::lab::{is_host, longest};
 use super::setup::{BUNDLES, C0, LINE, PACKET, Scheme, Setup, Wiring, host};
 use crate::bench::{mean, run_seed};
-use crate::jobs::on_all_cores;
+use crate::jobs::Cores;
 use crate::measured::Measured;
 use crate::order::Samples;
 use forebay_scenario::cdf;
@@ -154,7 +154,7 @@ fn one(scheme: Scheme, load: f64, seed: u64, arrivals: f64) -> One {
 
 impl Figure {
     /// Runs it.
-    pub fn run(extent: Extent) -> Self {
+    pub fn run(cores: &Cores<'_>, extent: Extent) -> Self {
         let found: Mutex<Vec<(Scheme, usize, u64, One)>> = Mutex::new(Vec::new());
         let mut calls = Vec::new();
         for seed in 1..=extent.seeds {
@@ -168,7 +168,7 @@ impl Figure {
                 }
             }
         }
-        on_all_cores(calls);
+        cores.call(calls);
         let mut found = found.into_inner().expect("every worker has ended");
         found.sort_by_key(|one| one.2);
         let mut points = Vec::new();

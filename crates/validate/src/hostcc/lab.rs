@@ -2,7 +2,7 @@
 
 use super::outcome::{Outcome, run};
 use super::setup::Setup;
-use crate::jobs;
+use crate::jobs::Cores;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ pub(super) struct Lab {
 
 impl Lab {
     /// Runs what `figures` ask for, each setup once, on all cores.
-    pub fn new(quick: bool, figures: &dyn Fn(&Self)) -> Self {
+    pub fn new(cores: &Cores<'_>, quick: bool, figures: &dyn Fn(&Self)) -> Self {
         let mut lab = Self {
             runs: BTreeMap::new(),
             asked: RefCell::default(),
@@ -35,7 +35,7 @@ impl Lab {
                 runs.lock().expect("entering a run does not panic").insert(setup, outcome);
             }
         });
-        jobs::on_all_cores(calls.collect());
+        cores.call(calls.collect());
         lab.runs = runs.into_inner().expect("every worker has ended");
         lab
     }

@@ -12,6 +12,7 @@ mod setup;
 mod signals;
 mod tails;
 
+use crate::jobs::Cores;
 use crate::measured::Measured;
 use crate::row::Row;
 use lab::Lab;
@@ -56,6 +57,7 @@ pub(crate) fn part_of(row: &Row) -> &str {
 
 /// Runs all parts, or one, and draws them if they are wanted.
 pub(crate) fn measure(
+    cores: &Cores<'_>,
     part: Option<&str>,
     quick: bool,
     draw: bool,
@@ -69,7 +71,7 @@ pub(crate) fn measure(
         let drawn = if draw { pictures::pictures(lab, &wanted) } else { Vec::new() };
         (all, drawn)
     };
-    let lab = Lab::new(quick, &|lab| drop(ask(lab)));
+    let lab = Lab::new(cores, quick, &|lab| drop(ask(lab)));
     ask(&lab)
 }
 

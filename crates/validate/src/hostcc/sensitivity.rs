@@ -3,6 +3,7 @@
 use super::lab::Lab;
 use super::outcome::Outcome;
 use super::setup::{Control, Setup};
+use crate::jobs::Cores;
 use crate::row::Row;
 
 /// Name, keys of the path to memory, keys of its neighbour.
@@ -35,9 +36,9 @@ const CHANGES: &[(&str, &str, &str)] = &[
 ];
 
 /// A table for people; the first line is that of the rows.
-pub(crate) fn sensitivity(_rows: &[Row], quick: bool) -> String {
+pub(crate) fn sensitivity(cores: &Cores<'_>, _rows: &[Row], quick: bool) -> String {
     let lines = |lab: &Lab| CHANGES.iter().map(|change| line(lab, change)).collect::<Vec<_>>();
-    let lab = Lab::new(quick, &|lab| drop(lines(lab)));
+    let lab = Lab::new(cores, quick, &|lab| drop(lines(lab)));
     format!(
         "One parameter of the plant changed, all else as in the rows. Goodput in Gb/s, NIC drops in %, memory bandwidth in GB/s.\n\n\
          {:28}{:>7}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>8}{:>8}{:>8}{:>8}\n{}",

@@ -5,17 +5,17 @@
 mod path;
 
 use crate::Measured;
-use crate::jobs::{self, Job};
+use crate::jobs::{Cores, Job};
 use path::Path;
 use serde::Deserialize;
 
 /// Runs all of them. `quick` takes two repeats of each.
-pub(crate) fn measure(quick: bool) -> Measured {
+pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> Measured {
     let job = |path: Path| -> Job {
         let repeats = if quick { 2 } else { path.repeats };
         Box::new(move |all| compare(&path, repeats, all))
     };
-    jobs::run(paths().into_iter().map(job).collect())
+    cores.run(paths().into_iter().map(job).collect())
 }
 
 /// The mean of every quantity over the repeats of one path.

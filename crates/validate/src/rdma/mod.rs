@@ -8,7 +8,7 @@ mod pictures;
 mod rest;
 mod setup;
 
-use crate::jobs::{self, Job};
+use crate::jobs::{Cores, Job};
 use crate::measured::Measured;
 use crate::row::Row;
 use setup::Law;
@@ -28,6 +28,7 @@ pub(crate) fn part_of(row: &Row) -> &str {
 
 /// Everything, or one part. Nothing here is long enough for `quick` to shorten.
 pub(crate) fn measure(
+    cores: &Cores<'_>,
     part: Option<&str>,
     _quick: bool,
     draw: bool,
@@ -44,7 +45,7 @@ pub(crate) fn measure(
         let part = part.map(String::from);
         jobs.push(Box::new(move |measured| of_law(law, part.as_deref(), measured)));
     }
-    let mut measured = jobs::run(jobs);
+    let mut measured = cores.run(jobs);
     rest::timely_line(&mut measured);
     (measured, if draw { pictures::all() } else { Vec::new() })
 }

@@ -2,18 +2,18 @@
 
 use super::settings::{CHOSEN, Law, Settings};
 use super::table::{Column, QUANTITIES, column};
-use crate::jobs;
+use crate::jobs::Cores;
 use crate::row::{Basis, Row};
 use std::sync::Mutex;
 
 /// Two tables for people.
-pub(crate) fn sensitivity(rows: &[Row], quick: bool) -> String {
+pub(crate) fn sensitivity(cores: &Cores<'_>, rows: &[Row], quick: bool) -> String {
     let published = |law: Law, label: &str, what: &str| {
         let id = format!("table-{}-{label}-{what}", law.id());
         rows.iter().find(|r| r.id == id).map_or(f64::NAN, |r| r.published)
     };
     let candidates = Settings::candidates();
-    let columns = all_columns(&candidates, Law::Bic, quick);
+    let columns = all_columns(cores, &candidates, Law::Bic, quick);
     let calibrated = rows.iter().filter(|r| r.basis == Basis::Calibrated).count();
     let mut scored: Vec<(f64, &Settings, &[Column; 2])> = candidates
         .iter()
@@ -55,7 +55,7 @@ pub(crate) fn sensitivity(rows: &[Row], quick: bool) -> String {
         ("pad halved", Settings { pad: c.pad / 2, ..c }),
     ];
     let settings: Vec<Settings> = varied.iter().map(|v| v.1).collect();
-    let columns = all_columns(&settings, Law::Nv, quick);
+    let columns = all_columns(cores, &settings, Law::Nv, quick);
     text += &format!("\nNV columns with one setting changed\n\n{:18}{}\n", "", heads());
     let deck = ["few", "128"]
         .map(|label| Column::of(QUANTITIES.map(|what| published(Law::Nv, label, what))));
@@ -67,7 +67,12 @@ pub(crate) fn sensitivity(rows: &[Row], quick: bool) -> String {
 }
 
 /// The columns "few" and "128" of a law for each set of settings.
-fn all_columns(settings: &[Settings], law: Law, quick: bool) -> Vec<[Column; 2]> {
+fn all_columns(
+    cores: &Cores<'_>,
+    settings: &[Settings],
+    law: Law,
+    quick: bool,
+) -> Vec<[Column; 2]> {
     let found: Mutex<Vec<(usize, [Column; 2])>> = Mutex::new(Vec::new());
     let jobs = settings.iter().enumerate().map(|(i, s)| {
         let found = &found;
@@ -77,7 +82,7 @@ fn all_columns(settings: &[Settings], law: Law, quick: bool) -> Vec<[Column; 2]>
             found.lock().expect("no job panics while it holds it").push((i, [few, many]));
         }
     });
-    jobs::on_all_cores(jobs.collect());
+    cores.call(jobs.collect());
     let mut found = found.into_inner().expect("every worker has ended");
     found.sort_by_key(|one| one.0);
     found.into_iter().map(|one| one.1).collect()

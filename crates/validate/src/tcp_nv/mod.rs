@@ -10,14 +10,14 @@ mod sorting;
 mod star;
 mod table;
 
-use crate::jobs::{self, Job};
+use crate::jobs::{Cores, Job};
 use crate::measured::Measured;
 pub(crate) use choice::sensitivity;
 pub(crate) use pictures::pictures;
 use settings::{CHOSEN, Law};
 
 /// Runs all of them.
-pub(crate) fn measure(quick: bool) -> Measured {
+pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> Measured {
     let mut jobs: Vec<Job> = vec![
         Box::new(move |all| router::measure(&CHOSEN, quick, all)),
         Box::new(move |all| sorting::measure(&CHOSEN, quick, all)),
@@ -29,7 +29,7 @@ pub(crate) fn measure(quick: bool) -> Measured {
         }
     }
     jobs.extend(claims::jobs(&CHOSEN, quick));
-    jobs::run(jobs)
+    cores.run(jobs)
 }
 
 /// Rows of the 10 Gb/s table, and of its orderings.
