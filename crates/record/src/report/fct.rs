@@ -139,7 +139,7 @@ pub(super) fn by_size(about: &About, runs: &[RunRecord]) -> Option<Figure> {
         chart.hover_row(&format!("p{percent}"), class, values);
     }
     Some(Figure {
-        id: "slowdown-by-size",
+        id: "slowdown-by-size".into(),
         title: "FCT slowdown by flow size".into(),
         plot: chart.finish("Percentiles of FCT slowdown against flow size, both on log scales"),
         caption: format!(
@@ -199,7 +199,7 @@ pub(super) fn distributions(about: &About, runs: &[RunRecord]) -> Option<Figure>
         least: Some(1.0),
     };
     Some(Figure {
-        id: "slowdown-cdf",
+        id: "slowdown-cdf".into(),
         title: "Distribution of FCT slowdown by size class".into(),
         plot: pair(&classes, &words)?,
         caption: "Left: share of flows at or below a slowdown, to where every class has had 99 %. Right: the same data from \

@@ -77,7 +77,7 @@ pub(super) fn tiers(summary: &Summary) -> Option<Figure> {
     }
     plot.push_str("</tbody></table></div>");
     Some(Figure {
-        id: "tiers",
+        id: "tiers".into(),
         title: "Drops, marks and load by tier".into(),
         plot,
         caption: "All ports from one kind of node to another, all seeds. Bars of utilisation run from 0 to 100 %; \
@@ -157,7 +157,7 @@ pub(super) fn utilisation_map(runs: &[RunRecord]) -> Option<Figure> {
         ""
     };
     Some(Figure {
-        id: "utilisation",
+        id: "utilisation".into(),
         title: "Utilisation of every link".into(),
         plot,
         caption: format!(
@@ -310,7 +310,7 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
     }
     plot.push_str("</tbody></table></div>");
     Some(Figure {
-        id: "worst-ports",
+        id: "worst-ports".into(),
         title: "Ports to look at first".into(),
         plot,
         caption: "Switch ports with the most packets dropped or lost, then with the largest queue. Counts are sums over \

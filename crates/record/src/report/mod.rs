@@ -39,7 +39,7 @@ fn pretty(name: &str) -> String {
 
 /// A figure: title, picture, and what to read in it.
 struct Figure {
-    id: &'static str,
+    id: String,
     title: String,
     plot: String,
     caption: String,
@@ -86,13 +86,12 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
     }
     body.push_str(&rpc::table(summary));
     body.push_str(&tables::classes(summary));
-    let mut figures = over_time::figures(runs);
-    if figures.is_empty() {
-        body.push_str(
-            "<section id=\"over-time\"><h2>Queues over time</h2><p>No queue was sampled. Set output.queues to see \
-             them here.</p></section>",
-        );
-    }
+    body.push_str(&over_time::sections(runs).unwrap_or_else(|| {
+        "<section id=\"over-time\"><h2>Queues over time</h2><p>No queue was sampled. Set output.queues to see \
+         them here.</p></section>"
+            .into()
+    }));
+    let mut figures: Vec<Figure> = Vec::new();
     figures.extend(links::tiers(summary));
     figures.extend(links::utilisation_map(runs));
     figures.extend(links::worst_ports(runs));

@@ -1,4 +1,5 @@
-//! Figures over time: one for each unit, the busiest series by name, the others as one envelope.
+//! Figures over time: one for each unit, the busiest series by name, the others as one envelope; of one seed at a time, which the
+//! reader picks without any script.
 
 use super::chart::{Chart, Margins, esc};
 use super::scale::{Scale, plain, round_up};
@@ -9,6 +10,9 @@ use forebay_units::Time;
 
 /// Series drawn by name in one figure.
 const NAMED: usize = 4;
+
+/// Seeds to pick from; `report.css` has a rule for each.
+const PICKED: usize = 6;
 
 /// Pixels of one column; a column shows the least, mean and largest sample in it.
 const COLUMN: f64 = 2.0;
@@ -22,27 +26,71 @@ struct Column {
     high: f64,
 }
 
-/// One figure for each quantity and unit, in order of first appearance, of the first seed that has series.
-pub(super) fn figures(runs: &[RunRecord]) -> Vec<Figure> {
-    let Some(run) = runs.iter().find(|run| run.series.iter().any(|s| !s.values.is_empty())) else {
-        return Vec::new();
-    };
-    let mut kinds: Vec<(Quantity, &str)> = Vec::new();
-    for series in &run.series {
-        let kind = (series.quantity, series.unit);
-        if !kinds.contains(&kind) && !series.values.is_empty() {
-            kinds.push(kind);
-        }
-    }
-    kinds.iter().enumerate().filter_map(|(i, kind)| figure(run, *kind, i, runs.len())).collect()
+/// What all seeds have in common, so that their figures can be compared.
+struct Frame {
+    quantity: Quantity,
+    unit: &'static str,
+    /// The longest run, us.
+    end_us: f64,
+    low: f64,
+    top: f64,
+    /// That have series.
+    seeds: usize,
 }
 
-fn figure(
-    run: &RunRecord,
-    (quantity, unit): (Quantity, &str),
-    index: usize,
-    seeds: usize,
-) -> Option<Figure> {
+/// Sections with one figure for each quantity and unit, in order of first appearance, for each of the first seeds that have series, and what
+/// picks one of them; `None` if no seed has any.
+pub(super) fn sections(runs: &[RunRecord]) -> Option<String> {
+    let sampled: Vec<&RunRecord> =
+        runs.iter().filter(|run| run.series.iter().any(|s| !s.values.is_empty())).collect();
+    let frames = frames(&sampled);
+    let mut nth = 0;
+    let mut of_seed = |run: &RunRecord| {
+        let mut html = String::new();
+        for frame in &frames {
+            let id = if nth == 0 { "over-time".into() } else { format!("over-time-{nth}") };
+            if let Some(figure) = figure(run, frame, id) {
+                html += &figure.html();
+                nth += 1;
+            }
+        }
+        html
+    };
+    let picked = &sampled[..sampled.len().min(PICKED)];
+    if let [only] = picked {
+        return Some(of_seed(only));
+    }
+    let (mut inputs, mut labels, mut parts) = (String::new(), String::new(), String::new());
+    for (i, run) in picked.iter().enumerate() {
+        let checked = if i == 0 { " checked" } else { "" };
+        inputs += &format!(
+            "<input type=\"radio\" class=\"pick p{i}\" name=\"seed\" id=\"seed-{i}\" aria-label=\"seed {}\"{checked}>",
+            run.seed
+        );
+        labels += &format!("<label class=\"l{i}\" for=\"seed-{i}\">{}</label>", run.seed);
+        parts += &format!("<div class=\"picked v{i}\">{}</div>", of_seed(run));
+    }
+    let seeds = format!("<p class=\"picks\">Over time, of seed {labels}</p>");
+    (!picked.is_empty()).then(|| format!("<div class=\"by-seed\">{inputs}{seeds}{parts}</div>"))
+}
+
+fn frames(runs: &[&RunRecord]) -> Vec<Frame> {
+    let mut frames: Vec<Frame> = Vec::new();
+    let end_us = runs.iter().map(|run| us(run.end)).fold(1e-6, f64::max);
+    for series in runs.iter().flat_map(|run| &run.series).filter(|s| !s.values.is_empty()) {
+        let (quantity, unit) = (series.quantity, series.unit);
+        let finite = series.values.iter().copied().filter(|v| v.is_finite());
+        let [low, top] = [finite.clone().fold(0.0, f64::min), finite.fold(f64::MIN, f64::max)];
+        match frames.iter_mut().find(|f| (f.quantity, f.unit) == (quantity, unit)) {
+            Some(frame) => (frame.low, frame.top) = (frame.low.min(low), frame.top.max(top)),
+            None => frames.push(Frame { quantity, unit, end_us, low, top, seeds: runs.len() }),
+        }
+    }
+    frames
+}
+
+fn figure(run: &RunRecord, frame: &Frame, id: String) -> Option<Figure> {
+    let Frame { quantity, unit, end_us, low, top, seeds } = *frame;
     let mut all: Vec<(&Series, f64)> = run
         .series
         .iter()
@@ -51,14 +99,12 @@ fn figure(
         .collect();
     // Stable, so equal peaks stay in the order of the record.
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let top = all.first()?.1;
+    all.first()?;
     // Those with names in the order of the record, so that a flow has one colour in all its figures.
     let place = |series: &Series| run.series.iter().position(|s| s.name == series.name);
     let named = all.len().min(NAMED);
     all[..named].sort_by_key(|(series, _)| place(series));
-    let end_us = us(run.end).max(1e-6);
     let tall = if top > 0.0 { round_up_scaled(top, unit) } else { 1.0 };
-    let low = all.iter().flat_map(|(s, _)| &s.values).copied().fold(0.0, f64::min);
     let mut chart = Chart::new(WIDE, 260.0, Margins(66.0, 14.0, 30.0, 46.0), |l, r, b, t| {
         (Scale::linear(0.0, end_us, l, r), Scale::linear(low, tall, b, t))
     });
@@ -108,10 +154,15 @@ fn figure(
     }
     plot.push_str("</div>");
     plot.push_str(&chart.finish(&format!("{title} over time")));
-    let seed = if seeds > 1 { format!(" Seed {} only.", run.seed) } else { String::new() };
+    let (seed, of) = match seeds {
+        1 => (String::new(), String::new()),
+        _ => {
+            (format!(" Seed {}; axes are those of all.", run.seed), format!(", seed {}", run.seed))
+        }
+    };
     Some(Figure {
-        id: if index == 0 { "over-time" } else { "over-time-more" },
-        title: format!("{title} over time"),
+        id,
+        title: format!("{title} over time{of}"),
         plot,
         caption: format!(
             "{}.{seed} Linear scale from zero. Each {COLUMN}-pixel \

@@ -69,7 +69,7 @@ pub(super) fn table(runs: &[RunRecord]) -> Option<Figure> {
     plot.push_str(&circles(runs));
     let of = if all > rows.len() { format!(" The {MOST} of {all}.") } else { String::new() };
     Some(Figure {
-        id: "pauses",
+        id: "pauses".into(),
         title: "Who was paused".into(),
         plot,
         caption: format!(

@@ -36,7 +36,7 @@ pub(super) fn distribution(about: &About, runs: &[RunRecord]) -> Option<Figure> 
         least: None,
     };
     Some(Figure {
-        id: "rpc-latency",
+        id: "rpc-latency".into(),
         title: "Distribution of RPC latency".into(),
         plot: pair(&classes, &words)?,
         caption: "Left: share of RPCs at or below a latency, to where every traffic entry has had 99 %. Right: the same data \

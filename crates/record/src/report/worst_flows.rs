@@ -52,7 +52,7 @@ pub(super) fn table(about: &About, runs: &[RunRecord]) -> Option<Figure> {
     }
     plot.push_str("</tbody></table></div>");
     Some(Figure {
-        id: "worst-flows",
+        id: "worst-flows".into(),
         title: "Slowest flows".into(),
         plot,
         caption: "Completed flows with the largest slowdown of all seeds. With timeouts, loss made the tail; without, \

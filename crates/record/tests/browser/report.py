@@ -239,6 +239,31 @@ def zooms(browser):
     return problems
 
 
+# Which of the seeds has its figures on the page.
+PICKED = "[...document.querySelectorAll('.picked')].map(p => p.offsetHeight > 0)"
+
+
+def picks(browser):
+    """Of several seeds one has its figures over time shown: the one that is clicked, or chosen by arrow key."""
+    problems = []
+    seeds = browser.value("document.querySelectorAll('.picked').length")
+    if seeds < 2:
+        return ["there is nothing to pick"]
+
+    def shows(what, nth):
+        if browser.value(PICKED) != [i == nth for i in range(seeds)]:
+            problems.append(f"after {what}: {browser.value(PICKED)}")
+
+    shows("nothing", 0)
+    browser.value("document.querySelector('.picks label:nth-of-type(2)').click()")
+    shows("a click", 1)
+    browser.value("document.querySelector('.pick:checked').focus()")
+    for kind in ["rawKeyDown", "keyUp"]:
+        browser.call("Input.dispatchKeyEvent", type=kind, key="ArrowLeft", code="ArrowLeft", windowsVirtualKeyCode=37)
+    shows("an arrow key", 0)
+    return problems
+
+
 def check(browser, url):
     problems = []
 
@@ -275,9 +300,12 @@ def check(browser, url):
     expect(ink == "rgb(21, 25, 29)", f"print is not dark on light: {ink}")
     browser.call("Emulation.setEmulatedMedia", media="", features=[])
 
-    plots = browser.value("document.querySelectorAll('.plot > script').length")
-    expect(plots >= 3, f"only {plots} figures have read-outs")
-    for plot in range(plots):
+    # Figures of seeds that are not picked have no place on the page.
+    plots = browser.value(
+        "[...document.querySelectorAll('.plot > script')].map((s, i) => s.parentNode.offsetWidth ? i : -1).filter(i => i >= 0)"
+    )
+    expect(len(plots) >= 3, f"only {len(plots)} figures have read-outs")
+    for plot in plots:
         at = browser.value(
             f"(() => {{ const s = document.querySelectorAll('.plot > script')[{plot}].parentNode.querySelector('svg');"
             "s.scrollIntoView({block: 'center'}); const b = s.getBoundingClientRect();"
@@ -290,6 +318,8 @@ def check(browser, url):
         )
         expect(bool(tip), f"figure {plot} shows nothing under the pointer")
 
+    for problem in picks(browser):
+        problems.append(f"seeds: {problem}")
     for problem in zooms(browser):
         problems.append(f"panels: {problem}")
 

@@ -58,7 +58,7 @@ fn path(host: &HostMemory, hosts: usize, runs: &[RunRecord]) -> Option<Figure> {
     };
     let of = if hosts > 1 { format!(" at {}", host.name) } else { String::new() };
     Some(Figure {
-        id: "host-path",
+        id: "host-path".into(),
         title: format!("Where did the time go{of}?"),
         plot: diagram::draw(host, row),
         caption: format!(
@@ -88,7 +88,7 @@ fn over_time(host: &HostMemory, run: &RunRecord, seeds: usize) -> Option<Figure>
     }
     let seed = if seeds > 1 { format!(" Seed {} only.", run.seed) } else { String::new() };
     Some(Figure {
-        id: "host-over-time",
+        id: "host-over-time".into(),
         title: format!("{} over time", host.name),
         plot: panels::draw(series, row),
         caption: format!(
