@@ -291,10 +291,18 @@ fn name_width(width: usize) -> usize {
     width.saturating_sub(LABEL + COUNT + cells).clamp(*NAME.start(), *NAME.end())
 }
 
+/// As much of a name as leaves a space in `room`, with a sign where some is left out.
+fn clipped(name: &str, room: usize) -> String {
+    if name.chars().count() < room {
+        return name.into();
+    }
+    let kept: String = name.chars().take(room - 2).collect();
+    kept + "…"
+}
+
 fn class_line(class: &FlowClass, width: usize) -> Line {
     let room = name_width(width);
-    let name: String = class.name.chars().take(room - 1).collect();
-    let mut text = format!("{name:<room$}{:>COUNT$}", count(class.count));
+    let mut text = format!("{:<room$}{:>COUNT$}", clipped(&class.name, room), count(class.count));
     for (_, pick) in columns(width) {
         let estimate = pick(&class.slowdown);
         let value = estimate.mean.map_or("-".into(), sig3);

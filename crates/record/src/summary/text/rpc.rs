@@ -1,6 +1,6 @@
 //! Lines about RPCs.
 
-use super::{COUNT, LABEL, Line, NAME, Tone};
+use super::{COUNT, LABEL, Line, NAME, Tone, clipped};
 use crate::human::{count, gbps, micros, sig2, sig3};
 use crate::stats::Estimate;
 use crate::summary::rpc::{Latency, RpcClass, RpcSummary};
@@ -66,8 +66,7 @@ fn name_width(width: usize, columns: usize) -> usize {
 }
 
 fn row(class: &RpcClass, columns: &[(&str, Pick)], room: usize) -> Line {
-    let name: String = class.name.chars().take(room - 1).collect();
-    let mut text = format!("{name:<room$}{:>COUNT$}", count(class.count));
+    let mut text = format!("{:<room$}{:>COUNT$}", clipped(&class.name, room), count(class.count));
     for (_, pick) in columns {
         text.push_str(&format!("{:>CELL$}", cell(pick(&class.latency_us))));
     }
