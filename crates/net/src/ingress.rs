@@ -6,7 +6,7 @@
 //! is released as its transmission begins.
 //!
 //! An account is of an in-port and a *lane*: one lane for link pause (IEEE 802.3x), one for each class for
-//! priority flow control (IEEE 802.1Qbb). There, classes that are not lossless have accounts that never pause, without a reserve and
+//! priority flow control (IEEE 802.1Qbb). Lanes have settings of their own. There, classes that are not lossless have accounts that never pause, without a reserve and
 //! without headroom; their packets have a place if the in-port's share and the queue of the class that they join are both within
 //! the dynamic threshold of what drops.
 //!
@@ -31,7 +31,7 @@ pub enum Xoff {
     Fixed(Bytes),
 }
 
-/// The account of one in-port.
+/// One account of an in-port.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct IngressSettings {
     /// Bytes that are its own.
@@ -49,8 +49,9 @@ pub struct IngressSettings {
 pub struct IngressPool {
     /// What is left of the buffer for all to share when reserves and headroom are set aside.
     pub shared: Bytes,
-    /// In-ports.
-    pub ports: Vec<IngressSettings>,
+    /// Accounts of each in-port, by class. Where a pause stops all classes the first is that of all; those of classes that are
+    /// dropped mean nothing.
+    pub ports: Vec<[IngressSettings; CLASSES]>,
     /// Classes that are not dropped, one bit each: each class has an account of its own. `None`: a pause stops all classes.
     pub lossless: Option<u8>,
     /// Factor of the dynamic threshold of classes that are dropped.
@@ -193,13 +194,12 @@ impl Ingresses {
     pub fn new(pool: &IngressPool) -> Self {
         let lanes = if pool.lossless.is_some() { CLASSES as u8 } else { 1 };
         let lossless = |lane: u8| pool.lossless.is_none_or(|classes| classes & 1 << lane != 0);
-        let of_port = |port: &IngressSettings| {
-            let account = |lane| match lossless(lane) {
-                true => (Account::new(port, false), Margin::new(port)),
-                false => {
-                    let lossy = IngressSettings::lossy(pool.alpha);
-                    (Account::new(&lossy, true), Margin::new(&lossy))
-                }
+        let lossy = IngressSettings::lossy(pool.alpha);
+        let of_port = |port: &[IngressSettings; CLASSES]| {
+            let account = |lane| {
+                let drops = !lossless(lane);
+                let settings = if drops { &lossy } else { &port[usize::from(lane)] };
+                (Account::new(settings, drops), Margin::new(settings))
             };
             (0..lanes).map(account).collect::<Vec<_>>()
         };

@@ -28,7 +28,7 @@ fn pool(ports: usize, alpha: f64, headroom: Option<u64>, lossless: u8) -> Ingres
         resume_offset: Bytes::ZERO,
     };
     let shared = Bytes::new(POOL);
-    IngressPool { shared, ports: vec![ingress; ports], lossless: Some(lossless), alpha }
+    IngressPool { shared, ports: vec![[ingress; CLASSES]; ports], lossless: Some(lossless), alpha }
 }
 
 /// What `n` in-ports hold of a pool, all of them together, that never stop sending to a port that is stopped.
@@ -129,6 +129,10 @@ fn the_queue_of_a_class_alone_marks_it() {
 
 fn watched(drops: bool) -> Bench {
     let watchdog = Some(Watchdog { after: Span::from_us(10), drops });
+    watched_by([watchdog; CLASSES])
+}
+
+fn watched_by(watchdog: [Option<Watchdog>; CLASSES]) -> Bench {
     let classes = ClassSettings { watchdog, ..ClassSettings::default() };
     let pool = pool(3, 1.0, Some(100_000), 0xff);
     Bench::by_class(3, settings(), Some(pool), classes)
@@ -181,6 +185,39 @@ fn a_watchdog_ends_a_pause_that_lasts_and_no_other() {
         assert_eq!(bench.switch.held(), Bytes::ZERO);
         assert_eq!(bench.accounted(us(40)), bench.offered);
     }
+}
+
+/// Class 3 waits 4 us and drops, class 5 waits 10 us and sends all the same, class 6 waits for ever.
+#[test]
+fn each_class_has_a_watchdog_of_its_own() {
+    let us = |us: u64| ps(us * 1_000_000);
+    let mut watchdogs = [None; CLASSES];
+    watchdogs[3] = Some(Watchdog { after: Span::from_us(4), drops: true });
+    watchdogs[5] = Some(Watchdog { after: Span::from_us(10), drops: false });
+    let mut bench = watched_by(watchdogs);
+    bench.hear(us(1), 1, 1 << 3 | 1 << 5 | 1 << 6);
+    for class in [3, 5, 6] {
+        for seq in 0..2 {
+            bench.arrive(us(2), 1, of_class(class, seq, 1_250, Ecn::NotEct));
+        }
+    }
+    let dropped = [-1, 1].map(|later| {
+        bench.run_to(ps(us(5).as_ps().wrapping_add_signed(later)));
+        bench.switch.counters(1).dropped_packets
+    });
+    assert_eq!(dropped, [0, 2], "4 us after it was stopped");
+    bench.run_to(us(60));
+    // A packet takes 1 us, from 11 us on.
+    assert_eq!([3, 5, 6].map(|class| left(&bench, class)), [vec![], vec![12, 13], vec![]]);
+    let counted = [3, 5, 6].map(|class| {
+        let one = bench.switch.ports()[1].class_counters(class, us(60)).unwrap();
+        (one.watchdog_fired, one.watchdog_drops)
+    });
+    assert_eq!(counted, [(1, 2), (1, 0), (0, 0)]);
+    bench.hear(us(61), 1, 0);
+    bench.run_to(us(70));
+    assert_eq!(left(&bench, 6), [62, 63]);
+    assert_eq!(bench.accounted(us(70)), bench.offered);
 }
 
 #[test]

@@ -4,10 +4,10 @@ mod common;
 
 use common::{Bench, packet, plain, ps};
 use forebay_net::{
-    ClassSettings, Form, IngressPool, IngressSettings, PortFault, PortSettings, Xoff,
+    CLASSES, ClassSettings, Form, IngressPool, IngressSettings, PortFault, PortSettings, Xoff,
 };
 use forebay_units::{Bytes, Span, Time};
-use forebay_wire::{Ecn, Kind};
+use forebay_wire::{Ecn, Kind, Packet};
 
 /// Three ports of 10 Gb/s, 800 ps a byte; in-ports pause at 5 kB beyond 1 kB of their own and resume 2 kB below.
 fn bench(lossless: Option<u8>) -> Bench {
@@ -19,11 +19,52 @@ fn bench(lossless: Option<u8>) -> Bench {
         resume_offset: Bytes::new(2_000),
     };
     let shared = Bytes::new(100_000);
-    let pool = IngressPool { shared, ports: vec![ingress; 3], lossless, alpha: 1.0 };
+    let pool = IngressPool { shared, ports: vec![[ingress; CLASSES]; 3], lossless, alpha: 1.0 };
     match lossless {
         None => Bench::pausing(3, settings, pool),
         Some(_) => Bench::by_class(3, settings, Some(pool), ClassSettings::default()),
     }
+}
+
+/// Two lossless classes: 2 pauses at 5 kB beyond 1 kB and resumes 2 kB below, 4 at 3 kB without a reserve and resumes 1 kB below.
+#[test]
+fn each_class_pauses_at_thresholds_of_its_own() {
+    let settings = PortSettings { form: Form::Queued, classes: 8, ..plain() };
+    let account = |reserved, xoff, resume_offset| IngressSettings {
+        reserved: Bytes::new(reserved),
+        headroom: Some(Bytes::new(3_000)),
+        xoff: Xoff::Fixed(Bytes::new(xoff)),
+        resume_offset: Bytes::new(resume_offset),
+    };
+    let mut port = [account(1_000, 5_000, 2_000); CLASSES];
+    port[4] = account(0, 3_000, 1_000);
+    let (shared, lossless) = (Bytes::new(100_000), Some(1 << 2 | 1 << 4));
+    let pool = IngressPool { shared, ports: vec![port; 3], lossless, alpha: 1.0 };
+    let mut bench = Bench::by_class(3, settings, Some(pool), ClassSettings::default());
+    let of = |class: u8, seq| Packet { class, ..packet(class.into(), seq, 1_000, Ecn::NotEct) };
+    // The first of class 4 is in transmission and released: three are held from the fourth on, which pauses. Of class 2 six are held
+    // from the sixth on, 5 kB beyond the reserve.
+    for seq in 0..4 {
+        bench.arrive(ps(1_000 * seq), 1, of(4, seq));
+    }
+    for seq in 0..6 {
+        bench.arrive(ps(10_000 + 1_000 * seq), 1, of(2, seq));
+    }
+    bench.run_to(Time::ZERO + Span::from_ms(1));
+    // A frame of 64 B takes 51.2 ns, and the next waits for it. Class 4 goes first, a packet every 0.8 us: two are held at 0.8 us,
+    // 1 kB below its threshold. Class 2 begins at 3.2 us: three beyond its reserve are held at 4.0 us.
+    let both = 1 << 2 | 1 << 4;
+    let frames = frames(&bench, 0);
+    assert_eq!(
+        frames,
+        [
+            (ps(3_000 + 51_200), 1 << 4),
+            (ps(3_000 + 2 * 51_200), both),
+            (ps(851_200), 1 << 2),
+            (ps(4_051_200), 0),
+        ]
+    );
+    assert_eq!(bench.switch.held(), Bytes::ZERO);
 }
 
 /// Pause frames on the cable of a port: when the last bit left, and the classes.

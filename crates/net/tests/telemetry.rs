@@ -8,8 +8,8 @@ use forebay_engine::{
     Digest, Engine, Ground, LinkId, Node, NodeId, Out, Tuning, Watch, Words, combine,
 };
 use forebay_net::{
-    Cable, Fabric, Form, IngressPool, IngressSettings, Length, Marking, Paths, Port, PortFault,
-    PortSettings, Routes, SharedBuffer, Switch, SwitchSettings, Xoff,
+    CLASSES, Cable, Fabric, Form, IngressPool, IngressSettings, Length, Marking, Paths, Port,
+    PortFault, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings, Xoff,
 };
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -330,7 +330,7 @@ fn network(seed: u64, explicit: bool) -> (Fabric, Vec<Either>) {
         let ports = fabric.ports_of(NodeId(node)).len();
         let pool = || IngressPool {
             shared: Bytes::new(100_000),
-            ports: vec![ingress; ports],
+            ports: vec![[ingress; CLASSES]; ports],
             lossless: None,
             alpha: 1.0,
         };

@@ -97,7 +97,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
         faults,
         output,
     };
-    judge.pause(&scenario, &plan);
+    judge.pause(&file.fabric, &scenario, &plan);
     judge.hierarchical_alone(&scenario);
     if judge.findings.is_empty() {
         judge.forecast_flows(&scenario, &plan);

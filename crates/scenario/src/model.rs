@@ -275,11 +275,47 @@ pub enum Asks {
 }
 
 /// Pause by the in-ports of a switch; [`crate::pause`] says what follows for each.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one in a scenario, and one for each override"
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pause {
-    /// Classes with accounts of their own that are paused one by one (IEEE 802.1Qbb), a bit each; `None`: one account for all, paused
-    /// together (IEEE 802.3x).
-    pub classes: Option<u8>,
+pub enum Pause {
+    /// One account for all classes, which are paused together (IEEE 802.3x).
+    Link(PauseSettings),
+    /// Accounts of these classes, which are paused one by one (IEEE 802.1Qbb).
+    ByClass([Option<PauseSettings>; 8]),
+}
+
+impl Pause {
+    /// Classes that are paused one by one, a bit each; `None`: all together.
+    pub fn classes(&self) -> Option<u8> {
+        let Self::ByClass(of) = self else { return None };
+        Some((0..8).fold(0, |mask, class| mask | u8::from(of[class].is_some()) << class))
+    }
+
+    /// Accounts of an in-port, with their class: `None` if there is one for all.
+    pub fn accounts(&self) -> impl Iterator<Item = (Option<u8>, &PauseSettings)> {
+        let (all, of): (_, &[_]) = match self {
+            Self::Link(settings) => (Some(settings), &[]),
+            Self::ByClass(of) => (None, of),
+        };
+        let by_class = (0..).zip(of).filter_map(|(class, of)| Some((Some(class), of.as_ref()?)));
+        all.map(|settings| (None, settings)).into_iter().chain(by_class)
+    }
+
+    /// Settings of the account of a class, if a pause may stop it.
+    pub fn of(&self, class: u8) -> Option<&PauseSettings> {
+        match self {
+            Self::Link(settings) => Some(settings),
+            Self::ByClass(of) => of.get(usize::from(class))?.as_ref(),
+        }
+    }
+}
+
+/// Settings of an account.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PauseSettings {
     /// When an in-port pauses.
     pub xoff: Xoff,
     /// It resumes when its share of the pool is this far below the threshold.
@@ -290,7 +326,7 @@ pub struct Pause {
     pub headroom: Headroom,
     /// Whether that may be less than what may arrive.
     pub may_be_short: bool,
-    /// Ends a pause that lasts too long. Only with `classes`.
+    /// Ends a pause that lasts too long. Only of a class.
     pub watchdog: Option<Watchdog>,
 }
 

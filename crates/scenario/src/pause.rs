@@ -3,7 +3,8 @@
 mod bounds;
 
 use crate::model::{
-    Clock, Fabric, Headroom, Pause, QueueLength, Scenario, Transport, Watchdog, Xoff,
+    Clock, EcnMarking, Fabric, Headroom, Pause, PauseSettings, QueueLength, Scenario, Transport,
+    Watchdog, Xoff,
 };
 use crate::plan::{Plan, PlannedCable, covers_port};
 use crate::quantity::Measure;
@@ -45,6 +46,8 @@ pub(crate) struct Shortage {
     pub place: String,
     pub given: Bytes,
     pub needed: Bytes,
+    /// The class of the account; `None`: there is one for all.
+    pub class: Option<u8>,
     /// Whether that was asked for.
     pub allowed: bool,
     /// The override that says so; `None`: the settings of all switches.
@@ -80,12 +83,21 @@ impl<'a> Pausing<'a> {
     pub fn classes(&self) -> Option<u8> {
         let Fabric { overrides, switch, .. } = &self.scenario.fabric;
         let some = switch.pause.or_else(|| overrides.iter().find_map(|o| o.pause.flatten()));
-        some.and_then(|pause| pause.classes)
+        some.and_then(|pause| pause.classes())
     }
 
-    /// What the port of switch `node` to `cable` does about a class that stays stopped.
-    pub fn watchdog(&self, node: usize, cable: PlannedCable) -> Option<Watchdog> {
-        self.settings(node, cable).0.and_then(|pause| pause.watchdog)
+    /// Classes with accounts of their own, of which none is dropped; one account for all has no class.
+    fn lanes(&self) -> impl Iterator<Item = Option<u8>> + use<> {
+        let classes = self.classes();
+        let all = classes.is_none().then_some(None);
+        let each = (0..8).filter(move |class| classes.is_some_and(|of| of & 1 << class != 0));
+        all.into_iter().chain(each.map(Some))
+    }
+
+    /// What the port of switch `node` to `cable` does about each class that stays stopped.
+    pub fn watchdogs(&self, node: usize, cable: PlannedCable) -> [Option<Watchdog>; 8] {
+        let pause = self.settings(node, cable).0;
+        core::array::from_fn(|class| pause.as_ref()?.of(class as u8)?.watchdog)
     }
 
     /// Whether the node at this end of a cable pauses the one at the other end: an in-port of a switch, or the NIC of a host
@@ -146,8 +158,8 @@ impl<'a> Pausing<'a> {
         }
     }
 
-    /// The account of the in-port of switch `node` from `cable`.
-    pub fn ingress(&self, node: usize, cable: PlannedCable) -> Ingress {
+    /// The account of a class at the in-port of switch `node` from `cable`, or that of all classes, which has no class.
+    pub fn ingress(&self, node: usize, cable: PlannedCable, class: Option<u8>) -> Ingress {
         let hosts = self.scenario.fabric.host_link.rate.get().max(1);
         let faster = (cable.link.rate.get() / hosts).max(1).ilog2();
         let by_rate = ALPHA * f64::from(1u32 << faster.min(16));
@@ -155,7 +167,8 @@ impl<'a> Pausing<'a> {
             Xoff::Dynamic(alpha) => Xoff::Dynamic(Some(alpha.unwrap_or(by_rate))),
             fixed => fixed,
         };
-        match self.settings(node, cable).0 {
+        let pause = self.settings(node, cable).0;
+        match pause.as_ref().and_then(|pause| pause.of(class.unwrap_or(0))) {
             Some(p) => Ingress {
                 reserved: p.reserved,
                 headroom: Some(match p.headroom {
@@ -189,37 +202,45 @@ impl<'a> Pausing<'a> {
                 if !self.pauses(node, *cable) {
                     continue;
                 }
-                let ingress = self.ingress(node, *cable);
-                let classes = self.classes().map_or(1, |classes| u64::from(classes.count_ones()));
-                let each = |bytes: Bytes| Bytes::new(bytes.get().saturating_mul(classes));
-                let headroom = each(ingress.headroom.unwrap_or(Bytes::ZERO));
                 let need = &mut all[node];
                 need.node = node;
                 need.ports += 1;
-                need.headroom = need.headroom.saturating_add(headroom);
-                need.kept =
-                    need.kept.saturating_add(headroom).saturating_add(each(ingress.reserved));
-                need.dynamic |= matches!(ingress.xoff, Xoff::Dynamic(_));
+                for class in self.lanes() {
+                    let ingress = self.ingress(node, *cable, class);
+                    let headroom = ingress.headroom.unwrap_or(Bytes::ZERO);
+                    need.headroom = need.headroom.saturating_add(headroom);
+                    need.kept = need.kept.saturating_add(headroom).saturating_add(ingress.reserved);
+                    need.dynamic |= matches!(ingress.xoff, Xoff::Dynamic(_));
+                }
             }
         }
         all.retain(|need| need.ports > 0);
         all
     }
 
-    /// In-ports whose headroom is less than what may arrive.
+    /// In-ports whose headroom is less than what may arrive, each with the class that is worst off: not allowed rather than allowed, then
+    /// the least.
     pub(crate) fn shortages(&self) -> Vec<Shortage> {
         let ends = |c: &PlannedCable| [(c.a as usize, *c), (c.b as usize, *c)];
         let short = |(node, cable): (usize, PlannedCable)| {
-            let given = self.pauses(node, cable).then(|| self.ingress(node, cable).headroom)??;
+            let pause = self.settings(node, cable).0.filter(|_| self.is_switch(node))?;
             let needed = self.headroom(cable);
-            let (settings, by_override) = self.settings(node, cable);
-            let name = &self.plan.names[node];
-            (given < needed).then(|| Shortage {
-                place: format!("{name} on cable {}", self.plan.cable_name(cable)),
+            let of = |(class, settings): (Option<u8>, &PauseSettings)| {
+                let given = self.ingress(node, cable, class).headroom?;
+                (given < needed).then_some((settings.may_be_short, given, class))
+            };
+            let (allowed, given, class) = pause.accounts().filter_map(of).min()?;
+            let (name, cable_name) = (&self.plan.names[node], self.plan.cable_name(cable));
+            let first = pause.accounts().next()?.1;
+            let of_class = class.filter(|_| pause.accounts().any(|(_, other)| other != first));
+            let of_class = of_class.map_or(String::new(), |class| format!(" in class {class}"));
+            Some(Shortage {
+                place: format!("{name} on cable {cable_name}{of_class}"),
                 given,
                 needed,
-                allowed: settings.is_some_and(|pause| pause.may_be_short),
-                by_override,
+                class,
+                allowed,
+                by_override: self.settings(node, cable).1,
             })
         };
         self.plan.cables.iter().flat_map(ends).filter_map(short).collect()
@@ -254,12 +275,7 @@ impl<'a> Pausing<'a> {
         if !laws.any(|law| FlowParams::new(law).is_ok_and(heeds)) {
             return None;
         }
-        let lossless = |class: &u8| self.classes().is_none_or(|classes| classes & 1 << class != 0);
-        let rules = (0..8).filter(lossless).filter_map(|c| switch.class_ecn[usize::from(c)]);
-        let rule = switch.ecn.into_iter().chain(rules).max_by_key(|rule| match rule.kmin {
-            QueueLength::Bytes(bytes) => bytes.get(),
-            QueueLength::Packets(n) => u64::from(n) * self.packet(),
-        })?;
+        let rules: Vec<_> = self.lanes().flat_map(|lane| self.rules(lane)).collect();
         for need in self.needs() {
             let pool = switch.shared_buffer.map(|buffer| buffer.size)?.saturating_sub(need.kept);
             for cable in &self.plan.cables {
@@ -268,20 +284,24 @@ impl<'a> Pausing<'a> {
                 if !here || !self.pauses(node, *cable) {
                     continue;
                 }
-                let own = self.ingress(node, *cable);
-                let pauses_at = match own.xoff {
-                    Xoff::Fixed(bytes) => bytes,
-                    Xoff::Dynamic(alpha) => bounds::share(pool, alpha.unwrap_or(ALPHA), 1),
+                let late = |(lane, rule): &(Option<u8>, EcnMarking)| {
+                    let own = self.ingress(node, *cable, *lane);
+                    let pauses_at = match own.xoff {
+                        Xoff::Fixed(bytes) => bytes,
+                        Xoff::Dynamic(alpha) => bounds::share(pool, alpha.unwrap_or(ALPHA), 1),
+                    };
+                    let pauses_at = pauses_at.saturating_add(own.reserved);
+                    let marks_at = self.bytes(rule.thresholds(cable.link.rate).0);
+                    (marks_at >= pauses_at).then_some((
+                        self.bytes(rule.kmin),
+                        marks_at,
+                        pauses_at,
+                        own,
+                    ))
                 };
-                let pauses_at = pauses_at.saturating_add(own.reserved);
-                let marks_at = match rule.thresholds(cable.link.rate).0 {
-                    QueueLength::Bytes(bytes) => bytes,
-                    QueueLength::Packets(n) => Bytes::new(u64::from(n) * self.packet()),
-                };
-                if marks_at < pauses_at {
-                    continue;
-                }
-                let accounts = need.ports * self.classes().map_or(1, |c| c.count_ones().into());
+                let late = rules.iter().filter_map(late).max_by_key(|late| late.0);
+                let Some((_, marks_at, pauses_at, own)) = late else { continue };
+                let accounts = need.ports * self.lanes().count() as u64;
                 let safe = match own.xoff {
                     Xoff::Fixed(bytes) => bounds::each(bytes, need.ports),
                     Xoff::Dynamic(alpha) => {
@@ -299,6 +319,22 @@ impl<'a> Pausing<'a> {
             }
         }
         None
+    }
+
+    /// By which packets on an account are marked.
+    fn rules(&self, lane: Option<u8>) -> impl Iterator<Item = (Option<u8>, EcnMarking)> + use<> {
+        let switch = &self.scenario.fabric.switch;
+        let own = switch.class_ecn.into_iter().enumerate();
+        let own = own.filter(move |(class, _)| lane.is_none_or(|lane| usize::from(lane) == *class));
+        let all = switch.ecn.into_iter().chain(own.filter_map(|(_, rule)| rule));
+        all.map(move |rule| (lane, rule))
+    }
+
+    fn bytes(&self, length: QueueLength) -> Bytes {
+        match length {
+            QueueLength::Bytes(bytes) => bytes,
+            QueueLength::Packets(n) => Bytes::new(u64::from(n) * self.packet()),
+        }
     }
 
     fn unused_classes(&self) -> Option<String> {

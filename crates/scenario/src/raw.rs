@@ -301,7 +301,8 @@ pub(crate) struct Switch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hierarchical: Option<Hierarchical>,
     /// Whether in-ports pause the sender at the other end of their cable rather than drop: all classes at once (IEEE
-    /// 802.3x link pause), or class by class (IEEE 802.1Qbb priority flow control). Default: "off".
+    /// 802.3x link pause), or class by class (IEEE 802.1Qbb priority flow control); a list gives classes settings of their own.
+    /// Default: "off".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
 }
@@ -377,6 +378,8 @@ pub(crate) enum Pause {
     Word(PauseWord),
     /// Settings.
     Settings(PauseSettings),
+    /// Settings of classes.
+    ByClass(Vec<ClassPause>),
 }
 
 /// Pause with its defaults, or none.
@@ -397,6 +400,24 @@ pub(crate) struct PauseSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(inner(range(min = 0, max = 7)))]
     pub classes: Option<Vec<i64>>,
+    #[serde(flatten)]
+    pub account: PauseAccount,
+}
+
+/// Settings of some classes that are never dropped, and paused one by one (IEEE 802.1Qbb). Classes that no entry names are dropped
+/// where buffer.alpha leaves no room.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct ClassPause {
+    /// The classes, below fabric.switch.classes.
+    #[schemars(inner(range(min = 0, max = 7)))]
+    pub classes: Vec<i64>,
+    #[serde(flatten)]
+    pub account: PauseAccount,
+}
+
+/// Settings of the accounts of in-ports that pause.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct PauseAccount {
     /// An in-port pauses when its share of the pool reaches this: "dynamic" is alpha times the free pool, a size is the same
     /// always. Default: "dynamic".
     #[serde(skip_serializing_if = "Option::is_none")]

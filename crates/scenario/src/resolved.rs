@@ -172,13 +172,36 @@ fn fabric(f: &model::Fabric) -> raw::Fabric {
 }
 
 fn pause(p: Option<model::Pause>) -> raw::Pause {
-    let Some(p) = p else { return raw::Pause::Word(raw::PauseWord::Off) };
+    let by_class = match &p {
+        None => return raw::Pause::Word(raw::PauseWord::Off),
+        Some(model::Pause::Link(all)) => {
+            let account = pause_account(all);
+            return raw::Pause::Settings(raw::PauseSettings { classes: None, account });
+        }
+        Some(model::Pause::ByClass(by_class)) => by_class,
+    };
+    // Classes of equal settings stand together.
+    let mut groups: Vec<(Vec<i64>, &model::PauseSettings)> = Vec::new();
+    for (class, of) in (0..).zip(by_class).filter_map(|(class, of)| Some((class, of.as_ref()?))) {
+        match groups.iter_mut().find(|(_, like)| *like == of) {
+            Some((classes, _)) => classes.push(class),
+            None => groups.push((vec![class], of)),
+        }
+    }
+    if let [(classes, all)] = &groups[..] {
+        let (classes, account) = (Some(classes.clone()), pause_account(all));
+        return raw::Pause::Settings(raw::PauseSettings { classes, account });
+    }
+    let one = |(classes, of)| raw::ClassPause { classes, account: pause_account(of) };
+    raw::Pause::ByClass(groups.into_iter().map(one).collect())
+}
+
+fn pause_account(p: &model::PauseSettings) -> raw::PauseAccount {
     let (xoff, alpha) = match p.xoff {
         model::Xoff::Dynamic(alpha) => (raw::Xoff::Word(raw::DynamicXoff::Dynamic), alpha),
         model::Xoff::Fixed(bytes) => (raw::Xoff::Fixed(Qty(bytes)), None),
     };
-    raw::Pause::Settings(raw::PauseSettings {
-        classes: p.classes.map(classes_of),
+    raw::PauseAccount {
         xoff: Some(xoff),
         alpha,
         resume_offset: Some(Qty(p.resume_offset)),
@@ -199,12 +222,7 @@ fn pause(p: Option<model::Pause>) -> raw::Pause {
                 false => raw::WatchdogAction::Ignore,
             }),
         }),
-    })
-}
-
-/// Classes of a mask, in order.
-fn classes_of(mask: u8) -> Vec<i64> {
-    (0..8).filter(|class| mask & 1 << class != 0).collect()
+    }
 }
 
 fn ecn(s: &model::Switch) -> raw::Ecn {

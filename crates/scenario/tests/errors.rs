@@ -1120,7 +1120,7 @@ fn pause() {
         (
             ecn,
             "pause = \"yes\"",
-            "14:9: fabric.switch.pause: \"yes\" does not fit; write \"on\" or \"off\" or a table such as { reserved = \"64KB\" }",
+            "14:9: fabric.switch.pause: \"yes\" does not fit; write \"on\" or \"off\", a table such as { reserved = \"64KB\" } or a list in [ ]",
         ),
         (
             ecn,
@@ -1234,6 +1234,68 @@ fn pause_by_class() {
             ecn,
             "pause = { classes = [0], short_headroom = \"maybe\" }",
             "14:43: fabric.switch.pause.short_headroom: \"maybe\" is not known; write \"refuse\" or \"warn\"",
+        ),
+    ]);
+}
+
+#[test]
+fn pause_of_single_classes() {
+    let ecn = "ecn = { k = \"300KB\" }";
+    golden(&[
+        (
+            ecn,
+            "classes = 4\npause = [{ classes = [2] }, { classes = [3], xoff = \"90KB\", reserved = \"0B\" }]",
+            "nothing",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = [{ xoff = \"90KB\" }]",
+            "15:10: fabric.switch.pause[0].classes: is missing; write for instance classes = [...]",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = []",
+            "15:9: fabric.switch.pause: pauses nothing; write the classes that must not be dropped, for instance [3]",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = [{ classes = [2] }, { classes = [] }]",
+            "15:41: fabric.switch.pause[1].classes: pauses nothing; write the classes that must not be dropped, for instance [3]",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = [{ classes = [2, 3] }, { classes = [1, 3] }]",
+            "15:42: fabric.switch.pause[1].classes: has class 3 a second time; write it once",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = [{ classes = [2] }, { classes = [5] }]",
+            "15:39: fabric.switch.pause[1].classes: 5 needs 6 classes; write fabric.switch.classes = 6",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = [{ classes = [2] }, { classes = [3], xoff = \"9KB\", alpha = 1.0 }]",
+            "15:74: fabric.switch.pause[1].alpha: 1 means nothing here; it belongs to xoff = \"dynamic\"",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = [{ classes = [2], headroom = \"9KB\", short_headroom = \"warn\" }, { classes = [3], headroom = \"20KB\" }]",
+            "15:100: fabric.switch.pause[1].headroom: is 20KB for leaf[0] on cable leaf[0].host[0]-leaf[0] in class 3, where 29565B may arrive after a pause; write at least \"29565B\" or \"auto\" (or short_headroom = \"warn\" to see what is lost)",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = [{ classes = [0] }, { classes = [3], reserved = \"1KB\" }]\nbuffer = { size = \"100KB\" }",
+            "16:19: fabric.switch.buffer.size: the buffer of 100KB cannot hold what the 6 in-ports of leaf[0] keep for themselves, each for 2 classes, 354780B of headroom and 30KB of reserve; write at least \"384780B\"",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = { classes = [3] }\n[[fabric.override]]\nwhere = \"leaf[0]\"\npause = [{ classes = [3] }, { classes = [2] }]",
+            "18:9: fabric.override[0].pause: is not what fabric.switch.pause.classes says; write the same classes everywhere",
+        ),
+        (
+            ecn,
+            "classes = 4\npause = [{ classes = [2] }, { classes = [3], watchdog = { after = \"0s\" } }]",
+            "15:73: fabric.switch.pause[1].watchdog.after: \"0s\" ends every pause at once; write for instance \"200ms\"",
         ),
     ]);
 }

@@ -192,7 +192,7 @@ prop_compose! {
         start in any::<bool>(),
         class_ecn in prop::array::uniform4(any::<bool>()),
         pause in of((of(0.01..16.0f64), 0..9_000u64, 0..700u64, of(0..1_000u64))),
-        by_class in of((1..16u8, of((1..u64::MAX, any::<bool>())))),
+        by_class in of((1..16u8, of((1..u64::MAX, any::<bool>())), 0..16u8)),
     ) -> Switch {
         let marking = ecn.map(|(kmin, ramp, pmax, (deq, drop))| EcnMarking {
             kmin: QueueLength::Bytes(Bytes::new(kmin)),
@@ -206,30 +206,37 @@ prop_compose! {
         for (place, marks) in marked.iter_mut().zip(class_ecn) {
             *place = marking.filter(|_| marks);
         }
-        let accounts = by_class.map_or(1, |(classes, _)| u64::from(classes.count_ones()));
+        let accounts = by_class.map_or(1, |(classes, _, _)| u64::from(classes.count_ones()));
         let any_class = marked.iter().any(Option::is_some);
         Switch {
             latency,
             shared_buffer,
             port_limit: port_limit.filter(|_| pause.is_none()),
-            pause: pause.map(|(alpha, offset, reserved, headroom)| Pause {
-                xoff: match (shared_buffer, alpha) {
-                    (Some(_), alpha) => Xoff::Dynamic(alpha),
-                    (None, _) => Xoff::Fixed(Bytes::new(offset)),
-                },
-                resume_offset: Bytes::new(offset),
-                reserved: Bytes::new(reserved / accounts),
-                // No formula where it might ask for more than the pool has.
-                headroom: match headroom.or(shared_buffer.map(|_| 0)) {
-                    Some(bytes) => Headroom::Fixed(Bytes::new(bytes / accounts)),
-                    None if offset % 2 == 0 => Headroom::ThreeDelays,
-                    None => Headroom::Auto,
-                },
-                may_be_short: true,
-                classes: by_class.map(|(classes, _)| classes),
-                watchdog: by_class.and_then(|(_, watchdog)| watchdog).map(|(after, drops)| {
+            pause: pause.map(|(alpha, offset, reserved, headroom)| {
+                let all = PauseSettings {
+                    xoff: match (shared_buffer, alpha) {
+                        (Some(_), alpha) => Xoff::Dynamic(alpha),
+                        (None, _) => Xoff::Fixed(Bytes::new(offset)),
+                    },
+                    resume_offset: Bytes::new(offset),
+                    reserved: Bytes::new(reserved / accounts),
+                    // No formula where it might ask for more than the pool has.
+                    headroom: match headroom.or(shared_buffer.map(|_| 0)) {
+                        Some(bytes) => Headroom::Fixed(Bytes::new(bytes / accounts)),
+                        None if offset % 2 == 0 => Headroom::ThreeDelays,
+                        None => Headroom::Auto,
+                    },
+                    may_be_short: true,
+                    watchdog: None,
+                };
+                let Some((classes, watchdog, apart)) = by_class else { return Pause::Link(all) };
+                let watchdog = watchdog.map(|(after, drops)| {
                     Watchdog { after: Span::from_ps(1 + after % Span::from_secs(9).as_ps()), drops }
-                }),
+                });
+                let watched = PauseSettings { watchdog, ..all };
+                let other = PauseSettings { xoff: Xoff::Fixed(Bytes::new(offset + 1)), ..all };
+                let of = |class: usize| if apart & 1 << class != 0 { other } else { watched };
+                Pause::ByClass(core::array::from_fn(|c| (classes & 1 << c != 0).then(|| of(c))))
             }),
             ecn: marking.filter(|_| !any_class),
             class_ecn: marked,

@@ -268,9 +268,10 @@ impl<'a> PortMaker<'a> {
     /// The accounts of a switch's in-ports, if any of them pauses.
     fn ingress(&self, node: NodeId) -> Option<IngressPool> {
         let pausing = self.pausing.filter(|_| self.has_pause(node, false))?;
-        let settings = |direction: &forebay_net::Direction| {
+        let lossless = pausing.classes();
+        let of_class = |direction: &forebay_net::Direction, class: Option<u8>| {
             let cable = self.plan.cables[direction.cable as usize];
-            let ingress = pausing.ingress(node.0 as usize, cable);
+            let ingress = pausing.ingress(node.0 as usize, cable, class);
             IngressSettings {
                 reserved: ingress.reserved,
                 headroom: ingress.headroom,
@@ -281,17 +282,24 @@ impl<'a> PortMaker<'a> {
                 resume_offset: ingress.resume_offset,
             }
         };
-        let ports: Vec<_> = self.fabric.ports_of(node).iter().map(settings).collect();
-        let accounts = pausing.classes().map_or(1, |classes| u64::from(classes.count_ones()));
-        let kept = ports.iter().fold(Bytes::ZERO, |all, p| {
-            let one = p.reserved.saturating_add(p.headroom.unwrap_or(Bytes::ZERO));
-            all.saturating_add(Bytes::new(one.get().saturating_mul(accounts)))
+        let settings = |direction: &forebay_net::Direction| {
+            core::array::from_fn(|class| of_class(direction, lossless.map(|_| class as u8)))
+        };
+        let ports: Vec<[_; 8]> = self.fabric.ports_of(node).iter().map(settings).collect();
+        let counts = |class: &usize| match lossless {
+            None => *class == 0,
+            Some(classes) => classes & 1 << class != 0,
+        };
+        let accounts = ports.iter().flat_map(|port| (0..8).filter(counts).map(|class| port[class]));
+        let kept = accounts.fold(Bytes::ZERO, |all, account| {
+            all.saturating_add(account.reserved)
+                .saturating_add(account.headroom.unwrap_or(Bytes::ZERO))
         });
         let size = self.scenario.fabric.switch.shared_buffer.map_or(Bytes::MAX, |b| b.size);
         Some(IngressPool {
             shared: size.saturating_sub(kept),
             ports,
-            lossless: pausing.classes(),
+            lossless,
             alpha: pausing.lossy_alpha(),
         })
     }
@@ -305,10 +313,12 @@ impl<'a> PortMaker<'a> {
         }
         let settings = |direction: &forebay_net::Direction| {
             let cable = self.plan.cables[direction.cable as usize];
-            let watchdog = paused.and_then(|pausing| pausing.watchdog(node.0 as usize, cable));
+            let watchdogs = paused.map(|pausing| pausing.watchdogs(node.0 as usize, cable));
             ClassSettings {
                 marking: rules.map(|rule| rule.map(|rule| marking(&rule, cable.link.rate))),
-                watchdog: watchdog.map(|w| Watchdog { after: w.after, drops: w.drops }),
+                watchdog: watchdogs
+                    .unwrap_or_default()
+                    .map(|one| one.map(|w| Watchdog { after: w.after, drops: w.drops })),
             }
         };
         self.fabric.ports_of(node).iter().map(settings).collect()

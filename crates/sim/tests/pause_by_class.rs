@@ -3,7 +3,7 @@
 mod common;
 
 use common::{run, scenario};
-use forebay_record::{PortRow, RunRecord};
+use forebay_record::{ClassPauseRow, PortRow, RunRecord};
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Simulation, Watch};
 use forebay_units::random::{Purpose, Stream};
@@ -112,6 +112,51 @@ fn a_queue_of_a_class_that_is_dropped_stays_below_its_threshold() {
     let half = (2_000_000.0 - kept) / 2.0;
     let queue = record.ports.iter().map(|p| p.max_queue.get()).max().unwrap() as f64;
     assert!(queue < 1_000_000.0 && queue > half, "{queue} bytes of {half}");
+}
+
+/// Class 3 of the swamp with a threshold of 40 KB and the victim with one of 400 KB, which its part of the cable never fills; and the other
+/// way round, where both are paused.
+#[test]
+fn classes_pause_at_thresholds_of_their_own() {
+    let watchdog = ", watchdog = { after = \"1us\", action = \"ignore\" }";
+    let of = |(swamp, of_swamp): (u64, &str), (victim, of_victim): (u64, &str)| {
+        format!(
+            "[{{ classes = [3], xoff = \"{swamp}KB\"{of_swamp} }}, {{ classes = [1], xoff = \"{victim}KB\"{of_victim} }}]"
+        )
+    };
+    // Frames and watchdogs of each class, and what was lost.
+    let paused = |text: &str| {
+        let record = victim(text).1;
+        let of_class = |class: u8, of: fn(&ClassPauseRow) -> u64| {
+            record.class_pauses.iter().filter(|row| row.class == class).map(of).sum::<u64>()
+        };
+        let frames = [1, 3].map(|class| of_class(class, |row| row.pause_frames_received));
+        (
+            frames,
+            [1, 3].map(|class| of_class(class, |row| row.watchdog_fired)),
+            lossless_drops(&record),
+        )
+    };
+    let high = swamp(8, &of((40, ""), (400, watchdog)), 1);
+    let low = swamp(8, &of((400, ""), (9, watchdog)), 1);
+    let ([of_1, of_3], fired, lost) = paused(&high);
+    assert!(of_1 == 0 && of_3 > 100, "{of_1} and {of_3} frames");
+    assert_eq!((fired, lost), ([0, 0], 0), "the watchdog is that of class 1");
+    let ([of_1, _], _, lost) = paused(&low);
+    assert!(of_1 > 0 && lost == 0, "{of_1} frames, {lost} lost");
+    let (_, fired, lost) = paused(&swamp(8, &of((40, watchdog), (400, "")), 1));
+    assert!(fired[1] > 0 && lost > 0, "{fired:?} ended by the watchdog of class 3, {lost} lost");
+    // However it is run.
+    for text in [high, low] {
+        let scenario = scenario(&text);
+        let one = run(&scenario, 1, Options::default()).record.digest;
+        let naive = Options { explicit_ports: true, ..Options::default() };
+        let threads = Options { threads: 2, ..Options::default() };
+        let cut = Options { cut: Some(Span::from_us(1)), ..Options::default() };
+        for options in [naive, threads, cut] {
+            assert_eq!(run(&scenario, 1, options).record.digest, one);
+        }
+    }
 }
 
 #[test]

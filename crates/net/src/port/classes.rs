@@ -14,7 +14,7 @@ pub struct ClassSettings {
     /// Marks by the queue of a class alone; where they say nothing, those of the whole port hold.
     pub marking: [Option<Marking>; CLASSES],
     /// What happens to a class that stays stopped.
-    pub watchdog: Option<Watchdog>,
+    pub watchdog: [Option<Watchdog>; CLASSES],
 }
 
 /// What a port does about a class that its peer has stopped for so long that something must be broken. It lasts until the peer
@@ -44,16 +44,20 @@ pub(super) struct Classes {
     pub settings: ClassSettings,
     stopped: u8, // by the peer
     fired: u8,   // of these, the watchdog no longer waits for
+    drops: u8,   // their watchdogs drop
     since: [Time; CLASSES],
     counters: [ClassCounters; CLASSES],
 }
 
 impl Classes {
     fn new(settings: ClassSettings) -> Self {
+        let drops = |class: usize| settings.watchdog[class].is_some_and(|watchdog| watchdog.drops);
+        let drops = (0..CLASSES).fold(0, |mask, class| mask | u8::from(drops(class)) << class);
         Self {
             settings,
             stopped: 0,
             fired: 0,
+            drops,
             since: [Time::ZERO; CLASSES],
             counters: [ClassCounters::default(); CLASSES],
         }
@@ -85,30 +89,28 @@ impl Classes {
 
     /// Classes that do not wait although they are stopped.
     pub fn ignores(&self) -> u8 {
-        if self.drops() { 0 } else { self.fired }
+        self.fired & !self.drops
     }
 
     /// Whether packets of a class are dropped.
     pub fn discards(&self, class: usize) -> bool {
-        self.fired & 1 << class != 0 && self.drops()
+        self.fired & self.drops & 1 << class != 0
     }
 
-    fn drops(&self) -> bool {
-        self.settings.watchdog.is_some_and(|watchdog| watchdog.drops)
-    }
-
-    /// When the watchdog fires next, and for which class.
+    /// When a watchdog fires next, and for which class.
     pub fn deadline(&self) -> (Time, usize) {
-        let Some(watchdog) = self.settings.watchdog else { return (Time::MAX, 0) };
-        let due = |class: usize| (self.since[class].saturating_add(watchdog.after), class);
-        bits(self.stopped & !self.fired).map(due).min().unwrap_or((Time::MAX, 0))
+        let due = |class: usize| {
+            let watchdog = self.settings.watchdog[class]?;
+            Some((self.since[class].saturating_add(watchdog.after), class))
+        };
+        bits(self.stopped & !self.fired).filter_map(due).min().unwrap_or((Time::MAX, 0))
     }
 
     /// The watchdog fires for a class. True if what waits is to be dropped.
     pub fn fire(&mut self, class: usize) -> bool {
         self.fired |= 1 << class;
         self.counters[class].watchdog_fired += 1;
-        self.drops()
+        self.discards(class)
     }
 
     pub fn discarded(&mut self, class: usize) {

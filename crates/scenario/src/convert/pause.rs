@@ -1,7 +1,7 @@
 //! Pause: its settings, and whether the buffer can hold what it has to.
 
 use super::Judge;
-use crate::model::{self, Fabric, Headroom, Pause, Scenario, Watchdog, Xoff};
+use crate::model::{self, Fabric, Headroom, Pause, PauseSettings, Scenario, Watchdog, Xoff};
 use crate::pause::Pausing;
 use crate::plan::{Plan, matches};
 use crate::quantity::{Measure, Qty};
@@ -12,6 +12,9 @@ use forebay_units::{Bytes, Span};
 const RESUME_OFFSET: Bytes = Bytes::new(3_000);
 /// The public HPCC simulator's.
 const RESERVED: Bytes = Bytes::new(4_000);
+/// A list of no classes.
+const PAUSES_NOTHING: &str =
+    "pauses nothing; write the classes that must not be dropped, for instance [3]";
 
 impl Judge<'_> {
     pub(super) fn pause_settings(
@@ -19,12 +22,52 @@ impl Judge<'_> {
         path: &str,
         pause: Option<&raw::Pause>,
     ) -> Option<Pause> {
-        let default = raw::PauseSettings::default();
-        let s = match pause? {
-            raw::Pause::Word(raw::PauseWord::Off) => return None,
-            raw::Pause::Word(raw::PauseWord::On) => &default,
-            raw::Pause::Settings(settings) => settings,
+        let by_class = |mask: u8, of: PauseSettings| {
+            core::array::from_fn(|class| (mask & 1 << class != 0).then_some(of))
         };
+        Some(match pause? {
+            raw::Pause::Word(raw::PauseWord::Off) => return None,
+            raw::Pause::Word(raw::PauseWord::On) => {
+                Pause::Link(self.pause_account(path, &raw::PauseAccount::default()))
+            }
+            raw::Pause::Settings(raw::PauseSettings { classes: Some(classes), account }) => {
+                Pause::ByClass(by_class(mask(classes), self.pause_account(path, account)))
+            }
+            raw::Pause::Settings(raw::PauseSettings { classes: None, account }) => {
+                if account.watchdog.is_some() {
+                    let text = "means nothing here; it belongs to pause by class: write classes, for instance [3]";
+                    self.wrong(&format!("{path}.watchdog"), text);
+                }
+                Pause::Link(self.pause_account(path, account))
+            }
+            raw::Pause::ByClass(list) => Pause::ByClass(self.pauses_of_classes(path, list)),
+        })
+    }
+
+    fn pauses_of_classes(
+        &mut self,
+        path: &str,
+        list: &[raw::ClassPause],
+    ) -> [Option<PauseSettings>; 8] {
+        let mut all = [None; 8];
+        for (i, one) in list.iter().enumerate() {
+            let path = format!("{path}[{i}]");
+            let account = self.pause_account(&path, &one.account);
+            let path = format!("{path}.classes");
+            if one.classes.is_empty() {
+                self.say(&path, PAUSES_NOTHING);
+            }
+            for class in &one.classes {
+                let place = &mut all[(class & 7) as usize];
+                if place.replace(account).is_some() {
+                    self.say(&path, format!("has class {class} a second time; write it once"));
+                }
+            }
+        }
+        all
+    }
+
+    fn pause_account(&mut self, path: &str, s: &raw::PauseAccount) -> PauseSettings {
         let alpha = format!("{path}.alpha");
         let xoff = match (&s.xoff, s.alpha) {
             (Some(raw::Xoff::Fixed(_)), Some(_)) => {
@@ -37,11 +80,6 @@ impl Judge<'_> {
         if s.alpha.is_some_and(|alpha| alpha <= 0.0 || alpha > 1e6) {
             self.wrong(&alpha, "is out of range; write a number above 0, for instance 0.125");
         }
-        if s.watchdog.is_some() && s.classes.is_none() {
-            let text =
-                "means nothing here; it belongs to pause by class: write classes, for instance [3]";
-            self.wrong(&format!("{path}.watchdog"), text);
-        }
         let after = s.watchdog.as_ref().map(|watchdog| watchdog.after.0);
         if let Some(after) = after {
             let path = format!("{path}.watchdog.after");
@@ -50,8 +88,7 @@ impl Judge<'_> {
                 self.wrong(&path, "ends every pause at once; write for instance \"200ms\"");
             }
         }
-        Some(Pause {
-            classes: s.classes.as_ref().map(|classes| mask(classes)),
+        PauseSettings {
             xoff,
             resume_offset: s.resume_offset.map_or(RESUME_OFFSET, |b| b.0),
             reserved: s.reserved.map_or(RESERVED, |b| b.0),
@@ -65,46 +102,42 @@ impl Judge<'_> {
                 after: watchdog.after.0,
                 drops: !matches!(watchdog.action, Some(raw::WatchdogAction::Ignore)),
             }),
-        })
+        }
     }
 
     /// Classes that pause have to exist, and to be the same everywhere.
-    fn paused_classes(&mut self, scenario: &Scenario) {
+    fn paused_classes(&mut self, file: &raw::Fabric, scenario: &Scenario) {
         let Fabric { switch, overrides, .. } = &scenario.fabric;
-        let of_override = |(i, o): (usize, &model::Override)| {
-            o.pause.flatten().map(|pause| (format!("fabric.override[{i}].pause"), pause))
-        };
-        let own = switch.pause.map(|pause| ("fabric.switch.pause".to_string(), pause));
+        let of_override =
+            |(i, o): (usize, &model::Override)| Some((written(file, Some(i)), o.pause.flatten()?));
+        let own = switch.pause.map(|pause| (written(file, None), pause));
         let all: Vec<_> =
             own.into_iter().chain(overrides.iter().enumerate().filter_map(of_override)).collect();
-        for (path, pause) in &all {
-            let path = format!("{path}.classes");
-            match pause.classes {
-                Some(0) => self.say(
-                    &path,
-                    "pauses nothing; write the classes that must not be dropped, for instance [3]",
-                ),
-                Some(mask) => self.class_exists(&path, mask.ilog2() as u8, switch.classes),
+        for (written, pause) in &all {
+            let path = written.classes();
+            match pause.classes() {
+                Some(0) => self.say(&path, PAUSES_NOTHING),
+                Some(mask) => {
+                    let highest = mask.ilog2() as u8;
+                    let path = format!("{}.classes", written.of_class(Some(highest)));
+                    self.class_exists(&path, highest, switch.classes);
+                }
                 None => {}
             }
             let (first, one) = &all[0];
-            if pause.classes != one.classes {
-                self.say(
-                    &path,
-                    format!("is not what {first}.classes says; write the same classes everywhere"),
-                );
+            if pause.classes() != one.classes() {
+                let first = first.classes();
+                let text = format!("is not what {first} says; write the same classes everywhere");
+                self.say(&path, text);
             }
         }
     }
 
     /// Headroom that may be too little is wrong, unless it was asked for.
-    fn headroom(&mut self, pausing: &Pausing<'_>) {
+    fn headroom(&mut self, file: &raw::Fabric, pausing: &Pausing<'_>) {
         let refused = pausing.shortages().into_iter().rev().filter(|short| !short.allowed);
         let Some(short) = refused.max_by_key(|short| short.needed) else { return };
-        let path = match short.by_override {
-            Some(i) => format!("fabric.override[{i}].pause.headroom"),
-            None => "fabric.switch.pause.headroom".into(),
-        };
+        let path = format!("{}.headroom", written(file, short.by_override).of_class(short.class));
         self.say(
             &path,
             format!(
@@ -158,12 +191,12 @@ impl Judge<'_> {
     }
 
     /// Every switch that pauses must have room for what its in-ports keep, and nothing else that drops.
-    pub(super) fn pause(&mut self, scenario: &Scenario, plan: &Plan) {
+    pub(super) fn pause(&mut self, file: &raw::Fabric, scenario: &Scenario, plan: &Plan) {
         self.nics(scenario, plan);
         let Some(pausing) = Pausing::of(scenario, plan) else { return };
         let switch = &scenario.fabric.switch;
-        self.paused_classes(scenario);
-        self.headroom(&pausing);
+        self.paused_classes(file, scenario);
+        self.headroom(file, &pausing);
         let limited = scenario.fabric.overrides.iter().position(|o| o.port_limit.is_some());
         if let Some(i) = limited {
             let path = format!("fabric.override[{i}].port_limit");
@@ -207,6 +240,45 @@ impl Judge<'_> {
             };
             self.say(path, format!("the buffer {text}"));
         }
+    }
+}
+
+/// Settings of pause as they were written, and where.
+struct Written<'a> {
+    path: String,
+    pause: Option<&'a raw::Pause>,
+}
+
+/// Those of an override, or of all switches.
+fn written(file: &raw::Fabric, by_override: Option<usize>) -> Written<'_> {
+    match by_override {
+        Some(i) => Written {
+            path: format!("fabric.override[{i}].pause"),
+            pause: file.overrides.get(i).and_then(|o| o.pause.as_ref()),
+        },
+        None => Written {
+            path: "fabric.switch.pause".into(),
+            pause: file.switch.as_ref().and_then(|switch| switch.pause.as_ref()),
+        },
+    }
+}
+
+impl Written<'_> {
+    /// Where its classes stand.
+    fn classes(&self) -> String {
+        match self.pause {
+            Some(raw::Pause::ByClass(_)) => self.path.clone(),
+            _ => format!("{}.classes", self.path),
+        }
+    }
+
+    /// Where the settings of a class stand.
+    fn of_class(&self, class: Option<u8>) -> String {
+        let Some((raw::Pause::ByClass(list), class)) = self.pause.zip(class) else {
+            return self.path.clone();
+        };
+        let entry = list.iter().position(|one| one.classes.contains(&class.into()));
+        entry.map_or_else(|| self.path.clone(), |i| format!("{}[{i}]", self.path))
     }
 }
 

@@ -414,14 +414,14 @@ fn pausing_switch(seed: u64, out: &mut String, names: &Names, drawn: &mut Drawn)
     let (reserved, offset) = (d.of(&[0, 1_000, 4_000]), d.of(&[0, 1_248, 3_000, 20_000]));
     let fixed = format!("xoff = \"{}B\"", d.between(1_000, 60_000));
     let classes = d.of(&[1, 1, 3]);
-    let by_class = by_class(seed, classes, drawn);
+    let (lossless, watchdog) = by_class(seed, classes, drawn);
     let (buffer, xoff, headroom) = if d.one_in(3) {
         ("\"none\"".to_string(), fixed, "auto".to_string())
     } else {
         let headroom = d.of(&[0, 3_000, 20_000]);
         drawn.boundless = false;
         // No switch here has more than a dozen ports.
-        let accounts = if by_class.is_empty() { 12 } else { 12 * classes };
+        let accounts = if lossless.is_empty() { 12 } else { 12 * classes };
         let size = accounts * (reserved + headroom) + d.between(6, 100) * 1_000;
         let dynamic = d.of(&["xoff = \"dynamic\"", "alpha = 0.5", "alpha = 8.0"]);
         let xoff = if d.one_in(3) { fixed } else { dynamic.to_string() };
@@ -430,10 +430,31 @@ fn pausing_switch(seed: u64, out: &mut String, names: &Names, drawn: &mut Drawn)
     drawn.release_at_start = d.one_in(2);
     let release = if drawn.release_at_start { "start" } else { "fluid" };
     let (latency, k) = (d.of(&[0, 0, 1, 300]), d.between(1, 200));
+    let account = |xoff: &str, offset: u64| {
+        format!(
+            "{xoff}, headroom = \"{headroom}\", reserved = \"{reserved}B\", resume_offset = \"{offset}B\", short_headroom = \"warn\""
+        )
+    };
+    let of = |classes: &[String]| format!(", classes = [{}]", classes.join(", "));
+    let mut apart = Draw(Stream::new(seed, 6, Purpose::Test));
+    let pause = match &lossless[..] {
+        [] => format!("{{ {} }}", account(&xoff, offset)),
+        [others @ .., last] if !others.is_empty() && apart.one_in(2) => {
+            let xoff_of_last = format!("xoff = \"{}B\"", apart.between(1_000, 60_000));
+            let last_offset = apart.of(&[0, 700, 9_000]);
+            let (first, last) = (of(others), of(std::slice::from_ref(last)));
+            format!(
+                "[{{ {}{first}{watchdog} }}, {{ {}{last} }}]",
+                account(&xoff, offset),
+                account(&xoff_of_last, last_offset)
+            )
+        }
+        all => format!("{{ {}{}{watchdog} }}", account(&xoff, offset), of(all)),
+    };
     let _ = writeln!(
         out,
         "[fabric.switch]\nlatency = \"{latency}ns\"\nclasses = {classes}\nrelease = \"{release}\"\necn = {{ k = \"{k}KB\" }}\n\
-         buffer = {buffer}\npause = {{ {xoff}, headroom = \"{headroom}\", reserved = \"{reserved}B\", resume_offset = \"{offset}B\", short_headroom = \"warn\"{by_class} }}"
+         buffer = {buffer}\npause = {pause}"
     );
     if d.one_in(3) {
         // Cables of which neither end pauses: their in-ports drop.
@@ -444,11 +465,11 @@ fn pausing_switch(seed: u64, out: &mut String, names: &Names, drawn: &mut Drawn)
     classes
 }
 
-/// Settings of pause by class, or nothing for pause of all classes together. Its draws are of a stream of their own.
-fn by_class(seed: u64, classes: u64, drawn: &mut Drawn) -> String {
+/// Classes that are paused one by one, or none where all are paused together, and their watchdog. Its draws are of a stream of its own.
+fn by_class(seed: u64, classes: u64, drawn: &mut Drawn) -> (Vec<String>, String) {
     let mut d = Draw(Stream::new(seed, 5, Purpose::Test));
     if d.one_in(2) {
-        return String::new();
+        return (Vec::new(), String::new());
     }
     let lossless = d.between(1, (1 << classes) - 1);
     drawn.boundless &= lossless == (1 << classes) - 1;
@@ -464,7 +485,7 @@ fn by_class(seed: u64, classes: u64, drawn: &mut Drawn) -> String {
     } else {
         String::new()
     };
-    format!(", classes = [{}]{watchdog}", list.join(", "))
+    (list, watchdog)
 }
 
 fn transport(d: &mut Draw, classes: u64) -> String {
