@@ -109,7 +109,7 @@ mutations=(
   "a watchdog never lets go|crates/net/src/port/classes.rs|s/self.fired \&= classes;//|net|classes|a_watchdog_ends_a_pause_that_lasts"
   "headroom of one class does for all|crates/scenario/src/pause.rs|s/for class in self.lanes() {/for class in self.lanes().take(1) {/|scenario|errors|pause_by_class"
   "classes pause at the thresholds of the first|crates/net/src/ingress.rs|s/\&port\[usize::from(lane)\]/\&port[0]/|net|pause|each_class_pauses_at_thresholds_of_its_own"
-  "in-ports take the settings of class 0 for all|crates/sim/src/build.rs|s/lossless.map(|_| class as u8)/lossless.map(|_| 0 * class as u8 + 3)/|sim|pause_by_class|classes_pause_at_thresholds_of_their_own"
+  "all classes take the settings of class 3|crates/sim/src/build.rs|s/lossless.map(|_| class as u8)/lossless.map(|_| 3 + 0 * class as u8)/|sim|pause_by_class|classes_pause_at_thresholds_of_their_own"
   "one watchdog for all classes|crates/net/src/port/classes.rs|s/let watchdog = self.settings.watchdog\[class\]?;/let watchdog = self.settings.watchdog.into_iter().flatten().next()?;/|net|classes|each_class_has_a_watchdog_of_its_own"
   "the watchdog of one class drops others|crates/net/src/port/classes.rs|s/self.fired \& self.drops \& 1 << class != 0/self.fired \& 1 << class != 0 \&\& self.drops != 0/|net|classes|each_class_has_a_watchdog_of_its_own"
   "the checker looks at the first class only|crates/scenario/src/pause.rs|s/pause.accounts().filter_map(of).min()?/pause.accounts().filter_map(of).next()?/|scenario|errors|pause_of_single_classes"
