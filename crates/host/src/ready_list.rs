@@ -51,14 +51,16 @@ impl ReadyList {
     /// Takes the flow to pull from. `left` tells the bytes a flow has still to send.
     #[inline]
     pub fn take(&mut self, left: impl Fn(u32) -> u64) -> Option<u32> {
-        if self.order == PullOrder::Srpt && self.slots.len() > 1 {
-            let (at, _) = self.slots.iter().enumerate().min_by_key(|(_, slot)| left(**slot))?;
-            return self.slots.remove(at);
+        match self.order {
+            PullOrder::RoundRobin | PullOrder::Fifo => self.slots.pop_front(),
+            PullOrder::Srpt => self.take_shortest(left),
+            PullOrder::Fair { quantum } => self.take_fair(i64::from(quantum)),
         }
-        if let PullOrder::Fair { quantum } = self.order {
-            return self.take_fair(i64::from(quantum));
-        }
-        self.slots.pop_front()
+    }
+
+    fn take_shortest(&mut self, left: impl Fn(u32) -> u64) -> Option<u32> {
+        let (at, _) = self.slots.iter().enumerate().min_by_key(|(_, slot)| left(**slot))?;
+        self.slots.remove(at)
     }
 
     fn take_fair(&mut self, quantum: i64) -> Option<u32> {
@@ -94,6 +96,12 @@ impl ReadyList {
         if let Some(credit) = self.credits.get_mut(slot as usize) {
             *credit = 0;
         }
+    }
+
+    /// Has other flows ready instead of these. The caller keeps those.
+    #[inline]
+    pub fn exchange(&mut self, slots: &mut VecDeque<u32>) {
+        std::mem::swap(&mut self.slots, slots);
     }
 
     /// Puts a flow back that was pulled from and is still ready.

@@ -166,6 +166,16 @@ impl Credits {
         entry
     }
 
+    /// The port has this rate from now on: what it holds leaves at it, and what credits wait for takes as long as it does at it.
+    pub fn set_rate(&mut self, now: Time, rate: BitsPerSec) {
+        let left = |until: Time| self.settings.rate.bytes_in(until.max(now).since(now));
+        let (held, owed) = (left(self.busy), left(self.free));
+        self.settings.rate = rate;
+        (self.port, self.pace) = (Serializer::new(rate), Serializer::new(rate));
+        (self.busy, self.free) = (now + rate.time_for(held), now + rate.time_for(owed));
+        self.wait = Time::ZERO;
+    }
+
     /// So many bytes of the wire enter the port that no credit let go.
     pub fn yield_to(&mut self, now: Time, wire: u64) {
         if wire > 0 {
@@ -342,6 +352,29 @@ mod tests {
         assert_eq!(port.due(), Time::from_ps(5_026_880));
         port.yield_to(at(9_000), 0);
         assert_eq!(port.due(), Time::from_ps(5_026_880));
+    }
+
+    /// At 100 Gb/s a credit is due every 80 ns. The wait for the last one at 25 Gb/s, 320 ns of which 120 are over, becomes a quarter of what
+    /// is left; and the other way round. What the port holds stays, and takes another time.
+    #[test]
+    fn credits_follow_the_rate_of_the_port() {
+        let mut port = credits(25);
+        hear(&mut port, 0, 1 << 30, 1);
+        let now = at(10_000);
+        port.next(now).expect("due");
+        assert_eq!(port.due(), at(10_320));
+        port.arrive(now, heard(0, 1 << 30, 1), 2_500, 0);
+        port.set_rate(at(10_120), BitsPerSec::from_gbps(100));
+        assert_eq!(port.due(), at(10_170));
+        assert_eq!(port.queue(at(10_120)).get(), 2_500 - 375);
+        port.next(at(10_170)).expect("due");
+        assert_eq!(port.due(), at(10_250));
+        port.set_rate(at(10_230), BitsPerSec::from_gbps(25));
+        assert_eq!(port.due(), at(10_310));
+        assert_eq!(port.queue(at(10_230)).get(), 2_500 - 375 - 1_375);
+        // What the port sends in a round trip of 12 us is what may be on the way: 37.5 KB at 25 Gb/s.
+        let given = (0..200).filter(|n| port.next(at(10_310 + 320 * n)).is_some()).count();
+        assert!((35..=38).contains(&given), "{given} credits of 1 KB and nothing arrives");
     }
 
     /// Of one rack 37.5 KB may be on the way, 12 us of 25 Gb/s. If none of it comes for 100 us it is taken for lost, and as much may go again;

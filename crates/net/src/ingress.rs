@@ -392,7 +392,7 @@ mod tests {
         };
         IngressPool {
             shared: Bytes::new(shared),
-            ports: vec![port; 4],
+            ports: vec![[port; CLASSES]; 4],
             lossless: Some(1 << CLASS),
             alpha,
         }

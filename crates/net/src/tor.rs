@@ -7,7 +7,7 @@
 //!
 //! Credits carry all that was given, so the next one makes up for one that was lost. Where nobody asks any more, since all that was let
 //! go has arrived or was lost, no next one comes: a queue that waits and is credited nothing for a while asks again, and hears
-//! what it has been given.
+//! what it has been given. Likewise a host that was stopped, in case the word that let it go on was lost: it hears what holds.
 //!
 //! Credits and pace are timers of this node: it has an event for each credit, unlike any other stage.
 //!
@@ -15,9 +15,10 @@
 //! Invariants: those of [`Voq`] and [`Credits`]; nothing is dropped here; a queue without traffic sets no timer.
 
 use crate::credit::{Credit, CreditSettings, Credits, Heard};
+use crate::port::PortFault;
 use crate::switch::{Switch, trace};
 use crate::voq::{Crossed, Voq, VoqSettings};
-use forebay_engine::{Digest, Node, Out};
+use forebay_engine::{Digest, Flying, Node, Out};
 use forebay_laws::Acts;
 use forebay_laws::group::{
     Group, GroupAct, GroupEvent, GroupParams, GroupSeen, GroupStart, GroupTotals,
@@ -68,7 +69,7 @@ pub struct Peer {
 pub struct TorCounters {
     /// Credits sent to other racks.
     pub credits: u64,
-    /// Times that a queue asked again.
+    /// Times that a queue asked again, or a host that was stopped.
     pub asks: u64,
     /// Rates told to flows that asked, stops among them.
     pub rates: u64,
@@ -136,7 +137,24 @@ impl Tor {
         &self.switch
     }
 
-    /// The same, for faults and routes.
+    /// A fault of a cable, as [`Switch::fault`]. Credits for the host at its end follow the rate that is left.
+    pub fn fault(
+        &mut self,
+        now: Time,
+        port: usize,
+        change: PortFault,
+        flying: Vec<Flying<Packet>>,
+    ) -> Vec<Flying<Packet>> {
+        if let (PortFault::Rate(rate), Some(Some((credits, _)))) =
+            (change, self.credits.get_mut(port))
+        {
+            credits.set_rate(now, rate);
+            self.arm_credits(now, port as u16);
+        }
+        self.switch.fault(now, port, change, flying)
+    }
+
+    /// The same, for routes.
     pub fn switch_mut(&mut self) -> &mut Switch {
         &mut self.switch
     }
@@ -436,6 +454,15 @@ impl Tor {
         }
     }
 
+    /// A host asks whether what it sends to `to` is still stopped.
+    #[cold]
+    fn say_again(&mut self, now: Time, port: u16, to: HostAddr, out: &mut impl Out<Packet>) {
+        let Some(aggregate) = self.aggregate(self.queue_of(to)) else { return };
+        let rate = if aggregate.stopped { 0 } else { aggregate.rate.get() };
+        self.counters.asks += 1;
+        self.say(now, port, FlowId::ALL, to, rate, out);
+    }
+
     /// Tells a flow of the host at `port`, or all of its flows to `to`.
     fn say(
         &mut self,
@@ -512,6 +539,10 @@ impl Node for Tor {
             Kind::Credit if packet.dst.tor == self.settings.rack => {
                 trace(&mut self.digest, now, CREDIT, packet);
                 return self.take_credit(now, HostAddr::of_word(packet.stamp), packet.seq, out);
+            }
+            Kind::Ask if of_a_host => {
+                trace(&mut self.digest, now, ASK, packet);
+                return self.say_again(now, port as u16, packet.dst, out);
             }
             Kind::Ask if packet.dst.tor == self.settings.rack => {
                 trace(&mut self.digest, now, ASK, packet);

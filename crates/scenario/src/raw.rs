@@ -336,7 +336,7 @@ pub(crate) struct Hierarchical {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen_for: Option<Qty<Span>>,
     /// A queue that waits asks again if no credit comes for so long: credits and what asks for them can be lost. Longer than a round trip
-    /// between the switches of two racks. Default: 100us.
+    /// between the switches of two racks. A host that was stopped asks whether it still is after ten times as long. Default: 100us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask_again: Option<Qty<Span>>,
     /// Round-trip time between host and switch on an empty link, for the law. Default: what their cable takes there and back.
@@ -694,7 +694,7 @@ pub(crate) struct HostKeys {
     /// Defaults of the other keys. Default: "ideal".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<HostProfile>,
-    /// Order in which the NIC pulls packets from flows. Default: "round-robin", as Linux fq does.
+    /// Order in which the NIC pulls packets from flows of one class; higher classes go first. Default: "round-robin", as Linux fq does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nic: Option<NicOrder>,
     /// Whether consecutive segments of a flow that wait for one interrupt become one segment of at most 64KB (GRO, LRO),
@@ -1056,7 +1056,7 @@ pub(crate) struct Transport {
     #[schemars(range(min = 0, max = 7))]
     pub class: Option<i64>,
     /// Traffic class of pure ACKs; below fabric.switch.classes. Above class, they pass the data queues of the reverse path
-    /// (pure-ACK priority); a NIC sends them before data in any case. Default: 0.
+    /// (pure-ACK priority); below it they wait for data. A NIC sends them before data of their class. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 7))]
     pub ack_class: Option<i64>,

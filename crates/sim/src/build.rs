@@ -3,12 +3,12 @@
 use crate::base_rtt;
 use crate::capture::Taps;
 use crate::flow_samples::FlowSamples;
-use crate::host::{Common, Host, Memory, NicSide, Profile, SenderWaits};
+use crate::host::{Common, Host, Lanes, Memory, NicSide, Profile, SenderWaits};
 use crate::loops::{Loops, control_links};
 use crate::machine;
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
-use crate::racks::Racks;
+use crate::racks::{self, Racks};
 use crate::routes::Routing;
 use crate::stacks::{Stacks, profiles, usual};
 use crate::timeline::{Timeline, cable_index};
@@ -87,6 +87,7 @@ pub(crate) fn build(
         rpcs: scenario.traffic.iter().map(rpc).collect::<Vec<_>>().into(),
         warmup: scenario.output.warmup,
         telemetry,
+        asking: racks::asking(scenario),
     });
 
     let routing = Routing::new(&scenario.fabric, &plan, &fabric, &common.flows, seed);
@@ -111,6 +112,7 @@ pub(crate) fn build(
     let pausing = Pausing::of(scenario, &plan);
     let mut warnings = table.warnings;
     warnings.extend(pausing.iter().flat_map(Pausing::warnings));
+    warnings.extend(low_answers(scenario));
     let mut taps = if capture { Taps::plan(scenario, &plan, &fabric) } else { Taps::default() };
     let maker = PortMaker {
         scenario,
@@ -132,6 +134,9 @@ pub(crate) fn build(
     let flow_samples = FlowSamples::of(scenario.output.flows.as_ref(), &common.flows, &plan);
     let mut made = Vec::with_capacity(plan.hosts);
     let each = starts.into_iter().zip(rounds_at).zip(flow_samples);
+    let classes = |of: fn(&Profile) -> u8| common.profiles.iter().fold(0, |all, p| all | of(p));
+    let data = classes(|profile| 1 << profile.transport.data_class());
+    let lanes = Lanes::new(data, classes(|profile| profile.transport.answer_classes()));
     let mut toward_memory = toward_memory(scenario, &common.flows, &plan);
     for (id, ((starts, rounds), flow_samples)) in (0u32..).zip(each) {
         let port = maker.nic(NodeId(id));
@@ -145,6 +150,9 @@ pub(crate) fn build(
         }
         if pausing.is_some_and(|pausing| pausing.classes().is_some()) {
             host.tell_classes_apart();
+        }
+        if let Some(lanes) = &lanes {
+            host.serve_by_class(lanes.clone());
         }
         let toward = core::mem::take(&mut toward_memory[id as usize]);
         host.with_sender_waits(SenderWaits::new(scenario.output.warmup, toward));
@@ -220,6 +228,18 @@ fn toward_memory(scenario: &Scenario, flows: &[FlowSpec], plan: &Plan) -> Vec<Ve
         toward[spec.src as usize].push(spec.dst);
     }
     toward
+}
+
+/// Said of ACKs that may wait for ever: classes are strict.
+fn low_answers(scenario: &Scenario) -> Option<String> {
+    let classes = |entry: &model::Traffic| {
+        let transport = scenario.transport_of(entry);
+        (entry.class.unwrap_or(transport.class), transport.ack_class)
+    };
+    let (data, acks) = scenario.traffic.iter().map(classes).find(|(data, acks)| acks < data)?;
+    Some(format!(
+        "ACKs are of class {acks} and wait for data of class {data}, in switches and in NICs; write ack_class = {data}, or more"
+    ))
 }
 
 fn rpc(traffic: &model::Traffic) -> Option<model::Rpc> {

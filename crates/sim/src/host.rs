@@ -6,6 +6,7 @@
 mod armed;
 mod common;
 mod control;
+mod lanes;
 mod memory;
 mod memory_samples;
 mod orders;
@@ -19,14 +20,17 @@ mod rounds;
 mod rpc;
 mod sender_waits;
 mod sending;
+mod stops;
 mod told;
 
 pub(crate) use common::{BaseRtt, Common, Profile};
+pub(crate) use lanes::Lanes;
 pub(crate) use memory::{Memory, NicSide, Snapshot};
 pub(crate) use rounds::{Next, Round};
 pub(crate) use rpc::Ends;
 pub(crate) use sender_waits::SenderWaits;
 pub(crate) use sending::Sent;
+pub(crate) use stops::{ASKS_AFTER, Asking};
 
 use crate::flow_map::FlowMap;
 use crate::flow_samples::FlowSamples;
@@ -52,6 +56,7 @@ enum Due {
     Sender,
     Receiver,
     Rpc,
+    Stops,
 }
 
 /// How a NIC sends and receives.
@@ -76,6 +81,8 @@ pub(crate) struct Host {
     burst: Option<Box<Segmenter>>, // the super-packet that goes out, where the NIC cuts them
     acks: VecDeque<Packet>,        // and data, where flows push it
     parked: Option<Box<parked::Parked>>, // what waits because its class is stopped
+    lanes: Option<Box<Lanes>>,     // what waits, class by class, where data is of several
+    by_class: bool, // it has to look at classes: there are lanes, or some class is stopped
     pushes: bool,
     since: Time, // when the NIC last got something to send after having nothing
     next_event: Time,
@@ -104,6 +111,7 @@ pub(crate) struct Host {
     rpc: Option<Box<Ends>>,                 // ends of connections that carry RPCs
     memory: Option<Box<Memory>>,            // the path to memory, where it is modelled
     told: Option<Box<told::Told>>,          // words of packets in the host
+    stops: Option<Box<stops::Stops>>,       // that the switch has told
     pub sampled_paused: Vec<Span>, // time paused by then, at the last of these instants: from the first pause on
 }
 
@@ -138,6 +146,8 @@ impl Host {
             pushes: nic.pushes,
             acks: VecDeque::new(),
             parked: None,
+            lanes: None,
+            by_class: false,
             since: Time::ZERO,
             next_event: Time::MAX,
             next_planned: Time::MAX,
@@ -165,6 +175,7 @@ impl Host {
             rpc: None,
             memory: None,
             told: None,
+            stops: None,
             sampled_paused: Vec::new(),
         };
         host.plan_next();
@@ -262,6 +273,7 @@ impl Host {
                 Due::Sender => self.sender_due(now, which),
                 Due::Receiver => self.receiver_due(now, which),
                 Due::Rpc => self.rpc_due(now, which),
+                Due::Stops => self.stops_due(now),
             }
         }
         if self.memory.is_some() {

@@ -236,7 +236,7 @@ impl AnyNode {
         match self {
             Self::Host(host) => host.fault(now, change, flying),
             Self::Switch(switch) => switch.fault(now, port, change, flying),
-            Self::Tor(tor) => tor.switch_mut().fault(now, port, change, flying),
+            Self::Tor(tor) => tor.fault(now, port, change, flying),
             Self::Tapped(tapped) => tapped.fault(now, port, change, flying),
             Self::Machine(_) => flying, // faults are those of its NICs
         }

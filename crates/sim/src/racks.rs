@@ -1,7 +1,7 @@
 //! From the settings of a fabric whose racks queue by destination to what one rack's switch is made from.
 
 use crate::base_rtt;
-use crate::host::Profile;
+use crate::host::{ASKS_AFTER, Asking, Profile};
 use crate::options::SimError;
 use forebay_engine::NodeId;
 use forebay_laws::group::{GroupParams, GroupStart};
@@ -42,7 +42,6 @@ impl<'a> Racks<'a> {
         let ports = fabric.ports_of(node);
         let Some(first) = ports.iter().find(|d| d.peer.0 < fabric.hosts()) else { return Ok(None) };
         let own = fabric.addr(first.peer.0).tor;
-        let overhead = scenario.fabric.wire_overhead.get() as u16;
         let bytes = h.credit.get();
         let credits = |d: &forebay_net::Direction| {
             let rate = fabric.cable(d.cable).rate;
@@ -76,7 +75,7 @@ impl<'a> Racks<'a> {
                 seed: Stream::new(seed, u64::from(node.0), Purpose::GroupLaw).key(),
             },
             ask_again: h.ask_again,
-            word_size: WORD - overhead.min(20),
+            word_size: word_size(scenario),
         }))
     }
 }
@@ -95,6 +94,16 @@ impl Racks<'_> {
             QueueFor::Host | QueueFor::Pod(_) => alone,
         }
     }
+}
+
+fn word_size(scenario: &Scenario) -> u16 {
+    WORD - (scenario.fabric.wire_overhead.get() as u16).min(20)
+}
+
+/// How hosts of such racks ask whether they are still stopped.
+pub(crate) fn asking(scenario: &Scenario) -> Option<Asking> {
+    let after = scenario.fabric.hierarchical.as_ref()?.ask_again * ASKS_AFTER;
+    Some(Asking { after, size: word_size(scenario) })
 }
 
 fn law(h: &Hierarchical) -> Result<GroupParams, SimError> {

@@ -393,6 +393,32 @@ fn tcp_beside_queue_pairs_whatever_runs_the_fabric() {
     agreed(&scenario(&on_linux), 5);
 }
 
+/// NICs with data and answers of several classes, of which the switch stops some.
+#[test]
+fn nics_that_serve_classes() {
+    let traffic = |class: u8, kind: &str| {
+        format!("[[traffic]]\nkind = \"{kind}\"\nsize = \"90KB\"\nclass = {class}\n")
+    };
+    let traffic = [traffic(1, "permutation"), traffic(5, "permutation"), traffic(0, "permutation")]
+        .concat()
+        + &traffic(5, "incast")
+        + "fan_in = 6\nrounds = 2\n";
+    let pause = "pause = [{ classes = [1], xoff = \"9KB\" }, { classes = [5], xoff = \"20KB\" }]\n";
+    for (nic, transport) in [
+        ("round-robin", "kind = \"rdma\"\nlaw = \"hpcc\"\n"),
+        ("round-robin", "kind = \"rdma\"\nlaw = \"dcqcn\"\ncnp_class = 6\n"),
+        ("srpt", "kind = \"tcp\"\nlaw = \"dctcp\"\n"),
+        ("push", "kind = \"tcp\"\nlaw = \"cubic\"\n"),
+    ] {
+        for (pause, faults) in [("", ""), (pause, ""), (pause, FAULTS)] {
+            let switch = format!("[fabric.switch]\nclasses = 8\n{pause}");
+            let fabric = format!("{LEAF_SPINE}{switch}[host]\nnic = \"{nic}\"\n");
+            let keys = format!("[transport]\n{transport}ack_class = 3\n{traffic}{faults}");
+            agreed(&scenario(&base(&fabric, &keys)), 1);
+        }
+    }
+}
+
 /// A transport is the same whether it has a name or not.
 #[test]
 fn all_traffic_over_a_named_transport_is_as_over_that_alone() {

@@ -93,6 +93,14 @@ impl Config {
         either!(Config, self, |of| of.ack_class)
     }
 
+    /// Traffic classes of ACKs and whatever else answers data, a bit each.
+    pub fn answer_classes(&self) -> u8 {
+        match self {
+            Config::Tcp(tcp) => 1 << tcp.ack_class,
+            Config::Rdma(rdma) => 1 << rdma.ack_class | 1 << rdma.cnp_class,
+        }
+    }
+
     /// Window at the start where the law has no opinion of its own. RDMA's depends on the path, and falls back on this.
     pub fn initial_window(&self) -> Bytes {
         match self {

@@ -28,7 +28,8 @@ pub enum Kind {
     /// flows to a host, whose word is in `stamp`, stop or go on.
     Rate,
     /// From the switch of a rack to that of the host it is addressed to: what data to that host would tell in a [`RackTag`], had it leave
-    /// to go. It wants to hear what it has been credited with in all.
+    /// to go. It wants to hear what it has been credited with in all. From a host to its switch: whether what it sends to the host that this
+    /// is addressed to is still stopped.
     Ask,
 }
 
@@ -244,6 +245,11 @@ impl Packet {
         let mut ask = Self { kind: Kind::Ask, dst: host, size, class: 7, ..Self::default() };
         ask.tag(tag);
         ask
+    }
+
+    /// Asks the switch of a host that was stopped whether it is still to send nothing to `to`. `size` on the link.
+    pub fn ask_to_go_on(to: HostAddr, size: u16) -> Self {
+        Self { kind: Kind::Ask, dst: to, size, class: 7, flow: FlowId::ALL, ..Self::default() }
     }
 
     /// Ties a tag to a packet, data or [`Kind::Ask`], which grows by it.

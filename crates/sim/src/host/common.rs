@@ -1,6 +1,6 @@
 //! What hosts read and nobody writes.
 
-use super::Round;
+use super::{Asking, Round};
 use forebay_laws::flow::FlowParams;
 use forebay_scenario::model::Rpc;
 use forebay_scenario::workload::{Connection, FlowSpec};
@@ -49,6 +49,7 @@ pub(crate) struct Common {
     pub rpcs: Arc<[Option<Rpc>]>, // by traffic entry
     pub warmup: Time,
     pub telemetry: Option<Rates>, // that switches tell of, if a law wants to know
+    pub asking: Option<Asking>,   // where switches stop flows
 }
 
 impl Common {

@@ -30,18 +30,19 @@ impl Host {
             _ if all => Told::GoOn(rate),
             _ => Told::Rate(rate),
         };
+        let to = HostAddr::of_word(packet.stamp);
+        if all || told == Told::Stop {
+            self.note_stop(now, to, told == Told::Stop);
+        }
         if !all {
             if let Some(slot) = self.sender_of.get(packet.flow).filter(|slot| *slot != DONE) {
                 self.tell(now, slot, told);
             }
             return;
         }
-        let to = HostAddr::of_word(packet.stamp);
         for slot in 0..self.senders.len() {
             let flow = self.senders[slot].flow;
-            let goes_there =
-                |flow: u32| self.common.addrs[self.common.flows[flow as usize].dst as usize] == to;
-            if flow != RETIRED && goes_there(flow) {
+            if flow != RETIRED && self.goes_to(flow, to) {
                 self.tell(now, slot as u32, told);
             }
         }

@@ -21,25 +21,33 @@ impl Host {
         self.port.tell_classes_apart(ClassSettings::default());
     }
 
-    /// Puts aside what is next as long as it is stopped. The next packet, if it is a part of a super-packet or an ACK that may
-    /// go; else the next flow may.
+    /// The rest of a super-packet, as far as it may go; what is stopped of it is put aside.
     #[cold]
-    pub(super) fn next_unstopped(&mut self) -> Option<Packet> {
-        let stopped = self.port.stopped();
-        let may_go = |packet: &Packet| stopped & 1 << packet.class.min(7) == 0;
-        let parked = &mut self.parked.get_or_insert_default().packets;
-        while let Some(segment) = self.burst.as_mut().and_then(|burst| burst.take()) {
-            if may_go(&segment) {
+    pub(super) fn next_segment(&mut self) -> Option<Packet> {
+        loop {
+            let segment = self.burst.as_mut().and_then(|burst| burst.take())?;
+            if let Some(segment) = self.unless_stopped(segment) {
                 return Some(segment);
             }
-            parked.push_back(segment);
         }
-        while let Some(packet) = self.acks.pop_front() {
-            if may_go(&packet) {
-                return Some(packet);
+    }
+
+    /// The next ACK that may go; those before it are put aside.
+    #[cold]
+    pub(super) fn next_answer(&mut self) -> Option<Packet> {
+        loop {
+            let answer = self.acks.pop_front()?;
+            if let Some(answer) = self.unless_stopped(answer) {
+                return Some(answer);
             }
-            parked.push_back(packet);
         }
+    }
+
+    fn unless_stopped(&mut self, packet: Packet) -> Option<Packet> {
+        if self.port.stopped() & 1 << packet.class.min(7) == 0 {
+            return Some(packet);
+        }
+        self.parked.get_or_insert_default().packets.push_back(packet);
         None
     }
 
@@ -64,12 +72,17 @@ impl Host {
     /// What waits aside comes back as far as its class may go now: the switch has said so, or its word died with the cable.
     #[cold]
     pub(super) fn unpark(&mut self) {
-        let Some(mut parked) = self.parked.take() else { return };
         let stopped = self.port.stopped();
+        self.by_class = stopped != 0 || self.lanes.is_some();
+        let Some(mut parked) = self.parked.take() else { return };
         let may_go = |class: u8| stopped & 1 << class.min(7) == 0;
         let (mut back, stay) = parked.packets.into_iter().partition(|p| may_go(p.class));
-        std::mem::swap(&mut self.acks, &mut back);
-        self.acks.append(&mut back);
+        if let Some(lanes) = &mut self.lanes {
+            lanes.put_back(back);
+        } else {
+            std::mem::swap(&mut self.acks, &mut back);
+            self.acks.append(&mut back);
+        }
         parked.packets = stay;
         for _ in 0..parked.flows.len() {
             let Some(slot) = parked.flows.pop_front() else { break };
@@ -83,7 +96,7 @@ impl Host {
     }
 
     /// Traffic class of a sender's data.
-    fn class_of(&self, slot: u32) -> u8 {
+    pub(super) fn class_of(&self, slot: u32) -> u8 {
         let profile = usize::from(self.senders[slot as usize].profile);
         self.common.profiles[profile].transport.data_class()
     }

@@ -11,8 +11,8 @@ impl Host {
     /// When the NIC pulls next.
     #[inline]
     pub(super) fn next_pull(&self) -> Time {
-        let idle = self.acks.is_empty() && self.ready.is_empty() && !self.is_cutting();
-        if idle || !self.port.open() {
+        let idle = self.acks.is_empty() && self.ready.is_empty();
+        if idle && !self.is_cutting() && !self.has_lanes_full() || !self.port.open() {
             return Time::MAX;
         }
         let read = self.memory.as_ref().map_or(Time::ZERO, |memory| memory.path.send_free());
@@ -55,18 +55,17 @@ impl Host {
     /// What goes out next: the rest of a super-packet, an ACK, data.
     #[inline]
     fn next_packet(&mut self, start: Time) -> Option<Packet> {
-        let at_hand = if self.port.stopped() != 0 {
-            self.next_unstopped()
-        } else {
-            let segment = self.burst.as_mut().and_then(|burst| burst.take());
-            segment.or_else(|| self.acks.pop_front())
-        };
-        at_hand.or_else(|| self.pull_data(start))
+        if self.by_class {
+            return self.next_by_class(start);
+        }
+        let segment = self.burst.as_mut().and_then(|burst| burst.take());
+        let at_hand = segment.or_else(|| self.acks.pop_front());
+        at_hand.or_else(|| self.pull_data::<false>(start))
     }
 
-    /// The next packet of the flow whose turn it is, if it still has one.
+    /// The next packet of the flow whose turn it is, if it still has one, and if `LOOKS` at its class, that may go.
     #[inline]
-    fn pull_data(&mut self, start: Time) -> Option<Packet> {
+    pub(super) fn pull_data<const LOOKS: bool>(&mut self, start: Time) -> Option<Packet> {
         let Self { ready, senders, .. } = self;
         let left = |slot: u32| senders[slot as usize].sender.unsent();
         let slot = ready.take(left)?;
@@ -75,7 +74,7 @@ impl Host {
             self.free_senders.push(slot);
             return None;
         }
-        if self.port.stopped() != 0 && self.park(slot) {
+        if LOOKS && self.park(slot) {
             return None;
         }
         let profile = &self.common.profiles[usize::from(self.senders[slot as usize].profile)];

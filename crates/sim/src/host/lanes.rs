@@ -1,0 +1,246 @@
+//! A NIC that sends data of several classes: the highest class goes first, and within a class everybody has a turn.
+//!
+//! There is a lane for each class that data rides in. In a lane, answers (ACKs, NACKs, CNPs) go before data, and flows in the order of the
+//! NIC. An answer is in the lane of the highest class of data that is not above its own, so that answers of one host keep their order
+//! as far as no data comes between them; those below all data have the lowest lane to themselves. What the switch has stopped is put aside
+//! as its turn comes, and holds up nobody. A super-packet is finished first: the NIC has fetched it whole.
+//!
+//! Whatever becomes ready joins the one list that every host has, and is sorted into lanes when the NIC pulls next. A host whose data
+//! is of one class, with no answers below, has no lanes.
+
+use super::Host;
+use forebay_units::Time;
+use forebay_wire::Packet;
+use std::collections::VecDeque;
+
+/// What waits for the wire, class by class.
+#[derive(Clone, Debug)]
+pub(crate) struct Lanes {
+    of_class: [u8; 8],
+    lanes: Vec<Lane>, // the highest goes first
+}
+
+#[derive(Clone, Debug, Default)]
+struct Lane {
+    answers: VecDeque<Packet>, // and data, where flows push it
+    flows: VecDeque<u32>,
+}
+
+impl Lanes {
+    /// For data and answers of these classes, a bit each; `None`: one list does.
+    pub fn new(data: u8, answers: u8) -> Option<Self> {
+        let below_data = data.wrapping_sub(1) & !data; // all classes below the lowest
+        let first = data | u8::from(answers & below_data != 0);
+        let lane_of = |class: usize| (first & (2u16 << class).wrapping_sub(1) as u8).count_ones();
+        let count = first.count_ones() as usize;
+        (count > 1).then(|| Self {
+            of_class: core::array::from_fn(|class| lane_of(class).saturating_sub(1) as u8),
+            lanes: vec![Lane::default(); count],
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.answers.is_empty() && lane.flows.is_empty())
+    }
+
+    fn lane(&mut self, class: u8) -> &mut Lane {
+        &mut self.lanes[usize::from(self.of_class[usize::from(class.min(7))])]
+    }
+
+    /// What was put aside comes back before what came later.
+    pub fn put_back(&mut self, packets: VecDeque<Packet>) {
+        for packet in packets.into_iter().rev() {
+            self.lane(packet.class).answers.push_front(packet);
+        }
+    }
+}
+
+impl Host {
+    /// From now on the highest class goes first. It has to be so from the start.
+    pub fn serve_by_class(&mut self, lanes: Lanes) {
+        self.lanes = Some(Box::new(lanes));
+        self.by_class = true;
+    }
+
+    /// Whether something waits in a lane.
+    #[inline]
+    pub(super) fn has_lanes_full(&self) -> bool {
+        self.lanes.as_ref().is_some_and(|lanes| !lanes.is_empty())
+    }
+
+    /// What goes out next where classes are told apart. `None`: what was next has been put aside, or there is nothing.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn next_by_class(&mut self, start: Time) -> Option<Packet> {
+        if let Some(segment) = self.next_segment() {
+            return Some(segment);
+        }
+        let Some(mut lanes) = self.lanes.take() else { return self.next_of_list(start) };
+        self.sort_into(&mut lanes);
+        let mut next = None;
+        for lane in lanes.lanes.iter_mut().rev() {
+            std::mem::swap(&mut self.acks, &mut lane.answers);
+            self.ready.exchange(&mut lane.flows);
+            while next.is_none() && !(self.acks.is_empty() && self.ready.is_empty()) {
+                next = self.next_of_list(start);
+            }
+            self.ready.exchange(&mut lane.flows);
+            std::mem::swap(&mut self.acks, &mut lane.answers);
+            if next.is_some() {
+                break;
+            }
+        }
+        self.lanes = Some(lanes);
+        next
+    }
+
+    fn sort_into(&mut self, lanes: &mut Lanes) {
+        while let Some(packet) = self.acks.pop_front() {
+            lanes.lane(packet.class).answers.push_back(packet);
+        }
+        let mut flows = VecDeque::new();
+        self.ready.exchange(&mut flows);
+        for slot in flows.drain(..) {
+            lanes.lane(self.class_of(slot)).flows.push_back(slot);
+        }
+        self.ready.exchange(&mut flows); // for its room
+    }
+
+    /// The next answer that may go, or the next flow's data if it may.
+    fn next_of_list(&mut self, start: Time) -> Option<Packet> {
+        self.next_answer().or_else(|| self.pull_data::<true>(start))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::build::build;
+    use crate::node::AnyNode;
+    use crate::options::Options;
+    use forebay_engine::{Amend, LinkId, Out, Words};
+    use forebay_units::Span;
+    use forebay_wire::Kind;
+
+    /// Three packets of 1,000 B in class 0, and two flows of two in class 2.
+    const STAR: &str = r#"
+version = 1
+name = "lanes"
+seeds = [1]
+stop = { time = "1ms" }
+[fabric]
+kind = "star"
+hosts = 4
+host_link = { rate = "100Gbps", delay = "1us" }
+[fabric.switch]
+classes = 8
+buffer = { size = "8MB" }
+pause = { classes = [2] }
+[transport]
+kind = "rdma"
+law = "dcqcn"
+ack_class = 1
+cnp_class = 3
+[[traffic]]
+kind = "list"
+flows = [{ from = "host[0]", to = "host[1]", size = "3000B", at = "500us" }]
+[[traffic]]
+kind = "list"
+class = 2
+flows = [
+  { from = "host[0]", to = "host[2]", size = "2000B", at = "500us" },
+  { from = "host[0]", to = "host[3]", size = "2000B", at = "500us" },
+]
+"#;
+
+    /// Flow and place in it of what leaves; an answer is of a flow that there is not.
+    #[derive(Default)]
+    struct Left(Vec<(u32, u64)>);
+
+    impl Out<Packet> for Left {
+        fn push(&mut self, _link: LinkId, _at: Time, packet: &Packet) {
+            self.0.push((packet.flow.0, packet.seq / 1_000));
+        }
+
+        fn push_with(
+            &mut self,
+            link: LinkId,
+            at: Time,
+            packet: &Packet,
+            _words: &Words,
+            _amend: Amend<'_, Packet>,
+        ) {
+            self.push(link, at, packet);
+        }
+
+        fn done(&mut self) {}
+    }
+
+    /// What leaves after answers of classes 0, 1, 3 and 0 have come up while the first packet was on the wire. The switch stops these
+    /// classes then, and lets them go when that has been in force for 300 ns.
+    fn leaves(stopped: u8) -> Vec<(u32, u64)> {
+        let scenario = forebay_scenario::text("lanes.toml", STAR).unwrap().scenario;
+        let mut built = build(&scenario, 1, Options::default(), false).unwrap();
+        let AnyNode::Host(mut host) = built.nodes.swap_remove(0) else {
+            panic!("hosts come first")
+        };
+        let mut left = Left::default();
+        let start = Time::ZERO + Span::from_us(500);
+        host.timer(start, &mut left);
+        for (flow, class) in [(10, 0), (11, 1), (12, 3), (13, 0)] {
+            let flow = forebay_wire::FlowId(flow);
+            let ack = Packet { kind: Kind::Ack, flow, class, size: 64, ..Packet::default() };
+            host.queue_ack(start, &ack);
+        }
+        let mut until = |host: &mut Host, end: Time| {
+            while host.next_timer() <= end {
+                host.timer(host.next_timer(), &mut left);
+            }
+        };
+        host.arrive(start, &Packet::pause(stopped), &mut Left::default());
+        let again = start + Span::from_ns(300);
+        until(&mut host, again);
+        host.arrive(again, &Packet::pause(0), &mut Left::default());
+        until(&mut host, start + Span::from_us(2));
+        left.0
+    }
+
+    /// A packet takes 83.5 ns, an answer 5.12.
+    #[test]
+    fn the_highest_class_goes_first_and_within_one_all_take_turns() {
+        let (low, b, c) = (0, 1, 2);
+        let order = [(b, 0), (12, 0), (c, 0), (b, 1), (c, 1), (10, 0), (11, 0), (13, 0)];
+        let last = [(low, 0), (low, 1), (low, 2)];
+        assert_eq!(leaves(0), [&order[..], &last].concat());
+    }
+
+    #[test]
+    fn a_stopped_class_holds_up_no_other_and_comes_back_in_order() {
+        let (low, b, c) = (0, 1, 2);
+        // The answer of class 3 is in the lane of class 2, and goes all the same. Class 0 has its three packets out by 353 ns, of which the last begins before 300.
+        let before = [(b, 0), (12, 0), (10, 0), (11, 0), (13, 0), (low, 0), (low, 1), (low, 2)];
+        assert_eq!(leaves(1 << 2), [&before[..], &[(c, 0), (b, 1), (c, 1)]].concat());
+        // Class 0 waits for its turn, which comes after 350 ns.
+        let after = [(b, 0), (12, 0), (c, 0), (b, 1), (c, 1), (11, 0), (10, 0), (13, 0)];
+        let stopped = leaves(1);
+        assert_eq!(stopped.len(), 11);
+        assert_eq!(stopped[..5], after[..5]);
+    }
+
+    fn lanes(data: &[u8], answers: &[u8]) -> Option<[u8; 8]> {
+        let mask = |classes: &[u8]| classes.iter().fold(0, |mask, class| mask | 1 << class);
+        Lanes::new(mask(data), mask(answers)).map(|lanes| lanes.of_class)
+    }
+
+    #[test]
+    fn a_lane_for_each_class_of_data() {
+        assert_eq!(lanes(&[], &[0]), None);
+        assert_eq!(lanes(&[0], &[0, 1, 7]), None);
+        assert_eq!(lanes(&[7], &[7]), None);
+        assert_eq!(lanes(&[2], &[1, 3]), Some([0, 0, 1, 1, 1, 1, 1, 1]));
+        assert_eq!(lanes(&[0, 3], &[2, 5]), Some([0, 0, 0, 1, 1, 1, 1, 1]));
+        assert_eq!(lanes(&[1, 7], &[0]), Some([0, 1, 1, 1, 1, 1, 1, 2]));
+        assert_eq!(lanes(&[1, 7], &[6]), Some([0, 0, 0, 0, 0, 0, 0, 1]));
+    }
+}

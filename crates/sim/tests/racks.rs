@@ -1,0 +1,98 @@
+//! Racks that queue by destination host, and what goes wrong on the cables of hosts.
+
+mod common;
+
+use common::scenario;
+use forebay_record::RunRecord;
+use forebay_sim::{Options, RackLook, Simulation, Watch};
+use forebay_units::Time;
+use proptest::prelude::*;
+
+/// Two racks of eight hosts of 25 Gb/s; so many hosts of the first send these bytes to one of the second, `rounds` times. `more` is about the
+/// fabric and what fails in it.
+fn incast(senders: u32, bytes: u32, rounds: u32, ask_again: &str, more: &str) -> String {
+    let flow = |i: u32| {
+        let (host, at) = (i % senders, i / senders * 300);
+        format!(
+            "{{ from = \"leaf[0].host[{host}]\", to = \"leaf[1].host[0]\", size = \"{bytes}B\", at = \"{at}us\" }},\n"
+        )
+    };
+    let flows: String = (0..senders * rounds).map(flow).collect();
+    format!(
+        "version = 1\nstop = {{ time = \"1s\" }}\n[output]\nqueues = {{ every = \"20us\" }}\n[fabric]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 8\n\
+         host_link = {{ rate = \"25Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+         [fabric.switch]\nhierarchical = {{ law = \"hiercc\", ask_again = \"{ask_again}\" }}\n\
+         [transport]\nkind = \"rdma\"\nlaw = \"explicit\"\n[[traffic]]\nkind = \"list\"\nflows = [\n{flows}]\n{more}"
+    )
+}
+
+/// A run, and how often hosts were stopped and asked whether they still are.
+fn seen(text: &str, seed: u64) -> (RunRecord, u64, u64) {
+    let scenario = scenario(text);
+    let mut simulation = Simulation::new(&scenario, seed, Options::default()).unwrap();
+    simulation.advance(Time::MAX, &Watch::default());
+    let racks = simulation.look().racks;
+    let sum = |of: fn(&RackLook) -> u64| racks.iter().map(of).sum();
+    let (stops, asks) = (sum(|rack| rack.counters.stops), sum(|rack| rack.counters.asks));
+    (simulation.finish().record, stops, asks)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Stops, words to go on, rates, questions and their answers are lost like all else; nobody waits for ever.
+    #[test]
+    fn whatever_is_lost_on_the_cables_of_hosts_all_flows_end(
+        seed in 1..1_000u64,
+        (senders, bytes) in (4..9u32, 20_000..200_000u32),
+        loss in 0.002..0.15f64,
+        ask_again in prop::sample::select(vec!["20us", "100us"]),
+    ) {
+        let lossy = format!("[[fabric.override]]\nwhere = \"leaf[0].host[*]-leaf[0]\"\nloss = {loss}\n");
+        let (record, ..) = seen(&incast(senders, bytes, 2, ask_again, &lossy), seed);
+        prop_assert!(record.flows.iter().all(|flow| flow.acked.is_some()));
+    }
+}
+
+/// While nothing is lost a host that is stopped for less than ten times `ask_again` asks nothing; the property above would hold for nothing if nobody
+/// were stopped.
+#[test]
+fn hosts_are_stopped_and_ask_only_if_that_lasts() {
+    let asks = |ask_again: &str| {
+        let (record, stops, asks) = seen(&incast(8, 400_000, 1, ask_again, ""), 1);
+        assert!(stops > 0 && record.flows.iter().all(|flow| flow.acked.is_some()));
+        asks
+    };
+    assert_eq!(asks("100us"), 0);
+    assert!(asks("3us") > 0);
+}
+
+/// The cable of the receiver has 100 Gb/s instead of 25 for a while: credits come as fast as it sends. At 10 Gb/s they come as slowly, and nothing
+/// waits behind it.
+#[test]
+fn credits_follow_the_rate_of_a_cable() {
+    let fault = |us: u32, gbps: u32| {
+        format!(
+            "[[fault]]\nat = \"{us}us\"\nlink = \"leaf[1].host[0]-leaf[1]\"\nchange = \"rate\"\nrate = \"{gbps}Gbps\"\n"
+        )
+    };
+    let done = |faults: &str| {
+        let (record, ..) = seen(&incast(8, 1_000_000, 1, "100us", faults), 1);
+        let ends = record.flows.iter().filter_map(|flow| flow.fct()).max().expect("they end");
+        let down = record.ports.iter().find(|p| p.node == "leaf[1]" && p.peer == "leaf[1].host[0]");
+        (ends, down.expect("it is there").max_queue.get())
+    };
+    let (as_built, queue) = done("");
+    let (slow, slow_queue) = done(&fault(100, 10));
+    let (fast, _) = done(&fault(100, 100));
+    // 8 MB in packets of 1,000 B with a header of 44 B and a tag of 12.
+    let at = |gbps: f64| 8e6 * 1.056 * 8.0 / (gbps * 1e9);
+    for (ends, expected) in
+        [(as_built, at(25.0)), (slow, 100e-6 + at(10.0) * (1.0 - 100e-6 / at(25.0)))]
+    {
+        let ratio = ends.as_secs_f64() / expected;
+        assert!((0.98..1.12).contains(&ratio), "{ends} for {expected}");
+    }
+    assert!(fast < as_built / 2, "{fast} of {as_built}");
+    assert!(slow_queue < queue + 20_000, "{slow_queue} bytes waited at 10 Gb/s, {queue} at 25");
+}
