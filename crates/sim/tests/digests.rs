@@ -191,7 +191,7 @@ fn pauses_class_by_class_all_the_time() {
     for (size, release, keys, faults) in [
         ("280KB", "fluid", "xoff = \"9KB\"", ""),
         (
-            "120KB",
+            "100KB",
             "start",
             "alpha = 2.0, headroom = \"6KB\", reserved = \"1KB\", short_headroom = \"warn\"",
             FAULTS,
