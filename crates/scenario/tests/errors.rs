@@ -1265,17 +1265,17 @@ fn pause_of_single_classes() {
         (
             ecn,
             "classes = 4\npause = [{ classes = [2, 3] }, { classes = [1, 3] }]",
-            "15:42: fabric.switch.pause[1].classes: has class 3 a second time; write it once",
+            "15:44: fabric.switch.pause[1].classes: has class 3 a second time; write it once",
         ),
         (
             ecn,
             "classes = 4\npause = [{ classes = [2] }, { classes = [5] }]",
-            "15:39: fabric.switch.pause[1].classes: 5 needs 6 classes; write fabric.switch.classes = 6",
+            "15:41: fabric.switch.pause[1].classes: 5 needs 6 classes; write fabric.switch.classes = 6",
         ),
         (
             ecn,
             "classes = 4\npause = [{ classes = [2] }, { classes = [3], xoff = \"9KB\", alpha = 1.0 }]",
-            "15:74: fabric.switch.pause[1].alpha: 1 means nothing here; it belongs to xoff = \"dynamic\"",
+            "15:68: fabric.switch.pause[1].alpha: 1 means nothing here; it belongs to xoff = \"dynamic\"",
         ),
         (
             ecn,
@@ -1295,7 +1295,7 @@ fn pause_of_single_classes() {
         (
             ecn,
             "classes = 4\npause = [{ classes = [2] }, { classes = [3], watchdog = { after = \"0s\" } }]",
-            "15:73: fabric.switch.pause[1].watchdog.after: \"0s\" ends every pause at once; write for instance \"200ms\"",
+            "15:67: fabric.switch.pause[1].watchdog.after: \"0s\" ends every pause at once; write for instance \"200ms\"",
         ),
     ]);
 }
