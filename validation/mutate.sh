@@ -107,7 +107,7 @@ mutations=(
   "all of a NIC's data waits in the lowest lane|crates/sim/src/host/lanes.rs|s/lanes.lane(self.class_of(slot)).flows/lanes.lane(0).flows/|sim|nic_classes|the_highest_class_takes_the_wire"
   "a NIC sends what its switch has stopped|crates/sim/src/host/lanes.rs|s/self.pull_data::<true>(start)/self.pull_data::<false>(start)/|sim|--lib|host::lanes::tests::a_stopped_class"
   "what was put aside comes back last|crates/sim/src/host/lanes.rs|s/answers.push_front(packet)/answers.push_back(packet)/|sim|--lib|host::lanes::tests::a_stopped_class"
-  "a host that is stopped asks nothing|crates/sim/src/host/stops.rs|s/filter(|stop| stop.1 <= now)/filter(|stop| stop.1 < now)/|sim|racks|whatever_is_lost"
+  "a host that is stopped asks nothing|crates/sim/src/host/stops.rs|s/self.queue_ack(now, &Packet::ask_to_go_on/let _ = (now, \&Packet::ask_to_go_on/|sim|racks|whatever_is_lost"
   "a switch does not say again that a host may go on|crates/net/src/tor.rs|s/let rate = if aggregate.stopped { 0 }/let rate = if true { 0 }/|sim|racks|whatever_is_lost"
   "credits keep the rate that a cable was built with|crates/net/src/tor.rs|s/            credits.set_rate(now, rate);//|sim|racks|credits_follow"
   "a dropped class looks at its in-port alone|crates/net/src/ingress.rs|s/share.max(queue) <= a.xoff(free)/share <= a.xoff(free)/|net|classes|has_a_queue_within_the_threshold_too"
