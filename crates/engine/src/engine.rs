@@ -228,7 +228,7 @@ impl<N: Node> Engine<N> {
     pub fn stats(&self) -> EngineStats {
         EngineStats {
             windows: self.windows,
-            events: self.shards.iter().map(|s| lock(s).events).collect(),
+            events: self.shards.iter().map(|s| lock(s).lanes.events).collect(),
             processes: self.processes,
             window: self.pace.turn,
             ring_bytes: self.shards.iter().map(|s| lock(s).lanes.bytes()).sum(),
@@ -426,8 +426,8 @@ impl<N: Node> Crew<'_, N> {
         }
         report.done.store(shard.lanes.done, Ordering::Relaxed);
         report.pushed.store(shard.lanes.pushed, Ordering::Relaxed);
-        report.events.store(shard.events - shard.reported, Ordering::Relaxed);
-        shard.reported = shard.events;
+        report.events.store(shard.lanes.events - shard.reported, Ordering::Relaxed);
+        shard.reported = shard.lanes.events;
         if me == 0 {
             report.stop.store(self.watch.stop.load(Ordering::Relaxed), Ordering::Relaxed);
         }

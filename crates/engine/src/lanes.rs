@@ -2,6 +2,7 @@
 
 use crate::node::{Amend, Flying, LinkId, Out, Words};
 use crate::prefetch::prefetch;
+use crate::rare::{missing, rarely};
 use crate::ring::{Pool, Ring};
 use forebay_units::Time;
 
@@ -52,6 +53,7 @@ pub struct Lanes<I> {
     pub(crate) refilled: Vec<LinkId>,
     pub(crate) done: u64,
     pub(crate) pushed: u64,
+    pub(crate) events: u64, // arrivals and timers that the shard has handled
 }
 
 /// No process is watched.
@@ -72,20 +74,31 @@ impl<I: Copy + Default> Lanes<I> {
             refilled: Vec::new(),
             done: 0,
             pushed: 0,
+            events: 0,
         }
     }
 
     #[inline(always)]
     fn fill(&mut self, link: LinkId, at: Time, item: &I) {
         let ring = &mut self.rings[link.0 as usize];
+        if ring.head_at == Time::MAX {
+            self.begin(link, at, item);
+        } else {
+            self.pool.append(ring, at, item);
+        }
+    }
+
+    /// The same onto a link that is empty.
+    #[inline]
+    fn begin(&mut self, link: LinkId, at: Time, item: &I) {
+        let ring = &mut self.rings[link.0 as usize];
         let process = ring.process;
-        if self.pool.push(ring, at, item) {
-            self.filled[link.0 as usize / 64] |= 1 << (link.0 % 64);
-            if process == self.watched {
-                self.refill(link);
-            } else {
-                self.wake(process, at);
-            }
+        self.pool.begin(ring, at, item);
+        self.filled[link.0 as usize / 64] |= 1 << (link.0 % 64);
+        if process == self.watched {
+            self.refill(link);
+        } else {
+            self.wake(process, at);
         }
     }
 
@@ -132,13 +145,12 @@ impl<I: Copy + Default> Lanes<I> {
     /// Takes the head of a link that has one, into `item`; the answer is when the next one arrives.
     #[inline(always)]
     pub(crate) fn pop(&mut self, link: LinkId, item: &mut I) -> Time {
-        let ring = &mut self.rings[link.0 as usize];
-        self.pool.pop(ring, item);
-        let head_at = ring.head_at;
-        if head_at == Time::MAX {
-            self.filled[link.0 as usize / 64] &= !(1 << (link.0 % 64));
+        let Some(ring) = self.rings.get_mut(link.0 as usize) else { missing() };
+        if self.pool.pop(ring, item) {
+            return ring.head_at;
         }
-        head_at
+        self.filled[link.0 as usize / 64] &= !(1 << (link.0 % 64));
+        Time::MAX
     }
 
     #[inline]
@@ -147,8 +159,7 @@ impl<I: Copy + Default> Lanes<I> {
     }
 
     /// Calls `each` with the links in `[first, end)`, ascending, and the arrival of each one's head; an empty ring may be left out, or
-    /// come with `Time::MAX`. Reads
-    /// the rings themselves where most are filled, and the bits where few are.
+    /// come with `Time::MAX`. Reads the rings themselves where most are filled, and the bits where few are.
     #[inline(always)]
     pub(crate) fn heads(&self, first: u32, end: u32, mut each: impl FnMut(LinkId, Time)) {
         let few = end - first > 4 && self.filled[first as usize / 64].count_ones() < 16;
@@ -252,12 +263,15 @@ impl<I: Copy + Default> Out<I> for Lanes<I> {
     #[inline(always)]
     fn push(&mut self, link: LinkId, at: Time, item: &I) {
         self.pushed += 1;
-        let Ring { shard, lookahead, .. } = self.rings[link.0 as usize];
-        let at = at + lookahead;
-        if shard == self.me {
-            self.fill(link, at, item);
-        } else {
-            self.post(shard, link, at, item);
+        let Some(ring) = self.rings.get_mut(link.0 as usize) else { missing() };
+        let at = at + ring.lookahead;
+        if ring.head_at != Time::MAX {
+            return self.pool.append(ring, at, item);
+        }
+        rarely();
+        match ring.shard {
+            shard if shard == self.me => self.begin(link, at, item),
+            shard => self.post(shard, link, at, item), // its rings stay empty here
         }
     }
 

@@ -21,6 +21,7 @@ mod lanes;
 mod node;
 mod plan;
 mod prefetch;
+mod rare;
 #[cfg(any(test, feature = "reference"))]
 pub mod reference;
 mod ring;
@@ -35,3 +36,4 @@ pub use node::{
 };
 pub use plan::{Plan, PlanError, Tuning};
 pub use prefetch::{prefetch, prefetch_all, prefetch_at};
+pub use rare::rarely;

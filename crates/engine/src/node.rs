@@ -73,6 +73,9 @@ pub trait Node: Send {
     /// What travels on links.
     type Item: Copy + Default + Send;
 
+    /// Whether its earliest timer may change when something arrives, and not only when a timer is handled.
+    const ARRIVALS_SET_TIMERS: bool = true;
+
     /// The earliest timer; `Time::MAX` if there is none. A timer set too early is harmless.
     fn next_timer(&self) -> Time;
 

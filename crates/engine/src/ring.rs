@@ -5,6 +5,7 @@
 
 use crate::node::Words;
 use crate::prefetch::prefetch_at;
+use crate::rare::{missing, rarely};
 use forebay_units::{Span, Time};
 
 const CHUNK: u32 = 16;
@@ -87,44 +88,61 @@ impl<I: Copy + Default> Pool<I> {
         slot
     }
 
-    /// Adds at the tail; `at` is not before the tail's. True if the ring was empty.
-    #[inline(always)]
-    pub fn push(&mut self, ring: &mut Ring, at: Time, item: &I) -> bool {
-        let was_empty = ring.head_at == Time::MAX;
-        if was_empty {
-            // An empty ring keeps one chunk and starts at its first slot again, which is still in cache.
-            ring.tail = if ring.head == NONE { self.take() } else { ring.head };
-            ring.head = ring.tail;
-            ring.head_at = at;
-        } else {
-            ring.tail += 1;
-            if ring.tail.is_multiple_of(CHUNK) {
-                ring.tail = self.extend(ring.tail - 1);
-            }
-        }
-        let slot = &mut self.slots[ring.tail as usize];
-        slot.at = at;
-        slot.item = *item;
-        self.ask(ring.tail as usize + 1);
-        was_empty
+    /// Begins an empty ring with its first entry.
+    #[inline]
+    pub fn begin(&mut self, ring: &mut Ring, at: Time, item: &I) {
+        // An empty ring keeps one chunk and starts at its first slot again, which is still in cache.
+        ring.tail = if ring.head == NONE { self.take() } else { ring.head };
+        ring.head = ring.tail;
+        ring.head_at = at;
+        self.put(ring.tail, at, item);
     }
 
-    /// Takes the head of a ring that is not empty, into `item`.
+    /// Adds at the tail of a ring that is not empty; `at` is not before the tail's.
     #[inline(always)]
-    pub fn pop(&mut self, ring: &mut Ring, item: &mut I) {
-        *item = self.slots[ring.head as usize].item;
+    pub fn append(&mut self, ring: &mut Ring, at: Time, item: &I) {
+        let next = ring.tail + 1;
+        ring.tail = if next.is_multiple_of(CHUNK) {
+            rarely();
+            self.extend(next - 1)
+        } else {
+            next
+        };
+        self.put(ring.tail, at, item);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, slot: u32, at: Time, item: &I) {
+        self.ask(slot as usize + 1);
+        let Some(slot) = self.slots.get_mut(slot as usize) else { missing() };
+        slot.at = at;
+        slot.item = *item;
+    }
+
+    #[inline(always)]
+    fn entry(&self, slot: u32) -> &Entry<I> {
+        let Some(entry) = self.slots.get(slot as usize) else { missing() };
+        entry
+    }
+
+    /// Takes the head of a ring that is not empty, into `item`. False if the ring is empty then.
+    #[inline(always)]
+    pub fn pop(&mut self, ring: &mut Ring, item: &mut I) -> bool {
+        *item = self.entry(ring.head).item;
         self.popped = ring.head;
         if ring.head == ring.tail {
             ring.head -= ring.head % CHUNK;
             ring.head_at = Time::MAX;
-            return;
+            return false;
         }
         ring.head += 1;
         if ring.head.is_multiple_of(CHUNK) {
+            rarely();
             ring.head = self.release(ring.head / CHUNK - 1);
         }
-        ring.head_at = self.slots[ring.head as usize].at;
+        ring.head_at = self.entry(ring.head).at;
         self.ask(ring.head as usize + 1); // the next pop reads its time
+        true
     }
 
     /// Whether anything on these rings ever carried words.
@@ -213,6 +231,13 @@ impl<I: Copy + Default> Pool<I> {
 mod tests {
     use super::*;
 
+    fn push(pool: &mut Pool<u64>, ring: &mut Ring, nth: u64) {
+        match ring.head_at {
+            Time::MAX => pool.begin(ring, Time::from_ps(nth), &nth),
+            _ => pool.append(ring, Time::from_ps(nth), &nth),
+        }
+    }
+
     #[test]
     fn rings_are_fifo_and_share_chunks() {
         let mut pool = Pool::<u64>::new(2);
@@ -221,7 +246,7 @@ mod tests {
         for step in 0..10_000u64 {
             let which = (forebay_units::math::mix(step) % 2) as usize;
             if forebay_units::math::mix(step + 77) % 5 < 3 {
-                pool.push(&mut rings[which], Time::from_ps(pushed[which]), &pushed[which]);
+                push(&mut pool, &mut rings[which], pushed[which]);
                 pushed[which] += 1;
             } else if rings[which].head_at != Time::MAX {
                 assert_eq!(rings[which].head_at, Time::from_ps(popped[which]));
@@ -243,7 +268,7 @@ mod tests {
         }
         let held = pool.next.len();
         for i in 0..((held - 1) * CHUNK as usize) as u64 {
-            pool.push(&mut rings[0], Time::from_ps(i), &i);
+            push(&mut pool, &mut rings[0], i);
         }
         assert_eq!(pool.next.len(), held, "emptied rings give their chunks back but one");
         assert!(!pool.has_words(), "nobody has asked for room");

@@ -49,11 +49,9 @@ pub(crate) struct Shard<N: Node> {
     pub last: u32, // processes from this one on run only after all even ones, everywhere
     pub lanes: Lanes<N::Item>,
     pub node_of_link: Vec<u32>, // local index; meaningful for this shard's in-links only
-    pub events: u64,
-    pub reported: u64, // of them
-    stages: u32,       // of prefetching
-    tree: Box<[u64; 2 * MOST_LEAVES]>,
-    slots: Box<[LinkId; MOST_LEAVES]>,
+    pub reported: u64,          // of its events
+    stages: u32,                // of prefetching
+    tree: Box<Tree>,
     heap: BinaryHeap<Reverse<Key>>,
     planned: Vec<(Time, Time)>, // earliest (departure, timer) that the heap holds for each node of the process
 }
@@ -75,10 +73,8 @@ impl<N: Node> Shard<N> {
             last,
             lanes,
             node_of_link,
-            events: 0,
             reported: 0,
-            tree: Box::new([0; 2 * MOST_LEAVES]),
-            slots: Box::new([LinkId(0); MOST_LEAVES]),
+            tree: Box::new(Tree::new()),
             heap: BinaryHeap::new(),
             planned: Vec::new(),
         }
@@ -162,10 +158,10 @@ impl<N: Node> Shard<N> {
         if links > MOST_LEAVES as u32 {
             return self.run_group(process, start, end);
         }
-        let Self { nodes, lanes, tree, slots, events, .. } = self;
+        let Self { nodes, lanes, tree, .. } = self;
         let node = &mut nodes[local as usize];
         lanes.set_next(process, Time::MAX);
-        let visit = Merge { lanes, tree, slots, events, seat, process, start, end };
+        let visit = Merge { lanes, tree, seat, process, start, end };
         if links == 1 {
             node.welcome(Leaf(visit));
         } else {
@@ -217,14 +213,14 @@ impl<N: Node> Shard<N> {
                     if head_at < end {
                         self.heap.push(Reverse((head_at, Class::Arrival, local, link)));
                     }
-                    self.events += 1;
+                    self.lanes.events += 1;
                     let port = link - self.seats[local as usize].first_in;
                     arrive(node, at, port, &mut item, &mut self.lanes);
                 }
                 Class::Timer => {
                     planned.1 = Time::MAX;
                     if node.next_timer() == at {
-                        self.events += 1;
+                        self.lanes.events += 1;
                         node.timer(at, &mut self.lanes);
                     }
                 }
@@ -262,12 +258,66 @@ impl<N: Node> Shard<N> {
     }
 }
 
+/// A tournament of the heads of a node's links: those that arrive in the window take slots, from 0 on. The game of slots 2i and
+/// 2i + 1 has number `slots / 2 + i`, and its winner meets others in the game of half that number, up to game 1.
+struct Tree {
+    losers: [u64; MOST_LEAVES], // of each game; of game 0, where a single slot plays, nobody
+    winners: [u64; MOST_LEAVES], // likewise, of the first round only
+    keys: [u64; MOST_LEAVES],   // by slot, likewise
+    links: [LinkId; MOST_LEAVES], // by slot
+}
+
+impl Tree {
+    fn new() -> Self {
+        Self {
+            losers: [u64::MAX; MOST_LEAVES],
+            winners: [0; MOST_LEAVES],
+            keys: [0; MOST_LEAVES],
+            links: [LinkId(0); MOST_LEAVES],
+        }
+    }
+
+    /// Plays all games of `slots`, a power of two, of which the first `due` have keys; the answer is the winner.
+    #[inline]
+    fn begin(&mut self, due: usize, slots: usize) -> u64 {
+        if slots == 1 {
+            return if due == 0 { u64::MAX } else { self.keys[0] };
+        }
+        let games = slots / 2;
+        for i in 0..games {
+            let key =
+                |slot: usize| if slot < due { self.keys[slot % MOST_LEAVES] } else { u64::MAX };
+            let (one, other) = (key(2 * i), key(2 * i + 1));
+            self.winners[(games + i) % MOST_LEAVES] = one.min(other);
+            self.losers[(games + i) % MOST_LEAVES] = one.max(other);
+        }
+        for game in (1..games).rev() {
+            let (one, other) = (self.winners[2 * game], self.winners[2 * game + 1]);
+            self.winners[game] = one.min(other);
+            self.losers[game] = one.max(other);
+        }
+        self.winners[1]
+    }
+
+    /// Plays the games of one of `slots`, whose key has become this; the answer is the winner.
+    #[inline(always)]
+    fn replay(&mut self, mut winner: u64, slot: usize, slots: usize) -> u64 {
+        let mut game = (slots + slot) / 2 % MOST_LEAVES;
+        loop {
+            let rival = &mut self.losers[game];
+            (winner, *rival) = (winner.min(*rival), winner.max(*rival));
+            game /= 2;
+            if game == 0 {
+                return winner;
+            }
+        }
+    }
+}
+
 /// A visit to a node: a tournament of the heads of its links, timers in between, deferred departures at the end.
 struct Merge<'a, I> {
     lanes: &'a mut Lanes<I>,
-    tree: &'a mut [u64; 2 * MOST_LEAVES],
-    slots: &'a mut [LinkId; MOST_LEAVES],
-    events: &'a mut u64,
+    tree: &'a mut Tree,
     seat: Seat,
     process: u32,
     start: Time,
@@ -277,57 +327,51 @@ struct Merge<'a, I> {
 impl<I: Copy + Default + Send> Visit<I> for Merge<'_, I> {
     #[inline]
     fn visit<N: Node<Item = I>>(self, node: &mut N) {
-        let Self { lanes, tree, slots, seat, start, end, .. } = self;
+        let Self { lanes, tree, seat, start, end, .. } = self;
         let mut later = Time::MAX; // earliest arrival of the links that have none before `end`
         let mut due = 0;
         lanes.heads(seat.first_in, seat.end_in, |link, at| {
             if at < end {
-                slots[due % MOST_LEAVES] = link;
-                tree[MOST_LEAVES + due % MOST_LEAVES] = key(at, start, due);
+                tree.links[due % MOST_LEAVES] = link;
+                tree.keys[due % MOST_LEAVES] = key(at, start, due);
                 due += 1;
             } else {
                 later = later.min(at);
             }
         });
-        // Leaf i is at `leaves + i` and the parent of i at i / 2. As many leaves as a full tree has, so that every path is as long
-        // as the next one, which a processor learns. They were collected where the largest tree has its own. While it is built a
-        // node has the winner of its leaves; then it keeps the loser of its game.
-        let leaves = due.next_power_of_two().min(MOST_LEAVES);
-        for i in 0..leaves {
-            tree[leaves + i] = if i < due { tree[MOST_LEAVES + i] } else { u64::MAX };
-        }
-        for i in (1..leaves).rev() {
-            tree[i] = tree[2 * i].min(tree[2 * i + 1]);
-        }
-        let mut winner = tree[1];
-        for i in 1..leaves {
-            tree[i] = tree[2 * i].max(tree[2 * i + 1]);
-        }
+        // As many slots as a full tree has, so that every path is as long as the next one, which a processor learns.
+        let slots = due.next_power_of_two().min(MOST_LEAVES);
+        let mut winner = tree.begin(due.min(MOST_LEAVES), slots);
 
-        let mut events = 0;
         let mut item = I::default();
-        let arrival = loop {
-            let arrival = start + Span::from_ps(winner >> SLOT_BITS); // beyond any window if there is no winner
-            let timer = node.next_timer();
-            if arrival >= end && timer >= end {
-                break arrival;
-            }
-            events += 1;
-            if timer < arrival {
-                node.timer(timer, lanes);
-                continue;
-            }
-            let slot = (winner & SLOT_MASK) as usize;
-            let link = slots[slot % MOST_LEAVES];
-            winner = key(lanes.pop(link, &mut item), start, slot);
-            let mut game = (leaves + slot) / 2;
-            while game > 0 {
-                let rival = &mut tree[game % MOST_LEAVES];
-                (winner, *rival) = (winner.min(*rival), winner.max(*rival));
-                game /= 2;
-            }
-            node.arrive(arrival, link.0 - seat.first_in, &mut item, lanes);
+        // What arrives at the time of a timer comes before it.
+        let before = |timer: Time| {
+            let until = end.min(timer.saturating_add(Span::from_ps(1)));
+            until.since(start).as_ps().min(FARTHEST) << SLOT_BITS
         };
+        let mut until = before(node.next_timer());
+        loop {
+            if winner < until {
+                lanes.events += 1;
+                let arrival = start + Span::from_ps(winner >> SLOT_BITS);
+                let slot = (winner & SLOT_MASK) as usize;
+                let link = tree.links[slot % MOST_LEAVES];
+                winner = tree.replay(key(lanes.pop(link, &mut item), start, slot), slot, slots);
+                node.arrive(arrival, link.0 - seat.first_in, &mut item, lanes);
+                if N::ARRIVALS_SET_TIMERS {
+                    until = before(node.next_timer());
+                }
+            } else {
+                let timer = node.next_timer();
+                if timer >= end {
+                    break;
+                }
+                lanes.events += 1;
+                node.timer(timer, lanes);
+                until = before(node.next_timer());
+            }
+        }
+        let arrival = start + Span::from_ps(winner >> SLOT_BITS); // beyond any window if there is no winner
         if winner >> SLOT_BITS == FARTHEST {
             // No link has more, or none for minutes.
             let heads = lanes.filled(seat.first_in, seat.end_in).map(|link| lanes.head_at(link));
@@ -335,7 +379,6 @@ impl<I: Copy + Default + Send> Visit<I> for Merge<'_, I> {
         } else {
             later = later.min(arrival);
         }
-        *self.events += events;
         finish(node, lanes, self.process, end, later);
     }
 }
@@ -348,7 +391,6 @@ impl<I: Copy + Default + Send> Visit<I> for Leaf<'_, I> {
     fn visit<N: Node<Item = I>>(self, node: &mut N) {
         let Merge { lanes, seat, end, .. } = self.0;
         let link = LinkId(seat.first_in);
-        let mut events = 0;
         let mut item = I::default();
         let mut arrival = lanes.head_at(link);
         loop {
@@ -362,9 +404,8 @@ impl<I: Copy + Default + Send> Visit<I> for Leaf<'_, I> {
             } else {
                 break;
             }
-            events += 1;
+            lanes.events += 1;
         }
-        *self.0.events += events;
         finish(node, lanes, self.0.process, end, arrival);
     }
 }

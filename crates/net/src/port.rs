@@ -25,7 +25,7 @@ pub use fault::{PortFault, Recalled};
 pub use pause::PauseCounters;
 pub use settings::{Form, Length, Marking, PortCounters, PortSettings};
 
-use forebay_engine::{LinkId, Out, Words, prefetch_all};
+use forebay_engine::{LinkId, Out, Words, prefetch_all, rarely};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::Packet;
 use marking::draw;
@@ -57,6 +57,8 @@ const _: () = assert!(size_of::<Port>() == 128);
 /// What is looked at now and then only. Kept apart so that the ports of a switch lie close together.
 #[derive(Clone, Debug)]
 struct Cold {
+    limit: Span,            // queue limit as time
+    mark_from: Span,        // kmin as time
     highest: u64,           // largest queue at earlier rates and of explicit queues, bytes
     counters: PortCounters, // but for transmissions, which are in `Hot`
     serializer: Serializer,
@@ -71,6 +73,7 @@ struct Cold {
     pause: pause::Pause,
     classes: Option<Box<classes::Classes>>, // where they are told apart
     heard: bool, // somebody has to hear of each departure as it is served
+    shares: bool, // its switch's buffer has a say about what it accepts
 }
 
 /// What one touch reads and writes, and the first half of what a steady port does: one cache line.
@@ -78,11 +81,11 @@ struct Cold {
 #[repr(C, align(64))]
 struct Hot {
     busy: Time, // one touch, steady: when all that was accepted has been sent; else: the packet in transmission
-    limit: Span, // queue limit as time
-    mark_from: Span, // kmin as time
+    free_below: Span, // of queues shorter than this neither limit nor mark can come about
     tx_packets: u64,
     highest: Span, // largest queue as time at the present rate
     tx_bytes: u64,
+    alone: u32,    // ps per byte of a plain port that nothing else has a say about; 0 for others
     whole: u32,    // ps per byte of a plain port; 0 for others
     steady: u32,   // ps per byte of a steady port; 0 for others
     overhead: u32, // ps that wire overhead adds to each packet
@@ -92,16 +95,16 @@ struct Hot {
 const _: () = assert!(size_of::<Hot>() == 64);
 
 impl Hot {
-    /// Time that a packet takes on the wire of a plain port.
+    /// Time that a packet takes on the wire of a plain or steady port, at its ps per byte.
     #[inline(always)]
-    fn time_of(&self, packet: &Packet) -> Span {
-        Span::from_ps(u64::from(packet.size) * u64::from(self.whole) + u64::from(self.overhead))
+    fn time_of(&self, pace: u32, packet: &Packet) -> Span {
+        Span::from_ps(u64::from(packet.size) * u64::from(pace) + u64::from(self.overhead))
     }
 
     /// Time that a packet takes on the wire of a steady port.
     #[inline(always)]
     fn steady_time_of(&self, packet: &Packet) -> Span {
-        Span::from_ps(u64::from(packet.size) * u64::from(self.steady) + u64::from(self.overhead))
+        self.time_of(self.steady, packet)
     }
 }
 
@@ -122,11 +125,11 @@ impl Port {
         let mut port = Self {
             hot: Hot {
                 busy: Time::ZERO,
-                limit: Span::MAX,
-                mark_from: Span::MAX,
+                free_below: Span::MAX,
                 highest: Span::ZERO,
                 tx_packets: 0,
                 tx_bytes: 0,
+                alone: 0,
                 whole: 0,
                 steady: 0,
                 overhead: 0,
@@ -135,6 +138,8 @@ impl Port {
             counted: 0,
             scheduled: Scheduled::new(&settings, !one_touch),
             cold: Box::new(Cold {
+                limit: Span::MAX,
+                mark_from: Span::MAX,
                 highest: 0,
                 counters: PortCounters::default(),
                 serializer: serializer(&settings),
@@ -149,6 +154,7 @@ impl Port {
                 pause: pause::Pause::default(),
                 classes: None,
                 heard: false,
+                shares: false,
             }),
         };
         port.derive();
@@ -162,7 +168,7 @@ impl Port {
         let time = |bytes: u64| settings.rate.time_for(Bytes::new(bytes));
         // A queue counts its whole bytes, so less than one more is within the limit.
         let part = whole.map_or(0, |whole| whole - 1);
-        self.hot.limit = match settings.limit {
+        self.cold.limit = match settings.limit {
             Some(Length::Bytes(bytes)) => time(bytes) + Span::from_ps(part),
             _ => Span::MAX,
         };
@@ -173,7 +179,7 @@ impl Port {
         };
         let mark_from = self.rules().map(from).min().unwrap_or(Span::MAX);
         let picks = self.rules().any(|rule| rule.at_dequeue);
-        (self.hot.mark_from, self.scheduled.picks) = (mark_from, picks);
+        (self.cold.mark_from, self.scheduled.picks) = (mark_from, picks);
         let settings = &self.cold.settings;
         self.cold.serializer = serializer(settings);
         self.cold.whole = whole.unwrap_or(0);
@@ -190,6 +196,9 @@ impl Port {
         let whole = u32::try_from(self.cold.whole).ok().filter(|_| even).unwrap_or(0);
         self.hot.overhead = whole * u32::from(self.cold.settings.overhead);
         self.hot.whole = if self.is_scheduled() { 0 } else { whole };
+        self.hot.alone = if self.cold.shares { 0 } else { self.hot.whole };
+        let longest = self.hot.time_of(whole, &Packet { size: u16::MAX, ..Packet::default() });
+        self.hot.free_below = self.cold.mark_from.min(self.cold.limit.saturating_sub(longest));
         self.enter_steady(self.steady_pace(whole));
     }
 
@@ -305,32 +314,52 @@ impl Port {
         self.hot.whole != 0
     }
 
-    /// Offers a packet to a plain port.
+    /// Picoseconds per byte of a plain port; 0 for others.
+    #[inline]
+    pub(crate) fn plain_pace(&self) -> u32 {
+        self.hot.whole
+    }
+
+    /// The same, and 0 as well where its switch has a say about what the port accepts.
+    #[inline]
+    pub(crate) fn pace_alone(&self) -> u32 {
+        self.hot.alone
+    }
+
+    /// From now on its switch has a say about what the port accepts.
+    pub(crate) fn share_buffer(&mut self) {
+        self.cold.shares = true;
+        self.derive_form();
+    }
+
+    /// Offers a packet to a plain port of so many picoseconds per byte.
     #[inline(always)]
     pub(crate) fn offer_plain(
         &mut self,
         now: Time,
+        pace: u32,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
         let hot = &mut self.hot;
         let backlog = hot.busy.since(now);
-        let after = backlog + hot.time_of(packet);
-        if after > hot.limit {
-            return Verdict::Dropped;
-        }
-        if backlog >= hot.mark_from {
-            match self.mark_enqueued(backlog, packet) {
+        let after = backlog + hot.time_of(pace, packet);
+        if backlog >= hot.free_below {
+            rarely();
+            match self.examine(backlog, after, packet) {
                 Verdict::Accepted => {}
                 refused => return refused,
             }
         }
         let hot = &mut self.hot;
         hot.busy = now + after;
-        hot.highest = hot.highest.max(after);
+        if after > hot.highest {
+            rarely();
+            hot.highest = after;
+        }
         hot.tx_packets += 1;
         hot.tx_bytes += u64::from(packet.size);
-        out.push(hot.link, hot.busy, packet);
+        out.push(hot.link, now + after, packet);
         Verdict::Accepted
     }
 
@@ -488,7 +517,7 @@ impl Port {
         );
         let hot = &mut self.hot;
         if hot.whole != 0 {
-            hot.busy = start + hot.time_of(packet);
+            hot.busy = start + hot.time_of(hot.whole, packet);
             hot.tx_packets += 1;
             hot.tx_bytes += u64::from(packet.size);
             out.push(hot.link, hot.busy, packet);

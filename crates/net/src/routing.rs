@@ -7,7 +7,7 @@ pub use murmur3::{Tuple, murmur3_paths};
 pub use pins::{Path, pin};
 
 use crate::fabric::Fabric;
-use forebay_engine::{NodeId, prefetch};
+use forebay_engine::{NodeId, prefetch, rarely};
 use forebay_units::math::{below, mix};
 use forebay_units::random::{Purpose, Stream};
 use std::collections::{BTreeMap, VecDeque};
@@ -37,9 +37,11 @@ enum How {
 /// The routes of one switch: by destination rack, the equal-cost ports.
 #[derive(Clone, Debug)]
 pub struct Routes {
-    own: u16,         // this switch's rack index, or NO_RACK
-    by_tor: Vec<u32>, // first member << LEN_BITS | how many; none: unreachable
-    members: Vec<u16>,
+    own: u16, // this switch's rack index, or NO_RACK
+    /// `first << LEN_BITS | how many`: so many ports in a row, as equal ones most often are. With none of them, `first` is the number of
+    /// a set of others, from 1 on, or it is `UNREACHABLE`.
+    by_tor: Vec<u32>,
+    sets: Vec<Box<[u16]>>,
     height: Vec<u8>, // distance to each rack, for symmetric hashing only
     how: How,
     paths: Paths,
@@ -49,6 +51,7 @@ pub struct Routes {
 
 const NO_RACK: u16 = u16::MAX;
 const LEN_BITS: u32 = 12;
+const UNREACHABLE: u32 = 0;
 
 impl Routes {
     /// The routes of every switch of `fabric` (index: node minus hosts) over cables for which `alive` is true.
@@ -121,35 +124,61 @@ impl Routes {
     /// The egress port towards rack `tor`, host port `port`, for a packet of `flow` in direction `reverse`; `nth` is
     /// how many packets this switch has routed. `None`: unreachable.
     #[inline(always)]
-    pub fn port(&self, tor: u16, port: u16, flow: u32, reverse: bool, nth: u64) -> Option<u16> {
-        let route = self.by_tor[usize::from(tor)];
-        let (first, len) = (route >> LEN_BITS, route & ((1 << LEN_BITS) - 1));
-        if len == 0 {
-            return None;
-        }
+    pub fn port(
+        &self,
+        tor: u16,
+        port: u16,
+        flow: u32,
+        reverse: bool,
+        nth: impl FnOnce() -> u64,
+    ) -> Option<u16> {
+        let route = *self.by_tor.get(usize::from(tor))?;
         let word = if self.how == How::Hash {
             mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse)))
-        } else if self.how == How::Spray {
-            Stream::at(self.key, nth)
         } else {
-            return Some(self.otherwise(tor, port, flow, reverse, nth));
+            rarely();
+            match self.how {
+                How::Spray => Stream::at(self.key, nth()),
+                _ => return self.otherwise(tor, port, flow, reverse, nth()),
+            }
         };
-        // One choice or many, own rack or another: chosen without branches, since which it is changes all the time.
-        let chosen = self.members[(first + below(word, len)) as usize];
+        let chosen = self.chosen(route, word)?;
+        // Own rack or another: without a branch, since which it is changes all the time.
         Some(select_unpredictable(tor == self.own, port, chosen))
+    }
+
+    /// One of the equal-cost ports that an entry of `by_tor` stands for; one choice or many without a branch.
+    #[inline(always)]
+    fn chosen(&self, route: u32, word: u64) -> Option<u16> {
+        let (first, len) = (route >> LEN_BITS, route & ((1 << LEN_BITS) - 1));
+        if len == 0 {
+            return self.chosen_of_set(first, word);
+        }
+        Some((first + below(word, len)) as u16)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn chosen_of_set(&self, set: u32, word: u64) -> Option<u16> {
+        let set = self.sets.get((set as usize).checked_sub(1)?)?;
+        Some(set[below(word, set.len() as u32) as usize])
     }
 
     /// The port of a flow that has a pin here, and of others as without pins. Apart, so that two tests tell the usual cases, where more
     /// would become a jump.
     #[cold]
     #[inline(never)]
-    fn otherwise(&self, tor: u16, port: u16, flow: u32, reverse: bool, nth: u64) -> u16 {
+    fn otherwise(&self, tor: u16, port: u16, flow: u32, reverse: bool, nth: u64) -> Option<u16> {
+        let route = self.by_tor[usize::from(tor)];
+        if route == UNREACHABLE {
+            return None;
+        }
         let pinned = self.pins.as_ref().and_then(|pins| pins.port(flow, reverse));
-        if let Some(pinned) = pinned {
+        if pinned.is_some() {
             return pinned;
         }
         if tor == self.own {
-            return port;
+            return Some(port);
         }
         let word = match self.paths {
             Paths::Hash => mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse))),
@@ -158,45 +187,50 @@ impl Routes {
                 mix(mix(self.key ^ u64::from(self.height[usize::from(tor)])) ^ u64::from(flow))
             }
         };
-        let choices = self.choices(tor);
-        choices[below(word, choices.len() as u32) as usize]
+        self.chosen(route, word)
     }
 
-    /// Equal-cost ports towards a rack.
-    pub fn choices(&self, tor: u16) -> &[u16] {
+    /// Equal-cost ports towards a rack, ascending.
+    pub fn choices(&self, tor: u16) -> Vec<u16> {
         let route = self.by_tor[usize::from(tor)];
-        let first = (route >> LEN_BITS) as usize;
-        &self.members[first..first + (route & ((1 << LEN_BITS) - 1)) as usize]
+        let (first, len) = (route >> LEN_BITS, route & ((1 << LEN_BITS) - 1));
+        match (len, first) {
+            (0, 0) => Vec::new(),
+            (0, set) => self.sets[set as usize - 1].to_vec(),
+            _ => (first as u16..).take(len as usize).collect(),
+        }
     }
 }
 
 /// Routes of one switch while they are collected.
 struct Draft {
     by_tor: Vec<u32>,
-    members: Vec<u16>,
+    sets: Vec<Box<[u16]>>,
     height: Vec<u8>,
-    index: BTreeMap<Vec<u16>, u32>,
-    last: u32, // most racks share the ports of the one before
+    index: BTreeMap<Box<[u16]>, u32>, // of sets, in `by_tor`'s form
 }
 
 impl Draft {
     fn new(tors: usize, symmetric: bool) -> Self {
         let height = vec![0; if symmetric { tors } else { 0 }];
-        Self { by_tor: vec![0; tors], members: Vec::new(), height, index: BTreeMap::new(), last: 0 }
+        let by_tor = vec![UNREACHABLE; tors];
+        Self { by_tor, sets: Vec::new(), height, index: BTreeMap::new() }
     }
 
+    /// `ports` ascend, and there is one at least.
     fn set(&mut self, tor: usize, ports: &[u16], height: u32) {
-        let (first, len) =
-            ((self.last >> LEN_BITS) as usize, (self.last & ((1 << LEN_BITS) - 1)) as usize);
-        if self.members[first..first + len] != *ports {
-            self.last = self.index.get(ports).copied().unwrap_or_else(|| {
-                let route = (self.members.len() as u32) << LEN_BITS | ports.len() as u32;
-                self.members.extend_from_slice(ports);
-                self.index.insert(ports.to_vec(), route);
-                route
-            });
-        }
-        self.by_tor[tor] = self.last;
+        let (first, last) = (ports[0], ports[ports.len() - 1]);
+        let in_a_row = usize::from(last - first) + 1 == ports.len();
+        self.by_tor[tor] = if in_a_row {
+            u32::from(first) << LEN_BITS | ports.len() as u32
+        } else if let Some(route) = self.index.get(ports) {
+            *route
+        } else {
+            self.sets.push(ports.into());
+            let route = (self.sets.len() as u32) << LEN_BITS;
+            self.index.insert(ports.into(), route);
+            route
+        };
         if let Some(h) = self.height.get_mut(tor) {
             *h = height.min(255) as u8;
         }
@@ -206,12 +240,12 @@ impl Draft {
         if own != NO_RACK {
             self.set(usize::from(own), &[0], 0); // never taken, but there to be loaded
         }
-        let Self { by_tor, members, height, .. } = self;
+        let Self { by_tor, sets, height, .. } = self;
         let how = match paths {
             Paths::Hash => How::Hash,
             Paths::Spray => How::Spray,
             Paths::SymmetricHash => How::Otherwise,
         };
-        Routes { own, by_tor, members, height, how, paths, key, pins: None }
+        Routes { own, by_tor, sets, height, how, paths, key, pins: None }
     }
 }

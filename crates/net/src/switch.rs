@@ -79,7 +79,7 @@ pub fn trace(digest: &mut Digest, now: Time, event: u8, packet: &Packet) {
     let what = u64::from(packet.flow.0) << 32
         | u64::from(event) << 16
         | u64::from(packet.flags.0) << 8
-        | (packet.kind as u64) << 4
+        | packet.kind.number() << 4
         | packet.ecn as u64;
     digest.add(now.as_ps() ^ packet.seq.rotate_left(20), what);
 }
@@ -98,6 +98,9 @@ impl Switch {
         );
         if pauses {
             ports.iter_mut().for_each(Port::hear_departures);
+        }
+        if settings.shared.is_some() {
+            ports.iter_mut().for_each(Port::share_buffer);
         }
         for (port, classes) in ports.iter_mut().zip(settings.classes) {
             port.tell_classes_apart(classes);
@@ -139,7 +142,7 @@ impl Switch {
 
     /// The port by which the first packet of a flow would leave.
     pub fn route(&self, to: HostAddr, flow: u32, reverse: bool) -> Option<u16> {
-        self.routes.port(to.tor, to.port, flow, reverse, 0)
+        self.routes.port(to.tor, to.port, flow, reverse, || 0)
     }
 
     /// Counters of a port.
@@ -255,17 +258,19 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
-        self.routed += 1;
         let reverse = packet.kind.is_answer();
-        let to = packet.dst;
-        let Some(port) = self.routes.port(to.tor, to.port, packet.flow.0, reverse, self.routed)
-        else {
+        let (to, nth) = (packet.dst, || self.routed + 1);
+        let port = self.routes.port(to.tor, to.port, packet.flow.0, reverse, nth);
+        self.routed += 1;
+        let Some(port) = port else {
             self.lead_nowhere(now, in_port, packet, out);
             return;
         };
         let port = usize::from(port);
-        if self.shared.is_none() && self.ports[port].is_plain() {
-            let verdict = self.ports[port].offer_plain(now, packet, out);
+        let target = self.ports.get_mut(port).expect("routes name ports that there are");
+        let pace = target.pace_alone();
+        if pace != 0 {
+            let verdict = target.offer_plain(now, pace, packet, out);
             if verdict != Verdict::Accepted {
                 self.refuse(now, port, packet, verdict);
             }
@@ -338,10 +343,9 @@ impl Switch {
             return;
         }
         let target = &mut self.ports[port];
-        let verdict = if target.is_plain() {
-            target.offer_plain(now, packet, out)
-        } else {
-            target.offer(now, in_port, packet, out)
+        let verdict = match target.plain_pace() {
+            0 => target.offer(now, in_port, packet, out),
+            pace => target.offer_plain(now, pace, packet, out),
         };
         if verdict == Verdict::Accepted {
             if let Some(shared) = &mut self.shared {
@@ -494,6 +498,8 @@ impl Switch {
 
 impl Node for Switch {
     type Item = Packet;
+
+    const ARRIVALS_SET_TIMERS: bool = false; // they are samples
 
     #[inline]
     fn next_timer(&self) -> Time {

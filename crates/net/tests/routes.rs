@@ -62,8 +62,13 @@ fn walk(
     while at != NodeId(dst) {
         let port = match fabric.is_host(at) {
             true => 0,
-            false => routes[(at.0 - fabric.hosts()) as usize]
-                .port(to.tor, to.port, flow, reverse, nth)?,
+            false => routes[(at.0 - fabric.hosts()) as usize].port(
+                to.tor,
+                to.port,
+                flow,
+                reverse,
+                || nth,
+            )?,
         };
         let direction = fabric.ports_of(at)[usize::from(port)];
         cables.push(direction.cable);
@@ -150,7 +155,7 @@ fn spraying_is_uniform_and_memoryless() {
         let mut last = u16::MAX;
         let n = 50_000;
         for nth in 0..n {
-            let port = tor.port(to.tor, to.port, 3, false, nth).unwrap();
+            let port = tor.port(to.tor, to.port, 3, false, || nth).unwrap();
             counts[usize::from(port) - 1] += 1;
             repeats += u64::from(port == last);
             last = port;
@@ -181,6 +186,27 @@ fn routes_around_a_dead_cable_avoid_it_and_lose_nobody() {
                 assert!(!path.expect("one dead cable cuts nobody off").contains(&dead));
             }
         }
+    }
+}
+
+/// Equal ports that are in a row are kept otherwise than those with a gap; which they are must not show.
+#[test]
+fn ports_with_a_gap_between_them_are_chosen_evenly() {
+    let fabric = leaf_spine(2, 5, 1);
+    let middle = fabric.ports_of(NodeId(2))[3].cable;
+    for paths in [Paths::Hash, Paths::SymmetricHash, Paths::Spray] {
+        let routes = Routes::all(&fabric, paths, 11, &|c| c != middle);
+        let to = fabric.addr(1);
+        assert_eq!(routes[0].choices(to.tor), [1, 2, 4, 5]);
+        assert_eq!(routes[1].choices(fabric.addr(0).tor).len(), 4);
+        let mut counts = [0u64; 6];
+        for flow in 0..20_000u32 {
+            let nth = || u64::from(flow);
+            let port = routes[0].port(to.tor, to.port, flow, false, nth).unwrap();
+            counts[usize::from(port)] += 1;
+        }
+        assert_eq!((counts[0], counts[3]), (0, 0), "{paths:?}");
+        even(&[counts[1], counts[2], counts[4], counts[5]]);
     }
 }
 

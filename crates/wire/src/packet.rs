@@ -2,42 +2,51 @@
 
 use crate::{FlowId, HostAddr};
 
+/// The bit of a kind that a receiver sends to the sender of its flow; the number of a kind is above it.
+const ANSWER: u8 = 1;
+
 /// What a packet is, which says how `seq` and the words of `ext` are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum Kind {
     /// A piece of a byte stream: `seq` is the offset of its first payload byte.
     #[default]
-    Data,
+    Data = 0,
     /// A cumulative acknowledgement: `seq` is the next byte expected, `ext` holds SACK blocks.
-    Ack,
+    Ack = 1 << 1 | ANSWER,
     /// Crosses a control link only: never queued, marked or dropped. `seq` is the sender's word.
-    Control,
+    Control = 2 << 1,
     /// Crosses one cable and tells the port at its end which traffic classes to stop: bit `c` of `seq` is class `c`.
     /// Goes before data; never queued, marked, dropped or lost at random.
-    Pause,
+    Pause = 3 << 1,
     /// RDMA: the receiver misses something. `seq` is the next byte expected; with selective repeat, block 0 of `ext` is
     /// what arrived instead.
-    Nack,
+    Nack = 4 << 1 | ANSWER,
     /// RDMA: a congestion notification packet. It names its flow and nothing else.
-    Cnp,
+    Cnp = 5 << 1 | ANSWER,
     /// From the switch of a host to that of a rack that sends to it: so many bytes, `seq`, it has been credited with in all. `stamp` is
     /// the host, [`HostAddr::word`].
-    Credit,
+    Credit = 6 << 1,
     /// From a switch to one of its hosts: its `flow` may send at `seq` bit/s, or has to stop if that is 0. With [`FlowId::ALL`] all of its
     /// flows to a host, whose word is in `stamp`, stop or go on.
-    Rate,
+    Rate = 7 << 1,
     /// From the switch of a rack to that of the host it is addressed to: what data to that host would tell in a [`RackTag`], had it leave
     /// to go. It wants to hear what it has been credited with in all. From a host to its switch: whether what it sends to the host that this
     /// is addressed to is still stopped.
-    Ask,
+    Ask = 8 << 1,
 }
 
 impl Kind {
     /// Whether a receiver sent it to the sender of its flow.
     #[inline]
     pub const fn is_answer(self) -> bool {
-        matches!(self, Kind::Ack | Kind::Nack | Kind::Cnp)
+        self as u8 & ANSWER != 0
+    }
+
+    /// The number by which digests know it.
+    #[inline]
+    pub const fn number(self) -> u64 {
+        (self as u8 >> 1) as u64
     }
 
     /// Whether it crosses the fabric, from one transport to another.

@@ -6,16 +6,28 @@ use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
 
 impl Port {
-    /// The marking rule at enqueue, where the queue has reached `kmin`.
+    /// Limit and marking rule at enqueue, for a packet that finds a queue of `backlog` and makes it one of `after`.
     #[inline(never)]
-    pub(super) fn mark_enqueued(&mut self, backlog: Span, packet: &mut Packet) -> Verdict {
+    pub(super) fn examine(&mut self, backlog: Span, after: Span, packet: &mut Packet) -> Verdict {
+        if after > self.cold.limit {
+            return Verdict::Dropped;
+        }
+        if backlog < self.cold.mark_from {
+            return Verdict::Accepted;
+        }
         let queue = self.bytes_in(backlog);
         self.mark(queue, 0, packet)
     }
 
     /// The same at a port that may tell classes apart.
     #[inline(never)]
-    pub(super) fn mark_heard(&mut self, now: Time, packet: &mut Packet) -> Verdict {
+    pub(super) fn examine_heard(&mut self, now: Time, after: Span, packet: &mut Packet) -> Verdict {
+        if after > self.cold.limit {
+            return Verdict::Dropped;
+        }
+        if self.hot.busy.since(now) < self.cold.mark_from {
+            return Verdict::Accepted;
+        }
         let (queue, packets) = self.queue_of(now, packet.class);
         self.mark(queue, packets, packet)
     }

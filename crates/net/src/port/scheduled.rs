@@ -225,11 +225,8 @@ impl Port {
         }
         let backlog = self.hot.busy.since(now);
         let after = backlog + self.hot.steady_time_of(packet);
-        if after > self.hot.limit {
-            return Verdict::Dropped;
-        }
-        if backlog >= self.hot.mark_from {
-            match self.mark_enqueued(backlog, packet) {
+        if backlog >= self.hot.free_below {
+            match self.examine(backlog, after, packet) {
                 Verdict::Accepted => {}
                 refused => return refused,
             }
@@ -255,11 +252,8 @@ impl Port {
     ) -> Verdict {
         let backlog = self.hot.busy.since(now);
         let after = backlog + self.hot.steady_time_of(packet);
-        if after > self.hot.limit {
-            return Verdict::Dropped;
-        }
-        if backlog >= self.hot.mark_from {
-            match self.mark_heard(now, packet) {
+        if backlog >= self.hot.free_below {
+            match self.examine_heard(now, after, packet) {
                 Verdict::Accepted => {}
                 refused => return refused,
             }

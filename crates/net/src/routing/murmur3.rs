@@ -69,7 +69,7 @@ fn walk(
             to.port
         } else {
             let rank = |port: &u16| ranks[fabric.ports_of(at)[usize::from(*port)].peer.0 as usize];
-            let mut choices = routes.choices(to.tor).to_vec();
+            let mut choices = routes.choices(to.tor);
             choices.sort_by_key(rank);
             let chosen = hash(words, numbers[at.0 as usize]).checked_rem(choices.len() as u32)?;
             choices[chosen as usize]
