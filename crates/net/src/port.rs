@@ -72,7 +72,7 @@ struct Cold {
     held_bytes: u64,
     pause: pause::Pause,
     classes: Option<Box<classes::Classes>>, // where they are told apart
-    heard: bool, // somebody has to hear of each departure as it is served
+    heard: bool,  // somebody has to hear of each departure as it is served
     shares: bool, // its switch's buffer has a say about what it accepts
 }
 
@@ -85,9 +85,10 @@ struct Hot {
     tx_packets: u64,
     highest: Span, // largest queue as time at the present rate
     tx_bytes: u64,
-    alone: u32,    // ps per byte of a plain port that nothing else has a say about; 0 for others
-    whole: u32,    // ps per byte of a plain port; 0 for others
-    steady: u32,   // ps per byte of a steady port; 0 for others
+    alone: u32, // ps per byte of a plain port that nothing else has a say about; 0 for others
+    whole: u32, // ps per byte of a plain port; 0 for others
+    steady: u32, // ps per byte of a steady port; 0 for others
+    calm: u32, // ps per byte of a steady port where nobody asks for more than order and limits; 0 for others
     overhead: u32, // ps that wire overhead adds to each packet
     link: LinkId,
 }
@@ -132,6 +133,7 @@ impl Port {
                 alone: 0,
                 whole: 0,
                 steady: 0,
+                calm: 0,
                 overhead: 0,
                 link: settings.link,
             },

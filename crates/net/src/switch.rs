@@ -293,6 +293,30 @@ impl Switch {
         out: &mut impl Out<Packet>,
     ) {
         let target = &mut self.ports[port];
+        let pace = target.calm_pace();
+        if pace == 0 || packet.kind == Kind::Pause {
+            return self.arrive_watched(now, in_port, port, packet, out);
+        }
+        let (verdict, moved) = target.offer_calm(now, pace, in_port, packet, out);
+        if moved {
+            self.note(port);
+        }
+        if verdict != Verdict::Accepted {
+            self.refuse(now, port, packet, verdict);
+        }
+    }
+
+    /// A steady port that marks what leaves, or tells about itself.
+    #[inline(never)]
+    fn arrive_watched(
+        &mut self,
+        now: Time,
+        in_port: u16,
+        port: usize,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        let target = &mut self.ports[port];
         if self.shared.is_some() || !target.is_steady() || packet.kind == Kind::Pause {
             return self.arrive_slow(now, in_port, port, packet, out);
         }

@@ -2,7 +2,7 @@
 //! itself has words.
 
 use super::CLASSES;
-use forebay_engine::{Words, prefetch_at};
+use forebay_engine::{Words, prefetch_at, rarely};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
 use std::collections::VecDeque;
 
@@ -59,15 +59,16 @@ impl PacketQueue {
     }
 
     #[inline(always)]
-    pub fn push(
+    pub fn push<'a>(
         &mut self,
         packet: &Packet,
         ingress: u16,
-        words: &Words,
+        words: impl FnOnce() -> &'a Words,
         rests: &mut Rests,
         lane: usize,
     ) {
         if self.len as usize == self.heads.len() {
+            rarely();
             self.grow(rests, lane);
         }
         let mask = self.heads.len() - 1;
@@ -77,7 +78,7 @@ impl PacketQueue {
         head.ingress = ingress;
         prefetch_at(&self.heads, (last + PER_LINE) & mask);
         if has_rest(packet) {
-            rests.keep(lane, last, self.heads.len(), packet, words);
+            rests.keep(lane, last, self.heads.len(), packet, words());
         }
         self.len += 1;
     }
@@ -233,8 +234,8 @@ mod tests {
         let (mut packet, mut taken) = (Packet::default(), Words::default());
         for step in 0..5_000 {
             if forebay_units::math::mix(!step) % 8 < 4 + u64::from(step < 2_000) {
-                let packet = nth(pushed);
-                queue.push(&packet, packet.ingress, &words(pushed), &mut rests, 3);
+                let (packet, words) = (nth(pushed), words(pushed));
+                queue.push(&packet, packet.ingress, || &words, &mut rests, 3);
                 pushed += 1;
             } else if !queue.is_empty() {
                 queue.pop(&mut packet, &mut taken, &mut rests, 3);

@@ -9,7 +9,7 @@
 
 use super::packet_queue::{PacketQueue, Rests};
 use super::{Cold, Form, Length, Marking, Port, PortSettings, Verdict, words_of};
-use forebay_engine::{Out, Words, prefetch};
+use forebay_engine::{Out, Words, prefetch, rarely};
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
 
@@ -22,6 +22,7 @@ pub(super) struct Scheduled {
     pub packets: u32,
     pub overhead: u16, // bytes that each packet adds on the wire
     filled: u8,        // bit per class: its queue is not empty
+    top: u8,           // number of the last queue
     pub sending: u8,   // class of what was transmitted last; `NOTHING` if that was a pause frame
     pub code: u8, // of the rate, for packets that ask about the port; `NOTHING` if it does not tell
     pub picks: bool, // what it marks, as a packet's transmission begins
@@ -42,6 +43,7 @@ impl Scheduled {
             packets: 0,
             overhead: settings.overhead,
             filled: 0,
+            top: classes.saturating_sub(1) as u8,
             sending: NOTHING,
             code: NOTHING,
             picks: false,
@@ -63,7 +65,7 @@ impl Scheduled {
     /// The queue of a class.
     #[inline]
     pub fn lane(&self, class: u8) -> usize {
-        usize::from(class).min(self.queues.len().saturating_sub(1))
+        class.min(self.top).into()
     }
 
     /// Packets that wait in one queue.
@@ -77,15 +79,20 @@ impl Scheduled {
         self.queues[lane].bytes
     }
 
-    /// Queues a packet in its class.
+    /// Queues a packet in a queue, with the words that it has, if any.
     #[inline(always)]
-    fn add(&mut self, in_port: u16, packet: &Packet, words: &Words) {
-        let class = self.class_of(packet);
+    fn add<'a>(
+        &mut self,
+        lane: usize,
+        in_port: u16,
+        packet: &Packet,
+        words: impl FnOnce() -> &'a Words,
+    ) {
         let wire = packet.on_wire(self.overhead.into());
-        let queue = &mut self.queues[class];
-        queue.push(packet, in_port, words, &mut self.rests, class);
+        let queue = &mut self.queues[lane];
+        queue.push(packet, in_port, words, &mut self.rests, lane);
         queue.bytes += wire;
-        self.filled |= 1 << class;
+        self.filled |= 1 << lane;
         self.packets += 1;
         self.bytes += wire;
     }
@@ -191,6 +198,8 @@ impl Port {
     /// The wire begins to be described by the time at which all will have been sent.
     pub(super) fn enter_steady(&mut self, pace: u32) {
         self.hot.steady = pace;
+        let asked = self.scheduled.is_special() || self.cold.heard || self.cold.shares;
+        self.hot.calm = if asked { 0 } else { pace };
         if pace != 0 && self.scheduled.packets > 0 {
             self.hot.busy = self.hot.busy.max(self.cold.since) + self.waiting_time();
         }
@@ -201,7 +210,7 @@ impl Port {
         if self.is_steady() {
             self.hot.busy = self.hot.busy - self.waiting_time();
             self.cold.since = self.hot.busy;
-            self.hot.steady = 0;
+            (self.hot.steady, self.hot.calm) = (0, 0);
         }
     }
 
@@ -209,6 +218,64 @@ impl Port {
     #[inline]
     pub(super) fn waiting_time(&self) -> Span {
         Span::from_ps(self.scheduled.bytes * u64::from(self.hot.steady))
+    }
+
+    /// Picoseconds per byte of a calm port: a steady one that marks nothing as it leaves, tells nothing, keeps no account, and is not
+    /// heard; 0 for others.
+    #[inline]
+    pub(crate) fn calm_pace(&self) -> u32 {
+        self.hot.calm
+    }
+
+    /// Offers a packet to a calm port of so many picoseconds per byte. True beside the verdict: its next departure may be another.
+    #[inline(always)]
+    pub(crate) fn offer_calm(
+        &mut self,
+        now: Time,
+        pace: u32,
+        in_port: u16,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) -> (Verdict, bool) {
+        let backlog = self.hot.busy.since(now);
+        let after = backlog + self.hot.time_of(pace, packet);
+        if backlog >= self.hot.free_below {
+            rarely();
+            match self.examine(backlog, after, packet) {
+                Verdict::Accepted => {}
+                refused => return (refused, false),
+            }
+        }
+        let waits = self.scheduled.filled;
+        if backlog == Span::ZERO {
+            if waits != 0 {
+                self.serve_calm(now, out);
+            }
+            let hot = &mut self.hot;
+            hot.highest = hot.highest.max(after);
+            hot.busy = now + after;
+            hot.tx_packets += 1;
+            hot.tx_bytes += u64::from(packet.size);
+            out.push(hot.link, now + after, packet);
+            return (Verdict::Accepted, waits != 0);
+        }
+        let lane = self.scheduled.class_of(packet);
+        let overtakes = waits & ((1 << lane) - 1) != 0;
+        if overtakes {
+            rarely();
+            self.serve_calm(now, out);
+        }
+        let hot = &mut self.hot;
+        hot.highest = hot.highest.max(after);
+        hot.busy = now + after;
+        self.scheduled.add(lane, in_port, packet, || words_of(packet, out));
+        (Verdict::Accepted, waits == 0 || overtakes)
+    }
+
+    /// Serves every departure of a calm port that starts at or before `now`.
+    #[inline(never)]
+    fn serve_calm(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        self.serve_steady(now, out, &mut |_, _, _| {});
     }
 
     /// Offers a packet to a steady port that does not tell classes apart.
@@ -277,7 +344,8 @@ impl Port {
         hot.highest = hot.highest.max(after);
         hot.busy = now + after;
         if !at_once {
-            self.scheduled.add(in_port, packet, words_of(packet, out));
+            let lane = self.scheduled.class_of(packet);
+            self.scheduled.add(lane, in_port, packet, || words_of(packet, out));
         } else if self.scheduled.is_special() {
             let words = *words_of(packet, out);
             self.send_special(now, packet, &words, out);
@@ -349,7 +417,8 @@ impl Port {
         if self.scheduled.packets == 0 || anew {
             self.cold.since = now;
         }
-        self.scheduled.add(in_port, packet, words);
+        let lane = self.scheduled.class_of(packet);
+        self.scheduled.add(lane, in_port, packet, || words);
     }
 
     /// When the next deferred departure starts; `Time::MAX` if none.
