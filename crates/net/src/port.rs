@@ -57,10 +57,9 @@ const _: () = assert!(size_of::<Port>() == 128);
 /// What is looked at now and then only. Kept apart so that the ports of a switch lie close together.
 #[derive(Clone, Debug)]
 struct Cold {
-    limit: Span,            // queue limit as time
-    mark_from: Span,        // kmin as time
-    highest: u64,           // largest queue at earlier rates and of explicit queues, bytes
-    counters: PortCounters, // but for transmissions, which are in `Hot`
+    bounds: Bounds,
+    highest: u64, // largest queue at earlier rates and of explicit queues, bytes
+    counters: PortCounters, // but for transmissions, which are in `Hot`, and marks by `Bounds`
     serializer: Serializer,
     whole: u64, // ps per byte; 0 if that is no whole number
     settings: PortSettings,
@@ -74,6 +73,16 @@ struct Cold {
     classes: Option<Box<classes::Classes>>, // where they are told apart
     heard: bool,  // somebody has to hear of each departure as it is served
     shares: bool, // its switch's buffer has a say about what it accepts
+}
+
+/// What a packet asks that finds a long queue: in one cache line, since such packets come often and wait for little else there.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+struct Bounds {
+    limit: Span,         // of the queue, as time
+    mark_from: Span,     // kmin as time
+    mark_all_from: Span, // kmax as time, where the rule is at enqueue, in bytes and for all classes; from there on nobody draws
+    marked: u64,         // packets marked by that alone
 }
 
 /// What one touch reads and writes, and the first half of what a steady port does: one cache line.
@@ -140,8 +149,12 @@ impl Port {
             counted: 0,
             scheduled: Scheduled::new(&settings, !one_touch),
             cold: Box::new(Cold {
-                limit: Span::MAX,
-                mark_from: Span::MAX,
+                bounds: Bounds {
+                    limit: Span::MAX,
+                    mark_from: Span::MAX,
+                    mark_all_from: Span::MAX,
+                    marked: 0,
+                },
                 highest: 0,
                 counters: PortCounters::default(),
                 serializer: serializer(&settings),
@@ -170,7 +183,7 @@ impl Port {
         let time = |bytes: u64| settings.rate.time_for(Bytes::new(bytes));
         // A queue counts its whole bytes, so less than one more is within the limit.
         let part = whole.map_or(0, |whole| whole - 1);
-        self.cold.limit = match settings.limit {
+        self.cold.bounds.limit = match settings.limit {
             Some(Length::Bytes(bytes)) => time(bytes) + Span::from_ps(part),
             _ => Span::MAX,
         };
@@ -181,7 +194,13 @@ impl Port {
         };
         let mark_from = self.rules().map(from).min().unwrap_or(Span::MAX);
         let picks = self.rules().any(|rule| rule.at_dequeue);
-        (self.cold.mark_from, self.scheduled.picks) = (mark_from, picks);
+        (self.cold.bounds.mark_from, self.scheduled.picks) = (mark_from, picks);
+        let all_from = |rule: Marking| match rule.kmax {
+            Length::Bytes(bytes) if !rule.at_dequeue => time(bytes),
+            _ => Span::MAX,
+        };
+        let rule = settings.marking.filter(|_| !self.scheduled.apart);
+        self.cold.bounds.mark_all_from = rule.map_or(Span::MAX, all_from);
         let settings = &self.cold.settings;
         self.cold.serializer = serializer(settings);
         self.cold.whole = whole.unwrap_or(0);
@@ -200,7 +219,8 @@ impl Port {
         self.hot.whole = if self.is_scheduled() { 0 } else { whole };
         self.hot.alone = if self.cold.shares { 0 } else { self.hot.whole };
         let longest = self.hot.time_of(whole, &Packet { size: u16::MAX, ..Packet::default() });
-        self.hot.free_below = self.cold.mark_from.min(self.cold.limit.saturating_sub(longest));
+        let Bounds { limit, mark_from, .. } = self.cold.bounds;
+        self.hot.free_below = mark_from.min(limit.saturating_sub(longest));
         self.enter_steady(self.steady_pace(whole));
     }
 
@@ -492,6 +512,7 @@ impl Port {
         PortCounters {
             tx_packets: self.hot.tx_packets,
             tx_bytes: self.hot.tx_bytes,
+            marked_packets: self.cold.counters.marked_packets + self.cold.bounds.marked,
             ..self.cold.counters
         }
     }

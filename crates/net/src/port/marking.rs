@@ -9,10 +9,16 @@ impl Port {
     /// Limit and marking rule at enqueue, for a packet that finds a queue of `backlog` and makes it one of `after`.
     #[inline(never)]
     pub(super) fn examine(&mut self, backlog: Span, after: Span, packet: &mut Packet) -> Verdict {
-        if after > self.cold.limit {
+        let bounds = &mut self.cold.bounds;
+        if after > bounds.limit {
             return Verdict::Dropped;
         }
-        if backlog < self.cold.mark_from {
+        if backlog >= bounds.mark_all_from && packet.ecn != Ecn::NotEct {
+            bounds.marked += u64::from(packet.ecn == Ecn::Ect);
+            packet.ecn = Ecn::Ce;
+            return Verdict::Accepted;
+        }
+        if backlog < bounds.mark_from {
             return Verdict::Accepted;
         }
         let queue = self.bytes_in(backlog);
@@ -22,10 +28,10 @@ impl Port {
     /// The same at a port that may tell classes apart.
     #[inline(never)]
     pub(super) fn examine_heard(&mut self, now: Time, after: Span, packet: &mut Packet) -> Verdict {
-        if after > self.cold.limit {
+        if after > self.cold.bounds.limit {
             return Verdict::Dropped;
         }
-        if self.hot.busy.since(now) < self.cold.mark_from {
+        if self.hot.busy.since(now) < self.cold.bounds.mark_from {
             return Verdict::Accepted;
         }
         let (queue, packets) = self.queue_of(now, packet.class);
