@@ -174,8 +174,8 @@ impl Routes {
             return None;
         }
         let pinned = self.pins.as_ref().and_then(|pins| pins.port(flow, reverse));
-        if pinned.is_some() {
-            return pinned;
+        if let Some(pinned) = pinned {
+            return Some(pinned);
         }
         if tor == self.own {
             return Some(port);
