@@ -1,4 +1,4 @@
-//! How long a scenario takes to lay out and to run, and what it then occupies:
+//! How long a scenario takes to lay out and to run, what it then occupies, and what came out:
 //! `cargo run --release --example layout -- FILE`. For scenarios that no bench covers.
 #![allow(clippy::disallowed_methods, reason = "measures wall time")]
 
@@ -27,6 +27,7 @@ fn main() {
     let hops = simulation.packet_hops();
     println!("{hops} packet-hops, {:.1} ns of CPU each", busy / hops.max(1) as f64);
     let outcome = simulation.finish();
+    println!("digest {:016x}", outcome.record.digest);
     println!("{:?}", outcome.execution);
 }
 
