@@ -20,6 +20,7 @@
 //! latency after that line entered, rather than when a share of a well-mixed buffer has left.
 
 mod controller;
+mod curve;
 mod iio;
 mod limit;
 mod llc;
