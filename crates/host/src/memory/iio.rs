@@ -9,7 +9,7 @@
 
 use super::curve::Curve;
 use super::settings::{IioSettings, LINE, NicSettings, PcieSettings};
-use super::{UNIT, lines};
+use super::{UNIT, float, lines};
 use forebay_units::Time;
 use forebay_wire::Packet;
 use std::collections::VecDeque;
@@ -43,6 +43,7 @@ pub(super) struct Iio {
     descriptors: u32,
     slots: u64,     // units
     link_rate: u64, // 2^-32 units per ps
+    on_link: f64,   // ps for a unit
     link_rest: u64, // of the last multiplication by it
     held: VecDeque<Held>,
     leaving: VecDeque<(Time, Landed)>,
@@ -111,6 +112,7 @@ impl Iio {
             descriptors: nic.descriptors,
             slots: u64::from(iio.slots) * UNIT,
             link_rate: link_rate as u64,
+            on_link: 4_294_967_296.0 / link_rate as f64,
             link_rest: 0,
             held: VecDeque::new(),
             leaving: VecDeque::new(),
@@ -155,7 +157,7 @@ impl Iio {
         let before = self.reached;
         self.waited = before - self.admitted;
         (self.reached, self.reaching) =
-            self.to_memory.at(now.as_ps() as f64 - holds.evicting * 1e3);
+            self.to_memory.sweep(float(now.as_ps()) - holds.evicting * 1e3);
         lines(self.reached - before)
     }
 
@@ -170,17 +172,21 @@ impl Iio {
         landing: f64,
         line: Line,
     ) -> Moved {
-        let (begin, end) = (at.as_ps() as f64, (at.as_ps() + dt) as f64);
+        let begin = float(at.as_ps());
+        let end = begin + float(dt);
         let on_the_way = self.entered - self.left - self.waited;
         self.in_line.rise(line.before, line.joined, self.reached);
-        let admitted = self.in_line.at(line.served).0;
+        let admitted = self.in_line.at(line.served);
         let to_memory = admitted - self.admitted;
         self.admitted = admitted;
-        let (cached, caching) = self.to_cache.at(end - holds.hit * 1e3);
+        let (cached, caching) = match self.to_cache.top() {
+            0 => (0, 0.0),
+            _ => self.to_cache.sweep(end - holds.hit * 1e3),
+        };
         self.left = admitted + cached;
         // Units x ps in slots: on the way, and, evenly more or less in a step, in the line of writes.
-        let in_line = (self.waited + self.reached - admitted) as f64 * 0.5;
-        let mut held = (on_the_way as f64 + in_line) * dt as f64 - self.reaching - caching;
+        let in_line = float(self.waited + self.reached - admitted) * 0.5;
+        let mut held = (float(on_the_way) + in_line) * float(dt) - self.reaching - caching;
         let free = self.slots - (self.entered - self.left);
         let backlog = self.offered - self.entered;
         let starved = backlog > 0 && self.taken >= self.descriptors;
@@ -192,9 +198,9 @@ impl Iio {
             self.link_rest = product & 0xffff_ffff;
             let entering = link.min(backlog).min(free);
             moved.full = free < link.min(backlog);
-            let evicting = (entering as f64 * holds.miss) as u64;
-            let last = if moved.full { end } else { begin + self.on_link(entering) };
-            held += entering as f64 * (end - 0.5 * (begin + last));
+            let evicting = (float(entering) * holds.miss) as i64 as u64;
+            let last = if moved.full { end } else { begin + float(entering) * self.on_link };
+            held += float(entering) * (end - 0.5 * (begin + last));
             self.to_memory.rise(begin, last, self.to_memory.top() + evicting);
             self.to_cache.rise(begin, last, self.to_cache.top() + (entering - evicting));
             self.enter(at, dt, entering, moved.full, landing);
@@ -205,12 +211,6 @@ impl Iio {
         moved
     }
 
-    /// How long the link takes for `units`, in ps.
-    #[inline]
-    fn on_link(&self, units: u64) -> f64 {
-        units as f64 * (4_294_967_296.0 / self.link_rate as f64)
-    }
-
     /// `units` enter in order, at the link's rate or, where slots hold them back, evenly.
     #[inline]
     fn enter(&mut self, at: Time, dt: u64, units: u64, evenly: bool, landing: f64) {
@@ -218,7 +218,7 @@ impl Iio {
         self.entered += units;
         while let Some(first) = self.held.front().filter(|h| h.mark <= self.entered) {
             let ahead = (first.mark - before) as f64;
-            let per_unit = if evenly { dt as f64 / units as f64 } else { self.on_link(1) };
+            let per_unit = if evenly { dt as f64 / units as f64 } else { self.on_link };
             let leaves = at.as_ps() + (ahead * per_unit + landing * 1e3) as u64;
             let leaves = self.leaving.back().map_or(leaves, |last| last.0.as_ps().max(leaves));
             self.leaving.push_back((Time::from_ps(leaves), first.landed));
@@ -251,8 +251,7 @@ impl Iio {
 
     /// Whether slots that are held for `latency` ns take what the link brings.
     pub(super) fn keeps_up(&self, latency: f64) -> bool {
-        let link = self.link_rate as f64 / 4_294_967_296.0 * 1e3;
-        self.slots as f64 / latency >= link
+        self.slots as f64 / latency >= 1e3 / self.on_link
     }
 
     /// Lines in slots that stand in the line of writes.

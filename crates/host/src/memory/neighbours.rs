@@ -29,7 +29,7 @@ struct Cores {
     count: u32,
     lines: f64,    // of all
     writes: f64,   // for each read
-    at_once: f64,  // lines that come with each read, of which the next read is one
+    chance: f64,   // square of the lines that come at once: the next read, and writes
     unloaded: f64, // ns
     hold: Hold,
     posts_from: Time, // when their first reads are back
@@ -55,6 +55,7 @@ pub(super) struct Neighbours {
     next_phase: Time,
     works: Vec<bool>, // by group
     tails: Vec<Tail>,
+    round: f64,
     /// Lines read and written, by neighbour.
     pub read: Vec<f64>,
     pub written: Vec<f64>,
@@ -66,6 +67,7 @@ pub(super) struct Draw {
     pub reads: f64,
     pub posted: f64,
     pub posting: u32,
+    /// As in [`super::controller::Demand`], by the reads and the writes together.
     pub variance: f64,
     pub round: f64,
 }
@@ -92,7 +94,7 @@ impl Neighbours {
                     count,
                     lines,
                     writes,
-                    at_once: 1.0 + writes,
+                    chance: (1.0 + writes) * (1.0 + writes),
                     unloaded,
                     hold,
                     posts_from: Time::MAX,
@@ -108,8 +110,19 @@ impl Neighbours {
         let next_phase = Time::ZERO;
         let works = vec![false; groups.len()];
         let tails = Vec::with_capacity(groups.len());
-        let level = 0;
-        Self { groups, sockets, working, throttle, level, next_phase, works, tails, read, written }
+        Self {
+            groups,
+            sockets,
+            working,
+            throttle,
+            level: 0,
+            next_phase,
+            works,
+            tails,
+            round: 0.0,
+            read,
+            written,
+        }
     }
 
     /// When one of them starts, rests or is stopped or let go next.
@@ -163,6 +176,7 @@ impl Neighbours {
             }
         }
         self.next_phase = next;
+        self.round = self.working.iter().map(|cores| cores.lines * cores.chance).sum();
     }
 
     /// No read of this neighbour follows: what is in flight comes back as evenly as it did, and its writes with it.
@@ -192,16 +206,15 @@ impl Neighbours {
     }
 
     /// What they ask for, now that reads take what the controller says. Adds `dt` ns of it to their totals.
-    #[inline]
+    #[inline(always)] // in the loop of a step
     pub(super) fn draw(&mut self, dt: f64, controller: &Controller) -> Draw {
-        let mut draw = Draw::default();
+        let mut draw = Draw { round: self.round, ..Draw::default() };
         for cores in &self.working {
             let rate = cores.rate(controller);
             draw.reads += rate;
             draw.posting += cores.count;
             self.read[cores.group] += rate * dt;
-            draw.variance += rate * cores.at_once * cores.at_once;
-            draw.round += cores.lines * cores.at_once * cores.at_once;
+            draw.variance += rate * cores.chance;
             if cores.posts {
                 let posted = rate * cores.writes;
                 draw.posted += posted;
