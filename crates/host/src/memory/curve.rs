@@ -69,7 +69,7 @@ impl Curve {
 
     #[inline]
     fn on_piece(&self, place: f64) -> u64 {
-        self.begin.1 + ((place - self.begin.0).max(0.0) * self.slope) as i64 as u64
+        self.begin.1 + ((place - self.begin.0) * self.slope) as i64 as u64
     }
 
     /// The next piece, if there is one.
