@@ -564,6 +564,32 @@ fn a_sleeping_path_accounts_its_neighbours_and_wakes() {
     assert!(bench.now.since(packet) < Span::from_us(4), "{:?}", bench.now.since(packet));
 }
 
+/// Writes begin when the first reads are back, a latency of 137 ns and more, and none is left out when their core stops.
+#[test]
+fn every_read_of_a_neighbour_is_followed_by_its_write() {
+    let mut settings = testbed(3);
+    settings.neighbours[0].writes_permille = 700;
+    settings.neighbours[0].rests = Some((Span::from_us(5), Span::from_us(5)));
+    let mut bench = Bench::new(&settings);
+    for round in 0..20 {
+        let start = Time::ZERO + Span::from_us(10) * round;
+        let of = |bench: &Bench| {
+            let totals = bench.path.totals();
+            (totals.neighbour_read[0] * 0.7, totals.neighbour_written[0])
+        };
+        let before = of(&bench).1;
+        bench.run(start + Span::from_ns(130));
+        let (read, written) = of(&bench);
+        assert!(written == before && read > before + 10.0, "{read} {written}");
+        bench.run(start + Span::from_us(5));
+        let (read, written) = of(&bench);
+        assert!(close(read - written, 56.1 * 0.7, 10.0), "in flight: {}", read - written);
+        bench.run(start + Span::from_us(10));
+        let (read, written) = of(&bench);
+        assert!(close(read, written, 1e-6), "{read} {written}");
+    }
+}
+
 /// A link slower than a line in a step still moves.
 #[test]
 fn a_slow_link_moves_its_lines_one_after_the_other() {

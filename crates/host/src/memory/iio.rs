@@ -174,7 +174,8 @@ impl Iio {
     ) -> Moved {
         let begin = float(at.as_ps());
         let end = begin + float(dt);
-        let on_the_way = self.entered - self.left - self.waited;
+        let inside = self.entered - self.left;
+        let on_the_way = inside - self.waited;
         self.in_line.rise(line.before, line.joined, self.reached);
         let admitted = self.in_line.at(line.served);
         let to_memory = admitted - self.admitted;
@@ -200,7 +201,14 @@ impl Iio {
             moved.full = free < link.min(backlog);
             let evicting = (float(entering) * holds.miss) as i64 as u64;
             let last = if moved.full { end } else { begin + float(entering) * self.on_link };
-            held += float(entering) * (end - 0.5 * (begin + last));
+            held = if moved.full {
+                // The link fills what was empty while lines leave, and keeps it full.
+                let (empty, gains) = (self.slots - inside, link + (self.slots - inside) - free);
+                let until_full = float(dt) * float(empty) / float(gains);
+                float(self.slots) * float(dt) - 0.5 * float(empty) * until_full
+            } else {
+                held + float(entering) * (end - 0.5 * (begin + last))
+            };
             self.to_memory.rise(begin, last, self.to_memory.top() + evicting);
             self.to_cache.rise(begin, last, self.to_cache.top() + (entering - evicting));
             self.enter(at, dt, entering, moved.full, landing);
