@@ -112,7 +112,8 @@ fn a_nic_with_fewer_slots_gets_less() {
 fn a_law_at_each_nic_and_one_level() {
     let idle = record([0, 0], &[CONTROL, NEIGHBOUR3, MACHINE]);
     let [busy, quiet] = [&idle.memory[0], &idle.memory[1]];
-    assert_eq!(busy.levels, quiet.levels);
+    // Within a step of 2 ms: the warm-up ends at each NIC with the last step that the path has taken.
+    assert!(busy.levels.iter().zip(&quiet.levels).all(|(a, b)| (a - b).abs() < 1e-4));
     assert!(busy.mean_level() > 2.0 && busy.marked > 0);
     assert_eq!((quiet.level_writes, quiet.marked, quiet.arrived > 0), (0, 0, false));
     let both = record([0, 1], &[CONTROL, NEIGHBOUR3, MACHINE]);
@@ -179,7 +180,7 @@ fn star(memory: &str, transport: &str, traffic: &str) -> Scenario {
     scenario(&format!(
         r#"
 version = 1
-stop = {{ time = "3ms" }}
+stop = {{ time = "4ms" }}
 [fabric]
 kind = "star"
 hosts = 4
@@ -214,9 +215,9 @@ const TO_BOTH: &str = r#"
 [[traffic]]
 kind = "list"
 flows = [
-    { from = "host[2]", to = "host[0]", size = "3MB" }, { from = "host[3]", to = "host[1]", size = "3MB" },
-    { from = "host[3]", to = "host[0]", size = "2MB" }, { from = "host[2]", to = "host[1]", size = "1MB" },
-    { from = "host[0]", to = "host[3]", size = "1MB" }, { from = "host[1]", to = "host[0]", size = "1MB" }]
+    { from = "host[2]", to = "host[0]", size = "1MB" }, { from = "host[3]", to = "host[1]", size = "1MB" },
+    { from = "host[3]", to = "host[0]", size = "700KB" }, { from = "host[2]", to = "host[1]", size = "500KB" },
+    { from = "host[0]", to = "host[3]", size = "300KB" }, { from = "host[1]", to = "host[0]", size = "300KB" }]
 "#;
 
 #[test]

@@ -215,7 +215,7 @@ impl Iio {
         } else {
             self.link_rest = 0;
         }
-        self.occupancy += held * (1e-3 / UNIT as f64);
+        self.occupancy += held.min(float(self.slots) * float(dt)) * (1e-3 / UNIT as f64);
         moved
     }
 
