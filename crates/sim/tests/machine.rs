@@ -117,7 +117,8 @@ fn a_law_at_each_nic_and_one_level() {
     assert!(busy.mean_level() > 2.0 && busy.marked > 0);
     assert_eq!((quiet.level_writes, quiet.marked, quiet.arrived > 0), (0, 0, false));
     let both = record([0, 1], &[CONTROL, NEIGHBOUR3, MACHINE]);
-    assert!(both.memory[..2].iter().all(|row| row.level_writes > 0 && row.marked > 0));
+    assert!(both.memory[..2].iter().all(|row| row.marked > 0));
+    assert!(both.memory[0].mean_level() > 2.0);
 }
 
 /// Whatever the order of events: threads, explicit ports, the reference engine.
@@ -180,7 +181,7 @@ fn star(memory: &str, transport: &str, traffic: &str) -> Scenario {
     scenario(&format!(
         r#"
 version = 1
-stop = {{ time = "4ms" }}
+stop = {{ time = "40ms" }}
 [fabric]
 kind = "star"
 hosts = 4
