@@ -226,7 +226,15 @@ fn queue_pairs_of_a_machine_are_the_same_on_any_engine() {
     for law in ["dcqcn", "timely", "hpcc"] {
         let transport = format!("kind = \"rdma\"\nlaw = \"{law}\"\ncnp_class = 1");
         let record = agreed(&star("", &transport, TO_BOTH));
-        books_are_kept(&record);
+        // Without pauses a NIC drops, and queue pairs that go back may be under way at the end.
+        for (nic, row) in record.memory[..2].iter().enumerate() {
+            let flows = || record.flows.iter().filter(|flow| flow.dst == nic as u32);
+            let brought: u64 = flows().map(|flow| flow.size.get()).sum();
+            let done = flows().filter(|flow| flow.acked.is_some());
+            let done: u64 = done.map(|flow| flow.size.get()).sum();
+            let read = row.read_bytes.get();
+            assert!(done <= read && read <= brought, "host[{nic}]: {done} {read} {brought}");
+        }
         assert!(record.memory[..2].iter().all(|row| row.other_nics > 0.0));
     }
 }
