@@ -1559,7 +1559,7 @@ fn samples_of_paths_to_memory() {
         (
             host,
             "every = \"10ns\"",
-            "27:20: output.memory.every: \"10ns\" is shorter than a step of the model; write at least \"100ns\"",
+            "27:20: output.memory.every: \"10ns\" is shorter than a step of the model; write at least \"150ns\"",
         ),
         (
             host,

@@ -112,11 +112,13 @@ fn a_nic_with_fewer_slots_gets_less() {
 fn a_law_at_each_nic_and_one_level() {
     let idle = record([0, 0], &[CONTROL, NEIGHBOUR3, MACHINE]);
     let [busy, quiet] = [&idle.memory[0], &idle.memory[1]];
-    assert_eq!(busy.levels, quiet.levels);
+    // Within a step of 2 ms: the warm-up ends at each NIC with the last step that the path has taken.
+    assert!(busy.levels.iter().zip(&quiet.levels).all(|(a, b)| (a - b).abs() < 1e-4));
     assert!(busy.mean_level() > 2.0 && busy.marked > 0);
     assert_eq!((quiet.level_writes, quiet.marked, quiet.arrived > 0), (0, 0, false));
     let both = record([0, 1], &[CONTROL, NEIGHBOUR3, MACHINE]);
-    assert!(both.memory[..2].iter().all(|row| row.level_writes > 0 && row.marked > 0));
+    assert!(both.memory[..2].iter().all(|row| row.marked > 0));
+    assert!(both.memory[0].mean_level() > 2.0);
 }
 
 /// Whatever the order of events: threads, explicit ports, the reference engine.
@@ -129,14 +131,20 @@ fn agreed(scenario: &Scenario) -> RunRecord {
         Options { explicit_ports: true, ..Options::default() },
     ] {
         let other = run(scenario, 1, options).record;
-        assert_eq!(other.digest, record.digest, "{options:?}");
-        assert_eq!(other.memory, record.memory, "{options:?}");
+        same(&other, &record, &format!("{options:?}"));
     }
     for explicit in [false, true] {
         let other = twin::reference(scenario, 1, explicit).unwrap();
-        assert_eq!((other.digest, &other.memory), (record.digest, &record.memory));
+        same(&other, &record, &format!("the reference, ports explicit: {explicit}"));
     }
     record
+}
+
+fn same(other: &RunRecord, record: &RunRecord, how: &str) {
+    assert_eq!(other.digest, record.digest, "{how}");
+    assert_eq!(other.memory, record.memory, "{how}");
+    assert_eq!(other.flows, record.flows, "{how}");
+    assert_eq!(other.rpcs, record.rpcs, "{how}");
 }
 
 #[test]
@@ -166,6 +174,120 @@ fn a_machine_is_the_same_on_any_engine() {
             if others.is_empty() { 0.0 } else { others.iter().sum::<f32>() / others.len() as f32 };
         assert!((f64::from(mean) - row.other_nics_gigabytes()).abs() < 0.05, "{mean}");
     }
+}
+
+/// A star of `host[0]` and `host[1]`, which are a machine under three cores of a neighbour, and of two hosts who send.
+fn star(memory: &str, transport: &str, traffic: &str) -> Scenario {
+    scenario(&format!(
+        r#"
+version = 1
+stop = {{ time = "40ms" }}
+[fabric]
+kind = "star"
+hosts = 4
+host_link = {{ rate = "100Gbps", delay = "1us" }}
+[fabric.switch]
+classes = 2
+buffer = {{ size = "4MB" }}
+pause = {{ classes = [0] }}
+[host.memory]
+{memory}
+{NEIGHBOUR3}
+{MACHINE}
+[transport]
+{transport}
+{traffic}
+"#
+    ))
+}
+
+/// Bytes that applications at a NIC have read are those that its flows brought, and each frame that came was read or dropped.
+fn books_are_kept(record: &RunRecord) {
+    for (nic, row) in record.memory[..2].iter().enumerate() {
+        let flows = record.flows.iter().filter(|flow| flow.dst == nic as u32);
+        let brought: u64 = flows.map(|flow| flow.size.get()).sum();
+        assert_eq!(row.read_bytes.get(), brought, "host[{nic}]");
+        assert!(brought > 0 && row.dropped_in_all == row.dropped);
+    }
+    assert!(record.flows.iter().all(|flow| flow.acked.is_some()));
+}
+
+const TO_BOTH: &str = r#"
+[[traffic]]
+kind = "list"
+flows = [
+    { from = "host[2]", to = "host[0]", size = "1MB" }, { from = "host[3]", to = "host[1]", size = "1MB" },
+    { from = "host[3]", to = "host[0]", size = "700KB" }, { from = "host[2]", to = "host[1]", size = "500KB" },
+    { from = "host[0]", to = "host[3]", size = "300KB" }, { from = "host[1]", to = "host[0]", size = "300KB" }]
+"#;
+
+#[test]
+fn queue_pairs_of_a_machine_are_the_same_on_any_engine() {
+    for law in ["dcqcn", "timely", "hpcc"] {
+        let transport = format!("kind = \"rdma\"\nlaw = \"{law}\"\ncnp_class = 1");
+        let record = agreed(&star("", &transport, TO_BOTH));
+        // Without pauses a NIC drops, and queue pairs that go back may be under way at the end.
+        for (nic, row) in record.memory[..2].iter().enumerate() {
+            let flows = || record.flows.iter().filter(|flow| flow.dst == nic as u32);
+            let brought: u64 = flows().map(|flow| flow.size.get()).sum();
+            let done = flows().filter(|flow| flow.acked.is_some());
+            let done: u64 = done.map(|flow| flow.size.get()).sum();
+            let read = row.read_bytes.get();
+            assert!(done <= read && read <= brought, "host[{nic}]: {done} {read} {brought}");
+        }
+        assert!(record.memory[..2].iter().all(|row| row.other_nics > 0.0));
+    }
+}
+
+/// NICs of one machine pause their switch each for its own buffer, and drop nothing: one alone without pauses does.
+#[test]
+fn nics_of_a_machine_pause_their_switch_each_for_itself() {
+    let transport =
+        "kind = \"rdma\"\nlaw = \"timely\"\ncnp_class = 1\nparams = { r_min = \"50Gbps\" }";
+    let small = "nic_buffer = \"100KB\"";
+    let drops = agreed(&star(small, transport, TO_BOTH));
+    assert!(drops.memory[..2].iter().all(|row| row.dropped_in_all > 0));
+    let record = agreed(&star(&format!("{small}\npause_above = \"60KB\""), transport, TO_BOTH));
+    books_are_kept(&record);
+    for (nic, row) in record.memory[..2].iter().enumerate() {
+        assert_eq!(row.dropped_in_all, 0);
+        let name = format!("host[{nic}]");
+        let own = record.ports.iter().find(|port| port.node == name).unwrap();
+        let tor = record.ports.iter().find(|port| port.peer == name).unwrap();
+        assert!(own.pause_frames_sent > 2, "{own:?}");
+        assert_eq!(own.pause_frames_sent % 2, 0, "each pause has its end");
+        assert_eq!(own.pause_frames_sent, tor.pause_frames_received);
+    }
+    // One that has little to take never fills, though it shares a memory with one that does.
+    let one = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"host[2]\", to = \"host[0]\", size = \"5MB\" }, \
+               { from = \"host[3]\", to = \"host[0]\", size = \"5MB\" }, \
+               { from = \"host[3]\", to = \"host[1]\", size = \"20KB\" }]";
+    let record = agreed(&star(&format!("{small}\npause_above = \"60KB\""), transport, one));
+    let sent = |name| record.ports.iter().find(|port| port.node == name).unwrap().pause_frames_sent;
+    assert!(sent("host[0]") > 2 && sent("host[1]") == 0);
+    books_are_kept(&record);
+}
+
+/// Calls from elsewhere to both NICs, from a NIC to elsewhere, and from one NIC to the other.
+#[test]
+fn rpcs_of_a_machine_are_the_same_on_any_engine() {
+    let rpc = |from: u32, to: u32, request: &str, response: &str| {
+        format!(
+            "[[traffic]]\nkind = \"rpc\"\nfrom = \"host[{from}]\"\nto = \"host[{to}]\"\nconnections = 2\n\
+             request = \"{request}\"\nresponse = \"{response}\"\ncount = 20\n"
+        )
+    };
+    let traffic = rpc(2, 0, "32KB", "128B")
+        + &rpc(3, 1, "8KB", "64KB")
+        + &rpc(0, 3, "128B", "32KB")
+        + &rpc(0, 1, "16KB", "16KB");
+    let record = agreed(&star("", "kind = \"tcp\"\nlaw = \"dctcp\"", &traffic));
+    assert_eq!(record.rpcs.len(), 4 * 2 * 20);
+    assert!(record.rpcs.iter().all(|rpc| rpc.latency() > Some(rpc.ideal)));
+    let bytes = |request: u64, response: u64| 2 * 20 * 1000 * (request + response);
+    // Requests to the first, and responses to its own calls; requests from it and from outside to the second.
+    let read = record.memory[..2].iter().map(|row| row.read_bytes.get());
+    assert_eq!(read.collect::<Vec<_>>(), [bytes(32, 32 + 16), bytes(8, 16)]);
 }
 
 /// Looking at NICs between steps finds each with the path to memory, and changes nothing; nor do captures.

@@ -54,7 +54,7 @@ fn looking_at_a_path_to_memory_changes_nothing() {
     for control in ["", CONTROL] {
         let unseen = congested(control, "");
         assert!(unseen.memory_series.is_empty());
-        for every in ["100ns", "1us", "7.3us"] {
+        for every in ["150ns", "1us", "7.3us"] {
             let seen = congested(control, &format!("memory = {{ every = \"{every}\" }}"));
             assert_eq!(seen.digest, unseen.digest, "{every}");
             assert_eq!(seen.memory, unseen.memory, "{every}");
@@ -97,10 +97,12 @@ fn a_neighbour_that_rests_is_seen_to_rest() {
     let series = &record.memory_series[0];
     for (sample, traffic) in series.samples.iter().zip(series.neighbour(1)) {
         let into = (sample.at.as_ps() - 1) / 1_000_000 % 400;
-        if sample.at.as_ps() % 400_000_000 == 0 {
-            continue; // it begins at this instant, and fills its lines at once
+        if into == 309 {
+            // The last writes come back a latency after it has stopped.
+            assert!(traffic > 0.0 && traffic < 0.2, "{:?}: {traffic}", sample.at);
+        } else {
+            assert_eq!(traffic > 0.0, into < 300, "{:?}: {traffic}", sample.at);
         }
-        assert_eq!(traffic > 0.0, into < 300, "{:?}: {traffic}", sample.at);
     }
 }
 

@@ -8,15 +8,10 @@ use forebay_validate::{Basis, find, run};
 const OUT: &[&str] = &[
     "plant-2x-0-wait",
     "plant-3x-1-wait",
-    "plant-3x-2-wait",
     "plant-3x-3-wait",
     "intro-tail-least",
-    "intro-tail-most",
     "fig3-mtu-on-over-off",
-    "fig3-off-flows-goodput",
     "fig4-128B-p999",
-    "fig4-512B-p999",
-    "fig4-2KB-p999",
     "fig4-8KB-p999",
     "fig4-32KB-p999",
     "fig4-order",
@@ -34,11 +29,14 @@ const OUT: &[&str] = &[
     "fig15-hostcc-p99",
     "fig16-shape",
     "fig17-drops",
+    "fig18-echo-goodput",
+    "fig18-both-over",
     "set2-rw-3-drops",
     "set2-rw-4-drops",
     "set2-rw-4-goodput",
     "set2-rw-3-full",
     "set2-rw-write-latency",
+    "set2-ro-occupancy",
 ];
 
 /// Rows that no run answers.

@@ -1,52 +1,54 @@
 //! The memory controller: reads go first, posted writes and those of the NIC wait in one line for what is left.
 //!
-//! Models: a constant capacity for reads and writes alike; queueing of reads that grows with load; one line for
-//! writes that cores posted and for those of the NIC, and with it the wait `W` that each sees (Little's law); reads held up by
-//! a share of that wait.
+//! Models: a constant capacity for reads and writes alike; queueing of reads that grows with load; one line, first come first
+//! served, for writes that cores posted and for those of the NIC, and with it the wait `W` that each sees (Little's law); reads
+//! held up by a share of what that line takes to be served. Below saturation too, writes wait for reads and for each other: as
+//! often as lines that come by chance make them.
 //! Where a limit is set, a core whose posted writes stand in a longer line is held back itself (the caching agent's
 //! back-pressure).
 //! Leaves out: banks, rows, channels and the turn between reads and writes: what the capacity is made of. The note's section
 //! 7 shows that no published number depends on them.
+//!
+//! Source of the line below saturation, of which nothing is fitted: single lines that come by chance behind others with
+//! priority, one server of constant time `S` (Pollaczek and Khinchine; Cobham 1954): a line of `X` keeps it at work for a share
+//! `u = X / (X + beta)` of the time that reads leave, with `beta = v S / (2 (1 - rho_r))` and `v` as in [`Demand::variance`]. Closed loops
+//! repeat what they did a latency ago, so chance adds up over one latency only: no line above `X_0`, `X_0^2 = pi / 8` times the
+//! variance of that many lines, is due to it (heavy traffic of periodic streams; Roberts and Virtamo, IEEE Trans. Comm. 39, 1991).
+//! Between the two, `beta (1 - X^2 / X_0^2)`. As an equation of state: Wang, Tipper and Banerjee, INFOCOM 1996.
 
+use super::iio::Line;
 use super::settings::{ControllerSettings, LINE};
 
-/// Time constant of the loads that admission and read queueing follow, in ns (note, section 2).
+/// Time constant of the loads that waits and read queueing follow, in ns (note, section 2).
 const FILTER: f64 = 300.0;
 
 /// Least rate of admission in lines per ns, so that a wait is always finite (note, equation 6).
 const LEAST_ADMISSION: f64 = 0.02;
 
-/// Lines per ns that ask for memory.
+/// A shorter line is served at once, or the last of it would stay for ever.
+const LEAST_LINE: f64 = 1.0 / 64.0;
+
+/// `pi / 8`: the mean of a line that begins and ends a round empty, by the variance of what comes in it.
+const BRIDGE: f64 = core::f64::consts::FRAC_PI_8;
+
+/// What asks for memory in a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
-    /// Reads, of neighbours and of copying.
+    /// Reads, of neighbours and of copying, in lines per ns.
     pub reads: f64,
-    /// Writes that cores post.
+    /// Writes that cores post, in lines per ns.
     pub posted: f64,
     /// Cores that post.
     pub posting: u32,
-    /// Lines of the NIC in slots that have to be admitted; the rest is about them.
-    pub inside: f64,
-    /// Mean time in a slot if admission did not take any, in ns.
-    pub latency: f64,
-    /// What they write per ns, as admission is.
-    pub dma: f64,
-}
-
-impl Demand {
-    /// `W` in ns such that writes at `rate` lines per ns serve the line in that time: `queue` posted ones before the last, and
-    /// what the NIC writes meanwhile.
-    ///
-    /// The positive root of `rate W = queue + W dma(W)`, where `dma(W) = inside / (latency + W)`; none of the
-    /// NIC's lines wait while `rate` is above `dma(0)`.
-    #[inline]
-    fn wait(&self, rate: f64, queue: f64) -> f64 {
-        let linear = rate * self.latency - (self.inside + queue);
-        let constant = queue * self.latency;
-        let root = (linear * linear + 4.0 * rate * constant).sqrt();
-        // Each form subtracts where it is exact.
-        if linear > 0.0 { 2.0 * constant / (linear + root) } else { (root - linear) / (2.0 * rate) }
-    }
+    /// Lines of NICs that join the line of writes.
+    pub joining: f64,
+    /// Lines of NICs that stood in it.
+    pub waiting: f64,
+    /// How much chance there is in what comes: the variance of lines per ns. Their rate, where they come one by one; `k` times it, where
+    /// `k` at once; nothing, where they come evenly.
+    pub variance: f64,
+    /// That of all lines in one round of the loops that they come from.
+    pub round: f64,
 }
 
 /// State of the controller.
@@ -57,9 +59,10 @@ pub(super) struct Controller {
     queueing: f64,     // ns
     share: f64,
     posted_limit: Option<f64>,
-    reads: f64, // filtered, lines per ns
-    load: f64,  // filtered, of capacity
-    queue: f64, // posted writes that wait
+    reads: f64,  // filtered, lines per ns
+    load: f64,   // filtered, of capacity
+    line: f64,   // writes that wait
+    joined: f64, // writes that came since the beginning
     wait: f64,
     hold: f64,  // ns that the posted limit adds to reads
     added: f64, // ns that load adds to a read
@@ -76,7 +79,8 @@ impl Controller {
             posted_limit: settings.posted_limit.map(f64::from),
             reads: 0.0,
             load: 0.0,
-            queue: 0.0,
+            line: 0.0,
+            joined: 0.0,
             wait: 0.0,
             hold: 0.0,
             added: 0.0,
@@ -95,42 +99,72 @@ impl Controller {
         self.wait
     }
 
-    /// Posted writes that wait, in lines.
-    pub(super) fn queue(&self) -> f64 {
-        self.queue
+    /// Writes that wait, in lines.
+    pub(super) fn line(&self) -> f64 {
+        self.line
     }
 
     /// Serves `demand` for `dt` ns.
     #[inline]
-    pub(super) fn step(&mut self, dt: f64, demand: Demand) {
+    pub(super) fn step(&mut self, dt: f64, demand: Demand) -> Line {
+        self.hold_back(&demand);
         let gain = (dt * (1.0 / FILTER)).min(1.0);
         self.reads += (demand.reads - self.reads) * gain;
         let rate = (self.capacity - self.reads).max(LEAST_ADMISSION);
-        let room = (rate - demand.dma).max(LEAST_ADMISSION);
-        let coming = demand.posted * dt;
-        let admitted = (room * dt).min(self.queue + coming);
-        self.queue = (self.queue + coming - admitted).max(0.0);
-        self.wait = demand.wait(rate, self.queue);
-        let load = ((demand.reads + demand.dma + admitted / dt) * self.per_capacity).min(1.0);
-        self.load += (load - self.load) * gain;
+        let left = 1.0 - (self.reads * self.per_capacity).min(0.95);
+        let free = (self.capacity - demand.reads).max(LEAST_ADMISSION) * dt;
+        let coming = demand.posted * dt + demand.joining;
+        let before = self.joined;
+        self.joined += coming;
+        let all = self.line + coming;
+        let by_chance = (1.0 - self.line * self.line / (BRIDGE * demand.round)).max(0.0);
+        let alone = by_chance * demand.variance * self.per_capacity / (2.0 * left);
+        self.line = line_left(all, free, alone);
+        self.wait = (self.line + alone) / rate;
+        let load = (demand.reads + (all - self.line) / dt) * self.per_capacity;
+        self.load += (load.min(1.0) - self.load) * gain;
+        self.added = self.queueing * self.load / left
+            + self.share * (1.0 - by_chance) * self.line / rate
+            + self.hold;
+        Line { before, joined: self.joined, served: self.joined - self.line }
+    }
+
+    /// Sets what the posted limit adds to reads, as the line stands.
+    #[inline]
+    fn hold_back(&mut self, demand: &Demand) {
         if let Some(limit) = self.posted_limit {
-            let over = self.queue - limit * f64::from(demand.posting.max(1));
-            self.hold = (over / room).max(0.0);
+            let posted = self.line - demand.waiting;
+            let over = posted - limit * f64::from(demand.posting.max(1));
+            self.hold = if over > 0.0 { over / posted * self.wait } else { 0.0 };
         }
-        let others = 1.0 - (self.reads * self.per_capacity).min(0.95);
-        self.added = self.queueing * self.load / others + self.share * self.wait + self.hold;
     }
 
     /// What a step may change.
     #[inline]
     pub(super) fn state(&self) -> [f64; 3] {
-        [self.reads, self.load, self.queue]
+        [self.reads, self.load, self.line]
     }
 
     /// How much has changed since then, as a share.
     pub(super) fn moved_since(&self, before: [f64; 3]) -> f64 {
-        let scale = [self.capacity, 1.0, 1.0 + self.queue];
+        let scale = [self.capacity, 1.0, 1.0 + self.line];
         let now = self.state();
         (0..3).map(|i| (now[i] - before[i]).abs() / scale[i]).fold(0.0, f64::max)
     }
+}
+
+/// What is left of a line of `all` after a step in which `free` could be served, and was for a share of `x / (x + alone)` of it, `x` being
+/// what is left.
+#[inline]
+fn line_left(all: f64, free: f64, alone: f64) -> f64 {
+    if all < LEAST_LINE {
+        return 0.0;
+    }
+    if alone == 0.0 {
+        return (all - free).max(0.0);
+    }
+    let linear = alone + free - all;
+    let root = (linear * linear + 4.0 * all * alone).sqrt();
+    // Each form subtracts where it is exact.
+    if linear > 0.0 { 2.0 * all * alone / (linear + root) } else { (root - linear) * 0.5 }
 }

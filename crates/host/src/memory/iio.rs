@@ -1,14 +1,15 @@
 //! NIC buffer, PCIe link and IIO slots: packets from their arrival to their admission to memory.
 //!
 //! Models: a byte-limited buffer that drops what does not fit and is freed line by line; a serial link of constant payload rate; a limited number of
-//! slots, each held by one line for a latency that the stages behind it set, one for lines that the cache takes and one for
-//! those that wait for memory; delivery in order. A packet takes its lines, and two more for its completion entry and its
+//! slots, each held by one line until the cache has taken it, or, for those that go to memory, until it has come to the memory
+//! controller and the line of writes before it there has been served; delivery in order. A packet takes its lines, and two more for its completion entry and its
 //! descriptor.
 //! Leaves out: separate posted-header credits, transaction-packet granularity of credits (paper, footnote 1), the flight time
 //! of the link (part of the cable's delay), IOMMU.
 
+use super::curve::Curve;
 use super::settings::{IioSettings, LINE, NicSettings, PcieSettings};
-use super::{UNIT, lines};
+use super::{UNIT, float, lines};
 use forebay_units::Time;
 use forebay_wire::Packet;
 use std::collections::VecDeque;
@@ -42,6 +43,7 @@ pub(super) struct Iio {
     descriptors: u32,
     slots: u64,     // units
     link_rate: u64, // 2^-32 units per ps
+    on_link: f64,   // ps for a unit
     link_rest: u64, // of the last multiplication by it
     held: VecDeque<Held>,
     leaving: VecDeque<(Time, Landed)>,
@@ -50,7 +52,13 @@ pub(super) struct Iio {
     offered: u64, // units that came, less what was dropped
     entered: u64,
     left: u64,
-    evicting: u64,  // of those inside, what has to wait for memory
+    to_cache: Curve,  // units that entered and hit the cache, by time in ps
+    to_memory: Curve, // those that have to be admitted
+    reached: u64,     // of those, at the memory controller
+    reaching: f64,    // units x ps for which lines of a step are there in it
+    waited: u64,      // units that stood in line before a step
+    in_line: Curve,   // the same, by places in the line of writes
+    admitted: u64,
     taken: u32,     // descriptors that the stack has not given back
     occupancy: f64, // lines x ns
     /// Frames that did not fit.
@@ -59,15 +67,26 @@ pub(super) struct Iio {
     pub arrived: u64,
 }
 
-/// For how long lines hold their slots, in ns.
+/// How long lines take, in ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holds {
-    /// Those that the cache takes.
+    /// Those that the cache takes, to there.
     pub hit: f64,
-    /// Those that have to be admitted to memory.
+    /// Those that have to be admitted to memory, to the line of writes.
     pub evicting: f64,
     /// Share of the latter among those that enter.
     pub miss: f64,
+}
+
+/// The line of writes before memory, in lines since the beginning.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    /// Had joined it when the step began.
+    pub before: f64,
+    /// Have joined it since, too.
+    pub joined: f64,
+    /// Of those, have been served.
+    pub served: f64,
 }
 
 /// What a step moved.
@@ -93,6 +112,7 @@ impl Iio {
             descriptors: nic.descriptors,
             slots: u64::from(iio.slots) * UNIT,
             link_rate: link_rate as u64,
+            on_link: 4_294_967_296.0 / link_rate as f64,
             link_rest: 0,
             held: VecDeque::new(),
             leaving: VecDeque::new(),
@@ -101,7 +121,13 @@ impl Iio {
             offered: 0,
             entered: 0,
             left: 0,
-            evicting: 0,
+            to_cache: Curve::new(),
+            to_memory: Curve::new(),
+            reached: 0,
+            reaching: 0.0,
+            waited: 0,
+            in_line: Curve::new(),
+            admitted: 0,
             taken: 0,
             occupancy: 0.0,
             dropped: 0,
@@ -125,22 +151,44 @@ impl Iio {
         true
     }
 
-    /// Releases and admits lines for `dt` ps from `at`. Lines are of two kinds, as `holds` says, and a packet is in memory
-    /// `landing` ns after its last line entered.
+    /// Brings lines that have entered to the line of writes before memory, by `now`. Returns how many more there are.
     #[inline]
-    pub(super) fn step(&mut self, at: Time, dt: u64, holds: Holds, landing: f64) -> Moved {
+    pub(super) fn reach(&mut self, now: Time, holds: Holds) -> f64 {
+        let before = self.reached;
+        self.waited = before - self.admitted;
+        (self.reached, self.reaching) =
+            self.to_memory.sweep(float(now.as_ps()) - holds.evicting * 1e3);
+        lines(self.reached - before)
+    }
+
+    /// Releases and admits lines for `dt` ps from `at`, after [`Iio::reach`]. Lines are of two kinds, as `holds` says; those of one
+    /// leave as `line` is served. A packet is in memory `landing` ns after its last line entered.
+    #[inline]
+    pub(super) fn step(
+        &mut self,
+        at: Time,
+        dt: u64,
+        holds: Holds,
+        landing: f64,
+        line: Line,
+    ) -> Moved {
+        let begin = float(at.as_ps());
+        let end = begin + float(dt);
         let inside = self.entered - self.left;
-        let ns = dt as f64 * 1e-3;
-        let leave = |inside: u64, latency: f64| {
-            let share = (ns / latency).min(1.0);
-            // The last crumbs would never leave.
-            if inside < UNIT / 64 { inside } else { (inside as f64 * share) as u64 }
+        let on_the_way = inside - self.waited;
+        self.in_line.rise(line.before, line.joined, self.reached);
+        let admitted = self.in_line.at(line.served);
+        let to_memory = admitted - self.admitted;
+        self.admitted = admitted;
+        let (cached, caching) = match self.to_cache.top() {
+            0 => (0, 0.0),
+            _ => self.to_cache.sweep(end - holds.hit * 1e3),
         };
-        let to_memory = leave(self.evicting, holds.evicting);
-        let out = to_memory + leave(inside - self.evicting, holds.hit);
-        self.evicting -= to_memory;
-        self.left += out;
-        let free = self.slots - (inside - out);
+        self.left = admitted + cached;
+        // Units x ps in slots: on the way, and, evenly more or less in a step, in the line of writes.
+        let in_line = float(self.waited + self.reached - admitted) * 0.5;
+        let mut held = (float(on_the_way) + in_line) * float(dt) - self.reaching - caching;
+        let free = self.slots - (self.entered - self.left);
         let backlog = self.offered - self.entered;
         let starved = backlog > 0 && self.taken >= self.descriptors;
         let queued = self.held.len() > 1;
@@ -151,13 +199,23 @@ impl Iio {
             self.link_rest = product & 0xffff_ffff;
             let entering = link.min(backlog).min(free);
             moved.full = free < link.min(backlog);
-            self.evicting += (entering as f64 * holds.miss) as u64;
+            let evicting = (float(entering) * holds.miss) as i64 as u64;
+            let last = if moved.full { end } else { begin + float(entering) * self.on_link };
+            held = if moved.full {
+                // The link fills what was empty while lines leave, and keeps it full.
+                let (empty, gains) = (self.slots - inside, link + (self.slots - inside) - free);
+                let until_full = float(dt) * float(empty) / float(gains);
+                float(self.slots) * float(dt) - 0.5 * float(empty) * until_full
+            } else {
+                held + float(entering) * (end - 0.5 * (begin + last))
+            };
+            self.to_memory.rise(begin, last, self.to_memory.top() + evicting);
+            self.to_cache.rise(begin, last, self.to_cache.top() + (entering - evicting));
             self.enter(at, dt, entering, moved.full, landing);
         } else {
             self.link_rest = 0;
         }
-        // As much as `out` was reckoned from, so that Little's law holds in every step.
-        self.occupancy += lines(inside) * dt as f64 * 1e-3;
+        self.occupancy += held.min(float(self.slots) * float(dt)) * (1e-3 / UNIT as f64);
         moved
     }
 
@@ -168,11 +226,7 @@ impl Iio {
         self.entered += units;
         while let Some(first) = self.held.front().filter(|h| h.mark <= self.entered) {
             let ahead = (first.mark - before) as f64;
-            let per_unit = if evenly {
-                dt as f64 / units as f64
-            } else {
-                4_294_967_296.0 / self.link_rate as f64
-            };
+            let per_unit = if evenly { dt as f64 / units as f64 } else { self.on_link };
             let leaves = at.as_ps() + (ahead * per_unit + landing * 1e3) as u64;
             let leaves = self.leaving.back().map_or(leaves, |last| last.0.as_ps().max(leaves));
             self.leaving.push_back((Time::from_ps(leaves), first.landed));
@@ -205,13 +259,17 @@ impl Iio {
 
     /// Whether slots that are held for `latency` ns take what the link brings.
     pub(super) fn keeps_up(&self, latency: f64) -> bool {
-        let link = self.link_rate as f64 / 4_294_967_296.0 * 1e3;
-        self.slots as f64 / latency >= link
+        self.slots as f64 / latency >= 1e3 / self.on_link
     }
 
-    /// Lines in slots that wait for memory.
-    pub(super) fn evicting(&self) -> f64 {
-        lines(self.evicting)
+    /// Lines in slots that stand in the line of writes.
+    pub(super) fn waiting(&self) -> f64 {
+        lines(self.reached - self.admitted)
+    }
+
+    /// Lines in slots that go to memory.
+    pub(super) fn to_memory(&self) -> f64 {
+        lines(self.to_memory.top() - self.admitted)
     }
 
     /// Lines in slots.
@@ -262,7 +320,9 @@ mod tests {
         assert!(iio.offer(Time::ZERO, &packet(4000)) && iio.offer(Time::ZERO, &packet(4000)));
         assert!(!iio.offer(Time::ZERO, &packet(100)), "72 of 8,100 bytes are left");
         // 110 Gb/s bring ten lines over in 46.5 ns.
-        iio.step(Time::ZERO, 46_600, Holds { hit: 323.0, evicting: 323.0, miss: 1.0 }, 323.0);
+        let holds = Holds { hit: 323.0, evicting: 323.0, miss: 1.0 };
+        let line = Line { before: 0.0, joined: 0.0, served: 0.0 };
+        iio.step(Time::ZERO, 46_600, holds, 323.0, line);
         assert_eq!(iio.buffered(), 8028 - 10 * 64);
         assert!(iio.offer(Time::ZERO, &packet(600)), "712 are");
         assert!(!iio.offer(Time::ZERO, &packet(100)));

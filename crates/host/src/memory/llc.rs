@@ -75,14 +75,14 @@ impl Llc {
         }
     }
 
-    /// How long a slot is held by either kind of line.
+    /// How long either kind of line takes to where it goes.
     #[inline]
-    pub(super) fn holds(&self, wait: f64) -> Holds {
+    pub(super) fn holds(&self) -> Holds {
         match &self.ddio {
-            None => Holds { hit: self.memory + wait, evicting: self.memory + wait, miss: 1.0 },
+            None => Holds { hit: self.memory, evicting: self.memory, miss: 1.0 },
             Some(ddio) => {
                 let hit = ddio.hit.as_ps() as f64 * 1e-3;
-                let evicting = hit + ddio.eviction.as_ps() as f64 * 1e-3 + wait;
+                let evicting = hit + ddio.eviction.as_ps() as f64 * 1e-3;
                 Holds { hit, evicting, miss: self.miss }
             }
         }

@@ -1,20 +1,17 @@
 //! Cores of neighbours: closed loops that read and write memory as fast as their lines in flight let them.
 //!
 //! Models: a core keeps a constant number of reads in flight, so it reads `lines / latency`; it posts a fixed number of writes
-//! for each read; a throttle level adds latency to each miss, caps its rate or stops it (whole or part of the time); work that
-//! rests and returns, with all its lines in flight at once.
-//! Leaves out: that writes come a latency after their reads; caches of the neighbour, computing between misses, hardware
+//! for each read when that is back, and with it reads the next line; a throttle level adds latency to each miss, caps its rate or
+//! stops it (whole or part of the time); work that rests and returns, whose writes begin a latency after its reads and end a latency after
+//! them.
+//! Leaves out: that reads go on as the latency was when they began; caches of the neighbour, computing between misses, hardware
 //! threads.
 //!
 //! Source: paper 2.2 and 4.2 (rate = lines in flight / latency); sheet 6.6 for levels.
 
 use super::controller::Controller;
 use super::settings::{Actuator, ControllerSettings, NeighbourSettings, ThrottleSettings};
-use forebay_units::Time;
-
-/// Cores that begin fill their lines in flight at once, and only then each line waits for the one before: of a time of work
-/// they have, on average over how its end falls, half a latency more than its length.
-const AHEAD: f64 = 0.5;
+use forebay_units::{Span, Time};
 
 /// What a level does to cores that it does not stop.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -32,9 +29,19 @@ struct Cores {
     count: u32,
     lines: f64,    // of all
     writes: f64,   // for each read
+    chance: f64,   // square of the lines that come at once: the next read, and writes
     unloaded: f64, // ns
     hold: Hold,
-    works: bool,
+    posts_from: Time, // when their first reads are back
+    posts: bool,      // whether they are
+}
+
+/// Writes of reads that were in flight when their cores stopped.
+#[derive(Clone, Copy, Debug)]
+struct Tail {
+    group: usize,
+    rate: f64, // lines per ns
+    left: f64, // lines
 }
 
 /// All cores of all neighbours of a host.
@@ -46,7 +53,9 @@ pub(super) struct Neighbours {
     throttle: ThrottleSettings,
     level: u8,
     next_phase: Time,
-    filling: Draw, // reads and writes on top, of cores that have just begun, in lines
+    works: Vec<bool>, // by group
+    tails: Vec<Tail>,
+    round: f64,
     /// Lines read and written, by neighbour.
     pub read: Vec<f64>,
     pub written: Vec<f64>,
@@ -58,6 +67,9 @@ pub(super) struct Draw {
     pub reads: f64,
     pub posted: f64,
     pub posting: u32,
+    /// As in [`super::controller::Demand`], by the reads and the writes together.
+    pub variance: f64,
+    pub round: f64,
 }
 
 impl Neighbours {
@@ -76,7 +88,18 @@ impl Neighbours {
                 let lines = lines * f64::from(count);
                 let unloaded = read.as_ps() as f64 * 1e-3;
                 let (socket, hold) = (socket as u8, Hold::Free);
-                Cores { group, socket, count, lines, writes, unloaded, hold, works: false }
+                Cores {
+                    group,
+                    socket,
+                    count,
+                    lines,
+                    writes,
+                    chance: (1.0 + writes) * (1.0 + writes),
+                    unloaded,
+                    hold,
+                    posts_from: Time::MAX,
+                    posts: false,
+                }
             })
         };
         let sockets: Vec<_> = groups.iter().enumerate().flat_map(cores).collect();
@@ -85,8 +108,21 @@ impl Neighbours {
         let (read, written) = (none.clone(), none);
         let groups = groups.to_vec();
         let next_phase = Time::ZERO;
-        let filling = Draw::default();
-        Self { groups, sockets, working, throttle, level: 0, next_phase, filling, read, written }
+        let works = vec![false; groups.len()];
+        let tails = Vec::with_capacity(groups.len());
+        Self {
+            groups,
+            sockets,
+            working,
+            throttle,
+            level: 0,
+            next_phase,
+            works,
+            tails,
+            round: 0.0,
+            read,
+            written,
+        }
     }
 
     /// When one of them starts, rests or is stopped or let go next.
@@ -95,9 +131,9 @@ impl Neighbours {
     }
 
     /// The throttle level from `now` on.
-    pub(super) fn set_level(&mut self, now: Time, level: u8) {
+    pub(super) fn set_level(&mut self, now: Time, level: u8, controller: &Controller) {
         self.level = level;
-        self.apply(now);
+        self.apply(now, controller);
     }
 
     pub(super) fn level(&self) -> u8 {
@@ -105,34 +141,54 @@ impl Neighbours {
     }
 
     /// Which cores work, and how the level slows them, at `now`, and until when.
-    pub(super) fn apply(&mut self, now: Time) {
+    pub(super) fn apply(&mut self, now: Time, controller: &Controller) {
         let (pause, mut next) = self.pause(now);
+        for group in 0..self.groups.len() {
+            let (works, until) = works(&self.groups[group], now);
+            next = next.min(until);
+            let works = works && !pause;
+            if self.works[group] && !works {
+                self.stop(group, controller);
+            }
+            self.works[group] = works;
+        }
         self.working.clear();
         for cores in &mut self.sockets {
-            let (works, until) = works(&self.groups[cores.group], now);
-            next = next.min(until);
-            let begins = works && !pause && !cores.works;
-            cores.works = works && !pause;
-            if !cores.works {
+            if !self.works[cores.group] {
+                cores.posts_from = Time::MAX;
                 continue;
             }
-            if begins {
-                let reads = cores.lines * AHEAD;
-                self.filling.reads += reads;
-                self.filling.posted += reads * cores.writes;
-                self.read[cores.group] += reads;
-                self.written[cores.group] += reads * cores.writes;
+            cores.hold = hold(&self.throttle, self.level, cores);
+            if cores.posts_from == Time::MAX {
+                let back = Span::from_ps((cores.latency(controller) * 1e3) as u64);
+                cores.posts_from = now + back;
             }
-            let cores = Cores { hold: hold(&self.throttle, self.level, cores), ..*cores };
+            cores.posts = now >= cores.posts_from;
+            if !cores.posts {
+                next = next.min(cores.posts_from);
+            }
             match self.working.last_mut() {
-                Some(last) if (last.group, last.hold) == (cores.group, cores.hold) => {
+                Some(last) if last.is_like(cores) => {
                     last.count += cores.count;
                     last.lines += cores.lines;
                 }
-                _ => self.working.push(cores),
+                _ => self.working.push(*cores),
             }
         }
         self.next_phase = next;
+        self.round = self.working.iter().map(|cores| cores.lines * cores.chance).sum();
+    }
+
+    /// No read of this neighbour follows: what is in flight comes back as evenly as it did, and its writes with it.
+    fn stop(&mut self, group: usize, controller: &Controller) {
+        let cores = self.working.iter().filter(|cores| cores.group == group);
+        let rate = cores.map(|cores| cores.rate(controller) * cores.writes).sum();
+        let writes = f64::from(self.groups[group].writes_permille) * 1e-3;
+        let left = self.read[group] * writes - self.written[group];
+        self.tails.retain(|tail| tail.group != group);
+        if left > 0.0 && rate > 0.0 {
+            self.tails.push(Tail { group, rate, left });
+        }
     }
 
     /// Whether the level stops everybody at `now`, and until when this holds.
@@ -150,28 +206,64 @@ impl Neighbours {
     }
 
     /// What they ask for, now that reads take what the controller says. Adds `dt` ns of it to their totals.
-    #[inline]
+    #[inline(always)] // in the loop of a step
     pub(super) fn draw(&mut self, dt: f64, controller: &Controller) -> Draw {
-        let mut draw = Draw::default();
-        if self.filling.reads > 0.0 {
-            let Draw { reads, posted, .. } = core::mem::take(&mut self.filling);
-            (draw.reads, draw.posted) = (reads / dt, posted / dt);
-        }
+        let mut draw = Draw { round: self.round, ..Draw::default() };
         for cores in &self.working {
-            let latency = controller.read_latency(cores.unloaded);
-            let rate = match cores.hold {
-                Hold::Free => cores.lines / latency,
-                Hold::Delay(added) => cores.lines / (latency + added),
-                Hold::Cap(share) => cores.lines / latency.max(cores.unloaded / share),
-            };
-            let posted = rate * cores.writes;
+            let rate = cores.rate(controller);
             draw.reads += rate;
-            draw.posted += posted;
             draw.posting += cores.count;
             self.read[cores.group] += rate * dt;
-            self.written[cores.group] += posted * dt;
+            draw.variance += rate * cores.chance;
+            if cores.posts {
+                let posted = rate * cores.writes;
+                draw.posted += posted;
+                self.written[cores.group] += posted * dt;
+            }
+        }
+        if !self.tails.is_empty() {
+            draw.posted += self.draw_tails(dt);
         }
         draw
+    }
+
+    /// Writes of cores that have stopped, per ns.
+    #[cold]
+    #[inline(never)]
+    fn draw_tails(&mut self, dt: f64) -> f64 {
+        let mut posted = 0.0;
+        for tail in &mut self.tails {
+            let lines = (tail.rate * dt).min(tail.left);
+            tail.left -= lines;
+            self.written[tail.group] += lines;
+            posted += lines / dt;
+        }
+        self.tails.retain(|tail| tail.left > 0.0);
+        posted
+    }
+}
+
+impl Cores {
+    /// How long a read takes with all that holds it back, in ns.
+    #[inline]
+    fn latency(&self, controller: &Controller) -> f64 {
+        let latency = controller.read_latency(self.unloaded);
+        match self.hold {
+            Hold::Free => latency,
+            Hold::Delay(added) => latency + added,
+            Hold::Cap(share) => latency.max(self.unloaded / share),
+        }
+    }
+
+    /// Reads per ns.
+    #[inline]
+    fn rate(&self, controller: &Controller) -> f64 {
+        self.lines / self.latency(controller)
+    }
+
+    /// Whether it draws as `other` does.
+    fn is_like(&self, other: &Self) -> bool {
+        (self.group, self.hold, self.posts) == (other.group, other.hold, other.posts)
     }
 }
 

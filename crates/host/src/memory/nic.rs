@@ -5,13 +5,13 @@
 //! Leaves out: sockets. All NICs hang on the socket of those cores, and no line crosses a link between sockets.
 
 use super::controller::Controller;
-use super::iio::{Holds, Iio, Moved};
+use super::iio::{Holds, Iio, Line, Moved};
 use super::limit::Limit;
 use super::llc::Llc;
 use super::readers::Readers;
 use super::transmit::Transmit;
 use super::{MemorySettings, lines};
-use forebay_units::Time;
+use forebay_units::{Span, Time};
 
 /// State of one NIC's stages.
 #[derive(Clone, Debug)]
@@ -40,7 +40,20 @@ pub(super) struct Shared<'a> {
     pub landing: f64,
     pub llc: &'a Llc,
     pub readers: &'a Readers,
-    pub controller: &'a Controller,
+    pub line: Line,
+}
+
+/// What a NIC asks memory for in a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asks {
+    /// Lines read to send, per ns.
+    pub sending: f64,
+    /// Lines that stood in the line of writes.
+    pub waiting: f64,
+    /// Lines that join it.
+    pub joining: f64,
+    /// Lines in slots that go there, or are there.
+    pub inside: f64,
 }
 
 impl Nic {
@@ -57,17 +70,34 @@ impl Nic {
         }
     }
 
-    /// Moves lines for `dt` ps from `at`. Returns those read to send, per ns.
+    /// What it asks memory for in `dt` ps from `at`.
     #[inline(always)] // the one at hand is in the loop of a step, the others are out of it
-    pub(super) fn step(&mut self, at: Time, dt: u64, shared: Shared<'_>) -> f64 {
+    pub(super) fn asks(
+        &mut self,
+        at: Time,
+        dt: u64,
+        holds: Holds,
+        controller: &Controller,
+    ) -> Asks {
+        let latency = controller.read_latency(self.transmit.unloaded());
+        let waiting = self.iio.waiting();
+        Asks {
+            sending: self.transmit.step(dt as f64 * 1e-3, latency),
+            waiting,
+            joining: self.iio.reach(at + Span::from_ps(dt), holds),
+            inside: self.iio.to_memory(),
+        }
+    }
+
+    /// Moves lines for `dt` ps from `at`.
+    #[inline(always)] // as above
+    pub(super) fn step(&mut self, at: Time, dt: u64, shared: Shared<'_>) {
         let ns = dt as f64 * 1e-3;
         self.backlog += if self.iio.has_backlog() { ns } else { 0.0 };
-        let moved = self.iio.step(at, dt, shared.holds, shared.landing);
+        let moved = self.iio.step(at, dt, shared.holds, shared.landing, shared.line);
         self.full += if moved.full { ns } else { 0.0 };
         self.limits[self.limit(&moved, &shared) as usize] += ns;
         self.dma += moved.out;
-        let latency = shared.controller.read_latency(self.transmit.unloaded());
-        self.transmit.step(ns, latency)
     }
 
     /// What held payload back in a step, from the NIC on.
@@ -110,14 +140,31 @@ impl Nic {
     }
 }
 
-/// The same for the other NICs of a machine. Returns lines read to send, per ns, and lines in slots that wait for memory.
+/// What the other NICs of a machine ask for, added to `asks`.
 #[cold]
 #[inline(never)]
-pub(super) fn step_others(nics: &mut [Nic], at: Time, dt: u64, shared: &Shared<'_>) -> (f64, f64) {
-    let (mut sending, mut evicting) = (0.0, 0.0);
+pub(super) fn add_others(
+    nics: &mut [Nic],
+    at: Time,
+    dt: u64,
+    holds: Holds,
+    controller: &Controller,
+    asks: &mut Asks,
+) {
     for nic in nics {
-        sending += nic.step(at, dt, *shared);
-        evicting += nic.iio.evicting();
+        let more = nic.asks(at, dt, holds, controller);
+        asks.sending += more.sending;
+        asks.waiting += more.waiting;
+        asks.joining += more.joining;
+        asks.inside += more.inside;
     }
-    (sending, evicting)
+}
+
+/// Moves the lines of the other NICs of a machine.
+#[cold]
+#[inline(never)]
+pub(super) fn step_others(nics: &mut [Nic], at: Time, dt: u64, shared: &Shared<'_>) {
+    for nic in nics {
+        nic.step(at, dt, *shared);
+    }
 }

@@ -7,15 +7,15 @@ use super::iio::Landed;
 use super::limit::Limit;
 use super::llc::Llc;
 use super::neighbours::Neighbours;
-use super::nic::{Nic, Shared, step_others};
+use super::nic::{Nic, Shared, add_others, step_others};
 use super::nics::Nics;
 use super::readers::Readers;
 use super::{MemorySettings, lines};
 use forebay_units::{Span, Time};
 use forebay_wire::Packet;
 
-/// The longest step: a third of the least slot latency, so that arrivals do not look bursty to the slots.
-pub const STEP: Span = Span::from_ns(100);
+/// The longest step: what enters slots in one leaves none of them in the same, by default: the cache takes 151 ns.
+pub const STEP: Span = Span::from_ns(150);
 
 /// Share by which the state may still move in a step when nothing is carried and the path goes to sleep.
 const SETTLED: f64 = 1e-7;
@@ -119,19 +119,20 @@ impl MemoryPath {
     pub fn of_nics(nics: &[&MemorySettings]) -> Self {
         let settings = nics[0];
         let ns = |span: Span| span.as_ps() as f64 * 1e-3;
-        let controller = &settings.controller;
-        let mut neighbours = Neighbours::new(&settings.neighbours, settings.throttle, controller);
-        neighbours.apply(Time::ZERO);
+        let mut neighbours =
+            Neighbours::new(&settings.neighbours, settings.throttle, &settings.controller);
+        let controller = Controller::new(&settings.controller);
+        neighbours.apply(Time::ZERO, &controller);
         let mut path = Self {
             at: Time::ZERO,
             due: Time::MAX,
             asleep: false,
             nics: Nics::new(Nic::new(settings), nics[1..].iter().map(|of| Nic::new(of)).collect()),
             llc: Llc::new(settings.ddio, ns(settings.iio.latency)),
-            controller: Controller::new(controller),
+            controller,
             neighbours,
             readers: Readers::new(&settings.readers, nics.len()),
-            local_read: ns(controller.local_read),
+            local_read: ns(settings.controller.local_read),
             wait: 0.0,
             levels: vec![0.0; usize::from(settings.throttle.max_level()) + 1],
         };
@@ -211,7 +212,7 @@ impl MemoryPath {
         self.move_to(now);
         self.nics.at_hand.level = level;
         let strongest = self.nics.others().iter().fold(level, |most, nic| most.max(nic.level));
-        self.neighbours.set_level(now, strongest);
+        self.neighbours.set_level(now, strongest, &self.controller);
         self.wake();
     }
 
@@ -234,7 +235,7 @@ impl MemoryPath {
             self.at = now;
         }
         if now >= self.neighbours.next_phase() {
-            self.neighbours.apply(now);
+            self.neighbours.apply(now, &self.controller);
             self.asleep = false;
         }
     }
@@ -274,35 +275,43 @@ impl MemoryPath {
         let wait = self.controller.wait();
         self.wait += wait * ns;
         self.levels[usize::from(self.neighbours.level())] += ns;
-        let shared = Shared {
-            holds: self.llc.holds(wait),
-            landing: self.llc.landing_latency(wait),
-            llc: &self.llc,
-            readers: &self.readers,
-            controller: &self.controller,
-        };
-        let holds = shared.holds;
-        let nic = &mut self.nics.at_hand;
-        let mut sending = nic.step(self.at, dt, shared);
-        let mut evicting = nic.iio.evicting();
-        if !self.nics.others().is_empty() {
-            let others = step_others(self.nics.others_mut(), self.at, dt, &shared);
-            sending += others.0;
-            evicting += others.1;
+        let holds = self.llc.holds();
+        let nics = &mut self.nics;
+        let mut asks = nics.at_hand.asks(self.at, dt, holds, &self.controller);
+        if !nics.others().is_empty() {
+            let others = nics.others_mut();
+            add_others(others, self.at, dt, holds, &self.controller, &mut asks);
         }
         let draw = self.neighbours.draw(ns, &self.controller);
         let copy_reads = self.readers.step(ns) * self.llc.miss();
         self.count_copied(copy_reads, ns);
+        // Copies come one by one, as a mean between evenly and all of a window at once. Lines of the NIC come evenly from its link, and chance
+        // is in which of them the cache takes.
+        let by_chance = asks.inside * (1.0 - holds.miss);
         let demand = Demand {
-            reads: draw.reads + copy_reads + sending,
+            reads: draw.reads + copy_reads + asks.sending,
             posted: draw.posted,
             posting: draw.posting,
-            inside: evicting,
-            latency: self.llc.holds(0.0).evicting,
-            dma: evicting / holds.evicting,
+            joining: asks.joining,
+            waiting: asks.waiting,
+            variance: draw.variance + copy_reads + by_chance / (holds.evicting + wait),
+            round: draw.round
+                + copy_reads * self.controller.read_latency(self.local_read)
+                + by_chance,
         };
         let before = self.controller.state();
-        self.controller.step(ns, demand);
+        let line = self.controller.step(ns, demand);
+        let shared = Shared {
+            holds,
+            landing: self.llc.landing_latency(wait),
+            llc: &self.llc,
+            readers: &self.readers,
+            line,
+        };
+        self.nics.at_hand.step(self.at, dt, shared);
+        if !self.nics.others().is_empty() {
+            step_others(self.nics.others_mut(), self.at, dt, &shared);
+        }
         self.llc.update(self.readers.in_use(), self.readers.unread());
         let idle = self.nic().is_idle()
             && self.readers.is_idle()
@@ -337,11 +346,13 @@ impl MemoryPath {
     /// How it stands at the last advance.
     pub fn now(&self) -> Now {
         let wait = self.controller.wait();
+        let others: f64 = self.nics.others().iter().map(|nic| nic.iio.waiting()).sum();
+        let waiting = self.nic().iio.waiting() + others;
         Now {
             buffered: self.nic().iio.buffered(),
             inside: self.nic().iio.inside(),
             wait,
-            posted: self.controller.queue(),
+            posted: (self.controller.line() - waiting).max(0.0),
             slot_latency: self.llc.slot_latency(wait),
             unread: self.readers.unread(),
             level: self.neighbours.level(),

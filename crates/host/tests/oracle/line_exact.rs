@@ -9,7 +9,9 @@
 //!   then its slot is free, and the packet is delivered when all its lines and those of all packets before it are in.
 //! - A neighbour's core has tokens, one for each line in flight (of 18.7, the last rests so long between two reads that it
 //!   counts 0.7). A token issues a read, which comes back after its latency, and posts the write that belongs to it.
-//! - A core that copies does the packet's protocol work and then reads its lines, in one of two ways ([`Copying`]).
+//! - A core that copies does the packet's protocol work and then reads its lines, in one of two ways ([`Copying`]). What it does
+//!   for each byte beside waiting for memory lies between its reads (note, equation 5, spreads a packet's reads over all the work on
+//!   it), or, the other extreme, before them.
 //! - Not from queues: the latency of a read. It is the plant's law, `unloaded + a rho / (1 - rho_r) + g W`, asked for every
 //!   read with what this model measures itself: loads are lines served in the last [`WINDOW`], `W` is what the line of writes
 //!   that stands at that instant needs to be served. A read returns after that or after its service, whichever is later;
@@ -55,10 +57,11 @@ enum Event {
 /// How a core reads the lines of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Copying {
-    /// One line every `latency / lines_in_flight`; the next packet's turn comes when the last one is on its way.
+    /// One line every `latency / lines_in_flight`, and what a line's bytes take; the next packet's turn comes when the last one is on
+    /// its way.
     Evenly,
-    /// All that may be in flight at once, and one more for each that returns; the next packet's turn comes when the last one
-    /// is back.
+    /// After the work for all its bytes: all that may be in flight at once, and one more for each that returns; the next packet's
+    /// turn comes when the last one is back.
     InBunches,
 }
 
@@ -447,8 +450,13 @@ impl LineExact {
     fn begin(&mut self, core: usize) {
         let Some((read, packets)) = self.cores[core].waiting.front() else { return };
         let set = &self.set.readers;
-        let work = set.per_packet * u64::from(*packets) + set.per_kilobyte * read.bytes / 1000;
-        self.at(work, Event::Copies(core));
+        let protocol = set.per_packet * u64::from(*packets);
+        let bytes = set.per_kilobyte * read.bytes / 1000;
+        let first = match self.copying {
+            Copying::Evenly => protocol,
+            Copying::InBunches => protocol + bytes,
+        };
+        self.at(first, Event::Copies(core));
     }
 
     /// Protocol work is done.
@@ -472,7 +480,9 @@ impl LineExact {
             return self.copied(core);
         }
         let latency = self.copy_line(core);
-        self.at(latency / u64::from(self.set.readers.lines_in_flight), Event::CopiesNext(core));
+        let set = &self.set.readers;
+        let bytes = set.per_kilobyte * LINE / u64::from(set.reads_permille);
+        self.at(latency / u64::from(set.lines_in_flight) + bytes, Event::CopiesNext(core));
     }
 
     /// Reads a line, and tells how long it takes.
