@@ -76,6 +76,7 @@ const KNOWN: &[Known] = &[
     ("memory, 3 cores, level 3, 103 Gb/s, in bunches", Occupancy, 2.3, REFILL),
     ("memory, 3 cores for 2 us, 60 Gb/s", Neighbour, 3.4, RETURN),
     ("memory, 3 cores for 2 us, 103 Gb/s", Neighbour, 3.2, RETURN),
+    ("ddio, 3 cores for 2 us, 103 Gb/s", Neighbour, 2.1, RETURN),
     ("twelve cores", Drain, 13.9, LATE),
     ("twelve cores", Goodput, 14.1, LATE),
     ("ddio, 2 cores, level 0, 103 Gb/s, in bunches", Goodput, 2.5, TAIL),
