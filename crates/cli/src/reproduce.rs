@@ -12,16 +12,16 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     forebay_validate::find(&args.suite).map_err(Failure::Input)?;
     let state = State { name: args.suite.clone(), parts: "experiments", ..State::default() };
     let meter = Mutex::new((Meter::new(args.show), state));
+    let lock = || meter.lock().unwrap_or_else(|broken| broken.into_inner());
     let told = |over, of| {
-        let (meter, state) = &mut *meter.lock().unwrap_or_else(|broken| broken.into_inner());
+        let (meter, state) = &mut *lock();
         // Several cores tell of what each has done, not always in order.
         (state.parts_done, state.parts_all) = (state.parts_done.max(over), of);
         meter.tick(state);
     };
-    let clear = || meter.lock().unwrap_or_else(|broken| broken.into_inner()).0.clear();
     if args.sensitivity {
         let text = forebay_validate::sensitivity(&args.suite, args.quick, &told);
-        clear();
+        lock().0.clear();
         let text = text.ok_or_else(|| {
             Failure::Input(format!(
                 "suite \"{}\" has no open settings; leave out --sensitivity",
@@ -37,7 +37,7 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     }
     let (rows, pictures) =
         forebay_validate::reproduce(&args.suite, args.quick, args.pictures.is_some(), &told);
-    clear();
+    lock().0.clear();
     for (folder, (name, svg)) in
         pictures.into_iter().filter_map(|one| Some((args.pictures.as_ref()?, one)))
     {

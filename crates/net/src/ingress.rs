@@ -18,7 +18,7 @@
 //! since both tests only get harder as sums grow. One that does is asked again on exact sums. While something is paused the sums
 //! have to be exact at every departure, since any of them may end the pause.
 
-use crate::port::CLASSES;
+use crate::port::{CLASSES, MOST_IN_TRANSMISSION};
 use forebay_units::Bytes;
 use forebay_wire::Packet;
 
@@ -175,9 +175,6 @@ impl Account {
         (most / (xoff + one)) as u64
     }
 }
-
-/// Bytes of the largest packet and of what a wire adds to it.
-const MOST_IN_TRANSMISSION: u64 = 2 * u16::MAX as u64;
 
 impl Margin {
     fn new(settings: &IngressSettings) -> Self {

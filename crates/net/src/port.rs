@@ -20,6 +20,7 @@ mod scheduled;
 mod settings;
 mod telemetry;
 
+pub(crate) use classes::MOST_IN_TRANSMISSION;
 pub use classes::{CLASSES, ClassCounters, ClassSettings, Watchdog};
 pub use fault::{PortFault, Recalled};
 pub use pause::PauseCounters;

@@ -8,6 +8,9 @@ use forebay_units::{Span, Time};
 /// Traffic classes.
 pub const CLASSES: usize = 8;
 
+/// Bytes of the largest packet and of what a wire adds to it.
+pub(crate) const MOST_IN_TRANSMISSION: u64 = 2 * u16::MAX as u64;
+
 /// What a port does class by class.
 #[derive(Clone, Debug, Default)]
 pub struct ClassSettings {
@@ -188,11 +191,11 @@ impl Port {
     /// No less than [`Port::queue_of`] has in bytes, and soon found.
     #[inline]
     pub(crate) fn queue_at_most(&self, class: u8) -> u64 {
-        let longest = u64::from(u16::MAX) * 2;
-        match self.scheduled.apart {
-            true => self.scheduled.bytes_of(self.scheduled.lane(class)) + longest,
-            false => self.scheduled.bytes + longest,
-        }
+        let waiting = match self.scheduled.apart {
+            true => self.scheduled.bytes_of(self.scheduled.lane(class)),
+            false => self.scheduled.bytes,
+        };
+        waiting + MOST_IN_TRANSMISSION
     }
 
     /// What a packet of a class leaves behind as its transmission begins, likewise.
