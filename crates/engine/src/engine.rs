@@ -5,6 +5,7 @@ use crate::lanes::{Lanes, Post};
 use crate::node::{Flying, Ground, LinkId, LinkSpec, Node, NodeId};
 use crate::plan::{Pace, Plan, PlanError, Tuning};
 use crate::ring::Ring;
+use crate::rooms::Rooms;
 use crate::shard::{Phase, Process, Seat, Shard};
 use forebay_units::{Span, Time};
 use std::ops::Range;
@@ -59,6 +60,8 @@ pub struct EngineStats {
     pub window: Span,
     /// Bytes of rings.
     pub ring_bytes: usize,
+    /// Rooms that items have.
+    pub rooms: usize,
 }
 
 /// A box from each shard to each other: `from * shards + to`.
@@ -137,7 +140,7 @@ impl<N: Node> Engine<N> {
             .into_iter()
             .enumerate()
             .map(|(me, (seated, seats, processes))| {
-                let lanes = Lanes::new(rings.clone(), processes.len(), me as u16, shards);
+                let lanes = Lanes::new(rings.clone(), processes.len(), me as u16, shards, N::room);
                 let last = firsts[me];
                 let mut shard =
                     Shard::new(seated, seats, processes, last, lanes, node_of_link.clone());
@@ -232,6 +235,7 @@ impl<N: Node> Engine<N> {
             processes: self.processes,
             window: self.pace.turn,
             ring_bytes: self.shards.iter().map(|s| lock(s).lanes.bytes()).sum(),
+            rooms: self.shards.iter().map(|s| lock(s).lanes.rooms.in_use()).sum(),
         }
     }
 
@@ -255,6 +259,11 @@ impl<N: Node> Ground<N> for Engine<N> {
     fn node_mut(&mut self, id: NodeId) -> &mut N {
         let (shard, local) = self.seat_of[id.0 as usize];
         &mut exclusive(&mut self.shards[usize::from(shard)]).nodes[local as usize]
+    }
+
+    fn rooms_mut(&mut self, id: NodeId) -> &mut Rooms {
+        let (shard, _) = self.seat_of[id.0 as usize];
+        &mut exclusive(&mut self.shards[usize::from(shard)]).lanes.rooms
     }
 
     fn drain_link(&mut self, link: LinkId) -> Vec<Flying<N::Item>> {

@@ -1,9 +1,10 @@
 //! The links that arrive at one shard, and the post to the others.
 
-use crate::node::{Amend, Flying, LinkId, Out, Words};
+use crate::node::{Flying, LinkId, Out};
 use crate::prefetch::prefetch;
 use crate::rare::{missing, rarely};
 use crate::ring::{Pool, Ring};
+use crate::rooms::{RoomOf, Rooms, Words};
 use forebay_units::Time;
 
 /// An item on its way to another shard.
@@ -25,22 +26,17 @@ impl<I> Post<I> {
     pub fn is_empty(&self) -> bool {
         self.mail.is_empty()
     }
-
-    /// Puts the words of the last letter; the answer is its item, and they.
-    #[inline(never)]
-    fn put_words(&mut self, words: &Words) -> (&mut I, &mut Words) {
-        let letter = self.mail.len() - 1;
-        self.words.push((letter, *words));
-        (&mut self.mail[letter].item, &mut self.words.last_mut().expect("just pushed").1)
-    }
 }
 
 /// All rings of a shard, which processes have work and when, and outboxes to the other shards.
 pub struct Lanes<I> {
     rings: Vec<Ring>, // by link; those of other shards stay empty and only say where to post
     pool: Pool<I>,
-    filled: Vec<u64>, // bit per link: its ring is not empty
+    pub(crate) rooms: Rooms,
+    room_of: RoomOf<I>, // where an item keeps the number of its room
+    filled: Vec<u64>,   // bit per link: its ring is not empty
     me: u16,
+    popped: LinkId, // of which an item was taken last
     /// Earliest event of each process, or earlier.
     next: Vec<Time>,
     /// Least of each 64 of them, or earlier.
@@ -60,12 +56,21 @@ pub struct Lanes<I> {
 pub(crate) const NOBODY: u32 = u32::MAX;
 
 impl<I: Copy + Default> Lanes<I> {
-    pub(crate) fn new(rings: Vec<Ring>, processes: usize, me: u16, shards: usize) -> Self {
+    pub(crate) fn new(
+        rings: Vec<Ring>,
+        processes: usize,
+        me: u16,
+        shards: usize,
+        room_of: RoomOf<I>,
+    ) -> Self {
         Self {
             filled: vec![0; rings.len().div_ceil(64)],
             pool: Pool::new(rings.iter().filter(|ring| ring.shard == me).count()),
+            rooms: Rooms::default(),
+            room_of,
             rings,
             me,
+            popped: LinkId(0),
             next: vec![Time::ZERO; processes],
             next_of_64: vec![Time::ZERO; processes.div_ceil(64)],
             outbox: (0..shards).map(|_| Post::default()).collect(),
@@ -110,7 +115,11 @@ impl<I: Copy + Default> Lanes<I> {
     #[inline(never)]
     fn post(&mut self, shard: u16, link: LinkId, at: Time, item: &I) {
         self.posted = self.posted.min(at);
-        self.outbox[usize::from(shard)].mail.push(Mail { link, at, item: *item });
+        let mut item = *item;
+        let words = self.rooms.unload((self.room_of)(&mut item));
+        let Post { mail, words: all } = &mut self.outbox[usize::from(shard)];
+        all.extend(words.map(|words| (mail.len(), words)));
+        mail.push(Mail { link, at, item });
     }
 
     /// Process `process` has something to do at `at`.
@@ -126,26 +135,26 @@ impl<I: Copy + Default> Lanes<I> {
     /// Mail from another shard, which is emptied.
     pub(crate) fn deliver(&mut self, post: &mut Post<I>) {
         let mut words = post.words.drain(..).peekable();
-        for (nth, Mail { link, at, item }) in post.mail.drain(..).enumerate() {
-            self.fill(link, at, &item);
+        for (nth, Mail { link, at, mut item }) in post.mail.drain(..).enumerate() {
             if let Some((_, words)) = words.next_if(|(of, _)| *of == nth) {
-                self.pool.put_words(&self.rings[link.0 as usize], &words);
+                self.rooms.load((self.room_of)(&mut item), Some(&words));
             }
+            self.fill(link, at, &item);
         }
     }
 
     /// Puts back what was drained.
     pub(crate) fn put_back(&mut self, link: LinkId, flying: &Flying<I>) {
-        self.fill(link, flying.at, &flying.item);
-        if self.pool.has_words() {
-            self.pool.put_words(&self.rings[link.0 as usize], &flying.words);
-        }
+        let mut item = flying.item;
+        self.rooms.load((self.room_of)(&mut item), flying.words.as_ref());
+        self.fill(link, flying.at, &item);
     }
 
     /// Takes the head of a link that has one, into `item`; the answer is when the next one arrives.
     #[inline(always)]
     pub(crate) fn pop(&mut self, link: LinkId, item: &mut I) -> Time {
         let Some(ring) = self.rings.get_mut(link.0 as usize) else { missing() };
+        self.popped = link;
         if self.pool.pop(ring, item) {
             return ring.head_at;
         }
@@ -249,13 +258,14 @@ impl<I: Copy + Default> Lanes<I> {
             let at = self.head_at(link);
             let mut item = I::default();
             self.pop(link, &mut item);
-            all.push(Flying { at, item, words: *self.words() });
+            let words = self.rooms.unload((self.room_of)(&mut item));
+            all.push(Flying { at, item, words });
         }
         all
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.pool.bytes() + self.rings.len() * size_of::<Ring>()
+        self.pool.bytes() + self.rooms.bytes() + self.rings.len() * size_of::<Ring>()
     }
 }
 
@@ -276,23 +286,18 @@ impl<I: Copy + Default> Out<I> for Lanes<I> {
     }
 
     #[inline(always)]
-    fn push_with(&mut self, link: LinkId, at: Time, item: &I, words: &Words, amend: Amend<'_, I>) {
-        self.pushed += 1;
-        let Ring { shard, lookahead, .. } = self.rings[link.0 as usize];
-        let at = at + lookahead;
-        let (item, words) = if shard == self.me {
-            self.fill(link, at, item);
-            self.pool.put_words(&self.rings[link.0 as usize], words)
-        } else {
-            self.post(shard, link, at, item);
-            self.outbox[usize::from(shard)].put_words(words)
-        };
-        amend(item, words);
+    fn rooms(&mut self) -> &mut Rooms {
+        &mut self.rooms
     }
 
     #[inline(always)]
-    fn words(&self) -> &Words {
-        self.pool.words()
+    fn ask_next(&mut self, room_of: RoomOf<I>) {
+        let Some(ring) = self.rings.get(self.popped.0 as usize) else { missing() };
+        if ring.head_at != Time::MAX
+            && let Some(room) = room_of(self.pool.head_mut(ring))
+        {
+            self.rooms.ask(*room);
+        }
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! What the engine runs, and what it is given.
 
 use crate::lanes::Lanes;
+use crate::rooms::{RoomOf, Rooms, Words};
 use forebay_units::{Span, Time};
 
 /// Index of a node in canonical order.
@@ -24,9 +25,6 @@ pub struct LinkSpec {
     pub busy_rate: f64,
 }
 
-/// What an item may carry beside itself. Kept apart from items, in room that is taken when somebody first pushes some.
-pub type Words = [u64; 5];
-
 /// An item on a link, and when it arrives.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Flying<I> {
@@ -34,12 +32,9 @@ pub struct Flying<I> {
     pub at: Time,
     /// The item.
     pub item: I,
-    /// What it carries, if it was pushed with words; else nothing in particular.
-    pub words: Words,
+    /// What was in its room, if it had one. It has none now.
+    pub words: Option<Words>,
 }
-
-/// Changes an item and its words where they lie.
-pub type Amend<'a, I> = &'a mut dyn FnMut(&mut I, &mut Words);
 
 /// Where a node puts what it sends.
 pub trait Out<I> {
@@ -48,15 +43,11 @@ pub trait Out<I> {
     /// `at` is not before the event (or the deferred departure) that caused it, and on one link it never goes back.
     fn push(&mut self, link: LinkId, at: Time, item: &I);
 
-    /// The same for an item that carries words. `amend` changes both where they lie: what is written into an item just before it is
-    /// copied makes the copy wait.
-    fn push_with(&mut self, link: LinkId, at: Time, item: &I, words: &Words, amend: Amend<'_, I>);
+    /// The rooms of items: of the one that arrives and of all that this node holds or sends.
+    fn rooms(&mut self) -> &mut Rooms;
 
-    /// What the item carries that arrives just now, until the node pushes onto a link to itself. Only items that were pushed with
-    /// words have some: it is for the item to say whether it was.
-    fn words(&self) -> &Words {
-        &[0; 5]
-    }
+    /// Asks for the cache line of the room of what comes next over the link of the item that arrives just now.
+    fn ask_next(&mut self, _room_of: RoomOf<I>) {}
 
     /// `item` leaves onto `link` at `at` and vanishes there. For whoever watches; nothing else happens.
     fn vanish(&mut self, _link: LinkId, _at: Time, _item: &I) {}
@@ -92,6 +83,11 @@ pub trait Node: Send {
         out: &mut O,
     );
 
+    /// See [`RoomOf`].
+    fn room(_item: &mut Self::Item) -> Option<&mut u32> {
+        None
+    }
+
     /// Handles every timer due at `now`; afterwards `next_timer` is later than `now`.
     fn timer<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
 
@@ -125,6 +121,9 @@ pub const LAST_STAGE: u32 = 4;
 pub trait Ground<N: Node> {
     /// A node.
     fn node_mut(&mut self, id: NodeId) -> &mut N;
+
+    /// The rooms of the items that a node holds.
+    fn rooms_mut(&mut self, id: NodeId) -> &mut Rooms;
 
     /// Takes everything that is on a link, in order of arrival.
     fn drain_link(&mut self, link: LinkId) -> Vec<Flying<N::Item>>;

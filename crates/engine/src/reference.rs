@@ -3,7 +3,8 @@
 //! For tests only: the same nodes and links must give the same digest here and in [`crate::Engine`].
 
 use crate::engine::{Ended, Goal};
-use crate::node::{Amend, Flying, Ground, LinkId, LinkSpec, Node, NodeId, Out, Words};
+use crate::node::{Flying, Ground, LinkId, LinkSpec, Node, NodeId, Out};
+use crate::rooms::Rooms;
 use crate::shard::Class;
 use forebay_units::Time;
 use std::cmp::Reverse;
@@ -13,17 +14,17 @@ type Key = (Time, Class, u32, u32, u64); // time, class, node, link, sequence
 
 struct Heap<I> {
     keys: BinaryHeap<Reverse<Key>>,
-    items: BTreeMap<u64, (I, Words)>, // by sequence
-    words: Words,                     // of the item that arrives
+    items: BTreeMap<u64, I>, // by sequence
+    rooms: Rooms,
     links: Vec<LinkSpec>,
     pushed: u64,
     done: u64,
 }
 
 impl<I: Copy> Heap<I> {
-    fn put(&mut self, link: LinkId, at: Time, item: &I, words: &Words) {
+    fn put(&mut self, link: LinkId, at: Time, item: &I) {
         self.pushed += 1;
-        self.items.insert(self.pushed, (*item, *words));
+        self.items.insert(self.pushed, *item);
         let to = self.links[link.0 as usize].to.0;
         self.keys.push(Reverse((at, Class::Arrival, to, link.0, self.pushed)));
     }
@@ -31,17 +32,11 @@ impl<I: Copy> Heap<I> {
 
 impl<I: Copy> Out<I> for Heap<I> {
     fn push(&mut self, link: LinkId, at: Time, item: &I) {
-        self.push_with(link, at, item, &Words::default(), &mut |_, _| {});
+        self.put(link, at + self.links[link.0 as usize].lookahead, item);
     }
 
-    fn push_with(&mut self, link: LinkId, at: Time, item: &I, words: &Words, amend: Amend<'_, I>) {
-        let (mut item, mut words) = (*item, *words);
-        amend(&mut item, &mut words);
-        self.put(link, at + self.links[link.0 as usize].lookahead, &item, &words);
-    }
-
-    fn words(&self) -> &Words {
-        &self.words
+    fn rooms(&mut self) -> &mut Rooms {
+        &mut self.rooms
     }
 
     fn done(&mut self) {
@@ -64,7 +59,7 @@ impl<N: Node> Reference<N> {
         let heap = Heap {
             keys: BinaryHeap::new(),
             items: BTreeMap::new(),
-            words: Words::default(),
+            rooms: Rooms::default(),
             links: links.to_vec(),
             pushed: 0,
             done: 0,
@@ -100,9 +95,8 @@ impl<N: Node> Reference<N> {
                 }
                 Class::Timer if target.next_timer() == at => target.timer(at, &mut self.heap),
                 Class::Arrival => {
-                    let (mut item, words) =
+                    let mut item =
                         self.heap.items.remove(&sequence).expect("an arrival happens once");
-                    self.heap.words = words;
                     target.arrive(
                         at,
                         link - self.first_in[node as usize],
@@ -132,21 +126,28 @@ impl<N: Node> Ground<N> for Reference<N> {
         &mut self.nodes[id.0 as usize]
     }
 
+    fn rooms_mut(&mut self, _: NodeId) -> &mut Rooms {
+        &mut self.heap.rooms
+    }
+
     fn drain_link(&mut self, link: LinkId) -> Vec<Flying<N::Item>> {
         let mine = |key: &Reverse<Key>| key.0.1 == Class::Arrival && key.0.3 == link.0;
         let mut taken: Vec<Key> = self.heap.keys.iter().filter(|k| mine(k)).map(|k| k.0).collect();
         self.heap.keys.retain(|key| !mine(key));
         taken.sort_unstable();
-        let items = &mut self.heap.items;
+        let Heap { items, rooms, .. } = &mut self.heap;
         let mut flying = |key: Key| {
-            let (item, words) = items.remove(&key.4).expect("an arrival happens once");
+            let mut item = items.remove(&key.4).expect("an arrival happens once");
+            let words = rooms.unload(N::room(&mut item));
             Flying { at: key.0, item, words }
         };
         taken.into_iter().map(&mut flying).collect()
     }
 
     fn push_link(&mut self, link: LinkId, flying: &Flying<N::Item>) {
-        self.heap.put(link, flying.at, &flying.item, &flying.words);
+        let mut item = flying.item;
+        self.heap.rooms.load(N::room(&mut item), flying.words.as_ref());
+        self.heap.put(link, flying.at, &item);
     }
 
     fn refresh(&mut self) {

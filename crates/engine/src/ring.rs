@@ -3,7 +3,6 @@
 //! A ring is queue and wire in one: what has been pushed and has not arrived. Chunks are recycled last in, first
 //! out, so the ones in use stay in cache.
 
-use crate::node::Words;
 use crate::prefetch::prefetch_at;
 use crate::rare::{missing, rarely};
 use forebay_units::{Span, Time};
@@ -24,9 +23,6 @@ pub(crate) struct Pool<I> {
     slots: Vec<Entry<I>>,
     next: Vec<u32>, // of each chunk: the next one of its ring, or of the free list
     free: u32,
-    words: Vec<Words>, // by slot; none before the first were put
-    popped: u32,       // slot of the last entry to be popped; `NONE` if its chunk has been freed
-    freed: Words,      // of that entry in this case
 }
 
 /// One link's ring, with what a push needs to know about the receiving side. Two share a cache line.
@@ -57,9 +53,6 @@ impl<I: Copy + Default> Pool<I> {
             slots: Vec::with_capacity(2 * rings * CHUNK as usize),
             next: Vec::with_capacity(2 * rings),
             free: NONE,
-            words: Vec::new(),
-            popped: NONE,
-            freed: Words::default(),
         }
     }
 
@@ -129,7 +122,6 @@ impl<I: Copy + Default> Pool<I> {
     #[inline(always)]
     pub fn pop(&mut self, ring: &mut Ring, item: &mut I) -> bool {
         *item = self.entry(ring.head).item;
-        self.popped = ring.head;
         if ring.head == ring.tail {
             ring.head -= ring.head % CHUNK;
             ring.head_at = Time::MAX;
@@ -145,36 +137,11 @@ impl<I: Copy + Default> Pool<I> {
         true
     }
 
-    /// Whether anything on these rings ever carried words.
+    /// The head of a ring that is not empty.
     #[inline(always)]
-    pub fn has_words(&self) -> bool {
-        !self.words.is_empty()
-    }
-
-    /// Puts the words of a ring's last entry; the answer is its item, and they.
-    #[inline(always)]
-    pub fn put_words(&mut self, ring: &Ring, words: &Words) -> (&mut I, &mut Words) {
-        let slot = ring.tail as usize;
-        if slot >= self.words.len() {
-            self.grow_words();
-        }
-        prefetch_at(&self.words, slot + 2);
-        let room = &mut self.words[slot];
-        *room = *words;
-        (&mut self.slots[slot].item, room)
-    }
-
-    #[cold]
-    fn grow_words(&mut self) {
-        self.words.resize(self.slots.len(), Words::default());
-    }
-
-    /// The words of the entry that was popped last, as long as nothing is pushed onto its ring; if it was pushed without, nothing in
-    /// particular.
-    #[inline(always)]
-    pub fn words(&self) -> &Words {
-        prefetch_at(&self.words, self.popped.wrapping_add(2) as usize);
-        self.words.get(self.popped as usize).unwrap_or(&self.freed)
+    pub fn head_mut(&mut self, ring: &Ring) -> &mut I {
+        let Some(entry) = self.slots.get_mut(ring.head as usize) else { missing() };
+        &mut entry.item
     }
 
     /// Asks for the cache line of a slot, which most often is the next one of a ring.
@@ -209,10 +176,6 @@ impl<I: Copy + Default> Pool<I> {
     /// Frees a chunk that has been read to its end; the answer is the first slot of the next one.
     #[inline(never)]
     fn release(&mut self, chunk: u32) -> u32 {
-        if self.has_words() {
-            self.freed = *self.words();
-            self.popped = NONE;
-        }
         let next = std::mem::replace(&mut self.next[chunk as usize], self.free);
         self.free = chunk;
         self.ask_chunk_after(next);
@@ -221,9 +184,7 @@ impl<I: Copy + Default> Pool<I> {
 
     /// Bytes held by chunks, free ones included.
     pub fn bytes(&self) -> usize {
-        self.slots.len() * size_of::<Entry<I>>()
-            + self.next.len() * size_of::<u32>()
-            + self.words.capacity() * size_of::<Words>()
+        self.slots.len() * size_of::<Entry<I>>() + self.next.len() * size_of::<u32>()
     }
 }
 
@@ -271,6 +232,5 @@ mod tests {
             push(&mut pool, &mut rings[0], i);
         }
         assert_eq!(pool.next.len(), held, "emptied rings give their chunks back but one");
-        assert!(!pool.has_words(), "nobody has asked for room");
     }
 }

@@ -9,6 +9,13 @@ use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Span, Time};
 use proptest::prelude::*;
 
+/// What travels.
+#[derive(Clone, Copy, Default)]
+struct Ball {
+    word: u64,
+    room: u32,
+}
+
 /// Forwards each item over a link chosen by its own history, after a service time; now and then makes one itself.
 #[derive(Clone)]
 struct Toy {
@@ -26,7 +33,7 @@ impl Toy {
         Span::from_ps((1 + word % (5_000 / self.tick)) * self.tick)
     }
 
-    fn send(&mut self, now: Time, word: u64, out: &mut impl Out<u64>) {
+    fn send(&mut self, now: Time, word: u64, out: &mut impl Out<Ball>) {
         if self.outs.is_empty() {
             return;
         }
@@ -42,25 +49,26 @@ impl Toy {
     }
 }
 
-/// What an item carries: one in four does.
-fn words_of(item: u64) -> Option<Words> {
-    item.is_multiple_of(4).then(|| [0, 1, 2, 3, 4].map(|nth| Stream::at(item, nth)))
+/// What is in the room of an item: one in four has one.
+fn words_of(word: u64) -> Option<Words> {
+    word.is_multiple_of(4).then(|| [0, 1, 2, 3, 4, 5].map(|nth| Stream::at(word, nth)))
 }
 
-fn push(link: LinkId, at: Time, item: u64, out: &mut impl Out<u64>) {
-    match words_of(item) {
-        // Half of it is put right where it lies.
-        Some(words) => {
-            out.push_with(link, at, &!item, &words.map(|word| !word), &mut |it, them| {
-                (*it, *them) = (item, words);
-            })
-        }
-        None => out.push(link, at, &item),
+fn push(link: LinkId, at: Time, word: u64, out: &mut impl Out<Ball>) {
+    let mut ball = Ball { word, room: 0 };
+    if let Some(words) = words_of(word) {
+        ball.room = out.rooms().take();
+        *out.rooms().get_mut(ball.room) = words;
     }
+    out.push(link, at, &ball);
 }
 
 impl Node for Toy {
-    type Item = u64;
+    type Item = Ball;
+
+    fn room(ball: &mut Ball) -> Option<&mut u32> {
+        Some(&mut ball.room)
+    }
 
     fn next_timer(&self) -> Time {
         self.timers.iter().copied().min().unwrap_or(Time::MAX)
@@ -70,17 +78,18 @@ impl Node for Toy {
         self.deferred.iter().map(|d| d.0).min().unwrap_or(Time::MAX)
     }
 
-    fn arrive<O: Out<u64>>(&mut self, now: Time, port: u32, item: &mut u64, out: &mut O) {
-        if let Some(words) = words_of(*item) {
-            assert_eq!(*out.words(), words);
-        }
+    fn arrive<O: Out<Ball>>(&mut self, now: Time, port: u32, ball: &mut Ball, out: &mut O) {
+        let Ball { word: item, room } = *ball;
+        out.ask_next(Self::room);
+        assert_eq!((room != 0).then(|| *out.rooms().get(room)), words_of(item));
+        out.rooms().give_back(room);
         self.depart(now, out);
-        self.digest.add(now.as_ps(), *item ^ (u64::from(port) << 32));
+        self.digest.add(now.as_ps(), item ^ (u64::from(port) << 32));
         self.handled += 1;
         if self.handled.is_multiple_of(7) {
             out.done();
         }
-        let word = Stream::at(*item, self.handled);
+        let word = Stream::at(item, self.handled);
         if word % 16 < 15 {
             self.send(now, word, out);
         }
@@ -90,7 +99,7 @@ impl Node for Toy {
         }
     }
 
-    fn timer<O: Out<u64>>(&mut self, now: Time, out: &mut O) {
+    fn timer<O: Out<Ball>>(&mut self, now: Time, out: &mut O) {
         self.depart(now, out);
         self.timers.retain(|t| *t != now);
         self.digest.add(now.as_ps(), 1);
@@ -98,7 +107,7 @@ impl Node for Toy {
         self.send(now, Stream::at(self.digest.value(), self.handled), out);
     }
 
-    fn depart<O: Out<u64>>(&mut self, now: Time, out: &mut O) {
+    fn depart<O: Out<Ball>>(&mut self, now: Time, out: &mut O) {
         self.deferred.sort_by_key(|d| d.0);
         while let Some(&(start, which, word)) = self.deferred.first().filter(|d| d.0 <= now) {
             self.deferred.remove(0);
@@ -161,12 +170,16 @@ fn windowed(seed: u64, tuning: Tuning, until: Time, goal: Option<Goal>) -> ((u64
     // A boundary in between changes nothing, nor does a look at what is on links.
     for link in (0..links.len() as u32).map(LinkId) {
         for flying in engine.drain_link(link) {
-            assert!(words_of(flying.item).is_none_or(|words| words == flying.words));
+            assert_eq!((words_of(flying.item.word), flying.item.room), (flying.words, 0));
             engine.push_link(link, &flying);
         }
     }
     engine.refresh();
     let ended = engine.advance(until, goal, &Watch::default());
+    for link in 0..links.len() as u32 {
+        engine.drain_link(LinkId(link));
+    }
+    assert_eq!(engine.stats().rooms, 0, "nothing is left that could have one");
     (digest(engine.into_nodes()), ended)
 }
 

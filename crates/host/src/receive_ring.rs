@@ -76,7 +76,7 @@ impl ReceiveRing {
         let payload = packet.size.saturating_sub(header);
         if !(self.moderation.merge
             && packet.kind == Kind::Data
-            && packet.hops() == 0
+            && !packet.flags.has(Flags::TELEMETRY)
             && self.merge(arrived, packet, payload))
         {
             let closed = packet.kind != Kind::Data || ends(packet);
@@ -150,7 +150,7 @@ impl ReceiveRing {
 
 /// Whether nothing is merged behind this segment.
 fn ends(packet: &Packet) -> bool {
-    packet.hops() > 0 || packet.flags.of(Flags::LAST) != Flags::NONE
+    packet.flags.of(Flags::LAST.with(Flags::TELEMETRY)) != Flags::NONE
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub use fault::{PortFault, Recalled};
 pub use pause::PauseCounters;
 pub use settings::{Form, Length, Marking, PortCounters, PortSettings};
 
-use forebay_engine::{LinkId, Out, Words, prefetch_all, rarely};
+use forebay_engine::{LinkId, Out, prefetch_all, rarely};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::Packet;
 use marking::draw;
@@ -426,32 +426,23 @@ impl Port {
         }
         self.cold.highest = self.cold.highest.max(queue + size);
         if self.departs_at_once(now) {
-            let words = *words_of(packet, out);
-            self.depart(now, packet, &words, out)
+            self.depart(now, packet, out)
         } else if self.is_scheduled() {
             let anew = self.cold.pause.concerns();
-            self.enqueue(now, in_port, packet, words_of(packet, out), anew);
+            self.enqueue(now, in_port, packet, anew);
             Verdict::Accepted
         } else if !self.cold.alive {
             self.cold.held.push_back(*packet);
             self.cold.held_bytes += size;
             Verdict::Accepted
         } else {
-            let words = *words_of(packet, out);
-            self.transmit(self.hot.busy.max(now), packet, &words, None, out)
+            self.transmit(self.hot.busy.max(now), packet, out)
         }
     }
 
     /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost at random on the way.
     #[inline]
-    fn transmit(
-        &mut self,
-        start: Time,
-        packet: &Packet,
-        words: &Words,
-        told: Option<u64>,
-        out: &mut impl Out<Packet>,
-    ) -> Verdict {
+    fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Out<Packet>) -> Verdict {
         self.hot.busy = start + self.cold.serializer.take(self.wire(packet));
         let nth = self.hot.tx_packets;
         self.hot.tx_packets += 1;
@@ -463,32 +454,8 @@ impl Port {
             out.vanish(self.hot.link, self.hot.busy, packet);
             return Verdict::Lost;
         }
-        self.push(self.hot.busy, packet, words, told, out);
+        out.push(self.hot.link, self.hot.busy, packet);
         Verdict::Accepted
-    }
-
-    /// Puts a packet whose transmission ends at `end` onto the cable, with its words if it has some, and one more if it was `told` one.
-    #[inline(always)]
-    fn push(
-        &self,
-        end: Time,
-        packet: &Packet,
-        words: &Words,
-        told: Option<u64>,
-        out: &mut impl Out<Packet>,
-    ) {
-        if let Some(told) = told {
-            out.push_with(self.hot.link, end, packet, words, &mut |packet, words| {
-                if let Some(word) = words.get_mut(packet.hops()) {
-                    *word = told;
-                    packet.sacks += 1;
-                }
-            });
-        } else if packet.hops() > 0 {
-            out.push_with(self.hot.link, end, packet, words, &mut |_, _| {});
-        } else {
-            out.push(self.hot.link, end, packet);
-        }
     }
 
     /// Asks for what is looked at now and then only, but by a NIC always.
@@ -547,30 +514,8 @@ impl Port {
             out.push(hot.link, hot.busy, packet);
             return true;
         }
-        self.transmit(start, packet, &Words::default(), None, out) == Verdict::Accepted
+        self.transmit(start, packet, out) == Verdict::Accepted
     }
-
-    /// The same for a packet that carries words.
-    ///
-    /// # Panics
-    /// As [`Port::send_pulled`].
-    pub fn send_pulled_with(
-        &mut self,
-        start: Time,
-        packet: &Packet,
-        words: &Words,
-        out: &mut impl Out<Packet>,
-    ) -> bool {
-        debug_assert!(self.cold.alive && self.hot.busy <= start);
-        self.transmit(start, packet, words, None, out) == Verdict::Accepted
-    }
-}
-
-/// What the packet that arrives carries beside itself; most carry nothing, and need not be asked.
-#[inline]
-fn words_of<'a>(packet: &Packet, out: &'a impl Out<Packet>) -> &'a Words {
-    const NONE: &Words = &[0; 5];
-    if packet.hops() > 0 { out.words() } else { NONE }
 }
 
 fn serializer(settings: &PortSettings) -> Serializer {

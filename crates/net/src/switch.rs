@@ -272,7 +272,7 @@ impl Switch {
         if pace != 0 {
             let verdict = target.offer_plain(now, pace, packet, out);
             if verdict != Verdict::Accepted {
-                self.refuse(now, port, packet, verdict);
+                self.refuse(now, port, packet, verdict, out);
             }
         } else {
             match self.ingress {
@@ -302,7 +302,7 @@ impl Switch {
             self.note(port);
         }
         if verdict != Verdict::Accepted {
-            self.refuse(now, port, packet, verdict);
+            self.refuse(now, port, packet, verdict, out);
         }
     }
 
@@ -323,7 +323,7 @@ impl Switch {
         let verdict = target.offer_steady(now, in_port, packet, out);
         self.note(port);
         if verdict != Verdict::Accepted {
-            self.refuse(now, port, packet, verdict);
+            self.refuse(now, port, packet, verdict, out);
         }
     }
 
@@ -341,6 +341,7 @@ impl Switch {
         }
         self.unroutable += 1;
         trace(&mut self.digest, now, Drop::Route as u8, packet);
+        out.rooms().give_back(packet.room());
     }
 
     #[inline(never)]
@@ -363,7 +364,7 @@ impl Switch {
         }
         let size = self.ports[port].wire(packet);
         if !self.admits(now, port, size, out) {
-            self.refuse(now, port, packet, Verdict::Dropped);
+            self.refuse(now, port, packet, Verdict::Dropped, out);
             return;
         }
         let target = &mut self.ports[port];
@@ -379,7 +380,7 @@ impl Switch {
                 self.note(port);
             }
         } else {
-            self.refuse(now, port, packet, verdict);
+            self.refuse(now, port, packet, verdict, out);
         }
     }
 
@@ -478,7 +479,14 @@ impl Switch {
     }
 
     #[cold]
-    fn refuse(&mut self, now: Time, port: usize, packet: &Packet, verdict: Verdict) {
+    fn refuse(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: &Packet,
+        verdict: Verdict,
+        out: &mut impl Out<Packet>,
+    ) {
         let cause = match verdict {
             Verdict::Dropped => {
                 self.ports[port].count_drop(packet);
@@ -487,6 +495,7 @@ impl Switch {
             _ => Drop::Fault,
         };
         trace(&mut self.digest, now, cause as u8, packet);
+        out.rooms().give_back(packet.room());
     }
 
     /// Replaces the routes, after a failure or a return.
@@ -494,18 +503,18 @@ impl Switch {
         self.routes = routes;
     }
 
-    /// Applies a fault to a port at a forced boundary. `flying` is what was on its link; the answer says what goes back.
+    /// Applies a fault to a port at a forced boundary. `flying` is what was on its link; the answer says what goes back, and what is lost.
     pub fn fault(
         &mut self,
         now: Time,
         port: usize,
         change: PortFault,
         flying: Vec<Flying<Packet>>,
-    ) -> Vec<Flying<Packet>> {
+    ) -> Recalled {
         self.release_queue(now, port, change);
         let target = &mut self.ports[port];
-        let Recalled { back, lost } = target.apply(now, change, flying);
-        for packet in &lost {
+        let recalled = target.apply(now, change, flying);
+        for packet in &recalled.lost {
             trace(&mut self.digest, now, Drop::Fault as u8, packet);
         }
         if let Some(shared) = &mut self.shared {
@@ -516,7 +525,7 @@ impl Switch {
             // A fault of a port that owes its peers a word moves others as well.
             (0..self.due.len()).for_each(|port| self.note(port));
         }
-        back
+        recalled
     }
 }
 

@@ -15,7 +15,7 @@
 //! Invariants: those of [`Voq`] and [`Credits`]; nothing is dropped here; a queue without traffic sets no timer.
 
 use crate::credit::{Credit, CreditSettings, Credits, Heard};
-use crate::port::PortFault;
+use crate::port::{PortFault, Recalled};
 use crate::switch::{Switch, trace};
 use crate::voq::{Crossed, Voq, VoqSettings};
 use forebay_engine::{Digest, Flying, Node, Out};
@@ -144,7 +144,7 @@ impl Tor {
         port: usize,
         change: PortFault,
         flying: Vec<Flying<Packet>>,
-    ) -> Vec<Flying<Packet>> {
+    ) -> Recalled {
         if let (PortFault::Rate(rate), Some(Some((credits, _)))) =
             (change, self.credits.get_mut(port))
         {

@@ -6,7 +6,7 @@ use common::{Bench, FORMS, packet, plain, ps};
 use forebay_net::{Form, Length, Marking, PortFault, PortSettings};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span};
-use forebay_wire::{Ecn, Flags, Kind, Packet, Rates};
+use forebay_wire::{Ecn, Kind, Packet, Rates};
 use proptest::prelude::*;
 
 fn of<T: Copy>(rng: &mut Stream, from: &[T]) -> T {
@@ -72,20 +72,23 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8) -> usize {
         let ecn = of(&mut rng, &[Ecn::Ect, Ecn::Ect, Ecn::NotEct, Ecn::Ce]);
         let class = if classes > 1 { rng.below(u64::from(classes)) as u8 } else { 0 };
         let mut one = Packet { class, ..packet(step as u32 % 5, step as u64, size, ecn) };
+        let mut words: Option<Vec<u64>> = None;
         if settings.telemetry.is_some() && rng.below(4) > 0 {
             // From a sender, or from other hops; or an answer.
-            one.flags = Flags::TELEMETRY;
-            one.sacks = rng.below(6) as u16;
             one.kind = of(&mut rng, &[Kind::Data, Kind::Data, Kind::Ack]);
-            fast.wires.words = [1, 2, 3, 4, 5].map(|nth| step as u64 * 8 + nth);
-            slow.wires.words = fast.wires.words;
+            words = Some((0..rng.below(6)).map(|nth| step as u64 * 8 + nth).collect());
         }
         if classes == 1 || rng.below(8) == 0 {
             fast.run_to(now);
         }
         slow.run_to(now);
-        fast.arrive(now, 1, one);
-        slow.arrive(now, 1, one);
+        for bench in [&mut fast, &mut slow] {
+            let mut one = one;
+            if let Some(words) = &words {
+                bench.wires.tell(&mut one, words);
+            }
+            bench.arrive(now, 1, one);
+        }
         let (f, s) = (&fast.switch.ports()[1], &slow.switch.ports()[1]);
         assert_eq!(f.queue(now), s.queue(now), "queue at step {step}");
         assert_eq!(
@@ -113,6 +116,7 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8) -> usize {
     slow.run_to(end);
     assert_eq!(fast.wires.arrived, slow.wires.arrived, "what arrives, when, and how it is marked");
     assert_eq!(fast.wires.told, slow.wires.told, "what it is told");
+    assert_eq!((fast.wires.rooms.in_use(), slow.wires.rooms.in_use()), (0, 0), "rooms given back");
     assert_eq!(fast.switch.digest(), slow.switch.digest());
     assert_eq!(fast.switch.ports()[1].highest(), slow.switch.ports()[1].highest());
     assert_eq!(fast.switch.ports()[1].counters(), slow.switch.ports()[1].counters());

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{packet, plain, ps};
-use forebay_engine::{Amend, LinkId, NodeId, Out, Words};
+use forebay_engine::{LinkId, NodeId, Out, Rooms};
 use forebay_net::{Cable, Fabric, Paths, Routes, Switch, SwitchSettings};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Span, Time};
@@ -210,22 +210,15 @@ fn ports_with_a_gap_between_them_are_chosen_evenly() {
     }
 }
 
-struct Nowhere(u64);
+struct Nowhere(u64, Rooms);
 
 impl Out<Packet> for Nowhere {
     fn push(&mut self, _link: LinkId, _at: Time, _packet: &Packet) {
         self.0 += 1;
     }
 
-    fn push_with(
-        &mut self,
-        link: LinkId,
-        at: Time,
-        packet: &Packet,
-        _words: &Words,
-        _amend: Amend<'_, Packet>,
-    ) {
-        self.push(link, at, packet);
+    fn rooms(&mut self) -> &mut Rooms {
+        &mut self.1
     }
 
     fn done(&mut self) {}
@@ -252,7 +245,7 @@ fn what_cannot_be_reached_is_counted() {
         samples: None,
     };
     let mut switch = Switch::new(settings);
-    let mut out = Nowhere(0);
+    let mut out = Nowhere(0, Rooms::default());
     for seq in 0..10 {
         let mut one = packet(0, seq, 100, Ecn::NotEct);
         one.dst = fabric.addr((seq % 2) as u32);

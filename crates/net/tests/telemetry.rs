@@ -4,16 +4,14 @@ mod common;
 
 use common::{Bench, packet, plain, ps};
 use forebay_engine::reference::Reference;
-use forebay_engine::{
-    Digest, Engine, Ground, LinkId, Node, NodeId, Out, Tuning, Watch, Words, combine,
-};
+use forebay_engine::{Digest, Engine, Ground, LinkId, Node, NodeId, Out, Tuning, Watch, combine};
 use forebay_net::{
     CLASSES, Cable, Fabric, Form, IngressPool, IngressSettings, Length, Marking, Paths, Port,
-    PortFault, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings, Xoff,
+    PortFault, PortSettings, Recalled, Routes, SharedBuffer, Switch, SwitchSettings, Xoff,
 };
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
-use forebay_wire::{Ecn, Flags, FlowId, Hop, Kind, Packet, Rates};
+use forebay_wire::{Ecn, Flags, FlowId, Hop, Kind, Packet, Rates, told};
 use std::collections::VecDeque;
 
 fn of<T: Copy>(rng: &mut Stream, from: &[T]) -> T {
@@ -47,14 +45,14 @@ fn a_word_tells_of_the_departure_and_not_of_the_visit() {
     for (((_, _, got), words), (seq, queue)) in
         bench.wires.arrived.iter().zip(&bench.wires.told).zip(order)
     {
-        assert_eq!((got.seq, got.hops()), (seq, 1));
+        assert_eq!((got.seq, words.len()), (seq, 1));
         let expected = Hop {
             code: 2,
             at_ns: (now.as_ps() / 1_000) as u32,
             sent: (sent / 512) as u32,
             queue: (queue / 320) as u32,
         };
-        assert_eq!((Hop::of(words[0]), words[1]), (expected, 0));
+        assert_eq!(Hop::of(words[0]), expected);
         sent += wire(u64::from(got.size));
         now += Span::from_ps(wire(u64::from(got.size)) * 80);
     }
@@ -64,23 +62,29 @@ fn a_word_tells_of_the_departure_and_not_of_the_visit() {
 #[test]
 fn only_data_that_asks_is_told_and_only_by_five() {
     let mut bench = Bench::new(2, telling(10), None);
-    bench.wires.words = [11, 12, 13, 14, 15];
-    let answer = Packet { kind: Kind::Ack, sacks: 3, ..asking(0, 64) };
+    let answer = Packet { kind: Kind::Ack, ..asking(0, 64) };
     let silent = packet(0, 1, 64, Ecn::Ect);
-    let full = Packet { sacks: 5, ..asking(2, 64) };
-    let fourth = Packet { sacks: 3, ..asking(3, 64) };
-    for (n, one) in (0..).zip([answer, silent, full, fourth]) {
+    let before: [(_, &[u64]); 4] = [
+        (answer, &[11, 12, 13]),
+        (silent, &[]),
+        (asking(2, 64), &[11, 12, 13, 14, 15]),
+        (asking(3, 64), &[11, 12, 13]),
+    ];
+    for (n, (mut one, words)) in (0..).zip(before) {
+        if !words.is_empty() {
+            bench.wires.tell(&mut one, words);
+        }
         bench.arrive(ps(n), 1, one);
     }
     bench.run_to(Time::from_ps(1_000_000));
-    let hops: Vec<usize> = bench.wires.arrived.iter().map(|a| a.2.hops()).collect();
-    assert_eq!(hops, [3, 0, 5, 4]);
     let told = &bench.wires.told;
-    assert_eq!((told[0], told[1]), ([11, 12, 13, 0, 0], [11, 12, 13, 14, 15]));
+    assert_eq!(told.iter().map(Vec::len).collect::<Vec<_>>(), [3, 5, 4], "none for the silent one");
+    assert_eq!((&told[0][..], &told[1][..]), (&[11, 12, 13][..], &[11, 12, 13, 14, 15][..]));
     let fourth = Hop::of(told[2][3]);
     // At 10 Gb/s, the first of three other rates: three packets of 64 B have gone, 51.2 ns each, and a unit is 51.2 B.
     assert_eq!((fourth.code, fourth.at_ns, fourth.sent, fourth.queue), (5, 153, 3, 0));
-    assert_eq!((told[2][..3].to_vec(), told[2][4]), (vec![11, 12, 13], 0));
+    assert_eq!(told[2][..3], [11, 12, 13]);
+    assert_eq!(bench.wires.rooms.in_use(), 0);
 }
 
 #[test]
@@ -106,7 +110,7 @@ struct Talker {
     me: u32,
     rng: Stream,
     next: Time,
-    waiting: VecDeque<(Packet, Words)>,
+    waiting: VecDeque<Packet>,
     since: Time,
     digest: Digest,
     heard: u64,
@@ -114,11 +118,11 @@ struct Talker {
 }
 
 impl Talker {
-    fn queue(&mut self, now: Time, packet: Packet, words: Words) {
+    fn queue(&mut self, now: Time, packet: Packet) {
         if self.waiting.is_empty() {
             self.since = now;
         }
-        self.waiting.push_back((packet, words));
+        self.waiting.push_back(packet);
     }
 
     fn pull_at(&self) -> Time {
@@ -131,11 +135,8 @@ impl Talker {
     fn pull(&mut self, now: Time, out: &mut impl Out<Packet>) {
         while self.pull_at() <= now {
             let start = self.pull_at();
-            let (packet, words) = self.waiting.pop_front().unwrap();
-            match packet.hops() {
-                0 => self.port.send_pulled(start, &packet, out),
-                _ => self.port.send_pulled_with(start, &packet, &words, out),
-            };
+            let packet = self.waiting.pop_front().unwrap();
+            assert!(self.port.send_pulled(start, &packet, out), "hosts lose nothing");
         }
     }
 
@@ -156,7 +157,7 @@ impl Talker {
             seq: self.rng.below(1 << 40),
             ..Packet::default()
         };
-        self.queue(now, one, Words::default());
+        self.queue(now, one);
     }
 }
 
@@ -178,11 +179,13 @@ impl Node for Talker {
             self.since = self.since.max(now);
             return;
         }
-        let words = *out.words();
         self.heard += 1;
-        self.hops += packet.hops() as u64;
-        self.digest.add(now.as_ps(), packet.seq ^ u64::from(packet.sacks));
-        words[..packet.hops()].iter().for_each(|word| self.digest.add(packet.seq, *word));
+        self.digest.add(now.as_ps(), packet.seq);
+        if packet.room() != 0 {
+            let words = told(out.rooms().get(packet.room()));
+            self.hops += words.len() as u64;
+            words.iter().for_each(|word| self.digest.add(packet.seq, *word));
+        }
         if packet.kind == Kind::Data {
             let back = Packet {
                 kind: Kind::Ack,
@@ -190,7 +193,9 @@ impl Node for Talker {
                 dst: self.hosts[(packet.flow.0 >> 8) as usize],
                 ..*packet
             };
-            self.queue(now, back, words);
+            self.queue(now, back);
+        } else {
+            out.rooms().give_back(packet.room());
         }
         self.pull(now, out);
     }
@@ -214,6 +219,10 @@ enum Either {
 
 impl Node for Either {
     type Item = Packet;
+
+    fn room(packet: &mut Packet) -> Option<&mut u32> {
+        packet.room_mut()
+    }
 
     fn next_timer(&self) -> Time {
         match self {
@@ -355,7 +364,9 @@ fn slow_down(seed: u64, fabric: &Fabric, now: Time, ground: &mut impl Ground<Eit
         let flying = ground.drain_link(ports[port].link);
         let Either::Switch(switch) = ground.node_mut(node) else { panic!("a cable of switches") };
         let rate = PortFault::Rate(BitsPerSec::from_gbps(10));
-        for one in switch.fault(now, port, rate, flying) {
+        let Recalled { back, lost } = switch.fault(now, port, rate, flying);
+        assert!(lost.is_empty(), "a cable that gets slower loses nothing");
+        for one in back {
             ground.push_link(ports[port].link, &one);
         }
     }

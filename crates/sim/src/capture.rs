@@ -9,8 +9,8 @@ mod roce;
 use crate::host::Common;
 use crate::machine;
 use crate::node::AnyNode;
-use forebay_engine::{Amend, Flying, Ground, LinkId, Node, NodeId, Out, Words};
-use forebay_net::{Fabric, PortFault};
+use forebay_engine::{Flying, Ground, LinkId, Node, NodeId, Out, RoomOf, Rooms};
+use forebay_net::{Fabric, PortFault, Recalled};
 use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, Sink, TcpBits, Tell};
 use forebay_scenario::model::{Direction, Routing, Scenario};
 use forebay_scenario::pause::Pausing;
@@ -130,20 +130,12 @@ impl Out<Packet> for TapOut<'_> {
         self.out.push(link, at, packet);
     }
 
-    fn push_with(
-        &mut self,
-        link: LinkId,
-        at: Time,
-        packet: &Packet,
-        words: &Words,
-        amend: Amend<'_, Packet>,
-    ) {
-        self.vanish(link, at, packet);
-        self.out.push_with(link, at, packet, words, amend);
+    fn rooms(&mut self) -> &mut Rooms {
+        self.out.rooms()
     }
 
-    fn words(&self) -> &Words {
-        self.out.words()
+    fn ask_next(&mut self, room_of: RoomOf<Packet>) {
+        self.out.ask_next(room_of);
     }
 
     fn vanish(&mut self, link: LinkId, at: Time, packet: &Packet) {
@@ -183,12 +175,12 @@ impl Tapped {
         port: usize,
         change: PortFault,
         flying: Vec<Flying<Packet>>,
-    ) -> Vec<Flying<Packet>> {
-        let back = self.node.fault(now, port, change, flying);
+    ) -> Recalled {
+        let recalled = self.node.fault(now, port, change, flying);
         for port in &mut self.tap.ports {
             port.rate = self.node.ports()[port.index].settings().rate;
         }
-        back
+        recalled
     }
 
     /// A captured port, by its place in the tap.

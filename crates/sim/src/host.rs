@@ -37,10 +37,10 @@ use crate::flow_samples::FlowSamples;
 use forebay_engine::{Digest, Flying, Out, prefetch_all};
 use forebay_host::{Moderation, PullOrder, ReadyList, Segmenter};
 use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
-use forebay_transport::Arrival;
+use forebay_transport::{Arrival, Heard};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Span, Time};
-use forebay_wire::{Flags, Kind, Packet};
+use forebay_wire::{Kind, Packet};
 use receiving::Receiving;
 use rounds::Join;
 use sending::Sending;
@@ -110,7 +110,7 @@ pub(crate) struct Host {
     sender_waits: Option<Box<SenderWaits>>, // where flows go to hosts with a path to memory
     rpc: Option<Box<Ends>>,                 // ends of connections that carry RPCs
     memory: Option<Box<Memory>>,            // the path to memory, where it is modelled
-    told: Option<Box<told::Told>>,          // words of packets in the host
+    heard: Option<Box<Heard>>,              // room for what a flow makes of what it is told
     stops: Option<Box<stops::Stops>>,       // that the switch has told
     pub sampled_paused: Vec<Span>, // time paused by then, at the last of these instants: from the first pause on
 }
@@ -174,7 +174,7 @@ impl Host {
             sender_waits: None,
             rpc: None,
             memory: None,
-            told: None,
+            heard: None,
             stops: None,
             sampled_paused: Vec::new(),
         };
@@ -218,8 +218,8 @@ impl Host {
     /// A packet arrives.
     #[inline(never)]
     pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
-        if packet.flags.has(Flags::TELEMETRY) {
-            self.hear(now, packet, out.words());
+        if packet.room() != 0 {
+            self.hear(now, packet, out);
         }
         // Nothing has changed since the host settled.
         debug_assert!(self.next_event <= self.next_pull());
@@ -240,12 +240,13 @@ impl Host {
     }
 
     /// The stack takes a packet, which may stand for several: `newest` is the last of them.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, now: Time, newest: Arrival, packet: &Packet, out: &mut impl Out<Packet>) {
         if packet.kind == Kind::Data {
             self.receive(now, newest, packet, out);
         } else if packet.kind.is_answer() {
             self.acknowledge(now, newest.at, packet, out);
+            out.rooms().give_back(packet.room());
         } else {
             self.take_order(now, packet, out);
         }
@@ -286,20 +287,15 @@ impl Host {
     }
 
     /// A fault of its own cable.
-    pub fn fault(
-        &mut self,
-        now: Time,
-        change: PortFault,
-        flying: Vec<Flying<Packet>>,
-    ) -> Vec<Flying<Packet>> {
-        let Recalled { back, lost } = self.port.apply(now, change, flying);
-        for packet in &lost {
+    pub fn fault(&mut self, now: Time, change: PortFault, flying: Vec<Flying<Packet>>) -> Recalled {
+        let recalled = self.port.apply(now, change, flying);
+        for packet in &recalled.lost {
             trace(&mut self.digest, now, LOST, packet);
         }
         self.since = self.since.max(now);
         self.unpark();
         self.settle_next();
-        back
+        recalled
     }
 }
 

@@ -4,7 +4,7 @@ use crate::capture::{TapPort, Tapped};
 use crate::host::Host;
 use crate::machine::Machine;
 use forebay_engine::{Digest, Flying, Lanes, Node, Out, Visit, prefetch_all};
-use forebay_net::{Port, PortFault, Routes, Switch, Tor};
+use forebay_net::{Port, PortFault, Recalled, Routes, Switch, Tor};
 use forebay_units::Time;
 use forebay_wire::Packet;
 
@@ -23,6 +23,10 @@ pub(crate) enum AnyNode {
 
 impl Node for AnyNode {
     type Item = Packet;
+
+    fn room(packet: &mut Packet) -> Option<&mut u32> {
+        packet.room_mut()
+    }
 
     #[inline]
     fn next_timer(&self) -> Time {
@@ -225,20 +229,20 @@ impl AnyNode {
     }
 
     /// Applies a fault to an egress port at a forced boundary. `flying` is what was on its link; the answer says what
-    /// goes back.
+    /// goes back, and what is lost.
     pub fn fault(
         &mut self,
         now: Time,
         port: usize,
         change: PortFault,
         flying: Vec<Flying<Packet>>,
-    ) -> Vec<Flying<Packet>> {
+    ) -> Recalled {
         match self {
             Self::Host(host) => host.fault(now, change, flying),
             Self::Switch(switch) => switch.fault(now, port, change, flying),
             Self::Tor(tor) => tor.fault(now, port, change, flying),
             Self::Tapped(tapped) => tapped.fault(now, port, change, flying),
-            Self::Machine(_) => flying, // faults are those of its NICs
+            Self::Machine(_) => unreachable!("faults are those of its NICs"),
         }
     }
 

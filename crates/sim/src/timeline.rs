@@ -4,7 +4,7 @@ use crate::machine;
 use crate::node::AnyNode;
 use crate::routes::Routing;
 use forebay_engine::{Ground, NodeId};
-use forebay_net::{Fabric, PortFault};
+use forebay_net::{Fabric, PortFault, Recalled};
 use forebay_scenario::model::{Change, Scenario};
 use forebay_scenario::plan::Plan;
 use forebay_units::Time;
@@ -83,10 +83,13 @@ impl Timeline {
             let port = ports.iter().position(|d| d.cable == cable).expect("a cable has two ends");
             let link = ports[port].link;
             let flying = ground.drain_link(link);
-            let back = machine::node(ground, fabric, node).fault(now, port, change, flying);
+            let Recalled { back, lost } =
+                machine::node(ground, fabric, node).fault(now, port, change, flying);
             for one in back {
                 ground.push_link(link, &one);
             }
+            let rooms = ground.rooms_mut(fabric.home(node));
+            lost.iter().for_each(|packet| rooms.give_back(packet.room()));
         }
     }
 

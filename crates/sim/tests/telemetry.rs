@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::scenario;
+use common::{run, scenario};
 use forebay_sim::{Options, PortLook, Simulation, Watch};
 use forebay_units::{Span, Time};
 
@@ -69,4 +69,68 @@ fn powertcp_rests_with_the_queue_that_it_asks_for() {
     let (used, queue) = at_rest(8, "powertcp", 100);
     assert!(used > 0.99, "{used}");
     assert!(queue > 0.0, "{queue}");
+}
+
+/// Whatever packets meet, the rooms of what they are told come back: from queues that drop, cables that lose and die, NICs that drop,
+/// and answers that nobody waits for.
+#[test]
+fn every_room_comes_back() {
+    let text = |limit: &str, memory: &str| {
+        format!(
+            r#"
+version = 1
+stop = {{ time = "60ms" }}
+[fabric]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 3
+host_link = {{ rate = "100Gbps", delay = "1us" }}
+fabric_link = {{ rate = "100Gbps", delay = "1us" }}
+[fabric.switch]
+port_limit = "{limit}"
+{memory}
+[transport]
+kind = "rdma"
+law = "hpcc"
+timeout = "300us"
+[[traffic]]
+kind = "incast"
+fan_in = 5
+size = "100KB"
+rounds = 4
+[[traffic]]
+kind = "list"
+flows = [{{ from = "leaf[0].host[0]", to = "leaf[1].host[2]", size = "3MB" }}, {{ from = "leaf[1].host[1]", to = "leaf[0].host[1]", size = "3MB" }}]
+[[fault]]
+at = "40us"
+link = "leaf[0]-spine[1]"
+for = "100us"
+[[fault]]
+at = "50us"
+link = "leaf[1].host[0]-leaf[1]"
+for = "60us"
+[[fault]]
+at = "30us"
+link = "leaf[1]-spine[0]"
+loss = 0.01
+for = "300us"
+"#
+        )
+    };
+    let slow = "[host.memory]\nnic_buffer = \"64KiB\"\n[[host.memory.neighbour]]\ncores = 12";
+    for (limit, memory) in [("40KB", ""), ("1MB", slow)] {
+        let scenario = scenario(&text(limit, memory));
+        for threads in [1, 2] {
+            let outcome = run(&scenario, 1, Options { threads, ..Options::default() });
+            let record = &outcome.record;
+            assert!(record.flows.iter().all(|flow| flow.acked.is_some()), "all are over");
+            let dropped = record.ports.iter().map(|port| port.dropped_packets).sum::<u64>();
+            let lost = record.ports.iter().map(|port| port.lost_packets).sum::<u64>();
+            let nics = record.memory.iter().map(|row| row.dropped_in_all).sum::<u64>();
+            let enough = lost > 10 && if memory.is_empty() { dropped > 10 } else { nics > 10 };
+            assert!(enough, "queues dropped {dropped}, NICs {nics}, cables lost {lost}");
+            assert_eq!(outcome.execution.rooms, 0);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! A switch alone, with packets put into it by hand: a test source.
 
-use forebay_engine::{Amend, LinkId, NodeId, Out, Words};
+use forebay_engine::{LinkId, NodeId, Out, Rooms};
 use forebay_net::{
     Cable, Fabric, Form, Paths, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings,
 };
@@ -67,6 +67,7 @@ impl Bench {
 pub(crate) struct Departures {
     /// When the last bit of the last one left.
     pub last: Time,
+    rooms: Rooms,
 }
 
 impl Out<Packet> for Departures {
@@ -74,15 +75,8 @@ impl Out<Packet> for Departures {
         self.last = at;
     }
 
-    fn push_with(
-        &mut self,
-        link: LinkId,
-        at: Time,
-        packet: &Packet,
-        _words: &Words,
-        _amend: Amend<'_, Packet>,
-    ) {
-        self.push(link, at, packet);
+    fn rooms(&mut self) -> &mut Rooms {
+        &mut self.rooms
     }
 
     fn done(&mut self) {}

@@ -10,7 +10,7 @@ mod packet;
 mod telemetry;
 
 pub use packet::{Ecn, Flags, Kind, Packet, RackTag, SackBlock, Stamps};
-pub use telemetry::{Hop, MOST_HOPS, Rates};
+pub use telemetry::{Hop, MOST_HOPS, ROOM, Rates, tell, told};
 
 /// Index of a flow in a run's flow table. Dense, and the same on every thread count.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

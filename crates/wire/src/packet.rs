@@ -189,12 +189,12 @@ pub struct Packet {
     pub stamp: u32,
     /// Receive window in units of 1 KiB (ACK).
     pub window: u16,
-    /// SACK blocks in use (ACK); with [`Flags::TELEMETRY`] instead of that how many hops have told about themselves. Data without that: 2 if it
-    /// has a tag.
+    /// SACK blocks in use (ACK). Data: 2 if it has a tag.
     pub sacks: u16,
     /// See [`Kind`].
     pub seq: u64,
-    /// ACK: `sacks` blocks, and delays behind them where `flags` say so. Data: a tag, if `sacks` is 2.
+    /// ACK: `sacks` blocks, and delays behind them where `flags` say so. Data: a tag, if `sacks` is 2. With [`Flags::TELEMETRY`]: its room,
+    /// and delays.
     pub ext: [SackBlock; 3],
 }
 
@@ -214,10 +214,16 @@ impl Packet {
         u64::from(self.size) + overhead
     }
 
-    /// How many hops have told about themselves, at most [`MOST_HOPS`](crate::MOST_HOPS).
+    /// Number of the room in which lies what hops have told, of a packet that asks; 0: none has. Only whoever holds the packet knows the room.
     #[inline]
-    pub const fn hops(&self) -> usize {
-        if self.flags.has(Flags::TELEMETRY) { self.sacks as usize } else { 0 }
+    pub const fn room(&self) -> u32 {
+        if self.flags.has(Flags::TELEMETRY) { self.ext[0].start } else { 0 }
+    }
+
+    /// Where that number is kept, in a packet that asks.
+    #[inline]
+    pub const fn room_mut(&mut self) -> Option<&mut u32> {
+        if self.flags.has(Flags::TELEMETRY) { Some(&mut self.ext[0].start) } else { None }
     }
 
     /// Lets a rack send to a host: `given` bytes in all. `size` on the link.
@@ -264,7 +270,7 @@ impl Packet {
     /// Ties a tag to a packet, data or [`Kind::Ask`], which grows by it.
     pub fn tag(&mut self, tag: RackTag) {
         debug_assert!(matches!(self.kind, Kind::Data | Kind::Ask));
-        debug_assert!(self.sacks == 0 && self.hops() == 0);
+        debug_assert!(self.sacks == 0 && !self.flags.has(Flags::TELEMETRY));
         self.ext[0] = SackBlock { start: tag.asked as u32, end: (tag.asked >> 32) as u32 };
         self.ext[1] = SackBlock { start: tag.flows, end: tag.rack.into() };
         self.sacks = 2;
@@ -274,7 +280,7 @@ impl Packet {
     /// Takes the tag off a packet, if it has one.
     pub fn untag(&mut self) -> Option<RackTag> {
         let may_have_one = matches!(self.kind, Kind::Data | Kind::Ask);
-        if !may_have_one || self.sacks != 2 || self.hops() > 0 {
+        if !may_have_one || self.sacks != 2 {
             return None;
         }
         let [asked, rest, _] = self.ext;

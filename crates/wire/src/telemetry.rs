@@ -13,6 +13,25 @@ use forebay_units::{BitsPerSec, Bytes, Span, Time};
 /// Hops that a packet has room for. Those beyond tell nothing.
 pub const MOST_HOPS: usize = 5;
 
+/// Words of a room in which lies what a packet has been told: one for each hop, and last how many have told.
+pub const ROOM: usize = MOST_HOPS + 1;
+
+/// What hops have told, in their order.
+#[inline]
+pub fn told(room: &[u64; ROOM]) -> &[u64] {
+    &room[..(room[MOST_HOPS] as usize).min(MOST_HOPS)]
+}
+
+/// One hop more tells; those beyond [`MOST_HOPS`] do not.
+#[inline]
+pub fn tell(room: &mut [u64; ROOM], word: u64) {
+    let hops = room[MOST_HOPS] as usize;
+    if hops < MOST_HOPS {
+        room[hops] = word;
+        room[MOST_HOPS] += 1;
+    }
+}
+
 /// The rates that words of one network can tell apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rates([BitsPerSec; 8]); // by code; zero where there is none

@@ -4,7 +4,7 @@
 //! when the rate changes: finishes at the old rate; the queue goes out at the new one.
 
 use super::{Port, PortCounters, Verdict};
-use forebay_engine::{Amend, Flying, LinkId, Out, Words};
+use forebay_engine::{Flying, LinkId, Out, Rooms};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Kind, Packet};
 use std::collections::VecDeque;
@@ -148,13 +148,12 @@ impl Port {
         recalled
     }
 
-    /// Sends again what one touch had sent already; such a port carries no words.
+    /// Sends again what one touch had sent already. Nothing that was taken back has a room.
     fn resend(&mut self, queued: VecDeque<Packet>, recalled: &mut Recalled) {
         let flight = self.cold.settings.flight;
-        let mut outlet = Outlet { flight, back: &mut recalled.back };
+        let mut outlet = Outlet { flight, back: &mut recalled.back, rooms: Rooms::default() };
         for packet in queued {
-            let verdict =
-                self.transmit(self.hot.busy, &packet, &Words::default(), None, &mut outlet);
+            let verdict = self.transmit(self.hot.busy, &packet, &mut outlet);
             if verdict == Verdict::Lost {
                 recalled.lost.push(packet);
             }
@@ -182,24 +181,16 @@ impl Port {
 struct Outlet<'a> {
     flight: Span,
     back: &'a mut Vec<Flying<Packet>>,
+    rooms: Rooms,
 }
 
 impl Out<Packet> for Outlet<'_> {
-    fn push(&mut self, link: LinkId, at: Time, item: &Packet) {
-        self.push_with(link, at, item, &Words::default(), &mut |_, _| {});
+    fn push(&mut self, _link: LinkId, at: Time, item: &Packet) {
+        self.back.push(Flying { at: at + self.flight, item: *item, words: None });
     }
 
-    fn push_with(
-        &mut self,
-        _link: LinkId,
-        at: Time,
-        item: &Packet,
-        words: &Words,
-        amend: Amend<'_, Packet>,
-    ) {
-        let (mut item, mut words) = (*item, *words);
-        amend(&mut item, &mut words);
-        self.back.push(Flying { at: at + self.flight, item, words });
+    fn rooms(&mut self) -> &mut Rooms {
+        &mut self.rooms
     }
 
     fn done(&mut self) {}

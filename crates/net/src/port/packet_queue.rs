@@ -1,12 +1,11 @@
-//! A FIFO of packets that wait, in half the room of packets: few need the rest of it, and only what has crossed a port that tells about
-//! itself has words.
+//! A FIFO of packets that wait, in half the room of packets: few need the rest of it.
 
 use super::CLASSES;
-use forebay_engine::{Words, prefetch_at, rarely};
+use forebay_engine::{prefetch_at, rarely};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
 use std::collections::VecDeque;
 
-/// A packet without its SACK blocks: its first fields, in the same order. Two share a cache line.
+/// A packet without its `ext`: its first fields, in the same order. Two share a cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 struct Head {
@@ -40,13 +39,6 @@ pub(super) struct PacketQueue {
 
 const _: () = assert!(size_of::<PacketQueue>() == 32);
 
-/// What few packets of a queue have beside their heads: kept apart, since two queues share a line.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Rest {
-    blocks: VecDeque<[SackBlock; 3]>,
-    words: Vec<Words>, // of the head at the same place; none before the first came
-}
-
 impl PacketQueue {
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -59,17 +51,10 @@ impl PacketQueue {
     }
 
     #[inline(always)]
-    pub fn push<'a>(
-        &mut self,
-        packet: &Packet,
-        ingress: u16,
-        words: impl FnOnce() -> &'a Words,
-        rests: &mut Rests,
-        lane: usize,
-    ) {
+    pub fn push(&mut self, packet: &Packet, ingress: u16, rests: &mut Rests, lane: usize) {
         if self.len as usize == self.heads.len() {
             rarely();
-            self.grow(rests, lane);
+            self.grow();
         }
         let mask = self.heads.len() - 1;
         let last = (self.first + self.len) as usize & mask;
@@ -78,20 +63,20 @@ impl PacketQueue {
         head.ingress = ingress;
         prefetch_at(&self.heads, (last + PER_LINE) & mask);
         if has_rest(packet) {
-            rests.keep(lane, last, self.heads.len(), packet, words());
+            rests.keep(lane, packet);
         }
         self.len += 1;
     }
 
     #[inline(always)]
-    pub fn pop(&mut self, packet: &mut Packet, words: &mut Words, rests: &mut Rests, lane: usize) {
+    pub fn pop(&mut self, packet: &mut Packet, rests: &mut Rests, lane: usize) {
         debug_assert!(self.len > 0, "the queue was not empty");
         let mask = self.heads.len() - 1;
         let first = self.first as usize & mask;
         *packet = self.heads[first].packet();
         prefetch_at(&self.heads, (first + PER_LINE) & mask);
         if has_rest(packet) {
-            rests.take(lane, first, packet, words);
+            rests.take(lane, packet);
         }
         self.len -= 1;
         // Emptied, it starts at its first place again, which is still in cache.
@@ -106,13 +91,9 @@ impl PacketQueue {
     }
 
     #[cold]
-    fn grow(&mut self, rests: &mut Rests, lane: usize) {
+    fn grow(&mut self) {
         let first = self.first as usize;
         self.heads = doubled(&self.heads, first).into();
-        if let Some(rests) = &mut rests.0 {
-            let words = &mut rests[lane].words;
-            *words = if words.is_empty() { Vec::new() } else { doubled(words, first) };
-        }
         self.first = 0;
     }
 
@@ -121,40 +102,26 @@ impl PacketQueue {
         (0..self.len).map(move |i| &self.heads[(self.first + i) as usize & mask])
     }
 
-    /// Each one, but without its SACK blocks.
+    /// Each one, but without its `ext`.
     pub fn iter(&self) -> impl Iterator<Item = Packet> {
         self.iter_heads().map(Head::packet)
     }
 }
 
-/// What all queues of a port have of that, by lane; most ports have nothing.
+/// The `ext` of the few packets that need it, by lane: apart from queues, of which two share a line. Most ports have nothing.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rests(Option<Box<[Rest; CLASSES]>>);
+pub(super) struct Rests(Option<Box<[VecDeque<[SackBlock; 3]>; CLASSES]>>);
 
 impl Rests {
     #[inline(never)]
-    fn keep(&mut self, lane: usize, slot: usize, room: usize, packet: &Packet, words: &Words) {
-        let rest = &mut self.0.get_or_insert_default()[lane];
-        if packet.hops() > 0 {
-            if rest.words.is_empty() {
-                rest.words.resize(room, Words::default());
-            }
-            rest.words[slot] = *words;
-        }
-        if keeps_ext(packet) {
-            rest.blocks.push_back(packet.ext);
-        }
+    fn keep(&mut self, lane: usize, packet: &Packet) {
+        self.0.get_or_insert_default()[lane].push_back(packet.ext);
     }
 
     #[inline(never)]
-    fn take(&mut self, lane: usize, slot: usize, packet: &mut Packet, words: &mut Words) {
-        let Some(rests) = &mut self.0 else { return };
-        let rest = &mut rests[lane];
-        if packet.hops() > 0 {
-            *words = rest.words[slot];
-        }
-        if keeps_ext(packet) {
-            packet.ext = rest.blocks.pop_front().unwrap_or_default();
+    fn take(&mut self, lane: usize, packet: &mut Packet) {
+        if let Some(rests) = &mut self.0 {
+            packet.ext = rests[lane].pop_front().unwrap_or_default();
         }
     }
 }
@@ -166,16 +133,11 @@ fn doubled<T: Copy + Default>(ring: &[T], first: usize) -> Vec<T> {
     entries.chain(std::iter::repeat(T::default())).take(room).collect()
 }
 
-/// Whether a packet is more than its head.
+/// Whether a packet is more than its head: it tells delays, or what an answer reports, or has the tag of data, or may have a room.
 #[inline(always)]
 fn has_rest(packet: &Packet) -> bool {
-    packet.sacks > 0 || packet.flags.has(Flags::STAMPS)
-}
-
-/// Whether one that is more needs its `ext`: for delays, for what an answer reports, or for the tag of data. Hops are not in there.
-#[inline]
-fn keeps_ext(packet: &Packet) -> bool {
-    packet.flags.has(Flags::STAMPS) || (packet.sacks > 0 && packet.hops() == 0)
+    const REST: Flags = Flags::STAMPS.with(Flags::TELEMETRY);
+    packet.sacks > 0 || packet.flags.of(REST) != Flags::NONE
 }
 
 impl Head {
@@ -222,25 +184,24 @@ mod tests {
                 ..Packet::default()
             };
             let stamped = packet.flags.has(Flags::STAMPS);
-            let blocks = if packet.hops() > 0 { 0 } else { usize::from(sacks) };
+            let blocks = usize::from(sacks);
             for (i, block) in packet.ext.iter_mut().enumerate() {
-                if i < blocks || (stamped && i == 2) {
+                let room = packet.flags.has(Flags::TELEMETRY) && i == 0;
+                if i < blocks || room || (stamped && i == 2) {
                     *block = SackBlock { start: n as u32, end: i as u32 };
                 }
             }
             packet
         };
-        let words = |n: u64| [n, n + 1, n + 2, n + 3, n + 4];
-        let (mut packet, mut taken) = (Packet::default(), Words::default());
+        let mut packet = Packet::default();
         for step in 0..5_000 {
             if forebay_units::math::mix(!step) % 8 < 4 + u64::from(step < 2_000) {
-                let (packet, words) = (nth(pushed), words(pushed));
-                queue.push(&packet, packet.ingress, || &words, &mut rests, 3);
+                let packet = nth(pushed);
+                queue.push(&packet, packet.ingress, &mut rests, 3);
                 pushed += 1;
             } else if !queue.is_empty() {
-                queue.pop(&mut packet, &mut taken, &mut rests, 3);
+                queue.pop(&mut packet, &mut rests, 3);
                 assert_eq!(packet, nth(popped));
-                assert!(packet.hops() == 0 || taken == words(popped));
                 popped += 1;
             }
             let waiting: Vec<u64> = queue.iter().map(|packet| packet.seq).collect();

@@ -85,7 +85,7 @@ impl Port {
     /// A NIC tells its switch which classes to stop, as soon as the packet in transmission is finished.
     pub fn tell_peer(&mut self, now: Time, classes: u8, out: &mut impl Out<Packet>) {
         self.want(now, classes);
-        self.tell(self.hot.busy.max(now), out);
+        self.say(self.hot.busy.max(now), out);
     }
 
     /// Classes that the peer has stopped, one bit each.
@@ -162,6 +162,7 @@ impl Port {
     pub(super) fn watch(
         &mut self,
         now: Time,
+        out: &mut impl Out<Packet>,
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) -> bool {
         let Some(classes) = &mut self.cold.classes else { return false };
@@ -176,6 +177,7 @@ impl Port {
             classes.discarded(class);
             self.count_drop(&packet);
             departed(now, &packet, Verdict::Dropped);
+            out.rooms().give_back(packet.room());
         }
         true
     }
@@ -193,7 +195,7 @@ impl Port {
 
     /// Sends the pause frame that is due, if one is.
     #[cold]
-    pub(super) fn tell(&mut self, start: Time, out: &mut impl Out<Packet>) -> bool {
+    pub(super) fn say(&mut self, start: Time, out: &mut impl Out<Packet>) -> bool {
         let pause = &mut self.cold.pause;
         if pause.told == pause.wanted {
             return false;

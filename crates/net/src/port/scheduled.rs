@@ -8,8 +8,8 @@
 //! waits then; and so is one whose switch keeps accounts of in-ports. A port that is not steady is served so as well, one departure at a time.
 
 use super::packet_queue::{PacketQueue, Rests};
-use super::{Cold, Form, Length, Marking, Port, PortSettings, Verdict, words_of};
-use forebay_engine::{Out, Words, prefetch, rarely};
+use super::{Cold, Form, Length, Marking, Port, PortSettings, Verdict};
+use forebay_engine::{Out, prefetch, rarely};
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
 
@@ -79,33 +79,27 @@ impl Scheduled {
         self.queues[lane].bytes
     }
 
-    /// Queues a packet in a queue, with the words that it has, if any.
+    /// Queues a packet in a queue.
     #[inline(always)]
-    fn add<'a>(
-        &mut self,
-        lane: usize,
-        in_port: u16,
-        packet: &Packet,
-        words: impl FnOnce() -> &'a Words,
-    ) {
+    fn add(&mut self, lane: usize, in_port: u16, packet: &Packet) {
         let wire = packet.on_wire(self.overhead.into());
         let queue = &mut self.queues[lane];
-        queue.push(packet, in_port, words, &mut self.rests, lane);
+        queue.push(packet, in_port, &mut self.rests, lane);
         queue.bytes += wire;
         self.filled |= 1 << lane;
         self.packets += 1;
         self.bytes += wire;
     }
 
-    /// Takes the first packet of the highest class that has one and is not stopped, and its words if it has some.
+    /// Takes the first packet of the highest class that has one and is not stopped.
     ///
     /// # Panics
     /// If there is none.
     #[inline(always)]
-    fn take_into(&mut self, stopped: u8, packet: &mut Packet, words: &mut Words) {
+    fn take_into(&mut self, stopped: u8, packet: &mut Packet) {
         let highest = (self.filled & !stopped).ilog2() as usize;
         let queue = &mut self.queues[highest];
-        queue.pop(packet, words, &mut self.rests, highest);
+        queue.pop(packet, &mut self.rests, highest);
         let wire = packet.on_wire(self.overhead.into());
         queue.bytes -= wire;
         self.filled &= !(u8::from(queue.is_empty()) << highest);
@@ -114,15 +108,15 @@ impl Scheduled {
     }
 
     /// The same as an answer.
-    fn take(&mut self, stopped: u8, words: &mut Words) -> Packet {
+    fn take(&mut self, stopped: u8) -> Packet {
         let mut packet = Packet::default();
-        self.take_into(stopped, &mut packet, words);
+        self.take_into(stopped, &mut packet);
         packet
     }
 
     /// Takes everything, the highest class first.
     pub fn drain(&mut self) -> Vec<Packet> {
-        (0..self.packets).map(|_| self.take(0, &mut Words::default())).collect()
+        (0..self.packets).map(|_| self.take(0)).collect()
     }
 
     /// All packets, in the order of classes and then of arrival, without their SACK blocks.
@@ -135,7 +129,7 @@ impl Scheduled {
         if self.filled & 1 << class == 0 {
             return None;
         }
-        Some(self.take(!(1 << class), &mut Words::default()))
+        Some(self.take(!(1 << class)))
     }
 
     /// Whether more happens as a transmission begins than that.
@@ -268,7 +262,7 @@ impl Port {
         let hot = &mut self.hot;
         hot.highest = hot.highest.max(after);
         hot.busy = now + after;
-        self.scheduled.add(lane, in_port, packet, || words_of(packet, out));
+        self.scheduled.add(lane, in_port, packet);
         (Verdict::Accepted, waits == 0 || overtakes)
     }
 
@@ -345,10 +339,9 @@ impl Port {
         hot.busy = now + after;
         if !at_once {
             let lane = self.scheduled.class_of(packet);
-            self.scheduled.add(lane, in_port, packet, || words_of(packet, out));
+            self.scheduled.add(lane, in_port, packet);
         } else if self.scheduled.is_special() {
-            let words = *words_of(packet, out);
-            self.send_special(now, packet, &words, out);
+            self.send_special(now, packet, out);
         } else {
             hot.tx_packets += 1;
             hot.tx_bytes += u64::from(packet.size);
@@ -365,11 +358,11 @@ impl Port {
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
         let mut start = self.hot.busy - self.waiting_time();
-        let (mut packet, mut words) = (Packet::default(), Words::default());
+        let mut packet = Packet::default();
         if self.scheduled.is_special() {
             while self.scheduled.packets > 0 && start <= now {
-                self.scheduled.take_into(0, &mut packet, &mut words);
-                let end = self.send_special(start, &mut packet, &words, out);
+                self.scheduled.take_into(0, &mut packet);
+                let end = self.send_special(start, &mut packet, out);
                 departed(start, &packet, Verdict::Accepted);
                 start = end;
             }
@@ -377,7 +370,7 @@ impl Port {
         }
         let Self { hot, scheduled, .. } = self;
         while scheduled.packets > 0 && start <= now {
-            scheduled.take_into(0, &mut packet, &mut words);
+            scheduled.take_into(0, &mut packet);
             let end = start + hot.steady_time_of(&packet);
             hot.tx_packets += 1;
             hot.tx_bytes += u64::from(packet.size);
@@ -393,32 +386,24 @@ impl Port {
         &mut self,
         start: Time,
         packet: &mut Packet,
-        words: &Words,
         out: &mut impl Out<Packet>,
     ) -> Time {
-        let told = self.leave(start, packet);
+        self.leave(start, packet, out);
         let end = start + self.hot.steady_time_of(packet);
         self.hot.tx_packets += 1;
         self.hot.tx_bytes += u64::from(packet.size);
-        self.push(end, packet, words, told, out);
+        out.push(self.hot.link, end, packet);
         end
     }
 
     /// Queues a packet at a port that is not steady. `anew`: a departure may have been possible all along, but not of this packet.
     #[inline]
-    pub(super) fn enqueue(
-        &mut self,
-        now: Time,
-        in_port: u16,
-        packet: &Packet,
-        words: &Words,
-        anew: bool,
-    ) {
+    pub(super) fn enqueue(&mut self, now: Time, in_port: u16, packet: &Packet, anew: bool) {
         if self.scheduled.packets == 0 || anew {
             self.cold.since = now;
         }
         let lane = self.scheduled.class_of(packet);
-        self.scheduled.add(lane, in_port, packet, || words);
+        self.scheduled.add(lane, in_port, packet);
     }
 
     /// When the next deferred departure starts; `Time::MAX` if none.
@@ -459,12 +444,12 @@ impl Port {
     /// A packet has left the queue of a scheduled port, which holds what is left behind, and its transmission begins: the marking rule
     /// at dequeue, and what it is told, if anything.
     #[inline(always)]
-    fn leave(&mut self, start: Time, packet: &mut Packet) -> Option<u64> {
+    fn leave(&mut self, start: Time, packet: &mut Packet, out: &mut impl Out<Packet>) {
         if self.scheduled.picks && packet.ecn == Ecn::Ect {
             self.mark_leaving(packet);
         }
         self.scheduled.sending = self.scheduled.class_of(packet) as u8;
-        self.tell_of(start, packet)
+        self.tell(start, packet, out);
     }
 
     /// The same, and it goes onto the wire.
@@ -473,11 +458,10 @@ impl Port {
         &mut self,
         start: Time,
         packet: &mut Packet,
-        words: &Words,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
-        let told = self.leave(start, packet);
-        self.transmit(start, packet, words, told, out)
+        self.leave(start, packet, out);
+        self.transmit(start, packet, out)
     }
 
     /// Serves every departure that starts at or before `now`; `departed` hears of each packet.
@@ -510,13 +494,16 @@ impl Port {
         if self.is_steady() {
             return self.serve_steady(start, out, departed); // any other starts later
         }
-        if self.cold.pause.concerns() && (self.watch(start, departed) || self.tell(start, out)) {
+        if self.cold.pause.concerns() && (self.watch(start, out, departed) || self.say(start, out))
+        {
             return;
         }
-        let mut words = Words::default();
-        let mut packet = self.scheduled.take(self.held_back(), &mut words);
-        let verdict = self.depart(start, &mut packet, &words, out);
+        let mut packet = self.scheduled.take(self.held_back());
+        let verdict = self.depart(start, &mut packet, out);
         departed(start, &packet, verdict);
+        if verdict == Verdict::Lost {
+            out.rooms().give_back(packet.room());
+        }
     }
 
     /// Asks for the cache lines of its explicit queues.

@@ -6,20 +6,28 @@
 //! Source: Li et al., "HPCC", SIGCOMM 2019, section 3.1; its public simulator for the sum over classes.
 
 use super::Port;
-use forebay_engine::Words;
+use forebay_engine::{Out, Words};
 use forebay_units::{Bytes, Span, Time};
-use forebay_wire::{Flags, Hop, Kind, MOST_HOPS, Packet};
+use forebay_wire::{Flags, Hop, Kind, Packet, ROOM, tell};
 
-const _: () = assert!(size_of::<Words>() == MOST_HOPS * size_of::<u64>(), "a word for each hop");
+const _: () = assert!(size_of::<Words>() == ROOM * size_of::<u64>());
 
 impl Port {
-    /// A packet has left the queue, which holds what is left behind, and is about to be counted: the word for it, if it asks for one and
-    /// has room.
+    /// A packet has left the queue, which holds what is left behind, and is about to be counted: it is told, if it asks.
     #[inline(always)]
-    pub(super) fn tell_of(&self, start: Time, packet: &Packet) -> Option<u64> {
+    pub(super) fn tell(&self, start: Time, packet: &mut Packet, out: &mut impl Out<Packet>) {
         let asks = packet.kind == Kind::Data && packet.flags.has(Flags::TELEMETRY);
-        let tells = self.scheduled.tells() && asks && packet.hops() < MOST_HOPS;
-        tells.then(|| self.word(start))
+        if asks && self.scheduled.tells() {
+            let word = self.word(start);
+            if let Some(room) = packet.room_mut() {
+                let rooms = out.rooms();
+                if *room == 0 {
+                    *room = rooms.take();
+                }
+                tell(rooms.get_mut(*room), word);
+                out.ask_next(Packet::room_mut);
+            }
+        }
     }
 
     #[inline(never)]

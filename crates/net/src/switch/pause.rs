@@ -75,7 +75,7 @@ impl Switch {
             }
         }
         if verdict != Verdict::Accepted {
-            self.refuse(now, port, packet, verdict);
+            self.refuse(now, port, packet, verdict, out);
         }
     }
 
@@ -107,12 +107,12 @@ impl Switch {
             if let Some(ingress) = &mut self.ingress {
                 ingress.refuse(account);
             }
-            self.refuse(now, port, packet, Verdict::Dropped);
+            self.refuse(now, port, packet, Verdict::Dropped, out);
             return;
         }
         let verdict = self.ports[port].offer(now, in_port, packet, out);
         if verdict != Verdict::Accepted {
-            self.refuse(now, port, packet, verdict);
+            self.refuse(now, port, packet, verdict, out);
             return;
         }
         self.note(port);

@@ -1,13 +1,13 @@
 //! One switch with its cables, driven by hand.
 #![allow(dead_code)]
 
-use forebay_engine::{Amend, Flying, LinkId, NodeId, Out, Words};
+use forebay_engine::{Flying, LinkId, NodeId, Out, Rooms};
 use forebay_net::{
-    Cable, ClassSettings, Fabric, Form, IngressPool, Paths, PortFault, PortSettings, Routes,
-    SharedBuffer, Switch, SwitchSettings,
+    Cable, ClassSettings, Fabric, Form, IngressPool, Paths, PortFault, PortSettings, Recalled,
+    Routes, SharedBuffer, Switch, SwitchSettings,
 };
 use forebay_units::{BitsPerSec, Span, Time};
-use forebay_wire::{Ecn, FlowId, Packet};
+use forebay_wire::{Ecn, Flags, FlowId, Packet, tell, told};
 use std::collections::{BTreeMap, VecDeque};
 
 /// All ways to keep a queue. None may change a result.
@@ -30,36 +30,21 @@ pub struct Wires {
     flight: Span,
     flying: BTreeMap<u32, VecDeque<Flying<Packet>>>,
     pub arrived: Vec<(u32, Time, Packet)>,
-    /// What each of them carried; of those that carried any.
-    pub told: Vec<Words>,
-    /// What the packet carries that is put in next.
-    pub words: Words,
+    /// What each of them was told; of those that were told anything.
+    pub told: Vec<Vec<u64>>,
+    pub rooms: Rooms,
 }
 
 impl Out<Packet> for Wires {
     fn push(&mut self, link: LinkId, at: Time, packet: &Packet) {
-        assert_eq!(packet.hops(), 0, "its words come with it");
-        self.push_with(link, at, packet, &Words::default(), &mut |_, _| {});
-    }
-
-    fn push_with(
-        &mut self,
-        link: LinkId,
-        at: Time,
-        packet: &Packet,
-        words: &Words,
-        amend: Amend<'_, Packet>,
-    ) {
-        let (mut item, mut words) = (*packet, *words);
-        amend(&mut item, &mut words);
         let cable = self.flying.entry(link.0).or_default();
         let at = at + self.flight;
         assert!(cable.back().is_none_or(|last| last.at <= at), "a cable is FIFO");
-        cable.push_back(Flying { at, item, words });
+        cable.push_back(Flying { at, item: *packet, words: None });
     }
 
-    fn words(&self) -> &Words {
-        &self.words
+    fn rooms(&mut self) -> &mut Rooms {
+        &mut self.rooms
     }
 
     fn done(&mut self) {}
@@ -70,13 +55,23 @@ impl Wires {
     pub fn arrive_before(&mut self, now: Time) {
         for (link, cable) in &mut self.flying {
             while cable.front().is_some_and(|f| f.at < now) {
-                let Flying { at, item: packet, mut words } = cable.pop_front().unwrap();
-                self.arrived.push((*link, at, packet));
-                if packet.hops() > 0 {
-                    words[packet.hops()..].fill(0);
-                    self.told.push(words);
+                let Flying { at, item: mut packet, .. } = cable.pop_front().unwrap();
+                if let Some(room) = packet.room_mut().map(std::mem::take).filter(|room| *room != 0)
+                {
+                    self.told.push(told(self.rooms.get(room)).to_vec());
+                    self.rooms.give_back(room);
                 }
+                self.arrived.push((*link, at, packet));
             }
+        }
+    }
+
+    /// The packet asks, and other hops have told it this.
+    pub fn tell(&mut self, packet: &mut Packet, words: &[u64]) {
+        packet.flags = packet.flags.with(Flags::TELEMETRY);
+        if let Some(room) = packet.room_mut().filter(|_| !words.is_empty()) {
+            *room = self.rooms.take();
+            words.iter().for_each(|word| tell(self.rooms.get_mut(*room), *word));
         }
     }
 
@@ -180,8 +175,9 @@ impl Bench {
         self.run_to(now);
         let link = self.switch.ports()[port].settings().link;
         let flying = self.wires.flying.remove(&link.0).unwrap_or_default();
-        let back = self.switch.fault(now, port, change, flying.into());
+        let Recalled { back, lost } = self.switch.fault(now, port, change, flying.into());
         self.wires.flying.insert(link.0, back.into());
+        lost.iter().for_each(|packet| self.wires.rooms.give_back(packet.room()));
     }
 
     /// Everything that was put in: waiting, on a cable, arrived, dropped or lost.

@@ -119,7 +119,7 @@ mod tests {
     use crate::build::build;
     use crate::node::AnyNode;
     use crate::options::Options;
-    use forebay_engine::{Amend, LinkId, Out, Words};
+    use forebay_engine::{LinkId, Out, Rooms};
     use forebay_units::Span;
     use forebay_wire::Kind;
 
@@ -156,22 +156,15 @@ flows = [
 
     /// Flow and place in it of what leaves; an answer is of a flow that there is not.
     #[derive(Default)]
-    struct Left(Vec<(u32, u64)>);
+    struct Left(Vec<(u32, u64)>, Rooms);
 
     impl Out<Packet> for Left {
         fn push(&mut self, _link: LinkId, _at: Time, packet: &Packet) {
             self.0.push((packet.flow.0, packet.seq / 1_000));
         }
 
-        fn push_with(
-            &mut self,
-            link: LinkId,
-            at: Time,
-            packet: &Packet,
-            _words: &Words,
-            _amend: Amend<'_, Packet>,
-        ) {
-            self.push(link, at, packet);
+        fn rooms(&mut self) -> &mut Rooms {
+            &mut self.1
         }
 
         fn done(&mut self) {}

@@ -226,7 +226,7 @@ impl Host {
         let Some(memory) = &mut self.memory else { return };
         if !memory.path.offer(now, packet) {
             trace(&mut self.digest, now, NIC_DROP, packet);
-            self.forget(packet);
+            out.rooms().give_back(packet.room());
         }
         self.brake(now, out);
     }
@@ -292,7 +292,6 @@ impl Host {
         frames: u32,
         out: &mut impl Out<Packet>,
     ) {
-        self.recall(&packet);
         if let Some(memory) = &mut self.memory {
             memory.path.replenish(frames);
             if packet.kind == Kind::Data {

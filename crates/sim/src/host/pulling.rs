@@ -43,12 +43,9 @@ impl Host {
         if self.memory.is_some() {
             self.fetch(start, &mut packet);
         }
-        let sent = match packet.hops() {
-            0 => self.port.send_pulled(start, &packet, out),
-            _ => self.send_told(start, &packet, out),
-        };
-        if !sent {
+        if !self.port.send_pulled(start, &packet, out) {
             trace(&mut self.digest, start, LOST, &packet);
+            out.rooms().give_back(packet.room());
         }
     }
 
@@ -103,9 +100,6 @@ impl Host {
     pub(super) fn queue_ack(&mut self, now: Time, ack: &Packet) {
         if self.acks.is_empty() && self.ready.is_empty() {
             self.since = now;
-        }
-        if ack.hops() > 0 {
-            self.pass_on(ack);
         }
         self.acks.push_back(*ack);
     }

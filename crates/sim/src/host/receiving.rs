@@ -18,6 +18,7 @@ pub(super) struct Receiving {
 
 impl Host {
     /// Data that its flow's receiver takes.
+    #[inline(never)]
     pub(super) fn receive(
         &mut self,
         now: Time,
@@ -27,7 +28,10 @@ impl Host {
     ) {
         self.delivered_segments += 1;
         let slot = match self.receiver_of.get(packet.flow) {
-            Some(DONE) => return self.acknowledge_again(now, packet),
+            Some(DONE) => {
+                out.rooms().give_back(packet.room());
+                return self.acknowledge_again(now, packet);
+            }
             Some(slot) => slot,
             None => self.accept(packet.flow),
         };
@@ -46,6 +50,10 @@ impl Host {
         }
         for ack in acks.iter().flatten() {
             self.queue_ack(now, ack);
+        }
+        let goes_along = |room: u32| acks.iter().flatten().any(|ack| ack.room() == room);
+        if packet.room() != 0 && !goes_along(packet.room()) {
+            out.rooms().give_back(packet.room());
         }
         if copied {
             let mss = self.common.profiles[usize::from(profile)].transport.mss().get();

@@ -8,7 +8,7 @@ use forebay_laws::Start;
 use forebay_transport::{FlowSpec as SenderSpec, Sender, Telemetry, Wait};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Time};
-use forebay_wire::{FlowId, Packet};
+use forebay_wire::{FlowId, Packet, told};
 use std::cmp::Reverse;
 
 /// How a finished, or unfinished, flow stands at its sender.
@@ -79,6 +79,7 @@ impl Host {
     }
 
     /// An answer to a flow of this host, or what else of that kind its transport takes.
+    #[inline(never)]
     pub(super) fn acknowledge(
         &mut self,
         now: Time,
@@ -91,9 +92,10 @@ impl Host {
         };
         let sending = &mut self.senders[slot as usize];
         let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
-        let hops = match (&mut self.told, &mut sending.telemetry, &self.common.telemetry) {
-            (Some(told), Some(flow), Some(rates)) if packet.hops() > 0 => {
-                told.heard_by(flow, rates, arrived, packet)
+        let hops = match (&mut sending.telemetry, &self.common.telemetry, packet.room()) {
+            (Some(flow), Some(rates), room @ 1..) => {
+                let heard = self.heard.get_or_insert_default();
+                flow.hear(rates, arrived, told(out.rooms().get(room)), heard)
             }
             _ => &[],
         };

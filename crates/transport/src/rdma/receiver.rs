@@ -139,10 +139,12 @@ impl QpReceiver {
             flags: told.with_if(marked, Flags::ECE),
             stamp: packet.stamp,
             window: u16::MAX,
-            sacks: if told == Flags::NONE { 0 } else { packet.sacks },
             seq: self.next,
             ..Packet::default()
         };
+        if let Some(room) = answer.room_mut() {
+            *room = packet.room();
+        }
         if cfg.needs.stamps {
             answer.set_stamps(newest.stamps(now));
         }
