@@ -238,6 +238,8 @@ mutations=(
   "who looks leaves the memory with the first|crates/sim/src/machine.rs|/fn nic(/,/^    }/s/self.hand(nic.expect(/\&mut self.nics[nic.expect(/;/fn nic(/,/^    }/s/this machine\"))/this machine\")].host/|sim|machine|a_look_finds_both_nics"
   "NICs of a machine may differ in their memory|crates/host/src/memory/settings.rs|s/self.controller == other.controller/true/|scenario|errors|machines"
   "a key of some hosts is said to be of all|crates/scenario/src/convert/pause.rs|s/let written = path.filter(.*/let written: Option<String> = path.filter(\|_\| false);/|scenario|errors|nics_that_pause"
+  "credits go on while a cable is dead|crates/net/src/tor.rs|s/PortFault::Down => credits.halt(now),/PortFault::Down => {}/|sim|racks|a_dead_cable_draws_no_packets"
+  "a cable that is back gets no credits|crates/net/src/tor.rs|s/PortFault::Up => credits.resume(now),/PortFault::Up => {}/|sim|racks|a_dead_cable_draws_no_packets"
 )
 
 survived=0

@@ -70,7 +70,8 @@ pub struct Credits {
     free: Time, // no credit before
     wait: Time, // nor before this, unless something arrives
     port: Serializer,
-    busy: Time, // all that has entered the port will have left
+    busy: Time,            // all that has entered the port will have left
+    halted: Option<Bytes>, // while its cable is dead: what it may hold
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -130,12 +131,13 @@ impl Credits {
             wait: Time::ZERO,
             port: Serializer::new(settings.rate),
             busy: Time::ZERO,
+            halted: None,
         }
     }
 
     /// Data of a rack enters the port: so many bytes that credits let go, and so many of the wire that none did.
     pub fn arrive(&mut self, now: Time, heard: Heard, bytes: u64, overhead: u64) {
-        self.busy = self.busy.max(now) + self.port.take(bytes);
+        self.enter(now, bytes);
         self.yield_to(now, overhead);
         let entry = self.hear(now, heard);
         entry.arrived = (entry.arrived + bytes).min(entry.given + entry.advance); // more if some was taken for lost
@@ -180,13 +182,33 @@ impl Credits {
     pub fn yield_to(&mut self, now: Time, wire: u64) {
         if wire > 0 {
             self.free = self.free.max(now) + self.pace.take(wire);
-            self.busy = self.busy.max(now) + self.port.take(wire);
+            self.enter(now, wire);
         }
     }
 
-    /// When the next credit may be sent; `Time::MAX` if nobody has asked for one.
+    fn enter(&mut self, now: Time, bytes: u64) {
+        match &mut self.halted {
+            None => self.busy = self.busy.max(now) + self.port.take(bytes),
+            Some(held) => *held = *held + Bytes::new(bytes),
+        }
+    }
+
+    /// The cable is dead: no credit until it is not, since what comes would be dropped, or wait.
+    pub fn halt(&mut self, now: Time) {
+        self.halted = Some(self.queue(now));
+    }
+
+    /// The cable works again. What the port may hold goes first: whether it was dropped, the port does not say.
+    pub fn resume(&mut self, now: Time) {
+        if let Some(held) = self.halted.take() {
+            self.busy = now + self.settings.rate.time_for(held);
+            (self.free, self.wait) = (self.free.max(now), Time::ZERO);
+        }
+    }
+
+    /// When the next credit may be sent; `Time::MAX` if nobody has asked for one, or the cable is dead.
     pub fn due(&self) -> Time {
-        if self.short == 0 { Time::MAX } else { self.free.max(self.wait) }
+        if self.short == 0 || self.halted.is_some() { Time::MAX } else { self.free.max(self.wait) }
     }
 
     /// The next credit, if one is due at `now`; it counts as sent. If there is no room for one, [`Credits::due`] moves.
@@ -259,8 +281,8 @@ impl Credits {
 
     /// What has entered the port and not left it.
     pub fn queue(&self, now: Time) -> Bytes {
-        let left = self.busy.max(now).since(now);
-        self.settings.rate.bytes_in(left)
+        let left = || self.settings.rate.bytes_in(self.busy.max(now).since(now));
+        self.halted.unwrap_or_else(left)
     }
 
     /// Bytes given to a rack in all.
@@ -375,6 +397,23 @@ mod tests {
         // What the port sends in a round trip of 12 us is what may be on the way: 37.5 KB at 25 Gb/s.
         let given = (0..200).filter(|n| port.next(at(10_310 + 320 * n)).is_some()).count();
         assert!((35..=38).contains(&given), "{given} credits of 1 KB and nothing arrives");
+    }
+
+    /// A dead cable gets no credits; what its port may hold then takes its time when it is back.
+    #[test]
+    fn a_dead_cable_gets_no_credits() {
+        let mut port = credits(25);
+        hear(&mut port, 0, 1 << 30, 1);
+        port.next(at(10_000)).expect("due");
+        port.arrive(at(10_320), heard(0, 1 << 30, 1), 2_500, 0);
+        port.halt(at(10_320));
+        assert_eq!((port.due(), port.next(at(20_000))), (Time::MAX, None));
+        port.arrive(at(20_000), heard(0, 1 << 30, 1), 1_000, 0);
+        assert_eq!(port.due(), Time::MAX);
+        port.resume(at(50_000));
+        assert_eq!(port.due(), at(50_000));
+        assert_eq!(port.queue(at(50_000)).get(), 3_500);
+        assert_eq!(port.queue(at(50_320)).get(), 2_500);
     }
 
     /// Of one rack 37.5 KB may be on the way, 12 us of 25 Gb/s. If none of it comes for 100 us it is taken for lost, and as much may go again;

@@ -137,7 +137,7 @@ impl Tor {
         &self.switch
     }
 
-    /// A fault of a cable, as [`Switch::fault`]. Credits for the host at its end follow the rate that is left.
+    /// A fault of a cable, as [`Switch::fault`]. Credits for the host at its end follow the rate that is left, and stop while there is none.
     pub fn fault(
         &mut self,
         now: Time,
@@ -145,10 +145,13 @@ impl Tor {
         change: PortFault,
         flying: Vec<Flying<Packet>>,
     ) -> Recalled {
-        if let (PortFault::Rate(rate), Some(Some((credits, _)))) =
-            (change, self.credits.get_mut(port))
-        {
-            credits.set_rate(now, rate);
+        if let Some(Some((credits, _))) = self.credits.get_mut(port) {
+            match change {
+                PortFault::Rate(rate) => credits.set_rate(now, rate),
+                PortFault::Down => credits.halt(now),
+                PortFault::Up => credits.resume(now),
+                PortFault::Loss(_) => {}
+            }
             self.arm_credits(now, port as u16);
         }
         self.switch.fault(now, port, change, flying)

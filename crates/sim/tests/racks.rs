@@ -67,6 +67,16 @@ fn hosts_are_stopped_and_ask_only_if_that_lasts() {
     assert!(asks("3us") > 0);
 }
 
+/// The cable of the receiver is dead for 400 us, in which 1.25 MB would have come: only what had its credit comes, and what may in advance.
+#[test]
+fn a_dead_cable_draws_no_packets() {
+    let down = "[[fault]]\nat = \"100us\"\nlink = \"leaf[1].host[0]-leaf[1]\"\nchange = \"down\"\nfor = \"400us\"\n";
+    let (record, ..) = seen(&incast(8, 1_000_000, 1, "100us", down), 1);
+    assert!(record.flows.iter().all(|flow| flow.acked.is_some()), "all end");
+    let lost: u64 = record.ports.iter().map(|port| port.lost_packets).sum();
+    assert!((1..100).contains(&lost), "{lost} packets of 1 KB");
+}
+
 /// The cable of the receiver changes from 25 Gb/s to 100 or to 10 after 100 us: from then on credits come as they do where it is so from the start, and
 /// at 10 Gb/s no more waits behind it than before.
 #[test]
