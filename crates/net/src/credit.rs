@@ -189,7 +189,7 @@ impl Credits {
     fn enter(&mut self, now: Time, bytes: u64) {
         match &mut self.halted {
             None => self.busy = self.busy.max(now) + self.port.take(bytes),
-            Some(held) => *held = *held + Bytes::new(bytes),
+            Some(held) => *held += Bytes::new(bytes),
         }
     }
 
