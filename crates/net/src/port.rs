@@ -18,6 +18,7 @@ mod packet_queue;
 mod pause;
 mod scheduled;
 mod settings;
+mod shares;
 mod telemetry;
 
 pub(crate) use classes::MOST_IN_TRANSMISSION;

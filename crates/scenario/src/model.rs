@@ -221,8 +221,10 @@ pub struct Switch {
     pub ecn: Option<EcnMarking>,
     /// Congestion marks by the queue of a class alone, instead of those.
     pub class_ecn: [Option<EcnMarking>; 8],
-    /// Strict-priority classes, 1 to 8. More than one takes the port off the one-touch path.
+    /// Classes, 1 to 8. More than one takes the port off the one-touch path.
     pub classes: u8,
+    /// Weights of classes that share what strict ones leave; 0: the class is strict.
+    pub weights: [u8; 8],
     /// When a packet stops counting towards queue and buffer.
     pub release: Release,
     /// Pause by in-ports; `None`: they drop. `shared_buffer.alpha` means nothing where they pause.

@@ -289,10 +289,14 @@ pub(crate) struct Switch {
     /// takes at 1Gbps. Transports without ECN are never marked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<Ecn>,
-    /// Strict-priority classes. Default: 1.
+    /// Classes. Those without a weight have strict priority, the highest first. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 8))]
     pub classes: Option<i64>,
+    /// Classes that share what strict classes leave, by weight: deficit round robin, as the bandwidth groups (ETS) of IEEE 802.1Qaz. Each is marked by its own queue. NICs
+    /// stay strict. Default: all classes are strict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Vec<ClassWeight>>,
     /// When a packet stops counting towards queue and buffer. Default: "fluid".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<Release>,
@@ -577,6 +581,18 @@ pub(crate) struct ClassMarking {
     pub classes: Vec<i64>,
     #[serde(flatten)]
     pub marking: Marking,
+}
+
+/// The share of a class.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClassWeight {
+    /// The class, below fabric.switch.classes.
+    #[schemars(range(min = 0, max = 7))]
+    pub class: i64,
+    /// Its part of the sum of all weights of classes that have something to send.
+    #[schemars(range(min = 1, max = 100))]
+    pub weight: i64,
 }
 
 /// No marks.

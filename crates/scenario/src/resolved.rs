@@ -255,6 +255,12 @@ fn marking(m: model::EcnMarking) -> raw::Marking {
     }
 }
 
+fn weights(weights: &[u8; 8]) -> Option<Vec<raw::ClassWeight>> {
+    let shares = (0..).zip(weights).filter(|(_, weight)| **weight > 0);
+    let shares = shares.map(|(class, w)| raw::ClassWeight { class, weight: i64::from(*w) });
+    Some(shares.collect()).filter(|shares: &Vec<_>| !shares.is_empty())
+}
+
 fn switch(s: &model::Switch) -> raw::Switch {
     raw::Switch {
         hierarchical: None,
@@ -273,6 +279,7 @@ fn switch(s: &model::Switch) -> raw::Switch {
         port_limit: s.port_limit.map(Length),
         ecn: Some(ecn(s)),
         classes: Some(i64::from(s.classes)),
+        weights: weights(&s.weights),
         release: Some(match s.release {
             model::Release::Fluid => raw::Release::Fluid,
             model::Release::Start => raw::Release::Start,

@@ -542,6 +542,26 @@ fn switches() {
         ),
         (
             "ecn",
+            "classes = 2\nweights = [{ class = 0, weight = 3 }, { class = 2, weight = 1 }]\necn",
+            "15:49: fabric.switch.weights[1].class: 2 needs 3 classes; write fabric.switch.classes = 3",
+        ),
+        (
+            "ecn",
+            "classes = 2\nweights = [{ class = 0, weight = 3 }, { class = 0, weight = 1 }]\necn",
+            "15:49: fabric.switch.weights[1].class: 0 has a weight already; write it once",
+        ),
+        (
+            "ecn",
+            "classes = 2\nweights = [{ class = 0, weight = 3 }]\necn",
+            "15:11: fabric.switch.weights: is of fewer than two classes, which share with nobody; write two or more, or leave it out",
+        ),
+        (
+            "ecn",
+            "classes = 2\nweights = [{ class = 0, weight = 101 }, { class = 1, weight = 1 }]\necn",
+            "15:34: fabric.switch.weights[0].weight: 101 is out of range; write 1 to 100",
+        ),
+        (
+            "ecn",
             "classes = 9\necn",
             "14:11: fabric.switch.classes: 9 is out of range; write 1 to 8",
         ),

@@ -54,6 +54,7 @@ fn defaults_are_those_of_the_schema() {
                 not_ect: NotEct::Pass
             }),
             class_ecn: [None; 8],
+            weights: [0; 8],
             classes: 1,
             release: Release::Fluid,
             pause: None,

@@ -191,6 +191,7 @@ prop_compose! {
         ecn in of((0..999_999u64, 1..999_999u64, share(), any::<(bool, bool)>())),
         start in any::<bool>(),
         class_ecn in prop::array::uniform4(any::<bool>()),
+        weighs: bool,
         pause in of((of(0.01..16.0f64), 0..9_000u64, 0..700u64, of(0..1_000u64))),
         by_class in of((1..16u8, of((1..u64::MAX, any::<bool>())), 0..16u8)),
     ) -> Switch {
@@ -240,6 +241,7 @@ prop_compose! {
             }),
             ecn: marking.filter(|_| !any_class),
             class_ecn: marked,
+            weights: if weighs { [3, 0, 100, 1, 0, 0, 0, 0] } else { [0; 8] },
             classes: 4,
             release: if start { Release::Start } else { Release::Fluid },
         }

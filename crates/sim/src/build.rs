@@ -326,9 +326,10 @@ impl<'a> PortMaker<'a> {
 
     /// What the ports of a switch do class by class; empty if they do not tell classes apart.
     fn classes(&self, node: NodeId) -> Vec<ClassSettings> {
-        let rules = self.scenario.fabric.switch.class_ecn;
+        let (rules, weights) =
+            (self.scenario.fabric.switch.class_ecn, self.scenario.fabric.switch.weights);
         let paused = self.pausing.filter(|pausing| pausing.classes().is_some());
-        if paused.is_none() && rules.iter().all(Option::is_none) {
+        if paused.is_none() && rules.iter().all(Option::is_none) && weights == [0; 8] {
             return Vec::new();
         }
         let settings = |direction: &forebay_net::Direction| {
@@ -339,6 +340,7 @@ impl<'a> PortMaker<'a> {
                 watchdog: watchdogs
                     .unwrap_or_default()
                     .map(|one| one.map(|w| Watchdog { after: w.after, drops: w.drops })),
+                weights,
             }
         };
         self.fabric.ports_of(node).iter().map(settings).collect()

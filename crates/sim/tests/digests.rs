@@ -391,6 +391,15 @@ fn tcp_beside_queue_pairs_whatever_runs_the_fabric() {
     }
     let on_linux = mixed.replace("[transport]", "[host]\nprofile = \"linux\"\n[transport]");
     agreed(&scenario(&on_linux), 5);
+    // Classes that share by weight, with the answers strictly before them, where some pause and where nobody does.
+    let weights = "classes = 3\nweights = [{ class = 0, weight = 1 }, { class = 1, weight = 3 }]";
+    let shared = mixed.replace("classes = 3", weights);
+    let dropped = shared.replace("pause = { classes = [1], headroom = \"40KB\" }", "");
+    assert!(dropped.len() < shared.len() && shared.len() > mixed.len());
+    for text in [shared, dropped] {
+        let strict = run(&scenario(&text.replace(weights, "classes = 3")), 5, Options::default());
+        assert_ne!(agreed(&scenario(&text), 5), strict.record.digest);
+    }
 }
 
 /// NICs with data and answers of several classes, of which the switch stops some.

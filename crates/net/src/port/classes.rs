@@ -2,6 +2,7 @@
 //!
 //! Source: IEEE 802.1Qbb for pauses; lossless-fabric sheet section 4 for marks on the queue of a class.
 
+use super::shares::Shares;
 use super::{Marking, PauseCounters, Port};
 use forebay_units::{Span, Time};
 
@@ -18,6 +19,8 @@ pub struct ClassSettings {
     pub marking: [Option<Marking>; CLASSES],
     /// What happens to a class that stays stopped.
     pub watchdog: [Option<Watchdog>; CLASSES],
+    /// Shares of what strict classes leave; 0: the class is strict.
+    pub weights: [u8; CLASSES],
 }
 
 /// What a port does about a class that its peer has stopped for so long that something must be broken. It lasts until the peer
@@ -45,6 +48,7 @@ pub struct ClassCounters {
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
     pub settings: ClassSettings,
+    pub shares: Option<Shares>,
     stopped: u8, // by the peer
     fired: u8,   // of these, the watchdog no longer waits for
     drops: u8,   // their watchdogs drop
@@ -57,6 +61,7 @@ impl Classes {
         let drops = |class: usize| settings.watchdog[class].is_some_and(|watchdog| watchdog.drops);
         let drops = (0..CLASSES).fold(0, |mask, class| mask | u8::from(drops(class)) << class);
         Self {
+            shares: Shares::new(settings.weights),
             settings,
             stopped: 0,
             fired: 0,
@@ -131,16 +136,40 @@ impl Classes {
 }
 
 /// Classes of a mask, in order.
-fn bits(mask: u8) -> impl Iterator<Item = usize> {
+pub(super) fn bits(mask: u8) -> impl Iterator<Item = usize> {
     (0..CLASSES).filter(move |class| mask & 1 << class != 0)
 }
 
 impl Port {
     /// From now on classes are told apart. It has to be so from the start.
     pub fn tell_classes_apart(&mut self, settings: ClassSettings) {
-        self.cold.classes = Some(Box::new(Classes::new(settings)));
+        let classes = Classes::new(settings);
+        self.scheduled.weighs = classes.shares.is_some();
+        self.cold.classes = Some(Box::new(classes));
         self.scheduled.apart = true;
         self.derive();
+    }
+
+    /// The class whose packet goes next, of those that are not stopped.
+    #[inline(always)]
+    pub(super) fn next_class(&mut self, stopped: u8) -> usize {
+        let waiting = self.scheduled.waiting_but(stopped);
+        if self.scheduled.weighs { self.next_by_weight(waiting) } else { waiting.ilog2() as usize }
+    }
+
+    #[cold]
+    fn next_by_weight(&mut self, waiting: u8) -> usize {
+        let shares = self.cold.classes.as_mut().and_then(|classes| classes.shares.as_mut());
+        shares.expect("a port that weighs has shares").choose(waiting)
+    }
+
+    /// A packet has left the queue of its class: it takes its part of the share, if the class has one.
+    #[cold]
+    pub(super) fn weigh(&mut self, class: usize, wire: u64) {
+        let waiting = self.scheduled.waiting_but(0);
+        if let Some(shares) = self.cold.classes.as_mut().and_then(|c| c.shares.as_mut()) {
+            shares.sent(class, wire, waiting);
+        }
     }
 
     /// What has been counted of a class by `now`; `None` if classes are not told apart.

@@ -149,7 +149,7 @@ impl Port {
         let watchdog = self.cold.classes.as_ref().map_or(Time::MAX, |c| c.deadline().0);
         let wire = if pause.told != pause.wanted {
             self.hot.busy.max(pause.wanted_at)
-        } else if s.has_any_but(self.held_back()) {
+        } else if s.waiting_but(self.held_back()) != 0 {
             self.hot.busy.max(self.cold.since)
         } else {
             Time::MAX

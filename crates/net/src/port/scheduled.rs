@@ -27,6 +27,7 @@ pub(super) struct Scheduled {
     pub code: u8, // of the rate, for packets that ask about the port; `NOTHING` if it does not tell
     pub picks: bool, // what it marks, as a packet's transmission begins
     pub apart: bool, // classes, from each other
+    pub weighs: bool, // classes against each other, if some of those that are apart are not strict
 }
 
 /// No class, no code.
@@ -48,6 +49,7 @@ impl Scheduled {
             code: NOTHING,
             picks: false,
             apart: false,
+            weighs: false,
         }
     }
 
@@ -91,32 +93,34 @@ impl Scheduled {
         self.bytes += wire;
     }
 
-    /// Takes the first packet of the highest class that has one and is not stopped.
-    ///
-    /// # Panics
-    /// If there is none.
+    /// Takes the first packet of a class that has one.
     #[inline(always)]
-    fn take_into(&mut self, stopped: u8, packet: &mut Packet) {
-        let highest = (self.filled & !stopped).ilog2() as usize;
-        let queue = &mut self.queues[highest];
-        queue.pop(packet, &mut self.rests, highest);
+    fn take_into(&mut self, class: usize, packet: &mut Packet) {
+        let queue = &mut self.queues[class];
+        queue.pop(packet, &mut self.rests, class);
         let wire = packet.on_wire(self.overhead.into());
         queue.bytes -= wire;
-        self.filled &= !(u8::from(queue.is_empty()) << highest);
+        self.filled &= !(u8::from(queue.is_empty()) << class);
         self.packets -= 1;
         self.bytes -= wire;
     }
 
     /// The same as an answer.
-    fn take(&mut self, stopped: u8) -> Packet {
+    fn take(&mut self, class: usize) -> Packet {
         let mut packet = Packet::default();
-        self.take_into(stopped, &mut packet);
+        self.take_into(class, &mut packet);
         packet
+    }
+
+    /// Classes that have packets, but for some.
+    #[inline]
+    pub fn waiting_but(&self, stopped: u8) -> u8 {
+        self.filled & !stopped
     }
 
     /// Takes everything, the highest class first.
     pub fn drain(&mut self) -> Vec<Packet> {
-        (0..self.packets).map(|_| self.take(0)).collect()
+        (0..self.packets).map(|_| self.take(self.filled.ilog2() as usize)).collect()
     }
 
     /// All packets, in the order of classes and then of arrival, without their SACK blocks.
@@ -129,7 +133,7 @@ impl Scheduled {
         if self.filled & 1 << class == 0 {
             return None;
         }
-        Some(self.take(!(1 << class)))
+        Some(self.take(class))
     }
 
     /// Whether more happens as a transmission begins than that.
@@ -142,11 +146,6 @@ impl Scheduled {
     #[inline]
     pub fn tells(&self) -> bool {
         self.code != NOTHING
-    }
-
-    /// Whether a class that is not stopped has a packet.
-    pub fn has_any_but(&self, stopped: u8) -> bool {
-        self.filled & !stopped != 0
     }
 }
 
@@ -361,7 +360,8 @@ impl Port {
         let mut packet = Packet::default();
         if self.scheduled.is_special() {
             while self.scheduled.packets > 0 && start <= now {
-                self.scheduled.take_into(0, &mut packet);
+                let class = self.next_class(0);
+                self.scheduled.take_into(class, &mut packet);
                 let end = self.send_special(start, &mut packet, out);
                 departed(start, &packet, Verdict::Accepted);
                 start = end;
@@ -370,7 +370,7 @@ impl Port {
         }
         let Self { hot, scheduled, .. } = self;
         while scheduled.packets > 0 && start <= now {
-            scheduled.take_into(0, &mut packet);
+            scheduled.take_into(scheduled.filled.ilog2() as usize, &mut packet);
             let end = start + hot.steady_time_of(&packet);
             hot.tx_packets += 1;
             hot.tx_bytes += u64::from(packet.size);
@@ -448,7 +448,11 @@ impl Port {
         if self.scheduled.picks && packet.ecn == Ecn::Ect {
             self.mark_leaving(packet);
         }
-        self.scheduled.sending = self.scheduled.class_of(packet) as u8;
+        let class = self.scheduled.class_of(packet);
+        self.scheduled.sending = class as u8;
+        if self.scheduled.weighs {
+            self.weigh(class, self.wire(packet));
+        }
         self.tell(start, packet, out);
     }
 
@@ -498,7 +502,8 @@ impl Port {
         {
             return;
         }
-        let mut packet = self.scheduled.take(self.held_back());
+        let class = self.next_class(self.held_back());
+        let mut packet = self.scheduled.take(class);
         let verdict = self.depart(start, &mut packet, out);
         departed(start, &packet, verdict);
         if verdict == Verdict::Lost {

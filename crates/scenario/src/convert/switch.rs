@@ -60,6 +60,7 @@ impl Judge<'_> {
         }
         let classes = s.classes.unwrap_or(1) as u8;
         let (ecn, class_ecn) = self.ecn(s.ecn.as_ref(), classes);
+        let weights = self.weights(s.weights.as_deref(), classes);
         Switch {
             latency,
             shared_buffer,
@@ -67,6 +68,7 @@ impl Judge<'_> {
             ecn,
             class_ecn,
             classes,
+            weights,
             release: match s.release {
                 None | Some(raw::Release::Fluid) => Release::Fluid,
                 Some(raw::Release::Start) => Release::Start,
@@ -138,6 +140,26 @@ impl Judge<'_> {
             None => Some(self.marking(path, None)),
         };
         (of_port, by_class)
+    }
+
+    /// Weights by class; 0 where none is given.
+    fn weights(&mut self, list: Option<&[raw::ClassWeight]>, classes: u8) -> [u8; 8] {
+        let path = "fabric.switch.weights";
+        let mut weights = [0; 8];
+        for (i, one) in list.into_iter().flatten().enumerate() {
+            let class = &format!("{path}[{i}].class");
+            self.class_exists(class, (one.class & 7) as u8, classes);
+            let place = &mut weights[(one.class & 7) as usize];
+            if *place > 0 {
+                self.say(class, format!("{} has a weight already; write it once", one.class));
+            }
+            *place = one.weight as u8;
+        }
+        if list.is_some_and(|list| list.len() < 2) {
+            let text = "is of fewer than two classes, which share with nobody; write two or more, or leave it out";
+            self.say(path, text);
+        }
+        weights
     }
 
     fn mark_classes(
