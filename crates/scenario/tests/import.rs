@@ -157,6 +157,7 @@ fn groups_become_classes_that_pause_and_mark_one_by_one() {
     assert_eq!(classes, [Some(1), Some(3)]);
     assert_eq!((scenario.fabric.switch.classes, scenario.transport.ack_class), (5, 4));
     assert_eq!(scenario.fabric.switch.pause.unwrap().classes(), Some(0b1010));
+    assert_eq!(scenario.fabric.switch.weights, [0, 1, 0, 1, 0, 0, 0, 0], "ACKs go before");
     assert!(
         scenario.fabric.switch.class_ecn[3].is_some()
             && scenario.fabric.switch.class_ecn[2].is_none()

@@ -421,7 +421,7 @@ fn list(
         (_, true) => draft.note(
             format!("{place}:1"),
             Fate::Changed,
-            "each priority group is the traffic class of its number; classes are served by strict priority, there groups 1 to 7 take turns",
+            "each priority group is the traffic class of its number; at switches groups 1 to 7 have equal weights, so they take turns by bytes, there by packets; at hosts the highest goes first",
         ),
         _ => {}
     }

@@ -363,6 +363,14 @@ pub(super) fn apply(
         draft.switch.push(format!("classes = {classes}"));
         draft.transport.push(format!("ack_class = {ack_class}"));
     }
+    let in_turn: Vec<String> = groups
+        .iter()
+        .filter(|group| **group > 0)
+        .map(|group| format!("{{ class = {group}, weight = 1 }}"))
+        .collect();
+    if in_turn.len() > 1 {
+        draft.switch.push(format!("weights = [{}]", in_turn.join(", ")));
+    }
     if s.ack_first {
         let fate = if top == 7 { Fate::Changed } else { Fate::Carried };
         draft.note(
