@@ -110,7 +110,7 @@ fn draw_4(dcqcn: &Lab, bundle: &'static str) -> String {
         panel(
             "VOQ at the senders, KB",
             vec![
-                Line { name: "DCQCN: none", points: Vec::new(), steps: false },
+                Line { name: "DCQCN: 0", points: Vec::new(), steps: false },
                 bytes("HierCC", &ours, |s| s.voq),
             ],
             Vec::new(),
