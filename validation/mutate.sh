@@ -244,6 +244,11 @@ mutations=(
   "all classes have one weight|crates/net/src/port/shares.rs|s/QUANTUM \* i64::from(weight)/QUANTUM * i64::from(weight.min(least))/|sim|weights|"
   "credits go on while a cable is dead|crates/net/src/tor.rs|s/PortFault::Down => credits.halt(now),/PortFault::Down => {}/|sim|racks|a_dead_cable_draws_no_packets"
   "a cable that is back gets no credits|crates/net/src/tor.rs|s/PortFault::Up => credits.resume(now),/PortFault::Up => {}/|sim|racks|a_dead_cable_draws_no_packets"
+  "ACKs carry telemetry that takes no room|crates/sim/src/stacks.rs|s/ack_size: transport.ack_size + telemetry,/ack_size: transport.ack_size,/|validate|--lib|with_data_both_ways"
+  "the load named is where least is gained|crates/validate/src/hiercc/traffic.rs|/fn most(/,/^}/s/gains.max_by/gains.min_by/|validate|--lib|the_best_load"
+  "figure 5 has the ratio of means twice|crates/validate/src/hiercc/pictures.rs|s/a.stat(which) \/ b.stat(which))/a.stat(0) \/ b.stat(0))/|validate|--lib|figure_5"
+  "a curve goes on where it has no value|crates/validate/src/curves.rs|s/!value.is_nan()/true/|validate|--lib|points_stand"
+  "a short logarithmic axis has powers of ten alone|crates/validate/src/chart.rs|s/high \/ low < 300.0/high \/ low < 0.0/|validate|--lib|ticks_are_round"
 )
 
 survived=0

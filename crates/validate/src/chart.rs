@@ -31,7 +31,7 @@ pub(crate) struct Panel {
 pub(crate) enum Scale {
     /// From zero to this.
     Linear(f64),
-    /// Powers of ten; what is less stands on the floor.
+    /// Powers of ten, and between them 2 and 5 if they are few; what is less stands on the floor.
     Log(f64, f64),
 }
 
@@ -181,7 +181,7 @@ fn mark(x: f64, top: f64, bottom: f64) -> String {
 
 impl Scale {
     /// Height of a value as a share of the axis.
-    fn share(self, value: f64) -> f64 {
+    pub fn share(self, value: f64) -> f64 {
         let share = match self {
             Self::Linear(top) => value / top,
             Self::Log(low, high) => (value.max(low).log10() - low.log10()) / (high / low).log10(),
@@ -189,7 +189,8 @@ impl Scale {
         share.clamp(0.0, 1.0)
     }
 
-    fn ticks(self) -> Vec<(f64, String)> {
+    /// Round values across the axis, and how they are written.
+    pub fn ticks(self) -> Vec<(f64, String)> {
         match self {
             Self::Linear(top) => {
                 let power = 10f64.powi((top / 6.0).log10().floor() as i32);
@@ -199,8 +200,12 @@ impl Scale {
                 (0..=count).map(|i| (f64::from(i) * step, short(f64::from(i) * step))).collect()
             }
             Self::Log(low, high) => {
-                let (from, to) = (low.log10().round() as i32, high.log10().round() as i32);
-                (from..=to).map(|p| (10f64.powi(p), short(10f64.powi(p)))).collect()
+                let few = high / low < 300.0;
+                let steps: &[f64] = if few { &[1.0, 2.0, 5.0] } else { &[1.0] };
+                let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+                let all = (from..=to).flat_map(|p| steps.iter().map(move |m| m * 10f64.powi(p)));
+                let within = all.filter(|tick| (low * 0.999..=high * 1.001).contains(tick));
+                within.map(|tick| (tick, short(tick))).collect()
             }
         }
     }
@@ -213,7 +218,7 @@ fn short(value: f64) -> String {
     match value {
         _ if value >= 1e6 => format!("{}M", short(value / 1e6)),
         _ if value >= 1e4 => format!("{}k", short(value / 1e3)),
-        _ if value > 0.0 && value < 1e-3 => format!("1e{}", value.log10().round()),
+        _ if value > 0.0 && value < 1e-3 => format!("{value:.0e}"),
         _ => text.to_string(),
     }
 }
@@ -236,6 +241,7 @@ mod tests {
             |scale: Scale| -> Vec<String> { scale.ticks().into_iter().map(|t| t.1).collect() };
         assert_eq!(names(Scale::Linear(100.0)), ["0", "20", "40", "60", "80", "100"]);
         assert_eq!(names(Scale::Log(0.001, 1.0)), ["0.001", "0.01", "0.1", "1"]);
-        assert_eq!(names(Scale::Log(1e-5, 1e-4)), ["1e-5", "1e-4"]);
+        assert_eq!(names(Scale::Log(1e-5, 1e-2)), ["1e-5", "1e-4", "0.001", "0.01"]);
+        assert_eq!(names(Scale::Log(0.3, 12.0)), ["0.5", "1", "2", "5", "10"]);
     }
 }

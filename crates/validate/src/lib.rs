@@ -9,6 +9,7 @@
 mod analytic;
 mod bench;
 mod chart;
+mod curves;
 mod hiercc;
 mod hostcc;
 mod jobs;

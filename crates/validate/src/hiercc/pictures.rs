@@ -3,8 +3,9 @@
 use super::incast::{END, FLOWS, figure_1, figure_2, figure_4};
 use super::lab::{Lab, Sample};
 use super::setup::{BUNDLES, Scheme};
-use super::traffic::{Figure, Point};
+use super::traffic::{Figure, most};
 use crate::chart::{Chart, Panel as Bars, Scale};
+use crate::curves::{self, Curve, Curves};
 use crate::plot::{Line, Panel, Rule, plot};
 
 /// The number that a row publishes.
@@ -53,7 +54,7 @@ fn draw_1() -> String {
     let labs = [("HPCC, 1 us", &hpcc), ("HPCC, 0.5 us", &half), ("HierCC", &ours)];
     let said = [("fig1a-hpcc-peak", "340 in paper"), ("fig1a-hpcc-peak-half", "250 in paper")];
     let rules = said.map(|(id, name)| Rule { name, at: published(id) });
-    let rates = labs.iter().map(|(name, lab)| rate(name, lab, 5e-6, 0.6e-3)).collect();
+    let rates = labs.iter().map(|(name, lab)| rate(name, lab, 10e-6, 0.6e-3)).collect();
     let queues = labs.iter().map(|(name, lab)| bytes(name, lab, |s| s.queue)).collect();
     let panels = [
         panel("Rate of the down port, Gb/s", rates, Vec::new()),
@@ -106,45 +107,130 @@ fn draw_4(dcqcn: &Lab, bundle: &'static str) -> String {
             vec![bytes("DCQCN", dcqcn, |s| s.queue), bytes("HierCC", &ours, |s| s.queue)],
             vec![Rule { name: "paper, DCQCN", at: peak }],
         ),
-        panel("VOQ at the senders, KB", vec![bytes("VOQ", &ours, |s| s.voq)], Vec::new()),
+        panel(
+            "VOQ at the senders, KB",
+            vec![
+                Line { name: "DCQCN: 0", points: Vec::new(), steps: false },
+                bytes("HierCC", &ours, |s| s.voq),
+            ],
+            Vec::new(),
+        ),
     ];
     let title = format!("Figure 4: a long flow and 15 of 75 KB at 1 and 3 ms; bundle {bundle}");
     plot(&title, "ms", (0.0, END * 1e3), &panels)
 }
 
-fn draw_5(figure: &Figure) -> String {
-    let schemes = [
-        ("HPCC", Scheme::Hpcc),
-        ("TIMELY", Scheme::Timely),
-        ("DCQCN", Scheme::Dcqcn),
-        ("HierCC, literal", Scheme::HierCc("literal")),
-        ("recommended", Scheme::HierCc("recommended")),
-        ("recommended-count", Scheme::HierCc("recommended-count")),
-    ];
-    let of: Vec<Vec<&Point>> = schemes.iter().map(|(_, scheme)| figure.of(*scheme)).collect();
-    let bars = |label: &str, stat: fn(&Point) -> f64| {
-        let group = |g: usize| of.iter().map(|points| stat(points[g]) * 1e3).collect();
-        let values: Vec<Vec<f64>> = (0..figure.extent.loads.len()).map(group).collect();
-        let top = values.iter().flatten().copied().fold(0.0, f64::max) * 1.05;
-        Bars { label: label.into(), scale: Scale::Linear(top), values, published: Vec::new() }
+/// A line for each scheme that figure 5 compares; the style of each is its place.
+const CURVES: [(&str, Scheme); 5] = [
+    ("HPCC", Scheme::Hpcc),
+    ("DCQCN", Scheme::Dcqcn),
+    ("HierCC, literal", Scheme::HierCc("literal")),
+    ("TIMELY", Scheme::Timely),
+    ("HierCC, recommended-count", Scheme::HierCc(NAMED)),
+];
+
+/// The bundle that the verdict names.
+const NAMED: &str = "recommended-count";
+
+pub(super) fn draw_5(figure: &Figure) -> String {
+    let others = [("hpcc", 0), ("dcqcn", 1), ("timely", 3)];
+    let said = |panel: &str, other: &str| published(&format!("{panel}-over-{other}-{NAMED}"));
+    let times = |label, range: (f64, f64), which| curves::Panel {
+        label,
+        scale: Scale::Log(range.0, range.1),
+        curves: (CURVES.iter().enumerate())
+            .map(|(style, (name, scheme))| {
+                let values = figure.of(*scheme).iter().map(|p| p.stat(which) * 1e3).collect();
+                Curve { name, style, values }
+            })
+            .collect(),
+        levels: Vec::new(),
     };
+    let ours = figure.of(Scheme::HierCc(NAMED));
+    let ratios = |label, panel: &str, which| curves::Panel {
+        label,
+        scale: Scale::Linear(1.2),
+        curves: (others.iter())
+            .map(|(_, style)| {
+                let (name, scheme) = CURVES[*style];
+                let pairs = ours.iter().zip(figure.of(scheme));
+                let values = pairs.map(|(a, b)| a.stat(which) / b.stat(which)).collect();
+                Curve { name, style: *style, values }
+            })
+            .collect(),
+        levels: (others.iter())
+            .map(|(other, style)| {
+                let said = said(panel, other);
+                (
+                    *style,
+                    1.0 - said / 100.0,
+                    format!("paper, over {}: up to {said} % less", CURVES[*style].0),
+                )
+            })
+            .collect(),
+    };
+    let third = figure.of(Scheme::HierCc("recommended"));
+    let off = (ours.iter().zip(third))
+        .flat_map(|(a, b)| [0, 1].map(|which| (b.stat(which) / a.stat(which) - 1.0).abs() * 100.0))
+        .fold(0.0, f64::max);
     let mut table = vec![vec!["HierCC lower than, by up to".to_string()]];
-    table[0].extend(["HPCC", "TIMELY", "DCQCN"].map(String::from));
-    for (row, panel) in
-        [("mean, in the paper", "fig5a"), ("99th percentile, in the paper", "fig5b")]
+    table[0].extend(others.map(|(_, style)| CURVES[style].0.to_string()));
+    for (which, (what, panel)) in
+        [("mean", "fig5a"), ("99th percentile", "fig5b")].into_iter().enumerate()
     {
-        let said = ["hpcc", "timely", "dcqcn"]
-            .map(|other| format!("{} %", published(&format!("{panel}-over-{other}-literal"))));
-        table.push([vec![row.to_string()], said.to_vec()].concat());
+        let paper = others.map(|(other, _)| format!("{} %", said(panel, other)));
+        table.push([vec![format!("{what}, paper")], paper.to_vec()].concat());
+        for bundle in [NAMED, "literal"] {
+            let here = others.map(|(_, style)| {
+                let (gain, load) =
+                    most(&figure.of(Scheme::HierCc(bundle)), &figure.of(CURVES[style].1), which);
+                format!("{gain:.0} %, at load {load}")
+            });
+            table.push([vec![format!("{what}, here, {bundle}")], here.to_vec()].concat());
+        }
     }
-    Chart {
-        title: "Figure 5: flow completion times, cachefollower on 320 hosts of 25 Gb/s".into(),
-        groups: figure.extent.loads.iter().map(f64::to_string).collect(),
-        group_label: "load".into(),
-        bars: schemes.iter().map(|(name, _)| (*name).to_string()).collect(),
-        panels: vec![bars("mean, ms", |p| p.mean), bars("99th percentile, ms", |p| p.p99)],
+    Curves {
+        title: "Figure 5: flow completion times, cachefollower on 320 hosts of 25 Gb/s",
+        x_label: "load",
+        at: &figure.extent.loads,
+        rows: vec![
+            vec![times("mean, ms", (0.3, 20.0), 0), times("99th percentile, ms", (2.0, 100.0), 1)],
+            vec![
+                ratios("mean of HierCC over others", "fig5a", 0),
+                ratios("99th percentile, the same", "fig5b", 1),
+            ],
+        ],
         table,
-        foot: figure.extent.said(),
+        foot: vec![
+            format!(
+                "{}. Lower panels: recommended-count over each of the others.",
+                figure.extent.said()
+            ),
+            format!("The third bundle, recommended, differs from it by {off:.1} % at most."),
+        ],
     }
     .svg()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::traffic::tests::figure;
+    use super::*;
+
+    #[test]
+    fn figure_5_has_our_gains_beside_those_of_the_paper() {
+        let of = CURVES.map(|(_, scheme)| match scheme {
+            Scheme::Hpcc => (scheme, &[[1.0, 4.0], [2.0, 8.0]][..]),
+            Scheme::HierCc(NAMED) => (scheme, &[[0.9, 3.6], [1.5, 4.0]][..]),
+            _ => (scheme, &[[1.0, 4.0], [1.6, 8.0]][..]),
+        });
+        let svg = draw_5(&figure(&[0.3, 0.6], &of));
+        assert!(svg.contains(">mean, paper</text>") && svg.contains(">10 %</text>"), "{svg}");
+        assert!(svg.contains(">25 %, at load 0.6</text>"), "over HPCC, mean: 1.5 of 2");
+        assert!(svg.contains(">50 %, at load 0.6</text>"), "99th percentile: 4 of 8");
+        assert!(svg.contains(">20 %, at load 0.6</text>"), "literal over HPCC: 1.6 of 2");
+        assert!(svg.contains("paper, over HPCC: up to 10 % less"));
+        let ratios = ["<title>HPCC, 0.6: 0.7500</title>", "<title>HPCC, 0.6: 0.5000</title>"];
+        assert!(ratios.iter().all(|ratio| svg.contains(ratio)), "of means and 99th percentiles");
+    }
 }

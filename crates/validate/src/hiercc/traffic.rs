@@ -209,7 +209,8 @@ impl Point {
         }
     }
 
-    fn stat(&self, which: usize) -> f64 {
+    /// The mean (0) or the 99th percentile (1), s.
+    pub fn stat(&self, which: usize) -> f64 {
         [self.mean, self.p99][which]
     }
 }
@@ -281,22 +282,32 @@ fn queues(figure: &Figure, bundle: &'static str, said: &str, measured: &mut Meas
 
 /// The most, over the loads, by which `ours` is lower, per cent; and at which load, with the range over seeds.
 fn best(ours: &[&Point], other: &[&Point], which: usize) -> (f64, String) {
-    let gain = |a: f64, b: f64| (1.0 - a / b) * 100.0;
-    let gains = ours.iter().zip(other).map(|(a, b)| (gain(a.stat(which), b.stat(which)), a, b));
-    let Some((most, a, b)) = gains.max_by(|x, y| x.0.total_cmp(&y.0)) else {
+    let (gain, load) = most(ours, other, which);
+    let there = |point: &&&Point| point.load == load;
+    let (Some(a), Some(b)) = (ours.iter().find(there), other.iter().find(there)) else {
         return (f64::NAN, String::new());
     };
     let seeds: Vec<f64> =
-        a.by_seed.iter().zip(&b.by_seed).map(|(x, y)| gain(x[which], y[which])).collect();
+        a.by_seed.iter().zip(&b.by_seed).map(|(x, y)| less(x[which], y[which])).collect();
     let low = seeds.iter().copied().fold(f64::MAX, f64::min);
     let high = seeds.iter().copied().fold(f64::MIN, f64::max);
     let text = format!(
-        "at load {}, {:.3} ms to {:.3} ms; {low:.0} to {high:.0} % by seed",
-        a.load,
+        "at load {load}, {:.3} ms to {:.3} ms; {low:.0} to {high:.0} % by seed",
         a.stat(which) * 1e3,
         b.stat(which) * 1e3
     );
-    (most, text)
+    (gain, text)
+}
+
+/// The most, over the loads, by which `ours` is lower, per cent, and the load.
+pub(super) fn most(ours: &[&Point], other: &[&Point], which: usize) -> (f64, f64) {
+    let gains = ours.iter().zip(other).map(|(a, b)| (less(a.stat(which), b.stat(which)), a.load));
+    gains.max_by(|x, y| x.0.total_cmp(&y.0)).unwrap_or((f64::NAN, f64::NAN))
+}
+
+/// By how much `a` is less than `b`, per cent.
+fn less(a: f64, b: f64) -> f64 {
+    (1.0 - a / b) * 100.0
 }
 
 /// Geometric mean over the loads of one scheme over another.
@@ -315,4 +326,58 @@ pub(super) fn share_under(sizes: &str, bytes: u64) -> f64 {
         if sizes.sample(middle).get() < bytes { low = middle } else { high = middle }
     }
     low * 100.0
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::setup::{RECEIVER, long};
+    use super::*;
+    use crate::bench::run;
+
+    /// A figure of means and 99th percentiles in ms, by scheme and load.
+    pub fn figure(loads: &[f64], of: &[(Scheme, &[[f64; 2]])]) -> Figure {
+        let extent = Extent { loads: loads.to_vec(), seeds: 1, arrivals: 20e-3 };
+        let point = |scheme, load, ms: [f64; 2]| {
+            let [mean, p99] = ms.map(|ms| ms / 1e3);
+            Point { mean, p99, by_seed: vec![[mean, p99]], ..Point::new(scheme, load, Vec::new()) }
+        };
+        let points = of.iter().flat_map(|(scheme, values)| {
+            loads.iter().zip(*values).map(|(load, ms)| point(*scheme, *load, *ms))
+        });
+        Figure { extent, points: points.collect() }
+    }
+
+    #[test]
+    fn the_best_load_is_where_most_is_gained() {
+        let (ours, other) = (Scheme::HierCc(BUNDLES[2]), Scheme::Hpcc);
+        let values: [&[[f64; 2]]; 2] =
+            [&[[1.0, 4.0], [3.0, 5.0], [2.0, 9.0]], &[[1.1, 8.0], [4.0, 6.0], [2.2, 9.0]]];
+        let figure = figure(&[0.3, 0.5, 0.8], &[(ours, values[0]), (other, values[1])]);
+        let (ours, other) = (figure.of(ours), figure.of(other));
+        assert_eq!(most(&ours, &other, 0), (25.0, 0.5));
+        assert_eq!(most(&ours, &other, 1), (50.0, 0.3));
+        let text = "at load 0.5, 3.000 ms to 4.000 ms; 25 to 25 % by seed";
+        assert_eq!(best(&ours, &other, 0), (25.0, text.into()));
+    }
+
+    /// Data one way and ACKs of the other fill `fill` of a link: HPCC adds telemetry of 42 B to both. SIGCOMM 2019, section 4; U is
+    /// `eta` + `w_ai` / (B T), 0.2 % more than `eta`.
+    #[test]
+    fn with_data_both_ways_a_link_carries_less_under_hpcc() {
+        let there = host(64);
+        let back =
+            format!("[[traffic]]\nkind = \"long\"\nfrom = [\"{RECEIVER}\"]\nto = \"{there}\"\n");
+        let schemes = [(Scheme::Hpcc, 0.95, 1090.0 + 106.0), (Scheme::Dcqcn, 1.0, 1048.0 + 64.0)];
+        for (scheme, fill, packet_and_ack) in schemes {
+            let setup = Setup::new(scheme, Wiring::Twenty, long([there.clone()]) + &back);
+            let seen = run("hiercc", &setup.text(), 1e-3, 3e-3);
+            for (before, after) in seen.before.senders.iter().zip(&seen.after.senders) {
+                let payload = (after.acked - before.acked) as f64 * 8.0 / seen.seconds();
+                let expected = fill * LINE * 1000.0 / packet_and_ack;
+                let off = (payload / expected - 1.0).abs();
+                assert!(off < 0.005, "{scheme:?}: {payload} is not {expected}");
+            }
+            assert_eq!(seen.after.senders.len(), 2);
+        }
+    }
 }
