@@ -247,6 +247,30 @@ fn go_back_n_reports_a_gap_once_and_sends_everything_from_it_again() {
     assert_eq!(cable.sender.timeouts(), 0);
 }
 
+/// Answers carry the stamp of what they answer, so a repetition measures the round trip, and an answer to what it repeats does not.
+#[test]
+fn repetitions_measure_the_round_trip() {
+    let first_lost = |packet: &Packet, n| match packet.kind {
+        Kind::Data if n == 0 => Fate::Lost,
+        _ => Fate::Arrives,
+    };
+    let mut cable = Cable::new(RdmaConfig::default(), "timely", 10_000, first_lost);
+    cable.run(at(1_000_000));
+    let sender = &cable.sender;
+    assert_eq!((sender.retransmits(), sender.timeouts()), (10, 0));
+    let size = Bytes::new(1_000) + cable.cfg.header;
+    assert_eq!(sender.totals().srtt, DELAY * 2 + LINE.time_for(size));
+
+    let answer_late = |packet: &Packet, n| match packet.kind {
+        Kind::Ack if n == 0 => Fate::Late(Span::from_us(3_999)),
+        _ => Fate::Arrives,
+    };
+    let mut cable = Cable::new(RdmaConfig::default(), "timely", 1_000, answer_late);
+    cable.run(at(1_000_000));
+    assert_eq!((cable.sender.retransmits(), cable.sender.timeouts()), (1, 1));
+    assert_eq!(cable.sender.totals().min_rtt, Span::MAX);
+}
+
 #[test]
 fn a_lost_nack_is_told_again_and_a_lost_tail_times_out() {
     let lose = |packet: &Packet, n| match packet.kind {

@@ -4,7 +4,7 @@ use super::{Anew, QpSender};
 use crate::rdma::{RdmaConfig, Recovery};
 use crate::rtt::smooth;
 use crate::scoreboard::Segment;
-use crate::sender::delay_split;
+use crate::sender::{delay_split, stamp};
 use forebay_laws::flow::{AckSample, CaState, FlowEvent, IntHop, Told};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, Kind, Packet};
@@ -80,7 +80,9 @@ impl QpSender {
         if ece {
             t.delivered_ce = (t.delivered_ce + newly).min(t.delivered);
         }
-        let rtt = newest.filter(|s| !s.retransmitted()).map(|s| now.since(s.sent));
+        // The answer's stamp says which transmission of a packet it is to.
+        let timed = |s: &Segment| !s.retransmitted() || packet.stamp == stamp(s.sent);
+        let rtt = newest.filter(timed).map(|s| now.since(s.sent));
         if let Some(rtt) = rtt {
             t.srtt = smooth(t.srtt, rtt);
             t.min_rtt = t.min_rtt.min(rtt);
