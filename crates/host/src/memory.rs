@@ -12,15 +12,15 @@
 //! copies fall on their own instants. Lines are counted in integers of 2^-20 line, so that none is made or lost, and cross the
 //! slots and the line of writes in order ([`curve`]).
 //!
-//! `crates/host/tests/oracle.rs` holds it to a model with every line for itself, and lists what misses its bounds: 16 of 1,160
-//! comparisons. Left out are slots that stay free until the link refills them (2 lines of occupancy near the link's rate), the first
-//! latency of neighbours that come and go within 2 us (3 % of what they draw), and swings of many neighbours' load (14 % of the
-//! NIC's rate with twelve cores).
+//! `crates/host/tests/oracle.rs` holds it to a model with every line for itself, and lists what misses its bounds: 11 of 1,160
+//! comparisons. Left out are that cores may copy in bunches (3 lines of occupancy), the first latency of neighbours that come and go within
+//! 2 us (3 % of what they draw), and swings of many neighbours' load (14 % of the NIC's rate with twelve cores).
 //!
 //! Source: modelling note sections 2 and 3 (equations 1 to 8). Deviations: it mixes lines in slots well, here they leave in
 //! order; it has no wait below saturation ([`controller`]); a packet is delivered its last line's latency after that line
 //! entered, as the wait was then.
 
+mod chance;
 mod controller;
 mod curve;
 mod iio;

@@ -452,16 +452,22 @@ fn littles_law_holds_in_the_nic_buffer_and_at_the_cores_that_copy() {
     assert!(queued > 5 && kept_up > 5, "{queued} queued, {kept_up} kept up");
 }
 
-/// With a backlog the NIC drains at slots x 64 B / latency, or at PCIe's payload rate where that is less.
+/// With a backlog the NIC drains at slots x 64 B / latency, or at PCIe's payload rate where that is less. The slots are those that are held:
+/// the more of the link's rate that is, the more of the others wait for it.
 #[test]
 fn a_backlog_drains_at_slots_by_latency_or_at_the_link() {
     for (cores, slots) in [(0, 20), (0, 93), (1, 40), (2, 93), (3, 46), (3, 93), (5, 93)] {
         let mut settings = testbed(cores);
         settings.iio.slots = slots;
         let steady = Steady::of(&settings, 0, 120);
-        let limit = f64::from(slots) * (LINE * 8) as f64 * steady.slot_rate;
+        let held = steady.rate(|t| t.occupancy);
         let link = settings.pcie.payload_rate().get() as f64 * 1e-9;
         let drain = steady.drain();
+        let waiting = f64::from(slots) - held;
+        assert!(waiting > -1e-9 && (waiting < 0.6 || drain > 0.6 * link), "{waiting} at {drain}");
+        let all = f64::from(slots) * (LINE * 8) as f64 * steady.slot_rate;
+        assert!(drain < all.min(link) * 1.005, "{cores} cores, {slots}: {drain}, {all}");
+        let limit = held * (LINE * 8) as f64 * steady.slot_rate;
         assert!(close(drain, limit.min(link), 0.5), "{cores} cores, {slots}: {drain}, {limit}");
     }
 }

@@ -47,41 +47,32 @@ impl What {
     }
 }
 
-/// What waits by chance below saturation is reckoned from means over a step, as if copies came one by one.
-const EDGE: &str = "waits of single lines";
-/// Bunches of reads delay writes more than single ones do.
-const BUNCHES: &str = "bunches of reads";
-/// Slots that come free in bunches are refilled no faster than by the link, so that some are free though frames wait (2.4 to 2.6
-/// of them, in 62 to 84 % of the time; 8 with DDIO); in the plant none.
-const REFILL: &str = "free slots that wait for the link";
-/// Reads of cores that begin find memory idle, and go on as latencies were when they began: they read more in the first half
-/// microsecond. In the plant they follow at once.
+/// The two ways of copying are this far apart in the oracle itself. The plant has one, which agrees with the even way: in these cases to 0.3
+/// lines and 0.6 % of what is read.
+const WAYS: &str = "how a core copies";
+/// Reads of cores that begin find memory idle, and come back as latencies were when they left; in the plant rates follow latencies at
+/// once. With reads that are in flight for a latency, tried in the plant, these are -2.7 and -0.7 %, for 1.75 times the time of `host-3x`.
 const RETURN: &str = "the first latency of work that comes and goes";
-/// With so many reads in flight, latencies that follow the load a latency late make it swing; the plant's follow at once.
+/// With so many reads in flight the loop swings: the line of writes between 890 and 1,070 lines each 1.7 us, two latencies (standard
+/// deviation 57 lines; 9 with eight cores, who do not swing). The plant rests in between. With reads in flight, as above: -0.8 %.
 const LATE: &str = "swings of load";
-/// The last lines of a packet are read with fewer in flight, which takes half a latency (36 ns) more of a core.
-const TAIL: &str = "the tail of a packet's copy";
+/// Means over 1.2 ms and more agree to 0.5 %: the first 300 us, in which the NIC buffer overflows, have not faded when the measuring begins.
+const BEGIN: &str = "the end of the beginning";
 
 /// Case, what misses its bound, by how much at most, why.
 type Known = (&'static str, What, f64, &'static str);
 
 const KNOWN: &[Known] = &[
-    ("memory, 3 cores, level 2, 40 Gb/s, in bunches", Occupancy, 2.8, EDGE),
-    ("memory, 2 cores, level 2, 103 Gb/s, in bunches", Occupancy, 2.1, BUNCHES),
-    ("ddio, 2 cores, level 1, 103 Gb/s, in bunches", Occupancy, 2.3, BUNCHES),
-    ("memory, 2 cores, level 2, 120 Gb/s", Occupancy, 2.6, REFILL),
-    ("ddio, 2 cores, level 1, 120 Gb/s", Occupancy, 2.2, REFILL),
-    ("memory, 1 cores, level 0, 103 Gb/s, in bunches", Drops, 33.1, REFILL),
-    ("memory, 1 cores, level 0, 103 Gb/s, in bunches", Occupancy, 2.6, REFILL),
-    ("memory, 3 cores, level 3, 103 Gb/s, in bunches", Occupancy, 2.3, REFILL),
+    ("memory, 3 cores, level 2, 40 Gb/s, in bunches", Occupancy, 2.8, WAYS),
+    ("memory, 2 cores, level 2, 103 Gb/s, in bunches", Occupancy, 2.1, WAYS),
+    ("ddio, 2 cores, level 1, 103 Gb/s, in bunches", Goodput, 3.6, WAYS),
+    ("ddio, 2 cores, level 1, 103 Gb/s, in bunches", Occupancy, 2.3, WAYS),
+    ("ddio, 3 cores, level 2, 103 Gb/s, in bunches", Goodput, 3.4, WAYS),
     ("memory, 3 cores for 2 us, 60 Gb/s", Neighbour, 3.4, RETURN),
-    ("memory, 3 cores for 2 us, 103 Gb/s", Neighbour, 3.2, RETURN),
-    ("ddio, 3 cores for 2 us, 103 Gb/s", Neighbour, 2.1, RETURN),
+    ("memory, 3 cores for 2 us, 103 Gb/s", Neighbour, 3.1, RETURN),
     ("twelve cores", Drain, 13.9, LATE),
     ("twelve cores", Goodput, 14.1, LATE),
-    ("ddio, 2 cores, level 0, 103 Gb/s, in bunches", Goodput, 2.5, TAIL),
-    ("ddio, 2 cores, level 1, 103 Gb/s, in bunches", Goodput, 3.6, TAIL),
-    ("ddio, 3 cores, level 2, 103 Gb/s, in bunches", Goodput, 3.2, TAIL),
+    ("a window of 64 KB", Drops, f64::INFINITY, BEGIN), // one packet, of which the oracle has none
 ];
 
 struct Case {

@@ -9,13 +9,9 @@
 //! Leaves out: banks, rows, channels and the turn between reads and writes: what the capacity is made of. The note's section
 //! 7 shows that no published number depends on them.
 //!
-//! Source of the line below saturation, of which nothing is fitted: single lines that come by chance behind others with
-//! priority, one server of constant time `S` (Pollaczek and Khinchine; Cobham 1954): a line of `X` keeps it at work for a share
-//! `u = X / (X + beta)` of the time that reads leave, with `beta = v S / (2 (1 - rho_r))` and `v` as in [`Demand::variance`]. Closed loops
-//! repeat what they did a latency ago, so chance adds up over one latency only: no line above `X_0`, `X_0^2 = pi / 8` times the
-//! variance of that many lines, is due to it (heavy traffic of periodic streams; Roberts and Virtamo, IEEE Trans. Comm. 39, 1991).
-//! Between the two, `beta (1 - X^2 / X_0^2)`. As an equation of state: Wang, Tipper and Banerjee, INFOCOM 1996.
+//! The line below saturation is that of [`super::chance`], behind reads, which have priority (Cobham 1954).
 
+use super::chance::{self, Chance};
 use super::iio::Line;
 use super::settings::{ControllerSettings, LINE};
 
@@ -24,12 +20,6 @@ const FILTER: f64 = 300.0;
 
 /// Least rate of admission in lines per ns, so that a wait is always finite (note, equation 6).
 const LEAST_ADMISSION: f64 = 0.02;
-
-/// A shorter line is served at once, or the last of it would stay for ever.
-const LEAST_LINE: f64 = 1.0 / 64.0;
-
-/// `pi / 8`: the mean of a line that begins and ends a round empty, by the variance of what comes in it.
-const BRIDGE: f64 = core::f64::consts::FRAC_PI_8;
 
 /// What asks for memory in a step.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,10 +34,9 @@ pub(super) struct Demand {
     pub joining: f64,
     /// Lines of NICs that stood in it.
     pub waiting: f64,
-    /// How much chance there is in what comes: the variance of lines per ns. Their rate, where they come one by one; `k` times it, where
-    /// `k` at once; nothing, where they come evenly.
+    /// How much chance there is in what comes, as in [`Chance`].
     pub variance: f64,
-    /// That of all lines in one round of the loops that they come from.
+    /// The same, in one round of the loops.
     pub round: f64,
 }
 
@@ -117,9 +106,10 @@ impl Controller {
         let before = self.joined;
         self.joined += coming;
         let all = self.line + coming;
-        let by_chance = (1.0 - self.line * self.line / (BRIDGE * demand.round)).max(0.0);
-        let alone = by_chance * demand.variance * self.per_capacity / (2.0 * left);
-        self.line = line_left(all, free, alone);
+        let chance = Chance { variance: demand.variance, round: demand.round };
+        let by_chance = chance.share(self.line);
+        let alone = by_chance * chance.beta(self.per_capacity / left);
+        self.line = chance::left(all, free, alone);
         self.wait = (self.line + alone) / rate;
         let load = (demand.reads + (all - self.line) / dt) * self.per_capacity;
         self.load += (load.min(1.0) - self.load) * gain;
@@ -151,20 +141,4 @@ impl Controller {
         let now = self.state();
         (0..3).map(|i| (now[i] - before[i]).abs() / scale[i]).fold(0.0, f64::max)
     }
-}
-
-/// What is left of a line of `all` after a step in which `free` could be served, and was for a share of `x / (x + alone)` of it, `x` being
-/// what is left.
-#[inline]
-fn line_left(all: f64, free: f64, alone: f64) -> f64 {
-    if all < LEAST_LINE {
-        return 0.0;
-    }
-    if alone == 0.0 {
-        return (all - free).max(0.0);
-    }
-    let linear = alone + free - all;
-    let root = (linear * linear + 4.0 * all * alone).sqrt();
-    // Each form subtracts where it is exact.
-    if linear > 0.0 { 2.0 * all * alone / (linear + root) } else { (root - linear) * 0.5 }
 }

@@ -7,6 +7,7 @@
 //! Leaves out: separate posted-header credits, transaction-packet granularity of credits (paper, footnote 1), the flight time
 //! of the link (part of the cable's delay), IOMMU.
 
+use super::chance::{self, Chance};
 use super::curve::Curve;
 use super::settings::{IioSettings, LINE, NicSettings, PcieSettings};
 use super::{UNIT, float, lines};
@@ -171,6 +172,7 @@ impl Iio {
         holds: Holds,
         landing: f64,
         line: Line,
+        chance: Chance,
     ) -> Moved {
         let begin = float(at.as_ps());
         let end = begin + float(dt);
@@ -197,15 +199,17 @@ impl Iio {
             let product = dt * self.link_rate + self.link_rest;
             let link = product >> 32;
             self.link_rest = product & 0xffff_ffff;
-            let entering = link.min(backlog).min(free);
-            moved.full = free < link.min(backlog);
+            let empty = self.free_left(line, self.slots - inside, free, link, chance);
+            let entering = link.min(backlog).min(free - empty);
+            moved.full = free - empty < link.min(backlog);
             let evicting = (float(entering) * holds.miss) as i64 as u64;
             let last = if moved.full { end } else { begin + float(entering) * self.on_link };
             held = if moved.full {
-                // The link fills what was empty while lines leave, and keeps it full.
-                let (empty, gains) = (self.slots - inside, link + (self.slots - inside) - free);
-                let until_full = float(dt) * float(empty) / float(gains);
-                float(self.slots) * float(dt) - 0.5 * float(empty) * until_full
+                // The link fills what was empty while lines leave, and keeps it as full as chance lets it.
+                let before = self.slots - inside;
+                let over = float(before) - float(empty);
+                let until = if over > 0.0 { over / float(link + before - free) } else { 1.0 };
+                (float(self.slots - empty) - 0.5 * over * until) * float(dt)
             } else {
                 held + float(entering) * (end - 0.5 * (begin + last))
             };
@@ -217,6 +221,21 @@ impl Iio {
         }
         self.occupancy += held.min(float(self.slots) * float(dt)) * (1e-3 / UNIT as f64);
         moved
+    }
+
+    /// How many of `free` slots are empty still when the link has filled what it could in a step, of `before` when it began: memory serves the
+    /// NIC's share of the line of writes as that comes up, so slots come free by chance, and the link is idle now and then for want of one.
+    /// Where it is idle half of the time, less than half a slot would be left: none is.
+    #[inline]
+    fn free_left(&self, line: Line, before: u64, free: u64, link: u64, chance: Chance) -> u64 {
+        let standing = line.joined - line.served;
+        if 2 * free < link || standing <= 0.0 {
+            return free - link.min(free);
+        }
+        let share = (self.waiting() / standing).min(1.0);
+        let of = chance.of_share(share);
+        let alone = of.share(lines(before)) * of.beta(self.on_link * UNIT as f64 * 1e-3);
+        (chance::left(lines(free), lines(link), alone) * UNIT as f64) as i64 as u64
     }
 
     /// `units` enter in order, at the link's rate or, where slots hold them back, evenly.
@@ -322,7 +341,8 @@ mod tests {
         // 110 Gb/s bring ten lines over in 46.5 ns.
         let holds = Holds { hit: 323.0, evicting: 323.0, miss: 1.0 };
         let line = Line { before: 0.0, joined: 0.0, served: 0.0 };
-        iio.step(Time::ZERO, 46_600, holds, 323.0, line);
+        let chance = Chance { variance: 0.0, round: 0.0 };
+        iio.step(Time::ZERO, 46_600, holds, 323.0, line, chance);
         assert_eq!(iio.buffered(), 8028 - 10 * 64);
         assert!(iio.offer(Time::ZERO, &packet(600)), "712 are");
         assert!(!iio.offer(Time::ZERO, &packet(100)));

@@ -30,6 +30,7 @@ struct Cores {
     lines: f64,    // of all
     writes: f64,   // for each read
     chance: f64,   // square of the lines that come at once: the next read, and writes
+    apart: f64,    // the sum of their squares
     unloaded: f64, // ns
     hold: Hold,
     posts_from: Time, // when their first reads are back
@@ -70,6 +71,8 @@ pub(super) struct Draw {
     /// As in [`super::controller::Demand`], by the reads and the writes together.
     pub variance: f64,
     pub round: f64,
+    /// The variance of what is served of them: writes wait in line, so that they are served long after the reads that came with them.
+    pub served: f64,
 }
 
 impl Neighbours {
@@ -95,6 +98,7 @@ impl Neighbours {
                     lines,
                     writes,
                     chance: (1.0 + writes) * (1.0 + writes),
+                    apart: 1.0 + writes * writes,
                     unloaded,
                     hold,
                     posts_from: Time::MAX,
@@ -215,6 +219,7 @@ impl Neighbours {
             draw.posting += cores.count;
             self.read[cores.group] += rate * dt;
             draw.variance += rate * cores.chance;
+            draw.served += rate * cores.apart;
             if cores.posts {
                 let posted = rate * cores.writes;
                 draw.posted += posted;

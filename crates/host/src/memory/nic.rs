@@ -4,6 +4,7 @@
 //! the memory controller, and whose flows are read by the same cores. Each may ask for a throttle level; the strongest is in force.
 //! Leaves out: sockets. All NICs hang on the socket of those cores, and no line crosses a link between sockets.
 
+use super::chance::Chance;
 use super::controller::Controller;
 use super::iio::{Holds, Iio, Line, Moved};
 use super::limit::Limit;
@@ -41,6 +42,8 @@ pub(super) struct Shared<'a> {
     pub llc: &'a Llc,
     pub readers: &'a Readers,
     pub line: Line,
+    /// How much chance there is in what memory serves.
+    pub chance: Chance,
 }
 
 /// What a NIC asks memory for in a step.
@@ -94,7 +97,7 @@ impl Nic {
     pub(super) fn step(&mut self, at: Time, dt: u64, shared: Shared<'_>) {
         let ns = dt as f64 * 1e-3;
         self.backlog += if self.iio.has_backlog() { ns } else { 0.0 };
-        let moved = self.iio.step(at, dt, shared.holds, shared.landing, shared.line);
+        let moved = self.iio.step(at, dt, shared.holds, shared.landing, shared.line, shared.chance);
         self.full += if moved.full { ns } else { 0.0 };
         self.limits[self.limit(&moved, &shared) as usize] += ns;
         self.dma += moved.out;

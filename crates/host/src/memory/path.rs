@@ -2,6 +2,7 @@
 //!
 //! A path serves one NIC, or several of one machine. Then one of them is at hand: calls that are about a NIC are about that one.
 
+use super::chance::Chance;
 use super::controller::{Controller, Demand};
 use super::iio::Landed;
 use super::limit::Limit;
@@ -288,17 +289,20 @@ impl MemoryPath {
         // Copies come one by one, as a mean between evenly and all of a window at once. Lines of the NIC come evenly from its link, and chance
         // is in which of them the cache takes.
         let by_chance = asks.inside * (1.0 - holds.miss);
+        let slot = holds.evicting + wait;
+        let others = copy_reads + by_chance / slot;
         let demand = Demand {
             reads: draw.reads + copy_reads + asks.sending,
             posted: draw.posted,
             posting: draw.posting,
             joining: asks.joining,
             waiting: asks.waiting,
-            variance: draw.variance + copy_reads + by_chance / (holds.evicting + wait),
+            variance: draw.variance + others,
             round: draw.round
                 + copy_reads * self.controller.read_latency(self.local_read)
                 + by_chance,
         };
+        let served = draw.served + others;
         let before = self.controller.state();
         let line = self.controller.step(ns, demand);
         let shared = Shared {
@@ -307,6 +311,7 @@ impl MemoryPath {
             llc: &self.llc,
             readers: &self.readers,
             line,
+            chance: Chance { variance: served, round: served * slot },
         };
         self.nics.at_hand.step(self.at, dt, shared);
         if !self.nics.others().is_empty() {
