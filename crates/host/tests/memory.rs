@@ -570,6 +570,28 @@ fn a_sleeping_path_accounts_its_neighbours_and_wakes() {
     assert!(bench.now.since(packet) < Span::from_us(4), "{:?}", bench.now.since(packet));
 }
 
+/// What ends a step early, however shortly after the last, does not make the path take its state for a steady one.
+#[test]
+fn neighbours_have_all_of_memory_when_traffic_has_ended() {
+    let settings = testbed(3);
+    for last in 40..90_u64 {
+        let mut bench = Bench::new(&settings);
+        for packet in 0..last {
+            bench.run(Time::ZERO + Span::from_ns(325) * packet);
+            bench.offer(packet as u32 % FLOWS, 4000);
+        }
+        bench.run(bench.now + Span::from_us(100));
+        let drawn = |bench: &Bench| {
+            let (_, totals) = bench.path.totals_at(bench.now);
+            totals.neighbour_read[0] + totals.neighbour_written[0]
+        };
+        let before = drawn(&bench);
+        bench.run(bench.now + Span::from_us(100));
+        let rate = (drawn(&bench) - before) * LINE as f64 * 1e-5;
+        assert!(close(rate, 34.8, 0.5), "{rate} GB/s after {last} packets");
+    }
+}
+
 /// Writes begin when the first reads are back, a latency of 137 ns and more, and none is left out when their core stops.
 #[test]
 fn every_read_of_a_neighbour_is_followed_by_its_write() {

@@ -18,7 +18,7 @@ use forebay_wire::Packet;
 /// The longest step: what enters slots in one leaves none of them in the same, by default: the cache takes 151 ns.
 pub const STEP: Span = Span::from_ns(150);
 
-/// Share by which the state may still move in a step when nothing is carried and the path goes to sleep.
+/// Share by which the state may still move in a [`STEP`] when nothing is carried and the path goes to sleep.
 const SETTLED: f64 = 1e-7;
 
 /// Bytes that an application has read.
@@ -321,7 +321,8 @@ impl MemoryPath {
         let idle = self.nic().is_idle()
             && self.readers.is_idle()
             && self.nics.others().iter().all(Nic::is_idle);
-        self.asleep = idle && self.controller.moved_since(before) < SETTLED;
+        let settled = SETTLED * dt as f64 / STEP.as_ps() as f64;
+        self.asleep = idle && self.controller.moved_since(before) < settled;
     }
 
     /// Copying read `lines` per ns for `ns`.
