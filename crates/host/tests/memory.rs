@@ -570,26 +570,27 @@ fn a_sleeping_path_accounts_its_neighbours_and_wakes() {
     assert!(bench.now.since(packet) < Span::from_us(4), "{:?}", bench.now.since(packet));
 }
 
-/// What ends a step early, however shortly after the last, does not make the path take its state for a steady one.
+/// A copy that is so long that memory has settled with it ends, and nothing else comes: the path does not sleep with what the copy asked for.
 #[test]
-fn neighbours_have_all_of_memory_when_traffic_has_ended() {
-    let settings = testbed(3);
-    for last in 40..90_u64 {
-        let mut bench = Bench::new(&settings);
-        for packet in 0..last {
-            bench.run(Time::ZERO + Span::from_ns(325) * packet);
-            bench.offer(packet as u32 % FLOWS, 4000);
+fn neighbours_have_all_of_memory_when_copying_has_ended() {
+    let mut path = MemoryPath::new(&testbed(3));
+    let run = |path: &mut MemoryPath, us: u64| {
+        let (mut now, end) = (path.at(), Time::ZERO + Span::from_us(us));
+        while now < end {
+            now = path.due().min(end);
+            path.advance(now);
+            while path.take_read().is_some() {}
         }
-        bench.run(bench.now + Span::from_us(100));
-        let drawn = |bench: &Bench| {
-            let (_, totals) = bench.path.totals_at(bench.now);
-            totals.neighbour_read[0] + totals.neighbour_written[0]
-        };
-        let before = drawn(&bench);
-        bench.run(bench.now + Span::from_us(100));
-        let rate = (drawn(&bench) - before) * LINE as f64 * 1e-5;
-        assert!(close(rate, 34.8, 0.5), "{rate} GB/s after {last} packets");
-    }
+        let (_, totals) = path.totals_at(end);
+        totals.neighbour_read[0] + totals.neighbour_written[0]
+    };
+    run(&mut path, 100);
+    path.deliver(path.at(), 0, Read { flow: 0, bytes: 1_000_000 }, 250);
+    let [copying, idle] = [150, 700].map(|us| {
+        let before = run(&mut path, us);
+        (run(&mut path, us + 50) - before) * LINE as f64 / 50e3
+    });
+    assert!(copying < 33.0 && close(idle, 34.8, 0.1), "{copying} and {idle} GB/s");
 }
 
 /// Writes begin when the first reads are back, a latency of 137 ns and more, and none is left out when their core stops.

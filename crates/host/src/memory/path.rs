@@ -303,6 +303,7 @@ impl MemoryPath {
                 + by_chance,
         };
         let served = draw.served + others;
+        let others_ask = copy_reads + asks.sending + asks.joining;
         let before = self.controller.state();
         let line = self.controller.step(ns, demand);
         let shared = Shared {
@@ -321,8 +322,9 @@ impl MemoryPath {
         let idle = self.nic().is_idle()
             && self.readers.is_idle()
             && self.nics.others().iter().all(Nic::is_idle);
+        // A copy or a frame that ended in this step was still in what memory was asked for.
         let settled = SETTLED * dt as f64 / STEP.as_ps() as f64;
-        self.asleep = idle && self.controller.moved_since(before) < settled;
+        self.asleep = idle && others_ask == 0.0 && self.controller.moved_since(before) < settled;
     }
 
     /// Copying read `lines` per ns for `ns`.
