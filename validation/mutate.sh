@@ -251,6 +251,9 @@ mutations=(
   "a short logarithmic axis has powers of ten alone|crates/validate/src/chart.rs|s/high \/ low < 300.0/high \/ low < 0.0/|validate|--lib|ticks_are_round"
   "repetitions measure nothing|crates/transport/src/rdma/sender/answers.rs|s/packet.stamp == stamp(s.sent)/false/|transport|rdma|repetitions_measure"
   "an answer to what was repeated measures the repetition|crates/transport/src/rdma/sender/answers.rs|s/packet.stamp == stamp(s.sent)/true/|transport|rdma|repetitions_measure"
+  "free slots never wait for the link|crates/host/src/memory/iio.rs|s/if 2 \* free < link || standing <= 0.0/if standing < f64::INFINITY/|host|oracle|other_hosts"
+  "all slots wait for the link by chance|crates/host/src/memory/chance.rs|s/let squared = share \* share;/let squared = 4.0;/|host|oracle|steady_to_memory"
+  "a path sleeps with its last copy|crates/host/src/memory/path.rs|s/idle \&\& others_ask == 0.0 \&\&/idle \&\&/|host|memory|copying_has_ended"
 )
 
 survived=0
