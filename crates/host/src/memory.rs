@@ -12,7 +12,7 @@
 //! copies fall on their own instants. Lines are counted in integers of 2^-20 line, so that none is made or lost, and cross the
 //! slots and the line of writes in order ([`curve`]).
 //!
-//! `crates/host/tests/oracle.rs` holds it to a model with every line for itself, and lists what misses its bounds: 11 of 1,160
+//! `crates/host/tests/oracle.rs` holds it to a model with every line for itself, and lists what misses its bounds: 10 of 1,160
 //! comparisons. Left out are that cores may copy in bunches (3 lines of occupancy), the first latency of neighbours that come and go within
 //! 2 us (3 % of what they draw), and swings of many neighbours' load (14 % of the NIC's rate with twelve cores).
 //!
