@@ -84,9 +84,9 @@ impl Rooms {
         self.free.push(room);
     }
 
-    /// Asks for the cache line of a room.
+    /// Asks for the cache line of a room; of a number that is none, for anything.
     #[inline(always)]
-    pub(crate) fn ask(&self, room: u32) {
+    pub fn ask(&self, room: u32) {
         prefetch_at(&self.rooms, room.wrapping_sub(1) as usize);
     }
 

@@ -118,6 +118,13 @@ impl Rests {
         self.0.get_or_insert_default()[lane].push_back(packet.ext);
     }
 
+    /// The room of the first one in a lane, if it is a packet that asks.
+    #[inline]
+    pub fn first_room(&self, lane: usize) -> Option<u32> {
+        let [first, ..] = self.0.as_ref()?[lane].front()?;
+        Some(first.start)
+    }
+
     #[inline(never)]
     fn take(&mut self, lane: usize, packet: &mut Packet) {
         if let Some(rests) = &mut self.0 {
