@@ -221,7 +221,7 @@ mutations=(
   "the warm-up is looked at too|crates/sim/src/host/sender_waits.rs|s/next: warmup, toward/next: Time::ZERO, toward/|sim|memory|senders_say_what_they_wait_for"
   "cores rest for a fiftieth of their work|crates/host/src/memory/readers.rs|s/self.busy += dt;/self.busy += dt * 0.98;/|host|memory|littles_law_holds_in_the_nic_buffer"
   "frames are older in the NIC buffer than they are|crates/host/src/memory/iio.rs|s/let landed = Landed { arrived: now, packet/let landed = Landed { arrived: Time::from_ps(now.as_ps() * 999 \/ 1000), packet/|host|memory|littles_law_holds_in_the_nic_buffer"
-  "the last crumbs stay in their slots|crates/host/src/memory/chance.rs|s/if all < LEAST_LINE {/if all < 0.0 {/|host|memory|nothing_is_lost_and_nothing_stands_still"
+  "the last crumbs stay in their slots|crates/host/src/memory/chance.rs|s/if all < LEAST_LINE {/if all < 0.0 {/|host|--lib|what_is_left"
   "the last level of several NICs is in force|crates/host/src/memory/path.rs|s/most.max(nic.level)/most/|host|nics|the_strongest_level_is_in_force"
   "lines of one NIC alone stand in line|crates/host/src/memory/nic.rs|s/asks.joining += more.joining;//|host|nics|two_nics_are_as_one"
   "neighbours post what they have not read|crates/host/src/memory/neighbours.rs|s/cores.posts = now >= cores.posts_from;/cores.posts = true;/|host|memory|every_read_of_a_neighbour_is_followed_by_its_write"

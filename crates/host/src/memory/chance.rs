@@ -58,3 +58,37 @@ pub(super) fn left(all: f64, free: f64, alone: f64) -> f64 {
     // Each form subtracts where it is exact.
     if linear > 0.0 { 2.0 * all * alone / (linear + root) } else { (root - linear) * 0.5 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_keeps_the_server_at_work_for_its_share() {
+        for all in [0.02, 0.5, 3.0, 40.0] {
+            for free in [0.01, 1.0, 39.0, 500.0] {
+                for alone in [1e-3, 0.4, 7.0] {
+                    let x = left(all, free, alone);
+                    let balance = x + free * x / (x + alone) - all;
+                    assert!(
+                        x > 0.0 && balance.abs() < 1e-9 * all,
+                        "{all} {free} {alone}: {balance}"
+                    );
+                }
+            }
+        }
+        assert_eq!((left(3.0, 2.0, 0.0), left(2.0, 3.0, 0.0)), (1.0, 0.0), "without chance");
+        assert_eq!(left(0.01, 0.001, 0.5), 0.0, "a crumb goes at once");
+    }
+
+    /// The mean line of single arrivals at a server of constant time that works a share `u` of it: `u^2 / (2 (1 - u))` wait.
+    #[test]
+    fn single_arrivals_wait_as_pollaczek_and_khinchine_say() {
+        let (rate, service) = (0.3, 2.0);
+        let chance = Chance { variance: rate, round: 1e12 };
+        let u: f64 = rate * service;
+        let x = u * u / (2.0 * (1.0 - u));
+        let share = x / (x + chance.share(x) * chance.beta(service));
+        assert!((share - u).abs() < 1e-9, "{share}, not {u}");
+    }
+}
