@@ -46,7 +46,8 @@ pub trait Out<I> {
     /// The rooms of items: of the one that arrives and of all that this node holds or sends.
     fn rooms(&mut self) -> &mut Rooms;
 
-    /// Asks for the cache line of the room of what comes next over the link of the item that arrives just now.
+    /// Asks for the cache line of the room of what comes next over the link of the item that arrives just now. The caller says where items keep
+    /// the number, so that this is known when it is compiled.
     fn ask_next(&mut self, _room_of: RoomOf<I>) {}
 
     /// `item` leaves onto `link` at `at` and vanishes there. For whoever watches; nothing else happens.

@@ -585,7 +585,6 @@ pub(crate) struct ClassMarking {
 
 /// The share of a class.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct ClassWeight {
     /// The class, below fabric.switch.classes.
     #[schemars(range(min = 0, max = 7))]

@@ -13,7 +13,7 @@ const LEAST_LINE: f64 = 1.0 / 64.0;
 const BRIDGE: f64 = core::f64::consts::FRAC_PI_8;
 
 /// How much chance there is in what comes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Chance {
     /// The variance of lines per ns: their rate, where they come one by one; `k` times it, where `k` at once; nothing, where they come
     /// evenly.

@@ -34,10 +34,8 @@ pub(super) struct Demand {
     pub joining: f64,
     /// Lines of NICs that stood in it.
     pub waiting: f64,
-    /// How much chance there is in what comes, as in [`Chance`].
-    pub variance: f64,
-    /// The same, in one round of the loops.
-    pub round: f64,
+    /// How much chance there is in what comes.
+    pub chance: Chance,
 }
 
 /// State of the controller.
@@ -106,9 +104,8 @@ impl Controller {
         let before = self.joined;
         self.joined += coming;
         let all = self.line + coming;
-        let chance = Chance { variance: demand.variance, round: demand.round };
-        let by_chance = chance.share(self.line);
-        let alone = by_chance * chance.beta(self.per_capacity / left);
+        let by_chance = demand.chance.share(self.line);
+        let alone = by_chance * demand.chance.beta(self.per_capacity / left);
         self.line = chance::left(all, free, alone);
         self.wait = (self.line + alone) / rate;
         let load = (demand.reads + (all - self.line) / dt) * self.per_capacity;

@@ -68,7 +68,7 @@ pub(super) struct Draw {
     pub reads: f64,
     pub posted: f64,
     pub posting: u32,
-    /// As in [`super::controller::Demand`], by the reads and the writes together.
+    /// As in [`super::chance::Chance`], by the reads and the writes together.
     pub variance: f64,
     pub round: f64,
     /// The variance of what is served of them: writes wait in line, so that they are served long after the reads that came with them.

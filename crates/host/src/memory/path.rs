@@ -297,10 +297,12 @@ impl MemoryPath {
             posting: draw.posting,
             joining: asks.joining,
             waiting: asks.waiting,
-            variance: draw.variance + others,
-            round: draw.round
-                + copy_reads * self.controller.read_latency(self.local_read)
-                + by_chance,
+            chance: Chance {
+                variance: draw.variance + others,
+                round: draw.round
+                    + copy_reads * self.controller.read_latency(self.local_read)
+                    + by_chance,
+            },
         };
         let served = draw.served + others;
         let others_ask = copy_reads + asks.sending + asks.joining;

@@ -159,17 +159,19 @@ impl Port {
 
     #[cold]
     fn next_by_weight(&mut self, waiting: u8) -> usize {
-        let shares = self.cold.classes.as_mut().and_then(|classes| classes.shares.as_mut());
-        shares.expect("a port that weighs has shares").choose(waiting)
+        self.shares().choose(waiting)
     }
 
-    /// A packet has left the queue of its class: it takes its part of the share, if the class has one.
+    /// A packet has left the queue of its class, at a port that weighs: it takes its part of the share, if the class has one.
     #[cold]
     pub(super) fn weigh(&mut self, class: usize, wire: u64) {
         let waiting = self.scheduled.waiting_but(0);
-        if let Some(shares) = self.cold.classes.as_mut().and_then(|c| c.shares.as_mut()) {
-            shares.sent(class, wire, waiting);
-        }
+        self.shares().sent(class, wire, waiting);
+    }
+
+    fn shares(&mut self) -> &mut Shares {
+        let shares = self.cold.classes.as_mut().and_then(|classes| classes.shares.as_mut());
+        shares.expect("a port that weighs has shares")
     }
 
     /// What has been counted of a class by `now`; `None` if classes are not told apart.

@@ -118,7 +118,7 @@ impl Rests {
         self.0.get_or_insert_default()[lane].push_back(packet.ext);
     }
 
-    /// The room of the first one in a lane, if it is a packet that asks.
+    /// The room of the first one in a lane, if it is a packet that asks; else a number that is none.
     #[inline]
     pub fn first_room(&self, lane: usize) -> Option<u32> {
         let [first, ..] = self.0.as_ref()?[lane].front()?;
