@@ -274,6 +274,26 @@ fn window_of(acts: &Acts<FlowAct>) -> Option<u64> {
     })
 }
 
+/// Transports do not tell a law what it does not need to hear.
+#[test]
+fn who_acts_on_what_leaves_says_so() {
+    for params in variants() {
+        let (mut flow, _) = start(&params, at(1000, 20_000));
+        let heard = |flow: &mut Flow, bytes| {
+            let before = format!("{flow:?}");
+            let event = Event::Other(FlowEvent::Sent { bytes: Bytes::new(bytes) });
+            let step = Step { now: Time::from_ps(5_000_000), totals: Totals::default(), event };
+            !step.run(flow).is_empty() || format!("{flow:?}") != before
+        };
+        // A cut first, after which those that count bytes do so.
+        let cut = Event::Other(FlowEvent::Cnp);
+        Step { now: Time::from_ps(4_000_000), totals: Totals::default(), event: cut }
+            .run(&mut flow);
+        let acts = [1_000, 100_000_000].map(|bytes| heard(&mut flow, bytes));
+        assert!(flow.needs().sent || acts == [false; 2], "{params:?}: its NEEDS have no `sent`");
+    }
+}
+
 /// One segment in 10 MB is a hundred thousandth: growth by rounded fractions would stop there.
 #[test]
 fn still_grows_at_ten_megabytes() {

@@ -135,7 +135,7 @@ pub struct Dcqcn {
 
 impl FlowLaw for Dcqcn {
     const NAME: &'static str = "dcqcn";
-    const NEEDS: Needs = Needs { echo: Echo::Cnp, ..Needs::NONE };
+    const NEEDS: Needs = Needs { echo: Echo::Cnp, sent: true, ..Needs::NONE };
     type Params = Arc<DcqcnParams>;
 
     fn start(params: &Arc<DcqcnParams>, at: Start, acts: &mut Acts<FlowAct>) -> Self {

@@ -326,6 +326,8 @@ pub struct Needs {
     /// In state `Cwr` the law's own window holds at once: the transport must not run PRR on a
     /// congestion mark. Loss recovery still runs PRR towards `ssthresh`.
     pub own_cwr: bool,
+    /// [`FlowEvent::Sent`], for each packet. Nobody tells laws that do not need it.
+    pub sent: bool,
     /// The first packet asks the switch for the flow's rate, and then each that leaves so long after one that did.
     pub asks: Option<Span>,
 }
@@ -338,6 +340,7 @@ impl Needs {
         stamps: false,
         every_packet: false,
         own_cwr: false,
+        sent: false,
         asks: None,
     };
 }

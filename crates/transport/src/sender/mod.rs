@@ -117,7 +117,8 @@ impl TcpSender {
         let mut acts = Acts::default();
         let law = law.start(at, &mut acts);
         let needs = law.needs();
-        assert!(!needs.int && needs.echo != Echo::Cnp, "TCP has neither telemetry nor CNPs");
+        let has_all = !needs.int && !needs.sent && needs.echo != Echo::Cnp;
+        assert!(has_all, "TCP has neither telemetry nor CNPs, and says nothing of what leaves");
         let segments = (cfg.initial_window.get().min(spec.size.get()) / cfg.mss()) as usize + 1;
         let mut sender = Self {
             totals: Totals {
