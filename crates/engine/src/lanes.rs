@@ -291,13 +291,9 @@ impl<I: Copy + Default> Out<I> for Lanes<I> {
     }
 
     #[inline(always)]
-    fn ask_next(&mut self, room_of: RoomOf<I>) {
+    fn next(&self) -> Option<&I> {
         let Some(ring) = self.rings.get(self.popped.0 as usize) else { missing() };
-        if ring.head_at != Time::MAX
-            && let Some(room) = room_of(self.pool.head_mut(ring))
-        {
-            self.rooms.ask(*room);
-        }
+        (ring.head_at != Time::MAX).then(|| self.pool.head(ring))
     }
 
     #[inline]

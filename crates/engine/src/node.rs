@@ -1,7 +1,7 @@
 //! What the engine runs, and what it is given.
 
 use crate::lanes::Lanes;
-use crate::rooms::{RoomOf, Rooms, Words};
+use crate::rooms::{Rooms, Words};
 use forebay_units::{Span, Time};
 
 /// Index of a node in canonical order.
@@ -46,9 +46,11 @@ pub trait Out<I> {
     /// The rooms of items: of the one that arrives and of all that this node holds or sends.
     fn rooms(&mut self) -> &mut Rooms;
 
-    /// Asks for the cache line of the room of what comes next over the link of the item that arrives just now. The caller says where items keep
-    /// the number, so that this is known when it is compiled.
-    fn ask_next(&mut self, _room_of: RoomOf<I>) {}
+    /// What comes next over the link of the item that arrives just now, as far as is known. For whoever asks for cache lines ahead:
+    /// nothing else may depend on it.
+    fn next(&self) -> Option<&I> {
+        None
+    }
 
     /// `item` leaves onto `link` at `at` and vanishes there. For whoever watches; nothing else happens.
     fn vanish(&mut self, _link: LinkId, _at: Time, _item: &I) {}

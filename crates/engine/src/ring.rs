@@ -139,9 +139,8 @@ impl<I: Copy + Default> Pool<I> {
 
     /// The head of a ring that is not empty.
     #[inline(always)]
-    pub fn head_mut(&mut self, ring: &Ring) -> &mut I {
-        let Some(entry) = self.slots.get_mut(ring.head as usize) else { missing() };
-        &mut entry.item
+    pub fn head(&self, ring: &Ring) -> &I {
+        &self.entry(ring.head).item
     }
 
     /// Asks for the cache line of a slot, which most often is the next one of a ring.

@@ -7,17 +7,17 @@
 use crate::prefetch::prefetch_at;
 
 /// What fits into a room.
-pub type Words = [u64; 6];
+pub type Words = [u64; 4];
 
 /// What an empty room holds while that is looked after, so that nobody uses one that was given back.
-const NOBODYS: Words = [u64::MAX; 6];
+const NOBODYS: Words = [u64::MAX; 4];
 
 /// Where an item keeps the number of its room, if it is of a kind that may have one; the number is 0 until it has.
 pub type RoomOf<I> = fn(&mut I) -> Option<&mut u32>;
 
-/// Aligned, so that all of it is on one cache line.
+/// Aligned, so that none is on two cache lines.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(align(64))]
+#[repr(align(32))]
 struct Room(Words);
 
 /// All rooms of one shard.
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn words_move_from_shard_to_shard_and_rooms_are_used_again() {
         let (mut here, mut there) = (Rooms::default(), Rooms::default());
-        let words = [1, 2, 3, 4, 5, 6];
+        let words = [1, 2, 3, 4];
         let mut item = here.take();
         let other = here.take();
         assert_ne!((item, other), (0, 0));
@@ -134,7 +134,7 @@ mod tests {
         there.load(Some(&mut item), crossing.as_ref());
         assert_eq!((*there.get(item), there.in_use()), (words, 1));
         let again = here.take();
-        assert_eq!((*here.get(again), here.in_use()), ([0; 6], 2), "it is empty for the next one");
+        assert_eq!((*here.get(again), here.in_use()), ([0; 4], 2), "it is empty for the next one");
         here.give_back(0);
         assert_eq!(here.in_use(), 2);
     }

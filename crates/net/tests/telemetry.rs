@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Bench, packet, plain, ps};
+use common::{Bench, packet, plain, ps, told};
 use forebay_engine::reference::Reference;
 use forebay_engine::{Digest, Engine, Ground, LinkId, Node, NodeId, Out, Tuning, Watch, combine};
 use forebay_net::{
@@ -11,7 +11,7 @@ use forebay_net::{
 };
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
-use forebay_wire::{Ecn, Flags, FlowId, Hop, Kind, Packet, Rates, told};
+use forebay_wire::{Ecn, Flags, FlowId, Hop, Kind, Packet, Rates};
 use std::collections::VecDeque;
 
 fn of<T: Copy>(rng: &mut Stream, from: &[T]) -> T {
@@ -181,8 +181,8 @@ impl Node for Talker {
         }
         self.heard += 1;
         self.digest.add(now.as_ps(), packet.seq);
-        if packet.room() != 0 {
-            let words = told(out.rooms().get(packet.room()));
+        if packet.was_told() {
+            let words = told(packet, out.rooms());
             self.hops += words.len() as u64;
             words.iter().for_each(|word| self.digest.add(packet.seq, *word));
         }

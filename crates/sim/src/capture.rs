@@ -9,7 +9,7 @@ mod roce;
 use crate::host::Common;
 use crate::machine;
 use crate::node::AnyNode;
-use forebay_engine::{Flying, Ground, LinkId, Node, NodeId, Out, RoomOf, Rooms};
+use forebay_engine::{Flying, Ground, LinkId, Node, NodeId, Out, Rooms};
 use forebay_net::{Fabric, PortFault, Recalled};
 use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, Sink, TcpBits, Tell};
 use forebay_scenario::model::{Direction, Routing, Scenario};
@@ -134,8 +134,8 @@ impl Out<Packet> for TapOut<'_> {
         self.out.rooms()
     }
 
-    fn ask_next(&mut self, room_of: RoomOf<Packet>) {
-        self.out.ask_next(room_of);
+    fn next(&self) -> Option<&Packet> {
+        self.out.next()
     }
 
     fn vanish(&mut self, link: LinkId, at: Time, packet: &Packet) {

@@ -3,6 +3,7 @@
 //! Here is what a host consists of and which event goes where. The way up is in `receiving`, the way down in `sending`
 //! (flows) and `pulling` (the NIC).
 
+mod ahead;
 mod armed;
 mod common;
 mod control;
@@ -34,10 +35,10 @@ pub(crate) use stops::{ASKS_AFTER, Asking};
 
 use crate::flow_map::FlowMap;
 use crate::flow_samples::FlowSamples;
-use forebay_engine::{Digest, Flying, Out, prefetch_all};
+use forebay_engine::{Digest, Flying, Out};
 use forebay_host::{Moderation, PullOrder, ReadyList, Segmenter};
 use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
-use forebay_transport::{Arrival, Heard};
+use forebay_transport::Arrival;
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Span, Time};
 use forebay_wire::{Kind, Packet};
@@ -110,7 +111,6 @@ pub(crate) struct Host {
     sender_waits: Option<Box<SenderWaits>>, // where flows go to hosts with a path to memory
     rpc: Option<Box<Ends>>,                 // ends of connections that carry RPCs
     memory: Option<Box<Memory>>,            // the path to memory, where it is modelled
-    heard: Option<Box<Heard>>,              // room for what a flow makes of what it is told
     stops: Option<Box<stops::Stops>>,       // that the switch has told
     pub sampled_paused: Vec<Span>, // time paused by then, at the last of these instants: from the first pause on
 }
@@ -174,7 +174,6 @@ impl Host {
             sender_waits: None,
             rpc: None,
             memory: None,
-            heard: None,
             stops: None,
             sampled_paused: Vec::new(),
         };
@@ -194,15 +193,6 @@ impl Host {
         self.next_event
     }
 
-    /// Asks for the state of its flows: of the first ones, which are all that most hosts have.
-    pub fn prefetch(&self) {
-        self.senders.first().into_iter().for_each(prefetch_all);
-        self.receivers.first().into_iter().for_each(prefetch_all);
-        self.port.prefetch();
-        self.sender_of.prefetch();
-        self.receiver_of.prefetch();
-    }
-
     fn settle_next(&mut self) {
         self.settle(self.next_pull());
     }
@@ -218,7 +208,7 @@ impl Host {
     /// A packet arrives.
     #[inline(never)]
     pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
-        if packet.room() != 0 {
+        if packet.was_told() {
             self.hear(now, packet, out);
         }
         // Nothing has changed since the host settled.
@@ -268,6 +258,7 @@ impl Host {
         while let Some(&Reverse((at, due, which))) = self.timers.peek().filter(|t| t.0.0 <= now) {
             debug_assert!(at == now, "{due:?} was due at {at}, and it is {now}");
             self.timers.pop();
+            self.ask_for_due();
             match due {
                 Due::Ring => self.ring_due(now, out),
                 Due::Start => self.start(now, which),

@@ -20,7 +20,7 @@
 //! Not here, since they belong to hosts: cutting super-packets, GRO, interrupt coalescing. Nor TSQ: a NIC that pulls
 //! holds at most the super-packet that it sends.
 //! Deviations from Linux beyond those that the modules name: no zero-window probes, since no receive window shuts; no reneging;
-//! `Needs::int` and [`Sent`](forebay_laws::flow::FlowEvent::Sent) are not served yet.
+//! [`Needs::int`](forebay_laws::flow::Needs::int) and [`Needs::sent`](forebay_laws::flow::Needs::sent) are not served.
 //!
 //! Invariant: no law is named, nothing allocates per packet once warm, time is integer picoseconds.
 
@@ -38,6 +38,7 @@ mod telemetry;
 
 pub use config::TcpConfig;
 pub use receiver::{Acks, Arrival, TcpReceiver};
+pub use scoreboard::Segment;
 pub use sender::{Burst, FlowSpec, TcpSender, Wait};
 pub use stack::{Config, Receiver, Sender};
 pub use telemetry::{Heard, Telemetry};

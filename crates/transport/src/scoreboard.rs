@@ -7,7 +7,7 @@ use forebay_units::{Bytes, Span, Time};
 
 /// One unacknowledged segment, as of its last transmission.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Segment {
+pub struct Segment {
     /// When it last left.
     pub(crate) sent: Time,
     /// Low bits of the sequence number after its last byte.

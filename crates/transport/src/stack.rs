@@ -148,6 +148,15 @@ impl Sender {
         }
     }
 
+    /// The half of a queue pair, which does not lie here but in a box.
+    #[inline]
+    pub fn boxed(&self) -> Option<&QpSender> {
+        match self {
+            Sender::Tcp(_) => None,
+            Sender::Rdma(qp) => Some(qp),
+        }
+    }
+
     /// Whether a packet may leave now. Changes only by calls to `&mut self` methods.
     #[inline(always)]
     pub fn ready(&self, cfg: &Config) -> bool {
@@ -166,7 +175,7 @@ impl Sender {
     }
 
     /// Takes an answer that had `arrived` at the NIC, with the telemetry that it brought.
-    #[inline]
+    #[inline(always)]
     pub fn on_answer(
         &mut self,
         cfg: &Config,
@@ -263,7 +272,7 @@ impl Sender {
 
 impl Receiver {
     /// Takes a data packet, which may stand for several: `newest` is the last of them. Answers leave in this order.
-    #[inline]
+    #[inline(always)]
     pub fn on_data(&mut self, cfg: &Config, now: Time, newest: Arrival, packet: &Packet) -> Acks {
         match (self, cfg) {
             (Receiver::Tcp(tcp), Config::Tcp(cfg)) => tcp.on_held_data(cfg, now, newest, packet),

@@ -7,10 +7,12 @@
 #![no_std]
 
 mod packet;
+mod pockets;
 mod telemetry;
 
 pub use packet::{Ecn, Flags, Kind, Packet, RackTag, SackBlock, Stamps};
-pub use telemetry::{Hop, MOST_HOPS, ROOM, Rates, tell, told};
+pub use pockets::{Hops, MOST_HOPS, ROOM};
+pub use telemetry::{Hop, Rates};
 
 /// Index of a flow in a run's flow table. Dense, and the same on every thread count.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -92,7 +92,7 @@ impl Flags {
     pub const STAMPS: Flags = Flags(1 << 5);
     /// Data: the last segment of a super-packet.
     pub const PSH: Flags = Flags(1 << 6);
-    /// Data: ports that it crosses tell about themselves, in words that travel beside it. ACK: it brings what they told the data packet
+    /// Data: ports that it crosses tell about themselves, in words that it takes along. ACK: it brings what they told the data packet
     /// that it answers, and has no SACK blocks.
     pub const TELEMETRY: Flags = Flags(1 << 7);
     /// What only the last segment of a super-packet, or of a merged unit, may say.
@@ -193,8 +193,8 @@ pub struct Packet {
     pub sacks: u16,
     /// See [`Kind`].
     pub seq: u64,
-    /// ACK: `sacks` blocks, and delays behind them where `flags` say so. Data: a tag, if `sacks` is 2. With [`Flags::TELEMETRY`]: its room,
-    /// and delays.
+    /// ACK: `sacks` blocks, and delays behind them where `flags` say so. Data: a tag, if `sacks` is 2. With [`Flags::TELEMETRY`]: what it
+    /// was told, or where that is, and delays.
     pub ext: [SackBlock; 3],
 }
 
@@ -212,18 +212,6 @@ impl Packet {
     #[inline(always)]
     pub fn on_wire(&self, overhead: u64) -> u64 {
         u64::from(self.size) + overhead
-    }
-
-    /// Number of the room in which lies what hops have told, of a packet that asks; 0: none has. Only whoever holds the packet knows the room.
-    #[inline]
-    pub const fn room(&self) -> u32 {
-        if self.flags.has(Flags::TELEMETRY) { self.ext[0].start } else { 0 }
-    }
-
-    /// Where that number is kept, in a packet that asks.
-    #[inline]
-    pub const fn room_mut(&mut self) -> Option<&mut u32> {
-        if self.flags.has(Flags::TELEMETRY) { Some(&mut self.ext[0].start) } else { None }
     }
 
     /// Lets a rack send to a host: `given` bytes in all. `size` on the link.
@@ -304,10 +292,11 @@ impl Packet {
         self.flags.has(Flags::STAMPS).then_some(Stamps { forward, held })
     }
 
-    /// Tells delays in an ACK of at most two SACK blocks: as in TCP, options leave room for no third.
+    /// Tells delays in an ACK of at most two SACK blocks: as in TCP, options leave room for no third. They take the place of a word of
+    /// telemetry too.
     #[inline]
     pub fn set_stamps(&mut self, Stamps { forward, held }: Stamps) {
-        debug_assert!(self.sacks <= 2);
+        debug_assert!(self.sacks <= 2 && !self.is_laden());
         self.flags = self.flags.with(Flags::STAMPS);
         self.ext[2] = SackBlock { start: forward, end: held };
     }

@@ -1,4 +1,5 @@
-//! In-band telemetry: what a port tells about itself in a packet that asks, one word of 64 bits for each hop.
+//! In-band telemetry: what a port tells about itself in a packet that asks, one word of 64 bits for each hop. Where the packet has it
+//! is in `pockets`.
 //!
 //! A word holds, from its lowest bit on: a code of the port's rate (3 bits), the time in ns (24), what the port had sent
 //! (20, in units of 128 B * m) and its queue (17, in units of 80 B * m), where m is the port's rate over 25 Gb/s. So the units are
@@ -9,28 +10,6 @@
 //! Deviation: m is of each port; there it is one number for a whole simulation.
 
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
-
-/// Hops that a packet has room for. Those beyond tell nothing.
-pub const MOST_HOPS: usize = 5;
-
-/// Words of a room in which lies what a packet has been told: one for each hop, and last how many have told.
-pub const ROOM: usize = MOST_HOPS + 1;
-
-/// What hops have told, in their order.
-#[inline]
-pub fn told(room: &[u64; ROOM]) -> &[u64] {
-    &room[..(room[MOST_HOPS] as usize).min(MOST_HOPS)]
-}
-
-/// One hop more tells; those beyond [`MOST_HOPS`] do not.
-#[inline]
-pub fn tell(room: &mut [u64; ROOM], word: u64) {
-    let hops = room[MOST_HOPS] as usize;
-    if hops < MOST_HOPS {
-        room[hops] = word;
-        room[MOST_HOPS] += 1;
-    }
-}
 
 /// The rates that words of one network can tell apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,6 @@
 use super::CLASSES;
 use forebay_engine::{prefetch_at, rarely};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
-use std::collections::VecDeque;
 
 /// A packet without its `ext`: its first fields, in the same order. Two share a cache line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,7 +53,7 @@ impl PacketQueue {
     pub fn push(&mut self, packet: &Packet, ingress: u16, rests: &mut Rests, lane: usize) {
         if self.len as usize == self.heads.len() {
             rarely();
-            self.grow();
+            self.grow(rests, lane);
         }
         let mask = self.heads.len() - 1;
         let last = (self.first + self.len) as usize & mask;
@@ -63,7 +62,7 @@ impl PacketQueue {
         head.ingress = ingress;
         prefetch_at(&self.heads, (last + PER_LINE) & mask);
         if has_rest(packet) {
-            rests.keep(lane, packet);
+            rests.keep(lane, last, mask, packet);
         }
         self.len += 1;
     }
@@ -76,7 +75,7 @@ impl PacketQueue {
         *packet = self.heads[first].packet();
         prefetch_at(&self.heads, (first + PER_LINE) & mask);
         if has_rest(packet) {
-            rests.take(lane, packet);
+            rests.take(lane, first, mask, packet);
         }
         self.len -= 1;
         // Emptied, it starts at its first place again, which is still in cache.
@@ -91,9 +90,10 @@ impl PacketQueue {
     }
 
     #[cold]
-    fn grow(&mut self) {
+    fn grow(&mut self, rests: &mut Rests, lane: usize) {
         let first = self.first as usize;
         self.heads = doubled(&self.heads, first).into();
+        rests.grow(lane, first);
         self.first = 0;
     }
 
@@ -108,27 +108,38 @@ impl PacketQueue {
     }
 }
 
-/// The `ext` of the few packets that need it, by lane: apart from queues, of which two share a line. Most ports have nothing.
+/// The `ext` of the few packets that need it, by lane and place: apart from queues, of which two share a line. Most ports have nothing.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rests(Option<Box<[VecDeque<[SackBlock; 3]>; CLASSES]>>);
+pub(super) struct Rests(Option<Box<[Box<[Ext]>; CLASSES]>>); // none, or as many as the ring has places
+
+type Ext = [SackBlock; 3];
 
 impl Rests {
     #[inline(never)]
-    fn keep(&mut self, lane: usize, packet: &Packet) {
-        self.0.get_or_insert_default()[lane].push_back(packet.ext);
-    }
-
-    /// The room of the first one in a lane, if it is a packet that asks; else a number that is none.
-    #[inline]
-    pub fn first_room(&self, lane: usize) -> Option<u32> {
-        let [first, ..] = self.0.as_ref()?[lane].front()?;
-        Some(first.start)
+    fn keep(&mut self, lane: usize, place: usize, mask: usize, packet: &Packet) {
+        let rests = &mut self.0.get_or_insert_default()[lane];
+        if rests.len() <= mask {
+            *rests = vec![Ext::default(); mask + 1].into();
+        }
+        rests[place] = packet.ext;
+        prefetch_at(rests, (place + 2) & mask);
     }
 
     #[inline(never)]
-    fn take(&mut self, lane: usize, packet: &mut Packet) {
-        if let Some(rests) = &mut self.0 {
-            packet.ext = rests[lane].pop_front().unwrap_or_default();
+    fn take(&self, lane: usize, place: usize, mask: usize, packet: &mut Packet) {
+        if let Some(rests) = &self.0 {
+            let rests = &rests[lane];
+            packet.ext = rests[place];
+            prefetch_at(rests, (place + 2) & mask);
+        }
+    }
+
+    /// The ring has grown, with its first entry in front.
+    fn grow(&mut self, lane: usize, first: usize) {
+        if let Some(rests) = &mut self.0
+            && !rests[lane].is_empty()
+        {
+            rests[lane] = doubled(&rests[lane], first).into();
         }
     }
 }
@@ -140,7 +151,7 @@ fn doubled<T: Copy + Default>(ring: &[T], first: usize) -> Vec<T> {
     entries.chain(std::iter::repeat(T::default())).take(room).collect()
 }
 
-/// Whether a packet is more than its head: it tells delays, or what an answer reports, or has the tag of data, or may have a room.
+/// Whether a packet is more than its head: it tells delays, or what an answer reports, or has the tag of data, or was told something.
 #[inline(always)]
 fn has_rest(packet: &Packet) -> bool {
     const REST: Flags = Flags::STAMPS.with(Flags::TELEMETRY);

@@ -362,11 +362,6 @@ impl Port {
             while self.scheduled.packets > 0 && start <= now {
                 let class = self.next_class(0);
                 self.scheduled.take_into(class, &mut packet);
-                if self.scheduled.tells()
-                    && let Some(room) = self.scheduled.rests.first_room(class)
-                {
-                    out.rooms().ask(room);
-                }
                 let end = self.send_special(start, &mut packet, out);
                 departed(start, &packet, Verdict::Accepted);
                 start = end;

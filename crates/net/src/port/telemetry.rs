@@ -6,9 +6,9 @@
 //! Source: Li et al., "HPCC", SIGCOMM 2019, section 3.1; its public simulator for the sum over classes.
 
 use super::Port;
-use forebay_engine::{Out, Words};
+use forebay_engine::{Out, Rooms, Words};
 use forebay_units::{Bytes, Span, Time};
-use forebay_wire::{Flags, Hop, Kind, Packet, ROOM, tell};
+use forebay_wire::{Flags, Hop, Kind, Packet, ROOM};
 
 const _: () = assert!(size_of::<Words>() == ROOM * size_of::<u64>());
 
@@ -19,13 +19,8 @@ impl Port {
         let asks = packet.kind == Kind::Data && packet.flags.has(Flags::TELEMETRY);
         if asks && self.scheduled.tells() {
             let word = self.word(start);
-            if let Some(room) = packet.room_mut() {
-                let rooms = out.rooms();
-                if *room == 0 {
-                    *room = rooms.take();
-                }
-                tell(rooms.get_mut(*room), word);
-                out.ask_next(Packet::room_mut);
+            if !packet.tell(word) && packet.room() == 0 {
+                stow(word, packet, out.rooms());
             }
         }
     }
@@ -46,4 +41,11 @@ impl Port {
             whole => Span::from_ps(bytes * whole),
         }
     }
+}
+
+/// What its pockets no longer hold goes into a room.
+#[inline(never)]
+fn stow(word: u64, packet: &mut Packet, rooms: &mut Rooms) {
+    let number = rooms.take();
+    packet.stow(word, number, rooms.get_mut(number));
 }

@@ -7,7 +7,7 @@ use forebay_net::{
     Routes, SharedBuffer, Switch, SwitchSettings,
 };
 use forebay_units::{BitsPerSec, Span, Time};
-use forebay_wire::{Ecn, Flags, FlowId, Packet, tell, told};
+use forebay_wire::{Ecn, Flags, FlowId, Hops, Packet};
 use std::collections::{BTreeMap, VecDeque};
 
 /// All ways to keep a queue. None may change a result.
@@ -56,10 +56,10 @@ impl Wires {
         for (link, cable) in &mut self.flying {
             while cable.front().is_some_and(|f| f.at < now) {
                 let Flying { at, item: mut packet, .. } = cable.pop_front().unwrap();
-                if let Some(room) = packet.room_mut().map(std::mem::take).filter(|room| *room != 0)
-                {
-                    self.told.push(told(self.rooms.get(room)).to_vec());
-                    self.rooms.give_back(room);
+                if packet.was_told() {
+                    self.told.push(told(&packet, &self.rooms));
+                    self.rooms.give_back(packet.room());
+                    packet.ext = Packet::default().ext;
                 }
                 self.arrived.push((*link, at, packet));
             }
@@ -69,15 +69,23 @@ impl Wires {
     /// The packet asks, and other hops have told it this.
     pub fn tell(&mut self, packet: &mut Packet, words: &[u64]) {
         packet.flags = packet.flags.with(Flags::TELEMETRY);
-        if let Some(room) = packet.room_mut().filter(|_| !words.is_empty()) {
-            *room = self.rooms.take();
-            words.iter().for_each(|word| tell(self.rooms.get_mut(*room), *word));
+        for word in words {
+            if !packet.tell(*word) {
+                let room = self.rooms.take();
+                packet.stow(*word, room, self.rooms.get_mut(room));
+            }
         }
     }
 
     pub fn flying(&self) -> u64 {
         self.flying.values().map(|c| c.len() as u64).sum()
     }
+}
+
+/// What a packet was told.
+pub fn told(packet: &Packet, rooms: &Rooms) -> Vec<u64> {
+    let room = Some(packet.room()).filter(|room| *room != 0).map(|room| rooms.get(room));
+    packet.told(room, &mut Hops::default()).to_vec()
 }
 
 /// A port of 10 Gb/s with nothing special.

@@ -30,7 +30,7 @@ impl Host {
     pub(super) fn pull(&mut self, mut start: Time, now: Time, out: &mut impl Out<Packet>) -> Time {
         while start <= now {
             // ACKs go first: `fq` serves flows that send little before those with a backlog.
-            if let Some(packet) = self.next_packet(start) {
+            if let Some(packet) = &mut self.next_packet(start) {
                 self.send(start, packet, out);
             }
             start = self.next_pull();
@@ -39,12 +39,12 @@ impl Host {
     }
 
     #[inline]
-    fn send(&mut self, start: Time, mut packet: Packet, out: &mut impl Out<Packet>) {
+    fn send(&mut self, start: Time, packet: &mut Packet, out: &mut impl Out<Packet>) {
         if self.memory.is_some() {
-            self.fetch(start, &mut packet);
+            self.fetch(start, packet);
         }
-        if !self.port.send_pulled(start, &packet, out) {
-            trace(&mut self.digest, start, LOST, &packet);
+        if !self.port.send_pulled(start, packet, out) {
+            trace(&mut self.digest, start, LOST, packet);
             out.rooms().give_back(packet.room());
         }
     }
@@ -55,9 +55,15 @@ impl Host {
         if self.by_class {
             return self.next_by_class(start);
         }
-        let segment = self.burst.as_mut().and_then(|burst| burst.take());
-        let at_hand = segment.or_else(|| self.acks.pop_front());
-        at_hand.or_else(|| self.pull_data::<false>(start))
+        if let Some(segment) = self.burst.as_mut().and_then(|burst| burst.take()) {
+            return Some(segment);
+        }
+        if let Some(ack) = self.acks.front() {
+            let ack = Some(*ack);
+            self.acks.pop_front();
+            return ack;
+        }
+        self.pull_data::<false>(start)
     }
 
     /// The next packet of the flow whose turn it is, if it still has one, and if `LOOKS` at its class, that may go.
@@ -74,6 +80,12 @@ impl Host {
         if LOOKS && self.park(slot) {
             return None;
         }
+        self.pull_from(slot, start)
+    }
+
+    /// The next packet of a flow, which is not in the ready list just now.
+    #[inline(always)]
+    fn pull_from(&mut self, slot: u32, start: Time) -> Option<Packet> {
         let profile = &self.common.profiles[usize::from(self.senders[slot as usize].profile)];
         let sending = &mut self.senders[slot as usize];
         let packet = match &mut self.burst {

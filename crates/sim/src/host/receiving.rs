@@ -1,5 +1,6 @@
 //! Flows that end here: their receivers, from the first packet to the last byte.
 
+use super::told::with_a_free_pocket;
 use super::{Due, Host};
 use crate::flow_map::DONE;
 use forebay_engine::Out;
@@ -39,6 +40,14 @@ impl Host {
         let profile = receiving.profile;
         let cfg = &self.common.profiles[usize::from(profile)].transport;
         let before = receiving.receiver.delivered().get();
+        let lighter; // its answer tells delays, which take a pocket
+        let packet = match packet.is_laden() && cfg.needs().stamps {
+            true => {
+                lighter = with_a_free_pocket(packet, out.rooms());
+                &lighter
+            }
+            false => packet,
+        };
         let acks = receiving.receiver.on_data(cfg, now, newest, packet);
         let delivered = receiving.receiver.delivered().get();
         let complete = receiving.receiver.complete();

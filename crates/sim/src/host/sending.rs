@@ -1,14 +1,15 @@
 //! Flows that start here: their senders, from the start to the last acknowledgement.
 
 use super::armed::Armed;
+use super::told::told;
 use super::{Due, Host};
 use crate::flow_map::DONE;
 use forebay_engine::Out;
 use forebay_laws::Start;
-use forebay_transport::{FlowSpec as SenderSpec, Sender, Telemetry, Wait};
+use forebay_transport::{FlowSpec as SenderSpec, Heard, Sender, Telemetry, Wait};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Time};
-use forebay_wire::{FlowId, Packet, told};
+use forebay_wire::{FlowId, Hops, Packet};
 use std::cmp::Reverse;
 
 /// How a finished, or unfinished, flow stands at its sender.
@@ -92,10 +93,11 @@ impl Host {
         };
         let sending = &mut self.senders[slot as usize];
         let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
-        let hops = match (&mut sending.telemetry, &self.common.telemetry, packet.room()) {
-            (Some(flow), Some(rates), room @ 1..) => {
-                let heard = self.heard.get_or_insert_default();
-                flow.hear(rates, arrived, told(out.rooms().get(room)), heard)
+        let (mut words, mut heard);
+        let hops = match (&mut sending.telemetry, &self.common.telemetry) {
+            (Some(flow), Some(rates)) if packet.was_told() => {
+                (words, heard) = (Hops::default(), Heard::default());
+                flow.hear(rates, arrived, told(packet, out, &mut words), &mut heard)
             }
             _ => &[],
         };

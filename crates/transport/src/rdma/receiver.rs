@@ -140,11 +140,9 @@ impl QpReceiver {
             stamp: packet.stamp,
             window: u16::MAX,
             seq: self.next,
+            ext: if told == Flags::NONE { Default::default() } else { packet.ext },
             ..Packet::default()
         };
-        if let Some(room) = answer.room_mut() {
-            *room = packet.room();
-        }
         if cfg.needs.stamps {
             answer.set_stamps(newest.stamps(now));
         }

@@ -122,6 +122,12 @@ impl QpSender {
         self.open = !last;
     }
 
+    /// What it notes of the oldest packet that is not acknowledged: what an answer will be about.
+    #[inline]
+    pub fn oldest(&self) -> Option<&Segment> {
+        self.board.front()
+    }
+
     /// When to call [`QpSender::on_deadline`]; [`Time::MAX`]: never.
     #[inline]
     pub fn deadline(&self) -> Time {
@@ -209,7 +215,9 @@ impl QpSender {
         if self.shut || self.held {
             return None;
         }
-        if let Some(again) = self.repeat(cfg, now) {
+        if self.repair.is_some()
+            && let Some(again) = self.repeat(cfg, now)
+        {
             return Some(again);
         }
         self.new_fits(cfg).then(|| self.send(cfg, now))
@@ -307,7 +315,9 @@ impl QpSender {
         if self.pace.is_some() || self.gap > Span::ZERO {
             self.shut_gate();
         }
-        self.tell(now, FlowEvent::Sent { bytes: Bytes::new(len) });
+        if cfg.needs.sent {
+            self.tell(now, FlowEvent::Sent { bytes: Bytes::new(len) });
+        }
         self.settle_deadline();
         let asks = now >= self.ask_at;
         if asks {

@@ -1,0 +1,63 @@
+//! Asking for cache lines ahead: of flows whose packet or timer comes next.
+//!
+//! A visit to a host is a few packets long, and each may be of another flow, whose state lies in no near cache: all other nodes were visited in
+//! between. One packet ahead, some hundred nanoseconds, is early enough for it. All here are hints: they change nothing but time.
+
+use super::{Due, Host};
+use forebay_engine::{Out, prefetch, prefetch_all, prefetch_at};
+use forebay_wire::Packet;
+use std::cmp::Reverse;
+
+impl Host {
+    /// Asks for the state of its flows: of the first ones, which are all that most hosts have.
+    pub fn prefetch(&self) {
+        self.senders.first().into_iter().for_each(prefetch_all);
+        self.receivers.first().into_iter().for_each(prefetch_all);
+        self.port.prefetch();
+        self.sender_of.prefetch();
+        self.receiver_of.prefetch();
+    }
+
+    /// Asks for the state of the sender whose timer comes up next, where there are several.
+    #[inline]
+    pub(super) fn ask_for_due(&self) {
+        if self.senders.len() > 1
+            && let Some(&Reverse((_, Due::Sender, slot))) = self.timers.peek()
+        {
+            self.ask_for_sender(slot);
+        }
+    }
+
+    /// Asks for what was told to the packet that arrives next, and for the state of its flow.
+    #[inline(always)]
+    pub(super) fn ask_for_next(&self, out: &mut impl Out<Packet>) {
+        let Some(&next) = out.next() else { return };
+        out.rooms().ask(next.room());
+        if next.kind.is_answer() {
+            self.sender_of.get(next.flow).into_iter().for_each(|slot| self.ask_for_sender(slot));
+        } else if let Some(slot) = self.receiver_of.get(next.flow) {
+            prefetch_at(&self.receivers, slot as usize);
+        }
+    }
+
+    /// Asks for what a sender has noted of the packet that an answer is about.
+    #[inline(always)]
+    pub(super) fn ask_for_oldest(&self, packet: &Packet) {
+        if packet.kind.is_answer()
+            && let Some(slot) = self.sender_of.get(packet.flow)
+            && let Some(sending) = self.senders.get(slot as usize)
+        {
+            let oldest = sending.sender.boxed().and_then(|sender| sender.oldest());
+            oldest.into_iter().for_each(prefetch);
+        }
+    }
+
+    #[inline(always)]
+    fn ask_for_sender(&self, slot: u32) {
+        if let Some(sending) = self.senders.get(slot as usize) {
+            prefetch_all(sending);
+            sending.telemetry.as_deref().into_iter().for_each(prefetch_all);
+            sending.sender.boxed().into_iter().for_each(prefetch_all);
+        }
+    }
+}
