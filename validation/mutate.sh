@@ -252,7 +252,7 @@ mutations=(
   "the load named is where least is gained|crates/validate/src/hiercc/traffic.rs|/fn most(/,/^}/s/gains.max_by/gains.min_by/|validate|--lib|the_best_load"
   "figure 5 has the ratio of means twice|crates/validate/src/hiercc/pictures.rs|s/a.stat(which) \/ b.stat(which))/a.stat(0) \/ b.stat(0))/|validate|--lib|figure_5"
   "a curve goes on where it has no value|crates/validate/src/curves.rs|s/!value.is_nan()/true/|validate|--lib|points_stand"
-  "a short logarithmic axis has powers of ten alone|crates/validate/src/chart.rs|s/high \/ low < 300.0/high \/ low < 0.0/|validate|--lib|ticks_are_round"
+  "a short logarithmic axis has powers of ten alone|crates/validate/src/scale.rs|s/high \/ low < 300.0/high \/ low < 0.0/|validate|--lib|ticks_are_round"
   "repetitions measure nothing|crates/transport/src/rdma/sender/answers.rs|s/packet.stamp == stamp(s.sent)/false/|transport|rdma|repetitions_measure"
   "an answer to what was repeated measures the repetition|crates/transport/src/rdma/sender/answers.rs|s/packet.stamp == stamp(s.sent)/true/|transport|rdma|repetitions_measure"
   "free slots never wait for the link|crates/host/src/memory/iio.rs|s/if 2 \* free < link || standing <= 0.0/if standing < f64::INFINITY/|host|oracle|other_hosts"

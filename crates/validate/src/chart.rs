@@ -1,5 +1,8 @@
 //! Plain SVG charts of groups of bars, with published numbers beside ours, and tables below them.
 
+use crate::frame::{Frame, LINE, sheet};
+use crate::scale::Scale;
+
 /// A chart: panels side by side, each with the same groups along its axis.
 pub(crate) struct Chart {
     pub title: String,
@@ -26,49 +29,27 @@ pub(crate) struct Panel {
     pub published: Vec<(usize, usize, f64, f64)>,
 }
 
-/// What a vertical axis spans.
-#[derive(Clone, Copy)]
-pub(crate) enum Scale {
-    /// From zero to this.
-    Linear(f64),
-    /// Powers of ten, and between them 2 and 5 if they are few; what is less stands on the floor.
-    Log(f64, f64),
-}
-
-const WIDTH: f64 = 960.0;
 const LEFT: f64 = 62.0;
-const GAP: f64 = 84.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 66.0;
 const HEIGHT: f64 = 230.0;
-const LINE: f64 = 18.0;
+const FIRST: f64 = 210.0; // column of the table
 const COLOURS: [&str; 6] = ["#0b62a4", "#e08a3c", "#3b7d3b", "#8a8a8a", "#7a3f9d", "#b5304f"];
 
 impl Chart {
     /// The picture.
     pub fn svg(&self) -> String {
+        let all = Frame::across(LEFT, RIGHT, TOP, HEIGHT);
         let table = self.table.len() as f64 * LINE;
-        let height = TOP + HEIGHT + 52.0 + table + if self.foot.is_empty() { 8.0 } else { 28.0 };
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
-             font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>{title}</title>\n\
-             <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n\
-             <text x=\"{LEFT}\" y=\"22\" font-size=\"15\" font-weight=\"600\">{title}</text>\n",
-            title = self.title
-        );
+        let height = all.floor() + 52.0 + table + if self.foot.is_empty() { 8.0 } else { 28.0 };
+        let mut svg = sheet(&self.title, LEFT, height);
         self.legend(&mut svg);
-        let count = self.panels.len() as f64;
-        let wide = (WIDTH - LEFT - RIGHT - GAP * (count - 1.0)) / count;
-        for (i, panel) in self.panels.iter().enumerate() {
-            self.panel(&mut svg, panel, LEFT + i as f64 * (wide + GAP), wide);
+        for (panel, frame) in self.panels.iter().zip(all.abreast(self.panels.len())) {
+            self.panel(&mut svg, panel, frame);
         }
-        self.rows(&mut svg, TOP + HEIGHT + 58.0);
+        svg += &all.rows(&self.table, FIRST, all.floor() + 67.0);
         if !self.foot.is_empty() {
-            svg += &format!(
-                "<text x=\"{LEFT}\" y=\"{}\" fill=\"#444\">{}</text>\n",
-                height - 10.0,
-                self.foot
-            );
+            svg += &all.sentence(height - 10.0, &self.foot);
         }
         svg + "</svg>\n"
     }
@@ -92,20 +73,11 @@ impl Chart {
         }
     }
 
-    fn panel(&self, svg: &mut String, panel: &Panel, left: f64, wide: f64) {
-        let floor = TOP + HEIGHT;
-        let y = |value: f64| floor - HEIGHT * panel.scale.share(value);
-        for (tick, name) in panel.scale.ticks() {
-            let at = y(tick);
-            *svg += &format!(
-                "<line x1=\"{left:.1}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#e3e3e3\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{name}</text>\n",
-                left + wide,
-                left - 6.0,
-                at + 4.0
-            );
-        }
-        let group = wide / self.groups.len() as f64;
+    fn panel(&self, svg: &mut String, panel: &Panel, frame: Frame) {
+        let (left, floor) = (frame.left, frame.floor());
+        let y = |value: f64| frame.y(panel.scale.share(value));
+        *svg += &frame.grid(panel.scale.ticks());
+        let group = frame.wide / self.groups.len() as f64;
         let bar = (group * 0.8 / self.bars.len() as f64).min(34.0);
         let x = |g: usize, b: f64| {
             left + group * (g as f64 + 0.5) + bar * (b - self.bars.len() as f64 / 2.0)
@@ -130,40 +102,10 @@ impl Chart {
             *svg += &mark(x(*g, *b as f64 + 0.5) - 0.75, y(*high), y(*low));
         }
         for (g, name) in self.groups.iter().enumerate() {
-            *svg += &format!(
-                "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{name}</text>\n",
-                left + group * (g as f64 + 0.5),
-                floor + 17.0
-            );
+            *svg += &frame.below(left + group * (g as f64 + 0.5), name);
         }
-        *svg += &format!(
-            "<path d=\"M{left:.1} {TOP}V{floor}H{:.1}\" fill=\"none\" stroke=\"#444\"/>\n\
-             <text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n\
-             <text transform=\"translate({:.1} {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-            left + wide,
-            left + wide / 2.0,
-            floor + 36.0,
-            self.group_label,
-            left - 48.0,
-            TOP + HEIGHT / 2.0,
-            panel.label
-        );
-    }
-
-    fn rows(&self, svg: &mut String, top: f64) {
-        let columns = self.table.first().map_or(0, Vec::len);
-        let first = 210.0;
-        let wide = (WIDTH - LEFT - RIGHT - first) / columns.saturating_sub(1).max(1) as f64;
-        for (r, row) in self.table.iter().enumerate() {
-            let weight = if r == 0 { " font-weight=\"600\"" } else { "" };
-            for (c, cell) in row.iter().enumerate() {
-                *svg += &format!(
-                    "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\"{weight}>{cell}</text>\n",
-                    LEFT + if c == 0 { 0.0 } else { first + wide * (c - 1) as f64 },
-                    top + LINE * (r as f64 + 0.5)
-                );
-            }
-        }
+        *svg += &frame.axes(&panel.label);
+        *svg += &frame.along(&self.group_label);
     }
 }
 
@@ -177,71 +119,4 @@ fn mark(x: f64, top: f64, bottom: f64) -> String {
         "<path d=\"{path}\" fill=\"none\" stroke=\"#fff\" stroke-width=\"4.5\"/>\
          <path d=\"{path}\" fill=\"none\" stroke=\"#111\" stroke-width=\"2\"/>\n"
     )
-}
-
-impl Scale {
-    /// Height of a value as a share of the axis.
-    pub fn share(self, value: f64) -> f64 {
-        let share = match self {
-            Self::Linear(top) => value / top,
-            Self::Log(low, high) => (value.max(low).log10() - low.log10()) / (high / low).log10(),
-        };
-        share.clamp(0.0, 1.0)
-    }
-
-    /// Round values across the axis, and how they are written.
-    pub fn ticks(self) -> Vec<(f64, String)> {
-        match self {
-            Self::Linear(top) => {
-                let power = 10f64.powi((top / 6.0).log10().floor() as i32);
-                let steps = [1.0, 2.0, 5.0, 10.0].map(|m| m * power);
-                let step = steps.into_iter().find(|s| *s >= top / 6.0).unwrap_or(power);
-                let count = (top / step).floor() as i32;
-                (0..=count).map(|i| (f64::from(i) * step, short(f64::from(i) * step))).collect()
-            }
-            Self::Log(low, high) => {
-                let few = high / low < 300.0;
-                let steps: &[f64] = if few { &[1.0, 2.0, 5.0] } else { &[1.0] };
-                let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-                let all = (from..=to).flat_map(|p| steps.iter().map(move |m| m * 10f64.powi(p)));
-                let within = all.filter(|tick| (low * 0.999..=high * 1.001).contains(tick));
-                within.map(|tick| (tick, short(tick))).collect()
-            }
-        }
-    }
-}
-
-/// A number as an axis shows it.
-fn short(value: f64) -> String {
-    let text = format!("{value:.6}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    match value {
-        _ if value >= 1e6 => format!("{}M", short(value / 1e6)),
-        _ if value >= 1e4 => format!("{}k", short(value / 1e3)),
-        _ if value > 0.0 && value < 1e-3 => format!("{value:.0e}"),
-        _ => text.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_stand_where_the_axis_says() {
-        assert_eq!(Scale::Linear(100.0).share(25.0), 0.25);
-        assert_eq!(Scale::Log(0.01, 1.0).share(0.1), 0.5);
-        assert_eq!(Scale::Log(0.01, 1.0).share(0.0), 0.0);
-        assert_eq!(Scale::Linear(10.0).share(11.0), 1.0);
-    }
-
-    #[test]
-    fn ticks_are_round_and_within() {
-        let names =
-            |scale: Scale| -> Vec<String> { scale.ticks().into_iter().map(|t| t.1).collect() };
-        assert_eq!(names(Scale::Linear(100.0)), ["0", "20", "40", "60", "80", "100"]);
-        assert_eq!(names(Scale::Log(0.001, 1.0)), ["0.001", "0.01", "0.1", "1"]);
-        assert_eq!(names(Scale::Log(1e-5, 1e-2)), ["1e-5", "1e-4", "0.001", "0.01"]);
-        assert_eq!(names(Scale::Log(0.3, 12.0)), ["0.5", "1", "2", "5", "10"]);
-    }
 }

@@ -1,6 +1,7 @@
 //! Plain SVG pictures of values over a few points of one axis, joined by lines: panels side by side, and more of them below.
 
-use crate::chart::Scale;
+use crate::frame::{Frame, LINE, sheet};
+use crate::scale::Scale;
 
 /// A picture.
 pub(crate) struct Curves<'a> {
@@ -38,14 +39,11 @@ pub(crate) struct Curve<'a> {
     pub values: Vec<f64>,
 }
 
-const WIDTH: f64 = 960.0;
 const LEFT: f64 = 62.0;
-const GAP: f64 = 84.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 66.0;
 const HEIGHT: f64 = 220.0;
 const BELOW: f64 = 58.0; // numbers and name of the axis
-const LINE: f64 = 18.0;
 const FIRST: f64 = 290.0; // column of the table
 
 /// Colours that differ in brightness too, of Okabe and Ito.
@@ -54,27 +52,21 @@ const COLOURS: [&str; 5] = ["#d55e00", "#009e73", "#56b4e9", "#7f7f7f", "#0b3c6f
 impl Curves<'_> {
     /// The picture.
     pub fn svg(&self) -> String {
+        let all = Frame::across(LEFT, RIGHT, TOP, HEIGHT);
         let panels = TOP + self.rows.len() as f64 * (HEIGHT + BELOW);
         let text = (self.table.len() + self.foot.len()) as f64 * LINE;
-        let height = panels + text + 20.0;
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
-             font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>{title}</title>\n\
-             <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n\
-             <text x=\"{LEFT}\" y=\"22\" font-size=\"15\" font-weight=\"600\">{title}</text>\n",
-            title = self.title
-        );
+        let mut svg = sheet(self.title, LEFT, panels + text + 20.0);
         self.legend(&mut svg);
         for (r, row) in self.rows.iter().enumerate() {
-            let count = row.len() as f64;
-            let wide = (WIDTH - LEFT - RIGHT - GAP * (count - 1.0)) / count;
-            for (i, panel) in row.iter().enumerate() {
-                let left = LEFT + i as f64 * (wide + GAP);
-                let top = TOP + r as f64 * (HEIGHT + BELOW);
-                self.panel(&mut svg, panel, (left, top), wide);
+            let all = Frame { top: TOP + r as f64 * (HEIGHT + BELOW), ..all };
+            for (panel, frame) in row.iter().zip(all.abreast(row.len())) {
+                self.panel(&mut svg, panel, frame);
             }
         }
-        self.text(&mut svg, panels + 8.0);
+        svg += &all.rows(&self.table, FIRST, panels + 8.0);
+        for (i, sentence) in self.foot.iter().enumerate() {
+            svg += &all.sentence(panels + LINE * (self.table.len() + i) as f64 + 14.0, sentence);
+        }
         svg + "</svg>\n"
     }
 
@@ -92,20 +84,13 @@ impl Curves<'_> {
         }
     }
 
-    fn panel(&self, svg: &mut String, panel: &Panel<'_>, (left, top): (f64, f64), wide: f64) {
-        let (floor, right) = (top + HEIGHT, left + wide);
-        let y = |value: f64| floor - HEIGHT * panel.scale.share(value);
+    fn panel(&self, svg: &mut String, panel: &Panel<'_>, frame: Frame) {
+        let (left, right) = (frame.left, frame.right());
+        let y = |value: f64| frame.y(panel.scale.share(value));
         let (first, last) = (self.at[0], self.at[self.at.len() - 1]);
-        let x = |at: f64| left + 18.0 + (wide - 36.0) * (at - first) / (last - first).max(1e-9);
-        for (tick, name) in panel.scale.ticks() {
-            let at = y(tick);
-            *svg += &format!(
-                "<path d=\"M{left:.1} {at:.1}H{right:.1}\" stroke=\"#e3e3e3\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{name}</text>\n",
-                left - 6.0,
-                at + 4.0
-            );
-        }
+        let x =
+            |at: f64| left + 18.0 + (frame.wide - 36.0) * (at - first) / (last - first).max(1e-9);
+        *svg += &frame.grid(panel.scale.ticks());
         for (i, (style, level, name)) in panel.levels.iter().enumerate() {
             let (at, colour) = (y(*level), COLOURS[style % COLOURS.len()]);
             let again = panel.levels[..i].iter().any(|other| other.1 == *level);
@@ -137,40 +122,10 @@ impl Curves<'_> {
             }
         }
         for at in self.at {
-            *svg += &format!(
-                "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{at}</text>\n",
-                x(*at),
-                floor + 17.0
-            );
+            *svg += &frame.below(x(*at), at);
         }
-        *svg += &format!(
-            "<path d=\"M{left:.1} {top}V{floor}H{right:.1}\" fill=\"none\" stroke=\"#444\"/>\n\
-             <text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n\
-             <text transform=\"translate({:.1} {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-            left + wide / 2.0,
-            floor + 36.0,
-            self.x_label,
-            left - 46.0,
-            top + HEIGHT / 2.0,
-            panel.label
-        );
-    }
-
-    fn text(&self, svg: &mut String, top: f64) {
-        let columns = self.table.first().map_or(0, Vec::len);
-        let wide = (WIDTH - LEFT - RIGHT - FIRST) / columns.saturating_sub(1).max(1) as f64;
-        for (r, row) in self.table.iter().enumerate() {
-            let weight = if r == 0 { " font-weight=\"600\"" } else { "" };
-            for (c, cell) in row.iter().enumerate() {
-                let x = LEFT + if c == 0 { 0.0 } else { FIRST + wide * (c - 1) as f64 };
-                let y = top + LINE * r as f64;
-                *svg += &format!("<text x=\"{x:.1}\" y=\"{y:.1}\"{weight}>{cell}</text>\n");
-            }
-        }
-        for (i, sentence) in self.foot.iter().enumerate() {
-            let y = top + LINE * (self.table.len() + i) as f64 + 6.0;
-            *svg += &format!("<text x=\"{LEFT}\" y=\"{y:.1}\" fill=\"#444\">{sentence}</text>\n");
-        }
+        *svg += &frame.axes(panel.label);
+        *svg += &frame.along(self.x_label);
     }
 }
 
@@ -194,6 +149,7 @@ fn mark(style: usize, x: f64, y: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::WIDTH;
 
     #[test]
     fn points_stand_where_the_axes_say_and_gaps_are_left_out() {

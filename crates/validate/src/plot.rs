@@ -1,5 +1,8 @@
 //! Plain SVG pictures: panels above each other over one time axis, with units.
 
+use crate::frame::{Frame, sheet};
+use crate::scale::step;
+
 /// One panel.
 pub(crate) struct Panel<'a> {
     /// Quantity and unit.
@@ -24,7 +27,6 @@ pub(crate) struct Rule<'a> {
     pub at: f64,
 }
 
-const WIDTH: f64 = 960.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 96.0;
 const TOP: f64 = 40.0;
@@ -41,30 +43,17 @@ pub(crate) fn plot(
     panels: &[Panel<'_>],
 ) -> String {
     let height = TOP + panels.len() as f64 * (PANEL + GAP) - GAP + BOTTOM;
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
-         font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>{title}</title>\n\
-         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n\
-         <text x=\"{LEFT}\" y=\"22\" font-size=\"15\" font-weight=\"600\">{title}</text>\n"
-    );
-    let x =
-        |value: f64| LEFT + (value - x_range.0) / (x_range.1 - x_range.0) * (WIDTH - LEFT - RIGHT);
+    let mut svg = sheet(title, LEFT, height);
+    let all = Frame::across(LEFT, RIGHT, TOP, PANEL);
+    let x = |value: f64| LEFT + (value - x_range.0) / (x_range.1 - x_range.0) * all.wide;
     for (i, panel) in panels.iter().enumerate() {
-        let top = TOP + i as f64 * (PANEL + GAP);
-        let y = |value: f64| {
-            let share = (value - panel.range.0) / (panel.range.1 - panel.range.0);
-            top + PANEL * (1.0 - share.clamp(0.0, 1.0))
+        let frame = Frame { top: TOP + i as f64 * (PANEL + GAP), ..all };
+        let share = |value: f64| {
+            ((value - panel.range.0) / (panel.range.1 - panel.range.0)).clamp(0.0, 1.0)
         };
-        let (right, floor) = (WIDTH - RIGHT, top + PANEL);
-        for tick in ticks(panel.range) {
-            let at = y(tick);
-            svg.push_str(&format!(
-                "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#e3e3e3\"/>\
-                 <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{tick}</text>\n",
-                LEFT - 8.0,
-                at + 4.0
-            ));
-        }
+        let y = |value: f64| frame.y(share(value));
+        let (right, floor) = (frame.right(), frame.floor());
+        svg += &frame.grid(ticks(panel.range).into_iter().map(|tick| (share(tick), tick)));
         for tick in ticks(x_range) {
             let at = x(tick);
             svg.push_str(&format!(
@@ -72,24 +61,19 @@ pub(crate) fn plot(
                 floor + 5.0
             ));
             if i + 1 == panels.len() {
-                svg.push_str(&format!(
-                    "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{tick}</text>\n",
-                    floor + 18.0
-                ));
+                svg += &frame.below(at, tick);
             }
         }
-        svg.push_str(&format!(
-            "<path d=\"M{LEFT} {top}V{floor}H{right}\" fill=\"none\" stroke=\"#444\"/>\n\
-             <text transform=\"translate(16 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-            top + PANEL / 2.0,
-            panel.label
-        ));
+        svg += &frame.axes(panel.label);
+        if i + 1 == panels.len() {
+            svg += &frame.along(x_label);
+        }
         for (i, (line, colour)) in panel.lines.iter().zip(COLOURS).enumerate() {
             if panel.lines.len() > 1 {
                 svg.push_str(&format!(
                     "<text x=\"{}\" y=\"{}\" fill=\"{colour}\" font-weight=\"600\">{}</text>\n",
                     right + 6.0,
-                    top + 14.0 + 18.0 * i as f64,
+                    frame.top + 14.0 + 18.0 * i as f64,
                     line.name
                 ));
             }
@@ -99,7 +83,7 @@ pub(crate) fn plot(
                 line.name
             ));
         }
-        let mut said: f64 = top - 12.0; // where the last name stands
+        let mut said: f64 = frame.top - 12.0; // where the last name stands
         let mut rules: Vec<_> = panel.rules.iter().collect();
         rules.sort_by(|a, b| b.at.total_cmp(&a.at));
         for rule in rules {
@@ -114,12 +98,7 @@ pub(crate) fn plot(
             ));
         }
     }
-    svg.push_str(&format!(
-        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{x_label}</text>\n</svg>\n",
-        (LEFT + WIDTH - RIGHT) / 2.0,
-        height - 10.0
-    ));
-    svg
+    svg + "</svg>\n"
 }
 
 fn path(
@@ -150,10 +129,7 @@ fn path(
 
 /// Round numbers across a range, about six.
 fn ticks(range: (f64, f64)) -> Vec<f64> {
-    let rough = (range.1 - range.0) / 6.0;
-    let power = 10f64.powi(rough.log10().floor() as i32);
-    let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough);
-    let step = step.unwrap_or(rough);
+    let step = step(range.1 - range.0);
     let first = (range.0 / step).ceil() as i64;
     let last = (range.1 / step).floor() as i64;
     (first..=last).map(|i| (i as f64 * step * 1e9).round() / 1e9).collect()

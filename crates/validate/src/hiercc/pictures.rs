@@ -4,9 +4,10 @@ use super::incast::{END, FLOWS, figure_1, figure_2, figure_4};
 use super::lab::{Lab, Sample};
 use super::setup::{BUNDLES, Scheme};
 use super::traffic::{Figure, most};
-use crate::chart::{Chart, Panel as Bars, Scale};
+use crate::chart::{Chart, Panel as Bars};
 use crate::curves::{self, Curve, Curves};
 use crate::plot::{Line, Panel, Rule, plot};
+use crate::scale::Scale;
 
 /// The number that a row publishes.
 fn published(id: &str) -> f64 {

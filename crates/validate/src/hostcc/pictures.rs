@@ -9,8 +9,9 @@ use super::outcome::{Outcome, Point};
 use super::setup::{Control, HostCc};
 use super::signals::{TARGET, THRESHOLD, ideas, traced};
 use super::tails::{Beside, ENOUGH_FOR_P9999, PERCENTILES, SIZES, latencies};
-use crate::chart::{Chart, Panel, Scale};
+use crate::chart::{Chart, Panel};
 use crate::plot::{self, Line, Rule, plot};
+use crate::scale::Scale;
 
 type Pictures = Vec<(String, String)>;
 
