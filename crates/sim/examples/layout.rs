@@ -4,6 +4,7 @@
 
 use forebay_sim::{Options, Simulation, Watch};
 use forebay_units::Time;
+use std::io::{ErrorKind, Result, Write};
 use std::time::Instant;
 
 /// As the command has.
@@ -11,6 +12,13 @@ use std::time::Instant;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
+    match measure(&mut std::io::stdout()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {} // nobody reads on
+        result => result.expect("stdout can be written"),
+    }
+}
+
+fn measure(out: &mut impl Write) -> Result<()> {
     let path = std::env::args().nth(1).expect("name a scenario file");
     let text = std::fs::read_to_string(&path).expect("the scenario file can be read");
     let loaded = forebay_scenario::text(&path, &text).expect("the scenario is valid");
@@ -20,15 +28,15 @@ fn main() {
         .unwrap_or_else(|refusal| panic!("{path}: {refusal}"));
     let took = began.elapsed();
     let grown = resident_kib().saturating_sub(before);
-    println!("laid out in {:.3} s, {:.1} MB", took.as_secs_f64(), grown as f64 / 1024.0);
+    writeln!(out, "laid out in {:.3} s, {:.1} MB", took.as_secs_f64(), grown as f64 / 1024.0)?;
     let busy = busy_ns();
     simulation.advance(Time::MAX, &Watch::default());
     let busy = (busy_ns() - busy) as f64;
     let hops = simulation.packet_hops();
-    println!("{hops} packet-hops, {:.1} ns of CPU each", busy / hops.max(1) as f64);
+    writeln!(out, "{hops} packet-hops, {:.1} ns of CPU each", busy / hops.max(1) as f64)?;
     let outcome = simulation.finish();
-    println!("digest {:016x}", outcome.record.digest);
-    println!("{:?}", outcome.execution);
+    writeln!(out, "digest {:016x}", outcome.record.digest)?;
+    writeln!(out, "{:?}", outcome.execution)
 }
 
 /// CPU time of this thread so far; 0 where the system does not tell.
