@@ -144,7 +144,7 @@ pub(crate) fn build(
         let sample_every = scenario.output.queues_every;
         let mut host = Host::new(common, port, nic, starts, rounds, sample_every, flow_samples);
         if !machines.iter().flatten().any(|nic| nic.0 == id)
-            && let Some(side) = maker.nic_side(id)
+            && let Some(side) = maker.nic_side(id)?
         {
             host.with_memory(Memory::new(vec![side]));
         }
@@ -179,10 +179,10 @@ pub(crate) fn build(
     let places = places(&fabric, &plan, topology, &hosts);
     let timeline = Timeline::new(scenario, &plan, &fabric, routing);
     let shared = machines.iter().map(|nics| {
-        let sides = nics.iter().filter_map(|nic| maker.nic_side(nic.0));
-        Memory::new(sides.collect())
+        let sides = nics.iter().filter_map(|nic| maker.nic_side(nic.0).transpose());
+        Ok(Memory::new(sides.collect::<Result<_, _>>()?))
     });
-    let shared: Vec<_> = shared.collect();
+    let shared: Vec<_> = shared.collect::<Result<_, SimError>>()?;
     let mut nodes: Vec<AnyNode> =
         (0u32..).zip(nodes).map(|(id, node)| taps.fit(NodeId(id), node)).collect();
     for (nics, memory) in machines.iter().zip(shared) {
@@ -377,17 +377,17 @@ impl<'a> PortMaker<'a> {
     }
 
     /// A host's part of a path to memory, and its settings, where that is modelled.
-    fn nic_side(&self, host: u32) -> Option<(&'a model::Memory, NicSide)> {
+    fn nic_side(&self, host: u32) -> Result<Option<(&'a model::Memory, NicSide)>, SimError> {
         let (scenario, name) = (self.scenario, &self.plan.names[host as usize]);
-        let memory = scenario.host.memory_at(name)?;
+        let Some(memory) = scenario.host.memory_at(name) else { return Ok(None) };
         let key = Stream::new(self.seed, u64::from(host), Purpose::HostLaw).key();
         let every = scenario.output.memory.as_ref().and_then(|m| m.every_at(name));
-        let mut side = NicSide::new(memory, scenario.output.warmup, every, key);
+        let mut side = NicSide::new(memory, scenario.output.warmup, every, key)?;
         if let Some(above) = self.pausing.and_then(|pausing| pausing.nic_threshold(host as usize)) {
             let classes = self.pausing.and_then(|pausing| pausing.classes());
             side.pause_above(above, classes.unwrap_or(u8::MAX));
         }
-        Some((memory, side))
+        Ok(Some((memory, side)))
     }
 
     fn switch(&self, node: NodeId, routes: Routes) -> SwitchSettings {

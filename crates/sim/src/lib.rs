@@ -12,6 +12,7 @@ mod flow_map;
 mod flow_samples;
 mod host;
 mod ideal;
+mod law;
 mod look;
 mod loops;
 mod machine;

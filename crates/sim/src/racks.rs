@@ -2,6 +2,7 @@
 
 use crate::base_rtt;
 use crate::host::{ASKS_AFTER, Asking, Profile};
+use crate::law::law;
 use crate::options::SimError;
 use forebay_engine::NodeId;
 use forebay_laws::group::{GroupParams, GroupStart};
@@ -68,7 +69,7 @@ impl<'a> Racks<'a> {
                 seen_for: h.seen_for,
             },
             peers: (0..fabric.tors().len() as u16).map(|rack| self.peer(own, rack)).collect(),
-            law: law(h)?,
+            law: law(&h.law, &h.params, GroupParams::new, GroupParams::set)?,
             at: GroupStart {
                 line_rate: fabric.cable(first.cable).rate,
                 hop_rtt: h.hop_rtt.unwrap_or_else(there_and_back),
@@ -104,13 +105,4 @@ fn word_size(scenario: &Scenario) -> u16 {
 pub(crate) fn asking(scenario: &Scenario) -> Option<Asking> {
     let after = scenario.fabric.hierarchical.as_ref()?.ask_again * ASKS_AFTER;
     Some(Asking { after, size: word_size(scenario) })
-}
-
-fn law(h: &Hierarchical) -> Result<GroupParams, SimError> {
-    let mut law =
-        GroupParams::new(&h.law).map_err(|e| SimError::Law(format!("law \"{}\" {e}", h.law)))?;
-    for (key, value) in &h.params {
-        law.set(key, value).map_err(|e| SimError::Law(format!("params.{key}: {e}")))?;
-    }
-    Ok(law)
 }

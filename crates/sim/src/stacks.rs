@@ -1,6 +1,7 @@
 //! What each host's settings come to: its NIC, and what its flows read.
 
 use crate::host::{BaseRtt, Common, Nic, Profile};
+use crate::law::law;
 use crate::options::SimError;
 use forebay_host::{Moderation, PullOrder};
 use forebay_laws::flow::FlowParams;
@@ -94,7 +95,7 @@ fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
 pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile>, SimError> {
     let one = |t: &model::Traffic| {
         let of = scenario.transport_of(t);
-        let law = law(of, t)?;
+        let law = law_of(of, t)?;
         let class = t.class.unwrap_or(of.class);
         let transport = match &of.rdma {
             None => Config::Tcp(configure(tcp(of, class, &law), stack)),
@@ -106,15 +107,10 @@ pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile
 }
 
 /// The law of a traffic entry: its own parameters win over the transport's, which hold for the same law only.
-fn law(transport: &model::Transport, entry: &model::Traffic) -> Result<FlowParams, SimError> {
+fn law_of(transport: &model::Transport, entry: &model::Traffic) -> Result<FlowParams, SimError> {
     let name = entry.law.as_ref().unwrap_or(&transport.law);
-    let mut law =
-        FlowParams::new(name).map_err(|e| SimError::Law(format!("law \"{name}\" {e}")))?;
     let common = transport.params.iter().filter(|_| *name == transport.law);
-    for (key, value) in common.chain(&entry.params) {
-        law.set(key, value).map_err(|e| SimError::Law(format!("params.{key}: {e}")))?;
-    }
-    Ok(law)
+    law(name, common.chain(&entry.params), FlowParams::new, FlowParams::set)
 }
 
 fn tcp(transport: &model::Transport, class: u8, law: &FlowParams) -> TcpConfig {

@@ -3,6 +3,8 @@
 //! One loop reads occupancy, the other insertions; each reads again as soon as the last reading is in. The second one also
 //! writes levels, and reads nothing while it does (authors' module; sheet 6.2).
 
+use crate::law::law;
+use crate::options::SimError;
 use forebay_host::memory::settings::LINE;
 use forebay_host::memory::{MemoryPath, MemorySettings};
 use forebay_laws::Acts;
@@ -35,13 +37,14 @@ pub(crate) struct Control {
 impl Control {
     /// A control that begins at time zero.
     ///
-    /// # Panics
-    /// If the scenario names a law or a parameter that there is none of; the loader has looked.
-    pub(super) fn new(of: &HostControl, settings: &MemorySettings, seed: u64) -> Self {
-        let mut params = HostParams::new(&of.law).expect("the loader knows the law");
-        for (key, text) in &of.params {
-            params.set(key, text).expect("the loader has tried every parameter");
-        }
+    /// # Errors
+    /// If the scenario names a law or a parameter that there is none of.
+    pub(super) fn new(
+        of: &HostControl,
+        settings: &MemorySettings,
+        seed: u64,
+    ) -> Result<Self, SimError> {
+        let params = law(&of.law, &of.params, HostParams::new, HostParams::set)?;
         let write = Counters { clock_hz: settings.iio.clock_hz, ..Counters::WRITE };
         let start = HostStart {
             write,
@@ -70,7 +73,7 @@ impl Control {
             writes: 0,
         };
         control.follow(Time::ZERO, &acts);
-        control
+        Ok(control)
     }
 
     /// When something is due.

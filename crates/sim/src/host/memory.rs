@@ -5,6 +5,7 @@ use super::control::Control;
 use super::memory_samples::Samples;
 use crate::flow_map::FlowMap;
 use crate::look::MemoryLook;
+use crate::options::SimError;
 use forebay_engine::Out;
 use forebay_host::memory::{Landed, MemoryPath, Nics, Read, Totals};
 use forebay_laws::host::{Echo, Side, Watched};
@@ -54,20 +55,24 @@ impl Brake {
 
 impl NicSide {
     /// Of a NIC at which nothing has happened.
+    ///
+    /// # Errors
+    /// If there is no such law, or a parameter of it.
     pub(crate) fn new(
         of: &model::Memory,
         warmup: Time,
         sample_every: Option<Span>,
         seed: u64,
-    ) -> Self {
-        Self {
-            control: of.control.as_ref().map(|c| Control::new(c, &of.settings, seed)),
+    ) -> Result<Self, SimError> {
+        let control = of.control.as_ref().map(|c| Control::new(c, &of.settings, seed));
+        Ok(Self {
+            control: control.transpose()?,
             marked: 0,
             warmup,
             warm: Snapshot::default(),
             samples: sample_every.map(Samples::new),
             brake: None,
-        }
+        })
     }
 
     /// When something of its own is due.
