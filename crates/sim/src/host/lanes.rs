@@ -171,9 +171,9 @@ flows = [
     }
 
     /// What leaves after answers of classes 0, 1, 3 and 0 have come up while the first packet was on the wire. The switch stops these
-    /// classes then, and lets them go when that has been in force for 300 ns.
-    fn leaves(stopped: u8) -> Vec<(u32, u64)> {
-        let scenario = forebay_scenario::text("lanes.toml", STAR).unwrap().scenario;
+    /// classes then, and lets them go when that has been in force for 300 ns and one more answer of class 0 has come up.
+    fn leaves(star: &str, stopped: u8) -> Vec<(u32, u64)> {
+        let scenario = forebay_scenario::text("lanes.toml", star).unwrap().scenario;
         let mut built = build(&scenario, 1, Options::default(), false).unwrap();
         let AnyNode::Host(mut host) = built.nodes.swap_remove(0) else {
             panic!("hosts come first")
@@ -181,10 +181,16 @@ flows = [
         let mut left = Left::default();
         let start = Time::ZERO + Span::from_us(500);
         host.timer(start, &mut left);
-        for (flow, class) in [(10, 0), (11, 1), (12, 3), (13, 0)] {
+        let answer = |host: &mut Host, at: Time, (flow, class): (u32, u8)| {
             let flow = forebay_wire::FlowId(flow);
-            let ack = Packet { kind: Kind::Ack, flow, class, size: 64, ..Packet::default() };
-            host.queue_ack(start, &ack);
+            host.queue_ack(
+                at,
+                &Packet { kind: Kind::Ack, flow, class, size: 64, ..Packet::default() },
+            );
+            host.settle_next();
+        };
+        for one in [(10, 0), (11, 1), (12, 3), (13, 0)] {
+            answer(&mut host, start, one);
         }
         let mut until = |host: &mut Host, end: Time| {
             while host.next_timer() <= end {
@@ -194,6 +200,7 @@ flows = [
         host.arrive(start, &Packet::pause(stopped), &mut Left::default());
         let again = start + Span::from_ns(300);
         until(&mut host, again);
+        answer(&mut host, again, (14, 0));
         host.arrive(again, &Packet::pause(0), &mut Left::default());
         until(&mut host, start + Span::from_us(2));
         left.0
@@ -203,9 +210,9 @@ flows = [
     #[test]
     fn the_highest_class_goes_first_and_within_one_all_take_turns() {
         let (low, b, c) = (0, 1, 2);
-        let order = [(b, 0), (12, 0), (c, 0), (b, 1), (c, 1), (10, 0), (11, 0), (13, 0)];
+        let order = [(b, 0), (12, 0), (c, 0), (b, 1), (c, 1), (10, 0), (11, 0), (13, 0), (14, 0)];
         let last = [(low, 0), (low, 1), (low, 2)];
-        assert_eq!(leaves(0), [&order[..], &last].concat());
+        assert_eq!(leaves(STAR, 0), [&order[..], &last].concat());
     }
 
     #[test]
@@ -213,12 +220,22 @@ flows = [
         let (low, b, c) = (0, 1, 2);
         // The answer of class 3 is in the lane of class 2, and goes all the same. Class 0 has its three packets out by 353 ns, of which the last begins before 300.
         let before = [(b, 0), (12, 0), (10, 0), (11, 0), (13, 0), (low, 0), (low, 1), (low, 2)];
-        assert_eq!(leaves(1 << 2), [&before[..], &[(c, 0), (b, 1), (c, 1)]].concat());
-        // Class 0 waits for its turn, which comes after 350 ns.
-        let after = [(b, 0), (12, 0), (c, 0), (b, 1), (c, 1), (11, 0), (10, 0), (13, 0)];
-        let stopped = leaves(1);
-        assert_eq!(stopped.len(), 11);
-        assert_eq!(stopped[..5], after[..5]);
+        let last = [(c, 0), (b, 1), (c, 1), (14, 0)];
+        assert_eq!(leaves(STAR, 1 << 2), [&before[..], &last].concat());
+        // Class 0 may go again before its turn comes, after 339 ns.
+        assert_eq!(leaves(STAR, 1), leaves(STAR, 0));
+    }
+
+    /// All data is of class 2, and all answers that the transport sends are above it. What is stopped waits aside all the same, and comes back
+    /// before what came later.
+    #[test]
+    fn without_lanes_too_what_is_stopped_comes_back_in_order() {
+        let (low, rest) = STAR.split_once("[[traffic]]").unwrap();
+        let (_, high) = rest.split_once("[[traffic]]").unwrap();
+        let star = format!("{low}[[traffic]]{high}").replace("ack_class = 1", "ack_class = 3");
+        let (b, c) = (0, 1);
+        let order = [(b, 0), (11, 0), (12, 0), (c, 0), (b, 1), (c, 1), (10, 0), (13, 0), (14, 0)];
+        assert_eq!(leaves(&star, 1), order);
     }
 
     fn lanes(data: &[u8], answers: &[u8]) -> Option<[u8; 8]> {
