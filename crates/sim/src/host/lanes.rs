@@ -192,17 +192,17 @@ flows = [
         for one in [(10, 0), (11, 1), (12, 3), (13, 0)] {
             answer(&mut host, start, one);
         }
-        let mut until = |host: &mut Host, end: Time| {
+        let until = |host: &mut Host, end: Time, left: &mut Left| {
             while host.next_timer() <= end {
-                host.timer(host.next_timer(), &mut left);
+                host.timer(host.next_timer(), left);
             }
         };
-        host.arrive(start, &Packet::pause(stopped), &mut Left::default());
+        host.arrive(start, &Packet::pause(stopped), &mut left);
         let again = start + Span::from_ns(300);
-        until(&mut host, again);
+        until(&mut host, again, &mut left);
         answer(&mut host, again, (14, 0));
-        host.arrive(again, &Packet::pause(0), &mut Left::default());
-        until(&mut host, start + Span::from_us(2));
+        host.arrive(again, &Packet::pause(0), &mut left);
+        until(&mut host, start + Span::from_us(2), &mut left);
         left.0
     }
 
@@ -224,6 +224,13 @@ flows = [
         assert_eq!(leaves(STAR, 1 << 2), [&before[..], &last].concat());
         // Class 0 may go again before its turn comes, after 339 ns.
         assert_eq!(leaves(STAR, 1), leaves(STAR, 0));
+        // An answer of a stopped class that is above all data lets data pass.
+        let after = [(10, 0), (11, 0), (13, 0), (14, 0), (low, 0), (low, 1), (low, 2)];
+        let passed = [(b, 0), (c, 0), (b, 1), (c, 1), (12, 0)];
+        assert_eq!(leaves(STAR, 1 << 3), [&passed[..], &after].concat());
+        // Nothing but the answers of classes 3 and 1 may go.
+        let others = [(b, 0), (12, 0), (11, 0), (c, 0), (b, 1), (c, 1), (10, 0)];
+        assert_eq!(leaves(STAR, 1 << 2 | 1), [&others[..], &after[2..]].concat());
     }
 
     /// All data is of class 2, and all answers that the transport sends are above it. What is stopped waits aside all the same, and comes back
