@@ -271,12 +271,6 @@ impl Port {
         self.scheduled.overhead.into()
     }
 
-    /// Whether packets wait in explicit queues.
-    #[inline]
-    pub(crate) fn is_waiting(&self) -> bool {
-        self.scheduled.packets > 0
-    }
-
     /// The queue at `now`: all that waits, and (unless released at start) what is left of the packet in transmission.
     /// A scheduled port that is not steady must have been served up to `now`.
     #[inline]
@@ -308,7 +302,13 @@ impl Port {
         self.is_plain() || self.is_steady() || self.cold.alive
     }
 
-    /// Packets waiting, that are not counted as sent.
+    /// Packets in explicit queues.
+    #[inline]
+    pub(crate) fn enqueued(&self) -> u32 {
+        self.scheduled.packets
+    }
+
+    /// Packets waiting, there or for a cable that is dead: they are not counted as sent.
     pub fn waiting(&self) -> u64 {
         u64::from(self.scheduled.packets) + self.cold.held.len() as u64
     }

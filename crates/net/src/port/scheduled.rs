@@ -313,6 +313,7 @@ impl Port {
         let backlog = self.hot.busy.since(now);
         let after = backlog + self.hot.steady_time_of(packet);
         if backlog >= self.hot.free_below {
+            rarely();
             match self.examine_heard(now, after, packet) {
                 Verdict::Accepted => {}
                 refused => return refused,

@@ -8,7 +8,7 @@
 use super::{PAUSE, Switch, trace, trace_end};
 use crate::ingress::{Ingresses, Place};
 use crate::port::{Port, PortFault, Verdict};
-use forebay_engine::Out;
+use forebay_engine::{Out, rarely};
 use forebay_units::Time;
 use forebay_wire::{Kind, Packet};
 
@@ -50,9 +50,11 @@ impl Switch {
         out: &mut impl Out<Packet>,
     ) {
         if packet.kind == Kind::Pause {
+            rarely();
             return self.hear(now, in_port.into(), packet, out);
         }
         if self.has_paused() {
+            rarely();
             self.depart_in_order(now, out);
             return self.arrive_exactly(now, in_port, port, packet, out);
         }
@@ -61,21 +63,20 @@ impl Switch {
         let size = target.wire(packet);
         let passes = ingress.is_calm(size) || passes_at_most(ingress, target, in_port, packet);
         if !passes || !target.is_steady() {
+            rarely();
             return self.arrive_exactly(now, in_port, port, packet, out);
         }
-        let waited = target.is_waiting();
         let verdict = target.offer_heard(now, in_port, true, packet, out);
-        if target.is_waiting() {
-            // If it was refused this is nobody's packet; what it would have been charged is not.
-            if verdict == Verdict::Accepted {
-                ingress.hold(ingress.account(in_port, packet.class), size);
-            }
-            if !waited {
-                self.note(port);
-            }
-        }
         if verdict != Verdict::Accepted {
-            self.refuse(now, port, packet, verdict, out);
+            rarely();
+            return self.refuse(now, port, packet, verdict, out);
+        }
+        let waiting = target.enqueued();
+        if waiting > 0 {
+            ingress.hold(ingress.account(in_port, packet.class), size);
+            if waiting == 1 {
+                self.note(port); // it is the first
+            }
         }
     }
 
