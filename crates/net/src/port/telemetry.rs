@@ -27,19 +27,26 @@ impl Port {
 
     #[inline(never)]
     fn word(&self, start: Time) -> u64 {
-        let sent = self.hot.tx_bytes + self.hot.tx_packets * self.overhead();
-        let (sent, queue) = (self.time_on_wire(sent), self.time_on_wire(self.scheduled.bytes));
-        Hop::new(self.scheduled.code, start, sent, queue).word()
+        match u64::from(self.hot.steady) {
+            0 => self.word_of_unsteady(start),
+            pace => self.word_by(start, |bytes| Span::from_ps(bytes * pace)),
+        }
     }
 
-    fn time_on_wire(&self, bytes: u64) -> Span {
-        if self.is_steady() {
-            return Span::from_ps(bytes * u64::from(self.hot.steady));
-        }
-        match self.cold.whole {
-            0 => self.cold.settings.rate.time_for(Bytes::new(bytes)),
+    #[inline(never)]
+    fn word_of_unsteady(&self, start: Time) -> u64 {
+        let rate = self.cold.settings.rate;
+        self.word_by(start, |bytes| match self.cold.whole {
+            0 => rate.time_for(Bytes::new(bytes)),
             whole => Span::from_ps(bytes * whole),
-        }
+        })
+    }
+
+    /// What it says of itself, where `time` is how long so many bytes are on the wire.
+    #[inline(always)]
+    fn word_by(&self, start: Time, time: impl Fn(u64) -> Span) -> u64 {
+        let sent = self.hot.tx_bytes + self.hot.tx_packets * self.overhead();
+        Hop::new(self.scheduled.code, start, time(sent), time(self.scheduled.bytes)).word()
     }
 }
 
