@@ -221,7 +221,7 @@ mutations=(
   "a time stamp that wraps turns back|crates/transport/src/telemetry.rs|s/(off << unused) as i64 >> unused/off as i64/|transport|--lib|telemetry::tests::totals"
   "a count that may have wrapped is believed|crates/transport/src/telemetry.rs|s/passed < Hop::SENT_UNIT \* SENT_WRAP/true/|transport|--lib|telemetry::tests::after_long_idleness"
   "more than fits is believed|crates/transport/src/telemetry.rs|s/Hop::SENT_UNIT \* units <= passed + passed \/ 2 + ROUNDING/true/|transport|--lib|telemetry::tests::more_than_fits"
-  "neighbours of a sleeping path draw nothing|crates/host/src/memory/path.rs|/fn coast/,/^    }/s/draw(ns,/draw(0.0,/|host|memory|a_sleeping_path_accounts_its_neighbours_and_wakes"
+  "neighbours of a sleeping path draw nothing|crates/host/src/memory/path.rs|/fn coast/,/^    }/s/coast(ns,/coast(0.0,/|host|memory|a_sleeping_path_accounts_its_neighbours_and_wakes"
   "a short segment that leaves does not count|crates/transport/src/prr.rs|s/self.out += len.div_ceil(mss)/self.out += len \/ mss/|transport|--lib|a_short_segment_is_one_when_it_leaves"
   "a receive window is taken for the network's|crates/transport/src/sender/wait.rs|s/            Wait::Receiver$/            Wait::Congestion/|sim|memory|senders_say_what_they_wait_for"
   "the warm-up is looked at too|crates/sim/src/host/sender_waits.rs|s/next: warmup, toward/next: Time::ZERO, toward/|sim|memory|senders_say_what_they_wait_for"
@@ -230,8 +230,8 @@ mutations=(
   "the last crumbs stay in their slots|crates/host/src/memory/chance.rs|s/if all < LEAST_LINE {/if all < 0.0 {/|host|--lib|what_is_left"
   "the last level of several NICs is in force|crates/host/src/memory/path.rs|s/most.max(nic.level)/most/|host|nics|the_strongest_level_is_in_force"
   "lines of one NIC alone stand in line|crates/host/src/memory/nic.rs|s/asks.joining += more.joining;//|host|nics|two_nics_are_as_one"
-  "neighbours post what they have not read|crates/host/src/memory/neighbours.rs|s/cores.posts = now >= cores.posts_from;/cores.posts = true;/|host|memory|every_read_of_a_neighbour_is_followed_by_its_write"
-  "writes of reads in flight are lost|crates/host/src/memory/neighbours.rs|s/if left > 0.0 \&\& rate > 0.0 {/if left < 0.0 {/|host|memory|every_read_of_a_neighbour_is_followed_by_its_write"
+  "neighbours post what they have not read|crates/host/src/memory/neighbours.rs|s/let written = lines(back)/let written = lines(issued)/|host|memory|every_read_of_a_neighbour_is_followed_by_its_write"
+  "writes of reads in flight are lost|crates/host/src/memory/flight.rs|s/return (0, back);/return (0, 0);/|host|memory|every_read_of_a_neighbour_is_followed_by_its_write"
   "nothing waits by chance|crates/host/src/memory/controller.rs|s/let alone = by_chance/let alone = 0.0 * by_chance/|host|oracle|steady_with_ddio"
   "the whole line is by chance|crates/host/src/memory/chance.rs|s/(1.0 - line \* line . (BRIDGE \* self.round)).max(0.0)/1.0/|host|oracle|steady_to_memory"
   "a curve forgets where it rises|crates/host/src/memory/curve.rs|s/if from > self.last.0 {/if from < self.last.0 {/|host|--lib|what_went_in_comes_out"
@@ -259,7 +259,9 @@ mutations=(
   "an answer to what was repeated measures the repetition|crates/transport/src/rdma/sender/answers.rs|s/packet.stamp == stamp(s.sent)/true/|transport|rdma|repetitions_measure"
   "free slots never wait for the link|crates/host/src/memory/iio.rs|s/if 2 \* free < link || standing <= 0.0/if standing < f64::INFINITY/|host|oracle|other_hosts"
   "all slots wait for the link by chance|crates/host/src/memory/chance.rs|s/let squared = share \* share;/let squared = 4.0;/|host|oracle|steady_to_memory"
-  "a path sleeps with its last copy|crates/host/src/memory/path.rs|s/idle \&\& others_ask == 0.0 \&\&/idle \&\&/|host|memory|copying_has_ended"
+  "a path sleeps with its last copy|crates/host/src/memory/path.rs|s/\&\& others_ask == 0.0//|host|memory|copying_has_ended"
+  "the last round of a bunch is cut short|crates/host/src/memory/readers.rs|s/most.ceil()/most/|host|--lib|reads_in_bunches_go_in_rounds"
+  "loads are those of half the time|crates/host/src/memory/recent.rs|s/const WINDOW: f64 = 600.0/const WINDOW: f64 = 300.0/|host|--lib|of_late_is"
 )
 
 survived=0

@@ -12,17 +12,16 @@
 //! copies fall on their own instants. Lines are counted in integers of 2^-20 line, so that none is made or lost, and cross the
 //! slots and the line of writes in order ([`curve`]).
 //!
-//! `crates/host/tests/oracle.rs` holds it to a model with every line for itself, and lists what misses its bounds: 10 of 1,160
-//! comparisons. Left out are that cores may copy in bunches (3 lines of occupancy), the first latency of neighbours that come and go within
-//! 2 us (3 % of what they draw), and swings of many neighbours' load (14 % of the NIC's rate with twelve cores).
+//! `crates/host/tests/oracle.rs` holds it to a model with every line for itself.
 //!
 //! Source: modelling note sections 2 and 3 (equations 1 to 8). Deviations: it mixes lines in slots well, here they leave in
-//! order; it has no wait below saturation ([`controller`]); a packet is delivered its last line's latency after that line
-//! entered, as the wait was then.
+//! order; it has no wait below saturation ([`controller`]); rates of neighbours follow latencies at once, here reads are in flight ([`flight`]);
+//! loads go through a filter, here they are those of the last 600 ns ([`recent`]).
 
 mod chance;
 mod controller;
 mod curve;
+mod flight;
 mod iio;
 mod limit;
 mod llc;
@@ -31,6 +30,7 @@ mod nic;
 mod nics;
 mod path;
 mod readers;
+mod recent;
 pub mod settings;
 mod transmit;
 
@@ -51,4 +51,10 @@ fn lines(units: u64) -> f64 {
 /// The same number, of less than 2^63: such a one takes the processor one instruction.
 fn float(units: u64) -> f64 {
     units as i64 as f64
+}
+
+/// The nearest whole number, of one from 0 to 2^52: an addition, where a conversion that saturates takes ten instructions.
+fn whole(number: f64) -> u64 {
+    const FIRST: f64 = (1_u64 << 52) as f64; // from which on an `f64` has no fraction
+    (number + FIRST).to_bits() - FIRST.to_bits()
 }

@@ -407,7 +407,7 @@ fn littles_law_holds_at_slots_and_in_the_line_of_writes() {
             let (queue, product) = (steady.posted, written * steady.rate(|t| t.wait));
             // Below saturation the line comes and goes with the packets that are copied.
             let near = if queue < 5.0 { 0.2 / queue * 100.0 } else { 1.5 };
-            let none = queue == 0.0 && product == 0.0;
+            let none = queue < 1e-6 && product == 0.0; // lines of slots are counted in millionths
             assert!(none || close(queue, product, near), "{cores} cores: {queue} {product}");
         }
     }
@@ -593,7 +593,7 @@ fn neighbours_have_all_of_memory_when_copying_has_ended() {
     assert!(copying < 33.0 && close(idle, 34.8, 0.1), "{copying} and {idle} GB/s");
 }
 
-/// Writes begin when the first reads are back, a latency of 137 ns and more, and none is left out when their core stops.
+/// Writes begin when the first reads are back, six sevenths of a latency of 137 ns and more, and none is left out when their core stops.
 #[test]
 fn every_read_of_a_neighbour_is_followed_by_its_write() {
     let mut settings = testbed(3);
@@ -607,7 +607,7 @@ fn every_read_of_a_neighbour_is_followed_by_its_write() {
             (totals.neighbour_read[0] * 0.7, totals.neighbour_written[0])
         };
         let before = of(&bench).1;
-        bench.run(start + Span::from_ns(130));
+        bench.run(start + Span::from_ns(110));
         let (read, written) = of(&bench);
         assert!(written == before && read > before + 10.0, "{read} {written}");
         bench.run(start + Span::from_us(5));

@@ -841,6 +841,9 @@ pub(crate) struct Memory {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 100))]
     pub copy_reads: Option<f64>,
+    /// In which order a core works and reads what it copies. Default: "evenly" (our choice).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copying: Option<Copying>,
     /// Most bytes of a flow that are unread or on their way: its receive window. Default: 1MB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub socket_buffer: Option<Qty<Bytes>>,
@@ -890,6 +893,16 @@ pub(crate) struct Throttle {
     /// From a decision to its effect. Default: 22us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write: Option<Qty<Span>>,
+}
+
+/// How a core reads the lines of what it copies.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Copying {
+    /// One after the other, with the work for each byte between them.
+    Evenly,
+    /// After all work: as many at once as may be in flight, and one more for each that is back.
+    InBunches,
 }
 
 /// What a slowing level does.

@@ -1,7 +1,7 @@
 //! A resolved scenario reads back to the same scenario.
 
 use forebay_host::memory::settings::{
-    Actuator, DdioSettings, NeighbourSettings, NicSettings, ThrottleSettings,
+    Actuator, Copying, DdioSettings, NeighbourSettings, NicSettings, ThrottleSettings,
 };
 use forebay_scenario::cdf::Cdf;
 use forebay_scenario::model::*;
@@ -429,6 +429,7 @@ prop_compose! {
         ways in 1..=11u32,
         permille in [0..1_000u32, 0..3_000u32],
         posted_limit in of(1..1_000u32),
+        copying in prop_oneof![Just(Copying::Evenly), Just(Copying::InBunches)],
         actuator in prop_oneof![Just(Actuator::Sockets), Just(Actuator::Delay), Just(Actuator::Cap)],
         (slowing, pausing) in (1..9u8, 1..5u8),
         neighbours in prop::collection::vec(neighbour(), 0..3),
@@ -447,6 +448,7 @@ prop_compose! {
         settings.controller.posted_limit = posted_limit;
         settings.readers.lines_in_flight = lines_in_flight;
         settings.readers.reads_permille = permille[1];
+        settings.readers.copying = copying;
         settings.throttle = ThrottleSettings { actuator, slowing, pausing, delay, ..settings.throttle };
         settings.neighbours = neighbours;
         let params = vec![("target".to_string(), "60Gbps".to_string())];

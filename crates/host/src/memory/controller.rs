@@ -1,6 +1,6 @@
 //! The memory controller: reads go first, posted writes and those of the NIC wait in one line for what is left.
 //!
-//! Models: a constant capacity for reads and writes alike; queueing of reads that grows with load; one line, first come first
+//! Models: a constant capacity for reads and writes alike; queueing of reads that grows with load, and a line of those that memory cannot serve yet; one line of writes, first come first
 //! served, for writes that cores posted and for those of the NIC, and with it the wait `W` that each sees (Little's law); reads
 //! held up by a share of what that line takes to be served. Below saturation too, writes wait for reads and for each other: as
 //! often as lines that come by chance make them.
@@ -13,10 +13,8 @@
 
 use super::chance::{self, Chance};
 use super::iio::Line;
+use super::recent::Recent;
 use super::settings::{ControllerSettings, LINE};
-
-/// Time constant of the loads that waits and read queueing follow, in ns (note, section 2).
-const FILTER: f64 = 300.0;
 
 /// Least rate of admission in lines per ns, so that a wait is always finite (note, equation 6).
 const LEAST_ADMISSION: f64 = 0.02;
@@ -46,13 +44,16 @@ pub(super) struct Controller {
     queueing: f64,     // ns
     share: f64,
     posted_limit: Option<f64>,
-    reads: f64,  // filtered, lines per ns
-    load: f64,   // filtered, of capacity
+    behind: f64, // reads that wait, in lines
+    recent: Recent,
+    reads: f64,  // of late, lines per ns
+    load: f64,   // of late, of capacity
     line: f64,   // writes that wait
     joined: f64, // writes that came since the beginning
     wait: f64,
     hold: f64,  // ns that the posted limit adds to reads
-    added: f64, // ns that load adds to a read
+    drain: f64, // ns that the line of writes adds to a read
+    added: f64, // ns that load adds to a read, all told
 }
 
 impl Controller {
@@ -64,12 +65,15 @@ impl Controller {
             queueing: settings.read_queueing.as_ps() as f64 * 1e-3,
             share: f64::from(settings.read_share_permille) * 1e-3,
             posted_limit: settings.posted_limit.map(f64::from),
+            behind: 0.0,
+            recent: Recent::new(),
             reads: 0.0,
             load: 0.0,
             line: 0.0,
             joined: 0.0,
             wait: 0.0,
             hold: 0.0,
+            drain: 0.0,
             added: 0.0,
         }
     }
@@ -77,7 +81,14 @@ impl Controller {
     /// Latency of a core's read that takes `unloaded` ns by itself.
     #[inline]
     pub(super) fn read_latency(&self, unloaded: f64) -> f64 {
-        unloaded + self.added
+        (unloaded + self.added).max(self.behind * self.per_capacity)
+    }
+
+    /// How much less of that the reads of a core see that come `lines` at once, one such bunch after the other: while one is served, the line
+    /// of writes grows by as long, and that is gone when the next comes.
+    #[inline]
+    pub(super) fn between_bunches(&self, lines: f64) -> f64 {
+        self.drain.min(self.share * 0.5 * lines * self.per_capacity)
     }
 
     /// `W` in ns.
@@ -95,11 +106,12 @@ impl Controller {
     #[inline]
     pub(super) fn step(&mut self, dt: f64, demand: Demand) -> Line {
         self.hold_back(&demand);
-        let gain = (dt * (1.0 / FILTER)).min(1.0);
-        self.reads += (demand.reads - self.reads) * gain;
+        let reads = self.read(dt, demand.reads);
+        self.recent.go_on(dt);
+        self.reads = self.recent.serve::<0>(reads * dt);
         let rate = (self.capacity - self.reads).max(LEAST_ADMISSION);
         let left = 1.0 - (self.reads * self.per_capacity).min(0.95);
-        let free = (self.capacity - demand.reads).max(LEAST_ADMISSION) * dt;
+        let free = (self.capacity - reads).max(LEAST_ADMISSION) * dt;
         let coming = demand.posted * dt + demand.joining;
         let before = self.joined;
         self.joined += coming;
@@ -108,12 +120,22 @@ impl Controller {
         let alone = by_chance * demand.chance.beta(self.per_capacity / left);
         self.line = chance::left(all, free, alone);
         self.wait = (self.line + alone) / rate;
-        let load = (demand.reads + (all - self.line) / dt) * self.per_capacity;
-        self.load += (load.min(1.0) - self.load) * gain;
-        self.added = self.queueing * self.load / left
-            + self.share * (1.0 - by_chance) * self.line / rate
-            + self.hold;
+        let served = self.recent.serve::<1>(reads * dt + all - self.line);
+        self.load = (served * self.per_capacity).min(1.0);
+        self.drain = self.share * (1.0 - by_chance) * self.line / rate;
+        self.added = self.queueing * self.load / left + self.drain + self.hold;
         Line { before, joined: self.joined, served: self.joined - self.line }
+    }
+
+    /// Reads per ns that are served for `dt` ns, where `reads` come: no more than all that can be.
+    #[inline]
+    fn read(&mut self, dt: f64, reads: f64) -> f64 {
+        if reads <= self.capacity && self.behind == 0.0 {
+            return reads;
+        }
+        let asked = self.behind + (reads - self.capacity) * dt;
+        self.behind = asked.max(0.0);
+        self.capacity + (asked - self.behind) / dt
     }
 
     /// Sets what the posted limit adds to reads, as the line stands.

@@ -10,13 +10,19 @@
 use super::chance::{self, Chance};
 use super::curve::Curve;
 use super::settings::{IioSettings, LINE, NicSettings, PcieSettings};
-use super::{UNIT, float, lines};
+use super::{STEP, UNIT, float, lines, whole};
 use forebay_units::Time;
 use forebay_wire::Packet;
 use std::collections::VecDeque;
 
 /// Lines for completion and descriptor of a packet (note, section 2).
 const EXTRA_LINES: u64 = 2;
+
+/// A line of which less than this is ahead is as good as served, in lines.
+const SERVED: f64 = 0.5;
+
+/// What is in memory later than this, in ps, is not foreseen: somebody looks again before.
+const FORESEEN: f64 = STEP.as_ps() as f64;
 
 /// Header of an Ethernet frame, which the packet's size leaves out.
 const ETHERNET: u64 = 14;
@@ -37,6 +43,14 @@ struct Held {
     landed: Landed,
 }
 
+/// A packet of which all lines have entered.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    reaches: u64, // when the last is at the line of writes, in ps
+    place: f64,   // which it has there, if it is there
+    landed: Landed,
+}
+
 /// What waits before the slots, what is in them, and what left.
 #[derive(Clone, Debug)]
 pub(super) struct Iio {
@@ -47,8 +61,14 @@ pub(super) struct Iio {
     on_link: f64,   // ps for a unit
     link_rest: u64, // of the last multiplication by it
     held: VecDeque<Held>,
-    leaving: VecDeque<(Time, Landed)>,
-    used: u64, // bytes in the NIC buffer
+    leaving: VecDeque<Leaving>,
+    in_place: usize,    // of those, whose last line has come to the line of writes
+    reaching_next: u64, // when that of the next does, in ps
+    served: f64,        // lines of that line
+    serving: f64,       // of it, per ps
+    waits: f64,         // how long the next will stand there, as things are, in ps
+    next: Time,         // when the first of those that leave is in memory, as things are
+    used: u64,          // bytes in the NIC buffer
     most_used: u64,
     offered: u64, // units that came, less what was dropped
     entered: u64,
@@ -77,6 +97,17 @@ pub(super) struct Holds {
     pub evicting: f64,
     /// Share of the latter among those that enter.
     pub miss: f64,
+}
+
+/// How the last line of a packet, or the slowest of its last, goes to memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Landing {
+    /// To the line of writes, in ns.
+    pub reach: f64,
+    /// Share of what stands in that line that it waits for.
+    pub share: f64,
+    /// What all of it takes, in ns.
+    pub wait: f64,
 }
 
 /// The line of writes before memory, in lines since the beginning.
@@ -117,6 +148,12 @@ impl Iio {
             link_rest: 0,
             held: VecDeque::new(),
             leaving: VecDeque::new(),
+            in_place: 0,
+            reaching_next: u64::MAX,
+            served: 0.0,
+            serving: 0.0,
+            waits: 0.0,
+            next: Time::MAX,
             used: 0,
             most_used: 0,
             offered: 0,
@@ -163,14 +200,14 @@ impl Iio {
     }
 
     /// Releases and admits lines for `dt` ps from `at`, after [`Iio::reach`]. Lines are of two kinds, as `holds` says; those of one
-    /// leave as `line` is served. A packet is in memory `landing` ns after its last line entered.
+    /// leave as `line` is served. A packet is in memory as its last line is.
     #[inline]
     pub(super) fn step(
         &mut self,
         at: Time,
         dt: u64,
         holds: Holds,
-        landing: f64,
+        landing: Landing,
         line: Line,
         chance: Chance,
     ) -> Moved {
@@ -202,7 +239,7 @@ impl Iio {
             let empty = self.free_left(line, self.slots - inside, free, link, chance);
             let entering = link.min(backlog).min(free - empty);
             moved.full = free - empty < link.min(backlog);
-            let evicting = (float(entering) * holds.miss) as i64 as u64;
+            let evicting = whole(float(entering) * holds.miss);
             let last = if moved.full { end } else { begin + float(entering) * self.on_link };
             held = if moved.full {
                 // The link fills what was empty while lines leave, and keeps it as full as chance lets it.
@@ -215,11 +252,12 @@ impl Iio {
             };
             self.to_memory.rise(begin, last, self.to_memory.top() + evicting);
             self.to_cache.rise(begin, last, self.to_cache.top() + (entering - evicting));
-            self.enter(at, dt, entering, moved.full, landing);
+            self.enter(at, dt, entering, moved.full, landing.reach);
         } else {
             self.link_rest = 0;
         }
         self.occupancy += held.min(float(self.slots) * float(dt)) * (1e-3 / UNIT as f64);
+        self.land(at, dt, line, landing);
         moved
     }
 
@@ -235,35 +273,91 @@ impl Iio {
         let share = (self.waiting() / standing).min(1.0);
         let of = chance.of_share(share);
         let alone = of.share(lines(before)) * of.beta(self.on_link * UNIT as f64 * 1e-3);
-        (chance::left(lines(free), lines(link), alone) * UNIT as f64) as i64 as u64
+        whole(chance::left(lines(free), lines(link), alone) * UNIT as f64)
     }
 
     /// `units` enter in order, at the link's rate or, where slots hold them back, evenly.
     #[inline]
-    fn enter(&mut self, at: Time, dt: u64, units: u64, evenly: bool, landing: f64) {
+    fn enter(&mut self, at: Time, dt: u64, units: u64, evenly: bool, reach: f64) {
         let before = self.entered;
         self.entered += units;
         while let Some(first) = self.held.front().filter(|h| h.mark <= self.entered) {
             let ahead = (first.mark - before) as f64;
             let per_unit = if evenly { dt as f64 / units as f64 } else { self.on_link };
-            let leaves = at.as_ps() + (ahead * per_unit + landing * 1e3) as u64;
-            let leaves = self.leaving.back().map_or(leaves, |last| last.0.as_ps().max(leaves));
-            self.leaving.push_back((Time::from_ps(leaves), first.landed));
+            let reaches = at.as_ps() + (ahead * per_unit + reach * 1e3) as u64;
+            let reaches = self.leaving.back().map_or(reaches, |last| last.reaches.max(reaches));
+            self.leaving.push_back(Leaving { reaches, place: 0.0, landed: first.landed });
+            self.reaching_next = self.reaching_next.min(reaches);
             self.used -= u64::from(first.frame);
             self.taken += 1;
             self.held.pop_front();
         }
     }
 
-    /// When the next packet is in memory.
+    /// Follows packets to memory for `dt` ps from `at`.
+    #[inline]
+    fn land(&mut self, at: Time, dt: u64, line: Line, landing: Landing) {
+        let end = at.as_ps() + dt;
+        let before = std::mem::replace(&mut self.served, line.served);
+        self.waits = landing.share * landing.wait * 1e3;
+        if self.reaching_next <= end {
+            self.take_places(at.as_ps(), dt, line, landing.share);
+        }
+        if self.in_place > 0 {
+            self.serving = (line.served - before) / float(dt);
+        }
+        self.expect(end);
+    }
+
+    /// Packets whose last line comes to the line of writes in a step have a place there.
+    #[inline]
+    fn take_places(&mut self, begin: u64, dt: u64, line: Line, share: f64) {
+        let per = (line.joined - line.before) / float(dt);
+        while let Some(packet) = self.leaving.get_mut(self.in_place) {
+            if packet.reaches > begin + dt {
+                self.reaching_next = packet.reaches;
+                return;
+            }
+            let last = line.before + float(packet.reaches.max(begin) - begin) * per;
+            packet.place = line.served + share * (last - line.served);
+            self.in_place += 1;
+        }
+        self.reaching_next = u64::MAX;
+    }
+
+    /// Sets when the next packet is in memory, as things stand at `now`.
+    #[inline]
+    fn expect(&mut self, now: u64) {
+        self.next = if self.in_place > 0 {
+            let ahead = self.leaving[0].place - self.served;
+            let takes = if ahead < SERVED { 0.0 } else { ahead / self.serving };
+            let foreseen = (0.0..FORESEEN).contains(&takes);
+            if foreseen { Time::from_ps(now + whole(takes)) } else { Time::MAX }
+        } else if self.reaching_next < u64::MAX {
+            Time::from_ps(self.reaching_next + whole(self.waits))
+        } else {
+            Time::MAX
+        };
+    }
+
+    /// When the next packet is in memory, as far as is known.
+    #[inline]
     pub(super) fn next_delivery(&self) -> Time {
-        self.leaving.front().map_or(Time::MAX, |first| first.0)
+        self.next
     }
 
     /// A packet that is in memory by `now`.
     pub(super) fn deliver(&mut self, now: Time) -> Option<Landed> {
-        let due = self.next_delivery() <= now;
-        if due { self.leaving.pop_front().map(|first| first.1) } else { None }
+        if self.next > now {
+            return None;
+        }
+        let first = self.leaving.pop_front()?;
+        match self.in_place {
+            0 => self.reaching_next = self.leaving.front().map_or(u64::MAX, |next| next.reaches),
+            _ => self.in_place -= 1,
+        }
+        self.expect(now.as_ps());
+        Some(first.landed)
     }
 
     /// The stack took this many packets and gave their descriptors back.
@@ -273,12 +367,12 @@ impl Iio {
 
     /// Whether lines wait or are on their way.
     pub(super) fn is_idle(&self) -> bool {
-        self.offered == self.left
+        self.offered == self.left && self.leaving.is_empty()
     }
 
     /// Whether slots that are held for `latency` ns take what the link brings.
     pub(super) fn keeps_up(&self, latency: f64) -> bool {
-        self.slots as f64 / latency >= 1e3 / self.on_link
+        float(self.slots) * self.on_link >= 1e3 * latency
     }
 
     /// Lines in slots that stand in the line of writes.
@@ -342,7 +436,7 @@ mod tests {
         let holds = Holds { hit: 323.0, evicting: 323.0, miss: 1.0 };
         let line = Line { before: 0.0, joined: 0.0, served: 0.0 };
         let chance = Chance { variance: 0.0, round: 0.0 };
-        iio.step(Time::ZERO, 46_600, holds, 323.0, line, chance);
+        iio.step(Time::ZERO, 46_600, holds, Landing::default(), line, chance);
         assert_eq!(iio.buffered(), 8028 - 10 * 64);
         assert!(iio.offer(Time::ZERO, &packet(600)), "712 are");
         assert!(!iio.offer(Time::ZERO, &packet(100)));

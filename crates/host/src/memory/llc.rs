@@ -8,7 +8,7 @@
 //!
 //! Source: paper 2.1 and figure 3; "leaky DMA" of earlier work by the same lab.
 
-use super::iio::Holds;
+use super::iio::{Holds, Landing};
 use super::settings::DdioSettings;
 
 /// Latency of a read that hits the cache, in ns.
@@ -88,15 +88,15 @@ impl Llc {
         }
     }
 
-    /// When a packet is in memory, counted in ns from its last line's entry: with its slowest line.
+    /// How a packet's last line goes to memory, or the slowest of its last, where all of the line of writes takes `wait` ns.
     #[inline]
-    pub(super) fn landing_latency(&self, wait: f64) -> f64 {
+    pub(super) fn landing(&self, wait: f64) -> Landing {
         match &self.ddio {
-            None => self.memory + wait,
+            None => Landing { reach: self.memory, share: 1.0, wait },
             Some(ddio) => {
                 let (hit, eviction) = (ddio.hit.as_ps() as f64, ddio.eviction.as_ps() as f64);
-                let evicting = (self.miss * LINES_BEHIND).min(1.0);
-                hit * 1e-3 + evicting * (eviction * 1e-3 + wait)
+                let share = (self.miss * LINES_BEHIND).min(1.0);
+                Landing { reach: (hit + share * eviction) * 1e-3, share, wait }
             }
         }
     }

@@ -1,17 +1,21 @@
 //! Cores of neighbours: closed loops that read and write memory as fast as their lines in flight let them.
 //!
-//! Models: a core keeps a constant number of reads in flight, so it reads `lines / latency`; it posts a fixed number of writes
-//! for each read when that is back, and with it reads the next line; a throttle level adds latency to each miss, caps its rate or
-//! stops it (whole or part of the time); work that rests and returns, whose writes begin a latency after its reads and end a latency after
-//! them.
-//! Leaves out: that reads go on as the latency was when they began; caches of the neighbour, computing between misses, hardware
-//! threads.
+//! Models: a core keeps a constant number of reads in flight, each as long under way as memory took when it left ([`super::flight`]); when one
+//! is back, the core posts a fixed number of writes for it and reads the next line; a throttle level adds latency to each miss, caps its rate or
+//! stops it (whole or part of the time); work that rests and returns: no read follows one that comes back in a rest, and those that are owed leave
+//! one after the other within an unloaded latency when the work goes on.
+//! Leaves out: caches of the neighbour, computing between misses, hardware threads.
 //!
 //! Source: paper 2.2 and 4.2 (rate = lines in flight / latency); sheet 6.6 for levels.
 
 use super::controller::Controller;
+use super::flight::{Flight, units};
 use super::settings::{Actuator, ControllerSettings, NeighbourSettings, ThrottleSettings};
-use forebay_units::{Span, Time};
+use super::{float, lines};
+use forebay_units::Time;
+
+/// Units by which rounding puts off what leaves in a step.
+const ROUNDED: f64 = 4.0;
 
 /// What a level does to cores that it does not stop.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -21,41 +25,32 @@ enum Hold {
     Cap(f64),   // share of what it would draw alone
 }
 
-/// Cores of a neighbour that are held alike.
-#[derive(Clone, Copy, Debug)]
+/// Cores of a neighbour that are held alike. Amounts are in units.
+#[derive(Clone, Debug)]
 struct Cores {
     group: usize,
-    socket: u8,
     count: u32,
-    lines: f64,    // of all
+    units: u64,    // of all, parked or in flight
     writes: f64,   // for each read
     chance: f64,   // square of the lines that come at once: the next read, and writes
     apart: f64,    // the sum of their squares
     unloaded: f64, // ns
     hold: Hold,
-    posts_from: Time, // when their first reads are back
-    posts: bool,      // whether they are
-}
-
-/// Writes of reads that were in flight when their cores stopped.
-#[derive(Clone, Copy, Debug)]
-struct Tail {
-    group: usize,
-    rate: f64, // lines per ns
-    left: f64, // lines
+    works: bool,
+    flight: Flight,
+    release: f64,     // of those that are parked, in a ps
+    last: (u64, u64), // step, in ps, and what left in it
 }
 
 /// All cores of all neighbours of a host.
 #[derive(Clone, Debug)]
 pub(super) struct Neighbours {
     groups: Vec<NeighbourSettings>,
-    sockets: Vec<Cores>,
-    working: Vec<Cores>, // those of `sockets` that draw, alike ones together
+    cores: Vec<[Cores; 2]>, // of each group: those that no level slows apart from others, and those that one does
     throttle: ThrottleSettings,
     level: u8,
     next_phase: Time,
-    works: Vec<bool>, // by group
-    tails: Vec<Tail>,
+    coasted: bool, // since flights were brought up to date
     round: f64,
     /// Lines read and written, by neighbour.
     pub read: Vec<f64>,
@@ -81,51 +76,21 @@ impl Neighbours {
         throttle: ThrottleSettings,
         controller: &ControllerSettings,
     ) -> Self {
-        let cores = |(group, of): (usize, &NeighbourSettings)| {
-            let read = if of.local { controller.local_read } else { controller.remote_read };
-            let (lines, writes) =
-                (f64::from(of.lines_in_flight_milli) * 1e-3, f64::from(of.writes_permille) * 1e-3);
-            let (all, sockets) = (of.cores, u32::from(throttle.slowing.max(1)));
-            (0..sockets.min(all)).map(move |socket| {
-                let count = (all - socket).div_ceil(sockets);
-                let lines = lines * f64::from(count);
-                let unloaded = read.as_ps() as f64 * 1e-3;
-                let (socket, hold) = (socket as u8, Hold::Free);
-                Cores {
-                    group,
-                    socket,
-                    count,
-                    lines,
-                    writes,
-                    chance: (1.0 + writes) * (1.0 + writes),
-                    apart: 1.0 + writes * writes,
-                    unloaded,
-                    hold,
-                    posts_from: Time::MAX,
-                    posts: false,
-                }
-            })
-        };
-        let sockets: Vec<_> = groups.iter().enumerate().flat_map(cores).collect();
-        let working = Vec::with_capacity(sockets.len());
-        let none = vec![0.0; groups.len()];
-        let (read, written) = (none.clone(), none);
-        let groups = groups.to_vec();
-        let next_phase = Time::ZERO;
-        let works = vec![false; groups.len()];
-        let tails = Vec::with_capacity(groups.len());
+        let cores = groups.iter().enumerate().map(|(group, of)| {
+            let all = Cores::new(group, of, controller);
+            let none = Cores { count: 0, units: 0, ..all.clone() };
+            [all, none]
+        });
         Self {
-            groups,
-            sockets,
-            working,
+            cores: cores.collect(),
+            groups: groups.to_vec(),
             throttle,
             level: 0,
-            next_phase,
-            works,
-            tails,
+            next_phase: Time::ZERO,
+            coasted: false,
             round: 0.0,
-            read,
-            written,
+            read: vec![0.0; groups.len()],
+            written: vec![0.0; groups.len()],
         }
     }
 
@@ -146,53 +111,28 @@ impl Neighbours {
 
     /// Which cores work, and how the level slows them, at `now`, and until when.
     pub(super) fn apply(&mut self, now: Time, controller: &Controller) {
+        self.bring_up(now, controller);
         let (pause, mut next) = self.pause(now);
-        for group in 0..self.groups.len() {
-            let (works, until) = works(&self.groups[group], now);
+        let (throttle, level) = (&self.throttle, self.level);
+        let mut round = 0.0;
+        for (of, [free, slowed]) in self.groups.iter().zip(&mut self.cores) {
+            let (works, until) = works(of, now);
             next = next.min(until);
-            let works = works && !pause;
-            if self.works[group] && !works {
-                self.stop(group, controller);
+            let count = slowed_cores(throttle, level, of.cores);
+            match count.checked_sub(slowed.count) {
+                Some(0) => {}
+                Some(more) => slowed.take(now, more, free, controller),
+                None => free.take(now, slowed.count - count, slowed, controller),
             }
-            self.works[group] = works;
-        }
-        self.working.clear();
-        for cores in &mut self.sockets {
-            if !self.works[cores.group] {
-                cores.posts_from = Time::MAX;
-                continue;
-            }
-            cores.hold = hold(&self.throttle, self.level, cores);
-            if cores.posts_from == Time::MAX {
-                let back = Span::from_ps((cores.latency(controller) * 1e3) as u64);
-                cores.posts_from = now + back;
-            }
-            cores.posts = now >= cores.posts_from;
-            if !cores.posts {
-                next = next.min(cores.posts_from);
-            }
-            match self.working.last_mut() {
-                Some(last) if last.is_like(cores) => {
-                    last.count += cores.count;
-                    last.lines += cores.lines;
-                }
-                _ => self.working.push(*cores),
+            for (cores, hold) in [free, slowed].into_iter().zip(holds(throttle, level)) {
+                let latency = cores.latency(controller) * 1e3;
+                cores.flight.settle(now.as_ps(), latency);
+                cores.hold = hold;
+                cores.work(works && !pause);
+                round += if cores.works { lines(cores.units) * cores.chance } else { 0.0 };
             }
         }
-        self.next_phase = next;
-        self.round = self.working.iter().map(|cores| cores.lines * cores.chance).sum();
-    }
-
-    /// No read of this neighbour follows: what is in flight comes back as evenly as it did, and its writes with it.
-    fn stop(&mut self, group: usize, controller: &Controller) {
-        let cores = self.working.iter().filter(|cores| cores.group == group);
-        let rate = cores.map(|cores| cores.rate(controller) * cores.writes).sum();
-        let writes = f64::from(self.groups[group].writes_permille) * 1e-3;
-        let left = self.read[group] * writes - self.written[group];
-        self.tails.retain(|tail| tail.group != group);
-        if left > 0.0 && rate > 0.0 {
-            self.tails.push(Tail { group, rate, left });
-        }
+        (self.next_phase, self.round) = (next, round);
     }
 
     /// Whether the level stops everybody at `now`, and until when this holds.
@@ -209,46 +149,90 @@ impl Neighbours {
         (into < stopped, Time::from_ps(end))
     }
 
-    /// What they ask for, now that reads take what the controller says. Adds `dt` ns of it to their totals.
+    /// What they ask for in `dt` ps from `at`, now that reads take what the controller says. Adds it to their totals.
     #[inline(always)] // in the loop of a step
-    pub(super) fn draw(&mut self, dt: f64, controller: &Controller) -> Draw {
-        let mut draw = Draw { round: self.round, ..Draw::default() };
-        for cores in &self.working {
-            let rate = cores.rate(controller);
-            draw.reads += rate;
-            draw.posting += cores.count;
-            self.read[cores.group] += rate * dt;
-            draw.variance += rate * cores.chance;
-            draw.served += rate * cores.apart;
-            if cores.posts {
-                let posted = rate * cores.writes;
-                draw.posted += posted;
-                self.written[cores.group] += posted * dt;
-            }
+    pub(super) fn draw(&mut self, at: Time, dt: u64, controller: &Controller) -> Draw {
+        if self.coasted {
+            self.bring_up(at, controller);
         }
-        if !self.tails.is_empty() {
-            draw.posted += self.draw_tails(dt);
+        let mut draw = Draw { round: self.round, ..Draw::default() };
+        let (begin, now) = (at.as_ps(), at.as_ps() + dt);
+        let rate = 1e3 / float(dt); // of lines in this step, in lines per ns
+        for cores in self.cores.iter_mut().flatten() {
+            if cores.units == 0 {
+                continue;
+            }
+            let (issued, back) = cores.step(begin, now, controller);
+            let written = lines(back) * cores.writes;
+            let read = lines(issued);
+            self.read[cores.group] += read;
+            self.written[cores.group] += written;
+            let reads = read * rate;
+            draw.reads += reads;
+            draw.posted += written * rate;
+            draw.posting += if back > 0 { cores.count } else { 0 };
+            draw.variance += reads * cores.chance;
+            draw.served += reads * cores.apart;
         }
         draw
     }
 
-    /// Writes of cores that have stopped, per ns.
-    #[cold]
-    #[inline(never)]
-    fn draw_tails(&mut self, dt: f64) -> f64 {
-        let mut posted = 0.0;
-        for tail in &mut self.tails {
-            let lines = (tail.rate * dt).min(tail.left);
-            tail.left -= lines;
-            self.written[tail.group] += lines;
-            posted += lines / dt;
+    /// They go round for `ns` as evenly as they did.
+    pub(super) fn coast(&mut self, ns: f64, controller: &Controller) {
+        for cores in self.cores.iter().flatten().filter(|cores| cores.works) {
+            let read = lines(cores.units) / cores.latency(controller) * ns;
+            self.read[cores.group] += read;
+            self.written[cores.group] += read * cores.writes;
         }
-        self.tails.retain(|tail| tail.left > 0.0);
-        posted
+        self.coasted = true;
+    }
+
+    /// Reads are in flight as they are when everybody has gone round evenly up to `now`.
+    #[cold]
+    fn bring_up(&mut self, now: Time, controller: &Controller) {
+        if std::mem::take(&mut self.coasted) {
+            for cores in self.cores.iter_mut().flatten().filter(|cores| cores.works) {
+                let latency = cores.latency(controller) * 1e3;
+                cores.flight.set_even(now.as_ps(), latency, cores.units);
+                cores.release = 0.0;
+            }
+        }
+    }
+
+    /// Whether everybody who works goes round as evenly as can be, to a share of `least`, and nobody else has anything in flight.
+    pub(super) fn is_settled(&self, least: f64, controller: &Controller) -> bool {
+        self.cores.iter().flatten().filter(|cores| cores.units > 0).all(|cores| {
+            let (dt, issued) = cores.last;
+            let even = float(cores.units) * float(dt) / (cores.latency(controller) * 1e3);
+            match cores.works {
+                true => (float(issued) - even).abs() <= least * even + ROUNDED,
+                false => cores.flight.units() == 0,
+            }
+        })
     }
 }
 
 impl Cores {
+    fn new(group: usize, of: &NeighbourSettings, controller: &ControllerSettings) -> Self {
+        let read = if of.local { controller.local_read } else { controller.remote_read };
+        let writes = f64::from(of.writes_permille) * 1e-3;
+        let lines = f64::from(of.cores) * f64::from(of.lines_in_flight_milli) * 1e-3;
+        Self {
+            group,
+            count: of.cores,
+            units: units(lines),
+            writes,
+            chance: (1.0 + writes) * (1.0 + writes),
+            apart: 1.0 + writes * writes,
+            unloaded: read.as_ps() as f64 * 1e-3,
+            hold: Hold::Free,
+            works: false,
+            flight: Flight::new(),
+            release: 0.0,
+            last: (0, 0),
+        }
+    }
+
     /// How long a read takes with all that holds it back, in ns.
     #[inline]
     fn latency(&self, controller: &Controller) -> f64 {
@@ -260,15 +244,44 @@ impl Cores {
         }
     }
 
-    /// Reads per ns.
+    /// Those that wait for the work to go on. Less than none: more are in flight, by what was rounded, or foreseen amiss in a step.
     #[inline]
-    fn rate(&self, controller: &Controller) -> f64 {
-        self.lines / self.latency(controller)
+    fn parked(&self) -> i64 {
+        self.units as i64 - self.flight.units() as i64
     }
 
-    /// Whether it draws as `other` does.
-    fn is_like(&self, other: &Self) -> bool {
-        (self.group, self.hold, self.posts) == (other.group, other.hold, other.posts)
+    /// From here on they work, or rest.
+    fn work(&mut self, works: bool) {
+        self.works = works;
+        self.release = self.parked().max(0) as f64 / (self.unloaded * 1e3);
+    }
+
+    /// From `at` to `now`. Returns the units that left and that came back.
+    #[inline(always)] // in the loop of a step
+    fn step(&mut self, at: u64, now: u64, controller: &Controller) -> (u64, u64) {
+        let latency = self.latency(controller) * 1e3;
+        let parked = self.parked();
+        let more = if parked > 0 {
+            parked.min((self.release * float(now - at)) as i64 + 1)
+        } else {
+            parked
+        };
+        let moved = self.flight.step(at, now, latency, self.works, more);
+        self.last = (now - at, moved.0);
+        moved
+    }
+
+    /// `count` cores of `from` are held as these from `now` on.
+    fn take(&mut self, now: Time, count: u32, from: &mut Self, controller: &Controller) {
+        for cores in [&mut *self, &mut *from] {
+            let latency = cores.latency(controller) * 1e3;
+            cores.flight.settle(now.as_ps(), latency);
+        }
+        let other = from.flight.split(now.as_ps(), count, from.count);
+        self.flight.join(now.as_ps(), &other);
+        let part = from.units * u64::from(count) / u64::from(from.count);
+        (self.count, from.count) = (self.count + count, from.count - count);
+        (self.units, from.units) = (self.units + part, from.units - part);
     }
 }
 
@@ -288,13 +301,24 @@ fn works(neighbour: &NeighbourSettings, now: Time) -> (bool, Time) {
     }
 }
 
-/// What a slowing level does to cores.
-fn hold(throttle: &ThrottleSettings, level: u8, cores: &Cores) -> Hold {
+/// How many of a neighbour's `cores` a level slows apart from the others: core `i` is on socket `i` modulo the number of levels that slow.
+fn slowed_cores(throttle: &ThrottleSettings, level: u8, cores: u32) -> u32 {
+    match throttle.actuator {
+        Actuator::Sockets => {
+            let sockets = u32::from(throttle.slowing.max(1));
+            let slowed = u32::from(level.min(throttle.slowing));
+            cores / sockets * slowed + (cores % sockets).min(slowed)
+        }
+        Actuator::Delay | Actuator::Cap => 0,
+    }
+}
+
+/// What a slowing level does to cores, and to those that it slows apart from the others.
+fn holds(throttle: &ThrottleSettings, level: u8) -> [Hold; 2] {
     let (level, levels) = (level.min(throttle.slowing), throttle.slowing);
     let strongest = throttle.delay.as_ps() as f64 * 1e-3;
-    match throttle.actuator {
+    let all = match throttle.actuator {
         _ if level == 0 => Hold::Free,
-        Actuator::Sockets if cores.socket < level => Hold::Delay(strongest),
         Actuator::Sockets => Hold::Free,
         // Hardware has ten steps, from 0 to 90.
         Actuator::Delay => {
@@ -302,5 +326,6 @@ fn hold(throttle: &ThrottleSettings, level: u8, cores: &Cores) -> Hold {
             Hold::Delay(strongest * f64::from(step) / 9.0)
         }
         Actuator::Cap => Hold::Cap(1.0 - f64::from(level) / f64::from(levels + 1)),
-    }
+    };
+    [all, Hold::Delay(strongest)]
 }

@@ -6,7 +6,7 @@
 
 use super::chance::Chance;
 use super::controller::Controller;
-use super::iio::{Holds, Iio, Line, Moved};
+use super::iio::{Holds, Iio, Landing, Line, Moved};
 use super::limit::Limit;
 use super::llc::Llc;
 use super::readers::Readers;
@@ -37,8 +37,7 @@ pub(super) struct Nic {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shared<'a> {
     pub holds: Holds,
-    /// From a packet's last line entering to the packet in memory, in ns.
-    pub landing: f64,
+    pub landing: Landing,
     pub llc: &'a Llc,
     pub readers: &'a Readers,
     pub line: Line,

@@ -11,12 +11,15 @@ use super::neighbours::Neighbours;
 use super::nic::{Nic, Shared, add_others, step_others};
 use super::nics::Nics;
 use super::readers::Readers;
-use super::{MemorySettings, lines};
+use super::{MemorySettings, lines, whole};
 use forebay_units::{Span, Time};
 use forebay_wire::Packet;
 
 /// The longest step: what enters slots in one leaves none of them in the same, by default: the cache takes 151 ns.
 pub const STEP: Span = Span::from_ns(150);
+
+/// The longest where lines go to the cache, and are in slots for half the time.
+const STEP_TO_CACHE: Span = Span::from_ns(110);
 
 /// Share by which the state may still move in a [`STEP`] when nothing is carried and the path goes to sleep.
 const SETTLED: f64 = 1e-7;
@@ -96,6 +99,7 @@ pub struct MemoryPath {
     at: Time,
     due: Time, // but for deliveries and finished reads
     asleep: bool,
+    step: Span, // the longest
     nics: Nics<Nic>,
     llc: Llc,
     controller: Controller,
@@ -128,6 +132,7 @@ impl MemoryPath {
             at: Time::ZERO,
             due: Time::MAX,
             asleep: false,
+            step: if settings.ddio.is_some() { STEP_TO_CACHE } else { STEP },
             nics: Nics::new(Nic::new(settings), nics[1..].iter().map(|of| Nic::new(of)).collect()),
             llc: Llc::new(settings.ddio, ns(settings.iio.latency)),
             controller,
@@ -171,13 +176,16 @@ impl MemoryPath {
 
     /// A packet comes from the cable. False: the NIC dropped it.
     pub fn offer(&mut self, now: Time, packet: &Packet) -> bool {
+        let moves = self.asleep || now > self.at;
         self.move_to(now);
         let taken = self.nics.at_hand.iio.offer(now, packet);
         if taken {
             self.llc.see(u64::from(packet.size));
             self.asleep = false;
         }
-        self.plan();
+        if moves {
+            self.plan();
+        }
         taken
     }
 
@@ -261,11 +269,14 @@ impl MemoryPath {
     fn plan(&mut self) {
         let mut due = self.neighbours.next_phase();
         if !self.asleep {
-            due = due.min(self.at + STEP);
-            let memory = self.controller.read_latency(self.local_read);
-            let left = self.readers.price(self.llc.read_latency(memory));
-            let left = Span::from_ps((left * 1e3) as u64);
-            due = due.min(self.at.saturating_add(left).saturating_add(Span::from_ps(1)));
+            due = due.min(self.at + self.step);
+            let memory = self.controller.read_latency(self.local_read)
+                - self.controller.between_bunches(self.readers.bunch() * self.llc.miss());
+            let left = self.readers.price(memory, &self.llc) * 1e3;
+            // Whoever is done later than in a step has no say here.
+            if left < STEP.as_ps() as f64 {
+                due = due.min(self.at + Span::from_ps(whole(left) + 1));
+            }
         }
         self.due = due;
     }
@@ -283,8 +294,8 @@ impl MemoryPath {
             let others = nics.others_mut();
             add_others(others, self.at, dt, holds, &self.controller, &mut asks);
         }
-        let draw = self.neighbours.draw(ns, &self.controller);
-        let copy_reads = self.readers.step(ns) * self.llc.miss();
+        let draw = self.neighbours.draw(self.at, dt, &self.controller);
+        let copy_reads = self.readers.step(ns, &self.llc) * self.llc.miss();
         self.count_copied(copy_reads, ns);
         // Copies come one by one, as a mean between evenly and all of a window at once. Lines of the NIC come evenly from its link, and chance
         // is in which of them the cache takes.
@@ -310,7 +321,7 @@ impl MemoryPath {
         let line = self.controller.step(ns, demand);
         let shared = Shared {
             holds,
-            landing: self.llc.landing_latency(wait),
+            landing: self.llc.landing(wait),
             llc: &self.llc,
             readers: &self.readers,
             line,
@@ -326,7 +337,10 @@ impl MemoryPath {
             && self.nics.others().iter().all(Nic::is_idle);
         // A copy or a frame that ended in this step was still in what memory was asked for.
         let settled = SETTLED * dt as f64 / STEP.as_ps() as f64;
-        self.asleep = idle && others_ask == 0.0 && self.controller.moved_since(before) < settled;
+        self.asleep = idle
+            && others_ask == 0.0
+            && self.controller.moved_since(before) < settled
+            && self.neighbours.is_settled(SETTLED, &self.controller);
     }
 
     /// Copying read `lines` per ns for `ns`.
@@ -350,7 +364,7 @@ impl MemoryPath {
         self.nics.at_hand.rest(ns);
         self.nics.others_mut().iter_mut().for_each(|nic| nic.rest(ns));
         self.levels[usize::from(self.neighbours.level())] += ns;
-        self.neighbours.draw(ns, &self.controller);
+        self.neighbours.coast(ns, &self.controller);
     }
 
     /// How it stands at the last advance.

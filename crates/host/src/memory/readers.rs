@@ -1,27 +1,41 @@
 //! Cores that run the stack and copy to applications, one flow after the other on its core.
 //!
 //! Models: work for each packet and each byte, and a copy with a limited number of lines in flight, whose time follows
-//! the latency of reading memory; bytes wait unread until their turn.
+//! the latency of reading memory, beside its work or after it ([`Copying`]); bytes wait unread until their turn.
 //! Leaves out: protocol work is done with the copy, so acknowledgements do not wait for it; wake-ups; user buffers, which
 //! stay in cache (note, section 2).
 
 use super::Read;
-use super::settings::{LINE, ReaderSettings};
+use super::llc::Llc;
+use super::settings::{Copying, LINE, ReaderSettings};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug)]
 struct Work {
     read: Read,
-    nic: usize, // that received it
+    nic: u32, // that received it
+    at: Stage,
     fixed: f64, // ns
     lines: f64,
+}
+
+/// What a core is at.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Stage {
+    /// Work, with reads between.
+    Both,
+    /// Work; the reads come after it.
+    Work,
+    /// Reads alone, as many times one after the other as [`Core::rounds`]. What is fixed is what takes no memory.
+    Reads,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Core {
     work: Option<Work>,      // that it does; none: nothing waits
-    done: f64,               // share of it
-    time: f64,               // that it takes in all, as memory is, ns
+    done: f64,               // share of its stage
+    time: f64,               // that this takes in all, as memory is, ns
+    rounds: f64,             // in which it waits for memory
     waiting: VecDeque<Work>, // for it
 }
 
@@ -30,6 +44,7 @@ struct Core {
 pub(super) struct Readers {
     settings: ReaderSettings,
     per_line_in_flight: f64, // 1 / lines in flight of a copy
+    bunch: f64,
     cores: Vec<Core>,
     unread: u64,
     finished: VecDeque<(usize, Read)>,
@@ -51,6 +66,10 @@ impl Readers {
         Self {
             settings: *settings,
             per_line_in_flight: 1.0 / f64::from(settings.lines_in_flight),
+            bunch: match settings.copying {
+                Copying::Evenly => 0.0,
+                Copying::InBunches => f64::from(settings.lines_in_flight),
+            },
             cores: vec![Core::default(); settings.cores.max(1) as usize],
             unread: 0,
             finished: VecDeque::new(),
@@ -69,7 +88,11 @@ impl Readers {
             + self.settings.per_kilobyte.as_ps() as f64 * kilobytes;
         let reads = f64::from(self.settings.reads_permille) * 1e-3;
         let lines = read.bytes as f64 / LINE as f64 * reads;
-        let work = Work { read, nic, fixed: fixed * 1e-3, lines };
+        let at = match self.settings.copying {
+            Copying::Evenly => Stage::Both,
+            Copying::InBunches => Stage::Work,
+        };
+        let work = Work { read, nic: nic as u32, at, fixed: fixed * 1e-3, lines };
         self.unread += read.bytes;
         let core = &mut self.cores[core as usize % cores];
         match core.work {
@@ -78,15 +101,19 @@ impl Readers {
         }
     }
 
-    /// Where a read takes `latency` ns: sets how long the work of each core takes, and returns the least time, in ns,
+    /// Where a read of memory takes `latency` ns: sets how long the stage of each core takes, and returns the least time, in ns,
     /// until a core is done with it.
     #[inline]
-    pub(super) fn price(&mut self, latency: f64) -> f64 {
-        let per_line = latency * self.per_line_in_flight;
+    pub(super) fn price(&mut self, latency: f64, llc: &Llc) -> f64 {
+        let per_line = llc.read_latency(latency) * self.per_line_in_flight;
         let mut least = f64::INFINITY;
         for core in &mut self.cores[..self.in_use as usize] {
             if let Some(work) = &core.work {
-                core.time = work.fixed + work.lines * per_line;
+                core.time = match work.at {
+                    Stage::Both => work.fixed + work.lines * per_line,
+                    Stage::Work => work.fixed,
+                    Stage::Reads => work.fixed + core.rounds * latency,
+                };
                 least = least.min((1.0 - core.done) * core.time);
             }
         }
@@ -95,22 +122,28 @@ impl Readers {
 
     /// Works for `dt` ns at the last price. Returns the lines read per ns.
     #[inline]
-    pub(super) fn step(&mut self, dt: f64) -> f64 {
+    pub(super) fn step(&mut self, dt: f64, llc: &Llc) -> f64 {
         let mut reads = 0.0;
         self.parts.iter_mut().for_each(|part| part.rate = 0.0);
         for core in &mut self.cores[..self.in_use as usize] {
-            let Some(work) = &core.work else { continue };
+            let Some(work) = &mut core.work else { continue };
             self.busy += dt;
             let speed = 1.0 / core.time;
-            reads += work.lines * speed;
-            if let Some(part) = self.parts.get_mut(work.nic) {
-                part.rate += work.lines * speed;
+            let rate = if work.at == Stage::Work { 0.0 } else { work.lines * speed };
+            reads += rate;
+            if let Some(part) = self.parts.get_mut(work.nic as usize) {
+                part.rate += rate;
                 part.busy += dt;
             }
             core.done += dt * speed;
-            if core.done >= DONE {
+            if core.done >= DONE && work.at == Stage::Work {
+                work.at = Stage::Reads;
+                work.fixed = work.lines * llc.read_latency(0.0) * self.per_line_in_flight;
+                core.rounds = rounds(work.lines, llc.miss(), self.settings.lines_in_flight);
+                core.done = 0.0;
+            } else if core.done >= DONE {
                 self.unread -= work.read.bytes;
-                self.finished.push_back((work.nic, work.read));
+                self.finished.push_back((work.nic as usize, work.read));
                 core.work = core.waiting.pop_front();
                 core.done = 0.0;
             }
@@ -145,6 +178,12 @@ impl Readers {
         self.parts[nic].rate
     }
 
+    /// Lines that a core reads at once, if that is more than one.
+    #[inline]
+    pub(super) fn bunch(&self) -> f64 {
+        self.bunch
+    }
+
     /// Bytes that wait for applications.
     pub(super) fn unread(&self) -> u64 {
         self.unread
@@ -166,24 +205,57 @@ impl Readers {
     }
 }
 
+/// How many times a core waits for memory, one after the other, that reads `lines` of which it misses the share `miss`, `at_once` of them and
+/// one more for each that is back. Those that miss stay together, so they go in rounds, the last of which takes as long as a full one. How
+/// many they are is by chance of the cache, here as evenly spread as has the same mean and variance.
+fn rounds(lines: f64, miss: f64, at_once: u32) -> f64 {
+    let missing = lines * miss;
+    let spread = (3.0 * missing * (1.0 - miss)).sqrt().min(missing);
+    let [least, most] = [missing - spread, missing + spread].map(|n| n / f64::from(at_once));
+    // The area below `x.ceil()`.
+    let below = |x: f64| (x.floor() + 1.0) * (x - 0.5 * x.floor());
+    if most - least > 1e-6 { (below(most) - below(least)) / (most - least) } else { most.ceil() }
+}
+
 /// Share from which work counts as done: instants are whole picoseconds.
 const DONE: f64 = 1.0 - 1e-9;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_units::random::{Purpose, Stream};
 
     /// A core that only works is not late; one for which a second delivery waits is, and all of them have to be.
     #[test]
     fn late_is_who_has_work_waiting() {
         let mut readers = Readers::new(&ReaderSettings::default(), 1);
+        let llc = Llc::new(None, 323.0);
         let read = Read { flow: 0, bytes: 4000 };
         for (core, late) in [(0, false), (0, true), (1, false), (1, true)] {
             readers.add(core, 0, read, 1);
             assert_eq!(readers.all_late(), late);
         }
-        let done = readers.price(70.0);
-        readers.step(done);
+        let done = readers.price(70.0, &llc);
+        readers.step(done, &llc);
         assert!(!readers.all_late());
+    }
+
+    /// Thirteen places: five rounds for 65 lines and for 64, and with a cache as many as a lottery line by line gives.
+    #[test]
+    fn reads_in_bunches_go_in_rounds() {
+        assert_eq!(
+            [65.0, 64.0, 64.5, 66.0, 0.0].map(|n| rounds(n, 1.0, 13)),
+            [5.0, 5.0, 5.0, 6.0, 0.0]
+        );
+        let mut draws = Stream::new(1, 0, Purpose::Test);
+        for (lines, miss) in [(64_u32, 0.8), (64, 0.55), (147, 0.8), (24, 0.8)] {
+            let mut all = 0;
+            for _ in 0..2_000 {
+                let missing = (0..lines).filter(|_| draws.below(1_000) < (miss * 1e3) as u64);
+                all += missing.count().div_ceil(13);
+            }
+            let (mean, found) = (all as f64 / 2_000.0, rounds(f64::from(lines), miss, 13));
+            assert!((found / mean - 1.0).abs() < 0.04, "{lines}, {miss}: {found}, not {mean}");
+        }
     }
 }

@@ -215,6 +215,20 @@ pub struct ReaderSettings {
     /// Lines read from memory for each line of payload, in thousandths. 1,046: 2.1 bytes of memory traffic for a byte
     /// received (paper 4.2), less what DMA writes.
     pub reads_permille: u32,
+    /// In which order a core works and reads.
+    ///
+    /// Assumption: evenly (note, equation 5). With bunches slots hold up to three lines more or less.
+    pub copying: Copying,
+}
+
+/// How a core reads the lines of what it copies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Copying {
+    /// One after the other, with the work for each byte between them.
+    #[default]
+    Evenly,
+    /// After all work: as many at once as may be in flight, and one more for each that is back.
+    InBunches,
 }
 
 impl Default for ReaderSettings {
@@ -225,6 +239,7 @@ impl Default for ReaderSettings {
             per_kilobyte: Span::from_ns(166),
             lines_in_flight: 13,
             reads_permille: 1046,
+            copying: Copying::Evenly,
         }
     }
 }

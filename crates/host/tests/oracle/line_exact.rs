@@ -9,9 +9,11 @@
 //!   then its slot is free, and the packet is delivered when all its lines and those of all packets before it are in.
 //! - A neighbour's core has tokens, one for each line in flight (of 18.7, the last rests so long between two reads that it
 //!   counts 0.7). A token issues a read, which comes back after its latency, and posts the write that belongs to it.
-//! - A core that copies does the packet's protocol work and then reads its lines, in one of two ways ([`Copying`]). What it does
-//!   for each byte beside waiting for memory lies between its reads (note, equation 5, spreads a packet's reads over all the work on
-//!   it), or, the other extreme, before them.
+//! - A core that copies does the packet's protocol work and then reads its lines, in one of two ways ([`Copying`]). Evenly: one line
+//!   every `latency / lines_in_flight`, and what a line's bytes take, which lies between its reads (note, equation 5, spreads a packet's
+//!   reads over all the work on it); the next packet's turn comes when the last one is on its way. In bunches, the other extreme: after the
+//!   work for all its bytes all that may be in flight at once, and one more for each that returns; the next packet's turn comes when the
+//!   last one is back.
 //! - Not from queues: the latency of a read. It is the plant's law, `unloaded + a rho / (1 - rho_r) + g W`, asked for every
 //!   read with what this model measures itself: loads are lines served in the last [`WINDOW`], `W` is what the line of writes
 //!   that stands at that instant needs to be served. A read returns after that or after its service, whichever is later;
@@ -22,7 +24,7 @@
 //! Times are whole picoseconds; service and link times are rounded to them (1 in 10,000).
 
 use super::drive::{Host, Seen};
-use forebay_host::memory::settings::{Actuator, LINE};
+use forebay_host::memory::settings::{Actuator, Copying, LINE};
 use forebay_host::memory::{MemorySettings, Read};
 use forebay_units::{Span, Time};
 use forebay_wire::Packet;
@@ -52,17 +54,6 @@ enum Event {
     Pauses(bool),
     Copies(usize),
     CopiesNext(usize),
-}
-
-/// How a core reads the lines of a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Copying {
-    /// One line every `latency / lines_in_flight`, and what a line's bytes take; the next packet's turn comes when the last one is on
-    /// its way.
-    Evenly,
-    /// After the work for all its bytes: all that may be in flight at once, and one more for each that returns; the next packet's
-    /// turn comes when the last one is back.
-    InBunches,
 }
 
 /// Whose read it is.
@@ -110,7 +101,6 @@ struct Core {
 
 pub struct LineExact {
     set: MemorySettings,
-    copying: Copying,
     now: Time,
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     numbered: u64,
@@ -144,7 +134,7 @@ pub struct LineExact {
 }
 
 impl LineExact {
-    pub fn new(settings: &MemorySettings, copying: Copying) -> Self {
+    pub fn new(settings: &MemorySettings) -> Self {
         let sockets = u32::from(settings.throttle.slowing.max(1));
         let mut neighbours = Vec::new();
         for (group, of) in settings.neighbours.iter().enumerate() {
@@ -164,7 +154,6 @@ impl LineExact {
         let cores = (0..settings.readers.cores).map(|_| Core::default()).collect();
         let mut model = Self {
             set: settings.clone(),
-            copying,
             now: Time::ZERO,
             events: BinaryHeap::new(),
             numbered: 0,
@@ -452,7 +441,7 @@ impl LineExact {
         let set = &self.set.readers;
         let protocol = set.per_packet * u64::from(*packets);
         let bytes = set.per_kilobyte * read.bytes / 1000;
-        let first = match self.copying {
+        let first = match self.set.readers.copying {
             Copying::Evenly => protocol,
             Copying::InBunches => protocol + bytes,
         };
@@ -464,7 +453,7 @@ impl LineExact {
         let of = &mut self.cores[core];
         let bytes = of.waiting[0].0.bytes * u64::from(self.set.readers.reads_permille) + of.rest;
         (of.to_issue, of.rest) = (bytes / (LINE * 1000), bytes % (LINE * 1000));
-        match self.copying {
+        match self.set.readers.copying {
             Copying::Evenly => self.copy_next(core),
             Copying::InBunches => {
                 for _ in 0..of.to_issue.min(u64::from(self.set.readers.lines_in_flight)) {
@@ -501,7 +490,7 @@ impl LineExact {
 
     fn copy_returned(&mut self, core: usize) {
         self.cores[core].in_flight -= 1;
-        if self.copying == Copying::InBunches {
+        if self.set.readers.copying == Copying::InBunches {
             match (self.cores[core].to_issue, self.cores[core].in_flight) {
                 (0, 0) => self.copied(core),
                 (0, _) => {}

@@ -7,7 +7,7 @@ use crate::problem::or_list;
 use crate::raw;
 use crate::tree::{did_you_mean, shorten};
 use forebay_host::memory::settings::{
-    Actuator, DdioSettings, LINE, NeighbourSettings, ThrottleSettings,
+    Actuator, Copying, DdioSettings, LINE, NeighbourSettings, ThrottleSettings,
 };
 use forebay_host::memory::{MemorySettings, STEP};
 use forebay_laws::host::{HostParams, LAWS};
@@ -78,6 +78,10 @@ impl Judge<'_> {
         put(&mut settings.readers.per_kilobyte, keys.per_kilobyte, |v| v.0);
         put(&mut settings.readers.lines_in_flight, keys.copy_lines, |v| v as u32);
         put(&mut settings.readers.reads_permille, keys.copy_reads, permille);
+        put(&mut settings.readers.copying, keys.copying, |v| match v {
+            raw::Copying::Evenly => Copying::Evenly,
+            raw::Copying::InBunches => Copying::InBunches,
+        });
         put(&mut settings.transmit.slots, keys.send_slots, |v| v as u32);
         put(&mut settings.transmit.latency, keys.send_latency, |v| v.0);
         put(&mut memory.socket_buffer, keys.socket_buffer, |v| v.0);

@@ -3,7 +3,7 @@
 use crate::model::Memory;
 use crate::quantity::Qty;
 use crate::raw;
-use forebay_host::memory::settings::{Actuator, NeighbourSettings, ThrottleSettings};
+use forebay_host::memory::settings::{Actuator, Copying, NeighbourSettings, ThrottleSettings};
 use forebay_units::{BitsPerSec, Bytes};
 
 pub(super) fn memory(m: &Memory) -> raw::Memory {
@@ -34,6 +34,10 @@ pub(super) fn memory(m: &Memory) -> raw::Memory {
         per_kilobyte: Some(Qty(s.readers.per_kilobyte)),
         copy_lines: Some(i64::from(s.readers.lines_in_flight)),
         copy_reads: Some(fraction(s.readers.reads_permille)),
+        copying: Some(match s.readers.copying {
+            Copying::Evenly => raw::Copying::Evenly,
+            Copying::InBunches => raw::Copying::InBunches,
+        }),
         socket_buffer: Some(Qty(m.socket_buffer)),
         send_slots: Some(i64::from(s.transmit.slots)),
         send_latency: Some(Qty(s.transmit.latency)),
