@@ -47,6 +47,7 @@ impl Curve {
     /// Rises by `more` from `from` to `to`, evenly, beside what it rises there already. `from` is not before the last place asked for.
     #[inline]
     pub(super) fn add(&mut self, from: f64, to: f64, more: u64) {
+        debug_assert!(from >= self.begin.0);
         match from >= self.last.0 {
             true => self.rise(from, to, self.last.1 + more),
             false => self.add_before_end(from, to, more),

@@ -60,8 +60,9 @@ impl Flight {
         more: i64,
     ) -> (u64, u64) {
         let back_from = HALVES[0] * self.latency;
-        if self.leaving > 0 && (at - self.since >= TOGETHER || float(now - self.since) > back_from)
-        {
+        let within = float(now - at) > HALVES[0] * latency;
+        let settles = within || at - self.since >= TOGETHER || float(now - self.since) > back_from;
+        if self.leaving > 0 && settles {
             self.settle(at, latency);
         }
         let back = self.returned(now);
@@ -69,8 +70,9 @@ impl Flight {
             return (0, back);
         }
         let first = (back as i64 + more).max(0) as u64;
-        if float(now - at) > HALVES[0] * latency {
-            return self.within(at, now, latency, back, first);
+        if within {
+            let (left, again) = self.within(at, now, latency, first);
+            return (left, back + again);
         }
         if self.leaving == 0 {
             (self.since, self.latency) = (at, latency);
@@ -90,16 +92,21 @@ impl Flight {
         back
     }
 
-    /// A step in which the first that leave are back, and leave again.
+    /// A step in which the first that leave are back, and leave again. Returns how many left, `first` and those, and how many of
+    /// them came back.
     #[inline(never)]
-    fn within(&mut self, at: u64, now: u64, latency: f64, back: u64, first: u64) -> (u64, u64) {
-        self.settle(at, latency);
-        let dt = float(now - at);
-        let again: f64 = HALVES.iter().map(|half| (dt - half * latency).max(0.0)).sum();
-        let left = (float(first) * dt / (dt - 0.5 * again)) as u64;
-        (self.since, self.latency, self.leaving) = (at, latency, left);
-        self.settle(now, latency);
-        (left, back + self.returned(now))
+    fn within(&mut self, at: u64, now: u64, latency: f64, first: u64) -> (u64, u64) {
+        let (begin, end) = (float(at), float(now));
+        let dt = end - begin;
+        let early = HALVES.map(|half| (dt - half * latency).max(0.0));
+        let left = (float(first) * dt / (dt - 0.5 * (early[0] + early[1]))) as u64;
+        let mut again = 0;
+        for ((half, early), curve) in HALVES.iter().zip(early).zip(&mut self.halves) {
+            let back = (float(left) * early / dt) as u64 & !1; // even, so that both halves of it are units
+            curve.add(end.max(begin + half * latency), end + half * latency, left - back);
+            again += back / 2;
+        }
+        (left, again)
     }
 
     /// Whatever leaves has left by `at`, when a read takes `latency`.
