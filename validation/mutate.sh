@@ -210,7 +210,7 @@ mutations=(
   "lines of the NIC do not stand in line|crates/host/src/memory/controller.rs|s/demand.posted \* dt + demand.joining/demand.posted * dt/|host|memory|memory_serves_its_capacity_and_no_more"
   "a port that tells is visited late|crates/net/src/port/scheduled.rs|s/self.scheduled.tells() || self.scheduled.picks/self.scheduled.picks/|net|ports|one_touch_equals_an_explicit_queue"
   "answers are told about ports|crates/net/src/port/telemetry.rs|s/packet.kind == Kind::Data \&\& //|net|telemetry|only_data_that_asks"
-  "the queue told holds the packet that leaves|crates/net/src/port/telemetry.rs|s/self.time_on_wire(self.scheduled.bytes)/self.time_on_wire(self.scheduled.bytes + self.wire(packet))/|net|telemetry|a_word_tells_of_the_departure"
+  "the queue told holds the packet that leaves|crates/net/src/port/telemetry.rs|s/time(self.scheduled.bytes)/time(self.scheduled.bytes + 1_048)/|net|telemetry|a_word_tells_of_the_departure"
   "words go astray between threads|crates/engine/src/lanes.rs|s/(mail.len(), words)/(mail.len() + 1, words)/|engine|equal_digests|every_grouping_gives_the_reference_digest"
   "words are not taken along to another shard|crates/engine/src/lanes.rs|s/let words = self.rooms.unload((self.room_of)(&mut item));/let words: Option<Words> = None;/|engine|equal_digests|every_grouping_gives_the_reference_digest"
   "a NIC that drops keeps the room|crates/sim/src/host/memory.rs|s/out.rooms().give_back(packet.room());//|sim|telemetry|every_room_comes_back"
