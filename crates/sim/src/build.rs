@@ -2,9 +2,9 @@
 
 use crate::base_rtt;
 use crate::capture::Taps;
+use crate::dependencies::{Loops, control_links};
 use crate::flow_samples::FlowSamples;
 use crate::host::{Common, Host, Lanes, Memory, NicSide, Profile, SenderWaits};
-use crate::loops::{Loops, control_links};
 use crate::machine;
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};

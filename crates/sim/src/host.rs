@@ -3,38 +3,39 @@
 //! Here is what a host consists of and which event goes where. The way up is in `receiving`, the way down in `sending`
 //! (flows) and `pulling` (the NIC).
 
-mod ahead;
-mod armed;
 mod common;
 mod control;
+mod dependencies;
 mod lanes;
 mod memory;
 mod memory_samples;
-mod orders;
 mod parked;
+mod paused_destinations;
 mod planned;
+mod prefetch;
 mod pulling;
 mod push;
 mod receiving;
 mod ring;
-mod rounds;
 mod rpc;
 mod sender_waits;
 mod sending;
-mod stops;
-mod told;
+mod switch_messages;
+mod telemetry;
+mod timer_dedup;
 
 pub(crate) use common::{BaseRtt, Common, Profile};
+pub(crate) use dependencies::{Next, Round};
 pub(crate) use lanes::Lanes;
 pub(crate) use memory::{Memory, NicSide, Snapshot};
-pub(crate) use rounds::{Next, Round};
+pub(crate) use paused_destinations::{ASKS_AFTER, Asking};
 pub(crate) use rpc::Ends;
 pub(crate) use sender_waits::SenderWaits;
 pub(crate) use sending::Sent;
-pub(crate) use stops::{ASKS_AFTER, Asking};
 
 use crate::flow_map::FlowMap;
 use crate::flow_samples::FlowSamples;
+use dependencies::Join;
 use forebay_engine::{Digest, Flying, Out};
 use forebay_host::{Moderation, PullOrder, ReadyList, Segmenter};
 use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
@@ -43,7 +44,6 @@ use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Span, Time};
 use forebay_wire::{Kind, Packet};
 use receiving::Receiving;
-use rounds::Join;
 use sending::Sending;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -111,7 +111,7 @@ pub(crate) struct Host {
     sender_waits: Option<Box<SenderWaits>>, // where flows go to hosts with a path to memory
     rpc: Option<Box<Ends>>,                 // ends of connections that carry RPCs
     memory: Option<Box<Memory>>,            // the path to memory, where it is modelled
-    stops: Option<Box<stops::Stops>>,       // that the switch has told
+    stops: Option<Box<paused_destinations::Stops>>, // that the switch has told
     pub sampled_paused: Vec<Span>, // time paused by then, at the last of these instants: from the first pause on
 }
 

@@ -8,16 +8,17 @@ mod build;
 mod capture;
 mod collect;
 mod deadlock;
+mod dependencies;
 mod flow_map;
 mod flow_samples;
 mod host;
 mod ideal;
+mod inspect;
 mod law;
-mod look;
-mod loops;
 mod machine;
 mod node;
 mod options;
+mod path;
 mod racks;
 mod routes;
 mod rpc;
@@ -27,10 +28,11 @@ mod stall;
 mod timeline;
 #[cfg(any(test, feature = "reference"))]
 pub mod twin;
-mod way;
 
 pub use forebay_engine::{EngineStats, Watch};
-pub use look::{HostLook, Look, MemoryLook, PortLook, RackLook, SenderLook, SwitchLook, VoqLook};
+pub use inspect::{
+    HostLook, Look, MemoryLook, PortLook, RackLook, SenderLook, SwitchLook, VoqLook,
+};
 pub use options::{Options, SimError};
+pub use path::paths;
 pub use run::{Outcome, Simulation, simulate, simulate_into};
-pub use way::paths;

@@ -4,7 +4,7 @@ use super::Host;
 use super::control::Control;
 use super::memory_samples::Samples;
 use crate::flow_map::FlowMap;
-use crate::look::MemoryLook;
+use crate::inspect::MemoryLook;
 use crate::options::SimError;
 use forebay_engine::Out;
 use forebay_host::memory::{Landed, MemoryPath, Nics, Read, Totals};

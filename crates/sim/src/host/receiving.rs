@@ -1,6 +1,6 @@
 //! Flows that end here: their receivers, from the first packet to the last byte.
 
-use super::told::with_a_free_pocket;
+use super::telemetry::with_a_free_pocket;
 use super::{Due, Host};
 use crate::flow_map::DONE;
 use forebay_engine::Out;

@@ -1,7 +1,7 @@
 //! Flows that start here: their senders, from the start to the last acknowledgement.
 
-use super::armed::Armed;
-use super::told::told;
+use super::telemetry::told;
+use super::timer_dedup::Armed;
 use super::{Due, Host};
 use crate::flow_map::DONE;
 use forebay_engine::Out;

@@ -1,7 +1,7 @@
 //! The sending half of a flow.
 //!
 //! This file holds the state and the public face; `send` transmits, `burst` says how much at once, `ack` takes ACKs the short way and
-//! `rough` the long way, `episode` is the state machine, `timers` the clock.
+//! `slow_path` the long way, `recovery` is the state machine, `timers` the clock.
 //!
 //! Source: tcp-baseline sections 2 to 9.
 //!
@@ -9,10 +9,10 @@
 
 mod ack;
 mod burst;
-mod episode;
+mod recovery;
 mod repair;
-mod rough;
 mod send;
+mod slow_path;
 #[cfg(test)]
 mod tests;
 mod timers;

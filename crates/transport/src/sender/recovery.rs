@@ -7,7 +7,7 @@
 
 use super::TcpSender;
 use super::repair::Repair;
-use super::rough::Work;
+use super::slow_path::Work;
 use crate::TcpConfig;
 use crate::marks::Mark;
 use crate::prr::Prr;
