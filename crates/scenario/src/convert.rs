@@ -78,7 +78,9 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     let host = judge.hosts_of(file.host.as_ref(), (mss, said), &plan);
     let faults = judge.faults(&file.fault, stop, &plan);
     let traffic = judge.traffic(file, (stop, fabric.switch.classes), &plan);
-    let output = judge.output(file.output.as_ref(), stop, &plan, &host);
+    let all = transports.iter().map(|(_, one)| one).chain([&transport]);
+    let snap = capture::default_snap(all);
+    let output = judge.output(file.output.as_ref(), (stop, snap), &plan, &host);
     if fabric.hierarchical.is_some() && !output.captures.is_empty() {
         judge.say(
             "output.capture[0]",
@@ -243,7 +245,7 @@ impl Judge<'_> {
     fn output(
         &mut self,
         output: Option<&raw::Output>,
-        stop: Stop,
+        (stop, default_snap): (Stop, Bytes),
         plan: &Plan,
         host: &Host,
     ) -> Output {
@@ -257,7 +259,8 @@ impl Judge<'_> {
         let flows = output.and_then(|o| o.flows.as_ref()).map(|f| self.flow_samples(f, plan));
         let memory = output.and_then(|o| o.memory.as_ref());
         let memory = memory.map(|m| self.memory_samples(m, plan, host));
-        let captures = output.map_or(Vec::new(), |o| self.captures(&o.capture, stop, plan));
+        let captures =
+            output.map_or(Vec::new(), |o| self.captures(&o.capture, (stop, default_snap), plan));
         let Some(queues) = output.and_then(|o| o.queues.as_ref()) else {
             return Output {
                 queues_every: None,

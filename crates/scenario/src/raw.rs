@@ -1525,7 +1525,7 @@ pub(crate) struct Capture {
     /// What the port sends, what it receives, or both. Default: both.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
-    /// Bytes kept of each frame; every header fits in 94B. Default: 96B.
+    /// Bytes kept of each frame; every TCP header fits in 94B. Default: 96B, and with RDMA the longest RoCEv2 frame (mss + 58B), since Wireshark shows a RoCEv2 packet whose payload is cut as malformed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snap: Option<Qty<Bytes>>,
     /// No frame before this. Default: 0s.

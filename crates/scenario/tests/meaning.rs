@@ -27,6 +27,18 @@ fn least(sets: &[(&str, &str)]) -> Loaded {
     text_with("scenarios/least.toml", LEAST, sets).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// Wireshark shows a RoCEv2 packet whose payload is cut as malformed.
+#[test]
+fn captures_keep_headers_of_tcp_and_whole_frames_of_queue_pairs() {
+    let snap = |more: &str| {
+        let file = format!("{LEAST}{more}\n[[output.capture]]\nwhere = 'leaf[0]'\n");
+        text("least.toml", &file).unwrap().scenario.output.captures[0].snap.get()
+    };
+    let rdma = "[fabric.switch]\nclasses = 2\n[transports.verbs]\nkind = 'rdma'\nlaw = 'dcqcn'\nmss = '1001B'\nclass = 1";
+    assert_eq!(snap(""), 96);
+    assert_eq!(snap(rdma), 14 + 20 + 8 + 12 + 1004 + 4);
+}
+
 #[test]
 fn defaults_are_those_of_the_schema() {
     let s = least(&[]).scenario;

@@ -1,15 +1,34 @@
 //! Ports whose frames are written down.
 
 use super::Judge;
-use crate::model::{Capture, Direction, Stop};
+use crate::model::{Capture, Direction, Stop, Transport};
 use crate::plan::{Plan, port_ends};
 use crate::raw;
 use crate::tree::{did_you_mean, shorten};
 use forebay_units::{Bytes, Time};
 use std::collections::BTreeMap;
 
-/// Every header of a frame, and a little payload: Ethernet 14 B, IPv4 20 B, TCP 60 B.
+/// Every header of a TCP frame, and a little payload: Ethernet 14 B, IPv4 20 B, TCP 60 B.
 const SNAP: Bytes = Bytes::new(96);
+
+/// What a RoCEv2 data frame has beside its payload: Ethernet 14 B, IPv4 20 B, UDP 8 B, base transport header 12 B,
+/// invariant CRC 4 B.
+const ROCE_HEADERS: u64 = 58;
+
+/// Payload of RoCEv2 is filled up to a multiple of this.
+const ROCE_GRAIN: u64 = 4;
+
+/// The most that a frame can have.
+const MOST_SNAP: u64 = u16::MAX as u64 + 1;
+
+/// Bytes kept of each frame where a capture says nothing: all headers; with queue pairs their longest frame, because
+/// Wireshark 4.0 shows a RoCEv2 packet whose payload is cut as malformed ("Invalid Packet Length from LRH!").
+pub(super) fn default_snap<'a>(transports: impl Iterator<Item = &'a Transport>) -> Bytes {
+    let queue_pairs = transports.filter(|transport| transport.rdma.is_some());
+    let frame = |mss: Bytes| mss.get().next_multiple_of(ROCE_GRAIN) + ROCE_HEADERS;
+    let longest = queue_pairs.map(|transport| frame(transport.mss)).max().unwrap_or(0);
+    Bytes::new(longest.min(MOST_SNAP)).max(SNAP)
+}
 
 /// Headers of a data packet: what a frame is cut to at least.
 const LEAST_SNAP: u64 = 66;
@@ -22,7 +41,7 @@ impl Judge<'_> {
     pub(super) fn captures(
         &mut self,
         captures: &[raw::Capture],
-        stop: Stop,
+        (stop, default_snap): (Stop, Bytes),
         plan: &Plan,
     ) -> Vec<Capture> {
         let mut taken: BTreeMap<(u32, u32), usize> = BTreeMap::new();
@@ -30,13 +49,13 @@ impl Judge<'_> {
         for (i, capture) in captures.iter().enumerate() {
             let path = format!("output.capture[{i}]");
             self.captured_ports(&format!("{path}.where"), i, &capture.place, &mut taken, plan);
-            let snap = capture.snap.map_or(SNAP, |s| s.0);
+            let snap = capture.snap.map_or(default_snap, |s| s.0);
             if snap.get() < LEAST_SNAP {
                 self.wrong(
                     &format!("{path}.snap"),
                     format!("cuts into the headers of a packet; write at least \"{LEAST_SNAP}B\""),
                 );
-            } else if snap.get() > u64::from(u16::MAX) + 1 {
+            } else if snap.get() > MOST_SNAP {
                 self.wrong(
                     &format!("{path}.snap"),
                     "is more than any frame has; write at most \"64KiB\"",
