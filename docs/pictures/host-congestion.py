@@ -87,15 +87,15 @@ def microseconds(text):
 
 
 def bursts(folder):
-    """Drops, goodput and the neighbour's share over how long it works and rests."""
+    """Drops, goodput and the antagonist's share over how long it works and rests."""
     curves = {}
     with open(f"{folder}/sweep.json") as file:
         points = json.load(file)["points"]
     for point in points:
         settings = point["settings"]
         law = settings["host.override[0].memory.control.params"]
-        neighbour = settings["host.override[0].memory.neighbour"]
-        on = neighbour.split('"on" = "')[1].split('"')[0]
+        antagonist = settings["host.override[0].memory.antagonist"]
+        on = antagonist.split('"on" = "')[1].split('"')[0]
         with open(f"{folder}/points/{point['point']}/summary.json") as file:
             mean = json.load(file)["memory"]["mean_over_hosts"]
         curves.setdefault(law, []).append((microseconds(on), mean))
@@ -105,12 +105,12 @@ def bursts(folder):
     ticks = [(label, x_of(us)) for label, us in
              [("1 us", 1), ("10 us", 10), ("100 us", 100), ("1 ms", 1000), ("10 ms", 10000)]]
     picture = Picture(
-        "A neighbour that works half of the time", x_of, ticks, "works for, and then rests for"
+        "An antagonist that works half of the time", x_of, ticks, "works for, and then rests for"
     )
     panels = [
         ("NIC drops, % of packets", "nic_drop_share", 100, 1.0, [0, 0.5, 1.0]),
         ("Goodput, Gb/s", "goodput_gbps", 1, 100, [0, 50, 100]),
-        ("Neighbour, GB/s", "neighbour_gigabytes_per_s", 1, 15, [0, 5, 10, 15]),
+        ("Antagonist, GB/s", "antagonist_gigabytes_per_s", 1, 15, [0, 5, 10, 15]),
     ]
     for label, key, factor, most, marks in panels:
         drawn = [
@@ -125,7 +125,7 @@ WAKE_US, BEFORE_US, AFTER_US = 63_000, 40, 300
 
 
 def wake(folders):
-    """What a neighbour meets that returns after a rest."""
+    """What an antagonist meets that returns after a rest."""
     series = []
     for folder in folders:
         with open(f"{folder}/memory_series.csv") as file:
@@ -137,7 +137,7 @@ def wake(folders):
     x_of = lambda us: LEFT + (us + BEFORE_US) * scale
     ticks = [(f"{us}", x_of(us)) for us in range(0, AFTER_US + 1, 50)]
     picture = Picture(
-        "Three cores of a neighbour return after a rest of 1 ms", x_of, ticks, "us since they returned"
+        "Three cores of an antagonist return after a rest of 1 ms", x_of, ticks, "us since they returned"
     )
     panels = [
         ("NIC buffer, KB (drops at 384)", "nic_buffered_bytes", 1e-3, 400, [0, 200, 384]),
@@ -173,22 +173,22 @@ def nics(without, with_law):
 
     x_of = lambda ms: LEFT + (ms - FROM_MS) / (UNTIL_MS - FROM_MS) * WIDTH
     ticks = [(f"{ms}", x_of(ms)) for ms in range(4, UNTIL_MS + 1, 4)]
-    picture = Picture("Two NICs on one memory, beside six cores of a neighbour", x_of, ticks, "ms")
+    picture = Picture("Two NICs on one memory, beside six cores of an antagonist", x_of, ticks, "ms")
     goodput = lambda row: float(row["goodput_gbps"])
     first, second = COLOURS[1], COLOURS[2]
     both = [("without hostCC", series(without)), ("with hostCC", series(with_law))]
     for name, found in both:
         curves = [(first, means(found["nic0"], goodput), False), (second, means(found["nic1"], goodput), False)]
         picture.panel(f"Goodput of each NIC {name}, Gb/s", 110, [0, 50, 100], curves)
-    neighbour = lambda row: sum(map(float, row["neighbours_gigabytes_per_s"].split(";")))
+    antagonist = lambda row: sum(map(float, row["antagonists_gigabytes_per_s"].split(";")))
     level = lambda row: float(row["level"])
     for label, most, marks, value in [
-        ("Neighbour, GB/s of 69.6", 70, [0, 35, 69.6], neighbour),
+        ("Antagonist, GB/s of 69.6", 70, [0, 35, 69.6], antagonist),
         ("Level", 4, [0, 1, 2, 3, 4], level),
     ]:
         curves = [(c, means(f["nic0"], value), False) for c, (_, f) in zip([COLOURS[0], COLOURS[3]], both)]
         picture.panel(label, most, marks, curves)
-    names = ["first NIC", "second NIC", "neighbour and level without hostCC", "with hostCC"]
+    names = ["first NIC", "second NIC", "antagonist and level without hostCC", "with hostCC"]
     return picture.svg(list(zip([first, second, COLOURS[0], COLOURS[3]], names)))
 
 

@@ -18,6 +18,7 @@ use serde_json::json;
 /// The verb.
 pub fn check(args: &Check) -> Result<(), Failure> {
     let loaded = args.input.load()?;
+    loaded.notes.iter().for_each(|note| say::note(note));
     let name = args.input.name();
     expect::bands(&name, &loaded.expect)?;
     let scenario = &loaded.scenario;

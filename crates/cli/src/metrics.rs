@@ -150,8 +150,8 @@ const MEMORY: [Named<OfMemory>; 23] = [
     ("other_nics_gigabytes_per_s", "memory traffic of other NICs of the machine, GB/s", |m| {
         &m.other_nics_gigabytes_per_s
     }),
-    ("neighbour_gigabytes_per_s", "memory traffic of neighbours, GB/s", |m| {
-        &m.neighbour_gigabytes_per_s
+    ("antagonist_gigabytes_per_s", "memory traffic of antagonists, GB/s", |m| {
+        &m.antagonist_gigabytes_per_s
     }),
     ("reader_cores", "cores that ran the stack and copied", |m| &m.reader_cores),
     ("mean_level", "throttle level", |m| &m.mean_level),

@@ -17,6 +17,7 @@ use std::sync::atomic::Ordering;
 /// The verb.
 pub fn run(args: &Run) -> Result<(), Failure> {
     let mut loaded = args.load()?;
+    loaded.notes.iter().for_each(|note| say::note(note));
     if let Some(seeds) = args.seeds.chosen()? {
         loaded.scenario.seeds = seeds;
     }

@@ -1,16 +1,16 @@
 //! The path to memory of a congested host, without a transport: how long does a simulated microsecond take?
 //!
-//! Four flows of 4,000 B packets come at 103 Gb/s beside three cores of a neighbour, for a tenth of a simulated second.
+//! Four flows of 4,000 B packets come at 103 Gb/s beside three cores of an antagonist, for a tenth of a simulated second.
 //! `time target/release/examples/memory_path`, or under `valgrind --tool=callgrind` for instructions per step.
 
-use forebay_host::memory::settings::NeighbourSettings;
+use forebay_host::memory::settings::AntagonistSettings;
 use forebay_host::memory::{Landed, MemoryPath, MemorySettings, Read};
 use forebay_units::{Span, Time};
 use forebay_wire::{FlowId, Packet};
 
 fn main() {
-    let neighbours = vec![NeighbourSettings { cores: 3, ..NeighbourSettings::default() }];
-    let mut path = MemoryPath::new(&MemorySettings { neighbours, ..MemorySettings::default() });
+    let antagonists = vec![AntagonistSettings { cores: 3, ..AntagonistSettings::default() }];
+    let mut path = MemoryPath::new(&MemorySettings { antagonists, ..MemorySettings::default() });
     let mut packet = Packet { size: 4000, ..Packet::default() };
     let apart = Span::from_ps(65 * 512 * 1_000_000 / 103_000);
     let end = Time::ZERO + Span::from_ms(100);

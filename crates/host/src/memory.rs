@@ -1,8 +1,8 @@
 //! The path from the NIC to memory and to the application, and what else uses that memory.
 //!
 //! Stages, in a packet's order: NIC buffer and descriptors, PCIe link, IIO slots ([`iio`]), cache under DDIO ([`llc`]), memory
-//! controller ([`controller`]), cores that run the stack and copy ([`readers`]); beside them cores of neighbours
-//! ([`neighbours`]), and the reads of what the NIC sends ([`transmit`]). A machine may have several NICs ([`nic`]). Every stage has its model card at the top of its file; the numbers are in [`settings`].
+//! controller ([`controller`]), cores that run the stack and copy ([`readers`]); beside them cores of antagonists
+//! ([`antagonists`]), and the reads of what the NIC sends ([`transmit`]). A machine may have several NICs ([`nic`]). Every stage has its model card at the top of its file; the numbers are in [`settings`].
 //!
 //! What couples them is one scalar, the *write-admission wait* `W`: writes of cores are posted, those of the NIC hold a slot
 //! until the controller admits them, and both stand in one line. A slot is held for `l_0 + W`, and with a backlog all slots
@@ -15,9 +15,10 @@
 //! `crates/host/tests/oracle.rs` holds it to a model with every line for itself.
 //!
 //! Source: modelling note sections 2 and 3 (equations 1 to 8). Deviations: it mixes lines in slots well, here they leave in
-//! order; it has no wait below saturation ([`controller`]); rates of neighbours follow latencies at once, here reads are in flight ([`flight`]);
+//! order; it has no wait below saturation ([`controller`]); rates of antagonists follow latencies at once, here reads are in flight ([`flight`]);
 //! loads go through a filter, here they are those of the last 600 ns ([`recent`]).
 
+mod antagonists;
 mod chance;
 mod controller;
 mod curve;
@@ -25,7 +26,6 @@ mod flight;
 mod iio;
 mod limit;
 mod llc;
-mod neighbours;
 mod nic;
 mod nics;
 mod path;

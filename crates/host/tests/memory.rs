@@ -1,6 +1,6 @@
 //! The path to memory: its books balance whatever happens to it, and its steady states are the closed forms.
 
-use forebay_host::memory::settings::{Actuator, DdioSettings, LINE, NeighbourSettings};
+use forebay_host::memory::settings::{Actuator, AntagonistSettings, DdioSettings, LINE};
 use forebay_host::memory::{Landed, MemoryPath, MemorySettings, Read, STEP, Totals};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -139,7 +139,7 @@ impl Bench {
         assert_eq!(now.unread, self.to_read - self.read);
         assert_eq!([totals.arrived, totals.dropped], [self.offered, self.dropped]);
         assert!(now.wait >= 0.0 && now.wait.is_finite());
-        let posted: f64 = totals.neighbour_written.iter().sum();
+        let posted: f64 = totals.antagonist_written.iter().sum();
         assert!((-1e-9..=posted + 1e-6).contains(&now.posted), "{} of {posted}", now.posted);
     }
 
@@ -181,10 +181,10 @@ fn happens() -> impl Strategy<Value = (u64, Happens)> {
     (0..20_000u64, what)
 }
 
-fn neighbour() -> impl Strategy<Value = NeighbourSettings> {
+fn antagonist() -> impl Strategy<Value = AntagonistSettings> {
     let rests = prop::option::of((1..60u64, 1..60u64));
     (1..7u32, 1_000..25_000u32, 0..=2_000u32, any::<bool>(), rests, 0..30u64).prop_map(
-        |(cores, lines_in_flight_milli, writes_permille, local, rests, start)| NeighbourSettings {
+        |(cores, lines_in_flight_milli, writes_permille, local, rests, start)| AntagonistSettings {
             cores,
             lines_in_flight_milli,
             writes_permille,
@@ -199,14 +199,14 @@ fn host() -> impl Strategy<Value = MemorySettings> {
     let actuator = prop_oneof![Just(Actuator::Sockets), Just(Actuator::Delay), Just(Actuator::Cap)];
     let controller = (4..80u64, prop::option::of(4..60u32));
     (
-        prop::collection::vec(neighbour(), 0..3),
+        prop::collection::vec(antagonist(), 0..3),
         (1..200u32, 10_000..400_000u64, 1..64u32),
         (any::<bool>(), 1..9u32, 1..20u32),
         controller,
         (actuator, 1..4u8, 1..3u8),
     )
-        .prop_map(|(neighbours, nic, cores, controller, throttle)| {
-            let mut host = MemorySettings { neighbours, ..MemorySettings::default() };
+        .prop_map(|(antagonists, nic, cores, controller, throttle)| {
+            let mut host = MemorySettings { antagonists, ..MemorySettings::default() };
             (host.iio.slots, host.nic.descriptors) = (nic.0, nic.2);
             host.nic.buffer = Bytes::new(nic.1);
             host.ddio = cores.0.then(DdioSettings::default);
@@ -246,7 +246,7 @@ fn play(host: &MemorySettings, script: &[(u64, Happens)], split: bool) -> Bench 
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Every packet that the NIC took reaches memory in order and is read once, every slot comes free, whatever neighbours
+    /// Every packet that the NIC took reaches memory in order and is read once, every slot comes free, whatever antagonists
     /// and levels do; and the controller serves no more than it can.
     #[test]
     fn nothing_is_lost_and_nothing_stands_still(
@@ -277,7 +277,7 @@ proptest! {
 /// Ten cores that write on 4 GB/s keep a slot for tens of microseconds, and lines leave all the same.
 #[test]
 fn slots_clear_however_long_memory_holds_them() {
-    let cores = |cores, lines_in_flight_milli, writes_permille, local, start| NeighbourSettings {
+    let cores = |cores, lines_in_flight_milli, writes_permille, local, start| AntagonistSettings {
         cores,
         lines_in_flight_milli,
         writes_permille,
@@ -286,7 +286,7 @@ fn slots_clear_however_long_memory_holds_them() {
         start: Span::from_us(start),
     };
     let mut host = MemorySettings {
-        neighbours: vec![cores(4, 17_502, 898, true, 19), cores(6, 19_809, 1_877, false, 10)],
+        antagonists: vec![cores(4, 17_502, 898, true, 19), cores(6, 19_809, 1_877, false, 10)],
         ..MemorySettings::default()
     };
     host.iio.slots = 46;
@@ -306,10 +306,10 @@ fn slots_clear_however_long_memory_holds_them() {
     assert_eq!(bench.path.totals().left, bench.lines as f64);
 }
 
-/// The testbed with `cores` of a neighbour.
+/// The testbed with `cores` of an antagonist.
 fn testbed(cores: u32) -> MemorySettings {
-    let neighbours = vec![NeighbourSettings { cores, ..NeighbourSettings::default() }];
-    MemorySettings { neighbours, ..MemorySettings::default() }
+    let antagonists = vec![AntagonistSettings { cores, ..AntagonistSettings::default() }];
+    MemorySettings { antagonists, ..MemorySettings::default() }
 }
 
 /// What happens in the second of two half milliseconds under a load of `gigabits` in packets of 4,000 B.
@@ -381,8 +381,8 @@ impl Steady {
         self.rate(|t| t.left) * (LINE * 8) as f64
     }
 
-    fn neighbour(&self) -> f64 {
-        self.rate(|t| t.neighbour_read.iter().chain(&t.neighbour_written).sum()) * LINE as f64
+    fn antagonist(&self) -> f64 {
+        self.rate(|t| t.antagonist_read.iter().chain(&t.antagonist_written).sum()) * LINE as f64
     }
 }
 
@@ -403,7 +403,7 @@ fn littles_law_holds_at_slots_and_in_the_line_of_writes() {
             let lines = steady.rate(|t| t.occupancy);
             let product = steady.rate(|t| t.left) / steady.slot_rate;
             assert!(close(lines, product, 1.5), "{cores} cores, {gigabits}: {lines} {product}");
-            let written = steady.rate(|t| t.neighbour_written.iter().sum());
+            let written = steady.rate(|t| t.antagonist_written.iter().sum());
             let (queue, product) = (steady.posted, written * steady.rate(|t| t.wait));
             // Below saturation the line comes and goes with the packets that are copied.
             let near = if queue < 5.0 { 0.2 / queue * 100.0 } else { 1.5 };
@@ -491,11 +491,11 @@ fn memory_serves_its_capacity_and_no_more() {
         [(0, 0, 0.5), (3, 0, 1.0), (3, 333, 1.0), (3, 1000, 1.0), (8, 1000, 1.0), (2, 2000, 1.0)]
     {
         let mut settings = testbed(cores);
-        settings.neighbours[0].writes_permille = writes;
+        settings.antagonists[0].writes_permille = writes;
         settings.controller.bytes_per_sec = (capacity * speed * 1e9) as u64;
         let steady = Steady::of(&settings, 0, 103);
         let nic = steady.rate(|t| t.dma + t.copied) * LINE as f64;
-        let served = nic + steady.neighbour();
+        let served = nic + steady.antagonist();
         assert!(close(served, capacity * speed, 0.5), "{cores} cores, {writes}: {served} GB/s");
     }
 }
@@ -516,7 +516,7 @@ fn more_pressure_never_helps_the_nic_and_a_stronger_level_never_hurts() {
         falls("level", (0..=4).rev().map(|level| drain(testbed(3), level)).collect());
         let with_lines = |lines: u32| {
             let mut settings = testbed(3);
-            settings.neighbours[0].lines_in_flight_milli = lines * 1000;
+            settings.antagonists[0].lines_in_flight_milli = lines * 1000;
             settings
         };
         falls("lines", (2..30).step_by(4).map(|lines| drain(with_lines(lines), 0)).collect());
@@ -528,14 +528,14 @@ fn calling_more_often_changes_totals_by_less_than_half_a_percent() {
     for ddio in [None, Some(DdioSettings::default())] {
         for (cores, gigabits) in [(0, 100), (1, 100), (2, 60), (3, 40), (3, 100)] {
             let mut settings = MemorySettings { ddio, ..testbed(cores) };
-            settings.neighbours[0].rests = Some((Span::from_us(35), Span::from_us(15)));
+            settings.antagonists[0].rests = Some((Span::from_us(35), Span::from_us(15)));
             let arrivals = 500_000 * gigabits / 33_280; // in half a millisecond, 65 lines each
             let script = vec![(500_000 / arrivals, Happens::Packets(4000, 1)); arrivals as usize];
             let [few, many] =
                 [false, true].map(|split| play(&settings, &script, split).path.totals());
             let numbers = |t: &Totals| {
-                let neighbour = t.neighbour_read[0];
-                [t.entered, t.left, t.copied, neighbour, t.reading, t.occupancy]
+                let antagonist = t.antagonist_read[0];
+                [t.entered, t.left, t.copied, antagonist, t.reading, t.occupancy]
             };
             for (a, b) in numbers(&few).into_iter().zip(numbers(&many)) {
                 assert!(a == b || close(a, b, 0.5), "{cores} cores, {gigabits}: {few:?} {many:?}");
@@ -546,15 +546,15 @@ fn calling_more_often_changes_totals_by_less_than_half_a_percent() {
     }
 }
 
-/// Nothing but neighbours that come and go: the path sleeps between, and their traffic is what it is without sleep.
+/// Nothing but antagonists that come and go: the path sleeps between, and their traffic is what it is without sleep.
 #[test]
-fn a_sleeping_path_accounts_its_neighbours_and_wakes() {
+fn a_sleeping_path_accounts_its_antagonists_and_wakes() {
     let mut settings = testbed(3);
-    settings.neighbours[0].rests = Some((Span::from_ms(3), Span::from_ms(1)));
+    settings.antagonists[0].rests = Some((Span::from_ms(3), Span::from_ms(1)));
     let mut bench = Bench::new(&settings);
     bench.run(Time::ZERO + Span::from_ms(40));
     let totals = bench.path.totals();
-    let drawn = (totals.neighbour_read[0] + totals.neighbour_written[0]) * LINE as f64;
+    let drawn = (totals.antagonist_read[0] + totals.antagonist_written[0]) * LINE as f64;
     let capacity = settings.controller.bytes_per_sec as f64 * 1e-9;
     assert!(close(drawn, capacity * 30e6, 0.5), "{drawn} B");
     assert!(close(totals.levels[0], 40e6, 1e-9));
@@ -566,13 +566,13 @@ fn a_sleeping_path_accounts_its_neighbours_and_wakes() {
     while bench.read == 0 {
         bench.run(bench.path.due());
     }
-    // Neighbours have just come back: protocol work and copying take a microsecond, memory less than two.
+    // Antagonists have just come back: protocol work and copying take a microsecond, memory less than two.
     assert!(bench.now.since(packet) < Span::from_us(4), "{:?}", bench.now.since(packet));
 }
 
 /// A copy that is so long that memory has settled with it ends, and nothing else comes: the path does not sleep with what the copy asked for.
 #[test]
-fn neighbours_have_all_of_memory_when_copying_has_ended() {
+fn antagonists_have_all_of_memory_when_copying_has_ended() {
     let mut path = MemoryPath::new(&testbed(3));
     let run = |path: &mut MemoryPath, us: u64| {
         let (mut now, end) = (path.at(), Time::ZERO + Span::from_us(us));
@@ -582,7 +582,7 @@ fn neighbours_have_all_of_memory_when_copying_has_ended() {
             while path.take_read().is_some() {}
         }
         let (_, totals) = path.totals_at(end);
-        totals.neighbour_read[0] + totals.neighbour_written[0]
+        totals.antagonist_read[0] + totals.antagonist_written[0]
     };
     run(&mut path, 100);
     path.deliver(path.at(), 0, Read { flow: 0, bytes: 1_000_000 }, 250);
@@ -595,16 +595,16 @@ fn neighbours_have_all_of_memory_when_copying_has_ended() {
 
 /// Writes begin when the first reads are back, six sevenths of a latency of 137 ns and more, and none is left out when their core stops.
 #[test]
-fn every_read_of_a_neighbour_is_followed_by_its_write() {
+fn every_read_of_an_antagonist_is_followed_by_its_write() {
     let mut settings = testbed(3);
-    settings.neighbours[0].writes_permille = 700;
-    settings.neighbours[0].rests = Some((Span::from_us(5), Span::from_us(5)));
+    settings.antagonists[0].writes_permille = 700;
+    settings.antagonists[0].rests = Some((Span::from_us(5), Span::from_us(5)));
     let mut bench = Bench::new(&settings);
     for round in 0..20 {
         let start = Time::ZERO + Span::from_us(10) * round;
         let of = |bench: &Bench| {
             let totals = bench.path.totals();
-            (totals.neighbour_read[0] * 0.7, totals.neighbour_written[0])
+            (totals.antagonist_read[0] * 0.7, totals.antagonist_written[0])
         };
         let before = of(&bench).1;
         bench.run(start + Span::from_ns(110));

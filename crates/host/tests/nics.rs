@@ -1,7 +1,7 @@
 //! Several NICs on one memory: each has its own books, and together they are as one with as many slots.
 
 use forebay_host::memory::settings::{
-    DdioSettings, IioSettings, LINE, NeighbourSettings, PcieSettings,
+    AntagonistSettings, DdioSettings, IioSettings, LINE, PcieSettings,
 };
 use forebay_host::memory::{MemoryPath, MemorySettings, Read, Totals};
 use forebay_units::{BitsPerSec, Span, Time};
@@ -113,7 +113,7 @@ fn settings(slots: u32, gigabits: u64, cores: u32) -> MemorySettings {
     MemorySettings {
         iio: IioSettings { slots, ..IioSettings::default() },
         pcie: PcieSettings { rate: BitsPerSec::from_gbps(gigabits), ..PcieSettings::default() },
-        neighbours: vec![NeighbourSettings { cores, ..NeighbourSettings::default() }],
+        antagonists: vec![AntagonistSettings { cores, ..AntagonistSettings::default() }],
         ..MemorySettings::default()
     }
 }
@@ -142,7 +142,7 @@ fn two_nics_are_as_one_with_the_slots_of_both() {
     }
     let each = |of: &[Vec<Totals>; 2], what: fn(&Totals) -> f64| what(&of[1][0]) - what(&of[0][0]);
     for (name, what) in
-        [("wait", (|t| t.wait) as fn(&Totals) -> f64), ("neighbour", |t| t.neighbour_read[0])]
+        [("wait", (|t| t.wait) as fn(&Totals) -> f64), ("antagonist", |t| t.antagonist_read[0])]
     {
         let (two, one) = (each(&two, what), each(&one, what));
         assert!((two / one - 1.0).abs() < 0.01, "{name}: {two} and {one}");

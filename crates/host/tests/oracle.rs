@@ -7,7 +7,7 @@ mod drive;
 mod line_exact;
 
 use drive::{Load, Outcome, Plant, drive};
-use forebay_host::memory::settings::{Actuator, Copying, DdioSettings, NeighbourSettings};
+use forebay_host::memory::settings::{Actuator, AntagonistSettings, Copying, DdioSettings};
 use forebay_host::memory::{MemoryPath, MemorySettings};
 use forebay_units::{BitsPerSec, Bytes, Span};
 use line_exact::LineExact;
@@ -16,20 +16,20 @@ use line_exact::LineExact;
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum What {
     Drain,
-    Neighbour,
+    Antagonist,
     Goodput,
     Drops,
     Occupancy,
 }
 
-use What::{Drain, Drops, Goodput, Neighbour, Occupancy};
+use What::{Antagonist, Drain, Drops, Goodput, Occupancy};
 
 impl What {
     fn bound(self) -> f64 {
         match self {
-            Drain | Neighbour | Goodput => 2.0, // percent
-            Drops => 20.0,                      // percent
-            Occupancy => 2.0,                   // lines
+            Drain | Antagonist | Goodput => 2.0, // percent
+            Drops => 20.0,                       // percent
+            Occupancy => 2.0,                    // lines
         }
     }
 
@@ -38,7 +38,7 @@ impl What {
         let percent = |a: f64, b: f64| if a == b { 0.0 } else { (a / b - 1.0) * 100.0 };
         match self {
             Drain => percent(plant.drain, exact.drain),
-            Neighbour => percent(plant.neighbour, exact.neighbour),
+            Antagonist => percent(plant.antagonist, exact.antagonist),
             Goodput => percent(plant.goodput, exact.goodput),
             Drops => percent(plant.dropped as f64, exact.dropped as f64),
             Occupancy => plant.occupancy - exact.occupancy,
@@ -53,9 +53,9 @@ struct Case {
 }
 
 fn host(cores: u32, ddio: bool) -> MemorySettings {
-    let neighbours = vec![NeighbourSettings { cores, ..NeighbourSettings::default() }];
+    let antagonists = vec![AntagonistSettings { cores, ..AntagonistSettings::default() }];
     let ddio = ddio.then(DdioSettings::default);
-    MemorySettings { neighbours, ddio, ..MemorySettings::default() }
+    MemorySettings { antagonists, ddio, ..MemorySettings::default() }
 }
 
 /// Runs `cases` and tells of each what is out of bounds.
@@ -65,7 +65,7 @@ fn check(cases: &[Case]) {
         let plant = drive(&mut Plant::new(MemoryPath::new(settings)), load);
         let exact = drive(&mut LineExact::new(settings), load);
         println!("{name}\n  plant  {plant}\n  exact  {exact}");
-        for what in [Drain, Neighbour, Goodput, Drops, Occupancy] {
+        for what in [Drain, Antagonist, Goodput, Drops, Occupancy] {
             let off = what.off(&plant, &exact);
             if off.abs() > what.bound() {
                 wrong.push(format!("{name}: {what:?} off by {off:.2}, may be {}", what.bound()));
@@ -75,7 +75,7 @@ fn check(cases: &[Case]) {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
-/// Neighbours' cores and level: all that differ, level 4 being no neighbour at all.
+/// Antagonists' cores and level: all that differ, level 4 being no antagonist at all.
 const PRESSURES: [(u32, u8); 11] =
     [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (3, 0), (3, 1), (3, 2), (3, 3), (3, 4)];
 
@@ -138,7 +138,7 @@ fn bursts() {
 
 /// Three cores work as long as they rest.
 #[test]
-fn neighbours_that_come_and_go() {
+fn antagonists_that_come_and_go() {
     let mut cases = Vec::new();
     for ddio in [false, true] {
         for offered in [60, 103] {
@@ -147,7 +147,7 @@ fn neighbours_that_come_and_go() {
                 let name = format!("{with}, 3 cores for {us} us, {offered} Gb/s");
                 let mut settings = host(3, ddio);
                 let on = Span::from_us(us);
-                settings.neighbours[0].rests = Some((on, on));
+                settings.antagonists[0].rests = Some((on, on));
                 let measured = (on * 2).max(Span::from_us(600));
                 let load = Load { measured, ..Load::steady(offered) };
                 cases.push(Case { name, settings, load });
@@ -168,22 +168,22 @@ fn other_hosts() {
     };
     case("MTU 1500", 103, &|_, load| load.packet = 1500);
     case("MTU 9000", 103, &|_, load| load.packet = 9000);
-    case("one write for three reads", 103, &|set, _| set.neighbours[0].writes_permille = 333);
-    case("reads only", 103, &|set, _| set.neighbours[0].writes_permille = 0);
+    case("one write for three reads", 103, &|set, _| set.antagonists[0].writes_permille = 333);
+    case("reads only", 103, &|set, _| set.antagonists[0].writes_permille = 0);
     case("four cores beside the NIC", 103, &|set, _| {
-        let of = &mut set.neighbours[0];
+        let of = &mut set.antagonists[0];
         (of.cores, of.local, of.lines_in_flight_milli) = (4, true, 6500);
     });
-    case("two neighbours", 103, &|set, _| {
+    case("two antagonists", 103, &|set, _| {
         let rests = Some((Span::from_us(60), Span::from_us(40)));
-        let other = NeighbourSettings { local: true, cores: 2, rests, ..set.neighbours[0] };
-        set.neighbours.push(other);
+        let other = AntagonistSettings { local: true, cores: 2, rests, ..set.antagonists[0] };
+        set.antagonists.push(other);
     });
-    case("no neighbour, half the memory", 103, &|set, _| {
-        set.neighbours.clear();
+    case("no antagonist, half the memory", 103, &|set, _| {
+        set.antagonists.clear();
         set.controller.bytes_per_sec = 17_400_000_000;
     });
-    case("twelve cores", 103, &|set, _| set.neighbours[0].cores = 12);
+    case("twelve cores", 103, &|set, _| set.antagonists[0].cores = 12);
     case("half the slots", 103, &|set, _| set.iio.slots = 46);
     case("delay on every core", 103, &|set, load| {
         (set.throttle.actuator, load.level) = (Actuator::Delay, 1);
@@ -191,7 +191,7 @@ fn other_hosts() {
     case("a cap", 103, &|set, load| (set.throttle.actuator, load.level) = (Actuator::Cap, 2));
     case("paused half the time", 103, &|set, load| (set.throttle.pausing, load.level) = (2, 4));
     case("a window of 64 KB", 103, &|set, load| {
-        (set.neighbours[0].cores, load.window) = (1, 64_000);
+        (set.antagonists[0].cores, load.window) = (1, 64_000);
         // It holds nobody back before so much is unread: until then the NIC buffer fills, to within a packet of all it has.
         load.warm_up = Span::from_ms(1);
     });

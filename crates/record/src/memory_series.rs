@@ -38,15 +38,15 @@ pub struct MemorySeries {
     pub every: Span,
     /// One for each interval.
     pub samples: Vec<MemorySample>,
-    /// Neighbours of the host.
-    pub neighbours: usize,
-    /// Memory traffic of each neighbour, GB/s; those of one interval stand side by side.
-    pub by_neighbour: Vec<f32>,
+    /// Antagonists of the host.
+    pub antagonists: usize,
+    /// Memory traffic of each antagonist, GB/s; those of one interval stand side by side.
+    pub by_antagonist: Vec<f32>,
 }
 
 impl MemorySeries {
-    /// Memory traffic of neighbour `which` in each interval, GB/s.
-    pub fn neighbour(&self, which: usize) -> impl Iterator<Item = f32> {
-        self.by_neighbour.iter().skip(which).step_by(self.neighbours.max(1)).copied()
+    /// Memory traffic of antagonist `which` in each interval, GB/s.
+    pub fn antagonist(&self, which: usize) -> impl Iterator<Item = f32> {
+        self.by_antagonist.iter().skip(which).step_by(self.antagonists.max(1)).copied()
     }
 }

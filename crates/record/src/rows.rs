@@ -229,8 +229,8 @@ pub struct MemoryRow {
     pub sent: f64,
     /// Lines that were written, copied and sent for other NICs of the same machine.
     pub other_nics: f64,
-    /// Lines that each neighbour read and wrote.
-    pub neighbours: Vec<f64>,
+    /// Lines that each antagonist read and wrote.
+    pub antagonists: Vec<f64>,
     /// Mean wait of writes for admission to memory, in ns.
     pub wait_ns: f64,
     /// Share of the time with packets in the NIC buffer.
@@ -294,9 +294,9 @@ impl MemoryRow {
         self.other_nics * self.gigabytes_of_a_line()
     }
 
-    /// Memory traffic of all neighbours, gigabytes per second.
-    pub fn neighbour_gigabytes(&self) -> f64 {
-        self.neighbours.iter().sum::<f64>() * self.gigabytes_of_a_line()
+    /// Memory traffic of all antagonists, gigabytes per second.
+    pub fn antagonist_gigabytes(&self) -> f64 {
+        self.antagonists.iter().sum::<f64>() * self.gigabytes_of_a_line()
     }
 
     /// Gigabytes per second that one line over the whole span is.

@@ -280,7 +280,7 @@ fn a_short_run_keeps_every_sample() {
         let mut one = with_memory_series(run(1, 50), Span::from_us(10));
         let series = &mut one.memory_series[0];
         series.samples.truncate(samples);
-        series.by_neighbour.truncate(2 * samples);
+        series.by_antagonist.truncate(2 * samples);
         let html = page(&about, &[one]);
         assert_eq!(html.contains("plot panels"), samples > 0);
     }

@@ -237,9 +237,9 @@ fn paths_to_memory_are_told_by_host_and_on_average() {
         runs.iter().map(|r| Some(gbps(r))).collect::<Vec<_>>()
     );
     assert!(second.goodput_gbps.ci95.is_some());
-    assert_eq!((second.neighbours_gigabytes_per_s.len(), second.level_shares.len()), (2, 5));
-    let apart: f64 = second.neighbours_gigabytes_per_s.iter().map(|n| n.mean.unwrap()).sum();
-    assert!((apart - second.neighbour_gigabytes_per_s.mean.unwrap()).abs() < 1e-9);
+    assert_eq!((second.antagonists_gigabytes_per_s.len(), second.level_shares.len()), (2, 5));
+    let apart: f64 = second.antagonists_gigabytes_per_s.iter().map(|n| n.mean.unwrap()).sum();
+    assert!((apart - second.antagonist_gigabytes_per_s.mean.unwrap()).abs() < 1e-9);
     assert_eq!(second.mean_level.mean, Some(2.0));
     let all = &memory.mean_over_hosts;
     let each = |i: usize| memory.hosts[i].iio_occupancy_lines.mean.unwrap();

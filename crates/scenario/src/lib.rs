@@ -10,6 +10,7 @@ pub mod identity;
 pub mod import;
 mod load;
 pub mod model;
+mod moved;
 pub mod pause;
 pub mod plan;
 pub mod presets;

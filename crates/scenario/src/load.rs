@@ -28,6 +28,8 @@ pub struct Loaded {
     pub sweep: Vec<(String, Vec<String>)>,
     /// Bands that results must lie in.
     pub expect: Vec<Expect>,
+    /// What the reader of the file should know, though nothing is wrong: one sentence each.
+    pub notes: Vec<String>,
 }
 
 impl Loaded {
@@ -112,10 +114,27 @@ pub(crate) fn text_from<S: AsRef<str>>(
     let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
     let scenario = convert(&file, &stem.unwrap_or_else(|| "scenario".into()), &mut judge);
     let expect = judge.expect(&file.expect);
+    let notes = notes(&document);
     match (scenario, judge.findings.is_empty()) {
-        (Some(scenario), true) => Ok(Loaded { scenario, sweep, expect }),
+        (Some(scenario), true) => Ok(Loaded { scenario, sweep, expect, notes }),
         _ => Err(sentences(&document, judge.findings)),
     }
+}
+
+/// One sentence for each former name that the document uses, with the place of its first use.
+fn notes(document: &Document<'_>) -> Vec<String> {
+    let mut named: Vec<&str> = Vec::new();
+    let mut notes = Vec::new();
+    for &(at, old, new) in &document.moved {
+        if !named.contains(&old) {
+            named.push(old);
+            let place = document.place(at);
+            notes.push(format!(
+                "{place}: {old:?} is now called {new:?}; the next release knows the new name alone"
+            ));
+        }
+    }
+    notes
 }
 
 /// The document as written, if it keeps to the grammar.

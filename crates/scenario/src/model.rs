@@ -536,7 +536,7 @@ pub struct HostOverride {
 /// A host's path to memory, and who rules over it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Memory {
-    /// Its stages, and its neighbours.
+    /// Its stages, and its antagonists.
     pub settings: MemorySettings,
     /// Most bytes of a flow that are unread or on their way.
     pub socket_buffer: Bytes,

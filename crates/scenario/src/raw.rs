@@ -695,7 +695,7 @@ pub(crate) struct Host {
     pub machines: Vec<Machine>,
 }
 
-/// A machine with several NICs: they share its cache, its memory, its cores and its neighbours. Each has a cable, a buffer, a PCIe link, IIO
+/// A machine with several NICs: they share its cache, its memory, its cores and its antagonists. Each has a cable, a buffer, a PCIe link, IIO
 /// slots and a control law of its own; the strongest level that a law asks for is in force.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub(crate) struct Machine {
@@ -754,7 +754,7 @@ pub(crate) struct HostKeys {
     pub memory: Option<Memory>,
 }
 
-/// The path between NIC and memory: NIC buffer, PCIe, IIO slots, cache, memory controller, cores that copy, and neighbours.
+/// The path between NIC and memory: NIC buffer, PCIe, IIO slots, cache, memory controller, cores that copy, and antagonists.
 /// Defaults are the testbed of hostCC (SIGCOMM 2023): Cascade Lake, two memory channels, 100 Gb/s on PCIe 3.0 x16.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub(crate) struct Memory {
@@ -854,7 +854,7 @@ pub(crate) struct Memory {
     /// A read of memory by the NIC, unloaded. Default: 700ns (our choice).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_latency: Option<Qty<Span>>,
-    /// How neighbours can be held back.
+    /// How antagonists can be held back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle: Option<Throttle>,
     /// The throttle level, for the whole run. Default: 0. Not with a control.
@@ -863,13 +863,13 @@ pub(crate) struct Memory {
     pub level: Option<i64>,
     /// Other work on the same memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub neighbour: Vec<Neighbour>,
+    pub antagonist: Vec<Antagonist>,
     /// A law that sets the throttle level and marks packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
 }
 
-/// Levels that hold neighbours back: 0 not at all, then some that slow them, then some that stop them.
+/// Levels that hold antagonists back: 0 not at all, then some that slow them, then some that stop them.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub(crate) struct Throttle {
     /// What slowing means. Default: "sockets".
@@ -919,7 +919,7 @@ pub(crate) enum Actuator {
 
 /// Cores that read and write memory as fast as their lines in flight let them.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct Neighbour {
+pub(crate) struct Antagonist {
     /// How many.
     #[schemars(range(min = 1, max = 4096))]
     pub cores: i64,

@@ -3,6 +3,7 @@
 //! Settings given beside the file (`--set key=value`) are edits of this tree before anything is checked,
 //! so they obey the same rules and get the same sentences as the file itself.
 
+use crate::moved::new_name;
 use crate::problem::{Error, Problem, nearest};
 use toml::de::{DeTable, DeValue};
 
@@ -133,19 +134,22 @@ pub(crate) struct Document<'a> {
     text: &'a str,
     sets: Vec<(String, String)>,
     pub root: Node,
+    /// Keys that were written under a former name, and where: `(place, former name, name)`.
+    pub moved: Vec<(Origin, &'static str, &'static str)>,
 }
 
 impl<'a> Document<'a> {
     /// Reads TOML text; `name` stands for it in sentences.
     pub fn parse(name: &'a str, text: &'a str) -> Result<Self, Error> {
         let root = Node { value: Value::Table(Vec::new()), at: Origin::File(0) };
-        let mut document = Self { name, text, sets: Vec::new(), root };
+        let mut document = Self { name, text, sets: Vec::new(), root, moved: Vec::new() };
         let table = DeTable::parse(text).map_err(|e| {
             let at = e.span().map_or(0, |s| s.start);
             let what = e.message().lines().collect::<Vec<_>>().join("; ");
             Error::one(document.place(Origin::File(at)), format!("not valid TOML: {what}"))
         })?;
         document.root.value = owned_table(table.get_ref(), &|at| Origin::File(at));
+        rename(&mut document.root.value, "", &mut document.moved);
         Ok(document)
     }
 
@@ -165,9 +169,15 @@ impl<'a> Document<'a> {
         let origin = Origin::Set(index);
         let mut node = &mut self.root;
         let mut walked = String::new();
+        let mut within = String::new();
         for step in steps {
             match step {
-                Step::Key(key) => {
+                Step::Key(mut key) => {
+                    if let Some((old, new)) = new_name(&within, &key) {
+                        self.moved.push((origin, old, new));
+                        key = new.into();
+                    }
+                    within.clone_from(&key);
                     let kind = node.value.kind();
                     let Value::Table(entries) = &mut node.value else {
                         let first = match kind {
@@ -204,6 +214,7 @@ impl<'a> Document<'a> {
             }
         }
         *node = Node { value: value_of(value, index), at: origin };
+        rename(&mut node.value, &within, &mut self.moved);
         Ok(())
     }
 
@@ -324,6 +335,25 @@ fn owned_table(table: &DeTable<'_>, at: &dyn Fn(usize) -> Origin) -> Value {
         })
         .collect();
     Value::Table(entries)
+}
+
+/// Gives keys that stand under a former name their name; `within` is the key of the table that `value` is.
+fn rename(value: &mut Value, within: &str, moved: &mut Vec<(Origin, &'static str, &'static str)>) {
+    match value {
+        Value::List(items) => {
+            items.iter_mut().for_each(|item| rename(&mut item.value, within, moved))
+        }
+        Value::Table(entries) => {
+            for entry in entries {
+                if let Some((old, new)) = new_name(within, &entry.key) {
+                    moved.push((entry.at, old, new));
+                    entry.key = new.into();
+                }
+                rename(&mut entry.node.value, &entry.key, moved);
+            }
+        }
+        _ => {}
+    }
 }
 
 fn owned(value: &DeValue<'_>, at: &dyn Fn(usize) -> Origin) -> Node {

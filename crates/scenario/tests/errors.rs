@@ -1532,16 +1532,16 @@ fn hosts_that_nobody_can_build() {
             "17:9: host.memory.level: is set by the control; leave out one of them",
         ),
         (
-            "neighbour = [{ cores = 3, on = \"2ms\" }]",
-            "17:32: host.memory.neighbour[0].on: needs a rest; write off as well",
+            "antagonist = [{ cores = 3, on = \"2ms\" }]",
+            "17:33: host.memory.antagonist[0].on: needs a rest; write off as well",
         ),
         (
-            "neighbour = [{ cores = 0 }]",
-            "17:24: host.memory.neighbour[0].cores: 0 is out of range; write 1 to 4096",
+            "antagonist = [{ cores = 0 }]",
+            "17:25: host.memory.antagonist[0].cores: 0 is out of range; write 1 to 4096",
         ),
         (
-            "neighbour = [{ cores = 1, on = \"1ns\", off = \"1us\" }]",
-            "17:32: host.memory.neighbour[0].on: \"1ns\" is shorter than memory can tell; write at least \"100ns\"",
+            "antagonist = [{ cores = 1, on = \"1ns\", off = \"1us\" }]",
+            "17:33: host.memory.antagonist[0].on: \"1ns\" is shorter than memory can tell; write at least \"100ns\"",
         ),
         (
             "control = { law = \"hostcc\", params = { target = 80 } }",

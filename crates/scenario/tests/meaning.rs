@@ -316,3 +316,28 @@ fn a_sweep_is_every_combination() {
     assert_eq!(one.traffic[0].kind, TrafficKind::Permutation { size: Bytes::new(2_000) });
     assert_eq!(least(&[]).points(), [vec![]]);
 }
+
+#[test]
+fn a_former_name_of_a_key_is_understood_and_said() {
+    let with = |key: &str| {
+        let file = LEAST.replace(
+            "[transport]",
+            &format!("[host]\nmemory = {{ {key} = [{{ cores = 2 }}] }}\n[transport]"),
+        );
+        text_with(
+            "scenarios/least.toml",
+            &file,
+            &[(&format!("host.memory.{key}[0].cores"), &"3".to_owned())],
+        )
+        .unwrap_or_else(|e| panic!("{e}"))
+    };
+    let (old, new) = (with("neighbour"), with("antagonist"));
+    assert_eq!(old.scenario, new.scenario);
+    assert_eq!(new.notes, Vec::<String>::new());
+    assert_eq!(
+        old.notes,
+        [
+            "scenarios/least.toml:11:12: \"neighbour\" is now called \"antagonist\"; the next release knows the new name alone"
+        ]
+    );
+}

@@ -1,7 +1,7 @@
 //! A resolved scenario reads back to the same scenario.
 
 use forebay_host::memory::settings::{
-    Actuator, Copying, DdioSettings, NeighbourSettings, NicSettings, ThrottleSettings,
+    Actuator, AntagonistSettings, Copying, DdioSettings, NicSettings, ThrottleSettings,
 };
 use forebay_scenario::cdf::Cdf;
 use forebay_scenario::model::*;
@@ -406,16 +406,16 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn neighbour()(
+    fn antagonist()(
         cores in 1..9u32,
         lines_in_flight_milli in 1..99_000u32,
         writes_permille in 0..2_000u32,
         local in any::<bool>(),
         start in span(),
         rests in of((200_000..1u64 << 40, 200_000..1u64 << 40)),
-    ) -> NeighbourSettings {
+    ) -> AntagonistSettings {
         let rests = rests.map(|(on, off)| (Span::from_ps(on), Span::from_ps(off)));
-        NeighbourSettings { cores, lines_in_flight_milli, writes_permille, local, rests, start }
+        AntagonistSettings { cores, lines_in_flight_milli, writes_permille, local, rests, start }
     }
 }
 
@@ -432,7 +432,7 @@ prop_compose! {
         copying in prop_oneof![Just(Copying::Evenly), Just(Copying::InBunches)],
         actuator in prop_oneof![Just(Actuator::Sockets), Just(Actuator::Delay), Just(Actuator::Cap)],
         (slowing, pausing) in (1..9u8, 1..5u8),
-        neighbours in prop::collection::vec(neighbour(), 0..3),
+        antagonists in prop::collection::vec(antagonist(), 0..3),
         level in 0..2u8,
         controlled in any::<bool>(),
         read in (100..100_000u64).prop_map(Span::from_ns),
@@ -450,7 +450,7 @@ prop_compose! {
         settings.readers.reads_permille = permille[1];
         settings.readers.copying = copying;
         settings.throttle = ThrottleSettings { actuator, slowing, pausing, delay, ..settings.throttle };
-        settings.neighbours = neighbours;
+        settings.antagonists = antagonists;
         let params = vec![("target".to_string(), "60Gbps".to_string())];
         memory.control =
             controlled.then(|| HostControl { law: "hostcc".into(), params, read });
@@ -461,7 +461,7 @@ prop_compose! {
 
 prop_compose! {
     /// An override that changes anything always says whether packets wait, lest it contradict the rest; one of memory stands
-    /// alone, since it can add a control or a neighbour and take none away.
+    /// alone, since it can add a control or an antagonist and take none away.
     fn hosts()(
         settings in settings(),
         everywhere in of(memory()),

@@ -44,8 +44,8 @@ warmup = "1ms"
 }
 
 const MACHINE: &str = "[[host.machine]]\nnics = [\"host[0]\", \"host[1]\"]";
-const NEIGHBOUR: &str = "[[host.memory.neighbour]]\ncores = 2";
-const NEIGHBOUR3: &str = "[[host.memory.neighbour]]\ncores = 3";
+const ANTAGONIST: &str = "[[host.memory.antagonist]]\ncores = 2";
+const ANTAGONIST3: &str = "[[host.memory.antagonist]]\ncores = 3";
 const CONTROL: &str = "[host.memory.control]\nlaw = \"hostcc\"";
 
 fn record(to: [u32; 2], rest: &[&str]) -> RunRecord {
@@ -62,16 +62,16 @@ fn network(row: &MemoryRow) -> f64 {
     (row.dma + row.copied + row.sent) * 64e3 / row.span.as_ps() as f64
 }
 
-fn neighbours(row: &MemoryRow) -> f64 {
-    row.neighbours.iter().sum::<f64>() * 64e3 / row.span.as_ps() as f64
+fn antagonists(row: &MemoryRow) -> f64 {
+    row.antagonists.iter().sum::<f64>() * 64e3 / row.span.as_ps() as f64
 }
 
 /// To the bit: the same deliveries, the same totals.
 #[test]
 fn one_nic_of_two_that_works_alone_is_a_host_by_itself() {
     for nic in [0, 1] {
-        let alone = record([nic, nic], &[NEIGHBOUR]);
-        let machine = record([nic, nic], &[NEIGHBOUR, MACHINE]);
+        let alone = record([nic, nic], &[ANTAGONIST]);
+        let machine = record([nic, nic], &[ANTAGONIST, MACHINE]);
         assert_eq!(machine.digest, alone.digest);
         assert_eq!(machine.flows, alone.flows);
         assert_eq!(machine.memory[nic as usize], alone.memory[nic as usize]);
@@ -81,16 +81,16 @@ fn one_nic_of_two_that_works_alone_is_a_host_by_itself() {
 /// Memory is full, what it gives is shared alike, and one NIC's books say what the other's do.
 #[test]
 fn two_nics_share_what_memory_gives() {
-    let apart = record([0, 1], &[NEIGHBOUR]);
-    let shared = record([0, 1], &[NEIGHBOUR, MACHINE]);
+    let apart = record([0, 1], &[ANTAGONIST]);
+    let shared = record([0, 1], &[ANTAGONIST, MACHINE]);
     let [a, b] = [&shared.memory[0], &shared.memory[1]];
     assert!((goodput(a) / goodput(b) - 1.0).abs() < 0.05, "{} {}", goodput(a), goodput(b));
     assert!(
         goodput(a) + goodput(b) < 0.85 * (goodput(&apart.memory[0]) + goodput(&apart.memory[1]))
     );
-    assert!(neighbours(a) < 0.8 * neighbours(&apart.memory[0]));
-    assert_eq!(neighbours(a), neighbours(b), "they have the same neighbours");
-    let all = network(a) + network(b) + neighbours(a);
+    assert!(antagonists(a) < 0.8 * antagonists(&apart.memory[0]));
+    assert_eq!(antagonists(a), antagonists(b), "they have the same antagonists");
+    let all = network(a) + network(b) + antagonists(a);
     assert!((all / 34.8 - 1.0).abs() < 0.005, "{all} GB/s");
     assert!((a.other_nics_gigabytes() - network(b)).abs() < 1e-6);
     assert!((b.other_nics_gigabytes() - network(a)).abs() < 1e-6);
@@ -101,22 +101,22 @@ fn two_nics_share_what_memory_gives() {
 #[test]
 fn a_nic_with_fewer_slots_gets_less() {
     let slots = "[[host.override]]\nwhere = \"host[1]\"\n[host.override.memory]\niio_slots = 40";
-    let record = record([0, 1], &[NEIGHBOUR3, slots, MACHINE]);
+    let record = record([0, 1], &[ANTAGONIST3, slots, MACHINE]);
     let [a, b] = [&record.memory[0], &record.memory[1]];
     assert!(b.occupancy < 40.0 + 1e-9 && a.occupancy > 50.0, "{} {}", a.occupancy, b.occupancy);
     assert!(goodput(b) < 0.75 * goodput(a), "{} {}", goodput(a), goodput(b));
 }
 
-/// Each NIC has a law; neighbours are at the strongest level that one asks for, and each row says so.
+/// Each NIC has a law; antagonists are at the strongest level that one asks for, and each row says so.
 #[test]
 fn a_law_at_each_nic_and_one_level() {
-    let idle = record([0, 0], &[CONTROL, NEIGHBOUR3, MACHINE]);
+    let idle = record([0, 0], &[CONTROL, ANTAGONIST3, MACHINE]);
     let [busy, quiet] = [&idle.memory[0], &idle.memory[1]];
     // Within a step of 2 ms: the warm-up ends at each NIC with the last step that the path has taken.
     assert!(busy.levels.iter().zip(&quiet.levels).all(|(a, b)| (a - b).abs() < 1e-4));
     assert!(busy.mean_level() > 2.0 && busy.marked > 0);
     assert_eq!((quiet.level_writes, quiet.marked, quiet.arrived > 0), (0, 0, false));
-    let both = record([0, 1], &[CONTROL, NEIGHBOUR3, MACHINE]);
+    let both = record([0, 1], &[CONTROL, ANTAGONIST3, MACHINE]);
     assert!(both.memory[..2].iter().all(|row| row.marked > 0));
     assert!(both.memory[0].mean_level() > 2.0);
 }
@@ -149,8 +149,8 @@ fn same(other: &RunRecord, record: &RunRecord, how: &str) {
 
 #[test]
 fn a_machine_is_the_same_on_any_engine() {
-    let plain = text([0, 1], &[NEIGHBOUR, MACHINE].join("\n"));
-    let control = text([0, 1], &[CONTROL, NEIGHBOUR3, MACHINE].join("\n"));
+    let plain = text([0, 1], &[ANTAGONIST, MACHINE].join("\n"));
+    let control = text([0, 1], &[CONTROL, ANTAGONIST3, MACHINE].join("\n"));
     let fault = "[[fault]]\nlink = \"host[1]-tor\"\nat = \"1.5ms\"\nfor = \"200us\"\n";
     let samples = control.clone() + "memory = { every = \"10us\" }\n";
     let far = control.replace(
@@ -176,7 +176,7 @@ fn a_machine_is_the_same_on_any_engine() {
     }
 }
 
-/// A star of `host[0]` and `host[1]`, which are a machine under three cores of a neighbour, and of two hosts who send.
+/// A star of `host[0]` and `host[1]`, which are a machine under three cores of an antagonist, and of two hosts who send.
 fn star(memory: &str, transport: &str, traffic: &str) -> Scenario {
     scenario(&format!(
         r#"
@@ -192,7 +192,7 @@ buffer = {{ size = "4MB" }}
 pause = {{ classes = [0] }}
 [host.memory]
 {memory}
-{NEIGHBOUR3}
+{ANTAGONIST3}
 {MACHINE}
 [transport]
 {transport}
@@ -308,7 +308,7 @@ fn rpcs_of_a_machine_are_the_same_on_any_engine() {
 /// Looking at NICs between steps finds each with the path to memory, and changes nothing; nor do captures.
 #[test]
 fn a_look_finds_both_nics() {
-    let text = text([0, 1], &[CONTROL, NEIGHBOUR3, MACHINE].join("\n"));
+    let text = text([0, 1], &[CONTROL, ANTAGONIST3, MACHINE].join("\n"));
     let scenario = scenario(&text);
     let unseen = run(&scenario, 1, Options::default()).record;
     let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();

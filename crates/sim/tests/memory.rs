@@ -7,7 +7,7 @@ use forebay_record::{MemoryRow, RunRecord};
 use forebay_sim::Options;
 use forebay_units::{Span, Time};
 
-/// Four flows into a host with a busy neighbour, 3 ms, of which 1 ms is warm-up.
+/// Four flows into a host with a busy antagonist, 3 ms, of which 1 ms is warm-up.
 fn congested(control: &str, output: &str) -> RunRecord {
     let scenario = scenario(&format!(
         r#"
@@ -24,9 +24,9 @@ rx_usecs = "4us"
 where = "host[1]"
 [host.override.memory]
 nic_buffer = "100KB"
-[[host.override.memory.neighbour]]
+[[host.override.memory.antagonist]]
 cores = 2
-[[host.override.memory.neighbour]]
+[[host.override.memory.antagonist]]
 cores = 1
 on = "300us"
 off = "100us"
@@ -70,7 +70,7 @@ fn samples_add_up() {
     let record = congested("", "memory = { every = \"1us\" }");
     let (row, series) = (&record.memory[0], &record.memory_series[0]);
     assert_eq!((series.host.as_str(), series.samples.len()), ("host[1]", 2_999));
-    assert_eq!((series.neighbours, series.by_neighbour.len()), (2, 2 * 2_999));
+    assert_eq!((series.antagonists, series.by_antagonist.len()), (2, 2 * 2_999));
     let dropped: u64 = series.samples.iter().map(|s| u64::from(s.dropped)).sum();
     assert!(dropped > 0 && row.dropped_in_all - dropped <= 2, "{dropped}, {}", row.dropped_in_all);
     let measured = || series.samples.iter().filter(|s| s.at > Time::from_ps(1_000_000_000));
@@ -86,16 +86,16 @@ fn samples_add_up() {
     close(mean(&|i| series.samples[i].pcie_gbps), row.pcie_gbps(), "PCIe");
     close(mean(&|i| series.samples[i].goodput_gbps), row.goodput_gbps(), "goodput");
     close(mean(&|i| series.samples[i].network), row.network_gigabytes(), "network");
-    let owners = |i: usize| series.by_neighbour[2 * i] + series.by_neighbour[2 * i + 1];
-    close(mean(&owners), row.neighbour_gigabytes(), "neighbours");
+    let owners = |i: usize| series.by_antagonist[2 * i] + series.by_antagonist[2 * i + 1];
+    close(mean(&owners), row.antagonist_gigabytes(), "antagonists");
 }
 
-/// The second neighbour rests a quarter of its time, and samples know when.
+/// The second antagonist rests a quarter of its time, and samples know when.
 #[test]
-fn a_neighbour_that_rests_is_seen_to_rest() {
+fn a_antagonist_that_rests_is_seen_to_rest() {
     let record = congested("", "memory = { every = \"10us\", where = \"host[*]\" }");
     let series = &record.memory_series[0];
-    for (sample, traffic) in series.samples.iter().zip(series.neighbour(1)) {
+    for (sample, traffic) in series.samples.iter().zip(series.antagonist(1)) {
         let into = (sample.at.as_ps() - 1) / 1_000_000 % 400;
         if into == 309 {
             // The last writes come back a latency after it has stopped.
@@ -208,7 +208,7 @@ pause = {{ classes = [0] }}
 where = "host[0]"
 [host.override.memory]
 {nic}
-[[host.override.memory.neighbour]]
+[[host.override.memory.antagonist]]
 cores = 3
 [transport]
 kind = "rdma"
@@ -281,7 +281,7 @@ rx_usecs = "4us"
 [[host.override]]
 where = "host[1]"
 [host.override.memory]
-[[host.override.memory.neighbour]]
+[[host.override.memory.antagonist]]
 cores = 3
 [transport]
 kind = "tcp"

@@ -118,7 +118,7 @@ for = "300us"
 "#
         )
     };
-    let slow = "[host.memory]\nnic_buffer = \"64KiB\"\n[[host.memory.neighbour]]\ncores = 12";
+    let slow = "[host.memory]\nnic_buffer = \"64KiB\"\n[[host.memory.antagonist]]\ncores = 12";
     for (limit, memory) in [("40KB", ""), ("1MB", slow)] {
         let scenario = scenario(&text(limit, memory));
         for threads in [1, 2] {

@@ -78,7 +78,7 @@ impl Family {
             }
             Self::DcqcnWebsearch => "the same under DCQCN, with marks and CNPs",
             Self::Host3x => {
-                "one simulated second of four DCTCP flows into a 100 Gb/s host whose memory three neighbour cores keep busy"
+                "one simulated second of four DCTCP flows into a 100 Gb/s host whose memory three antagonist cores keep busy"
             }
             Self::Host3xHostcc => "the same under hostCC",
         }
@@ -242,7 +242,7 @@ impl Case {
              [fabric]\nkind = \"star\"\nhosts = 2\nhost_link = {{ rate = \"100Gbps\", delay = \"9us\" }}\n\
              wire_overhead = \"24B\"\n\n[host]\nprofile = \"linux\"\nrx_usecs = \"4us\"\n\n\
              [[host.override]]\nwhere = \"host[1]\"\n[host.override.memory]\n\
-             [[host.override.memory.neighbour]]\ncores = 3\n{control}\n\
+             [[host.override.memory.antagonist]]\ncores = 3\n{control}\n\
              [transport]\nkind = \"tcp\"\nlaw = \"dctcp\"\nmtu = \"{HOST_MTU}B\"\n\n\
              [[traffic]]\nkind = \"long\"\nfrom = [\"host[0]\", \"host[0]\", \"host[0]\", \"host[0]\"]\n\
              to = \"host[1]\"\n\n[output]\nwarmup = \"{}\"\n",

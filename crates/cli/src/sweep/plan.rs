@@ -5,6 +5,7 @@ use crate::args::Sweep;
 use crate::expect::{self, Band};
 use crate::failure::Failure;
 use crate::hash::content_name;
+use crate::say;
 use forebay_scenario::model::Scenario;
 use forebay_scenario::{Expect, resolved, resolved_with};
 use std::collections::BTreeSet;
@@ -49,6 +50,7 @@ impl Plan {
     /// Reads and checks every point.
     pub fn of(args: &Sweep) -> Result<Self, Failure> {
         let mut loaded = args.input.load()?;
+        loaded.notes.iter().for_each(|note| say::note(note));
         let seeds = args.seeds.chosen()?;
         // What the command line sets does not vary.
         loaded.sweep.retain(|(key, _)| args.input.set.iter().all(|(set, _)| set != key));

@@ -35,7 +35,7 @@ pub const METRICS: [&str; 22] = [
     "memory.goodput_gbps",
     "memory.nic_drop_share",
     "memory.network_gigabytes_per_s",
-    "memory.neighbour_gigabytes_per_s",
+    "memory.antagonist_gigabytes_per_s",
     "memory.iio_occupancy",
     "memory.mean_level",
 ];
@@ -216,7 +216,7 @@ const COLUMNS: [Column; 11] = [
     ("marks", "mark_rate", percent),
     ("NIC drops", "memory.nic_drop_share", percent),
     ("network GB/s", "memory.network_gigabytes_per_s", digits),
-    ("neighbour GB/s", "memory.neighbour_gigabytes_per_s", digits),
+    ("antagonist GB/s", "memory.antagonist_gigabytes_per_s", digits),
     ("lines in IIO", "memory.iio_occupancy", digits),
     ("level", "memory.mean_level", digits),
 ];

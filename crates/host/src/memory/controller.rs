@@ -22,7 +22,7 @@ const LEAST_ADMISSION: f64 = 0.02;
 /// What asks for memory in a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
-    /// Reads, of neighbours and of copying, in lines per ns.
+    /// Reads, of antagonists and of copying, in lines per ns.
     pub reads: f64,
     /// Writes that cores post, in lines per ns.
     pub posted: f64,

@@ -2,12 +2,12 @@
 //!
 //! A path serves one NIC, or several of one machine. Then one of them is at hand: calls that are about a NIC are about that one.
 
+use super::antagonists::Antagonists;
 use super::chance::Chance;
 use super::controller::{Controller, Demand};
 use super::iio::Landed;
 use super::limit::Limit;
 use super::llc::Llc;
-use super::neighbours::Neighbours;
 use super::nic::{Nic, Shared, add_others, step_others};
 use super::nics::Nics;
 use super::readers::Readers;
@@ -33,7 +33,7 @@ pub struct Read {
     pub bytes: u64,
 }
 
-/// Running totals, to be read as differences: of one NIC, but for neighbours, levels and the wait. Lines are of 64 bytes.
+/// Running totals, to be read as differences: of one NIC, but for antagonists, levels and the wait. Lines are of 64 bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Frames that came from the cable.
@@ -54,10 +54,10 @@ pub struct Totals {
     pub sent: f64,
     /// Lines that were written, copied and sent for the machine's other NICs, if it has any.
     pub others: Option<f64>,
-    /// Lines that each neighbour read.
-    pub neighbour_read: Vec<f64>,
-    /// Lines that each neighbour wrote.
-    pub neighbour_written: Vec<f64>,
+    /// Lines that each antagonist read.
+    pub antagonist_read: Vec<f64>,
+    /// Lines that each antagonist wrote.
+    pub antagonist_written: Vec<f64>,
     /// Time that reader cores worked, all together, in ns.
     pub reading: f64,
     /// Time with frames in the NIC buffer, in ns.
@@ -103,7 +103,7 @@ pub struct MemoryPath {
     nics: Nics<Nic>,
     llc: Llc,
     controller: Controller,
-    neighbours: Neighbours,
+    antagonists: Antagonists,
     readers: Readers,
     local_read: f64, // ns
     wait: f64,
@@ -124,10 +124,10 @@ impl MemoryPath {
     pub fn of_nics(nics: &[&MemorySettings]) -> Self {
         let settings = nics[0];
         let ns = |span: Span| span.as_ps() as f64 * 1e-3;
-        let mut neighbours =
-            Neighbours::new(&settings.neighbours, settings.throttle, &settings.controller);
+        let mut antagonists =
+            Antagonists::new(&settings.antagonists, settings.throttle, &settings.controller);
         let controller = Controller::new(&settings.controller);
-        neighbours.apply(Time::ZERO, &controller);
+        antagonists.apply(Time::ZERO, &controller);
         let mut path = Self {
             at: Time::ZERO,
             due: Time::MAX,
@@ -136,7 +136,7 @@ impl MemoryPath {
             nics: Nics::new(Nic::new(settings), nics[1..].iter().map(|of| Nic::new(of)).collect()),
             llc: Llc::new(settings.ddio, ns(settings.iio.latency)),
             controller,
-            neighbours,
+            antagonists,
             readers: Readers::new(&settings.readers, nics.len()),
             local_read: ns(settings.controller.local_read),
             wait: 0.0,
@@ -221,7 +221,7 @@ impl MemoryPath {
         self.move_to(now);
         self.nics.at_hand.level = level;
         let strongest = self.nics.others().iter().fold(level, |most, nic| most.max(nic.level));
-        self.neighbours.set_level(now, strongest, &self.controller);
+        self.antagonists.set_level(now, strongest, &self.controller);
         self.wake();
     }
 
@@ -243,8 +243,8 @@ impl MemoryPath {
             }
             self.at = now;
         }
-        if now >= self.neighbours.next_phase() {
-            self.neighbours.apply(now, &self.controller);
+        if now >= self.antagonists.next_phase() {
+            self.antagonists.apply(now, &self.controller);
             self.asleep = false;
         }
     }
@@ -267,7 +267,7 @@ impl MemoryPath {
 
     #[inline]
     fn plan(&mut self) {
-        let mut due = self.neighbours.next_phase();
+        let mut due = self.antagonists.next_phase();
         if !self.asleep {
             due = due.min(self.at + self.step);
             let memory = self.controller.read_latency(self.local_read)
@@ -286,7 +286,7 @@ impl MemoryPath {
         let ns = dt as f64 * 1e-3;
         let wait = self.controller.wait();
         self.wait += wait * ns;
-        self.levels[usize::from(self.neighbours.level())] += ns;
+        self.levels[usize::from(self.antagonists.level())] += ns;
         let holds = self.llc.holds();
         let nics = &mut self.nics;
         let mut asks = nics.at_hand.asks(self.at, dt, holds, &self.controller);
@@ -294,7 +294,7 @@ impl MemoryPath {
             let others = nics.others_mut();
             add_others(others, self.at, dt, holds, &self.controller, &mut asks);
         }
-        let draw = self.neighbours.draw(self.at, dt, &self.controller);
+        let draw = self.antagonists.draw(self.at, dt, &self.controller);
         let copy_reads = self.readers.step(ns, &self.llc) * self.llc.miss();
         self.count_copied(copy_reads, ns);
         // Copies come one by one, as a mean between evenly and all of a window at once. Lines of the NIC come evenly from its link, and chance
@@ -340,7 +340,7 @@ impl MemoryPath {
         self.asleep = idle
             && others_ask == 0.0
             && self.controller.moved_since(before) < settled
-            && self.neighbours.is_settled(SETTLED, &self.controller);
+            && self.antagonists.is_settled(SETTLED, &self.controller);
     }
 
     /// Copying read `lines` per ns for `ns`.
@@ -358,13 +358,13 @@ impl MemoryPath {
         }
     }
 
-    /// Only neighbours work, as evenly as they did.
+    /// Only antagonists work, as evenly as they did.
     fn coast(&mut self, ns: f64) {
         self.wait += self.controller.wait() * ns;
         self.nics.at_hand.rest(ns);
         self.nics.others_mut().iter_mut().for_each(|nic| nic.rest(ns));
-        self.levels[usize::from(self.neighbours.level())] += ns;
-        self.neighbours.coast(ns, &self.controller);
+        self.levels[usize::from(self.antagonists.level())] += ns;
+        self.antagonists.coast(ns, &self.controller);
     }
 
     /// How it stands at the last advance.
@@ -379,7 +379,7 @@ impl MemoryPath {
             posted: (self.controller.line() - waiting).max(0.0),
             slot_latency: self.llc.slot_latency(wait),
             unread: self.readers.unread(),
-            level: self.neighbours.level(),
+            level: self.antagonists.level(),
         }
     }
 
@@ -425,8 +425,8 @@ impl MemoryPath {
             copied: nic.copied,
             sent: nic.transmit.counters().1,
             others: self.others(),
-            neighbour_read: self.neighbours.read.clone(),
-            neighbour_written: self.neighbours.written.clone(),
+            antagonist_read: self.antagonists.read.clone(),
+            antagonist_written: self.antagonists.written.clone(),
             reading: self.readers.busy(self.nics.index()),
             backlog: nic.backlog,
             full: nic.full,
@@ -440,13 +440,13 @@ impl MemoryPath {
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::{LINE, NeighbourSettings};
+    use super::super::settings::{AntagonistSettings, LINE};
     use super::*;
     use forebay_wire::FlowId;
 
-    fn with_neighbours(cores: u32) -> MemorySettings {
-        let neighbours = vec![NeighbourSettings { cores, ..NeighbourSettings::default() }];
-        MemorySettings { neighbours, ..MemorySettings::default() }
+    fn with_antagonists(cores: u32) -> MemorySettings {
+        let antagonists = vec![AntagonistSettings { cores, ..AntagonistSettings::default() }];
+        MemorySettings { antagonists, ..MemorySettings::default() }
     }
 
     /// Offers full packets of 4,000 B at `spacing` for `time`, of four flows in turn, each read by a core of its own, and
@@ -486,13 +486,13 @@ mod tests {
         (to - from) * LINE as f64 / (span.as_ps() as f64 * 1e-3)
     }
 
-    /// Paper 2.2: what a neighbour alone draws with one, two and three cores.
+    /// Paper 2.2: what an antagonist alone draws with one, two and three cores.
     #[test]
-    fn a_neighbour_alone() {
+    fn a_antagonist_alone() {
         for (cores, published) in [(1, 16.0), (2, 28.7), (3, 34.8)] {
             let time = Span::from_us(400);
-            let (a, b) = fed(&with_neighbours(cores), 0, Span::from_ms(1), time);
-            let total = |t: &Totals| t.neighbour_read[0] + t.neighbour_written[0];
+            let (a, b) = fed(&with_antagonists(cores), 0, Span::from_ms(1), time);
+            let total = |t: &Totals| t.antagonist_read[0] + t.antagonist_written[0];
             let drawn = gigabytes(total(&a), total(&b), time / 2);
             assert!((drawn / published - 1.0).abs() < 0.005, "{cores} cores: {drawn} GB/s");
         }
@@ -522,15 +522,15 @@ mod tests {
             (3, 2, 402.0, 65.7, 18.5),
             (3, 3, 245.0, 83.9, 14.0),
         ];
-        for (cores, level, wait, drain, neighbour) in published {
+        for (cores, level, wait, drain, antagonist) in published {
             let time = Span::from_ms(2);
-            let (a, b) = fed(&with_neighbours(cores), level, Span::from_ns(300), time);
+            let (a, b) = fed(&with_antagonists(cores), level, Span::from_ns(300), time);
             let span = (time / 2).as_ps() as f64 * 1e-3;
-            let total = |t: &Totals| t.neighbour_read[0] + t.neighbour_written[0];
+            let total = |t: &Totals| t.antagonist_read[0] + t.antagonist_written[0];
             let found = [
                 (wait, (b.wait - a.wait) / span),
                 (drain, (b.entered - a.entered) * 512.0 / span),
-                (neighbour, gigabytes(total(&a), total(&b), time / 2)),
+                (antagonist, gigabytes(total(&a), total(&b), time / 2)),
             ];
             // The note's wait is that of a smooth supply of copies; ours come in packets, for which it allows 2 %.
             for ((published, found), tolerance) in found.into_iter().zip([0.02, 0.01, 0.01]) {
@@ -561,7 +561,7 @@ mod tests {
                 let iio = IioSettings { slots: 30, ..IioSettings::default() };
                 MemorySettings { iio, ..base() }
             }),
-            (Limit::Memory, with_neighbours(3)),
+            (Limit::Memory, with_antagonists(3)),
             (Limit::Descriptors, {
                 let nic = NicSettings { descriptors: 1, ..NicSettings::default() };
                 let latency = Span::from_us(6);

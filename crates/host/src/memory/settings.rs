@@ -25,10 +25,10 @@ pub struct MemorySettings {
     pub readers: ReaderSettings,
     /// What the NIC reads to send.
     pub transmit: TransmitSettings,
-    /// What holds neighbours back.
+    /// What holds antagonists back.
     pub throttle: ThrottleSettings,
     /// Other work on the same memory.
-    pub neighbours: Vec<NeighbourSettings>,
+    pub antagonists: Vec<AntagonistSettings>,
 }
 
 impl MemorySettings {
@@ -42,7 +42,7 @@ impl MemorySettings {
             ("memory controller", self.controller == other.controller),
             ("cores that copy", self.readers == other.readers),
             ("throttle", self.throttle == other.throttle),
-            ("neighbours", self.neighbours == other.neighbours),
+            ("antagonists", self.antagonists == other.antagonists),
         ];
         pairs.into_iter().find(|pair| !pair.1).map(|pair| pair.0)
     }
@@ -168,7 +168,7 @@ impl DdioSettings {
 /// The memory controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ControllerSettings {
-    /// What it serves at saturation, bytes per second. 34.8 GB/s: a neighbour alone at three cores (paper 2.2).
+    /// What it serves at saturation, bytes per second. 34.8 GB/s: an antagonist alone at three cores (paper 2.2).
     pub bytes_per_sec: u64,
     /// Read from a core beside the NIC, unloaded. 70 ns (sheet 5.1).
     pub local_read: Span,
@@ -263,14 +263,14 @@ impl Default for TransmitSettings {
     }
 }
 
-/// How neighbours are held back, level by level. 0 is none at all; the last level stops them.
+/// How antagonists are held back, level by level. 0 is none at all; the last level stops them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThrottleSettings {
     /// What a level below the last ones does.
     pub actuator: Actuator,
-    /// Levels that slow neighbours down. 3 (authors' module).
+    /// Levels that slow antagonists down. 3 (authors' module).
     pub slowing: u8,
-    /// Levels above those: the `j`-th of `m` stops neighbours `j/m` of the time. 1.
+    /// Levels above those: the `j`-th of `m` stops antagonists `j/m` of the time. 1.
     pub pausing: u8,
     /// Period of a partial stop.
     pub pause_period: Span,
@@ -315,7 +315,7 @@ pub enum Actuator {
 
 /// Work that competes for memory: closed loops, each with so many lines in flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NeighbourSettings {
+pub struct AntagonistSettings {
     /// Cores; core `i` is on socket `i` modulo the number of sockets that a level can slow.
     pub cores: u32,
     /// Read lines in flight of one core, in thousandths. 18,700: 16.0 GB/s for one core alone (paper 2.2); above the 10
@@ -331,7 +331,7 @@ pub struct NeighbourSettings {
     pub start: Span,
 }
 
-impl Default for NeighbourSettings {
+impl Default for AntagonistSettings {
     fn default() -> Self {
         Self {
             cores: 1,

@@ -20,8 +20,8 @@ pub struct Seen {
     pub left: f64,
     /// Lines x ns.
     pub occupancy: f64,
-    /// Lines that neighbours read and wrote.
-    pub neighbour: f64,
+    /// Lines that antagonists read and wrote.
+    pub antagonist: f64,
 }
 
 /// A model of a host. All but `advance` happens at the instant of the last `advance`.
@@ -87,7 +87,7 @@ impl Host for Plant {
             dropped: totals.dropped,
             left: totals.left,
             occupancy: totals.occupancy,
-            neighbour: totals.neighbour_read.iter().chain(&totals.neighbour_written).sum(),
+            antagonist: totals.antagonist_read.iter().chain(&totals.antagonist_written).sum(),
         }
     }
 }
@@ -137,7 +137,7 @@ pub struct Outcome {
     /// Gb/s on PCIe.
     pub drain: f64,
     /// GB/s.
-    pub neighbour: f64,
+    pub antagonist: f64,
     /// Gb/s that applications read.
     pub goodput: f64,
     /// Mean lines in slots.
@@ -150,8 +150,8 @@ pub struct Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { drain, neighbour, goodput, occupancy, arrived, dropped, to_memory } = self;
-        write!(f, "{drain:5.1} Gb/s, {neighbour:4.1} GB/s, {goodput:5.1} Gb/s read, ")?;
+        let Self { drain, antagonist, goodput, occupancy, arrived, dropped, to_memory } = self;
+        write!(f, "{drain:5.1} Gb/s, {antagonist:4.1} GB/s, {goodput:5.1} Gb/s read, ")?;
         write!(f, "{occupancy:4.1} lines, {dropped} of {arrived} dropped, {to_memory:.2} us")
     }
 }
@@ -204,7 +204,7 @@ fn outcome(before: &Seen, after: &Seen, span: Span, read: u64, to_memory: f64) -
     let line = LINE as f64;
     Outcome {
         drain: (after.left - before.left) * line * 8.0 / ns,
-        neighbour: (after.neighbour - before.neighbour) * line / ns,
+        antagonist: (after.antagonist - before.antagonist) * line / ns,
         goodput: read as f64 * 8.0 / ns,
         occupancy: (after.occupancy - before.occupancy) / ns,
         arrived: after.arrived - before.arrived,

@@ -7,7 +7,7 @@
 //! - A line reaches the controller `l_0` later and stands in one line with the writes that cores posted. The controller
 //!   serves one line at a time for `64 B / C`, reads first, writes by arrival. A write is admitted when its service begins:
 //!   then its slot is free, and the packet is delivered when all its lines and those of all packets before it are in.
-//! - A neighbour's core has tokens, one for each line in flight (of 18.7, the last rests so long between two reads that it
+//! - An antagonist's core has tokens, one for each line in flight (of 18.7, the last rests so long between two reads that it
 //!   counts 0.7). A token issues a read, which comes back after its latency, and posts the write that belongs to it.
 //! - A core that copies does the packet's protocol work and then reads its lines, in one of two ways ([`Copying`]). Evenly: one line
 //!   every `latency / lines_in_flight`, and what a line's bytes take, which lies between its reads (note, equation 5, spreads a packet's
@@ -17,7 +17,7 @@
 //! - Not from queues: the latency of a read. It is the plant's law, `unloaded + a rho / (1 - rho_r) + g W`, asked for every
 //!   read with what this model measures itself: loads are lines served in the last [`WINDOW`], `W` is what the line of writes
 //!   that stands at that instant needs to be served. A read returns after that or after its service, whichever is later;
-//!   those of neighbours are scattered about the law.
+//!   those of antagonists are scattered about the law.
 //! - Not from queues: whether a line hits the cache under DDIO. It is the plant's law again, drawn for every line.
 //! - Leaves out: the limit on posted writes.
 //!
@@ -34,7 +34,7 @@ use std::collections::{BinaryHeap, VecDeque};
 /// Over which loads are measured: an exponential filter of 300 ns has the same mean age.
 const WINDOW: Span = Span::from_ns(600);
 
-/// By how much, at most, a neighbour's read is faster or slower than the law says. Without it, reads that began together
+/// By how much, at most, an antagonist's read is faster or slower than the law says. Without it, reads that began together
 /// return together for ever.
 const SPREAD: f64 = 0.25;
 
@@ -59,14 +59,14 @@ enum Event {
 /// Whose read it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Reader {
-    Neighbour(usize, usize),
+    Antagonist(usize, usize),
     Copy(usize),
 }
 
 /// Whose write it is.
 #[derive(Clone, Copy, Debug)]
 enum Writer {
-    Neighbour,
+    Antagonist,
     Nic(u64),
 }
 
@@ -82,7 +82,7 @@ struct Landing {
 }
 
 #[derive(Default)]
-struct Neighbour {
+struct Antagonist {
     group: usize,
     socket: u8,
     works: bool,
@@ -123,7 +123,7 @@ pub struct LineExact {
     served: VecDeque<(Time, bool)>,
     served_reads: u64,
     // Cores
-    neighbours: Vec<Neighbour>,
+    antagonists: Vec<Antagonist>,
     level: u8,
     paused: bool,
     cores: Vec<Core>,
@@ -136,18 +136,18 @@ pub struct LineExact {
 impl LineExact {
     pub fn new(settings: &MemorySettings) -> Self {
         let sockets = u32::from(settings.throttle.slowing.max(1));
-        let mut neighbours = Vec::new();
-        for (group, of) in settings.neighbours.iter().enumerate() {
+        let mut antagonists = Vec::new();
+        for (group, of) in settings.antagonists.iter().enumerate() {
             let tokens = of.lines_in_flight_milli.div_ceil(1000) as usize;
             for i in 0..of.cores {
                 let (socket, issued) = ((i % sockets) as u8, vec![Time::ZERO; tokens]);
                 let parked = (0..tokens).collect();
-                neighbours.push(Neighbour {
+                antagonists.push(Antagonist {
                     group,
                     socket,
                     issued,
                     parked,
-                    ..Neighbour::default()
+                    ..Antagonist::default()
                 });
             }
         }
@@ -172,7 +172,7 @@ impl LineExact {
             serving: false,
             served: VecDeque::new(),
             served_reads: 0,
-            neighbours,
+            antagonists,
             level: 0,
             paused: false,
             cores,
@@ -181,7 +181,7 @@ impl LineExact {
             finished: VecDeque::new(),
             seen: Seen::default(),
         };
-        for (group, of) in settings.neighbours.iter().enumerate() {
+        for (group, of) in settings.antagonists.iter().enumerate() {
             model.at(of.start, Event::Works(group, true));
         }
         model
@@ -208,7 +208,9 @@ impl LineExact {
                 self.serve();
             }
             Event::Issue(core, token) => self.issue(core, token),
-            Event::Returned(Reader::Neighbour(core, token)) => self.neighbour_returned(core, token),
+            Event::Returned(Reader::Antagonist(core, token)) => {
+                self.antagonist_returned(core, token)
+            }
             Event::Returned(Reader::Copy(core)) => self.copy_returned(core),
             Event::Works(group, on) => self.works(group, on),
             Event::Pauses(on) => self.pauses(on),
@@ -311,7 +313,7 @@ impl LineExact {
         } else {
             match self.writes.pop_front() {
                 None => return,
-                Some(Writer::Neighbour) => {}
+                Some(Writer::Antagonist) => {}
                 Some(Writer::Nic(packet)) => {
                     self.release(packet);
                 }
@@ -342,15 +344,15 @@ impl LineExact {
         unloaded + Span::from_ps((queueing + drain) as u64)
     }
 
-    // ---- Neighbours
+    // ---- Antagonists
 
     fn works(&mut self, group: usize, on: bool) {
-        if let Some((work, rest)) = self.set.neighbours[group].rests {
+        if let Some((work, rest)) = self.set.antagonists[group].rests {
             self.at(if on { work } else { rest }, Event::Works(group, !on));
         }
-        for core in 0..self.neighbours.len() {
-            if self.neighbours[core].group == group {
-                self.neighbours[core].works = on;
+        for core in 0..self.antagonists.len() {
+            if self.antagonists[core].group == group {
+                self.antagonists[core].works = on;
             }
         }
         self.resume();
@@ -370,13 +372,13 @@ impl LineExact {
 
     /// Parked tokens of cores that may work issue again, spread over a latency.
     fn resume(&mut self) {
-        for core in 0..self.neighbours.len() {
-            if !self.neighbours[core].works || self.paused {
+        for core in 0..self.antagonists.len() {
+            if !self.antagonists[core].works || self.paused {
                 continue;
             }
-            let parked = std::mem::take(&mut self.neighbours[core].parked);
+            let parked = std::mem::take(&mut self.antagonists[core].parked);
             let unloaded = self.unloaded(core);
-            let all = self.neighbours[core].issued.len() as u64;
+            let all = self.antagonists[core].issued.len() as u64;
             for token in parked {
                 self.at(unloaded * token as u64 / all, Event::Issue(core, token));
             }
@@ -385,15 +387,15 @@ impl LineExact {
 
     fn unloaded(&self, core: usize) -> Span {
         let controller = &self.set.controller;
-        match self.set.neighbours[self.neighbours[core].group].local {
+        match self.set.antagonists[self.antagonists[core].group].local {
             true => controller.local_read,
             false => controller.remote_read,
         }
     }
 
     fn issue(&mut self, core: usize, token: usize) {
-        if !self.neighbours[core].works || self.paused {
-            self.neighbours[core].parked.push(token);
+        if !self.antagonists[core].works || self.paused {
+            self.antagonists[core].parked.push(token);
             return;
         }
         let unloaded = self.unloaded(core);
@@ -403,7 +405,7 @@ impl LineExact {
         let levels = u64::from(throttle.slowing);
         let latency = match throttle.actuator {
             _ if level == 0 => latency,
-            Actuator::Sockets if self.neighbours[core].socket < self.level => {
+            Actuator::Sockets if self.antagonists[core].socket < self.level => {
                 latency + throttle.delay
             }
             Actuator::Sockets => latency,
@@ -412,23 +414,23 @@ impl LineExact {
         };
         let spread = SPREAD * (2.0 * self.draw() - 1.0);
         let latency = Span::from_ps((latency.as_ps() as f64 * (1.0 + spread)) as u64);
-        self.neighbours[core].issued[token] = self.now;
-        self.reads.push_back((Reader::Neighbour(core, token), self.now + latency));
+        self.antagonists[core].issued[token] = self.now;
+        self.reads.push_back((Reader::Antagonist(core, token), self.now + latency));
         self.serve();
     }
 
-    fn neighbour_returned(&mut self, core: usize, token: usize) {
-        let neighbour = &mut self.neighbours[core];
-        let group = &self.set.neighbours[neighbour.group];
-        self.seen.neighbour += 1.0;
-        neighbour.owed += group.writes_permille;
-        while neighbour.owed >= 1000 {
-            neighbour.owed -= 1000;
-            self.seen.neighbour += 1.0;
-            self.writes.push_back(Writer::Neighbour);
+    fn antagonist_returned(&mut self, core: usize, token: usize) {
+        let antagonist = &mut self.antagonists[core];
+        let group = &self.set.antagonists[antagonist.group];
+        self.seen.antagonist += 1.0;
+        antagonist.owed += group.writes_permille;
+        while antagonist.owed >= 1000 {
+            antagonist.owed -= 1000;
+            self.seen.antagonist += 1.0;
+            self.writes.push_back(Writer::Antagonist);
         }
         let whole = u64::from(group.lines_in_flight_milli) - token as u64 * 1000;
-        let took = self.now.since(neighbour.issued[token]);
+        let took = self.now.since(antagonist.issued[token]);
         let rest = if whole >= 1000 { Span::ZERO } else { took * (1000 - whole) / whole };
         self.at(rest, Event::Issue(core, token));
         self.serve();

@@ -19,7 +19,7 @@
 //! - Counters that wrap are not unwrapped: one huge sample, hundreds of samples to forget it.
 //!
 //! What the paper's law does not do, and options here do:
-//! - It never lowers the level of a network that stays below B_T without congestion, idle or content: a neighbour
+//! - It never lowers the level of a network that stays below B_T without congestion, idle or content: an antagonist
 //!   once stopped stays stopped. With `lease`, a level that nothing justifies for so long goes down by one; congestion
 //!   does, and bandwidth at the target, but no reading in which nothing came in. If the level was needed after all,
 //!   congestion brings it back in one write, so a content network pays for the probe once per lease.

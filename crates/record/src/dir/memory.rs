@@ -35,8 +35,8 @@ pub(super) fn write(table: &mut Table, run: &RunRecord) -> Result<(), RecordErro
                 .exact(row.copied)
                 .exact(row.sent)
                 .ratio(Some(row.network_gigabytes()))
-                .list(&row.neighbours)
-                .ratio(Some(row.neighbour_gigabytes()))
+                .list(&row.antagonists)
+                .ratio(Some(row.antagonist_gigabytes()))
                 .exact(row.reading)
                 .number(row.level_writes)
                 .list(&row.levels)
@@ -82,7 +82,7 @@ pub(super) fn read(dir: &Path, records: &mut Records) -> Result<(), RecordError>
             copied: rows.float(16)?,
             sent: rows.float(17)?,
             other_nics: rows.float(35)?,
-            neighbours: rows.floats(19)?,
+            antagonists: rows.floats(19)?,
             reading: rows.float(21)?,
             level_writes: rows.number(22)?,
             levels: rows.floats(23)?,

@@ -16,8 +16,8 @@ pub(super) const TABLE: (&str, &[&str]) = ("memory_series.csv", columns::MEMORY_
 pub(super) fn write(table: &mut Table, run: &RunRecord) -> Result<(), RecordError> {
     for series in &run.memory_series {
         for (i, sample) in series.samples.iter().enumerate() {
-            let first = i * series.neighbours;
-            let neighbours = &series.by_neighbour[first..first + series.neighbours];
+            let first = i * series.antagonists;
+            let antagonists = &series.by_antagonist[first..first + series.antagonists];
             table.row(|cells| {
                 cells
                     .number(run.seed)
@@ -29,7 +29,7 @@ pub(super) fn write(table: &mut Table, run: &RunRecord) -> Result<(), RecordErro
                     .number(sample.dropped.into())
                     .single(Some(sample.goodput_gbps))
                     .single(Some(sample.network))
-                    .list(neighbours)
+                    .list(antagonists)
                     .number(sample.marked.into())
                     .number(sample.level.into())
                     .single(sample.seen.map(|seen| seen[0]))
@@ -69,20 +69,20 @@ pub(super) fn read(dir: &Path, records: &mut Records) -> Result<(), RecordError>
                 _ => Some(rows.float(14)?),
             },
         };
-        let neighbours: Vec<f32> = rows.floats(9)?;
+        let antagonists: Vec<f32> = rows.floats(9)?;
         let Some(run) = records.of(rows.number(0)?) else { continue };
         if run.memory_series.last().is_none_or(|series| series.host != host) {
             let every = at.since(Time::ZERO);
-            let neighbours = neighbours.len();
-            let series = MemorySeries { host, every, neighbours, ..MemorySeries::default() };
+            let antagonists = antagonists.len();
+            let series = MemorySeries { host, every, antagonists, ..MemorySeries::default() };
             run.memory_series.push(series);
         }
         let series = run.memory_series.last_mut().expect("one was there or was added");
-        if neighbours.len() != series.neighbours || series.every == Span::ZERO {
+        if antagonists.len() != series.antagonists || series.every == Span::ZERO {
             return Err(rows.wrong("the samples of a host do not belong together"));
         }
         series.samples.push(sample);
-        series.by_neighbour.extend(neighbours);
+        series.by_antagonist.extend(antagonists);
     }
     Ok(())
 }

@@ -42,10 +42,10 @@ pub struct HostMemory {
     pub network_gigabytes_per_s: Estimate,
     /// Memory traffic of other NICs of the same machine, GB/s.
     pub other_nics_gigabytes_per_s: Estimate,
-    /// Memory traffic of all neighbours, GB/s.
-    pub neighbour_gigabytes_per_s: Estimate,
-    /// The same by neighbour; empty for several hosts.
-    pub neighbours_gigabytes_per_s: Vec<Estimate>,
+    /// Memory traffic of all antagonists, GB/s.
+    pub antagonist_gigabytes_per_s: Estimate,
+    /// The same by antagonist; empty for several hosts.
+    pub antagonists_gigabytes_per_s: Vec<Estimate>,
     /// Cores that ran the stack and copied.
     pub reader_cores: Estimate,
     /// Mean throttle level.
@@ -132,7 +132,7 @@ pub(super) fn summary(runs: &[RunRecord]) -> Option<MemorySummary> {
     Some(MemorySummary {
         hosts: hosts.map(|host| of(host.clone(), runs, |row| row.host == host)).collect(),
         mean_over_hosts: HostMemory {
-            neighbours_gigabytes_per_s: Vec::new(),
+            antagonists_gigabytes_per_s: Vec::new(),
             ..of("all".into(), runs, |_| true)
         },
     })
@@ -173,8 +173,8 @@ fn of(name: String, runs: &[RunRecord], member: impl Fn(&MemoryRow) -> bool) -> 
         nic_buffer_peak_bytes: rows().map(|row| row.most_buffered.get()).max().unwrap_or(0),
         network_gigabytes_per_s: across(&MemoryRow::network_gigabytes),
         other_nics_gigabytes_per_s: across(&MemoryRow::other_nics_gigabytes),
-        neighbour_gigabytes_per_s: across(&MemoryRow::neighbour_gigabytes),
-        neighbours_gigabytes_per_s: listed(|row| &row.neighbours, MemoryRow::gigabytes_of_a_line),
+        antagonist_gigabytes_per_s: across(&MemoryRow::antagonist_gigabytes),
+        antagonists_gigabytes_per_s: listed(|row| &row.antagonists, MemoryRow::gigabytes_of_a_line),
         reader_cores: across(&|row| row.reading),
         mean_level: across(&MemoryRow::mean_level),
         level_shares: listed(|row| &row.levels, |_| 1.0),

@@ -99,7 +99,7 @@ pub fn with_class_pauses(mut run: RunRecord) -> RunRecord {
 pub fn with_memory(mut run: RunRecord) -> RunRecord {
     let mut draw = Draw::new(run.seed ^ 0x3e3);
     let span = run.end.since(Time::from_ps(1_000_000_000));
-    for (host, neighbours, levels) in [(5, 1, 1), (6, 2, 5)] {
+    for (host, antagonists, levels) in [(5, 1, 1), (6, 2, 5)] {
         let ns = span.as_ps() as f64 * 1e-3;
         let dropped = draw.below(4_000);
         run.memory.push(MemoryRow {
@@ -116,7 +116,7 @@ pub fn with_memory(mut run: RunRecord) -> RunRecord {
             copied: ns * 0.13,
             sent: 98_765.5,
             other_nics: if levels > 1 { 54_321.25 } else { 0.0 },
-            neighbours: (0..neighbours).map(|_| ns * 0.2 * draw.next()).collect(),
+            antagonists: (0..antagonists).map(|_| ns * 0.2 * draw.next()).collect(),
             wait_ns: 700.0 * draw.next(),
             backlog: draw.next(),
             full: draw.next(),
@@ -137,7 +137,7 @@ pub fn with_memory(mut run: RunRecord) -> RunRecord {
     run
 }
 
-/// The same, sampled `every` so often: a neighbour that comes and goes, and a control that answers it.
+/// The same, sampled `every` so often: an antagonist that comes and goes, and a control that answers it.
 pub fn with_memory_series(mut run: RunRecord, every: Span) -> RunRecord {
     run = with_memory(run);
     let mut draw = Draw::new(run.seed ^ 0x5e1);
@@ -145,7 +145,7 @@ pub fn with_memory_series(mut run: RunRecord, every: Span) -> RunRecord {
     let mut series = MemorySeries {
         host: run.hosts[6].clone(),
         every,
-        neighbours: 2,
+        antagonists: 2,
         ..MemorySeries::default()
     };
     for i in 1..=n {
@@ -165,7 +165,7 @@ pub fn with_memory_series(mut run: RunRecord, every: Span) -> RunRecord {
             seen: Some([60.0 + 10.0 * noise, 90.0]),
             other_nics: busy.then_some(4.0 + noise),
         });
-        series.by_neighbour.extend([if busy { 12.0 - f32::from(level) } else { 0.0 }, 1.5]);
+        series.by_antagonist.extend([if busy { 12.0 - f32::from(level) } else { 0.0 }, 1.5]);
     }
     run.memory_series.push(series);
     run

@@ -7,7 +7,7 @@ use crate::problem::or_list;
 use crate::raw;
 use crate::tree::{did_you_mean, shorten};
 use forebay_host::memory::settings::{
-    Actuator, Copying, DdioSettings, LINE, NeighbourSettings, ThrottleSettings,
+    Actuator, AntagonistSettings, Copying, DdioSettings, LINE, ThrottleSettings,
 };
 use forebay_host::memory::{MemorySettings, STEP};
 use forebay_laws::host::{HostParams, LAWS};
@@ -89,10 +89,11 @@ impl Judge<'_> {
         if let Some(keys) = &keys.throttle {
             self.throttle(&format!("{path}.throttle"), keys, &mut memory.settings.throttle);
         }
-        if !keys.neighbour.is_empty() {
-            let each = keys.neighbour.iter().enumerate();
-            let made = each.map(|(i, one)| self.neighbour(&format!("{path}.neighbour[{i}]"), one));
-            memory.settings.neighbours = made.collect();
+        if !keys.antagonist.is_empty() {
+            let each = keys.antagonist.iter().enumerate();
+            let made =
+                each.map(|(i, one)| self.antagonist(&format!("{path}.antagonist[{i}]"), one));
+            memory.settings.antagonists = made.collect();
         }
         if let Some(control) = &keys.control {
             memory.control = self.control(&format!("{path}.control"), control);
@@ -187,14 +188,14 @@ impl Judge<'_> {
         }
     }
 
-    fn neighbour(&mut self, path: &str, keys: &raw::Neighbour) -> NeighbourSettings {
-        let mut neighbour = NeighbourSettings { cores: keys.cores as u32, ..Default::default() };
-        put(&mut neighbour.lines_in_flight_milli, keys.lines, permille);
-        put(&mut neighbour.writes_permille, keys.writes, permille);
-        put(&mut neighbour.local, keys.local, |v| v);
-        put(&mut neighbour.start, keys.start, |v| v.0);
+    fn antagonist(&mut self, path: &str, keys: &raw::Antagonist) -> AntagonistSettings {
+        let mut antagonist = AntagonistSettings { cores: keys.cores as u32, ..Default::default() };
+        put(&mut antagonist.lines_in_flight_milli, keys.lines, permille);
+        put(&mut antagonist.writes_permille, keys.writes, permille);
+        put(&mut antagonist.local, keys.local, |v| v);
+        put(&mut antagonist.start, keys.start, |v| v.0);
         match (keys.on, keys.off) {
-            (Some(on), Some(off)) => neighbour.rests = Some((on.0, off.0)),
+            (Some(on), Some(off)) => antagonist.rests = Some((on.0, off.0)),
             (Some(_), None) => self.say(&format!("{path}.on"), "needs a rest; write off as well"),
             (None, Some(_)) => self.say(&format!("{path}.off"), "needs work; write on as well"),
             (None, None) => {}
@@ -205,7 +206,7 @@ impl Judge<'_> {
                 self.wrong(&format!("{path}.{key}"), text);
             }
         }
-        neighbour
+        antagonist
     }
 
     fn control(&mut self, path: &str, keys: &raw::Control) -> Option<HostControl> {

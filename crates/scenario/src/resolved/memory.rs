@@ -3,7 +3,7 @@
 use crate::model::Memory;
 use crate::quantity::Qty;
 use crate::raw;
-use forebay_host::memory::settings::{Actuator, Copying, NeighbourSettings, ThrottleSettings};
+use forebay_host::memory::settings::{Actuator, AntagonistSettings, Copying, ThrottleSettings};
 use forebay_units::{BitsPerSec, Bytes};
 
 pub(super) fn memory(m: &Memory) -> raw::Memory {
@@ -43,7 +43,7 @@ pub(super) fn memory(m: &Memory) -> raw::Memory {
         send_latency: Some(Qty(s.transmit.latency)),
         throttle: Some(throttle(&s.throttle)),
         level: m.control.is_none().then_some(i64::from(m.level)),
-        neighbour: s.neighbours.iter().map(neighbour).collect(),
+        antagonist: s.antagonists.iter().map(antagonist).collect(),
         control: m.control.as_ref().map(|control| raw::Control {
             law: control.law.clone(),
             params: super::params(&control.params),
@@ -72,8 +72,8 @@ fn throttle(t: &ThrottleSettings) -> raw::Throttle {
     }
 }
 
-fn neighbour(n: &NeighbourSettings) -> raw::Neighbour {
-    raw::Neighbour {
+fn antagonist(n: &AntagonistSettings) -> raw::Antagonist {
+    raw::Antagonist {
         cores: i64::from(n.cores),
         lines: Some(fraction(n.lines_in_flight_milli)),
         writes: Some(fraction(n.writes_permille)),

@@ -64,9 +64,9 @@ fn row(name: &str, from: &Snapshot, to: &Snapshot) -> MemoryRow {
     let (a, b) = (&from.path, &to.path);
     // Before the first event there are no totals to take away.
     let before = |list: &[f64], i: usize| list.get(i).copied().unwrap_or(0.0);
-    let neighbours = (0..b.neighbour_read.len()).map(|i| {
-        let read = b.neighbour_read[i] - before(&a.neighbour_read, i);
-        read + b.neighbour_written[i] - before(&a.neighbour_written, i)
+    let antagonists = (0..b.antagonist_read.len()).map(|i| {
+        let read = b.antagonist_read[i] - before(&a.antagonist_read, i);
+        read + b.antagonist_written[i] - before(&a.antagonist_written, i)
     });
     let levels = b.levels.iter().enumerate().map(|(i, time)| (time - before(&a.levels, i)) / ns);
     MemoryRow {
@@ -83,7 +83,7 @@ fn row(name: &str, from: &Snapshot, to: &Snapshot) -> MemoryRow {
         copied: b.copied - a.copied,
         sent: b.sent - a.sent,
         other_nics: b.others.unwrap_or(0.0) - a.others.unwrap_or(0.0),
-        neighbours: neighbours.collect(),
+        antagonists: antagonists.collect(),
         wait_ns: (b.wait - a.wait) / ns,
         backlog: (b.backlog - a.backlog) / ns,
         full: (b.full - a.full) / ns,

@@ -1,4 +1,4 @@
-//! The glue between a host's path to memory, its stack, and the law that rules over neighbours.
+//! The glue between a host's path to memory, its stack, and the law that rules over antagonists.
 
 use super::Host;
 use super::control::Control;

@@ -14,14 +14,14 @@ pub(crate) struct Samples {
     next: Time,
     last: Snapshot,
     taken: Vec<MemorySample>,
-    neighbours: Vec<f32>, // those of one sample side by side
+    antagonists: Vec<f32>, // those of one sample side by side
 }
 
 impl Samples {
     /// None yet; the first is due at the end of the first interval.
     pub fn new(every: Span) -> Self {
         let next = Time::ZERO + every;
-        Self { every, next, last: Snapshot::default(), taken: Vec::new(), neighbours: Vec::new() }
+        Self { every, next, last: Snapshot::default(), taken: Vec::new(), antagonists: Vec::new() }
     }
 
     /// When the next one is due.
@@ -54,10 +54,10 @@ impl Samples {
         let traffic = |read: &[f64], written: &[f64], i: usize| {
             read.get(i).copied().unwrap_or(0.0) + written.get(i).copied().unwrap_or(0.0)
         };
-        for i in 0..b.neighbour_read.len() {
-            let before = traffic(&a.neighbour_read, &a.neighbour_written, i);
-            let after = traffic(&b.neighbour_read, &b.neighbour_written, i);
-            self.neighbours.push(gigabytes(after - before));
+        for i in 0..b.antagonist_read.len() {
+            let before = traffic(&a.antagonist_read, &a.antagonist_written, i);
+            let after = traffic(&b.antagonist_read, &b.antagonist_written, i);
+            self.antagonists.push(gigabytes(after - before));
         }
         self.last = seen;
     }
@@ -68,8 +68,8 @@ impl Samples {
             host: host.into(),
             every: self.every,
             samples: self.taken.clone(),
-            neighbours: self.last.path.neighbour_read.len(),
-            by_neighbour: self.neighbours.clone(),
+            antagonists: self.last.path.antagonist_read.len(),
+            by_antagonist: self.antagonists.clone(),
         }
     }
 }

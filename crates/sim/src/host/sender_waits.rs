@@ -4,7 +4,7 @@
 use forebay_transport::Wait;
 use forebay_units::{Span, Time};
 
-/// How often. Assumption: 17 us, no multiple of the usual periods of neighbours, laws and round trips.
+/// How often. Assumption: 17 us, no multiple of the usual periods of antagonists, laws and round trips.
 const EVERY: Span = Span::from_us(17);
 
 /// How often each wait was seen, in the order of [`Wait::ALL`].

@@ -346,7 +346,7 @@ fn host(d: &mut Draw, names: &Names, nic: &str) -> String {
     out
 }
 
-/// In one scenario of three, if it is short, a path to memory at some host, with neighbours and perhaps a law over them.
+/// In one scenario of three, if it is short, a path to memory at some host, with antagonists and perhaps a law over them.
 fn memory(seed: u64, names: &Names, drawn: &mut Drawn) -> String {
     let mut d = Draw(Stream::new(seed, 4, Purpose::Test));
     let mut out = String::new();
@@ -366,7 +366,7 @@ fn memory(seed: u64, names: &Names, drawn: &mut Drawn) -> String {
         let _ = writeln!(out, "level = {}", d.0.below(5));
     }
     for _ in 0..d.0.below(3) {
-        let _ = writeln!(out, "[[host.override.memory.neighbour]]\ncores = {}", d.between(1, 6));
+        let _ = writeln!(out, "[[host.override.memory.antagonist]]\ncores = {}", d.between(1, 6));
         if d.one_in(2) {
             let _ = writeln!(
                 out,

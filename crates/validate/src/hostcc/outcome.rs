@@ -27,7 +27,7 @@ pub(super) struct Outcome {
     pub slot_ns: f64,
     /// Share of time that the cores of long flows work.
     pub busy: f64,
-    /// Mean latency of a neighbour's reads, ns.
+    /// Mean latency of an antagonist's reads, ns.
     pub read_ns: f64,
     /// Share of time at each level.
     levels: Vec<f64>,
@@ -130,13 +130,13 @@ fn read(setup: &Setup, seen: &Seen) -> Outcome {
     let ns = memory.span.as_ps() as f64 * 1e-3;
     let (sent_again, sent) = sent(setup, seen);
     let working = f64::from(setup.flows.min(CORES));
-    let reads = memory.neighbours.iter().sum::<f64>() / setup.traffic_per_read() / ns;
+    let reads = memory.antagonists.iter().sum::<f64>() / setup.traffic_per_read() / ns;
     Outcome {
         goodput: memory.goodput_gbps(),
         drops: memory.drop_share() * 100.0,
         retransmits: sent_again / sent * 100.0,
         netapp: memory.network_gigabytes(),
-        mapp: memory.neighbour_gigabytes(),
+        mapp: memory.antagonist_gigabytes(),
         pcie: memory.pcie_gbps(),
         occupancy: memory.occupancy,
         slot_ns: memory.occupancy * ns / memory.entered,

@@ -2,7 +2,7 @@
 
 use super::lab::Lab;
 use crate::measured::Measured;
-use forebay_host::memory::settings::{DdioSettings, LINE, NeighbourSettings};
+use forebay_host::memory::settings::{AntagonistSettings, DdioSettings, LINE};
 use forebay_host::memory::{Landed, MemoryPath, MemorySettings, Read, Totals};
 use forebay_units::{Span, Time};
 use forebay_wire::{FlowId, Packet};
@@ -49,10 +49,10 @@ pub(super) fn measure(_lab: &Lab, all: &mut Measured) {
 }
 
 fn host(ddio: bool, cores: u32) -> MemorySettings {
-    let neighbour = NeighbourSettings { cores, ..NeighbourSettings::default() };
+    let antagonist = AntagonistSettings { cores, ..AntagonistSettings::default() };
     MemorySettings {
         ddio: ddio.then(DdioSettings::default),
-        neighbours: if cores > 0 { vec![neighbour] } else { Vec::new() },
+        antagonists: if cores > 0 { vec![antagonist] } else { Vec::new() },
         ..MemorySettings::default()
     }
 }
@@ -106,7 +106,7 @@ fn feed(settings: &MemorySettings, level: u8, spacing: Option<Span>) -> Fed {
     let to = source.path.totals();
     let ns = end.since(half).as_ps() as f64 * 1e-3;
     let mapp = |of: &Totals| {
-        of.neighbour_read.iter().chain(&of.neighbour_written).sum::<f64>() * LINE as f64
+        of.antagonist_read.iter().chain(&of.antagonist_written).sum::<f64>() * LINE as f64
     };
     Fed {
         wait: (to.wait - from.wait) / ns,

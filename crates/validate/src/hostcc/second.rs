@@ -1,23 +1,23 @@
 //! The second set: another host of the same laboratory, with nothing fitted again.
 //!
-//! Packets of 9,000 bytes, no prefetching, neighbours beside the NIC, DDIO off.
+//! Packets of 9,000 bytes, no prefetching, antagonists beside the NIC, DDIO off.
 
 use super::lab::Lab;
 use super::outcome::Outcome;
 use super::ratio;
-use super::setup::{Neighbour, Setup};
+use super::setup::{Antagonist, Setup};
 use super::signals::share;
 use crate::measured::Measured;
 
 /// All its rows.
 pub(super) fn measure(lab: &Lab, all: &mut Measured) {
-    let run = |neighbour, cores| -> &Outcome {
-        let neighbour = if cores == 0 { Neighbour::LocalReadWrite } else { neighbour };
-        lab.see(&Setup { neighbour, mtu: 9000, traced: true, ..lab.setup(false, cores) })
+    let run = |antagonist, cores| -> &Outcome {
+        let antagonist = if cores == 0 { Antagonist::LocalReadWrite } else { antagonist };
+        lab.see(&Setup { antagonist, mtu: 9000, traced: true, ..lab.setup(false, cores) })
     };
-    let free = run(Neighbour::LocalReadWrite, 0);
-    let mixed = |cores| run(Neighbour::LocalReadWrite, cores);
-    let reading = |cores| run(Neighbour::LocalRead, cores);
+    let free = run(Antagonist::LocalReadWrite, 0);
+    let mixed = |cores| run(Antagonist::LocalReadWrite, cores);
+    let reading = |cores| run(Antagonist::LocalRead, cores);
     for cores in 1..=4 {
         all.insert(format!("set2-rw-{cores}-drops"), mixed(cores).drops);
         all.insert(format!("set2-ro-{cores}-drops"), reading(cores).drops);

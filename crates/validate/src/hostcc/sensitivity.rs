@@ -6,7 +6,7 @@ use super::setup::{Control, Setup};
 use crate::jobs::Cores;
 use crate::row::Row;
 
-/// Name, keys of the path to memory, keys of its neighbour.
+/// Name, keys of the path to memory, keys of its antagonist.
 const CHANGES: &[(&str, &str, &str)] = &[
     ("as it is", "", ""),
     ("g, read_share, 0.12", "read_share = 0.12\n", ""),
@@ -60,12 +60,12 @@ pub(crate) fn sensitivity(cores: &Cores<'_>, _rows: &[Row], quick: bool) -> Stri
 
 fn line(
     lab: &Lab,
-    (name, memory, neighbour): &(&'static str, &'static str, &'static str),
+    (name, memory, antagonist): &(&'static str, &'static str, &'static str),
 ) -> String {
     let run = |ddio: bool, cores, control| -> &Outcome {
         // Keys of DDIO have no meaning without it.
         let changed =
-            if memory.starts_with("ddio") && !ddio { ("", "") } else { (*memory, *neighbour) };
+            if memory.starts_with("ddio") && !ddio { ("", "") } else { (*memory, *antagonist) };
         lab.see(&Setup { control, changed, ..lab.setup(ddio, cores) })
     };
     let plain = Control::None;

@@ -6,7 +6,7 @@ pub(super) struct Setup {
     pub ddio: bool,
     /// Cores of MApp.
     pub cores: u32,
-    pub neighbour: Neighbour,
+    pub antagonist: Antagonist,
     /// Microseconds that it works and then rests, in turn; both zero: it never rests.
     pub rests: (u32, u32),
     pub control: Control,
@@ -22,13 +22,13 @@ pub(super) struct Setup {
     /// Whether signals are traced.
     pub traced: bool,
     pub seed: u64,
-    /// Keys of the path to memory, and of its neighbour, that differ from their defaults.
+    /// Keys of the path to memory, and of its antagonist, that differ from their defaults.
     pub changed: (&'static str, &'static str),
 }
 
 /// What competes for memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Neighbour {
+pub(super) enum Antagonist {
     /// MApp: one core on each of three remote sockets, as many lines read as written, prefetching.
     Remote,
     /// The second set's: beside the NIC, no prefetching; reads and writes.
@@ -37,7 +37,7 @@ pub(super) enum Neighbour {
     LocalRead,
 }
 
-/// What holds neighbours back.
+/// What holds antagonists back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Control {
     /// Nothing: plain DCTCP.
@@ -81,7 +81,7 @@ impl Setup {
         Self {
             ddio,
             cores,
-            neighbour: Neighbour::Remote,
+            antagonist: Antagonist::Remote,
             rests: (0, 0),
             control: Control::None,
             flows: 4,
@@ -110,17 +110,17 @@ impl Setup {
         self.mtu - 52
     }
 
-    /// Lines that a core of the neighbour reads at once.
+    /// Lines that a core of the antagonist reads at once.
     pub fn lines_in_flight(&self) -> f64 {
-        match self.neighbour {
-            Neighbour::Remote => 18.7,
-            Neighbour::LocalReadWrite | Neighbour::LocalRead => LOCAL_LINES,
+        match self.antagonist {
+            Antagonist::Remote => 18.7,
+            Antagonist::LocalReadWrite | Antagonist::LocalRead => LOCAL_LINES,
         }
     }
 
     /// Lines that it moves for each that it reads.
     pub fn traffic_per_read(&self) -> f64 {
-        if self.neighbour == Neighbour::LocalRead { 1.0 } else { 2.0 }
+        if self.antagonist == Antagonist::LocalRead { 1.0 } else { 2.0 }
     }
 
     /// The scenario. A client thinks for 10 us in the mean: without chance an RPC meets the same moment of the long flows
@@ -167,13 +167,13 @@ impl Setup {
         );
         if self.cores > 0 {
             text += &format!(
-                "[[host.override.memory.neighbour]]\ncores = {}\n{}",
+                "[[host.override.memory.antagonist]]\ncores = {}\n{}",
                 self.cores, self.changed.1
             );
-            text += &match self.neighbour {
-                Neighbour::Remote => String::new(),
-                Neighbour::LocalReadWrite => format!("local = true\nlines = {LOCAL_LINES}\n"),
-                Neighbour::LocalRead => {
+            text += &match self.antagonist {
+                Antagonist::Remote => String::new(),
+                Antagonist::LocalReadWrite => format!("local = true\nlines = {LOCAL_LINES}\n"),
+                Antagonist::LocalRead => {
                     format!("local = true\nlines = {LOCAL_LINES}\nwrites = 0.0\n")
                 }
             };

@@ -71,7 +71,7 @@ pub(super) fn draw(host: &HostMemory, row: &MemoryRow) -> String {
                     sig3(
                         value(&host.network_gigabytes_per_s)
                             + value(&host.other_nics_gigabytes_per_s)
-                            + value(&host.neighbour_gigabytes_per_s)
+                            + value(&host.antagonist_gigabytes_per_s)
                     ),
                     sig3(row.memory_limit_gigabytes)
                 ),
@@ -104,7 +104,7 @@ pub(super) fn draw(host: &HostMemory, row: &MemoryRow) -> String {
         draw_stage(&mut svg, x, stage);
     }
     senders(&mut svg, host);
-    neighbours(&mut svg, host);
+    antagonists(&mut svg, host);
     svg.push_str("</svg></div>");
     svg
 }
@@ -151,8 +151,8 @@ fn senders(svg: &mut String, host: &HostMemory) {
     text(svg, 14.0, BELOW + 44.0, "fact", &words.collect::<Vec<_>>().join(", "));
 }
 
-fn neighbours(svg: &mut String, host: &HostMemory) {
-    if host.neighbours_gigabytes_per_s.is_empty() {
+fn antagonists(svg: &mut String, host: &HostMemory) {
+    if host.antagonists_gigabytes_per_s.is_empty() {
         return;
     }
     let x = 4.0 * (BOX + GAP);
@@ -163,10 +163,10 @@ fn neighbours(svg: &mut String, host: &HostMemory) {
         "<rect x=\"{}\" y=\"{BELOW}\" width=\"{BOX}\" height=\"58\" rx=\"6\" class=\"surface\"/>",
         px(x)
     );
-    let n = host.neighbours_gigabytes_per_s.len();
-    let name = if n == 1 { "Neighbour".to_string() } else { format!("{n} neighbours") };
+    let n = host.antagonists_gigabytes_per_s.len();
+    let name = if n == 1 { "Antagonist".to_string() } else { format!("{n} antagonists") };
     text(svg, middle, BELOW + 22.0, "label mid", &name);
-    let traffic = format!("{} GB/s", sig3(value(&host.neighbour_gigabytes_per_s)));
+    let traffic = format!("{} GB/s", sig3(value(&host.antagonist_gigabytes_per_s)));
     text(svg, middle, BELOW + 44.0, "fact mid", &traffic);
     if value(&host.mean_level) > 0.0 {
         let level = format!("throttled to level {} on average", sig3(value(&host.mean_level)));

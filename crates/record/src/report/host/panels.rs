@@ -1,4 +1,4 @@
-//! Panels over one time axis: what the path to memory did, from its neighbours to the application.
+//! Panels over one time axis: what the path to memory did, from its antagonists to the application.
 
 use super::bins::{Bins, packed};
 use super::windows::{Window, windows};
@@ -49,7 +49,7 @@ struct Panel {
 /// Name of what a control's law has made of its readings.
 const LAW: &str = "as the law sees it";
 
-/// Colours of neighbours in a pile, over that of the network.
+/// Colours of antagonists in a pile, over that of the network.
 const PILE: [&str; 4] = ["s3", "s5", "s4", "s6"];
 
 fn panels(series: &MemorySeries, row: &MemoryRow) -> Vec<Panel> {
@@ -65,16 +65,16 @@ fn panels(series: &MemorySeries, row: &MemoryRow) -> Vec<Panel> {
     };
     let per_us = |count: u32| (f64::from(count) / every_us) as f32;
     let owner = |i: usize| Trace {
-        name: if series.neighbours > 1 { format!("neighbour {i}") } else { "neighbour".into() },
+        name: if series.antagonists > 1 { format!("antagonist {i}") } else { "antagonist".into() },
         class: PILE[i % PILE.len()],
-        values: series.neighbour(i).collect(),
+        values: series.antagonist(i).collect(),
         bare: false,
     };
     let mut owners = one("network", "s0", all(&|s| s.network));
     if series.samples.iter().any(|s| s.other_nics.is_some()) {
         owners.extend(one("other NICs", "s2", all(&|s| s.other_nics.unwrap_or(0.0))));
     }
-    owners.extend((0..series.neighbours).map(owner));
+    owners.extend((0..series.antagonists).map(owner));
     let mut occupancy: Vec<Trace> = seen(0, LAW).into_iter().collect();
     occupancy.extend(one("IIO occupancy", "s0", all(&|s| s.occupancy)));
     let mut pcie: Vec<Trace> = seen(1, LAW).into_iter().collect();

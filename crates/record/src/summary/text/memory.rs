@@ -54,9 +54,9 @@ fn host(host: &HostMemory) -> Vec<Line> {
         others => format!("other NICs {}, ", sig3(others)),
     };
     let mut traffic = Line::new("").plain(format!(
-        "network {}, {others}neighbours {} GB/s",
+        "network {}, {others}antagonists {} GB/s",
         sig3(value(&host.network_gigabytes_per_s)),
-        sig3(value(&host.neighbour_gigabytes_per_s)),
+        sig3(value(&host.antagonist_gigabytes_per_s)),
     ));
     let levels: Vec<String> = (0..)
         .zip(&host.level_shares)

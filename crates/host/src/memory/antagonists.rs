@@ -1,16 +1,16 @@
-//! Cores of neighbours: closed loops that read and write memory as fast as their lines in flight let them.
+//! Cores of antagonists: closed loops that read and write memory as fast as their lines in flight let them.
 //!
 //! Models: a core keeps a constant number of reads in flight, each as long under way as memory took when it left ([`super::flight`]); when one
 //! is back, the core posts a fixed number of writes for it and reads the next line; a throttle level adds latency to each miss, caps its rate or
 //! stops it (whole or part of the time); work that rests and returns: no read follows one that comes back in a rest, and those that are owed leave
 //! one after the other within an unloaded latency when the work goes on.
-//! Leaves out: caches of the neighbour, computing between misses, hardware threads.
+//! Leaves out: caches of the antagonist, computing between misses, hardware threads.
 //!
 //! Source: paper 2.2 and 4.2 (rate = lines in flight / latency); sheet 6.6 for levels.
 
 use super::controller::Controller;
 use super::flight::{Flight, units};
-use super::settings::{Actuator, ControllerSettings, NeighbourSettings, ThrottleSettings};
+use super::settings::{Actuator, AntagonistSettings, ControllerSettings, ThrottleSettings};
 use super::{float, lines};
 use forebay_units::Time;
 
@@ -25,7 +25,7 @@ enum Hold {
     Cap(f64),   // share of what it would draw alone
 }
 
-/// Cores of a neighbour that are held alike. Amounts are in units.
+/// Cores of an antagonist that are held alike. Amounts are in units.
 #[derive(Clone, Debug)]
 struct Cores {
     group: usize,
@@ -42,17 +42,17 @@ struct Cores {
     last: (u64, u64), // step, in ps, and what left in it
 }
 
-/// All cores of all neighbours of a host.
+/// All cores of all antagonists of a host.
 #[derive(Clone, Debug)]
-pub(super) struct Neighbours {
-    groups: Vec<NeighbourSettings>,
+pub(super) struct Antagonists {
+    groups: Vec<AntagonistSettings>,
     cores: Vec<[Cores; 2]>, // of each group: those that no level slows apart from others, and those that one does
     throttle: ThrottleSettings,
     level: u8,
     next_phase: Time,
     coasted: bool, // since flights were brought up to date
     round: f64,
-    /// Lines read and written, by neighbour.
+    /// Lines read and written, by antagonist.
     pub read: Vec<f64>,
     pub written: Vec<f64>,
 }
@@ -70,9 +70,9 @@ pub(super) struct Draw {
     pub served: f64,
 }
 
-impl Neighbours {
+impl Antagonists {
     pub(super) fn new(
-        groups: &[NeighbourSettings],
+        groups: &[AntagonistSettings],
         throttle: ThrottleSettings,
         controller: &ControllerSettings,
     ) -> Self {
@@ -213,7 +213,7 @@ impl Neighbours {
 }
 
 impl Cores {
-    fn new(group: usize, of: &NeighbourSettings, controller: &ControllerSettings) -> Self {
+    fn new(group: usize, of: &AntagonistSettings, controller: &ControllerSettings) -> Self {
         let read = if of.local { controller.local_read } else { controller.remote_read };
         let writes = f64::from(of.writes_permille) * 1e-3;
         let lines = f64::from(of.cores) * f64::from(of.lines_in_flight_milli) * 1e-3;
@@ -285,13 +285,13 @@ impl Cores {
     }
 }
 
-/// Whether a neighbour works at `now`, and until when.
-fn works(neighbour: &NeighbourSettings, now: Time) -> (bool, Time) {
-    let start = Time::ZERO + neighbour.start;
+/// Whether an antagonist works at `now`, and until when.
+fn works(antagonist: &AntagonistSettings, now: Time) -> (bool, Time) {
+    let start = Time::ZERO + antagonist.start;
     if now < start {
         return (false, start);
     }
-    let Some((on, off)) = neighbour.rests else { return (true, Time::MAX) };
+    let Some((on, off)) = antagonist.rests else { return (true, Time::MAX) };
     let period = (on + off).as_ps();
     let into = now.since(start).as_ps() % period;
     let begin = now.as_ps() - into;
@@ -301,7 +301,7 @@ fn works(neighbour: &NeighbourSettings, now: Time) -> (bool, Time) {
     }
 }
 
-/// How many of a neighbour's `cores` a level slows apart from the others: core `i` is on socket `i` modulo the number of levels that slow.
+/// How many of an antagonist's `cores` a level slows apart from the others: core `i` is on socket `i` modulo the number of levels that slow.
 fn slowed_cores(throttle: &ThrottleSettings, level: u8, cores: u32) -> u32 {
     match throttle.actuator {
         Actuator::Sockets => {
