@@ -18,7 +18,8 @@ pub struct Metric {
 enum Read {
     Flows(OfClass, OfDistribution),
     Rpcs(OfRpcs),
-    Tail(OfRpcClass, OfLatency),
+    /// Of RPCs, or of connections, of which none is left out.
+    Tail(OfRpcClass, OfLatency, bool),
     Memory(OfMemory),
     Spread(Spread),
     Count(Count),
@@ -38,6 +39,8 @@ type Count = fn(&Summary) -> f64;
 pub struct Value {
     pub mean: Option<f64>,
     pub ci95: Option<[f64; 2]>,
+    /// Whether it leaves out more than 1 % of the flows or RPCs, which had not finished.
+    pub censored: bool,
 }
 
 impl Metric {
@@ -48,19 +51,25 @@ impl Metric {
 
     /// Its value; no mean if nothing was there to take it of.
     pub fn value(&self, summary: &Summary) -> Value {
-        let of = |e: &Estimate| Value { mean: e.mean, ci95: e.ci95 };
+        let of = |e: &Estimate| Value { mean: e.mean, ci95: e.ci95, censored: false };
         match self.read {
-            Read::Flows(class, statistic) => of(statistic(class(&summary.overall))),
+            Read::Flows(class, statistic) => {
+                let censored = summary.overall.censored;
+                Value { censored, ..of(statistic(class(&summary.overall))) }
+            }
             Read::Rpcs(estimate) => rpcs(summary).map_or(Value::default(), |r| of(estimate(r))),
-            Read::Tail(latency, statistic) => {
-                rpcs(summary).map_or(Value::default(), |r| of(statistic(latency(r))))
+            Read::Tail(latency, statistic, of_rpcs) => {
+                rpcs(summary).map_or(Value::default(), |r| Value {
+                    censored: r.censored && of_rpcs,
+                    ..of(statistic(latency(r)))
+                })
             }
             Read::Memory(estimate) => match &summary.memory {
                 Some(memory) => of(estimate(&memory.mean_over_hosts)),
                 None => Value::default(),
             },
             Read::Spread(estimate) => of(estimate(summary)),
-            Read::Count(count) => Value { mean: Some(count(summary)), ci95: None },
+            Read::Count(count) => Value { mean: Some(count(summary)), ..Value::default() },
         }
     }
 }
@@ -124,7 +133,18 @@ const RPC_COUNTS: [Named<Count>; 2] = [
     }),
 ];
 
-const FLOW_COUNTS: [Named<Count>; 4] = [
+const FLOW_COUNTS: [Named<Count>; 6] = [
+    ("flows.started", "flows with an end that started, over all seeds", |s| {
+        (s.flows.completed + s.flows.not_finished) as f64
+    }),
+    (
+        "flows.not_finished_share",
+        "of flows with an end that started, the share not completed",
+        |s| {
+            let started = s.flows.completed + s.flows.not_finished;
+            s.flows.not_finished as f64 / started.max(1) as f64
+        },
+    ),
     ("flows.completed", "flows that completed, over all seeds", |s| s.flows.completed as f64),
     ("flows.not_finished", "flows that started and did not complete", |s| {
         s.flows.not_finished as f64
@@ -278,7 +298,8 @@ pub fn all() -> Vec<Metric> {
     for (what, about, class) in RPC_DISTRIBUTIONS {
         for (name, statistic, read) in TAIL {
             let (name, about) = (format!("rpc.{what}.{name}"), format!("{statistic} of {about}"));
-            all.push(metric(&name, &about, false, Read::Tail(class, read)));
+            let of_rpcs = what != "connection_goodput_gbps";
+            all.push(metric(&name, &about, false, Read::Tail(class, read, of_rpcs)));
         }
     }
     all.extend(RPC_SPREADS.map(|(name, about, read)| metric(name, about, false, Read::Rpcs(read))));

@@ -493,6 +493,10 @@ const ALL: &[(&str, &str)] = &[
         "fewest_per_seed",
         "Completed measured flows (in rpc: RPCs) of the seed that has fewest; below 100 the 99th percentile of that seed is its largest value, below 1000 the 99.9th.",
     ),
+    (
+        "censored",
+        "Whether more than 1 % of the flows (in rpc: RPCs) that started in some seed had not finished: statistics leave these out, so that no percentile is that of all.",
+    ),
     ("fct_us", "Receiver-delivered flow completion time in microseconds."),
     (
         "slowdown_acked",

@@ -107,7 +107,9 @@ fn the_table_fits_and_colour_changes_no_words() {
     let summary = Summary::of(&about, &runs);
     for width in [46, 60, 80, 100, 200] {
         let plain = summary.render(width, false);
-        assert!((6..=if width < 80 { 30 } else { 19 }).contains(&plain.lines().count()), "{plain}");
+        let notes = usize::from(plain.contains("* leaves out"));
+        let most = if width < 80 { 30 } else { 19 } + notes;
+        assert!((6..=most).contains(&plain.lines().count()), "{plain}");
         assert!(plain.lines().all(|line| line.chars().count() <= width), "{plain}");
         let mut colored = summary.render(width, true);
         while let Some(at) = colored.find('\x1b') {
@@ -278,4 +280,56 @@ fn a_path_without_a_span_has_no_rates() {
     let memory = summary.memory.as_ref().unwrap();
     assert_eq!(memory.hosts[0].goodput_gbps.mean, None);
     assert!(summary.render(80, false).contains("leaf[0].host[5]"));
+}
+
+/// Two seeds of 200 flows; `late` of the second are under way at the end.
+fn with_late(late: usize) -> Summary {
+    let about = about(&[1, 2]);
+    let mut runs = [1, 2].map(|seed| run(seed, 200)).to_vec();
+    for run in &mut runs {
+        for flow in &mut run.flows {
+            (flow.size, flow.traffic) = (Bytes::new(5_000), 0);
+            flow.start = flow.start.max(about.warmup);
+            flow.delivered = Some(flow.start + flow.ideal * 3);
+            flow.acked = flow.delivered;
+        }
+    }
+    for flow in &mut runs[1].flows[..late] {
+        (flow.delivered, flow.acked) = (None, None);
+    }
+    Summary::of(&about, &runs)
+}
+
+#[test]
+fn a_percentile_that_leaves_out_more_than_one_flow_in_a_hundred_says_so_everywhere() {
+    for (late, censored) in [(0, false), (2, false), (3, true)] {
+        let summary = with_late(late);
+        assert_eq!(summary.overall.censored, censored, "{late} of 200");
+        let json: serde_json::Value = serde_json::to_value(&summary).unwrap();
+        assert_eq!(json.pointer("/overall/censored"), Some(&censored.into()));
+        let text = summary.render(100, false);
+        let row = text.lines().find(|line| line.trim_start().starts_with("<= 10 KB ")).unwrap();
+        assert_eq!(row.contains("3.00*"), censored, "{text}");
+        assert_eq!(text.contains("note      * leaves out unfinished flows"), censored, "{text}");
+        let done = format!("{}/400", 400 - late);
+        assert_eq!(row.contains(&done), late > 0, "{text}");
+        let page = forebay_record::report::render(&about(&[1, 2]), &summary, &[]);
+        assert_eq!(page.contains("3.00*") && page.contains("not finished"), censored);
+    }
+    // Narrow terminals keep the sign.
+    let narrow = with_late(3).render(46, false);
+    assert!(narrow.contains("3.00*") && narrow.lines().all(|line| line.chars().count() <= 46));
+}
+
+#[test]
+fn rpcs_that_had_not_completed_are_marked_like_flows() {
+    for (cut, censored) in [(0, false), (1, true)] {
+        let (about, mut run) = few_rpcs();
+        run.rpcs[12].completed = if cut > 0 { Time::MAX } else { Time::ZERO + Span::from_us(290) };
+        let summary = Summary::of(&about, &[run]);
+        assert_eq!(summary.rpc.as_ref().unwrap().overall.censored, censored);
+        let text = summary.render(100, false);
+        assert_eq!(text.contains(" us*"), censored, "{text}");
+        assert_eq!(text.contains("11/12"), censored, "{text}");
+    }
 }

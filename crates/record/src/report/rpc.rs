@@ -3,6 +3,7 @@
 use super::Figure;
 use super::cdf::{Class, Words, pair};
 use super::chart::esc;
+use super::tables::marked;
 use crate::about::About;
 use crate::human::{count, gbps, micros, sig2, sig3};
 use crate::rows::{RpcRow, RunRecord};
@@ -101,10 +102,12 @@ fn row(class: &RpcClass) -> String {
     );
     let l = &class.latency_us;
     for estimate in [&l.mean, &l.p50, &l.p90, &l.p95, &l.p99, &l.p999, &l.max] {
-        let _ = write!(row, "<td class=\"num\">{}", spread(estimate, micro));
+        let latency = |us: f64| marked(micro(us), class.censored);
+        let _ = write!(row, "<td class=\"num\">{}", spread(estimate, latency));
     }
     let plain = |value: f64| sig3(value);
-    let _ = write!(row, "<td class=\"num\">{}", spread(&class.latency_over_ideal.p99, plain));
+    let over_ideal = |value: f64| marked(sig3(value), class.censored);
+    let _ = write!(row, "<td class=\"num\">{}", spread(&class.latency_over_ideal.p99, over_ideal));
     for estimate in [&class.request_goodput_gbps, &class.response_goodput_gbps] {
         let _ = write!(row, "<td class=\"num\">{}", estimate.mean.map_or("–".into(), gbps));
     }

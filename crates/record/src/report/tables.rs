@@ -8,7 +8,8 @@ use crate::human;
 use crate::human::{bytes, count, micros, percent, sig2, sig3};
 use crate::stats::Estimate;
 use crate::summary::{
-    FCT_DEFINITION, FEW_FLOWS, FlowClass, QUANTILE_DEFINITION, RpcSummary, Status, Summary,
+    CENSORED, FCT_DEFINITION, FEW_FLOWS, FlowClass, QUANTILE_DEFINITION, RpcSummary, Status,
+    Summary,
 };
 use std::fmt::Write;
 
@@ -74,17 +75,18 @@ pub(super) fn verdict(summary: &Summary) -> String {
             _ => format!("All {} flows of {seeds} seed{} completed.", count(finite), plural(seeds)),
         },
         (_, late) => format!(
-            "{} of {} started flows completed; {} had not by the end.",
-            count(flows.completed),
+            "By the end {} of {} started flows had not finished, and {} had.",
+            count(late),
             count(finite),
-            count(late)
+            count(flows.completed),
         ),
     };
     let slowdown = &summary.overall.slowdown;
     if let (Some(p50), Some(p99)) = (slowdown.p50.mean, slowdown.p99.mean) {
         let _ = write!(
             words,
-            " Half took at most {} times the ideal FCT, 99 % at most {} times.",
+            " {} took at most {} times the ideal FCT, 99 % at most {} times.",
+            if summary.overall.censored { "Of these, half" } else { "Half" },
             sig3(p50),
             sig3(p99)
         );
@@ -131,12 +133,14 @@ pub(super) fn verdict(summary: &Summary) -> String {
 fn rpcs(rpc: &RpcSummary) -> String {
     let all = &rpc.overall;
     let mut words = format!(
-        "{} RPCs completed on {} connections.",
+        "{} of {} RPCs completed on {} connections.",
         count(rpc.issued - rpc.not_completed),
+        count(rpc.issued),
         count(all.connections)
     );
     if let (Some(p50), Some(p99)) = (all.latency_us.p50.mean, all.latency_us.p99.mean) {
-        let _ = write!(words, " Half took at most {}, 99 % at most {}.", micro(p50), micro(p99));
+        let of = if all.censored { "Of these, half" } else { "Half" };
+        let _ = write!(words, " {of} took at most {}, 99 % at most {}.", micro(p50), micro(p99));
     }
     words
 }
@@ -338,14 +342,37 @@ fn slowdown_tile(name: &str, class: &FlowClass) -> (String, String, String) {
         _ => String::new(),
     };
     let median = value(&class.slowdown.p50);
-    (name.into(), value(p99), format!("{spread}median {median}"))
+    let shown = marked(value(p99), class.censored);
+    (
+        name.into(),
+        shown,
+        format!("{spread}median {median}{}", left_out(class.censored, class.not_finished)),
+    )
 }
 
 fn latency_tile(rpc: &RpcSummary) -> (String, String, String) {
     let latency = &rpc.overall.latency_us;
     let shown = |estimate: &Estimate| estimate.mean.map_or("–".into(), micro);
-    let note = format!("median {}, p99.9 {}", shown(&latency.p50), shown(&latency.p999));
-    ("p99 RPC latency".into(), shown(&latency.p99), note)
+    let all = &rpc.overall;
+    let note = format!(
+        "median {}, p99.9 {}{}",
+        shown(&latency.p50),
+        shown(&latency.p999),
+        left_out(all.censored, all.not_finished)
+    );
+    ("p99 RPC latency".into(), marked(shown(&latency.p99), all.censored), note)
+}
+
+/// A statistic with a sign if it leaves out more than 1 % of what started.
+pub(super) fn marked(text: String, censored: bool) -> String {
+    if censored && text != "–" { text + "*" } else { text }
+}
+
+fn left_out(censored: bool, not_finished: u64) -> String {
+    match censored {
+        true => format!("; * leaves out {} not finished", count(not_finished)),
+        false => String::new(),
+    }
 }
 
 /// Statistics by class, in full.
@@ -378,17 +405,14 @@ pub(super) fn classes(summary: &Summary) -> String {
     let all =
         || summary.traffic_classes.iter().chain(&summary.size_classes).chain([&summary.overall]);
     let late: Vec<String> = all()
-        .filter(|class| class.not_finished * 100 > class.count + class.not_finished)
+        .filter(|class| class.censored && class.count > 0)
         .map(|class| {
             let started = count(class.count + class.not_finished);
             format!("{} ({} of {started})", pretty(&class.name), count(class.not_finished))
         })
         .collect();
     if !late.is_empty() {
-        notes.push(format!(
-            "More than 1 % of the flows had not finished; percentiles leave them out and are too good: {}.",
-            late.join(", ")
-        ));
+        notes.push(format!("* {CENSORED}: {}.", late.join(", ")));
     }
     let few: Vec<String> = all()
         .filter(|class| class.count > 0 && class.fewest_per_seed < FEW_FLOWS)
@@ -438,15 +462,21 @@ fn class_row(class: &FlowClass) -> String {
         count(class.count),
         count(class.not_finished)
     );
+    let statistic = |estimate: &Estimate| marked(value(estimate), class.censored);
     let slowdown = &class.slowdown;
     for estimate in [&slowdown.p50, &slowdown.p95, &slowdown.p99, &slowdown.mean] {
-        let _ =
-            write!(row, "<td class=\"num\">{}<small>{}</small>", value(estimate), half(estimate));
+        let _ = write!(
+            row,
+            "<td class=\"num\">{}<small>{}</small>",
+            statistic(estimate),
+            half(estimate)
+        );
     }
     for estimate in [&class.fct_us.p50, &class.fct_us.p99] {
-        let _ = write!(row, "<td class=\"num\">{}", estimate.mean.map_or("–".into(), micro));
+        let fct = marked(estimate.mean.map_or("–".into(), micro), class.censored);
+        let _ = write!(row, "<td class=\"num\">{fct}");
     }
-    let _ = write!(row, "<td class=\"num\">{}</tr>", value(&class.slowdown_acked.p99));
+    let _ = write!(row, "<td class=\"num\">{}</tr>", statistic(&class.slowdown_acked.p99));
     row
 }
 

@@ -3,7 +3,7 @@
 use super::{
     Absent, Distribution, FCT_DEFINITION, FlowClass, FlowCounts, LinkUse, Network,
     QUANTILE_DEFINITION, RunFacts, SUMMARY_FORMAT, Status, Summary, Tier, Utilisation,
-    combined_digest, hex,
+    combined_digest, hex, is_censored,
 };
 use crate::about::About;
 use crate::human;
@@ -97,10 +97,13 @@ fn flow_class(
     let per_seed = |value: fn(&FlowRow) -> Option<f64>| {
         distribution(members.iter().map(|flows| flows.iter().filter_map(|f| value(f)).collect()))
     };
-    let completed = |flows: &Vec<&FlowRow>| flows.iter().filter(|f| f.delivered.is_some()).count();
-    let count: u64 = members.iter().map(|flows| completed(flows) as u64).sum();
+    let completed =
+        |flows: &Vec<&FlowRow>| flows.iter().filter(|f| f.delivered.is_some()).count() as u64;
+    let count: u64 = members.iter().map(completed).sum();
     let started: u64 = members.iter().map(|flows| flows.len() as u64).sum();
-    let fewest = members.iter().map(|flows| completed(flows) as u64).min().unwrap_or(0);
+    let fewest = members.iter().map(completed).min().unwrap_or(0);
+    let late = |flows: &Vec<&FlowRow>| flows.len() as u64 - completed(flows);
+    let censored = members.iter().any(|flows| is_censored(completed(flows), late(flows)));
     FlowClass {
         name,
         above_bytes: None,
@@ -108,17 +111,18 @@ fn flow_class(
         count,
         fewest_per_seed: fewest,
         not_finished: started - count,
+        censored,
         slowdown: per_seed(FlowRow::slowdown),
         fct_us: per_seed(|f| f.fct().map(|span| span.as_ps() as f64 / 1e6)),
         slowdown_acked: per_seed(FlowRow::slowdown_acked),
         fct_acked_us: per_seed(|f| f.fct_acked().map(|span| span.as_ps() as f64 / 1e6)),
-        note: note(count, started, fewest),
+        note: note(count, started, fewest, censored),
     }
 }
 
-fn note(count: u64, started: u64, fewest: u64) -> Option<String> {
+fn note(count: u64, started: u64, fewest: u64, censored: bool) -> Option<String> {
     let mut notes = Vec::new();
-    if (started - count) * 100 > started && count > 0 {
+    if censored && count > 0 {
         notes.push(format!(
             "{} of {started} started flows had not finished; the percentiles leave them out and are too good",
             started - count

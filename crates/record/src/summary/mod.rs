@@ -14,6 +14,14 @@ pub use rpc::{Latency, RPC_DEFINITION, RpcClass, RpcSummary};
 
 pub(crate) use compute::{FEW_FLOWS, class_bounds, class_name, in_class, measured};
 
+/// What the sign beside a censored statistic says.
+pub const CENSORED: &str = "leaves out unfinished flows or RPCs, more than 1 % of those started";
+
+/// Whether so many unfinished ones are left out of the statistics of a seed that its percentiles are not those of all.
+fn is_censored(completed: u64, not_finished: u64) -> bool {
+    not_finished * 100 > completed + not_finished
+}
+
 use crate::stats::Estimate;
 use serde::{Deserialize, Serialize};
 
@@ -135,8 +143,11 @@ pub struct FlowClass {
     pub count: u64,
     /// Completed flows of the seed that has fewest: below 100 its 99th percentile is its largest value.
     pub fewest_per_seed: u64,
-    /// Started and not completed: the statistics are too good by what these would have added.
+    /// Started and not completed: the statistics leave these out.
     pub not_finished: u64,
+    /// Whether more than 1 % of the flows of some seed had not finished, so that no percentile is that of all flows.
+    #[serde(default)]
+    pub censored: bool,
     /// FCT over ideal FCT, by receiver-delivered FCT.
     pub slowdown: Distribution,
     /// Receiver-delivered FCT in microseconds.

@@ -1,5 +1,6 @@
 //! RPCs in the summary: latency, goodput each way, and how evenly connections share.
 
+use super::is_censored;
 use crate::about::About;
 use crate::rows::{ConnectionRow, RpcRow, RunRecord};
 use crate::stats::{Estimate, jain, mean, quantile, quantile_per_mille};
@@ -44,6 +45,9 @@ pub struct RpcClass {
     pub fewest_per_seed: u64,
     /// Measured and not completed by the end: the statistics are too good by what these would have added.
     pub not_finished: u64,
+    /// Whether more than 1 % of the RPCs of some seed had not completed, so that no percentile is that of all RPCs.
+    #[serde(default)]
+    pub censored: bool,
     /// Latency in microseconds.
     pub latency_us: Latency,
     /// Latency over ideal latency.
@@ -126,7 +130,9 @@ fn class(
         class.connections = class.connections.max(connections().count() as u64);
         class.count += completed;
         class.fewest_per_seed = class.fewest_per_seed.min(completed);
-        class.not_finished += measured().count() as u64 - completed;
+        let late = measured().count() as u64 - completed;
+        class.not_finished += late;
+        class.censored |= is_censored(completed, late);
 
         let each: Vec<f64> =
             connections().filter_map(|c| c.goodput_gbps(about.warmup, run.end)).collect();
@@ -154,7 +160,7 @@ fn class(
 fn note(class: &RpcClass) -> Option<String> {
     let mut notes = Vec::new();
     let issued = class.count + class.not_finished;
-    if class.not_finished * 100 > issued {
+    if class.censored {
         notes.push(format!(
             "{} of {issued} RPCs had not completed; the percentiles leave them out and are too good",
             class.not_finished

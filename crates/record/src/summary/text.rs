@@ -3,7 +3,7 @@
 mod memory;
 mod rpc;
 
-use super::{Distribution, FlowClass, Status, Summary};
+use super::{CENSORED, Distribution, FlowClass, Status, Summary};
 use crate::human::{bytes, count, gbps, micros, percent, sig2, sig3};
 use crate::stats::Estimate;
 
@@ -13,6 +13,9 @@ const LABEL: usize = 10;
 /// Width of the column that counts flows, and of each column of the table.
 const COUNT: usize = 9;
 const CELL: usize = 14;
+
+/// Sign of a statistic that leaves out too many flows or RPCs.
+const SIGN: &str = "*";
 
 /// Widths that the name column may have.
 const NAME: std::ops::RangeInclusive<usize> = 13..=40;
@@ -92,17 +95,23 @@ impl Summary {
         let width = width.max(LABEL + NAME.start() + COUNT + CELL);
         let mut lines = vec![self.headline(), self.flow_line()];
         if self.overall.count > 0 {
-            lines.push(self.table_head(width));
+            let all = self.traffic_classes.iter().chain(&self.size_classes).chain([&self.overall]);
+            let done = all.map(|class| done(class.count, class.not_finished));
+            let counts = count_width(done, LABEL + NAME.start() + CELL, width);
+            lines.push(self.table_head(width, counts));
             for class in self.traffic_classes.iter().chain(&self.size_classes) {
-                lines.push(class_line(class, width));
+                lines.push(class_line(class, width, counts));
             }
             if self.size_classes.len() != 1 || !self.traffic_classes.is_empty() {
-                lines.push(class_line(&self.overall, width));
+                lines.push(class_line(&self.overall, width, counts));
             }
         }
         lines.extend(self.rpc.iter().flat_map(|rpc| rpc::lines(rpc, width)));
         lines.extend(self.memory.iter().flat_map(memory::lines));
         lines.extend(self.network_lines());
+        if self.is_censored() {
+            lines.push(Line::new("note").add(Tone::Warn, format!("{SIGN} {CENSORED}")));
+        }
         if let Some(note) = self.interval_note() {
             lines.push(Line::new("note").add(Tone::Faint, note));
         }
@@ -111,6 +120,14 @@ impl Summary {
             line.write(&mut out, width, color);
         }
         out
+    }
+
+    /// Whether some statistic that is shown leaves out too many flows or RPCs.
+    fn is_censored(&self) -> bool {
+        let flows = self.traffic_classes.iter().chain(&self.size_classes).chain([&self.overall]);
+        let rpcs = self.rpc.iter().flat_map(|rpc| rpc.traffic_classes.iter().chain([&rpc.overall]));
+        flows.filter(|class| class.count > 0).any(|class| class.censored)
+            || rpcs.filter(|class| class.count > 0).any(|class| class.censored)
     }
 
     fn headline(&self) -> Line {
@@ -135,15 +152,11 @@ impl Summary {
         let mut line = Line::new("flows");
         let mut first = true;
         if finite > 0 || flows.endless == 0 {
-            line = line.plain(format!(
-                "{} of {} started completed",
-                count(flows.completed),
-                count(finite)
-            ));
+            line = line.plain(format!("{} of {} completed", count(flows.completed), count(finite)));
             first = false;
         }
         for (number, what, tone) in [
-            (flows.not_finished, "not finished", Tone::Warn),
+            (flows.not_finished, "unfinished", Tone::Warn),
             (flows.not_started, "not started", Tone::Warn),
             (flows.endless, "endless", Tone::Plain),
             (flows.in_warmup, "in warm-up", Tone::Faint),
@@ -158,12 +171,14 @@ impl Summary {
         line
     }
 
-    fn table_head(&self, width: usize) -> Line {
-        let cells =
-            columns(width).iter().map(|(name, _)| format!("{name:>CELL$}")).collect::<String>();
-        let name = name_width(width);
+    fn table_head(&self, width: usize, counts: usize) -> Line {
+        let cells: String =
+            columns(width, counts).iter().map(|(name, _)| format!("{name:>CELL$}")).collect();
+        let name = name_width(width, counts);
+        let what = if counts > COUNT { "done/started" } else { "flows" };
+        let what = if what.len() < counts { what } else { "flows" };
         Line::new("slowdown")
-            .add(Tone::Faint, format!("{:<name$}{:>COUNT$}{cells}", "(delivered)", "flows"))
+            .add(Tone::Faint, format!("{:<name$}{what:>counts$}{cells}", "(delivered)"))
     }
 
     fn network_lines(&self) -> Vec<Line> {
@@ -273,11 +288,11 @@ impl Summary {
 type Pick = fn(&Distribution) -> &Estimate;
 
 /// As many columns as fit, the tail first to stay.
-fn columns(width: usize) -> &'static [(&'static str, Pick)] {
+fn columns(width: usize, counts: usize) -> &'static [(&'static str, Pick)] {
     const ALL: [(&str, Pick); 4] =
         [("p50", |d| &d.p50), ("p95", |d| &d.p95), ("p99", |d| &d.p99), ("mean", |d| &d.mean)];
     const FEWER: [(&str, Pick); 3] = [ALL[0], ALL[2], ALL[3]];
-    let fit = width.saturating_sub(LABEL + NAME.start() + COUNT) / CELL;
+    let fit = width.saturating_sub(LABEL + NAME.start() + counts) / CELL;
     match fit {
         0 | 1 => &FEWER[1..2],
         2 => &FEWER[..2],
@@ -286,9 +301,9 @@ fn columns(width: usize) -> &'static [(&'static str, Pick)] {
     }
 }
 
-fn name_width(width: usize) -> usize {
-    let cells = columns(width).len() * CELL;
-    width.saturating_sub(LABEL + COUNT + cells).clamp(*NAME.start(), *NAME.end())
+fn name_width(width: usize, counts: usize) -> usize {
+    let cells = columns(width, counts).len() * CELL;
+    width.saturating_sub(LABEL + counts + cells).clamp(*NAME.start(), *NAME.end())
 }
 
 /// As much of a name as leaves a space in `room`, with a sign where some is left out.
@@ -300,12 +315,38 @@ fn clipped(name: &str, room: usize) -> String {
     kept + "…"
 }
 
-fn class_line(class: &FlowClass, width: usize) -> Line {
-    let room = name_width(width);
-    let mut text = format!("{:<room$}{:>COUNT$}", clipped(&class.name, room), count(class.count));
-    for (_, pick) in columns(width) {
+/// Completed ones, and of how many started if some had not finished.
+fn done(completed: u64, not_finished: u64) -> String {
+    match not_finished {
+        0 => count(completed),
+        late => format!("{}/{}", count(completed), count(completed + late)),
+    }
+}
+
+/// The same where there is room for both; else completed ones alone.
+fn done_within(completed: u64, not_finished: u64, room: usize) -> String {
+    let both = done(completed, not_finished);
+    if both.chars().count() < room { both } else { count(completed) }
+}
+
+/// Width of the column of `done`, in a table `width` wide that needs `others` beside it.
+fn count_width(done: impl Iterator<Item = String>, others: usize, width: usize) -> usize {
+    let widest = done.map(|text| text.chars().count() + 2).max().unwrap_or(0).max(COUNT);
+    if others + widest <= width { widest } else { COUNT }
+}
+
+/// What stands behind a statistic that leaves out too many.
+fn sign(censored: bool) -> &'static str {
+    if censored { SIGN } else { "" }
+}
+
+fn class_line(class: &FlowClass, width: usize, counts: usize) -> Line {
+    let room = name_width(width, counts);
+    let done = done_within(class.count, class.not_finished, counts);
+    let mut text = format!("{:<room$}{done:>counts$}", clipped(&class.name, room));
+    for (_, pick) in columns(width, counts) {
         let estimate = pick(&class.slowdown);
-        let value = estimate.mean.map_or("-".into(), sig3);
+        let value = estimate.mean.map_or("-".into(), |mean| sig3(mean) + sign(class.censored));
         let half = estimate.half_width().map_or(String::new(), |half| format!(" ±{}", sig2(half)));
         text.push_str(&format!("{:>CELL$}", value + &half));
     }

@@ -1,6 +1,6 @@
 //! Lines about RPCs.
 
-use super::{COUNT, LABEL, Line, NAME, Tone, clipped};
+use super::{LABEL, Line, NAME, Tone, clipped, count_width, done, done_within, sign};
 use crate::human::{count, gbps, micros, sig2, sig3};
 use crate::stats::Estimate;
 use crate::summary::rpc::{Latency, RpcClass, RpcSummary};
@@ -10,19 +10,23 @@ const CELL: usize = 16;
 
 /// How many there were, and latency in a table as wide as the terminal takes.
 pub(super) fn lines(rpc: &RpcSummary, width: usize) -> Vec<Line> {
-    let columns = columns(width);
+    let classes = || rpc.traffic_classes.iter().chain([&rpc.overall]);
+    let done = classes().map(|class| done(class.count, class.not_finished));
+    let counts = count_width(done, LABEL + NAME.start() + CELL, width);
+    let columns = columns(width, counts);
     let cells: String = columns.iter().map(|(name, _)| format!("{name:>CELL$}")).collect();
-    let name = name_width(width, columns.len());
-    let head = format!("{:<name$}{:>COUNT$}{cells}", "", "rpcs");
-    let mut lines = vec![counts(rpc), Line::new("latency").add(Tone::Faint, head)];
-    for class in rpc.traffic_classes.iter().chain([&rpc.overall]) {
-        lines.push(row(class, columns, name));
+    let name = name_width(width, counts, columns.len());
+    let what = if counts > "done/issued".len() { "done/issued" } else { "rpcs" };
+    let head = format!("{:<name$}{what:>counts$}{cells}", "");
+    let mut lines = vec![outcome(rpc), Line::new("latency").add(Tone::Faint, head)];
+    for class in classes() {
+        lines.push(row(class, columns, name, counts));
     }
     lines.push(shares(&rpc.overall));
     lines
 }
 
-fn counts(rpc: &RpcSummary) -> Line {
+fn outcome(rpc: &RpcSummary) -> Line {
     let completed = rpc.issued - rpc.not_completed;
     let mut line = Line::new("rpcs").plain(format!(
         "{} of {} issued completed",
@@ -49,10 +53,10 @@ fn shares(all: &RpcClass) -> Line {
 type Pick = fn(&Latency) -> &Estimate;
 
 /// As many columns as fit, the tail first to stay.
-fn columns(width: usize) -> &'static [(&'static str, Pick)] {
+fn columns(width: usize, counts: usize) -> &'static [(&'static str, Pick)] {
     const ALL: [(&str, Pick); 4] =
         [("p50", |l| &l.p50), ("p99", |l| &l.p99), ("p99.9", |l| &l.p999), ("mean", |l| &l.mean)];
-    let fit = width.saturating_sub(LABEL + NAME.start() + COUNT) / CELL;
+    let fit = width.saturating_sub(LABEL + NAME.start() + counts) / CELL;
     match fit {
         0 | 1 => &ALL[1..2],
         2 => &ALL[..2],
@@ -61,20 +65,21 @@ fn columns(width: usize) -> &'static [(&'static str, Pick)] {
     }
 }
 
-fn name_width(width: usize, columns: usize) -> usize {
-    width.saturating_sub(LABEL + COUNT + columns * CELL).clamp(*NAME.start(), *NAME.end())
+fn name_width(width: usize, counts: usize, columns: usize) -> usize {
+    width.saturating_sub(LABEL + counts + columns * CELL).clamp(*NAME.start(), *NAME.end())
 }
 
-fn row(class: &RpcClass, columns: &[(&str, Pick)], room: usize) -> Line {
-    let mut text = format!("{:<room$}{:>COUNT$}", clipped(&class.name, room), count(class.count));
+fn row(class: &RpcClass, columns: &[(&str, Pick)], room: usize, counts: usize) -> Line {
+    let done = done_within(class.count, class.not_finished, counts);
+    let mut text = format!("{:<room$}{done:>counts$}", clipped(&class.name, room));
     for (_, pick) in columns {
-        text.push_str(&format!("{:>CELL$}", cell(pick(&class.latency_us))));
+        text.push_str(&format!("{:>CELL$}", cell(pick(&class.latency_us), class.censored)));
     }
     Line::new("").plain(text)
 }
 
 /// `123 us ±4`: the interval is in the unit of the value.
-fn cell(estimate: &Estimate) -> String {
+fn cell(estimate: &Estimate, censored: bool) -> String {
     let Some(mean) = estimate.mean else { return "-".into() };
     let value = micros(mean);
     let unit = match value.split_once(' ').map(|(_, unit)| unit) {
@@ -85,5 +90,5 @@ fn cell(estimate: &Estimate) -> String {
     };
     let half =
         estimate.half_width().map_or(String::new(), |half| format!(" ±{}", sig2(half / unit)));
-    value + &half
+    value + sign(censored) + &half
 }
