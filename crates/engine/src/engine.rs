@@ -12,7 +12,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-/// Stop early once this many things are done ([`Out::done`]), at the next multiple of `grain`.
+/// Stop early once this many things are done ([`Out::done`]) and nothing that has begun is left to end ([`Out::begins`]), at the next
+/// multiple of `grain`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goal {
     /// How many.
@@ -287,6 +288,8 @@ struct Report {
     next_ps: AtomicU64,      // earliest event left, posted mail included
     ends_ps: [AtomicU64; 2], // of the sides, in the window it reports
     done: AtomicU64,
+    begun: AtomicU64,
+    ended: AtomicU64,
     pushed: AtomicU64,
     events: AtomicU64,
     stop: AtomicBool,
@@ -434,6 +437,8 @@ impl<N: Node> Crew<'_, N> {
             reported.store(end.as_ps(), Ordering::Relaxed);
         }
         report.done.store(shard.lanes.done, Ordering::Relaxed);
+        report.begun.store(shard.lanes.begun, Ordering::Relaxed);
+        report.ended.store(shard.lanes.ended, Ordering::Relaxed);
         report.pushed.store(shard.lanes.pushed, Ordering::Relaxed);
         report.events.store(shard.lanes.events - shard.reported, Ordering::Relaxed);
         shard.reported = shard.lanes.events;
@@ -455,7 +460,8 @@ impl<N: Node> Crew<'_, N> {
         if let Some(Goal { done, grain }) = self.goal {
             // Windows also end at every multiple of the grain, so the window in which the last thing was done ends in
             // the grain of that moment, whatever the windows are.
-            if sum(reports, |r| &r.done) >= done {
+            let all_ended = sum(reports, |r| &r.begun) == sum(reports, |r| &r.ended);
+            if all_ended && sum(reports, |r| &r.done) >= done {
                 until = until.min(reached[0].max(reached[1]).round_up(grain));
                 met = Ended::Done(until);
             }

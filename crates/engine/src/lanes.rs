@@ -48,6 +48,8 @@ pub struct Lanes<I> {
     watched: u32,
     pub(crate) refilled: Vec<LinkId>,
     pub(crate) done: u64,
+    pub(crate) begun: u64, // things that must end
+    pub(crate) ended: u64, // of those, also of what began in another shard
     pub(crate) pushed: u64,
     pub(crate) events: u64, // arrivals and timers that the shard has handled
 }
@@ -78,6 +80,8 @@ impl<I: Copy + Default> Lanes<I> {
             watched: NOBODY,
             refilled: Vec::new(),
             done: 0,
+            begun: 0,
+            ended: 0,
             pushed: 0,
             events: 0,
         }
@@ -299,6 +303,14 @@ impl<I: Copy + Default> Out<I> for Lanes<I> {
     #[inline]
     fn done(&mut self) {
         self.done += 1;
+    }
+
+    fn begins(&mut self) {
+        self.begun += 1;
+    }
+
+    fn ends(&mut self) {
+        self.ended += 1;
     }
 }
 

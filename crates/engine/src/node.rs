@@ -57,6 +57,12 @@ pub trait Out<I> {
 
     /// One more of the things that [`crate::Goal::done`] counts is done.
     fn done(&mut self);
+
+    /// Something has begun that must have ended before a [`crate::Goal`] is met, whatever else is done.
+    fn begins(&mut self);
+
+    /// What one [`Out::begins`] has announced is over, at this node or at another one, and later than it began.
+    fn ends(&mut self);
 }
 
 /// A switch, a host: anything with state and events.

@@ -19,6 +19,8 @@ struct Heap<I> {
     links: Vec<LinkSpec>,
     pushed: u64,
     done: u64,
+    begun: u64,
+    ended: u64,
 }
 
 impl<I: Copy> Heap<I> {
@@ -42,6 +44,14 @@ impl<I: Copy> Out<I> for Heap<I> {
     fn done(&mut self) {
         self.done += 1;
     }
+
+    fn begins(&mut self) {
+        self.begun += 1;
+    }
+
+    fn ends(&mut self) {
+        self.ended += 1;
+    }
 }
 
 /// A simulation in progress.
@@ -63,6 +73,8 @@ impl<N: Node> Reference<N> {
             links: links.to_vec(),
             pushed: 0,
             done: 0,
+            begun: 0,
+            ended: 0,
         };
         let mut reference = Self { nodes, first_in, heap };
         reference.refresh();
@@ -107,7 +119,9 @@ impl<N: Node> Reference<N> {
                 _ => continue, // planned for a time that has since moved
             }
             self.plan(node);
-            if let Some(goal) = goal.filter(|goal| !met && self.heap.done >= goal.done) {
+            let all_ended = self.heap.begun == self.heap.ended;
+            let is_met = |goal: &Goal| !met && all_ended && self.heap.done >= goal.done;
+            if let Some(goal) = goal.filter(is_met) {
                 met = true;
                 until = until.min((at + forebay_units::Span::from_ps(1)).round_up(goal.grain));
             }

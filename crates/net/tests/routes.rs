@@ -222,6 +222,10 @@ impl Out<Packet> for Nowhere {
     }
 
     fn done(&mut self) {}
+
+    fn begins(&mut self) {}
+
+    fn ends(&mut self) {}
 }
 
 #[test]

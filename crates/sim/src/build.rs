@@ -42,8 +42,8 @@ pub(crate) struct Built {
 }
 
 impl Built {
-    /// What ends a run early: all flows done, and all connections, whose two streams are no flows of their own. None if a
-    /// flow has no end, or if nobody asks for it.
+    /// What ends a run early: all flows delivered (read, where the path to memory is modelled) and known to be at their senders, and
+    /// all connections done, whose two streams are no flows of their own. None if a flow has no end, or if nobody asks for it.
     pub fn goal(&self, stop: model::Stop) -> Option<Goal> {
         let (flows, connections) = (&self.common.flows, &self.common.connections);
         let endless = flows.iter().any(|f| f.size == Bytes::MAX);

@@ -147,6 +147,14 @@ impl Out<Packet> for TapOut<'_> {
     fn done(&mut self) {
         self.out.done();
     }
+
+    fn begins(&mut self) {
+        self.out.begins();
+    }
+
+    fn ends(&mut self) {
+        self.out.ends();
+    }
 }
 
 impl Tapped {

@@ -261,10 +261,10 @@ impl Host {
             self.ask_for_due();
             match due {
                 Due::Ring => self.ring_due(now, out),
-                Due::Start => self.start(now, which),
+                Due::Start => self.begin(now, which, out),
                 Due::Sender => self.sender_due(now, which),
                 Due::Receiver => self.receiver_due(now, which),
-                Due::Rpc => self.rpc_due(now, which),
+                Due::Rpc => self.rpc_due(now, which, out),
                 Due::Stops => self.stops_due(now),
             }
         }
@@ -272,7 +272,7 @@ impl Host {
             self.memory_due(now, out);
         }
         if self.next_planned <= now {
-            self.planned(now);
+            self.planned(now, out);
         }
         self.depart_and_settle(now, out);
     }

@@ -3,7 +3,7 @@
 //! A connection is two one-way streams. Nothing but bytes travels on them: both ends draw the sizes of the n-th RPC from
 //! streams of the same key, as if each request began with a header that states them, and responses come in the order of
 //! requests. So a client learns of a response by its last byte, a server of a request likewise. A one-way RPC is over when
-//! its last byte is acknowledged at the client.
+//! its last byte is acknowledged at the client; a run that ends with its flows waits until the server has read it, too.
 //!
 //! Simplifications: a server works on the requests of one connection one after another; no packet carries both data and an
 //! ACK, but an ACK that waits leaves as soon as data goes the other way. Nothing holds back a short segment (`TCP_NODELAY`).
@@ -68,6 +68,7 @@ pub(crate) struct Client {
     under_way: VecDeque<(Call, u64)>, // in order, each with the byte of the answering stream that completes it
     left: u64,                        // RPCs that nobody has taken on yet
     thinking: u32,
+    issued: u64,  // RPCs, so far
     awaited: u64, // bytes of the answering stream that complete everything issued
     started: bool,
     until: Time,
@@ -83,6 +84,7 @@ impl Client {
             under_way: VecDeque::new(),
             left: rpc.count.unwrap_or(u64::MAX),
             thinking: 0,
+            issued: 0,
             awaited: 0,
             started: false,
             until: of.until,
@@ -107,6 +109,7 @@ impl Client {
 
     fn issue(&mut self, rpc: &Rpc, now: Time) -> u64 {
         let (request, response) = self.sizes.next(rpc);
+        self.issued += 1;
         let connection = self.connection;
         let call = Call { connection, request, response, issued: now, completed: Time::MAX };
         self.awaited += if response > 0 { response } else { request };
@@ -133,6 +136,11 @@ impl Client {
         }
         self.thinking += 1;
         Then::WakeAt(at)
+    }
+
+    /// RPCs issued so far.
+    pub fn issued(&self) -> u64 {
+        self.issued
     }
 
     /// Whether it has completed all it will ever issue.

@@ -311,3 +311,47 @@ fn stamps_of_nics_tell_laws_of_delay_what_the_host_adds() {
     let gain = hears.goodput_gbps() / deaf.goodput_gbps();
     assert!((gain - 1.0).abs() < 0.02, "{gain}");
 }
+
+/// Data that the sender knows to have arrived may still wait for a core. FCT ends when the application has read it.
+#[test]
+fn a_run_that_ends_with_its_flows_waits_until_they_are_read() {
+    let flows = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"host[1]\", to = \"host[0]\", size = \"1MB\" }]\n";
+    let rpc = "[[traffic]]\nkind = \"rpc\"\nfrom = \"host[1]\"\nto = \"host[0]\"\nrequest = \"1MB\"\nresponse = \"0B\"\ncount = 1\n";
+    for traffic in [flows, rpc] {
+        let with = |stop: &str| {
+            scenario(&format!(
+                r#"
+version = 1
+stop = {{ time = "20ms", grain = "1us", flows = "{stop}" }}
+[fabric]
+kind = "star"
+hosts = 2
+host_link = {{ rate = "100Gbps", delay = "1us" }}
+[[host.override]]
+where = "host[0]"
+[host.override.memory]
+per_kilobyte = "8us"
+socket_buffer = "6MB"
+[transport]
+kind = "tcp"
+law = "reno"
+{traffic}
+"#
+            ))
+        };
+        let early = agreed(&with("all"));
+        let late = run(&with("ignore"), 1, Options::default()).record;
+        let reference = forebay_sim::twin::reference(&with("all"), 1, true).unwrap();
+        assert_eq!((reference.digest, reference.end), (early.digest, early.end));
+        assert_eq!(early.totals.delivered_bytes, 1_000_000, "read, not only acknowledged");
+        assert_eq!(
+            early.flows.first().map(|f| f.delivered),
+            late.flows.first().map(|f| f.delivered)
+        );
+        assert_eq!(early.rpcs, late.rpcs);
+        let acked = early.flows.first().and_then(|f| f.acked);
+        let acked = acked.unwrap_or_else(|| early.rpcs[0].completed);
+        assert!(early.end > acked + Span::from_ms(1), "{} and {acked}", early.end);
+        assert!(early.end < late.end);
+    }
+}

@@ -80,4 +80,8 @@ impl Out<Packet> for Departures {
     }
 
     fn done(&mut self) {}
+
+    fn begins(&mut self) {}
+
+    fn ends(&mut self) {}
 }

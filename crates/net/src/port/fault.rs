@@ -194,4 +194,8 @@ impl Out<Packet> for Outlet<'_> {
     }
 
     fn done(&mut self) {}
+
+    fn begins(&mut self) {}
+
+    fn ends(&mut self) {}
 }

@@ -48,6 +48,10 @@ impl Out<Packet> for Wires {
     }
 
     fn done(&mut self) {}
+
+    fn begins(&mut self) {}
+
+    fn ends(&mut self) {}
 }
 
 impl Wires {

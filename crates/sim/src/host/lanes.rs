@@ -168,6 +168,10 @@ flows = [
         }
 
         fn done(&mut self) {}
+
+        fn begins(&mut self) {}
+
+        fn ends(&mut self) {}
     }
 
     /// What leaves after answers of classes 0, 1, 3 and 0 have come up while the first packet was on the wire. The switch stops these

@@ -2,7 +2,9 @@
 
 use super::{Host, SenderWaits};
 use crate::flow_samples::FlowSamples;
+use forebay_engine::Out;
 use forebay_units::Time;
+use forebay_wire::Packet;
 
 impl Host {
     /// Samples of its flows, if any were asked for.
@@ -36,12 +38,12 @@ impl Host {
 
     /// Starts what is to start by `now`, and takes the sample that is due.
     #[cold]
-    pub(super) fn planned(&mut self, now: Time) {
+    pub(super) fn planned(&mut self, now: Time, out: &mut impl Out<Packet>) {
         while let Some(flow) =
             self.starts.last().copied().filter(|f| self.common.flows[*f as usize].start <= now)
         {
             self.starts.pop();
-            self.start(now, flow);
+            self.begin(now, flow, out);
         }
         if let Some((every, next)) = &mut self.samples
             && *next <= now

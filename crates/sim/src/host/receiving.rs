@@ -119,6 +119,7 @@ impl Host {
         self.receiver_of.set(flow, DONE);
         self.free_receivers.push(slot);
         self.delivered.push((flow.0, now));
+        out.done();
         self.count_delivery(now, flow, out);
     }
 

@@ -4,6 +4,7 @@ use super::{Due, Host};
 use crate::flow_map::FlowMap;
 use crate::rpc::{Call, Client, Server, Then};
 use forebay_engine::Out;
+use forebay_scenario::model::Rpc;
 use forebay_units::{Bytes, Time};
 use forebay_wire::{FlowId, Packet};
 use std::cmp::Reverse;
@@ -44,6 +45,14 @@ impl End {
             Role::Client(client) => Some((client, self.done)),
             Role::Server(_) => None,
         }
+    }
+}
+
+/// Counts `count` RPCs that were issued. Those without a response are over for the run when their server has read them: their
+/// clients, which have ACKs alone, do not know of that.
+fn one_way_issued(rpc: &Rpc, count: u64, out: &mut impl Out<Packet>) {
+    if rpc.response.is_none() {
+        (0..count).for_each(|_| out.begins());
     }
 }
 
@@ -130,10 +139,12 @@ impl Host {
         };
         let onto = match &mut end.role {
             Role::Client(client) => {
+                let before = client.issued();
                 while let Some((call, then)) = client.complete(rpc, now, upto) {
                     ends.calls.push(call);
                     follow(then);
                 }
+                one_way_issued(rpc, client.issued() - before, out);
                 if client.done() && end.done.is_none() {
                     end.done = Some(now);
                     out.done();
@@ -142,6 +153,9 @@ impl Host {
             }
             Role::Server(server) => {
                 while let Some(then) = server.take(rpc, now, upto) {
+                    if rpc.response.is_none() {
+                        out.ends();
+                    }
                     follow(then);
                 }
                 of.responses
@@ -151,13 +165,18 @@ impl Host {
     }
 
     /// An end wanted to be called now.
-    pub(super) fn rpc_due(&mut self, now: Time, index: u32) {
+    pub(super) fn rpc_due(&mut self, now: Time, index: u32, out: &mut impl Out<Packet>) {
         let Some(ends) = &mut self.rpc else { return };
         let end = &mut ends.ends[index as usize];
         let of = self.common.connections[end.connection as usize];
         let rpc = self.common.rpc(of.traffic);
         let (onto, bytes) = match &mut end.role {
-            Role::Client(client) => (of.requests, client.wake(rpc, now)),
+            Role::Client(client) => {
+                let before = client.issued();
+                let bytes = client.wake(rpc, now);
+                one_way_issued(rpc, client.issued() - before, out);
+                (of.requests, bytes)
+            }
             Role::Server(server) => {
                 let (bytes, next) = server.wake(rpc, now);
                 self.timers.extend(next.map(|at| Reverse((at, Due::Rpc, index))));

@@ -38,6 +38,14 @@ pub(super) struct Sending {
 pub(super) const RETIRED: u32 = u32::MAX;
 
 impl Host {
+    /// A flow of known size begins. The run does not end before its sender knows that all of it has arrived.
+    #[cold]
+    pub(super) fn begin(&mut self, now: Time, flow: u32, out: &mut impl Out<Packet>) {
+        out.begins();
+        self.start(now, flow);
+    }
+
+    /// The sender of a flow, or of a stream of a connection, which stays open.
     #[cold]
     pub(super) fn start(&mut self, now: Time, flow: u32) {
         let spec = self.common.flows[flow as usize];
@@ -164,7 +172,7 @@ impl Host {
         } else {
             self.free_senders.push(slot);
         }
-        out.done();
+        out.ends();
     }
 
     /// Where the flows in progress go to, and what each waits for.
