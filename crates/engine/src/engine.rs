@@ -1,12 +1,12 @@
 //! The run: windows, threads, boundaries.
 
 use crate::barrier::Barrier;
-use crate::lanes::{Lanes, Post};
-use crate::node::{Flying, Ground, LinkId, LinkSpec, Node, NodeId};
+use crate::link_rings::{LinkRings, Outbox};
+use crate::node::{EngineAccess, Flying, LinkId, LinkSpec, Node, NodeId};
 use crate::plan::{Pace, Plan, PlanError, Tuning};
 use crate::ring::Ring;
-use crate::rooms::Rooms;
-use crate::shard::{Phase, Process, Seat, Shard};
+use crate::shard::{InLinks, Phase, Process, Shard};
+use crate::slab::Slab;
 use forebay_units::{Span, Time};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -61,18 +61,18 @@ pub struct EngineStats {
     pub window: Span,
     /// Bytes of rings.
     pub ring_bytes: usize,
-    /// Rooms that items have.
-    pub rooms: usize,
+    /// Allocated slab slots.
+    pub slab_slots: usize,
 }
 
 /// A box from each shard to each other: `from * shards + to`.
-type Boxes<I> = Vec<Mutex<Post<I>>>;
+type Boxes<I> = Vec<Mutex<Outbox<I>>>;
 
 /// A simulation in progress.
 pub struct Engine<N: Node> {
     shards: Vec<Mutex<Shard<N>>>,
     mail: [Boxes<N::Item>; 2], // by parity of the turn
-    seat_of: Vec<(u16, u32)>,  // node to (shard, local)
+    slot_of: Vec<(u16, u32)>,  // node to (shard, local)
     receiver: Vec<NodeId>,     // by link
     pace: Pace,
     phases: &'static [Phase],
@@ -108,26 +108,26 @@ impl<N: Node> Engine<N> {
         }
         let mut to_itself = vec![false; nodes.len()];
         links.iter().filter(|l| l.from == l.to).for_each(|l| to_itself[l.to.0 as usize] = true);
-        let mut seat_of = vec![(0u16, 0u32); nodes.len()];
+        let mut slot_of = vec![(0u16, 0u32); nodes.len()];
         let mut process_of = vec![(0u32, 0u16); nodes.len()];
-        let mut parts: Vec<(Vec<N>, Vec<Seat>, Vec<Process>)> =
+        let mut parts: Vec<(Vec<N>, Vec<InLinks>, Vec<Process>)> =
             (0..shards).map(|_| Default::default()).collect();
         let mut firsts = vec![0u32; shards]; // of each shard: how many of its processes do not run last
         let mut nodes: Vec<Option<N>> = nodes.into_iter().map(Some).collect();
         for (p, members) in plan.processes.iter().enumerate() {
             let (shard, side) = (plan.shard[p], plan.side[p]);
-            let (seated, seats, processes) = &mut parts[usize::from(shard)];
+            let (placed, in_links, processes) = &mut parts[usize::from(shard)];
             firsts[usize::from(shard)] += u32::from(!plan.last[p]);
-            let first = seated.len() as u32;
+            let first = placed.len() as u32;
             for NodeId(node) in members {
                 let node = *node as usize;
-                seat_of[node] = (shard, seated.len() as u32);
+                slot_of[node] = (shard, placed.len() as u32);
                 process_of[node] = (processes.len() as u32, shard);
-                seats.push(Seat { first_in: ranges[node].0, end_in: ranges[node].1 });
-                seated.push(nodes[node].take().expect("a node belongs to one process"));
+                in_links.push(InLinks { first: ranges[node].0, end: ranges[node].1 });
+                placed.push(nodes[node].take().expect("a node belongs to one process"));
             }
             let heap = members.len() > 1 || to_itself[members[0].0 as usize];
-            processes.push(Process { first, end: seated.len() as u32, side, heap });
+            processes.push(Process { first, end: placed.len() as u32, side, heap });
         }
         let rings: Vec<Ring> = links
             .iter()
@@ -136,25 +136,26 @@ impl<N: Node> Engine<N> {
                 Ring::new(l.lookahead, process, shard)
             })
             .collect();
-        let node_of_link: Vec<u32> = links.iter().map(|l| seat_of[l.to.0 as usize].1).collect();
+        let node_of_link: Vec<u32> = links.iter().map(|l| slot_of[l.to.0 as usize].1).collect();
         let shards: Vec<_> = parts
             .into_iter()
             .enumerate()
-            .map(|(me, (seated, seats, processes))| {
-                let lanes = Lanes::new(rings.clone(), processes.len(), me as u16, shards, N::room);
+            .map(|(me, (placed, in_links, processes))| {
+                let rings =
+                    LinkRings::new(rings.clone(), processes.len(), me as u16, shards, N::slot);
                 let last = firsts[me];
                 let mut shard =
-                    Shard::new(seated, seats, processes, last, lanes, node_of_link.clone());
+                    Shard::new(placed, in_links, processes, last, rings, node_of_link.clone());
                 shard.refresh();
                 Mutex::new(shard)
             })
             .collect();
         let boxes =
-            || (0..shards.len() * shards.len()).map(|_| Mutex::new(Post::default())).collect();
+            || (0..shards.len() * shards.len()).map(|_| Mutex::new(Outbox::default())).collect();
         Ok(Self {
             mail: [boxes(), boxes()],
             shards,
-            seat_of,
+            slot_of,
             receiver: links.iter().map(|l| l.to).collect(),
             pace: plan.pace,
             phases: match plan.last.contains(&true) {
@@ -216,7 +217,7 @@ impl<N: Node> Engine<N> {
 
     /// All nodes in canonical order, when the run is over.
     pub fn into_nodes(self) -> Vec<N> {
-        let mut seated: Vec<Vec<Option<N>>> = self
+        let mut placed: Vec<Vec<Option<N>>> = self
             .shards
             .into_iter()
             .map(|s| {
@@ -224,55 +225,55 @@ impl<N: Node> Engine<N> {
                 shard.nodes.into_iter().map(Some).collect()
             })
             .collect();
-        let take = |&(shard, local): &(u16, u32)| seated[usize::from(shard)][local as usize].take();
-        self.seat_of.iter().map(take).map(|n| n.expect("each node has one seat")).collect()
+        let take = |&(shard, local): &(u16, u32)| placed[usize::from(shard)][local as usize].take();
+        self.slot_of.iter().map(take).map(|n| n.expect("each node has one slot")).collect()
     }
 
     /// Counts of the execution so far.
     pub fn stats(&self) -> EngineStats {
         EngineStats {
             windows: self.windows,
-            events: self.shards.iter().map(|s| lock(s).lanes.events).collect(),
+            events: self.shards.iter().map(|s| lock(s).rings.events).collect(),
             processes: self.processes,
             window: self.pace.turn,
-            ring_bytes: self.shards.iter().map(|s| lock(s).lanes.bytes()).sum(),
-            rooms: self.shards.iter().map(|s| lock(s).lanes.rooms.in_use()).sum(),
+            ring_bytes: self.shards.iter().map(|s| lock(s).rings.bytes()).sum(),
+            slab_slots: self.shards.iter().map(|s| lock(s).rings.slab.allocated()).sum(),
         }
     }
 
     /// Things done so far ([`Out::done`]).
     pub fn done(&self) -> u64 {
-        self.shards.iter().map(|s| lock(s).lanes.done).sum()
+        self.shards.iter().map(|s| lock(s).rings.done).sum()
     }
 
     /// Items pushed onto links so far.
     pub fn pushed(&self) -> u64 {
-        self.shards.iter().map(|s| lock(s).lanes.pushed).sum()
+        self.shards.iter().map(|s| lock(s).rings.pushed).sum()
     }
 
     fn owner(&mut self, link: LinkId) -> &mut Shard<N> {
-        let (shard, _) = self.seat_of[self.receiver[link.0 as usize].0 as usize];
+        let (shard, _) = self.slot_of[self.receiver[link.0 as usize].0 as usize];
         exclusive(&mut self.shards[usize::from(shard)])
     }
 }
 
-impl<N: Node> Ground<N> for Engine<N> {
+impl<N: Node> EngineAccess<N> for Engine<N> {
     fn node_mut(&mut self, id: NodeId) -> &mut N {
-        let (shard, local) = self.seat_of[id.0 as usize];
+        let (shard, local) = self.slot_of[id.0 as usize];
         &mut exclusive(&mut self.shards[usize::from(shard)]).nodes[local as usize]
     }
 
-    fn rooms_mut(&mut self, id: NodeId) -> &mut Rooms {
-        let (shard, _) = self.seat_of[id.0 as usize];
-        &mut exclusive(&mut self.shards[usize::from(shard)]).lanes.rooms
+    fn slab_mut(&mut self, id: NodeId) -> &mut Slab {
+        let (shard, _) = self.slot_of[id.0 as usize];
+        &mut exclusive(&mut self.shards[usize::from(shard)]).rings.slab
     }
 
     fn drain_link(&mut self, link: LinkId) -> Vec<Flying<N::Item>> {
-        self.owner(link).lanes.drain(link)
+        self.owner(link).rings.drain(link)
     }
 
     fn push_link(&mut self, link: LinkId, flying: &Flying<N::Item>) {
-        self.owner(link).lanes.put_back(link, flying);
+        self.owner(link).rings.put_back(link, flying);
     }
 
     fn refresh(&mut self) {
@@ -418,30 +419,30 @@ impl<N: Node> Crew<'_, N> {
         let count = self.shards.len();
         if count > 1 {
             take_mail(shard, &self.mail[(nth + 1) % 2], me, count);
-            shard.lanes.posted = Time::MAX;
+            shard.rings.posted = Time::MAX;
         }
         shard.window(phase, window.start, window.ends);
         let boxes = &self.mail[nth % 2];
         for to in (0..count).filter(|to| *to != me) {
-            if !shard.lanes.outbox[to].is_empty() {
-                std::mem::swap(&mut *lock(&boxes[me * count + to]), &mut shard.lanes.outbox[to]);
+            if !shard.rings.outbox[to].is_empty() {
+                std::mem::swap(&mut *lock(&boxes[me * count + to]), &mut shard.rings.outbox[to]);
             }
         }
     }
 
     fn report(&self, me: usize, turn: u64, ends: [Time; 2], shard: &mut Shard<N>) {
         let report = &self.reports[turn as usize % 2][me];
-        let next = shard.lanes.earliest().min(shard.lanes.posted);
+        let next = shard.rings.earliest().min(shard.rings.posted);
         report.next_ps.store(next.as_ps(), Ordering::Relaxed);
         for (reported, end) in report.ends_ps.iter().zip(ends) {
             reported.store(end.as_ps(), Ordering::Relaxed);
         }
-        report.done.store(shard.lanes.done, Ordering::Relaxed);
-        report.begun.store(shard.lanes.begun, Ordering::Relaxed);
-        report.ended.store(shard.lanes.ended, Ordering::Relaxed);
-        report.pushed.store(shard.lanes.pushed, Ordering::Relaxed);
-        report.events.store(shard.lanes.events - shard.reported, Ordering::Relaxed);
-        shard.reported = shard.lanes.events;
+        report.done.store(shard.rings.done, Ordering::Relaxed);
+        report.begun.store(shard.rings.begun, Ordering::Relaxed);
+        report.ended.store(shard.rings.ended, Ordering::Relaxed);
+        report.pushed.store(shard.rings.pushed, Ordering::Relaxed);
+        report.events.store(shard.rings.events - shard.reported, Ordering::Relaxed);
+        shard.reported = shard.rings.events;
         if me == 0 {
             report.stop.store(self.watch.stop.load(Ordering::Relaxed), Ordering::Relaxed);
         }
@@ -501,7 +502,7 @@ fn sum(reports: &[Report], of: fn(&Report) -> &AtomicU64) -> u64 {
 
 fn take_mail<N: Node>(shard: &mut Shard<N>, boxes: &Boxes<N::Item>, me: usize, count: usize) {
     for from in (0..count).filter(|from| *from != me) {
-        shard.lanes.deliver(&mut lock(&boxes[from * count + me]));
+        shard.rings.deliver(&mut lock(&boxes[from * count + me]));
     }
 }
 

@@ -11,14 +11,14 @@
 //!   nothing else either.
 //! - A ring belongs to one shard and a shard to one thread at a time; between shards items travel in outboxes
 //!   that change hands at the barrier.
-//! - Words beside an item stay in a room of its shard while it moves, and cross to another shard with it.
+//! - Words beside an item stay in a slab slot of its shard while it moves, and cross to another shard with it.
 //! - There is no global state: several engines may run in one process.
 //! - This crate knows nothing of packets, hosts or switches.
 
 mod barrier;
 mod digest;
 mod engine;
-mod lanes;
+mod link_rings;
 mod node;
 mod plan;
 mod prefetch;
@@ -26,15 +26,15 @@ mod rare;
 #[cfg(any(test, feature = "reference"))]
 pub mod reference;
 mod ring;
-mod rooms;
 mod shard;
+mod slab;
 mod spread;
 
 pub use digest::{Digest, combine};
 pub use engine::{Ended, Engine, EngineStats, Goal, Watch};
-pub use lanes::Lanes;
-pub use node::{Flying, Ground, LAST_STAGE, LinkId, LinkSpec, Node, NodeId, Out, Visit};
+pub use link_rings::LinkRings;
+pub use node::{EngineAccess, Flying, LAST_STAGE, LinkId, LinkSpec, Node, NodeId, Out, Visitor};
 pub use plan::{Plan, PlanError, Tuning};
 pub use prefetch::{prefetch, prefetch_all, prefetch_at};
 pub use rare::rarely;
-pub use rooms::{RoomOf, Rooms, Words};
+pub use slab::{Slab, SlotOf, SlotWords};

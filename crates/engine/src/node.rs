@@ -1,7 +1,7 @@
 //! What the engine runs, and what it is given.
 
-use crate::lanes::Lanes;
-use crate::rooms::{Rooms, Words};
+use crate::link_rings::LinkRings;
+use crate::slab::{Slab, SlotWords};
 use forebay_units::{Span, Time};
 
 /// Index of a node in canonical order.
@@ -32,8 +32,8 @@ pub struct Flying<I> {
     pub at: Time,
     /// The item.
     pub item: I,
-    /// What was in its room, if it had one. It has none now.
-    pub words: Option<Words>,
+    /// Contents of its slab slot, if it had one. It has none now.
+    pub words: Option<SlotWords>,
 }
 
 /// Where a node puts what it sends.
@@ -43,8 +43,8 @@ pub trait Out<I> {
     /// `at` is not before the event (or the deferred departure) that caused it, and on one link it never goes back.
     fn push(&mut self, link: LinkId, at: Time, item: &I);
 
-    /// The rooms of items: of the one that arrives and of all that this node holds or sends.
-    fn rooms(&mut self) -> &mut Rooms;
+    /// The slab of this shard: slots of the item that arrives and of all that this node holds or sends.
+    fn slab(&mut self) -> &mut Slab;
 
     /// What comes next over the link of the item that arrives just now, as far as is known. For whoever asks for cache lines ahead:
     /// nothing else may depend on it.
@@ -92,8 +92,8 @@ pub trait Node: Send {
         out: &mut O,
     );
 
-    /// See [`RoomOf`].
-    fn room(_item: &mut Self::Item) -> Option<&mut u32> {
+    /// See [`SlotOf`].
+    fn slot(_item: &mut Self::Item) -> Option<&mut u32> {
         None
     }
 
@@ -102,7 +102,7 @@ pub trait Node: Send {
 
     /// Hands over this node as what it is: where there are several kinds, a visit finds out once which one it has before it.
     #[inline]
-    fn welcome(&mut self, visit: impl Visit<Self::Item>)
+    fn dispatch(&mut self, visit: impl Visitor<Self::Item>)
     where
         Self: Sized,
     {
@@ -111,14 +111,14 @@ pub trait Node: Send {
 
     /// Asks for the cache lines that the next events will need: at stage 0 those that the node points to, at stage 1,
     /// some time later, those that these point to, and so on to stage [`LAST_STAGE`].
-    fn prefetch(&self, _stage: u32, _lanes: &Lanes<Self::Item>) {}
+    fn prefetch(&self, _stage: u32, _rings: &LinkRings<Self::Item>) {}
 
     /// Serves every deferred departure that starts at or before `now`.
     fn depart<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
 }
 
 /// Something that is done to one node, whatever its kind.
-pub trait Visit<I> {
+pub trait Visitor<I> {
     /// Does it.
     fn visit<N: Node<Item = I>>(self, node: &mut N);
 }
@@ -127,12 +127,12 @@ pub trait Visit<I> {
 pub const LAST_STAGE: u32 = 4;
 
 /// A run between two advances, when nodes and links may be changed.
-pub trait Ground<N: Node> {
+pub trait EngineAccess<N: Node> {
     /// A node.
     fn node_mut(&mut self, id: NodeId) -> &mut N;
 
-    /// The rooms of the items that a node holds.
-    fn rooms_mut(&mut self, id: NodeId) -> &mut Rooms;
+    /// The slab with the slots of the items that a node holds.
+    fn slab_mut(&mut self, id: NodeId) -> &mut Slab;
 
     /// Takes everything that is on a link, in order of arrival.
     fn drain_link(&mut self, link: LinkId) -> Vec<Flying<N::Item>>;

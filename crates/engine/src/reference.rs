@@ -3,9 +3,9 @@
 //! For tests only: the same nodes and links must give the same digest here and in [`crate::Engine`].
 
 use crate::engine::{Ended, Goal};
-use crate::node::{Flying, Ground, LinkId, LinkSpec, Node, NodeId, Out};
-use crate::rooms::Rooms;
+use crate::node::{EngineAccess, Flying, LinkId, LinkSpec, Node, NodeId, Out};
 use crate::shard::Class;
+use crate::slab::Slab;
 use forebay_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -15,7 +15,7 @@ type Key = (Time, Class, u32, u32, u64); // time, class, node, link, sequence
 struct Heap<I> {
     keys: BinaryHeap<Reverse<Key>>,
     items: BTreeMap<u64, I>, // by sequence
-    rooms: Rooms,
+    slab: Slab,
     links: Vec<LinkSpec>,
     pushed: u64,
     done: u64,
@@ -37,8 +37,8 @@ impl<I: Copy> Out<I> for Heap<I> {
         self.put(link, at + self.links[link.0 as usize].lookahead, item);
     }
 
-    fn rooms(&mut self) -> &mut Rooms {
-        &mut self.rooms
+    fn slab(&mut self) -> &mut Slab {
+        &mut self.slab
     }
 
     fn done(&mut self) {
@@ -69,7 +69,7 @@ impl<N: Node> Reference<N> {
         let heap = Heap {
             keys: BinaryHeap::new(),
             items: BTreeMap::new(),
-            rooms: Rooms::default(),
+            slab: Slab::default(),
             links: links.to_vec(),
             pushed: 0,
             done: 0,
@@ -135,13 +135,13 @@ impl<N: Node> Reference<N> {
     }
 }
 
-impl<N: Node> Ground<N> for Reference<N> {
+impl<N: Node> EngineAccess<N> for Reference<N> {
     fn node_mut(&mut self, id: NodeId) -> &mut N {
         &mut self.nodes[id.0 as usize]
     }
 
-    fn rooms_mut(&mut self, _: NodeId) -> &mut Rooms {
-        &mut self.heap.rooms
+    fn slab_mut(&mut self, _: NodeId) -> &mut Slab {
+        &mut self.heap.slab
     }
 
     fn drain_link(&mut self, link: LinkId) -> Vec<Flying<N::Item>> {
@@ -149,10 +149,10 @@ impl<N: Node> Ground<N> for Reference<N> {
         let mut taken: Vec<Key> = self.heap.keys.iter().filter(|k| mine(k)).map(|k| k.0).collect();
         self.heap.keys.retain(|key| !mine(key));
         taken.sort_unstable();
-        let Heap { items, rooms, .. } = &mut self.heap;
+        let Heap { items, slab, .. } = &mut self.heap;
         let mut flying = |key: Key| {
             let mut item = items.remove(&key.4).expect("an arrival happens once");
-            let words = rooms.unload(N::room(&mut item));
+            let words = slab.detach(N::slot(&mut item));
             Flying { at: key.0, item, words }
         };
         taken.into_iter().map(&mut flying).collect()
@@ -160,7 +160,7 @@ impl<N: Node> Ground<N> for Reference<N> {
 
     fn push_link(&mut self, link: LinkId, flying: &Flying<N::Item>) {
         let mut item = flying.item;
-        self.heap.rooms.load(N::room(&mut item), flying.words.as_ref());
+        self.heap.slab.attach(N::slot(&mut item), flying.words.as_ref());
         self.heap.put(link, flying.at, &item);
     }
 

@@ -1,7 +1,7 @@
 //! One shard: its nodes, and what one window means for each of its processes.
 
-use crate::lanes::{Lanes, NOBODY};
-use crate::node::{LAST_STAGE, LinkId, Node, Visit};
+use crate::link_rings::{LinkRings, NOBODY};
+use crate::node::{LAST_STAGE, LinkId, Node, Visitor};
 use crate::plan::Side;
 use forebay_units::{Span, Time};
 use std::cmp::Reverse;
@@ -19,9 +19,9 @@ pub(crate) enum Class {
 
 /// A node's place in its shard.
 #[derive(Clone, Copy)]
-pub(crate) struct Seat {
-    pub first_in: u32, // its in-links are [first_in, end_in)
-    pub end_in: u32,
+pub(crate) struct InLinks {
+    pub first: u32, // its in-links are [first, end)
+    pub end: u32,
 }
 
 /// Nodes `[first, end)` of the shard.
@@ -44,10 +44,10 @@ pub(crate) enum Phase {
 
 pub(crate) struct Shard<N: Node> {
     pub nodes: Vec<N>,
-    pub seats: Vec<Seat>,
+    pub in_links: Vec<InLinks>,
     pub processes: Vec<Process>,
     pub last: u32, // processes from this one on run only after all even ones, everywhere
-    pub lanes: Lanes<N::Item>,
+    pub rings: LinkRings<N::Item>,
     pub node_of_link: Vec<u32>, // local index; meaningful for this shard's in-links only
     pub reported: u64,          // of its events
     stages: u32,                // of prefetching
@@ -59,19 +59,19 @@ pub(crate) struct Shard<N: Node> {
 impl<N: Node> Shard<N> {
     pub fn new(
         nodes: Vec<N>,
-        seats: Vec<Seat>,
+        in_links: Vec<InLinks>,
         processes: Vec<Process>,
         last: u32,
-        lanes: Lanes<N::Item>,
+        rings: LinkRings<N::Item>,
         node_of_link: Vec<u32>,
     ) -> Self {
         Self {
             stages: stages(nodes.len()),
             nodes,
-            seats,
+            in_links,
             processes,
             last,
-            lanes,
+            rings,
             node_of_link,
             reported: 0,
             tree: Box::new(Tree::new()),
@@ -88,7 +88,7 @@ impl<N: Node> Shard<N> {
         };
         let end = ends[0].max(ends[1]);
         for group in from / 64..to.div_ceil(64) {
-            if self.lanes.group_next(group as usize) >= end {
+            if self.rings.group_next(group as usize) >= end {
                 continue;
             }
             for process in from.max(group * 64)..to.min(group * 64 + 64) {
@@ -97,7 +97,7 @@ impl<N: Node> Shard<N> {
                 }
                 let Process { first, side, heap, .. } = self.processes[process as usize];
                 let end = ends[side as usize];
-                if self.lanes.next(process) < end {
+                if self.rings.next(process) < end {
                     if heap {
                         self.run_group(process, start, end);
                     } else {
@@ -105,7 +105,7 @@ impl<N: Node> Shard<N> {
                     }
                 }
             }
-            self.lanes.settle_group(group as usize);
+            self.rings.settle_group(group as usize);
         }
     }
 
@@ -115,12 +115,12 @@ impl<N: Node> Shard<N> {
         let Some(Process { first: local, side, .. }) = self.processes.get(process as usize) else {
             return;
         };
-        if self.lanes.next(process) < ends[*side as usize] {
-            let seat = self.seats[*local as usize];
+        if self.rings.next(process) < ends[*side as usize] {
+            let ins = self.in_links[*local as usize];
             if stage < 2 {
-                self.lanes.prefetch(seat.first_in, seat.end_in, stage == 1);
+                self.rings.prefetch(ins.first, ins.end, stage == 1);
             }
-            self.nodes[*local as usize].prefetch(stage, &self.lanes);
+            self.nodes[*local as usize].prefetch(stage, &self.rings);
         }
     }
 
@@ -128,10 +128,10 @@ impl<N: Node> Shard<N> {
     pub fn refresh(&mut self) {
         for process in 0..self.processes.len() as u32 {
             let next = self.next_of(process);
-            self.lanes.set_next(process, next);
+            self.rings.set_next(process, next);
         }
-        for group in 0..self.lanes.groups() {
-            self.lanes.settle_group(group);
+        for group in 0..self.rings.groups() {
+            self.rings.settle_group(group);
         }
     }
 
@@ -139,11 +139,11 @@ impl<N: Node> Shard<N> {
         let Process { first, end, .. } = self.processes[process as usize];
         (first..end)
             .map(|local| {
-                let (node, seat) = (&self.nodes[local as usize], self.seats[local as usize]);
+                let (node, ins) = (&self.nodes[local as usize], self.in_links[local as usize]);
                 let head = self
-                    .lanes
-                    .filled(seat.first_in, seat.end_in)
-                    .map(|link| self.lanes.head_at(link))
+                    .rings
+                    .filled(ins.first, ins.end)
+                    .map(|link| self.rings.head_at(link))
                     .min();
                 node.next_timer().min(node.next_departure()).min(head.unwrap_or(Time::MAX))
             })
@@ -153,19 +153,19 @@ impl<N: Node> Shard<N> {
 
     /// A process of one node.
     fn run_node(&mut self, process: u32, local: u32, start: Time, end: Time) {
-        let seat = self.seats[local as usize];
-        let links = seat.end_in - seat.first_in;
+        let ins = self.in_links[local as usize];
+        let links = ins.end - ins.first;
         if links > MOST_LEAVES as u32 {
             return self.run_group(process, start, end);
         }
-        let Self { nodes, lanes, tree, .. } = self;
+        let Self { nodes, rings, tree, .. } = self;
         let node = &mut nodes[local as usize];
-        lanes.set_next(process, Time::MAX);
-        let visit = Merge { lanes, tree, seat, process, start, end };
+        rings.set_next(process, Time::MAX);
+        let visit = Merge { rings, tree, ins, process, start, end };
         if links == 1 {
-            node.welcome(Leaf(visit));
+            node.dispatch(Leaf(visit));
         } else {
-            node.welcome(visit);
+            node.dispatch(visit);
         }
     }
 
@@ -173,14 +173,14 @@ impl<N: Node> Shard<N> {
     #[cold]
     fn run_group(&mut self, process: u32, start: Time, end: Time) {
         let Process { first, end: last, .. } = self.processes[process as usize];
-        self.lanes.watch(process);
+        self.rings.watch(process);
         self.heap.clear();
         self.planned.clear();
         self.planned.resize((last - first) as usize, (Time::MAX, Time::MAX));
         for local in first..last {
-            let seat = self.seats[local as usize];
-            for link in self.lanes.filled(seat.first_in, seat.end_in) {
-                let at = self.lanes.head_at(link);
+            let ins = self.in_links[local as usize];
+            for link in self.rings.filled(ins.first, ins.end) {
+                let at = self.rings.head_at(link);
                 if at < end {
                     self.heap.push(Reverse((at, Class::Arrival, local, link.0)));
                 }
@@ -204,30 +204,30 @@ impl<N: Node> Shard<N> {
                 Class::Departure => {
                     planned.0 = Time::MAX;
                     if node.next_departure() == at {
-                        node.depart(at, &mut self.lanes);
+                        node.depart(at, &mut self.rings);
                     }
                 }
                 Class::Arrival => {
                     let mut item = N::Item::default();
-                    let head_at = self.lanes.pop(LinkId(link), &mut item);
+                    let head_at = self.rings.pop(LinkId(link), &mut item);
                     if head_at < end {
                         self.heap.push(Reverse((head_at, Class::Arrival, local, link)));
                     }
-                    self.lanes.events += 1;
-                    let port = link - self.seats[local as usize].first_in;
-                    arrive(node, at, port, &mut item, &mut self.lanes);
+                    self.rings.events += 1;
+                    let port = link - self.in_links[local as usize].first;
+                    arrive(node, at, port, &mut item, &mut self.rings);
                 }
                 Class::Timer => {
                     planned.1 = Time::MAX;
                     if node.next_timer() == at {
-                        self.lanes.events += 1;
-                        node.timer(at, &mut self.lanes);
+                        self.rings.events += 1;
+                        node.timer(at, &mut self.rings);
                     }
                 }
             }
             self.plan_node(first, local, end);
-            while let Some(link) = self.lanes.refilled.pop() {
-                let at = self.lanes.head_at(link);
+            while let Some(link) = self.rings.refilled.pop() {
+                let at = self.rings.head_at(link);
                 if at < end {
                     self.heap.push(Reverse((
                         at,
@@ -238,9 +238,9 @@ impl<N: Node> Shard<N> {
                 }
             }
         }
-        self.lanes.watch(NOBODY);
+        self.rings.watch(NOBODY);
         let next = self.next_of(process);
-        self.lanes.set_next(process, next);
+        self.rings.set_next(process, next);
     }
 
     fn plan_node(&mut self, first: u32, local: u32, end: Time) {
@@ -316,21 +316,21 @@ impl Tree {
 
 /// A visit to a node: a tournament of the heads of its links, timers in between, deferred departures at the end.
 struct Merge<'a, I> {
-    lanes: &'a mut Lanes<I>,
+    rings: &'a mut LinkRings<I>,
     tree: &'a mut Tree,
-    seat: Seat,
+    ins: InLinks,
     process: u32,
     start: Time,
     end: Time,
 }
 
-impl<I: Copy + Default + Send> Visit<I> for Merge<'_, I> {
+impl<I: Copy + Default + Send> Visitor<I> for Merge<'_, I> {
     #[inline]
     fn visit<N: Node<Item = I>>(self, node: &mut N) {
-        let Self { lanes, tree, seat, start, end, .. } = self;
+        let Self { rings, tree, ins, start, end, .. } = self;
         let mut later = Time::MAX; // earliest arrival of the links that have none before `end`
         let mut due = 0;
-        lanes.heads(seat.first_in, seat.end_in, |link, at| {
+        rings.heads(ins.first, ins.end, |link, at| {
             if at < end {
                 tree.links[due % MOST_LEAVES] = link;
                 tree.keys[due % MOST_LEAVES] = key(at, start, due);
@@ -352,12 +352,12 @@ impl<I: Copy + Default + Send> Visit<I> for Merge<'_, I> {
         let mut until = before(node.next_timer());
         loop {
             if winner < until {
-                lanes.events += 1;
+                rings.events += 1;
                 let arrival = start + Span::from_ps(winner >> SLOT_BITS);
                 let slot = (winner & SLOT_MASK) as usize;
                 let link = tree.links[slot % MOST_LEAVES];
-                winner = tree.replay(key(lanes.pop(link, &mut item), start, slot), slot, slots);
-                node.arrive(arrival, link.0 - seat.first_in, &mut item, lanes);
+                winner = tree.replay(key(rings.pop(link, &mut item), start, slot), slot, slots);
+                node.arrive(arrival, link.0 - ins.first, &mut item, rings);
                 if N::ARRIVALS_SET_TIMERS {
                     until = before(node.next_timer());
                 }
@@ -366,57 +366,63 @@ impl<I: Copy + Default + Send> Visit<I> for Merge<'_, I> {
                 if timer >= end {
                     break;
                 }
-                lanes.events += 1;
-                node.timer(timer, lanes);
+                rings.events += 1;
+                node.timer(timer, rings);
                 until = before(node.next_timer());
             }
         }
         let arrival = start + Span::from_ps(winner >> SLOT_BITS); // beyond any window if there is no winner
         if winner >> SLOT_BITS == FARTHEST {
             // No link has more, or none for minutes.
-            let heads = lanes.filled(seat.first_in, seat.end_in).map(|link| lanes.head_at(link));
+            let heads = rings.filled(ins.first, ins.end).map(|link| rings.head_at(link));
             later = heads.min().unwrap_or(Time::MAX);
         } else {
             later = later.min(arrival);
         }
-        finish(node, lanes, self.process, end, later);
+        finish(node, rings, self.process, end, later);
     }
 }
 
 /// The same for a node with one in-link, as most hosts are: nothing to merge.
 struct Leaf<'a, I>(Merge<'a, I>);
 
-impl<I: Copy + Default + Send> Visit<I> for Leaf<'_, I> {
+impl<I: Copy + Default + Send> Visitor<I> for Leaf<'_, I> {
     #[inline]
     fn visit<N: Node<Item = I>>(self, node: &mut N) {
-        let Merge { lanes, seat, end, .. } = self.0;
-        let link = LinkId(seat.first_in);
+        let Merge { rings, ins, end, .. } = self.0;
+        let link = LinkId(ins.first);
         let mut item = I::default();
-        let mut arrival = lanes.head_at(link);
+        let mut arrival = rings.head_at(link);
         loop {
             let timer = node.next_timer();
             if timer < arrival && timer < end {
-                node.timer(timer, lanes);
+                node.timer(timer, rings);
             } else if arrival < end {
                 let now = arrival;
-                arrival = lanes.pop(link, &mut item);
-                arrive(node, now, 0, &mut item, lanes);
+                arrival = rings.pop(link, &mut item);
+                arrive(node, now, 0, &mut item, rings);
             } else {
                 break;
             }
-            lanes.events += 1;
+            rings.events += 1;
         }
-        finish(node, lanes, self.0.process, end, arrival);
+        finish(node, rings, self.0.process, end, arrival);
     }
 }
 
 /// The end of a visit: what departs before `end`, and when the process has work again if nothing arrives before `later`.
 #[inline(always)]
-fn finish<N: Node>(node: &mut N, lanes: &mut Lanes<N::Item>, process: u32, end: Time, later: Time) {
+fn finish<N: Node>(
+    node: &mut N,
+    rings: &mut LinkRings<N::Item>,
+    process: u32,
+    end: Time,
+    later: Time,
+) {
     if node.next_departure() < end {
-        node.depart(end - Span::from_ps(1), lanes);
+        node.depart(end - Span::from_ps(1), rings);
     }
-    lanes.wake(process, later.min(node.next_timer()).min(node.next_departure()));
+    rings.wake(process, later.min(node.next_timer()).min(node.next_departure()));
 }
 
 /// [`Node::arrive`] out of line, for where its code need not be repeated.
@@ -426,9 +432,9 @@ fn arrive<N: Node>(
     now: Time,
     port: u32,
     item: &mut N::Item,
-    lanes: &mut Lanes<N::Item>,
+    rings: &mut LinkRings<N::Item>,
 ) {
-    node.arrive(now, port, item, lanes);
+    node.arrive(now, port, item, rings);
 }
 
 /// Stages of prefetching that pay for so many nodes: none while all of them stay in a core's own cache, the nodes' own

@@ -2,8 +2,8 @@
 
 use forebay_engine::reference::Reference;
 use forebay_engine::{
-    Digest, Ended, Engine, Goal, Ground, LinkId, LinkSpec, Node, NodeId, Out, Tuning, Watch, Words,
-    combine,
+    Digest, Ended, Engine, EngineAccess, Goal, LinkId, LinkSpec, Node, NodeId, Out, SlotWords,
+    Tuning, Watch, combine,
 };
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Span, Time};
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 #[derive(Clone, Copy, Default)]
 struct Ball {
     word: u64,
-    room: u32,
+    slot: u32,
 }
 
 /// Forwards each item over a link chosen by its own history, after a service time; now and then makes one itself.
@@ -49,16 +49,16 @@ impl Toy {
     }
 }
 
-/// What is in the room of an item: one in four has one.
-fn words_of(word: u64) -> Option<Words> {
+/// What is in the slot of an item: one in four has one.
+fn words_of(word: u64) -> Option<SlotWords> {
     word.is_multiple_of(4).then(|| [0, 1, 2, 3].map(|nth| Stream::at(word, nth)))
 }
 
 fn push(link: LinkId, at: Time, word: u64, out: &mut impl Out<Ball>) {
-    let mut ball = Ball { word, room: 0 };
+    let mut ball = Ball { word, slot: 0 };
     if let Some(words) = words_of(word) {
-        ball.room = out.rooms().take();
-        *out.rooms().get_mut(ball.room) = words;
+        ball.slot = out.slab().allocate();
+        *out.slab().get_mut(ball.slot) = words;
     }
     out.push(link, at, &ball);
 }
@@ -66,8 +66,8 @@ fn push(link: LinkId, at: Time, word: u64, out: &mut impl Out<Ball>) {
 impl Node for Toy {
     type Item = Ball;
 
-    fn room(ball: &mut Ball) -> Option<&mut u32> {
-        Some(&mut ball.room)
+    fn slot(ball: &mut Ball) -> Option<&mut u32> {
+        Some(&mut ball.slot)
     }
 
     fn next_timer(&self) -> Time {
@@ -79,11 +79,11 @@ impl Node for Toy {
     }
 
     fn arrive<O: Out<Ball>>(&mut self, now: Time, port: u32, ball: &mut Ball, out: &mut O) {
-        let Ball { word: item, room } = *ball;
-        let next = out.next().map(|ball| ball.room);
-        out.rooms().ask(next.unwrap_or(0));
-        assert_eq!((room != 0).then(|| *out.rooms().get(room)), words_of(item));
-        out.rooms().give_back(room);
+        let Ball { word: item, slot } = *ball;
+        let next = out.next().map(|ball| ball.slot);
+        out.slab().prefetch(next.unwrap_or(0));
+        assert_eq!((slot != 0).then(|| *out.slab().get(slot)), words_of(item));
+        out.slab().release(slot);
         self.depart(now, out);
         self.digest.add(now.as_ps(), item ^ (u64::from(port) << 32));
         self.handled += 1;
@@ -171,7 +171,7 @@ fn windowed(seed: u64, tuning: Tuning, until: Time, goal: Option<Goal>) -> ((u64
     // A boundary in between changes nothing, nor does a look at what is on links.
     for link in (0..links.len() as u32).map(LinkId) {
         for flying in engine.drain_link(link) {
-            assert_eq!((words_of(flying.item.word), flying.item.room), (flying.words, 0));
+            assert_eq!((words_of(flying.item.word), flying.item.slot), (flying.words, 0));
             engine.push_link(link, &flying);
         }
     }
@@ -180,7 +180,7 @@ fn windowed(seed: u64, tuning: Tuning, until: Time, goal: Option<Goal>) -> ((u64
     for link in 0..links.len() as u32 {
         engine.drain_link(LinkId(link));
     }
-    assert_eq!(engine.stats().rooms, 0, "nothing is left that could have one");
+    assert_eq!(engine.stats().slab_slots, 0, "nothing is left that could have one");
     (digest(engine.into_nodes()), ended)
 }
 

@@ -341,7 +341,7 @@ impl Switch {
         }
         self.unroutable += 1;
         trace(&mut self.digest, now, Drop::Route as u8, packet);
-        out.rooms().give_back(packet.room());
+        out.slab().release(packet.int_slot());
     }
 
     #[inline(never)]
@@ -495,7 +495,7 @@ impl Switch {
             _ => Drop::Fault,
         };
         trace(&mut self.digest, now, cause as u8, packet);
-        out.rooms().give_back(packet.room());
+        out.slab().release(packet.int_slot());
     }
 
     /// Replaces the routes, after a failure or a return.

@@ -116,7 +116,11 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8) -> usize {
     slow.run_to(end);
     assert_eq!(fast.wires.arrived, slow.wires.arrived, "what arrives, when, and how it is marked");
     assert_eq!(fast.wires.told, slow.wires.told, "what it is told");
-    assert_eq!((fast.wires.rooms.in_use(), slow.wires.rooms.in_use()), (0, 0), "rooms given back");
+    assert_eq!(
+        (fast.wires.slab.allocated(), slow.wires.slab.allocated()),
+        (0, 0),
+        "INT slots are released"
+    );
     assert_eq!(fast.switch.digest(), slow.switch.digest());
     assert_eq!(fast.switch.ports()[1].highest(), slow.switch.ports()[1].highest());
     assert_eq!(fast.switch.ports()[1].counters(), slow.switch.ports()[1].counters());

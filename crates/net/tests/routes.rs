@@ -3,7 +3,7 @@
 mod common;
 
 use common::{packet, plain, ps};
-use forebay_engine::{LinkId, NodeId, Out, Rooms};
+use forebay_engine::{LinkId, NodeId, Out, Slab};
 use forebay_net::{Cable, Fabric, Paths, Routes, Switch, SwitchSettings};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Span, Time};
@@ -210,14 +210,14 @@ fn ports_with_a_gap_between_them_are_chosen_evenly() {
     }
 }
 
-struct Nowhere(u64, Rooms);
+struct Nowhere(u64, Slab);
 
 impl Out<Packet> for Nowhere {
     fn push(&mut self, _link: LinkId, _at: Time, _packet: &Packet) {
         self.0 += 1;
     }
 
-    fn rooms(&mut self) -> &mut Rooms {
+    fn slab(&mut self) -> &mut Slab {
         &mut self.1
     }
 
@@ -249,7 +249,7 @@ fn what_cannot_be_reached_is_counted() {
         samples: None,
     };
     let mut switch = Switch::new(settings);
-    let mut out = Nowhere(0, Rooms::default());
+    let mut out = Nowhere(0, Slab::default());
     for seq in 0..10 {
         let mut one = packet(0, seq, 100, Ecn::NotEct);
         one.dst = fabric.addr((seq % 2) as u32);

@@ -4,7 +4,9 @@ mod common;
 
 use common::{Bench, packet, plain, ps, told};
 use forebay_engine::reference::Reference;
-use forebay_engine::{Digest, Engine, Ground, LinkId, Node, NodeId, Out, Tuning, Watch, combine};
+use forebay_engine::{
+    Digest, Engine, EngineAccess, LinkId, Node, NodeId, Out, Tuning, Watch, combine,
+};
 use forebay_net::{
     CLASSES, Cable, Fabric, Form, IngressPool, IngressSettings, Length, Marking, Paths, Port,
     PortFault, PortSettings, Recalled, Routes, SharedBuffer, Switch, SwitchSettings, Xoff,
@@ -84,7 +86,7 @@ fn only_data_that_asks_is_told_and_only_by_five() {
     // At 10 Gb/s, the first of three other rates: three packets of 64 B have gone, 51.2 ns each, and a unit is 51.2 B.
     assert_eq!((fourth.code, fourth.at_ns, fourth.sent, fourth.queue), (5, 153, 3, 0));
     assert_eq!(told[2][..3], [11, 12, 13]);
-    assert_eq!(bench.wires.rooms.in_use(), 0);
+    assert_eq!(bench.wires.slab.allocated(), 0);
 }
 
 #[test]
@@ -181,8 +183,8 @@ impl Node for Talker {
         }
         self.heard += 1;
         self.digest.add(now.as_ps(), packet.seq);
-        if packet.was_told() {
-            let words = told(packet, out.rooms());
+        if packet.has_int_records() {
+            let words = told(packet, out.slab());
             self.hops += words.len() as u64;
             words.iter().for_each(|word| self.digest.add(packet.seq, *word));
         }
@@ -195,7 +197,7 @@ impl Node for Talker {
             };
             self.queue(now, back);
         } else {
-            out.rooms().give_back(packet.room());
+            out.slab().release(packet.int_slot());
         }
         self.pull(now, out);
     }
@@ -220,8 +222,8 @@ enum Either {
 impl Node for Either {
     type Item = Packet;
 
-    fn room(packet: &mut Packet) -> Option<&mut u32> {
-        packet.room_mut()
+    fn slot(packet: &mut Packet) -> Option<&mut u32> {
+        packet.int_slot_mut()
     }
 
     fn next_timer(&self) -> Time {
@@ -356,7 +358,7 @@ fn network(seed: u64, explicit: bool) -> (Fabric, Vec<Either>) {
 }
 
 /// A cable between switches gets slower.
-fn slow_down(seed: u64, fabric: &Fabric, now: Time, ground: &mut impl Ground<Either>) {
+fn slow_down(seed: u64, fabric: &Fabric, now: Time, ground: &mut impl EngineAccess<Either>) {
     let cable = (seed % 2) as u32 + 4;
     for node in [fabric.cable(cable).a, fabric.cable(cable).b] {
         let ports = fabric.ports_of(node);

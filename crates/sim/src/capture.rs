@@ -9,7 +9,7 @@ mod roce;
 use crate::host::Common;
 use crate::machine;
 use crate::node::AnyNode;
-use forebay_engine::{Flying, Ground, LinkId, Node, NodeId, Out, Rooms};
+use forebay_engine::{EngineAccess, Flying, LinkId, Node, NodeId, Out, Slab};
 use forebay_net::{Fabric, PortFault, Recalled};
 use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, Sink, TcpBits, Tell};
 use forebay_scenario::model::{Direction, Routing, Scenario};
@@ -130,8 +130,8 @@ impl Out<Packet> for TapOut<'_> {
         self.out.push(link, at, packet);
     }
 
-    fn rooms(&mut self) -> &mut Rooms {
-        self.out.rooms()
+    fn slab(&mut self) -> &mut Slab {
+        self.out.slab()
     }
 
     fn next(&self) -> Option<&Packet> {
@@ -331,7 +331,7 @@ impl<'a> Captures<'a> {
         &mut self,
         now: Time,
         fabric: &Fabric,
-        ground: &mut impl Ground<AnyNode>,
+        engine: &mut impl EngineAccess<AnyNode>,
     ) -> bool {
         if now < self.next {
             return true;
@@ -339,7 +339,7 @@ impl<'a> Captures<'a> {
         self.next = now + self.every;
         for i in 0..self.at.len() {
             let (node, place) = self.at[i];
-            let port = machine::node(ground, fabric, node).tap_port(place);
+            let port = machine::node(engine, fabric, node).tap_port(place);
             let complete = now.since(Time::ZERO).saturating_sub(port.latency + SYN_BEFORE);
             self.hand_over(i, port, Time::ZERO + complete);
         }

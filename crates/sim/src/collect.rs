@@ -8,7 +8,7 @@ use crate::host::Sent;
 use crate::ideal;
 use crate::machine;
 use crate::node::AnyNode;
-use forebay_engine::{Digest, Ground, NodeId, combine};
+use forebay_engine::{Digest, EngineAccess, NodeId, combine};
 use forebay_net::{CLASSES, Fabric, Paths, Port, PortCounters, Routes};
 use forebay_record::{ClassPauseRow, FlowRow, NodeCounters, PortRow, Quantity, RunRecord, Series};
 use forebay_scenario::model::Scenario;
@@ -18,15 +18,15 @@ use std::collections::BTreeMap;
 /// Of each link: what its port has counted although its transmission has not begun by `end`. Empties the links, one at a time, since all
 /// packets of a large network beside themselves would be a third of the memory of a run.
 pub(crate) fn unsent(
-    ground: &mut impl Ground<AnyNode>,
+    engine: &mut impl EngineAccess<AnyNode>,
     fabric: &Fabric,
     end: Time,
 ) -> Vec<PortCounters> {
     let mut all = vec![PortCounters::default(); fabric.links().len()];
     for n in 0..fabric.nodes() {
         for (p, direction) in fabric.ports_of(NodeId(n)).iter().enumerate() {
-            let flying = ground.drain_link(direction.link);
-            let port = &machine::node(ground, fabric, NodeId(n)).ports()[p];
+            let flying = engine.drain_link(direction.link);
+            let port = &machine::node(engine, fabric, NodeId(n)).ports()[p];
             all[direction.link.0 as usize] = port.unsent(end, &flying);
         }
     }

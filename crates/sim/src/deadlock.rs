@@ -5,7 +5,7 @@
 
 use crate::build::Built;
 use crate::node::AnyNode;
-use forebay_engine::{Ground, NodeId};
+use forebay_engine::{EngineAccess, NodeId};
 use forebay_net::CLASSES;
 use forebay_record::DeadlockRow;
 use forebay_units::{Span, Time};
@@ -40,15 +40,15 @@ struct Stuck {
 
 impl Deadlocks {
     /// Notes circles that have closed since the last look, and those that have opened.
-    pub fn look(&mut self, now: Time, ground: &mut impl Ground<AnyNode>, built: &Built) {
-        let mut stuck = stuck(ground, built, now);
+    pub fn look(&mut self, now: Time, engine: &mut impl EngineAccess<AnyNode>, built: &Built) {
+        let mut stuck = stuck(engine, built, now);
         for one in self.found.iter_mut().filter(|one| one.row.gone.is_none()) {
             match one.ports.iter().all(|port| stuck.contains(port)) {
                 true => stuck.retain(|port| !one.ports.contains(port)),
                 false => one.row.gone = Some(now),
             }
         }
-        while let Some(ports) = circle(stuck.len(), |of| waits_for(&stuck, of, &mut *ground, built))
+        while let Some(ports) = circle(stuck.len(), |of| waits_for(&stuck, of, &mut *engine, built))
         {
             let ports: Vec<Stuck> = ports.into_iter().map(|i| stuck[i]).collect();
             stuck.retain(|port| !ports.contains(port));
@@ -99,14 +99,14 @@ fn name(port: &Stuck, built: &Built) -> String {
 fn waits_for(
     stuck: &[Stuck],
     of: usize,
-    ground: &mut impl Ground<AnyNode>,
+    engine: &mut impl EngineAccess<AnyNode>,
     built: &Built,
 ) -> Vec<usize> {
     let Stuck { node, port, classes, .. } = stuck[of];
     let peer = built.fabric.ports_of(NodeId(node))[port].peer;
     let mut back = built.fabric.ports_of(peer).iter();
     let Some(back) = back.position(|d| d.peer == NodeId(node)) else { return Vec::new() };
-    let Some(switch) = ground.node_mut(peer).switch() else { return Vec::new() };
+    let Some(switch) = engine.node_mut(peer).switch() else { return Vec::new() };
     let holds = |one: &Stuck| {
         one.node == peer.0 && one.classes & classes != 0 && switch.holds(one.port, back, classes)
     };
@@ -114,11 +114,11 @@ fn waits_for(
 }
 
 /// All classes of egress ports of switches that have been paused for long.
-fn stuck(ground: &mut impl Ground<AnyNode>, built: &Built, now: Time) -> Vec<Stuck> {
+fn stuck(engine: &mut impl EngineAccess<AnyNode>, built: &Built, now: Time) -> Vec<Stuck> {
     let long = |since: &Time| now.since(*since) > SUSPECT;
     let mut all = Vec::new();
     for node in built.fabric.hosts()..built.fabric.nodes() {
-        let Some(switch) = ground.node_mut(NodeId(node)).switch() else { continue };
+        let Some(switch) = engine.node_mut(NodeId(node)).switch() else { continue };
         for (port, one) in switch.ports().iter().enumerate() {
             if one.paused_values() == 1 {
                 let since = one.stopped_since().filter(long);

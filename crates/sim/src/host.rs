@@ -208,7 +208,7 @@ impl Host {
     /// A packet arrives.
     #[inline(never)]
     pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
-        if packet.was_told() {
+        if packet.has_int_records() {
             self.hear(now, packet, out);
         }
         // Nothing has changed since the host settled.
@@ -236,7 +236,7 @@ impl Host {
             self.receive(now, newest, packet, out);
         } else if packet.kind.is_answer() {
             self.acknowledge(now, newest.at, packet, out);
-            out.rooms().give_back(packet.room());
+            out.slab().release(packet.int_slot());
         } else {
             self.take_order(now, packet, out);
         }

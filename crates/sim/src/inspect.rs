@@ -4,7 +4,7 @@
 
 use crate::machine;
 use crate::run::Simulation;
-use forebay_engine::{Flying, Ground, NodeId};
+use forebay_engine::{EngineAccess, Flying, NodeId};
 use forebay_net::{PauseCounters, Port, PortCounters, Tor, TorCounters};
 use forebay_transport::Sender;
 use forebay_units::{BitsPerSec, Span, Time};

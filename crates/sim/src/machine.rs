@@ -5,7 +5,7 @@
 
 use crate::host::{Host, Memory};
 use crate::node::AnyNode;
-use forebay_engine::{Ground, Node, NodeId, Out};
+use forebay_engine::{EngineAccess, Node, NodeId, Out};
 use forebay_net::Fabric;
 use forebay_scenario::model::Scenario;
 use forebay_scenario::plan::Plan;
@@ -164,11 +164,11 @@ pub(crate) fn part(nodes: &mut [AnyNode]) {
 
 /// A node by its number in the fabric: for a NIC of a machine, that NIC.
 pub(crate) fn node<'a>(
-    ground: &'a mut impl Ground<AnyNode>,
+    engine: &'a mut impl EngineAccess<AnyNode>,
     fabric: &Fabric,
     id: NodeId,
 ) -> &'a mut AnyNode {
-    match ground.node_mut(fabric.home(id)) {
+    match engine.node_mut(fabric.home(id)) {
         AnyNode::Machine(machine) => machine.nic(id),
         node => node,
     }

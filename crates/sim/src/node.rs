@@ -3,7 +3,7 @@
 use crate::capture::{TapPort, Tapped};
 use crate::host::Host;
 use crate::machine::Machine;
-use forebay_engine::{Digest, Flying, Lanes, Node, Out, Visit, prefetch_all};
+use forebay_engine::{Digest, Flying, LinkRings, Node, Out, Visitor, prefetch_all};
 use forebay_net::{Port, PortFault, Recalled, Routes, Switch, Tor};
 use forebay_units::Time;
 use forebay_wire::Packet;
@@ -24,8 +24,8 @@ pub(crate) enum AnyNode {
 impl Node for AnyNode {
     type Item = Packet;
 
-    fn room(packet: &mut Packet) -> Option<&mut u32> {
-        packet.room_mut()
+    fn slot(packet: &mut Packet) -> Option<&mut u32> {
+        packet.int_slot_mut()
     }
 
     #[inline]
@@ -73,7 +73,7 @@ impl Node for AnyNode {
 
     // The switch's path becomes part of the engine's loop; the host's is a call, and so is all of a visit to the others.
     #[inline]
-    fn welcome(&mut self, visit: impl Visit<Packet>) {
+    fn dispatch(&mut self, visit: impl Visitor<Packet>) {
         match self {
             Self::Host(host) => visit.visit(&mut **host),
             Self::Switch(switch) => visit.visit(&mut **switch),
@@ -84,7 +84,7 @@ impl Node for AnyNode {
     }
 
     #[inline]
-    fn prefetch(&self, stage: u32, lanes: &Lanes<Packet>) {
+    fn prefetch(&self, stage: u32, rings: &LinkRings<Packet>) {
         match (self, stage) {
             (Self::Host(host), 0) => prefetch_all(&**host),
             (Self::Host(host), 1) => host.prefetch(),
@@ -98,9 +98,9 @@ impl Node for AnyNode {
                     switch.prefetch_routes();
                     switch.prefetch_heads();
                 }
-                self.ports().iter().for_each(|port| lanes.prefetch_ring(port.link()));
+                self.ports().iter().for_each(|port| rings.prefetch_ring(port.link()));
             }
-            (_, _) => self.ports().iter().for_each(|port| lanes.prefetch_tail(port.link())),
+            (_, _) => self.ports().iter().for_each(|port| rings.prefetch_tail(port.link())),
         }
     }
 
@@ -118,7 +118,7 @@ impl Node for AnyNode {
 /// Keeps the path of a kind of node out of the engine's loop.
 #[cold]
 #[inline(never)]
-fn visit_apart<N: Node<Item = Packet>>(visit: impl Visit<Packet>, node: &mut N) {
+fn visit_apart<N: Node<Item = Packet>>(visit: impl Visitor<Packet>, node: &mut N) {
     visit.visit(node);
 }
 

@@ -3,7 +3,7 @@
 use crate::build::Built;
 use crate::machine;
 use crate::node::AnyNode;
-use forebay_engine::{Ground, NodeId};
+use forebay_engine::{EngineAccess, NodeId};
 use forebay_net::{CLASSES, Fabric};
 use forebay_units::{Span, Time};
 
@@ -26,11 +26,11 @@ impl Progress {
     pub fn look(
         &mut self,
         now: Time,
-        ground: &mut impl Ground<AnyNode>,
+        engine: &mut impl EngineAccess<AnyNode>,
         built: &Built,
     ) -> Option<String> {
-        let delivered = delivered(ground, &built.fabric);
-        let why = if delivered == self.delivered { why(ground, built) } else { None };
+        let delivered = delivered(engine, &built.fabric);
+        let why = if delivered == self.delivered { why(engine, built) } else { None };
         if why.is_none() {
             *self = Self { delivered, since: now };
         }
@@ -39,20 +39,20 @@ impl Progress {
 }
 
 /// Payload bytes delivered so far, all hosts together.
-fn delivered(ground: &mut impl Ground<AnyNode>, fabric: &Fabric) -> u64 {
+fn delivered(engine: &mut impl EngineAccess<AnyNode>, fabric: &Fabric) -> u64 {
     (0..fabric.hosts())
         .map(|h| {
-            machine::node(ground, fabric, NodeId(h)).host().map_or(0, |host| host.delivered_bytes)
+            machine::node(engine, fabric, NodeId(h)).host().map_or(0, |host| host.delivered_bytes)
         })
         .sum()
 }
 
 /// One sentence about the first unfinished flow and all dead ports; `None` if every flow that started is done.
-pub(crate) fn why(ground: &mut impl Ground<AnyNode>, built: &Built) -> Option<String> {
+pub(crate) fn why(engine: &mut impl EngineAccess<AnyNode>, built: &Built) -> Option<String> {
     let mut unfinished = 0u64;
     let mut first = None;
     for h in 0..built.fabric.hosts() {
-        let Some(host) = machine::node(ground, &built.fabric, NodeId(h)).host() else { continue };
+        let Some(host) = machine::node(engine, &built.fabric, NodeId(h)).host() else { continue };
         for (sent, tcp) in host.unfinished().filter(|(_, tcp)| !tcp.idle()) {
             unfinished += 1;
             first.get_or_insert_with(|| {
@@ -78,16 +78,16 @@ pub(crate) fn why(ground: &mut impl Ground<AnyNode>, built: &Built) -> Option<St
         }
     }
     let first = first?;
-    let dead = dead_ports(ground, built);
+    let dead = dead_ports(engine, built);
     let ports =
         if dead.is_empty() { String::new() } else { format!("; dead ports: {}", dead.join(", ")) };
     Some(format!("no progress with {unfinished} flow(s) unfinished: {first}{ports}"))
 }
 
-fn dead_ports(ground: &mut impl Ground<AnyNode>, built: &Built) -> Vec<String> {
+fn dead_ports(engine: &mut impl EngineAccess<AnyNode>, built: &Built) -> Vec<String> {
     let mut dead = Vec::new();
     for n in 0..built.fabric.nodes() {
-        let ports: Vec<(bool, u64)> = machine::node(ground, &built.fabric, NodeId(n))
+        let ports: Vec<(bool, u64)> = machine::node(engine, &built.fabric, NodeId(n))
             .ports()
             .iter()
             .map(|p| (p.alive(), p.waiting()))

@@ -3,7 +3,7 @@
 use crate::machine;
 use crate::node::AnyNode;
 use crate::routes::Routing;
-use forebay_engine::{Ground, NodeId};
+use forebay_engine::{EngineAccess, NodeId};
 use forebay_net::{Fabric, PortFault, Recalled};
 use forebay_scenario::model::{Change, Scenario};
 use forebay_scenario::plan::Plan;
@@ -53,15 +53,15 @@ impl Timeline {
     }
 
     /// Takes every step due at `now`, before which everything has been handled.
-    pub fn apply(&mut self, now: Time, fabric: &Fabric, ground: &mut impl Ground<AnyNode>) {
+    pub fn apply(&mut self, now: Time, fabric: &Fabric, engine: &mut impl EngineAccess<AnyNode>) {
         while self.next() <= now {
             match self.steps[self.taken].1 {
-                Step::Fault { cable, change } => self.fault(now, cable, change, fabric, ground),
-                Step::Reroute => self.reroute(fabric, ground),
+                Step::Fault { cable, change } => self.fault(now, cable, change, fabric, engine),
+                Step::Reroute => self.reroute(fabric, engine),
             }
             self.taken += 1;
         }
-        ground.refresh();
+        engine.refresh();
     }
 
     fn fault(
@@ -70,7 +70,7 @@ impl Timeline {
         cable: u32,
         change: PortFault,
         fabric: &Fabric,
-        ground: &mut impl Ground<AnyNode>,
+        engine: &mut impl EngineAccess<AnyNode>,
     ) {
         match change {
             PortFault::Down => self.alive[cable as usize] = false,
@@ -82,21 +82,21 @@ impl Timeline {
             let ports = fabric.ports_of(node);
             let port = ports.iter().position(|d| d.cable == cable).expect("a cable has two ends");
             let link = ports[port].link;
-            let flying = ground.drain_link(link);
+            let flying = engine.drain_link(link);
             let Recalled { back, lost } =
-                machine::node(ground, fabric, node).fault(now, port, change, flying);
+                machine::node(engine, fabric, node).fault(now, port, change, flying);
             for one in back {
-                ground.push_link(link, &one);
+                engine.push_link(link, &one);
             }
-            let rooms = ground.rooms_mut(fabric.home(node));
-            lost.iter().for_each(|packet| rooms.give_back(packet.room()));
+            let slab = engine.slab_mut(fabric.home(node));
+            lost.iter().for_each(|packet| slab.release(packet.int_slot()));
         }
     }
 
-    fn reroute(&self, fabric: &Fabric, ground: &mut impl Ground<AnyNode>) {
+    fn reroute(&self, fabric: &Fabric, engine: &mut impl EngineAccess<AnyNode>) {
         let routes = self.routing.routes(fabric, &|cable| self.alive[cable as usize]);
         for (s, routes) in (0u32..).zip(routes) {
-            ground.node_mut(NodeId(fabric.hosts() + s)).reroute(routes);
+            engine.node_mut(NodeId(fabric.hosts() + s)).reroute(routes);
         }
     }
 }

@@ -130,7 +130,7 @@ for = "300us"
             let nics = record.memory.iter().map(|row| row.dropped_in_all).sum::<u64>();
             let enough = lost > 10 && if memory.is_empty() { dropped > 10 } else { nics > 10 };
             assert!(enough, "queues dropped {dropped}, NICs {nics}, cables lost {lost}");
-            assert_eq!(outcome.execution.rooms, 0);
+            assert_eq!(outcome.execution.slab_slots, 0);
         }
     }
 }

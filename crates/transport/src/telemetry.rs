@@ -7,18 +7,18 @@
 
 use forebay_laws::flow::IntHop;
 use forebay_units::{Span, Time};
-use forebay_wire::{Hop, MOST_HOPS, Rates};
+use forebay_wire::{Hop, MAX_HOPS, Rates};
 
 /// What a sender keeps of the last ACK that brought telemetry. A word for each hop: this is read with every ACK.
 #[derive(Clone, Debug, Default)]
 pub struct Telemetry {
-    last: [u64; MOST_HOPS],
+    last: [u64; MAX_HOPS],
     len: u8,
     at: Time, // of that ACK
 }
 
 /// Room for what an ACK brings.
-pub type Heard = [IntHop; MOST_HOPS];
+pub type Heard = [IntHop; MAX_HOPS];
 
 impl Telemetry {
     /// The hops of an ACK that arrives at `now` with these words, for [`FlowEvent::Ack`](forebay_laws::flow::FlowEvent::Ack), in `room`;
@@ -31,7 +31,7 @@ impl Telemetry {
         words: &[u64],
         room: &'a mut Heard,
     ) -> &'a [IntHop] {
-        let words = &words[..words.len().min(MOST_HOPS)];
+        let words = &words[..words.len().min(MAX_HOPS)];
         let heard = &mut room[..words.len()];
         let apart_ns = now.since(self.at).as_ps() / 1_000;
         self.at = now;

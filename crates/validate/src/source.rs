@@ -1,6 +1,6 @@
 //! A switch alone, with packets put into it by hand: a test source.
 
-use forebay_engine::{LinkId, NodeId, Out, Rooms};
+use forebay_engine::{LinkId, NodeId, Out, Slab};
 use forebay_net::{
     Cable, Fabric, Form, Paths, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings,
 };
@@ -67,7 +67,7 @@ impl Bench {
 pub(crate) struct Departures {
     /// When the last bit of the last one left.
     pub last: Time,
-    rooms: Rooms,
+    slab: Slab,
 }
 
 impl Out<Packet> for Departures {
@@ -75,8 +75,8 @@ impl Out<Packet> for Departures {
         self.last = at;
     }
 
-    fn rooms(&mut self) -> &mut Rooms {
-        &mut self.rooms
+    fn slab(&mut self) -> &mut Slab {
+        &mut self.slab
     }
 
     fn done(&mut self) {}

@@ -6,12 +6,12 @@
 //! Invariant: nothing here knows queues, hosts or laws.
 #![no_std]
 
+mod int;
 mod packet;
-mod pockets;
 mod telemetry;
 
+pub use int::{IntRecords, MAX_HOPS, SLOT_RECORDS};
 pub use packet::{Ecn, Flags, Kind, Packet, RackTag, SackBlock, Stamps};
-pub use pockets::{Hops, MOST_HOPS, ROOM};
 pub use telemetry::{Hop, Rates};
 
 /// Index of a flow in a run's flow table. Dense, and the same on every thread count.

@@ -296,7 +296,7 @@ impl Packet {
     /// telemetry too.
     #[inline]
     pub fn set_stamps(&mut self, Stamps { forward, held }: Stamps) {
-        debug_assert!(self.sacks <= 2 && !self.is_laden());
+        debug_assert!(self.sacks <= 2 && !self.is_int_full());
         self.flags = self.flags.with(Flags::STAMPS);
         self.ext[2] = SackBlock { start: forward, end: held };
     }

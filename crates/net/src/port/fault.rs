@@ -4,7 +4,7 @@
 //! when the rate changes: finishes at the old rate; the queue goes out at the new one.
 
 use super::{Port, PortCounters, Verdict};
-use forebay_engine::{Flying, LinkId, Out, Rooms};
+use forebay_engine::{Flying, LinkId, Out, Slab};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Kind, Packet};
 use std::collections::VecDeque;
@@ -151,7 +151,7 @@ impl Port {
     /// Sends again what one touch had sent already. Nothing that was taken back has a room.
     fn resend(&mut self, queued: VecDeque<Packet>, recalled: &mut Recalled) {
         let flight = self.cold.settings.flight;
-        let mut outlet = Outlet { flight, back: &mut recalled.back, rooms: Rooms::default() };
+        let mut outlet = Outlet { flight, back: &mut recalled.back, slab: Slab::default() };
         for packet in queued {
             let verdict = self.transmit(self.hot.busy, &packet, &mut outlet);
             if verdict == Verdict::Lost {
@@ -181,7 +181,7 @@ impl Port {
 struct Outlet<'a> {
     flight: Span,
     back: &'a mut Vec<Flying<Packet>>,
-    rooms: Rooms,
+    slab: Slab,
 }
 
 impl Out<Packet> for Outlet<'_> {
@@ -189,8 +189,8 @@ impl Out<Packet> for Outlet<'_> {
         self.back.push(Flying { at: at + self.flight, item: *item, words: None });
     }
 
-    fn rooms(&mut self) -> &mut Rooms {
-        &mut self.rooms
+    fn slab(&mut self) -> &mut Slab {
+        &mut self.slab
     }
 
     fn done(&mut self) {}

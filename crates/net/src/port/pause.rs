@@ -177,7 +177,7 @@ impl Port {
             classes.discarded(class);
             self.count_drop(&packet);
             departed(now, &packet, Verdict::Dropped);
-            out.rooms().give_back(packet.room());
+            out.slab().release(packet.int_slot());
         }
         true
     }

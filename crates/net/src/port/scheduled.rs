@@ -139,12 +139,12 @@ impl Scheduled {
     /// Whether more happens as a transmission begins than that.
     #[inline]
     fn is_special(&self) -> bool {
-        self.tells() || self.picks || self.apart
+        self.has_int() || self.picks || self.apart
     }
 
-    /// Whether packets that ask are told about the port.
+    /// Whether the port appends INT records.
     #[inline]
-    pub fn tells(&self) -> bool {
+    pub fn has_int(&self) -> bool {
         self.code != NOTHING
     }
 }
@@ -171,7 +171,7 @@ impl Port {
     /// Whether something that happens as a transmission begins follows from what waits then.
     #[inline]
     fn is_watched(&self) -> bool {
-        self.scheduled.tells() || self.scheduled.picks
+        self.scheduled.has_int() || self.scheduled.picks
     }
 
     /// Picoseconds per byte if this port is to be steady, else 0.
@@ -454,7 +454,7 @@ impl Port {
         if self.scheduled.weighs {
             self.weigh(class, self.wire(packet));
         }
-        self.tell(start, packet, out);
+        self.stamp_int(start, packet, out);
     }
 
     /// The same, and it goes onto the wire.
@@ -508,7 +508,7 @@ impl Port {
         let verdict = self.depart(start, &mut packet, out);
         departed(start, &packet, verdict);
         if verdict == Verdict::Lost {
-            out.rooms().give_back(packet.room());
+            out.slab().release(packet.int_slot());
         }
     }
 

@@ -1,13 +1,13 @@
 //! One switch with its cables, driven by hand.
 #![allow(dead_code)]
 
-use forebay_engine::{Flying, LinkId, NodeId, Out, Rooms};
+use forebay_engine::{Flying, LinkId, NodeId, Out, Slab};
 use forebay_net::{
     Cable, ClassSettings, Fabric, Form, IngressPool, Paths, PortFault, PortSettings, Recalled,
     Routes, SharedBuffer, Switch, SwitchSettings,
 };
 use forebay_units::{BitsPerSec, Span, Time};
-use forebay_wire::{Ecn, Flags, FlowId, Hops, Packet};
+use forebay_wire::{Ecn, Flags, FlowId, IntRecords, Packet};
 use std::collections::{BTreeMap, VecDeque};
 
 /// All ways to keep a queue. None may change a result.
@@ -32,7 +32,7 @@ pub struct Wires {
     pub arrived: Vec<(u32, Time, Packet)>,
     /// What each of them was told; of those that were told anything.
     pub told: Vec<Vec<u64>>,
-    pub rooms: Rooms,
+    pub slab: Slab,
 }
 
 impl Out<Packet> for Wires {
@@ -43,8 +43,8 @@ impl Out<Packet> for Wires {
         cable.push_back(Flying { at, item: *packet, words: None });
     }
 
-    fn rooms(&mut self) -> &mut Rooms {
-        &mut self.rooms
+    fn slab(&mut self) -> &mut Slab {
+        &mut self.slab
     }
 
     fn done(&mut self) {}
@@ -60,9 +60,9 @@ impl Wires {
         for (link, cable) in &mut self.flying {
             while cable.front().is_some_and(|f| f.at < now) {
                 let Flying { at, item: mut packet, .. } = cable.pop_front().unwrap();
-                if packet.was_told() {
-                    self.told.push(told(&packet, &self.rooms));
-                    self.rooms.give_back(packet.room());
+                if packet.has_int_records() {
+                    self.told.push(told(&packet, &self.slab));
+                    self.slab.release(packet.int_slot());
                     packet.ext = Packet::default().ext;
                 }
                 self.arrived.push((*link, at, packet));
@@ -74,9 +74,9 @@ impl Wires {
     pub fn tell(&mut self, packet: &mut Packet, words: &[u64]) {
         packet.flags = packet.flags.with(Flags::TELEMETRY);
         for word in words {
-            if !packet.tell(*word) {
-                let room = self.rooms.take();
-                packet.stow(*word, room, self.rooms.get_mut(room));
+            if !packet.push_int(*word) {
+                let slot = self.slab.allocate();
+                packet.spill_int(*word, slot, self.slab.get_mut(slot));
             }
         }
     }
@@ -87,9 +87,9 @@ impl Wires {
 }
 
 /// What a packet was told.
-pub fn told(packet: &Packet, rooms: &Rooms) -> Vec<u64> {
-    let room = Some(packet.room()).filter(|room| *room != 0).map(|room| rooms.get(room));
-    packet.told(room, &mut Hops::default()).to_vec()
+pub fn told(packet: &Packet, slab: &Slab) -> Vec<u64> {
+    let slot = Some(packet.int_slot()).filter(|slot| *slot != 0).map(|slot| slab.get(slot));
+    packet.int_records(slot, &mut IntRecords::default()).to_vec()
 }
 
 /// A port of 10 Gb/s with nothing special.
@@ -189,7 +189,7 @@ impl Bench {
         let flying = self.wires.flying.remove(&link.0).unwrap_or_default();
         let Recalled { back, lost } = self.switch.fault(now, port, change, flying.into());
         self.wires.flying.insert(link.0, back.into());
-        lost.iter().for_each(|packet| self.wires.rooms.give_back(packet.room()));
+        lost.iter().for_each(|packet| self.wires.slab.release(packet.int_slot()));
     }
 
     /// Everything that was put in: waiting, on a cable, arrived, dropped or lost.

@@ -1,7 +1,7 @@
 //! Hosts that send at the rate they are told, and the racks that tell them.
 
 use forebay_engine::reference::Reference;
-use forebay_engine::{Ground, LinkId, Node, NodeId, Out};
+use forebay_engine::{EngineAccess, LinkId, Node, NodeId, Out};
 use forebay_laws::group::{GroupParams, GroupStart};
 use forebay_net::{
     Asks, Cable, CreditSettings, Fabric, Form, Paths, Peer, PortSettings, Routes, Switch,

@@ -119,7 +119,7 @@ mod tests {
     use crate::build::build;
     use crate::node::AnyNode;
     use crate::options::Options;
-    use forebay_engine::{LinkId, Out, Rooms};
+    use forebay_engine::{LinkId, Out, Slab};
     use forebay_units::Span;
     use forebay_wire::Kind;
 
@@ -156,14 +156,14 @@ flows = [
 
     /// Flow and place in it of what leaves; an answer is of a flow that there is not.
     #[derive(Default)]
-    struct Left(Vec<(u32, u64)>, Rooms);
+    struct Left(Vec<(u32, u64)>, Slab);
 
     impl Out<Packet> for Left {
         fn push(&mut self, _link: LinkId, _at: Time, packet: &Packet) {
             self.0.push((packet.flow.0, packet.seq / 1_000));
         }
 
-        fn rooms(&mut self) -> &mut Rooms {
+        fn slab(&mut self) -> &mut Slab {
             &mut self.1
         }
 

@@ -231,7 +231,7 @@ impl Host {
         let Some(memory) = &mut self.memory else { return };
         if !memory.path.offer(now, packet) {
             trace(&mut self.digest, now, NIC_DROP, packet);
-            out.rooms().give_back(packet.room());
+            out.slab().release(packet.int_slot());
         }
         self.brake(now, out);
     }

@@ -32,7 +32,7 @@ impl Host {
     #[inline(always)]
     pub(super) fn ask_for_next(&self, out: &mut impl Out<Packet>) {
         let Some(&next) = out.next() else { return };
-        out.rooms().ask(next.room());
+        out.slab().prefetch(next.int_slot());
         if next.kind.is_answer() {
             self.sender_of.get(next.flow).into_iter().for_each(|slot| self.ask_for_sender(slot));
         } else if let Some(slot) = self.receiver_of.get(next.flow) {

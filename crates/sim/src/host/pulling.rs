@@ -45,7 +45,7 @@ impl Host {
         }
         if !self.port.send_pulled(start, packet, out) {
             trace(&mut self.digest, start, LOST, packet);
-            out.rooms().give_back(packet.room());
+            out.slab().release(packet.int_slot());
         }
     }
 

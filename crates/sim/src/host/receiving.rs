@@ -1,6 +1,6 @@
 //! Flows that end here: their receivers, from the first packet to the last byte.
 
-use super::telemetry::with_a_free_pocket;
+use super::telemetry::with_inline_space;
 use super::{Due, Host};
 use crate::flow_map::DONE;
 use forebay_engine::Out;
@@ -30,7 +30,7 @@ impl Host {
         self.delivered_segments += 1;
         let slot = match self.receiver_of.get(packet.flow) {
             Some(DONE) => {
-                out.rooms().give_back(packet.room());
+                out.slab().release(packet.int_slot());
                 return self.acknowledge_again(now, packet);
             }
             Some(slot) => slot,
@@ -40,10 +40,10 @@ impl Host {
         let profile = receiving.profile;
         let cfg = &self.common.profiles[usize::from(profile)].transport;
         let before = receiving.receiver.delivered().get();
-        let lighter; // its answer tells delays, which take a pocket
-        let packet = match packet.is_laden() && cfg.needs().stamps {
+        let lighter; // its ACK has delays, which take an inline place
+        let packet = match packet.is_int_full() && cfg.needs().stamps {
             true => {
-                lighter = with_a_free_pocket(packet, out.rooms());
+                lighter = with_inline_space(packet, out.slab());
                 &lighter
             }
             false => packet,
@@ -60,9 +60,9 @@ impl Host {
         for ack in acks.iter().flatten() {
             self.queue_ack(now, ack);
         }
-        let goes_along = |room: u32| acks.iter().flatten().any(|ack| ack.room() == room);
-        if packet.room() != 0 && !goes_along(packet.room()) {
-            out.rooms().give_back(packet.room());
+        let goes_along = |slot: u32| acks.iter().flatten().any(|ack| ack.int_slot() == slot);
+        if packet.int_slot() != 0 && !goes_along(packet.int_slot()) {
+            out.slab().release(packet.int_slot());
         }
         if copied {
             let mss = self.common.profiles[usize::from(profile)].transport.mss().get();

@@ -9,7 +9,7 @@ use forebay_laws::Start;
 use forebay_transport::{FlowSpec as SenderSpec, Heard, Sender, Telemetry, Wait};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Time};
-use forebay_wire::{FlowId, Hops, Packet};
+use forebay_wire::{FlowId, IntRecords, Packet};
 use std::cmp::Reverse;
 
 /// How a finished, or unfinished, flow stands at its sender.
@@ -103,8 +103,8 @@ impl Host {
         let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
         let (mut words, mut heard);
         let hops = match (&mut sending.telemetry, &self.common.telemetry) {
-            (Some(flow), Some(rates)) if packet.was_told() => {
-                (words, heard) = (Hops::default(), Heard::default());
+            (Some(flow), Some(rates)) if packet.has_int_records() => {
+                (words, heard) = (IntRecords::default(), Heard::default());
                 flow.hear(rates, arrived, told(packet, out, &mut words), &mut heard)
             }
             _ => &[],

@@ -1,9 +1,9 @@
 //! What ports told packets that come to a host.
 
 use super::Host;
-use forebay_engine::{Out, Rooms};
+use forebay_engine::{Out, Slab};
 use forebay_units::Time;
-use forebay_wire::{Hops, Packet};
+use forebay_wire::{IntRecords, Packet};
 
 /// Multiplies words into one; any odd number with as many ones as zeros does.
 const ODD: u64 = 0xd6e8_feb8_6659_fd93;
@@ -14,7 +14,7 @@ impl Host {
     pub(super) fn hear(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
         self.ask_for_oldest(packet);
         let fold = |all: u64, word: &u64| (all.rotate_left(29) ^ word).wrapping_mul(ODD);
-        let all = told(packet, out, &mut Hops::default()).iter().fold(0, fold);
+        let all = told(packet, out, &mut IntRecords::default()).iter().fold(0, fold);
         self.digest.add(now.as_ps(), all);
         self.ask_for_next(out);
     }
@@ -25,24 +25,24 @@ impl Host {
 pub(super) fn told<'a>(
     packet: &Packet,
     out: &mut impl Out<Packet>,
-    all: &'a mut Hops,
+    all: &'a mut IntRecords,
 ) -> &'a [u64] {
-    let room = match packet.room() {
+    let slot = match packet.int_slot() {
         0 => None,
-        room => Some(out.rooms().get(room)),
+        slot => Some(out.slab().get(slot)),
     };
-    packet.told(room, all)
+    packet.int_records(slot, all)
 }
 
-/// A packet with full pockets, one of them emptied into its room.
+/// A packet with full inline records, one of them emptied into its slot.
 #[cold]
-pub(super) fn with_a_free_pocket(packet: &Packet, rooms: &mut Rooms) -> Packet {
+pub(super) fn with_inline_space(packet: &Packet, slab: &mut Slab) -> Packet {
     let mut packet = *packet;
-    let room = match packet.room() {
-        0 => rooms.take(),
-        room => room,
+    let slot = match packet.int_slot() {
+        0 => slab.allocate(),
+        slot => slot,
     };
-    packet.make_way(room, rooms.get_mut(room));
+    packet.spill_first_int(slot, slab.get_mut(slot));
     packet
 }
 
@@ -52,19 +52,26 @@ mod tests {
     use forebay_wire::Flags;
 
     #[test]
-    fn a_pocket_is_freed_whether_there_is_a_room_or_not() {
-        let mut rooms = Rooms::default();
+    fn a_record_is_freed_whether_there_is_a_room_or_not() {
+        let mut slab = Slab::default();
         let mut packet = Packet { flags: Flags::TELEMETRY, ..Packet::default() };
-        assert!(packet.tell(11) && packet.tell(12) && packet.is_laden());
-        let lighter = with_a_free_pocket(&packet, &mut rooms);
-        assert!(!lighter.is_laden() && lighter.room() != 0 && rooms.in_use() == 1);
-        assert_eq!(lighter.told(Some(rooms.get(lighter.room())), &mut Hops::default()), [11, 12]);
-        let room = rooms.take();
-        packet.stow(13, room, rooms.get_mut(room));
-        assert!(packet.tell(14) && packet.tell(15));
-        let lighter = with_a_free_pocket(&packet, &mut rooms);
-        assert_eq!((lighter.room(), rooms.in_use()), (room, 2), "it keeps the one that it has");
-        let told = lighter.told(Some(rooms.get(room)), &mut Hops::default()).to_vec();
-        assert_eq!((told, lighter.is_laden()), (vec![11, 12, 13, 14, 15], false));
+        assert!(packet.push_int(11) && packet.push_int(12) && packet.is_int_full());
+        let lighter = with_inline_space(&packet, &mut slab);
+        assert!(!lighter.is_int_full() && lighter.int_slot() != 0 && slab.allocated() == 1);
+        assert_eq!(
+            lighter.int_records(Some(slab.get(lighter.int_slot())), &mut IntRecords::default()),
+            [11, 12]
+        );
+        let slot = slab.allocate();
+        packet.spill_int(13, slot, slab.get_mut(slot));
+        assert!(packet.push_int(14) && packet.push_int(15));
+        let lighter = with_inline_space(&packet, &mut slab);
+        assert_eq!(
+            (lighter.int_slot(), slab.allocated()),
+            (slot, 2),
+            "it keeps the one that it has"
+        );
+        let told = lighter.int_records(Some(slab.get(slot)), &mut IntRecords::default()).to_vec();
+        assert_eq!((told, lighter.is_int_full()), (vec![11, 12, 13, 14, 15], false));
     }
 }

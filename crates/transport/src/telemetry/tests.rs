@@ -136,5 +136,5 @@ fn a_path_of_another_length_begins_anew() {
     assert_eq!(known(3 * MS, &[hop(2 * MS)]), [true]);
     assert_eq!(known(4 * MS, &[hop(3 * MS), hop(3 * MS)]), [false; 2]);
     assert_eq!(known(5 * MS, &[hop(4 * MS), hop(3 * MS)]), [true, false]);
-    assert_eq!(known(6 * MS, &[0; 9]), [false; MOST_HOPS], "and no more than that");
+    assert_eq!(known(6 * MS, &[0; 9]), [false; MAX_HOPS], "and no more than that");
 }

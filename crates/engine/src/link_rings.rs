@@ -4,7 +4,7 @@ use crate::node::{Flying, LinkId, Out};
 use crate::prefetch::prefetch;
 use crate::rare::{missing, rarely};
 use crate::ring::{Pool, Ring};
-use crate::rooms::{RoomOf, Rooms, Words};
+use crate::slab::{Slab, SlotOf, SlotWords};
 use forebay_units::Time;
 
 /// An item on its way to another shard.
@@ -17,23 +17,23 @@ pub(crate) struct Mail<I> {
 
 /// What one shard sends to another.
 #[derive(Default)]
-pub(crate) struct Post<I> {
+pub(crate) struct Outbox<I> {
     mail: Vec<Mail<I>>,
-    words: Vec<(usize, Words)>, // of the letters of these numbers
+    words: Vec<(usize, SlotWords)>, // of the letters of these numbers
 }
 
-impl<I> Post<I> {
+impl<I> Outbox<I> {
     pub fn is_empty(&self) -> bool {
         self.mail.is_empty()
     }
 }
 
 /// All rings of a shard, which processes have work and when, and outboxes to the other shards.
-pub struct Lanes<I> {
+pub struct LinkRings<I> {
     rings: Vec<Ring>, // by link; those of other shards stay empty and only say where to post
     pool: Pool<I>,
-    pub(crate) rooms: Rooms,
-    room_of: RoomOf<I>, // where an item keeps the number of its room
+    pub(crate) slab: Slab,
+    slot_of: SlotOf<I>, // where an item keeps the number of its slot
     filled: Vec<u64>,   // bit per link: its ring is not empty
     me: u16,
     popped: LinkId, // of which an item was taken last
@@ -41,7 +41,7 @@ pub struct Lanes<I> {
     next: Vec<Time>,
     /// Least of each 64 of them, or earlier.
     next_of_64: Vec<Time>,
-    pub(crate) outbox: Vec<Post<I>>, // by shard
+    pub(crate) outbox: Vec<Outbox<I>>, // by shard
     /// Earliest arrival posted since the outboxes were last taken.
     pub(crate) posted: Time,
     /// The process that runs events in heap order just now, and the links of it that were filled meanwhile.
@@ -57,25 +57,25 @@ pub struct Lanes<I> {
 /// No process is watched.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-impl<I: Copy + Default> Lanes<I> {
+impl<I: Copy + Default> LinkRings<I> {
     pub(crate) fn new(
         rings: Vec<Ring>,
         processes: usize,
         me: u16,
         shards: usize,
-        room_of: RoomOf<I>,
+        slot_of: SlotOf<I>,
     ) -> Self {
         Self {
             filled: vec![0; rings.len().div_ceil(64)],
             pool: Pool::new(rings.iter().filter(|ring| ring.shard == me).count()),
-            rooms: Rooms::default(),
-            room_of,
+            slab: Slab::default(),
+            slot_of,
             rings,
             me,
             popped: LinkId(0),
             next: vec![Time::ZERO; processes],
             next_of_64: vec![Time::ZERO; processes.div_ceil(64)],
-            outbox: (0..shards).map(|_| Post::default()).collect(),
+            outbox: (0..shards).map(|_| Outbox::default()).collect(),
             posted: Time::MAX,
             watched: NOBODY,
             refilled: Vec::new(),
@@ -120,8 +120,8 @@ impl<I: Copy + Default> Lanes<I> {
     fn post(&mut self, shard: u16, link: LinkId, at: Time, item: &I) {
         self.posted = self.posted.min(at);
         let mut item = *item;
-        let words = self.rooms.unload((self.room_of)(&mut item));
-        let Post { mail, words: all } = &mut self.outbox[usize::from(shard)];
+        let words = self.slab.detach((self.slot_of)(&mut item));
+        let Outbox { mail, words: all } = &mut self.outbox[usize::from(shard)];
         all.extend(words.map(|words| (mail.len(), words)));
         mail.push(Mail { link, at, item });
     }
@@ -137,11 +137,11 @@ impl<I: Copy + Default> Lanes<I> {
     }
 
     /// Mail from another shard, which is emptied.
-    pub(crate) fn deliver(&mut self, post: &mut Post<I>) {
+    pub(crate) fn deliver(&mut self, post: &mut Outbox<I>) {
         let mut words = post.words.drain(..).peekable();
         for (nth, Mail { link, at, mut item }) in post.mail.drain(..).enumerate() {
             if let Some((_, words)) = words.next_if(|(of, _)| *of == nth) {
-                self.rooms.load((self.room_of)(&mut item), Some(&words));
+                self.slab.attach((self.slot_of)(&mut item), Some(&words));
             }
             self.fill(link, at, &item);
         }
@@ -150,7 +150,7 @@ impl<I: Copy + Default> Lanes<I> {
     /// Puts back what was drained.
     pub(crate) fn put_back(&mut self, link: LinkId, flying: &Flying<I>) {
         let mut item = flying.item;
-        self.rooms.load((self.room_of)(&mut item), flying.words.as_ref());
+        self.slab.attach((self.slot_of)(&mut item), flying.words.as_ref());
         self.fill(link, flying.at, &item);
     }
 
@@ -262,18 +262,18 @@ impl<I: Copy + Default> Lanes<I> {
             let at = self.head_at(link);
             let mut item = I::default();
             self.pop(link, &mut item);
-            let words = self.rooms.unload((self.room_of)(&mut item));
+            let words = self.slab.detach((self.slot_of)(&mut item));
             all.push(Flying { at, item, words });
         }
         all
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.pool.bytes() + self.rooms.bytes() + self.rings.len() * size_of::<Ring>()
+        self.pool.bytes() + self.slab.bytes() + self.rings.len() * size_of::<Ring>()
     }
 }
 
-impl<I: Copy + Default> Out<I> for Lanes<I> {
+impl<I: Copy + Default> Out<I> for LinkRings<I> {
     #[inline(always)]
     fn push(&mut self, link: LinkId, at: Time, item: &I) {
         self.pushed += 1;
@@ -290,8 +290,8 @@ impl<I: Copy + Default> Out<I> for Lanes<I> {
     }
 
     #[inline(always)]
-    fn rooms(&mut self) -> &mut Rooms {
-        &mut self.rooms
+    fn slab(&mut self) -> &mut Slab {
+        &mut self.slab
     }
 
     #[inline(always)]
