@@ -1,25 +1,25 @@
 //! Credits of one down port: how much each rack may send to the host behind it, and when.
 //!
-//! Every rack that sends to the host has an entry: what it has asked for so far, what has been given, what has arrived, how many
-//! flows it has. A weighted round robin visits them: a round gives each entry one credit for each of its flows, as long as it has asked
-//! for more than it has got; who has not costs no time. Two things hold credits back:
+//! Every rack that sends to the host has an entry: bytes requested so far, bytes given, what has arrived, how many
+//! flows it has. A weighted round robin visits them: a round gives each entry one credit for each of its flows, as long as it has requested
+//! more than it was given; an entry that has not costs no time. Two things hold credits back:
 //!
 //! - Pace. Credits are spaced by the time that what they let go takes on the port, and wait for as long as what else the port sends
-//!   takes there: answers to the flows of its host, rates told to it, wire overhead. So what they bring and what comes uncalled
-//!   for never exceed the port's rate together.
+//!   takes there: ACKs to its host, rate messages to it, wire overhead. So what they bring and what comes without credit
+//!   never exceed the port's rate together.
 //! - Room. What the port holds, and what of the racks may be on its way to it, is at most what they may send in advance, or what the
 //!   port sends in a round trip if that is more. What hides in queues of the core on the way is in that sum; without it, it would
 //!   come as a burst while newer credits bring more. A rack has its part of the room, by its flows, and at least what it may send in
 //!   advance, so that one whose way is blocked does not take the room of others.
 //!
-//! So the queue of the port never holds more than that room, a packet of each rack, and what came uncalled for. Nor less: what new
+//! So the queue of the port never holds more than that room, a packet of each rack, and what came without credit. Nor less: what new
 //! racks brought before the first credits took effect stays in it until one of them has nothing to send for a while.
 //!
-//! What a rack sent and is not heard of for `patience` is taken for lost.
+//! What a rack sent and is not demand of for `patience` is taken for lost.
 //!
 //! Source: HierCC (APNet 2021), section 3.2, for entries, weights and the bound; pace, room and the form of the round robin are not in
 //! the paper.
-//! Invariants: given < asked + a credit, for every rack; credits and what they yield to, in any span, take the span and one more of them.
+//! Invariants: given < requested + a credit, for every rack; credits and what they yield to, in any span, take the span and one more of them.
 
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 
@@ -45,13 +45,13 @@ pub struct Credit {
     pub given: u64,
 }
 
-/// What data, or who asks again, tells of a rack.
+/// What tagged data, or a repeated request, says of a rack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Heard {
+pub struct RackDemand {
     /// The rack.
     pub rack: u16,
-    /// Bytes that it has asked for since the beginning.
-    pub asked: u64,
+    /// Bytes of credit that it has requested since the beginning.
+    pub requested: u64,
     /// Its flows.
     pub flows: u32,
     /// Bytes that it may send before its first credit.
@@ -62,10 +62,10 @@ pub struct Heard {
 #[derive(Clone, Debug)]
 pub struct Credits {
     settings: CreditSettings,
-    entries: Vec<Entry>, // in the order in which racks were first heard of
+    entries: Vec<Entry>, // in the order in which racks were first demand of
     turn: usize,         // whose turn it is
     left: u32,           // credits left of its turn
-    short: usize,        // entries that have asked for more than they have got
+    short: usize,        // entries that have requested more than they were given
     pace: Serializer,
     free: Time, // no credit before
     wait: Time, // nor before this, unless something arrives
@@ -78,7 +78,7 @@ pub struct Credits {
 struct Entry {
     rack: u16,
     flows: u32, // at least 1
-    asked: u64,
+    requested: u64,
     given: u64,
     arrived: u64,
     advance: u64,
@@ -87,12 +87,12 @@ struct Entry {
 
 impl Entry {
     fn is_short(&self) -> bool {
-        self.given < self.asked
+        self.given < self.requested
     }
 
     /// Whether it has something to send, or on its way.
     fn is_active(&self) -> bool {
-        self.asked > self.arrived || self.is_short()
+        self.requested > self.arrived || self.is_short()
     }
 
     /// Bytes that may be on their way.
@@ -136,33 +136,33 @@ impl Credits {
     }
 
     /// Data of a rack enters the port: so many bytes that credits let go, and so many of the wire that none did.
-    pub fn arrive(&mut self, now: Time, heard: Heard, bytes: u64, overhead: u64) {
+    pub fn arrive(&mut self, now: Time, demand: RackDemand, bytes: u64, overhead: u64) {
         self.enter(now, bytes);
         self.yield_to(now, overhead);
-        let entry = self.hear(now, heard);
+        let entry = self.update(now, demand);
         entry.arrived = (entry.arrived + bytes).min(entry.given + entry.advance); // more if some was taken for lost
     }
 
-    /// A rack asks again, since it waits and nothing comes: nothing of it is on its way. What it has been given.
-    pub fn ask(&mut self, now: Time, heard: Heard) -> Credit {
-        let entry = self.hear(now, heard);
+    /// A rack repeats its request, since it waits and no credit comes: nothing of it is on its way. The answer is what it has been given.
+    pub fn on_request(&mut self, now: Time, demand: RackDemand) -> Credit {
+        let entry = self.update(now, demand);
         entry.forget_what_is_under_way();
         Credit { rack: entry.rack, given: entry.given }
     }
 
-    /// A packet that a later one has overtaken cannot ask for less.
-    fn hear(&mut self, now: Time, heard: Heard) -> &mut Entry {
-        let Heard { rack, asked, flows, advance } = heard;
+    /// Takes in the demand of a packet. One that a later packet has overtaken cannot reduce it.
+    fn update(&mut self, now: Time, demand: RackDemand) -> &mut Entry {
+        let RackDemand { rack, requested, flows, advance } = demand;
         let at = self.entries.iter().position(|entry| entry.rack == rack).unwrap_or_else(|| {
-            let (asked, given, arrived) = (0, 0, 0);
-            self.entries.push(Entry { rack, flows, asked, given, arrived, advance, last: now });
+            let (requested, given, arrived) = (0, 0, 0);
+            self.entries.push(Entry { rack, flows, requested, given, arrived, advance, last: now });
             self.entries.len() - 1
         });
         self.wait = Time::ZERO;
         let entry = &mut self.entries[at];
         let was = entry.is_short();
         entry.flows = flows.max(1);
-        entry.asked = entry.asked.max(asked);
+        entry.requested = entry.requested.max(requested);
         entry.last = now;
         self.short += usize::from(entry.is_short() && !was);
         entry
@@ -198,7 +198,7 @@ impl Credits {
         self.halted = Some(self.queue(now));
     }
 
-    /// The cable works again. What the port may hold goes first: whether it was dropped, the port does not say.
+    /// The cable works again. What the port may hold goes first, since it may not have been dropped.
     pub fn resume(&mut self, now: Time) {
         if let Some(held) = self.halted.take() {
             self.busy = now + self.settings.rate.time_for(held);
@@ -206,7 +206,7 @@ impl Credits {
         }
     }
 
-    /// When the next credit may be sent; `Time::MAX` if nobody has asked for one, or the cable is dead.
+    /// When the next credit may be sent; `Time::MAX` if none is requested, or the cable is dead.
     pub fn due(&self) -> Time {
         if self.short == 0 || self.halted.is_some() { Time::MAX } else { self.free.max(self.wait) }
     }
@@ -290,7 +290,7 @@ impl Credits {
         self.entries.iter().find(|entry| entry.rack == rack).map_or(0, |entry| entry.given)
     }
 
-    /// Racks that it has heard of.
+    /// Racks that it has demand of.
     pub fn racks(&self) -> usize {
         self.entries.len()
     }
@@ -311,13 +311,13 @@ mod tests {
         })
     }
 
-    fn heard(rack: u16, asked: u64, flows: u32) -> Heard {
-        Heard { rack, asked, flows, advance: 10_000 }
+    fn demand(rack: u16, requested: u64, flows: u32) -> RackDemand {
+        RackDemand { rack, requested, flows, advance: 10_000 }
     }
 
-    /// What a rack sends in advance of what it asks for arrives.
-    fn hear(port: &mut Credits, rack: u16, asked: u64, flows: u32) {
-        port.arrive(Time::ZERO, heard(rack, asked, flows), asked.min(10_000), 0);
+    /// What a rack sends in advance of its requests arrives.
+    fn request(port: &mut Credits, rack: u16, requested: u64, flows: u32) {
+        port.arrive(Time::ZERO, demand(rack, requested, flows), requested.min(10_000), 0);
     }
 
     fn at(ns: u64) -> Time {
@@ -328,7 +328,7 @@ mod tests {
     fn give(port: &mut Credits) -> Option<u16> {
         let now = port.due();
         let credit = port.next(now)?;
-        port.arrive(now, heard(credit.rack, 0, flows(port, credit.rack)), 1_000, 0);
+        port.arrive(now, demand(credit.rack, 0, flows(port, credit.rack)), 1_000, 0);
         Some(credit.rack)
     }
 
@@ -341,14 +341,14 @@ mod tests {
     fn credits_are_spaced_by_what_they_let_go() {
         let mut port = credits(25);
         assert_eq!((port.next(at(0)), port.due()), (None, Time::MAX));
-        hear(&mut port, 7, 2_500, 1);
+        request(&mut port, 7, 2_500, 1);
         for (n, ns) in [100, 420, 740].into_iter().enumerate() {
             assert!(port.due() <= at(ns));
             assert_eq!(port.next(at(ns)), Some(Credit { rack: 7, given: 1_000 * (n as u64 + 1) }));
             assert_eq!(port.next(at(ns + 319)), None);
         }
-        assert_eq!(port.due(), Time::MAX, "3000 of 2500 asked");
-        hear(&mut port, 7, 3_001, 1);
+        assert_eq!(port.due(), Time::MAX, "3000 of 2500 requested");
+        request(&mut port, 7, 3_001, 1);
         assert_eq!(port.due(), at(1_060));
     }
 
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn spaces_keep_their_remainders() {
         let mut port = credits(30);
-        hear(&mut port, 0, 1 << 30, 1);
+        request(&mut port, 0, 1 << 30, 1);
         (0..3_000).for_each(|_| assert_eq!(give(&mut port), Some(0)));
         assert_eq!(port.due(), at(800_000));
     }
@@ -365,7 +365,7 @@ mod tests {
     #[test]
     fn credits_wait_for_what_else_the_port_sends() {
         let mut port = credits(25);
-        hear(&mut port, 0, 1 << 30, 1);
+        request(&mut port, 0, 1 << 30, 1);
         port.next(at(1_000)).expect("due");
         port.yield_to(at(1_100), 84);
         port.yield_to(at(1_300), 1_000);
@@ -381,11 +381,11 @@ mod tests {
     #[test]
     fn credits_follow_the_rate_of_the_port() {
         let mut port = credits(25);
-        hear(&mut port, 0, 1 << 30, 1);
+        request(&mut port, 0, 1 << 30, 1);
         let now = at(10_000);
         port.next(now).expect("due");
         assert_eq!(port.due(), at(10_320));
-        port.arrive(now, heard(0, 1 << 30, 1), 2_500, 0);
+        port.arrive(now, demand(0, 1 << 30, 1), 2_500, 0);
         port.set_rate(at(10_120), BitsPerSec::from_gbps(100));
         assert_eq!(port.due(), at(10_170));
         assert_eq!(port.queue(at(10_120)).get(), 2_500 - 375);
@@ -403,12 +403,12 @@ mod tests {
     #[test]
     fn a_dead_cable_gets_no_credits() {
         let mut port = credits(25);
-        hear(&mut port, 0, 1 << 30, 1);
+        request(&mut port, 0, 1 << 30, 1);
         port.next(at(10_000)).expect("due");
-        port.arrive(at(10_320), heard(0, 1 << 30, 1), 2_500, 0);
+        port.arrive(at(10_320), demand(0, 1 << 30, 1), 2_500, 0);
         port.halt(at(10_320));
         assert_eq!((port.due(), port.next(at(20_000))), (Time::MAX, None));
-        port.arrive(at(20_000), heard(0, 1 << 30, 1), 1_000, 0);
+        port.arrive(at(20_000), demand(0, 1 << 30, 1), 1_000, 0);
         assert_eq!(port.due(), Time::MAX);
         port.resume(at(50_000));
         assert_eq!(port.due(), at(50_000));
@@ -425,34 +425,34 @@ mod tests {
             let ready = |ns| port.next(at(ns)).is_some();
             (from..from + 90_000).step_by(320).map(ready).filter(|ready| *ready).count()
         };
-        hear(&mut port, 0, 1 << 30, 1);
+        request(&mut port, 0, 1 << 30, 1);
         assert_eq!(drain(&mut port, 3_200), 38, "on its way: 37.5 KB and the last");
         assert_eq!(port.due(), at(3_200 + 38 * 320) + Span::from_us(100));
         assert_eq!(drain(&mut port, 120_000), 38);
-        port.arrive(at(220_000), heard(0, 1 << 30, 1), 76_000, 0);
+        port.arrive(at(220_000), demand(0, 1 << 30, 1), 76_000, 0);
         assert_eq!(drain(&mut port, 260_000), 38, "38 KB and what may come in advance have come");
     }
 
-    /// A round: a credit for each flow. Who has not asked is skipped, and gains nothing by it later.
+    /// A round: a credit for each flow. An entry without a request is skipped, and gains nothing by it later.
     #[test]
     fn a_round_gives_each_flow_a_credit() {
         let mut port = credits(25);
-        hear(&mut port, 0, 1 << 30, 1);
-        hear(&mut port, 1, 1 << 30, 3);
-        hear(&mut port, 2, 500, 2);
+        request(&mut port, 0, 1 << 30, 1);
+        request(&mut port, 1, 1 << 30, 3);
+        request(&mut port, 2, 500, 2);
         let racks: Vec<_> = (0..10).map(|_| give(&mut port)).collect();
         let one = |racks: &[u16]| racks.iter().copied().map(Some).collect::<Vec<_>>();
         assert_eq!(racks, one(&[1, 1, 1, 2, 0, 1, 1, 1, 0, 1]));
-        hear(&mut port, 2, 1 << 30, 2);
+        request(&mut port, 2, 1 << 30, 2);
         let racks: Vec<_> = (0..9).map(|_| give(&mut port)).collect();
         assert_eq!(racks, one(&[1, 1, 2, 2, 0, 1, 1, 1, 2]));
     }
 
     #[test]
-    fn an_old_packet_asks_for_nothing() {
+    fn an_old_packet_requests_nothing() {
         let mut port = credits(25);
-        hear(&mut port, 0, 3_000, 2);
-        hear(&mut port, 0, 1_000, 2);
+        request(&mut port, 0, 3_000, 2);
+        request(&mut port, 0, 1_000, 2);
         assert_eq!((0..5).filter_map(|n| port.next(at(320 * n))).count(), 3);
     }
 }

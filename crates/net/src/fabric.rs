@@ -33,10 +33,10 @@ pub struct Direction {
     pub flight: Span,
 }
 
-/// A fabric, numbered. Port `p` of a node leads to its `p`-th neighbour in canonical order, and in-port `p` is the
-/// other direction of the same cable; in-ports beyond those are control links.
+/// A fabric, numbered. Port `p` of a node leads to its `p`-th neighbour in canonical order, and ingress port `p` is the
+/// other direction of the same cable; ingress ports beyond those are control links.
 ///
-/// Hosts may be NICs of one machine. The engine has one node for all of them, their home, with the in-ports of the first, then of the next.
+/// Hosts may be NICs of one machine. The engine has one node for all of them, their home, with the ingress ports of the first, then of the next.
 #[derive(Clone, Debug)]
 pub struct Fabric {
     hosts: u32,
@@ -105,7 +105,7 @@ impl Fabric {
                 LinkSpec { from: home(*from), to: home(*to), lookahead, busy_rate }
             })
             .collect();
-        // A port is the reverse of an in-port, so ports come in the order of in-ports.
+        // A port is the reverse of an ingress port, so ports come in the order of ingress ports.
         let link_of = |from: NodeId, to: NodeId| {
             let at =
                 order.partition_point(|o| (home(o.0), o.0, o.1, o.2) < (home(to), to, 0, from));
@@ -182,7 +182,7 @@ impl Fabric {
             ..self.first_port[node.0 as usize + 1] as usize]
     }
 
-    /// The link that arrives at in-port `port` of a node, by the cable of its port of that number.
+    /// The link that arrives at ingress port `port` of a node, by the cable of its port of that number.
     ///
     /// # Panics
     /// If it has no such port.

@@ -1,13 +1,13 @@
-//! Where a switch's bytes came from: the account of each in-port, and when it pauses the sender at the other end.
+//! Ingress accounting of a switch: the bytes of each ingress port, and when it pauses the sender at the other end.
 //!
 //! Source: the memory model of the public HPCC simulator (switch-mmu.cc), which is that of shared-buffer switches: every
-//! packet is charged to its in-port, first to what is reserved for it, then to its share of the pool, then to the headroom
+//! packet is charged to its ingress port, first to what is reserved for it, then to its share of the pool, then to the headroom
 //! that is kept for what is still to come after a pause. Thresholds: Choudhury and Hahne, IEEE/ACM ToN 1998. A packet
 //! is released as its transmission begins.
 //!
-//! An account is of an in-port and a *lane*: one lane for link pause (IEEE 802.3x), one for each class for
-//! priority flow control (IEEE 802.1Qbb). Lanes have settings of their own. There, classes that are not lossless have accounts that never pause, without a reserve and
-//! without headroom; their packets have a place if the in-port's share and the queue of the class that they join are both within
+//! An account is of an ingress port and a class: one for all classes with link pause (IEEE 802.3x), one for each class for
+//! priority flow control (IEEE 802.1Qbb). Each class has settings of its own. There, classes that are not lossless have accounts that never pause, without a reserve and
+//! without headroom; their packets have a place if the ingress port's share and the queue of the class that they join are both within
 //! the dynamic threshold of what drops.
 //!
 //! Deviations: a packet is charged to the pool only if the pool has that much left, whatever the threshold; an account that has
@@ -15,14 +15,14 @@
 //!
 //! While nothing is paused, releases may be counted late and in any order: all that is then kept of an account is how much it
 //! holds, so the sums are upper bounds, and an arrival that neither pauses nor overflows on the bounds does neither in truth,
-//! since both tests only get harder as sums grow. One that does is asked again on exact sums. While something is paused the sums
+//! since both tests only get harder as sums grow. One that does is tested again on exact sums. While something is paused the sums
 //! have to be exact at every departure, since any of them may end the pause.
 
 use crate::port::{CLASSES, MOST_IN_TRANSMISSION};
 use forebay_units::Bytes;
 use forebay_wire::Packet;
 
-/// When an in-port pauses.
+/// When an ingress port pauses.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Xoff {
     /// At `alpha` times the free pool.
@@ -31,7 +31,7 @@ pub enum Xoff {
     Fixed(Bytes),
 }
 
-/// One account of an in-port.
+/// One account of an ingress port.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct IngressSettings {
     /// Bytes that are its own.
@@ -49,7 +49,7 @@ pub struct IngressSettings {
 pub struct IngressPool {
     /// What is left of the buffer for all to share when reserves and headroom are set aside.
     pub shared: Bytes,
-    /// Accounts of each in-port, by class. Where a pause stops all classes the first is that of all; those of classes that are
+    /// Accounts of each ingress port, by class. Where a pause stops all classes the first is that of all; those of classes that are
     /// dropped mean nothing.
     pub ports: Vec<[IngressSettings; CLASSES]>,
     /// Classes that are not dropped, one bit each: each class has an account of its own. `None`: a pause stops all classes.
@@ -58,12 +58,12 @@ pub struct IngressPool {
     pub alpha: f64,
 }
 
-/// What an in-port counts.
+/// What an ingress port counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct IngressCounters {
-    /// Largest use of its headroom in bytes, of any of its lanes.
+    /// Largest use of its headroom in bytes, of any of its classes.
     pub headroom_peak: u64,
-    /// Packets refused although the in-port pauses: 0 if its headroom is large enough.
+    /// Packets refused although the ingress port pauses: 0 if its headroom is large enough.
     pub lossless_drops: u64,
 }
 
@@ -104,18 +104,18 @@ struct Margin {
 /// All accounts of a switch.
 #[derive(Clone, Debug)]
 pub(crate) struct Ingresses {
-    accounts: Vec<Account>, // by in-port, then lane
+    accounts: Vec<Account>, // by ingress port, then class
     margins: Vec<Margin>,   // likewise
-    lanes: u8,
+    classes: u8,
     shared: u64,       // size of the pool
     used: u64,         // of it
     calm: u64,         // below it, no account can be at its threshold
     paused: u32,       // accounts that are
-    resumed: Vec<u16>, // in-ports of which an account has just ceased to be
+    resumed: Vec<u16>, // ingress ports of which an account has just ceased to be
 }
 
 impl IngressSettings {
-    /// An in-port that drops what has no room.
+    /// An ingress port that drops what has no room.
     pub fn lossy(alpha: f64) -> Self {
         Self {
             reserved: Bytes::ZERO,
@@ -189,16 +189,16 @@ impl Margin {
 
 impl Ingresses {
     pub fn new(pool: &IngressPool) -> Self {
-        let lanes = if pool.lossless.is_some() { CLASSES as u8 } else { 1 };
-        let lossless = |lane: u8| pool.lossless.is_none_or(|classes| classes & 1 << lane != 0);
+        let classes = if pool.lossless.is_some() { CLASSES as u8 } else { 1 };
+        let lossless = |class: u8| pool.lossless.is_none_or(|classes| classes & 1 << class != 0);
         let lossy = IngressSettings::lossy(pool.alpha);
         let of_port = |port: &[IngressSettings; CLASSES]| {
-            let account = |lane| {
-                let drops = !lossless(lane);
-                let settings = if drops { &lossy } else { &port[usize::from(lane)] };
+            let account = |class| {
+                let drops = !lossless(class);
+                let settings = if drops { &lossy } else { &port[usize::from(class)] };
                 (Account::new(settings, drops), Margin::new(settings))
             };
-            (0..lanes).map(account).collect::<Vec<_>>()
+            (0..classes).map(account).collect::<Vec<_>>()
         };
         let (accounts, margins): (Vec<Account>, _) = pool.ports.iter().flat_map(of_port).unzip();
         let shared = pool.shared.get();
@@ -207,7 +207,7 @@ impl Ingresses {
         Self {
             accounts,
             margins,
-            lanes,
+            classes,
             shared,
             used: 0,
             calm: calm.unwrap_or(0),
@@ -218,8 +218,9 @@ impl Ingresses {
 
     /// The account of a packet of this class that came in by this port.
     #[inline]
-    pub fn account(&self, in_port: u16, class: u8) -> usize {
-        usize::from(in_port) * usize::from(self.lanes) + usize::from(class.min(self.lanes - 1))
+    pub fn account(&self, ingress_port: u16, class: u8) -> usize {
+        usize::from(ingress_port) * usize::from(self.classes)
+            + usize::from(class.min(self.classes - 1))
     }
 
     /// Whether sums have to be exact.
@@ -230,7 +231,7 @@ impl Ingresses {
 
     /// Whether the queue that a packet joins is part of whether it has a place.
     #[inline]
-    pub fn asks_for_queue(&self, account: usize) -> bool {
+    pub fn counts_queue(&self, account: usize) -> bool {
         self.accounts[account].by_queue
     }
 
@@ -333,32 +334,32 @@ impl Ingresses {
         self.margins[account].counters.lossless_drops += u64::from(pauses);
     }
 
-    /// An in-port of which an account has ceased to be paused; each is named once.
+    /// An ingress port of which an account has ceased to be paused; each is named once.
     pub fn next_resumed(&mut self) -> Option<u16> {
         self.resumed.pop()
     }
 
-    /// Classes that the sender at the other end of an in-port has to stop, one bit each.
-    pub fn stops(&self, in_port: u16) -> u8 {
-        let first = usize::from(in_port) * usize::from(self.lanes);
-        let lanes = &self.accounts[first..first + usize::from(self.lanes)];
-        match lanes {
+    /// Classes that the sender at the other end of an ingress port has to stop, one bit each.
+    pub fn paused_classes(&self, ingress_port: u16) -> u8 {
+        let first = usize::from(ingress_port) * usize::from(self.classes);
+        let classes = &self.accounts[first..first + usize::from(self.classes)];
+        match classes {
             [all] => 0u8.wrapping_sub(u8::from(all.paused)),
-            lanes => (0..).zip(lanes).fold(0, |bits, (c, a)| bits | u8::from(a.paused) << c),
+            classes => (0..).zip(classes).fold(0, |bits, (c, a)| bits | u8::from(a.paused) << c),
         }
     }
 
-    /// What one class of an in-port has counted; `None` if classes have no accounts of their own.
-    pub fn class_counters(&self, in_port: usize, class: usize) -> Option<IngressCounters> {
-        let lanes = usize::from(self.lanes);
-        (lanes == CLASSES).then(|| self.margins[in_port * lanes + class].counters)
+    /// What one class of an ingress port has counted; `None` if classes have no accounts of their own.
+    pub fn class_counters(&self, ingress_port: usize, class: usize) -> Option<IngressCounters> {
+        let classes = usize::from(self.classes);
+        (classes == CLASSES).then(|| self.margins[ingress_port * classes + class].counters)
     }
 
-    /// What an in-port has counted, all lanes together.
-    pub fn counters(&self, in_port: usize) -> IngressCounters {
-        let lanes = usize::from(self.lanes);
+    /// What an ingress port has counted, all classes together.
+    pub fn counters(&self, ingress_port: usize) -> IngressCounters {
+        let classes = usize::from(self.classes);
         let mut all = IngressCounters::default();
-        for margin in &self.margins[in_port * lanes..(in_port + 1) * lanes] {
+        for margin in &self.margins[ingress_port * classes..(ingress_port + 1) * classes] {
             all.headroom_peak = all.headroom_peak.max(margin.counters.headroom_peak);
             all.lossless_drops += margin.counters.lossless_drops;
         }
@@ -437,9 +438,9 @@ mod tests {
             }
             calm += 1;
             let queue = lossy + lossless + MOST_IN_TRANSMISSION + size;
-            for in_port in 0..4 {
-                assert!(ingress.passes(ingress.account(in_port, 0), size, queue));
-                assert!(ingress.passes(ingress.account(in_port, CLASS), size, 0));
+            for ingress_port in 0..4 {
+                assert!(ingress.passes(ingress.account(ingress_port, 0), size, queue));
+                assert!(ingress.passes(ingress.account(ingress_port, CLASS), size, 0));
             }
         }
         assert!(calm > 500, "{calm} of 2,000 were calm");

@@ -18,7 +18,7 @@ mod switch;
 mod tor;
 mod voq;
 
-pub use credit::{Credit, CreditSettings, Credits, Heard};
+pub use credit::{Credit, CreditSettings, Credits, RackDemand};
 pub use fabric::{Cable, Direction, Fabric};
 pub use ingress::{IngressCounters, IngressPool, IngressSettings, Xoff};
 pub use port::{
@@ -29,4 +29,4 @@ pub use routing::{Path, Paths, Routes, Tuple, murmur3_paths, pin};
 pub use shared_buffer::SharedBuffer;
 pub use switch::{Drop, Switch, SwitchSettings, trace};
 pub use tor::{Peer, Tor, TorCounters, TorSettings};
-pub use voq::{Arrival, Asks, Crossed, Told, Voq, VoqSettings, VoqTotals};
+pub use voq::{Arrival, Crossed, Demand, RequestFor, Voq, VoqSettings, VoqTotals};

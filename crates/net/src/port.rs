@@ -73,8 +73,8 @@ struct Cold {
     held_bytes: u64,
     pause: pause::Pause,
     classes: Option<Box<classes::Classes>>, // where they are told apart
-    heard: bool,  // somebody has to hear of each departure as it is served
-    shares: bool, // its switch's buffer has a say about what it accepts
+    observed: bool, // somebody has to hear of each departure as it is served
+    shares: bool,   // its switch's buffer has a say about what it accepts
 }
 
 /// What a packet asks that finds a long queue: in one cache line, since such packets come often and wait for little else there.
@@ -170,7 +170,7 @@ impl Port {
                 held_bytes: 0,
                 pause: pause::Pause::default(),
                 classes: None,
-                heard: false,
+                observed: false,
                 shares: false,
             }),
         };
@@ -387,12 +387,12 @@ impl Port {
         Verdict::Accepted
     }
 
-    /// Offers a packet that came in by `in_port` to any port. A scheduled port has been served up to `now`.
+    /// Offers a packet that came in by `ingress_port` to any port. A scheduled port has been served up to `now`.
     #[inline(never)]
     pub(crate) fn offer(
         &mut self,
         now: Time,
-        in_port: u16,
+        ingress_port: u16,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
@@ -401,9 +401,9 @@ impl Port {
             self.derive_form();
         }
         if self.is_steady() {
-            return match self.cold.heard {
-                true => self.offer_heard(now, in_port, false, packet, out),
-                false => self.offer_steady(now, in_port, packet, out),
+            return match self.cold.observed {
+                true => self.offer_observed(now, ingress_port, false, packet, out),
+                false => self.offer_steady(now, ingress_port, packet, out),
             };
         }
         if !self.cold.alive && !self.cold.settings.hold {
@@ -430,7 +430,7 @@ impl Port {
             self.depart(now, packet, out)
         } else if self.is_scheduled() {
             let anew = self.cold.pause.concerns();
-            self.enqueue(now, in_port, packet, anew);
+            self.enqueue(now, ingress_port, packet, anew);
             Verdict::Accepted
         } else if !self.cold.alive {
             self.cold.held.push_back(*packet);

@@ -24,7 +24,7 @@ pub enum Drop {
     Watchdog = 6,
 }
 
-/// A pause frame heard, in a digest beside deliveries and drops.
+/// A received pause frame, in a digest beside deliveries and drops.
 const PAUSE: u8 = 5;
 
 /// What a switch is made from.
@@ -36,10 +36,10 @@ pub struct SwitchSettings {
     pub ports: Vec<PortSettings>,
     /// Shared buffer of queues that drop, if any.
     pub shared: Option<SharedBuffer>,
-    /// Shared buffer of in-ports that pause their senders, instead of that. It takes explicit ports, and so does a
+    /// Shared buffer of ingress ports that pause their senders, instead of that. It takes explicit ports, and so does a
     /// switch at the other end of such a cable.
     pub ingress: Option<IngressPool>,
-    /// What each port does class by class; empty: no port tells classes apart. It takes explicit ports.
+    /// Per-class settings of each port; empty: no port has any. They take explicit ports.
     pub classes: Vec<ClassSettings>,
     /// Ports to sample, and how often.
     pub samples: Option<(Vec<u16>, Span)>,
@@ -88,7 +88,7 @@ impl Switch {
     /// An idle switch.
     ///
     /// # Panics
-    /// If in-ports that pause come with a port that is not explicit, or with another shared buffer.
+    /// If ingress ports that pause come with a port that is not explicit, or with another shared buffer.
     pub fn new(settings: SwitchSettings) -> Self {
         let mut ports: Vec<Port> = settings.ports.into_iter().map(Port::new).collect();
         let pauses = settings.ingress.is_some();
@@ -97,13 +97,13 @@ impl Switch {
             "pause takes explicit ports and the whole buffer"
         );
         if pauses {
-            ports.iter_mut().for_each(Port::hear_departures);
+            ports.iter_mut().for_each(Port::observe_departures);
         }
         if settings.shared.is_some() {
             ports.iter_mut().for_each(Port::share_buffer);
         }
         for (port, classes) in ports.iter_mut().zip(settings.classes) {
-            port.tell_classes_apart(classes);
+            port.separate_classes(classes);
         }
         let sampler =
             settings.samples.filter(|(ports, _)| !ports.is_empty()).map(|(ports, every)| {
@@ -165,28 +165,28 @@ impl Switch {
         self.shared.as_ref()
     }
 
-    /// Bytes held on account of in-ports, an upper bound; 0 if none pauses.
+    /// Bytes in ingress accounting, an upper bound; 0 if no ingress port pauses.
     pub fn held(&self) -> Bytes {
         self.ingress.as_ref().map_or(Bytes::ZERO, |ingress| ingress.held())
     }
 
-    /// Whether a port's queue has packets that came in by an in-port, and are of one of these classes: a bit each.
-    pub fn holds(&self, port: usize, in_port: usize, classes: u8) -> bool {
-        let from = |packet: Packet| usize::from(packet.ingress) == in_port;
+    /// Whether a port's queue has packets that came in by an ingress port, and are of one of these classes: a bit each.
+    pub fn holds(&self, port: usize, ingress_port: usize, classes: u8) -> bool {
+        let from = |packet: Packet| usize::from(packet.ingress) == ingress_port;
         self.ports[port].queued().any(|p| classes & 1 << p.class.min(7) != 0 && from(p))
     }
 
-    /// What an in-port has counted; it is the other direction of the port of the same number.
-    pub fn ingress(&self, in_port: usize) -> IngressCounters {
-        self.ingress.as_ref().map_or_else(IngressCounters::default, |i| i.counters(in_port))
+    /// What an ingress port has counted; it is the other direction of the port of the same number.
+    pub fn ingress(&self, ingress_port: usize) -> IngressCounters {
+        self.ingress.as_ref().map_or_else(IngressCounters::default, |i| i.counters(ingress_port))
     }
 
-    /// What one class of an in-port has counted; `None` if classes have no accounts of their own.
-    pub fn class_ingress(&self, in_port: usize, class: usize) -> Option<IngressCounters> {
-        self.ingress.as_ref().and_then(|i| i.class_counters(in_port, class))
+    /// What one class of an ingress port has counted; `None` if classes have no accounts of their own.
+    pub fn class_ingress(&self, ingress_port: usize, class: usize) -> Option<IngressCounters> {
+        self.ingress.as_ref().and_then(|i| i.class_counters(ingress_port, class))
     }
 
-    /// Hash of every drop and loss here, and of every pause frame heard.
+    /// Hash of every drop and loss here, and of every pause frame received.
     pub fn digest(&self) -> Digest {
         let mut all = self.digest;
         for (port, lost) in (0u64..).zip(&self.lost).filter(|(_, lost)| **lost != Digest::default())
@@ -254,7 +254,7 @@ impl Switch {
     pub fn arrive(
         &mut self,
         now: Time,
-        in_port: u32,
+        ingress_port: u32,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
@@ -263,7 +263,7 @@ impl Switch {
         let port = self.routes.port(to.tor, to.port, packet.flow.0, reverse, nth);
         self.routed += 1;
         let Some(port) = port else {
-            self.lead_nowhere(now, in_port, packet, out);
+            self.drop_unroutable(now, ingress_port, packet, out);
             return;
         };
         let port = usize::from(port);
@@ -276,8 +276,10 @@ impl Switch {
             }
         } else {
             match self.ingress {
-                Some(_) => self.arrive_on_account(now, in_port as u16, port, packet, out),
-                None => self.arrive_explicit(now, in_port as u16, port, packet, out),
+                Some(_) => {
+                    self.arrive_with_ingress_accounts(now, ingress_port as u16, port, packet, out)
+                }
+                None => self.arrive_explicit(now, ingress_port as u16, port, packet, out),
             }
         }
     }
@@ -287,7 +289,7 @@ impl Switch {
     fn arrive_explicit(
         &mut self,
         now: Time,
-        in_port: u16,
+        ingress_port: u16,
         port: usize,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
@@ -295,11 +297,11 @@ impl Switch {
         let target = &mut self.ports[port];
         let pace = target.calm_pace();
         if pace == 0 || packet.kind == Kind::Pause {
-            return self.arrive_watched(now, in_port, port, packet, out);
+            return self.arrive_watched(now, ingress_port, port, packet, out);
         }
-        let (verdict, moved) = target.offer_calm(now, pace, in_port, packet, out);
+        let (verdict, moved) = target.offer_calm(now, pace, ingress_port, packet, out);
         if moved {
-            self.note(port);
+            self.update_departure(port);
         }
         if verdict != Verdict::Accepted {
             self.refuse(now, port, packet, verdict, out);
@@ -311,32 +313,32 @@ impl Switch {
     fn arrive_watched(
         &mut self,
         now: Time,
-        in_port: u16,
+        ingress_port: u16,
         port: usize,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
         let target = &mut self.ports[port];
         if self.shared.is_some() || !target.is_steady() || packet.kind == Kind::Pause {
-            return self.arrive_slow(now, in_port, port, packet, out);
+            return self.arrive_slow(now, ingress_port, port, packet, out);
         }
-        let verdict = target.offer_steady(now, in_port, packet, out);
-        self.note(port);
+        let verdict = target.offer_steady(now, ingress_port, packet, out);
+        self.update_departure(port);
         if verdict != Verdict::Accepted {
             self.refuse(now, port, packet, verdict, out);
         }
     }
 
     #[cold]
-    fn lead_nowhere(
+    fn drop_unroutable(
         &mut self,
         now: Time,
-        in_port: u32,
+        ingress_port: u32,
         packet: &Packet,
         out: &mut impl Out<Packet>,
     ) {
         if packet.kind == Kind::Pause {
-            self.hear(now, in_port, packet, out);
+            self.on_pause_frame(now, ingress_port, packet, out);
             return;
         }
         self.unroutable += 1;
@@ -348,7 +350,7 @@ impl Switch {
     fn arrive_slow(
         &mut self,
         now: Time,
-        in_port: u16,
+        ingress_port: u16,
         port: usize,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
@@ -356,7 +358,7 @@ impl Switch {
         // A pause frame has no destination, so it is sent here as if to the first: its port is explicit, like all of a switch
         // that may hear one, and the common path need not ask.
         if packet.kind == Kind::Pause {
-            self.hear(now, in_port.into(), packet, out);
+            self.on_pause_frame(now, ingress_port.into(), packet, out);
             return;
         }
         if self.ports[port].is_scheduled() && !self.ports[port].is_lazy() {
@@ -369,7 +371,7 @@ impl Switch {
         }
         let target = &mut self.ports[port];
         let verdict = match target.plain_pace() {
-            0 => target.offer(now, in_port, packet, out),
+            0 => target.offer(now, ingress_port, packet, out),
             pace => target.offer_plain(now, pace, packet, out),
         };
         if verdict == Verdict::Accepted {
@@ -377,14 +379,14 @@ impl Switch {
                 shared.admit(&mut target.counted, size);
             }
             if target.is_scheduled() {
-                self.note(port);
+                self.update_departure(port);
             }
         } else {
             self.refuse(now, port, packet, verdict, out);
         }
     }
 
-    /// The shared buffer's word: on the bound first, then on the truth.
+    /// Admission by the shared buffer: on the bound first, then on the exact occupancy.
     fn admits(&mut self, now: Time, port: usize, size: u64, out: &mut impl Out<Packet>) -> bool {
         let Some(shared) = &mut self.shared else { return true };
         let queue = self.ports[port].queue(now);
@@ -407,9 +409,9 @@ impl Switch {
         }
     }
 
-    /// Takes down when a scheduled port has its next departure.
+    /// Stores when a scheduled port has its next departure.
     #[inline]
-    fn note(&mut self, port: usize) {
+    fn update_departure(&mut self, port: usize) {
         self.due[port] = self.ports[port].next_departure();
         self.departures_moved = true;
     }
@@ -439,7 +441,7 @@ impl Switch {
                 });
             }
         }
-        self.note(port);
+        self.update_departure(port);
     }
 
     fn earliest_departure(&self) -> Time {
@@ -522,8 +524,8 @@ impl Switch {
             shared.recount(&mut self.ports[port].counted, queue);
         }
         if !self.due.is_empty() {
-            // A fault of a port that owes its peers a word moves others as well.
-            (0..self.due.len()).for_each(|port| self.note(port));
+            // A fault of a port that is owed pause frames moves departures of others as well.
+            (0..self.due.len()).for_each(|port| self.update_departure(port));
         }
         recalled
     }

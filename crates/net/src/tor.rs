@@ -1,20 +1,20 @@
 //! The switch of a rack that queues by destination host: a [`Switch`] with virtual output queues before it.
 //!
 //! Data of its own hosts waits in the queue of the destination until credits let it go, then takes its way through the switch
-//! like any packet, tagged with what the queue asks for. Tagged data for its own hosts tells their ports what other racks ask for; these
-//! send credits, spaced by the port's rate. A law of role `group` gives the flows of each queue their rate: a host that asks is told
-//! at once, and all that feed the queue are told to stop or to go on. What is no data passes by.
+//! like any packet, tagged with the credit that the queue requests. Tagged data for its own hosts brings their ports the requests of other
+//! racks; these ports send credits, spaced by the port's rate. A law of role `group` gives the flows of each queue their rate: a host that
+//! requests it gets a rate message at once, and all hosts that feed the queue get stop and resume messages. What is no data passes by.
 //!
-//! Credits carry all that was given, so the next one makes up for one that was lost. Where nobody asks any more, since all that was let
-//! go has arrived or was lost, no next one comes: a queue that waits and is credited nothing for a while asks again, and hears
-//! what it has been given. Likewise a host that was stopped, in case the word that let it go on was lost: it hears what holds.
+//! Credits carry all that was given, so the next one makes up for one that was lost. Where no request comes any more, since all that was let
+//! go has arrived or was lost, no next one comes: a queue that waits and is credited nothing for a while repeats its request, and gets
+//! what it has been given. Likewise a host that was stopped, in case the resume message was lost: it gets the rate that holds.
 //!
 //! Credits and pace are timers of this node: it has an event for each credit, unlike any other stage.
 //!
 //! Source: HierCC (APNet 2021), sections 3 and 4.
 //! Invariants: those of [`Voq`] and [`Credits`]; nothing is dropped here; a queue without traffic sets no timer.
 
-use crate::credit::{Credit, CreditSettings, Credits, Heard};
+use crate::credit::{Credit, CreditSettings, Credits, RackDemand};
 use crate::port::{PortFault, Recalled};
 use crate::switch::{Switch, trace};
 use crate::voq::{Crossed, Voq, VoqSettings};
@@ -28,11 +28,11 @@ use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet, RackTag};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A credit taken in, in a digest.
+/// A credit message, in a digest.
 const CREDIT: u8 = 7;
 
-/// One asked for again.
-const ASK: u8 = 8;
+/// A repeated request, in a digest.
+const REQUEST: u8 = 8;
 
 /// What queues by destination are made from.
 #[derive(Clone, Debug)]
@@ -49,10 +49,10 @@ pub struct TorSettings {
     pub law: GroupParams,
     /// What the law of each queue starts from.
     pub at: GroupStart,
-    /// A queue that waits asks again if it is credited nothing for so long; above zero.
+    /// A queue that waits repeats its request if it is credited nothing for so long; above zero.
     pub ask_again: Span,
-    /// Size of credit, rate and ask packets.
-    pub word_size: u16,
+    /// Size of credit messages, rate messages and requests.
+    pub message_size: u16,
 }
 
 /// How two racks queue for each other's hosts.
@@ -69,15 +69,15 @@ pub struct Peer {
 pub struct TorCounters {
     /// Credits sent to other racks.
     pub credits: u64,
-    /// Times that a queue asked again, or a host that was stopped.
-    pub asks: u64,
-    /// Rates told to flows that asked, stops among them.
+    /// Requests repeated by queues, and by hosts that were stopped.
+    pub requests: u64,
+    /// Rate messages to flows that requested one, stops included.
     pub rates: u64,
     /// Queues that something was ever sent to.
     pub queues: u64,
     /// Times that all hosts of a queue were stopped.
     pub stops: u64,
-    /// Times that they were let go on.
+    /// Times that they were resumed.
     pub resumes: u64,
     /// Longest queue.
     pub longest: Bytes,
@@ -92,17 +92,17 @@ struct Aggregate {
     law: Group,
     rate: BitsPerSec,
     stopped: bool,
-    due: Time,   // the law's wake
-    armed: Time, // earliest entry of this one among the timers
-    ask: Time, // when it asks again; invariant: some time, if something waits for credits of another switch
-    ask_armed: Time,
+    due: Time,        // the law's wake
+    armed: Time,      // earliest entry of this one among the timers
+    request_at: Time, // when it repeats its request; invariant: some time, if something waits for credits of another switch
+    request_armed: Time,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Due {
     Wake(HostAddr),
     Credit(u16),
-    Ask(HostAddr),
+    Request(HostAddr),
 }
 
 /// A switch of a rack with queues by destination.
@@ -208,31 +208,37 @@ impl Tor {
     }
 
     /// Data of one of its hosts.
-    fn collect(&mut self, now: Time, in_port: u16, packet: &Packet, out: &mut impl Out<Packet>) {
+    fn collect(
+        &mut self,
+        now: Time,
+        ingress_port: u16,
+        packet: &Packet,
+        out: &mut impl Out<Packet>,
+    ) {
         let to = packet.dst;
         let at = self.queue_of(to);
         if self.aggregate(at).is_none() {
             self.begin(now, at, out);
         }
         let Some(aggregate) = self.aggregate_mut(at) else { return };
-        let held = Packet { ingress: in_port, ..*packet };
-        let arrival = aggregate.voq.arrive(now, in_port, &held);
+        let held = Packet { ingress: ingress_port, ..*packet };
+        let arrival = aggregate.voq.arrive(now, ingress_port, &held);
         let (asleep, stopped) = (aggregate.due == Time::MAX, aggregate.stopped);
         let queue = aggregate.voq.queue();
         self.counters.longest = self.counters.longest.max(queue);
         if asleep {
-            self.tell(now, at, GroupEvent::Traffic, out);
+            self.notify_law(now, at, GroupEvent::Traffic, out);
         }
         if arrival.crossed == Some(Crossed::Above) {
-            self.tell(now, at, GroupEvent::Above, out);
+            self.notify_law(now, at, GroupEvent::Above, out);
         }
         if stopped && arrival.new_feeder {
-            self.say(now, in_port, FlowId::ALL, to, 0, out);
+            self.send_rate(now, ingress_port, FlowId::ALL, to, 0, out);
         }
-        if packet.flags.has(Flags::ASK) {
+        if packet.flags.has(Flags::RATE_REQUEST) {
             let rate = self.aggregate(at).filter(|a| !a.stopped).map_or(0, |a| a.rate.get());
             self.counters.rates += 1;
-            self.say(now, in_port, packet.flow, to, rate, out);
+            self.send_rate(now, ingress_port, packet.flow, to, rate, out);
         }
         self.release(now, at, out);
     }
@@ -255,8 +261,8 @@ impl Tor {
             stopped: false,
             due: Time::MAX,
             armed: Time::MAX,
-            ask: Time::MAX,
-            ask_armed: Time::MAX,
+            request_at: Time::MAX,
+            request_armed: Time::MAX,
         }));
         self.counters.queues += 1;
         self.apply(now, at, &acts, out);
@@ -271,64 +277,66 @@ impl Tor {
     /// Sends on what has credit.
     fn release(&mut self, now: Time, at: HostAddr, out: &mut impl Out<Packet>) {
         while let Some(aggregate) = self.aggregate_mut(at)
-            && let Some((mut packet, told, crossed)) = aggregate.voq.next(now)
+            && let Some((mut packet, demand, crossed)) = aggregate.voq.next(now)
         {
             let ahead = aggregate.voq.ahead();
             self.counters.ahead = self.counters.ahead.max(ahead);
             let rack = self.settings.rack;
-            let tag = RackTag { rack, asked: told.asked, flows: told.flows };
+            let tag = RackTag { rack, requested: demand.requested, flows: demand.flows };
             if packet.dst.tor == rack {
-                self.hear(now, tag, &packet);
+                self.on_tagged_data(now, tag, &packet);
             } else {
                 packet.tag(tag);
             }
             self.switch.arrive(now, packet.ingress.into(), &mut packet, out);
             if crossed == Some(Crossed::Below) {
-                self.tell(now, at, GroupEvent::Below, out);
+                self.notify_law(now, at, GroupEvent::Below, out);
             }
         }
-        self.plan_ask(now, at);
+        self.plan_request(now, at);
     }
 
     /// What still waits, waits for credits.
-    fn plan_ask(&mut self, now: Time, at: HostAddr) {
+    fn plan_request(&mut self, now: Time, at: HostAddr) {
         let (own, again) = (self.settings.rack, self.settings.ask_again);
         let Some(aggregate) = self.aggregate_mut(at) else { return };
         match aggregate.voq.waits_for() {
-            Some(to) if to.tor != own => aggregate.ask = aggregate.ask.min(now + again),
-            _ => aggregate.ask = Time::MAX,
+            Some(to) if to.tor != own => {
+                aggregate.request_at = aggregate.request_at.min(now + again)
+            }
+            _ => aggregate.request_at = Time::MAX,
         }
-        let ask = aggregate.ask;
-        if ask < aggregate.ask_armed {
-            aggregate.ask_armed = ask;
-            self.timers.push(Reverse((ask, Due::Ask(at))));
+        let ask = aggregate.request_at;
+        if ask < aggregate.request_armed {
+            aggregate.request_armed = ask;
+            self.timers.push(Reverse((ask, Due::Request(at))));
         }
     }
 
-    /// Asks again, if nothing came meanwhile.
-    fn ask(&mut self, now: Time, at: HostAddr, out: &mut impl Out<Packet>) {
-        let (rack, size) = (self.settings.rack, self.settings.word_size);
+    /// RequestFor again, if nothing came meanwhile.
+    fn request_again(&mut self, now: Time, at: HostAddr, out: &mut impl Out<Packet>) {
+        let (rack, size) = (self.settings.rack, self.settings.message_size);
         let Some(aggregate) = self.aggregate_mut(at) else { return };
-        if aggregate.ask <= now
+        if aggregate.request_at <= now
             && let Some(to) = aggregate.voq.waits_for()
         {
-            aggregate.ask = Time::MAX;
-            let told = aggregate.voq.told(now, to);
-            let tag = RackTag { rack, asked: told.asked, flows: told.flows };
-            self.counters.asks += 1;
+            aggregate.request_at = Time::MAX;
+            let demand = aggregate.voq.demand(now, to);
+            let tag = RackTag { rack, requested: demand.requested, flows: demand.flows };
+            self.counters.requests += 1;
             // As a flow of its own, so that where there are several ways the next one does not take the same.
-            let flow = FlowId(self.counters.asks as u32);
-            let mut packet = Packet { flow, ..Packet::ask(to, tag, size) };
+            let flow = FlowId(self.counters.requests as u32);
+            let mut packet = Packet { flow, ..Packet::rack_request(to, tag, size) };
             self.switch.arrive(now, 0, &mut packet, out);
         }
-        self.plan_ask(now, at);
+        self.plan_request(now, at);
     }
 
-    /// A rack asks again: it hears at once what it has been given.
-    fn answer(&mut self, now: Time, port: u16, tag: RackTag, out: &mut impl Out<Packet>) {
-        let heard = self.heard(tag);
+    /// A rack repeats its request: it gets a credit message at once, with what it has been given.
+    fn on_rack_request(&mut self, now: Time, port: u16, tag: RackTag, out: &mut impl Out<Packet>) {
+        let demand = self.demand_of(tag);
         let Some(Some((credits, _))) = self.credits.get_mut(usize::from(port)) else { return };
-        let credit = credits.ask(now, heard);
+        let credit = credits.on_request(now, demand);
         self.send_credit(now, port, credit, out);
         self.arm_credits(now, port);
     }
@@ -336,34 +344,41 @@ impl Tor {
     fn send_credit(&mut self, now: Time, port: u16, credit: Credit, out: &mut impl Out<Packet>) {
         self.counters.credits += 1;
         let host = HostAddr { tor: self.settings.rack, port };
-        let mut packet = Packet::credit(credit.rack, host, credit.given, self.settings.word_size);
+        let mut packet =
+            Packet::rack_credit(credit.rack, host, credit.given, self.settings.message_size);
         self.switch.arrive(now, port.into(), &mut packet, out);
     }
 
     /// Data for a host of this rack: credits let it go, but not what it has on the wire beyond it.
-    fn hear(&mut self, now: Time, tag: RackTag, packet: &Packet) {
-        let (port, heard) = (packet.dst.port, self.heard(tag));
+    fn on_tagged_data(&mut self, now: Time, tag: RackTag, packet: &Packet) {
+        let (port, demand) = (packet.dst.port, self.demand_of(tag));
         if let Some((credits, _)) = &mut self.credits[usize::from(port)] {
             let overhead = overhead(&self.switch, port);
-            credits.arrive(now, heard, packet.size.into(), overhead);
+            credits.arrive(now, demand, packet.size.into(), overhead);
             self.arm_credits(now, port);
         }
     }
 
-    fn heard(&self, tag: RackTag) -> Heard {
+    fn demand_of(&self, tag: RackTag) -> RackDemand {
         let advance = self.advance(tag.rack).get();
-        Heard { rack: tag.rack, asked: tag.asked, flows: tag.flows, advance }
+        RackDemand { rack: tag.rack, requested: tag.requested, flows: tag.flows, advance }
     }
 
     /// What no credit let go takes its way; those of the port to its host, if it is one of these, wait for it.
-    fn pass(&mut self, now: Time, in_port: u32, packet: &mut Packet, out: &mut impl Out<Packet>) {
+    fn pass(
+        &mut self,
+        now: Time,
+        ingress_port: u32,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) {
         let HostAddr { tor, port } = packet.dst;
         if tor == self.settings.rack
             && let Some(Some((credits, _))) = self.credits.get_mut(usize::from(port))
         {
             credits.yield_to(now, packet.on_wire(overhead(&self.switch, port)));
         }
-        self.switch.arrive(now, in_port, packet, out);
+        self.switch.arrive(now, ingress_port, packet, out);
     }
 
     fn arm_credits(&mut self, now: Time, port: u16) {
@@ -393,14 +408,20 @@ impl Tor {
         let at = self.queue_of(to);
         if let Some(aggregate) = self.aggregate_mut(at) {
             if aggregate.voq.credit(to, given) {
-                aggregate.ask = Time::MAX;
+                aggregate.request_at = Time::MAX;
             }
             self.release(now, at, out);
         }
     }
 
-    /// Tells the law of a queue, and does what it says.
-    fn tell(&mut self, now: Time, at: HostAddr, event: GroupEvent, out: &mut impl Out<Packet>) {
+    /// Notifies the law of a queue, and applies its actions.
+    fn notify_law(
+        &mut self,
+        now: Time,
+        at: HostAddr,
+        event: GroupEvent,
+        out: &mut impl Out<Packet>,
+    ) {
         let Some(aggregate) = self.aggregate_mut(at) else { return };
         let flows = aggregate.voq.flows(now);
         let voq = &aggregate.voq;
@@ -432,12 +453,12 @@ impl Tor {
                 GroupAct::Stop => {
                     aggregate.stopped = true;
                     self.counters.stops += 1;
-                    self.say_all(now, at, 0, out);
+                    self.send_rate_to_feeders(now, at, 0, out);
                 }
                 GroupAct::Resume(rate) => {
                     (aggregate.stopped, aggregate.rate) = (false, rate);
                     self.counters.resumes += 1;
-                    self.say_all(now, at, rate.get(), out);
+                    self.send_rate_to_feeders(now, at, rate.get(), out);
                 }
                 GroupAct::Watch { low, high } => aggregate.voq.watch(low, high),
                 GroupAct::WakeAt(due) => {
@@ -448,26 +469,38 @@ impl Tor {
         }
     }
 
-    /// Tells every host that feeds a queue, once for each that it sends to.
-    fn say_all(&mut self, now: Time, at: HostAddr, rate: u64, out: &mut impl Out<Packet>) {
+    /// Sends a rate message to every host that feeds a queue, once for each host that it sends to.
+    fn send_rate_to_feeders(
+        &mut self,
+        now: Time,
+        at: HostAddr,
+        rate: u64,
+        out: &mut impl Out<Packet>,
+    ) {
         let feeders: Vec<_> =
             self.aggregate(at).map_or_else(Vec::new, |of| of.voq.feeders().collect());
         for (port, to) in feeders {
-            self.say(now, port, FlowId::ALL, to, rate, out);
+            self.send_rate(now, port, FlowId::ALL, to, rate, out);
         }
     }
 
-    /// A host asks whether what it sends to `to` is still stopped.
+    /// A host requests the rate that holds for what it sends to `to`, in case a resume message was lost.
     #[cold]
-    fn say_again(&mut self, now: Time, port: u16, to: HostAddr, out: &mut impl Out<Packet>) {
+    fn on_resume_request(
+        &mut self,
+        now: Time,
+        port: u16,
+        to: HostAddr,
+        out: &mut impl Out<Packet>,
+    ) {
         let Some(aggregate) = self.aggregate(self.queue_of(to)) else { return };
         let rate = if aggregate.stopped { 0 } else { aggregate.rate.get() };
-        self.counters.asks += 1;
-        self.say(now, port, FlowId::ALL, to, rate, out);
+        self.counters.requests += 1;
+        self.send_rate(now, port, FlowId::ALL, to, rate, out);
     }
 
-    /// Tells a flow of the host at `port`, or all of its flows to `to`.
-    fn say(
+    /// Sends a rate message to a flow of the host at `port`, or to all of its flows to `to`.
+    fn send_rate(
         &mut self,
         now: Time,
         port: u16,
@@ -477,7 +510,7 @@ impl Tor {
         out: &mut impl Out<Packet>,
     ) {
         let host = HostAddr { tor: self.settings.rack, port };
-        let mut packet = Packet::rate(host, flow, to, rate, self.settings.word_size);
+        let mut packet = Packet::rack_rate(host, flow, to, rate, self.settings.message_size);
         self.pass(now, port.into(), &mut packet, out);
     }
 
@@ -485,7 +518,7 @@ impl Tor {
         let Some(aggregate) = self.aggregate_mut(at) else { return };
         if aggregate.due <= now {
             aggregate.due = Time::MAX;
-            self.tell(now, at, GroupEvent::Wake, out);
+            self.notify_law(now, at, GroupEvent::Wake, out);
         }
         self.arm_wake(at);
     }
@@ -494,7 +527,7 @@ impl Tor {
     fn disarm(&mut self, due: Due, at: Time) -> bool {
         let armed = match due {
             Due::Wake(queue) => self.aggregate_mut(queue).map(|of| &mut of.armed),
-            Due::Ask(queue) => self.aggregate_mut(queue).map(|of| &mut of.ask_armed),
+            Due::Request(queue) => self.aggregate_mut(queue).map(|of| &mut of.request_armed),
             Due::Credit(port) => self.credits[usize::from(port)].as_mut().map(|of| &mut of.1),
         };
         let Some(armed) = armed.filter(|armed| **armed == at) else { return false };
@@ -535,22 +568,22 @@ impl Node for Tor {
             Kind::Data if of_a_host => return self.collect(now, port as u16, packet, out),
             Kind::Data if packet.dst.tor == self.settings.rack => {
                 if let Some(tag) = packet.untag() {
-                    self.hear(now, tag, packet);
+                    self.on_tagged_data(now, tag, packet);
                     return self.switch.arrive(now, port, packet, out);
                 }
             }
-            Kind::Credit if packet.dst.tor == self.settings.rack => {
+            Kind::RackCredit if packet.dst.tor == self.settings.rack => {
                 trace(&mut self.digest, now, CREDIT, packet);
                 return self.take_credit(now, HostAddr::of_word(packet.stamp), packet.seq, out);
             }
-            Kind::Ask if of_a_host => {
-                trace(&mut self.digest, now, ASK, packet);
-                return self.say_again(now, port as u16, packet.dst, out);
+            Kind::RackRequest if of_a_host => {
+                trace(&mut self.digest, now, REQUEST, packet);
+                return self.on_resume_request(now, port as u16, packet.dst, out);
             }
-            Kind::Ask if packet.dst.tor == self.settings.rack => {
-                trace(&mut self.digest, now, ASK, packet);
+            Kind::RackRequest if packet.dst.tor == self.settings.rack => {
+                trace(&mut self.digest, now, REQUEST, packet);
                 if let Some(tag) = packet.untag() {
-                    self.answer(now, packet.dst.port, tag, out);
+                    self.on_rack_request(now, packet.dst.port, tag, out);
                 }
                 return;
             }
@@ -570,7 +603,7 @@ impl Node for Tor {
             match due {
                 Due::Wake(queue) => self.wake(now, queue, out),
                 Due::Credit(port) => self.credit(now, port, out),
-                Due::Ask(queue) => self.ask(now, queue, out),
+                Due::Request(queue) => self.request_again(now, queue, out),
             }
         }
         if self.switch.next_timer() <= now {

@@ -2,13 +2,13 @@
 //!
 //! A queue may send `in advance` bytes that no credit has come for. Beyond that each byte takes a byte of credit, so at
 //! every instant: sent - credited <= in advance. Credits carry how much has been credited in all, so a lost one costs nothing once
-//! the next is there; if none comes, the switch asks again ([`crate::Tor`]).
+//! the next is there; if none comes, the switch requests credits again ([`crate::Tor`]).
 //!
-//! Each packet that leaves tells the other side how much has been asked for so far: what was sent, or what arrived
-//! ([`Asks`]), and how many flows share the queue.
+//! Each packet that leaves carries how many bytes of credit have been requested so far, the bytes sent or the bytes arrived
+//! ([`RequestFor`]), and how many flows share the queue.
 //!
-//! A switch that has fewer queues than there are hosts keeps several hosts in one. Credits stay those of each host's port, and all that
-//! above is said of sent, credited, asked and flows is of the packets to one host; what may go in advance is of all together. So the
+//! A switch that has fewer queues than there are hosts keeps several hosts in one. Credits stay those of each host's port, and bytes
+//! sent, credited and requested, and flows, are counted per host; what may go in advance is of all together. So the
 //! bounds of ports hold as they are. But the queue is one: its first packet waits for credits of its own port, and others wait behind
 //! it, whatever their ports have to give.
 //!
@@ -18,12 +18,12 @@ use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What a queue asks credits for.
+/// The bytes that a queue requests credits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asks {
-    /// For what it has sent: credits replace those that were used, and the bytes under way never exceed what may go in advance. A window.
+pub enum RequestFor {
+    /// Those that it has sent: credits replace those that were used, and the bytes under way never exceed what may go in advance. A window.
     Sent,
-    /// For what has arrived in it: credits follow demand.
+    /// Those that have arrived in it: credits follow demand.
     Demand,
 }
 
@@ -32,17 +32,17 @@ pub enum Asks {
 pub struct VoqSettings {
     /// Bytes that may go before the first credit. Less than a packet would let nothing go.
     pub advance: Bytes,
-    /// What it asks credits for.
-    pub asks: Asks,
+    /// The bytes that it requests credits for.
+    pub requests: RequestFor,
     /// A flow counts until so long after its last packet arrived, and while it has one waiting.
     pub seen_for: Span,
 }
 
-/// What a packet tells the switch of its destination about the queue that it left.
+/// State of a queue that each packet which leaves it carries to the switch of its destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Told {
-    /// Bytes that credits are asked for, since the beginning.
-    pub asked: u64,
+pub struct Demand {
+    /// Bytes of credit requested since the beginning.
+    pub requested: u64,
     /// Flows that share the queue, at least one.
     pub flows: u32,
 }
@@ -67,8 +67,8 @@ pub struct VoqTotals {
     pub sent: u64,
     /// Credits came for.
     pub credited: u64,
-    /// Credits are asked for.
-    pub asked: u64,
+    /// Credits requested for.
+    pub requested: u64,
 }
 
 /// What an arrival did.
@@ -76,7 +76,7 @@ pub struct VoqTotals {
 pub struct Arrival {
     /// Whether the queue left its bounds.
     pub crossed: Option<Crossed>,
-    /// The first packet of that in-port to that host since the queue was empty.
+    /// The first packet of that ingress port to that host since the queue was empty.
     pub new_feeder: bool,
 }
 
@@ -90,7 +90,7 @@ pub struct Voq {
     parts: Vec<Part>, // in order of hosts
     low: u64,
     high: u64,
-    above: bool, // above was told, below not yet
+    above: bool, // `Above` was reported, `Below` not yet
 }
 
 /// What a queue has for one host, since the beginning.
@@ -110,10 +110,10 @@ impl Part {
         self.sent.saturating_sub(self.credited)
     }
 
-    fn asked(&self, asks: Asks) -> u64 {
-        match asks {
-            Asks::Sent => self.sent,
-            Asks::Demand => self.arrived,
+    fn requested(&self, requests: RequestFor) -> u64 {
+        match requests {
+            RequestFor::Sent => self.sent,
+            RequestFor::Demand => self.arrived,
         }
     }
 }
@@ -133,7 +133,7 @@ impl Voq {
         }
     }
 
-    /// From now on tells when the queue rises above `high`, and then when it falls below `low`.
+    /// From now on reports that the queue rises above `high`, and then that it falls below `low`.
     pub fn watch(&mut self, low: Bytes, high: Bytes) {
         (self.low, self.high) = (low.get(), high.get());
     }
@@ -152,8 +152,8 @@ impl Voq {
         &mut self.parts[at]
     }
 
-    /// A packet of a host arrives by `in_port`.
-    pub fn arrive(&mut self, now: Time, in_port: u16, packet: &Packet) -> Arrival {
+    /// A packet of a host arrives by `ingress_port`.
+    pub fn arrive(&mut self, now: Time, ingress_port: u16, packet: &Packet) -> Arrival {
         if self.waiting.is_empty() {
             self.parts.iter_mut().for_each(|part| part.feeders.clear());
         }
@@ -163,7 +163,7 @@ impl Voq {
         let part = self.part_mut(packet.dst);
         part.arrived += u64::from(packet.size);
         part.flows.arrive(now, packet.flow, seen_for);
-        let new_feeder = part.feeders.insert(in_port);
+        let new_feeder = part.feeders.insert(ingress_port);
         let crossed = (!self.above && self.queue > self.high).then_some(Crossed::Above);
         self.above |= crossed.is_some();
         Arrival { crossed, new_feeder }
@@ -180,8 +180,8 @@ impl Voq {
         more && self.waits_for() == Some(to)
     }
 
-    /// The next packet that may leave, and what it tells; it has left then. Leaves what a whole packet takes, and keeps the rest.
-    pub fn next(&mut self, now: Time) -> Option<(Packet, Told, Option<Crossed>)> {
+    /// Takes the next packet that may leave, and the demand that it carries. Credit for less than a whole packet is kept.
+    pub fn next(&mut self, now: Time) -> Option<(Packet, Demand, Option<Crossed>)> {
         let first = self.waiting.front()?;
         let (to, size) = (first.dst, u64::from(first.size));
         if self.credit_left(to) < size {
@@ -194,18 +194,21 @@ impl Voq {
         let before = part.ahead();
         part.sent += size;
         self.ahead += self.part(to)?.ahead() - before;
-        let told = self.told(now, to);
+        let demand = self.demand(now, to);
         self.part_mut(to).flows.leave(now, packet.flow, seen_for);
         let crossed = (self.above && self.queue < self.low).then_some(Crossed::Below);
         self.above &= crossed.is_none();
-        Some((packet, told, crossed))
+        Some((packet, demand, crossed))
     }
 
-    /// What a packet to a host tells as it leaves.
-    pub fn told(&mut self, now: Time, to: HostAddr) -> Told {
-        let VoqSettings { asks, seen_for, .. } = self.settings;
+    /// The demand that a packet to a host carries.
+    pub fn demand(&mut self, now: Time, to: HostAddr) -> Demand {
+        let VoqSettings { requests, seen_for, .. } = self.settings;
         let part = self.part_mut(to);
-        Told { asked: part.asked(asks), flows: part.flows.count(now, seen_for).max(1) }
+        Demand {
+            requested: part.requested(requests),
+            flows: part.flows.count(now, seen_for).max(1),
+        }
     }
 
     /// The host that the first packet is for, which others wait behind; `None`: nothing waits.
@@ -236,7 +239,7 @@ impl Voq {
             arrived: part.arrived,
             sent: part.sent,
             credited: part.credited,
-            asked: part.asked(self.settings.asks),
+            requested: part.requested(self.settings.requests),
         })
     }
 
@@ -255,9 +258,9 @@ impl Voq {
         self.parts.iter().map(|part| part.credited).sum()
     }
 
-    /// Bytes that credits are asked for, since the beginning.
-    pub fn asked(&self) -> u64 {
-        self.parts.iter().map(|part| part.asked(self.settings.asks)).sum()
+    /// Bytes of credit requested since the beginning.
+    pub fn requested(&self) -> u64 {
+        self.parts.iter().map(|part| part.requested(self.settings.requests)).sum()
     }
 
     /// Flows with a packet waiting, or seen lately.
@@ -354,8 +357,11 @@ impl Ports {
 mod tests {
     use super::*;
 
-    const SETTINGS: VoqSettings =
-        VoqSettings { advance: Bytes::new(10_000), asks: Asks::Sent, seen_for: Span::from_us(20) };
+    const SETTINGS: VoqSettings = VoqSettings {
+        advance: Bytes::new(10_000),
+        requests: RequestFor::Sent,
+        seen_for: Span::from_us(20),
+    };
 
     const HOST: HostAddr = HostAddr { tor: 0, port: 0 };
 
@@ -394,12 +400,14 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_tells_what_left_or_what_came() {
-        for (asks, asked) in [(Asks::Sent, [1_048, 2_096]), (Asks::Demand, [5_240, 5_240])] {
-            let mut voq = Voq::new(VoqSettings { asks, ..SETTINGS });
+    fn a_packet_requests_credit_for_bytes_sent_or_arrived() {
+        for (requests, requested) in
+            [(RequestFor::Sent, [1_048, 2_096]), (RequestFor::Demand, [5_240, 5_240])]
+        {
+            let mut voq = Voq::new(VoqSettings { requests, ..SETTINGS });
             fill(&mut voq, 5);
-            let told = [(); 2].map(|()| voq.next(us(0)).map(|(_, told, _)| told.asked));
-            assert_eq!(told, asked.map(Some));
+            let demand = [(); 2].map(|()| voq.next(us(0)).map(|(_, demand, _)| demand.requested));
+            assert_eq!(demand, requested.map(Some));
         }
     }
 
@@ -411,12 +419,12 @@ mod tests {
         voq.arrive(us(5), 1, &packet(2, 9_000));
         voq.arrive(us(10), 2, &packet(1, 500));
         assert_eq!(voq.flows(us(10)), 2);
-        let (first, told, _) = voq.next(us(12)).expect("in advance");
-        assert_eq!((first.flow, told.flows), (FlowId(1), 2));
+        let (first, demand, _) = voq.next(us(12)).expect("in advance");
+        assert_eq!((first.flow, demand.flows), (FlowId(1), 2));
         assert_eq!(voq.flows(us(100)), 2, "both wait");
         voq.credit(HOST, 9_000);
-        let (second, told, _) = voq.next(us(100)).expect("credited");
-        assert_eq!((second.flow, told.flows), (FlowId(2), 2));
+        let (second, demand, _) = voq.next(us(100)).expect("credited");
+        assert_eq!((second.flow, demand.flows), (FlowId(2), 2));
         assert_eq!(voq.flows(us(100)), 1, "one waits, the other was seen long ago");
         voq.next(us(101)).expect("there is credit left");
         assert_eq!(voq.flows(us(101)), 0);
@@ -426,15 +434,15 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_told_once_each_way() {
+    fn each_bound_is_reported_once() {
         let mut voq = Voq::new(SETTINGS);
         voq.watch(Bytes::new(2_000), Bytes::new(4_000));
         let arrive = |voq: &mut Voq| voq.arrive(us(0), 0, &packet(0, 1_000)).crossed;
-        let told: Vec<_> = (0..6).map(|_| arrive(&mut voq)).collect();
-        assert_eq!(told, [None, None, None, None, Some(Crossed::Above), None]);
+        let crossed: Vec<_> = (0..6).map(|_| arrive(&mut voq)).collect();
+        assert_eq!(crossed, [None, None, None, None, Some(Crossed::Above), None]);
         let next = |voq: &mut Voq| voq.next(us(0)).and_then(|(_, _, crossed)| crossed);
-        let told: Vec<_> = (0..6).map(|_| next(&mut voq)).collect();
-        assert_eq!(told, [None, None, None, None, Some(Crossed::Below), None]);
+        let crossed: Vec<_> = (0..6).map(|_| next(&mut voq)).collect();
+        assert_eq!(crossed, [None, None, None, None, Some(Crossed::Below), None]);
         assert_eq!(arrive(&mut voq), None);
     }
 

@@ -31,7 +31,7 @@ fn pool(ports: usize, alpha: f64, headroom: Option<u64>, lossless: u8) -> Ingres
     IngressPool { shared, ports: vec![[ingress; CLASSES]; ports], lossless: Some(lossless), alpha }
 }
 
-/// What `n` in-ports hold of a pool, all of them together, that never stop sending to a port that is stopped.
+/// What `n` ingress ports hold of a pool, all of them together, that never stop sending to a port that is stopped.
 fn held_when_full(alpha: f64, n: u32, headroom: Option<u64>, lossless: u8) -> u64 {
     let pool = pool(n as usize + 1, alpha, headroom, lossless);
     let mut bench = Bench::by_class(n + 1, settings(), Some(pool), ClassSettings::default());
@@ -46,7 +46,7 @@ fn held_when_full(alpha: f64, n: u32, headroom: Option<u64>, lossless: u8) -> u6
     bench.switch.held().get()
 }
 
-/// Lossless-fabric sheet, section 2: each of `n` saturated in-ports takes alpha / (1 + alpha n) of the pool.
+/// Lossless-fabric sheet, section 2: each of `n` saturated ingress ports takes alpha / (1 + alpha n) of the pool.
 #[test]
 fn shares_of_the_pool_are_those_of_the_dynamic_threshold() {
     for (alpha, free) in [
@@ -60,14 +60,17 @@ fn shares_of_the_pool_are_those_of_the_dynamic_threshold() {
             // Within a packet of each, and what rounding to three digits leaves open.
             let off = (held - (1.0 - free) * POOL as f64).abs();
             let slack = 1_000.0 * f64::from(n) + 0.0006 * POOL as f64;
-            assert!(off <= slack, "alpha {alpha}, {n} in-ports hold {held}, {free} was to be free");
+            assert!(
+                off <= slack,
+                "alpha {alpha}, {n} ingress ports hold {held}, {free} was to be free"
+            );
         }
     }
 }
 
 #[test]
 fn a_class_that_is_dropped_has_a_queue_within_the_threshold_too() {
-    // The in-ports alone would take 8/9 of the pool; the queue that they share may take half of it.
+    // The ingress ports alone would take 8/9 of the pool; the queue that they share may take half of it.
     let held = held_when_full(1.0, 8, None, 1 << 5);
     assert!((499_000..=500_000).contains(&held), "{held}");
 }

@@ -1,6 +1,6 @@
 //! Virtual output queues and the credits of one down port, with the way between them: what the two may never do together.
 
-use forebay_net::{Asks, CreditSettings, Credits, Heard, Voq, VoqSettings};
+use forebay_net::{CreditSettings, Credits, RackDemand, RequestFor, Voq, VoqSettings};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
@@ -17,7 +17,7 @@ enum Event {
     /// A host sends a packet of this flow and size into the queue of a rack.
     Host(u16, u32, u16),
     /// A packet that asks for so much arrives at the down port.
-    Data { rack: u16, asked: u64, flows: u32, flow: u32, size: u16 },
+    Data { rack: u16, requested: u64, flows: u32, flow: u32, size: u16 },
     /// So many bytes that no credit let go arrive there.
     Other(u16),
     /// A credit arrives at the queue of a rack.
@@ -59,12 +59,12 @@ struct World {
 }
 
 impl World {
-    fn new(asks: Asks, advance: u64, aways: &[Span]) -> Self {
+    fn new(requests: RequestFor, advance: u64, aways: &[Span]) -> Self {
         let rate = BitsPerSec::from_gbps(25);
         let farthest = *aways.iter().max().expect("some rack");
         let round_trip = farthest + farthest + Span::from_us(2);
         let settings =
-            VoqSettings { advance: Bytes::new(advance), asks, seen_for: Span::from_us(20) };
+            VoqSettings { advance: Bytes::new(advance), requests, seen_for: Span::from_us(20) };
         let rack = |away: &Span| Rack {
             voq: Voq::new(settings),
             away: *away,
@@ -124,8 +124,8 @@ impl World {
                 let unsolicited = rack.voq.sent() - rack.voq.credited().min(rack.voq.sent());
                 assert!(unsolicited <= self.advance, "{unsolicited} B went without a credit");
                 assert!(
-                    rack.voq.credited() < rack.voq.asked() + CREDIT,
-                    "nobody gets what nobody asked for"
+                    rack.voq.credited() < rack.voq.requested() + CREDIT,
+                    "nobody gets what nobody requested for"
                 );
             }
         }
@@ -143,10 +143,10 @@ impl World {
                 self.racks[usize::from(rack)].voq.credit(HOST, given);
                 self.leave(now, rack);
             }
-            Event::Data { rack, asked, flows, flow, size } => {
+            Event::Data { rack, requested, flows, flow, size } => {
                 *self.delivered.entry((rack, flow)).or_default() += u64::from(size);
-                let heard = Heard { rack, asked, flows, advance: self.advance };
-                self.credits.arrive(now, heard, size.into(), self.overhead);
+                let demand = RackDemand { rack, requested, flows, advance: self.advance };
+                self.credits.arrive(now, demand, size.into(), self.overhead);
                 self.enter(now, u64::from(size) + self.overhead);
                 self.uncalled(now, self.overhead);
                 if self.keep {
@@ -205,9 +205,9 @@ impl World {
     fn leave(&mut self, now: Time, from: u16) {
         let rack = &mut self.racks[usize::from(from)];
         let mut gone = Vec::new();
-        while let Some((packet, told, _)) = rack.voq.next(now) {
+        while let Some((packet, demand, _)) = rack.voq.next(now) {
             rack.up = rack.up.max(now) + rack.uplink.take(u64::from(packet.size));
-            gone.push((rack.up + rack.away, packet, told));
+            gone.push((rack.up + rack.away, packet, demand));
         }
         rack.highest = rack.highest.max(rack.voq.queue().get());
         // Now and then a way is blocked, up to 60 us: all that comes meanwhile arrives after that at once.
@@ -217,10 +217,10 @@ impl World {
             rack.jam = now + Span::from_ns(jams.below(60_000));
         }
         let jam = rack.jam;
-        for (at, packet, told) in gone {
+        for (at, packet, demand) in gone {
             let (flow, size) = (packet.flow.0, packet.size);
-            let (asked, flows) = (told.asked, told.flows);
-            self.at(at.max(jam), Event::Data { rack: from, asked, flows, flow, size });
+            let (requested, flows) = (demand.requested, demand.flows);
+            self.at(at.max(jam), Event::Data { rack: from, requested, flows, flow, size });
         }
     }
 
@@ -242,17 +242,17 @@ fn us(us: u64) -> Time {
 /// Section 11.2 of sheet hiercc: a queue that asks for what it sent is a window, C0 / RTT; one that asks for what arrived fills the port.
 #[test]
 fn a_single_aggregate_gets_its_window_or_the_port() {
-    for (asks, advance, away, gbps) in [
-        (Asks::Sent, 10_000, 4, 10.0),
-        (Asks::Sent, 10_000, 2, 20.0),
-        (Asks::Sent, 40_000, 4, 25.0),
-        (Asks::Demand, 10_000, 4, 25.0),
-        (Asks::Demand, 10_000, 8, 25.0),
+    for (requests, advance, away, gbps) in [
+        (RequestFor::Sent, 10_000, 4, 10.0),
+        (RequestFor::Sent, 10_000, 2, 20.0),
+        (RequestFor::Sent, 40_000, 4, 25.0),
+        (RequestFor::Demand, 10_000, 4, 25.0),
+        (RequestFor::Demand, 10_000, 8, 25.0),
     ] {
-        let mut world = World::new(asks, advance, &[Span::from_us(away)]);
+        let mut world = World::new(requests, advance, &[Span::from_us(away)]);
         world.backlog(0, 2);
         let rate: f64 = world.rates(us(1_000), us(3_000)).values().sum();
-        assert!((rate / gbps - 1.0).abs() < 0.03, "{asks:?} {advance} {away} us: {rate}");
+        assert!((rate / gbps - 1.0).abs() < 0.03, "{requests:?} {advance} {away} us: {rate}");
     }
 }
 
@@ -265,16 +265,18 @@ fn of_rack(rates: &BTreeMap<(u16, u32), f64>, rack: u16) -> f64 {
 #[test]
 fn racks_share_by_their_flows() {
     let aways = [Span::from_us(4); 2];
-    for (asks, advance) in [(Asks::Sent, 40_000), (Asks::Demand, 10_000), (Asks::Demand, 40_000)] {
-        let mut world = World::new(asks, advance, &aways);
+    for (requests, advance) in
+        [(RequestFor::Sent, 40_000), (RequestFor::Demand, 10_000), (RequestFor::Demand, 40_000)]
+    {
+        let mut world = World::new(requests, advance, &aways);
         world.backlog(0, 1);
         world.backlog(1, 3);
         let rates = world.rates(us(1_000), us(3_000));
         let [one, three] = [0, 1].map(|rack| of_rack(&rates, rack));
-        assert!((one / 6.25 - 1.0).abs() < 0.01, "{asks:?} {advance}: {rates:?}");
-        assert!((three / one - 3.0).abs() < 0.03, "{asks:?} {advance}: {rates:?}");
+        assert!((one / 6.25 - 1.0).abs() < 0.01, "{requests:?} {advance}: {rates:?}");
+        assert!((three / one - 3.0).abs() < 0.03, "{requests:?} {advance}: {rates:?}");
     }
-    let mut world = World::new(Asks::Sent, 10_000, &aways);
+    let mut world = World::new(RequestFor::Sent, 10_000, &aways);
     world.backlog(0, 1);
     world.backlog(1, 3);
     let rates = world.rates(us(1_000), us(3_000));
@@ -286,13 +288,13 @@ fn racks_share_by_their_flows() {
 /// 8 us. The paper's "only when newly created" needs a rack to fall idle.
 #[test]
 fn twenty_new_racks_bring_two_hundred_kilobytes() {
-    for asks in [Asks::Sent, Asks::Demand] {
-        let mut world = World::new(asks, 10_000, &[Span::from_us(4); 20]);
+    for requests in [RequestFor::Sent, RequestFor::Demand] {
+        let mut world = World::new(requests, 10_000, &[Span::from_us(4); 20]);
         (0..20).for_each(|rack| world.backlog(rack, 1));
         world.run(us(2_000));
-        assert!((190_000..=200_000).contains(&world.longest), "{asks:?}: {}", world.longest);
+        assert!((190_000..=200_000).contains(&world.longest), "{requests:?}: {}", world.longest);
         let left = world.inside();
-        assert!((165_000..=180_000).contains(&left), "{asks:?}: {left}");
+        assert!((165_000..=180_000).contains(&left), "{requests:?}: {left}");
     }
 }
 
@@ -300,15 +302,17 @@ fn twenty_new_racks_bring_two_hundred_kilobytes() {
 /// what the port holds never exceed what the racks may send in advance together. By the parts of each alone, they would by half of it.
 #[test]
 fn what_hides_on_its_way_takes_room() {
-    for (asks, racks) in [(Asks::Sent, 4), (Asks::Demand, 4), (Asks::Demand, 8)] {
-        let mut world = World::new(asks, 10_000, &vec![Span::from_us(4); usize::from(racks)]);
+    for (requests, racks) in
+        [(RequestFor::Sent, 4), (RequestFor::Demand, 4), (RequestFor::Demand, 8)]
+    {
+        let mut world = World::new(requests, 10_000, &vec![Span::from_us(4); usize::from(racks)]);
         (0..racks).for_each(|rack| world.backlog(rack, if rack == 0 { 30 } else { 1 }));
         for round in 1..20 {
             world.run(us(120 * round));
             world.racks.iter_mut().for_each(|rack| rack.jam = us(120 * round + 40));
         }
         let bound = u64::from(racks) * 10_000 + CREDIT;
-        assert!(world.longest <= bound, "{asks:?}: {} of {bound}", world.longest);
+        assert!(world.longest <= bound, "{requests:?}: {} of {bound}", world.longest);
     }
 }
 
@@ -316,7 +320,7 @@ fn what_hides_on_its_way_takes_room() {
 /// the room over its round trip.
 #[test]
 fn a_blocked_rack_leaves_others_their_part() {
-    let mut world = World::new(Asks::Demand, 5_000, &[Span::from_us(4); 2]);
+    let mut world = World::new(RequestFor::Demand, 5_000, &[Span::from_us(4); 2]);
     (0..2).for_each(|rack| world.backlog(rack, 2));
     world.run(us(300));
     world.racks[0].jam = us(390);
@@ -358,15 +362,15 @@ proptest! {
     /// and the down port never holds more than racks times that, of one rack what the port sends in a round trip if that is more, a
     /// packet of each rack and a credit, and the queue that what no credit let go would make alone.
     #[test]
-    fn bounds_hold_at_every_instant(seed in any::<u64>().no_shrink(), asks in 0usize..2) {
+    fn bounds_hold_at_every_instant(seed in any::<u64>().no_shrink(), requests in 0usize..2) {
         let mut rng = Stream::new(seed, 0, Purpose::Test);
-        let asks = [Asks::Sent, Asks::Demand][asks];
+        let requests = [RequestFor::Sent, RequestFor::Demand][requests];
         let advance = 2_000 + rng.below(20_000);
         let (least, spread) = (500 + rng.below(8_000), 1 + rng.below(2) * rng.below(4_000));
         let racks = 1 + rng.below(8) as usize;
         let aways: Vec<Span> =
             (0..racks).map(|_| Span::from_ns(least + rng.below(spread))).collect();
-        let mut world = World::new(asks, advance, &aways);
+        let mut world = World::new(requests, advance, &aways);
         world.overhead = rng.below(2) * 24;
         world.jams = Some(Stream::new(seed, 2, Purpose::Test)).filter(|_| rng.below(2) == 0);
         let end = arrivals(&mut world, &mut rng, 6_000);
@@ -382,16 +386,16 @@ proptest! {
             let got: u64 = world.delivered.iter().filter(|(key, _)| key.0 == i).map(|(_, n)| n).sum();
             prop_assert_eq!(got, voq.sent());
             prop_assert_eq!(world.credits.given(i), voq.credited());
-            prop_assert!((voq.asked()..voq.asked() + CREDIT).contains(&voq.credited()));
+            prop_assert!((voq.requested()..voq.requested() + CREDIT).contains(&voq.credited()));
             prop_assert!((advance..advance + CREDIT).contains(&voq.credit_left(HOST)), "as at the start");
         }
     }
 
     /// One credit of ten is lost: the next one makes up for it, and bounds hold.
     #[test]
-    fn a_lost_credit_is_made_up_for(seed in any::<u64>().no_shrink(), asks in 0usize..2) {
-        let asks = [Asks::Sent, Asks::Demand][asks];
-        let mut world = World::new(asks, 40_000, &[Span::from_us(2); 3]);
+    fn a_lost_credit_is_made_up_for(seed in any::<u64>().no_shrink(), requests in 0usize..2) {
+        let requests = [RequestFor::Sent, RequestFor::Demand][requests];
+        let mut world = World::new(requests, 40_000, &[Span::from_us(2); 3]);
         world.lost = Some(Stream::new(seed, 1, Purpose::Test));
         (0..3).for_each(|rack| world.backlog(rack, 2));
         let rate: f64 = world.rates(us(500), us(1_000)).values().sum();

@@ -9,7 +9,7 @@ use forebay_net::{
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Kind, Packet};
 
-/// Three ports of 10 Gb/s, 800 ps a byte; in-ports pause at 5 kB beyond 1 kB of their own and resume 2 kB below.
+/// Three ports of 10 Gb/s, 800 ps a byte; ingress ports pause at 5 kB beyond 1 kB of their own and resume 2 kB below.
 fn bench(lossless: Option<u8>) -> Bench {
     let settings = PortSettings { form: Form::Queued, classes: 8, ..plain() };
     let ingress = IngressSettings {

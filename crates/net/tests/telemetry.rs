@@ -177,7 +177,7 @@ impl Node for Talker {
     fn arrive<O: Out<Packet>>(&mut self, now: Time, _: u32, packet: &mut Packet, out: &mut O) {
         self.pull(now, out);
         if packet.kind == Kind::Pause {
-            self.port.stop(now, packet.seq as u8);
+            self.port.on_pause(now, packet.seq as u8);
             self.since = self.since.max(now);
             return;
         }
@@ -358,21 +358,21 @@ fn network(seed: u64, explicit: bool) -> (Fabric, Vec<Either>) {
 }
 
 /// A cable between switches gets slower.
-fn slow_down(seed: u64, fabric: &Fabric, now: Time, ground: &mut impl EngineAccess<Either>) {
+fn slow_down(seed: u64, fabric: &Fabric, now: Time, engine: &mut impl EngineAccess<Either>) {
     let cable = (seed % 2) as u32 + 4;
     for node in [fabric.cable(cable).a, fabric.cable(cable).b] {
         let ports = fabric.ports_of(node);
         let port = ports.iter().position(|d| d.cable == cable).unwrap();
-        let flying = ground.drain_link(ports[port].link);
-        let Either::Switch(switch) = ground.node_mut(node) else { panic!("a cable of switches") };
+        let flying = engine.drain_link(ports[port].link);
+        let Either::Switch(switch) = engine.node_mut(node) else { panic!("a cable of switches") };
         let rate = PortFault::Rate(BitsPerSec::from_gbps(10));
         let Recalled { back, lost } = switch.fault(now, port, rate, flying);
         assert!(lost.is_empty(), "a cable that gets slower loses nothing");
         for one in back {
-            ground.push_link(ports[port].link, &one);
+            engine.push_link(ports[port].link, &one);
         }
     }
-    ground.refresh();
+    engine.refresh();
 }
 
 /// Hash of all that was heard and told; packets heard, words heard.

@@ -3,7 +3,7 @@
 #[path = "tor/hosts.rs"]
 mod hosts;
 
-use forebay_net::Asks;
+use forebay_net::RequestFor;
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
 use hosts::{Bundle, Queue, Queues, World, us};
@@ -71,19 +71,19 @@ fn with_the_rate_before_the_stop_a_burst_never_ends() {
 /// Section 11.2: asking for what was sent makes a window, C0 over the round trip of the switches; asking for what came fills the port.
 #[test]
 fn one_rack_gets_its_window_or_the_port() {
-    for (asks, advance, least, most) in [
-        (Asks::Sent, 10_000, 18.0, 20.0),
-        (Asks::Sent, 40_000, 24.9, 25.01),
-        (Asks::Demand, 10_000, 24.9, 25.01),
+    for (requests, advance, least, most) in [
+        (RequestFor::Sent, 10_000, 18.0, 20.0),
+        (RequestFor::Sent, 40_000, 24.9, 25.01),
+        (RequestFor::Demand, 10_000, 24.9, 25.01),
     ] {
-        let mut world = world(Bundle::COUNT.asking(asks), advance);
+        let mut world = world(Bundle::COUNT.requesting(requests), advance);
         let to = world.host(0, 0);
         (0..2).for_each(|i| world.flow(world.host(1, i), to, u64::MAX, Time::ZERO));
         world.run(us(500));
         let before = world.received(0) + world.received(1);
         world.run(us(1_500));
         let rate = gbps(world.received(0) + world.received(1) - before, Span::from_us(1_000));
-        assert!((least..=most).contains(&rate), "{asks:?} {advance}: {rate}");
+        assert!((least..=most).contains(&rate), "{requests:?} {advance}: {rate}");
     }
 }
 
@@ -136,7 +136,9 @@ fn a_burst_is_stopped_in_time_and_nothing_is_lost() {
 /// under what two racks may send in advance and a packet of each, and the port stays full.
 #[test]
 fn answers_to_the_receiver_take_their_share_of_its_port() {
-    for bundle in [Bundle::LITERAL.asking(Asks::Demand), Bundle::RECOMMENDED, Bundle::COUNT] {
+    for bundle in
+        [Bundle::LITERAL.requesting(RequestFor::Demand), Bundle::RECOMMENDED, Bundle::COUNT]
+    {
         let mut world = world(bundle, 10_000);
         let to = world.host(0, 0);
         world.flow(world.host(1, 0), to, u64::MAX, Time::ZERO);
@@ -163,7 +165,7 @@ fn who_gets_credits_does_not_ask() {
     let to = world.host(0, 0);
     (0..4).for_each(|i| world.flow(world.host(1 + i % 2, i), to, u64::MAX, Time::ZERO));
     world.run(us(3_000));
-    assert_eq!((world.counters(1).asks, world.counters(2).asks), (0, 0));
+    assert_eq!((world.counters(1).requests, world.counters(2).requests), (0, 0));
 }
 
 /// Between switches one packet of twenty is lost, or one of two: data, credits, and what asks for them again. Every queue comes to its
@@ -184,7 +186,7 @@ fn queues_drain_whatever_is_lost() {
         }
         world.run(us(60_000));
         assert!(world.is_at_rest(), "{bundle:?}, {loss}");
-        assert!(world.counters(1).asks > 0, "{bundle:?}, {loss}");
+        assert!(world.counters(1).requests > 0, "{bundle:?}, {loss}");
         for Queue { queue, parts, .. } in (1..3).flat_map(|rack| world.queues(rack)) {
             assert_eq!(queue, 0, "{bundle:?}, {loss}");
             for (of, given) in parts {
@@ -218,7 +220,7 @@ fn bounds_hold_whoever_shares_a_queue() {
                     for (of, given) in parts {
                         assert!(of.credited <= given, "{queues:?}, {bundle:?}: {of:?}, {given}");
                         assert!(
-                            given < of.asked + 1_000,
+                            given < of.requested + 1_000,
                             "{queues:?}, {bundle:?}: {of:?}, {given}"
                         );
                     }
@@ -237,7 +239,7 @@ fn bounds_hold_whoever_shares_a_queue() {
                         (given, of.arrived),
                         "{queues:?}, {bundle:?}"
                     );
-                    assert!(of.credited >= of.asked, "{queues:?}, {bundle:?}: {of:?}");
+                    assert!(of.credited >= of.requested, "{queues:?}, {bundle:?}: {of:?}");
                 }
             }
             assert!((0..300).all(|flow| world.is_complete(flow)), "{queues:?}, {bundle:?}");

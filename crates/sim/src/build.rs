@@ -149,7 +149,7 @@ pub(crate) fn build(
             host.with_memory(Memory::new(vec![side]));
         }
         if pausing.is_some_and(|pausing| pausing.classes().is_some()) {
-            host.tell_classes_apart();
+            host.separate_classes();
         }
         if let Some(lanes) = &lanes {
             host.serve_by_class(lanes.clone());

@@ -121,12 +121,12 @@ fn stuck(engine: &mut impl EngineAccess<AnyNode>, built: &Built, now: Time) -> V
         let Some(switch) = engine.node_mut(NodeId(node)).switch() else { continue };
         for (port, one) in switch.ports().iter().enumerate() {
             if one.paused_values() == 1 {
-                let since = one.stopped_since().filter(long);
+                let since = one.paused_since().filter(long);
                 all.extend(since.map(|since| Stuck { node, port, classes: u8::MAX, since }));
                 continue;
             }
             let of_class = |class: usize| {
-                let since = one.class_stopped_since(class).filter(long)?;
+                let since = one.class_paused_since(class).filter(long)?;
                 Some(Stuck { node, port, classes: 1 << class, since })
             };
             all.extend((0..CLASSES).filter_map(of_class));

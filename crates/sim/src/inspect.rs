@@ -242,8 +242,8 @@ fn port_look(node: u32, peer: u32, port: &Port, at: Time, link: Vec<Flying<Packe
         waiting_bytes: port.waiting_bytes() + unsent.tx_bytes,
         counters,
         pauses: port.pauses(at),
-        stopped: port.stopped(),
-        told: port.told(),
+        stopped: port.paused_classes(),
+        told: port.pausing_peer(),
         flying: link[..flying].iter().map(|one| (one.at, one.item)).collect(),
     }
 }

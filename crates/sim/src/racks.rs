@@ -6,7 +6,7 @@ use crate::law::law;
 use crate::options::SimError;
 use forebay_engine::NodeId;
 use forebay_laws::group::{GroupParams, GroupStart};
-use forebay_net::{Asks, CreditSettings, Fabric, Peer, TorSettings, VoqSettings};
+use forebay_net::{CreditSettings, Fabric, Peer, RequestFor, TorSettings, VoqSettings};
 use forebay_scenario::model::{self, Hierarchical, QueueFor, Scenario};
 use forebay_units::Span;
 use forebay_units::random::{Purpose, Stream};
@@ -62,9 +62,9 @@ impl<'a> Racks<'a> {
             hosts: ports.iter().map(credits).collect(),
             voq: VoqSettings {
                 advance: h.advance,
-                asks: match h.asks {
-                    model::Asks::Sent => Asks::Sent,
-                    model::Asks::Demand => Asks::Demand,
+                requests: match h.asks {
+                    model::Asks::Sent => RequestFor::Sent,
+                    model::Asks::Demand => RequestFor::Demand,
                 },
                 seen_for: h.seen_for,
             },
@@ -76,7 +76,7 @@ impl<'a> Racks<'a> {
                 seed: Stream::new(seed, u64::from(node.0), Purpose::GroupLaw).key(),
             },
             ask_again: h.ask_again,
-            word_size: word_size(scenario),
+            message_size: message_size(scenario),
         }))
     }
 }
@@ -97,12 +97,12 @@ impl Racks<'_> {
     }
 }
 
-fn word_size(scenario: &Scenario) -> u16 {
+fn message_size(scenario: &Scenario) -> u16 {
     WORD - (scenario.fabric.wire_overhead.get() as u16).min(20)
 }
 
 /// How hosts of such racks ask whether they are still stopped.
 pub(crate) fn asking(scenario: &Scenario) -> Option<Asking> {
     let after = scenario.fabric.hierarchical.as_ref()?.ask_again * ASKS_AFTER;
-    Some(Asking { after, size: word_size(scenario) })
+    Some(Asking { after, size: message_size(scenario) })
 }

@@ -59,7 +59,7 @@ pub(crate) fn why(engine: &mut impl EngineAccess<AnyNode>, built: &Built) -> Opt
                 let spec = built.common.flows[sent.flow as usize];
                 let timer = match tcp.deadline() {
                     Time::MAX if !host.port().alive() => "its NIC's link is down".to_string(),
-                    _ if host.port().stopped() != 0 => "its NIC is paused".to_string(),
+                    _ if host.port().paused_classes() != 0 => "its NIC is paused".to_string(),
                     Time::MAX => "no timer is armed for it".to_string(),
                     at => format!(
                         "its next timer is at {:.3} ms after {} timeouts",

@@ -33,7 +33,7 @@ fn seen(text: &str, seed: u64) -> (RunRecord, u64, u64) {
     simulation.advance(Time::MAX, &Watch::default());
     let racks = simulation.look().racks;
     let sum = |of: fn(&RackLook) -> u64| racks.iter().map(of).sum();
-    let (stops, asks) = (sum(|rack| rack.counters.stops), sum(|rack| rack.counters.asks));
+    let (stops, asks) = (sum(|rack| rack.counters.stops), sum(|rack| rack.counters.requests));
     (simulation.finish().record, stops, asks)
 }
 

@@ -293,7 +293,7 @@ size = "100KB"
                 assert!(voq.sent <= voq.credited + 10_000, "{asks}: {voq:?}");
             }
         }
-        let asked: u64 = simulation.look().racks.iter().map(|rack| rack.counters.asks).sum();
+        let asked: u64 = simulation.look().racks.iter().map(|rack| rack.counters.requests).sum();
         let record = simulation.finish().record;
         let lost: u64 = record.ports.iter().map(|port| port.lost_packets).sum();
         let last = record.flows.iter().map(|flow| flow.fct().expect("it ends")).max();

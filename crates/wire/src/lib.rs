@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn a_tag_goes_on_and_comes_off() {
         let plain = Packet { size: 1_048, seq: 7, ..Packet::default() };
-        let tag = RackTag { rack: 65_535, asked: u64::MAX - 5, flows: 1 << 31 };
+        let tag = RackTag { rack: 65_535, requested: u64::MAX - 5, flows: 1 << 31 };
         let mut packet = plain;
         packet.tag(tag);
         assert_eq!(packet.size, 1_060);

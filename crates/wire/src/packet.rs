@@ -26,14 +26,14 @@ pub enum Kind {
     Cnp = 5 << 1 | ANSWER,
     /// From the switch of a host to that of a rack that sends to it: so many bytes, `seq`, it has been credited with in all. `stamp` is
     /// the host, [`HostAddr::word`].
-    Credit = 6 << 1,
+    RackCredit = 6 << 1,
     /// From a switch to one of its hosts: its `flow` may send at `seq` bit/s, or has to stop if that is 0. With [`FlowId::ALL`] all of its
     /// flows to a host, whose word is in `stamp`, stop or go on.
-    Rate = 7 << 1,
+    RackRate = 7 << 1,
     /// From the switch of a rack to that of the host it is addressed to: what data to that host would tell in a [`RackTag`], had it leave
     /// to go. It wants to hear what it has been credited with in all. From a host to its switch: whether what it sends to the host that this
     /// is addressed to is still stopped.
-    Ask = 8 << 1,
+    RackRequest = 8 << 1,
 }
 
 impl Kind {
@@ -52,7 +52,10 @@ impl Kind {
     /// Whether it crosses the fabric, from one transport to another.
     #[inline]
     pub const fn is_end_to_end(self) -> bool {
-        !matches!(self, Kind::Control | Kind::Pause | Kind::Credit | Kind::Rate | Kind::Ask)
+        !matches!(
+            self,
+            Kind::Control | Kind::Pause | Kind::RackCredit | Kind::RackRate | Kind::RackRequest
+        )
     }
 }
 
@@ -87,7 +90,7 @@ impl Flags {
     /// ACK: block 0 reports a duplicate (RFC 2883), and lies below `seq`.
     pub const DSACK: Flags = Flags(1 << 4);
     /// Data: the sender asks its switch for the rate of its flow.
-    pub const ASK: Flags = Flags(1 << 4);
+    pub const RATE_REQUEST: Flags = Flags(1 << 4);
     /// ACK: tells delays ([`Packet::stamps`]) in place of a third SACK block.
     pub const STAMPS: Flags = Flags(1 << 5);
     /// Data: the last segment of a super-packet.
@@ -154,7 +157,7 @@ pub struct RackTag {
     /// The rack.
     pub rack: u16,
     /// Bytes that the queue has asked credits for, since the beginning.
-    pub asked: u64,
+    pub requested: u64,
     /// Flows that share the queue.
     pub flows: u32,
 }
@@ -215,10 +218,10 @@ impl Packet {
     }
 
     /// Lets a rack send to a host: `given` bytes in all. `size` on the link.
-    pub fn credit(rack: u16, host: HostAddr, given: u64, size: u16) -> Self {
+    pub fn rack_credit(rack: u16, host: HostAddr, given: u64, size: u16) -> Self {
         let dst = HostAddr { tor: rack, port: 0 };
         Self {
-            kind: Kind::Credit,
+            kind: Kind::RackCredit,
             dst,
             size,
             class: 7,
@@ -229,9 +232,9 @@ impl Packet {
     }
 
     /// Tells a flow of `host`, or all of its flows to `to`, at how many bit/s to send. `size` on the link.
-    pub fn rate(host: HostAddr, flow: FlowId, to: HostAddr, rate: u64, size: u16) -> Self {
+    pub fn rack_rate(host: HostAddr, flow: FlowId, to: HostAddr, rate: u64, size: u16) -> Self {
         Self {
-            kind: Kind::Rate,
+            kind: Kind::RackRate,
             flow,
             dst: host,
             size,
@@ -243,23 +246,31 @@ impl Packet {
     }
 
     /// Asks the switch of `host` for credits. `size` on the link, with the tag.
-    pub fn ask(host: HostAddr, tag: RackTag, size: u16) -> Self {
+    pub fn rack_request(host: HostAddr, tag: RackTag, size: u16) -> Self {
         let size = size.saturating_sub(RackTag::BYTES);
-        let mut ask = Self { kind: Kind::Ask, dst: host, size, class: 7, ..Self::default() };
+        let mut ask =
+            Self { kind: Kind::RackRequest, dst: host, size, class: 7, ..Self::default() };
         ask.tag(tag);
         ask
     }
 
     /// Asks the switch of a host that was stopped whether it is still to send nothing to `to`. `size` on the link.
-    pub fn ask_to_go_on(to: HostAddr, size: u16) -> Self {
-        Self { kind: Kind::Ask, dst: to, size, class: 7, flow: FlowId::ALL, ..Self::default() }
+    pub fn resume_request(to: HostAddr, size: u16) -> Self {
+        Self {
+            kind: Kind::RackRequest,
+            dst: to,
+            size,
+            class: 7,
+            flow: FlowId::ALL,
+            ..Self::default()
+        }
     }
 
-    /// Ties a tag to a packet, data or [`Kind::Ask`], which grows by it.
+    /// Ties a tag to a packet, data or [`Kind::RackRequest`], which grows by it.
     pub fn tag(&mut self, tag: RackTag) {
-        debug_assert!(matches!(self.kind, Kind::Data | Kind::Ask));
+        debug_assert!(matches!(self.kind, Kind::Data | Kind::RackRequest));
         debug_assert!(self.sacks == 0 && !self.flags.has(Flags::TELEMETRY));
-        self.ext[0] = SackBlock { start: tag.asked as u32, end: (tag.asked >> 32) as u32 };
+        self.ext[0] = SackBlock { start: tag.requested as u32, end: (tag.requested >> 32) as u32 };
         self.ext[1] = SackBlock { start: tag.flows, end: tag.rack.into() };
         self.sacks = 2;
         self.size += RackTag::BYTES;
@@ -267,16 +278,16 @@ impl Packet {
 
     /// Takes the tag off a packet, if it has one.
     pub fn untag(&mut self) -> Option<RackTag> {
-        let may_have_one = matches!(self.kind, Kind::Data | Kind::Ask);
+        let may_have_one = matches!(self.kind, Kind::Data | Kind::RackRequest);
         if !may_have_one || self.sacks != 2 {
             return None;
         }
-        let [asked, rest, _] = self.ext;
+        let [requested, rest, _] = self.ext;
         self.sacks = 0;
         self.ext = [SackBlock::default(); 3];
         self.size -= RackTag::BYTES;
-        let asked = u64::from(asked.end) << 32 | u64::from(asked.start);
-        Some(RackTag { rack: rest.end as u16, asked, flows: rest.start })
+        let requested = u64::from(requested.end) << 32 | u64::from(requested.start);
+        Some(RackTag { rack: rest.end as u16, requested, flows: rest.start })
     }
 
     /// The SACK blocks of an ACK, the most recent first.

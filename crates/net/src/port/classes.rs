@@ -1,6 +1,6 @@
-//! A port that tells its classes apart: the queue of each, the marks of each, and what its peer has stopped of each.
+//! A port with per-class queues, marking, pauses and watchdogs.
 //!
-//! Source: IEEE 802.1Qbb for pauses; lossless-fabric sheet section 4 for marks on the queue of a class.
+//! Source: IEEE 802.1Qbb for pauses; marking on the queue of a class as switches for RoCEv2 do (Zhu et al., SIGCOMM 2015, section 3.1).
 
 use super::shares::Shares;
 use super::{Marking, PauseCounters, Port};
@@ -17,17 +17,17 @@ pub(crate) const MOST_IN_TRANSMISSION: u64 = 2 * u16::MAX as u64;
 pub struct ClassSettings {
     /// Marks by the queue of a class alone; where they say nothing, those of the whole port hold.
     pub marking: [Option<Marking>; CLASSES],
-    /// What happens to a class that stays stopped.
+    /// Watchdogs of classes that stay paused.
     pub watchdog: [Option<Watchdog>; CLASSES],
     /// Shares of what strict classes leave; 0: the class is strict.
     pub weights: [u8; CLASSES],
 }
 
-/// What a port does about a class that its peer has stopped for so long that something must be broken. It lasts until the peer
-/// lets the class go.
+/// What a port does about a class that its peer has paused for so long that something must be broken. It lasts until the peer
+/// resumes the class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Watchdog {
-    /// How long that is.
+    /// Length of the pause after which it fires.
     pub after: Span,
     /// Drop the packets of that class, those that wait and those that come, rather than send them all the same.
     pub drops: bool,
@@ -36,11 +36,11 @@ pub struct Watchdog {
 /// What a port counts of one class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClassCounters {
-    /// Frames that stopped this class or let it go, and the time for which the peer had stopped it.
+    /// Frames that paused or resumed this class, and the time for which the peer had paused it.
     pub pauses: PauseCounters,
-    /// How often it stayed stopped for too long.
+    /// Times that the watchdog fired.
     pub watchdog_fired: u64,
-    /// Packets that were dropped for that; among the port's `dropped_packets`.
+    /// Packets that the watchdog dropped; among the port's `dropped_packets`.
     pub watchdog_drops: u64,
 }
 
@@ -49,9 +49,9 @@ pub struct ClassCounters {
 pub(super) struct Classes {
     pub settings: ClassSettings,
     pub shares: Option<Shares>,
-    stopped: u8, // by the peer
-    fired: u8,   // of these, the watchdog no longer waits for
-    drops: u8,   // their watchdogs drop
+    paused: u8, // by the peer
+    fired: u8,  // of these, the watchdog has fired
+    drops: u8,  // their watchdogs drop
     since: [Time; CLASSES],
     counters: [ClassCounters; CLASSES],
 }
@@ -63,7 +63,7 @@ impl Classes {
         Self {
             shares: Shares::new(settings.weights),
             settings,
-            stopped: 0,
+            paused: 0,
             fired: 0,
             drops,
             since: [Time::ZERO; CLASSES],
@@ -76,42 +76,42 @@ impl Classes {
         self.settings.marking.iter().flatten()
     }
 
-    /// The peer stops these classes and lets all others go. `heard`: it has said so, rather than died.
-    pub fn stop(&mut self, now: Time, classes: u8, heard: bool) {
-        for class in bits(self.stopped ^ classes) {
+    /// The peer pauses these classes and resumes all others: `by_frame`, or because the cable has gone down.
+    pub fn on_pause(&mut self, now: Time, classes: u8, by_frame: bool) {
+        for class in bits(self.paused ^ classes) {
             let one = &mut self.counters[class].pauses;
-            one.received += u64::from(heard);
-            if self.stopped & 1 << class != 0 {
+            one.received += u64::from(by_frame);
+            if self.paused & 1 << class != 0 {
                 one.paused += now.since(self.since[class]);
             }
             self.since[class] = now;
         }
-        self.stopped = classes;
+        self.paused = classes;
         self.fired &= classes;
     }
 
-    /// A frame that differs from the last in these classes has been sent.
-    pub fn told(&mut self, changed: u8) {
+    /// Counts a sent frame that differs from the last in these classes.
+    pub fn pause_sent(&mut self, changed: u8) {
         bits(changed).for_each(|class| self.counters[class].pauses.sent += 1);
     }
 
-    /// Classes that do not wait although they are stopped.
+    /// Paused classes that are served all the same.
     pub fn ignores(&self) -> u8 {
         self.fired & !self.drops
     }
 
-    /// Whether packets of a class are dropped.
+    /// Whether the watchdog drops packets of a class.
     pub fn discards(&self, class: usize) -> bool {
         self.fired & self.drops & 1 << class != 0
     }
 
-    /// When a watchdog fires next, and for which class.
+    /// Next time at which a watchdog fires, and its class.
     pub fn deadline(&self) -> (Time, usize) {
         let due = |class: usize| {
             let watchdog = self.settings.watchdog[class]?;
             Some((self.since[class].saturating_add(watchdog.after), class))
         };
-        bits(self.stopped & !self.fired).filter_map(due).min().unwrap_or((Time::MAX, 0))
+        bits(self.paused & !self.fired).filter_map(due).min().unwrap_or((Time::MAX, 0))
     }
 
     /// The watchdog fires for a class. True if what waits is to be dropped.
@@ -128,7 +128,7 @@ impl Classes {
     /// What has been counted by `now`.
     fn counters(&self, class: usize, now: Time) -> ClassCounters {
         let mut one = self.counters[class];
-        if self.stopped & 1 << class != 0 {
+        if self.paused & 1 << class != 0 {
             one.pauses.paused += now.since(self.since[class]);
         }
         one
@@ -141,8 +141,8 @@ pub(super) fn bits(mask: u8) -> impl Iterator<Item = usize> {
 }
 
 impl Port {
-    /// From now on classes are told apart. It has to be so from the start.
-    pub fn tell_classes_apart(&mut self, settings: ClassSettings) {
+    /// Gives each class its own queue accounting, marking, pauses and watchdog, from the start of a run on.
+    pub fn separate_classes(&mut self, settings: ClassSettings) {
         let classes = Classes::new(settings);
         self.scheduled.weighs = classes.shares.is_some();
         self.cold.classes = Some(Box::new(classes));
@@ -150,10 +150,10 @@ impl Port {
         self.derive();
     }
 
-    /// The class whose packet goes next, of those that are not stopped.
+    /// The class whose packet goes next, of those that are not paused.
     #[inline(always)]
-    pub(super) fn next_class(&mut self, stopped: u8) -> usize {
-        let waiting = self.scheduled.waiting_but(stopped);
+    pub(super) fn next_class(&mut self, paused: u8) -> usize {
+        let waiting = self.scheduled.waiting_but(paused);
         if self.scheduled.weighs { self.next_by_weight(waiting) } else { waiting.ilog2() as usize }
     }
 
@@ -174,22 +174,22 @@ impl Port {
         shares.expect("a port that weighs has shares")
     }
 
-    /// What has been counted of a class by `now`; `None` if classes are not told apart.
+    /// What has been counted of a class by `now`; `None` without per-class state.
     pub fn class_counters(&self, class: usize, now: Time) -> Option<ClassCounters> {
         self.cold.classes.as_ref().map(|classes| classes.counters(class, now))
     }
 
-    /// Since when the peer has stopped a class; `None` if it has not.
-    pub fn class_stopped_since(&self, class: usize) -> Option<Time> {
+    /// Time at which the peer paused a class; `None` if it is not paused.
+    pub fn class_paused_since(&self, class: usize) -> Option<Time> {
         let pause = &self.cold.pause;
         match &self.cold.classes {
-            _ if pause.stopped() & 1 << class == 0 => None,
+            _ if pause.classes() & 1 << class == 0 => None,
             Some(classes) => Some(classes.since[class]),
-            None => self.stopped_since(),
+            None => self.paused_since(),
         }
     }
 
-    /// Adds for how long it has been paused by `now`: one value, or one for each class if they are told apart.
+    /// Appends the time paused by `now`: one value, or one per class with per-class state.
     pub fn paused_so_far(&self, now: Time, to: &mut Vec<Span>) {
         match &self.cold.classes {
             None => to.push(self.pauses(now).paused),
@@ -199,12 +199,12 @@ impl Port {
         }
     }
 
-    /// How many values that are.
+    /// Number of values that [`Port::paused_so_far`] appends.
     pub fn paused_values(&self) -> usize {
         if self.cold.classes.is_some() { CLASSES } else { 1 }
     }
 
-    /// The queue that a packet of a class finds, in bytes and packets: of that class alone if classes are told apart. The port has
+    /// The queue that a packet of a class finds, in bytes and packets: of that class alone with per-class state. The port has
     /// been served up to `now`.
     pub(crate) fn queue_of(&self, now: Time, class: u8) -> (u64, u64) {
         if !self.scheduled.apart {

@@ -86,7 +86,7 @@ impl Port {
         let mut recalled =
             Recalled { back: Vec::new(), lost: started.into_iter().map(|one| one.item).collect() };
         self.cold.alive = false;
-        self.forget_pauses(now);
+        self.clear_pauses(now);
         self.cold.old_until = Time::ZERO;
         self.hot.busy = now;
         if self.cold.settings.hold {

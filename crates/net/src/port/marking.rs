@@ -27,7 +27,12 @@ impl Port {
 
     /// The same at a port that may tell classes apart.
     #[inline(never)]
-    pub(super) fn examine_heard(&mut self, now: Time, after: Span, packet: &mut Packet) -> Verdict {
+    pub(super) fn examine_observed(
+        &mut self,
+        now: Time,
+        after: Span,
+        packet: &mut Packet,
+    ) -> Verdict {
         if after > self.cold.bounds.limit {
             return Verdict::Dropped;
         }

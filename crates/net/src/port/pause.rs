@@ -1,8 +1,8 @@
-//! Pause at a port: what its peer has told it to stop, and what it has to tell its peer.
+//! Pause at a port: the classes that its peer has paused, and the pause frames that it owes its peer.
 //!
-//! On and off: a frame says which classes are stopped until the next frame says otherwise, as if its sender refreshed the
-//! timers of a real one before they run out. So frames are never lost at random, and a cable that dies takes both
-//! ends' words with it. The packet in transmission is finished; a frame waits for it, and for nothing else.
+//! XOFF and XON: a frame says which classes are paused until the next frame, as if its sender refreshed the timers of a real
+//! pause frame before they run out. So frames are never lost at random, and a cable that goes down ends all pauses of both
+//! directions. The packet in transmission is finished; a frame waits for it, and for nothing else.
 //!
 //! Source: IEEE 802.3 Annex 31B (all classes at once), IEEE 802.1Qbb (class by class).
 
@@ -15,22 +15,22 @@ use forebay_wire::Packet;
 /// What a port counts about pause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PauseCounters {
-    /// Frames sent to the peer, those that let it go included.
+    /// Frames sent to the peer, resumes included.
     pub sent: u64,
     /// Frames received from the peer, likewise.
     pub received: u64,
-    /// Time for which the peer had stopped at least one class.
+    /// Time for which the peer had paused at least one class.
     pub paused: Span,
 }
 
 /// State of both directions of a cable, as one port sees it. One bit for each class.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pause {
-    stopped: u8, // by the peer
-    told: u8,    // the peer is to stop these, says the last frame sent
-    wanted: u8,  // the next frame says
-    wanted_at: Time,
-    stopped_at: Time,
+    paused: u8, // by the peer
+    sent: u8,   // classes of the peer that the last frame sent pauses
+    owed: u8,   // classes that the next frame is to pause
+    owed_from: Time,
+    paused_at: Time,
     counters: PauseCounters,
 }
 
@@ -38,98 +38,98 @@ impl Pause {
     /// Whether there is anything that an ordinary departure need not look at.
     #[inline]
     pub fn concerns(&self) -> bool {
-        self.stopped != 0 || self.told != self.wanted
+        self.paused != 0 || self.sent != self.owed
     }
 
-    /// Classes that the peer has stopped.
+    /// Classes that the peer has paused.
     #[inline]
-    pub fn stopped(&self) -> u8 {
-        self.stopped
+    pub fn classes(&self) -> u8 {
+        self.paused
     }
 
-    fn stop(&mut self, now: Time, classes: u8) {
-        if self.stopped != 0 {
-            self.counters.paused += now.since(self.stopped_at);
+    fn set(&mut self, now: Time, classes: u8) {
+        if self.paused != 0 {
+            self.counters.paused += now.since(self.paused_at);
         }
-        (self.stopped, self.stopped_at) = (classes, now);
+        (self.paused, self.paused_at) = (classes, now);
     }
 
-    /// The cable has died: nothing that was said holds any more.
-    pub fn forget(&mut self, now: Time) {
-        self.stop(now, 0);
-        self.told = 0;
-        self.wanted_at = now;
+    /// The cable has gone down: pauses of both directions end.
+    pub fn clear(&mut self, now: Time) {
+        self.set(now, 0);
+        self.sent = 0;
+        self.owed_from = now;
     }
 }
 
 impl Port {
-    /// A pause frame has arrived. Departures up to `now` have been served; what is in transmission is finished.
-    pub fn stop(&mut self, now: Time, classes: u8) {
+    /// Handles a pause frame. Departures up to `now` have been served; the packet in transmission is finished.
+    pub fn on_pause(&mut self, now: Time, classes: u8) {
         self.cold.pause.counters.received += 1;
-        self.cold.pause.stop(now, classes);
-        if let Some(told_apart) = &mut self.cold.classes {
-            told_apart.stop(now, classes, true);
+        self.cold.pause.set(now, classes);
+        if let Some(by_class) = &mut self.cold.classes {
+            by_class.on_pause(now, classes, true);
         }
         self.leave_steady();
-        self.cold.since = now; // whatever may go now could not go before, or waits for the wire
+        self.cold.since = now; // what may go now could not go before, or waits for the wire
         self.derive_form();
     }
 
-    /// Has the peer told which classes to stop, as soon as the packet in transmission is finished.
-    pub(crate) fn want(&mut self, now: Time, classes: u8) {
-        self.cold.pause.wanted = classes;
-        self.cold.pause.wanted_at = now;
+    /// Schedules a frame that pauses these classes of the peer and resumes all others, for when the packet in transmission is finished.
+    pub(crate) fn request_pause(&mut self, now: Time, classes: u8) {
+        self.cold.pause.owed = classes;
+        self.cold.pause.owed_from = now;
         self.derive_form();
     }
 
-    /// A NIC tells its switch which classes to stop, as soon as the packet in transmission is finished.
-    pub fn tell_peer(&mut self, now: Time, classes: u8, out: &mut impl Out<Packet>) {
-        self.want(now, classes);
-        self.say(self.hot.busy.max(now), out);
+    /// Sends such a frame to the switch of a NIC, as soon as the packet in transmission is finished.
+    pub fn send_pause(&mut self, now: Time, classes: u8, out: &mut impl Out<Packet>) {
+        self.request_pause(now, classes);
+        self.send_pause_frame(self.hot.busy.max(now), out);
     }
 
-    /// Classes that the peer has stopped, one bit each.
+    /// Classes that the peer has paused, one bit each.
     #[inline]
-    pub fn stopped(&self) -> u8 {
-        if self.is_plain() || self.is_steady() { 0 } else { self.cold.pause.stopped }
+    pub fn paused_classes(&self) -> u8 {
+        if self.is_plain() || self.is_steady() { 0 } else { self.cold.pause.paused }
     }
 
-    /// Since when the peer has stopped what it has stopped; `None` if nothing.
-    pub fn stopped_since(&self) -> Option<Time> {
-        (self.cold.pause.stopped != 0).then_some(self.cold.pause.stopped_at)
+    /// Time of the pause frame in force; `None` if no class is paused.
+    pub fn paused_since(&self) -> Option<Time> {
+        (self.cold.pause.paused != 0).then_some(self.cold.pause.paused_at)
     }
 
-    /// Classes that the peer has been told to stop, one bit each.
-    pub fn told(&self) -> u8 {
-        self.cold.pause.told
+    /// Classes of the peer that the last frame sent pauses, one bit each.
+    pub fn pausing_peer(&self) -> u8 {
+        self.cold.pause.sent
     }
 
     /// Whether the link is up and some class may go.
     #[inline]
     pub fn open(&self) -> bool {
-        let some = || self.cold.pause.stopped != u8::MAX;
+        let some = || self.cold.pause.paused != u8::MAX;
         self.is_plain() || self.is_steady() || (self.cold.alive && some())
     }
 
-    /// Classes whose packets wait for the peer.
+    /// Paused classes whose packets wait: all but those that a watchdog serves in spite of the pause.
     #[inline]
     pub(super) fn held_back(&self) -> u8 {
         let ignored = self.cold.classes.as_ref().map_or(0, |classes| classes.ignores());
-        self.cold.pause.stopped & !ignored
+        self.cold.pause.paused & !ignored
     }
 
-    /// The cable has died: nothing that was said holds any more.
-    pub(super) fn forget_pauses(&mut self, now: Time) {
-        self.cold.pause.forget(now);
+    /// The cable has gone down: pauses of both directions end.
+    pub(super) fn clear_pauses(&mut self, now: Time) {
+        self.cold.pause.clear(now);
         if let Some(classes) = &mut self.cold.classes {
-            classes.stop(now, 0, false);
+            classes.on_pause(now, 0, false);
         }
     }
 
     /// What has been counted by `now`.
     pub fn pauses(&self, now: Time) -> PauseCounters {
         let mut pause = self.cold.pause;
-        pause.stop(now, 0);
+        pause.set(now, 0);
         pause.counters
     }
 
@@ -138,7 +138,7 @@ impl Port {
         self.scheduled.iter()
     }
 
-    /// [`Port::next_departure`] where the peer has stopped something or is to be told something.
+    /// [`Port::next_departure`] where the peer has paused some class or is owed a frame.
     #[cold]
     pub(super) fn next_departure_in_pause(&self) -> Time {
         let pause = &self.cold.pause;
@@ -147,8 +147,8 @@ impl Port {
             return Time::MAX;
         }
         let watchdog = self.cold.classes.as_ref().map_or(Time::MAX, |c| c.deadline().0);
-        let wire = if pause.told != pause.wanted {
-            self.hot.busy.max(pause.wanted_at)
+        let wire = if pause.sent != pause.owed {
+            self.hot.busy.max(pause.owed_from)
         } else if s.waiting_but(self.held_back()) != 0 {
             self.hot.busy.max(self.cold.since)
         } else {
@@ -157,9 +157,9 @@ impl Port {
         wire.min(watchdog)
     }
 
-    /// Has the watchdog act, if it is to by `now`: a class has been stopped for too long.
+    /// Fires the watchdog of a class that has been paused for too long by `now`, if there is one.
     #[cold]
-    pub(super) fn watch(
+    pub(super) fn fire_watchdog(
         &mut self,
         now: Time,
         out: &mut impl Out<Packet>,
@@ -195,18 +195,18 @@ impl Port {
 
     /// Sends the pause frame that is due, if one is.
     #[cold]
-    pub(super) fn say(&mut self, start: Time, out: &mut impl Out<Packet>) -> bool {
+    pub(super) fn send_pause_frame(&mut self, start: Time, out: &mut impl Out<Packet>) -> bool {
         let pause = &mut self.cold.pause;
-        if pause.told == pause.wanted {
+        if pause.sent == pause.owed {
             return false;
         }
-        let changed = pause.told ^ pause.wanted;
-        pause.told = pause.wanted;
+        let changed = pause.sent ^ pause.owed;
+        pause.sent = pause.owed;
         pause.counters.sent += 1;
         if let Some(classes) = &mut self.cold.classes {
-            classes.told(changed);
+            classes.pause_sent(changed);
         }
-        let frame = Packet::pause(pause.wanted);
+        let frame = Packet::pause(pause.owed);
         self.scheduled.sending = NOTHING;
         self.hot.busy = start + self.cold.serializer.take(self.wire(&frame));
         out.push(self.hot.link, self.hot.busy, &frame);

@@ -5,7 +5,7 @@
 //! accepted has been sent. So limits and marks follow from that one time, as on a one-touch port, and what waits is served when
 //! somebody has to know: at the end of the window, or before a packet joins that could overtake what should have left before it.
 //! A steady port that marks what leaves, or tells about itself, is served up to `now` before it is touched, since what it says depends on what
-//! waits then; and so is one whose switch keeps accounts of in-ports. A port that is not steady is served so as well, one departure at a time.
+//! waits then; and so is one whose switch keeps accounts of ingress ports. A port that is not steady is served so as well, one departure at a time.
 
 use super::packet_queue::{PacketQueue, Rests};
 use super::{Cold, Form, Length, Marking, Port, PortSettings, Verdict};
@@ -83,10 +83,10 @@ impl Scheduled {
 
     /// Queues a packet in a queue.
     #[inline(always)]
-    fn add(&mut self, lane: usize, in_port: u16, packet: &Packet) {
+    fn add(&mut self, lane: usize, ingress_port: u16, packet: &Packet) {
         let wire = packet.on_wire(self.overhead.into());
         let queue = &mut self.queues[lane];
-        queue.push(packet, in_port, &mut self.rests, lane);
+        queue.push(packet, ingress_port, &mut self.rests, lane);
         queue.bytes += wire;
         self.filled |= 1 << lane;
         self.packets += 1;
@@ -114,8 +114,8 @@ impl Scheduled {
 
     /// Classes that have packets, but for some.
     #[inline]
-    pub fn waiting_but(&self, stopped: u8) -> u8 {
-        self.filled & !stopped
+    pub fn waiting_but(&self, paused: u8) -> u8 {
+        self.filled & !paused
     }
 
     /// Takes everything, the highest class first.
@@ -176,7 +176,7 @@ impl Port {
 
     /// Picoseconds per byte if this port is to be steady, else 0.
     pub(super) fn steady_pace(&self, whole: u32) -> u32 {
-        let Cold { settings, classes, heard, .. } = &*self.cold;
+        let Cold { settings, classes, observed, .. } = &*self.cold;
         let in_bytes = |marking: &Marking| matches!(marking.kmin, Length::Bytes(_));
         let steady = self.is_scheduled()
             && settings.form != Form::Naive
@@ -184,14 +184,14 @@ impl Port {
             && !settings.release_at_start
             && settings.limit.is_none_or(|limit| matches!(limit, Length::Bytes(_)))
             && settings.marking.iter().all(in_bytes)
-            && classes.as_ref().is_none_or(|c| *heard && c.rules().all(in_bytes));
+            && classes.as_ref().is_none_or(|c| *observed && c.rules().all(in_bytes));
         if steady { whole } else { 0 }
     }
 
     /// The wire begins to be described by the time at which all will have been sent.
     pub(super) fn enter_steady(&mut self, pace: u32) {
         self.hot.steady = pace;
-        let asked = self.scheduled.is_special() || self.cold.heard || self.cold.shares;
+        let asked = self.scheduled.is_special() || self.cold.observed || self.cold.shares;
         self.hot.calm = if asked { 0 } else { pace };
         if pace != 0 && self.scheduled.packets > 0 {
             self.hot.busy = self.hot.busy.max(self.cold.since) + self.waiting_time();
@@ -214,7 +214,7 @@ impl Port {
     }
 
     /// Picoseconds per byte of a calm port: a steady one that marks nothing as it leaves, tells nothing, keeps no account, and is not
-    /// heard; 0 for others.
+    /// observed; 0 for others.
     #[inline]
     pub(crate) fn calm_pace(&self) -> u32 {
         self.hot.calm
@@ -226,7 +226,7 @@ impl Port {
         &mut self,
         now: Time,
         pace: u32,
-        in_port: u16,
+        ingress_port: u16,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> (Verdict, bool) {
@@ -261,7 +261,7 @@ impl Port {
         let hot = &mut self.hot;
         hot.highest = hot.highest.max(after);
         hot.busy = now + after;
-        self.scheduled.add(lane, in_port, packet);
+        self.scheduled.add(lane, ingress_port, packet);
         (Verdict::Accepted, waits == 0 || overtakes)
     }
 
@@ -276,7 +276,7 @@ impl Port {
     pub(crate) fn offer_steady(
         &mut self,
         now: Time,
-        in_port: u16,
+        ingress_port: u16,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
@@ -296,16 +296,16 @@ impl Port {
         if waits & below != 0 || (backlog == Span::ZERO && waits != 0) {
             self.serve_steady(now, out, &mut |_, _, _| {});
         }
-        self.join(now, in_port, backlog == Span::ZERO, after, packet, out);
+        self.join(now, ingress_port, backlog == Span::ZERO, after, packet, out);
         Verdict::Accepted
     }
 
-    /// Offers a packet to a steady port that has been served up to `now`, and is heard. It may leave `at_once`, without being heard.
+    /// Offers a packet to a steady port that has been served up to `now`, and is observed. It may leave `at_once`, without being observed.
     #[inline(always)]
-    pub(crate) fn offer_heard(
+    pub(crate) fn offer_observed(
         &mut self,
         now: Time,
-        in_port: u16,
+        ingress_port: u16,
         at_once: bool,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
@@ -314,12 +314,12 @@ impl Port {
         let after = backlog + self.hot.steady_time_of(packet);
         if backlog >= self.hot.free_below {
             rarely();
-            match self.examine_heard(now, after, packet) {
+            match self.examine_observed(now, after, packet) {
                 Verdict::Accepted => {}
                 refused => return refused,
             }
         }
-        self.join(now, in_port, at_once && backlog == Span::ZERO, after, packet, out);
+        self.join(now, ingress_port, at_once && backlog == Span::ZERO, after, packet, out);
         Verdict::Accepted
     }
 
@@ -328,7 +328,7 @@ impl Port {
     fn join(
         &mut self,
         now: Time,
-        in_port: u16,
+        ingress_port: u16,
         at_once: bool,
         after: Span,
         packet: &mut Packet,
@@ -339,7 +339,7 @@ impl Port {
         hot.busy = now + after;
         if !at_once {
             let lane = self.scheduled.class_of(packet);
-            self.scheduled.add(lane, in_port, packet);
+            self.scheduled.add(lane, ingress_port, packet);
         } else if self.scheduled.is_special() {
             self.send_special(now, packet, out);
         } else {
@@ -399,12 +399,12 @@ impl Port {
 
     /// Queues a packet at a port that is not steady. `anew`: a departure may have been possible all along, but not of this packet.
     #[inline]
-    pub(super) fn enqueue(&mut self, now: Time, in_port: u16, packet: &Packet, anew: bool) {
+    pub(super) fn enqueue(&mut self, now: Time, ingress_port: u16, packet: &Packet, anew: bool) {
         if self.scheduled.packets == 0 || anew {
             self.cold.since = now;
         }
         let lane = self.scheduled.class_of(packet);
-        self.scheduled.add(lane, in_port, packet);
+        self.scheduled.add(lane, ingress_port, packet);
     }
 
     /// When the next deferred departure starts; `Time::MAX` if none.
@@ -424,8 +424,8 @@ impl Port {
     }
 
     /// From now on somebody has to hear of each departure as it is served.
-    pub(crate) fn hear_departures(&mut self) {
-        self.cold.heard = true;
+    pub(crate) fn observe_departures(&mut self) {
+        self.cold.observed = true;
         self.derive_form();
     }
 
@@ -437,7 +437,7 @@ impl Port {
             && self.scheduled.packets == 0
             && self.hot.busy <= now
             && self.cold.alive
-            && !self.cold.heard
+            && !self.cold.observed
             && !self.cold.pause.concerns()
             && self.cold.settings.loss == 0.0
     }
@@ -499,7 +499,8 @@ impl Port {
         if self.is_steady() {
             return self.serve_steady(start, out, departed); // any other starts later
         }
-        if self.cold.pause.concerns() && (self.watch(start, out, departed) || self.say(start, out))
+        if self.cold.pause.concerns()
+            && (self.fire_watchdog(start, out, departed) || self.send_pause_frame(start, out))
         {
             return;
         }

@@ -1,4 +1,4 @@
-//! Pause as a stage of the switch: in-ports that pause their senders, and ports that their peers have stopped.
+//! Pause as a stage of the switch: ingress ports that pause their senders, and ports that their peers have paused.
 //!
 //! Exact without an event per departure: while nothing is paused ports are served whenever they are touched, as ever, and an
 //! arrival that would pause somebody has all of them served first. While something is paused, everything that
@@ -17,65 +17,68 @@ impl Switch {
         self.ingress.as_ref().is_some_and(|ingress| ingress.any_paused())
     }
 
-    /// A pause frame arrives: the port of that number stops, or goes on.
+    /// Handles a pause frame: the port of that number pauses or resumes classes.
     #[cold]
-    pub(super) fn hear(
+    pub(super) fn on_pause_frame(
         &mut self,
         now: Time,
-        in_port: u32,
+        ingress_port: u32,
         frame: &Packet,
         out: &mut impl Out<Packet>,
     ) {
-        let port = in_port as usize;
-        debug_assert!(self.ports[port].is_scheduled(), "a port that may be stopped is explicit");
+        let port = ingress_port as usize;
+        debug_assert!(
+            self.ports[port].is_scheduled(),
+            "a port that may be paused has explicit queues"
+        );
         self.routed -= 1;
         if self.has_paused() {
             self.depart_in_order(now, out);
         } else {
             self.serve(now, port, out);
         }
-        self.ports[port].stop(now, frame.seq as u8);
-        self.note(port);
+        self.ports[port].on_pause(now, frame.seq as u8);
+        self.update_departure(port);
         trace(&mut self.digest, now, PAUSE, frame);
     }
 
-    /// A packet arrives at a switch with in-ports that pause.
+    /// A packet arrives at a switch with ingress ports that pause.
     #[inline(never)]
-    pub(super) fn arrive_on_account(
+    pub(super) fn arrive_with_ingress_accounts(
         &mut self,
         now: Time,
-        in_port: u16,
+        ingress_port: u16,
         port: usize,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
         if packet.kind == Kind::Pause {
             rarely();
-            return self.hear(now, in_port.into(), packet, out);
+            return self.on_pause_frame(now, ingress_port.into(), packet, out);
         }
         if self.has_paused() {
             rarely();
             self.depart_in_order(now, out);
-            return self.arrive_exactly(now, in_port, port, packet, out);
+            return self.arrive_exactly(now, ingress_port, port, packet, out);
         }
         self.serve(now, port, out);
         let (Some(ingress), target) = (&mut self.ingress, &mut self.ports[port]) else { return };
         let size = target.wire(packet);
-        let passes = ingress.is_calm(size) || passes_at_most(ingress, target, in_port, packet);
+        let passes = ingress.is_calm(size) || passes_at_most(ingress, target, ingress_port, packet);
         if !passes || !target.is_steady() {
             rarely();
-            return self.arrive_exactly(now, in_port, port, packet, out);
+            return self.arrive_exactly(now, ingress_port, port, packet, out);
         }
-        let verdict = target.offer_heard(now, in_port, true, packet, out);
+        let verdict = target.offer_observed(now, ingress_port, true, packet, out);
         if verdict != Verdict::Accepted {
             rarely();
             return self.refuse(now, port, packet, verdict, out);
         }
         let waiting = target.enqueued();
         if waiting > 0 {
-            ingress.hold(ingress.account(in_port, packet.class), size);
+            ingress.hold(ingress.account(ingress_port, packet.class), size);
             if waiting == 1 {
-                self.note(port); // it is the first
+                self.update_departure(port); // it is the first
             }
         }
     }
@@ -86,15 +89,15 @@ impl Switch {
     fn arrive_exactly(
         &mut self,
         now: Time,
-        in_port: u16,
+        ingress_port: u16,
         port: usize,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
         let Some(ingress) = &self.ingress else { return };
-        let account = ingress.account(in_port, packet.class);
+        let account = ingress.account(ingress_port, packet.class);
         let size = self.ports[port].wire(packet);
-        let queue = match ingress.asks_for_queue(account) {
+        let queue = match ingress.counts_queue(account) {
             true => self.ports[port].queue_of(now, packet.class).0 + size,
             false => 0,
         };
@@ -111,16 +114,16 @@ impl Switch {
             self.refuse(now, port, packet, Verdict::Dropped, out);
             return;
         }
-        let verdict = self.ports[port].offer(now, in_port, packet, out);
+        let verdict = self.ports[port].offer(now, ingress_port, packet, out);
         if verdict != Verdict::Accepted {
             self.refuse(now, port, packet, verdict, out);
             return;
         }
-        self.note(port);
+        self.update_departure(port);
         let Self { ports, ingress: Some(ingress), .. } = self else { return };
         if ingress.charge(account, size, place) {
-            say(ports, ingress, now, in_port);
-            self.note(usize::from(in_port));
+            request_pause_frame(ports, ingress, now, ingress_port);
+            self.update_departure(usize::from(ingress_port));
         }
     }
 
@@ -139,9 +142,9 @@ impl Switch {
                 ingress.release(packet, packet.on_wire(overhead));
             });
             due[port] = ports[port].next_departure();
-            while let Some(in_port) = ingress.next_resumed() {
-                say(ports, ingress, start, in_port);
-                due[usize::from(in_port)] = ports[usize::from(in_port)].next_departure();
+            while let Some(ingress_port) = ingress.next_resumed() {
+                request_pause_frame(ports, ingress, start, ingress_port);
+                due[usize::from(ingress_port)] = ports[usize::from(ingress_port)].next_departure();
             }
         };
         (self.next_departure, self.departures_moved) = (next, false);
@@ -158,25 +161,25 @@ impl Switch {
         for packet in ports[port].queued() {
             ingress.release(&packet, packet.on_wire(overhead));
         }
-        while let Some(in_port) = ingress.next_resumed() {
-            say(ports, ingress, now, in_port);
+        while let Some(ingress_port) = ingress.next_resumed() {
+            request_pause_frame(ports, ingress, now, ingress_port);
         }
     }
 }
 
 /// Whether a packet that joins a port has a place and pauses nobody, on bounds.
 #[inline(never)]
-fn passes_at_most(ingress: &Ingresses, target: &Port, in_port: u16, packet: &Packet) -> bool {
-    let account = ingress.account(in_port, packet.class);
+fn passes_at_most(ingress: &Ingresses, target: &Port, ingress_port: u16, packet: &Packet) -> bool {
+    let account = ingress.account(ingress_port, packet.class);
     let size = target.wire(packet);
-    let queue = match ingress.asks_for_queue(account) {
+    let queue = match ingress.counts_queue(account) {
         true => target.queue_at_most(packet.class) + size,
         false => 0,
     };
     ingress.passes(account, size, queue)
 }
 
-/// Has the sender at the other end of an in-port told what it has to stop.
-fn say(ports: &mut [Port], ingress: &Ingresses, now: Time, in_port: u16) {
-    ports[usize::from(in_port)].want(now, ingress.stops(in_port));
+/// Schedules the pause frame that the state of an ingress port asks for.
+fn request_pause_frame(ports: &mut [Port], ingress: &Ingresses, now: Time, ingress_port: u16) {
+    ports[usize::from(ingress_port)].request_pause(now, ingress.paused_classes(ingress_port));
 }

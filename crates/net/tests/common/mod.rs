@@ -163,10 +163,10 @@ impl Bench {
     }
 
     /// A packet that came in by some port.
-    pub fn arrive_from(&mut self, now: Time, in_port: u32, port: usize, mut packet: Packet) {
+    pub fn arrive_from(&mut self, now: Time, ingress_port: u32, port: usize, mut packet: Packet) {
         packet.dst = self.fabric.addr(port as u32);
         self.offered += 1;
-        self.switch.arrive(now, in_port, &mut packet, &mut self.wires);
+        self.switch.arrive(now, ingress_port, &mut packet, &mut self.wires);
     }
 
     /// The peer of a port says which classes to stop.

@@ -4,7 +4,7 @@ use forebay_engine::reference::Reference;
 use forebay_engine::{EngineAccess, LinkId, Node, NodeId, Out};
 use forebay_laws::group::{GroupParams, GroupStart};
 use forebay_net::{
-    Asks, Cable, CreditSettings, Fabric, Form, Paths, Peer, PortSettings, Routes, Switch,
+    Cable, CreditSettings, Fabric, Form, Paths, Peer, PortSettings, RequestFor, Routes, Switch,
     SwitchSettings, Tor, TorCounters, TorSettings, VoqSettings, VoqTotals,
 };
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
@@ -22,20 +22,21 @@ pub fn us(us: u64) -> Time {
 /// A set of readings.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundle {
-    pub asks: Asks,
+    pub requests: RequestFor,
     params: &'static [(&'static str, &'static str)],
 }
 
 impl Bundle {
     pub const LITERAL: Self = Self {
-        asks: Asks::Sent,
+        requests: RequestFor::Sent,
         params: &[("n_estimate", "ratio"), ("resume", "previous"), ("after_resume", "update")],
     };
-    pub const RECOMMENDED: Self = Self { asks: Asks::Demand, params: &[("n_estimate", "ratio")] };
-    pub const COUNT: Self = Self { asks: Asks::Demand, params: &[] };
+    pub const RECOMMENDED: Self =
+        Self { requests: RequestFor::Demand, params: &[("n_estimate", "ratio")] };
+    pub const COUNT: Self = Self { requests: RequestFor::Demand, params: &[] };
 
-    pub fn asking(self, asks: Asks) -> Self {
-        Self { asks, ..self }
+    pub fn requesting(self, requests: RequestFor) -> Self {
+        Self { requests, ..self }
     }
 }
 
@@ -124,7 +125,7 @@ impl Node for Any {
 
     fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
         match self {
-            Self::Host(host) if packet.kind == Kind::Rate => host.obey(now, packet),
+            Self::Host(host) if packet.kind == Kind::RackRate => host.obey(now, packet),
             Self::Host(_) if packet.kind == Kind::Ack => {}
             Self::Host(host) => {
                 assert_eq!((packet.kind, packet.sacks), (Kind::Data, 0), "tags stay in the fabric");
@@ -160,7 +161,7 @@ impl Node for Any {
         if asks {
             flow.ask = (now + Span::from_ps(1)).round_up(host.ask_every);
         }
-        let flags = Flags::NONE.with_if(asks, Flags::ASK);
+        let flags = Flags::NONE.with_if(asks, Flags::RATE_REQUEST);
         let (size, stamp) = (size as u16, host.addr.word());
         let packet =
             Packet { flow: flow.id, dst: flow.to, size, flags, stamp, ..Packet::default() };
@@ -289,14 +290,18 @@ impl World {
             let settings = TorSettings {
                 rack: s as u16,
                 hosts: fabric.ports_of(node).iter().map(leads).collect(),
-                voq: VoqSettings { advance, asks: bundle.asks, seen_for: Span::from_us(20) },
+                voq: VoqSettings {
+                    advance,
+                    requests: bundle.requests,
+                    seen_for: Span::from_us(20),
+                },
                 peers: (0..racks as u16)
                     .map(|rack| Peer { shared: queues.shared(s as u16, rack), advance })
                     .collect(),
                 law: law.clone(),
                 at: GroupStart { line_rate: line, hop_rtt: Span::from_us(2), seed: 1 },
                 ask_again: Span::from_us(100),
-                word_size: 84,
+                message_size: 84,
             };
             nodes.push(Any::Tor(Box::new(Tor::new(switch, settings))));
         }

@@ -241,10 +241,10 @@ impl Host {
     fn brake(&mut self, now: Time, out: &mut impl Out<Packet>) {
         let Some(memory) = &self.memory else { return };
         let Some(brake) = &memory.side().brake else { return };
-        let told = self.port.told();
+        let told = self.port.pausing_peer();
         let stops = brake.stops(memory.path.now().buffered, told);
         if stops != told && self.port.alive() {
-            self.port.tell_peer(now, stops, out);
+            self.port.send_pause(now, stops, out);
         }
     }
 

@@ -17,8 +17,8 @@ pub(super) struct Parked {
 
 impl Host {
     /// From now on a pause may stop some classes and not others. It has to be so from the start.
-    pub fn tell_classes_apart(&mut self) {
-        self.port.tell_classes_apart(ClassSettings::default());
+    pub fn separate_classes(&mut self) {
+        self.port.separate_classes(ClassSettings::default());
     }
 
     /// The rest of a super-packet, as far as it may go; what is stopped of it is put aside.
@@ -44,7 +44,7 @@ impl Host {
     }
 
     fn unless_stopped(&mut self, packet: Packet) -> Option<Packet> {
-        if self.port.stopped() & 1 << packet.class.min(7) == 0 {
+        if self.port.paused_classes() & 1 << packet.class.min(7) == 0 {
             return Some(packet);
         }
         self.parked.get_or_insert_default().packets.push_back(packet);
@@ -54,7 +54,7 @@ impl Host {
     /// Puts a flow aside whose turn it is, if its class is stopped.
     #[cold]
     pub(super) fn park(&mut self, slot: u32) -> bool {
-        let stopped = self.port.stopped() & 1 << self.class_of(slot) != 0;
+        let stopped = self.port.paused_classes() & 1 << self.class_of(slot) != 0;
         if stopped {
             self.parked.get_or_insert_default().flows.push_back(slot);
         }
@@ -64,7 +64,7 @@ impl Host {
     /// The switch stops these classes and lets all others go.
     #[cold]
     pub(super) fn pause(&mut self, now: Time, classes: u8) {
-        self.port.stop(now, classes);
+        self.port.on_pause(now, classes);
         self.since = self.since.max(now);
         self.unpark();
     }
@@ -72,7 +72,7 @@ impl Host {
     /// What waits aside comes back as far as its class may go now: the switch has said so, or its word died with the cable.
     #[cold]
     pub(super) fn unpark(&mut self) {
-        let stopped = self.port.stopped();
+        let stopped = self.port.paused_classes();
         self.by_class = stopped != 0 || self.lanes.is_some();
         let Some(mut parked) = self.parked.take() else { return };
         let may_go = |class: u8| stopped & 1 << class.min(7) == 0;

@@ -62,7 +62,7 @@ impl Host {
         stops.to.retain(|(to, at)| *at > now || self.sends_to(*to));
         for (to, at) in stops.to.iter_mut().filter(|stop| stop.1 <= now) {
             *at = now + asking.after;
-            self.queue_ack(now, &Packet::ask_to_go_on(*to, asking.size));
+            self.queue_ack(now, &Packet::resume_request(*to, asking.size));
         }
         self.stops = Some(stops);
         self.arm_stops();

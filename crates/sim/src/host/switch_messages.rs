@@ -14,10 +14,10 @@ impl Host {
     pub(super) fn take_order(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
         match packet.kind {
             Kind::Control => self.round_told(now, packet, out),
-            Kind::Rate => self.obey(now, packet),
+            Kind::RackRate => self.obey(now, packet),
             Kind::Pause => self.pause(now, packet.seq as u8),
             Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp => {} // for transports
-            Kind::Credit | Kind::Ask => {}                        // end at switches
+            Kind::RackCredit | Kind::RackRequest => {}            // end at switches
         }
     }
 

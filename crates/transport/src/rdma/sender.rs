@@ -333,7 +333,7 @@ impl QpSender {
             .with_if(last, Flags::PSH)
             .with_if(again, Flags::RETRANSMIT)
             .with_if(cfg.needs.int, Flags::TELEMETRY)
-            .with_if(asks, Flags::ASK);
+            .with_if(asks, Flags::RATE_REQUEST);
         Packet {
             flow: self.flow,
             dst: self.dst,
