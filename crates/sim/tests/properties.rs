@@ -403,6 +403,25 @@ fn twins(drawn: &Drawn, first: &Scenario) -> u64 {
     expected.digest
 }
 
+/// The resolved file of a run is accepted, and runs to the same digest, even where faults outlast the run.
+#[test]
+fn resolved_files_run_again() {
+    let mut outlasting = 0;
+    for seed in 0..60 {
+        let drawn = draw(seed, 0);
+        let lasts = format!("for = \"{}ps\"", drawn.stop_ps);
+        let longer =
+            |line: &str| if line.starts_with("for = ") { lasts.clone() } else { line.into() };
+        let text: Vec<String> = drawn.text.lines().map(longer).collect();
+        outlasting += u32::from(text.contains(&lasts));
+        let first = scenario(&text.join("\n"));
+        let again = scenario(&forebay_scenario::resolved(&first));
+        let digest = |scenario| run(scenario, 1, Options::default()).record.digest;
+        assert_eq!(digest(&again), digest(&first), "seed {seed}");
+    }
+    assert!(outlasting >= 10, "{outlasting} runs end before their faults");
+}
+
 /// Seeds whose digests two processes have to agree on.
 const SHARED: std::ops::Range<u64> = 1_000..1_012;
 

@@ -42,7 +42,11 @@ impl Judge<'_> {
                     Change::Rate(_) => Change::Rate(cable.link.rate),
                     Change::Loss(_) => Change::Loss(cable.loss),
                 };
-                all.push(Fault { at: at.saturating_add(lasts.0), link, change: undo });
+                let end = at.saturating_add(lasts.0);
+                // What would end after the run does not end in it.
+                if end < stop.time {
+                    all.push(Fault { at: end, link, change: undo });
+                }
             }
         }
         all
