@@ -1,7 +1,7 @@
 //! Quantities as they stand in files: texts with a unit.
 
 use crate::model::QueueLength;
-use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_units::{BitsPerSec, Bytes, ParseError, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
@@ -78,11 +78,25 @@ impl Measure for BitsPerSec {
 
 /// Why `text` is not a quantity of this name; `None` if it is one.
 pub(crate) fn why_not(name: &str, text: &str) -> Option<String> {
-    let because = |e: &dyn Display| Some(e.to_string());
+    // Far tighter than 64 bits, and what the checker allows at most.
+    let because = |e: ParseError| {
+        Some(match (e, name) {
+            (ParseError::TooLarge { .. }, "duration") => {
+                ParseError::TooLarge { most: "86400s" }.to_string()
+            }
+            (ParseError::TooLarge { .. }, "size") => {
+                ParseError::TooLarge { most: "1000TB" }.to_string()
+            }
+            (ParseError::TooLarge { .. }, "rate") => {
+                ParseError::TooLarge { most: "1000Tbps" }.to_string()
+            }
+            (e, _) => e.to_string(),
+        })
+    };
     match name {
-        "duration" => text.parse::<Span>().err().and_then(|e| because(&e)),
-        "size" => text.parse::<Bytes>().err().and_then(|e| because(&e)),
-        "rate" => text.parse::<BitsPerSec>().err().and_then(|e| because(&e)),
+        "duration" => text.parse::<Span>().err().and_then(because),
+        "size" => text.parse::<Bytes>().err().and_then(because),
+        "rate" => text.parse::<BitsPerSec>().err().and_then(because),
         "length" => parse_length(text).err(),
         _ => unreachable!("the schema names four quantities"),
     }
@@ -106,14 +120,12 @@ fn parse_length(text: &str) -> Result<QueueLength, String> {
         Some(n) => n.trim().parse().map(QueueLength::Packets).map_err(|_| {
             "is not a whole number of packets; write for instance \"250 packets\"".into()
         }),
-        None => {
-            text.parse().map(QueueLength::Bytes).map_err(|e: forebay_units::ParseError| match e {
-                forebay_units::ParseError::WrongUnit { expected } => {
-                    format!("has a unit that does not fit here; use one of packets, {expected}")
-                }
-                e => e.to_string(),
-            })
-        }
+        None => text.parse().map(QueueLength::Bytes).map_err(|e: ParseError| match e {
+            ParseError::WrongUnit { expected } => {
+                format!("has a unit that does not fit here; use one of packets, {expected}")
+            }
+            e => e.to_string(),
+        }),
     }
 }
 

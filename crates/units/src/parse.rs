@@ -24,8 +24,21 @@ pub enum ParseError {
         /// What a right value looks like.
         example: &'static str,
     },
+    /// A rate in bytes per second, `GBps`, where bits are meant.
+    BytesPerSecond {
+        /// The units of rates.
+        expected: &'static str,
+    },
+    /// A number with an exponent, `1e9`.
+    Exponent {
+        /// What a right value looks like.
+        example: &'static str,
+    },
     /// More than 64 bits hold in the base unit.
-    TooLarge,
+    TooLarge {
+        /// The largest whole number of the largest unit.
+        most: &'static str,
+    },
     /// Finer than the base unit (1 ps, 1 byte, 1 bit/s).
     TooFine,
 }
@@ -43,7 +56,19 @@ impl fmt::Display for ParseError {
                     "is not a non-negative decimal number with a unit; write for instance \"{example}\""
                 )
             }
-            Self::TooLarge => f.write_str("is too large"),
+            Self::BytesPerSecond { expected } => {
+                write!(
+                    f,
+                    "counts bytes (B), where rates count bits; write 8 times as many bits with one of {expected}"
+                )
+            }
+            Self::Exponent { example } => {
+                write!(
+                    f,
+                    "has an exponent; write the number out in digits, for instance \"{example}\""
+                )
+            }
+            Self::TooLarge { most } => write!(f, "is too large; write at most \"{most}\""),
             Self::TooFine => f.write_str("is finer than the smallest unit"),
         }
     }
@@ -56,16 +81,23 @@ struct Grammar {
     aliases: &'static [(u64, &'static str)],
     expected: &'static str,
     example: &'static str,
+    most: &'static str,
 }
 
-const SPAN: Grammar =
-    Grammar { units: SPAN_UNITS, aliases: &[], expected: "ps, ns, us, ms, s", example: "1us" };
+const SPAN: Grammar = Grammar {
+    units: SPAN_UNITS,
+    aliases: &[],
+    expected: "ps, ns, us, ms, s",
+    example: "1us",
+    most: "18446744s",
+};
 
 const BYTES: Grammar = Grammar {
     units: BYTE_UNITS,
     aliases: &[(1_000, "kB")],
     expected: "B, KB, MB, GB, TB, KiB, MiB, GiB, TiB",
     example: "64KiB",
+    most: "16777215TiB",
 };
 
 const RATE: Grammar = Grammar {
@@ -73,6 +105,7 @@ const RATE: Grammar = Grammar {
     aliases: &[(1_000, "kbps")],
     expected: "bps, Kbps, Mbps, Gbps, Tbps",
     example: "100Gbps",
+    most: "18446744Tbps",
 };
 
 impl Grammar {
@@ -102,8 +135,31 @@ impl Grammar {
             .iter()
             .chain(self.aliases)
             .find(|(_, name)| *name == unit)
-            .ok_or(ParseError::WrongUnit { expected: self.expected })?;
-        scale(whole, fraction, size)
+            .ok_or_else(|| self.wrong_unit(unit))?;
+        scale(whole, fraction, size).map_err(|e| match e {
+            ParseError::TooLarge { .. } => ParseError::TooLarge { most: self.most },
+            e => e,
+        })
+    }
+}
+
+impl Grammar {
+    /// Why `unit` is none of this grammar's, as exactly as can be said.
+    fn wrong_unit(&self, unit: &str) -> ParseError {
+        let exponent = unit.strip_prefix(['e', 'E']).is_some_and(|rest| {
+            rest.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit())
+        });
+        if exponent {
+            return ParseError::Exponent { example: self.example };
+        }
+        let known = |prefix: &str| ["", "K", "k", "M", "G", "T"].contains(&prefix);
+        let rates = self.units.iter().any(|(_, name)| *name == "bps");
+        match unit.strip_suffix("Bps").or_else(|| unit.strip_suffix("B/s")) {
+            Some(prefix) if rates && known(prefix) => {
+                ParseError::BytesPerSecond { expected: self.expected }
+            }
+            _ => ParseError::WrongUnit { expected: self.expected },
+        }
     }
 }
 
@@ -123,8 +179,9 @@ fn scale(whole: &str, fraction: &str, size: u64) -> Result<u64, ParseError> {
     if !parts.is_multiple_of(unit) {
         return Err(ParseError::TooFine);
     }
-    let value = digits(whole).ok_or(ParseError::TooLarge)? * u128::from(size) + parts / unit;
-    u64::try_from(value).map_err(|_| ParseError::TooLarge)
+    let too_large = ParseError::TooLarge { most: "" }; // the grammar says how much
+    let value = digits(whole).ok_or(too_large)? * u128::from(size) + parts / unit;
+    u64::try_from(value).map_err(|_| too_large)
 }
 
 macro_rules! from_str {
@@ -167,8 +224,26 @@ mod tests {
         assert!(matches!(".5us".parse::<Span>(), Err(ParseError::NotANumber { .. })));
         assert_eq!("0.1ps".parse::<Span>(), Err(ParseError::TooFine));
         assert_eq!("0.1KiB".parse::<Bytes>(), Err(ParseError::TooFine));
-        assert_eq!("99999999999999999999s".parse::<Span>(), Err(ParseError::TooLarge));
-        assert_eq!("18446744073709551616B".parse::<Bytes>(), Err(ParseError::TooLarge));
+        let said = |e: ParseError| e.to_string();
+        let span = said("99999999999999999999s".parse::<Span>().unwrap_err());
+        assert_eq!(span, "is too large; write at most \"18446744s\"");
+        assert!(matches!(
+            "18446744073709551616B".parse::<Bytes>(),
+            Err(ParseError::TooLarge { .. })
+        ));
+        let exponent = said("1e30bps".parse::<BitsPerSec>().unwrap_err());
+        assert!(exponent.starts_with("has an exponent; write the number out"), "{exponent}");
+        for bytes in ["100GBps", "100GB/s", "1Bps"] {
+            let why = said(bytes.parse::<BitsPerSec>().unwrap_err());
+            assert!(why.starts_with("counts bytes (B), where rates count bits"), "{why}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_told_what_fits() {
+        let fits = |text: &str| text.parse::<Span>().is_ok();
+        assert!(fits(SPAN.most) && !fits("18446745s"));
+        assert!(BYTES.most.parse::<Bytes>().is_ok() && RATE.most.parse::<BitsPerSec>().is_ok());
     }
 
     #[test]
