@@ -548,11 +548,20 @@ pub struct Memory {
     pub pause_above: Option<Bytes>,
 }
 
+impl Memory {
+    /// The control that acts.
+    pub fn acting_control(&self) -> Option<&HostControl> {
+        self.control.as_ref().filter(|control| control.enabled)
+    }
+}
+
 /// A host law and its world.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostControl {
     /// Name of the law.
     pub law: String,
+    /// Whether the law acts.
+    pub enabled: bool,
     /// Parameters that are not the law's defaults, by name and text.
     pub params: Vec<(String, String)>,
     /// How long reading a counter takes.

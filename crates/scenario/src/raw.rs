@@ -920,8 +920,8 @@ pub(crate) enum Actuator {
 /// Cores that read and write memory as fast as their lines in flight let them.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub(crate) struct Antagonist {
-    /// How many.
-    #[schemars(range(min = 1, max = 4096))]
+    /// How many cores; 0 for none.
+    #[schemars(range(min = 0, max = 4096))]
     pub cores: i64,
     /// Lines that a core reads at once. Default: 18.7 (16.0 GB/s for one core alone).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -950,6 +950,9 @@ pub(crate) struct Antagonist {
 pub(crate) struct Control {
     /// The law, of those in `forebay laws` that have role host.
     pub law: String,
+    /// Whether the law acts; with false the host runs as without this table, so that a sweep can compare both. Default: true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
     /// Its parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<BTreeMap<String, Param>>,

@@ -407,7 +407,7 @@ prop_compose! {
 
 prop_compose! {
     fn antagonist()(
-        cores in 1..9u32,
+        cores in 0..9u32,
         lines_in_flight_milli in 1..99_000u32,
         writes_permille in 0..2_000u32,
         local in any::<bool>(),
@@ -427,14 +427,14 @@ prop_compose! {
         ns in [1..900_000u64, 1..900_000u64, 1..900_000u64],
         ddio in any::<bool>(),
         ways in 1..=11u32,
-        permille in [0..1_000u32, 0..3_000u32],
+        permille in [1..1_000u32, 0..3_000u32],
         posted_limit in of(1..1_000u32),
         copying in prop_oneof![Just(Copying::Evenly), Just(Copying::InBunches)],
         actuator in prop_oneof![Just(Actuator::Sockets), Just(Actuator::Delay), Just(Actuator::Cap)],
         (slowing, pausing) in (1..9u8, 1..5u8),
         antagonists in prop::collection::vec(antagonist(), 0..3),
         level in 0..2u8,
-        controlled in any::<bool>(),
+        controlled in of(any::<bool>()),
         read in (100..100_000u64).prop_map(Span::from_ns),
     ) -> Memory {
         let [iio, local, delay] = ns.map(Span::from_ns);
@@ -453,8 +453,8 @@ prop_compose! {
         settings.antagonists = antagonists;
         let params = vec![("target".to_string(), "60Gbps".to_string())];
         memory.control =
-            controlled.then(|| HostControl { law: "hostcc".into(), params, read });
-        memory.level = if controlled { 0 } else { level };
+            controlled.map(|enabled| HostControl { law: "hostcc".into(), enabled, params, read });
+        memory.level = if controlled == Some(true) { 0 } else { level };
         memory
     }
 }

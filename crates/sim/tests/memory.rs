@@ -64,6 +64,15 @@ fn looking_at_a_path_to_memory_changes_nothing() {
     }
 }
 
+#[test]
+fn a_control_that_is_not_enabled_and_antagonists_without_cores_change_nothing() {
+    let off = format!("{CONTROL}\nenabled = false");
+    assert_eq!(congested(&off, "").digest, congested("", "").digest);
+    assert_ne!(congested(CONTROL, "").digest, congested("", "").digest);
+    let none = "[[host.override.memory.antagonist]]\ncores = 0";
+    assert_eq!(congested(none, "").digest, congested("", "").digest);
+}
+
 /// Samples of the whole run add up to its totals, and those after the warm-up to the row.
 #[test]
 fn samples_add_up() {

@@ -98,7 +98,9 @@ impl Judge<'_> {
         if let Some(control) = &keys.control {
             memory.control = self.control(&format!("{path}.control"), control);
             // A level that all hosts are pinned to is not this one's.
-            memory.level = 0;
+            if memory.acting_control().is_some() {
+                memory.level = 0;
+            }
         }
         let most = memory.settings.throttle.max_level();
         put(&mut memory.level, keys.level, |v| v as u8);
@@ -106,7 +108,7 @@ impl Judge<'_> {
             let text = format!("is above the strongest level, which is {most}");
             self.wrong(&format!("{path}.level"), text);
         }
-        if keys.level.is_some() && memory.control.is_some() {
+        if keys.level.is_some() && memory.acting_control().is_some() {
             let text = "is set by the control; leave out one of them";
             self.say(&format!("{path}.level"), text);
         }
@@ -232,7 +234,8 @@ impl Judge<'_> {
             );
             self.wrong(&format!("{path}.read"), text);
         }
-        Some(HostControl { law: keys.law.clone(), params, read })
+        let enabled = keys.enabled.unwrap_or(true);
+        Some(HostControl { law: keys.law.clone(), enabled, params, read })
     }
 
     /// What no host can be built with.
@@ -268,6 +271,16 @@ impl Judge<'_> {
                     format!("is too fast; write at most \"{MOST_RATE}\""),
                 );
             }
+        }
+        let posts = |of: &AntagonistSettings| of.cores > 0 && of.writes_permille > 0;
+        let controller = &settings.controller;
+        if controller.read_share_permille == 0
+            && controller.posted_limit.is_none()
+            && settings.antagonists.iter().any(posts)
+        {
+            let key = if keys.read_share.is_some() { "read_share" } else { "antagonist" };
+            let text = "leaves nothing that holds back writes beyond what memory can serve; write read_share = 0.001 or more, or posted_limit = 64";
+            self.wrong(&format!("{path}.{key}"), text);
         }
         if !(LINE..=4096).contains(&u64::from(settings.pcie.tlp_payload)) {
             let text = "is no payload of a PCIe packet; write from \"64B\" to \"4096B\"";

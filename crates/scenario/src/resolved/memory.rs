@@ -42,10 +42,11 @@ pub(super) fn memory(m: &Memory) -> raw::Memory {
         send_slots: Some(i64::from(s.transmit.slots)),
         send_latency: Some(Qty(s.transmit.latency)),
         throttle: Some(throttle(&s.throttle)),
-        level: m.control.is_none().then_some(i64::from(m.level)),
+        level: m.acting_control().is_none().then_some(i64::from(m.level)),
         antagonist: s.antagonists.iter().map(antagonist).collect(),
         control: m.control.as_ref().map(|control| raw::Control {
             law: control.law.clone(),
+            enabled: Some(control.enabled),
             params: super::params(&control.params),
             read: Some(Qty(control.read)),
         }),

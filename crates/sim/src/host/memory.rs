@@ -64,7 +64,7 @@ impl NicSide {
         sample_every: Option<Span>,
         seed: u64,
     ) -> Result<Self, SimError> {
-        let control = of.control.as_ref().map(|c| Control::new(c, &of.settings, seed));
+        let control = of.acting_control().map(|c| Control::new(c, &of.settings, seed));
         Ok(Self {
             control: control.transpose()?,
             marked: 0,
