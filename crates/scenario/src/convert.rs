@@ -312,17 +312,16 @@ impl Judge<'_> {
 
     /// A name or pattern that fits nothing, with what would.
     fn no_such_node(&mut self, path: &str, name: &str, plan: &Plan, hosts_only: bool) {
+        self.say(path, Self::no_node_text(name, plan, hosts_only));
+    }
+
+    /// That no node has this name, and which have.
+    fn no_node_text(name: &str, plan: &Plan, hosts_only: bool) -> String {
         let known = &plan.names[..if hosts_only { plan.hosts } else { plan.names.len() }];
         let what = if hosts_only { "host" } else { "node" };
         let close = did_you_mean(name, known.iter().take(4096).map(String::as_str));
         let (first, last) = (&known[0], &known[known.len() - 1]);
-        self.say(
-            path,
-            format!(
-                "no {what} is called {:?}; they go from {first} to {last}{close}",
-                shorten(name)
-            ),
-        );
+        format!("no {what} is called {:?}; they go from {first} to {last}{close}", shorten(name))
     }
 }
 

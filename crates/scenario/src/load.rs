@@ -7,6 +7,7 @@ use crate::problem::{Error, KEPT, Problem};
 use crate::raw;
 use crate::tree::{Document, Origin};
 use serde::Deserialize;
+use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -93,7 +94,7 @@ pub fn text(name: &str, text: &str) -> Result<Loaded, Error> {
 /// One sentence for each thing to put right.
 pub fn text_with<S: AsRef<str>>(name: &str, text: &str, sets: &[(S, S)]) -> Result<Loaded, Error> {
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-    let read = |file: &str| read_file(&folder.join(file), LARGEST_DATA);
+    let read = |file: &str| read_named(&folder.join(file));
     text_from(name, text, sets, &read)
 }
 
@@ -107,6 +108,9 @@ pub(crate) fn text_from<S: AsRef<str>>(
     let mut document = Document::parse(name, text)?;
     for (key, value) in sets {
         document.set(key.as_ref(), value.as_ref())?;
+    }
+    if document.root.value.get("sweep").is_some() {
+        document.take_missing_from_sweep(&missing(&document));
     }
     let file = grammar(&document)?;
     let sweep = sweep(&document, &file)?;
@@ -137,10 +141,21 @@ fn notes(document: &Document<'_>) -> Vec<String> {
     notes
 }
 
+/// All that does not keep to the grammar.
+fn misfits(document: &Document<'_>) -> Vec<crate::check::Finding> {
+    static SCHEMA: OnceLock<serde_json::Value> = OnceLock::new();
+    check(SCHEMA.get_or_init(crate::schema::schema), &document.root)
+}
+
+/// Keys that the grammar wants and the document has not.
+fn missing(document: &Document<'_>) -> Vec<String> {
+    let absent = |path: &String| document.shown(path).is_none();
+    misfits(document).into_iter().map(|(_, path, _)| path).filter(absent).collect()
+}
+
 /// The document as written, if it keeps to the grammar.
 fn grammar(document: &Document<'_>) -> Result<raw::File, Error> {
-    static SCHEMA: OnceLock<serde_json::Value> = OnceLock::new();
-    let findings = check(SCHEMA.get_or_init(crate::schema::schema), &document.root);
+    let findings = misfits(document);
     if !findings.is_empty() {
         return Err(sentences(document, findings));
     }
@@ -216,7 +231,16 @@ fn sentences(document: &Document<'_>, mut findings: Vec<crate::check::Finding>) 
     Error { problems }
 }
 
-/// The text of a file. The error is the end of a sentence.
+/// The text of a file that a scenario names. A device or a pipe may never end, so only regular files are read.
+fn read_named(path: &Path) -> Result<String, String> {
+    let what = std::fs::metadata(path).map_err(|e| why_unreadable(&e))?;
+    if !what.is_file() && !what.is_dir() {
+        return Err("is a device or a pipe; write the path of a regular file".into());
+    }
+    read_file(path, LARGEST_DATA)
+}
+
+/// The text of a file of at most `most` bytes. The error is the end of a sentence.
 fn read_file(path: &Path, most: u64) -> Result<String, String> {
     let size = std::fs::metadata(path).map_err(|e| why_unreadable(&e))?;
     if size.is_dir() {
@@ -225,7 +249,12 @@ fn read_file(path: &Path, most: u64) -> Result<String, String> {
     if size.len() > most {
         return Err(format!("is too big ({} bytes); at most {most} bytes are read", size.len()));
     }
-    let bytes = std::fs::read(path).map_err(|e| why_unreadable(&e))?;
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(|e| why_unreadable(&e))?;
+    file.take(most + 1).read_to_end(&mut bytes).map_err(|e| why_unreadable(&e))?;
+    if bytes.len() as u64 > most {
+        return Err(format!("is too big; at most {most} bytes are read"));
+    }
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
         format!("is not UTF-8 text (byte {}); save it as UTF-8", at + 1)

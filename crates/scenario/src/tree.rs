@@ -218,6 +218,38 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
+    /// Gives those of the keys `missing` that `[sweep]` sets the first of their values, which is that of the first run.
+    pub fn take_missing_from_sweep(&mut self, missing: &[String]) {
+        let Some(Value::Table(sweep)) = self.root.value.get("sweep").map(|e| &e.node.value) else {
+            return;
+        };
+        let first = |entry: &Entry| match &entry.node.value {
+            Value::List(values) if missing.contains(&entry.key) => {
+                Some((entry.key.clone(), values.first()?.clone()))
+            }
+            _ => None,
+        };
+        for (path, value) in sweep.iter().filter_map(first).collect::<Vec<_>>() {
+            let (table, key) = path.rsplit_once('.').unwrap_or(("", &path));
+            let Ok(steps) =
+                parse_path(table).or_else(|e| if table.is_empty() { Ok(vec![]) } else { Err(e) })
+            else {
+                continue;
+            };
+            let inner =
+                steps.iter().try_fold(&mut self.root, |node, step| match (step, &mut node.value) {
+                    (Step::Key(key), Value::Table(entries)) => {
+                        entries.iter_mut().find(|e| e.key == *key).map(|e| &mut e.node)
+                    }
+                    (Step::Index(i), Value::List(items)) => items.get_mut(*i),
+                    _ => None,
+                });
+            if let Some(Node { value: Value::Table(entries), .. }) = inner {
+                entries.push(Entry { key: key.into(), at: value.at, node: value });
+            }
+        }
+    }
+
     /// `file:line:column` of an offset, or the setting as it was given.
     pub fn place(&self, at: Origin) -> String {
         match at {

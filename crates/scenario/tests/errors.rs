@@ -94,7 +94,22 @@ fn quantities() {
         (
             "\"100Gbps\"",
             "\"99999999Tbps\"",
-            "11:22: fabric.host_link.rate: \"99999999Tbps\" is too large",
+            "11:22: fabric.host_link.rate: \"99999999Tbps\" is too large; write at most \"1000Tbps\"",
+        ),
+        (
+            "\"100Gbps\"",
+            "\"1e30bps\"",
+            "11:22: fabric.host_link.rate: \"1e30bps\" has an exponent; write the number out in digits, for instance \"100Gbps\"",
+        ),
+        (
+            "\"100Gbps\"",
+            "\"100GBps\"",
+            "11:22: fabric.host_link.rate: \"100GBps\" counts bytes (B), where rates count bits; write 8 times as many bits with one of bps, Kbps, Mbps, Gbps, Tbps",
+        ),
+        (
+            "\"4ms\"",
+            "\"3000000000s\"",
+            "4:17: stop.time: \"3000000000s\" is too large; write at most \"86400s\"",
         ),
         (
             "\"100Gbps\"",
@@ -898,6 +913,14 @@ fn sweeps_and_bands() {
             "20:22: transport.receive_window_max: \"64KB\" is less than the window begins with, 1MB; write more",
         ),
         ("[output]", "[sweep]\n\"traffic[0].load\" = [0.1, 0.2]\n[output]", "nothing"),
+        // A key that only the sweep gives is not missing.
+        ("law = \"dctcp\"\n", "[sweep]\n\"transport.law\" = [\"reno\", \"dctcp\"]\n", "nothing"),
+        ("load = 0.5", "[sweep]\n\"traffic[0].load\" = [0.1, 0.2]", "nothing"),
+        (
+            "law = \"dctcp\"\n",
+            "[sweep]\n\"transport.law\" = []\n",
+            "16:1: transport.law: is missing; write for instance law = \"dctcp\"",
+        ),
         (
             "[output]",
             "[sweep]\n\"traffic[0].load\" = [0.1, \"x\"]\n[output]",
@@ -952,6 +975,23 @@ fn files() {
     write("badsizes.toml", BASE.replace("websearch", "bad.csv").as_bytes());
     let list = |file: &str| format!("{BASE}[[traffic]]\nkind = \"list\"\nfile = \"{file}\"\n");
     write("list.toml", list("flows.csv").as_bytes());
+    write(
+        "strange.csv",
+        b"from,to,size,at\n# two hosts\nleaf[0].host[0],leaf[1].host[3],1MB,1us\nhost[0],leaf[1].host[3],0B,1us\n",
+    );
+    write("strange.toml", list("strange.csv").as_bytes());
+    let why = load(&folder.join("strange.toml")).unwrap_err().to_string();
+    let lines: Vec<&str> = why.lines().filter(|l| l.contains("\"strange.csv\" line 4: ")).collect();
+    assert!(lines.len() == 2 && lines[0].contains("no host is called \"host[0]\""), "{why}");
+    assert!(lines[1].contains("0B is no size of a flow"), "{why}");
+    write("device.toml", list("/dev/zero").as_bytes());
+    let why = load(&folder.join("device.toml")).unwrap_err().to_string();
+    assert!(
+        why.contains("\"/dev/zero\" is a device or a pipe; write the path of a regular file"),
+        "{why}"
+    );
+    let why = load(Path::new("/dev/zero")).unwrap_err().to_string();
+    assert_eq!(why, "/dev/zero: is too big; at most 16777216 bytes are read");
     write("noat.toml", list("noat.csv").as_bytes());
     write("unit.toml", list("unit.csv").as_bytes());
     write("folder.toml", list(".").as_bytes());
@@ -1536,8 +1576,17 @@ fn hosts_that_nobody_can_build() {
             "17:33: host.memory.antagonist[0].on: needs a rest; write off as well",
         ),
         (
-            "antagonist = [{ cores = 0 }]",
-            "17:25: host.memory.antagonist[0].cores: 0 is out of range; write 1 to 4096",
+            "antagonist = [{ cores = -1 }]",
+            "17:25: host.memory.antagonist[0].cores: -1 is out of range; write 0 to 4096",
+        ),
+        ("antagonist = [{ cores = 0 }]", "nothing"),
+        ("level = 3\ncontrol = { law = \"hostcc\", enabled = false }", "nothing"),
+        ("read_share = 0", "nothing"),
+        ("read_share = 0\nantagonist = [{ cores = 0 }]", "nothing"),
+        ("read_share = 0\nposted_limit = 9\nantagonist = [{ cores = 9 }]", "nothing"),
+        (
+            "read_share = 0\nantagonist = [{ cores = 9 }]",
+            "17:14: host.memory.read_share: 0 leaves nothing that holds back writes beyond what memory can serve; write read_share = 0.001 or more, or posted_limit = 64",
         ),
         (
             "antagonist = [{ cores = 1, on = \"1ns\", off = \"1us\" }]",

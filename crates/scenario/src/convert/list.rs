@@ -22,12 +22,19 @@ impl Judge<'_> {
         stop: Stop,
         hosts: &HostIndex<'_>,
     ) -> Vec<ListedFlow> {
+        // The line of each flow of a file.
+        let mut lines = Vec::new();
         let flows: Vec<ListedFlow> = match (flows, file) {
             (Some(flows), None) => {
                 let all = flows.iter().enumerate();
                 all.map(|(i, flow)| self.listed(&format!("{path}.flows[{i}]"), flow)).collect()
             }
-            (None, Some(file)) => self.flow_file(&format!("{path}.file"), file),
+            (None, Some(file)) => {
+                let listed = self.flow_file(&format!("{path}.file"), file);
+                let (numbers, flows) = listed.into_iter().unzip();
+                lines = numbers;
+                flows
+            }
             _ => {
                 self.say(
                     path,
@@ -50,27 +57,34 @@ impl Judge<'_> {
             };
             let key =
                 |name: &str| if file.is_some() { one.clone() } else { format!("{one}.{name}") };
-            self.host(&key("from"), &flow.from, hosts);
-            self.host(&key("to"), &flow.to, hosts);
+            // What comes before a sentence about a flow of a file.
+            let line = match (file, lines.get(i)) {
+                (Some(file), Some(line)) => format!("{:?} line {line}: ", shorten(file)),
+                _ => String::new(),
+            };
+            for (end, name) in [("from", &flow.from), ("to", &flow.to)] {
+                if !hosts.knows(name) {
+                    let why = Self::no_node_text(name, hosts.plan, true);
+                    self.say(&key(end), format!("{line}{why}"));
+                }
+            }
             if file.is_none() {
                 self.flow_size(&key("size"), flow.size);
             } else if flow.size == Bytes::ZERO || flow.size.get() > LARGEST_FLOW {
-                self.say(&one, format!("flow {i} has {} to send; write 1B to 1000TB", flow.size));
+                let text = format!("{line}{} is no size of a flow; write 1B to 1000TB", flow.size);
+                self.say(&one, text);
             }
             if flow.from == flow.to {
-                self.say(
-                    &one,
-                    format!("flow {i} goes from {:?} to itself; write another host", flow.from),
-                );
+                let text =
+                    format!("flow {i} goes from {:?} to itself; write another host", flow.from);
+                self.say(&one, format!("{line}{text}"));
             }
             if flow.after.is_none() && flow.at >= stop.time {
-                self.say(
-                    &key("at"),
-                    format!(
-                        "flow {i} starts at {}, not before the end of the run, stop.time = {}",
-                        flow.at, stop.time
-                    ),
+                let text = format!(
+                    "flow {i} starts at {}, not before the end of the run, stop.time = {}",
+                    flow.at, stop.time
                 );
+                self.say(&key("at"), format!("{line}{text}"));
             }
             if self.findings.len() > 100 {
                 break;
@@ -95,8 +109,8 @@ impl Judge<'_> {
         }
     }
 
-    /// `from,to,size,at` with a header line.
-    fn flow_file(&mut self, path: &str, file: &str) -> Vec<ListedFlow> {
+    /// `from,to,size,at` with a header line. Each flow with its line.
+    fn flow_file(&mut self, path: &str, file: &str) -> Vec<(usize, ListedFlow)> {
         match (self.read_file)(file).and_then(|text| parse_flows(&text)) {
             Ok(flows) => flows,
             Err(why) => {
@@ -145,7 +159,7 @@ impl Judge<'_> {
     }
 }
 
-fn parse_flows(text: &str) -> Result<Vec<ListedFlow>, String> {
+fn parse_flows(text: &str) -> Result<Vec<(usize, ListedFlow)>, String> {
     let mut lines =
         text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
     let header =
@@ -190,7 +204,7 @@ fn parse_flows(text: &str) -> Result<Vec<ListedFlow>, String> {
                 }
                 (_, None) => cells[at].parse().map_err(|e| bad(at, e))?,
             };
-            Ok(ListedFlow {
+            let flow = ListedFlow {
                 from: cells[from].into(),
                 to: cells[to].into(),
                 size: cells[size].parse().map_err(|e| bad(size, e))?,
@@ -199,7 +213,8 @@ fn parse_flows(text: &str) -> Result<Vec<ListedFlow>, String> {
                 dport: port(dport, DPORT)?,
                 after,
                 fires: cell(fires).unwrap_or_default().split_whitespace().map(String::from).collect(),
-            })
+            };
+            Ok((line, flow))
         })
         .collect()
 }

@@ -46,6 +46,13 @@ impl<'p> HostIndex<'p> {
     }
 }
 
+impl HostIndex<'_> {
+    /// Whether a host is called so.
+    pub fn knows(&self, name: &str) -> bool {
+        self.index.contains_key(name)
+    }
+}
+
 impl Judge<'_> {
     /// Refuses traffic that no memory would hold, naming the entry that makes most flows.
     pub(super) fn forecast_flows(&mut self, scenario: &Scenario, plan: &Plan) {
