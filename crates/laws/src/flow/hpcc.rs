@@ -10,7 +10,11 @@
 //! `eta` keeps free. Dividing preserves ratios; only `w_ai` makes windows equal, by a part in a thousand per round trip
 //! where 80 bytes meet a product of 160 KB: fairness takes milliseconds.
 //!
-//! Source: Li et al., SIGCOMM 2019, sections 3 and 4, algorithm 1.
+//! U starts at `u_start`. The paper does not say where. Its public simulator has one: a flow starts with a window of B T, which fills
+//! its path once, until an ACK says otherwise. With zero the first ACKs after a start measure too little, and windows of an incast
+//! shrink later than there.
+//!
+//! Source: Li et al., SIGCOMM 2019, sections 3 and 4, algorithm 1; start of U: rdma-queue-pair.cc of the public HPCC simulator.
 //! Needs: telemetry of each hop on an ACK for every packet; T, the longest empty round trip of the fabric, the same for all
 //! flows. State: 88 bytes, parameters shared. Floats, by `+ - * /` alone.
 //! Deviation: counters do not wrap and are not rounded; after idleness nothing is forgotten, since U then follows the newest sample
@@ -32,6 +36,8 @@ params! {
         max_stage: Stages = Stages::new(5) => "SIGCOMM 2019; the public simulator's script has 0",
         /// Additive increase per round trip.
         w_ai: Bytes = Bytes::new(80) => "SIGCOMM 2019, section 5.1",
+        /// U of a flow that has measured nothing yet.
+        u_start: Load = Load::new(1.0) => "the public simulator, rdma-queue-pair.cc; SIGCOMM 2019 does not say",
         /// T; auto: as the scenario knows it, or else 13us.
         base_rtt: BaseRtt = BaseRtt(None) => "SIGCOMM 2019, section 5.1",
         /// No window is less than this rate fills in T.
@@ -42,6 +48,11 @@ params! {
 decimal! {
     /// A share of something.
     pub struct Share: "share" from 0.01 to 1.0;
+}
+
+decimal! {
+    /// What a flow finds under way, in units of B T.
+    pub struct Load: "share" from 0.0 to 1.0;
 }
 
 whole! {
@@ -85,7 +96,7 @@ impl FlowLaw for Hpcc {
             least: bytes_in(params.r_min).min(most),
             most,
             base,
-            u: 0.0,
+            u: params.u_start.get(),
             last_update: 0,
             params: Arc::clone(params),
             stage: 0,

@@ -91,6 +91,35 @@ fn additions_end_after_so_many_round_trips() {
     }
 }
 
+/// rdma-queue-pair.cc: U is one before anything is measured. A tenth of T later, at half the port's rate, it is 0.9 + 0.1 / 2 =
+/// 0.95, no less than eta, so that the window follows it at once; from zero it is 0.05, and the window only adds.
+#[test]
+fn a_flow_begins_as_if_it_had_filled_its_path() {
+    let first = |params: HpccParams| {
+        let mut rig = Rig::new(params);
+        let before = rig.law.u;
+        rig.law.reference = 100_000.0;
+        rig.ack(1000, Span::ZERO, 0, 0);
+        let gap = Span::from_ns(1300);
+        rig.ack(2000, gap, 8125, 0);
+        (before, rig.law.u, rig.law.window)
+    };
+    let (before, u, window) = first(HpccParams::default());
+    assert_eq!(before, 1.0);
+    near(u, 0.95);
+    near(window, 100_000.0 / (u / 0.95) + 80.0);
+    let (before, u, window) =
+        first(HpccParams { u_start: Load::new(0.0), ..HpccParams::default() });
+    assert_eq!(before, 0.0);
+    near(u, 0.05);
+    near(window, 100_080.0);
+    // At the port's rate U stays one: the first window is 5 % below B T.
+    let mut rig = Rig::new(HpccParams::default());
+    rig.ack(1000, Span::ZERO, 0, 0);
+    rig.ack(2000, Span::from_ns(1300), 16_250, 0);
+    near(rig.law.window, BDP * 0.95 + 80.0);
+}
+
 /// Of two samples the shorter queue counts, and of several hops the fullest.
 #[test]
 fn a_burst_and_an_idle_hop_do_not_count() {
