@@ -99,6 +99,55 @@ fn samples_are_a_segment_apart() {
     assert!(rig.last.is_empty());
 }
 
+/// rdma-hw.cc: a sample when an ACK is beyond what had been sent at the last one, and none in between.
+#[test]
+fn per_rtt_a_sample_ends_with_all_that_was_sent_before_it() {
+    let mut rig = timely(TimelyParams { per: Per::Rtt, ..TimelyParams::default() });
+    rig.sample.rtt = Some(Span::from_us(30));
+    let mut ack = |una: u64, nxt: u64| {
+        (rig.totals.una, rig.totals.nxt) = (una * MSS, nxt * MSS);
+        rig.ack_event(MSS, false);
+        (rig.law.rate / 1e6).round()
+    };
+    assert_eq!(ack(1, 40), 5000.0, "the first only begins");
+    assert_eq!(ack(39, 80), 5000.0);
+    assert_eq!(ack(40, 80), 5000.0, "not beyond it yet");
+    assert_eq!(ack(41, 81), 5010.0);
+    assert_eq!(ack(81, 90), 5010.0);
+    assert_eq!(ack(82, 90), 5020.0);
+}
+
+/// timely.h of eRPC: every ACK counts, by the time since the last one in units of `min_rtt`, at most one.
+#[test]
+fn per_ack_a_step_is_as_large_as_the_time_since_the_last() {
+    let mut rig = timely(TimelyParams { per: Per::Ack, ..TimelyParams::default() });
+    let mut ack = |us: u64, rtt: f64| {
+        rig.now += Span::from_us(us);
+        sample(&mut rig, rtt)
+    };
+    near(ack(1, 40.0), 5000.0);
+    near(ack(5, 40.0), 5000.0 + DELTA / 4.0);
+    near(ack(20, 40.0), 5000.0 + DELTA * 1.25);
+    near(ack(60, 40.0), 5000.0 + DELTA * 2.25);
+    // 1 - 0.8 / 4 (1 - 500/1000).
+    near(ack(5, 1000.0), 5022.5 * 0.9);
+}
+
+/// rdma-hw.cc: five steps of delta, then larger ones, and below `t_low` as well as for gradients; a cut starts the count anew.
+#[test]
+fn the_simulators_larger_step_is_the_sixth_and_applies_below_t_low() {
+    let (hai_below, hai_after) = (true, Count::new(6));
+    let mut rig = timely(TimelyParams { hai_below, hai_after, ..TimelyParams::default() });
+    sample(&mut rig, 40.0);
+    for n in 1..=5 {
+        near(sample(&mut rig, 40.0), 5000.0 + DELTA * f64::from(n));
+    }
+    near(sample(&mut rig, 40.0), 5050.0 + 5.0 * DELTA);
+    near(sample(&mut rig, 40.0), 5100.0 + 5.0 * DELTA);
+    let cut = sample(&mut rig, 1000.0);
+    near(sample(&mut rig, 40.0), cut + DELTA);
+}
+
 /// Flows of one queue of 10 Gb/s, each of which samples it whenever it has sent a segment; returns rates in Gb/s and the
 /// queue in KB, both as means over the second half.
 fn share(params: TimelyParams, starts: &[f64], ms: u32) -> (std::vec::Vec<f64>, f64) {
@@ -116,7 +165,7 @@ fn share(params: TimelyParams, starts: &[f64], ms: u32) -> (std::vec::Vec<f64>, 
             sent[i] += rig.law.rate / 8.0 * tick;
             if sent[i] >= 64e3 {
                 sent[i] -= 64e3;
-                rig.law.sampled(queue * 8.0 / 10e9);
+                rig.law.sampled(queue * 8.0 / 10e9, 1.0);
             }
             rates[i] += if now >= ticks / 2 { rig.law.rate / 1e9 } else { 0.0 };
         }
