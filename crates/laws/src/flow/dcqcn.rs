@@ -7,8 +7,8 @@
 //! Once the rate of the link is reached, the flow is as new: nothing runs, and alpha is one again (`release`).
 //!
 //! `timers = "paper"` is that. `"vendor"` is the sender of the public HPCC simulator, which its paper calls the default set of
-//! NICs: no counter of bytes; cuts fall on a clock of their own (`cut_interval`), if a CNP came since; alpha moves once per
-//! `alpha_timer`, up if a CNP came since, else down; a cut sets the target only if the timer has raised the rate since
+//! NICs: no counter of bytes; cuts fall on a clock of their own (`cut_interval`), if a CNP came since; alpha is one with the first CNP
+//! and then moves once per `alpha_timer`, up if a further CNP came since, else down; a cut sets the target only if the timer has raised the rate since
 //! the last one, so that cuts in a row climb back to where they began; and the n-th expiry after a cut recovers (n up to
 //! `recovery_steps`), then adds `r_ai` once, then `r_hai` each time. The rates of increase are per 25 Gb/s of the host's link.
 //!
@@ -230,7 +230,8 @@ impl Dcqcn {
 
     fn vendor_cnp(&mut self, now: Time) {
         let interval = self.params.cut_interval();
-        if !self.runs() {
+        let first = !self.runs();
+        if first {
             self.alpha = 1.0;
             self.alpha_due = now.saturating_add(self.params.alpha_timer());
             // A nanosecond after the alpha of that instant.
@@ -242,7 +243,8 @@ impl Dcqcn {
                 self.cut_due = self.cut_due.saturating_add(interval.saturating_mul(missed));
             }
         }
-        (self.cut_waits, self.alpha_rises) = (true, true);
+        // The first CNP sets alpha to one, and does not raise it again when its timer expires.
+        (self.cut_waits, self.alpha_rises) = (true, !first);
     }
 
     fn sent(&mut self, bytes: Bytes) {

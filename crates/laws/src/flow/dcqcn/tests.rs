@@ -142,8 +142,8 @@ fn the_vendor_form_cuts_by_the_clock_and_keeps_its_target() {
     assert_eq!(rig.mbps(), 25_000);
     let first = rig.now + us(4) + Span::from_ns(1);
     assert_eq!(rig.wake_at(), Some(first));
-    // Alpha: one CNP among four periods, 1 (255/256)^3.
-    let alpha = (255.0f64 / 256.0).powi(3);
+    // Alpha: one with the first CNP, which is not counted again, and four periods: (255/256)^4.
+    let alpha = (255.0f64 / 256.0).powi(4);
     let rate = 25e9 * (1.0 - alpha / 2.0);
     assert_eq!(rig.wake(), (rate / 1e6) as u64);
     rig.event(FlowEvent::Cnp);
