@@ -13,6 +13,7 @@ pub mod bic;
 pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
+pub mod dctcp_rate;
 pub mod explicit;
 pub mod hpcc;
 pub mod nv;

@@ -4,7 +4,9 @@
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
 use super::{FlowAct, FlowLaw, FlowSeen, Needs};
-use super::{bic, cubic, dcqcn, dctcp, explicit, hpcc, nv, powertcp, reno, swift, timely};
+use super::{
+    bic, cubic, dcqcn, dctcp, dctcp_rate, explicit, hpcc, nv, powertcp, reno, swift, timely,
+};
 use crate::by_name::by_name;
 use crate::{Acts, Start};
 use forebay_units::{BitsPerSec, Bytes, Time};
@@ -98,4 +100,5 @@ registry! {
     hpcc::Hpcc,
     powertcp::PowerTcp,
     explicit::Explicit,
+    dctcp_rate::DctcpRate,
 }
