@@ -9,7 +9,6 @@ const OUT: &[&str] = &[
     "fig1a-hpcc-peak-half",
     "fig1b-hpcc-gap",
     "fig1b-hpcc-gap-half",
-    "fig1b-hpcc-gap-ratio",
     "fig1b-hiercc-gap-literal",
     "fig2-16",
     "fig2-256",
