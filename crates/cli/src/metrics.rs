@@ -249,7 +249,7 @@ const COUNTS: [Named<Count>; 14] = [
     }),
 ];
 
-const SPREADS: [Named<Spread>; 11] = [
+const SPREADS: [Named<Spread>; 16] = [
     ("drop_rate", "drops over packets offered at switch ports", |s| &s.network.drop_rate),
     ("mark_rate", "marks over packets sent at switch ports", |s| &s.network.mark_rate),
     ("loss_rate", "losses to faults over packets sent", |s| &s.network.loss_rate),
@@ -258,7 +258,22 @@ const SPREADS: [Named<Spread>; 11] = [
     }),
     ("timeouts_per_flow", "timeouts per started flow", |s| &s.network.timeouts_per_flow),
     ("goodput_gbps", "payload delivered to all hosts, Gb/s", |s| &s.network.goodput_gbps),
-    ("goodput_per_host_gbps", "the same per host, Gb/s", |s| &s.network.goodput_per_host_gbps),
+    ("goodput_per_host_gbps", "the same per host, receiving or not, Gb/s", |s| {
+        &s.network.goodput_per_host_gbps
+    }),
+    ("goodput_per_receiver_gbps", "the same per host that some flow was sent to, Gb/s", |s| {
+        &s.network.goodput_per_receiver_gbps
+    }),
+    ("offered_gbps", "payload of arriving flows, while flows arrived, Gb/s", |s| {
+        &s.network.offered_gbps
+    }),
+    ("carried_gbps", "payload of completed flows in that time, Gb/s", |s| &s.network.carried_gbps),
+    ("offered_load", "offered_gbps over the rates of all links from hosts", |s| {
+        &s.network.offered_load
+    }),
+    ("carried_load", "carried_gbps over the rates of all links from hosts", |s| {
+        &s.network.carried_load
+    }),
     ("utilisation.host_links.mean", "mean use of links to hosts, a fraction of 1", |s| {
         &s.utilisation.host_links.mean_utilisation
     }),

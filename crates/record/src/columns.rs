@@ -588,7 +588,25 @@ const ALL: &[(&str, &str)] = &[
         "goodput_gbps",
         "Payload handed to applications over virtual time, all hosts together, in Gb/s (10^9 bit/s). For paths to memory: of that host's applications, after the warm-up.",
     ),
-    ("goodput_per_host_gbps", "The same divided by the number of hosts, in Gb/s."),
+    (
+        "goodput_per_host_gbps",
+        "goodput_gbps divided by the number of all hosts, receiving or not, in Gb/s.",
+    ),
+    (
+        "goodput_per_receiver_gbps",
+        "goodput_gbps divided by the number of receivers, hosts that some flow was sent to, in Gb/s.",
+    ),
+    ("receivers", "Hosts that some flow was sent to, of the seed that has most."),
+    (
+        "offered_gbps",
+        "Payload of flows that arrived per second of virtual time, between the first arrival after the warm-up and the last, in Gb/s; flows with an end only.",
+    ),
+    (
+        "carried_gbps",
+        "Payload of completed flows, each spread evenly over its duration, per second of the same time, in Gb/s.",
+    ),
+    ("offered_load", "offered_gbps over the rates of all links from hosts, a fraction of 1."),
+    ("carried_load", "carried_gbps over the rates of all links from hosts, a fraction of 1."),
     ("host_links", "Links with a host at either end, each direction its own link."),
     ("fabric_links", "Links between switches, each direction its own link."),
     ("links", "Links (directions) in the set, per seed."),

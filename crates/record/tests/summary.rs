@@ -108,7 +108,7 @@ fn the_table_fits_and_colour_changes_no_words() {
     for width in [46, 60, 80, 100, 200] {
         let plain = summary.render(width, false);
         let notes = usize::from(plain.contains("* leaves out"));
-        let most = if width < 80 { 30 } else { 19 } + notes;
+        let most = if width < 80 { 31 } else { 20 } + notes;
         assert!((6..=most).contains(&plain.lines().count()), "{plain}");
         assert!(plain.lines().all(|line| line.chars().count() <= width), "{plain}");
         let mut colored = summary.render(width, true);
@@ -332,4 +332,44 @@ fn rpcs_that_had_not_completed_are_marked_like_flows() {
         assert_eq!(text.contains(" us*"), censored, "{text}");
         assert_eq!(text.contains("11/12"), censored, "{text}");
     }
+}
+
+/// Of ten flows in equal steps each starts when the one before is done; all go to one of 128 hosts.
+#[test]
+fn load_and_goodput_are_of_those_that_have_traffic() {
+    let about = About { warmup: Time::ZERO, ..about(&[1]) };
+    let mut one = run(1, 10);
+    let at = |n: u64| Time::ZERO + Span::from_us(100 * n);
+    for (n, flow) in (0..).zip(&mut one.flows) {
+        (flow.dst, flow.size) = (3, Bytes::new(1_250_000));
+        (flow.start, flow.delivered) = (at(n), Some(at(n + 1)));
+    }
+    // 1.25 MB in 100 us are 100 Gb/s, until 1 ms of a run of 20 ms; a link from each of 128 hosts has 100 Gb/s.
+    one.totals.delivered_bytes = 12_500_000;
+    let net = Summary::of(&about, &[one.clone()]).network;
+    let near = |e: &Estimate, value: f64| (e.mean.unwrap() / value - 1.0).abs() < 1e-12;
+    assert!(near(&net.goodput_per_receiver_gbps, 5.0) && near(&net.goodput_gbps, 5.0));
+    assert!(near(&net.goodput_per_host_gbps, 5.0 / 128.0));
+    assert_eq!(net.receivers, 1);
+    assert!(near(&net.offered_gbps, 100.0) && near(&net.carried_gbps, 100.0), "{net:?}");
+    assert!(near(&net.offered_load, 1.0 / 128.0) && near(&net.carried_load, 1.0 / 128.0));
+    // Each takes two steps: the last two are under way when the last arrives, one of them half done.
+    for (n, flow) in (0..).zip(&mut one.flows) {
+        flow.delivered = Some(at(n + 2));
+    }
+    let summary = Summary::of(&about, &[one.clone()]);
+    assert!(near(&summary.network.carried_gbps, 100.0 * 8.5 / 9.0), "{:?}", summary.network);
+    let text = summary.render(100, false);
+    assert!(text.contains("5.00 Gb/s in all, 5.00 Gb/s per receiver (1)\n"), "{text}");
+    assert!(
+        text.contains("load      0.781 % of the host links offered, 0.738 % carried"),
+        "{text}"
+    );
+    let page = forebay_record::report::render(&about, &summary, &[one.clone()]);
+    assert!(page.contains("Goodput per receiver") && page.contains("Load offered"));
+    // All at once: no time in which they arrive, and nothing is said.
+    one.flows.iter_mut().for_each(|flow| flow.start = Time::ZERO);
+    let summary = Summary::of(&about, &[one]);
+    assert_eq!(summary.network.offered_load.mean, None);
+    assert!(!summary.render(100, false).contains("\nload "));
 }

@@ -235,10 +235,22 @@ pub(super) fn tiles(summary: &Summary) -> String {
         tiles.push(("Flows".into(), count(flows.endless), "all without an end".into()));
     }
     tiles.push((
-        "Goodput per host".into(),
-        gbps(net.goodput_per_host_gbps.mean),
-        format!("{} in all", gbps(net.goodput_gbps.mean)),
+        "Goodput per receiver".into(),
+        gbps(net.goodput_per_receiver_gbps.mean),
+        format!("{} in all, {} receivers", gbps(net.goodput_gbps.mean), count(net.receivers)),
     ));
+    if let (Some(offered), Some(carried)) = (net.offered_load.mean, net.carried_load.mean) {
+        tiles.push((
+            "Load offered".into(),
+            percent(offered),
+            format!(
+                "of the host links while flows arrived, {} carried; {} and {}",
+                percent(carried),
+                gbps(net.offered_gbps.mean),
+                gbps(net.carried_gbps.mean)
+            ),
+        ));
+    }
     let hosts = summary.memory.as_ref().map(|memory| &memory.mean_over_hosts);
     tiles.push((
         if hosts.is_some() { "Dropped by switches" } else { "Packets dropped" }.into(),

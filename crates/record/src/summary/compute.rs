@@ -11,6 +11,7 @@ use crate::rows::{FlowRow, PortRow, RunRecord};
 use crate::stats::{Estimate, mean, quantile};
 use crate::tiers::{Tiers, utilisation};
 use forebay_units::{Bytes, Time};
+use std::collections::BTreeSet;
 
 /// Below this many completed flows in a seed its 99th percentile is its largest value.
 pub(crate) const FEW_FLOWS: u64 = 100;
@@ -45,7 +46,7 @@ impl Summary {
             traffic_classes: traffic_classes(about, runs),
             rpc: super::rpc::summary(about, runs),
             memory: super::memory::summary(runs),
-            network: network(runs),
+            network: network(about, runs),
             utilisation: link_use(runs),
             tiers: tiers(runs),
         }
@@ -220,10 +221,11 @@ fn traffic_classes(about: &About, runs: &[RunRecord]) -> Vec<FlowClass> {
         .collect()
 }
 
-fn network(runs: &[RunRecord]) -> Network {
+fn network(about: &About, runs: &[RunRecord]) -> Network {
     let mut net = Network::default();
     let (mut drops, mut marks, mut losses, mut again) = (vec![], vec![], vec![], vec![]);
     let (mut timeouts, mut goodput, mut per_host) = (vec![], vec![], vec![]);
+    let mut per_receiver = vec![];
     for run in runs {
         let tiers = Tiers::of(run);
         let (mut switch_tx, mut switch_drops, mut switch_marks) = (0, 0, 0);
@@ -267,6 +269,10 @@ fn network(runs: &[RunRecord]) -> Network {
         goodput.push((seconds > 0.0).then(|| gbps / seconds));
         let hosts = run.hosts.len() as f64;
         per_host.push((seconds > 0.0 && hosts > 0.0).then(|| gbps / seconds / hosts));
+        let receivers: BTreeSet<u32> = run.flows.iter().map(|flow| flow.dst).collect();
+        net.receivers = net.receivers.max(receivers.len() as u64);
+        let some = seconds > 0.0 && !receivers.is_empty();
+        per_receiver.push(some.then(|| gbps / seconds / receivers.len() as f64));
     }
     net.drop_rate = Estimate::new(drops);
     net.mark_rate = Estimate::new(marks);
@@ -275,7 +281,56 @@ fn network(runs: &[RunRecord]) -> Network {
     net.timeouts_per_flow = Estimate::new(timeouts);
     net.goodput_gbps = Estimate::new(goodput);
     net.goodput_per_host_gbps = Estimate::new(per_host);
+    net.goodput_per_receiver_gbps = Estimate::new(per_receiver);
+    let loads: Vec<Option<Load>> = runs.iter().map(|run| load(about, run)).collect();
+    let across = |value: fn(&Load) -> f64| {
+        Estimate::new(loads.iter().map(|load| load.as_ref().map(value)).collect())
+    };
+    net.offered_gbps = across(|load| load.offered_gbps);
+    net.carried_gbps = across(|load| load.carried_gbps);
+    net.offered_load = across(|load| load.offered_gbps / load.capacity_gbps);
+    net.carried_load = across(|load| load.carried_gbps / load.capacity_gbps);
     net
+}
+
+/// Offered and carried load while flows arrived.
+struct Load {
+    offered_gbps: f64,
+    carried_gbps: f64,
+    /// Rates of all links from hosts.
+    capacity_gbps: f64,
+}
+
+/// The load between the first arrival after the warm-up and the last, of flows with an end; `None` if that is no time. What arrives at
+/// the very end of the span is not in it, so that flows in equal steps count once each.
+fn load(about: &About, run: &RunRecord) -> Option<Load> {
+    let flows = || run.flows.iter().filter(|flow| !flow.is_endless());
+    let (from, to) = {
+        let starts = || flows().map(|flow| flow.start).filter(|at| *at >= about.warmup);
+        (starts().min()?, starts().max()?)
+    };
+    let tiers = Tiers::of(run);
+    let of_hosts = run.ports.iter().zip(&tiers.host_ends).filter(|(_, (from_host, _))| *from_host);
+    let capacity_gbps: f64 = of_hosts.map(|(port, _)| port.rate.get() as f64 * 1e-9).sum();
+    if to <= from || capacity_gbps <= 0.0 {
+        return None;
+    }
+    let inside = |at: Time| at.max(from).min(to);
+    let (mut offered, mut carried) = (0.0, 0.0);
+    for flow in flows() {
+        let size = flow.size.get() as f64;
+        if flow.start >= from && flow.start < to {
+            offered += size;
+        }
+        let Some(delivered) = flow.delivered else { continue };
+        let whole = delivered.since(flow.start).as_ps() as f64;
+        carried += match inside(delivered).since(inside(flow.start)).as_ps() {
+            0 => 0.0,
+            part => size * part as f64 / whole,
+        };
+    }
+    let gbps = |bytes: f64| bytes * 8.0 / (to.since(from).as_secs_f64() * 1e9);
+    Some(Load { offered_gbps: gbps(offered), carried_gbps: gbps(carried), capacity_gbps })
 }
 
 fn pauses(net: &mut Network, port: &PortRow) {

@@ -237,8 +237,26 @@ pub struct Network {
     pub watchdog_drops: u64,
     /// Payload handed to applications per second of virtual time, all hosts together.
     pub goodput_gbps: Estimate,
-    /// The same per host.
+    /// The same per host, receiving or not.
     pub goodput_per_host_gbps: Estimate,
+    /// The same per receiver: a host that some flow was sent to.
+    #[serde(default)]
+    pub goodput_per_receiver_gbps: Estimate,
+    /// Receivers, of the seed that has most.
+    #[serde(default)]
+    pub receivers: u64,
+    /// Payload of flows that arrived per second, between the first arrival after the warm-up and the last.
+    #[serde(default)]
+    pub offered_gbps: Estimate,
+    /// Payload of completed flows, each spread evenly over its duration, per second of that time.
+    #[serde(default)]
+    pub carried_gbps: Estimate,
+    /// `offered_gbps` over the rates of all links from hosts.
+    #[serde(default)]
+    pub offered_load: Estimate,
+    /// `carried_gbps` likewise.
+    #[serde(default)]
+    pub carried_load: Estimate,
     /// Packets that crossed a link, summed over links and seeds.
     pub packet_hops: u64,
 }

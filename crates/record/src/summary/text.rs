@@ -233,16 +233,25 @@ impl Summary {
         }
         let rate = |estimate: &Estimate| estimate.mean.map_or("-".into(), gbps);
         let goodput = Line::new("goodput").plain(format!(
-            "{} in all, {} per host",
+            "{} in all, {} per receiver ({})",
             rate(&net.goodput_gbps),
-            rate(&net.goodput_per_host_gbps)
+            rate(&net.goodput_per_receiver_gbps),
+            count(net.receivers)
         ));
         let queue = Line::new("queue").plain(format!(
             "{} at most, at {}",
             bytes(net.max_queue_bytes),
             if net.max_queue_port.is_empty() { "no port" } else { &net.max_queue_port }
         ));
-        let mut lines = vec![packets, repairs, links, goodput, queue];
+        let mut lines = vec![packets, repairs, links, goodput];
+        if let (Some(offered), Some(carried)) = (net.offered_load.mean, net.carried_load.mean) {
+            lines.push(Line::new("load").plain(format!(
+                "{} of the host links offered, {} carried, while flows arrived",
+                percent(offered),
+                percent(carried)
+            )));
+        }
+        lines.push(queue);
         lines.extend(self.pause_line());
         lines
     }
