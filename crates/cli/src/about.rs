@@ -147,10 +147,14 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
             MarkAt::Enqueue => "enqueue",
             MarkAt::Dequeue => "dequeue",
         };
+        let for_rate = ecn
+            .for_rate
+            .map_or(String::new(), |rate| format!(" for each {rate} of a port, at least that"));
         if ecn.kmin == ecn.kmax {
-            format!("step at {}, at {at}", length(ecn.kmin))
+            format!("step at {}{for_rate}, at {at}", length(ecn.kmin))
         } else {
-            format!("{} to {}, pmax {}, at {at}", length(ecn.kmin), length(ecn.kmax), ecn.pmax)
+            let (kmin, kmax) = (length(ecn.kmin), length(ecn.kmax));
+            format!("{kmin} to {kmax}{for_rate}, pmax {}, at {at}", ecn.pmax)
         }
     });
     let stop = if scenario.stop.flows {

@@ -285,3 +285,35 @@ fn a_short_run_keeps_every_sample() {
         assert_eq!(html.contains("plot panels"), samples > 0);
     }
 }
+
+/// Marks of hosts are marks: "none" never stands above them.
+#[test]
+fn marks_of_hosts_count_among_marks() {
+    let about = about(&[1]);
+    let mut one = with_memory(run(1, 50));
+    one.ports.iter_mut().for_each(|port| port.marked_packets = 0);
+    one.memory.iter_mut().for_each(|row| row.marked_in_all = 4_203);
+    let html = page(&about, &[one]);
+    let tile = &html[html.find("<span>Packets marked</span>").unwrap()..];
+    let tile = &tile[..tile.find("</div>").unwrap()];
+    assert!(tile.contains("<strong>8,406</strong>"), "{tile}");
+    assert!(tile.contains("0 by switch ports, 8,406 by hosts"), "{tile}");
+}
+
+#[test]
+fn the_traffic_stands_among_the_settings() {
+    let about = about(&[1]);
+    let mut one = run(1, 100);
+    for flow in &mut one.flows {
+        flow.size =
+            Bytes::new(if flow.traffic == 0 { 1_000 + u64::from(flow.flow) } else { 50_000 });
+    }
+    let html = page(&about, &[one]);
+    let settings = &html[html.find("id=\"settings\"").unwrap()..];
+    for text in [
+        "poisson, websearch, load 0.6; 95 flows of 1 KB to 1.1 KB, half of them up to 1.05 KB, 99.7 KB in all",
+        "incast, 64 x 50KB; 5 flows of 50 KB",
+    ] {
+        assert!(settings.contains(text), "{text}");
+    }
+}

@@ -101,7 +101,7 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
         body.push_str(&figure.html());
     }
     body.push_str(&tables::seeds(summary));
-    body.push_str(&tables::reference(about));
+    body.push_str(&tables::reference(about, runs));
     page(&summary.scenario, &body)
 }
 

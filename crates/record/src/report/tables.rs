@@ -6,6 +6,7 @@ use crate::about::About;
 use crate::columns::IDEAL_FCT_DEFINITION;
 use crate::human;
 use crate::human::{bytes, count, micros, percent, sig2, sig3};
+use crate::rows::RunRecord;
 use crate::stats::Estimate;
 use crate::summary::{
     CENSORED, FCT_DEFINITION, FEW_FLOWS, FlowClass, QUANTILE_DEFINITION, RpcSummary, Status,
@@ -265,15 +266,16 @@ pub(super) fn tiles(summary: &Summary) -> String {
             format!("{} of {} packets after the warm-up", count(dropped), count(came)),
         ));
     }
-    let at_hosts = match hosts {
-        Some(_) => format!(", {} at hosts", count(net.host_marked_packets)),
-        None => String::new(),
-    };
-    tiles.push((
-        "Packets marked".into(),
-        rate(&net.mark_rate),
-        format!("{} marks at switch ports{at_hosts}", count(net.marked_packets)),
-    ));
+    let by_ports = format!("{} by switch ports", count(net.marked_packets));
+    tiles.push(match hosts {
+        None => ("Packets marked".into(), rate(&net.mark_rate), by_ports),
+        // A share of what ports sent would leave out what hosts marked.
+        Some(_) => (
+            "Packets marked".into(),
+            count(net.marked_packets + net.host_marked_packets),
+            format!("{by_ports}, {} by hosts", count(net.host_marked_packets)),
+        ),
+    });
     if let Some(hosts) = hosts {
         tiles.push((
             "IIO occupancy".into(),
@@ -528,14 +530,43 @@ pub(super) fn seeds(summary: &Summary) -> String {
     html + "</section>"
 }
 
+/// Each entry of the traffic: what it is, and how many flows of which sizes it came to.
+fn traffic(about: &About, runs: &[RunRecord]) -> Vec<(String, String)> {
+    let entry = |(i, what): (u16, &String)| {
+        let flows = || runs.iter().flat_map(|run| &run.flows).filter(|flow| flow.traffic == i);
+        let mut sizes: Vec<u64> =
+            flows().filter(|flow| !flow.is_endless()).map(|flow| flow.size.get()).collect();
+        sizes.sort_unstable();
+        let came = match (sizes.first(), sizes.last()) {
+            (Some(low), Some(high)) if low == high => {
+                format!("; {} flows of {}", count(sizes.len() as u64), bytes(*low))
+            }
+            (Some(low), Some(high)) => format!(
+                "; {} flows of {} to {}, half of them up to {}, {} in all",
+                count(sizes.len() as u64),
+                bytes(*low),
+                bytes(*high),
+                bytes(sizes[(sizes.len() - 1) / 2]),
+                bytes(sizes.iter().sum())
+            ),
+            _ => String::new(),
+        };
+        let seeds = if runs.len() > 1 && !came.is_empty() { ", all seeds" } else { "" };
+        (format!("traffic[{i}]"), format!("{what}{came}{seeds}"))
+    };
+    (0..).zip(&about.traffic).map(entry).collect()
+}
+
 /// Settings, definitions, how to make it again.
-pub(super) fn reference(about: &About) -> String {
+pub(super) fn reference(about: &About, runs: &[RunRecord]) -> String {
     let mut html = String::from("<section id=\"settings\"><h2>Settings that matter</h2>");
-    if about.settings.is_empty() {
+    let all: Vec<(String, String)> =
+        traffic(about, runs).into_iter().chain(about.settings.iter().cloned()).collect();
+    if all.is_empty() {
         html.push_str("<p>See resolved.toml beside this file.</p>");
     } else {
         html.push_str("<dl class=\"settings\">");
-        for (key, value) in &about.settings {
+        for (key, value) in &all {
             let _ = write!(html, "<dt><code>{}</code></dt><dd>{}</dd>", esc(key), esc(value));
         }
         html.push_str("</dl>");
