@@ -244,7 +244,7 @@ const COUNTS: [Named<Count>; 14] = [
     ("watchdog_fired", "pauses of a class that a watchdog ended, over all seeds", |s| {
         s.network.watchdog_fired as f64
     }),
-    ("packet_hops", "packets that crossed a link, over links and seeds", |s| {
+    ("packet_hops", "packets whose transmission began, over links and seeds", |s| {
         s.network.packet_hops as f64
     }),
 ];

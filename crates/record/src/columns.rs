@@ -201,7 +201,7 @@ const ALL: &[(&str, &str)] = &[
     ("not_started", "Flows of the flow table that had not started by the end."),
     (
         "packet_hops",
-        "Packets that crossed a link, summed over links: the unit of work of the simulator.",
+        "Packets whose transmission began, summed over links, those lost on the way and those under way at the end included: the unit of work of the simulator.",
     ),
     ("delivered_bytes", "Payload bytes handed to receiving applications."),
     ("delivered_segments", "Segments that reached receivers, duplicates included."),

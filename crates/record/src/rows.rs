@@ -296,7 +296,8 @@ impl MemoryRow {
 
     /// Memory traffic of all antagonists, gigabytes per second.
     pub fn antagonist_gigabytes(&self) -> f64 {
-        self.antagonists.iter().sum::<f64>() * self.gigabytes_of_a_line()
+        // From plus zero: an empty sum of floats is minus zero.
+        self.antagonists.iter().fold(0.0, |sum, lines| sum + lines) * self.gigabytes_of_a_line()
     }
 
     /// Gigabytes per second that one line over the whole span is.
@@ -323,7 +324,7 @@ impl MemoryRow {
 /// Totals of one simulation that are not of any port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct NodeCounters {
-    /// Packets that crossed a link, summed over links: the unit of work.
+    /// Packets whose transmission began, summed over links, lost ones and those under way at the end included: the unit of work.
     pub packet_hops: u64,
     /// Payload bytes handed to receiving applications.
     pub delivered_bytes: u64,

@@ -185,6 +185,21 @@ fn empty_tables_are_explained() {
     );
 }
 
+/// The run ended before a path to memory was sampled: that, and not the fabric, is why there is no row.
+#[test]
+fn a_series_of_memory_without_samples_is_explained_by_its_end() {
+    let (about, mut runs) = sample();
+    for series in &mut runs[0].memory_series {
+        series.samples.clear();
+        series.by_antagonist.clear();
+    }
+    let one = About { seeds: vec![1], ..about };
+    let finished = write(&scratch("no-samples"), &one, &runs[..1], 1.0);
+    let said: Vec<String> = finished.empty.iter().map(ToString::to_string).collect();
+    let why = "memory_series.csv has no rows: the run ended before the first sample; see output.memory and stop.time";
+    assert_eq!(said, [why]);
+}
+
 /// Every key of a JSON value, all the way down.
 fn keys(value: &serde_json::Value, into: &mut BTreeSet<String>) {
     match value {

@@ -373,3 +373,13 @@ fn load_and_goodput_are_of_those_that_have_traffic() {
     assert_eq!(summary.network.offered_load.mean, None);
     assert!(!summary.render(100, false).contains("\nload "));
 }
+
+/// A host without antagonists, whose empty sum was minus zero.
+#[test]
+fn no_antagonist_has_traffic_of_zero_and_not_of_minus_zero() {
+    let mut one = with_memory(run(1, 50));
+    one.memory[0].antagonists.clear();
+    assert!(one.memory[0].antagonist_gigabytes().is_sign_positive());
+    let json = serde_json::to_string(&Summary::of(&about(&[1]), &[one])).unwrap();
+    assert!(!json.contains("-0.0"), "{json}");
+}

@@ -494,6 +494,9 @@ fn empty_tables(files: &[FileRows], runs: &[RunRecord]) -> Vec<EmptyTable> {
         "flows.csv" => ("the traffic made no flow".into(), "traffic.load and stop.time"),
         "rpcs.csv" => ("no RPC was issued by the end".into(), "stop.time and traffic.start"),
         "series.csv" => ("nothing was sampled".into(), "output.queues and output.flows"),
+        "memory_series.csv" => {
+            ("the run ended before the first sample".into(), "output.memory and stop.time")
+        }
         _ => ("the fabric has none".into(), "fabric"),
     };
     files

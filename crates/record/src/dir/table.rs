@@ -135,7 +135,8 @@ impl Row<'_> {
     pub fn ratio(&mut self, value: Option<f64>) -> &mut Self {
         let field = self.field();
         if let Some(value) = value {
-            field.push_str(&format!("{value:.6}"));
+            let text = format!("{value:.6}");
+            field.push_str(if text == "-0.000000" { &text[1..] } else { &text });
         }
         self
     }

@@ -109,7 +109,7 @@ pub struct RunFacts {
     pub end_us: f64,
     /// Whether it was cut short.
     pub interrupted: bool,
-    /// Packets that crossed a link, summed over links.
+    /// Packets whose transmission began, summed over links.
     pub packet_hops: u64,
 }
 
@@ -257,7 +257,7 @@ pub struct Network {
     /// `carried_gbps` likewise.
     #[serde(default)]
     pub carried_load: Estimate,
-    /// Packets that crossed a link, summed over links and seeds.
+    /// Packets whose transmission began, summed over links and seeds.
     pub packet_hops: u64,
 }
 
