@@ -1,7 +1,7 @@
 //! How a command ends badly: exit codes and the sentence that goes with each.
 
 use crate::about::VERSION;
-use crate::say;
+use crate::{place, say};
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -68,7 +68,9 @@ impl From<forebay_record::RecordError> for Failure {
     fn from(error: forebay_record::RecordError) -> Self {
         use forebay_record::RecordError;
         match error {
-            RecordError::Exists { .. } => Self::Input(error.to_string()),
+            RecordError::Exists { .. } | RecordError::AtWork { .. } | RecordError::Wreck { .. } => {
+                Self::Input(place::for_people(&error))
+            }
             _ => Self::Run(say::without_os_error(&error.to_string())),
         }
     }

@@ -1,61 +1,54 @@
 //! Where the results of a run go, and what is done about what is there already.
 
 use crate::failure::Failure;
-use forebay_record::IfExists;
+use crate::say;
+use forebay_record::{About, IfExists, RecordError, RunDir};
 use std::path::{Path, PathBuf};
 
-/// Where results go.
-pub struct Place {
-    pub path: PathBuf,
-    pub if_exists: IfExists,
-    /// Whether the directory is new, so that it may go again if nothing comes of the run.
-    fresh: bool,
+/// Claims where results go, and begins the run directory there: `--out` as it is; else `results/NAME`, or the first of
+/// `results/NAME-2` and so on that is free. Nothing is ever replaced without `--force`.
+pub fn begin(
+    out: Option<&Path>,
+    force: bool,
+    name: &str,
+    about: &About,
+) -> Result<(RunDir, PathBuf), Failure> {
+    let if_exists = if force { IfExists::Replace } else { IfExists::Refuse };
+    if let Some(out) = out {
+        return Ok((RunDir::create(out, about, if_exists)?, out.into()));
+    }
+    let base = Path::new("results").join(file_name(name));
+    if force {
+        return Ok((RunDir::create(&base, about, if_exists)?, base));
+    }
+    for n in 1..10_000 {
+        let path = match n {
+            1 => base.clone(),
+            _ => Path::new("results").join(format!("{}-{n}", file_name(name))),
+        };
+        // Claiming it is what finds it free, so two runs that begin together get two directories.
+        match RunDir::create(&path, about, if_exists) {
+            Ok(dir) => return Ok((dir, path)),
+            Err(error @ RecordError::Wreck { .. }) => say::note(&for_people(&error)),
+            Err(RecordError::Exists { .. } | RecordError::AtWork { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Failure::Input(format!("{} is taken many times over; use --out", base.display())))
 }
 
-impl Place {
-    /// `--out` as it is; else `results/NAME`, or the first of `results/NAME-2` and so on that is free. Nothing is
-    /// ever replaced without `--force`.
-    pub fn choose(out: Option<&Path>, force: bool, name: &str) -> Result<Self, Failure> {
-        let if_exists = if force { IfExists::Replace } else { IfExists::Refuse };
-        if let Some(out) = out {
-            if !force && out.join("manifest.json").exists() {
-                return Err(Failure::Input(format!(
-                    "{} holds a run already; name another directory, or add --force to replace it",
-                    out.display()
-                )));
-            }
-            return Ok(Self { path: out.into(), if_exists, fresh: !out.exists() });
+/// Why a directory cannot be had, with the options of the command line as remedies.
+pub fn for_people(error: &RecordError) -> String {
+    let text = error.to_string();
+    let text = text.replace(
+        "name another directory, or ask to replace it",
+        "name another directory, or add --force to replace it",
+    );
+    match error {
+        RecordError::Wreck { left, .. } => {
+            format!("{text}; \"forebay report {}\" shows what it has", left.display())
         }
-        let base = Path::new("results").join(file_name(name));
-        if force {
-            let fresh = !base.exists();
-            return Ok(Self { path: base, if_exists, fresh });
-        }
-        std::fs::create_dir_all("results")
-            .map_err(|error| Failure::io("create the folder results here", &error))?;
-        for n in 1..10_000 {
-            let path = if n == 1 {
-                base.clone()
-            } else {
-                Path::new("results").join(format!("{}-{n}", file_name(name)))
-            };
-            // Making it is what claims it, so two runs that begin together get two directories.
-            match std::fs::create_dir(&path) {
-                Ok(()) => return Ok(Self { path, if_exists, fresh: true }),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    return Err(Failure::io(format!("create {}", path.display()), &error));
-                }
-            }
-        }
-        Err(Failure::Input(format!("{} is taken many times over; use --out", base.display())))
-    }
-
-    /// Removes a directory that is ours and holds no results.
-    pub fn undo(&self) {
-        if self.fresh {
-            let _ = std::fs::remove_dir_all(&self.path);
-        }
+        _ => text,
     }
 }
 

@@ -3,26 +3,30 @@
 use crate::args::Report;
 use crate::failure::Failure;
 use crate::say;
-use forebay_record::{RunDir, Summary};
+use forebay_record::{RunDir, partial_of};
 
 /// The verb.
 pub fn report(args: &Report) -> Result<(), Failure> {
-    if !args.dir.join("manifest.json").exists() {
-        return Err(Failure::Input(format!(
-            "{} is not a results directory (it has no manifest.json)",
-            args.dir.display()
-        )));
+    let dir = &args.dir;
+    if !dir.join("manifest.json").exists() {
+        let left = partial_of(dir);
+        let text = match left.join("manifest.json").exists() {
+            true => format!(
+                "{} is not there yet: its run is at work, or did not end; \"forebay report {}\" shows what it has",
+                dir.display(),
+                left.display()
+            ),
+            false => {
+                format!("{} is not a results directory (it has no manifest.json)", dir.display())
+            }
+        };
+        return Err(Failure::Input(text));
     }
-    let path = match &args.out {
-        None => RunDir::redraw(&args.dir)?,
-        Some(out) => {
-            let (about, runs) = RunDir::load(&args.dir)?;
-            let summary = Summary::of(&about, &runs);
-            let page = forebay_record::report::render(&about, &summary, &runs);
-            std::fs::write(out, page)
-                .map_err(|error| Failure::io(format!("write {}", out.display()), &error))?;
-            out.clone()
-        }
-    };
+    let (about, runs) = RunDir::load(dir)?;
+    if let Some(unfinished) = RunDir::unfinished(dir, &runs)? {
+        say::warning(&format!("{} {unfinished}", dir.display()));
+    }
+    let path = args.out.clone().unwrap_or_else(|| dir.join("report.html"));
+    RunDir::draw(&path, &about, &runs)?;
     say::data(&format!("{}\n", path.display()))
 }

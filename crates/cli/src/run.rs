@@ -3,15 +3,15 @@
 use crate::args::Run;
 use crate::estimate::{Estimate, too_big};
 use crate::failure::Failure;
-use crate::place::Place;
 use crate::progress::{Meter, State};
 use crate::seeds::{End, Left, View, Work, side_by_side};
-use crate::{about, clock, expect, human, interrupt, say};
+use crate::{about, clock, expect, human, interrupt, place, say};
 use forebay_record::{Finished, RunDir, RunRecord, Volatile};
 use forebay_scenario::model::{Scenario, Traffic, TrafficKind};
 use forebay_scenario::plan::Plan;
 use forebay_sim::Options;
 use serde_json::json;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 /// The verb.
@@ -24,8 +24,8 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let bands = expect::bands(&args.input.name(), &loaded.expect)?;
     let scenario = &loaded.scenario;
     let about = about::about(scenario, &loaded.expect);
-    let place = Place::choose(args.out.as_deref(), args.force, &scenario.name)?;
-    let dir = RunDir::create(&place.path, &about, place.if_exists)?;
+    let (dir, place) = place::begin(args.out.as_deref(), args.force, &scenario.name, &about)?;
+    let at = dir.path().to_path_buf();
     interrupt::listen();
 
     let meter = Meter::new(args.show);
@@ -36,14 +36,15 @@ pub fn run(args: &Run) -> Result<(), Failure> {
             args.input.name()
         ));
     }
-    let options = Options { threads: args.threads, ..Options::default() };
-    let jobs = args.jobs.unwrap_or_else(|| cores() / args.threads).clamp(1, scenario.seeds.len());
+    let threads = threads(args.threads);
+    let options = Options { threads, ..Options::default() };
+    let jobs = args.jobs.unwrap_or_else(|| cores() / threads).clamp(1, scenario.seeds.len());
     let estimate = Estimate::of(scenario, &Plan::of(&scenario.fabric));
     let memory = estimate.memory(scenario.seeds.len(), jobs);
     too_big(memory).iter().for_each(|warning| say::warning(warning));
     let facts = json!({
-        "scenario": scenario.name, "seeds": scenario.seeds, "jobs": jobs, "threads": args.threads,
-        "out": place.path,
+        "scenario": scenario.name, "seeds": scenario.seeds, "jobs": jobs, "threads": threads,
+        "out": place,
     });
     meter.event("start", &facts);
     let mut recorder = Recorder {
@@ -51,34 +52,33 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         runs: Vec::new(),
         said: Vec::new(),
         stalled: Vec::new(),
+        threads,
         failure: None,
     };
     let mut progress = SeedProgress::new(scenario, &estimate, meter);
-    let work = Work { scenario, options, jobs, dir: &place.path };
+    let work = Work { scenario, options, jobs, dir: &at };
     let end = side_by_side(&work, |view| progress.tick(view), |left| recorder.take(left));
     progress.meter.clear();
 
     match end {
         End::Undeliverable => Err(recorder.failure.unwrap_or(Failure::NobodyReads)),
         End::Refused(refusal) => {
-            drop(recorder);
-            place.undo();
+            recorder.abandon();
             Err(Failure::Input(format!("{}: {refusal}", args.input.name())))
         }
         End::Bug if recorder.runs.is_empty() => {
-            drop(recorder);
-            place.undo();
+            recorder.abandon();
             Err(Failure::Run("no results were written".into()))
         }
         End::All | End::Interrupted | End::Bug => {
             let stalled = std::mem::take(&mut recorder.stalled);
-            let (finished, runs) = recorder.finish(args, &progress.meter, jobs)?;
+            let (finished, runs) = recorder.finish(&progress.meter, jobs * threads)?;
             tell(args, &place, &finished, &progress.meter)?;
             match end {
                 End::Interrupted => Err(Failure::Interrupted(interrupted(&place, &runs, scenario))),
                 End::Bug => Err(Failure::Run(format!(
                     "the run is not complete; {} has the {} before the failure",
-                    place.path.display(),
+                    place.display(),
                     human::counted(runs.len(), "seed")
                 ))),
                 _ => {
@@ -102,6 +102,18 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Threads for one simulation: more than there are cores only wait for each other.
+pub fn threads(asked: usize) -> usize {
+    let cores = cores();
+    if asked > cores {
+        say::note(&format!(
+            "--threads {asked}: this machine has {}, so {cores} are used",
+            human::counted(cores, "core")
+        ));
+    }
+    asked.min(cores)
+}
+
 /// Exit code 3, after a sentence for each miss.
 pub fn missed(misses: &[String], bands: usize) -> Result<(), Failure> {
     for miss in misses.iter().take(misses.len().saturating_sub(1)) {
@@ -117,18 +129,18 @@ pub fn missed(misses: &[String], bands: usize) -> Result<(), Failure> {
     }
 }
 
-fn stopped_short(place: &Place, stalled: &[u64], scenario: &Scenario) -> String {
+fn stopped_short(place: &Path, stalled: &[u64], scenario: &Scenario) -> String {
     let seeds: Vec<String> = stalled.iter().map(u64::to_string).collect();
     format!(
         "{} of {} stalled ({}); what is in {} ends there",
         stalled.len(),
         human::counted(scenario.seeds.len(), "seed"),
         seeds.join(", "),
-        place.path.display()
+        place.display()
     )
 }
 
-fn interrupted(place: &Place, runs: &[RunRecord], scenario: &Scenario) -> String {
+fn interrupted(place: &Path, runs: &[RunRecord], scenario: &Scenario) -> String {
     let whole = runs.iter().filter(|run| !run.interrupted).count();
     let cut: Vec<String> = runs
         .iter()
@@ -139,19 +151,19 @@ fn interrupted(place: &Place, runs: &[RunRecord], scenario: &Scenario) -> String
     format!(
         "interrupted: {whole} of {} complete{cut}; what is in {} is valid and partial",
         human::counted(scenario.seeds.len(), "seed"),
-        place.path.display()
+        place.display()
     )
 }
 
 /// Prints what came out, the path of the report last.
-fn tell(args: &Run, place: &Place, finished: &Finished, meter: &Meter) -> Result<(), Failure> {
+fn tell(args: &Run, place: &Path, finished: &Finished, meter: &Meter) -> Result<(), Failure> {
     let summary = &finished.summary;
     if !args.show.quiet {
         for empty in &finished.empty {
             say::note(&empty.to_string());
         }
     }
-    meter.event("end", &json!({ "status": summary.status, "out": place.path }));
+    meter.event("end", &json!({ "status": summary.status, "out": place }));
     if args.json {
         return say::json(summary);
     }
@@ -162,7 +174,7 @@ fn tell(args: &Run, place: &Place, finished: &Finished, meter: &Meter) -> Result
     if !finished.captures.is_empty() {
         let frames = finished.captures.iter().map(|c| c.frames).sum::<u64>();
         let files = human::counted(finished.captures.len(), "file");
-        let folder = place.path.join(forebay_record::capture::FOLDER);
+        let folder = place.join(forebay_record::capture::FOLDER);
         text.push_str(&format!(
             "{:<10}{} ({files}, {frames} frames)\n",
             "captures",
@@ -179,10 +191,18 @@ struct Recorder {
     runs: Vec<RunRecord>,
     said: Vec<String>,
     stalled: Vec<u64>, // seeds
+    threads: usize,    // of each simulation
     failure: Option<Failure>,
 }
 
 impl Recorder {
+    /// Nothing has come of the run.
+    fn abandon(self) {
+        if let Some(dir) = self.dir {
+            dir.abandon();
+        }
+    }
+
     fn take(&mut self, left: Left) -> bool {
         let Left { outcome, captures } = left;
         let seed = outcome.record.seed;
@@ -190,6 +210,18 @@ impl Recorder {
             if !self.said.contains(warning) {
                 say::warning(warning);
                 self.said.push(warning.clone());
+            }
+        }
+        let processes = outcome.execution.processes;
+        if self.threads > processes {
+            let word = format!(
+                "--threads {}: this fabric is {}, so no more threads than that work",
+                self.threads,
+                human::counted(processes, "logical process")
+            );
+            if !self.said.contains(&word) {
+                say::note(&word);
+                self.said.push(word);
             }
         }
         if let Some(stall) = &outcome.stall {
@@ -209,13 +241,8 @@ impl Recorder {
         }
     }
 
-    fn finish(
-        self,
-        args: &Run,
-        meter: &Meter,
-        jobs: usize,
-    ) -> Result<(Finished, Vec<RunRecord>), Failure> {
-        let volatile = volatile(meter.elapsed().as_secs_f64(), jobs * args.threads);
+    fn finish(self, meter: &Meter, threads: usize) -> Result<(Finished, Vec<RunRecord>), Failure> {
+        let volatile = volatile(meter.elapsed().as_secs_f64(), threads);
         let dir = self.dir.expect("the directory is there until the run is finished");
         Ok((dir.finish(&self.runs, volatile)?, self.runs))
     }

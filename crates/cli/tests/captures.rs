@@ -93,7 +93,7 @@ fn ctrl_c_leaves_whole_captures() {
     let child =
         here.start(&["run", "long.toml", "--jobs", "1", "--out", "out", "--capture", "host[0]"]);
     wait_until("frames are on disk", || {
-        std::fs::read_dir(here.path.join("out/captures/seed-1"))
+        std::fs::read_dir(here.path.join("out.partial/captures/seed-1"))
             .into_iter()
             .flatten()
             .flatten()
@@ -126,11 +126,12 @@ fn a_full_disk_keeps_whole_frames_and_is_one_sentence() {
     let errors: Vec<&str> = ran.err.lines().filter(|line| !line.starts_with('{')).collect();
     assert_eq!(errors.len(), 1, "{}", ran.err);
     assert!(
-        errors[0].starts_with("error: cannot write out/captures/seed-1/host0-to-tor.pcapng"),
+        errors[0]
+            .starts_with("error: cannot write out.partial/captures/seed-1/host0-to-tor.pcapng"),
         "{}",
         ran.err
     );
     assert!(errors[0].contains("frames are kept"), "{}", ran.err);
-    let kinds = blocks(&here.path.join("out").join(FILE));
+    let kinds = blocks(&here.path.join("out.partial").join(FILE));
     assert!(kinds.len() > 10 && kinds[3..].iter().all(|kind| *kind == PACKET));
 }

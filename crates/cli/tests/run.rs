@@ -196,3 +196,15 @@ fn a_run_that_stalls_fails_and_keeps_what_it_has() {
     );
     assert!(here.has("results/cut/report.html") && ran.out.contains("report"), "{}", ran.out);
 }
+
+#[test]
+fn more_threads_than_cores_are_capped_with_a_word() {
+    let here = Scratch::new();
+    here.write("small.toml", SMALL);
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let args = ["run", "small.toml", "--threads", "1000", "--jobs", "1", "--progress", "off"];
+    let ran = here.run(&args).ends(0);
+    assert!(ran.err.contains("note: --threads 1000: this machine has "), "{}", ran.err);
+    let volatile: Value = serde_json::from_str(&here.read("results/small/volatile.json")).unwrap();
+    assert_eq!(volatile["threads"], cores);
+}

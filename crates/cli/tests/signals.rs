@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{LONG, Ran, SMALL, Scratch, signal, wait_until};
+use common::{LONG, Ran, SMALL, Scratch, same_files, signal, wait_until};
 use serde_json::Value;
 use std::process::{Command, Stdio};
 
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 fn started(here: &Scratch) -> std::process::Child {
     here.write("long.toml", LONG);
     let child = here.start(&["run", "long.toml", "--jobs", "2", "--out", "out"]);
-    wait_until("the run has begun", || here.has("out/manifest.json"));
+    wait_until("the run has begun", || here.has("out.partial/manifest.json"));
     std::thread::sleep(std::time::Duration::from_millis(300));
     child
 }
@@ -67,9 +67,63 @@ fn a_full_disk_is_one_sentence_and_a_failure() {
     let ran = Ran::from(output).ends(1);
     let errors: Vec<&str> = ran.err.lines().filter(|line| !line.starts_with('{')).collect();
     assert_eq!(errors.len(), 1, "{}", ran.err);
-    assert!(errors[0].starts_with("error: cannot write out/series.csv"), "{}", ran.err);
+    assert!(errors[0].starts_with("error: cannot write out.partial/series.csv"), "{}", ran.err);
     assert!(!errors[0].contains("os error"), "{}", ran.err);
-    assert!(!here.read("out/manifest.json").contains("\"complete\""));
+    assert!(!here.has("out"), "it is not whole");
+    assert!(!here.read("out.partial/manifest.json").contains("\"complete\""));
+    let report = here.run(&["report", "out.partial"]).ends(0);
+    assert!(
+        report.err.contains("out.partial is what is left of a run that did not end"),
+        "{}",
+        report.err
+    );
+}
+
+#[test]
+fn a_killed_run_is_no_run_and_what_it_left_is_named() {
+    let here = Scratch::new();
+    here.write("small.toml", SMALL);
+    let mut child = started(&here);
+    signal(child.id(), "KILL");
+    child.wait().unwrap();
+    let again = here.run(&["run", "small.toml", "--out", "out"]).ends(2);
+    assert_eq!(
+        again.err,
+        "error: out.partial is what is left of a run of out that did not end; name another directory, or add --force \
+         to replace it; \"forebay report out.partial\" shows what it has\n"
+    );
+    let report = here.run(&["report", "out"]).ends(2);
+    assert!(report.err.contains("\"forebay report out.partial\" shows what it has"), "{report:?}");
+    let report = here.run(&["report", "out.partial"]).ends(0);
+    assert!(report.err.contains("0 of 3 seeds complete"), "{}", report.err);
+    assert!(here.read("out.partial/report.html").contains("interrupted: partial data"));
+    here.run(&["run", "small.toml", "--out", "out", "--force"]).ends(0);
+    assert!(here.has("out/summary.json") && !here.has("out.partial"));
+}
+
+#[test]
+fn two_runs_do_not_work_in_one_directory_and_a_good_one_stays_until_the_new_one_is_whole() {
+    let here = Scratch::new();
+    here.write("small.toml", SMALL);
+    here.write("long.toml", LONG);
+    here.run(&["run", "small.toml", "--out", "out"]).ends(0);
+    here.run(&["run", "small.toml", "--out", "copy"]).ends(0);
+    let mut first = here.start(&["run", "long.toml", "--out", "out", "--force", "--jobs", "1"]);
+    wait_until("the run has begun", || here.has("out.partial/manifest.json"));
+    for force in [&["--force"][..], &[]] {
+        let args = [&["run", "small.toml", "--out", "out"], force].concat();
+        let second = here.run(&args).ends(2);
+        let says = match force {
+            [] => "out holds a run already",
+            _ => "another run is at work in out; wait for it",
+        };
+        assert!(second.err.contains(says), "{}", second.err);
+    }
+    signal(first.id(), "KILL");
+    first.wait().unwrap();
+    same_files(&here.path.join("out"), &here.path.join("copy"));
+    here.run(&["run", "small.toml", "--out", "out", "--force", "--seed", "9"]).ends(0);
+    assert!(here.read("out/runs.csv").contains("\n9,") && !here.has("out.partial"));
 }
 
 #[test]

@@ -14,6 +14,18 @@ pub enum RecordError {
         /// What to do about it.
         remedy: &'static str,
     },
+    /// Another run is at work there.
+    AtWork {
+        /// The directory that it will have.
+        path: PathBuf,
+    },
+    /// A run was at work there that did not come to its end.
+    Wreck {
+        /// The directory that it would have had.
+        path: PathBuf,
+        /// What is left of it.
+        left: PathBuf,
+    },
     /// The system refused.
     Io {
         /// `write`, `read`, `create`.
@@ -57,6 +69,17 @@ impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exists { path, remedy } => write!(f, "{} {remedy}", path.display()),
+            Self::AtWork { path } => write!(
+                f,
+                "another run is at work in {}; wait for it, or name another directory",
+                path.display()
+            ),
+            Self::Wreck { path, left } => write!(
+                f,
+                "{} is what is left of a run of {} that did not end; name another directory, or ask to replace it",
+                left.display(),
+                path.display()
+            ),
             Self::Io { action, path, source, left } => {
                 write!(f, "cannot {action} {}: {source}", path.display())?;
                 if left.is_empty() { Ok(()) } else { write!(f, "; {left}") }

@@ -18,7 +18,7 @@ mod tiers;
 
 pub use about::{About, Volatile};
 pub use columns::explain;
-pub use dir::{EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir};
+pub use dir::{EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir, Unfinished, partial_of};
 pub use error::RecordError;
 pub use memory_series::{MemorySample, MemorySeries};
 pub use rows::{

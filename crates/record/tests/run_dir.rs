@@ -4,7 +4,7 @@ mod support;
 
 use forebay_record::{
     About, FlowRow, IfExists, Quantity, RunDir, RunRecord, Series, Status, Summary, Volatile,
-    columns, explain,
+    columns, explain, partial_of,
 };
 use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeSet;
@@ -17,6 +17,7 @@ use support::{about, run, with_class_pauses, with_memory_series, with_rpcs};
 fn scratch(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&path);
+    let _ = fs::remove_dir_all(partial_of(&path));
     path
 }
 
@@ -120,10 +121,15 @@ fn a_run_in_progress_can_be_read() {
     let path = scratch("in-progress");
     let mut dir = RunDir::create(&path, &about, IfExists::Refuse).unwrap();
     dir.add(&runs[0]).unwrap();
-    assert!(!path.join("flows.csv").exists(), "a file gets its name when it is whole");
-    let (_, back) = RunDir::load(&path).unwrap();
+    assert!(!path.exists(), "a directory gets its name when it is whole");
+    let work = partial_of(&path);
+    assert!(!work.join("flows.csv").exists(), "and so does a file");
+    let (_, back) = RunDir::load(&work).unwrap();
     assert_eq!(back.len(), 1);
     assert_same(&runs[0], &back[0]);
+    let rest = RunDir::unfinished(&work, &back).unwrap().unwrap();
+    assert!(rest.at_work);
+    assert_eq!((rest.whole, rest.missing), (vec![1], vec![2, 3]));
     let wrong = dir.add(&runs[2]).unwrap_err();
     assert_eq!(wrong.to_string(), "seed 3 was recorded out of turn; the next one is 2");
 }
@@ -150,11 +156,14 @@ fn a_directory_in_use_is_left_alone_unless_asked() {
     fs::write(path.join("notes.txt"), "mine").unwrap();
     let refused = RunDir::create(&path, &about, IfExists::Refuse).err().unwrap().to_string();
     assert!(refused.ends_with("holds a run already; name another directory, or ask to replace it"));
+    let before = fs::read(path.join("summary.json")).unwrap();
     let mut dir = RunDir::create(&path, &about, IfExists::Replace).unwrap();
-    assert!(!path.join("summary.json").exists());
     dir.add(&runs[0]).unwrap();
+    assert!(fs::read(path.join("summary.json")).unwrap() == before, "not before the end");
     dir.finish(&runs[..1], volatile(1.0)).unwrap();
+    assert!(fs::read(path.join("summary.json")).unwrap() != before);
     assert!(path.join("notes.txt").exists());
+    assert!(!partial_of(&path).exists() && !scratch_has(&path, "run.lock"));
 
     let foreign = scratch("foreign");
     fs::create_dir_all(&foreign).unwrap();
@@ -166,6 +175,97 @@ fn a_directory_in_use_is_left_alone_unless_asked() {
     let file = foreign.join("thesis.tex");
     let refused = RunDir::create(&file, &about, IfExists::Refuse).err().unwrap().to_string();
     assert!(refused.contains("thesis.tex: Not a directory"), "{refused}");
+}
+
+fn scratch_has(path: &Path, name: &str) -> bool {
+    fs::read_dir(path).unwrap().any(|entry| entry.unwrap().file_name() == name)
+}
+
+#[test]
+fn one_run_at_a_time_and_what_a_dead_one_left_is_named() {
+    let (about, runs) = sample();
+    let path = scratch("one-at-a-time");
+    write(&path, &about, &runs, 1.0);
+    let whole = fs::read(path.join("flows.csv")).unwrap();
+    let mut dead = RunDir::create(&path, &about, IfExists::Replace).unwrap();
+    dead.add(&runs[0]).unwrap();
+    let said = RunDir::create(&path, &about, IfExists::Replace).err().unwrap().to_string();
+    assert!(said.starts_with("another run is at work in ") && said.contains("one-at-a-time;"));
+    drop(dead); // as the system does with a process that was killed
+    assert!(fs::read(path.join("flows.csv")).unwrap() == whole, "what was whole is still there");
+
+    let elsewhere = scratch("one-at-a-time-alone");
+    fs::rename(partial_of(&path), partial_of(&elsewhere)).unwrap();
+    let said = RunDir::create(&elsewhere, &about, IfExists::Refuse).err().unwrap().to_string();
+    assert!(said.contains("-alone.partial is what is left of a run of "), "{said}");
+    let (_, back) = RunDir::load(&partial_of(&elsewhere)).unwrap();
+    assert_same(&runs[0], &back[0]);
+    let rest = RunDir::unfinished(&partial_of(&elsewhere), &back).unwrap().unwrap();
+    assert!(!rest.at_work);
+    assert_eq!(RunDir::unfinished(&path, &back).unwrap(), None);
+
+    let mut dir = RunDir::create(&elsewhere, &about, IfExists::Replace).unwrap();
+    runs.iter().for_each(|run| dir.add(run).unwrap());
+    dir.finish(&runs, volatile(1.0)).unwrap();
+    assert!(fs::read(elsewhere.join("flows.csv")).unwrap() == whole);
+    assert!(!partial_of(&elsewhere).exists());
+}
+
+#[test]
+fn a_run_killed_between_two_renames_loses_nothing() {
+    let (about, runs) = sample();
+    let path = scratch("between");
+    write(&path, &about, &runs, 1.0);
+    fs::write(path.join("notes.txt"), "mine").unwrap();
+    // The old run has been put aside, the new one does not have its name yet.
+    let aside = path.with_file_name("between.replaced");
+    fs::rename(&path, &aside).unwrap();
+    let dir = RunDir::create(&path, &about, IfExists::Replace).unwrap();
+    assert!(path.join("flows.csv").exists() && !aside.exists());
+    dir.abandon();
+    assert!(!partial_of(&path).exists());
+    // The new one has it, and the old one is still aside.
+    fs::create_dir(&aside).unwrap();
+    for name in ["flows.csv", "notes.txt"] {
+        fs::rename(path.join(name), aside.join(name)).unwrap();
+    }
+    RunDir::create(&path, &about, IfExists::Replace).unwrap().abandon();
+    assert!(path.join("notes.txt").exists() && !aside.exists());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_to_a_directory_stays_one() {
+    let (about, runs) = sample();
+    let (real, link) = (scratch("linked"), scratch("link"));
+    let _ = fs::remove_file(&link);
+    fs::create_dir_all(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    write(&link, &about, &runs, 1.0);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink() && real.join("flows.csv").exists());
+    fs::remove_dir_all(&real).unwrap();
+    let said = RunDir::create(&link, &about, IfExists::Refuse).err().unwrap().to_string();
+    assert!(said.contains("is a symbolic link to something that is not there"), "{said}");
+    fs::remove_file(&link).unwrap();
+    if Path::new("/proc/self").exists() {
+        let said = RunDir::create(Path::new("/proc"), &about, IfExists::Refuse).err().unwrap();
+        assert!(said.to_string().contains("is the root of a file system"), "{said}");
+    }
+}
+
+#[test]
+fn a_row_that_a_killed_run_was_writing_does_not_count() {
+    let (about, runs) = sample();
+    let path = scratch("cut-row");
+    let mut dir = RunDir::create(&path, &about, IfExists::Refuse).unwrap();
+    dir.add(&runs[0]).unwrap();
+    drop(dir);
+    let flows = partial_of(&path).join("flows.csv.partial");
+    let mut text = fs::read_to_string(&flows).unwrap();
+    text.push_str("2,0,0,leaf[0].ho");
+    fs::write(&flows, text).unwrap();
+    let (_, back) = RunDir::load(&partial_of(&path)).unwrap();
+    assert_same(&runs[0], &back[0]);
 }
 
 #[test]
@@ -341,11 +441,15 @@ fn a_full_disk_gives_one_sentence_and_leaves_whole_rows() {
         "{said}"
     );
     assert!(said.contains("rows are kept"), "{said}");
+    assert!(!path.exists(), "it is not whole");
+    let path = partial_of(&path);
     let flows = fs::read_to_string(path.join("flows.csv")).unwrap();
     assert!(flows.ends_with('\n') && flows.lines().count() > 501);
     let (_, runs) = RunDir::load(&path).unwrap();
     assert_eq!(runs.len(), 1, "the seed that was not written whole does not count");
     assert_same(&run(1, 500), &runs[0]);
     let manifest = fs::read_to_string(path.join("manifest.json")).unwrap();
-    assert!(manifest.contains("\"status\": \"interrupted\""));
+    assert!(manifest.contains("\"status\": \"failed\""));
+    let rest = RunDir::unfinished(&path, &runs).unwrap().unwrap().to_string();
+    assert!(rest.ends_with("1 of 2 seeds complete, seed 2 missing"), "{rest}");
 }

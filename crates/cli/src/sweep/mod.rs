@@ -24,7 +24,7 @@ use crate::args::Sweep;
 use crate::failure::Failure;
 use crate::place::file_name;
 use crate::progress::Meter;
-use crate::run::{cores, missed};
+use crate::run::{cores, missed, threads};
 use crate::{human, interrupt, say};
 use plan::Plan;
 use pool::{Pool, Verdict};
@@ -56,13 +56,14 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
             todo.len()
         ));
     }
-    let jobs = args.jobs.unwrap_or_else(|| (cores() / args.threads).max(1));
+    let threads = threads(args.threads);
+    let jobs = args.jobs.unwrap_or_else(|| (cores() / threads).max(1));
     let facts = json!({
         "scenario": plan.name, "points": plan.points.len(), "runs": plan.runs.len(),
-        "runs_done_before": done.len(), "jobs": jobs, "threads": args.threads, "out": home.dir,
+        "runs_done_before": done.len(), "jobs": jobs, "threads": threads, "out": home.dir,
     });
     meter.event("start", &facts);
-    let pool = Pool { home: &home, name: &plan.name, threads: args.threads, jobs };
+    let pool = Pool { home: &home, name: &plan.name, threads, jobs };
     let Verdict { failures, stopped } = pool.run(&todo, meter)?;
     home.tidy();
     let rows = tables::write(&home, &plan)?;
@@ -164,7 +165,7 @@ impl Home {
     /// Removes what killed runs left behind.
     fn tidy(&self) {
         let entries = std::fs::read_dir(self.dir.join("runs")).into_iter().flatten().flatten();
-        for entry in entries.filter(|e| e.file_name().to_string_lossy().ends_with(".part")) {
+        for entry in entries.filter(|e| e.file_name().to_string_lossy().contains(".part")) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }

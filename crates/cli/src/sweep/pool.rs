@@ -160,6 +160,7 @@ impl Pool<'_> {
         let (status, words) = listen(&mut child, seat, warn)?;
         lock(seat).lifeline = None;
         if !status.success() || sent.is_err() {
+            let _ = std::fs::remove_dir_all(forebay_record::partial_of(&part));
             let _ = std::fs::remove_dir_all(&part);
             return Err(why(status, &words));
         }

@@ -1,4 +1,4 @@
-//! The process of one run of a sweep: a scenario from stdin, a run directory under a temporary name.
+//! The process of one run of a sweep: a scenario from stdin, a run directory.
 
 use super::lifeline::{self, Told};
 use crate::args::Worker;
@@ -32,7 +32,8 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
     let mut told_at = clock::now();
     let (mut runs, mut failure) = (Vec::new(), None);
     let options = Options { threads: args.threads, ..Options::default() };
-    let work = Work { scenario, options, jobs: 1, dir: &args.out };
+    let at = dir.path().to_path_buf();
+    let work = Work { scenario, options, jobs: 1, dir: &at };
     let end = side_by_side(
         &work,
         |view| {
@@ -64,8 +65,7 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
             Ok(())
         }
         End::Interrupted => {
-            drop(dir);
-            let _ = std::fs::remove_dir_all(&args.out);
+            dir.abandon();
             Err(Failure::Interrupted("the sweep has ended".into()))
         }
         End::Refused(refusal) => Err(Failure::Input(refusal.to_string())),

@@ -20,7 +20,7 @@ pub(crate) struct Manifest {
     pub version: String,
     pub scenario: String,
     pub laws: Vec<String>,
-    /// `running`, `complete` or `interrupted`.
+    /// `running`, `complete`, `interrupted` or `failed`.
     pub status: String,
     pub digest: Option<String>,
     pub seeds: Vec<u64>,

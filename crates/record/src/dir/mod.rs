@@ -1,32 +1,36 @@
 //! A run directory: tables, summary, manifest and report of one run.
 //!
 //! Tables grow under temporary names while seeds finish and can be read at any time; every file
-//! gets its name only when it is whole, the manifest last. Invariant: the bytes of all files but
-//! `volatile.json` are a function of scenario, seeds and version.
+//! gets its name only when it is whole, the manifest last, and then the directory its own ([`life`]).
+//! Invariant: the bytes of all files but `volatile.json` are a function of scenario, seeds and version.
 
 mod class_pauses;
 mod deadlocks;
+mod life;
 mod manifest;
 mod memory;
 mod memory_series;
 mod read;
 mod rpc;
 mod table;
+mod unfinished;
 
+pub use life::{IfExists, partial_of};
 pub use manifest::MANIFEST_FORMAT;
+pub use unfinished::Unfinished;
 
 use crate::about::{About, Volatile};
-use crate::capture::{self, CaptureFile};
+use crate::capture::CaptureFile;
 use crate::columns;
 use crate::error::RecordError;
 use crate::rows::RunRecord;
 use crate::summary::{Status, Summary, hex};
 use crate::tiers::utilisation;
 use forebay_units::Time;
+use life::Claim;
 use manifest::{FileRows, Manifest};
 use rpc::RpcTables;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::{Path, PathBuf};
 pub(crate) use table::PARTIAL;
 use table::{Table, write_whole};
@@ -43,15 +47,6 @@ const TABLES: [(&str, &[&str]); 5] = [
 
 const WHOLE_FILES: [&str; 5] =
     ["manifest.json", "summary.json", "volatile.json", "resolved.toml", "report.html"];
-
-/// What to do with a directory that holds a run already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IfExists {
-    /// Leave it alone and say so.
-    Refuse,
-    /// Remove the files of that run, and nothing else.
-    Replace,
-}
 
 /// A table without a row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +82,8 @@ pub struct Finished {
 
 /// A run directory that is being written.
 pub struct RunDir {
-    path: PathBuf,
+    claim: Claim,
+    path: PathBuf, // while it is written
     about: About,
     tables: Option<[Table; 5]>,
     rpcs: Option<RpcTables>, // from the first simulation with such traffic on
@@ -100,14 +96,15 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Makes the directory and its parents, and begins all files.
+    /// Claims the directory, makes its parents, and begins all files in [`partial_of`] it.
     ///
     /// # Errors
-    /// If it holds a run and `if_exists` refuses, if it holds other files and no run, or if the
-    /// system refuses.
+    /// If another run is at work there, if it holds a run or the rest of one and `if_exists` refuses, if it holds
+    /// other files and no run, or if the system refuses.
     pub fn create(path: &Path, about: &About, if_exists: IfExists) -> Result<Self, RecordError> {
-        make_way(path, if_exists)?;
-        fs::create_dir_all(path).map_err(|source| RecordError::io("create", path, source))?;
+        let claim = Claim::take(path, if_exists)?;
+        let path = claim.work.clone();
+        let path = path.as_path();
         // The manifest first: it is what makes this a run directory.
         write_json(&path.join("manifest.json"), &Manifest::new(about))?;
         write_whole(&path.join("resolved.toml"), &about.resolved_toml)?;
@@ -116,6 +113,7 @@ impl RunDir {
         let tables = Some([hosts?, flows?, ports?, series?, runs?]);
         Ok(Self {
             path: path.into(),
+            claim,
             about: about.clone(),
             tables,
             rpcs: None,
@@ -128,7 +126,7 @@ impl RunDir {
         })
     }
 
-    /// The directory.
+    /// The directory while it is written.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -205,7 +203,7 @@ impl RunDir {
         Ok(())
     }
 
-    /// Writes summary, report and manifest. `runs` are the simulations that were added, in order;
+    /// Writes summary, report and manifest, and gives the directory its name. `runs` are the simulations that were added, in order;
     /// fewer than there are seeds, or interrupted ones, mark the whole run as interrupted.
     ///
     /// # Errors
@@ -263,13 +261,19 @@ impl RunDir {
         }
         write_json(&self.path.join("volatile.json"), &volatile)?;
         write_json(&self.path.join("manifest.json"), &manifest)?;
-        let captures = self.captures;
+        let (captures, report) = (self.captures, self.claim.target().join("report.html"));
+        self.claim.publish()?;
         Ok(Finished { summary, empty: manifest.empty_files, volatile, report, captures })
     }
 
-    /// After a failed write: gives the tables their names and marks the run as interrupted, as far
+    /// Removes what has been written, where nothing came of the run.
+    pub fn abandon(self) {
+        self.claim.abandon();
+    }
+
+    /// After a failed write: gives the tables their names and marks the run as failed, as far
     /// as the system lets us. Where it does not, the manifest keeps saying `running`, which no
-    /// finished run does.
+    /// finished run does. The directory keeps the name of one that is not whole.
     fn salvage(&mut self) {
         let rpcs = self.rpcs.take().into_iter().flat_map(RpcTables::into_tables);
         let memory = self.memory.take().into_iter().chain(self.memory_series.take());
@@ -279,7 +283,7 @@ impl RunDir {
         for table in own.chain(rpcs.map(|(table, _)| table)) {
             table.salvage();
         }
-        let manifest = Manifest { status: "interrupted".into(), ..Manifest::new(&self.about) };
+        let manifest = Manifest { status: "failed".into(), ..Manifest::new(&self.about) };
         let _ = write_json(&self.path.join("manifest.json"), &manifest);
     }
 
@@ -300,6 +304,24 @@ impl RunDir {
         read::run_dir(path)
     }
 
+    /// What a directory lacks whose run has not come to its end; `None` for one that has.
+    ///
+    /// # Errors
+    /// If its manifest cannot be read.
+    pub fn unfinished(path: &Path, runs: &[RunRecord]) -> Result<Option<Unfinished>, RecordError> {
+        let manifest = read::manifest(path)?;
+        if !["running", "failed"].contains(&manifest.status.as_str()) {
+            return Ok(None);
+        }
+        let there = |seed: &u64| runs.iter().any(|run| run.seed == *seed);
+        Ok(Some(Unfinished {
+            at_work: life::at_work(path),
+            whole: runs.iter().filter(|run| !run.interrupted).map(|run| run.seed).collect(),
+            cut: runs.iter().filter(|run| run.interrupted).map(|r| (r.seed, r.end)).collect(),
+            missing: manifest.seeds.iter().copied().filter(|seed| !there(seed)).collect(),
+        }))
+    }
+
     /// Draws `report.html` anew from the tables and returns its path.
     ///
     /// # Errors
@@ -307,9 +329,17 @@ impl RunDir {
     pub fn redraw(path: &Path) -> Result<PathBuf, RecordError> {
         let (about, runs) = Self::load(path)?;
         let report = path.join("report.html");
-        let summary = Summary::of(&about, &runs);
-        write_whole(&report, &crate::report::render(&about, &summary, &runs))?;
+        Self::draw(&report, &about, &runs)?;
         Ok(report)
+    }
+
+    /// Draws the report of runs that were read back into a file.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn draw(file: &Path, about: &About, runs: &[RunRecord]) -> Result<(), RecordError> {
+        let summary = Summary::of(about, runs);
+        write_whole(file, &crate::report::render(about, &summary, runs))
     }
 }
 
@@ -318,41 +348,11 @@ fn closed(path: &Path) -> RecordError {
     RecordError::io("write", path, source)
 }
 
-/// Checks what is there, and removes an old run if asked to.
-fn make_way(path: &Path, if_exists: IfExists) -> Result<(), RecordError> {
-    let entries = match fs::read_dir(path) {
-        Ok(entries) => entries.count(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(source) => return Err(RecordError::io("use", path, source)),
-    };
-    if entries == 0 {
-        return Ok(());
-    }
-    let exists = |remedy| Err(RecordError::Exists { path: path.into(), remedy });
-    if !path.join("manifest.json").exists() {
-        return exists("has files and is not a run directory; name another");
-    }
-    if if_exists == IfExists::Refuse {
-        return exists("holds a run already; name another directory, or ask to replace it");
-    }
-    capture::remove_old(path)?;
-    let tables = TABLES.iter().chain(&rpc::TABLES).chain([
-        &class_pauses::TABLE,
-        &deadlocks::TABLE,
-        &memory::TABLE,
-        &memory_series::TABLE,
-    ]);
-    let names = tables.map(|(name, _)| *name).chain(WHOLE_FILES);
-    for name in names.flat_map(|name| [name.to_string(), format!("{name}{PARTIAL}")]) {
-        let file = path.join(name);
-        match fs::remove_file(&file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(RecordError::io("remove", &file, error));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+/// Names of all files that a run may have, captures apart.
+fn names() -> impl Iterator<Item = &'static str> {
+    let some = [class_pauses::TABLE, deadlocks::TABLE, memory::TABLE, memory_series::TABLE];
+    let tables = TABLES.into_iter().chain(rpc::TABLES).chain(some);
+    tables.map(|(name, _)| name).chain(WHOLE_FILES)
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {

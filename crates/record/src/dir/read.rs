@@ -25,10 +25,15 @@ pub(crate) fn summary(dir: &Path) -> Result<Summary, RecordError> {
     Ok(summary)
 }
 
-pub(crate) fn run_dir(dir: &Path) -> Result<(About, Vec<RunRecord>), RecordError> {
+pub(super) fn manifest(dir: &Path) -> Result<Manifest, RecordError> {
     let path = dir.join("manifest.json");
     let manifest: Manifest = json(&path)?;
     check_format(&path, manifest.format, MANIFEST_FORMAT)?;
+    Ok(manifest)
+}
+
+pub(crate) fn run_dir(dir: &Path) -> Result<(About, Vec<RunRecord>), RecordError> {
+    let manifest = manifest(dir)?;
     let [hosts, flows, ports, series, runs] =
         TABLES.map(|(name, header)| Rows::open(dir, name, header));
     let (names, index) = read_hosts(hosts?)?;
@@ -215,6 +220,7 @@ pub(super) struct Rows {
     line: usize,
     raw: String,
     fields: Vec<String>,
+    unfinished: bool, // its last row may be cut
 }
 
 impl Rows {
@@ -226,13 +232,14 @@ impl Rows {
     ) -> Result<Self, RecordError> {
         let mut path = dir.join(name);
         let partial = dir.join(format!("{name}{PARTIAL}"));
-        if !path.exists() && partial.exists() {
+        let unfinished = !path.exists() && partial.exists();
+        if unfinished {
             path = partial;
         }
         let file = File::open(&path).map_err(|source| RecordError::io("read", &path, source))?;
         let lines = BufReader::with_capacity(1 << 16, file);
         let (raw, fields) = (String::new(), Vec::new());
-        let mut rows = Self { path, lines, header, line: 0, raw, fields };
+        let mut rows = Self { path, lines, header, line: 0, raw, fields, unfinished };
         if !rows.split()? || rows.fields != header {
             let expected = header.join(",");
             return Err(rows.wrong(&format!("the header is not \"{expected}\"")));
@@ -271,9 +278,12 @@ impl Rows {
             self.line += 1;
             let open_quote = self.raw.bytes().filter(|b| *b == b'"').count() % 2 == 1;
             match (read, open_quote) {
+                (0, true) if self.unfinished => return Ok(false),
                 (0, true) => return Err(self.wrong("a quote is not closed")),
                 (0, false) if self.raw.is_empty() => return Ok(false),
                 (_, true) => {}
+                // What a killed run was about to write.
+                _ if !self.raw.ends_with('\n') && self.unfinished => return Ok(false),
                 _ if !self.raw.ends_with('\n') => return Err(self.wrong("the last row is cut off")),
                 _ => break,
             }

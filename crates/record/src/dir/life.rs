@@ -1,0 +1,280 @@
+//! The life of a run directory: claimed under a lock, written beside its place, renamed when it is whole.
+//!
+//! ```text
+//! NAME.partial/         the run while it is written; run.lock in it is locked as long as the writer lives
+//! NAME/                 the run once it is whole
+//! NAME.replaced/        the run that stood there before, for the moment between two renames
+//! ```
+//!
+//! Invariant: a directory with its own name is whole, and a whole one goes only when another whole one takes its place.
+//! The system unlocks the lock when the writer ends, however it ends, so a `NAME.partial` that nobody has locked is what a
+//! run left that did not come to its end.
+
+use super::names;
+use super::table::PARTIAL;
+use crate::capture;
+use crate::error::RecordError;
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// What to do with a directory that holds a run already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfExists {
+    /// Leave it alone and say so.
+    Refuse,
+    /// Put the new run in its place once that is whole. Files that are not of the old run stay.
+    Replace,
+}
+
+/// Locked by whoever writes.
+pub(super) const LOCK: &str = "run.lock";
+const REPLACED: &str = ".replaced";
+
+/// A place for a run, held by this process alone.
+pub(super) struct Claim {
+    target: PathBuf,
+    pub work: PathBuf,
+    _lock: File,
+}
+
+/// `path` with something after its last component.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path.as_os_str());
+    name.push(suffix);
+    name.into()
+}
+
+/// Where a run with the name `path` is while it is written, or what is left there of one that did not end.
+pub fn partial_of(path: &Path) -> PathBuf {
+    beside(&clean(path), PARTIAL)
+}
+
+/// `a/` as `a`, so that something can be written after it.
+fn clean(path: &Path) -> PathBuf {
+    path.components().collect()
+}
+
+/// Whether somebody writes a run there now.
+pub(super) fn at_work(dir: &Path) -> bool {
+    let lock = OpenOptions::new().write(true).open(dir.join(LOCK));
+    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+impl Claim {
+    /// Claims the place for one run.
+    ///
+    /// # Errors
+    /// If a run is at work there, if it holds a run or the rest of one and `if_exists` refuses, if it holds other
+    /// files and no run, or if the system refuses.
+    pub fn take(path: &Path, if_exists: IfExists) -> Result<Self, RecordError> {
+        let target = real(path)?;
+        check(&target, if_exists)?;
+        if let Some(parent) = target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            fs::create_dir_all(parent).map_err(|e| RecordError::io("create", parent, e))?;
+        }
+        let work = beside(&target, PARTIAL);
+        let (lock, fresh) = hold(&target, &work)?;
+        let claim = Self { target, work, _lock: lock };
+        claim.recover()?;
+        if !fresh && if_exists == IfExists::Refuse {
+            return Err(RecordError::Wreck { path: claim.target, left: claim.work });
+        }
+        if !fresh {
+            remove_run(&claim.work)?;
+        }
+        // Somebody may have come to an end there in the meantime.
+        if let Err(error) = check(&claim.target, if_exists) {
+            claim.abandon();
+            return Err(error);
+        }
+        Ok(claim)
+    }
+
+    /// The place that the run will have.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Gives a run that is whole its name.
+    ///
+    /// # Errors
+    /// If the system refuses; the run is then whole under the other name.
+    pub fn publish(self) -> Result<(), RecordError> {
+        let failed = |e| RecordError::io("rename a run to", &self.target, e);
+        let replaced = beside(&self.target, REPLACED);
+        // An empty directory is as good as none.
+        let old = self.target.exists() && fs::remove_dir(&self.target).is_err();
+        if old {
+            fs::rename(&self.target, &replaced).map_err(failed)?;
+        }
+        if let Err(error) = fs::rename(&self.work, &self.target) {
+            if old {
+                let _ = fs::rename(&replaced, &self.target);
+            }
+            return Err(failed(error));
+        }
+        if old {
+            clear(&replaced, &self.target)?;
+        }
+        let _ = fs::remove_file(self.target.join(LOCK));
+        Ok(())
+    }
+
+    /// Removes what has been written.
+    pub fn abandon(self) {
+        let _ = remove_run(&self.work);
+        let _ = fs::remove_file(self.work.join(LOCK));
+        let _ = fs::remove_dir(&self.work);
+    }
+
+    /// Ends what a run left that was killed between two renames.
+    fn recover(&self) -> Result<(), RecordError> {
+        let replaced = beside(&self.target, REPLACED);
+        if !replaced.exists() {
+            Ok(())
+        } else if self.target.exists() {
+            clear(&replaced, &self.target)
+        } else {
+            fs::rename(&replaced, &self.target)
+                .map_err(|e| RecordError::io("rename a run to", &self.target, e))
+        }
+    }
+}
+
+/// The directory itself, where a link names it; the rename would take the link away and not the directory.
+fn real(path: &Path) -> Result<PathBuf, RecordError> {
+    let path = clean(path);
+    let link = fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink());
+    let target = if link || path.file_name().is_none() {
+        fs::canonicalize(&path).map_err(|e| match e.kind() {
+            ErrorKind::NotFound if link => RecordError::Exists {
+                path: path.clone(),
+                remedy: "is a symbolic link to something that is not there; remove it, or make the directory",
+            },
+            _ => RecordError::io("use", &path, e),
+        })?
+    } else {
+        path
+    };
+    if is_mount_point(&target) {
+        return Err(RecordError::Exists {
+            path: target,
+            remedy: "is the root of a file system, where a run cannot be renamed when it is whole; name a directory below it",
+        });
+    }
+    Ok(target)
+}
+
+#[cfg(unix)]
+fn is_mount_point(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(here) = fs::metadata(path) else { return false };
+    let above = path.canonicalize().ok().and_then(|path| fs::metadata(path.parent()?).ok());
+    here.is_dir() && above.is_none_or(|above| above.dev() != here.dev())
+}
+
+#[cfg(not(unix))]
+fn is_mount_point(path: &Path) -> bool {
+    path.file_name().is_none()
+}
+
+/// Makes the working directory, or takes over one that nobody holds. Also says whether nothing was in it.
+fn hold(target: &Path, work: &Path) -> Result<(File, bool), RecordError> {
+    let path = work.join(LOCK);
+    loop {
+        match fs::create_dir(work) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(RecordError::io("create", work, error));
+            }
+            _ => {}
+        }
+        let lock = match OpenOptions::new().create(true).truncate(false).write(true).open(&path) {
+            Ok(lock) => lock,
+            // Its holder has just ended and renamed it.
+            Err(error) if error.kind() == ErrorKind::NotFound && !work.exists() => continue,
+            Err(error) => return Err(RecordError::io("write", &path, error)),
+        };
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(RecordError::AtWork { path: target.into() });
+            }
+            Err(TryLockError::Error(error)) => return Err(RecordError::io("lock", &path, error)),
+        }
+        if same_file(&lock, &path) {
+            let others = fs::read_dir(work).map_err(|e| RecordError::io("use", work, e))?;
+            let fresh = others.flatten().all(|entry| entry.file_name() == LOCK);
+            return Ok((lock, fresh));
+        }
+    }
+}
+
+/// Whether an open file still is what a path names.
+fn same_file(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(held), Ok(named)) => same_inode(&held, &named),
+        _ => false,
+    }
+}
+
+#[cfg(unix)]
+fn same_inode(a: &fs::Metadata, b: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+#[cfg(not(unix))]
+fn same_inode(_: &fs::Metadata, _: &fs::Metadata) -> bool {
+    true
+}
+
+/// Checks what is in a place already.
+fn check(path: &Path, if_exists: IfExists) -> Result<(), RecordError> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries.count(),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(RecordError::io("use", path, source)),
+    };
+    let exists = |remedy| Err(RecordError::Exists { path: path.into(), remedy });
+    match if_exists {
+        _ if entries == 0 => Ok(()),
+        _ if !path.join("manifest.json").exists() => {
+            exists("has files and is not a run directory; name another")
+        }
+        IfExists::Refuse => {
+            exists("holds a run already; name another directory, or ask to replace it")
+        }
+        IfExists::Replace => Ok(()),
+    }
+}
+
+/// Removes the run in a directory, and nothing else.
+fn remove_run(dir: &Path) -> Result<(), RecordError> {
+    capture::remove_old(dir)?;
+    for name in names().flat_map(|name| [name.to_string(), format!("{name}{PARTIAL}")]) {
+        let file = dir.join(name);
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(RecordError::io("remove", &file, error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Removes a run that has been replaced, and hands what else was there on to the new one.
+fn clear(replaced: &Path, target: &Path) -> Result<(), RecordError> {
+    remove_run(replaced)?;
+    let _ = fs::remove_file(replaced.join(LOCK));
+    for entry in fs::read_dir(replaced).into_iter().flatten().flatten() {
+        let to = target.join(entry.file_name());
+        if !to.exists() {
+            fs::rename(entry.path(), &to).map_err(|e| RecordError::io("rename", &to, e))?;
+        }
+    }
+    let _ = fs::remove_dir(replaced);
+    Ok(())
+}
