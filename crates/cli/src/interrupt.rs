@@ -1,6 +1,6 @@
-//! Ctrl-C and SIGTERM: the first asks, the second kills.
+//! Ctrl-C, SIGTERM and SIGHUP: the first asks, the second kills.
 //!
-//! SIGHUP is left alone, so that `nohup forebay run ...` outlives its terminal.
+//! SIGHUP is left alone where it is ignored, so that `nohup forebay run ...` outlives its terminal.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -12,13 +12,27 @@ static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 pub fn listen() {
     let asked = Arc::clone(ASKED.get_or_init(Arc::default));
     #[cfg(unix)]
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    for signal in
+        [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP]
+    {
+        if signal == signal_hook::consts::SIGHUP && hang_up_is_ignored() {
+            continue;
+        }
         // In this order: the flag is looked at before it is set. A system that refuses leaves its own way to die.
         let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&asked));
         let _ = signal_hook::flag::register(signal, Arc::clone(&asked));
     }
     #[cfg(not(unix))]
     drop(asked);
+}
+
+/// Whether whoever started this process has it ignore SIGHUP, as nohup does; yes where the system does not tell.
+#[cfg(unix)]
+fn hang_up_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_none_or(|mask| mask & 1 << (signal_hook::consts::SIGHUP - 1) != 0)
 }
 
 /// As if a signal had come.

@@ -18,7 +18,7 @@ fn started(here: &Scratch) -> std::process::Child {
 
 #[test]
 fn ctrl_c_leaves_valid_partial_output_and_says_so() {
-    for name in ["INT", "TERM"] {
+    for name in ["INT", "TERM", "HUP"] {
         let here = Scratch::new();
         let child = started(&here);
         signal(child.id(), name);
@@ -42,6 +42,27 @@ fn ctrl_c_leaves_valid_partial_output_and_says_so() {
         // And it can be read back.
         here.run(&["report", "out"]).ends(0);
     }
+}
+
+#[test]
+fn nohup_outlives_its_terminal() {
+    let here = Scratch::new();
+    here.write("long.toml", LONG);
+    let script = format!("trap '' HUP; exec {} run long.toml --out out", common::FOREBAY);
+    let mut child = Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(&here.path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("the run has begun", || here.has("out.partial/manifest.json"));
+    signal(child.id(), "HUP");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none(), "it goes on");
+    signal(child.id(), "KILL");
+    child.wait().unwrap();
 }
 
 #[test]
