@@ -418,6 +418,74 @@ fn selective_repeat_sends_only_what_is_missing_and_bounds_the_flight() {
     }
 }
 
+/// Packets that leave before anything is answered.
+fn first_flight(sender: &mut QpSender, cfg: &RdmaConfig) -> u64 {
+    (0..).take_while(|_| sender.next_packet(cfg, at(1)).is_some()).count() as u64
+}
+
+#[test]
+fn the_cap_counts_the_packet_that_leaves() {
+    for (cap, packets) in [(1, 1), (999, 1), (5_000, 5), (5_001, 5), (5_999, 5), (6_000, 6)] {
+        let cfg = RdmaConfig { cap: Cap::Fixed(Bytes::new(cap)), ..RdmaConfig::default() };
+        let mut sender = qp(&cfg, "reno", 1_000_000);
+        assert_eq!(first_flight(&mut sender, &cfg), packets, "{cap} B may be under way");
+    }
+}
+
+/// Slow start ends at twice what is in flight, as in Linux; beyond that a window must be full to grow.
+#[test]
+fn a_window_above_the_cap_does_not_grow() {
+    let cfg = RdmaConfig {
+        cap: Cap::Fixed(Bytes::new(10_000)),
+        initial_window: Some(Bytes::new(1_000)),
+        ..RdmaConfig::default()
+    };
+    let mut cable = Cable::new(cfg, "reno", 4_000_000, whole);
+    cable.run(at(1_000_000));
+    let window = cable.sender.window().get();
+    assert!((10_000..=20_000).contains(&window), "{window} B");
+}
+
+#[test]
+fn the_shorter_timeout_is_for_few_packets_and_no_more() {
+    for few in 0..5 {
+        let (timeout, timeout_few) = (Span::from_ms(4), Span::from_us(100));
+        let cfg = RdmaConfig { few, timeout, timeout_few, ..RdmaConfig::default() };
+        let mut sender = qp(&cfg, "dcqcn", 4_000);
+        assert_eq!(first_flight(&mut sender, &cfg), 4);
+        for (acked, left) in [(1, 3), (2, 2), (3, 1)] {
+            let ack = Packet { kind: Kind::Ack, seq: acked * 1_000, ..Packet::default() };
+            sender.on_answer(&cfg, at(5), at(5), &ack, &[]);
+            let waits = if left <= few { timeout_few } else { timeout };
+            assert_eq!(sender.deadline(), at(5) + waits, "{left} under way, few = {few}");
+        }
+    }
+}
+
+#[test]
+fn of_what_is_sent_again_the_last_packet_asks_for_an_ack() {
+    let cfg = RdmaConfig {
+        recovery: Recovery::Selective,
+        cap: Cap::Fixed(Bytes::new(5_000)),
+        ack_every: 16,
+        ..RdmaConfig::default()
+    };
+    let mut sender = qp(&cfg, "dcqcn", 1_000_000);
+    let flight: Vec<Packet> = (0..5).filter_map(|_| sender.next_packet(&cfg, at(1))).collect();
+    // The fourth packet came and none before it: three are missing, and the cap lets nothing new go.
+    let newest = Arrival { at: at(3), stamp: flight[3].stamp };
+    let mut receiver = QpReceiver::new(FlowId(0), HostAddr::default());
+    for answer in receiver.on_data(&cfg, at(3), newest, &flight[3]).iter().flatten() {
+        sender.on_answer(&cfg, at(5), at(5), answer, &[]);
+    }
+    let again: Vec<(u64, bool)> = (0..3)
+        .filter_map(|_| sender.next_packet(&cfg, at(5)))
+        .map(|packet| (packet.seq, packet.flags.has(Flags::PSH)))
+        .collect();
+    assert_eq!(again, [(0, false), (1_000, false), (2_000, true)]);
+    assert!(!sender.ready(&cfg));
+}
+
 #[test]
 fn acks_may_speak_for_several_packets_but_never_stall_a_window() {
     let cfg = RdmaConfig { ack_every: 16, ..RdmaConfig::default() };

@@ -263,8 +263,21 @@ impl QpSender {
     #[inline]
     fn fits(&self, len: u64) -> bool {
         let inflight = self.totals.inflight.get();
-        let capped = self.totals.nxt - self.totals.una + len > self.cap;
-        len > 0 && (inflight == 0 || (!capped && inflight < self.window.bytes().get()))
+        len > 0 && (inflight == 0 || (!self.is_capped(len) && inflight < self.window.bytes().get()))
+    }
+
+    /// Whether `len` more bytes under way exceed the most that may be, whatever the law says.
+    #[inline]
+    fn is_capped(&self, len: u64) -> bool {
+        self.totals.nxt - self.totals.una + len > self.cap
+    }
+
+    /// Whether it is the law's window that holds the next packet back. Where the cap does, a larger window changes nothing, and a law
+    /// that grows full windows must not take this one for full.
+    #[inline]
+    fn window_binds(&self, cfg: &RdmaConfig) -> bool {
+        let inflight = self.totals.inflight.get();
+        inflight > 0 && inflight >= self.window.bytes().get() && !self.is_capped(cfg.mtu.get())
     }
 
     /// Sends the next packet of what is not under way.

@@ -72,7 +72,7 @@ impl QpSender {
         if acked == 0 && !ece {
             return;
         }
-        let limited = !self.fits(cfg.mtu.get());
+        let limited = self.window_binds(cfg);
         let newest = self.take_covered(cfg, now, packet.seq);
         let newly = self.totals.una.saturating_sub(una);
         let t = &mut self.totals;
