@@ -135,7 +135,7 @@ pub(crate) fn build(
     let mut made = Vec::with_capacity(plan.hosts);
     let each = starts.into_iter().zip(rounds_at).zip(flow_samples);
     let classes = |of: fn(&Profile) -> u8| common.profiles.iter().fold(0, |all, p| all | of(p));
-    let data = classes(|profile| 1 << profile.transport.data_class());
+    let data = classes(|profile| profile.transport.data_classes());
     let lanes = Lanes::new(data, classes(|profile| profile.transport.answer_classes()));
     let mut toward_memory = toward_memory(scenario, &common.flows, &plan);
     for (id, ((starts, rounds), flow_samples)) in (0u32..).zip(each) {

@@ -16,7 +16,7 @@ use forebay_scenario::model::{Direction, Routing, Scenario};
 use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::FlowSpec;
-use forebay_transport::Config;
+use forebay_transport::Frames;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, Kind, Packet};
 use std::sync::Arc;
@@ -376,12 +376,15 @@ impl<'a> Captures<'a> {
                 continue;
             }
             let flow = &self.common.flows[seen.packet.flow.0 as usize];
-            match &self.common.profiles[usize::from(flow.traffic)].transport {
-                Config::Tcp(cfg) => {
-                    let segment = Segment { flow, header: cfg.header.get(), mss: cfg.mss.get() };
-                    self.sink.frame(i, &segment.frame(&seen));
+            let cfg = &self.common.profiles[usize::from(flow.traffic)].transport;
+            match cfg.frames() {
+                Frames::Tcp => {
+                    let (header, mss) = (cfg.header().get(), cfg.mss().get());
+                    self.sink.frame(i, &Segment { flow, header, mss }.frame(&seen));
                 }
-                Config::Rdma(cfg) => self.sink.roce(i, &roce::frame(&seen, flow, cfg)),
+                Frames::Roce { ack_every } => {
+                    self.sink.roce(i, &roce::frame(&seen, flow, cfg, ack_every));
+                }
             }
         }
     }
@@ -393,7 +396,7 @@ impl<'a> Captures<'a> {
         let of_tcp = || {
             let flow = &self.common.flows[packet.flow.0 as usize];
             let profile = &self.common.profiles[usize::from(flow.traffic)];
-            matches!(profile.transport, Config::Tcp(_))
+            profile.transport.frames() == Frames::Tcp
         };
         !handshake || of_tcp()
     }

@@ -39,10 +39,11 @@ use dependencies::Join;
 use forebay_engine::{Digest, Flying, Out};
 use forebay_host::{Moderation, PullOrder, ReadyList, Segmenter};
 use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
-use forebay_transport::Arrival;
+use forebay_transport::{Arrival, HostHalves};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Span, Time};
 use forebay_wire::{Kind, Packet};
+use pulling::ToNic;
 use receiving::Receiving;
 use sending::Sending;
 use std::cmp::Reverse;
@@ -94,6 +95,7 @@ pub(crate) struct Host {
     receivers: Vec<Receiving>,
     free_receivers: Vec<u32>,
     receiver_of: FlowMap,
+    halves: HostHalves, // what its receivers have in common, by kind of flow
     timers: BinaryHeap<Reverse<(Time, Due, u32)>>,
     starts: Vec<u32>, // own flows with a start time, latest first
     pub digest: Digest,
@@ -157,6 +159,7 @@ impl Host {
             receivers: Vec::new(),
             free_receivers: Vec::new(),
             receiver_of: FlowMap::new(),
+            halves: HostHalves::default(),
             timers: BinaryHeap::new(),
             starts,
             digest: Digest::default(),
@@ -202,7 +205,8 @@ impl Host {
     fn settle(&mut self, pull: Time) {
         let timer = self.timers.peek().map_or(Time::MAX, |t| t.0.0);
         let memory = self.memory.as_ref().map_or(Time::MAX, |memory| memory.due());
-        self.next_event = pull.min(timer).min(self.next_planned).min(memory);
+        let halves = self.halves.deadline();
+        self.next_event = pull.min(timer).min(self.next_planned).min(memory).min(halves);
     }
 
     /// A packet arrives.
@@ -267,6 +271,10 @@ impl Host {
                 Due::Rpc => self.rpc_due(now, which, out),
                 Due::Stops => self.stops_due(now),
             }
+        }
+        if self.halves.deadline() <= now {
+            let mut nic = ToNic::new(&mut self.acks, &mut self.since, &self.ready, now);
+            self.halves.on_deadline(now, &mut nic);
         }
         if self.memory.is_some() {
             self.memory_due(now, out);

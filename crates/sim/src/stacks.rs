@@ -98,8 +98,8 @@ pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile
         let law = law_of(of, t)?;
         let class = t.class.unwrap_or(of.class);
         let transport = match &of.rdma {
-            None => Config::Tcp(configure(tcp(of, class, &law), stack)),
-            Some(rdma) => Config::Rdma(queue_pairs(of, rdma, class, &law)),
+            None => Config::from(configure(tcp(of, class, &law), stack)),
+            Some(rdma) => Config::from(queue_pairs(of, rdma, class, &law)),
         };
         Ok(Profile { transport, law, base_rtt: BaseRtt::Unknown })
     };

@@ -25,6 +25,7 @@
 //! Invariant: no law is named, nothing allocates per packet once warm, time is integer picoseconds.
 
 mod config;
+mod half;
 mod marks;
 mod prr;
 mod rack;
@@ -34,11 +35,15 @@ mod rtt;
 mod scoreboard;
 mod sender;
 mod stack;
+mod tcp;
 mod telemetry;
 
 pub use config::TcpConfig;
+pub use half::{
+    Frames, HostHalf, HostStart, PacketSink, Prefetch, ReceiverHalf, SenderHalf, Transport,
+};
 pub use receiver::{Acks, Arrival, TcpReceiver};
 pub use scoreboard::Segment;
 pub use sender::{Burst, FlowSpec, TcpSender, Wait};
-pub use stack::{Config, Receiver, Sender};
+pub use stack::{Config, HostHalves, Receiver, Sender};
 pub use telemetry::{Heard, Telemetry};

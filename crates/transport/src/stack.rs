@@ -1,205 +1,321 @@
 //! The transports side by side: what a host holds when it does not care which one a flow runs.
 //!
-//! A [`Sender`] or [`Receiver`] goes with the [`Config`] that it was made from, and with no other.
+//! A [`Sender`] or [`Receiver`] holds the settings that it was made from, so no call can bring those of another transport. Calls go
+//! by `match` to the halves of whichever it is. One row below is all that a transport adds here.
 
-use crate::rdma::{QpReceiver, QpSender, RdmaConfig};
-use crate::receiver::{Acks, Arrival};
-use crate::{Burst, FlowSpec, TcpConfig, TcpReceiver, TcpSender, Wait};
+use crate::half::{
+    Frames, HostHalf, HostStart, PacketSink, Prefetch, ReceiverHalf, SenderHalf, Transport,
+};
+use crate::rdma::RdmaConfig;
+use crate::receiver::Arrival;
+use crate::{Burst, FlowSpec, TcpConfig, TcpSender, Wait};
 use forebay_laws::Start;
 use forebay_laws::flow::{FlowParams, IntHop, Needs, Told, Totals};
 use forebay_units::{BitsPerSec, Bytes, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
+use std::sync::Arc;
 
-/// Settings of a flow's transport.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Config {
-    /// As Linux.
-    Tcp(TcpConfig),
-    /// As an RDMA NIC.
-    Rdma(RdmaConfig),
-}
-
-/// Sender half of a flow.
+/// A half with its settings.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "most flows are of TCP, and a step to a box costs")]
-pub enum Sender {
-    /// As Linux.
-    Tcp(TcpSender),
-    /// As an RDMA NIC. In a box, since it is larger, and flows of TCP are to lie close together.
-    Rdma(Box<QpSender>),
+pub struct Bound<C, H> {
+    cfg: Arc<C>,
+    half: H,
 }
 
-const _: () = assert!(size_of::<Sender>() <= size_of::<TcpSender>() + 8);
-
-/// Receiver half of a flow.
+/// A receiver half with its settings, and which of the host's halves is its own.
 #[derive(Clone, Debug)]
-pub enum Receiver {
-    /// As Linux.
-    Tcp(TcpReceiver),
-    /// As an RDMA NIC.
-    Rdma(QpReceiver),
+pub struct BoundReceiver<C: Transport> {
+    cfg: Arc<C>,
+    half: C::Receiver,
+    host: u16,
 }
 
-/// The same call on whichever transport it is; `$cfg` is bound to its settings.
-macro_rules! either {
-    ($half:ident, $one:expr, $all:expr, |$it:ident, $cfg:ident| $call:expr) => {
-        match ($one, $all) {
-            ($half::Tcp($it), Config::Tcp($cfg)) => $call,
-            ($half::Rdma($it), Config::Rdma($cfg)) => $call,
-            _ => another(),
+/// Halves of a host for one transport, each with its settings.
+#[derive(Clone, Debug)]
+struct Places<C: Transport> {
+    settings: Vec<Arc<C>>,
+    halves: Vec<C::Host>, // empty where there are none
+}
+
+impl<C: Transport> Default for Places<C> {
+    fn default() -> Self {
+        Self { settings: Vec::new(), halves: Vec::new() }
+    }
+}
+
+impl<C: Transport> Places<C> {
+    /// Index of the half of these settings, which is made if there is none.
+    fn index(&mut self, cfg: &Arc<C>, at: HostStart) -> u16 {
+        if !C::Host::PRESENT {
+            return 0;
+        }
+        let known = self.settings.iter().position(|one| Arc::ptr_eq(one, cfg));
+        let index = known.unwrap_or_else(|| {
+            self.settings.push(Arc::clone(cfg));
+            self.halves.push(cfg.host(at));
+            self.halves.len() - 1
+        });
+        u16::try_from(index).expect("there are fewer kinds of flow")
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        if !C::Host::PRESENT {
+            return Time::MAX;
+        }
+        self.halves.iter().map(HostHalf::deadline).min().unwrap_or(Time::MAX)
+    }
+
+    #[inline]
+    fn on_deadline(&mut self, now: Time, sink: &mut impl PacketSink) {
+        if !C::Host::PRESENT {
+            return;
+        }
+        for (cfg, half) in self.settings.iter().zip(&mut self.halves) {
+            if half.deadline() <= now {
+                half.on_deadline(cfg, now, sink);
+            }
+        }
+    }
+}
+
+/// Types over all transports, and `each!`: the same expression for whichever of them a value is of.
+macro_rules! transports {
+    ($d:tt $($(#[$doc:meta])* $field:ident: $Name:ident($Config:ty),)+) => {
+        /// Settings of a flow's transport.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Config {
+            $($(#[$doc])* $Name(Arc<$Config>),)+
+        }
+
+        /// Sender half of a flow.
+        #[derive(Clone, Debug)]
+        #[expect(clippy::large_enum_variant, reason = "most flows are of TCP, and a step to a box costs")]
+        pub enum Sender {
+            $($(#[$doc])* $Name(Bound<$Config, <$Config as Transport>::Sender>),)+
+        }
+
+        /// Receiver half of a flow.
+        #[derive(Clone, Debug)]
+        pub enum Receiver {
+            $($(#[$doc])* $Name(BoundReceiver<$Config>),)+
+        }
+
+        /// What the flows that end at one host have in common, kind by kind.
+        #[derive(Clone, Debug, Default)]
+        pub struct HostHalves {
+            $($field: Places<$Config>,)+
+        }
+
+        $(impl From<$Config> for Config {
+            fn from(of: $Config) -> Self {
+                Config::$Name(Arc::new(of))
+            }
+        })+
+
+        macro_rules! each {
+            ($d All:ident, $d one:expr, |$d it:pat_param| $d call:expr) => {
+                match $d one {
+                    $($d All::$Name($d it) => $d call,)+
+                }
+            };
+        }
+
+        impl Config {
+            /// The sender half of a flow. `at` is what the law starts from; its seed belongs to this flow.
+            ///
+            /// # Panics
+            /// If the law needs what the transport does not have; see [`TcpSender::new`].
+            pub fn sender(&self, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> Sender {
+                match self {
+                    $(Config::$Name(cfg) => {
+                        let half = cfg.sender(spec, law, at, now);
+                        Sender::$Name(Bound { cfg: Arc::clone(cfg), half })
+                    })+
+                }
+            }
+        }
+
+        impl HostHalves {
+            /// The receiver half of a flow that ends at this host; `sender` is where answers go.
+            pub fn receiver(
+                &mut self,
+                cfg: &Config,
+                at: HostStart,
+                flow: FlowId,
+                sender: HostAddr,
+            ) -> Receiver {
+                match cfg {
+                    $(Config::$Name(cfg) => {
+                        let host = self.$field.index(cfg, at);
+                        let half = cfg.receiver(flow, sender);
+                        Receiver::$Name(BoundReceiver { cfg: Arc::clone(cfg), half, host })
+                    })+
+                }
+            }
+
+            /// When to call [`HostHalves::on_deadline`]; [`Time::MAX`]: never.
+            #[inline]
+            pub fn deadline(&self) -> Time {
+                Time::MAX$(.min(self.$field.deadline()))+
+            }
+
+            /// The clock has come to the deadline. Calling earlier changes nothing.
+            #[inline]
+            pub fn on_deadline(&mut self, now: Time, sink: &mut impl PacketSink) {
+                $(self.$field.on_deadline(now, sink);)+
+            }
+        }
+
+        impl Receiver {
+            /// Takes a data packet, which may stand for several: `newest` is the last of them. `host` has the halves of the
+            /// host that it was made with.
+            #[inline(always)]
+            pub fn on_data(
+                &mut self,
+                host: &mut HostHalves,
+                now: Time,
+                newest: Arrival,
+                packet: &Packet,
+                sink: &mut impl PacketSink,
+            ) {
+                match self {
+                    $(Receiver::$Name(of) => {
+                        let host = HostHalf::<$Config>::of(&mut host.$field.halves, of.host);
+                        ReceiverHalf::on_data(&mut of.half, &of.cfg, host, now, newest, packet, sink);
+                    })+
+                }
+            }
         }
     };
-    ($half:ident, $one:expr, |$it:ident| $call:expr) => {
-        match $one {
-            $half::Tcp($it) => $call,
-            $half::Rdma($it) => $call,
-        }
-    };
 }
 
-#[cold]
-fn another() -> ! {
-    panic!("a flow keeps the settings that it was made from")
+transports! { $
+    /// As Linux.
+    tcp: Tcp(TcpConfig),
+    /// As an RDMA NIC.
+    rdma: Rdma(RdmaConfig),
 }
+
+const _: () = assert!(size_of::<Sender>() <= size_of::<TcpSender>() + 16);
 
 impl Config {
     /// Payload of a full packet.
     #[inline]
     pub fn mss(&self) -> Bytes {
-        match self {
-            Config::Tcp(tcp) => tcp.mss,
-            Config::Rdma(rdma) => rdma.mtu,
-        }
+        each!(Config, self, |of| Transport::mss(&**of))
     }
 
     /// Header bytes of a data packet.
     #[inline]
     pub fn header(&self) -> Bytes {
-        either!(Config, self, |of| of.header)
+        each!(Config, self, |of| of.header())
     }
 
     /// Size of an ACK.
     pub fn ack_size(&self) -> Bytes {
-        either!(Config, self, |of| of.ack_size)
+        each!(Config, self, |of| of.ack_size())
     }
 
-    /// Traffic class of data.
-    pub fn data_class(&self) -> u8 {
-        either!(Config, self, |of| of.data_class)
-    }
-
-    /// Traffic class of ACKs.
-    pub fn ack_class(&self) -> u8 {
-        either!(Config, self, |of| of.ack_class)
+    /// Traffic classes that data may ride in, a bit each.
+    pub fn data_classes(&self) -> u8 {
+        each!(Config, self, |of| of.data_classes())
     }
 
     /// Traffic classes of ACKs and whatever else answers data, a bit each.
     pub fn answer_classes(&self) -> u8 {
-        match self {
-            Config::Tcp(tcp) => 1 << tcp.ack_class,
-            Config::Rdma(rdma) => 1 << rdma.ack_class | 1 << rdma.cnp_class,
-        }
+        each!(Config, self, |of| of.answer_classes())
     }
 
-    /// Window at the start where the law has no opinion of its own. RDMA's depends on the path, and falls back on this.
+    /// Window at the start where the law has no opinion of its own.
     pub fn initial_window(&self) -> Bytes {
-        match self {
-            Config::Tcp(tcp) => tcp.initial_window,
-            Config::Rdma(rdma) => rdma.initial_window.unwrap_or(rdma.mtu),
-        }
+        each!(Config, self, |of| of.initial_window())
     }
 
     /// What the law asks of the other end.
     pub fn needs(&self) -> &Needs {
-        either!(Config, self, |of| &of.needs)
+        each!(Config, self, |of| of.needs())
     }
 
-    /// Whether cores copy what arrives to the application. RDMA puts it there.
+    /// Whether cores copy what arrives to the application, which interrupts tell of.
     #[inline]
     pub fn copies(&self) -> bool {
-        matches!(self, Config::Tcp(_))
+        each!(Config, self, |of| of.copies())
     }
 
-    /// The sender half of a flow.
-    ///
-    /// # Panics
-    /// If the law needs what the transport does not have; see [`TcpSender::new`].
-    pub fn sender(&self, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> Sender {
-        match self {
-            Config::Tcp(tcp) => Sender::Tcp(TcpSender::new(tcp, spec, law, at, now)),
-            Config::Rdma(rdma) => Sender::Rdma(Box::new(QpSender::new(rdma, spec, law, at, now))),
-        }
+    /// Whose frames packets are shown as in captures.
+    pub fn frames(&self) -> Frames {
+        each!(Config, self, |of| of.frames())
     }
 
-    /// The receiver half of a flow; `sender` is where answers go.
-    pub fn receiver(&self, flow: FlowId, sender: HostAddr) -> Receiver {
-        match self {
-            Config::Tcp(tcp) => Receiver::Tcp(TcpReceiver::new(tcp, flow, sender)),
-            Config::Rdma(_) => Receiver::Rdma(QpReceiver::new(flow, sender)),
-        }
+    /// Answer to data of a flow of `size` bytes that is complete at its receiver, whose state is gone.
+    pub fn ack_again(&self, data: &Packet, sender: HostAddr, size: Bytes) -> Packet {
+        each!(Config, self, |of| of.ack_again(data, sender, size))
     }
 }
 
 impl Sender {
-    /// The switch of the host tells this flow something. TCP does not listen.
+    /// Takes a message of the host's switch. TCP does not listen.
     pub fn on_told(&mut self, now: Time, told: Told) {
-        if let Sender::Rdma(of) = self {
-            of.on_told(now, told);
-        }
+        each!(Sender, self, |of| of.half.on_told(now, told))
     }
 
-    /// The half of a queue pair, which does not lie here but in a box.
+    /// Asks for state that lies elsewhere than in place.
+    #[inline(always)]
+    pub fn prefetch(&self, memory: &impl Prefetch) {
+        each!(Sender, self, |of| of.half.prefetch(memory))
+    }
+
+    /// Asks for what is noted of the oldest packet that is not acknowledged, where that lies elsewhere.
+    #[inline(always)]
+    pub fn prefetch_oldest(&self, memory: &impl Prefetch) {
+        each!(Sender, self, |of| of.half.prefetch_oldest(memory))
+    }
+
+    /// Payload of a full packet.
     #[inline]
-    pub fn boxed(&self) -> Option<&QpSender> {
-        match self {
-            Sender::Tcp(_) => None,
-            Sender::Rdma(qp) => Some(qp),
-        }
+    pub fn mss(&self) -> Bytes {
+        each!(Sender, self, |of| Transport::mss(&*of.cfg))
     }
 
     /// Whether a packet may leave now. Changes only by calls to `&mut self` methods.
     #[inline(always)]
-    pub fn ready(&self, cfg: &Config) -> bool {
-        either!(Sender, self, cfg, |of, cfg| of.ready(cfg))
+    pub fn ready(&self) -> bool {
+        each!(Sender, self, |of| of.half.ready(&of.cfg))
+    }
+
+    /// Traffic class of the packet that leaves next. Changes only by calls to `&mut self` methods.
+    #[inline]
+    pub fn next_class(&self) -> u8 {
+        each!(Sender, self, |of| of.half.next_class(&of.cfg))
     }
 
     /// The next packet, if one may leave now.
     #[inline]
-    pub fn next_packet(&mut self, cfg: &Config, now: Time) -> Option<Packet> {
-        either!(Sender, self, cfg, |of, cfg| of.next_packet(cfg, now))
+    pub fn next_packet(&mut self, now: Time) -> Option<Packet> {
+        each!(Sender, self, |of| of.half.next_packet(&of.cfg, now))
     }
 
     /// As [`Sender::next_packet`], but it may be a super-packet.
-    pub fn next_burst(&mut self, cfg: &Config, now: Time) -> Option<Burst> {
-        either!(Sender, self, cfg, |of, cfg| of.next_burst(cfg, now))
+    pub fn next_burst(&mut self, now: Time) -> Option<Burst> {
+        each!(Sender, self, |of| of.half.next_burst(&of.cfg, now))
     }
 
     /// Takes an answer that had `arrived` at the NIC, with the telemetry that it brought.
     #[inline(always)]
-    pub fn on_answer(
-        &mut self,
-        cfg: &Config,
-        now: Time,
-        arrived: Time,
-        packet: &Packet,
-        hops: &[IntHop],
-    ) {
-        match (self, cfg) {
-            (Sender::Tcp(tcp), Config::Tcp(cfg)) => tcp.on_held_ack(cfg, now, arrived, packet),
-            (Sender::Rdma(qp), Config::Rdma(cfg)) => qp.on_answer(cfg, now, arrived, packet, hops),
-            _ => another(),
-        }
+    pub fn on_answer(&mut self, now: Time, arrived: Time, packet: &Packet, hops: &[IntHop]) {
+        each!(Sender, self, |of| of.half.on_answer(&of.cfg, now, arrived, packet, hops))
     }
 
     /// When to call [`Sender::on_deadline`]; [`Time::MAX`]: never.
     #[inline]
     pub fn deadline(&self) -> Time {
-        either!(Sender, self, |of| of.deadline())
+        each!(Sender, self, |of| of.half.deadline())
     }
 
     /// The clock has come to the deadline. Calling earlier changes nothing.
-    pub fn on_deadline(&mut self, cfg: &Config, now: Time) {
-        either!(Sender, self, cfg, |of, cfg| of.on_deadline(cfg, now))
+    pub fn on_deadline(&mut self, now: Time) {
+        each!(Sender, self, |of| of.half.on_deadline(&of.cfg, now))
     }
 
     /// The application writes `bytes` more; `last` closes the flow.
@@ -207,122 +323,114 @@ impl Sender {
     /// # Panics
     /// If the flow is closed.
     pub fn app_write(&mut self, bytes: Bytes, last: bool) {
-        either!(Sender, self, |of| of.app_write(bytes, last))
+        each!(Sender, self, |of| of.half.app_write(bytes, last))
     }
 
     /// Whether every byte of a closed flow is acknowledged.
     #[inline]
     pub fn finished(&self) -> bool {
-        either!(Sender, self, |of| of.finished())
+        each!(Sender, self, |of| of.half.finished())
     }
 
     /// Whether all that the application has written is acknowledged.
     pub fn idle(&self) -> bool {
-        either!(Sender, self, |of| of.idle())
+        each!(Sender, self, |of| of.half.idle())
     }
 
     /// Bytes that the application has written and that wait to leave.
     #[inline]
     pub fn unsent(&self) -> u64 {
-        either!(Sender, self, |of| of.unsent())
+        each!(Sender, self, |of| of.half.unsent())
     }
 
     /// Bytes acknowledged in order.
     #[inline]
     pub fn acked(&self) -> Bytes {
-        either!(Sender, self, |of| of.acked())
+        each!(Sender, self, |of| of.half.acked())
     }
 
-    /// What it waits for. A look, which changes nothing.
-    pub fn waits_for(&self, cfg: &Config) -> Wait {
-        either!(Sender, self, cfg, |of, cfg| of.waits_for(cfg))
+    /// What the sender waits for.
+    pub fn waits_for(&self) -> Wait {
+        each!(Sender, self, |of| of.half.waits_for(&of.cfg))
     }
 
     /// Running totals, as the law sees them.
     pub fn totals(&self) -> &Totals {
-        either!(Sender, self, |of| of.totals())
+        each!(Sender, self, |of| of.half.totals())
     }
 
     /// Window in force; [`Bytes::MAX`] if nothing but a rate holds the flow.
     pub fn window(&self) -> Bytes {
-        match self {
-            Sender::Tcp(tcp) => tcp.cwnd(),
-            Sender::Rdma(qp) => qp.window(),
-        }
+        each!(Sender, self, |of| of.half.window())
     }
 
     /// Rate in force, where the transport has one.
     pub fn rate(&self) -> Option<BitsPerSec> {
-        match self {
-            Sender::Tcp(_) => None,
-            Sender::Rdma(qp) => Some(qp.rate()),
-        }
+        each!(Sender, self, |of| of.half.rate())
     }
 
     /// Packets sent again.
     pub fn retransmits(&self) -> u64 {
-        either!(Sender, self, |of| of.retransmits())
+        each!(Sender, self, |of| of.half.retransmits())
     }
 
     /// Expiries of the retransmission timer.
     pub fn timeouts(&self) -> u64 {
-        either!(Sender, self, |of| of.timeouts())
+        each!(Sender, self, |of| of.half.timeouts())
     }
 }
 
 impl Receiver {
-    /// Takes a data packet, which may stand for several: `newest` is the last of them. Answers leave in this order.
-    #[inline(always)]
-    pub fn on_data(&mut self, cfg: &Config, now: Time, newest: Arrival, packet: &Packet) -> Acks {
-        match (self, cfg) {
-            (Receiver::Tcp(tcp), Config::Tcp(cfg)) => tcp.on_held_data(cfg, now, newest, packet),
-            (Receiver::Rdma(qp), Config::Rdma(cfg)) => qp.on_data(cfg, now, newest, packet),
-            _ => another(),
-        }
+    /// Payload of a full packet.
+    #[inline]
+    pub fn mss(&self) -> Bytes {
+        each!(Receiver, self, |of| Transport::mss(&*of.cfg))
     }
 
-    /// When an ACK that waits is due; [`Time::MAX`] if there is none.
+    /// Whether cores copy what arrives to the application.
+    #[inline]
+    pub fn copies(&self) -> bool {
+        each!(Receiver, self, |of| of.cfg.copies())
+    }
+
+    /// What the law asks of this end.
+    #[inline]
+    pub fn needs(&self) -> &Needs {
+        each!(Receiver, self, |of| of.cfg.needs())
+    }
+
+    /// When to call [`Receiver::on_deadline`]; [`Time::MAX`]: never.
     #[inline]
     pub fn deadline(&self) -> Time {
-        match self {
-            Receiver::Tcp(tcp) => tcp.deadline(),
-            Receiver::Rdma(_) => Time::MAX,
-        }
+        each!(Receiver, self, |of| ReceiverHalf::deadline(&of.half))
     }
 
-    /// That ACK, if it is due.
-    pub fn on_deadline(&mut self, cfg: &Config, now: Time) -> Option<Packet> {
-        match (self, cfg) {
-            (Receiver::Tcp(tcp), Config::Tcp(cfg)) => tcp.on_deadline(cfg, now),
-            _ => None,
-        }
+    /// The clock has come to the deadline. Calling earlier changes nothing.
+    pub fn on_deadline(&mut self, now: Time, sink: &mut impl PacketSink) {
+        each!(Receiver, self, |of| ReceiverHalf::on_deadline(&mut of.half, &of.cfg, now, sink))
     }
 
-    /// The application read `bytes` of what was delivered. An ACK, if the sender should hear of the room.
-    pub fn on_read(&mut self, cfg: &Config, now: Time, bytes: u64) -> Option<Packet> {
-        match (self, cfg) {
-            (Receiver::Tcp(tcp), Config::Tcp(cfg)) => tcp.on_read(cfg, now, bytes),
-            _ => None,
-        }
+    /// The application read `bytes` of what was delivered. The sender may hear of the room.
+    pub fn on_read(&mut self, now: Time, bytes: u64, sink: &mut impl PacketSink) {
+        each!(Receiver, self, |of| {
+            ReceiverHalf::on_read(&mut of.half, &of.cfg, now, bytes, sink)
+        })
     }
 
     /// Bytes delivered in order.
     #[inline]
     pub fn delivered(&self) -> Bytes {
-        either!(Receiver, self, |of| of.delivered())
+        each!(Receiver, self, |of| of.half.delivered())
     }
 
     /// Bytes of these that the application has still to read.
     pub fn unread(&self) -> Bytes {
-        match self {
-            Receiver::Tcp(tcp) => tcp.unread(),
-            Receiver::Rdma(_) => Bytes::ZERO,
-        }
+        each!(Receiver, self, |of| ReceiverHalf::unread(&of.half))
     }
 
     /// Whether every byte up to the end of the flow has been delivered.
     #[inline]
     pub fn complete(&self) -> bool {
-        either!(Receiver, self, |of| of.complete())
+        each!(Receiver, self, |of| of.half.complete())
     }
 }

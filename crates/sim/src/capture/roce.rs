@@ -3,7 +3,7 @@
 use super::{Seen, ports};
 use forebay_record::capture::{RoceFrame, RoceKind};
 use forebay_scenario::workload::FlowSpec;
-use forebay_transport::rdma::RdmaConfig;
+use forebay_transport::Config;
 use forebay_wire::{Flags, Kind, Packet};
 
 /// Numbers of queue pairs below are special (InfiniBand: management), and so is the highest of 24 bits.
@@ -11,12 +11,12 @@ const FIRST_QUEUE_PAIR: u32 = 2;
 const QUEUE_PAIRS: u32 = 0x00ff_ffff - FIRST_QUEUE_PAIR;
 
 /// A packet as it stands in a file. A flow is one message; one without an end has no last packet.
-pub(super) fn frame(seen: &Seen, flow: &FlowSpec, cfg: &RdmaConfig) -> RoceFrame {
+pub(super) fn frame(seen: &Seen, flow: &FlowSpec, cfg: &Config, ack_every: u32) -> RoceFrame {
     let packet = &seen.packet;
     let answers = packet.kind.is_answer();
     let ends = (flow.src, flow.dst);
     let (src, dst) = if answers { (ends.1, ends.0) } else { ends };
-    let mtu = cfg.mtu.get();
+    let mtu = cfg.mss().get();
     // The first packet that is missing; the last of the flow counts though it may be short.
     let next = packet.seq.div_ceil(mtu) as u32;
     let size = flow.size.get();
@@ -28,7 +28,7 @@ pub(super) fn frame(seen: &Seen, flow: &FlowSpec, cfg: &RdmaConfig) -> RoceFrame
         }
         Kind::Nack => (RoceKind::Nak { messages }, next),
         Kind::Cnp => (RoceKind::Cnp, 0),
-        _ => (send(packet, cfg), (packet.seq / mtu) as u32),
+        _ => (send(packet, cfg, ack_every), (packet.seq / mtu) as u32),
     };
     RoceFrame {
         at: seen.at,
@@ -45,13 +45,13 @@ pub(super) fn frame(seen: &Seen, flow: &FlowSpec, cfg: &RdmaConfig) -> RoceFrame
     }
 }
 
-fn send(packet: &Packet, cfg: &RdmaConfig) -> RoceKind {
+fn send(packet: &Packet, cfg: &Config, ack_every: u32) -> RoceKind {
     let flags = packet.flags;
     let told = [Flags::FIN, Flags::PSH, Flags::RETRANSMIT];
     RoceKind::Send {
         first: packet.seq == 0,
         last: flags.has(Flags::FIN),
-        asks: cfg.ack_every() == 1 || told.iter().any(|flag| flags.has(*flag)),
-        payload: u64::from(packet.size).saturating_sub(cfg.header.get()) as u16,
+        asks: ack_every == 1 || told.iter().any(|flag| flags.has(*flag)),
+        payload: u64::from(packet.size).saturating_sub(cfg.header().get()) as u16,
     }
 }

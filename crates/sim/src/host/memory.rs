@@ -3,6 +3,7 @@
 use super::Host;
 use super::control::Control;
 use super::memory_samples::Samples;
+use super::pulling::ToNic;
 use crate::flow_map::FlowMap;
 use crate::inspect::MemoryLook;
 use crate::options::SimError;
@@ -322,14 +323,14 @@ impl Host {
         self.delivered_bytes += read.bytes;
         let slot = self.receiver_of.get(flow).expect("a flow stays until all of it was read");
         let receiving = &mut self.receivers[slot as usize];
-        let cfg = &self.common.profiles[usize::from(receiving.profile)].transport;
-        let ack = receiving.receiver.on_read(cfg, now, read.bytes);
+        receiving.receiver.on_read(
+            now,
+            read.bytes,
+            &mut ToNic::new(&mut self.acks, &mut self.since, &self.ready, now),
+        );
         let left = receiving.receiver.unread().get();
         let upto = receiving.receiver.delivered().get() - left;
         let complete = receiving.receiver.complete() && left == 0;
-        if let Some(ack) = ack {
-            self.queue_ack(now, &ack);
-        }
         if complete {
             self.complete(now, flow, slot, out);
         } else if self.rpc.is_some() {

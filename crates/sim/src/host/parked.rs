@@ -95,9 +95,8 @@ impl Host {
         self.parked = Some(parked);
     }
 
-    /// Traffic class of a sender's data.
+    /// Traffic class of the packet that a sender sends next.
     pub(super) fn class_of(&self, slot: u32) -> u8 {
-        let profile = usize::from(self.senders[slot as usize].profile);
-        self.common.profiles[profile].transport.data_class()
+        self.senders[slot as usize].sender.next_class()
     }
 }

@@ -4,9 +4,20 @@
 //! between. One packet ahead, some hundred nanoseconds, is early enough for it. All here are hints: they change nothing but time.
 
 use super::{Due, Host};
-use forebay_engine::{Out, prefetch, prefetch_all, prefetch_at};
+use forebay_engine::{Out, prefetch_all, prefetch_at};
+use forebay_transport::Prefetch;
 use forebay_wire::Packet;
 use std::cmp::Reverse;
+
+/// This machine's memory.
+struct Memory;
+
+impl Prefetch for Memory {
+    #[inline(always)]
+    fn ask<T>(&self, of: &T) {
+        prefetch_all(of);
+    }
+}
 
 impl Host {
     /// Asks for the state of its flows: of the first ones, which are all that most hosts have.
@@ -47,8 +58,7 @@ impl Host {
             && let Some(slot) = self.sender_of.get(packet.flow)
             && let Some(sending) = self.senders.get(slot as usize)
         {
-            let oldest = sending.sender.boxed().and_then(|sender| sender.oldest());
-            oldest.into_iter().for_each(prefetch);
+            sending.sender.prefetch_oldest(&Memory);
         }
     }
 
@@ -57,7 +67,7 @@ impl Host {
         if let Some(sending) = self.senders.get(slot as usize) {
             prefetch_all(sending);
             sending.telemetry.as_deref().into_iter().for_each(prefetch_all);
-            sending.sender.boxed().into_iter().for_each(prefetch_all);
+            sending.sender.prefetch(&Memory);
         }
     }
 }

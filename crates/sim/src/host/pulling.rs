@@ -3,9 +3,42 @@
 use super::sending::RETIRED;
 use super::{Host, LOST};
 use forebay_engine::Out;
+use forebay_host::ReadyList;
 use forebay_net::trace;
+use forebay_transport::PacketSink;
 use forebay_units::Time;
 use forebay_wire::Packet;
+use std::collections::VecDeque;
+
+/// What transports send at an instant, on its way to the NIC's queue.
+pub(super) struct ToNic<'a> {
+    acks: &'a mut VecDeque<Packet>,
+    since: &'a mut Time,
+    ready: &'a ReadyList,
+    now: Time,
+}
+
+impl<'a> ToNic<'a> {
+    #[inline]
+    pub fn new(
+        acks: &'a mut VecDeque<Packet>,
+        since: &'a mut Time,
+        ready: &'a ReadyList,
+        now: Time,
+    ) -> Self {
+        Self { acks, since, ready, now }
+    }
+}
+
+impl PacketSink for ToNic<'_> {
+    #[inline]
+    fn send(&mut self, packet: &Packet) {
+        if self.acks.is_empty() && self.ready.is_empty() {
+            *self.since = self.now;
+        }
+        self.acks.push_back(*packet);
+    }
+}
 
 impl Host {
     /// When the NIC pulls next.
@@ -86,16 +119,15 @@ impl Host {
     /// The next packet of a flow, which is not in the ready list just now.
     #[inline(always)]
     fn pull_from(&mut self, slot: u32, start: Time) -> Option<Packet> {
-        let profile = &self.common.profiles[usize::from(self.senders[slot as usize].profile)];
         let sending = &mut self.senders[slot as usize];
         let packet = match &mut self.burst {
-            None => sending.sender.next_packet(&profile.transport, start),
-            Some(nic) => sending.sender.next_burst(&profile.transport, start).and_then(|burst| {
-                nic.load(&burst.first, burst.payload, profile.transport.mss().get());
+            None => sending.sender.next_packet(start),
+            Some(nic) => sending.sender.next_burst(start).and_then(|burst| {
+                nic.load(&burst.first, burst.payload, sending.sender.mss().get());
                 nic.take()
             }),
         };
-        sending.ready = sending.sender.ready(&profile.transport);
+        sending.ready = sending.sender.ready();
         if sending.ready {
             self.ready.put_back(slot);
         }
@@ -110,9 +142,6 @@ impl Host {
     /// An ACK, or data that flows push, waits for its turn at the wire.
     #[inline]
     pub(super) fn queue_ack(&mut self, now: Time, ack: &Packet) {
-        if self.acks.is_empty() && self.ready.is_empty() {
-            self.since = now;
-        }
-        self.acks.push_back(*ack);
+        ToNic::new(&mut self.acks, &mut self.since, &self.ready, now).send(ack);
     }
 }

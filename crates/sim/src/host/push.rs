@@ -11,17 +11,16 @@ impl Host {
     pub(super) fn push(&mut self, now: Time, slot: u32) {
         loop {
             let sending = &mut self.senders[slot as usize];
-            let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
-            if !sending.sender.ready(cfg) {
+            if !sending.sender.ready() {
                 return;
             }
             let Some(cutter) = &mut self.burst else {
-                let Some(packet) = sending.sender.next_packet(cfg, now) else { return };
+                let Some(packet) = sending.sender.next_packet(now) else { return };
                 self.queue_ack(now, &packet);
                 continue;
             };
-            let Some(burst) = sending.sender.next_burst(cfg, now) else { return };
-            cutter.load(&burst.first, burst.payload, cfg.mss().get());
+            let Some(burst) = sending.sender.next_burst(now) else { return };
+            cutter.load(&burst.first, burst.payload, sending.sender.mss().get());
             while let Some(packet) = self.burst.as_mut().and_then(|cutter| cutter.take()) {
                 self.queue_ack(now, &packet);
             }

@@ -1,20 +1,35 @@
 //! Flows that end here: their receivers, from the first packet to the last byte.
 
+use super::pulling::ToNic;
 use super::telemetry::with_inline_space;
 use super::{Due, Host};
 use crate::flow_map::DONE;
 use forebay_engine::Out;
-use forebay_transport::{Arrival, Receiver};
+use forebay_transport::{Arrival, HostStart, PacketSink, Receiver};
 use forebay_units::Time;
-use forebay_wire::{Flags, FlowId, Kind, Packet};
+use forebay_wire::{FlowId, Packet};
 use std::cmp::Reverse;
 
 /// A flow of which something has arrived here.
 #[derive(Clone, Debug)]
 pub(super) struct Receiving {
     pub receiver: Receiver,
-    pub profile: u16,
     pub armed: Time,
+}
+
+/// What a receiver answers, and whether INT records that came with the data go back.
+struct Answers<'a> {
+    nic: ToNic<'a>,
+    slot: u32, // of the data in the INT slab; 0: none
+    kept: bool,
+}
+
+impl PacketSink for Answers<'_> {
+    #[inline]
+    fn send(&mut self, packet: &Packet) {
+        self.kept |= self.slot != 0 && packet.int_slot() == self.slot;
+        self.nic.send(packet);
+    }
 }
 
 impl Host {
@@ -37,35 +52,35 @@ impl Host {
             None => self.accept(packet.flow),
         };
         let receiving = &mut self.receivers[slot as usize];
-        let profile = receiving.profile;
-        let cfg = &self.common.profiles[usize::from(profile)].transport;
         let before = receiving.receiver.delivered().get();
         let lighter; // its ACK has delays, which take an inline place
-        let packet = match packet.is_int_full() && cfg.needs().stamps {
+        let packet = match packet.is_int_full() && receiving.receiver.needs().stamps {
             true => {
                 lighter = with_inline_space(packet, out.slab());
                 &lighter
             }
             false => packet,
         };
-        let acks = receiving.receiver.on_data(cfg, now, newest, packet);
+        let mut answers = Answers {
+            nic: ToNic::new(&mut self.acks, &mut self.since, &self.ready, now),
+            slot: packet.int_slot(),
+            kept: false,
+        };
+        receiving.receiver.on_data(&mut self.halves, now, newest, packet, &mut answers);
+        let kept = answers.kept;
         let delivered = receiving.receiver.delivered().get();
         let complete = receiving.receiver.complete();
         let deadline = receiving.receiver.deadline();
-        let copied = self.memory.is_some() && cfg.copies();
+        let copied = self.memory.is_some() && receiving.receiver.copies();
         if deadline < receiving.armed {
             receiving.armed = deadline;
             self.timers.push(Reverse((deadline, Due::Receiver, slot)));
         }
-        for ack in acks.iter().flatten() {
-            self.queue_ack(now, ack);
-        }
-        let goes_along = |slot: u32| acks.iter().flatten().any(|ack| ack.int_slot() == slot);
-        if packet.int_slot() != 0 && !goes_along(packet.int_slot()) {
+        if packet.int_slot() != 0 && !kept {
             out.slab().release(packet.int_slot());
         }
         if copied {
-            let mss = self.common.profiles[usize::from(profile)].transport.mss().get();
+            let mss = receiving.receiver.mss().get();
             return self.await_reading(now, packet.flow, delivered - before, mss);
         }
         self.delivered_bytes += delivered - before;
@@ -89,8 +104,10 @@ impl Host {
     fn accept(&mut self, flow: FlowId) -> u32 {
         let spec = &self.common.flows[flow.0 as usize];
         let cfg = &self.common.profiles[usize::from(spec.traffic)].transport;
-        let receiver = cfg.receiver(flow, self.common.addrs[spec.src as usize]);
-        let receiving = Receiving { receiver, profile: spec.traffic, armed: Time::MAX };
+        let at = HostStart { line_rate: self.port.settings().rate };
+        let sender = self.common.addrs[spec.src as usize];
+        let receiver = self.halves.receiver(cfg, at, flow, sender);
+        let receiving = Receiving { receiver, armed: Time::MAX };
         let slot = match self.free_receivers.pop() {
             // A freed slot keeps its heap entry, which then comes early for the new flow and does nothing.
             Some(slot) => {
@@ -128,18 +145,7 @@ impl Host {
     fn acknowledge_again(&mut self, now: Time, packet: &Packet) {
         let spec = self.common.flows[packet.flow.0 as usize];
         let cfg = &self.common.profiles[usize::from(spec.traffic)].transport;
-        let ack = Packet {
-            flow: packet.flow,
-            dst: self.common.addrs[spec.src as usize],
-            size: cfg.ack_size().get() as u16,
-            kind: Kind::Ack,
-            class: cfg.ack_class(),
-            flags: Flags::NONE,
-            stamp: packet.stamp,
-            window: u16::MAX,
-            seq: spec.size.get(),
-            ..Packet::default()
-        };
+        let ack = cfg.ack_again(packet, self.common.addrs[spec.src as usize], spec.size);
         self.queue_ack(now, &ack);
     }
 
@@ -147,15 +153,13 @@ impl Host {
     pub(super) fn receiver_due(&mut self, now: Time, slot: u32) {
         let receiving = &mut self.receivers[slot as usize];
         receiving.armed = Time::MAX;
-        let cfg = &self.common.profiles[usize::from(receiving.profile)].transport;
-        let ack = receiving.receiver.on_deadline(cfg, now);
+        receiving
+            .receiver
+            .on_deadline(now, &mut ToNic::new(&mut self.acks, &mut self.since, &self.ready, now));
         let deadline = receiving.receiver.deadline();
         if deadline != Time::MAX {
             receiving.armed = deadline;
             self.timers.push(Reverse((deadline, Due::Receiver, slot)));
-        }
-        if let Some(ack) = ack {
-            self.queue_ack(now, &ack);
         }
     }
 }

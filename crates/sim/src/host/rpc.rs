@@ -1,5 +1,6 @@
 //! The glue between streams and the applications at their ends.
 
+use super::pulling::ToNic;
 use super::{Due, Host};
 use crate::flow_map::FlowMap;
 use crate::rpc::{Call, Client, Server, Then};
@@ -209,9 +210,9 @@ impl Host {
         if deadline == Time::MAX {
             return;
         }
-        let cfg = &self.common.profiles[usize::from(receiving.profile)].transport;
-        if let Some(ack) = receiving.receiver.on_deadline(cfg, deadline) {
-            self.queue_ack(now, &ack);
-        }
+        receiving.receiver.on_deadline(
+            deadline,
+            &mut ToNic::new(&mut self.acks, &mut self.since, &self.ready, now),
+        );
     }
 }

@@ -27,7 +27,6 @@ pub(crate) struct Sent {
 pub(super) struct Sending {
     pub sender: Sender,
     pub flow: u32,
-    pub profile: u16,
     pub ready: bool, // in the ready list
     pub armed: Armed,
     pub started: Time,
@@ -65,7 +64,6 @@ impl Host {
         let sending = Sending {
             sender,
             flow,
-            profile: spec.traffic,
             ready: false,
             armed: Armed::NONE,
             started: now,
@@ -100,7 +98,6 @@ impl Host {
             return;
         };
         let sending = &mut self.senders[slot as usize];
-        let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
         let (mut words, mut heard);
         let hops = match (&mut sending.telemetry, &self.common.telemetry) {
             (Some(flow), Some(rates)) if packet.has_int_records() => {
@@ -109,7 +106,7 @@ impl Host {
             }
             _ => &[],
         };
-        sending.sender.on_answer(cfg, now, arrived, packet, hops);
+        sending.sender.on_answer(now, arrived, packet, hops);
         let acked = sending.sender.acked().get();
         if sending.sender.finished() {
             self.finish(now, slot, out);
@@ -125,10 +122,9 @@ impl Host {
     #[inline]
     pub(super) fn wake_sender(&mut self, now: Time, slot: u32) {
         let sending = &mut self.senders[slot as usize];
-        let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
         if self.pushes {
             self.push(now, slot);
-        } else if !sending.ready && sending.sender.ready(cfg) {
+        } else if !sending.ready && sending.sender.ready() {
             sending.ready = true;
             if self.acks.is_empty() && self.ready.is_empty() {
                 self.since = now;
@@ -153,9 +149,8 @@ impl Host {
         if !sending.armed.fires(now) {
             return;
         }
-        let cfg = &self.common.profiles[usize::from(sending.profile)].transport;
         if sending.sender.deadline() <= now {
-            sending.sender.on_deadline(cfg, now);
+            sending.sender.on_deadline(now);
         }
         self.wake_sender(now, slot);
     }
@@ -179,8 +174,7 @@ impl Host {
     pub(super) fn waits(&self) -> impl Iterator<Item = (u32, Wait)> {
         self.unfinished().map(|(sent, sender)| {
             let spec = &self.common.flows[sent.flow as usize];
-            let cfg = &self.common.profiles[usize::from(spec.traffic)].transport;
-            (spec.dst, sender.waits_for(cfg))
+            (spec.dst, sender.waits_for())
         })
     }
 

@@ -22,6 +22,7 @@
 //! laws made for lossy networks may answer; those made for RDMA do not. There is no PRR: what a law answers holds at once.
 
 mod config;
+mod half;
 mod receiver;
 mod sender;
 

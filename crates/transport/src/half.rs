@@ -1,0 +1,215 @@
+//! What makes a transport: its settings, and the halves of its flows that hosts hold.
+//!
+//! A transport is the type of its settings ([`Transport`]). It names the type of a flow's sender ([`SenderHalf`]), of its receiver
+//! ([`ReceiverHalf`]), and of what all flows of a kind that end at one host have in common ([`HostHalf`]): the place of pacers and
+//! schedulers of receiver-driven transports. Halves have no clock, no queue and no socket: they take packets and the time, senders
+//! are asked for their next packet, and receivers and host halves put what they send into a [`PacketSink`], whatever flow it is of.
+//!
+//! To add a transport: these traits for its types, and its row at the end of `stack.rs`.
+
+use crate::receiver::Arrival;
+use crate::{Burst, FlowSpec, Wait};
+use forebay_laws::Start;
+use forebay_laws::flow::{FlowParams, IntHop, Needs, Told, Totals};
+use forebay_units::{BitsPerSec, Bytes, Time};
+use forebay_wire::{FlowId, HostAddr, Kind, Packet};
+use std::fmt::Debug;
+
+/// Settings of a transport, shared by all flows of one kind.
+pub trait Transport: Clone + Debug + PartialEq {
+    /// Sender half of a flow.
+    type Sender: SenderHalf<Self>;
+    /// Receiver half of a flow.
+    type Receiver: ReceiverHalf<Self>;
+    /// What the flows that end at one host have in common; `()`: nothing.
+    type Host: HostHalf<Self>;
+
+    /// Payload of a full packet.
+    fn mss(&self) -> Bytes;
+    /// Header bytes of a data packet.
+    fn header(&self) -> Bytes;
+    /// Size of an ACK.
+    fn ack_size(&self) -> Bytes;
+    /// Traffic class of ACKs.
+    fn ack_class(&self) -> u8;
+    /// Traffic classes that data may ride in, a bit each.
+    fn data_classes(&self) -> u8;
+    /// Traffic classes of ACKs and whatever else answers data, a bit each.
+    fn answer_classes(&self) -> u8 {
+        1 << self.ack_class()
+    }
+    /// Window at the start where the law has no opinion of its own.
+    fn initial_window(&self) -> Bytes;
+    /// What the law asks of the other end.
+    fn needs(&self) -> &Needs;
+    /// Whether cores copy what arrives to the application, which interrupts tell of.
+    fn copies(&self) -> bool;
+    /// Whose frames its packets are shown as in captures.
+    fn frames(&self) -> Frames;
+
+    /// Sender half of a flow that may send at once. `at` is what the law starts from; its seed belongs to this flow.
+    fn sender(&self, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> Self::Sender;
+    /// Receiver half of a flow before the first packet; `sender` is where answers go.
+    fn receiver(&self, flow: FlowId, sender: HostAddr) -> Self::Receiver;
+    /// Host half of a host without flows.
+    fn host(&self, at: HostStart) -> Self::Host;
+
+    /// Answer to data of a flow of `size` bytes that is complete at its receiver, whose state is gone.
+    fn ack_again(&self, data: &Packet, sender: HostAddr, size: Bytes) -> Packet {
+        Packet {
+            flow: data.flow,
+            dst: sender,
+            size: self.ack_size().get() as u16,
+            kind: Kind::Ack,
+            class: self.ack_class(),
+            stamp: data.stamp,
+            window: u16::MAX,
+            seq: size.get(),
+            ..Packet::default()
+        }
+    }
+}
+
+/// Frames that packets are shown as in captures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Frames {
+    /// TCP segments.
+    Tcp,
+    /// RoCEv2 packets.
+    Roce {
+        /// Packets per ACK.
+        ack_every: u32,
+    },
+}
+
+/// What a host half starts from.
+#[derive(Clone, Copy, Debug)]
+pub struct HostStart {
+    /// Rate of the host's link.
+    pub line_rate: BitsPerSec,
+}
+
+/// Takes packets that leave for any host, in order.
+pub trait PacketSink {
+    /// Takes one more.
+    fn send(&mut self, packet: &Packet);
+}
+
+impl PacketSink for Vec<Packet> {
+    fn send(&mut self, packet: &Packet) {
+        self.push(*packet);
+    }
+}
+
+/// Asks memory for what will soon be read: a hint, which changes nothing but time.
+pub trait Prefetch {
+    /// Asks for all of a value.
+    fn ask<T>(&self, of: &T);
+}
+
+/// Sender half of a flow of transport `C`.
+pub trait SenderHalf<C>: Clone + Debug {
+    /// Whether a packet may leave now. Changes only by calls to `&mut self` methods.
+    fn ready(&self, cfg: &C) -> bool;
+    /// Traffic class of the packet that leaves next. May change only by calls to `&mut self` methods.
+    fn next_class(&self, cfg: &C) -> u8;
+    /// The next packet, if one may leave now.
+    fn next_packet(&mut self, cfg: &C, now: Time) -> Option<Packet>;
+    /// The same for a NIC that cuts super-packets.
+    fn next_burst(&mut self, cfg: &C, now: Time) -> Option<Burst>;
+    /// Takes an answer that had `arrived` at the NIC, with the telemetry that it brought.
+    fn on_answer(&mut self, cfg: &C, now: Time, arrived: Time, packet: &Packet, hops: &[IntHop]);
+    /// Takes a message of the host's switch.
+    fn on_told(&mut self, _now: Time, _told: Told) {}
+    /// When to call [`SenderHalf::on_deadline`]; [`Time::MAX`]: never.
+    fn deadline(&self) -> Time;
+    /// The clock has come to the deadline. Calling earlier changes nothing.
+    fn on_deadline(&mut self, cfg: &C, now: Time);
+    /// The application writes `bytes` more; `last` closes the flow.
+    fn app_write(&mut self, bytes: Bytes, last: bool);
+    /// Whether every byte of a closed flow is acknowledged.
+    fn finished(&self) -> bool;
+    /// Whether all that the application has written is acknowledged.
+    fn idle(&self) -> bool;
+    /// Bytes that the application has written and that wait to leave. Falls only by calls to `next_packet` and `next_burst`.
+    fn unsent(&self) -> u64;
+    /// Bytes acknowledged in order.
+    fn acked(&self) -> Bytes;
+    /// What the sender waits for.
+    fn waits_for(&self, cfg: &C) -> Wait;
+    /// Running totals, as the law sees them.
+    fn totals(&self) -> &Totals;
+    /// Window in force; [`Bytes::MAX`] if nothing but a rate holds the flow.
+    fn window(&self) -> Bytes;
+    /// Rate in force, where the transport has one.
+    fn rate(&self) -> Option<BitsPerSec>;
+    /// Packets sent again.
+    fn retransmits(&self) -> u64;
+    /// Expiries of the retransmission timer.
+    fn timeouts(&self) -> u64;
+    /// Asks for state that lies elsewhere than in place.
+    fn prefetch(&self, _memory: &impl Prefetch) {}
+    /// Asks for what is noted of the oldest packet that is not acknowledged, where that lies elsewhere.
+    fn prefetch_oldest(&self, _memory: &impl Prefetch) {}
+}
+
+/// Receiver half of a flow of transport `C`.
+pub trait ReceiverHalf<C: Transport>: Clone + Debug {
+    /// Takes a data packet, which may stand for several: `newest` is the last of them. `host` is the receiving host's half.
+    fn on_data(
+        &mut self,
+        cfg: &C,
+        host: &mut C::Host,
+        now: Time,
+        newest: Arrival,
+        packet: &Packet,
+        sink: &mut impl PacketSink,
+    );
+    /// When to call [`ReceiverHalf::on_deadline`]; [`Time::MAX`]: never.
+    fn deadline(&self) -> Time {
+        Time::MAX
+    }
+    /// The clock has come to the deadline. Calling earlier changes nothing.
+    fn on_deadline(&mut self, _cfg: &C, _now: Time, _sink: &mut impl PacketSink) {}
+    /// The application read `bytes` of what was delivered.
+    fn on_read(&mut self, _cfg: &C, _now: Time, _bytes: u64, _sink: &mut impl PacketSink) {}
+    /// Bytes delivered in order.
+    fn delivered(&self) -> Bytes;
+    /// Bytes of these that the application has still to read, where the transport counts them.
+    fn unread(&self) -> Bytes {
+        Bytes::ZERO
+    }
+    /// Whether every byte up to the end of the flow has been delivered.
+    fn complete(&self) -> bool;
+}
+
+/// What all flows of transport `C` and of one kind have in common where they end: at one host.
+pub trait HostHalf<C>: Clone + Debug {
+    /// Whether there is anything; `false` costs nothing.
+    const PRESENT: bool = true;
+    /// When to call [`HostHalf::on_deadline`]; [`Time::MAX`]: never.
+    fn deadline(&self) -> Time;
+    /// The clock has come to the deadline. Calling earlier changes nothing.
+    fn on_deadline(&mut self, cfg: &C, now: Time, sink: &mut impl PacketSink);
+    /// One of several.
+    fn of(all: &mut [Self], index: u16) -> &mut Self {
+        &mut all[usize::from(index)]
+    }
+}
+
+/// Nothing in common.
+impl<C> HostHalf<C> for () {
+    const PRESENT: bool = false;
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        Time::MAX
+    }
+
+    fn on_deadline(&mut self, _cfg: &C, _now: Time, _sink: &mut impl PacketSink) {}
+
+    #[inline]
+    fn of(_all: &mut [Self], _index: u16) -> &mut Self {
+        Box::leak(Box::default()) // which allocates nothing
+    }
+}

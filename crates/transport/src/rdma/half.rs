@@ -1,0 +1,202 @@
+//! RDMA as one of the transports.
+
+use super::{QpReceiver, QpSender, RdmaConfig};
+use crate::half::{Frames, HostStart, PacketSink, Prefetch, ReceiverHalf, SenderHalf, Transport};
+use crate::receiver::Arrival;
+use crate::{Burst, FlowSpec, Wait};
+use forebay_laws::Start;
+use forebay_laws::flow::{FlowParams, IntHop, Needs, Told, Totals};
+use forebay_units::{BitsPerSec, Bytes, Time};
+use forebay_wire::{FlowId, HostAddr, Packet};
+
+impl Transport for RdmaConfig {
+    /// In a box, since queue pairs are larger than TCP's senders, which are to lie close together.
+    type Sender = Box<QpSender>;
+    type Receiver = QpReceiver;
+    type Host = ();
+
+    fn mss(&self) -> Bytes {
+        self.mtu
+    }
+
+    fn header(&self) -> Bytes {
+        self.header
+    }
+
+    fn ack_size(&self) -> Bytes {
+        self.ack_size
+    }
+
+    fn ack_class(&self) -> u8 {
+        self.ack_class
+    }
+
+    fn data_classes(&self) -> u8 {
+        1 << self.data_class
+    }
+
+    fn answer_classes(&self) -> u8 {
+        1 << self.ack_class | 1 << self.cnp_class
+    }
+
+    /// Queue pairs begin with what depends on their path; without a base round-trip time they fall back on this.
+    fn initial_window(&self) -> Bytes {
+        self.initial_window.unwrap_or(self.mtu)
+    }
+
+    fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
+    /// The NIC puts what arrives where the application reads it.
+    fn copies(&self) -> bool {
+        false
+    }
+
+    fn frames(&self) -> Frames {
+        Frames::Roce { ack_every: self.ack_every() }
+    }
+
+    fn sender(&self, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> Box<QpSender> {
+        Box::new(QpSender::new(self, spec, law, at, now))
+    }
+
+    fn receiver(&self, flow: FlowId, sender: HostAddr) -> QpReceiver {
+        QpReceiver::new(flow, sender)
+    }
+
+    fn host(&self, _at: HostStart) {}
+}
+
+impl SenderHalf<RdmaConfig> for Box<QpSender> {
+    #[inline(always)]
+    fn ready(&self, cfg: &RdmaConfig) -> bool {
+        (**self).ready(cfg)
+    }
+
+    #[inline]
+    fn next_class(&self, cfg: &RdmaConfig) -> u8 {
+        cfg.data_class
+    }
+
+    #[inline]
+    fn next_packet(&mut self, cfg: &RdmaConfig, now: Time) -> Option<Packet> {
+        (**self).next_packet(cfg, now)
+    }
+
+    #[inline]
+    fn next_burst(&mut self, cfg: &RdmaConfig, now: Time) -> Option<Burst> {
+        (**self).next_burst(cfg, now)
+    }
+
+    #[inline(always)]
+    fn on_answer(
+        &mut self,
+        cfg: &RdmaConfig,
+        now: Time,
+        arrived: Time,
+        packet: &Packet,
+        hops: &[IntHop],
+    ) {
+        (**self).on_answer(cfg, now, arrived, packet, hops);
+    }
+
+    fn on_told(&mut self, now: Time, told: Told) {
+        (**self).on_told(now, told);
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        (**self).deadline()
+    }
+
+    #[inline]
+    fn on_deadline(&mut self, cfg: &RdmaConfig, now: Time) {
+        (**self).on_deadline(cfg, now);
+    }
+
+    fn app_write(&mut self, bytes: Bytes, last: bool) {
+        (**self).app_write(bytes, last);
+    }
+
+    #[inline]
+    fn finished(&self) -> bool {
+        (**self).finished()
+    }
+
+    #[inline]
+    fn idle(&self) -> bool {
+        (**self).idle()
+    }
+
+    #[inline]
+    fn unsent(&self) -> u64 {
+        (**self).unsent()
+    }
+
+    #[inline]
+    fn acked(&self) -> Bytes {
+        (**self).acked()
+    }
+
+    fn waits_for(&self, cfg: &RdmaConfig) -> Wait {
+        (**self).waits_for(cfg)
+    }
+
+    #[inline]
+    fn totals(&self) -> &Totals {
+        (**self).totals()
+    }
+
+    fn window(&self) -> Bytes {
+        (**self).window()
+    }
+
+    fn rate(&self) -> Option<BitsPerSec> {
+        Some((**self).rate())
+    }
+
+    fn retransmits(&self) -> u64 {
+        (**self).retransmits()
+    }
+
+    fn timeouts(&self) -> u64 {
+        (**self).timeouts()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, memory: &impl Prefetch) {
+        memory.ask(&**self);
+    }
+
+    #[inline(always)]
+    fn prefetch_oldest(&self, memory: &impl Prefetch) {
+        self.oldest().into_iter().for_each(|segment| memory.ask(segment));
+    }
+}
+
+impl ReceiverHalf<RdmaConfig> for QpReceiver {
+    #[inline(always)]
+    fn on_data(
+        &mut self,
+        cfg: &RdmaConfig,
+        _host: &mut (),
+        now: Time,
+        newest: Arrival,
+        packet: &Packet,
+        sink: &mut impl PacketSink,
+    ) {
+        let answers = self.on_data(cfg, now, newest, packet);
+        answers.iter().flatten().for_each(|answer| sink.send(answer));
+    }
+
+    #[inline]
+    fn delivered(&self) -> Bytes {
+        self.delivered()
+    }
+
+    #[inline]
+    fn complete(&self) -> bool {
+        self.complete()
+    }
+}

@@ -1,0 +1,197 @@
+//! TCP as one of the transports.
+
+use crate::half::{Frames, HostStart, PacketSink, ReceiverHalf, SenderHalf, Transport};
+use crate::receiver::Arrival;
+use crate::{Burst, FlowSpec, TcpConfig, TcpReceiver, TcpSender, Wait};
+use forebay_laws::Start;
+use forebay_laws::flow::{FlowParams, IntHop, Needs, Totals};
+use forebay_units::{BitsPerSec, Bytes, Time};
+use forebay_wire::{FlowId, HostAddr, Packet};
+
+impl Transport for TcpConfig {
+    type Sender = TcpSender;
+    type Receiver = TcpReceiver;
+    type Host = ();
+
+    fn mss(&self) -> Bytes {
+        self.mss
+    }
+
+    fn header(&self) -> Bytes {
+        self.header
+    }
+
+    fn ack_size(&self) -> Bytes {
+        self.ack_size
+    }
+
+    fn ack_class(&self) -> u8 {
+        self.ack_class
+    }
+
+    fn data_classes(&self) -> u8 {
+        1 << self.data_class
+    }
+
+    fn initial_window(&self) -> Bytes {
+        self.initial_window
+    }
+
+    fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
+    fn copies(&self) -> bool {
+        true
+    }
+
+    fn frames(&self) -> Frames {
+        Frames::Tcp
+    }
+
+    fn sender(&self, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> TcpSender {
+        TcpSender::new(self, spec, law, at, now)
+    }
+
+    fn receiver(&self, flow: FlowId, sender: HostAddr) -> TcpReceiver {
+        TcpReceiver::new(self, flow, sender)
+    }
+
+    fn host(&self, _at: HostStart) {}
+}
+
+impl SenderHalf<TcpConfig> for TcpSender {
+    #[inline(always)]
+    fn ready(&self, cfg: &TcpConfig) -> bool {
+        self.ready(cfg)
+    }
+
+    #[inline]
+    fn next_class(&self, cfg: &TcpConfig) -> u8 {
+        cfg.data_class
+    }
+
+    #[inline]
+    fn next_packet(&mut self, cfg: &TcpConfig, now: Time) -> Option<Packet> {
+        self.next_packet(cfg, now)
+    }
+
+    #[inline]
+    fn next_burst(&mut self, cfg: &TcpConfig, now: Time) -> Option<Burst> {
+        self.next_burst(cfg, now)
+    }
+
+    #[inline(always)]
+    fn on_answer(
+        &mut self,
+        cfg: &TcpConfig,
+        now: Time,
+        arrived: Time,
+        packet: &Packet,
+        _hops: &[IntHop],
+    ) {
+        self.on_held_ack(cfg, now, arrived, packet);
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        self.deadline()
+    }
+
+    #[inline]
+    fn on_deadline(&mut self, cfg: &TcpConfig, now: Time) {
+        self.on_deadline(cfg, now);
+    }
+
+    fn app_write(&mut self, bytes: Bytes, last: bool) {
+        self.app_write(bytes, last);
+    }
+
+    #[inline]
+    fn finished(&self) -> bool {
+        self.finished()
+    }
+
+    #[inline]
+    fn idle(&self) -> bool {
+        self.idle()
+    }
+
+    #[inline]
+    fn unsent(&self) -> u64 {
+        self.unsent()
+    }
+
+    #[inline]
+    fn acked(&self) -> Bytes {
+        self.acked()
+    }
+
+    fn waits_for(&self, cfg: &TcpConfig) -> Wait {
+        self.waits_for(cfg)
+    }
+
+    #[inline]
+    fn totals(&self) -> &Totals {
+        self.totals()
+    }
+
+    fn window(&self) -> Bytes {
+        self.cwnd()
+    }
+
+    fn rate(&self) -> Option<BitsPerSec> {
+        None
+    }
+
+    fn retransmits(&self) -> u64 {
+        self.retransmits()
+    }
+
+    fn timeouts(&self) -> u64 {
+        self.timeouts()
+    }
+}
+
+impl ReceiverHalf<TcpConfig> for TcpReceiver {
+    #[inline(always)]
+    fn on_data(
+        &mut self,
+        cfg: &TcpConfig,
+        _host: &mut (),
+        now: Time,
+        newest: Arrival,
+        packet: &Packet,
+        sink: &mut impl PacketSink,
+    ) {
+        let acks = self.on_held_data(cfg, now, newest, packet);
+        acks.iter().flatten().for_each(|ack| sink.send(ack));
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        self.deadline()
+    }
+
+    fn on_deadline(&mut self, cfg: &TcpConfig, now: Time, sink: &mut impl PacketSink) {
+        self.on_deadline(cfg, now).iter().for_each(|ack| sink.send(ack));
+    }
+
+    fn on_read(&mut self, cfg: &TcpConfig, now: Time, bytes: u64, sink: &mut impl PacketSink) {
+        self.on_read(cfg, now, bytes).iter().for_each(|ack| sink.send(ack));
+    }
+
+    #[inline]
+    fn delivered(&self) -> Bytes {
+        self.delivered()
+    }
+
+    fn unread(&self) -> Bytes {
+        self.unread()
+    }
+
+    #[inline]
+    fn complete(&self) -> bool {
+        self.complete()
+    }
+}
