@@ -5,19 +5,22 @@ macro_rules! by_name {
     ($role:ident, $params:ident, $what:literal, $($module:ident :: $law:ident,)+) => {
         #[doc = concat!("Every registered ", $what, " law.")]
         pub static LAWS: &[$crate::params::LawInfo] = &[$($crate::params::LawInfo {
-            name: <$module::$law as $role>::NAME,
-            params: <<$module::$law as $role>::Params as $crate::params::ParamTable>::TABLE,
+            name: <super::$module::$law as $role>::NAME,
+            params: <<super::$module::$law as $role>::Params as $crate::params::ParamTable>::TABLE,
             file: include_str!(concat!(stringify!($module), ".rs")),
         },)+];
 
         #[derive(Clone, Debug, PartialEq)]
         enum Params {
-            $($law(<$module::$law as $role>::Params),)+
+            $($law(<super::$module::$law as $role>::Params),)+
         }
 
         #[doc = concat!("A law by name, with its parameters: what a scenario sets, and what ", $what, "s start from.")]
         #[derive(Clone, Debug, PartialEq)]
-        pub struct $params(Params);
+        pub struct $params {
+            of: Params,
+            log: Option<$crate::log::Tap>,
+        }
 
         impl $params {
             /// The law of this name with its published defaults.
@@ -25,17 +28,23 @@ macro_rules! by_name {
             /// # Errors
             /// If no law has this name.
             pub fn new(name: &str) -> Result<Self, $crate::params::ParamError> {
-                $(if name == <$module::$law as $role>::NAME {
-                    return Ok(Self(Params::$law(Default::default())));
+                $(if name == <super::$module::$law as $role>::NAME {
+                    return Ok(Self { of: Params::$law(Default::default()), log: None });
                 })+
                 Err($crate::params::ParamError::UnknownLaw { known: LAWS })
             }
 
             /// Name in scenarios.
             pub fn name(&self) -> &'static str {
-                match &self.0 {
-                    $(Params::$law(_) => <$module::$law as $role>::NAME,)+
+                match &self.of {
+                    $(Params::$law(_) => <super::$module::$law as $role>::NAME,)+
                 }
+            }
+
+            /// The same law, which writes a log of what it sees and does from its start on.
+            #[must_use]
+            pub fn with_log(self, log: $crate::log::Tap) -> Self {
+                Self { log: Some(log), ..self }
             }
 
             /// Sets one parameter from its text.
@@ -66,20 +75,20 @@ macro_rules! by_name {
             }
 
             fn table(&self) -> &dyn $crate::params::Table {
-                match &self.0 {
+                match &self.of {
                     $(Params::$law(params) => params,)+
                 }
             }
 
             fn table_mut(&mut self) -> &mut dyn $crate::params::Table {
-                match &mut self.0 {
+                match &mut self.of {
                     $(Params::$law(params) => params,)+
                 }
             }
         }
 
         $(const _: () = assert!(
-            size_of::<$module::$law>() <= MAX_STATE,
+            size_of::<super::$module::$law>() <= MAX_STATE,
             concat!(stringify!($law), " keeps more than MAX_STATE bytes per ", $what),
         );)+
     };

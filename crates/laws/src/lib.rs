@@ -22,6 +22,7 @@ pub mod group;
 pub mod host;
 mod kernel_clock;
 mod linux_window;
+pub mod log;
 pub mod params;
 pub mod pool;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::registered;
+use common::{registered, replays};
 use forebay_laws::flow::registry::MAX_STATE;
 use forebay_laws::flow::{
     AckSample, CaState, DelaySplit, Echo, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, IntHop,
@@ -235,6 +235,23 @@ proptest! {
             for (step, acts) in log {
                 prop_assert_eq!(step.run(&mut replay), acts, "{:?} {:?}", params, step);
             }
+        }
+    }
+
+    /// A law that writes a log answers as one that does not, and its log replays.
+    #[test]
+    fn a_log_of_it_replays(at in starts(), steps in steps(), damage in prop::collection::vec(any::<(usize, u8)>(), 8)) {
+        for law in LAWS {
+            let params = FlowParams::new(law.name).expect("registered");
+            replays("flow", law.name, steps.len(), &damage, |tap| {
+                let (mut flow, first) = start(&params, at);
+                let (mut logged, again) = start(&params.clone().with_log(tap), at);
+                assert_eq!(first, again);
+                assert_eq!((logged.name(), logged.needs()), (flow.name(), flow.needs()));
+                for step in &steps {
+                    assert_eq!(step.run(&mut logged), step.run(&mut flow));
+                }
+            });
         }
     }
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::registered;
+use common::{registered, replays};
 use forebay_laws::Acts;
 use forebay_laws::group::registry::MAX_STATE;
 use forebay_laws::group::{
@@ -148,6 +148,22 @@ proptest! {
             for (step, acts) in log {
                 prop_assert_eq!(run(&mut replay, step), acts, "{:?} {:?}", params, step);
             }
+        }
+    }
+
+    /// A law that writes a log answers as one that does not, and its log replays.
+    #[test]
+    fn a_log_of_it_replays(steps in steps(), damage in prop::collection::vec(any::<(usize, u8)>(), 8)) {
+        for law in LAWS {
+            let params = GroupParams::new(law.name).expect("registered");
+            replays("group", law.name, steps.len(), &damage, |tap| {
+                let (mut group, first) = start(&params, at());
+                let (mut logged, again) = start(&params.clone().with_log(tap), at());
+                assert_eq!((first, group.name()), (again, logged.name()));
+                for step in &steps {
+                    assert_eq!(run(&mut logged, step), run(&mut group, step));
+                }
+            });
         }
     }
 

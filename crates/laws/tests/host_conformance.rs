@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::registered;
+use common::{registered, replays};
 use forebay_laws::Acts;
 use forebay_laws::host::registry::MAX_STATE;
 use forebay_laws::host::{
@@ -155,6 +155,27 @@ impl Actuator {
             }
         }
         Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A law that writes a log answers as one that does not, and its log replays.
+    #[test]
+    fn a_log_of_it_replays(at in starts(), steps in steps(), damage in prop::collection::vec(any::<(usize, u8)>(), 8)) {
+        for law in LAWS {
+            let params = HostParams::new(law.name).expect("registered");
+            replays("host", law.name, steps.len(), &damage, |tap| {
+                let (mut host, first) = start(&params, at);
+                let (mut logged, again) = start(&params.clone().with_log(tap), at);
+                assert_eq!((first, host.side()), (again, logged.side()));
+                for step in &steps {
+                    assert_eq!(run(&mut logged, *step), run(&mut host, *step));
+                }
+                assert_eq!((logged.name(), logged.watched()), (host.name(), host.watched()));
+            });
+        }
     }
 }
 

@@ -4,11 +4,10 @@
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
 use super::{FlowAct, FlowLaw, FlowSeen, Needs};
-use super::{
-    bic, cubic, dcqcn, dctcp, dctcp_rate, explicit, hpcc, nv, powertcp, reno, swift, timely,
-};
 use crate::by_name::by_name;
+use crate::log::Logged;
 use crate::{Acts, Start};
+use alloc::boxed::Box;
 use forebay_units::{BitsPerSec, Bytes, Time};
 
 /// Most bytes that a law may keep per flow; parameters that do not fit are shared behind a reference.
@@ -22,7 +21,9 @@ macro_rules! registry {
         #[derive(Clone, Debug)]
         pub enum Flow {
             $(#[doc = concat!("See [`", stringify!($module), "`](super::", stringify!($module), ").")]
-            $law($module::$law),)+
+            $law(super::$module::$law),)+
+            /// One of them that writes a log.
+            Logged(Box<Logged<Flow>>),
         }
 
         impl Flow {
@@ -37,6 +38,7 @@ macro_rules! registry {
             pub fn step_here(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
                 match self {
                     $(Self::$law(law) => law.step(now, seen, acts),)+
+                    Self::Logged(of) => of.step(now, seen, acts),
                 }
             }
 
@@ -44,20 +46,23 @@ macro_rules! registry {
             pub fn needs(&self) -> Needs {
                 match self {
                     $(Self::$law(law) => law.needs(),)+
+                    Self::Logged(of) => of.law().needs(),
                 }
             }
 
             /// Name in scenarios.
             pub fn name(&self) -> &'static str {
                 match self {
-                    $(Self::$law(_) => $module::$law::NAME,)+
+                    $(Self::$law(_) => <super::$module::$law as FlowLaw>::NAME,)+
+                    Self::Logged(of) => of.law().name(),
                 }
             }
 
             /// Least window it asks for, in thousandths of a segment. See [`FlowLaw::FLOOR_MILLI_MSS`].
             pub fn floor_milli_mss(&self) -> u32 {
                 match self {
-                    $(Self::$law(_) => $module::$law::FLOOR_MILLI_MSS,)+
+                    $(Self::$law(_) => <super::$module::$law as FlowLaw>::FLOOR_MILLI_MSS,)+
+                    Self::Logged(of) => of.law().floor_milli_mss(),
                 }
             }
         }
@@ -65,7 +70,17 @@ macro_rules! registry {
         impl FlowParams {
             /// State of a new flow. Its first window or rate is added to `acts`.
             pub fn start(&self, at: Start, acts: &mut Acts<FlowAct>) -> Flow {
-                match &self.0 {
+                match &self.log {
+                    None => self.start_alone(Time::ZERO, at, acts),
+                    Some(log) => {
+                        Flow::Logged(Box::new(Logged::start(self, log, Time::ZERO, at, acts)))
+                    }
+                }
+            }
+
+            /// Without a log.
+            pub(crate) fn start_alone(&self, _now: Time, at: Start, acts: &mut Acts<FlowAct>) -> Flow {
+                match &self.of {
                     $(Params::$law(params) => Flow::$law(FlowLaw::start(params, at, acts)),)+
                 }
             }

@@ -3,10 +3,11 @@
 //! A row brings the name, static dispatch, parameters by text, the help page and the conformance
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
-use super::hiercc;
 use super::{GroupAct, GroupLaw, GroupSeen, GroupStart};
 use crate::Acts;
 use crate::by_name::by_name;
+use crate::log::Logged;
+use alloc::boxed::Box;
 use forebay_units::Time;
 
 /// Most bytes that a law may keep per aggregate.
@@ -20,7 +21,9 @@ macro_rules! registry {
         #[derive(Clone, Debug)]
         pub enum Group {
             $(#[doc = concat!("See [`", stringify!($module), "`](super::", stringify!($module), ").")]
-            $law($module::$law),)+
+            $law(super::$module::$law),)+
+            /// One of them that writes a log.
+            Logged(Box<Logged<Group>>),
         }
 
         impl Group {
@@ -29,13 +32,15 @@ macro_rules! registry {
             pub fn step(&mut self, now: Time, seen: GroupSeen<'_>, acts: &mut Acts<GroupAct>) {
                 match self {
                     $(Self::$law(law) => law.step(now, seen, acts),)+
+                    Self::Logged(of) => of.step(now, seen, acts),
                 }
             }
 
             /// Name in scenarios.
             pub fn name(&self) -> &'static str {
                 match self {
-                    $(Self::$law(_) => $module::$law::NAME,)+
+                    $(Self::$law(_) => <super::$module::$law as GroupLaw>::NAME,)+
+                    Self::Logged(of) => of.law().name(),
                 }
             }
         }
@@ -43,7 +48,15 @@ macro_rules! registry {
         impl GroupParams {
             /// State of an aggregate without traffic, at time `now`.
             pub fn start(&self, now: Time, at: GroupStart, acts: &mut Acts<GroupAct>) -> Group {
-                match &self.0 {
+                match &self.log {
+                    None => self.start_alone(now, at, acts),
+                    Some(log) => Group::Logged(Box::new(Logged::start(self, log, now, at, acts))),
+                }
+            }
+
+            /// Without a log.
+            pub(crate) fn start_alone(&self, now: Time, at: GroupStart, acts: &mut Acts<GroupAct>) -> Group {
+                match &self.of {
                     $(Params::$law(params) => Group::$law(GroupLaw::start(params, now, at, acts)),)+
                 }
             }

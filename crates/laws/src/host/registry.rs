@@ -3,10 +3,11 @@
 //! A row brings the name, static dispatch, parameters by text, the help page and the conformance
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
-use super::hostcc;
 use super::{HostAct, HostLaw, HostSeen, HostStart, Side, Watched};
 use crate::Acts;
 use crate::by_name::by_name;
+use crate::log::Logged;
+use alloc::boxed::Box;
 use forebay_units::Time;
 
 /// Most bytes that a law may keep per host.
@@ -18,9 +19,12 @@ macro_rules! registry {
 
         /// A host under any of the registered laws, dispatched by `match`.
         #[derive(Clone, Debug)]
+        #[expect(clippy::large_enum_variant, reason = "laws lie in their owner; few are logged")]
         pub enum Host {
             $(#[doc = concat!("See [`", stringify!($module), "`](super::", stringify!($module), ").")]
-            $law($module::$law),)+
+            $law(super::$module::$law),)+
+            /// One of them that writes a log.
+            Logged(Box<Logged<Host>>),
         }
 
         impl Host {
@@ -29,6 +33,7 @@ macro_rules! registry {
             pub fn step(&mut self, now: Time, seen: HostSeen, acts: &mut Acts<HostAct>) {
                 match self {
                     $(Self::$law(law) => law.step(now, seen, acts),)+
+                    Self::Logged(of) => of.step(now, seen, acts),
                 }
             }
 
@@ -36,6 +41,7 @@ macro_rules! registry {
             pub fn side(&self) -> Side {
                 match self {
                     $(Self::$law(law) => law.side(),)+
+                    Self::Logged(of) => of.law().side(),
                 }
             }
 
@@ -43,13 +49,15 @@ macro_rules! registry {
             pub fn watched(&self) -> Option<Watched> {
                 match self {
                     $(Self::$law(law) => law.watched(),)+
+                    Self::Logged(of) => of.law().watched(),
                 }
             }
 
             /// Name in scenarios.
             pub fn name(&self) -> &'static str {
                 match self {
-                    $(Self::$law(_) => $module::$law::NAME,)+
+                    $(Self::$law(_) => <super::$module::$law as HostLaw>::NAME,)+
+                    Self::Logged(of) => of.law().name(),
                 }
             }
         }
@@ -57,7 +65,15 @@ macro_rules! registry {
         impl HostParams {
             /// State of an unthrottled host, at time `now`.
             pub fn start(&self, now: Time, at: HostStart, acts: &mut Acts<HostAct>) -> Host {
-                match &self.0 {
+                match &self.log {
+                    None => self.start_alone(now, at, acts),
+                    Some(log) => Host::Logged(Box::new(Logged::start(self, log, now, at, acts))),
+                }
+            }
+
+            /// Without a log.
+            pub(crate) fn start_alone(&self, now: Time, at: HostStart, acts: &mut Acts<HostAct>) -> Host {
+                match &self.of {
                     $(Params::$law(params) => Host::$law(HostLaw::start(params, now, at, acts)),)+
                 }
             }

@@ -1,5 +1,55 @@
 //! What the tests of several roles share.
 
+use forebay_laws::log::{ReplayError, Replayed, Sink, Tap, replay};
+use std::sync::{Arc, Mutex};
+
+/// A log in memory.
+#[derive(Debug, Default)]
+struct Memory(Mutex<Vec<u8>>);
+
+impl Sink for Memory {
+    fn write(&self, bytes: &[u8]) {
+        self.0.lock().expect("one writer").extend_from_slice(bytes);
+    }
+}
+
+/// What `run` logs through the tap that it is given: the log replays with so many events, a log cut anywhere says so or
+/// is shorter, and no damage panics.
+pub fn replays(
+    role: &str,
+    law: &str,
+    events: usize,
+    damage: &[(usize, u8)],
+    run: impl FnOnce(Tap),
+) {
+    let memory = Arc::new(Memory::default());
+    run(Tap::new(memory.clone()));
+    let log = memory.0.lock().expect("no writer").clone();
+    let Replayed { role: of, law: name, events: seen, .. } =
+        replay(&log).unwrap_or_else(|error| panic!("{law}: {error}"));
+    assert_eq!((of, name.as_str(), seen), (role, law, events as u64));
+    for (at, xor) in damage {
+        let mut log = log.clone();
+        let at = at % log.len();
+        log[at] ^= xor;
+        let _ = replay(&log);
+        match replay(&log[..at]) {
+            Ok(shorter) => assert!(shorter.events < seen),
+            Err(error) => assert!(
+                matches!(
+                    error,
+                    ReplayError::Cut { .. }
+                        | ReplayError::NoLog
+                        | ReplayError::Differs(_)
+                        | ReplayError::Params { .. }
+                        | ReplayError::Version(_)
+                ),
+                "{error}"
+            ),
+        }
+    }
+}
+
 /// Every law's file in the folder of the role `role` has its row in the role's registry, whose text is given. Returns how
 /// many there are.
 pub fn registered(role: &str, registry: &str) -> usize {

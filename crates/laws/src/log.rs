@@ -1,0 +1,338 @@
+//! Law logs: what a law saw and what it answered, so that any run of a law can be replayed.
+//!
+//! A law is a function of `(now, event)`, so its parameters, its start and its events determine every action. [`Logged`] is a law that
+//! writes them down while it runs; [`replay`] starts the law again, feeds it the same events and compares the
+//! actions. A difference names the event, what the log has and what the law says now.
+//!
+//! Format, version 1: `FBLL`, version, role (a byte each), name of the law, parameters as pairs of texts, time and facts of the start,
+//! the first actions; then for each event the time since the last one, the totals that changed, the event, the actions. Numbers
+//! are written in seven bits per byte. A line is whole or absent: a log that ends within one says so.
+//!
+//! Invariant: reading any bytes gives a result or an error and never panics, and takes memory in proportion to their number.
+
+mod code;
+mod roles;
+
+pub use code::{Code, Reader};
+pub(crate) use code::{fields, get_changes, number, put_changes, variants};
+
+use crate::Acts;
+use crate::params::ParamError;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use forebay_units::Time;
+
+/// First bytes of every log.
+pub const MAGIC: [u8; 4] = *b"FBLL";
+
+/// Version that is written, and the only one that is read.
+pub const VERSION: u8 = 1;
+
+/// No event of a log is later: 53 days, which leaves laws room to add.
+const LATEST: Time = Time::from_ps(1 << 62);
+
+/// Where a log goes; called once with the head and then once per event, in order.
+pub trait Sink: Send + Sync + fmt::Debug {
+    /// Takes the next bytes.
+    fn write(&self, bytes: &[u8]);
+}
+
+/// Where the law of some parameters writes its log. Two are equal if they are the same one.
+#[derive(Clone, Debug)]
+pub struct Tap(Arc<dyn Sink>);
+
+impl Tap {
+    /// Into this sink.
+    pub fn new(sink: Arc<dyn Sink>) -> Self {
+        Self(sink)
+    }
+}
+
+impl PartialEq for Tap {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// What a log needs to know of a role; implemented by each registry's enum of laws.
+pub trait Role: Sized {
+    /// Its byte in a log; never another.
+    const CODE: u8;
+    /// Its name.
+    const NAME: &'static str;
+    /// A law by name with its parameters.
+    type Params: PartialEq + fmt::Debug;
+    /// What a law of this role knows when it starts.
+    type Start: Code + Copy;
+    /// What a law of this role answers.
+    type Act: Code + Copy + PartialEq + fmt::Debug;
+    /// One event with the totals at its time.
+    type Seen<'a>: Copy + fmt::Debug;
+    /// What the next event is written as a difference to.
+    type Last: Default + Clone + fmt::Debug;
+
+    /// Whether a law may start from these facts; what a driver never gives is damage.
+    fn may_start(at: &Self::Start) -> bool;
+
+    /// Parameters of the law of this name.
+    ///
+    /// # Errors
+    /// If there is none.
+    fn params(name: &str) -> Result<Self::Params, ParamError>;
+
+    /// Sets one of them.
+    ///
+    /// # Errors
+    /// If the law has no such parameter, or takes no such value.
+    fn set(params: &mut Self::Params, name: &str, text: &str) -> Result<(), ParamError>;
+
+    /// Name of the law and its parameters as texts.
+    fn texts(params: &Self::Params) -> (&'static str, Vec<(String, String)>);
+
+    /// A law at its start.
+    fn start(params: &Self::Params, now: Time, at: Self::Start, acts: &mut Acts<Self::Act>)
+    -> Self;
+
+    /// One event.
+    fn step(&mut self, now: Time, seen: Self::Seen<'_>, acts: &mut Acts<Self::Act>);
+
+    /// Writes an event.
+    fn put(seen: Self::Seen<'_>, last: &mut Self::Last, out: &mut Vec<u8>);
+
+    /// Reads an event and hands it on.
+    fn read<R>(
+        from: &mut Reader<'_>,
+        last: &mut Self::Last,
+        with: impl FnOnce(Self::Seen<'_>) -> R,
+    ) -> Option<R>;
+}
+
+/// A law that writes its log as it runs. It answers as the law alone would.
+#[derive(Clone, Debug)]
+pub struct Logged<L: Role> {
+    law: L,
+    now: Time,
+    last: L::Last,
+    tap: Tap,
+}
+
+impl<L: Role> Logged<L> {
+    /// Starts a law and writes the head of its log. The start's actions are added to `acts`.
+    pub(crate) fn start(
+        params: &L::Params,
+        tap: &Tap,
+        now: Time,
+        at: L::Start,
+        acts: &mut Acts<L::Act>,
+    ) -> Self {
+        let mut own = Acts::default();
+        let law = L::start(params, now, at, &mut own);
+        let mut out = MAGIC.to_vec();
+        out.extend([VERSION, L::CODE]);
+        let (name, values) = L::texts(params);
+        name.to_string().put(&mut out);
+        (values.len() as u64).put(&mut out);
+        for (name, value) in &values {
+            name.put(&mut out);
+            value.put(&mut out);
+        }
+        now.put(&mut out);
+        at.put(&mut out);
+        put_acts(&own, &mut out);
+        tap.0.write(&out);
+        own.iter().for_each(|act| acts.push(act));
+        Self { law, now, last: L::Last::default(), tap: tap.clone() }
+    }
+
+    /// The law itself.
+    pub fn law(&self) -> &L {
+        &self.law
+    }
+
+    /// One event, of which a line is written.
+    pub(crate) fn step(&mut self, now: Time, seen: L::Seen<'_>, acts: &mut Acts<L::Act>) {
+        let mut out = Vec::new();
+        now.since(self.now).put(&mut out);
+        self.now = now;
+        L::put(seen, &mut self.last, &mut out);
+        let mut own = Acts::default();
+        self.law.step(now, seen, &mut own);
+        put_acts(&own, &mut out);
+        self.tap.0.write(&out);
+        own.iter().for_each(|act| acts.push(act));
+    }
+}
+
+fn put_acts<A: Code + Copy>(acts: &Acts<A>, out: &mut Vec<u8>) {
+    out.push(acts.iter().count() as u8);
+    acts.iter().for_each(|act| act.put(out));
+}
+
+fn get_acts<A: Code + Copy>(from: &mut Reader<'_>) -> Option<Acts<A>> {
+    let count = u8::read(from).filter(|count| *count <= 4)?;
+    let mut acts = Acts::default();
+    for _ in 0..count {
+        acts.push(A::read(from)?);
+    }
+    Some(acts)
+}
+
+/// A log whose law answered all of it as before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replayed {
+    /// Role of the law.
+    pub role: &'static str,
+    /// Name of the law.
+    pub law: String,
+    /// Events replayed.
+    pub events: u64,
+    /// Time of the start.
+    pub first: Time,
+    /// Time of the last event.
+    pub last: Time,
+}
+
+/// Why a log does not replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplayError {
+    /// The first bytes are not those of a law log.
+    NoLog,
+    /// A version that is not read here.
+    Version(u8),
+    /// A role that is not known here.
+    Role(u8),
+    /// The law or a parameter of it is not what it was.
+    Params {
+        /// Name of the law in the log.
+        law: String,
+        /// What does not fit.
+        why: String,
+    },
+    /// The log ends, or makes no sense, within its head or an event.
+    Cut {
+        /// Events before that; `None`: the head itself.
+        events: Option<u64>,
+    },
+    /// The law acts otherwise.
+    Differs(Box<Difference>),
+}
+
+/// The first event that a law answers otherwise than its log has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Name of the law.
+    pub law: String,
+    /// Which event, from 1; 0 is the start.
+    pub event: u64,
+    /// When.
+    pub now: Time,
+    /// What the law saw.
+    pub seen: String,
+    /// What the log has.
+    pub logged: String,
+    /// What the law answers now.
+    pub acts: String,
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoLog => f.write_str("this is no law log: it does not begin with \"FBLL\""),
+            Self::Version(found) => {
+                write!(f, "a law log of version {found}; this program reads version {VERSION}")
+            }
+            Self::Role(found) => write!(f, "a law log of role {found}, which is not known here"),
+            Self::Params { law, why } => write!(f, "law \"{law}\" of the log cannot start: {why}"),
+            Self::Cut { events: None } => f.write_str("the log ends within its head"),
+            Self::Cut { events: Some(events) } => {
+                write!(f, "the log ends within event {}, or is damaged there", events + 1)
+            }
+            Self::Differs(of) => {
+                let Difference { law, event, now, seen, logged, acts } = &**of;
+                let ps = now.as_ps();
+                write!(
+                    f,
+                    "{law} answers event {event}, at {}.{:06} us, otherwise: the log has {logged}, the law says {acts}, \
+                     having seen {seen}",
+                    ps / 1_000_000,
+                    ps % 1_000_000
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for ReplayError {}
+
+/// Steps the law of a log through the log again.
+///
+/// # Errors
+/// If this is no log, or the law is not known, or it answers otherwise: the first such event.
+pub fn replay(log: &[u8]) -> Result<Replayed, ReplayError> {
+    let mut from = Reader::new(log);
+    if from.take(4) != Some(&MAGIC[..]) {
+        return Err(ReplayError::NoLog);
+    }
+    let head = ReplayError::Cut { events: None };
+    let Some(version) = u8::read(&mut from) else { return Err(head) };
+    if version != VERSION {
+        return Err(ReplayError::Version(version));
+    }
+    match u8::read(&mut from) {
+        Some(role) => roles::replay(role, from),
+        None => Err(head),
+    }
+}
+
+/// [`replay`] for a role, from behind its byte.
+fn replay_of<L: Role>(mut from: Reader<'_>) -> Result<Replayed, ReplayError> {
+    let head = || ReplayError::Cut { events: None };
+    let from = &mut from;
+    let name = String::read(from).ok_or_else(head)?;
+    let failed = |why: ParamError| ReplayError::Params { law: name.clone(), why: why.to_string() };
+    let mut params = L::params(&name).map_err(failed)?;
+    for _ in 0..u64::read(from).ok_or_else(head)? {
+        let (param, value) = (String::read(from), String::read(from));
+        let (Some(param), Some(value)) = (param, value) else { return Err(head()) };
+        L::set(&mut params, &param, &value).map_err(failed)?;
+    }
+    let first = Time::read(from).ok_or_else(head)?;
+    let at =
+        L::Start::read(from).filter(|at| L::may_start(at) && first <= LATEST).ok_or_else(head)?;
+    let mut now = first;
+    let mut acts = Acts::default();
+    let mut law = L::start(&params, now, at, &mut acts);
+    let differs = |event, now, seen, logged: &Acts<L::Act>, acts: &Acts<L::Act>| {
+        let (logged, acts) = (alloc::format!("{logged:?}"), alloc::format!("{acts:?}"));
+        let law = name.clone();
+        ReplayError::Differs(Box::new(Difference { law, event, now, seen, logged, acts }))
+    };
+    let logged = get_acts(from).ok_or_else(head)?;
+    if logged != acts {
+        return Err(differs(0, now, "its start".to_string(), &logged, &acts));
+    }
+    let (mut events, mut last) = (0, L::Last::default());
+    while !from.is_empty() {
+        let cut = || ReplayError::Cut { events: Some(events) };
+        let gap = forebay_units::Span::read(from).ok_or_else(cut)?;
+        now = Some(now.saturating_add(gap)).filter(|now| *now <= LATEST).ok_or_else(cut)?;
+        acts.clear();
+        let mut check = from.clone();
+        let mut before = last.clone();
+        L::read(from, &mut last, |seen| law.step(now, seen, &mut acts)).ok_or_else(cut)?;
+        let logged = get_acts(from).ok_or_else(cut)?;
+        events += 1;
+        if logged != acts {
+            let text = |seen: L::Seen<'_>| alloc::format!("{seen:?}");
+            let seen = L::read(&mut check, &mut before, text).unwrap_or_default();
+            return Err(differs(events, now, seen, &logged, &acts));
+        }
+    }
+    Ok(Replayed { role: L::NAME, law: name, events, first, last: now })
+}
+
+#[cfg(test)]
+mod tests;

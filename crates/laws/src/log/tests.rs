@@ -1,0 +1,95 @@
+//! A log of three events by hand, and what is said when it does not fit.
+
+extern crate std;
+
+use super::*;
+use crate::Start;
+use crate::flow::{CaState, FlowEvent, FlowParams, FlowSeen, Totals};
+use forebay_units::{BitsPerSec, Bytes, Span};
+use std::sync::Mutex;
+
+#[derive(Debug, Default)]
+struct Memory(Mutex<Vec<u8>>);
+
+impl Sink for Memory {
+    fn write(&self, bytes: &[u8]) {
+        self.0.lock().expect("one writer").extend_from_slice(bytes);
+    }
+}
+
+/// Reno: a loss at 20 us, its end at 30 us, a wake at 30 us.
+fn log() -> Vec<u8> {
+    let memory = Arc::new(Memory::default());
+    let params = FlowParams::new("reno").expect("registered").with_log(Tap::new(memory.clone()));
+    let at = Start {
+        mss: Bytes::new(1000),
+        initial_window: Bytes::new(10_000),
+        line_rate: BitsPerSec::from_gbps(100),
+        base_rtt: None,
+        seed: 1,
+    };
+    let mut flow = params.start(at, &mut Acts::default());
+    let mut totals = Totals { nxt: 10_000, inflight: Bytes::new(10_000), ..Totals::default() };
+    for (us, state, event) in [
+        (20, CaState::Recovery, FlowEvent::Enter(CaState::Recovery)),
+        (30, CaState::Open, FlowEvent::Leave(CaState::Recovery)),
+        (30, CaState::Open, FlowEvent::Wake),
+    ] {
+        totals.state = state;
+        let now = Time::ZERO + Span::from_us(us);
+        flow.step(now, FlowSeen { totals: &totals, event }, &mut Acts::default());
+    }
+    memory.0.lock().expect("no writer").clone()
+}
+
+#[test]
+fn a_whole_log_replays() {
+    let us = |n| Time::ZERO + Span::from_us(n);
+    let expected =
+        Replayed { role: "flow", law: "reno".into(), events: 3, first: us(0), last: us(30) };
+    assert_eq!(replay(&log()), Ok(expected));
+}
+
+/// The last line is a gap of none, no change of totals, the wake's number, no action: four bytes.
+#[test]
+fn an_event_that_changes_nothing_takes_four_bytes() {
+    assert!(log().ends_with(&[0, 0, 9, 0]), "{:?}", log());
+}
+
+/// The window after the loss is 5,000 B, in 1/256 byte; another one is a difference of that event.
+#[test]
+fn another_answer_is_named_with_its_event() {
+    let mut log = log();
+    let mut window = Vec::new();
+    (5_000u64 * 256).put(&mut window);
+    let places: Vec<usize> =
+        (0..log.len() - 3).filter(|at| log[*at..].starts_with(&window)).collect();
+    log[places[0]] ^= 1;
+    let Err(ReplayError::Differs(of)) = replay(&log) else { panic!("it does not differ") };
+    assert_eq!((of.law.as_str(), of.now), ("reno", Time::ZERO + Span::from_us(of.event * 10 + 10)));
+    assert!(of.seen.contains("Recovery") && of.logged != of.acts, "{of:?}");
+    let text = ReplayError::Differs(of).to_string();
+    assert!(text.starts_with("reno answers event ") && text.contains("the log has ["), "{text}");
+}
+
+#[test]
+fn what_is_no_log_says_so() {
+    let log = log();
+    let text = |log: &[u8]| replay(log).expect_err("damaged").to_string();
+    assert_eq!(text(b""), "this is no law log: it does not begin with \"FBLL\"");
+    let mut other = log.clone();
+    other[4] = 9;
+    assert_eq!(text(&other), "a law log of version 9; this program reads version 1");
+    other = log.clone();
+    other[5] = 77;
+    assert_eq!(text(&other), "a law log of role 77, which is not known here");
+    other = log.clone();
+    other[7] = b'R';
+    let unknown = text(&other);
+    assert!(
+        unknown.starts_with("law \"Reno\" of the log cannot start: there is no law"),
+        "{unknown}"
+    );
+    assert_eq!(text(&log[..20]), "the log ends within its head");
+    assert_eq!(text(&log[..log.len() - 1]), "the log ends within event 3, or is damaged there");
+}
