@@ -24,7 +24,7 @@ pub fn list(args: &List) -> Result<(), Failure> {
             let all = metrics::all();
             table(all.iter().map(|m| (m.name.as_str(), m.about.as_str())))
         }
-        Some(Kind::Columns) => table(columns::explained()),
+        Some(Kind::Columns) => table(columns::explained().into_iter()),
         Some(Kind::Benches) => say::data(&crate::bench::list()),
     }
 }

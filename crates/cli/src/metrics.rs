@@ -2,7 +2,9 @@
 //!
 //! A statistic of flows is taken within each seed and averaged across seeds, as in `summary.json`.
 
-use forebay_record::{Distribution, Estimate, FlowClass, HostMemory, Latency, RpcClass, Summary};
+use forebay_record::{
+    Distribution, Estimate, FlowClass, HostMemory, Latency, RpcClass, Summary, Total, columns,
+};
 
 /// One number of a summary.
 pub struct Metric {
@@ -23,6 +25,8 @@ enum Read {
     Memory(OfMemory),
     Spread(Spread),
     Count(Count),
+    /// A counter of ports, over all ports and seeds.
+    Ports(&'static str),
 }
 
 type OfClass = fn(&FlowClass) -> &Distribution;
@@ -46,7 +50,7 @@ pub struct Value {
 impl Metric {
     /// Whether it has a value for each seed, and so an interval where there are enough of them.
     pub fn is_spread(&self) -> bool {
-        !matches!(self.read, Read::Count(_))
+        !matches!(self.read, Read::Count(_) | Read::Ports(_))
     }
 
     /// Its value; no mean if nothing was there to take it of.
@@ -69,6 +73,10 @@ impl Metric {
                 None => Value::default(),
             },
             Read::Spread(estimate) => of(estimate(summary)),
+            Read::Ports(name) => {
+                let total = summary.network.port_totals.get(name);
+                Value { mean: total.map(|total| *total as f64), ..Value::default() }
+            }
             Read::Count(count) => Value { mean: Some(count(summary)), ..Value::default() },
         }
     }
@@ -324,6 +332,11 @@ pub fn all() -> Vec<Metric> {
         metric(&name, &about, false, Read::Memory(read))
     }));
     all.extend(COUNTS.map(|(name, about, read)| metric(name, about, false, Read::Count(read))));
+    all.extend(columns::port_counters().map(|(name, about, total)| {
+        let how = if total == Total::Max { "largest of" } else { "sum over" };
+        let about = format!("{how} all ports and seeds: {about}");
+        metric(&format!("ports.{name}"), &about, false, Read::Ports(name))
+    }));
     all.extend(SPREADS.map(|(name, about, read)| metric(name, about, false, Read::Spread(read))));
     all
 }

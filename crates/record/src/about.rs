@@ -32,6 +32,8 @@ pub struct About {
     pub comparison: Vec<(String, String)>,
     /// When a packet stops counting towards its queue and the shared buffer.
     pub release: String,
+    /// Of a run that was read back: columns that its tables lack, a sentence for each; an older version wrote them.
+    pub lacks: Vec<String>,
     /// Command that makes the same bytes again; `None`: `forebay run resolved.toml`.
     pub rerun: Option<String>,
 }
@@ -50,6 +52,7 @@ impl Default for About {
             settings: Vec::new(),
             comparison: Vec::new(),
             release: "byte by byte as a packet is sent (fluid)".into(),
+            lacks: Vec::new(),
             rerun: None,
         }
     }

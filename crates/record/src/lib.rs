@@ -17,13 +17,13 @@ mod summary;
 mod tiers;
 
 pub use about::{About, Volatile};
-pub use columns::explain;
+pub use columns::{PortRow, Total, explain};
 pub use dir::{EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir, Unfinished, partial_of};
 pub use error::RecordError;
 pub use memory_series::{MemorySample, MemorySeries};
 pub use rows::{
-    ClassPauseRow, ConnectionRow, DeadlockRow, FlowRow, LIMITS, MemoryRow, NodeCounters, PortRow,
-    Quantity, RpcRow, RunRecord, Series, WAITS,
+    ClassPauseRow, ConnectionRow, DeadlockRow, FlowRow, LIMITS, MemoryRow, NodeCounters, Quantity,
+    RpcRow, RunRecord, Series, WAITS,
 };
 pub use stats::{Estimate, MIN_SEEDS_FOR_CI, jain, nearest_rank, student_t95};
 pub use summary::{

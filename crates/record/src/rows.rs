@@ -1,7 +1,8 @@
 //! The rows that one simulation (one scenario, one seed) hands over.
 
+use crate::columns::PortRow;
 use crate::memory_series::MemorySeries;
-use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_units::{Bytes, Span, Time};
 
 /// One flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,41 +128,6 @@ impl RpcRow {
     pub fn slowdown(&self) -> Option<f64> {
         self.latency().map(|latency| ratio(latency, self.ideal))
     }
-}
-
-/// Counters of one egress port over the whole run.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct PortRow {
-    /// Name of the node that sends, `leaf[2]`.
-    pub node: String,
-    /// Name of the node at the other end.
-    pub peer: String,
-    /// Rate at the end of the run.
-    pub rate: BitsPerSec,
-    /// Packets whose transmission began.
-    pub tx_packets: u64,
-    /// Their bytes.
-    pub tx_bytes: Bytes,
-    /// Packets refused for lack of buffer.
-    pub dropped_packets: u64,
-    /// Their bytes.
-    pub dropped_bytes: Bytes,
-    /// Packets lost to a fault: random loss, or a dead link.
-    pub lost_packets: u64,
-    /// Packets that got a congestion mark here.
-    pub marked_packets: u64,
-    /// Largest queue, exact.
-    pub max_queue: Bytes,
-    /// Pause frames sent to the peer, those that let it go included. Not among `tx_packets`.
-    pub pause_frames_sent: u64,
-    /// Pause frames received from the peer, likewise.
-    pub pause_frames_received: u64,
-    /// Time for which the peer had paused this port.
-    pub paused: Span,
-    /// Largest use of the headroom for packets from the peer.
-    pub headroom_peak: Bytes,
-    /// Packets from the peer refused although their in-port pauses: none if its headroom is large enough.
-    pub lossless_drops: u64,
 }
 
 /// Pauses of one class at one port, over the whole run, where classes are paused one by one.

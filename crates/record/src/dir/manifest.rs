@@ -106,6 +106,7 @@ impl Manifest {
             settings: self.settings.into_iter().map(|s| (s.key, s.value)).collect(),
             comparison: self.definitions.comparison.into_iter().map(|s| (s.key, s.value)).collect(),
             release: self.definitions.release,
+            lacks: Vec::new(),
             rerun: Some(self.rerun),
         }
     }

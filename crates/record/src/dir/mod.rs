@@ -4,46 +4,30 @@
 //! gets its name only when it is whole, the manifest last, and then the directory its own ([`life`]).
 //! Invariant: the bytes of all files but `volatile.json` are a function of scenario, seeds and version.
 
-mod class_pauses;
-mod deadlocks;
 mod life;
 mod manifest;
-mod memory;
-mod memory_series;
+mod of;
 mod read;
-mod rpc;
 mod table;
 mod unfinished;
 
 pub use life::{IfExists, partial_of};
 pub use manifest::MANIFEST_FORMAT;
+pub(crate) use of::{Cell, Of, TableOf};
 pub use unfinished::Unfinished;
 
 use crate::about::{About, Volatile};
 use crate::capture::CaptureFile;
-use crate::columns;
+use crate::columns::{HOSTS, RUNS, TABLES};
 use crate::error::RecordError;
 use crate::rows::RunRecord;
-use crate::summary::{Status, Summary, hex};
-use crate::tiers::utilisation;
-use forebay_units::Time;
+use crate::summary::{Status, Summary};
 use life::Claim;
 use manifest::{FileRows, Manifest};
-use rpc::RpcTables;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 pub(crate) use table::PARTIAL;
 use table::{Table, write_whole};
-
-/// The tables, in the order in which a seed is written; `runs.csv` comes last, so a seed counts once
-/// it has a row there.
-const TABLES: [(&str, &[&str]); 5] = [
-    ("hosts.csv", columns::HOSTS),
-    ("flows.csv", columns::FLOWS),
-    ("ports.csv", columns::PORTS),
-    ("series.csv", columns::SERIES),
-    ("runs.csv", columns::RUNS),
-];
 
 const WHOLE_FILES: [&str; 5] =
     ["manifest.json", "summary.json", "volatile.json", "resolved.toml", "report.html"];
@@ -85,12 +69,7 @@ pub struct RunDir {
     claim: Claim,
     path: PathBuf, // while it is written
     about: About,
-    tables: Option<[Table; 5]>,
-    rpcs: Option<RpcTables>, // from the first simulation with such traffic on
-    class_pauses: Option<Table>, // likewise
-    deadlocks: Option<Table>,
-    memory: Option<Table>,
-    memory_series: Option<Table>,
+    tables: Option<Vec<Option<Table>>>, // those of `TABLES`, some from the first simulation on that has such rows
     recorded: usize,
     captures: Vec<CaptureFile>,
 }
@@ -108,19 +87,16 @@ impl RunDir {
         // The manifest first: it is what makes this a run directory.
         write_json(&path.join("manifest.json"), &Manifest::new(about))?;
         write_whole(&path.join("resolved.toml"), &about.resolved_toml)?;
-        let [hosts, flows, ports, series, runs] =
-            TABLES.map(|(name, header)| Table::create(path, name, header));
-        let tables = Some([hosts?, flows?, ports?, series?, runs?]);
+        let begun = |table: &&dyn TableOf| match table.always() {
+            true => Table::create(path, table.file(), &table.header()).map(Some),
+            false => Ok(None),
+        };
+        let tables = Some(TABLES.iter().map(begun).collect::<Result<_, _>>()?);
         Ok(Self {
             path: path.into(),
             claim,
             about: about.clone(),
             tables,
-            rpcs: None,
-            class_pauses: None,
-            deadlocks: None,
-            memory: None,
-            memory_series: None,
             recorded: 0,
             captures: Vec::new(),
         })
@@ -144,40 +120,19 @@ impl RunDir {
         let Some(tables) = &mut self.tables else {
             return Err(closed(&self.path));
         };
-        let first = self.recorded == 0;
-        let path = &self.path;
-        let written = write_rpcs(&mut self.rpcs, path, run, self.about.warmup)
-            .and_then(|()| {
-                let any = !run.class_pauses.is_empty();
-                write_some(
-                    &mut self.class_pauses,
-                    path,
-                    class_pauses::TABLE,
-                    class_pauses::write,
-                    run,
-                    any,
-                )
-            })
-            .and_then(|()| {
-                let any = !run.deadlocks.is_empty();
-                write_some(&mut self.deadlocks, path, deadlocks::TABLE, deadlocks::write, run, any)
-            })
-            .and_then(|()| {
-                let any = !run.memory.is_empty();
-                write_some(&mut self.memory, path, memory::TABLE, memory::write, run, any)
-            })
-            .and_then(|()| {
-                let any = !run.memory_series.is_empty();
-                write_some(
-                    &mut self.memory_series,
-                    path,
-                    memory_series::TABLE,
-                    memory_series::write,
-                    run,
-                    any,
-                )
-            })
-            .and_then(|()| write_run(tables, run, first));
+        let (path, warmup, first) = (&self.path, self.about.warmup, self.recorded == 0);
+        // A seed counts once it has a row in the table of runs, so that is written last.
+        let (runs, others): (Vec<_>, Vec<_>) = TABLES
+            .iter()
+            .zip(tables)
+            .filter(|(of, _)| first || of.file() != HOSTS.file)
+            .partition(|(of, _)| of.file() == RUNS.file);
+        let written = others.into_iter().chain(runs).try_for_each(|(of, table)| {
+            if table.is_none() && of.any(run) {
+                *table = Some(Table::create(path, of.file(), &of.header())?);
+            }
+            table.as_mut().map_or(Ok(()), |table| of.write(table, run, warmup))
+        });
         self.recorded += 1;
         if written.is_err() {
             self.salvage();
@@ -227,21 +182,9 @@ impl RunDir {
         );
         let tables = self.tables.take().ok_or_else(|| closed(&self.path))?;
         let mut manifest = Manifest::new(&self.about);
-        for (table, (name, _)) in tables.into_iter().zip(TABLES) {
-            manifest.files.push(FileRows { file: name.into(), rows: table.finish()? });
-        }
-        for (table, name) in self.rpcs.take().into_iter().flat_map(RpcTables::into_tables) {
-            manifest.files.push(FileRows { file: name.into(), rows: table.finish()? });
-        }
-        let pauses = [
-            (self.class_pauses.take(), class_pauses::TABLE.0),
-            (self.deadlocks.take(), deadlocks::TABLE.0),
-        ];
-        let memory = [(self.memory.take(), memory::TABLE.0)];
-        let series = [(self.memory_series.take(), memory_series::TABLE.0)];
-        for (table, name) in pauses.into_iter().chain(memory).chain(series) {
+        for (of, table) in TABLES.iter().zip(tables) {
             if let Some(table) = table {
-                manifest.files.push(FileRows { file: name.into(), rows: table.finish()? });
+                manifest.files.push(FileRows { file: of.file().into(), rows: table.finish()? });
             }
         }
         let summary = Summary::of(&self.about, runs);
@@ -275,12 +218,7 @@ impl RunDir {
     /// as the system lets us. Where it does not, the manifest keeps saying `running`, which no
     /// finished run does. The directory keeps the name of one that is not whole.
     fn salvage(&mut self) {
-        let rpcs = self.rpcs.take().into_iter().flat_map(RpcTables::into_tables);
-        let memory = self.memory.take().into_iter().chain(self.memory_series.take());
-        let pauses = self.class_pauses.take().into_iter().chain(self.deadlocks.take());
-        let some = pauses.chain(memory);
-        let own = self.tables.take().into_iter().flatten().chain(some);
-        for table in own.chain(rpcs.map(|(table, _)| table)) {
+        for table in self.tables.take().into_iter().flatten().flatten() {
             table.salvage();
         }
         let manifest = Manifest { status: "failed".into(), ..Manifest::new(&self.about) };
@@ -350,9 +288,7 @@ fn closed(path: &Path) -> RecordError {
 
 /// Names of all files that a run may have, captures apart.
 fn names() -> impl Iterator<Item = &'static str> {
-    let some = [class_pauses::TABLE, deadlocks::TABLE, memory::TABLE, memory_series::TABLE];
-    let tables = TABLES.into_iter().chain(rpc::TABLES).chain(some);
-    tables.map(|(name, _)| name).chain(WHOLE_FILES)
+    TABLES.iter().map(|table| table.file()).chain(WHOLE_FILES)
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {
@@ -360,126 +296,6 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {
         .map_err(|error| RecordError::io("write", path, error.into()))?;
     text.push('\n');
     write_whole(path, &text)
-}
-
-/// The tables of RPCs, begun with the first simulation that has any.
-fn write_rpcs(
-    tables: &mut Option<RpcTables>,
-    path: &Path,
-    run: &RunRecord,
-    warmup: Time,
-) -> Result<(), RecordError> {
-    if tables.is_none() && !run.connections.is_empty() {
-        *tables = Some(RpcTables::create(path)?);
-    }
-    tables.as_mut().map_or(Ok(()), |tables| tables.write(run, warmup))
-}
-
-/// A table that few runs have, likewise: begun with the first simulation that has `any` of its rows.
-fn write_some(
-    table: &mut Option<Table>,
-    path: &Path,
-    (name, header): (&str, &[&str]),
-    write: fn(&mut Table, &RunRecord) -> Result<(), RecordError>,
-    run: &RunRecord,
-    any: bool,
-) -> Result<(), RecordError> {
-    if table.is_none() && any {
-        *table = Some(Table::create(path, name, header)?);
-    }
-    table.as_mut().map_or(Ok(()), |table| write(table, run))
-}
-
-fn write_run(tables: &mut [Table; 5], run: &RunRecord, first: bool) -> Result<(), RecordError> {
-    let [hosts, flows, ports, series, runs] = tables;
-    if first {
-        for (host, name) in (0..).zip(&run.hosts) {
-            hosts.row(|row| {
-                row.number(host).text(name);
-            })?;
-        }
-    }
-    write_flows(flows, run)?;
-    write_ports(ports, run)?;
-    write_series(series, run)?;
-    for table in [&mut *hosts, flows, ports, series] {
-        table.flush()?;
-    }
-    runs.row(|row| {
-        row.number(run.seed)
-            .text(&hex(run.digest))
-            .number(run.end.as_ps())
-            .text(if run.interrupted { "true" } else { "false" })
-            .number(run.not_started)
-            .number(run.totals.packet_hops)
-            .number(run.totals.delivered_bytes)
-            .number(run.totals.delivered_segments);
-    })?;
-    runs.flush()
-}
-
-fn write_flows(table: &mut Table, run: &RunRecord) -> Result<(), RecordError> {
-    let host = |index: u32| run.hosts[index as usize].as_str();
-    for flow in &run.flows {
-        table.row(|row| {
-            row.number(run.seed)
-                .number(flow.flow.into())
-                .number(flow.traffic.into())
-                .text(host(flow.src))
-                .text(host(flow.dst))
-                .maybe((!flow.is_endless()).then_some(flow.size.get()))
-                .number(flow.start.as_ps())
-                .maybe(flow.delivered.map(|at| at.as_ps()))
-                .maybe(flow.acked.map(|at| at.as_ps()))
-                .maybe(flow.fct().map(|fct| fct.as_ps()))
-                .number(flow.ideal.as_ps())
-                .ratio(flow.slowdown())
-                .number(flow.retransmits.into())
-                .number(flow.timeouts.into());
-        })?;
-    }
-    Ok(())
-}
-
-fn write_ports(table: &mut Table, run: &RunRecord) -> Result<(), RecordError> {
-    for port in &run.ports {
-        table.row(|row| {
-            row.number(run.seed)
-                .text(&port.node)
-                .text(&port.peer)
-                .number(port.rate.get())
-                .number(port.tx_packets)
-                .number(port.tx_bytes.get())
-                .number(port.dropped_packets)
-                .number(port.dropped_bytes.get())
-                .number(port.lost_packets)
-                .number(port.marked_packets)
-                .number(port.max_queue.get())
-                .ratio(utilisation(port, run.end))
-                .number(port.pause_frames_sent)
-                .number(port.pause_frames_received)
-                .number(port.paused.as_ps())
-                .number(port.headroom_peak.get())
-                .number(port.lossless_drops);
-        })?;
-    }
-    Ok(())
-}
-
-fn write_series(table: &mut Table, run: &RunRecord) -> Result<(), RecordError> {
-    for series in &run.series {
-        for (at, value) in series.at.iter().zip(&series.values) {
-            table.row(|row| {
-                row.number(run.seed)
-                    .text(&series.name)
-                    .text(series.quantity.word())
-                    .text(series.unit)
-                    .number(at.as_ps())
-                    .exact(*value);
-            })?;
-        }
-    }
-    Ok(())
 }
 
 /// Why tables have no rows, and what to set.

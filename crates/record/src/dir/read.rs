@@ -1,22 +1,21 @@
 //! Reading a run directory back.
 //!
-//! Columns are found by position and checked by header, so a file of another version is refused
-//! with one sentence rather than misread. Derived columns (`fct_ps`, `slowdown`, `utilisation`) are
-//! not read: they follow from the others.
+//! Columns are found by name: those of another version are passed over, and those that an older one had not yet are said, so that
+//! older directories stay readable. Derived columns (`fct_ps`, `slowdown`, `utilisation`) are not taken, as they follow from the
+//! others, but they have to be numbers.
 
+use super::RecordError;
 use super::manifest::{MANIFEST_FORMAT, Manifest};
 use super::table::PARTIAL;
-use super::{RecordError, TABLES};
 use crate::about::About;
-use crate::rows::{FlowRow, NodeCounters, PortRow, Quantity, RunRecord, Series};
+use crate::columns::{HOSTS, OLDER, RUNS, TABLES};
+use crate::rows::RunRecord;
 use crate::summary::{SUMMARY_FORMAT, Summary};
-use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 pub(crate) fn summary(dir: &Path) -> Result<Summary, RecordError> {
     let path = dir.join("summary.json");
@@ -34,21 +33,14 @@ pub(super) fn manifest(dir: &Path) -> Result<Manifest, RecordError> {
 
 pub(crate) fn run_dir(dir: &Path) -> Result<(About, Vec<RunRecord>), RecordError> {
     let manifest = manifest(dir)?;
-    let [hosts, flows, ports, series, runs] =
-        TABLES.map(|(name, header)| Rows::open(dir, name, header));
-    let (names, index) = read_hosts(hosts?)?;
-    let runs = read_runs(runs?, &names)?;
-    let mut records = Records { runs, by_seed: BTreeMap::new(), hosts: index };
-    records.by_seed = (0..).zip(&records.runs).map(|(at, run)| (run.seed, at)).collect();
-    read_flows(flows?, &mut records)?;
-    read_ports(ports?, &mut records)?;
-    read_series(series?, &mut records)?;
-    super::rpc::read(dir, &mut records)?;
-    super::class_pauses::read(dir, &mut records)?;
-    super::deadlocks::read(dir, &mut records)?;
-    super::memory::read(dir, &mut records)?;
-    super::memory_series::read(dir, &mut records)?;
-    Ok((manifest.about(), records.runs))
+    let mut records = Records::default();
+    let names = read_hosts(dir, &mut records)?;
+    read_runs(dir, &names, &mut records)?;
+    for table in TABLES {
+        table.read(dir, &mut records)?;
+    }
+    let Records { runs, lacks, .. } = records;
+    Ok((About { lacks, ..manifest.about() }, runs))
 }
 
 fn json<T: DeserializeOwned>(path: &Path) -> Result<T, RecordError> {
@@ -68,155 +60,50 @@ fn check_format(path: &Path, found: u32, known: u32) -> Result<(), RecordError> 
     ))
 }
 
-pub(super) struct Records {
-    runs: Vec<RunRecord>,
-    by_seed: BTreeMap<u64, usize>,
-    hosts: BTreeMap<String, u32>,
+/// What has been read so far.
+#[derive(Default)]
+pub(crate) struct Records {
+    pub runs: Vec<RunRecord>,
+    pub by_seed: BTreeMap<u64, usize>,
+    pub hosts: BTreeMap<String, u32>,
+    /// A sentence for each column that is not there.
+    pub lacks: Vec<String>,
 }
 
-impl Records {
-    /// The record of a seed; `None` for a seed that was not finished.
-    pub fn of(&mut self, seed: u64) -> Option<&mut RunRecord> {
-        self.by_seed.get(&seed).map(|at| &mut self.runs[*at])
-    }
-
-    /// Index of the host that a column names.
-    pub fn host(&self, rows: &Rows, at: usize) -> Result<u32, RecordError> {
-        let found = self.hosts.get(rows.text(at)).copied();
-        found.ok_or_else(|| rows.wrong(&format!("host \"{}\" is not in hosts.csv", rows.text(at))))
-    }
-}
-
-fn read_hosts(mut rows: Rows) -> Result<(Vec<String>, BTreeMap<String, u32>), RecordError> {
-    let mut names = Vec::new();
-    let mut index = BTreeMap::new();
-    while rows.next()? {
-        let (host, name) = (rows.number(0)?, rows.text(1).to_string());
-        if host != names.len() as u64 {
+fn read_hosts(dir: &Path, records: &mut Records) -> Result<Vec<String>, RecordError> {
+    let mut names: Vec<String> = Vec::new();
+    let (index, none) = (&mut records.hosts, BTreeMap::new());
+    HOSTS.read_each(dir, &none, &mut records.lacks, |rows, host| {
+        if host.index != names.len() as u64 {
             return Err(rows.wrong("hosts are not numbered from 0 without gaps"));
         }
-        if index.insert(name.clone(), host as u32).is_some() {
-            return Err(rows.wrong(&format!("host \"{name}\" is there twice")));
+        if index.insert(host.name.clone(), host.index as u32).is_some() {
+            return Err(rows.wrong(&format!("host \"{}\" is there twice", host.name)));
         }
-        names.push(name);
-    }
-    Ok((names, index))
+        names.push(host.name);
+        Ok(())
+    })?;
+    Ok(names)
 }
 
-fn read_runs(mut rows: Rows, hosts: &[String]) -> Result<Vec<RunRecord>, RecordError> {
-    let mut runs: Vec<RunRecord> = Vec::new();
-    while rows.next()? {
-        let seed = rows.number(0)?;
-        if runs.iter().any(|run| run.seed == seed) {
-            return Err(rows.wrong(&format!("seed {seed} is there twice")));
+fn read_runs(dir: &Path, hosts: &[String], records: &mut Records) -> Result<(), RecordError> {
+    let Records { runs, by_seed, hosts: index, lacks } = records;
+    RUNS.read_each(dir, index, lacks, |rows, run| {
+        if by_seed.insert(run.seed, runs.len()).is_some() {
+            return Err(rows.wrong(&format!("seed {} is there twice", run.seed)));
         }
-        let digest = u64::from_str_radix(rows.text(1), 16)
-            .map_err(|_| rows.wrong("digest is not a hexadecimal number"))?;
-        let interrupted = match rows.text(3) {
-            "true" => true,
-            "false" => false,
-            _ => return Err(rows.wrong("interrupted is neither true nor false")),
-        };
-        runs.push(RunRecord {
-            seed,
-            hosts: hosts.to_vec(),
-            not_started: rows.number(4)?,
-            totals: NodeCounters {
-                packet_hops: rows.number(5)?,
-                delivered_bytes: rows.number(6)?,
-                delivered_segments: rows.number(7)?,
-            },
-            end: Time::from_ps(rows.number(2)?),
-            interrupted,
-            digest,
-            ..RunRecord::default()
-        });
-    }
-    Ok(runs)
-}
-
-fn read_flows(mut rows: Rows, records: &mut Records) -> Result<(), RecordError> {
-    while rows.next()? {
-        let host = |at: usize| records.host(&rows, at);
-        let row = FlowRow {
-            flow: rows.small(1)?,
-            traffic: rows.small(2)?,
-            src: host(3)?,
-            dst: host(4)?,
-            size: rows.maybe(5)?.map_or(Bytes::MAX, Bytes::new),
-            start: Time::from_ps(rows.number(6)?),
-            delivered: rows.maybe(7)?.map(Time::from_ps),
-            acked: rows.maybe(8)?.map(Time::from_ps),
-            ideal: Span::from_ps(rows.number(10)?),
-            retransmits: rows.small(12)?,
-            timeouts: rows.small(13)?,
-        };
-        if let Some(run) = records.of(rows.number(0)?) {
-            run.flows.push(row);
-        }
-    }
-    Ok(())
-}
-
-fn read_ports(mut rows: Rows, records: &mut Records) -> Result<(), RecordError> {
-    while rows.next()? {
-        let row = PortRow {
-            node: rows.text(1).into(),
-            peer: rows.text(2).into(),
-            rate: BitsPerSec::new(rows.number(3)?),
-            tx_packets: rows.number(4)?,
-            tx_bytes: Bytes::new(rows.number(5)?),
-            dropped_packets: rows.number(6)?,
-            dropped_bytes: Bytes::new(rows.number(7)?),
-            lost_packets: rows.number(8)?,
-            marked_packets: rows.number(9)?,
-            max_queue: Bytes::new(rows.number(10)?),
-            pause_frames_sent: rows.number(12)?,
-            pause_frames_received: rows.number(13)?,
-            paused: Span::from_ps(rows.number(14)?),
-            headroom_peak: Bytes::new(rows.number(15)?),
-            lossless_drops: rows.number(16)?,
-        };
-        if let Some(run) = records.of(rows.number(0)?) {
-            run.ports.push(row);
-        }
-    }
-    Ok(())
-}
-
-fn read_series(mut rows: Rows, records: &mut Records) -> Result<(), RecordError> {
-    let mut units: Vec<&'static str> = vec!["bytes", "gbps", "packets", "fraction", "us"];
-    while rows.next()? {
-        let (name, word, unit) = (rows.text(1), rows.text(2), rows.text(3));
-        let (at, value) = (Time::from_ps(rows.number(4)?), rows.float::<f64>(5)?);
-        let known = Quantity::ALL.into_iter().find(|quantity| quantity.word() == word);
-        let quantity = known.unwrap_or(Quantity::Other);
-        let unit = units.iter().copied().find(|known| *known == unit).unwrap_or_else(|| {
-            // A unit is a constant of the program that wrote it; an unknown one is kept for good, once.
-            let kept: &'static str = unit.to_string().leak();
-            units.push(kept);
-            kept
-        });
-        let name = name.to_string();
-        let Some(run) = records.of(rows.number(0)?) else { continue };
-        match run.series.last_mut() {
-            Some(series) if series.name == name && series.unit == unit => {
-                series.at.push(at);
-                series.values.push(value);
-            }
-            _ => {
-                run.series.push(Series { name, quantity, unit, at: vec![at], values: vec![value] });
-            }
-        }
-    }
-    Ok(())
+        runs.push(RunRecord { hosts: hosts.to_vec(), ..run });
+        Ok(())
+    })
 }
 
 /// The rows of one CSV file, one at a time.
-pub(super) struct Rows {
+pub(crate) struct Rows {
     path: PathBuf,
     lines: BufReader<File>,
-    header: &'static [&'static str],
+    header: Vec<&'static str>,
+    place: Vec<Option<usize>>, // of each column of the header, in the file
+    width: usize,              // columns of the file
     line: usize,
     raw: String,
     fields: Vec<String>,
@@ -224,11 +111,13 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Opens a table, finished or not, and checks its header.
+    /// Opens a table, finished or not, and finds the columns of `header` by name. Columns that this version does not know are passed
+    /// over; of those that it knows only `needed` ones have to be there.
     pub fn open(
         dir: &Path,
         name: &str,
-        header: &'static [&'static str],
+        header: Vec<&'static str>,
+        needed: &[&'static str],
     ) -> Result<Self, RecordError> {
         let mut path = dir.join(name);
         let partial = dir.join(format!("{name}{PARTIAL}"));
@@ -238,12 +127,27 @@ impl Rows {
         }
         let file = File::open(&path).map_err(|source| RecordError::io("read", &path, source))?;
         let lines = BufReader::with_capacity(1 << 16, file);
-        let (raw, fields) = (String::new(), Vec::new());
-        let mut rows = Self { path, lines, header, line: 0, raw, fields, unfinished };
-        if !rows.split()? || rows.fields != header {
-            let expected = header.join(",");
-            return Err(rows.wrong(&format!("the header is not \"{expected}\"")));
+        let (raw, fields, place) = (String::new(), Vec::new(), Vec::new());
+        let mut rows =
+            Self { path, lines, header, place, width: 0, line: 0, raw, fields, unfinished };
+        if !rows.split()? {
+            return Err(rows.wrong("is empty; a table begins with the names of its columns"));
         }
+        let place = |name: &&'static str| {
+            let older = OLDER.iter().find(|(today, _)| today == name).map(|(_, older)| *older);
+            let is = |field: &String| field == name || older.is_some_and(|older| field == older);
+            rows.fields.iter().position(is)
+        };
+        let place: Vec<Option<usize>> = rows.header.iter().map(place).collect();
+        let seed = ["seed"];
+        let all = || rows.header.iter().zip(&place);
+        let missing = all().find(|(name, place)| {
+            place.is_none() && (needed.contains(name) || seed.contains(name))
+        });
+        if let Some((missing, _)) = missing {
+            return Err(rows.wrong(&format!("no column is called \"{missing}\"")));
+        }
+        (rows.width, rows.place) = (rows.fields.len(), place);
         Ok(rows)
     }
 
@@ -251,11 +155,28 @@ impl Rows {
     pub fn open_if_any(
         dir: &Path,
         name: &str,
-        header: &'static [&'static str],
+        header: Vec<&'static str>,
+        needed: &[&'static str],
     ) -> Result<Option<Self>, RecordError> {
         let there = |name: &str| dir.join(name).exists();
         let any = there(name) || there(&format!("{name}{PARTIAL}"));
-        any.then(|| Self::open(dir, name, header)).transpose()
+        any.then(|| Self::open(dir, name, header, needed)).transpose()
+    }
+
+    /// Whether the file has the column.
+    pub fn has(&self, at: usize) -> bool {
+        self.place[at].is_some()
+    }
+
+    /// Columns that the file has not.
+    pub fn lacks(&self) -> impl Iterator<Item = &'static str> {
+        let all = self.header.iter().zip(&self.place);
+        all.filter(|(_, place)| place.is_none()).map(|(name, _)| *name)
+    }
+
+    /// Name of a column.
+    pub fn name(&self, at: usize) -> &'static str {
+        self.header[at]
     }
 
     /// Moves to the next row; `false` at the end.
@@ -263,8 +184,8 @@ impl Rows {
         if !self.split()? {
             return Ok(false);
         }
-        if self.fields.len() != self.header.len() {
-            let (have, want) = (self.fields.len(), self.header.len());
+        if self.fields.len() != self.width {
+            let (have, want) = (self.fields.len(), self.width);
             return Err(self.wrong(&format!("has {have} fields, not {want}")));
         }
         Ok(true)
@@ -296,8 +217,9 @@ impl Rows {
         RecordError::malformed(&self.path, self.line, why)
     }
 
+    /// What stands in a column; nothing if the file has no such column.
     pub fn text(&self, at: usize) -> &str {
-        &self.fields[at]
+        self.place[at].map_or("", |place| &self.fields[place])
     }
 
     pub fn number(&self, at: usize) -> Result<u64, RecordError> {
@@ -311,23 +233,7 @@ impl Rows {
         }
     }
 
-    pub fn small<T: TryFrom<u64>>(&self, at: usize) -> Result<T, RecordError> {
-        let name = self.header[at];
-        T::try_from(self.number(at)?).map_err(|_| self.wrong(&format!("{name} is too large")))
-    }
-
-    /// A number that need not be whole.
-    pub fn float<T: FromStr>(&self, at: usize) -> Result<T, RecordError> {
-        self.text(at).parse().map_err(|_| self.not_a_number(at))
-    }
-
-    /// Such numbers, parted by semicolons.
-    pub fn floats<T: FromStr>(&self, at: usize) -> Result<Vec<T>, RecordError> {
-        let values = self.text(at).split(';').filter(|value| !value.is_empty());
-        values.map(|value| value.parse().map_err(|_| self.not_a_number(at))).collect()
-    }
-
-    fn not_a_number(&self, at: usize) -> RecordError {
+    pub fn not_a_number(&self, at: usize) -> RecordError {
         self.wrong(&format!("{} is \"{}\", not a number", self.header[at], self.text(at)))
     }
 }

@@ -3,6 +3,7 @@
 //! Invariant: what is in the file is whole rows, whatever went wrong; [`Table::finish`] alone gives
 //! it its name.
 
+use crate::columns::Value;
 use crate::error::RecordError;
 use std::fs::{self, File};
 use std::io::Write;
@@ -105,7 +106,7 @@ impl Row<'_> {
         self.text
     }
 
-    pub fn number(&mut self, value: u64) -> &mut Self {
+    pub fn number(&mut self, value: u64) {
         let mut digits = [0_u8; 20];
         let (mut at, mut left) = (digits.len(), value);
         loop {
@@ -117,43 +118,28 @@ impl Row<'_> {
             }
         }
         self.field().extend(digits[at..].iter().map(|digit| char::from(*digit)));
-        self
     }
 
-    /// Empty if there is none.
-    pub fn maybe(&mut self, value: Option<u64>) -> &mut Self {
+    pub fn value(&mut self, value: Value<'_>) {
         match value {
-            Some(value) => self.number(value),
-            None => {
+            Value::Number(value) | Value::Maybe(Some(value)) => self.number(value),
+            Value::Maybe(None) | Value::Ratio(None) => {
                 self.field();
-                self
             }
+            Value::Ratio(Some(value)) => {
+                let text = format!("{value:.6}");
+                self.field().push_str(if text == "-0.000000" { &text[1..] } else { &text });
+            }
+            Value::Exact(value) => self.field().push_str(&value.to_string()),
+            Value::Single(value) => self.list(value.as_slice()),
+            Value::List(values) => self.list(values),
+            Value::Singles(values) => self.list(values),
+            Value::Text(text) => self.text(text),
+            Value::Owned(text) => self.text(&text),
         }
     }
 
-    /// Six decimals; empty if there is none.
-    pub fn ratio(&mut self, value: Option<f64>) -> &mut Self {
-        let field = self.field();
-        if let Some(value) = value {
-            let text = format!("{value:.6}");
-            field.push_str(if text == "-0.000000" { &text[1..] } else { &text });
-        }
-        self
-    }
-
-    /// The shortest text that reads back to the same value.
-    pub fn exact(&mut self, value: f64) -> &mut Self {
-        self.field().push_str(&value.to_string());
-        self
-    }
-
-    /// The same in single precision; empty if there is none.
-    pub fn single(&mut self, value: Option<f32>) -> &mut Self {
-        self.list(value.as_slice())
-    }
-
-    /// Values parted by semicolons, each as [`Row::exact`].
-    pub fn list<T: ToString>(&mut self, values: &[T]) -> &mut Self {
+    fn list<T: ToString>(&mut self, values: &[T]) {
         let field = self.field();
         for (i, value) in values.iter().enumerate() {
             if i > 0 {
@@ -161,11 +147,10 @@ impl Row<'_> {
             }
             field.push_str(&value.to_string());
         }
-        self
     }
 
     /// Quoted where RFC 4180 asks for it.
-    pub fn text(&mut self, value: &str) -> &mut Self {
+    fn text(&mut self, value: &str) {
         let field = self.field();
         if value.contains([',', '"', '\n', '\r']) {
             field.push('"');
@@ -174,7 +159,6 @@ impl Row<'_> {
         } else {
             field.push_str(value);
         }
-        self
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::chart::{esc, px};
 use super::{Figure, pretty};
+use crate::columns::PortRow;
 use crate::human::{bytes, count, gbps, micros, percent};
-use crate::rows::{PortRow, RunRecord};
+use crate::rows::RunRecord;
 use crate::summary::Summary;
 use crate::tiers::{Tiers, utilisation};
-use forebay_units::Span;
 use std::fmt::Write;
 
 /// Cells of one map that get a read-out of their own; larger maps are drawn as bare paths.
@@ -247,21 +247,9 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
     let tiers = Tiers::of(run);
     let mut ports: Vec<PortRow> = Vec::new();
     for at in (0..run.ports.len()).filter(|at| !tiers.host_ends[*at].0) {
-        let mut sum = PortRow {
-            tx_packets: 0,
-            dropped_packets: 0,
-            lost_packets: 0,
-            marked_packets: 0,
-            paused: Span::ZERO,
-            ..run.ports[at].clone()
-        };
-        for port in runs.iter().filter_map(|run| run.ports.get(at)) {
-            sum.tx_packets += port.tx_packets;
-            sum.dropped_packets += port.dropped_packets;
-            sum.lost_packets += port.lost_packets;
-            sum.marked_packets += port.marked_packets;
-            sum.paused += port.paused;
-            sum.max_queue = sum.max_queue.max(port.max_queue);
+        let mut sum = run.ports[at].clone();
+        for port in runs.iter().skip(1).filter_map(|run| run.ports.get(at)) {
+            sum.add(port);
         }
         ports.push(sum);
     }
@@ -274,12 +262,22 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
         uses[at]
     };
     let tallest = ports.iter().map(|port| port.max_queue.get()).max().unwrap_or(0).max(1) as f64;
+    // Counters that have a heading and that some port has counted.
+    let others: Vec<&str> =
+        ports.iter().flat_map(PortRow::shown).fold(Vec::new(), |mut all, (heading, n)| {
+            if n > 0 && !all.contains(&heading) {
+                all.push(heading);
+            }
+            all
+        });
+    let headings: String =
+        others.iter().map(|heading| format!("<th class=\"num\">{heading}")).collect();
     let pauses = run.ports.iter().any(|port| port.pause_frames_sent > 0);
     let paused = if pauses { "<th class=\"num\">Paused" } else { "" };
     let mut plot = format!(
         "<div class=\"scroll\"><table><thead><tr><th>Port<th class=\"num\">Rate<th class=\"num\">Utilisation\
          <th class=\"num\">Largest queue<th class=\"num\">Dropped<th class=\"num\">Lost<th class=\"num\">Marked\
-         {paused}</tr></thead><tbody>",
+         {headings}{paused}</tr></thead><tbody>",
     );
     for port in &ports {
         let _ = write!(
@@ -303,6 +301,9 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
             count(port.lost_packets),
             count(port.marked_packets)
         );
+        for (_, n) in port.shown().filter(|(heading, _)| others.contains(heading)) {
+            let _ = write!(plot, "<td class=\"num\">{}", count(n));
+        }
         if pauses {
             let _ = write!(plot, "<td class=\"num\">{}", micros(port.paused.as_secs_f64() * 1e6));
         }

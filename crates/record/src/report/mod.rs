@@ -59,7 +59,7 @@ impl Figure {
 
 /// The page. `runs` are those that `summary` was made of.
 pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
-    let mut body = tables::header(summary);
+    let mut body = tables::header(about, summary);
     body.push_str(&tables::tiles(summary));
     for figure in host::figures(summary, runs) {
         body.push_str(&figure.html());

@@ -22,7 +22,7 @@ fn plural(n: usize) -> &'static str {
 }
 
 /// Name, verdict and the facts that identify the run.
-pub(super) fn header(summary: &Summary) -> String {
+pub(super) fn header(about: &About, summary: &Summary) -> String {
     let ends = || summary.runs.iter().map(|run| run.end_us);
     let (first, last) = (ends().fold(f64::INFINITY, f64::min), ends().fold(0.0, f64::max));
     let simulated = match summary.runs.len() {
@@ -58,7 +58,7 @@ pub(super) fn header(summary: &Summary) -> String {
         "<div><dt>Digest</dt><dd><code>{}</code></dd></div></dl></header>",
         esc(&summary.digest)
     );
-    html.push_str(&cautions(summary));
+    html.push_str(&cautions(about, summary));
     html
 }
 
@@ -147,8 +147,14 @@ fn rpcs(rpc: &RpcSummary) -> String {
 }
 
 /// What a careful reader would ask about.
-fn cautions(summary: &Summary) -> String {
+fn cautions(about: &About, summary: &Summary) -> String {
     let mut said: Vec<String> = Vec::new();
+    if !about.lacks.is_empty() {
+        said.push(format!(
+            "Written by an older version, so some numbers here are zero or missing: {}.",
+            about.lacks.join(", ")
+        ));
+    }
     if !summary.seeds_missing.is_empty() {
         let missing: Vec<String> = summary.seeds_missing.iter().map(u64::to_string).collect();
         said.push(format!("Seeds not simulated: {}.", missing.join(", ")));

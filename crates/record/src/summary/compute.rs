@@ -6,8 +6,9 @@ use super::{
     combined_digest, hex, is_censored,
 };
 use crate::about::About;
+use crate::columns::{PortRow, totals};
 use crate::human;
-use crate::rows::{FlowRow, PortRow, RunRecord};
+use crate::rows::{FlowRow, RunRecord};
 use crate::stats::{Estimate, mean, quantile};
 use crate::tiers::{Tiers, utilisation};
 use forebay_units::{Bytes, Time};
@@ -274,6 +275,7 @@ fn network(about: &About, runs: &[RunRecord]) -> Network {
         let some = seconds > 0.0 && !receivers.is_empty();
         per_receiver.push(some.then(|| gbps / seconds / receivers.len() as f64));
     }
+    net.port_totals = totals(runs);
     net.drop_rate = Estimate::new(drops);
     net.mark_rate = Estimate::new(marks);
     net.loss_rate = Estimate::new(losses);

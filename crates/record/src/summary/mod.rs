@@ -24,6 +24,7 @@ fn is_censored(completed: u64, not_finished: u64) -> bool {
 
 use crate::stats::Estimate;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Version of the layout of `summary.json`; a key that changes meaning raises it.
 pub const SUMMARY_FORMAT: u32 = 1;
@@ -235,6 +236,9 @@ pub struct Network {
     /// Packets that watchdogs dropped; among `dropped_packets`.
     #[serde(default)]
     pub watchdog_drops: u64,
+    /// Counters of ports.csv over all ports and seeds: sums, of peaks and largest values the largest.
+    #[serde(default)]
+    pub port_totals: BTreeMap<String, u64>,
     /// Payload handed to applications per second of virtual time, all hosts together.
     pub goodput_gbps: Estimate,
     /// The same per host, receiving or not.

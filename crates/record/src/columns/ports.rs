@@ -1,0 +1,124 @@
+//! `ports.csv`: one row for each egress port. A new counter of a port is a field and a column here.
+
+use super::Value::{Number, Ratio, Text};
+use super::{Total, columns};
+use crate::dir::Of;
+use crate::rows::RunRecord;
+use crate::tiers::utilisation;
+use forebay_units::{BitsPerSec, Bytes, Span};
+use std::collections::BTreeMap;
+
+/// Counters of one egress port over the whole run.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct PortRow {
+    /// Name of the node that sends, `leaf[2]`.
+    pub node: String,
+    /// Name of the node at the other end.
+    pub peer: String,
+    /// Rate at the end of the run.
+    pub rate: BitsPerSec,
+    /// Packets whose transmission began.
+    pub tx_packets: u64,
+    /// Their bytes.
+    pub tx_bytes: Bytes,
+    /// Packets refused for lack of buffer.
+    pub dropped_packets: u64,
+    /// Their bytes.
+    pub dropped_bytes: Bytes,
+    /// Packets lost to a fault: random loss, or a dead link.
+    pub lost_packets: u64,
+    /// Packets that got a congestion mark here.
+    pub marked_packets: u64,
+    /// Largest queue, exact.
+    pub max_queue: Bytes,
+    /// Pause frames sent to the peer, those that let it go included. Not among `tx_packets`.
+    pub pause_frames_sent: u64,
+    /// Pause frames received from the peer, likewise.
+    pub pause_frames_received: u64,
+    /// Time for which the peer had paused this port.
+    pub paused: Span,
+    /// Largest use of the headroom for packets from the peer.
+    pub headroom_peak: Bytes,
+    /// Packets from the peer refused although their in-port pauses: none if its headroom is large enough.
+    pub lossless_drops: u64,
+}
+
+impl PortRow {
+    /// How the counter with this name is set; `None`: there is none.
+    pub fn put(name: &str) -> Option<fn(&mut Self, u64)> {
+        Some(PORTS.columns.iter().find(|column| column.name == name)?.counter?.1)
+    }
+
+    /// Counters with a heading of their own, each with that and its value here.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let shown = PORTS.columns.iter().filter(|column| !column.heading.is_empty());
+        shown.map(|column| (column.heading, column.count(self)))
+    }
+
+    /// Adds up all counters of the same port in another simulation.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for column in PORTS.columns {
+            let Some((get, put)) = column.counter else { continue };
+            put(self, column.total.of(get(self), get(other)));
+        }
+    }
+}
+
+/// Totals of all counters over ports and simulations.
+pub(crate) fn totals(runs: &[RunRecord]) -> BTreeMap<String, u64> {
+    let ports = || runs.iter().flat_map(|run| &run.ports);
+    let summed = PORTS.columns.iter().filter(|column| column.total != Total::No);
+    let total = |column: &super::Column<PortRow>| {
+        let values = ports().map(|port| column.count(port));
+        (column.name.to_string(), values.fold(0, |sum, value| column.total.of(sum, value)))
+    };
+    summed.map(total).collect()
+}
+
+pub(super) static PORTS: Of<PortRow> = Of {
+    file: "ports.csv",
+    always: true,
+    seeded: true,
+    needed: &["node", "peer", "rate_bps"],
+    blank: PortRow::default,
+    any: |_| true,
+    each: |run, row| run.ports.iter().try_for_each(row),
+    take: |run, row| {
+        run.ports.push(row);
+        Ok(())
+    },
+    columns: columns! { PortRow:
+        ["node" "" "Name of the node that sends on this port.",
+            = |p, _| Text(&p.node) => |p, c| p.node = c.text().into()]
+        ["peer" "" "Name of the node at the other end of the cable.",
+            = |p, _| Text(&p.peer) => |p, c| p.peer = c.text().into()]
+        ["rate_bps" "bit/s" "Rate of the port at the end of the run, in bits per second.",
+            = |p, _| Number(p.rate.get()) => |p, c| p.rate = BitsPerSec::new(c.number()?)]
+        ["tx_packets" "packets" "Packets whose transmission began, over the whole simulation, warm-up included.",
+            counts tx_packets, Sum ""]
+        ["tx_bytes" "bytes" "Bytes of those packets, headers included.",
+            counts tx_bytes, Sum ""]
+        ["dropped_packets" "packets" "Packets refused for lack of buffer.",
+            counts dropped_packets, Sum ""]
+        ["dropped_bytes" "bytes" "Bytes of those packets.",
+            counts dropped_bytes, Sum ""]
+        ["lost_packets" "packets" "Packets lost to a fault: random loss, or a dead link.",
+            counts lost_packets, Sum ""]
+        ["marked_packets" "packets" "Packets that got a congestion mark (CE) here.",
+            counts marked_packets, Sum ""]
+        ["max_queue_bytes" "bytes" "Largest queue in bytes, exact. In summary.json: of any switch port in any seed, or in a tier of any of its ports.",
+            counts max_queue, Max ""]
+        ["utilisation" "" "8 * tx_bytes / (rate * duration) of one link direction, a fraction of 1 over the whole simulation, warm-up included; empty for a dead link. In summary.json: by kind of link.",
+            = |p, of| Ratio(utilisation(p, of.run.end))]
+        ["pause_frames_sent" "frames" "Pause frames (IEEE 802.3x, 802.1Qbb) sent to the peer, those that let it go included; not among tx_packets. In class_pauses.csv: those that stopped this class or let it go.",
+            counts pause_frames_sent, Sum ""]
+        ["pause_frames_received" "frames" "Pause frames received from the peer, likewise.",
+            counts pause_frames_received, Sum ""]
+        ["paused_ps" "ps" "Time for which the peer had paused this port, or this class of it, in picoseconds.",
+            counts paused, Sum ""]
+        ["headroom_peak_bytes" "bytes" "Largest use of the headroom kept for packets from the peer, in bytes. In summary.json: of any in-port in any seed.",
+            counts headroom_peak, Max ""]
+        ["lossless_drops" "packets" "Packets from the peer refused although their in-port pauses: 0 if its headroom is large enough.",
+            counts lossless_drops, Sum ""]
+    },
+};
