@@ -494,7 +494,7 @@ impl Segment<'_> {
         Frame {
             ack: number(packet.seq + fin),
             bits: TcpBits { ece: packet.flags.has(Flags::ECE), ..blank.bits },
-            window: packet.window,
+            window: packet.word,
             sacks: [block(0), block(1), block(2)],
             sack_count: packet.sacks.min(3) as u8,
             ..blank

@@ -78,9 +78,9 @@ impl Extras {
     fn complete(&mut self, cfg: &TcpConfig, now: Time, ack: &mut Packet) {
         let buffer = self.buffer(cfg);
         if let Some(unread) = &mut self.unread {
-            ack.window = field_of(unread.window(ack.seq, buffer));
+            ack.word = field_of(unread.window(ack.seq, buffer));
         } else if self.tuning.is_some() {
-            ack.window = field_of(buffer);
+            ack.word = field_of(buffer);
         }
         if let Some(arrival) = &self.arrival {
             ack.set_stamps(arrival.stamps(now));
@@ -275,7 +275,7 @@ impl TcpReceiver {
             class: cfg.ack_class,
             flags: Flags::NONE.with_if(self.ece, Flags::ECE),
             stamp: self.stamp,
-            window: cfg.window_field(),
+            word: cfg.window_field(),
             seq: self.next,
             ..Packet::default()
         };

@@ -46,7 +46,8 @@ impl Ends {
 
     fn ack(&mut self, now: Time, segments: u64) {
         let window = u16::MAX;
-        let ack = Packet { kind: Kind::Ack, seq: segments * MSS, window, ..Packet::default() };
+        let ack =
+            Packet { kind: Kind::Ack, seq: segments * MSS, word: window, ..Packet::default() };
         self.tcp.on_ack(&self.cfg, now, &ack);
     }
 }

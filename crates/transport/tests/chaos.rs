@@ -170,7 +170,7 @@ proptest! {
                 sacks: u16::from(sacks),
                 flags: forebay_wire::Flags(flags),
                 stamp,
-                window: 100,
+                word: 100,
                 ..Packet::default()
             };
             for (block, ends) in ack.ext.iter_mut().zip(blocks.chunks(2)) {

@@ -21,7 +21,7 @@ fn the_receive_window_bounds_the_flight() {
         most = most.max(pipe.sender.totals().inflight.get());
     }
     assert_eq!(most, 32 * 1024 / MSS * MSS);
-    assert!(pipe.acks.iter().all(|(_, ack)| ack.window == 32));
+    assert!(pipe.acks.iter().all(|(_, ack)| ack.word == 32));
 }
 
 /// The application reads all of a window in each round trip, so the next is twice that and 16 segments.
@@ -33,7 +33,7 @@ fn an_autotuned_window_follows_what_was_read_up_to_its_limit() {
     cfg.receive_window_max = Some(Bytes::new(512 << 10));
     let mut pipe = Pipe::new(cfg, "reno", Bytes::new(4_000 * MSS), RTT);
     pipe.finish();
-    let windows: Vec<u64> = pipe.acks.iter().map(|(_, ack)| u64::from(ack.window)).collect();
+    let windows: Vec<u64> = pipe.acks.iter().map(|(_, ack)| u64::from(ack.word)).collect();
     assert!(windows.is_sorted(), "it never shrinks");
     let mut steps = windows;
     steps.dedup();
@@ -217,7 +217,7 @@ fn stretch_acks_grow_the_window_as_much() {
             while acked < nxt {
                 acked = (acked + stretch * MSS).min(nxt);
                 let ack =
-                    Packet { kind: Kind::Ack, seq: acked, window: u16::MAX, ..Packet::default() };
+                    Packet { kind: Kind::Ack, seq: acked, word: u16::MAX, ..Packet::default() };
                 sender.on_ack(&cfg, at_us(100 * k + 50), &ack);
             }
             if k == 4 {

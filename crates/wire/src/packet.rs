@@ -1,39 +1,45 @@
-//! What travels: one flat header for every transport.
+//! The packet: one flat header for every transport.
 
 use crate::{FlowId, HostAddr};
 
-/// The bit of a kind that a receiver sends to the sender of its flow; the number of a kind is above it.
+/// The bit of a kind that a receiver sends to the sender of its flow.
 const ANSWER: u8 = 1;
 
-/// What a packet is, which says how `seq` and the words of `ext` are read.
+/// The bit of a kind whose packets always have something in `ext`. Packets of other kinds say so in `sacks` and flags.
+const EXT: u8 = 1 << 1;
+
+/// The number of a kind is above those two bits, so there is space for 64 kinds.
+const NUMBER: u32 = 2;
+
+/// What a packet is. The kind says how to read `seq`, `word`, `stamp` and `ext`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum Kind {
-    /// A piece of a byte stream: `seq` is the offset of its first payload byte.
+    /// A piece of a byte stream: `seq` is the offset of its first payload byte. `ext` holds a [`RackTag`] or INT records, if anything.
     #[default]
     Data = 0,
-    /// A cumulative acknowledgement: `seq` is the next byte expected, `ext` holds SACK blocks.
-    Ack = 1 << 1 | ANSWER,
-    /// Crosses a control link only: never queued, marked or dropped. `seq` is the sender's word.
-    Control = 2 << 1,
-    /// Crosses one cable and tells the port at its end which traffic classes to stop: bit `c` of `seq` is class `c`.
-    /// Goes before data; never queued, marked, dropped or lost at random.
-    Pause = 3 << 1,
-    /// RDMA: the receiver misses something. `seq` is the next byte expected; with selective repeat, block 0 of `ext` is
+    /// A cumulative acknowledgement: `seq` is the next byte expected, `word` the receive window in units of 1 KiB. `ext` holds SACK
+    /// blocks or INT records, and [`Stamps`].
+    Ack = 1 << NUMBER | ANSWER,
+    /// A message of the workload that crosses a control link: never queued, marked or dropped. `seq` is the sender's.
+    Control = 2 << NUMBER,
+    /// A pause frame: bit `c` of `seq` pauses traffic class `c` of the port at the other end of the cable, and a zero resumes it. It goes
+    /// before data; it is never queued, marked, dropped or lost at random.
+    Pause = 3 << NUMBER,
+    /// RDMA: a negative acknowledgement. `seq` is the next byte expected; with selective repeat, block 0 of `ext` is
     /// what arrived instead.
-    Nack = 4 << 1 | ANSWER,
+    Nack = 4 << NUMBER | ANSWER,
     /// RDMA: a congestion notification packet. It names its flow and nothing else.
-    Cnp = 5 << 1 | ANSWER,
-    /// From the switch of a host to that of a rack that sends to it: so many bytes, `seq`, it has been credited with in all. `stamp` is
-    /// the host, [`HostAddr::word`].
-    RackCredit = 6 << 1,
-    /// From a switch to one of its hosts: its `flow` may send at `seq` bit/s, or has to stop if that is 0. With [`FlowId::ALL`] all of its
-    /// flows to a host, whose word is in `stamp`, stop or go on.
-    RackRate = 7 << 1,
-    /// From the switch of a rack to that of the host it is addressed to: what data to that host would tell in a [`RackTag`], had it leave
-    /// to go. It wants to hear what it has been credited with in all. From a host to its switch: whether what it sends to the host that this
-    /// is addressed to is still stopped.
-    RackRequest = 8 << 1,
+    Cnp = 5 << NUMBER | ANSWER,
+    /// A credit message from the switch of a host to that of a rack that sends to it: `seq` is the number of bytes that it has been given
+    /// in all, `stamp` the host, as [`HostAddr::word`].
+    RackCredit = 6 << NUMBER,
+    /// A rate message from a switch to one of its hosts: its `flow` may send at `seq` bit/s, or has to stop if that is 0. With
+    /// [`FlowId::ALL`] all of its flows to a host, whose address is in `stamp`, stop or resume.
+    RackRate = 7 << NUMBER,
+    /// A request for credit from the switch of a rack to that of the host it is addressed to, with the [`RackTag`] that data to that host
+    /// would carry. From a host to its own switch, without a tag: a request for the rate message that holds for what it sends to that host.
+    RackRequest = 8 << NUMBER | EXT,
 }
 
 impl Kind {
@@ -43,19 +49,27 @@ impl Kind {
         self as u8 & ANSWER != 0
     }
 
-    /// The number by which digests know it.
+    /// Whether packets of this kind always have something in `ext`, whatever `sacks` and their flags say.
+    #[inline]
+    pub const fn carries_ext(self) -> bool {
+        self as u8 & EXT != 0
+    }
+
+    /// The number by which digests know the kind.
     #[inline]
     pub const fn number(self) -> u64 {
-        (self as u8 >> 1) as u64
+        (self as u8 >> NUMBER) as u64
     }
 
     /// Whether it crosses the fabric, from one transport to another.
     #[inline]
     pub const fn is_end_to_end(self) -> bool {
-        !matches!(
-            self,
-            Kind::Control | Kind::Pause | Kind::RackCredit | Kind::RackRate | Kind::RackRequest
-        )
+        match self {
+            Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp => true,
+            Kind::Control | Kind::Pause | Kind::RackCredit | Kind::RackRate | Kind::RackRequest => {
+                false
+            }
+        }
     }
 }
 
@@ -89,16 +103,16 @@ impl Flags {
     pub const RETRANSMIT: Flags = Flags(1 << 3);
     /// ACK: block 0 reports a duplicate (RFC 2883), and lies below `seq`.
     pub const DSACK: Flags = Flags(1 << 4);
-    /// Data: the sender asks its switch for the rate of its flow.
+    /// Data: the sender requests the rate of its flow from its switch.
     pub const RATE_REQUEST: Flags = Flags(1 << 4);
-    /// ACK: tells delays ([`Packet::stamps`]) in place of a third SACK block.
+    /// ACK: has delays ([`Packet::stamps`]) in place of a third SACK block.
     pub const STAMPS: Flags = Flags(1 << 5);
     /// Data: the last segment of a super-packet.
     pub const PSH: Flags = Flags(1 << 6);
-    /// Data: ports that it crosses tell about themselves, in words that it takes along. ACK: it brings what they told the data packet
-    /// that it answers, and has no SACK blocks.
+    /// Data: collects an INT record of each port that it crosses. ACK: returns the records of the data packet that it answers, and has no
+    /// SACK blocks.
     pub const TELEMETRY: Flags = Flags(1 << 7);
-    /// What only the last segment of a super-packet, or of a merged unit, may say.
+    /// Flags that only the last segment of a super-packet, or of a merged unit, may have.
     pub const LAST: Flags = Flags(Self::FIN.0 | Self::PSH.0);
 
     /// Whether every bit of `other` is set.
@@ -151,19 +165,19 @@ pub struct Stamps {
     pub held: u32,
 }
 
-/// What a data packet tells the switch of its destination about the queue of its rack that it left.
+/// State of the queue of a rack that each data packet which left it carries to the switch of its destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RackTag {
     /// The rack.
     pub rack: u16,
-    /// Bytes that the queue has asked credits for, since the beginning.
+    /// Bytes of credit that the queue has requested since the beginning.
     pub requested: u64,
     /// Flows that share the queue.
     pub flows: u32,
 }
 
 impl RackTag {
-    /// What it adds to a packet: 8 bytes for `asked`, 4 for `flows`.
+    /// Bytes that it adds to a packet: 8 for `requested`, 4 for `flows`.
     pub const BYTES: u16 = 12;
 }
 
@@ -190,25 +204,33 @@ pub struct Packet {
     pub flags: Flags,
     /// Sender's clock when the packet left, in ns, wrapping; an ACK echoes it (RFC 7323).
     pub stamp: u32,
-    /// Receive window in units of 1 KiB (ACK).
-    pub window: u16,
+    /// See [`Kind`]: of an ACK, the receive window.
+    pub word: u16,
     /// SACK blocks in use (ACK). Data: 2 if it has a tag.
     pub sacks: u16,
     /// See [`Kind`].
     pub seq: u64,
-    /// ACK: `sacks` blocks, and delays behind them where `flags` say so. Data: a tag, if `sacks` is 2. With [`Flags::TELEMETRY`]: what it
-    /// was told, or where that is, and delays.
+    /// See [`Kind`] and [`Packet::carries_ext`]. ACK: `sacks` blocks, and delays behind them with [`Flags::STAMPS`]. Data: a tag, if `sacks`
+    /// is 2. With [`Flags::TELEMETRY`]: INT records, and delays.
     pub ext: [SackBlock; 3],
 }
 
 const _: () = assert!(size_of::<Packet>() == 56, "a packet and its time share one cache line");
 
 impl Packet {
-    /// A frame that stops these classes at the other end of a cable, and lets all others go.
+    /// A frame that pauses these classes at the other end of a cable, and resumes all others.
     ///
     /// A MAC control frame of 64 B (IEEE 802.3 Annex 31B; 802.1Qbb has one bit for each class).
     pub fn pause(classes: u8) -> Self {
         Self { kind: Kind::Pause, size: 64, seq: u64::from(classes), ..Self::default() }
+    }
+
+    /// Whether `ext` holds anything. If not, a queue need not keep it.
+    #[inline(always)]
+    pub const fn carries_ext(&self) -> bool {
+        const BY_FLAG: Flags = Flags::STAMPS.with(Flags::TELEMETRY);
+        let (flags, kind) = (self.flags.of(BY_FLAG).0 as u16, (self.kind as u8 & EXT) as u16);
+        self.sacks | flags | kind != 0
     }
 
     /// Bytes that it takes on a link where each packet takes `overhead` more than its size.
@@ -217,7 +239,7 @@ impl Packet {
         u64::from(self.size) + overhead
     }
 
-    /// Lets a rack send to a host: `given` bytes in all. `size` on the link.
+    /// A credit message: the rack may send to the host, `given` bytes in all. `size` on the link.
     pub fn rack_credit(rack: u16, host: HostAddr, given: u64, size: u16) -> Self {
         let dst = HostAddr { tor: rack, port: 0 };
         Self {
@@ -231,7 +253,7 @@ impl Packet {
         }
     }
 
-    /// Tells a flow of `host`, or all of its flows to `to`, at how many bit/s to send. `size` on the link.
+    /// A rate message to a flow of `host`, or to all of its flows to `to`, in bit/s. `size` on the link.
     pub fn rack_rate(host: HostAddr, flow: FlowId, to: HostAddr, rate: u64, size: u16) -> Self {
         Self {
             kind: Kind::RackRate,
@@ -245,7 +267,7 @@ impl Packet {
         }
     }
 
-    /// Asks the switch of `host` for credits. `size` on the link, with the tag.
+    /// A request to the switch of `host` for credits. `size` on the link, with the tag.
     pub fn rack_request(host: HostAddr, tag: RackTag, size: u16) -> Self {
         let size = size.saturating_sub(RackTag::BYTES);
         let mut ask =
@@ -254,7 +276,7 @@ impl Packet {
         ask
     }
 
-    /// Asks the switch of a host that was stopped whether it is still to send nothing to `to`. `size` on the link.
+    /// A request of a host that was stopped to its switch, for the rate message that holds for what it sends to `to`. `size` on the link.
     pub fn resume_request(to: HostAddr, size: u16) -> Self {
         Self {
             kind: Kind::RackRequest,
@@ -266,7 +288,7 @@ impl Packet {
         }
     }
 
-    /// Ties a tag to a packet, data or [`Kind::RackRequest`], which grows by it.
+    /// Adds a tag to a packet, data or [`Kind::RackRequest`], which grows by it.
     pub fn tag(&mut self, tag: RackTag) {
         debug_assert!(matches!(self.kind, Kind::Data | Kind::RackRequest));
         debug_assert!(self.sacks == 0 && !self.flags.has(Flags::TELEMETRY));
@@ -276,7 +298,7 @@ impl Packet {
         self.size += RackTag::BYTES;
     }
 
-    /// Takes the tag off a packet, if it has one.
+    /// Removes the tag of a packet, if it has one.
     pub fn untag(&mut self) -> Option<RackTag> {
         let may_have_one = matches!(self.kind, Kind::Data | Kind::RackRequest);
         if !may_have_one || self.sacks != 2 {
@@ -296,15 +318,15 @@ impl Packet {
         &self.ext[..usize::from(self.sacks).min(3)]
     }
 
-    /// The delays that an ACK tells, if it does.
+    /// The delays of an ACK that has them.
     #[inline]
     pub fn stamps(&self) -> Option<Stamps> {
         let SackBlock { start: forward, end: held } = self.ext[2];
         self.flags.has(Flags::STAMPS).then_some(Stamps { forward, held })
     }
 
-    /// Tells delays in an ACK of at most two SACK blocks: as in TCP, options leave room for no third. They take the place of a word of
-    /// telemetry too.
+    /// Adds delays to an ACK of at most two SACK blocks: as in TCP, options leave no space for a third. They take the place of an inline INT
+    /// record too.
     #[inline]
     pub fn set_stamps(&mut self, Stamps { forward, held }: Stamps) {
         debug_assert!(self.sacks <= 2 && !self.is_int_full());

@@ -1,17 +1,17 @@
-//! In-band telemetry: what a port tells about itself in a packet that asks, one word of 64 bits for each hop. Where the packet has it
-//! is in `pockets`.
+//! In-band network telemetry (INT): the record that a port appends to a packet, 64 bits for each hop. Where a packet keeps its records
+//! is in `int.rs`.
 //!
-//! A word holds, from its lowest bit on: a code of the port's rate (3 bits), the time in ns (24), what the port had sent
+//! A record holds, from its lowest bit on: a code of the port's rate (3 bits), the time in ns (24), what the port had sent
 //! (20, in units of 128 B * m) and its queue (17, in units of 80 B * m), where m is the port's rate over 25 Gb/s. So the units are
 //! those of wire time, 40.96 ns and 25.6 ns whatever the rate, and so they are computed here. Time and bytes sent wrap after
-//! 16.8 ms and 42.9 ms; a queue of 3.4 ms or more is told as that.
+//! 16.8 ms and 42.9 ms; a queue of 3.4 ms or more is written as that.
 //!
 //! Source: Li et al., "HPCC", SIGCOMM 2019, section 4; the widths, units and first five codes are those of its public simulator.
 //! Deviation: m is of each port; there it is one number for a whole simulation.
 
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
-/// The rates that words of one network can tell apart.
+/// The rates that records of one network can tell apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rates([BitsPerSec; 8]); // by code; zero where there is none
 
@@ -64,7 +64,7 @@ impl Rates {
     }
 }
 
-/// What one word says.
+/// One INT record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Hop {
     /// See [`Rates`].
@@ -89,7 +89,7 @@ impl Hop {
     const CODE_BITS: u32 = 3;
     const QUEUE_BITS: u32 = 17;
 
-    /// What a port tells at `at`, having sent for `sent` all in all, with a queue that takes `queue` to send; all rounded down.
+    /// The record of a port at `at` that has sent for `sent` all in all, with a queue that takes `queue` to send; all rounded down.
     #[inline]
     pub fn new(code: u8, at: Time, sent: Span, queue: Span) -> Self {
         let most = low_bits(Self::QUEUE_BITS);
@@ -101,7 +101,7 @@ impl Hop {
         }
     }
 
-    /// The word that says it.
+    /// The record as 64 bits.
     #[inline]
     pub fn word(self) -> u64 {
         let Self { code, at_ns, sent, queue } = self;
@@ -109,7 +109,7 @@ impl Hop {
         (above << Self::AT_BITS | u64::from(at_ns)) << Self::CODE_BITS | u64::from(code)
     }
 
-    /// What a word says.
+    /// The record of 64 bits.
     #[inline]
     pub fn of(word: u64) -> Self {
         let at_ns = word >> Self::CODE_BITS;
@@ -143,13 +143,13 @@ mod tests {
                 assert_eq!(rates.queue(code, units), rate.bytes_in(Hop::QUEUE_UNIT * units));
             }
             let span = |bytes: u64| Span::from_ps(bytes * rate.whole_ps_per_byte().unwrap());
-            let tells = |sent, queue| {
+            let written = |sent, queue| {
                 let hop = Hop::new(code, Time::ZERO, span(sent), span(queue));
                 (hop.sent, hop.queue)
             };
-            assert_eq!(tells(128 * m - 1, 80 * m - 1), (0, 0));
-            assert_eq!(tells(128 * m, 80 * m), (1, 1));
-            assert_eq!(tells((128 * m) << 20, (80 * m) << 17), (0, (1 << 17) - 1));
+            assert_eq!(written(128 * m - 1, 80 * m - 1), (0, 0));
+            assert_eq!(written(128 * m, 80 * m), (1, 1));
+            assert_eq!(written((128 * m) << 20, (80 * m) << 17), (0, (1 << 17) - 1));
         }
     }
 
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_says_what_was_told_and_wraps_where_it_should() {
+    fn a_record_keeps_its_fields_and_wraps_where_it_should() {
         for n in 0..200u64 {
             let word = |nth| forebay_units::math::mix(n * 8 + nth);
             let hop = Hop {

@@ -17,7 +17,7 @@ struct Head {
     class: u8,
     flags: Flags,
     stamp: u32,
-    window: u16,
+    word: u16,
     sacks: u16,
     seq: u64,
 }
@@ -61,7 +61,7 @@ impl PacketQueue {
         *head = Head::of(packet);
         head.ingress = ingress;
         prefetch_at(&self.heads, (last + PER_LINE) & mask);
-        if has_rest(packet) {
+        if packet.carries_ext() {
             rests.keep(lane, last, mask, packet);
         }
         self.len += 1;
@@ -74,7 +74,7 @@ impl PacketQueue {
         let first = self.first as usize & mask;
         *packet = self.heads[first].packet();
         prefetch_at(&self.heads, (first + PER_LINE) & mask);
-        if has_rest(packet) {
+        if packet.carries_ext() {
             rests.take(lane, first, mask, packet);
         }
         self.len -= 1;
@@ -151,27 +151,20 @@ fn doubled<T: Copy + Default>(ring: &[T], first: usize) -> Vec<T> {
     entries.chain(std::iter::repeat(T::default())).take(room).collect()
 }
 
-/// Whether a packet is more than its head: it tells delays, or what an answer reports, or has the tag of data, or was told something.
-#[inline(always)]
-fn has_rest(packet: &Packet) -> bool {
-    const REST: Flags = Flags::STAMPS.with(Flags::TELEMETRY);
-    packet.sacks > 0 || packet.flags.of(REST) != Flags::NONE
-}
-
 impl Head {
     #[inline(always)]
     fn of(packet: &Packet) -> Self {
         let Packet { flow, dst, size, ingress, kind, ecn, class, flags, .. } = *packet;
-        let Packet { stamp, window, sacks, seq, .. } = *packet;
-        Self { flow, dst, size, ingress, kind, ecn, class, flags, stamp, window, sacks, seq }
+        let Packet { stamp, word, sacks, seq, .. } = *packet;
+        Self { flow, dst, size, ingress, kind, ecn, class, flags, stamp, word, sacks, seq }
     }
 
     #[inline(always)]
     fn packet(&self) -> Packet {
         let Self { flow, dst, size, ingress, kind, ecn, class, flags, .. } = *self;
-        let Self { stamp, window, sacks, seq, .. } = *self;
+        let Self { stamp, word, sacks, seq, .. } = *self;
         let ext = [SackBlock::default(); 3];
-        Packet { flow, dst, size, ingress, kind, ecn, class, flags, stamp, window, sacks, seq, ext }
+        Packet { flow, dst, size, ingress, kind, ecn, class, flags, stamp, word, sacks, seq, ext }
     }
 }
 
@@ -184,28 +177,29 @@ mod tests {
         let (mut queue, mut rests) = (PacketQueue::default(), Rests::default());
         let (mut pushed, mut popped) = (0u64, 0u64);
         let nth = |n: u64| {
-            let word = forebay_units::math::mix(n);
-            let sacks = (word % 4) as u16;
+            let draw = forebay_units::math::mix(n);
+            let sacks = (draw % 4) as u16;
             let mut packet = Packet {
                 flow: FlowId(n as u32),
-                dst: HostAddr { tor: n as u16, port: (word >> 8) as u16 },
-                size: (word >> 16) as u16,
-                ingress: (word >> 24) as u16,
-                kind: if word.is_multiple_of(3) { Kind::Data } else { Kind::Ack },
+                dst: HostAddr { tor: n as u16, port: (draw >> 8) as u16 },
+                size: (draw >> 16) as u16,
+                ingress: (draw >> 24) as u16,
+                kind: [Kind::Data, Kind::Ack, Kind::RackRequest][(draw >> 50) as usize % 3],
                 ecn: Ecn::Ect,
-                class: (word >> 32) as u8,
-                flags: Flags((word >> 40) as u8), // with delays, telemetry, both or neither
-                stamp: (word >> 11) as u32,
-                window: (word >> 44) as u16,
+                class: (draw >> 32) as u8,
+                flags: Flags((draw >> 40) as u8), // with delays, INT, both or neither
+                stamp: (draw >> 11) as u32,
+                word: (draw >> 44) as u16,
                 sacks,
-                seq: word,
+                seq: draw,
                 ..Packet::default()
             };
             let stamped = packet.flags.has(Flags::STAMPS);
+            let always = packet.kind == Kind::RackRequest; // its tag
             let blocks = usize::from(sacks);
             for (i, block) in packet.ext.iter_mut().enumerate() {
-                let room = packet.flags.has(Flags::TELEMETRY) && i == 0;
-                if i < blocks || room || (stamped && i == 2) {
+                let has_int = packet.flags.has(Flags::TELEMETRY) && i == 0;
+                if always || i < blocks || has_int || (stamped && i == 2) {
                     *block = SackBlock { start: n as u32, end: i as u32 };
                 }
             }

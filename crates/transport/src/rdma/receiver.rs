@@ -138,7 +138,7 @@ impl QpReceiver {
             class: cfg.ack_class,
             flags: told.with_if(marked, Flags::ECE),
             stamp: packet.stamp,
-            window: u16::MAX,
+            word: u16::MAX,
             seq: self.next,
             ext: if told == Flags::NONE { Default::default() } else { packet.ext },
             ..Packet::default()

@@ -28,7 +28,7 @@ impl TcpSender {
         if !cfg.gentle_growth {
             self.note_usage_at_ack(cfg);
         }
-        let edge = ack.saturating_add(cfg.window_of(packet.window));
+        let edge = ack.saturating_add(cfg.window_of(packet.word));
         self.rwnd_end = self.rwnd_end.max(edge);
         if self.calm && packet.sacks == 0 && ack > self.totals.una {
             self.advance(cfg, now, arrived, packet);

@@ -107,7 +107,7 @@ fn ack(k: u64, blocks: &[(i64, i64)]) -> Packet {
     let mut ack = Packet {
         kind: Kind::Ack,
         seq: k * MSS,
-        window: u16::MAX,
+        word: u16::MAX,
         sacks: blocks.len() as u16,
         ..Packet::default()
     };
