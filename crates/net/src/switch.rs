@@ -76,11 +76,12 @@ struct Sampler {
 /// Takes one event of a packet into a digest.
 #[inline]
 pub fn trace(digest: &mut Digest, now: Time, event: u8, packet: &Packet) {
+    debug_assert!(event < 1 << 6, "an event has six bits, beside the two of ECN");
     let what = u64::from(packet.flow.0) << 32
-        | u64::from(event) << 16
+        | u64::from(event) << 26
+        | (packet.ecn as u64) << 24
         | u64::from(packet.flags.0) << 8
-        | packet.kind.number() << 4
-        | packet.ecn as u64;
+        | packet.kind.number();
     digest.add(now.as_ps() ^ packet.seq.rotate_left(20), what);
 }
 

@@ -496,7 +496,7 @@ impl Segment<'_> {
             bits: TcpBits { ece: packet.flags.has(Flags::ECE), ..blank.bits },
             window: packet.word,
             sacks: [block(0), block(1), block(2)],
-            sack_count: packet.sacks.min(3) as u8,
+            sack_count: packet.sacks.min(3),
             ..blank
         }
     }

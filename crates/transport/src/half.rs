@@ -63,7 +63,7 @@ pub trait Transport: Clone + Debug + PartialEq {
             kind: Kind::Ack,
             class: self.ack_class(),
             stamp: data.stamp,
-            window: u16::MAX,
+            word: u16::MAX,
             seq: size.get(),
             ..Packet::default()
         }

@@ -167,8 +167,8 @@ proptest! {
             let mut ack = Packet {
                 kind: forebay_wire::Kind::Ack,
                 seq: seq * MSS,
-                sacks: u16::from(sacks),
-                flags: forebay_wire::Flags(flags),
+                sacks,
+                flags: forebay_wire::Flags(flags.into()),
                 stamp,
                 word: 100,
                 ..Packet::default()

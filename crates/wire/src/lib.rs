@@ -62,6 +62,31 @@ mod tests {
     }
 
     #[test]
+    fn every_flag_has_a_bit_of_its_own() {
+        let all = [
+            Flags::ECE,
+            Flags::CWR,
+            Flags::FIN,
+            Flags::RETRANSMIT,
+            Flags::DSACK,
+            Flags::STAMPS,
+            Flags::PSH,
+            Flags::TELEMETRY,
+            Flags::RATE_REQUEST,
+            Flags::TAG,
+        ];
+        let together = all.into_iter().fold(Flags::NONE, Flags::with);
+        assert_eq!(together.0.count_ones() as usize, all.len());
+    }
+
+    #[test]
+    fn two_sack_blocks_are_no_tag() {
+        let mut ack = Packet { kind: Kind::Ack, sacks: 2, ..Packet::default() };
+        let mut data = Packet { sacks: 2, ..Packet::default() };
+        assert_eq!((ack.untag(), data.untag()), (None, None));
+    }
+
+    #[test]
     fn a_host_is_a_word() {
         let host = HostAddr { tor: 65_534, port: 257 };
         assert_eq!(HostAddr::of_word(host.word()), host);

@@ -88,7 +88,7 @@ pub enum Ecn {
 
 /// Transport flags, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Flags(pub u8);
+pub struct Flags(pub u16);
 
 impl Flags {
     /// None set.
@@ -104,7 +104,7 @@ impl Flags {
     /// ACK: block 0 reports a duplicate (RFC 2883), and lies below `seq`.
     pub const DSACK: Flags = Flags(1 << 4);
     /// Data: the sender requests the rate of its flow from its switch.
-    pub const RATE_REQUEST: Flags = Flags(1 << 4);
+    pub const RATE_REQUEST: Flags = Flags(1 << 8);
     /// ACK: has delays ([`Packet::stamps`]) in place of a third SACK block.
     pub const STAMPS: Flags = Flags(1 << 5);
     /// Data: the last segment of a super-packet.
@@ -112,6 +112,8 @@ impl Flags {
     /// Data: collects an INT record of each port that it crosses. ACK: returns the records of the data packet that it answers, and has no
     /// SACK blocks.
     pub const TELEMETRY: Flags = Flags(1 << 7);
+    /// Data, [`Kind::RackRequest`]: has a [`RackTag`] in `ext`.
+    pub const TAG: Flags = Flags(1 << 9);
     /// Flags that only the last segment of a super-packet, or of a merged unit, may have.
     pub const LAST: Flags = Flags(Self::FIN.0 | Self::PSH.0);
 
@@ -200,18 +202,18 @@ pub struct Packet {
     pub ecn: Ecn,
     /// Traffic class, 0 to 7; 7 goes first where a port has strict priorities.
     pub class: u8,
-    /// Transport flags.
-    pub flags: Flags,
+    /// SACK blocks in use (ACK).
+    pub sacks: u8,
     /// Sender's clock when the packet left, in ns, wrapping; an ACK echoes it (RFC 7323).
     pub stamp: u32,
     /// See [`Kind`]: of an ACK, the receive window.
     pub word: u16,
-    /// SACK blocks in use (ACK). Data: 2 if it has a tag.
-    pub sacks: u16,
+    /// Transport flags.
+    pub flags: Flags,
     /// See [`Kind`].
     pub seq: u64,
-    /// See [`Kind`] and [`Packet::carries_ext`]. ACK: `sacks` blocks, and delays behind them with [`Flags::STAMPS`]. Data: a tag, if `sacks`
-    /// is 2. With [`Flags::TELEMETRY`]: INT records, and delays.
+    /// See [`Kind`] and [`Packet::carries_ext`]. ACK: `sacks` blocks, and delays behind them with [`Flags::STAMPS`]. Data: a tag with
+    /// [`Flags::TAG`]. With [`Flags::TELEMETRY`]: INT records, and delays.
     pub ext: [SackBlock; 3],
 }
 
@@ -228,9 +230,8 @@ impl Packet {
     /// Whether `ext` holds anything. If not, a queue need not keep it.
     #[inline(always)]
     pub const fn carries_ext(&self) -> bool {
-        const BY_FLAG: Flags = Flags::STAMPS.with(Flags::TELEMETRY);
-        let (flags, kind) = (self.flags.of(BY_FLAG).0 as u16, (self.kind as u8 & EXT) as u16);
-        self.sacks | flags | kind != 0
+        const BY_FLAG: Flags = Flags::STAMPS.with(Flags::TELEMETRY).with(Flags::TAG);
+        self.flags.of(BY_FLAG).0 != 0 || self.sacks | (self.kind as u8 & EXT) != 0
     }
 
     /// Bytes that it takes on a link where each packet takes `overhead` more than its size.
@@ -291,21 +292,20 @@ impl Packet {
     /// Adds a tag to a packet, data or [`Kind::RackRequest`], which grows by it.
     pub fn tag(&mut self, tag: RackTag) {
         debug_assert!(matches!(self.kind, Kind::Data | Kind::RackRequest));
-        debug_assert!(self.sacks == 0 && !self.flags.has(Flags::TELEMETRY));
+        debug_assert!(!self.carries_ext() || self.kind == Kind::RackRequest);
         self.ext[0] = SackBlock { start: tag.requested as u32, end: (tag.requested >> 32) as u32 };
         self.ext[1] = SackBlock { start: tag.flows, end: tag.rack.into() };
-        self.sacks = 2;
+        self.flags = self.flags.with(Flags::TAG);
         self.size += RackTag::BYTES;
     }
 
     /// Removes the tag of a packet, if it has one.
     pub fn untag(&mut self) -> Option<RackTag> {
-        let may_have_one = matches!(self.kind, Kind::Data | Kind::RackRequest);
-        if !may_have_one || self.sacks != 2 {
+        if !self.flags.has(Flags::TAG) {
             return None;
         }
         let [requested, rest, _] = self.ext;
-        self.sacks = 0;
+        self.flags = self.flags.without(Flags::TAG);
         self.ext = [SackBlock::default(); 3];
         self.size -= RackTag::BYTES;
         let requested = u64::from(requested.end) << 32 | u64::from(requested.start);

@@ -15,10 +15,10 @@ struct Head {
     kind: Kind,
     ecn: Ecn,
     class: u8,
-    flags: Flags,
+    sacks: u8,
     stamp: u32,
     word: u16,
-    sacks: u16,
+    flags: Flags,
     seq: u64,
 }
 
@@ -178,7 +178,7 @@ mod tests {
         let (mut pushed, mut popped) = (0u64, 0u64);
         let nth = |n: u64| {
             let draw = forebay_units::math::mix(n);
-            let sacks = (draw % 4) as u16;
+            let sacks = (draw % 4) as u8;
             let mut packet = Packet {
                 flow: FlowId(n as u32),
                 dst: HostAddr { tor: n as u16, port: (draw >> 8) as u16 },
@@ -187,7 +187,7 @@ mod tests {
                 kind: [Kind::Data, Kind::Ack, Kind::RackRequest][(draw >> 50) as usize % 3],
                 ecn: Ecn::Ect,
                 class: (draw >> 32) as u8,
-                flags: Flags((draw >> 40) as u8), // with delays, INT, both or neither
+                flags: Flags((draw >> 40) as u16 & 0x3ff), // with delays, INT, a tag, some or none
                 stamp: (draw >> 11) as u32,
                 word: (draw >> 44) as u16,
                 sacks,
@@ -195,11 +195,11 @@ mod tests {
                 ..Packet::default()
             };
             let stamped = packet.flags.has(Flags::STAMPS);
-            let always = packet.kind == Kind::RackRequest; // its tag
+            let tagged = packet.flags.has(Flags::TAG) || packet.kind == Kind::RackRequest;
             let blocks = usize::from(sacks);
             for (i, block) in packet.ext.iter_mut().enumerate() {
                 let has_int = packet.flags.has(Flags::TELEMETRY) && i == 0;
-                if always || i < blocks || has_int || (stamped && i == 2) {
+                if tagged || i < blocks || has_int || (stamped && i == 2) {
                     *block = SackBlock { start: n as u32, end: i as u32 };
                 }
             }

@@ -108,7 +108,7 @@ fn ack(k: u64, blocks: &[(i64, i64)]) -> Packet {
         kind: Kind::Ack,
         seq: k * MSS,
         word: u16::MAX,
-        sacks: blocks.len() as u16,
+        sacks: blocks.len() as u8,
         ..Packet::default()
     };
     for (to, (start, end)) in ack.ext.iter_mut().zip(blocks) {
