@@ -4,7 +4,7 @@ use crate::human;
 use forebay_record::About;
 use forebay_scenario::model::{
     BaseRtt, Clock, Fabric, InflightCap, LoadRef, MarkAt, QueueLength, Rdma, Recovery, Release,
-    Routing, Rpc, Scenario, Topology, Traffic, TrafficKind,
+    Routing, Rpc, Scenario, Topology, Traffic, TrafficKind, TransportKind,
 };
 use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
@@ -174,12 +174,12 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         ("mss", transport.mss.to_string()),
         ("header", transport.header.to_string()),
     ];
-    match &transport.rdma {
-        None => all.extend([
-            ("initial window", transport.initial_window.to_string()),
-            ("rto_min", transport.rto_min.to_string()),
+    match &transport.kind {
+        TransportKind::Tcp(tcp) => all.extend([
+            ("initial window", tcp.initial_window.payload(transport.mss).to_string()),
+            ("rto_min", tcp.rto_min.to_string()),
         ]),
-        Some(rdma) => all.extend(queue_pairs(rdma)),
+        TransportKind::Rdma(rdma) => all.extend(queue_pairs(rdma)),
     }
     all.push(("stop", stop));
     all.extend(transport.params.iter().map(|(key, value)| (key.as_str(), value.clone())));
@@ -197,7 +197,7 @@ fn queue_pairs(rdma: &Rdma) -> [(&'static str, String); 4] {
         Recovery::GoBackZero => "go-back-0",
         Recovery::Selective => "selective repeat",
     };
-    let cap = match rdma.cap {
+    let cap = match rdma.max_inflight {
         InflightCap::None => "none".into(),
         InflightCap::Bdp => "bandwidth-delay product".into(),
         InflightCap::Fixed(bytes) => bytes.to_string(),
@@ -218,7 +218,7 @@ fn queue_pairs(rdma: &Rdma) -> [(&'static str, String); 4] {
 /// What must be alike in another simulator before rows can be compared one by one.
 fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
     let (fabric, transport) = (&scenario.fabric, &scenario.transport);
-    let telemetry = transport.rdma.as_ref().map_or(Bytes::ZERO, |rdma| rdma.telemetry);
+    let telemetry = transport.rdma().map_or(Bytes::ZERO, |rdma| rdma.telemetry);
     let marks = match fabric.switch.ecn {
         None => "none by the queue of a port".into(),
         Some(ecn) => match ecn.at {

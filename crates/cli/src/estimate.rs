@@ -106,7 +106,8 @@ impl Estimate {
             segments *= most / all.payload;
             all.payload = most;
         }
-        let acks = if scenario.transport.delayed_ack { 0.5 } else { 1.0 };
+        let acks =
+            if scenario.transport.tcp().is_some_and(|tcp| tcp.delayed_ack) { 0.5 } else { 1.0 };
         all.packet_hops = segments * all.hops * (1.0 + acks);
         all.ns_per_hop = ns_per_hop(hosts.names.len() as f64);
         all.cpu_s = all.packet_hops * all.ns_per_hop / 1e9;

@@ -4,7 +4,7 @@ use crate::args::{Explain, Kind, Laws, List};
 use crate::failure::Failure;
 use crate::{human, laws, metrics, say};
 use forebay_record::columns;
-use forebay_scenario::{cdf, presets};
+use forebay_scenario::{cdf, presets, reference};
 
 /// `forebay list`.
 pub fn list(args: &List) -> Result<(), Failure> {
@@ -66,13 +66,17 @@ pub fn explain(args: &Explain) -> Result<(), Failure> {
     if let Some(text) = laws::explain(name) {
         return say::data(&format!("{text}\n"));
     }
+    if let Some(text) = reference::explain(name) {
+        return say::data(&text);
+    }
     let last = name.rsplit('.').next().unwrap_or(name);
     if let Some(text) = columns::explain(last).filter(|_| last != name) {
         return say::data(&format!("{last}: {text}\n"));
     }
-    Err(Failure::Input(format!(
-        "no column, key, metric or law is named \"{name}\"; see \"forebay list columns\", \"forebay list metrics\" and \"forebay laws\""
-    )))
+    let close = reference::close(name).map(|key| format!("; did you mean {key:?}?"));
+    let lists = "; see \"forebay list columns\", \"forebay list metrics\" and \"forebay laws\"";
+    let more = close.unwrap_or_else(|| lists.into());
+    Err(Failure::Input(format!("no column, key, metric or law is named \"{name}\"{more}")))
 }
 
 /// `forebay schema`.

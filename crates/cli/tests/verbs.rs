@@ -109,6 +109,13 @@ fn lists_are_not_empty_and_names_are_explained() {
         assert!(ran.out.len() > name.len() + 5, "{name}: {}", ran.out);
     }
     here.run(&["explain", "no_such_column"]).ends(2);
+    let key = here.run(&["explain", "transport.base_rtt"]).ends(0).out;
+    assert!(
+        key.starts_with("transport.base_rtt (kind = \"rdma\"): \"longest\", \"path\" or"),
+        "{key}"
+    );
+    let close = here.run(&["explain", "transport.base_rrt"]).ends(2);
+    assert!(close.err.contains("did you mean \"transport.base_rtt\"?"), "{}", close.err);
     here.write("small.toml", SMALL);
     here.run(&["run", "small.toml"]).ends(0);
     for file in ["flows", "ports", "runs", "series", "hosts"] {

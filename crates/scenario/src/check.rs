@@ -261,7 +261,7 @@ fn accepts(schema: &Json, value: &Value) -> bool {
 }
 
 /// The choices of a word, if the schema is one.
-fn words(schema: &Json) -> Option<Vec<&str>> {
+pub(crate) fn words(schema: &Json) -> Option<Vec<&str>> {
     if let Some(word) = schema["const"].as_str() {
         return Some(vec![word]);
     }
@@ -271,7 +271,7 @@ fn words(schema: &Json) -> Option<Vec<&str>> {
     schema["oneOf"].as_array()?.iter().map(|s| s["const"].as_str()).collect()
 }
 
-fn quoted(words: &[&str]) -> String {
+pub(crate) fn quoted(words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|w| format!("{w:?}")).collect();
     or_list(words.iter().map(String::as_str))
 }

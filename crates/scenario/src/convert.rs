@@ -15,7 +15,6 @@ mod rpc;
 mod shape;
 mod switch;
 mod traffic;
-mod transport;
 
 pub(crate) use traffic::{MOST_FLOWS, too_many};
 
@@ -25,11 +24,11 @@ use crate::model::{FlowSamples, Host, Output, Scenario, Stop, Topology};
 use crate::plan::Plan;
 use crate::problem::or_list;
 use crate::raw;
+use crate::transport;
 use crate::tree::{Document, did_you_mean, shorten};
 use forebay_laws::flow::{FlowParams, LAWS};
 use forebay_laws::params::{LawInfo, ParamError};
 use forebay_units::{Bytes, Span, Time};
-use std::collections::BTreeMap;
 
 /// Longest run, delay or interval that a scenario may ask for: far beyond any use, far below 64 bits.
 const DAY: Span = Span::from_secs(86_400);
@@ -53,31 +52,34 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     let seeds = judge.seeds(file.seeds.as_ref());
     let stop = judge.stop(&file.stop);
     let waits = host::delayed_ack(file.host.as_ref());
-    let transport = judge.transport("transport", &file.transport, waits);
-    let mut named = |(name, one): (&String, &raw::Transport)| {
-        (name.clone(), judge.transport(&transport::path(name), one, waits))
-    };
-    let transports: Vec<_> = file.transports.iter().map(&mut named).collect();
+    let mut transport = file.transport.clone();
+    transport.check(judge, "transport", waits);
+    let mut transports: Vec<_> = file.transports.clone().into_iter().collect();
+    for (name, one) in &mut transports {
+        one.check(judge, &transport::path(name), waits);
+    }
     let topology = judge.topology(&file.fabric);
     let fabric = judge.fabric(&file.fabric, topology.clone(), &transport);
     if topology.is_none() || !judge.findings.is_empty() {
         return None;
     }
-    judge.classes("transport", &transport, fabric.switch.classes);
+    transport.check_classes(judge, "transport", fabric.switch.classes);
     for (name, one) in &transports {
-        judge.classes(&transport::path(name), one, fabric.switch.classes);
+        one.check_classes(judge, &transport::path(name), fabric.switch.classes);
     }
     let plan = Plan::of(&fabric);
     judge.overrides(&fabric, &plan);
     if matches!(fabric.topology, Topology::Graph { .. }) {
         judge.reachable(&plan);
     }
-    let written = || file.transports.values().chain([&file.transport]);
-    let said = written().any(|one| one.delayed_ack.is_some());
+    let paths = transports.iter().map(|(name, _)| transport::path(name));
+    let mut paths = paths.chain(["transport".into()]);
+    let said = paths.any(|path| judge.given(&format!("{path}.delayed_ack")));
     let mss = transports.iter().map(|(_, one)| one.mss).fold(transport.mss, Bytes::max);
     let host = judge.hosts_of(file.host.as_ref(), (mss, said), &plan);
     let faults = judge.faults(&file.fault, stop, &plan);
-    let traffic = judge.traffic(file, (stop, fabric.switch.classes), &plan);
+    let traffic =
+        judge.traffic(file, (&transport, &transports), (stop, fabric.switch.classes), &plan);
     let all = transports.iter().map(|(_, one)| one).chain([&transport]);
     let snap = capture::default_snap(all);
     let output = judge.output(file.output.as_ref(), (stop, snap), &plan, &host);
@@ -110,19 +112,26 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     judge.findings.is_empty().then_some(scenario)
 }
 
-/// Parameters as key and text.
-fn texts(params: Option<&BTreeMap<String, raw::Param>>) -> Vec<(String, String)> {
-    params.into_iter().flatten().map(|(k, v)| (k.clone(), param(v))).collect()
-}
-
 impl Judge<'_> {
+    /// Whether the key at `path` was written.
+    pub fn given(&self, path: &str) -> bool {
+        self.document.shown(path).is_some()
+    }
+
+    /// Gives a key that was not written at `path` its default.
+    pub fn usual<T>(&self, path: &str, key: &mut T, default: T) {
+        if !self.given(path) {
+            *key = default;
+        }
+    }
+
     /// Notes a sentence about the key at `path`.
-    fn say(&mut self, path: &str, text: impl Into<String>) {
+    pub fn say(&mut self, path: &str, text: impl Into<String>) {
         self.findings.push((self.document.find(path), path.into(), text.into()));
     }
 
     /// Notes a sentence that begins with the value at `path`, as it was written.
-    fn wrong(&mut self, path: &str, text: impl std::fmt::Display) {
+    pub fn wrong(&mut self, path: &str, text: impl std::fmt::Display) {
         let value = self.document.shown(path).map(|value| format!("{value} ")).unwrap_or_default();
         self.say(path, format!("{value}{text}"));
     }
@@ -167,14 +176,14 @@ impl Judge<'_> {
     }
 
     /// A span must be above zero and below a day.
-    fn span(&mut self, path: &str, span: Span) {
+    pub fn span(&mut self, path: &str, span: Span) {
         if span == Span::ZERO {
             self.wrong(path, "does nothing; write a time above 0, for instance \"10us\"");
         }
         self.short(path, span);
     }
 
-    fn short(&mut self, path: &str, span: Span) {
+    pub fn short(&mut self, path: &str, span: Span) {
         if span > DAY {
             self.wrong(path, "is more than a day of virtual time; write at most \"86400s\"");
         }
@@ -187,7 +196,7 @@ impl Judge<'_> {
     }
 
     /// The law of this name with its published defaults, or a sentence.
-    fn law(&mut self, path: &str, law: &str) -> Option<FlowParams> {
+    pub fn law(&mut self, path: &str, law: &str) -> Option<FlowParams> {
         let known = FlowParams::new(law).ok();
         if known.is_none() {
             let names = || LAWS.iter().map(|law| law.name);
@@ -205,27 +214,27 @@ impl Judge<'_> {
         known
     }
 
-    /// Parameters as key and text, each one that the law takes.
-    fn params(
+    /// Sets parameters in the law, each one that it takes.
+    pub fn params(
         &mut self,
         place: &str,
         law: Option<&mut FlowParams>,
-        params: Option<&BTreeMap<String, raw::Param>>,
-    ) -> Vec<(String, String)> {
-        let Some(law) = law else { return texts(params) };
-        self.set_params(place, law.info(), params, |key, text| law.set(key, text))
+        params: &[(String, String)],
+    ) {
+        if let Some(law) = law {
+            self.set_params(place, law.info(), params, |key, text| law.set(key, text));
+        }
     }
 
-    /// Parameters as key and text, each set in the law.
+    /// Sets each parameter, and says which the law does not take.
     fn set_params(
         &mut self,
         place: &str,
         law: &LawInfo,
-        params: Option<&BTreeMap<String, raw::Param>>,
+        params: &[(String, String)],
         mut set: impl FnMut(&str, &str) -> Result<(), ParamError>,
-    ) -> Vec<(String, String)> {
-        let params = texts(params);
-        for (key, text) in &params {
+    ) {
+        for (key, text) in params {
             let mut path = String::from(place);
             crate::tree::push_key(&mut path, key);
             match set(key, text) {
@@ -239,7 +248,6 @@ impl Judge<'_> {
                 }
             }
         }
-        params
     }
 
     fn output(
@@ -322,16 +330,6 @@ impl Judge<'_> {
         let close = did_you_mean(name, known.iter().take(4096).map(String::as_str));
         let (first, last) = (&known[0], &known[known.len() - 1]);
         format!("no {what} is called {:?}; they go from {first} to {last}{close}", shorten(name))
-    }
-}
-
-/// Text of a parameter; numbers in their shortest exact form.
-fn param(value: &raw::Param) -> String {
-    match value {
-        raw::Param::Flag(b) => b.to_string(),
-        raw::Param::Whole(n) => n.to_string(),
-        raw::Param::Number(x) => x.to_string(),
-        raw::Param::Text(text) => text.clone(),
     }
 }
 

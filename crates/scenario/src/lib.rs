@@ -11,14 +11,17 @@ pub mod import;
 mod load;
 pub mod model;
 mod moved;
+mod params;
 pub mod pause;
 pub mod plan;
 pub mod presets;
 mod problem;
 mod quantity;
 mod raw;
+pub mod reference;
 mod resolved;
 mod schema;
+mod transport;
 mod tree;
 pub mod workload;
 

@@ -1,5 +1,6 @@
 //! The checked form of a scenario: what a run needs, all defaults filled in.
 
+pub use crate::transport::{BaseRtt, InflightCap, Rdma, Recovery, Tcp, Transport, TransportKind};
 use forebay_host::memory::MemorySettings;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
@@ -206,6 +207,16 @@ pub enum QueueLength {
     Bytes(Bytes),
     /// In packets.
     Packets(u32),
+}
+
+impl QueueLength {
+    /// Bytes of payload, where packets carry `mss` each.
+    pub fn payload(self, mss: Bytes) -> Bytes {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Packets(n) => Bytes::new(mss.get().saturating_mul(u64::from(n))),
+        }
+    }
 }
 
 /// All that a switch does beyond forwarding.
@@ -624,53 +635,6 @@ pub enum NicOrder {
     Push,
 }
 
-/// A transport and its law.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Transport {
-    /// Law of role `flow`, by name.
-    pub law: String,
-    /// Its parameters, as key and text.
-    pub params: Vec<(String, String)>,
-    /// Payload of a full segment.
-    pub mss: Bytes,
-    /// Header bytes of a data packet.
-    pub header: Bytes,
-    /// Size of an ACK packet.
-    pub ack_size: Bytes,
-    /// First window, in bytes of payload.
-    pub initial_window: Bytes,
-    /// Least retransmission timeout above `srtt`.
-    pub rto_min: Span,
-    /// Whether an ACK may wait for a second segment.
-    pub delayed_ack: bool,
-    /// Segments at the start of a flow that are acknowledged at once, where ACKs may wait.
-    pub quick_acks: u16,
-    /// Receive window; `None`: never a limit.
-    pub receive_window: Option<Bytes>,
-    /// Most that it may grow to; `None`: it stays.
-    pub receive_window_max: Option<Bytes>,
-    /// Whether a window idle for longer than the RTO decays (RFC 2861).
-    pub idle_restart: bool,
-    /// Windows are used by what was in flight in a round trip, not by what an ACK finds.
-    pub gentle_growth: bool,
-    /// Selective acknowledgements.
-    pub sack: bool,
-    /// Losses by time rather than by distance below the highest SACK.
-    pub rack: bool,
-    /// Tail loss probes.
-    pub tail_loss_probe: bool,
-    /// Proportional rate reduction.
-    pub prr: bool,
-    /// Detection of spurious timeouts.
-    pub frto: bool,
-    /// Traffic class of data, 0 to 7.
-    pub class: u8,
-    /// Traffic class of pure ACKs.
-    pub ack_class: u8,
-    /// RDMA queue pairs in place of TCP; the keys that belong to TCP alone mean nothing then.
-    pub rdma: Option<Rdma>,
-}
-
 /// Counts of a folded Clos network of three tiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clos {
@@ -703,81 +667,6 @@ impl Topology {
             _ => None,
         }
     }
-}
-
-impl Transport {
-    /// Its machinery, by the word of the grammar.
-    pub fn kind(&self) -> &'static str {
-        if self.rdma.is_some() { "rdma" } else { "tcp" }
-    }
-
-    /// Size of the largest packet, telemetry included.
-    pub fn largest_packet(&self) -> Bytes {
-        let telemetry = self.rdma.as_ref().map_or(Bytes::ZERO, |rdma| rdma.telemetry);
-        self.mss.saturating_add(self.header).max(self.ack_size).saturating_add(telemetry)
-    }
-}
-
-/// How queue pairs work.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rdma {
-    /// What is sent again after a loss.
-    pub recovery: Recovery,
-    /// Packets per ACK.
-    pub ack_every: u32,
-    /// Bound on what is under way.
-    pub cap: InflightCap,
-    /// Go-back-N: time until the same gap is reported again.
-    pub nack_interval: Span,
-    /// Time without an answer after which the oldest packet counts as lost.
-    pub timeout: Span,
-    /// The same with at most `few` packets under way.
-    pub timeout_few: Span,
-    /// See there.
-    pub few: u32,
-    /// Least time between CNPs of one queue pair.
-    pub cnp_interval: Span,
-    /// Traffic class of CNPs.
-    pub cnp_class: u8,
-    /// What laws take for the round-trip time of an empty path.
-    pub base_rtt: BaseRtt,
-    /// Bytes that telemetry adds to data and ACKs, where the law needs it.
-    pub telemetry: Bytes,
-    /// First window of laws that have no opinion; `None`: a bandwidth-delay product.
-    pub initial_window: Option<Bytes>,
-}
-
-/// What is sent again after a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recovery {
-    /// Everything from the first missing packet.
-    GoBackN,
-    /// The whole flow.
-    GoBackZero,
-    /// What is missing.
-    Selective,
-}
-
-/// Bound on what a queue pair has under way, whatever its law says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InflightCap {
-    /// None.
-    None,
-    /// What the host's link carries in the base round-trip time.
-    Bdp,
-    /// So much payload.
-    Fixed(Bytes),
-}
-
-/// What laws take for the round-trip time of an empty path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BaseRtt {
-    /// That of the longest path in the fabric.
-    Longest,
-    /// That of the flow's path.
-    Path,
-    /// This.
-    Fixed(Span),
 }
 
 /// One source of flows.

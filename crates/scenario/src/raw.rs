@@ -4,7 +4,9 @@
 //! (`check.rs`) walks that schema, and the resolved file is written from them; so what an editor offers,
 //! what the loader accepts and what a run records cannot differ. Field docs are what a user reads there.
 
+use crate::params::{self, Param};
 use crate::quantity::{Length, Qty};
+use crate::transport::Transport;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -317,8 +319,9 @@ pub(crate) struct Hierarchical {
     /// The law, of those in `forebay laws` that have role group.
     pub law: String,
     /// Its parameters.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub params: Option<BTreeMap<String, Param>>,
+    #[serde(default, with = "params", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<BTreeMap<String, Param>>")]
+    pub params: Vec<(String, String)>,
     /// What a queue asks credits for: "demand", what has arrived in it, or "sent", what has left it, so that advance is a window.
     /// Default: "demand".
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -954,8 +957,9 @@ pub(crate) struct Control {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Its parameters.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub params: Option<BTreeMap<String, Param>>,
+    #[serde(default, with = "params", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<BTreeMap<String, Param>>")]
+    pub params: Vec<(String, String)>,
     /// How long reading a counter takes; two loops, one for each counter, do nothing else. Default: 650ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<Qty<Span>>,
@@ -1012,205 +1016,6 @@ pub(crate) enum NicOrder {
     Push,
 }
 
-/// A transport and its congestion-control law.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct Transport {
-    /// Machinery.
-    pub kind: TransportKind,
-    /// Congestion-control law.
-    pub law: String,
-    /// Parameters of the law, by their names in `forebay laws`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub params: Option<BTreeMap<String, Param>>,
-    /// Payload of a full segment. Default: 1448B (1500B Ethernet with IPv4, TCP and timestamps); RDMA: 1000B. Not with mtu.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mss: Option<Qty<Bytes>>,
-    /// Size of a full data packet, header included; another way to give mss.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mtu: Option<Qty<Bytes>>,
-    /// Header bytes of a data packet. Default: 52B (IPv4 20, TCP 20, timestamps 12); RDMA: 44B (IPv4 20, UDP 8, BTH 12,
-    /// ICRC 4), telemetry not included.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub header: Option<Qty<Bytes>>,
-    /// Size of a pure ACK. Default: 64B, the least Ethernet frame.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ack_size: Option<Qty<Bytes>>,
-    /// First window, in packets or in bytes of payload. Default: 10 packets (RFC 6928); RDMA: what the host's link carries in
-    /// base_rtt.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initial_window: Option<Length>,
-    /// Least retransmission timeout above srtt. Default: 200ms (Linux); datacentres often set 1ms to 10ms.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rto_min: Option<Qty<Span>>,
-    /// Whether an ACK may wait for a second segment. Default: by host.profile; ideal hosts send one ACK per segment.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delayed_ack: Option<bool>,
-    /// How many segments at the start of a flow are acknowledged at once where ACKs may wait. Linux: these, and all for as
-    /// long as the receiver's window opens, by two segments each. Default: half the segments of receive_window, 2 to 16
-    /// (Linux); 16 where no window is said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0, max = 65_535))]
-    pub quick_acks: Option<i64>,
-    /// Receive window. Default: never a limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receive_window: Option<Qty<Bytes>>,
-    /// Receive-window autotuning: receive_window (then 64KiB by default, as tcp_rmem of Linux) is where the window begins, and
-    /// it grows with what the application reads up to this. Default: it stays.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receive_window_max: Option<Qty<Bytes>>,
-    /// Whether a window idle for longer than the RTO decays (RFC 2861). Default: true (Linux).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub idle_restart: Option<bool>,
-    /// Whether a window counts as used by the most that was in flight in the last round trip, and slow start may reach twice
-    /// the flight. Without: only an ACK that finds it full but for 3 segments, or with TSO for a third and gso_max, lets it
-    /// grow, as Linux before. Default: true (Linux since 3.16).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gentle_growth: Option<bool>,
-    /// Selective acknowledgements. Without: NewReno. Default: true (Linux).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sack: Option<bool>,
-    /// Losses by time (RACK, RFC 8985). Without: by distance below the highest SACK (FACK), as Linux before 4.4. Default:
-    /// true.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rack: Option<bool>,
-    /// Tail loss probes (RFC 8985). Default: true (Linux since 3.10).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tail_loss_probe: Option<bool>,
-    /// Proportional rate reduction (RFC 6937). Without: rate halving, as Linux before. Default: true (Linux since 3.2).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prr: Option<bool>,
-    /// Detection of spurious timeouts (RFC 5682). Default: true (Linux).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub frto: Option<bool>,
-    /// Traffic class of data; below fabric.switch.classes. Default: 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0, max = 7))]
-    pub class: Option<i64>,
-    /// Traffic class of pure ACKs; below fabric.switch.classes. Above class, they pass the data queues of the reverse path
-    /// (pure-ACK priority); below it they wait for data. A NIC sends them before data of their class. Default: 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0, max = 7))]
-    pub ack_class: Option<i64>,
-    /// RDMA: what is sent again after a loss. Default: "go-back-n".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recovery: Option<Recovery>,
-    /// RDMA: packets per ACK; one where the law looks at each. The last packet that may leave is always acknowledged.
-    /// Default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 65_535))]
-    pub ack_every: Option<i64>,
-    /// RDMA: most that a queue pair has under way, whatever its law says: "none", "bdp", or so much payload. Default: "none";
-    /// "bdp" with recovery = "selective" (IRN, BDP-FC).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_inflight: Option<InflightCap>,
-    /// RDMA, go-back-N: time after which the receiver reports the same gap again. Default: 500us.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nack_interval: Option<Qty<Span>>,
-    /// RDMA: time without an answer after which the oldest packet counts as lost. Default: 4ms (NICs); 320us with
-    /// recovery = "selective" (IRN, RTO_high).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Qty<Span>>,
-    /// RDMA: the same with few packets under way. Default: timeout; 100us with recovery = "selective" (IRN, RTO_low).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout_few: Option<Qty<Span>>,
-    /// RDMA: how many are few. Default: 0; 3 with recovery = "selective" (IRN).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0, max = 65_535))]
-    pub few: Option<i64>,
-    /// RDMA: least time between two CNPs of a queue pair, for laws that need them. Default: 50us (DCQCN).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cnp_interval: Option<Qty<Span>>,
-    /// RDMA: traffic class of CNPs. Default: ack_class.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0, max = 7))]
-    pub cnp_class: Option<i64>,
-    /// RDMA: what laws take for the round-trip time of an empty path: "longest", "path", or a time. A full packet there and its
-    /// ACK back. Default: "longest", one value for all flows.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub base_rtt: Option<BaseRtt>,
-    /// RDMA: bytes that telemetry adds to the header of data and to ACKs, for laws that need it. Default: 42B, five hops
-    /// (HPCC).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub telemetry: Option<Qty<Bytes>>,
-}
-
-/// Machinery of a transport.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum TransportKind {
-    /// As Linux: SACK, RACK, PRR.
-    Tcp,
-    /// As RoCEv2 NICs: queue pairs, go-back-N or selective repeat, CNPs, telemetry.
-    Rdma,
-}
-
-/// What queue pairs send again after a loss.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Recovery {
-    /// Everything from the first missing packet, as commodity NICs.
-    GoBackN,
-    /// The whole flow, as NICs did before: with losses, long flows never end.
-    #[serde(rename = "go-back-0")]
-    GoBackZero,
-    /// What is missing, as IRN.
-    Selective,
-}
-
-/// Bound on what is under way.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub(crate) enum InflightCap {
-    /// "none" or "bdp".
-    Word(InflightWord),
-    /// So much payload.
-    Fixed(Qty<Bytes>),
-}
-
-/// Bound on what is under way, by a word.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum InflightWord {
-    /// The law alone bounds it.
-    None,
-    /// What the host's link carries in base_rtt.
-    Bdp,
-}
-
-/// Round-trip time of an empty path.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub(crate) enum BaseRtt {
-    /// "longest" or "path".
-    Word(BaseRttWord),
-    /// This.
-    Fixed(Qty<Span>),
-}
-
-/// Round-trip time of an empty path, by a word.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum BaseRttWord {
-    /// That of the longest path in the fabric, for all flows.
-    Longest,
-    /// That of each flow's own path.
-    Path,
-}
-
-/// Value of a law's parameter.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub(crate) enum Param {
-    /// Yes or no.
-    Flag(bool),
-    /// A whole number.
-    Whole(i64),
-    /// A number.
-    Number(f64),
-    /// A quantity or a word.
-    Text(String),
-}
-
 /// One source of flows.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub(crate) struct Traffic {
@@ -1233,8 +1038,9 @@ pub(crate) struct Traffic {
     #[schemars(range(min = 0, max = 7))]
     pub class: Option<i64>,
     /// Parameters of their law. They win over those of their transport, which hold for flows of the same law.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub params: Option<BTreeMap<String, Param>>,
+    #[serde(default, with = "params", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<BTreeMap<String, Param>>")]
+    pub params: Vec<(String, String)>,
 }
 
 /// Kind of traffic.

@@ -7,12 +7,11 @@ mod host;
 mod memory;
 
 use crate::load::Expect;
-use crate::model::{self, QueueLength, Scenario, Topology, TrafficKind};
+use crate::model::{self, Scenario, Topology, TrafficKind};
 use crate::quantity::{Length, Qty};
 use crate::raw;
 use forebay_units::{Bytes, Time};
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// The full TOML text of a scenario.
 pub fn resolved(scenario: &Scenario) -> String {
@@ -42,8 +41,8 @@ fn file(s: &Scenario) -> raw::File {
         },
         fabric: fabric(&s.fabric),
         host: Some(host::host(&s.host)),
-        transport: transport(&s.transport),
-        transports: s.transports.iter().map(|(n, t)| (n.clone(), transport(t))).collect(),
+        transport: s.transport.clone(),
+        transports: s.transports.iter().cloned().collect(),
         traffic: s.traffic.iter().map(traffic).collect(),
         fault: s.faults.iter().map(fault).collect(),
         output: Some(raw::Output {
@@ -288,99 +287,6 @@ fn switch(s: &model::Switch) -> raw::Switch {
     }
 }
 
-fn transport(t: &model::Transport) -> raw::Transport {
-    let tcp = t.rdma.is_none();
-    let common = raw::Transport {
-        kind: if tcp { raw::TransportKind::Tcp } else { raw::TransportKind::Rdma },
-        law: t.law.clone(),
-        params: params(&t.params),
-        mss: Some(Qty(t.mss)),
-        mtu: None,
-        header: Some(Qty(t.header)),
-        ack_size: Some(Qty(t.ack_size)),
-        initial_window: tcp.then_some(Length(QueueLength::Bytes(t.initial_window))),
-        rto_min: tcp.then_some(Qty(t.rto_min)),
-        delayed_ack: tcp.then_some(t.delayed_ack),
-        receive_window: t.receive_window.map(Qty),
-        receive_window_max: t.receive_window_max.map(Qty),
-        quick_acks: tcp.then_some(t.quick_acks.into()),
-        idle_restart: tcp.then_some(t.idle_restart),
-        gentle_growth: tcp.then_some(t.gentle_growth),
-        sack: tcp.then_some(t.sack),
-        rack: tcp.then_some(t.rack),
-        tail_loss_probe: tcp.then_some(t.tail_loss_probe),
-        prr: tcp.then_some(t.prr),
-        frto: tcp.then_some(t.frto),
-        class: Some(i64::from(t.class)),
-        ack_class: Some(i64::from(t.ack_class)),
-        recovery: None,
-        ack_every: None,
-        max_inflight: None,
-        nack_interval: None,
-        timeout: None,
-        timeout_few: None,
-        few: None,
-        cnp_interval: None,
-        cnp_class: None,
-        base_rtt: None,
-        telemetry: None,
-    };
-    let Some(rdma) = &t.rdma else { return common };
-    raw::Transport {
-        initial_window: rdma.initial_window.map(|window| Length(QueueLength::Bytes(window))),
-        recovery: Some(match rdma.recovery {
-            model::Recovery::GoBackN => raw::Recovery::GoBackN,
-            model::Recovery::GoBackZero => raw::Recovery::GoBackZero,
-            model::Recovery::Selective => raw::Recovery::Selective,
-        }),
-        ack_every: Some(rdma.ack_every.into()),
-        max_inflight: Some(match rdma.cap {
-            model::InflightCap::None => raw::InflightCap::Word(raw::InflightWord::None),
-            model::InflightCap::Bdp => raw::InflightCap::Word(raw::InflightWord::Bdp),
-            model::InflightCap::Fixed(bytes) => raw::InflightCap::Fixed(Qty(bytes)),
-        }),
-        nack_interval: Some(Qty(rdma.nack_interval)),
-        timeout: Some(Qty(rdma.timeout)),
-        timeout_few: Some(Qty(rdma.timeout_few)),
-        few: Some(rdma.few.into()),
-        cnp_interval: Some(Qty(rdma.cnp_interval)),
-        cnp_class: Some(rdma.cnp_class.into()),
-        base_rtt: Some(match rdma.base_rtt {
-            model::BaseRtt::Longest => raw::BaseRtt::Word(raw::BaseRttWord::Longest),
-            model::BaseRtt::Path => raw::BaseRtt::Word(raw::BaseRttWord::Path),
-            model::BaseRtt::Fixed(span) => raw::BaseRtt::Fixed(Qty(span)),
-        }),
-        telemetry: Some(Qty(rdma.telemetry)),
-        ..common
-    }
-}
-
-fn params(params: &[(String, String)]) -> Option<BTreeMap<String, raw::Param>> {
-    (!params.is_empty())
-        .then(|| params.iter().map(|(key, text)| (key.clone(), param(text))).collect())
-}
-
-/// The most natural TOML value that reads back to the same text.
-fn param(text: &str) -> raw::Param {
-    if let Ok(n) = text.parse::<i64>()
-        && n.to_string() == text
-    {
-        return raw::Param::Whole(n);
-    }
-    if let Ok(x) = text.parse::<f64>()
-        && x.is_finite()
-        && x.to_string() == text
-        && text.contains('.')
-    {
-        return raw::Param::Number(x);
-    }
-    match text {
-        "true" => raw::Param::Flag(true),
-        "false" => raw::Param::Flag(false),
-        _ => raw::Param::Text(text.into()),
-    }
-}
-
 fn traffic(t: &model::Traffic) -> raw::Traffic {
     let kind = match &t.kind {
         TrafficKind::Poisson { sizes, load, load_ref } => raw::Kind::Poisson {
@@ -421,7 +327,7 @@ fn traffic(t: &model::Traffic) -> raw::Traffic {
         until: (t.until != Time::MAX).then_some(Qty(t.until)),
         transport: t.transport.clone(),
         law: t.law.clone(),
-        params: params(&t.params),
+        params: t.params.clone(),
         class: t.class.map(i64::from),
     }
 }

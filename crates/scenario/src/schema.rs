@@ -25,6 +25,7 @@ impl Transform for Tidy {
             *text = text.replace('\n', " ");
         }
         object.remove("format");
+        object.remove("default");
         if object.contains_key("properties") && object.get("properties").is_some_and(is_closed) {
             let key = if object.contains_key("oneOf") {
                 "unevaluatedProperties"

@@ -330,24 +330,51 @@ fn parse_path(path: &str) -> Result<Vec<Step>, String> {
         format!("{path} is not the path of a key; write for instance traffic[0].load")
     };
     let mut steps = Vec::new();
-    for part in path.split('.') {
-        let (key, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
-        let key = key.trim();
-        let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-        if key.is_empty() || !key.chars().all(plain) {
-            return Err(bad());
-        }
-        steps.push(Step::Key(key.into()));
+    let mut rest = path;
+    loop {
+        let (key, after) = first_key(rest).ok_or_else(bad)?;
+        steps.push(Step::Key(key));
+        rest = after;
         while let Some(after) = rest.strip_prefix('[') {
             let (index, tail) = after.split_once(']').ok_or_else(bad)?;
             steps.push(Step::Index(index.trim().parse().map_err(|_| bad())?));
             rest = tail;
         }
-        if !rest.is_empty() {
-            return Err(bad());
+        if rest.is_empty() {
+            return Ok(steps);
+        }
+        rest = rest.strip_prefix('.').ok_or_else(bad)?;
+    }
+}
+
+/// The key that a path begins with, bare or in quotes, and what follows it.
+fn first_key(path: &str) -> Option<(String, &str)> {
+    let Some(quoted) = path.strip_prefix('"') else {
+        let (key, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
+        let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        let key = key.trim();
+        return (!key.is_empty() && key.chars().all(plain)).then(|| (key.into(), rest));
+    };
+    let mut key = String::new();
+    let mut chars = quoted.chars();
+    loop {
+        match chars.next()? {
+            '"' => return Some((key, chars.as_str())),
+            '\\' => key.push(match chars.next()? {
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                '0' => '\0',
+                'u' => {
+                    let (digits, rest) = chars.as_str().strip_prefix('{')?.split_once('}')?;
+                    chars = rest.chars();
+                    char::from_u32(u32::from_str_radix(digits, 16).ok()?)?
+                }
+                c => c,
+            }),
+            c => key.push(c),
         }
     }
-    Ok(steps)
 }
 
 /// The value of a setting: TOML if it reads as such, else text.

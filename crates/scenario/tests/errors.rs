@@ -315,12 +315,12 @@ fn keys_of_the_other_transport() {
     let tcp = said("kind = \"tcp\"", "kind = \"tcp\"\ntimeout = \"1ms\"");
     assert_eq!(
         tcp,
-        "18:11: transport.timeout: \"1ms\" means nothing here; it belongs to kind = \"rdma\""
+        "18:1: transport.timeout: belongs to kind \"rdma\", not to \"tcp\"; leave it out"
     );
     let rdma = |line: &str| said("kind = \"tcp\"", &format!("kind = \"rdma\"\n{line}"));
     assert_eq!(
         rdma("rto_min = \"1ms\""),
-        "18:11: transport.rto_min: \"1ms\" means nothing here; it belongs to kind = \"tcp\""
+        "18:1: transport.rto_min: belongs to kind \"tcp\", not to \"rdma\"; leave it out"
     );
     assert_eq!(
         rdma("max_inflight = \"100B\""),
@@ -1735,7 +1735,7 @@ fn transports_by_name() {
         (
             "kind = \"rdma\"\nlaw = \"dcqcn\"\nrto_min = \"1ms\"",
             "",
-            "28:11: transports.storage.rto_min: \"1ms\" means nothing here; it belongs to kind = \"tcp\"",
+            "28:1: transports.storage.rto_min: belongs to kind \"tcp\", not to \"rdma\"; leave it out",
         ),
         (
             "kind = \"rdma\"\nlaw = \"dcqcn\"\ncnp_class = 3",

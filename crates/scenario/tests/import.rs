@@ -181,7 +181,7 @@ fn what_the_source_sends_is_what_is_sent() {
     ] {
         let scenario = of(mode);
         let transport = &scenario.transport;
-        let rdma = transport.rdma.unwrap();
+        let rdma = *transport.rdma().unwrap();
         assert_eq!(transport.law, law);
         assert_eq!((transport.header.get(), transport.ack_size.get()), (header, ack), "{law}");
         assert!(telemetry.is_none_or(|bytes| rdma.telemetry.get() == bytes), "{law}");

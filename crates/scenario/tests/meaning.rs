@@ -80,22 +80,24 @@ fn defaults_are_those_of_the_schema() {
             mss: Bytes::new(1448),
             header: Bytes::new(52),
             ack_size: Bytes::new(64),
-            initial_window: Bytes::new(14_480),
-            rto_min: Span::from_ms(200),
-            delayed_ack: false,
-            quick_acks: 16,
-            receive_window: None,
-            receive_window_max: None,
-            idle_restart: true,
-            gentle_growth: true,
-            sack: true,
-            rack: true,
-            tail_loss_probe: true,
-            prr: true,
-            frto: true,
+            mtu: None,
             class: 0,
             ack_class: 0,
-            rdma: None,
+            kind: TransportKind::Tcp(Tcp {
+                initial_window: QueueLength::Packets(10),
+                rto_min: Span::from_ms(200),
+                delayed_ack: false,
+                quick_acks: 16,
+                receive_window: None,
+                receive_window_max: None,
+                idle_restart: true,
+                gentle_growth: true,
+                sack: true,
+                rack: true,
+                tail_loss_probe: true,
+                prr: true,
+                frto: true,
+            }),
         }
     );
     assert_eq!(
@@ -138,7 +140,8 @@ fn a_small_window_has_fewer_quick_acks() {
         least(&[("transport", &format!("{{ kind = \"tcp\", law = \"dctcp\"{keys} }}"))])
             .scenario
             .transport
-            .quick_acks
+            .tcp()
+            .map_or(0, |tcp| tcp.quick_acks)
     };
     assert_eq!(quick(""), 16);
     assert_eq!(quick(", receive_window = \"64KiB\""), 16);
@@ -194,9 +197,12 @@ fn other_names_of_the_fabric_link() {
 #[test]
 fn windows_and_packets() {
     let t = least(&[("transport.mtu", "1000B"), ("transport.header", "40B")]).scenario.transport;
-    assert_eq!((t.mss, t.initial_window), (Bytes::new(960), Bytes::new(9_600)));
+    assert_eq!(
+        (t.mss, t.tcp().unwrap().initial_window),
+        (Bytes::new(960), QueueLength::Packets(10))
+    );
     let t = least(&[("transport.initial_window", "64KB")]).scenario.transport;
-    assert_eq!(t.initial_window, Bytes::new(64_000));
+    assert_eq!(t.tcp().unwrap().initial_window, QueueLength::Bytes(Bytes::new(64_000)));
     let t = least(&[("transport.params.g", "1/8")]).scenario.transport;
     assert_eq!(t.params, [("g".to_string(), "1/8".to_string())]);
 }

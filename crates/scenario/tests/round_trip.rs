@@ -295,22 +295,28 @@ prop_compose! {
             mss: Bytes::new(mss),
             header: Bytes::new(52),
             ack_size: Bytes::new(64),
-            initial_window: Bytes::new(window),
-            rto_min,
-            delayed_ack: flags.0,
-            quick_acks: if flags.0 { 16 } else { 2_867 },
-            receive_window,
-            receive_window_max: receive_window.filter(|_| flags.0).map(|w| w * 3),
-            idle_restart: flags.1,
-            gentle_growth: flags.0,
-            sack: !flags.0,
-            rack: flags.1,
-            tail_loss_probe: !flags.1,
-            prr: flags.0,
-            frto: flags.1,
+            mtu: None,
             class: 1,
             ack_class: 3,
-            rdma: None,
+            kind: TransportKind::Tcp(Tcp {
+                initial_window: if flags.0 {
+                    QueueLength::Bytes(Bytes::new(window))
+                } else {
+                    QueueLength::Packets(10)
+                },
+                rto_min,
+                delayed_ack: flags.0,
+                quick_acks: if flags.0 { 16 } else { 2_867 },
+                receive_window,
+                receive_window_max: receive_window.filter(|_| flags.0).map(|w| w * 3),
+                idle_restart: flags.1,
+                gentle_growth: flags.0,
+                sack: !flags.0,
+                rack: flags.1,
+                tail_loss_probe: !flags.1,
+                prr: flags.0,
+                frto: flags.1,
+            }),
         }
     }
 }
@@ -323,17 +329,17 @@ fn rdma() -> impl Strategy<Value = Rdma> {
     ];
     let base_rtt =
         prop_oneof![Just(BaseRtt::Longest), Just(BaseRtt::Path), span().prop_map(BaseRtt::Fixed)];
-    let window = of((9_000..1_000_000u64).prop_map(Bytes::new));
+    let window = of((9_000..1_000_000u64).prop_map(|n| QueueLength::Bytes(Bytes::new(n))));
     let spans = (span(), span(), span(), span());
     (any::<bool>(), 1..99u32, cap, base_rtt, window, spans, 0..99u32).prop_map(
-        |(selective, ack_every, cap, base_rtt, initial_window, spans, few)| Rdma {
+        |(selective, ack_every, max_inflight, base_rtt, initial_window, spans, few)| Rdma {
             recovery: match (selective, few % 2) {
                 (true, _) => Recovery::Selective,
                 (false, 0) => Recovery::GoBackZero,
                 _ => Recovery::GoBackN,
             },
             ack_every,
-            cap,
+            max_inflight,
             nack_interval: spans.0,
             timeout: spans.1,
             timeout_few: spans.2,
@@ -347,26 +353,12 @@ fn rdma() -> impl Strategy<Value = Rdma> {
     )
 }
 
-/// Queue pairs; what belongs to TCP alone stands at its defaults.
 fn queue_pairs() -> impl Strategy<Value = Transport> {
     let law = prop::sample::select(vec!["dcqcn", "hpcc", "swift"]);
     (tcp(), rdma(), law).prop_map(|(tcp, rdma, law)| Transport {
         law: law.into(),
         params: Vec::new(),
-        initial_window: rdma.initial_window.unwrap_or(tcp.mss * 10),
-        rto_min: Span::from_ms(200),
-        delayed_ack: false,
-        quick_acks: 16,
-        receive_window: None,
-        receive_window_max: None,
-        idle_restart: true,
-        gentle_growth: true,
-        sack: true,
-        rack: true,
-        tail_loss_probe: true,
-        prr: true,
-        frto: true,
-        rdma: Some(rdma),
+        kind: TransportKind::Rdma(rdma),
         ..tcp
     })
 }
@@ -526,8 +518,9 @@ prop_compose! {
         let modelled = hosts.memory_at(host).is_some();
         let streams = traffic.iter().any(|entry| matches!(entry.3, TrafficKind::Rpc(_)));
         let with_end = |mut transport: Transport| {
-            let rdma = transport.rdma.as_mut().filter(|rdma| streams && rdma.recovery == Recovery::GoBackZero);
-            if let Some(rdma) = rdma {
+            if let TransportKind::Rdma(rdma) = &mut transport.kind
+                && streams && rdma.recovery == Recovery::GoBackZero
+            {
                 rdma.recovery = Recovery::GoBackN;
             }
             transport

@@ -1,5 +1,6 @@
 //! The schema that editors use is the one that the loader checks against.
 
+use forebay_scenario::reference;
 use std::path::Path;
 
 /// Rewrite the file with `FOREBAY_BLESS=1 cargo test -p forebay-scenario --test schema`.
@@ -12,6 +13,39 @@ fn the_published_schema_is_up_to_date() {
     }
     let published = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
     assert!(published == now, "docs/scenario.schema.json is out of date; see the top of this test");
+}
+
+/// Rewritten in the same way.
+#[test]
+fn the_reference_page_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+    let now = reference::page();
+    if std::env::var_os("FOREBAY_BLESS").is_some() {
+        std::fs::write(&path, &now).unwrap();
+    }
+    let published = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+    assert!(published == now, "docs/scenario.md is out of date; see the top of this file");
+}
+
+#[test]
+fn every_key_is_explained() {
+    let keys = reference::keys();
+    assert!(keys.len() > 300, "{}", keys.len());
+    for key in &keys {
+        let said = reference::explain(&key.path).unwrap_or_default();
+        assert!(said.contains(&key.path) && said.contains(&key.about), "{}: {said}", key.path);
+        assert!(!key.about.is_empty() && !key.takes.is_empty(), "{}", key.path);
+    }
+    let said = |name: &str| reference::explain(name).unwrap_or_default();
+    let base_rtt = said("transport.base_rtt");
+    assert!(base_rtt.starts_with("transport.base_rtt (kind = \"rdma\"): "), "{base_rtt}");
+    assert!(base_rtt.contains("\"path\": That of each flow's own path."), "{base_rtt}");
+    assert_eq!(said("base_rtt"), base_rtt);
+    assert!(said("transports.storage.rto_min").starts_with("transports.NAME.rto_min"));
+    assert!(said("traffic[0].load").starts_with("traffic.load (kind = \"poisson\"): a number"));
+    assert!(said("fabric.switch.ecn").contains("keys: "), "{}", said("fabric.switch.ecn"));
+    assert_eq!(reference::explain("transport.colour"), None);
+    assert_eq!(reference::close("transport.rto_mim").as_deref(), Some("transport.rto_min"));
 }
 
 /// Walks every subschema.

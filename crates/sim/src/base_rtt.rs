@@ -19,7 +19,7 @@ pub(crate) fn fill(
     fabric: &Fabric,
     flows: &[FlowSpec],
 ) {
-    let base = |entry| scenario.transport_of(entry).rdma.as_ref().map(|rdma| rdma.base_rtt);
+    let base = |entry| scenario.transport_of(entry).rdma().map(|rdma| rdma.base_rtt);
     let asked: Vec<_> = scenario.traffic.iter().map(base).collect();
     let measured = |base: &model::BaseRtt| !matches!(base, model::BaseRtt::Fixed(_));
     let routes = match asked.iter().flatten().any(measured) {

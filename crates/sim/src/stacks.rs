@@ -5,7 +5,7 @@ use crate::law::law;
 use crate::options::SimError;
 use forebay_host::{Moderation, PullOrder};
 use forebay_laws::flow::FlowParams;
-use forebay_scenario::model::{self, HostSettings, NicOrder, Pacing, Scenario};
+use forebay_scenario::model::{self, HostSettings, NicOrder, Pacing, Scenario, TransportKind};
 use forebay_transport::rdma::{Cap, RdmaConfig, Recovery};
 use forebay_transport::{Config, TcpConfig};
 use forebay_units::{Bytes, Span};
@@ -97,9 +97,9 @@ pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile
         let of = scenario.transport_of(t);
         let law = law_of(of, t)?;
         let class = t.class.unwrap_or(of.class);
-        let transport = match &of.rdma {
-            None => Config::from(configure(tcp(of, class, &law), stack)),
-            Some(rdma) => Config::from(queue_pairs(of, rdma, class, &law)),
+        let transport = match &of.kind {
+            TransportKind::Tcp(keys) => Config::from(configure(tcp(of, keys, class, &law), stack)),
+            TransportKind::Rdma(keys) => Config::from(queue_pairs(of, keys, class, &law)),
         };
         Ok(Profile { transport, law, base_rtt: BaseRtt::Unknown })
     };
@@ -113,25 +113,25 @@ fn law_of(transport: &model::Transport, entry: &model::Traffic) -> Result<FlowPa
     law(name, common.chain(&entry.params), FlowParams::new, FlowParams::set)
 }
 
-fn tcp(transport: &model::Transport, class: u8, law: &FlowParams) -> TcpConfig {
+fn tcp(transport: &model::Transport, keys: &model::Tcp, class: u8, law: &FlowParams) -> TcpConfig {
     TcpConfig {
         mss: transport.mss,
         header: transport.header,
         ack_size: transport.ack_size,
-        initial_window: transport.initial_window,
-        rto_min: transport.rto_min,
-        rto_initial: TcpConfig::default().rto_initial.max(transport.rto_min),
-        receive_window: transport.receive_window,
-        receive_window_max: transport.receive_window_max,
-        delayed_ack: transport.delayed_ack,
-        quick_acks: transport.quick_acks,
-        idle_restart: transport.idle_restart,
-        gentle_growth: transport.gentle_growth,
-        sack: transport.sack,
-        rack: transport.rack,
-        tlp: transport.tail_loss_probe,
-        prr: transport.prr,
-        frto: transport.frto,
+        initial_window: keys.initial_window.payload(transport.mss),
+        rto_min: keys.rto_min,
+        rto_initial: TcpConfig::default().rto_initial.max(keys.rto_min),
+        receive_window: keys.receive_window,
+        receive_window_max: keys.receive_window_max,
+        delayed_ack: keys.delayed_ack,
+        quick_acks: keys.quick_acks,
+        idle_restart: keys.idle_restart,
+        gentle_growth: keys.gentle_growth,
+        sack: keys.sack,
+        rack: keys.rack,
+        tlp: keys.tail_loss_probe,
+        prr: keys.prr,
+        frto: keys.frto,
         needs: law.needs(),
         data_class: class,
         ack_class: transport.ack_class,
@@ -151,8 +151,8 @@ fn queue_pairs(
         mtu: transport.mss,
         header: transport.header + telemetry,
         ack_size: transport.ack_size + telemetry,
-        initial_window: rdma.initial_window,
-        cap: match rdma.cap {
+        initial_window: rdma.initial_window.map(|window| window.payload(transport.mss)),
+        cap: match rdma.max_inflight {
             model::InflightCap::None => Cap::None,
             model::InflightCap::Bdp => Cap::Bdp,
             model::InflightCap::Fixed(bytes) => Cap::Fixed(bytes),

@@ -188,11 +188,11 @@ fn the_linux_profile_sets_what_is_not_written() {
         ))
     };
     let all = s(linux, "");
-    assert!(all.host.settings.gro && all.transport.delayed_ack);
+    assert!(all.host.settings.gro && all.transport.tcp().unwrap().delayed_ack);
     assert!(all.host.settings.sack_compression && all.host.settings.psh);
     assert_eq!(all.host.settings.rx_usecs.as_ps(), 8 * US);
     let some = s(&format!("{linux}gro = false\n"), "delayed_ack = false\n");
-    assert!(!some.host.settings.gro && !some.transport.delayed_ack);
+    assert!(!some.host.settings.gro && !some.transport.tcp().unwrap().delayed_ack);
     let one = "[host]\n[[host.override]]\nwhere = \"host[1]\"\nprofile = \"linux\"\n";
     let one = s(one, "");
     assert_eq!(one.host.at("host[0]"), (s("", "").host.settings, None));

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{run, scenario};
+use forebay_scenario::model::{QueueLength, Scenario, TransportKind};
 use forebay_sim::{Options, Simulation, Watch, simulate};
 use forebay_units::{Span, Time};
 use std::sync::atomic::Ordering;
@@ -140,7 +141,7 @@ fn srpt_lets_the_short_flow_pass_and_fifo_does_not() {
         let nic = format!("[host]\nnic = \"{nic}\"\n");
         let text = flows.to_string() + &nic;
         let mut s = with("{ time = \"10ms\", flows = \"all\" }", &text);
-        s.transport.initial_window = forebay_units::Bytes::new(2_000_000);
+        first_window(&mut s, 2_000_000);
         run(&s, 1, Options::default()).record.flows[1].fct().unwrap()
     };
     let (fair, fifo, srpt) = (fct("round-robin"), fct("fifo"), fct("srpt"));
@@ -227,7 +228,7 @@ fn what_a_flow_pushes_waits_in_its_host_and_counts() {
              [host]\nnic = \"{nic}\"\ntso = {tso}\n[output]\nflows = {{ every = \"1us\" }}\n"
         );
         let mut s = with("{ time = \"10ms\", flows = \"all\" }", &text);
-        s.transport.initial_window = forebay_units::Bytes::new(144_800);
+        first_window(&mut s, 144_800);
         run(&s, 1, Options::default()).record
     };
     let rtt = |record: &forebay_record::RunRecord| {
@@ -301,4 +302,10 @@ size = "100KB"
         assert!(asked > 0 && lost > 100, "{asks}: {asked} {lost}");
         assert!(last < Some(Span::from_ms(5)), "{asks}: {last:?}");
     }
+}
+
+/// Sets the first window of TCP.
+fn first_window(scenario: &mut Scenario, bytes: u64) {
+    let TransportKind::Tcp(tcp) = &mut scenario.transport.kind else { panic!("TCP") };
+    tcp.initial_window = QueueLength::Bytes(forebay_units::Bytes::new(bytes));
 }

@@ -7,6 +7,9 @@
 //! Invariant: nothing here knows clocks, packets or I/O, and nothing rounds without saying how.
 #![no_std]
 
+#[cfg(feature = "text")]
+extern crate alloc;
+
 mod parse;
 mod quantity;
 mod rate;
@@ -17,3 +20,5 @@ pub use rate::{BitsPerSec, Serializer};
 
 pub mod math;
 pub mod random;
+#[cfg(feature = "text")]
+pub mod text;

@@ -309,7 +309,10 @@ mod tests {
                 assert_eq!(plan.hosts, hosts, "{name}");
                 let transport = &loaded.scenario.transport;
                 assert_eq!(transport.mss.get() + transport.header.get(), u64::from(case.mtu));
-                assert!(!transport.delayed_ack && transport.ack_size.get() == 64);
+                assert!(
+                    transport.tcp().is_some_and(|tcp| !tcp.delayed_ack)
+                        && transport.ack_size.get() == 64
+                );
             }
         }
     }
@@ -334,7 +337,7 @@ mod tests {
                 .unwrap_or_else(|e| panic!("{}: {e}", case.name));
             let fabric = &loaded.scenario.fabric;
             assert_eq!(forebay_scenario::plan::Plan::of(fabric).hosts, 320);
-            assert!(fabric.switch.pause.is_some() && loaded.scenario.transport.rdma.is_some());
+            assert!(fabric.switch.pause.is_some() && loaded.scenario.transport.rdma().is_some());
             assert!(Case::new(family.name(), Some(1500), None).is_err());
         }
     }

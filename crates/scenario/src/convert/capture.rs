@@ -24,7 +24,7 @@ const MOST_SNAP: u64 = u16::MAX as u64 + 1;
 /// Bytes kept of each frame where a capture says nothing: all headers; with queue pairs their longest frame, because
 /// Wireshark 4.0 shows a RoCEv2 packet whose payload is cut as malformed ("Invalid Packet Length from LRH!").
 pub(super) fn default_snap<'a>(transports: impl Iterator<Item = &'a Transport>) -> Bytes {
-    let queue_pairs = transports.filter(|transport| transport.rdma.is_some());
+    let queue_pairs = transports.filter(|transport| transport.rdma().is_some());
     let frame = |mss: Bytes| mss.get().next_multiple_of(ROCE_GRAIN) + ROCE_HEADERS;
     let longest = queue_pairs.map(|transport| frame(transport.mss)).max().unwrap_or(0);
     Bytes::new(longest.min(MOST_SNAP)).max(SNAP)

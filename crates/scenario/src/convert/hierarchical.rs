@@ -76,7 +76,8 @@ impl Judge<'_> {
         };
         let info = law.info();
         let set = |key: &str, text: &str| law.set(key, text);
-        let params = self.set_params(&format!("{path}.params"), info, keys.params.as_ref(), set);
+        self.set_params(&format!("{path}.params"), info, &keys.params, set);
+        let params = keys.params.clone();
         Some(Hierarchical {
             law: keys.law.clone(),
             params,

@@ -226,7 +226,8 @@ impl Judge<'_> {
         };
         let info = law.info();
         let set = |key: &str, text: &str| law.set(key, text);
-        let params = self.set_params(&format!("{path}.params"), info, keys.params.as_ref(), set);
+        self.set_params(&format!("{path}.params"), info, &keys.params, set);
+        let params = keys.params.clone();
         let read = keys.read.map_or(READ, |read| read.0);
         if read < Span::from_ns(100) || read > LONGEST {
             let text = format!(

@@ -88,7 +88,7 @@ impl Judge<'_> {
         {
             let text = format!(
                 "\"{}\" holds no packet of {packet}, so nothing would pass; write more",
-                Length(limit)
+                limit
             );
             self.say(path, text);
         }
@@ -217,11 +217,7 @@ impl Judge<'_> {
         if !ordered {
             self.say(
                 &format!("{path}.kmax"),
-                format!(
-                    "\"{}\" is less than kmin, \"{}\"; a ramp goes up",
-                    Length(kmax),
-                    Length(kmin)
-                ),
+                format!("\"{}\" is less than kmin, \"{}\"; a ramp goes up", kmax, kmin),
             );
         }
         let given = m.and_then(|m| m.for_rate.as_ref()).map(|rate| rate.0);

@@ -1,8 +1,8 @@
 //! Traffic entries: sizes, loads, host names, and whether all of it fits.
 
-use super::{Judge, published, texts};
+use super::{Judge, published};
 use crate::cdf::Cdf;
-use crate::model::{LoadRef, Scenario, Stop, Traffic, TrafficKind};
+use crate::model::{LoadRef, Recovery, Scenario, Stop, Traffic, TrafficKind, Transport};
 use crate::plan::Plan;
 use crate::problem::{grouped, memory_text, or_list};
 use crate::raw;
@@ -20,6 +20,9 @@ const FLOW_MEMORY: u128 = 160;
 pub(super) const LARGEST_FLOW: u64 = 1_000_000_000_000_000;
 /// Time from the last delivery of a round of a closed loop to the next. Our choice: one way across a rack row.
 const CONTROL_DELAY: Span = Span::from_us(1);
+
+/// The transport of traffic that names none, and those that have names.
+type Transports<'a> = (&'a Transport, &'a [(String, Transport)]);
 
 /// The sentence that refuses too many flows.
 pub(crate) fn too_many(flows: u128) -> String {
@@ -70,6 +73,7 @@ impl Judge<'_> {
     pub(super) fn traffic(
         &mut self,
         file: &raw::File,
+        transports: Transports<'_>,
         (stop, classes): (Stop, u8),
         plan: &Plan,
     ) -> Vec<Traffic> {
@@ -92,7 +96,7 @@ impl Judge<'_> {
         let one = |(i, entry): (usize, &raw::Traffic)| {
             let path = format!("traffic[{i}]");
             self.class_exists(&format!("{path}.class"), entry.class.unwrap_or(0) as u8, classes);
-            let common = self.transport_named(&path, entry, file);
+            let common = self.transport_named(&path, entry, transports);
             self.entry(&path, entry, common, stop, &hosts)
         };
         all.filter_map(one).collect()
@@ -103,15 +107,15 @@ impl Judge<'_> {
         &mut self,
         path: &str,
         entry: &raw::Traffic,
-        file: &'f raw::File,
-    ) -> (String, &'f raw::Transport) {
-        let usual = ("transport".to_string(), &file.transport);
+        (usual, named): Transports<'f>,
+    ) -> (String, &'f Transport) {
+        let usual = ("transport".to_string(), usual);
         let Some(name) = &entry.transport else { return usual };
-        if let Some(found) = file.transports.get(name) {
-            return (super::transport::path(name), found);
+        if let Some((_, found)) = named.iter().find(|(other, _)| other == name) {
+            return (crate::transport::path(name), found);
         }
-        let names = || file.transports.keys().map(String::as_str);
-        let text = match file.transports.is_empty() {
+        let names = || named.iter().map(|(name, _)| name.as_str());
+        let text = match named.is_empty() {
             true => format!(
                 "no transport is called {0:?}; write [transports.{0}], or leave this out for [transport]",
                 shorten(name)
@@ -131,7 +135,7 @@ impl Judge<'_> {
         &mut self,
         path: &str,
         entry: &raw::Traffic,
-        (common_path, common): (String, &raw::Transport),
+        (common_path, common): (String, &Transport),
         stop: Stop,
         hosts: &HostIndex<'_>,
     ) -> Option<Traffic> {
@@ -153,14 +157,14 @@ impl Judge<'_> {
             None => FlowParams::new(&common.law).ok(),
         };
         if let Some(law) = law.as_mut().filter(|law| law.name() == common.law) {
-            for (key, text) in texts(common.params.as_ref()) {
-                let _ = law.set(&key, &text); // what is wrong with it has been said
+            for (key, text) in &common.params {
+                let _ = law.set(key, text); // what is wrong with it has been said
             }
         }
-        let params = self.params(&format!("{path}.params"), law.as_mut(), entry.params.as_ref());
-        if let (Some(law), true) = (law, entry.law.is_some() || entry.params.is_some()) {
+        self.params(&format!("{path}.params"), law.as_mut(), &entry.params);
+        if let (Some(law), true) = (law, entry.law.is_some() || !entry.params.is_empty()) {
             let key = if entry.law.is_some() { "law" } else { "params" };
-            if common.kind == raw::TransportKind::Tcp {
+            if common.tcp().is_some() {
                 self.served(&format!("{path}.{key}"), &common_path, &law);
             }
         }
@@ -209,7 +213,9 @@ impl Judge<'_> {
             raw::Kind::Long { from, to, stagger } => {
                 self.long(path, from, to, stagger.map_or(Span::ZERO, |s| s.0), hosts)
             }
-            raw::Kind::Rpc(_) if matches!(common.recovery, Some(raw::Recovery::GoBackZero)) => {
+            raw::Kind::Rpc(_)
+                if common.rdma().is_some_and(|r| r.recovery == Recovery::GoBackZero) =>
+            {
                 let text = format!(
                     "has streams, which never end, and {common_path}.recovery = \"go-back-0\" would send all of one again; write \"go-back-n\" there"
                 );
@@ -226,6 +232,7 @@ impl Judge<'_> {
         };
         let class = entry.class.map(|class| class as u8);
         let (transport, law) = (entry.transport.clone(), entry.law.clone());
+        let params = entry.params.clone();
         Some(Traffic { start, until, transport, law, class, params, kind })
     }
 

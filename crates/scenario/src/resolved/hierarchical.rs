@@ -7,7 +7,7 @@ use crate::raw;
 pub(super) fn hierarchical(h: &Hierarchical) -> raw::Hierarchical {
     raw::Hierarchical {
         law: h.law.clone(),
-        params: super::params(&h.params),
+        params: h.params.clone(),
         asks: Some(match h.asks {
             Asks::Demand => raw::Asks::Demand,
             Asks::Sent => raw::Asks::Sent,

@@ -47,7 +47,7 @@ pub(super) fn memory(m: &Memory) -> raw::Memory {
         control: m.control.as_ref().map(|control| raw::Control {
             law: control.law.clone(),
             enabled: Some(control.enabled),
-            params: super::params(&control.params),
+            params: control.params.clone(),
             read: Some(Qty(control.read)),
         }),
     }
