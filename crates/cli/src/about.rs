@@ -4,7 +4,7 @@ use crate::human;
 use forebay_record::About;
 use forebay_scenario::model::{
     BaseRtt, Clock, Fabric, InflightCap, LoadRef, MarkAt, QueueLength, Rdma, Recovery, Release,
-    Routing, Rpc, Scenario, Topology, Traffic, TrafficKind, TransportKind,
+    Routing, Rpc, Scenario, Traffic, TrafficKind, TransportKind,
 };
 use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
@@ -103,19 +103,7 @@ fn size_text(size: Bytes) -> String {
 
 /// Shape of the fabric in words: `leaf-spine, 8 leaves x 16 hosts, 4 spines`.
 pub fn shape(fabric: &Fabric) -> String {
-    match &fabric.topology {
-        Topology::Dumbbell { left, right } => format!("dumbbell, {left} hosts left, {right} right"),
-        Topology::Star { .. } => "star".into(),
-        Topology::LeafSpine { leaves, spines, hosts_per_leaf } => {
-            format!("leaf-spine, {leaves} leaves x {hosts_per_leaf} hosts, {spines} spines")
-        }
-        Topology::FatTree { tiers, k } => format!("fat tree, {tiers} tiers, k = {k}"),
-        Topology::Clos(c) => format!(
-            "Clos, {} pods x {} edges x {} hosts, {} aggregation switches each, {} cores",
-            c.pods, c.edges, c.hosts, c.aggs, c.cores
-        ),
-        Topology::Graph { .. } => "graph".into(),
-    }
+    fabric.topology.title()
 }
 
 fn length(length: QueueLength) -> String {

@@ -136,6 +136,9 @@ impl<'a> Walk<'a> {
         if min.is_some_and(|min| value < min) || max.is_some_and(|max| value > max) {
             let range = match (min, max) {
                 (Some(min), Some(max)) if min == max => format!("only {min} is known"),
+                (Some(min), Some(max)) if max >= 4e9 && value < min => {
+                    format!("write {min} or more")
+                }
                 (Some(min), Some(max)) => format!("write {min} to {max}"),
                 (Some(min), None) => format!("write {min} or more"),
                 (_, max) => format!("write at most {}", max.unwrap_or_default()),

@@ -12,7 +12,6 @@ mod memory;
 mod paths;
 mod pause;
 mod rpc;
-mod shape;
 mod switch;
 mod traffic;
 
@@ -58,9 +57,11 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     for (name, one) in &mut transports {
         one.check(judge, &transport::path(name), waits);
     }
-    let topology = judge.topology(&file.fabric);
-    let fabric = judge.fabric(&file.fabric, topology.clone(), &transport);
-    if topology.is_none() || !judge.findings.is_empty() {
+    let before = judge.findings.len();
+    file.fabric.shape.check(judge);
+    let fits = judge.findings.len() == before;
+    let fabric = judge.fabric(&file.fabric, fits, &transport);
+    if !judge.findings.is_empty() {
         return None;
     }
     transport.check_classes(judge, "transport", fabric.switch.classes);
@@ -69,8 +70,8 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     }
     let plan = Plan::of(&fabric);
     judge.overrides(&fabric, &plan);
-    if matches!(fabric.topology, Topology::Graph { .. }) {
-        judge.reachable(&plan);
+    if matches!(fabric.topology, Topology::Graph(_)) {
+        crate::topology::check_reachable(judge, &plan);
     }
     let paths = transports.iter().map(|(name, _)| transport::path(name));
     let mut paths = paths.chain(["transport".into()]);

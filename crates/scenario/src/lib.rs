@@ -21,6 +21,7 @@ mod raw;
 pub mod reference;
 mod resolved;
 mod schema;
+mod topology;
 mod transport;
 mod tree;
 pub mod workload;

@@ -1,8 +1,11 @@
 //! The checked form of a scenario: what a run needs, all defaults filled in.
 
+pub use crate::topology::{Cable, Clos, Dumbbell, FatTree, Graph, LeafSpine, Pods, Star, Topology};
 pub use crate::transport::{BaseRtt, InflightCap, Rdma, Recovery, Tcp, Transport, TransportKind};
 use forebay_host::memory::MemorySettings;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A whole run.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,7 +67,7 @@ pub struct Stop {
 }
 
 /// Rate and propagation delay of a cable, both ways.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct Link {
     /// Rate.
     pub rate: BitsPerSec,
@@ -101,65 +104,9 @@ pub struct Fabric {
     pub overrides: Vec<Override>,
 }
 
-/// Shape of the fabric. Host and switch names are in each variant's description.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Topology {
-    /// `left.host[i]` - `left` - `right` - `right.host[j]`.
-    Dumbbell {
-        /// Hosts on the left.
-        left: u32,
-        /// Hosts on the right.
-        right: u32,
-    },
-    /// `host[i]` around one switch, `tor`.
-    Star {
-        /// Hosts.
-        hosts: u32,
-    },
-    /// `leaf[i].host[j]` under `leaf[i]`, each leaf joined to every `spine[s]`.
-    LeafSpine {
-        /// Leaves.
-        leaves: u32,
-        /// Spines.
-        spines: u32,
-        /// Hosts under each leaf.
-        hosts_per_leaf: u32,
-    },
-    /// k-port switches. Two tiers: `leaf[i].host[j]`, k leaves of k/2 hosts, k/2 `spine[s]`. Three tiers:
-    /// `pod[p].edge[e].host[h]`, `pod[p].agg[a]`, `core[c]`, k^3/4 hosts.
-    FatTree {
-        /// 2 or 3.
-        tiers: u8,
-        /// Ports of every switch; even.
-        k: u32,
-    },
-    /// Pods of racks below a core, of any widths: names as in a fat tree of three tiers. Each edge switch is joined to every
-    /// aggregation switch of its pod; aggregation switch `a` of each pod to the `a`-th of equal groups of core switches.
-    Clos(Clos),
-    /// Named nodes and cables. Every host has exactly one cable, to a switch.
-    Graph {
-        /// Names of the hosts.
-        hosts: Vec<String>,
-        /// Names of the switches.
-        switches: Vec<String>,
-        /// Cables.
-        cables: Vec<Cable>,
-    },
-}
-
-/// One cable of an explicit graph.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cable {
-    /// One end.
-    pub a: String,
-    /// The other.
-    pub b: String,
-    /// Rate and delay; `None`: `host_link` or `fabric_link`, by what the ends are.
-    pub link: Option<Link>,
-}
-
 /// Path choice among equal-cost next hops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Routing {
     /// Hash of flow and direction, a different seed at each switch.
     Ecmp,
@@ -167,7 +114,7 @@ pub enum Routing {
     EcmpSymmetric,
     /// A fresh uniform choice for each packet.
     Spray,
-    /// murmur3-32 of addresses and ports with the number of the switch as its seed ([`crate::identity`]).
+    /// murmur3-32 of addresses and ports with the number of the switch as its seed, as the public HPCC simulator does.
     EcmpMurmur3,
 }
 
@@ -183,20 +130,23 @@ pub struct FlowPath {
 }
 
 /// How finely ports keep time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// Picoseconds, and what is below them is carried from packet to packet.
+    /// Picoseconds; what is below them is carried from packet to packet.
     Exact,
-    /// Each transmission takes whole nanoseconds, rounded down, as in simulators with such a clock.
+    /// Each transmission takes whole nanoseconds, rounded down, as in ns-3: for comparisons. Takes every port off the one-touch
+    /// path.
     TruncateNs,
 }
 
 /// What a dead port does with its queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum DeadPort {
     /// Drops it, and what arrives while dead.
     Drop,
-    /// Holds it, and what arrives within its limits, until the link returns.
+    /// Holds it until the link returns.
     Hold,
 }
 
@@ -279,12 +229,13 @@ pub enum QueueFor {
 }
 
 /// What a queue by destination asks credits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Asks {
-    /// For what it has sent: a window.
-    Sent,
     /// For what has arrived in it.
     Demand,
+    /// For what it has sent.
+    Sent,
 }
 
 /// Pause by the in-ports of a switch; [`crate::pause`] says what follows for each.
@@ -373,7 +324,8 @@ pub enum Xoff {
 }
 
 /// When a packet stops counting towards its queue and the shared buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Release {
     /// Byte by byte as it is sent.
     Fluid,
@@ -431,18 +383,20 @@ fn scale(threshold: u64, rate: BitsPerSec, base: BitsPerSec) -> u64 {
 }
 
 /// Where a mark is decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum MarkAt {
     /// As the packet joins the queue.
     Enqueue,
-    /// As its transmission begins. Takes the port off the one-touch path.
+    /// As its transmission begins.
     Dequeue,
 }
 
 /// A packet that cannot be marked, where it would be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum NotEct {
-    /// Passes (drop-tail alone limits it).
+    /// Passes.
     Pass,
     /// Is dropped (RFC 3168).
     Drop,
@@ -520,14 +474,15 @@ pub struct HostSettings {
     pub pacing: Pacing,
 }
 
-/// Whether, and where, the stack paces flows whose law does not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where the stack paces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Pacing {
-    /// Nowhere: windows leave as ACKs free them.
+    /// Nowhere.
     Off,
-    /// In TCP, by a timer of each flow.
+    /// In TCP: a timer opens each flow's gate.
     Internal,
-    /// In the `fq` scheduler: the same gates, and flows share the NIC by bytes rather than packets.
+    /// In the fq scheduler: the same gates; the NIC serves flows by bytes, a quantum of two full packets each.
     Fq,
 }
 
@@ -623,50 +578,18 @@ impl HostChange {
 }
 
 /// Order in which a NIC pulls packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum NicOrder {
-    /// One packet of each ready flow in turn (as `fq` does).
+    /// One packet of each ready flow in turn.
     RoundRobin,
     /// The flow that became ready first sends all it may.
     Fifo,
     /// The flow with the fewest bytes left.
     Srpt,
-    /// No pull: flows hand down what their windows allow, and it leaves in that order.
+    /// No pull at all: a flow hands down whatever its window allows, and it leaves in that order, as in Linux before TSQ
+    /// (3.6). What waits in the host then counts as in flight and towards the RTT.
     Push,
-}
-
-/// Counts of a folded Clos network of three tiers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clos {
-    /// Pods.
-    pub pods: u32,
-    /// Edge switches of a pod.
-    pub edges: u32,
-    /// Aggregation switches of a pod.
-    pub aggs: u32,
-    /// Core switches; a multiple of `aggs`.
-    pub cores: u32,
-    /// Hosts of an edge switch.
-    pub hosts: u32,
-}
-
-impl Clos {
-    /// Of k-port switches.
-    pub fn fat_tree(k: u32) -> Self {
-        let half = k / 2;
-        Self { pods: k, edges: half, aggs: half, cores: half * half, hosts: half }
-    }
-}
-
-impl Topology {
-    /// Its pods, if it has three tiers.
-    pub fn clos(&self) -> Option<Clos> {
-        match self {
-            Topology::FatTree { tiers: 3, k } => Some(Clos::fat_tree(*k)),
-            Topology::Clos(clos) => Some(*clos),
-            _ => None,
-        }
-    }
 }
 
 /// One source of flows.
@@ -773,11 +696,12 @@ pub struct Rpc {
 }
 
 /// Which clients talk to which servers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Pairs {
-    /// `from[i]` to `to[i]`; one alone is the partner of all.
+    /// Each of `from` to its partner in `to`, or all with the only one.
     Matched,
-    /// Each to each but itself.
+    /// Each of `from` to each of `to` but itself.
     All,
 }
 
@@ -845,11 +769,12 @@ impl ListedFlow {
 }
 
 /// What a load is a share of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum LoadRef {
     /// The sum of the hosts' link rates.
     Host,
-    /// The capacity between racks that this traffic can use.
+    /// The rate at which the tightest tier between racks would be full.
     Core,
 }
 
@@ -940,7 +865,8 @@ pub struct Capture {
 }
 
 /// Directions of a port, seen from its node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// What it receives.
     In,

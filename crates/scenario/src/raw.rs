@@ -4,6 +4,10 @@
 //! (`check.rs`) walks that schema, and the resolved file is written from them; so what an editor offers,
 //! what the loader accepts and what a run records cannot differ. Field docs are what a user reads there.
 
+use crate::model::{
+    Asks, Clock, DeadPort, Direction, Link, LoadRef, MarkAt, NicOrder, NotEct, Pacing, Pairs,
+    Release, Routing, Topology,
+};
 use crate::params::{self, Param};
 use crate::quantity::{Length, Qty};
 use crate::transport::Transport;
@@ -87,20 +91,11 @@ pub(crate) enum StopFlows {
     Ignore,
 }
 
-/// Rate and propagation delay of a cable, both ways.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct Link {
-    /// Rate.
-    pub rate: Qty<BitsPerSec>,
-    /// Propagation delay.
-    pub delay: Qty<Span>,
-}
-
 /// Nodes and links.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub(crate) struct Fabric {
     #[serde(flatten)]
-    pub shape: Shape,
+    pub shape: Topology,
     /// Cables between hosts and their switch.
     pub host_link: Link,
     /// Cables between switches. Default: as host_link.
@@ -134,99 +129,6 @@ pub(crate) struct Fabric {
     pub overrides: Vec<Override>,
 }
 
-/// Shape of the fabric.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub(crate) enum Shape {
-    /// Two switches, `left` and `right`, and the bottleneck between them; hosts `left.host[i]` and `right.host[j]`.
-    Dumbbell {
-        /// Hosts on the left.
-        left: i64,
-        /// Hosts on the right.
-        right: i64,
-        /// The cable between the switches; another name for fabric_link.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        bottleneck: Option<Link>,
-    },
-    /// Hosts `host[i]` around one switch, `tor`.
-    Star {
-        /// Hosts.
-        hosts: i64,
-    },
-    /// Hosts `leaf[i].host[j]` under switches `leaf[i]`, each joined to every `spine[s]`.
-    LeafSpine {
-        /// Leaves.
-        leaves: i64,
-        /// Spines.
-        spines: i64,
-        /// Hosts under each leaf.
-        hosts_per_leaf: i64,
-        /// Cables between leaf and spine; another name for fabric_link.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        spine_link: Option<Link>,
-    },
-    /// Folded Clos of k-port switches. Two tiers: k leaves of k/2 hosts and k/2 spines, named as in leaf-spine.
-    /// Three tiers: `pod[p].edge[e].host[h]`, `pod[p].edge[e]`, `pod[p].agg[a]`, `core[c]`; k^3/4 hosts.
-    FatTree {
-        /// Tiers of switches: 2 or 3. Default: 3.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        tiers: Option<i64>,
-        /// Ports of every switch; even.
-        k: i64,
-    },
-    /// Folded Clos of three tiers, of any widths: pods of edge and aggregation switches below a core, named as in fat-tree.
-    Clos {
-        /// Pods.
-        pods: i64,
-        /// Edge switches of a pod, each joined to every aggregation switch of it.
-        edges_per_pod: i64,
-        /// Aggregation switches of a pod; the a-th is joined to the a-th of as many equal groups of core switches.
-        aggs_per_pod: i64,
-        /// Core switches: a multiple of aggs_per_pod.
-        cores: i64,
-        /// Hosts of an edge switch.
-        hosts_per_edge: i64,
-    },
-    /// Named hosts, switches and cables.
-    Graph {
-        /// Names of the hosts. Each has exactly one cable, to a switch.
-        hosts: Vec<String>,
-        /// Names of the switches.
-        switches: Vec<String>,
-        /// Cables.
-        cables: Vec<Cable>,
-    },
-}
-
-/// One cable of a graph.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct Cable {
-    /// One end.
-    pub a: String,
-    /// The other end.
-    pub b: String,
-    /// Rate. Default: that of host_link or fabric_link, by what the ends are.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Qty<BitsPerSec>>,
-    /// Propagation delay. Default: that of host_link or fabric_link, by what the ends are.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Qty<Span>>,
-}
-
-/// Path choice among equal-cost next hops.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Routing {
-    /// Hash of flow and direction, a different seed at each switch.
-    Ecmp,
-    /// Hash of the flow alone with one seed everywhere, so that both directions share links.
-    EcmpSymmetric,
-    /// A fresh uniform choice for each packet.
-    Spray,
-    /// murmur3-32 of addresses and ports with the number of the switch as its seed, as the public HPCC simulator does.
-    EcmpMurmur3,
-}
-
 /// Paths of some flows.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -249,27 +151,6 @@ pub(crate) struct FlowPath {
     /// Switches of its ACKs, from the receiver's to the sender's. Default: as routing chooses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ack: Vec<String>,
-}
-
-/// How finely ports keep time.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Clock {
-    /// Picoseconds; what is below them is carried from packet to packet.
-    Exact,
-    /// Each transmission takes whole nanoseconds, rounded down, as in ns-3: for comparisons. Takes every port off the one-touch
-    /// path.
-    TruncateNs,
-}
-
-/// What a dead port does with its queue.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum DeadPort {
-    /// Drops it, and what arrives while dead.
-    Drop,
-    /// Holds it until the link returns.
-    Hold,
 }
 
 /// All that a switch does beyond forwarding.
@@ -365,16 +246,6 @@ pub(crate) enum QueueFor {
     Rack,
     /// All hosts of another pod, or a host of the own.
     Pod,
-}
-
-/// What a queue by destination asks credits for.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Asks {
-    /// For what has arrived in it.
-    Demand,
-    /// For what it has sent.
-    Sent,
 }
 
 /// Pause with its defaults, none, or settings.
@@ -630,36 +501,6 @@ pub(crate) struct Marking {
     /// What happens to a packet that is not ECN-capable where it would be marked. Default: "pass".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_ect: Option<NotEct>,
-}
-
-/// Where a mark is decided.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum MarkAt {
-    /// As the packet joins the queue.
-    Enqueue,
-    /// As its transmission begins.
-    Dequeue,
-}
-
-/// A packet that cannot be marked, where it would be.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum NotEct {
-    /// Passes.
-    Pass,
-    /// Is dropped (RFC 3168).
-    Drop,
-}
-
-/// When a packet stops counting towards its queue and the shared buffer.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Release {
-    /// Byte by byte as it is sent.
-    Fluid,
-    /// At the start of its transmission.
-    Start,
 }
 
 /// Settings for some places only.
@@ -965,18 +806,6 @@ pub(crate) struct Control {
     pub read: Option<Qty<Span>>,
 }
 
-/// Where the stack paces.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Pacing {
-    /// Nowhere.
-    Off,
-    /// In TCP: a timer opens each flow's gate.
-    Internal,
-    /// In the fq scheduler: the same gates; the NIC serves flows by bytes, a quantum of two full packets each.
-    Fq,
-}
-
 /// Settings of some hosts only.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub(crate) struct HostOverride {
@@ -999,21 +828,6 @@ pub(crate) enum HostProfile {
     /// As a Linux server with a fast NIC: tso = true, gro = true, rx_usecs = "8us", delayed_ack = true,
     /// sack_compression = true, psh = true.
     Linux,
-}
-
-/// Order in which a NIC pulls packets.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum NicOrder {
-    /// One packet of each ready flow in turn.
-    RoundRobin,
-    /// The flow that became ready first sends all it may.
-    Fifo,
-    /// The flow with the fewest bytes left.
-    Srpt,
-    /// No pull at all: a flow hands down whatever its window allows, and it leaves in that order, as in Linux before TSQ
-    /// (3.6). What waits in the host then counts as in flight and towards the RTT.
-    Push,
 }
 
 /// One source of flows.
@@ -1148,16 +962,6 @@ pub(crate) struct Rpc {
     pub count: Option<i64>,
 }
 
-/// Which clients talk to which servers.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Pairs {
-    /// Each of `from` to its partner in `to`, or all with the only one.
-    Matched,
-    /// Each of `from` to each of `to` but itself.
-    All,
-}
-
 /// A fixed time, or a random one.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -1173,16 +977,6 @@ pub(crate) enum Wait {
 pub(crate) struct RandomWait {
     /// Exponentially distributed with this mean.
     pub exponential: Qty<Span>,
-}
-
-/// What a load is a share of.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum LoadRef {
-    /// The sum of the hosts' link rates.
-    Host,
-    /// The rate at which the tightest tier between racks would be full.
-    Core,
 }
 
 /// Flow sizes.
@@ -1347,18 +1141,6 @@ pub(crate) struct Capture {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub packets: Option<i64>,
-}
-
-/// Directions of a port, seen from its node.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Direction {
-    /// What it receives.
-    In,
-    /// What it sends.
-    Out,
-    /// Both.
-    Both,
 }
 
 /// Samples of queue lengths.

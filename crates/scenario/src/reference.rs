@@ -287,6 +287,7 @@ pub fn page() -> String {
     // Tables that stand in several places are written out where they come first.
     let mut written: Vec<(&str, &str)> = Vec::new();
     let mut skipped: Option<String> = None;
+    let mut kind = None;
     let mut section = "";
     for key in &all {
         if skipped.as_ref().is_some_and(|path| key.path.starts_with(path)) {
@@ -306,6 +307,16 @@ pub fn page() -> String {
                 section = "top";
                 text.push_str("\n## Top level\n\n");
             }
+            if key.kind.is_some() && key.kind != kind {
+                let _ = writeln!(
+                    text,
+                    "\nWith `kind = {:?}`:\n",
+                    key.kind.as_deref().unwrap_or_default()
+                );
+            } else if key.kind.is_none() && kind.is_some() && table == section {
+                text.push_str("\nOf every kind:\n\n");
+            }
+            kind = if table == section { key.kind.clone() } else { kind };
             write_key(&mut text, key, section);
         }
         let Some(name) = &key.table else { continue };
@@ -330,10 +341,8 @@ file: `FOREBAY_BLESS=1 cargo test -p forebay-scenario --test schema` writes it a
 fn write_key(text: &mut String, key: &Key, section: &str) {
     let name =
         key.path.strip_prefix(section).map_or(&*key.path, |rest| rest.trim_start_matches('.'));
-    let kind =
-        key.kind.as_ref().map_or(String::new(), |kind| format!(", only with kind = {kind:?}"));
     let required = if key.required { ", required" } else { "" };
-    let _ = writeln!(text, "- `{name}` ({}{kind}{required}). {}", key.takes, key.about);
+    let _ = writeln!(text, "- `{name}` ({}{required}). {}", key.takes, key.about);
     for (word, about) in &key.words {
         let _ = writeln!(text, "  - `{word:?}`: {about}");
     }

@@ -7,7 +7,7 @@ mod host;
 mod memory;
 
 use crate::load::Expect;
-use crate::model::{self, Scenario, Topology, TrafficKind};
+use crate::model::{self, Scenario, TrafficKind};
 use crate::quantity::{Length, Qty};
 use crate::raw;
 use forebay_units::{Bytes, Time};
@@ -70,11 +70,7 @@ fn file(s: &Scenario) -> raw::File {
 fn capture(c: &model::Capture) -> raw::Capture {
     raw::Capture {
         place: c.place.clone(),
-        direction: Some(match c.direction {
-            model::Direction::In => raw::Direction::In,
-            model::Direction::Out => raw::Direction::Out,
-            model::Direction::Both => raw::Direction::Both,
-        }),
+        direction: Some(c.direction),
         snap: Some(Qty(c.snap)),
         from: Some(Qty(c.from)),
         until: (c.until != Time::MAX).then_some(Qty(c.until)),
@@ -87,69 +83,17 @@ fn flow_path(path: &model::FlowPath) -> raw::FlowPath {
     raw::FlowPath { flow: i64::from(flow), data, ack }
 }
 
-fn link(l: model::Link) -> raw::Link {
-    raw::Link { rate: Qty(l.rate), delay: Qty(l.delay) }
-}
-
 fn fabric(f: &model::Fabric) -> raw::Fabric {
-    let shape = match &f.topology {
-        Topology::Dumbbell { left, right } => raw::Shape::Dumbbell {
-            left: i64::from(*left),
-            right: i64::from(*right),
-            bottleneck: None,
-        },
-        Topology::Star { hosts } => raw::Shape::Star { hosts: i64::from(*hosts) },
-        Topology::LeafSpine { leaves, spines, hosts_per_leaf } => raw::Shape::LeafSpine {
-            leaves: i64::from(*leaves),
-            spines: i64::from(*spines),
-            hosts_per_leaf: i64::from(*hosts_per_leaf),
-            spine_link: None,
-        },
-        Topology::FatTree { tiers, k } => {
-            raw::Shape::FatTree { tiers: Some(i64::from(*tiers)), k: i64::from(*k) }
-        }
-        Topology::Clos(clos) => raw::Shape::Clos {
-            pods: clos.pods.into(),
-            edges_per_pod: clos.edges.into(),
-            aggs_per_pod: clos.aggs.into(),
-            cores: clos.cores.into(),
-            hosts_per_edge: clos.hosts.into(),
-        },
-        Topology::Graph { hosts, switches, cables } => raw::Shape::Graph {
-            hosts: hosts.clone(),
-            switches: switches.clone(),
-            cables: cables
-                .iter()
-                .map(|c| raw::Cable {
-                    a: c.a.clone(),
-                    b: c.b.clone(),
-                    rate: c.link.map(|l| Qty(l.rate)),
-                    delay: c.link.map(|l| Qty(l.delay)),
-                })
-                .collect(),
-        },
-    };
     raw::Fabric {
-        shape,
-        host_link: link(f.host_link),
-        fabric_link: Some(link(f.fabric_link)),
-        routing: Some(match f.routing {
-            model::Routing::Ecmp => raw::Routing::Ecmp,
-            model::Routing::EcmpSymmetric => raw::Routing::EcmpSymmetric,
-            model::Routing::Spray => raw::Routing::Spray,
-            model::Routing::EcmpMurmur3 => raw::Routing::EcmpMurmur3,
-        }),
+        shape: f.topology.clone(),
+        host_link: f.host_link,
+        fabric_link: Some(f.fabric_link),
+        routing: Some(f.routing),
         reroute_after: f.reroute_after.map(Qty),
         paths: (!f.paths.is_empty())
             .then(|| raw::Paths::List(f.paths.iter().map(flow_path).collect())),
-        clock: Some(match f.clock {
-            model::Clock::Exact => raw::Clock::Exact,
-            model::Clock::TruncateNs => raw::Clock::TruncateNs,
-        }),
-        dead_port: Some(match f.dead_port {
-            model::DeadPort::Drop => raw::DeadPort::Drop,
-            model::DeadPort::Hold => raw::DeadPort::Hold,
-        }),
+        clock: Some(f.clock),
+        dead_port: Some(f.dead_port),
         wire_overhead: Some(Qty(f.wire_overhead)),
         switch: Some(raw::Switch {
             hierarchical: f.hierarchical.as_ref().map(hierarchical::hierarchical),
@@ -243,14 +187,8 @@ fn marking(m: model::EcnMarking) -> raw::Marking {
         kmax: Some(Length(m.kmax)),
         pmax: Some(m.pmax),
         for_rate: m.for_rate.map(Qty),
-        at: Some(match m.at {
-            model::MarkAt::Enqueue => raw::MarkAt::Enqueue,
-            model::MarkAt::Dequeue => raw::MarkAt::Dequeue,
-        }),
-        not_ect: Some(match m.not_ect {
-            model::NotEct::Pass => raw::NotEct::Pass,
-            model::NotEct::Drop => raw::NotEct::Drop,
-        }),
+        at: Some(m.at),
+        not_ect: Some(m.not_ect),
     }
 }
 
@@ -279,24 +217,16 @@ fn switch(s: &model::Switch) -> raw::Switch {
         ecn: Some(ecn(s)),
         classes: Some(i64::from(s.classes)),
         weights: weights(&s.weights),
-        release: Some(match s.release {
-            model::Release::Fluid => raw::Release::Fluid,
-            model::Release::Start => raw::Release::Start,
-        }),
+        release: Some(s.release),
         pause: Some(pause(s.pause)),
     }
 }
 
 fn traffic(t: &model::Traffic) -> raw::Traffic {
     let kind = match &t.kind {
-        TrafficKind::Poisson { sizes, load, load_ref } => raw::Kind::Poisson {
-            sizes: size_table(sizes),
-            load: *load,
-            load_ref: Some(match load_ref {
-                model::LoadRef::Host => raw::LoadRef::Host,
-                model::LoadRef::Core => raw::LoadRef::Core,
-            }),
-        },
+        TrafficKind::Poisson { sizes, load, load_ref } => {
+            raw::Kind::Poisson { sizes: size_table(sizes), load: *load, load_ref: Some(*load_ref) }
+        }
         TrafficKind::Incast { fan_in, size, to, every, rounds, control_delay } => {
             raw::Kind::Incast {
                 fan_in: i64::from(*fan_in),
@@ -356,10 +286,7 @@ fn rpc(r: &model::Rpc) -> raw::Rpc {
     raw::Rpc {
         from: raw::OneOrMore::More(r.from.clone()),
         to: raw::OneOrMore::More(r.to.clone()),
-        pairs: Some(match r.pairs {
-            model::Pairs::Matched => raw::Pairs::Matched,
-            model::Pairs::All => raw::Pairs::All,
-        }),
+        pairs: Some(r.pairs),
         connections: Some(i64::from(r.connections)),
         outstanding: Some(i64::from(r.outstanding)),
         request: size_table(&r.request),

@@ -24,7 +24,9 @@ impl Transform for Tidy {
         if let Some(Value::String(text)) = object.get_mut("description") {
             *text = text.replace('\n', " ");
         }
-        object.remove("format");
+        if object.remove("format").is_some_and(|format| format == "uint32") {
+            object.entry("maximum").or_insert(json!(u32::MAX));
+        }
         object.remove("default");
         if object.contains_key("properties") && object.get("properties").is_some_and(is_closed) {
             let key = if object.contains_key("oneOf") {

@@ -368,7 +368,7 @@ impl Rdma {
         if let Some(window) = self.initial_window {
             judge.window(&at("initial_window"), window, mss);
         }
-        let mut low = self.timeout_few;
+        let mut low = self.timeout;
         if self.recovery == Recovery::Selective {
             // IRN, SIGCOMM 2018: BDP-FC, RTO_high, RTO_low, and the packets in flight up to which the latter holds.
             judge.usual(&at("max_inflight"), &mut self.max_inflight, InflightCap::Bdp);

@@ -56,44 +56,58 @@ fn name() -> impl Strategy<Value = String> {
 
 fn topology() -> impl Strategy<Value = Topology> {
     prop_oneof![
-        (1..20u32, 1..20u32).prop_map(|(left, right)| Topology::Dumbbell { left, right }),
-        (2..40u32).prop_map(|hosts| Topology::Star { hosts }),
-        (1..9u32, 1..5u32, 2..9u32).prop_map(|(leaves, spines, hosts_per_leaf)| {
-            Topology::LeafSpine { leaves, spines, hosts_per_leaf }
+        (1..20u64, 1..20u64).prop_map(|(left, right)| Topology::Dumbbell(Dumbbell {
+            left,
+            right,
+            bottleneck: None
+        })),
+        (2..40u64).prop_map(|hosts| Topology::Star(Star { hosts })),
+        (1..9u64, 1..5u64, 2..9u64).prop_map(|(leaves, spines, hosts_per_leaf)| {
+            Topology::LeafSpine(LeafSpine { leaves, spines, hosts_per_leaf, spine_link: None })
         }),
-        (2..4u8, 2..5u32).prop_map(|(tiers, half)| Topology::FatTree { tiers, k: 2 * half }),
-        (2..4u32, 1..4u32, 1..4u32, 1..3u32, 2..4u32).prop_map(
+        (2..4u64, 2..5u64)
+            .prop_map(|(tiers, half)| Topology::FatTree(FatTree { tiers, k: 2 * half })),
+        (2..4u64, 1..4u64, 1..4u64, 1..3u64, 2..4u64).prop_map(
             |(pods, edges, aggs, group, hosts)| {
-                Topology::Clos(Clos { pods, edges, aggs, cores: aggs * group, hosts })
+                Topology::Clos(Clos {
+                    pods,
+                    edges_per_pod: edges,
+                    aggs_per_pod: aggs,
+                    cores: aggs * group,
+                    hosts_per_edge: hosts,
+                })
             }
         ),
-        (2..6usize, of(link())).prop_map(|(n, own)| Topology::Graph {
+        (2..6usize, of(rate()), of(span())).prop_map(|(n, rate, delay)| Topology::Graph(Graph {
             hosts: (0..n).map(|i| format!("h{i}")).collect(),
             switches: vec!["one".into(), "zwei".into()],
             cables: (0..n)
-                .map(|i| Cable { a: format!("h{i}"), b: ["one", "zwei"][i % 2].into(), link: own })
-                .chain([Cable { a: "zwei".into(), b: "one".into(), link: None }])
+                .map(|i| Cable {
+                    a: format!("h{i}"),
+                    b: ["one", "zwei"][i % 2].into(),
+                    rate,
+                    delay
+                })
+                .chain([Cable { a: "zwei".into(), b: "one".into(), rate: None, delay: None }])
                 .collect(),
-        }),
+        })),
     ]
 }
 
 /// Names of the first two hosts, a cable in canonical form, and a pattern.
 fn places(topology: &Topology) -> ([&'static str; 2], &'static str, &'static str) {
     match topology {
-        Topology::Dumbbell { .. } => {
-            (["left.host[0]", "right.host[0]"], "left-right", "left.host[*]")
-        }
-        Topology::Star { .. } => (["host[0]", "host[1]"], "host[1]-tor", "host[*]-tor"),
-        Topology::LeafSpine { .. } | Topology::FatTree { tiers: 2, .. } => {
+        Topology::Dumbbell(_) => (["left.host[0]", "right.host[0]"], "left-right", "left.host[*]"),
+        Topology::Star(_) => (["host[0]", "host[1]"], "host[1]-tor", "host[*]-tor"),
+        Topology::LeafSpine(_) | Topology::FatTree(FatTree { tiers: 2, .. }) => {
             (["leaf[0].host[0]", "leaf[0].host[1]"], "leaf[0]-spine[0]", "leaf[*]")
         }
-        Topology::FatTree { .. } | Topology::Clos(_) => (
+        Topology::FatTree(_) | Topology::Clos(_) => (
             ["pod[0].edge[0].host[0]", "pod[1].edge[0].host[1]"],
             "pod[0].agg[0]-core[0]",
             "pod[*].agg[*]-core[*]",
         ),
-        Topology::Graph { .. } => (["h0", "h1"], "h0-one", "h*"),
+        Topology::Graph(_) => (["h0", "h1"], "h0-one", "h*"),
     }
 }
 

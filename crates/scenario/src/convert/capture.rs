@@ -74,11 +74,7 @@ impl Judge<'_> {
             }
             all.push(Capture {
                 place: capture.place.clone(),
-                direction: match capture.direction {
-                    None | Some(raw::Direction::Both) => Direction::Both,
-                    Some(raw::Direction::In) => Direction::In,
-                    Some(raw::Direction::Out) => Direction::Out,
-                },
+                direction: capture.direction.unwrap_or(Direction::Both),
                 snap,
                 from,
                 until,

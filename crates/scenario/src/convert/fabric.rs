@@ -1,7 +1,7 @@
 //! Links, path choice and overrides.
 
 use super::Judge;
-use crate::model::{Clock, DeadPort, Fabric, Link, Override, Routing, Topology, Transport};
+use crate::model::{Clock, DeadPort, Fabric, Link, Override, Routing, Transport};
 use crate::plan::{Place, Plan};
 use crate::raw;
 use forebay_units::{BitsPerSec, Bytes, Span};
@@ -10,30 +10,18 @@ use forebay_units::{BitsPerSec, Bytes, Span};
 const LONGEST: Span = Span::from_secs(10);
 
 impl Judge<'_> {
-    /// All of `[fabric]`. Without a topology, only for its findings.
-    pub(super) fn fabric(
-        &mut self,
-        f: &raw::Fabric,
-        topology: Option<Topology>,
-        transport: &Transport,
-    ) -> Fabric {
-        let host_link = self.link("fabric.host_link", &f.host_link);
-        let alias = match &f.shape {
-            raw::Shape::Dumbbell { bottleneck, .. } => {
-                bottleneck.as_ref().map(|l| ("bottleneck", l))
-            }
-            raw::Shape::LeafSpine { spine_link, .. } => {
-                spine_link.as_ref().map(|l| ("spine_link", l))
-            }
-            _ => None,
-        };
-        if let (Some((alias, _)), Some(_)) = (alias, &f.fabric_link) {
+    /// All of `[fabric]`. `fits`: the topology can be laid out.
+    pub(super) fn fabric(&mut self, f: &raw::Fabric, fits: bool, transport: &Transport) -> Fabric {
+        let host_link = self.link("fabric.host_link", f.host_link);
+        let mut topology = f.shape.clone();
+        let alias = topology.take_link();
+        if let (Some((alias, _)), Some(_)) = (alias, f.fabric_link) {
             self.wrong(
                 &format!("fabric.{alias}"),
                 "and fabric_link say the same thing twice; write one of them",
             );
         }
-        let fabric_link = match (alias, &f.fabric_link) {
+        let fabric_link = match (alias, f.fabric_link) {
             (Some((key, link)), _) => self.link(&format!("fabric.{key}"), link),
             (None, Some(link)) => self.link("fabric.fabric_link", link),
             (None, None) => host_link,
@@ -46,8 +34,7 @@ impl Judge<'_> {
         if wire_overhead.get() > 1_000 {
             self.wrong("fabric.wire_overhead", "per packet is too much; Ethernet adds \"24B\"");
         }
-        let topology = topology.unwrap_or(Topology::Star { hosts: 2 });
-        let switch = self.switch(f.switch.as_ref(), &topology, transport);
+        let switch = self.switch(f.switch.as_ref(), fits.then_some(&topology), transport);
         let hierarchical = f.switch.as_ref().and_then(|s| s.hierarchical.as_ref());
         let hierarchical = self.hierarchical(hierarchical, transport);
         let overrides = f.overrides.iter().enumerate().map(|(i, o)| self.setting(i, o)).collect();
@@ -55,22 +42,11 @@ impl Judge<'_> {
             topology,
             host_link,
             fabric_link,
-            routing: match f.routing {
-                None | Some(raw::Routing::Ecmp) => Routing::Ecmp,
-                Some(raw::Routing::EcmpSymmetric) => Routing::EcmpSymmetric,
-                Some(raw::Routing::Spray) => Routing::Spray,
-                Some(raw::Routing::EcmpMurmur3) => Routing::EcmpMurmur3,
-            },
+            routing: f.routing.unwrap_or(Routing::Ecmp),
             reroute_after,
             paths: Vec::new(), // they need the flows, which need the rest
-            dead_port: match f.dead_port {
-                None | Some(raw::DeadPort::Drop) => DeadPort::Drop,
-                Some(raw::DeadPort::Hold) => DeadPort::Hold,
-            },
-            clock: match f.clock {
-                None | Some(raw::Clock::Exact) => Clock::Exact,
-                Some(raw::Clock::TruncateNs) => Clock::TruncateNs,
-            },
+            dead_port: f.dead_port.unwrap_or(DeadPort::Drop),
+            clock: f.clock.unwrap_or(Clock::Exact),
             switch,
             hierarchical,
             wire_overhead,
@@ -121,7 +97,7 @@ impl Judge<'_> {
         }
     }
 
-    pub(super) fn rate(&mut self, path: &str, rate: BitsPerSec) {
+    pub fn rate(&mut self, path: &str, rate: BitsPerSec) {
         if rate.get() == 0 {
             self.wrong(path, "never sends; write a rate above 0 (a [[fault]] takes a cable down)");
         } else if rate > BitsPerSec::from_gbps(1_000_000) {
@@ -129,15 +105,15 @@ impl Judge<'_> {
         }
     }
 
-    pub(super) fn delay(&mut self, path: &str, delay: Span) {
+    pub fn delay(&mut self, path: &str, delay: Span) {
         if delay > LONGEST {
             self.wrong(path, format!("is longer than any cable; write at most \"{LONGEST}\""));
         }
     }
 
-    fn link(&mut self, path: &str, link: &raw::Link) -> Link {
-        self.rate(&format!("{path}.rate"), link.rate.0);
-        self.delay(&format!("{path}.delay"), link.delay.0);
-        Link { rate: link.rate.0, delay: link.delay.0 }
+    fn link(&mut self, path: &str, link: Link) -> Link {
+        self.rate(&format!("{path}.rate"), link.rate);
+        self.delay(&format!("{path}.delay"), link.delay);
+        link
     }
 }

@@ -81,10 +81,7 @@ impl Judge<'_> {
         Some(Hierarchical {
             law: keys.law.clone(),
             params,
-            asks: match keys.asks {
-                None | Some(raw::Asks::Demand) => Asks::Demand,
-                Some(raw::Asks::Sent) => Asks::Sent,
-            },
+            asks: keys.asks.unwrap_or(Asks::Demand),
             queue_for,
             advance,
             credit,

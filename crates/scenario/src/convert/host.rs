@@ -50,28 +50,11 @@ pub(super) fn delayed_ack(host: Option<&raw::Host>) -> bool {
     host.and_then(|h| h.keys.profile) == Some(raw::HostProfile::Linux)
 }
 
-fn nic(order: raw::NicOrder) -> NicOrder {
-    match order {
-        raw::NicOrder::RoundRobin => NicOrder::RoundRobin,
-        raw::NicOrder::Fifo => NicOrder::Fifo,
-        raw::NicOrder::Srpt => NicOrder::Srpt,
-        raw::NicOrder::Push => NicOrder::Push,
-    }
-}
-
-fn pacing(place: raw::Pacing) -> Pacing {
-    match place {
-        raw::Pacing::Off => Pacing::Off,
-        raw::Pacing::Internal => Pacing::Internal,
-        raw::Pacing::Fq => Pacing::Fq,
-    }
-}
-
 /// What the keys say, and for the others what a profile among them says.
 fn change(keys: &raw::HostKeys) -> HostChange {
     let profile = keys.profile.map(of_profile);
     HostChange {
-        nic: keys.nic.map(nic),
+        nic: keys.nic,
         gro: keys.gro.or(profile.map(|p| p.gro)),
         sack_compression: keys.sack_compression.or(profile.map(|p| p.sack_compression)),
         rx_usecs: keys.rx_usecs.map(|w| w.0).or(profile.map(|p| p.rx_usecs)),
@@ -80,7 +63,7 @@ fn change(keys: &raw::HostKeys) -> HostChange {
         tso: keys.tso.or(profile.map(|p| p.tso)),
         gso_max: keys.gso_max.map(|most| most.0),
         psh: keys.psh.or(profile.map(|p| p.psh)),
-        pacing: keys.pacing.map(pacing),
+        pacing: keys.pacing,
     }
 }
 

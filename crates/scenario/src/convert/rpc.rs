@@ -18,10 +18,7 @@ impl Judge<'_> {
         let key = |name: &str| format!("{path}.{name}");
         let from = self.hosts(&key("from"), &rpc.from, hosts);
         let to = self.hosts(&key("to"), &rpc.to, hosts);
-        let pairs = match rpc.pairs {
-            None | Some(raw::Pairs::Matched) => Pairs::Matched,
-            Some(raw::Pairs::All) => Pairs::All,
-        };
+        let pairs = rpc.pairs.unwrap_or(Pairs::Matched);
         self.partners(path, &from, &to, pairs);
         let mut count = |name: &str, value: Option<i64>, most: i64| {
             let value = value.unwrap_or(1);

@@ -7,7 +7,6 @@ use crate::model::{
 use crate::quantity::Length;
 use crate::raw;
 use forebay_units::{BitsPerSec, Bytes, Span};
-use std::collections::BTreeMap;
 
 /// DCTCP's step, for each 10 Gb/s: the convention of the public HPCC simulator. Also the least, since the DCTCP
 /// paper (SIGCOMM 2010) takes as much, 20 packets, at 1 Gb/s.
@@ -25,7 +24,7 @@ impl Judge<'_> {
     pub(super) fn switch(
         &mut self,
         switch: Option<&raw::Switch>,
-        topology: &Topology,
+        topology: Option<&Topology>,
         transport: &Transport,
     ) -> Switch {
         let default = raw::Switch::default();
@@ -54,7 +53,7 @@ impl Judge<'_> {
                     "and the policy \"static\" both limit a port; write one of them",
                 );
             }
-            let share = Bytes::new(pool.size.0.get() / most_ports(topology));
+            let share = Bytes::new(pool.size.0.get() / topology.map_or(1, Topology::most_ports));
             port_limit = Some(QueueLength::Bytes(share));
             self.holds_a_packet("fabric.switch.buffer.size", port_limit, packet);
         }
@@ -69,10 +68,7 @@ impl Judge<'_> {
             class_ecn,
             classes,
             weights,
-            release: match s.release {
-                None | Some(raw::Release::Fluid) => Release::Fluid,
-                Some(raw::Release::Start) => Release::Start,
-            },
+            release: s.release.unwrap_or(Release::Fluid),
             pause: self.pause_settings("fabric.switch.pause", s.pause.as_ref()),
         }
     }
@@ -235,37 +231,8 @@ impl Judge<'_> {
             kmax,
             pmax,
             for_rate,
-            at: match m.and_then(|m| m.at) {
-                None | Some(raw::MarkAt::Enqueue) => MarkAt::Enqueue,
-                Some(raw::MarkAt::Dequeue) => MarkAt::Dequeue,
-            },
-            not_ect: match m.and_then(|m| m.not_ect) {
-                None | Some(raw::NotEct::Pass) => NotEct::Pass,
-                Some(raw::NotEct::Drop) => NotEct::Drop,
-            },
-        }
-    }
-}
-
-/// Ports of the switch that has most, by shape.
-fn most_ports(topology: &Topology) -> u64 {
-    match topology {
-        Topology::Dumbbell { left, right } => u64::from(*left.max(right)) + 1,
-        Topology::Star { hosts } => u64::from(*hosts),
-        Topology::LeafSpine { leaves, spines, hosts_per_leaf } => {
-            u64::from(*leaves).max(u64::from(*spines) + u64::from(*hosts_per_leaf))
-        }
-        Topology::FatTree { k, .. } => u64::from(*k),
-        Topology::Clos(c) => {
-            let (edge, agg) = (c.hosts + c.aggs, c.edges + c.cores / c.aggs);
-            u64::from(edge.max(agg).max(c.pods))
-        }
-        Topology::Graph { cables, .. } => {
-            let mut ports: BTreeMap<&str, u64> = BTreeMap::new();
-            for end in cables.iter().flat_map(|c| [&c.a, &c.b]) {
-                *ports.entry(end).or_default() += 1;
-            }
-            ports.into_values().max().unwrap_or(1)
+            at: m.and_then(|m| m.at).unwrap_or(MarkAt::Enqueue),
+            not_ect: m.and_then(|m| m.not_ect).unwrap_or(NotEct::Pass),
         }
     }
 }

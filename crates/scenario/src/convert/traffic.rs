@@ -258,7 +258,7 @@ impl Judge<'_> {
         path: &str,
         sizes: &raw::Sizes,
         load: f64,
-        load_ref: Option<raw::LoadRef>,
+        load_ref: Option<LoadRef>,
         plan: &Plan,
     ) -> Option<TrafficKind> {
         let key = format!("{path}.load");
@@ -267,10 +267,7 @@ impl Judge<'_> {
         } else if load > 1.0 {
             self.wrong(&key, "is more than all of the reference; write a share above 0, at most 1");
         }
-        let load_ref = match load_ref {
-            None | Some(raw::LoadRef::Host) => LoadRef::Host,
-            Some(raw::LoadRef::Core) => LoadRef::Core,
-        };
+        let load_ref = load_ref.unwrap_or(LoadRef::Host);
         let host_cables = || plan.cables.iter().filter(|c| (c.a as usize) < plan.hosts);
         let one_rack =
             host_cables().all(|c| host_cables().next().is_some_and(|first| first.b == c.b));

@@ -1,6 +1,6 @@
 //! Writing back `[fabric.switch.hierarchical]`.
 
-use crate::model::{Asks, Hierarchical, QueueFor};
+use crate::model::{Hierarchical, QueueFor};
 use crate::quantity::Qty;
 use crate::raw;
 
@@ -8,10 +8,7 @@ pub(super) fn hierarchical(h: &Hierarchical) -> raw::Hierarchical {
     raw::Hierarchical {
         law: h.law.clone(),
         params: h.params.clone(),
-        asks: Some(match h.asks {
-            Asks::Demand => raw::Asks::Demand,
-            Asks::Sent => raw::Asks::Sent,
-        }),
+        asks: Some(h.asks),
         queue_for: Some(match h.queue_for {
             QueueFor::Host => raw::QueueFor::Host,
             QueueFor::Rack => raw::QueueFor::Rack,

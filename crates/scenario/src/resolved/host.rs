@@ -1,6 +1,6 @@
 //! `[host]`, written out.
 
-use crate::model::{Host, HostChange, Memory, NicOrder, Pacing};
+use crate::model::{Host, HostChange, Memory};
 use crate::quantity::Qty;
 use crate::raw;
 
@@ -33,12 +33,7 @@ pub(super) fn host(h: &Host) -> raw::Host {
 fn keys(change: &HostChange, memory: Option<&Memory>) -> raw::HostKeys {
     raw::HostKeys {
         profile: None,
-        nic: change.nic.map(|order| match order {
-            NicOrder::RoundRobin => raw::NicOrder::RoundRobin,
-            NicOrder::Fifo => raw::NicOrder::Fifo,
-            NicOrder::Srpt => raw::NicOrder::Srpt,
-            NicOrder::Push => raw::NicOrder::Push,
-        }),
+        nic: change.nic,
         gro: change.gro,
         sack_compression: change.sack_compression,
         rx_usecs: change.rx_usecs.map(Qty),
@@ -47,11 +42,7 @@ fn keys(change: &HostChange, memory: Option<&Memory>) -> raw::HostKeys {
         tso: change.tso,
         gso_max: change.gso_max.map(Qty),
         psh: change.psh,
-        pacing: change.pacing.map(|pacing| match pacing {
-            Pacing::Off => raw::Pacing::Off,
-            Pacing::Internal => raw::Pacing::Internal,
-            Pacing::Fq => raw::Pacing::Fq,
-        }),
+        pacing: change.pacing,
         memory: memory.map(super::memory::memory),
     }
 }

@@ -70,7 +70,7 @@ impl Hosts {
         let mut tiers = Vec::new();
         if with_hosts.len() > 1 {
             tiers.push(Tier {
-                name: tier_name(topology).into(),
+                name: topology.above_racks().into(),
                 capacity: out_of(plan, with_hosts.len(), |node| rack_of[node]),
                 group: racks.clone(),
             });
@@ -168,15 +168,4 @@ fn out_of(plan: &Plan, groups: usize, group: impl Fn(usize) -> u32) -> Vec<u64> 
         }
     }
     capacity
-}
-
-fn tier_name(topology: &Topology) -> &'static str {
-    match topology {
-        Topology::Dumbbell { .. } => "between left and right",
-        Topology::FatTree { tiers: 3, .. } | Topology::Clos(_) => "between edge and aggregation",
-        Topology::Star { .. } | Topology::LeafSpine { .. } | Topology::FatTree { .. } => {
-            "between leaf and spine"
-        }
-        Topology::Graph { .. } => "between the racks",
-    }
 }
