@@ -6,8 +6,11 @@ use crate::say;
 use forebay_laws::flow::{self, FlowParams};
 use forebay_laws::group::{self, GroupParams};
 use forebay_laws::host::{self, HostParams};
+use forebay_laws::log::{self, ReplayError, Replayed};
 use forebay_laws::params::{LawInfo, ParamError};
+use forebay_units::Time;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// What a law works on, and so where a scenario names it.
 #[derive(Clone, Copy)]
@@ -45,6 +48,21 @@ fn all() -> impl Iterator<Item = (Role, &'static LawInfo)> {
 
 /// The verb.
 pub fn laws(args: &Laws) -> Result<(), Failure> {
+    match (args.name.as_deref(), &args.log) {
+        (Some("replay"), Some(log)) => return replay(log, args.json),
+        (Some("replay"), None) => {
+            let text =
+                "name the log: forebay laws replay LOG (forebay run --law-log FLOW writes one)";
+            return Err(Failure::Input(text.into()));
+        }
+        (Some(name), Some(log)) => {
+            let log = log.display();
+            return Err(Failure::Input(format!(
+                "\"{name} {log}\": one law has one page; to step a log again write \"forebay laws replay {log}\""
+            )));
+        }
+        _ => {}
+    }
     let Some(name) = &args.name else {
         if args.json {
             return say::json(&all().map(|(role, law)| described(role, law)).collect::<Vec<_>>());
@@ -61,6 +79,33 @@ pub fn laws(args: &Laws) -> Result<(), Failure> {
         Failure::Input(format!("there is no law \"{name}\"; use one of {}", known.join(", ")))
     })?;
     if args.json { say::json(&described(role, law)) } else { say::data(&page(role, law)) }
+}
+
+/// Steps the law of a log through the log again.
+fn replay(path: &Path, json: bool) -> Result<(), Failure> {
+    let shown = path.display();
+    let log = std::fs::read(path)
+        .map_err(|error| Failure::Input(format!("{shown}: {}", say::plain(&error))))?;
+    let done = match log::replay(&log) {
+        Ok(done) => done,
+        Err(error @ ReplayError::Differs(_)) => {
+            return Err(Failure::Missed(format!("{shown}: {error}")));
+        }
+        Err(error) => return Err(Failure::Input(format!("{shown}: {error}"))),
+    };
+    let Replayed { role, law, events, first, last } = done;
+    if json {
+        return say::json(&json!({
+            "law": law, "role": role, "events": events, "first_ps": first.as_ps(),
+            "last_ps": last.as_ps(), "equal": true,
+        }));
+    }
+    let at = |time: Time| format!("{:.3} us", time.as_secs_f64() * 1e6);
+    say::data(&format!(
+        "{shown}: {law}, a law of role {role}, answers its start and all {events} events from {} to {} as the log has them\n",
+        at(first),
+        at(last),
+    ))
 }
 
 /// What a law of this name is, in one line.

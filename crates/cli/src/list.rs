@@ -17,7 +17,7 @@ pub fn list(args: &List) -> Result<(), Failure> {
              columns    columns and keys of result files: forebay explain\n\
              benches    workloads of forebay bench\n",
         ),
-        Some(Kind::Laws) => laws::laws(&Laws { name: None, json: false }),
+        Some(Kind::Laws) => laws::laws(&Laws { name: None, log: None, json: false }),
         Some(Kind::Workloads) => say::data(&workloads()),
         Some(Kind::Presets) => table(presets::PRESETS.iter().map(|p| (p.name, p.title()))),
         Some(Kind::Metrics) => {

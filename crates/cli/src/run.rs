@@ -37,7 +37,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         ));
     }
     let threads = threads(args.threads);
-    let options = Options { threads, ..Options::default() };
+    let options = Options { threads, law_log: args.law_log, ..Options::default() };
     let jobs = args.jobs.unwrap_or_else(|| cores() / threads).clamp(1, scenario.seeds.len());
     let estimate = Estimate::of(scenario, &Plan::of(&scenario.fabric));
     let memory = estimate.memory(scenario.seeds.len(), jobs);

@@ -3,7 +3,7 @@
 //! Results are handed over in the order of the seeds, whatever order they end in. Stopping ends every simulation
 //! that has begun with valid partial results and begins no other.
 
-use crate::interrupt;
+use crate::{interrupt, say};
 use forebay_record::RecordError;
 use forebay_record::capture::{CaptureFile, CaptureFiles};
 use forebay_scenario::model::Scenario;
@@ -33,6 +33,23 @@ pub struct Left {
 
 impl Work<'_> {
     fn simulate(&self, seed: u64, watch: &Watch) -> Result<Left, SimError> {
+        let mut left = self.simulated(seed, watch)?;
+        if let (Some(flow), Some(log)) = (self.options.law_log, left.outcome.law_log.take()) {
+            let path = self.dir.join(format!("law-{flow}-seed-{seed}.log"));
+            let word = match log.is_empty() {
+                true => {
+                    Some(format!("seed {seed}: flow {flow} did not begin, so its law has no log"))
+                }
+                false => std::fs::write(&path, &log)
+                    .err()
+                    .map(|error| format!("{}: {}", path.display(), say::plain(&error))),
+            };
+            left.outcome.warnings.extend(word);
+        }
+        Ok(left)
+    }
+
+    fn simulated(&self, seed: u64, watch: &Watch) -> Result<Left, SimError> {
         if self.scenario.output.captures.is_empty() {
             let outcome = simulate(self.scenario, seed, self.options, watch)?;
             return Ok(Left { outcome, captures: Ok(Vec::new()) });

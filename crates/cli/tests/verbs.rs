@@ -177,3 +177,39 @@ fn a_bench_prints_one_flat_object_with_its_stable_keys() {
     here.write("bench.toml", &scenario.out);
     here.run(&["check", "bench.toml"]).ends(0);
 }
+
+#[test]
+fn a_law_log_is_written_and_replayed() {
+    let here = Scratch::new();
+    let incast = "kind = \"incast\"\nfan_in = 7";
+    here.write("small.toml", &SMALL.replace("kind = \"permutation\"", incast));
+    here.run(&["run", "small.toml", "--out", "out", "--law-log", "0", "--progress", "off"]).ends(0);
+    let name = "out/law-0-seed-1.log";
+    let log = std::fs::read(here.path.join(name)).unwrap();
+    let ran = here.run(&["laws", "replay", name]).ends(0);
+    assert!(
+        ran.out.contains("answers its start and all ") && ran.out.starts_with(name),
+        "{}",
+        ran.out
+    );
+    // Another parameter at the start: the law's name is followed by its parameters as texts.
+    let at = log.windows(4).position(|of| of == b"1/16").expect("dctcp's g");
+    let mut other = log.clone();
+    other[at..at + 4].copy_from_slice(b"1/32");
+    std::fs::write(here.path.join("other.log"), &other).unwrap();
+    let ran = here.run(&["laws", "replay", "other.log"]).ends(3);
+    assert!(
+        ran.err.contains("dctcp answers event ") && ran.err.contains("the log has "),
+        "{}",
+        ran.err
+    );
+    for (args, says) in [
+        (&["laws", "replay"][..], "name the log: forebay laws replay LOG"),
+        (&["laws", "dctcp", "x.log"], "write \"forebay laws replay x.log\""),
+        (&["laws", "replay", "small.toml"], "small.toml: this is no law log"),
+        (&["laws", "replay", "none.log"], "none.log: "),
+    ] {
+        let ran = here.run(args).ends(2);
+        assert!(ran.err.contains(says), "{}", ran.err);
+    }
+}

@@ -5,6 +5,7 @@ use crate::capture::Taps;
 use crate::dependencies::{Loops, control_links};
 use crate::flow_samples::FlowSamples;
 use crate::host::{Common, Host, Lanes, Memory, NicSide, Profile, SenderWaits};
+use crate::law_log::LawLog;
 use crate::machine;
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
@@ -88,6 +89,7 @@ pub(crate) fn build(
         warmup: scenario.output.warmup,
         telemetry,
         asking: racks::asking(scenario),
+        law_log: options.law_log.map(LawLog::of),
     });
 
     let routing = Routing::new(&scenario.fabric, &plan, &fabric, &common.flows, seed);

@@ -15,6 +15,7 @@ mod host;
 mod ideal;
 mod inspect;
 mod law;
+mod law_log;
 mod machine;
 mod node;
 mod options;

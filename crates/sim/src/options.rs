@@ -12,11 +12,13 @@ pub struct Options {
     pub cut: Option<Span>,
     /// Serve every departure as an explicit one (the slow twin of one-touch ports, for tests).
     pub explicit_ports: bool,
+    /// Flow whose law writes a log, by its number in `flows.csv`; of a connection, that of its requests.
+    pub law_log: Option<u32>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { threads: 1, cut: None, explicit_ports: false }
+        Self { threads: 1, cut: None, explicit_ports: false, law_log: None }
     }
 }
 

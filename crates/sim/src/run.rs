@@ -4,6 +4,7 @@ use crate::build::{Built, build};
 use crate::capture::Captures;
 use crate::collect::{collect, unsent};
 use crate::deadlock::{self, Deadlocks};
+use crate::law_log::LawLog;
 use crate::machine;
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
@@ -25,6 +26,8 @@ pub struct Outcome {
     pub stall: Option<String>,
     /// How the execution went; depends on threads and grouping, so it belongs to no result.
     pub execution: EngineStats,
+    /// The log of the flow's law that [`Options::law_log`] asked for; empty if the flow never began.
+    pub law_log: Option<Vec<u8>>,
 }
 
 /// Runs a checked scenario with one seed.
@@ -231,7 +234,8 @@ impl<'a> Simulation<'a> {
         record.deadlocks = deadlocks;
         warnings.extend(said);
         warnings.extend(stall::watchdogs(&nodes, &self.built, end));
-        Outcome { record, warnings, stall: self.stall, execution }
+        let law_log = self.built.common.law_log.as_ref().map(LawLog::take);
+        Outcome { record, warnings, stall: self.stall, execution, law_log }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What hosts read and nobody writes.
 
 use super::{Asking, Round};
+use crate::law_log::LawLog;
 use forebay_laws::flow::FlowParams;
 use forebay_scenario::model::Rpc;
 use forebay_scenario::workload::{Connection, FlowSpec};
@@ -50,6 +51,7 @@ pub(crate) struct Common {
     pub warmup: Time,
     pub telemetry: Option<Rates>, // that switches tell of, if a law wants to know
     pub asking: Option<Asking>,   // where switches stop flows
+    pub law_log: Option<LawLog>,
 }
 
 impl Common {

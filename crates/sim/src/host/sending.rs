@@ -59,7 +59,10 @@ impl Host {
         let dst = self.common.addrs[spec.dst as usize];
         let open = spec.size == Bytes::MAX || spec.size == Bytes::ZERO;
         let flow_spec = SenderSpec { flow: FlowId(flow), dst, size: spec.size, open };
-        let sender = profile.transport.sender(flow_spec, &profile.law, at, now);
+        let tap = self.common.law_log.as_ref().and_then(|log| log.tap(flow));
+        let logged = tap.map(|tap| profile.law.clone().with_log(tap));
+        let law = logged.as_ref().unwrap_or(&profile.law);
+        let sender = profile.transport.sender(flow_spec, law, at, now);
         let told = self.common.telemetry.is_some() && profile.transport.needs().int;
         let sending = Sending {
             sender,
