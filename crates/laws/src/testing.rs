@@ -76,7 +76,8 @@ impl<L: FlowLaw> Rig<L> {
 
     /// The event alone, totals as they are.
     pub fn ack_event(&mut self, bytes: u64, ece: bool) {
-        let (sample, delay) = (self.sample, self.delay);
+        let sample = AckSample { state: self.totals.state, ..self.sample };
+        let delay = self.delay;
         let acked = Bytes::new(bytes);
         self.event(FlowEvent::Ack {
             acked,

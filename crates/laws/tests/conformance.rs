@@ -124,6 +124,7 @@ prop_compose! {
         rtt in prop::option::of(number()),
         ece in any::<bool>(),
         app_limited in any::<bool>(),
+        state in ca_state(),
         delay in prop::option::of(prop::array::uniform4(number())),
         hops in prop::collection::vec(prop::array::uniform5(number()), 0..4),
     ) -> Event {
@@ -137,6 +138,7 @@ prop_compose! {
                 cwnd_at_send: Bytes::new(n[3]),
                 interval: Span::from_ps(n[4]),
                 app_limited,
+                state,
             },
             delay: delay.map(|d| DelaySplit {
                 forward: Span::from_ps(d[0]),
@@ -368,6 +370,7 @@ fn still_grows_at_ten_megabytes() {
                 cwnd_at_send: Bytes::new(before),
                 interval: rtt,
                 app_limited: false,
+                state: totals.state,
             };
             let acked = Bytes::new(2 * MSS);
             let forward = rtt / 10;

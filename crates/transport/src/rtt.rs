@@ -28,10 +28,20 @@ fn ns(span: Span) -> u32 {
 }
 
 impl Rtt {
-    /// Takes the sample `m` (above zero).
+    /// Takes the sample `m` (above zero) of the oldest segment that an ACK covers; `newest`: of the newest, for the minimum.
+    ///
+    /// Source: Linux `tcp_clean_rtx_queue` and `tcp_ack_update_rtt`, `seq_rtt_us` and `ca_rtt_us`. An ACK that its receiver delayed or
+    /// merged adds that wait to the smoothed time, and so to the timers, but not to the least one.
     #[inline]
-    pub(crate) fn sample(&mut self, cfg: &TcpConfig, totals: &mut Totals, now: Time, m: Span) {
-        self.update_min(totals, now, m);
+    pub(crate) fn sample(
+        &mut self,
+        cfg: &TcpConfig,
+        totals: &mut Totals,
+        now: Time,
+        m: Span,
+        newest: Span,
+    ) {
+        self.update_min(totals, now, newest);
         if totals.srtt == Span::ZERO {
             return self.first(cfg, totals, m);
         }
@@ -117,7 +127,7 @@ mod tests {
         for (i, m) in samples.into_iter().enumerate() {
             totals.una += 1448;
             totals.nxt = totals.una + 10 * 1448;
-            rtt.sample(&cfg, &mut totals, Time::from_ps(i as u64 * 1_000_000), m);
+            rtt.sample(&cfg, &mut totals, Time::from_ps(i as u64 * 1_000_000), m, m);
         }
         (cfg, rtt, totals)
     }
@@ -157,13 +167,13 @@ mod tests {
     fn variance_rises_at_once_and_falls_a_quarter_per_window() {
         let (cfg, mut rtt, mut totals) = feed([Span::from_ms(100); 30]);
         totals.una = totals.nxt - 1448;
-        rtt.sample(&cfg, &mut totals, Time::ZERO, Span::from_ms(1100));
+        rtt.sample(&cfg, &mut totals, Time::ZERO, Span::from_ms(1100), Span::from_ms(1100));
         let high = rtt.rttvar;
         assert!(high > 800_000_000, "{high}");
         for _ in 0..40 {
             totals.una = totals.nxt + 1;
             totals.nxt = totals.una + 14480;
-            rtt.sample(&cfg, &mut totals, Time::ZERO, Span::from_ms(225));
+            rtt.sample(&cfg, &mut totals, Time::ZERO, Span::from_ms(225), Span::from_ms(225));
         }
         assert!(rtt.rttvar < high / 3);
         assert!(rtt.rttvar >= 200_000_000);
@@ -172,10 +182,14 @@ mod tests {
     #[test]
     fn minimum_expires() {
         let (cfg, mut rtt, mut totals) = fresh();
-        rtt.sample(&cfg, &mut totals, Time::ZERO, Span::from_us(50));
-        rtt.sample(&cfg, &mut totals, Time::ZERO + Span::from_secs(299), Span::from_us(80));
+        let mut take = |totals: &mut Totals, secs, us| {
+            let now = Time::ZERO + Span::from_secs(secs);
+            rtt.sample(&cfg, totals, now, Span::from_us(us), Span::from_us(us));
+        };
+        take(&mut totals, 0, 50);
+        take(&mut totals, 299, 80);
         assert_eq!(totals.min_rtt, Span::from_us(50));
-        rtt.sample(&cfg, &mut totals, Time::ZERO + Span::from_secs(301), Span::from_us(80));
+        take(&mut totals, 301, 80);
         assert_eq!(totals.min_rtt, Span::from_us(80));
     }
 }

@@ -60,6 +60,17 @@ impl Segment {
     }
 }
 
+/// What one acknowledgement covers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Covered {
+    /// The segment with the highest sequence numbers.
+    pub(crate) newest: Segment,
+    /// When the one with the lowest left.
+    pub(crate) oldest_sent: Time,
+    /// Whether any of them left more than once.
+    pub(crate) retransmitted: bool,
+}
+
 /// The ring.
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
@@ -149,15 +160,18 @@ impl Scoreboard {
 
     /// Removes the segments that end within `covered` bytes of `una`. Returns the last of them.
     #[inline]
-    pub(crate) fn pop_through(&mut self, una: u32, covered: u32) -> Option<Segment> {
+    pub(crate) fn pop_through(&mut self, una: u32, covered: u32) -> Option<Covered> {
         let mut n = 0;
+        let mut retransmitted = false;
         while n < self.len() && self.get(n).end.wrapping_sub(una) <= covered {
+            retransmitted |= self.get(n).retransmitted();
             n += 1;
         }
-        let last = *self.get(n.checked_sub(1)?);
+        let newest = *self.get(n.checked_sub(1)?);
+        let oldest_sent = self.get(0).sent;
         self.head = self.place(n) as u32;
         self.len -= n as u32;
-        Some(last)
+        Some(Covered { newest, oldest_sent, retransmitted })
     }
 
     /// Forgets all segments.

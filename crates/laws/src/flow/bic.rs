@@ -97,7 +97,7 @@ impl FlowLaw for Bic {
     fn step(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
         match seen.event {
             FlowEvent::Ack { acked, ece, sample, .. } => {
-                self.growth.count(seen.totals, acked, self.window.mss());
+                self.growth.count(sample.state, acked, self.window.mss());
                 let newly = self.window.growth(seen.totals, acked, ece, sample);
                 self.growth.grow(&mut self.window, now, newly, acts);
             }
@@ -145,8 +145,8 @@ impl BicGrowth {
     }
 
     /// Every ACK: how many packets it covers.
-    pub(super) fn count(&mut self, totals: &Totals, acked: Bytes, mss: u64) {
-        if totals.state == CaState::Open && acked > Bytes::ZERO {
+    pub(super) fn count(&mut self, state: CaState, acked: Bytes, mss: u64) {
+        if state == CaState::Open && acked > Bytes::ZERO {
             let packets = u32::try_from(acked.get().div_ceil(mss)).unwrap_or(u32::MAX);
             self.delayed_ack -= self.delayed_ack >> ACK_RATIO_SHIFT;
             self.delayed_ack = self.delayed_ack.saturating_add(packets);

@@ -88,6 +88,8 @@ pub struct AckSample {
     pub interval: Span,
     /// Whether the application, not the window, limited sending at that time.
     pub app_limited: bool,
+    /// Congestion state when the ACK came. An episode that the ACK ended may have been left since.
+    pub state: CaState,
 }
 
 /// Where the delay of one round trip was spent (Swift, NV). The four spans add up to the RTT within 2 ns.
@@ -181,6 +183,8 @@ pub struct FlowSeen<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FlowEvent<'a> {
     /// An ACK newly covered data (cumulatively or by SACK), or echoed congestion.
+    ///
+    /// TCP leaves an episode that the ACK ends before this, as Linux does, and enters one that it begins after it.
     Ack {
         /// Bytes newly covered cumulatively.
         acked: Bytes,

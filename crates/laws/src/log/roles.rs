@@ -175,7 +175,10 @@ fn totals(words: [u64; 9]) -> Option<Totals> {
 }
 
 fn sample_words(of: &AckSample) -> [u64; 6] {
-    let flags = u64::from(of.rtt.is_some()) | u64::from(of.app_limited) << 1;
+    let mut state = Vec::with_capacity(1);
+    of.state.put(&mut state);
+    let flags =
+        u64::from(of.rtt.is_some()) | u64::from(of.app_limited) << 1 | u64::from(state[0]) << 2;
     [
         of.rtt.map_or(0, Span::as_ps),
         of.inflight_at_send.get(),
@@ -188,13 +191,15 @@ fn sample_words(of: &AckSample) -> [u64; 6] {
 
 fn sample(words: [u64; 6]) -> Option<AckSample> {
     let [rtt, inflight, delivered_at_send, cwnd, interval, flags] = words;
-    (flags < 4).then(|| AckSample {
+    let state = CaState::read(&mut Reader::new(&[u8::try_from(flags >> 2).ok()?]))?;
+    Some(AckSample {
         rtt: (flags & 1 == 1).then(|| Span::from_ps(rtt)),
         inflight_at_send: Bytes::new(inflight),
         delivered_at_send,
         cwnd_at_send: Bytes::new(cwnd),
         interval: Span::from_ps(interval),
-        app_limited: flags >> 1 == 1,
+        app_limited: flags >> 1 & 1 == 1,
+        state,
     })
 }
 

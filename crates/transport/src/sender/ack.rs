@@ -45,7 +45,8 @@ impl TcpSender {
         let una = self.totals.una;
         let covered = (packet.seq - una) as u32;
         let ece = packet.flags.has(Flags::ECE);
-        let Some(last) = self.board.pop_through(una as u32, covered) else { return };
+        let Some(covered) = self.board.pop_through(una as u32, covered) else { return };
+        let last = covered.newest;
         let acked = u64::from(last.end.wrapping_sub(una as u32));
         let t = &mut self.totals;
         t.una += acked;
@@ -54,18 +55,22 @@ impl TcpSender {
         t.delivered_ce += if ece { newly } else { 0 };
         t.inflight = Bytes::new(t.inflight.get() - acked);
         let mut rtt = None;
-        if !last.retransmitted() {
-            let sample = now.since(last.sent);
-            self.rtt.sample(cfg, &mut self.totals, now, sample);
-            rtt = Some(sample);
+        if !covered.retransmitted {
+            let (oldest, newest) = (now.since(covered.oldest_sent), now.since(last.sent));
+            self.rtt.sample(cfg, &mut self.totals, now, oldest, newest);
+            rtt = Some(newest);
         }
         self.rack.advance(&self.totals, now, &last);
         self.rack.advanced = false; // nothing older is outstanding
         self.backoff = 0;
         let delay = delay_split(now, arrived, packet, rtt);
-        self.tell_ack(now, acked, ece, (Some(&last), rtt), delay);
-        if ece || self.totals.state == CaState::Cwr {
-            self.on_mark(cfg, now, newly, ece);
+        let during = self.totals.state;
+        if during == CaState::Cwr {
+            self.end_cwr(cfg, now);
+        }
+        self.tell_ack(now, (acked, ece, during), (Some(&last), rtt), delay);
+        if ece {
+            self.on_mark(cfg, now, newly);
         }
         self.arm_on_ack(cfg, now, true);
     }
@@ -77,20 +82,20 @@ impl TcpSender {
         now - u64::from((now as u32).wrapping_sub(segment.delivered))
     }
 
-    /// Tells the law of an ACK that delivered something, up to `newest`, or echoed a mark.
+    /// Tells the law of an ACK that delivered something, up to `newest`, or echoed a mark, and came in the state `during`.
     #[inline]
     pub(super) fn tell_ack(
         &mut self,
         now: Time,
-        acked: u64,
-        ece: bool,
+        (acked, ece, during): (u64, bool, CaState),
         (newest, rtt): (Option<&Segment>, Option<Span>),
         delay: Option<DelaySplit>,
     ) {
-        let sample = match newest {
+        let mut sample = match newest {
             Some(segment) => self.sample(now, segment, rtt),
             None => AckSample::default(),
         };
+        sample.state = during;
         let acked = Bytes::new(acked);
         let delay = delay.as_ref();
         let event = FlowEvent::Ack { acked, ece, sample: &sample, delay, hops: &[] };
@@ -114,18 +119,25 @@ impl TcpSender {
             cwnd_at_send: segment.cwnd_at_send(),
             interval: send.max(now.since(segment.sent) + ack),
             app_limited: segment.app_limited,
+            state: self.totals.state,
         }
     }
 
-    /// A mark was echoed, or a reduction after one may end.
+    /// A reduction after a mark ends, if the ACK goes beyond it.
     #[cold]
     #[inline(never)]
-    fn on_mark(&mut self, cfg: &TcpConfig, now: Time, newly: u64, ece: bool) {
-        let mut r = self.take_repair();
-        if self.totals.state == CaState::Cwr && self.totals.una > r.high_seq {
+    fn end_cwr(&mut self, cfg: &TcpConfig, now: Time) {
+        if self.repair.as_ref().is_some_and(|r| self.totals.una > r.high_seq) {
             self.leave(cfg, now);
         }
-        if ece && self.totals.state == CaState::Open {
+    }
+
+    /// A mark was echoed.
+    #[cold]
+    #[inline(never)]
+    fn on_mark(&mut self, cfg: &TcpConfig, now: Time, newly: u64) {
+        let mut r = self.take_repair();
+        if self.totals.state == CaState::Open {
             self.enter_cwr(&mut r, cfg, now);
             if self.held {
                 self.reduce(&mut r, cfg, Delivery { newly, clean_advance: true });

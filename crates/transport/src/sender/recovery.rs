@@ -15,20 +15,29 @@ use forebay_laws::flow::{CaState, FlowEvent};
 use forebay_units::{Span, Time};
 
 impl TcpSender {
-    /// What an ACK does to the state.
-    pub(super) fn machine(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time, w: &mut Work) {
+    /// Leaves `Cwr` or `Recovery` if the ACK has come to its end, before the law is told of the ACK, which may so grow the window.
+    /// Returns whether recovery is held on though it has ended.
+    pub(super) fn end_episode(
+        &mut self,
+        r: &mut Repair,
+        cfg: &TcpConfig,
+        now: Time,
+        w: &Work,
+    ) -> bool {
         if w.ece {
             r.prior_ssthresh = 0;
         }
         let una = self.totals.una;
         if self.totals.state == CaState::Cwr && una > r.high_seq {
             self.leave(cfg, now);
-        } else if self.totals.state == CaState::Recovery
+        }
+        self.totals.state == CaState::Recovery
             && una >= r.high_seq
             && self.end_recovery(r, cfg, now, w)
-        {
-            return;
-        }
+    }
+
+    /// What else an ACK does to the state.
+    pub(super) fn machine(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time, w: &mut Work) {
         match self.totals.state {
             CaState::Recovery => {
                 if w.advanced && self.undo_partial(r, cfg, now, w) {

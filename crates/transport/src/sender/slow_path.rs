@@ -1,7 +1,7 @@
 //! The long way of an ACK: anything SACKed, lost, retransmitted, probed, duplicate or being reduced.
 //!
-//! Source: tcp-baseline section 4; the order of its steps is kept, except that the law sees the ACK
-//! before the state changes which it causes, as the law interface says.
+//! Source: Linux `tcp_ack`. Its order is kept, in which an episode that the ACK ends is left before the window grows
+//! (`tcp_fastretrans_alert` before `tcp_cong_control`), except that the law is told of the ACK before an episode that it begins is entered.
 
 use super::TcpSender;
 use super::ack::delay_split;
@@ -24,8 +24,11 @@ pub(super) struct Work {
     pub(super) newly: u64,              // bytes newly delivered
     pub(super) lost: u64,               // bytes newly marked lost
     pub(super) newest: Option<Segment>, // of those delivered, by time of sending
-    pub(super) rtt: Option<Span>,
+    pub(super) rtt: Option<Span>, // of the newest segment acknowledged, or else SACKed, that left once
+    oldest_rtt: Option<Span>,     // of the oldest one
     sack_rtt: Option<Span>,
+    oldest_sack_rtt: Option<Span>,
+    during: CaState, // when the ACK came
     resent_acked: bool,
     pub(super) sacked: bool,    // a block brought news
     pub(super) original: bool,  // something sent once, and below `high_seq`, arrived
@@ -119,6 +122,7 @@ impl TcpSender {
         let mut w = Work {
             prior_una: self.totals.una,
             ece: packet.flags.has(Flags::ECE),
+            during: self.totals.state,
             original_arrived: cfg.timestamps && r.predates(now, packet.stamp),
             ..Work::default()
         };
@@ -133,14 +137,17 @@ impl TcpSender {
         self.account(&mut r, cfg, now, packet, &mut w);
         let dsack_of_probe = self.take_dsack(&mut r, cfg, packet, &mut w);
         self.widen(&mut r, &w);
+        let held_on = self.end_episode(&mut r, cfg, now, &w);
         if w.newly > 0 || w.ece {
             let acked = self.totals.una - w.prior_una;
             let sent = w.newest.as_ref().filter(|_| w.rtt.is_some()).map(|newest| newest.sent);
             let delay = delay_split(now, arrived, packet, sent.map(|sent| now.since(sent)));
-            self.tell_ack(now, acked, w.ece, (w.newest.as_ref(), w.rtt), delay);
+            self.tell_ack(now, (acked, w.ece, w.during), (w.newest.as_ref(), w.rtt), delay);
         }
         self.on_probe_ack(&mut r, cfg, now, packet.seq, dsack_of_probe, &w);
-        self.machine(&mut r, cfg, now, &mut w);
+        if !held_on {
+            self.machine(&mut r, cfg, now, &mut w);
+        }
         self.settle_inflight(&r);
         if self.held && w.newly > 0 {
             let clean_advance = w.advanced && w.lost == 0;
@@ -216,7 +223,9 @@ impl TcpSender {
                 w.reorder(start);
             }
             w.original |= end <= r.high_seq;
-            w.sack_rtt = Some(now.since(segment.sent));
+            let rtt = now.since(segment.sent);
+            w.sack_rtt = Some(rtt);
+            w.oldest_sack_rtt.get_or_insert(rtt);
         }
         if r.marks.set(self.board.place(i), Some(Mark::Sacked)) == Some(Mark::Lost) {
             r.lost -= len;
@@ -265,7 +274,9 @@ impl TcpSender {
             if front.retransmitted() {
                 w.resent_acked = true;
             } else {
-                w.rtt = Some(now.since(front.sent));
+                let rtt = now.since(front.sent);
+                w.rtt = Some(rtt);
+                w.oldest_rtt.get_or_insert(rtt);
                 w.original |= una + len <= r.high_seq;
                 if una < prior_highest {
                     w.reorder(una);
@@ -313,15 +324,17 @@ impl TcpSender {
         }
         self.settle_inflight(r);
         if w.resent_acked {
-            w.rtt = None; // what arrived long ago may hide behind the hole that was filled
+            (w.rtt, w.oldest_rtt) = (None, None); // what arrived long ago may hide behind the hole that was filled
         }
-        w.rtt = w.rtt.or(w.sack_rtt);
+        w.rtt = w.sack_rtt.or(w.rtt);
+        w.oldest_rtt = w.oldest_rtt.or(w.oldest_sack_rtt);
         if w.rtt.is_none() && w.advanced && cfg.timestamps {
             let ns = super::stamp(now).wrapping_sub(packet.stamp);
             w.rtt = ((ns as i32) > 0).then(|| Span::from_ns(u64::from(ns)));
+            w.oldest_rtt = w.rtt;
         }
-        if let Some(rtt) = w.rtt {
-            self.rtt.sample(cfg, &mut self.totals, now, rtt);
+        if let (Some(oldest), Some(newest)) = (w.oldest_rtt, w.rtt) {
+            self.rtt.sample(cfg, &mut self.totals, now, oldest, newest);
         }
         if w.advanced {
             self.backoff = 0;

@@ -141,6 +141,66 @@ fn blocks_of_one_ack_are_not_taken_for_reordering() {
     assert!(sender.repair.as_ref().unwrap().reord_seen, "segment 3 came after 5");
 }
 
+/// Linux: `seq_rtt_us` is of the first segment that an ACK covers, `ca_rtt_us` of the last.
+#[test]
+fn the_smoothed_rtt_is_of_the_oldest_segment_and_the_least_of_the_newest() {
+    let cfg = TcpConfig { timestamps: false, ..TcpConfig::default() };
+    let after = |acks: &[(u64, Packet)]| {
+        let mut sender = sender(&cfg);
+        for k in 0..5 {
+            assert!(sender.next_packet(&cfg, at_us(10 * k)).is_some());
+        }
+        acks.iter().for_each(|(us, packet)| sender.on_ack(&cfg, at_us(*us), packet));
+        [sender.totals.srtt, sender.totals.min_rtt].map(Span::as_us)
+    };
+    assert_eq!(after(&[(100, ack(1, &[]))]), [100, 100]);
+    assert_eq!(after(&[(100, ack(3, &[]))]), [100, 80], "covered at once");
+    assert_eq!(after(&[(100, ack(0, &[(1, 3)]))]), [90, 80], "SACKed");
+    let filled = after(&[(100, ack(0, &[(1, 3)])), (170, ack(4, &[]))]);
+    assert_eq!(filled, [90 + (170 - 90) / 8, 80], "the segment of the hole is the oldest");
+    let both = after(&[(100, ack(2, &[(1, 2)]))]);
+    assert_eq!(both, [100, 70], "what was SACKed left last");
+}
+
+/// Linux: `tcp_fastretrans_alert`, which leaves, comes before `tcp_cong_control`, which grows.
+#[test]
+fn the_ack_that_ends_recovery_grows_the_window() {
+    let cfg = TcpConfig { timestamps: false, ..TcpConfig::default() };
+    let mut sender = sender(&cfg);
+    pull(&mut sender, &cfg, Time::ZERO);
+    sender.on_ack(&cfg, at_us(100), &ack(0, &[(1, 4)]));
+    assert_eq!(sender.totals.state, CaState::Recovery);
+    assert_eq!(pull(&mut sender, &cfg, at_us(100)), (2, 1));
+    let five = Bytes::new(5 * MSS);
+    assert_eq!(sender.ssthresh(), five);
+    sender.on_ack(&cfg, at_us(200), &ack(9, &[]));
+    assert_eq!(sender.totals.state, CaState::Recovery, "one is out");
+    pull(&mut sender, &cfg, at_us(200));
+    let all = sender.totals.nxt / MSS;
+    assert_eq!(all - 9, 5, "a window");
+    sender.on_ack(&cfg, at_us(300), &ack(all, &[]));
+    assert_eq!((sender.totals.state, sender.ssthresh()), (CaState::Open, five));
+    assert_eq!(sender.cwnd(), Bytes::new(6 * MSS), "a window's worth was delivered");
+}
+
+#[test]
+fn the_ack_that_ends_a_reduction_grows_the_window() {
+    let needs = FlowParams::new("dctcp").unwrap().needs();
+    let cfg = TcpConfig { needs, ..TcpConfig::default() };
+    let mut sender = sender_of(&cfg, "dctcp", Bytes::MAX);
+    pull(&mut sender, &cfg, Time::ZERO);
+    let mut marked = ack(1, &[]);
+    marked.flags = Flags::ECE;
+    sender.on_ack(&cfg, at_us(100), &marked);
+    let cut = sender.cwnd().get();
+    assert_eq!(sender.totals.state, CaState::Cwr);
+    sender.on_ack(&cfg, at_us(110), &ack(9, &[]));
+    assert_eq!((sender.totals.state, sender.cwnd().get()), (CaState::Cwr, cut));
+    let (sent, _) = pull(&mut sender, &cfg, at_us(110));
+    sender.on_ack(&cfg, at_us(210), &ack(10 + sent as u64, &[]));
+    assert_eq!((sender.totals.state, sender.cwnd().get()), (CaState::Open, cut + MSS));
+}
+
 #[test]
 fn a_dsack_after_reordering_widens_racks_window_once_per_round_trip() {
     let cfg = TcpConfig { timestamps: false, ..TcpConfig::default() };

@@ -143,7 +143,7 @@ impl Mainline {
     ) {
         let reset_at = *self.reset_at.get_or_insert(now.saturating_add(FIRST_RESET));
         let Some(rtt) = sample.rtt else { return };
-        if !matches!(totals.state, CaState::Open | CaState::Disorder) {
+        if !matches!(sample.state, CaState::Open | CaState::Disorder) {
             return;
         }
         let acked = totals.una.saturating_sub(self.last_una);

@@ -57,7 +57,7 @@ impl Slopes {
         match seen.event {
             FlowEvent::Ack { acked, ece, sample, delay, .. } => {
                 self.sample(window, now, seen.totals, (sample, delay), acts);
-                self.bic.count(seen.totals, acked, window.mss());
+                self.bic.count(sample.state, acked, window.mss());
                 let newly = window.growth(seen.totals, acked, ece, sample);
                 if self.allowed {
                     self.bic.grow(window, now, newly, acts);
@@ -87,7 +87,7 @@ impl Slopes {
     ) {
         let Some(rtt) = sample.rtt else { return };
         let in_flight = sample.inflight_at_send.get().min(MAX_IN_FLIGHT);
-        if in_flight == 0 || !matches!(totals.state, CaState::Open | CaState::Disorder) {
+        if in_flight == 0 || !matches!(sample.state, CaState::Open | CaState::Disorder) {
             return;
         }
         if self.refresh_at.is_none_or(|at| now >= at) {

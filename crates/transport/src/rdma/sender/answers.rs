@@ -87,7 +87,9 @@ impl QpSender {
             t.srtt = smooth(t.srtt, rtt);
             t.min_rtt = t.min_rtt.min(rtt);
         }
-        let sample = newest.map_or(AckSample::default(), |segment| self.sample(now, &segment, rtt));
+        let sample = newest.map(|segment| self.sample(now, &segment, rtt));
+        let sample =
+            sample.unwrap_or(AckSample { state: self.totals.state, ..AckSample::default() });
         let delay = delay_split(now, arrived, packet, rtt);
         let (acked, sample, delay) = (Bytes::new(newly), &sample, delay.as_ref());
         self.tell(now, FlowEvent::Ack { acked, ece, sample, delay, hops });
@@ -102,7 +104,7 @@ impl QpSender {
         }
         let upto = seq.min(self.totals.nxt);
         let sacked = self.forget_marks(upto);
-        let newest = self.board.pop_through(una as u32, (upto - una) as u32);
+        let covered = self.board.pop_through(una as u32, (upto - una) as u32);
         let t = &mut self.totals;
         t.una = seq;
         t.inflight = Bytes::new(t.inflight.get() - (upto - una - sacked));
@@ -112,7 +114,7 @@ impl QpSender {
         }
         let idle = self.board.is_empty();
         self.timeout_at = if idle { Time::MAX } else { now.saturating_add(self.timeout(cfg)) };
-        newest
+        covered.map(|covered| covered.newest)
     }
 
     /// What the delivery of `segment` measured.
@@ -129,6 +131,7 @@ impl QpSender {
             cwnd_at_send: segment.cwnd_at_send(),
             interval: send.max(now.since(segment.sent) + ack),
             app_limited: segment.app_limited,
+            state: self.totals.state,
         }
     }
 
