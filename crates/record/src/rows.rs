@@ -399,6 +399,8 @@ pub struct RunRecord {
     pub end: Time,
     /// Whether it was interrupted before its own end.
     pub interrupted: bool,
+    /// Whether it ended because nothing could move any more though flows were unfinished.
+    pub stalled: bool,
     /// Digest of every delivery and drop.
     pub digest: u64,
 }

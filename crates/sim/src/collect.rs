@@ -66,6 +66,7 @@ pub(crate) fn collect(
         totals,
         end,
         interrupted: false,
+        stalled: false,
         digest: combine(digests.collect::<Vec<Digest>>()),
     }
 }

@@ -162,7 +162,12 @@ impl<'a> Simulation<'a> {
                 Ended::Reached(now) => {
                     self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
                     if now == now.round_up(LOOK_EVERY) {
-                        self.stall = self.progress.look(now, &mut self.engine, &self.built);
+                        self.stall = self.progress.look(
+                            now,
+                            self.scenario.stop.time,
+                            &mut self.engine,
+                            &self.built,
+                        );
                         self.ended = self.stall.as_ref().map(|_| Ended::Stopped(now));
                     }
                     if now == now.round_up(deadlock::LOOK_EVERY) {
@@ -229,6 +234,7 @@ impl<'a> Simulation<'a> {
         }
         let mut record = collect(self.scenario, &self.built, &nodes, &unsent, end);
         record.interrupted = interrupted;
+        record.stalled = self.stall.is_some();
         let mut warnings = std::mem::take(&mut self.built.warnings);
         let (deadlocks, said) = self.deadlocks.unwrap_or_default().finish();
         record.deadlocks = deadlocks;

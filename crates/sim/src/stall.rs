@@ -5,10 +5,11 @@ use crate::machine;
 use crate::node::AnyNode;
 use forebay_engine::{EngineAccess, NodeId};
 use forebay_net::{CLASSES, Fabric};
+use forebay_transport::Sender;
 use forebay_units::{Span, Time};
 
-/// Longest virtual time without a byte delivered before a run with unfinished flows counts as stalled. Above any
-/// retransmission timeout that has backed off a few times.
+/// Longest virtual time without a byte delivered before a run with unfinished flows, and nothing ahead that may help them, counts as
+/// stalled.
 const PATIENCE: Span = Span::from_secs(20);
 
 /// How often that is looked at: at multiples of this, whoever advances the run in whatever steps.
@@ -18,24 +19,46 @@ pub(crate) const LOOK_EVERY: Span = Span::from_secs(1);
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
     delivered: u64, // payload, when last looked at
-    since: Time,    // when that last rose, or nothing had to
+    since: Time,    // when that last rose, or nothing had to, or something was ahead
 }
 
 impl Progress {
-    /// Looks at a multiple of [`LOOK_EVERY`]. If nothing has moved for too long: why.
+    /// Looks at a multiple of [`LOOK_EVERY`]. If nothing has moved for too long, nothing in the timeline is ahead and no flow has a timer
+    /// that can help it before `stop`: why.
     pub fn look(
         &mut self,
         now: Time,
+        stop: Time,
         engine: &mut impl EngineAccess<AnyNode>,
         built: &Built,
     ) -> Option<String> {
         let delivered = delivered(engine, &built.fabric);
-        let why = if delivered == self.delivered { why(engine, built) } else { None };
+        let waits = || built.timeline.next() < stop;
+        let why = if delivered == self.delivered && !waits() && !may_recover(engine, built, stop) {
+            why(engine, built)
+        } else {
+            None
+        };
         if why.is_none() {
             *self = Self { delivered, since: now };
         }
         why.filter(|_| now.since(self.since) >= PATIENCE)
     }
+}
+
+/// Whether a flow that is not finished has a timer due before `stop`, and a path whose cables are all up to send again by.
+fn may_recover(engine: &mut impl EngineAccess<AnyNode>, built: &Built, stop: Time) -> bool {
+    (0..built.fabric.hosts()).any(|h| {
+        let Some(host) = machine::node(engine, &built.fabric, NodeId(h)).host() else {
+            return false;
+        };
+        let timed = |(_, sender): &(_, &Sender)| !sender.idle() && sender.deadline() < stop;
+        let flows: Vec<u32> = host.unfinished().filter(timed).map(|(sent, _)| sent.flow).collect();
+        flows.into_iter().any(|flow| {
+            let spec = built.common.flows[flow as usize];
+            built.timeline.connects(&built.fabric, NodeId(spec.src), NodeId(spec.dst))
+        })
+    })
 }
 
 /// Payload bytes delivered so far, all hosts together.

@@ -47,6 +47,29 @@ impl Timeline {
         Self { steps, taken: 0, alive: vec![true; fabric.cables().len()], routing }
     }
 
+    /// Whether cables that are up lead from one host to another.
+    pub fn connects(&self, fabric: &Fabric, from: NodeId, to: NodeId) -> bool {
+        let mut seen = vec![false; fabric.nodes() as usize];
+        let mut next = vec![from];
+        seen[from.0 as usize] = true;
+        while let Some(node) = next.pop() {
+            if node == to {
+                return true;
+            }
+            if node != from && fabric.is_host(node) {
+                continue; // hosts forward nothing
+            }
+            for direction in fabric.ports_of(node) {
+                let peer = direction.peer.0 as usize;
+                if self.alive[direction.cable as usize] && !seen[peer] {
+                    seen[peer] = true;
+                    next.push(direction.peer);
+                }
+            }
+        }
+        false
+    }
+
     /// When something changes next.
     pub fn next(&self) -> Time {
         self.steps.get(self.taken).map_or(Time::MAX, |s| s.0)

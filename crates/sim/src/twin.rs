@@ -44,7 +44,7 @@ pub fn reference(
         }
         built.timeline.apply(boundary, &built.fabric, &mut engine);
         now = boundary;
-        if now == look && progress.look(now, &mut engine, &built).is_some() {
+        if now == look && progress.look(now, scenario.stop.time, &mut engine, &built).is_some() {
             break now;
         }
     };

@@ -46,6 +46,7 @@ fn a_dead_link_is_named_when_nothing_moves_any_more() {
     let stop = "{ time = \"200s\", flows = \"all\" }";
     let outcome = run(&with(stop, &format!("{ONE_FLOW}{fault}")), 1, Options::default());
     let stall = outcome.stall.expect("it can never finish");
+    assert!(outcome.record.stalled);
     assert!(stall.contains("flow 0 from host[0] to host[1]"), "{stall}");
     assert!(stall.contains("tor->host[1]"), "{stall}");
     assert!(
@@ -56,6 +57,55 @@ fn a_dead_link_is_named_when_nothing_moves_any_more() {
     let twin = forebay_sim::twin::reference(&with(stop, &format!("{ONE_FLOW}{fault}")), 1, false);
     let twin = twin.unwrap();
     assert_eq!((twin.end, twin.digest), (outcome.record.end, outcome.record.digest));
+}
+
+/// A flow whose retransmission timer, or whose cable, comes back before the end is not stuck, however long that takes.
+#[test]
+fn an_outage_that_ends_is_no_stall() {
+    let stop = "{ time = \"120s\", flows = \"all\" }";
+    for seconds in [13, 24, 40] {
+        let fault = format!(
+            "[[fault]]\nat = \"50us\"\nlink = \"host[1]-tor\"\nchange = \"down\"\nfor = \"{seconds}s\"\n"
+        );
+        let outcome = run(&with(stop, &format!("{ONE_FLOW}{fault}")), 1, Options::default());
+        assert_eq!(outcome.stall, None, "{seconds} s");
+        assert!(!outcome.record.stalled);
+        let delivered = outcome.record.flows[0].delivered.expect("it was delivered");
+        assert!(delivered > Time::ZERO + Span::from_secs(seconds));
+        let twin =
+            forebay_sim::twin::reference(&with(stop, &format!("{ONE_FLOW}{fault}")), 1, false);
+        assert_eq!(twin.unwrap().digest, outcome.record.digest);
+    }
+}
+
+/// The timer of a queue pair may be longer than anybody's patience.
+#[test]
+fn a_long_timeout_is_no_stall() {
+    let scenario = scenario(
+        r#"
+version = 1
+stop = { time = "100s", flows = "all" }
+[fabric]
+kind = "star"
+hosts = 2
+host_link = { rate = "100Gbps", delay = "1us" }
+[transport]
+kind = "rdma"
+law = "dcqcn"
+timeout = "60s"
+[[traffic]]
+kind = "list"
+flows = [{ from = "host[0]", to = "host[1]", size = "1KB", at = "0s" }]
+[[fault]]
+at = "0s"
+link = "host[1]-tor"
+change = "down"
+for = "1ms"
+"#,
+    );
+    let outcome = run(&scenario, 1, Options::default());
+    assert_eq!((outcome.stall, outcome.record.flows[0].timeouts), (None, 1));
+    assert!(outcome.record.flows[0].delivered.is_some());
 }
 
 #[test]

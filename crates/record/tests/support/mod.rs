@@ -195,6 +195,7 @@ pub fn run(seed: u64, flows: u64) -> RunRecord {
         series: series(end, &mut draw),
         end,
         interrupted: false,
+        stalled: false,
         digest: mix(seed),
         ..RunRecord::default()
     }
