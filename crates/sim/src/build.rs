@@ -4,7 +4,9 @@ use crate::base_rtt;
 use crate::capture::Taps;
 use crate::dependencies::{Loops, control_links};
 use crate::flow_samples::FlowSamples;
-use crate::host::{Common, Host, Lanes, Memory, NicSide, Profile, SenderWaits};
+use crate::host::{
+    Common, Deliveries, Host, Lanes, Memory, MemorySamples, NicSide, Profile, SenderWaits,
+};
 use crate::law_log::LawLog;
 use crate::machine;
 use crate::node::AnyNode;
@@ -25,7 +27,7 @@ use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, FlowSpec, Hosts};
 use forebay_units::random::{Purpose, Stream};
-use forebay_units::{BitsPerSec, Bytes};
+use forebay_units::{BitsPerSec, Bytes, Span};
 use forebay_wire::Rates;
 use std::sync::Arc;
 
@@ -143,8 +145,7 @@ pub(crate) fn build(
     for (id, ((starts, rounds), flow_samples)) in (0u32..).zip(each) {
         let port = maker.nic(NodeId(id));
         let (common, nic) = stacks.of(&plan.names[id as usize])?;
-        let sample_every = scenario.output.queues_every;
-        let mut host = Host::new(common, port, nic, starts, rounds, sample_every, flow_samples);
+        let mut host = Host::new(common, port, nic, starts, rounds);
         if !machines.iter().flatten().any(|nic| nic.0 == id)
             && let Some(side) = maker.nic_side(id)?
         {
@@ -156,8 +157,16 @@ pub(crate) fn build(
         if let Some(lanes) = &lanes {
             host.serve_by_class(lanes.clone());
         }
+        if let Some(every) = scenario.output.queues_every {
+            host.add_observer(Deliveries::new(every));
+        }
+        flow_samples.into_iter().for_each(|samples| host.add_observer(samples));
         let toward = core::mem::take(&mut toward_memory[id as usize]);
-        host.with_sender_waits(SenderWaits::new(scenario.output.warmup, toward));
+        let waits = SenderWaits::new(scenario.output.warmup, toward);
+        waits.into_iter().for_each(|waits| host.add_observer(waits));
+        if let Some(every) = maker.memory_sampled_every(id) {
+            host.add_observer(MemorySamples::new(every));
+        }
         made.push(Box::new(host));
     }
     for (host, join) in joins {
@@ -378,13 +387,19 @@ impl<'a> PortMaker<'a> {
         self.bare(host, 0)
     }
 
+    /// How often the path to memory of a host is sampled, if there is one and somebody asked.
+    fn memory_sampled_every(&self, host: u32) -> Option<Span> {
+        let (scenario, name) = (self.scenario, &self.plan.names[host as usize]);
+        scenario.host.memory_at(name)?;
+        scenario.output.memory.as_ref()?.every_at(name)
+    }
+
     /// A host's part of a path to memory, and its settings, where that is modelled.
     fn nic_side(&self, host: u32) -> Result<Option<(&'a model::Memory, NicSide)>, SimError> {
         let (scenario, name) = (self.scenario, &self.plan.names[host as usize]);
         let Some(memory) = scenario.host.memory_at(name) else { return Ok(None) };
         let key = Stream::new(self.seed, u64::from(host), Purpose::HostLaw).key();
-        let every = scenario.output.memory.as_ref().and_then(|m| m.every_at(name));
-        let mut side = NicSide::new(memory, scenario.output.warmup, every, key)?;
+        let mut side = NicSide::new(memory, scenario.output.warmup, key)?;
         if let Some(above) = self.pausing.and_then(|pausing| pausing.nic_threshold(host as usize)) {
             let classes = self.pausing.and_then(|pausing| pausing.classes());
             side.pause_above(above, classes.unwrap_or(u8::MAX));

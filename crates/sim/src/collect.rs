@@ -4,7 +4,7 @@ mod memory;
 mod rpc;
 
 use crate::build::Built;
-use crate::host::Sent;
+use crate::host::{Deliveries, Host, Sent};
 use crate::ideal;
 use crate::machine;
 use crate::node::AnyNode;
@@ -45,8 +45,8 @@ pub(crate) fn collect(
     let hosts = || nodes.iter().filter_map(AnyNode::host);
     let totals = NodeCounters {
         packet_hops: ports.iter().map(|p| p.tx_packets).sum(),
-        delivered_bytes: hosts().map(|h| h.delivered_bytes).sum(),
-        delivered_segments: hosts().map(|h| h.delivered_segments).sum(),
+        delivered_bytes: hosts().map(|h| h.delivered_bytes()).sum(),
+        delivered_segments: hosts().map(|h| h.delivered_segments()).sum(),
     };
     let digests = nodes.iter().map(AnyNode::digest);
     let flows = flows(scenario, built, nodes);
@@ -83,10 +83,10 @@ fn flows(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<FlowRow> 
     let mut sent: Vec<Option<Sent>> = vec![None; common.flows.len()];
     let mut delivered: Vec<Option<Time>> = vec![None; common.flows.len()];
     for host in nodes.iter().filter_map(AnyNode::host) {
-        for one in host.sent.iter().copied().chain(host.unfinished().map(|u| u.0)) {
+        for one in host.sent().iter().copied().chain(host.unfinished().map(|u| u.0)) {
             sent[one.flow as usize] = Some(one);
         }
-        for (flow, at) in &host.delivered {
+        for (flow, at) in host.delivered() {
             delivered[*flow as usize] = Some(*at);
         }
     }
@@ -226,8 +226,8 @@ fn paused(built: &Built, every: Span, nodes: &[AnyNode]) -> Vec<Series> {
     let mut all = Vec::new();
     for (n, node) in (0u32..).zip(nodes) {
         let directions = built.fabric.ports_of(NodeId(n));
-        let of_host =
-            node.host().map(|host| (&[0][..], host.sampled.len(), &host.sampled_paused[..]));
+        let of_host = node.host().and_then(Host::observer::<Deliveries>);
+        let of_host = of_host.map(|seen| (&[0][..], seen.bytes.len(), &seen.paused[..]));
         let of_switch = || {
             let switch = node.switch()?;
             let (ports, times, _) = switch.samples()?;
@@ -267,8 +267,9 @@ fn paused(built: &Built, every: Span, nodes: &[AnyNode]) -> Vec<Series> {
 
 /// Payload delivered to all applications in each interval, stamped with the interval's end.
 fn goodput(every: Span, nodes: &[AnyNode]) -> Series {
-    let hosts: Vec<&[u64]> =
-        nodes.iter().filter_map(AnyNode::host).map(|h| &h.sampled[..]).collect();
+    let hosts = nodes.iter().filter_map(AnyNode::host);
+    let seen = hosts.filter_map(Host::observer::<Deliveries>);
+    let hosts: Vec<&[u64]> = seen.map(|seen| &seen.bytes[..]).collect();
     let samples = hosts.iter().map(|h| h.len()).min().unwrap_or(0);
     let total = |i: usize| hosts.iter().map(|h| h[i]).sum::<u64>();
     let gbps = |i: usize| (total(i) - total(i - 1)) as f64 * 8.0 / (every.as_secs_f64() * 1e9);

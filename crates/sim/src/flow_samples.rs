@@ -1,12 +1,11 @@
 //! Samples of chosen senders, taken at their host.
 
-use crate::host::Host;
+use crate::host::{AnyObserver, Host, Observer, Sent};
 use crate::node::AnyNode;
 use forebay_record::{Quantity, Series};
 use forebay_scenario::model;
 use forebay_scenario::plan::{Plan, matches};
 use forebay_scenario::workload::FlowSpec;
-use forebay_transport::Sender;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
 /// How one sender stood at one instant.
@@ -50,16 +49,17 @@ impl FlowSamples {
         }
         all
     }
+}
 
-    /// When the next sample is due.
-    pub fn next(&self) -> Time {
+impl Observer for FlowSamples {
+    fn next(&self) -> Time {
         self.next
     }
 
-    /// Looks at the chosen ones among the senders of a host.
-    pub fn take<'a>(&mut self, now: Time, senders: impl Iterator<Item = (u32, &'a Sender)>) {
+    /// Samples the chosen ones among the senders of a host.
+    fn look(&mut self, now: Time, host: &Host) {
         self.next = now + self.every;
-        for (flow, sender) in senders {
+        for (Sent { flow, .. }, sender) in host.unfinished() {
             if self.chosen.binary_search(&flow).is_ok() {
                 let totals = sender.totals();
                 self.taken.push(Sample {
@@ -74,11 +74,15 @@ impl FlowSamples {
             }
         }
     }
+
+    fn of(any: &AnyObserver) -> Option<&Self> {
+        any.flows()
+    }
 }
 
 /// The series of all sampled flows, in order of the flow table.
 pub(crate) fn series(nodes: &[AnyNode], flows: &[FlowSpec], names: &[String]) -> Vec<Series> {
-    let samplers = nodes.iter().filter_map(AnyNode::host).filter_map(Host::flow_samples);
+    let samplers = nodes.iter().filter_map(AnyNode::host).filter_map(Host::observer::<FlowSamples>);
     let mut all: Vec<(u32, &FlowSamples)> =
         samplers.flat_map(|s| s.chosen.iter().map(move |flow| (*flow, s))).collect();
     all.sort_unstable_by_key(|one| one.0);

@@ -176,9 +176,9 @@ impl Simulation<'_> {
             }
             let node = machine::node(&mut self.engine, &self.built.fabric, NodeId(n));
             look.hosts.extend(node.host().map(|host| HostLook {
-                arrived: host.arrived,
-                segments: host.delivered_segments,
-                delivered_bytes: host.delivered_bytes,
+                arrived: host.arrived(),
+                segments: host.delivered_segments(),
+                delivered_bytes: host.delivered_bytes(),
             }));
             if let Some(host) = node.host() {
                 look.memories.extend(host.memory_look(n));

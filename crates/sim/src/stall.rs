@@ -65,7 +65,7 @@ fn may_recover(engine: &mut impl EngineAccess<AnyNode>, built: &Built, stop: Tim
 fn delivered(engine: &mut impl EngineAccess<AnyNode>, fabric: &Fabric) -> u64 {
     (0..fabric.hosts())
         .map(|h| {
-            machine::node(engine, fabric, NodeId(h)).host().map_or(0, |host| host.delivered_bytes)
+            machine::node(engine, fabric, NodeId(h)).host().map_or(0, |host| host.delivered_bytes())
         })
         .sum()
 }

@@ -1,7 +1,7 @@
 //! Rows of the paths to memory.
 
 use crate::build::Built;
-use crate::host::Snapshot;
+use crate::host::{MemorySamples, SenderWaits, Snapshot};
 use crate::node::AnyNode;
 use forebay_record::{MemoryRow, MemorySeries};
 use forebay_scenario::model::{self, Scenario};
@@ -33,14 +33,14 @@ pub(super) fn memory(
 /// Samples of those that were to be sampled.
 pub(super) fn series(built: &Built, nodes: &[AnyNode]) -> Vec<MemorySeries> {
     let hosts = nodes.iter().zip(&built.plan.names);
-    let sampled =
-        hosts.filter_map(|(node, name)| Some(node.host()?.memory()?.samples()?.series(name)));
+    let sampled = hosts
+        .filter_map(|(node, name)| Some(node.host()?.observer::<MemorySamples>()?.series(name)));
     sampled.collect()
 }
 
 /// The share of each wait in what senders of flows to `host` waited for.
 fn sender_waits(nodes: &[AnyNode], host: u32) -> [f64; Wait::ALL.len()] {
-    let senders = nodes.iter().filter_map(|node| node.host()?.sender_waits());
+    let senders = nodes.iter().filter_map(|node| node.host()?.observer::<SenderWaits>());
     let seen = senders
         .map(|waits| waits.seen(host))
         .fold([0; Wait::ALL.len()], |sum, one| std::array::from_fn(|i| sum[i] + one[i]));

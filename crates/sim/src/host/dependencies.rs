@@ -1,10 +1,10 @@
 //! Rounds: deliveries that a host counts, and flows on other hosts that begin when the last of them is there.
 
-use super::{Due, Host};
+use super::Host;
+use super::timers::Due;
 use forebay_engine::{LinkId, Out};
 use forebay_units::{Span, Time};
 use forebay_wire::{Flags, FlowId, Kind, Packet};
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// Deliveries that one host counts, and what follows the last of them.
@@ -39,6 +39,29 @@ pub(super) struct Join {
     over: Time, // when the latest of those that are over was
 }
 
+/// What a host counts.
+#[derive(Clone, Debug)]
+pub(super) struct Dependencies {
+    counted: Vec<(u32, u32)>, // rounds of flows received here: index, flows still missing
+    of: Vec<(u32, u32)>,      // flow to index in `counted`, sorted
+    joins: Vec<Join>,         // rounds of rounds, sorted
+}
+
+impl Dependencies {
+    /// `of` pairs flows received here with the rounds that they count for.
+    pub fn new(rounds: &[Round], mut of: Vec<(u32, u32)>) -> Self {
+        of.sort_unstable();
+        let mut ids: Vec<u32> = of.iter().map(|pair| pair.1).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for (_, round) in &mut of {
+            *round = ids.binary_search(round).expect("every round was collected") as u32;
+        }
+        let counted = ids.iter().map(|round| (*round, rounds[*round as usize].count)).collect();
+        Self { counted, of, joins: Vec::new() }
+    }
+}
+
 /// Control packet: `flow` is a round that its receiver counts for, not a flow to start.
 const TELLS: Flags = Flags(1);
 
@@ -46,19 +69,19 @@ impl Host {
     /// Has it count rounds of other hosts.
     pub fn add_join(&mut self, round: u32) {
         let missing = self.common.loops[round as usize].count;
-        self.joins.push(Join { round, missing, over: Time::ZERO });
-        self.joins.sort_by_key(|join| join.round);
+        self.dependencies.joins.push(Join { round, missing, over: Time::ZERO });
+        self.dependencies.joins.sort_by_key(|join| join.round);
     }
 
     /// A flow has been delivered: the rounds that it counts for are nearer to their end.
     pub(super) fn count_delivery(&mut self, now: Time, flow: FlowId, out: &mut impl Out<Packet>) {
-        let first = self.round_of.partition_point(|r| r.0 < flow.0);
-        for at in first..self.round_of.len() {
-            let (of, round) = self.round_of[at];
+        let first = self.dependencies.of.partition_point(|r| r.0 < flow.0);
+        for at in first..self.dependencies.of.len() {
+            let (of, round) = self.dependencies.of[at];
             if of != flow.0 {
                 return;
             }
-            let (round, missing) = &mut self.rounds[round as usize];
+            let (round, missing) = &mut self.dependencies.counted[round as usize];
             *missing -= 1;
             if *missing == 0 {
                 let round = *round;
@@ -72,11 +95,11 @@ impl Host {
     pub(super) fn round_told(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
         let at = now + Span::from_ps(packet.seq);
         if !packet.flags.has(TELLS) {
-            self.timers.push(Reverse((at, Due::Start, packet.flow.0)));
+            self.timers.push(at, Due::Start, packet.flow.0);
             return;
         }
-        let found = self.joins.binary_search_by_key(&packet.flow.0, |join| join.round);
-        let join = &mut self.joins[found.expect("a host is told of its own rounds")];
+        let found = self.dependencies.joins.binary_search_by_key(&packet.flow.0, |join| join.round);
+        let join = &mut self.dependencies.joins[found.expect("a host is told of its own rounds")];
         join.over = join.over.max(at);
         join.missing -= 1;
         if join.missing == 0 {

@@ -58,14 +58,14 @@ impl Lanes {
 impl Host {
     /// From now on the highest class goes first. It has to be so from the start.
     pub fn serve_by_class(&mut self, lanes: Lanes) {
-        self.lanes = Some(Box::new(lanes));
-        self.by_class = true;
+        self.nic.lanes = Some(Box::new(lanes));
+        self.nic.by_class = true;
     }
 
     /// Whether something waits in a lane.
     #[inline]
     pub(super) fn has_lanes_full(&self) -> bool {
-        self.lanes.as_ref().is_some_and(|lanes| !lanes.is_empty())
+        self.nic.lanes.as_ref().is_some_and(|lanes| !lanes.is_empty())
     }
 
     /// What goes out next where classes are told apart. `None`: what was next has been put aside, or there is nothing.
@@ -75,35 +75,35 @@ impl Host {
         if let Some(segment) = self.next_segment() {
             return Some(segment);
         }
-        let Some(mut lanes) = self.lanes.take() else { return self.next_of_list(start) };
+        let Some(mut lanes) = self.nic.lanes.take() else { return self.next_of_list(start) };
         self.sort_into(&mut lanes);
         let mut next = None;
         for lane in lanes.lanes.iter_mut().rev() {
-            std::mem::swap(&mut self.acks, &mut lane.answers);
-            self.ready.exchange(&mut lane.flows);
-            while next.is_none() && !(self.acks.is_empty() && self.ready.is_empty()) {
+            std::mem::swap(&mut self.nic.queue, &mut lane.answers);
+            self.nic.ready.exchange(&mut lane.flows);
+            while next.is_none() && !(self.nic.queue.is_empty() && self.nic.ready.is_empty()) {
                 next = self.next_of_list(start);
             }
-            self.ready.exchange(&mut lane.flows);
-            std::mem::swap(&mut self.acks, &mut lane.answers);
+            self.nic.ready.exchange(&mut lane.flows);
+            std::mem::swap(&mut self.nic.queue, &mut lane.answers);
             if next.is_some() {
                 break;
             }
         }
-        self.lanes = Some(lanes);
+        self.nic.lanes = Some(lanes);
         next
     }
 
     fn sort_into(&mut self, lanes: &mut Lanes) {
-        while let Some(packet) = self.acks.pop_front() {
+        while let Some(packet) = self.nic.queue.pop_front() {
             lanes.lane(packet.class).answers.push_back(packet);
         }
         let mut flows = VecDeque::new();
-        self.ready.exchange(&mut flows);
+        self.nic.ready.exchange(&mut flows);
         for slot in flows.drain(..) {
             lanes.lane(self.class_of(slot)).flows.push_back(slot);
         }
-        self.ready.exchange(&mut flows); // for its room
+        self.nic.ready.exchange(&mut flows); // for its room
     }
 
     /// The next answer that may go, or the next flow's data if it may.
@@ -187,7 +187,7 @@ flows = [
         host.timer(start, &mut left);
         let answer = |host: &mut Host, at: Time, (flow, class): (u32, u8)| {
             let flow = forebay_wire::FlowId(flow);
-            host.queue_ack(
+            host.nic.enqueue(
                 at,
                 &Packet { kind: Kind::Ack, flow, class, size: 64, ..Packet::default() },
             );

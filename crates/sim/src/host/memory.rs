@@ -2,8 +2,6 @@
 
 use super::Host;
 use super::control::Control;
-use super::memory_samples::Samples;
-use super::pulling::ToNic;
 use crate::flow_map::FlowMap;
 use crate::inspect::MemoryLook;
 use crate::options::SimError;
@@ -13,7 +11,7 @@ use forebay_laws::host::{Echo, Side, Watched};
 use forebay_net::trace;
 use forebay_scenario::model;
 use forebay_transport::Arrival;
-use forebay_units::{Bytes, Span, Time};
+use forebay_units::{Bytes, Time};
 use forebay_wire::{Ecn, FlowId, Kind, Packet};
 
 /// A path to memory, as a simulation runs it: of a host, or of a machine, where it goes from one NIC to the other.
@@ -32,7 +30,6 @@ pub(crate) struct NicSide {
     marked: u64,
     warmup: Time, // until it has been reached
     warm: Snapshot,
-    samples: Option<Samples>,
     brake: Option<Brake>,
 }
 
@@ -59,19 +56,13 @@ impl NicSide {
     ///
     /// # Errors
     /// If there is no such law, or a parameter of it.
-    pub(crate) fn new(
-        of: &model::Memory,
-        warmup: Time,
-        sample_every: Option<Span>,
-        seed: u64,
-    ) -> Result<Self, SimError> {
+    pub(crate) fn new(of: &model::Memory, warmup: Time, seed: u64) -> Result<Self, SimError> {
         let control = of.acting_control().map(|c| Control::new(c, &of.settings, seed));
         Ok(Self {
             control: control.transpose()?,
             marked: 0,
             warmup,
             warm: Snapshot::default(),
-            samples: sample_every.map(Samples::new),
             brake: None,
         })
     }
@@ -149,22 +140,6 @@ impl Memory {
         self.sides.others().iter().fold(due, |due, side| due.min(side.due()))
     }
 
-    /// When a sample is due.
-    pub(super) fn next_sample(&self) -> Time {
-        self.side().samples.as_ref().map_or(Time::MAX, Samples::next)
-    }
-
-    /// Takes the sample that is due. Looks and moves nothing, so that it makes no difference.
-    pub(super) fn sample(&mut self, now: Time, read_bytes: u64) {
-        if self.next_sample() <= now {
-            let seen = self.snapshot(now, read_bytes);
-            let (state, watched) = (self.path.now(), self.watched());
-            if let Some(samples) = &mut self.side_mut().samples {
-                samples.take(now, seen, &state, watched);
-            }
-        }
-    }
-
     /// The core that reads a flow; each flow gets one, in turn.
     fn core(&mut self, flow: FlowId) -> u32 {
         if let Some(core) = self.core_of.get(flow) {
@@ -191,17 +166,12 @@ impl Memory {
         }
     }
 
-    /// Samples, if any were asked for.
-    pub(crate) fn samples(&self) -> Option<&Samples> {
-        self.side().samples.as_ref()
-    }
-
     /// What the control's law has made of its readings.
     pub(crate) fn watched(&self) -> Option<Watched> {
         self.side().control.as_ref().and_then(Control::watched)
     }
 
-    fn snapshot(&self, at: Time, read_bytes: u64) -> Snapshot {
+    pub(super) fn snapshot(&self, at: Time, read_bytes: u64) -> Snapshot {
         let side = self.side();
         let level_writes = side.control.as_ref().map_or(0, Control::writes);
         let (at, path) = self.path.totals_at(at);
@@ -213,7 +183,6 @@ impl Host {
     /// Gives the host a path to memory.
     pub fn with_memory(&mut self, memory: Box<Memory>) {
         self.memory = Some(memory);
-        self.plan_next();
         self.settle_next();
     }
 
@@ -242,10 +211,10 @@ impl Host {
     fn brake(&mut self, now: Time, out: &mut impl Out<Packet>) {
         let Some(memory) = &self.memory else { return };
         let Some(brake) = &memory.side().brake else { return };
-        let told = self.port.pausing_peer();
+        let told = self.nic.port.pausing_peer();
         let stops = brake.stops(memory.path.now().buffered, told);
-        if stops != told && self.port.alive() {
-            self.port.send_pause(now, stops, out);
+        if stops != told && self.nic.port.alive() {
+            self.nic.port.send_pause(now, stops, out);
         }
     }
 
@@ -254,7 +223,7 @@ impl Host {
         let Some(memory) = &mut self.memory else { return };
         let warmup = memory.side().warmup;
         if warmup <= now {
-            let warm = memory.snapshot(warmup, self.delivered_bytes);
+            let warm = memory.snapshot(warmup, self.receive.bytes);
             let side = memory.side_mut();
             (side.warm, side.warmup) = (warm, Time::MAX);
         }
@@ -320,14 +289,10 @@ impl Host {
     /// An application has read.
     fn read(&mut self, now: Time, read: Read, out: &mut impl Out<Packet>) {
         let flow = FlowId(read.flow);
-        self.delivered_bytes += read.bytes;
-        let slot = self.receiver_of.get(flow).expect("a flow stays until all of it was read");
-        let receiving = &mut self.receivers[slot as usize];
-        receiving.receiver.on_read(
-            now,
-            read.bytes,
-            &mut ToNic::new(&mut self.acks, &mut self.since, &self.ready, now),
-        );
+        self.receive.bytes += read.bytes;
+        let slot = self.receive.of.get(flow).expect("a flow stays until all of it was read");
+        let receiving = &mut self.receive.slots[slot as usize];
+        receiving.receiver.on_read(now, read.bytes, &mut self.nic.at(now));
         let left = receiving.receiver.unread().get();
         let upto = receiving.receiver.delivered().get() - left;
         let complete = receiving.receiver.complete() && left == 0;
@@ -357,7 +322,7 @@ impl Host {
     /// Totals at the end of the warm-up and at `end`.
     pub fn memory_totals(&self, end: Time) -> Option<[Snapshot; 2]> {
         let memory = self.memory.as_ref()?;
-        let last = memory.snapshot(end, self.delivered_bytes);
+        let last = memory.snapshot(end, self.receive.bytes);
         // A run that was cut short inside the warm-up has measured nothing.
         let side = memory.side();
         let first = if side.warmup == Time::MAX { &side.warm } else { &last };

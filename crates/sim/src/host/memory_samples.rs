@@ -1,6 +1,7 @@
 //! Samples of a path to memory: what its running totals rose by in each interval.
 
 use super::memory::Snapshot;
+use super::{AnyObserver, Host, Observer};
 use forebay_host::memory::Now;
 use forebay_host::memory::settings::LINE;
 use forebay_laws::host::Watched;
@@ -24,14 +25,9 @@ impl Samples {
         Self { every, next, last: Snapshot::default(), taken: Vec::new(), antagonists: Vec::new() }
     }
 
-    /// When the next one is due.
-    pub fn next(&self) -> Time {
-        self.next
-    }
-
     /// What the totals came to since the last one. The model moves in steps, so its rates are over the time it has covered,
     /// which may differ from the interval by a step.
-    pub fn take(&mut self, now: Time, seen: Snapshot, state: &Now, watched: Option<Watched>) {
+    fn take(&mut self, now: Time, seen: Snapshot, state: &Now, watched: Option<Watched>) {
         self.next = now + self.every;
         let (a, b) = (&self.last.path, &seen.path);
         let ns = (seen.at.since(self.last.at).as_ps() as f64 * 1e-3).max(1e-3);
@@ -71,5 +67,25 @@ impl Samples {
             antagonists: self.last.path.antagonist_read.len(),
             by_antagonist: self.antagonists.clone(),
         }
+    }
+}
+
+impl Observer for Samples {
+    fn next(&self) -> Time {
+        self.next
+    }
+
+    fn look(&mut self, now: Time, host: &Host) {
+        let Some(memory) = host.memory() else { return };
+        self.take(
+            now,
+            memory.snapshot(now, host.receive.bytes),
+            &memory.path.now(),
+            memory.watched(),
+        );
+    }
+
+    fn of(any: &AnyObserver) -> Option<&Self> {
+        any.memory()
     }
 }

@@ -18,14 +18,14 @@ pub(super) struct Parked {
 impl Host {
     /// From now on a pause may stop some classes and not others. It has to be so from the start.
     pub fn separate_classes(&mut self) {
-        self.port.separate_classes(ClassSettings::default());
+        self.nic.port.separate_classes(ClassSettings::default());
     }
 
     /// The rest of a super-packet, as far as it may go; what is stopped of it is put aside.
     #[cold]
     pub(super) fn next_segment(&mut self) -> Option<Packet> {
         loop {
-            let segment = self.burst.as_mut().and_then(|burst| burst.take())?;
+            let segment = self.nic.burst.as_mut().and_then(|burst| burst.take())?;
             if let Some(segment) = self.unless_stopped(segment) {
                 return Some(segment);
             }
@@ -36,7 +36,7 @@ impl Host {
     #[cold]
     pub(super) fn next_answer(&mut self) -> Option<Packet> {
         loop {
-            let answer = self.acks.pop_front()?;
+            let answer = self.nic.queue.pop_front()?;
             if let Some(answer) = self.unless_stopped(answer) {
                 return Some(answer);
             }
@@ -44,19 +44,19 @@ impl Host {
     }
 
     fn unless_stopped(&mut self, packet: Packet) -> Option<Packet> {
-        if self.port.paused_classes() & 1 << packet.class.min(7) == 0 {
+        if self.nic.port.paused_classes() & 1 << packet.class.min(7) == 0 {
             return Some(packet);
         }
-        self.parked.get_or_insert_default().packets.push_back(packet);
+        self.nic.parked.get_or_insert_default().packets.push_back(packet);
         None
     }
 
     /// Puts a flow aside whose turn it is, if its class is stopped.
     #[cold]
     pub(super) fn park(&mut self, slot: u32) -> bool {
-        let stopped = self.port.paused_classes() & 1 << self.class_of(slot) != 0;
+        let stopped = self.nic.port.paused_classes() & 1 << self.class_of(slot) != 0;
         if stopped {
-            self.parked.get_or_insert_default().flows.push_back(slot);
+            self.nic.parked.get_or_insert_default().flows.push_back(slot);
         }
         stopped
     }
@@ -64,39 +64,39 @@ impl Host {
     /// The switch stops these classes and lets all others go.
     #[cold]
     pub(super) fn pause(&mut self, now: Time, classes: u8) {
-        self.port.on_pause(now, classes);
-        self.since = self.since.max(now);
+        self.nic.port.on_pause(now, classes);
+        self.nic.since = self.nic.since.max(now);
         self.unpark();
     }
 
     /// What waits aside comes back as far as its class may go now: the switch has said so, or its word died with the cable.
     #[cold]
     pub(super) fn unpark(&mut self) {
-        let stopped = self.port.paused_classes();
-        self.by_class = stopped != 0 || self.lanes.is_some();
-        let Some(mut parked) = self.parked.take() else { return };
+        let stopped = self.nic.port.paused_classes();
+        self.nic.by_class = stopped != 0 || self.nic.lanes.is_some();
+        let Some(mut parked) = self.nic.parked.take() else { return };
         let may_go = |class: u8| stopped & 1 << class.min(7) == 0;
         let (mut back, stay) = parked.packets.into_iter().partition(|p| may_go(p.class));
-        if let Some(lanes) = &mut self.lanes {
+        if let Some(lanes) = &mut self.nic.lanes {
             lanes.put_back(back);
         } else {
-            std::mem::swap(&mut self.acks, &mut back);
-            self.acks.append(&mut back);
+            std::mem::swap(&mut self.nic.queue, &mut back);
+            self.nic.queue.append(&mut back);
         }
         parked.packets = stay;
         for _ in 0..parked.flows.len() {
             let Some(slot) = parked.flows.pop_front() else { break };
             if may_go(self.class_of(slot)) {
-                self.ready.add(slot);
+                self.nic.ready.add(slot);
             } else {
                 parked.flows.push_back(slot);
             }
         }
-        self.parked = Some(parked);
+        self.nic.parked = Some(parked);
     }
 
     /// Traffic class of the packet that a sender sends next.
     pub(super) fn class_of(&self, slot: u32) -> u8 {
-        self.senders[slot as usize].sender.next_class()
+        self.send.slots[slot as usize].sender.next_class()
     }
 }

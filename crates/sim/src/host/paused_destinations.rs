@@ -4,10 +4,10 @@
 //! Source: none, HierCC (APNet 2021) has no losses. Assumption: [`ASKS_AFTER`] times as long as a queue waits for a credit that may be lost, since
 //! a queue that drains slowly may well stop its hosts for that long.
 
-use super::{Due, Host};
+use super::Host;
+use super::timers::Due;
 use forebay_units::{Span, Time};
 use forebay_wire::{HostAddr, Packet};
-use std::cmp::Reverse;
 
 /// How a host asks whether it is still stopped.
 #[derive(Clone, Copy, Debug)]
@@ -33,38 +33,38 @@ impl Host {
     pub(super) fn note_stop(&mut self, now: Time, to: HostAddr, stopped: bool) {
         let Some(Asking { after, .. }) = self.common.asking else { return };
         if stopped {
-            let stops = &mut self.stops.get_or_insert_default().to;
+            let stops = &mut self.send.paused.get_or_insert_default().to;
             match stops.iter_mut().find(|stop| stop.0 == to) {
                 Some(stop) => stop.1 = now + after,
                 None => stops.push((to, now + after)),
             }
             self.arm_stops();
-        } else if let Some(stops) = &mut self.stops {
+        } else if let Some(stops) = &mut self.send.paused {
             stops.to.retain(|stop| stop.0 != to);
         }
     }
 
     fn arm_stops(&mut self) {
-        let Some(stops) = self.stops.as_mut().filter(|stops| !stops.armed) else { return };
+        let Some(stops) = self.send.paused.as_mut().filter(|stops| !stops.armed) else { return };
         if let Some(at) = stops.to.iter().map(|stop| stop.1).min() {
             stops.armed = true;
-            self.timers.push(Reverse((at, Due::Stops, 0)));
+            self.timers.push(at, Due::Stops, 0);
         }
     }
 
     /// Asks about stops that have been in force for long, as far as there is somebody to go on.
     #[cold]
     pub(super) fn stops_due(&mut self, now: Time) {
-        let (Some(mut stops), Some(asking)) = (self.stops.take(), self.common.asking) else {
+        let (Some(mut stops), Some(asking)) = (self.send.paused.take(), self.common.asking) else {
             return;
         };
         stops.armed = false;
         stops.to.retain(|(to, at)| *at > now || self.sends_to(*to));
         for (to, at) in stops.to.iter_mut().filter(|stop| stop.1 <= now) {
             *at = now + asking.after;
-            self.queue_ack(now, &Packet::resume_request(*to, asking.size));
+            self.nic.enqueue(now, &Packet::resume_request(*to, asking.size));
         }
-        self.stops = Some(stops);
+        self.send.paused = Some(stops);
         self.arm_stops();
     }
 

@@ -3,11 +3,11 @@
 //! A visit to a host is a few packets long, and each may be of another flow, whose state lies in no near cache: all other nodes were visited in
 //! between. One packet ahead, some hundred nanoseconds, is early enough for it. All here are hints: they change nothing but time.
 
-use super::{Due, Host};
+use super::Host;
+use super::timers::Due;
 use forebay_engine::{Out, prefetch_all, prefetch_at};
 use forebay_transport::Prefetch;
 use forebay_wire::Packet;
-use std::cmp::Reverse;
 
 /// This machine's memory.
 struct Memory;
@@ -22,18 +22,18 @@ impl Prefetch for Memory {
 impl Host {
     /// Asks for the state of its flows: of the first ones, which are all that most hosts have.
     pub fn prefetch(&self) {
-        self.senders.first().into_iter().for_each(prefetch_all);
-        self.receivers.first().into_iter().for_each(prefetch_all);
-        self.port.prefetch();
-        self.sender_of.prefetch();
-        self.receiver_of.prefetch();
+        self.send.slots.first().into_iter().for_each(prefetch_all);
+        self.receive.slots.first().into_iter().for_each(prefetch_all);
+        self.nic.port.prefetch();
+        self.send.of.prefetch();
+        self.receive.of.prefetch();
     }
 
     /// Asks for the state of the sender whose timer comes up next, where there are several.
     #[inline]
     pub(super) fn ask_for_due(&self) {
-        if self.senders.len() > 1
-            && let Some(&Reverse((_, Due::Sender, slot))) = self.timers.peek()
+        if self.send.slots.len() > 1
+            && let Some((_, Due::Sender, slot)) = self.timers.first()
         {
             self.ask_for_sender(slot);
         }
@@ -45,9 +45,9 @@ impl Host {
         let Some(&next) = out.next() else { return };
         out.slab().prefetch(next.int_slot());
         if next.kind.is_answer() {
-            self.sender_of.get(next.flow).into_iter().for_each(|slot| self.ask_for_sender(slot));
-        } else if let Some(slot) = self.receiver_of.get(next.flow) {
-            prefetch_at(&self.receivers, slot as usize);
+            self.send.of.get(next.flow).into_iter().for_each(|slot| self.ask_for_sender(slot));
+        } else if let Some(slot) = self.receive.of.get(next.flow) {
+            prefetch_at(&self.receive.slots, slot as usize);
         }
     }
 
@@ -55,8 +55,8 @@ impl Host {
     #[inline(always)]
     pub(super) fn ask_for_oldest(&self, packet: &Packet) {
         if packet.kind.is_answer()
-            && let Some(slot) = self.sender_of.get(packet.flow)
-            && let Some(sending) = self.senders.get(slot as usize)
+            && let Some(slot) = self.send.of.get(packet.flow)
+            && let Some(sending) = self.send.slots.get(slot as usize)
         {
             sending.sender.prefetch_oldest(&Memory);
         }
@@ -64,7 +64,7 @@ impl Host {
 
     #[inline(always)]
     fn ask_for_sender(&self, slot: u32) {
-        if let Some(sending) = self.senders.get(slot as usize) {
+        if let Some(sending) = self.send.slots.get(slot as usize) {
             prefetch_all(sending);
             sending.telemetry.as_deref().into_iter().for_each(prefetch_all);
             sending.sender.prefetch(&Memory);

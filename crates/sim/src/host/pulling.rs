@@ -1,42 +1,87 @@
 //! The NIC's way out: whose turn it is when the wire is free.
 
+use super::parked::Parked;
 use super::sending::RETIRED;
-use super::{Host, LOST};
+use super::{Host, LOST, Lanes, Nic};
 use forebay_engine::Out;
-use forebay_host::ReadyList;
-use forebay_net::trace;
+use forebay_host::{ReadyList, Segmenter};
+use forebay_net::{Port, PortSettings, trace};
 use forebay_transport::PacketSink;
 use forebay_units::Time;
 use forebay_wire::Packet;
 use std::collections::VecDeque;
 
-/// What transports send at an instant, on its way to the NIC's queue.
-pub(super) struct ToNic<'a> {
-    acks: &'a mut VecDeque<Packet>,
-    since: &'a mut Time,
-    ready: &'a ReadyList,
-    now: Time,
+/// The way out of a NIC: what waits for the wire, and the wire's port.
+#[derive(Clone, Debug)]
+pub(super) struct Egress {
+    pub port: Port,
+    pub ready: ReadyList,              // flows that may send
+    pub queue: VecDeque<Packet>,       // ACKs, and data where flows push it
+    pub burst: Option<Box<Segmenter>>, // the super-packet that goes out, where the NIC cuts them
+    pub parked: Option<Box<Parked>>,   // what waits because its class is paused
+    pub lanes: Option<Box<Lanes>>,     // what waits, class by class, where data is of several
+    pub by_class: bool, // it has to look at classes: there are lanes, or some class is paused
+    pub pushes: bool,   // flows hand down what they may send at once
+    pub since: Time,    // when the NIC last got something to send after having nothing
 }
 
-impl<'a> ToNic<'a> {
+impl Egress {
+    /// A NIC with nothing to send.
+    pub fn new(port: PortSettings, nic: Nic) -> Self {
+        Self {
+            port: Port::new(port),
+            ready: ReadyList::new(nic.order),
+            queue: VecDeque::new(),
+            burst: nic.segments.then(Box::default),
+            parked: None,
+            lanes: None,
+            by_class: false,
+            pushes: nic.pushes,
+            since: Time::ZERO,
+        }
+    }
+
+    /// Whether nothing waits for the wire, but for lanes and the rest of a super-packet.
     #[inline]
-    pub fn new(
-        acks: &'a mut VecDeque<Packet>,
-        since: &'a mut Time,
-        ready: &'a ReadyList,
-        now: Time,
-    ) -> Self {
-        Self { acks, since, ready, now }
+    fn is_idle(&self) -> bool {
+        self.queue.is_empty() && self.ready.is_empty()
+    }
+
+    /// A flow may send.
+    #[inline]
+    pub fn add_flow(&mut self, now: Time, slot: u32) {
+        if self.is_idle() {
+            self.since = now;
+        }
+        self.ready.add(slot);
+    }
+
+    /// An ACK, or data that flows push, waits for its turn at the wire.
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, packet: &Packet) {
+        if self.is_idle() {
+            self.since = now;
+        }
+        self.queue.push_back(*packet);
+    }
+
+    /// Takes what transports send at `now`.
+    #[inline]
+    pub fn at(&mut self, now: Time) -> AtNic<'_> {
+        AtNic { nic: self, now }
     }
 }
 
-impl PacketSink for ToNic<'_> {
+/// The NIC's queue at an instant.
+pub(super) struct AtNic<'a> {
+    nic: &'a mut Egress,
+    now: Time,
+}
+
+impl PacketSink for AtNic<'_> {
     #[inline]
     fn send(&mut self, packet: &Packet) {
-        if self.acks.is_empty() && self.ready.is_empty() {
-            *self.since = self.now;
-        }
-        self.acks.push_back(*packet);
+        self.nic.enqueue(self.now, packet);
     }
 }
 
@@ -44,18 +89,19 @@ impl Host {
     /// When the NIC pulls next.
     #[inline]
     pub(super) fn next_pull(&self) -> Time {
-        let idle = self.acks.is_empty() && self.ready.is_empty();
-        if idle && !self.is_cutting() && !self.has_lanes_full() || !self.port.open() {
+        if self.nic.is_idle() && !self.is_cutting() && !self.has_lanes_full()
+            || !self.nic.port.open()
+        {
             return Time::MAX;
         }
         let read = self.memory.as_ref().map_or(Time::ZERO, |memory| memory.path.send_free());
-        self.port.busy().max(self.since).max(read)
+        self.nic.port.busy().max(self.nic.since).max(read)
     }
 
     /// Whether part of a super-packet has not gone out.
     #[inline]
     fn is_cutting(&self) -> bool {
-        self.burst.as_ref().is_some_and(|burst| !burst.is_empty())
+        self.nic.burst.as_ref().is_some_and(|burst| !burst.is_empty())
     }
 
     /// Sends whatever leaves at or before `now`; `start` is when the NIC pulls next, and the answer is when it then does.
@@ -76,7 +122,7 @@ impl Host {
         if self.memory.is_some() {
             self.fetch(start, packet);
         }
-        if !self.port.send_pulled(start, packet, out) {
+        if !self.nic.port.send_pulled(start, packet, out) {
             trace(&mut self.digest, start, LOST, packet);
             out.slab().release(packet.int_slot());
         }
@@ -85,15 +131,15 @@ impl Host {
     /// What goes out next: the rest of a super-packet, an ACK, data.
     #[inline]
     fn next_packet(&mut self, start: Time) -> Option<Packet> {
-        if self.by_class {
+        if self.nic.by_class {
             return self.next_by_class(start);
         }
-        if let Some(segment) = self.burst.as_mut().and_then(|burst| burst.take()) {
+        if let Some(segment) = self.nic.burst.as_mut().and_then(|burst| burst.take()) {
             return Some(segment);
         }
-        if let Some(ack) = self.acks.front() {
+        if let Some(ack) = self.nic.queue.front() {
             let ack = Some(*ack);
-            self.acks.pop_front();
+            self.nic.queue.pop_front();
             return ack;
         }
         self.pull_data::<false>(start)
@@ -102,12 +148,11 @@ impl Host {
     /// The next packet of the flow whose turn it is, if it still has one, and if `LOOKS` at its class, that may go.
     #[inline]
     pub(super) fn pull_data<const LOOKS: bool>(&mut self, start: Time) -> Option<Packet> {
-        let Self { ready, senders, .. } = self;
-        let left = |slot: u32| senders[slot as usize].sender.unsent();
-        let slot = ready.take(left)?;
-        if self.senders[slot as usize].flow == RETIRED {
-            self.senders[slot as usize].ready = false;
-            self.free_senders.push(slot);
+        let left = |slot: u32| self.send.slots[slot as usize].sender.unsent();
+        let slot = self.nic.ready.take(left)?;
+        if self.send.slots[slot as usize].flow == RETIRED {
+            self.send.slots[slot as usize].ready = false;
+            self.send.free.push(slot);
             return None;
         }
         if LOOKS && self.park(slot) {
@@ -119,8 +164,8 @@ impl Host {
     /// The next packet of a flow, which is not in the ready list just now.
     #[inline(always)]
     fn pull_from(&mut self, slot: u32, start: Time) -> Option<Packet> {
-        let sending = &mut self.senders[slot as usize];
-        let packet = match &mut self.burst {
+        let sending = &mut self.send.slots[slot as usize];
+        let packet = match &mut self.nic.burst {
             None => sending.sender.next_packet(start),
             Some(nic) => sending.sender.next_burst(start).and_then(|burst| {
                 nic.load(&burst.first, burst.payload, sending.sender.mss().get());
@@ -129,19 +174,13 @@ impl Host {
         };
         sending.ready = sending.sender.ready();
         if sending.ready {
-            self.ready.put_back(slot);
+            self.nic.ready.put_back(slot);
         }
         self.arm_sender(slot);
         if let Some(packet) = &packet {
-            let rest = || self.burst.as_ref().map_or(0, |burst| burst.left());
-            self.ready.charge(slot, || u64::from(packet.size) + rest());
+            let rest = || self.nic.burst.as_ref().map_or(0, |burst| burst.left());
+            self.nic.ready.charge(slot, || u64::from(packet.size) + rest());
         }
         packet
-    }
-
-    /// An ACK, or data that flows push, waits for its turn at the wire.
-    #[inline]
-    pub(super) fn queue_ack(&mut self, now: Time, ack: &Packet) {
-        ToNic::new(&mut self.acks, &mut self.since, &self.ready, now).send(ack);
     }
 }

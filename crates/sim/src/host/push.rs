@@ -10,19 +10,19 @@ impl Host {
     #[inline(never)]
     pub(super) fn push(&mut self, now: Time, slot: u32) {
         loop {
-            let sending = &mut self.senders[slot as usize];
+            let sending = &mut self.send.slots[slot as usize];
             if !sending.sender.ready() {
                 return;
             }
-            let Some(cutter) = &mut self.burst else {
+            let Some(cutter) = &mut self.nic.burst else {
                 let Some(packet) = sending.sender.next_packet(now) else { return };
-                self.queue_ack(now, &packet);
+                self.nic.enqueue(now, &packet);
                 continue;
             };
             let Some(burst) = sending.sender.next_burst(now) else { return };
             cutter.load(&burst.first, burst.payload, sending.sender.mss().get());
-            while let Some(packet) = self.burst.as_mut().and_then(|cutter| cutter.take()) {
-                self.queue_ack(now, &packet);
+            while let Some(packet) = self.nic.burst.as_mut().and_then(|cutter| cutter.take()) {
+                self.nic.enqueue(now, &packet);
             }
         }
     }

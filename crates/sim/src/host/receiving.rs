@@ -1,14 +1,15 @@
 //! Flows that end here: their receivers, from the first packet to the last byte.
 
-use super::pulling::ToNic;
+use super::Host;
+use super::pulling::AtNic;
+use super::ring::Ring;
 use super::telemetry::with_inline_space;
-use super::{Due, Host};
-use crate::flow_map::DONE;
+use super::timers::Due;
+use crate::flow_map::{DONE, FlowMap};
 use forebay_engine::Out;
-use forebay_transport::{Arrival, HostStart, PacketSink, Receiver};
+use forebay_transport::{Arrival, HostHalves, HostStart, PacketSink, Receiver};
 use forebay_units::Time;
 use forebay_wire::{FlowId, Packet};
-use std::cmp::Reverse;
 
 /// A flow of which something has arrived here.
 #[derive(Clone, Debug)]
@@ -17,9 +18,55 @@ pub(super) struct Receiving {
     pub armed: Time,
 }
 
+/// The way up: flows that end here.
+#[derive(Clone, Debug)]
+pub(super) struct Receivers {
+    pub slots: Vec<Receiving>,
+    pub free: Vec<u32>,
+    pub of: FlowMap,
+    pub halves: HostHalves,      // what they have in common, by kind of flow
+    pub ring: Option<Box<Ring>>, // what arrives waits here for an interrupt
+    pub bytes: u64,              // handed to applications
+    pub segments: u64,           // of data that have arrived
+    pub packets: u64,            // that have arrived over the cable
+    pub finished: Vec<(u32, Time)>, // flows, with the time of the last byte
+}
+
+impl Receivers {
+    /// None yet.
+    pub fn new(ring: Option<Box<Ring>>) -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            of: FlowMap::new(),
+            halves: HostHalves::default(),
+            ring,
+            bytes: 0,
+            segments: 0,
+            packets: 0,
+            finished: Vec::new(),
+        }
+    }
+
+    /// A slot for one more.
+    pub fn open(&mut self, receiver: Receiver) -> u32 {
+        match self.free.pop() {
+            // A freed slot keeps its heap entry, which then comes early for the new flow and does nothing.
+            Some(slot) => {
+                self.slots[slot as usize].receiver = receiver;
+                slot
+            }
+            None => {
+                self.slots.push(Receiving { receiver, armed: Time::MAX });
+                self.slots.len() as u32 - 1
+            }
+        }
+    }
+}
+
 /// What a receiver answers, and whether INT records that came with the data go back.
 struct Answers<'a> {
-    nic: ToNic<'a>,
+    nic: AtNic<'a>,
     slot: u32, // of the data in the INT slab; 0: none
     kept: bool,
 }
@@ -42,8 +89,8 @@ impl Host {
         packet: &Packet,
         out: &mut impl Out<Packet>,
     ) {
-        self.delivered_segments += 1;
-        let slot = match self.receiver_of.get(packet.flow) {
+        self.receive.segments += 1;
+        let slot = match self.receive.of.get(packet.flow) {
             Some(DONE) => {
                 out.slab().release(packet.int_slot());
                 return self.acknowledge_again(now, packet);
@@ -51,7 +98,7 @@ impl Host {
             Some(slot) => slot,
             None => self.accept(packet.flow),
         };
-        let receiving = &mut self.receivers[slot as usize];
+        let receiving = &mut self.receive.slots[slot as usize];
         let before = receiving.receiver.delivered().get();
         let lighter; // its ACK has delays, which take an inline place
         let packet = match packet.is_int_full() && receiving.receiver.needs().stamps {
@@ -61,12 +108,8 @@ impl Host {
             }
             false => packet,
         };
-        let mut answers = Answers {
-            nic: ToNic::new(&mut self.acks, &mut self.since, &self.ready, now),
-            slot: packet.int_slot(),
-            kept: false,
-        };
-        receiving.receiver.on_data(&mut self.halves, now, newest, packet, &mut answers);
+        let mut answers = Answers { nic: self.nic.at(now), slot: packet.int_slot(), kept: false };
+        receiving.receiver.on_data(&mut self.receive.halves, now, newest, packet, &mut answers);
         let kept = answers.kept;
         let delivered = receiving.receiver.delivered().get();
         let complete = receiving.receiver.complete();
@@ -74,7 +117,7 @@ impl Host {
         let copied = self.memory.is_some() && receiving.receiver.copies();
         if deadline < receiving.armed {
             receiving.armed = deadline;
-            self.timers.push(Reverse((deadline, Due::Receiver, slot)));
+            self.timers.push(deadline, Due::Receiver, slot);
         }
         if packet.int_slot() != 0 && !kept {
             out.slab().release(packet.int_slot());
@@ -83,7 +126,7 @@ impl Host {
             let mss = receiving.receiver.mss().get();
             return self.await_reading(now, packet.flow, delivered - before, mss);
         }
-        self.delivered_bytes += delivered - before;
+        self.receive.bytes += delivered - before;
         if complete {
             self.complete(now, packet.flow, slot, out);
         } else if self.rpc.is_some() && delivered > before {
@@ -94,7 +137,7 @@ impl Host {
     /// Whether the packets of a flow wait for interrupts. What RDMA NICs do needs none.
     #[inline]
     pub(super) fn interrupts(&self, flow: FlowId) -> bool {
-        self.ring.is_some() && {
+        self.receive.ring.is_some() && {
             let traffic = self.common.flows[flow.0 as usize].traffic;
             self.common.profiles[usize::from(traffic)].transport.copies()
         }
@@ -104,23 +147,11 @@ impl Host {
     fn accept(&mut self, flow: FlowId) -> u32 {
         let spec = &self.common.flows[flow.0 as usize];
         let cfg = &self.common.profiles[usize::from(spec.traffic)].transport;
-        let at = HostStart { line_rate: self.port.settings().rate };
+        let at = HostStart { line_rate: self.nic.port.settings().rate };
         let sender = self.common.addrs[spec.src as usize];
-        let receiver = self.halves.receiver(cfg, at, flow, sender);
-        let receiving = Receiving { receiver, armed: Time::MAX };
-        let slot = match self.free_receivers.pop() {
-            // A freed slot keeps its heap entry, which then comes early for the new flow and does nothing.
-            Some(slot) => {
-                let armed = self.receivers[slot as usize].armed;
-                self.receivers[slot as usize] = Receiving { armed, ..receiving };
-                slot
-            }
-            None => {
-                self.receivers.push(receiving);
-                self.receivers.len() as u32 - 1
-            }
-        };
-        self.receiver_of.set(flow, slot);
+        let receiver = self.receive.halves.receiver(cfg, at, flow, sender);
+        let slot = self.receive.open(receiver);
+        self.receive.of.set(flow, slot);
         slot
     }
 
@@ -133,9 +164,9 @@ impl Host {
         slot: u32,
         out: &mut impl Out<Packet>,
     ) {
-        self.receiver_of.set(flow, DONE);
-        self.free_receivers.push(slot);
-        self.delivered.push((flow.0, now));
+        self.receive.of.set(flow, DONE);
+        self.receive.free.push(slot);
+        self.receive.finished.push((flow.0, now));
         out.done();
         self.count_delivery(now, flow, out);
     }
@@ -146,20 +177,18 @@ impl Host {
         let spec = self.common.flows[packet.flow.0 as usize];
         let cfg = &self.common.profiles[usize::from(spec.traffic)].transport;
         let ack = cfg.ack_again(packet, self.common.addrs[spec.src as usize], spec.size);
-        self.queue_ack(now, &ack);
+        self.nic.enqueue(now, &ack);
     }
 
     /// A timer of a receiver came up: an acknowledgement that waited for company.
     pub(super) fn receiver_due(&mut self, now: Time, slot: u32) {
-        let receiving = &mut self.receivers[slot as usize];
+        let receiving = &mut self.receive.slots[slot as usize];
         receiving.armed = Time::MAX;
-        receiving
-            .receiver
-            .on_deadline(now, &mut ToNic::new(&mut self.acks, &mut self.since, &self.ready, now));
+        receiving.receiver.on_deadline(now, &mut self.nic.at(now));
         let deadline = receiving.receiver.deadline();
         if deadline != Time::MAX {
             receiving.armed = deadline;
-            self.timers.push(Reverse((deadline, Due::Receiver, slot)));
+            self.timers.push(deadline, Due::Receiver, slot);
         }
     }
 }

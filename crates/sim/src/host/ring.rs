@@ -1,13 +1,13 @@
 //! Arrivals that wait in the receive ring for an interrupt, where a host has one.
 
-use super::{Due, Host};
+use super::Host;
+use super::timers::Due;
 use forebay_engine::Out;
 use forebay_host::{Moderation, ReceiveRing};
 use forebay_transport::Arrival;
 use forebay_units::Time;
 use forebay_units::random::Stream;
 use forebay_wire::{Kind, Packet};
-use std::cmp::Reverse;
 
 /// The ring, and when its timer fires.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl Host {
         packet: &Packet,
         out: &mut impl Out<Packet>,
     ) {
-        let Some(ring) = &mut self.ring else { return };
+        let Some(ring) = &mut self.receive.ring else { return };
         let traffic = self.common.flows[packet.flow.0 as usize].traffic;
         let header = self.common.profiles[usize::from(traffic)].transport.header().get() as u16;
         if ring.held.join(now, arrived, packet, header) {
@@ -42,17 +42,17 @@ impl Host {
     }
 
     fn arm_ring(&mut self) {
-        let Some(ring) = &mut self.ring else { return };
+        let Some(ring) = &mut self.receive.ring else { return };
         let due = ring.held.due();
         if due < ring.armed {
             ring.armed = due;
-            self.timers.push(Reverse((due, Due::Ring, 0)));
+            self.timers.push(due, Due::Ring, 0);
         }
     }
 
     /// The ring's timer fired, for what waits or for what an earlier interrupt took.
     pub(super) fn ring_due(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        let Some(ring) = &mut self.ring else { return };
+        let Some(ring) = &mut self.receive.ring else { return };
         ring.armed = Time::MAX;
         if ring.held.due() <= now {
             self.poll(now, out);
@@ -62,16 +62,16 @@ impl Host {
 
     /// The interrupt: everything that waits goes up.
     fn poll(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        let Some(ring) = &mut self.ring else { return };
+        let Some(ring) = &mut self.receive.ring else { return };
         let units = ring.held.poll();
         for unit in &units {
             if unit.packet.kind == Kind::Data {
-                self.delivered_segments += u64::from(unit.segments) - 1; // one more below
+                self.receive.segments += u64::from(unit.segments) - 1; // one more below
             }
             let newest = Arrival { at: unit.arrived, stamp: unit.stamp };
             self.climb(now, newest, unit.packet, unit.segments, out);
         }
-        if let Some(ring) = &mut self.ring {
+        if let Some(ring) = &mut self.receive.ring {
             ring.held.reuse(units);
         }
     }

@@ -1,14 +1,13 @@
 //! The glue between streams and the applications at their ends.
 
-use super::pulling::ToNic;
-use super::{Due, Host};
+use super::Host;
+use super::timers::Due;
 use crate::flow_map::FlowMap;
 use crate::rpc::{Call, Client, Server, Then};
 use forebay_engine::Out;
 use forebay_scenario::model::Rpc;
 use forebay_units::{Bytes, Time};
 use forebay_wire::{FlowId, Packet};
-use std::cmp::Reverse;
 
 /// All ends of connections at one host.
 #[derive(Clone, Debug, Default)]
@@ -79,7 +78,7 @@ impl Host {
         let role = Role::Client(Client::new(self.common.seed, connection, &of, rpc));
         let waits_for = if rpc.response.is_some() { of.responses } else { of.requests };
         let index = self.rpc.get_or_insert_default().add(connection, role, waits_for);
-        self.timers.push(Reverse((of.start, Due::Rpc, index)));
+        self.timers.push(of.start, Due::Rpc, index);
         self.settle_next();
     }
 
@@ -135,7 +134,7 @@ impl Host {
         let mut bytes = 0;
         let mut follow = |then: Then| match then {
             Then::Write(more) => bytes += more,
-            Then::WakeAt(at) => self.timers.push(Reverse((at, Due::Rpc, index))),
+            Then::WakeAt(at) => self.timers.push(at, Due::Rpc, index),
             Then::Rest => {}
         };
         let onto = match &mut end.role {
@@ -180,7 +179,7 @@ impl Host {
             }
             Role::Server(server) => {
                 let (bytes, next) = server.wake(rpc, now);
-                self.timers.extend(next.map(|at| Reverse((at, Due::Rpc, index))));
+                next.into_iter().for_each(|at| self.timers.push(at, Due::Rpc, index));
                 (of.responses, bytes)
             }
         };
@@ -193,26 +192,23 @@ impl Host {
             return;
         }
         self.flush_ack(now, stream);
-        if self.sender_of.get(FlowId(stream)).is_none() {
+        if self.send.of.get(FlowId(stream)).is_none() {
             self.start(now, stream);
         }
-        let slot = self.sender_of.get(FlowId(stream)).expect("a stream stays open");
-        self.senders[slot as usize].sender.app_write(Bytes::new(bytes), false);
+        let slot = self.send.of.get(FlowId(stream)).expect("a stream stays open");
+        self.send.slots[slot as usize].sender.app_write(Bytes::new(bytes), false);
         self.wake_sender(now, slot);
     }
 
     /// An ACK that waits travels with data the other way in TCP; here it leaves just before.
     fn flush_ack(&mut self, now: Time, stream: u32) {
         let other = self.common.opposite(stream);
-        let Some(slot) = self.receiver_of.get(FlowId(other)) else { return };
-        let receiving = &mut self.receivers[slot as usize];
+        let Some(slot) = self.receive.of.get(FlowId(other)) else { return };
+        let receiving = &mut self.receive.slots[slot as usize];
         let deadline = receiving.receiver.deadline();
         if deadline == Time::MAX {
             return;
         }
-        receiving.receiver.on_deadline(
-            deadline,
-            &mut ToNic::new(&mut self.acks, &mut self.since, &self.ready, now),
-        );
+        receiving.receiver.on_deadline(deadline, &mut self.nic.at(now));
     }
 }

@@ -1,6 +1,7 @@
 //! What the senders of a host wait for, of flows to hosts whose path to memory is modelled: looked at again and again, which
 //! changes nothing.
 
+use super::{AnyObserver, Host, Observer};
 use forebay_transport::Wait;
 use forebay_units::{Span, Time};
 
@@ -19,31 +20,36 @@ pub(crate) struct SenderWaits {
 
 impl SenderWaits {
     /// Looks from `warmup` on at flows to the hosts `toward`; `None` if there are none.
-    pub(crate) fn new(warmup: Time, mut toward: Vec<u32>) -> Option<Box<Self>> {
+    pub(crate) fn new(warmup: Time, mut toward: Vec<u32>) -> Option<Self> {
         toward.sort_unstable();
         toward.dedup();
         let toward: Vec<_> = toward.into_iter().map(|host| (host, Seen::default())).collect();
-        (!toward.is_empty()).then(|| Box::new(Self { next: warmup, toward }))
-    }
-
-    /// When the next look is due.
-    pub(super) fn next(&self) -> Time {
-        self.next
-    }
-
-    /// Looks at the flows to `host` that are in progress.
-    pub(super) fn look(&mut self, now: Time, flows: impl Iterator<Item = (u32, Wait)>) {
-        self.next = now + EVERY;
-        for (host, wait) in flows {
-            if let Ok(i) = self.toward.binary_search_by_key(&host, |one| one.0) {
-                self.toward[i].1[wait as usize] += 1;
-            }
-        }
+        (!toward.is_empty()).then_some(Self { next: warmup, toward })
     }
 
     /// Of flows to `host`.
     pub(crate) fn seen(&self, host: u32) -> Seen {
         let found = self.toward.binary_search_by_key(&host, |one| one.0);
         found.map_or(Seen::default(), |i| self.toward[i].1)
+    }
+}
+
+impl Observer for SenderWaits {
+    fn next(&self) -> Time {
+        self.next
+    }
+
+    /// Counts what each flow in progress waits for.
+    fn look(&mut self, now: Time, host: &Host) {
+        self.next = now + EVERY;
+        for (to, wait) in host.waits() {
+            if let Ok(i) = self.toward.binary_search_by_key(&to, |one| one.0) {
+                self.toward[i].1[wait as usize] += 1;
+            }
+        }
+    }
+
+    fn of(any: &AnyObserver) -> Option<&Self> {
+        any.waits()
     }
 }

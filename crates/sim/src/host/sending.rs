@@ -1,16 +1,17 @@
 //! Flows that start here: their senders, from the start to the last acknowledgement.
 
+use super::Host;
+use super::paused_destinations::Stops;
 use super::telemetry::told;
 use super::timer_dedup::Armed;
-use super::{Due, Host};
-use crate::flow_map::DONE;
+use super::timers::Due;
+use crate::flow_map::{DONE, FlowMap};
 use forebay_engine::Out;
 use forebay_laws::Start;
 use forebay_transport::{FlowSpec as SenderSpec, Heard, Sender, Telemetry, Wait};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Time};
 use forebay_wire::{FlowId, IntRecords, Packet};
-use std::cmp::Reverse;
 
 /// How a finished, or unfinished, flow stands at its sender.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +34,46 @@ pub(super) struct Sending {
     pub telemetry: Option<Box<Telemetry>>, // where its law wants that
 }
 
+/// The way down, as far as flows go: those that start here.
+#[derive(Clone, Debug)]
+pub(super) struct Senders {
+    pub slots: Vec<Sending>,
+    pub free: Vec<u32>,
+    pub of: FlowMap,
+    pub finished: Vec<Sent>,
+    pub paused: Option<Box<Stops>>, // destinations that the switch has paused
+}
+
+impl Default for Senders {
+    fn default() -> Self {
+        let of = FlowMap::new();
+        Self { slots: Vec::new(), free: Vec::new(), of, finished: Vec::new(), paused: None }
+    }
+}
+
+impl Senders {
+    /// A slot for one more.
+    fn open(&mut self, sending: Sending) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                let armed = self.slots[slot as usize].armed;
+                self.slots[slot as usize] = Sending { armed, ..sending };
+                slot
+            }
+            None => {
+                self.slots.push(sending);
+                self.slots.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Slot of a flow that has started and is not finished.
+    #[inline]
+    pub fn slot(&self, flow: FlowId) -> Option<u32> {
+        self.of.get(flow).filter(|slot| *slot != DONE)
+    }
+}
+
 /// Flow of a slot that was finished while in the ready list.
 pub(super) const RETIRED: u32 = u32::MAX;
 
@@ -52,7 +93,7 @@ impl Host {
         let at = Start {
             mss: profile.transport.mss(),
             initial_window: profile.transport.initial_window(),
-            line_rate: self.port.settings().rate,
+            line_rate: self.nic.port.settings().rate,
             base_rtt: profile.base_rtt.of(flow),
             seed: Stream::new(self.common.seed, u64::from(flow), Purpose::Law).key(),
         };
@@ -72,19 +113,9 @@ impl Host {
             started: now,
             telemetry: told.then(Box::default),
         };
-        let slot = match self.free_senders.pop() {
-            Some(slot) => {
-                let armed = self.senders[slot as usize].armed;
-                self.senders[slot as usize] = Sending { armed, ..sending };
-                slot
-            }
-            None => {
-                self.senders.push(sending);
-                self.senders.len() as u32 - 1
-            }
-        };
-        self.ready.renew(slot);
-        self.sender_of.set(FlowId(flow), slot);
+        let slot = self.send.open(sending);
+        self.nic.ready.renew(slot);
+        self.send.of.set(FlowId(flow), slot);
         self.wake_sender(now, slot);
     }
 
@@ -97,10 +128,10 @@ impl Host {
         packet: &Packet,
         out: &mut impl Out<Packet>,
     ) {
-        let Some(slot) = self.sender_of.get(packet.flow).filter(|slot| *slot != DONE) else {
+        let Some(slot) = self.send.slot(packet.flow) else {
             return;
         };
-        let sending = &mut self.senders[slot as usize];
+        let sending = &mut self.send.slots[slot as usize];
         let (mut words, mut heard);
         let hops = match (&mut sending.telemetry, &self.common.telemetry) {
             (Some(flow), Some(rates)) if packet.has_int_records() => {
@@ -124,31 +155,28 @@ impl Host {
     /// After anything that may let a sender send, or moved its deadline.
     #[inline]
     pub(super) fn wake_sender(&mut self, now: Time, slot: u32) {
-        let sending = &mut self.senders[slot as usize];
-        if self.pushes {
+        let sending = &mut self.send.slots[slot as usize];
+        if self.nic.pushes {
             self.push(now, slot);
         } else if !sending.ready && sending.sender.ready() {
             sending.ready = true;
-            if self.acks.is_empty() && self.ready.is_empty() {
-                self.since = now;
-            }
-            self.ready.add(slot);
+            self.nic.add_flow(now, slot);
         }
         self.arm_sender(slot);
     }
 
     #[inline]
     pub(super) fn arm_sender(&mut self, slot: u32) {
-        let sending = &mut self.senders[slot as usize];
+        let sending = &mut self.send.slots[slot as usize];
         let deadline = sending.sender.deadline();
         if sending.armed.needs(deadline) {
-            self.timers.push(Reverse((deadline, Due::Sender, slot)));
+            self.timers.push(deadline, Due::Sender, slot);
         }
     }
 
     /// A timer of a sender came up.
     pub(super) fn sender_due(&mut self, now: Time, slot: u32) {
-        let sending = &mut self.senders[slot as usize];
+        let sending = &mut self.send.slots[slot as usize];
         if !sending.armed.fires(now) {
             return;
         }
@@ -160,15 +188,15 @@ impl Host {
 
     #[cold]
     fn finish(&mut self, now: Time, slot: u32, out: &mut impl Out<Packet>) {
-        let sending = &self.senders[slot as usize];
+        let sending = &self.send.slots[slot as usize];
         let flow = sending.flow;
-        self.sent.push(standing(sending, Some(now)));
-        self.sender_of.set(FlowId(flow), DONE);
-        if self.senders[slot as usize].ready {
+        self.send.finished.push(standing(sending, Some(now)));
+        self.send.of.set(FlowId(flow), DONE);
+        if self.send.slots[slot as usize].ready {
             // Rare: everything was acknowledged while a retransmission stood ready. It pulls nothing and leaves then.
-            self.senders[slot as usize].flow = RETIRED;
+            self.send.slots[slot as usize].flow = RETIRED;
         } else {
-            self.free_senders.push(slot);
+            self.send.free.push(slot);
         }
         out.ends();
     }
@@ -183,9 +211,8 @@ impl Host {
 
     /// Flows that have started here and are not finished, as they stand, with what each waits for.
     pub fn unfinished(&self) -> impl Iterator<Item = (Sent, &Sender)> {
-        let live =
-            |s: &&Sending| self.sender_of.get(FlowId(s.flow)).is_some_and(|slot| slot != DONE);
-        self.senders.iter().filter(live).map(|s| (standing(s, None), &s.sender))
+        let live = |s: &&Sending| self.send.of.get(FlowId(s.flow)).is_some_and(|slot| slot != DONE);
+        self.send.slots.iter().filter(live).map(|s| (standing(s, None), &s.sender))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::Host;
 use super::sending::RETIRED;
-use crate::flow_map::DONE;
 use forebay_engine::Out;
 use forebay_laws::flow::Told;
 use forebay_units::{BitsPerSec, Time};
@@ -35,13 +34,13 @@ impl Host {
             self.note_stop(now, to, told == Told::Stop);
         }
         if !all {
-            if let Some(slot) = self.sender_of.get(packet.flow).filter(|slot| *slot != DONE) {
+            if let Some(slot) = self.send.slot(packet.flow) {
                 self.tell(now, slot, told);
             }
             return;
         }
-        for slot in 0..self.senders.len() {
-            let flow = self.senders[slot].flow;
+        for slot in 0..self.send.slots.len() {
+            let flow = self.send.slots[slot].flow;
             if flow != RETIRED && self.goes_to(flow, to) {
                 self.tell(now, slot as u32, told);
             }
@@ -49,7 +48,7 @@ impl Host {
     }
 
     fn tell(&mut self, now: Time, slot: u32, told: Told) {
-        self.senders[slot as usize].sender.on_told(now, told);
+        self.send.slots[slot as usize].sender.on_told(now, told);
         self.wake_sender(now, slot);
     }
 }

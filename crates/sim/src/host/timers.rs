@@ -1,0 +1,79 @@
+//! When something is due at a host.
+
+use super::Host;
+use forebay_engine::Out;
+use forebay_units::Time;
+use forebay_wire::Packet;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Whose timer it is. At one instant they come up in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Due {
+    Ring,
+    Start,
+    Sender,
+    Receiver,
+    Rpc,
+    Stops,
+}
+
+/// The timers of a host, and what it is to do at times known beforehand.
+#[derive(Clone, Debug)]
+pub(super) struct Timers {
+    pub next: Time,    // earliest timer, start, observation or pull
+    pub planned: Time, // earliest start or observation
+    heap: BinaryHeap<Reverse<(Time, Due, u32)>>,
+    pub starts: Vec<u32>, // own flows with a start time, latest first
+}
+
+impl Timers {
+    /// No timers yet. `starts` are flows, in order of start.
+    pub fn new(mut starts: Vec<u32>) -> Self {
+        starts.reverse();
+        Self { next: Time::MAX, planned: Time::MAX, heap: BinaryHeap::new(), starts }
+    }
+
+    /// Sets a timer.
+    #[inline]
+    pub fn push(&mut self, at: Time, due: Due, which: u32) {
+        self.heap.push(Reverse((at, due, which)));
+    }
+
+    /// The timer that comes up next.
+    #[inline]
+    pub fn first(&self) -> Option<(Time, Due, u32)> {
+        self.heap.peek().map(|first| first.0)
+    }
+
+    /// Takes the timer that comes up next, if that is by `now`.
+    #[inline]
+    pub fn take(&mut self, now: Time) -> Option<(Due, u32)> {
+        let (at, due, which) = self.first().filter(|first| first.0 <= now)?;
+        debug_assert!(at == now, "{due:?} was due at {at}, and it is {now}");
+        self.heap.pop();
+        Some((due, which))
+    }
+}
+
+impl Host {
+    /// Notes when the next flow starts or the next observer looks. Both move in [`Host::timer`] only.
+    pub(super) fn plan_next(&mut self) {
+        let start = self.timers.starts.last();
+        let start = start.map_or(Time::MAX, |flow| self.common.flows[*flow as usize].start);
+        self.timers.planned = start.min(self.observers.next());
+    }
+
+    /// Starts what is to start by `now`, and has observers look whose time has come.
+    #[cold]
+    pub(super) fn planned(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        while let Some(flow) = self.timers.starts.last().copied()
+            && self.common.flows[flow as usize].start <= now
+        {
+            self.timers.starts.pop();
+            self.begin(now, flow, out);
+        }
+        self.observe(now);
+        self.plan_next();
+    }
+}
