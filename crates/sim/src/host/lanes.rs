@@ -9,6 +9,7 @@
 //! is of one class, with no answers below, has no lanes.
 
 use super::Host;
+use forebay_host::ReadyList;
 use forebay_units::Time;
 use forebay_wire::Packet;
 use std::collections::VecDeque;
@@ -45,6 +46,18 @@ impl Lanes {
 
     fn lane(&mut self, class: u8) -> &mut Lane {
         &mut self.lanes[usize::from(self.of_class[usize::from(class.min(7))])]
+    }
+
+    /// A flow that waits in one of them has so many bytes left now.
+    pub fn update(&mut self, ready: &mut ReadyList, slot: u32, left: u64) {
+        for lane in &mut self.lanes {
+            ready.exchange(&mut lane.flows);
+            let found = ready.update(slot, left);
+            ready.exchange(&mut lane.flows);
+            if found {
+                return;
+            }
+        }
     }
 
     /// What was put aside comes back before what came later.
@@ -101,7 +114,8 @@ impl Host {
         let mut flows = VecDeque::new();
         self.nic.ready.exchange(&mut flows);
         for slot in flows.drain(..) {
-            lanes.lane(self.class_of(slot)).flows.push_back(slot);
+            let lane = lanes.lane(self.class_of(slot));
+            self.nic.ready.move_to(&mut lane.flows, slot);
         }
         self.nic.ready.exchange(&mut flows); // for its room
     }

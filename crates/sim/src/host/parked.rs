@@ -87,7 +87,8 @@ impl Host {
         for _ in 0..parked.flows.len() {
             let Some(slot) = parked.flows.pop_front() else { break };
             if may_go(self.class_of(slot)) {
-                self.nic.ready.add(slot);
+                let left = || self.send.slots[slot as usize].sender.unsent();
+                self.nic.ready.add(slot, left);
             } else {
                 parked.flows.push_back(slot);
             }

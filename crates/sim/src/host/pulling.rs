@@ -47,13 +47,13 @@ impl Egress {
         self.queue.is_empty() && self.ready.is_empty()
     }
 
-    /// A flow may send.
+    /// A flow may send. `left` tells the bytes that it has still to send.
     #[inline]
-    pub fn add_flow(&mut self, now: Time, slot: u32) {
+    pub fn add_flow(&mut self, now: Time, slot: u32, left: impl FnOnce() -> u64) {
         if self.is_idle() {
             self.since = now;
         }
-        self.ready.add(slot);
+        self.ready.add(slot, left);
     }
 
     /// An ACK, or data that flows push, waits for its turn at the wire.
@@ -148,8 +148,7 @@ impl Host {
     /// The next packet of the flow whose turn it is, if it still has one, and if `LOOKS` at its class, that may go.
     #[inline]
     pub(super) fn pull_data<const LOOKS: bool>(&mut self, start: Time) -> Option<Packet> {
-        let left = |slot: u32| self.send.slots[slot as usize].sender.unsent();
-        let slot = self.nic.ready.take(left)?;
+        let slot = self.nic.ready.take()?;
         if self.send.slots[slot as usize].flow == RETIRED {
             self.send.slots[slot as usize].ready = false;
             self.send.free.push(slot);
@@ -174,7 +173,7 @@ impl Host {
         };
         sending.ready = sending.sender.ready();
         if sending.ready {
-            self.nic.ready.put_back(slot);
+            self.nic.ready.put_back(slot, || sending.sender.unsent());
         }
         self.arm_sender(slot);
         if let Some(packet) = &packet {

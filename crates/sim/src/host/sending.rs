@@ -2,6 +2,7 @@
 
 use super::Host;
 use super::paused_destinations::Stops;
+use super::pulling::Egress;
 use super::telemetry::told;
 use super::timer_dedup::Armed;
 use super::timers::Due;
@@ -160,7 +161,9 @@ impl Host {
             self.push(now, slot);
         } else if !sending.ready && sending.sender.ready() {
             sending.ready = true;
-            self.nic.add_flow(now, slot);
+            self.nic.add_flow(now, slot, || sending.sender.unsent());
+        } else if sending.ready && self.nic.ready.ranks() {
+            self.rank_anew(slot);
         }
         self.arm_sender(slot);
     }
@@ -186,6 +189,18 @@ impl Host {
         self.wake_sender(now, slot);
     }
 
+    /// A flow that waits for its turn may have more or less to send than before, and turns may go by that.
+    #[cold]
+    fn rank_anew(&mut self, slot: u32) {
+        let left = self.send.slots[slot as usize].sender.unsent();
+        let Egress { ready, lanes, .. } = &mut self.nic;
+        if !ready.update(slot, left)
+            && let Some(lanes) = lanes
+        {
+            lanes.update(ready, slot, left);
+        }
+    }
+
     #[cold]
     fn finish(&mut self, now: Time, slot: u32, out: &mut impl Out<Packet>) {
         let sending = &self.send.slots[slot as usize];
@@ -195,6 +210,7 @@ impl Host {
         if self.send.slots[slot as usize].ready {
             // Rare: everything was acknowledged while a retransmission stood ready. It pulls nothing and leaves then.
             self.send.slots[slot as usize].flow = RETIRED;
+            self.rank_anew(slot);
         } else {
             self.send.free.push(slot);
         }
