@@ -195,6 +195,11 @@ fn a_run_that_stalls_fails_and_keeps_what_it_has() {
         ran.err
     );
     assert!(here.has("results/cut/report.html") && ran.out.contains("report"), "{}", ran.out);
+    assert!(ran.out.contains("STALLED") && !ran.out.contains("complete\n"), "{}", ran.out);
+    for file in ["summary.json", "manifest.json"] {
+        let text = here.read(&format!("results/cut/{file}"));
+        assert!(text.contains("\"status\": \"stalled\""), "{file}");
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@
 //! Lengths are wire bytes: packet size plus the wire overhead of the scenario.
 
 mod classes;
+mod counters;
 mod fault;
 mod marking;
 mod packet_queue;
@@ -23,9 +24,10 @@ mod telemetry;
 
 pub(crate) use classes::MOST_IN_TRANSMISSION;
 pub use classes::{CLASSES, ClassCounters, ClassSettings, Watchdog};
+pub use counters::PortCounters;
 pub use fault::{PortFault, Recalled};
 pub use pause::PauseCounters;
-pub use settings::{Form, Length, Marking, PortCounters, PortSettings};
+pub use settings::{Form, Length, Marking, PortSettings};
 
 use forebay_engine::{LinkId, Out, prefetch_all, rarely};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
@@ -488,8 +490,7 @@ impl Port {
 
     /// Counts a packet that was refused.
     pub(crate) fn count_drop(&mut self, packet: &Packet) {
-        self.cold.counters.dropped_packets += 1;
-        self.cold.counters.dropped_bytes += u64::from(packet.size);
+        self.cold.counters.drop(packet);
     }
 
     /// Sends a packet of a NIC that pulls only when the wire is free: no queue, so no admission. False: lost.

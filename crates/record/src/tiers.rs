@@ -81,10 +81,14 @@ pub(crate) fn kind(node: &str) -> String {
     parts.join(".")
 }
 
-/// `8 * tx_bytes / (rate * duration)`; `None` for a dead link or a run of no length.
+/// Share of the run for which the port transmitted; `None` for a dead link or a run of no length. Of versions that did not write how long
+/// that was, `8 * tx_bytes / (rate * duration)`, which leaves out wire overhead and counts a packet as it begins.
 pub(crate) fn utilisation(port: &PortRow, end: Time) -> Option<f64> {
     let capacity = port.rate.get() as f64 * end.as_secs_f64();
-    (capacity > 0.0).then(|| port.tx_bytes.get() as f64 * 8.0 / capacity)
+    (capacity > 0.0).then(|| match port.busy {
+        Some(busy) => busy.as_ps() as f64 / end.as_ps() as f64,
+        None => port.tx_bytes.get() as f64 * 8.0 / capacity,
+    })
 }
 
 #[cfg(test)]

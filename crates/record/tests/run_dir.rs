@@ -53,6 +53,7 @@ fn sample() -> (About, Vec<RunRecord>) {
 
 fn assert_same(a: &RunRecord, b: &RunRecord) {
     assert_eq!((a.seed, a.digest, a.end, a.interrupted), (b.seed, b.digest, b.end, b.interrupted));
+    assert_eq!(a.stalled, b.stalled);
     assert_eq!((a.not_started, &a.totals, &a.hosts), (b.not_started, &b.totals, &b.hosts));
     assert_eq!(a.flows, b.flows);
     assert_eq!(a.connections, b.connections);

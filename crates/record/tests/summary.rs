@@ -66,7 +66,7 @@ fn utilisation_of_a_full_link_is_one() {
     let (about, mut runs) = three();
     for run in &mut runs {
         run.ports.truncate(1);
-        run.ports[0].tx_bytes = run.ports[0].rate.bytes_in(Span::from_ps(run.end.as_ps()));
+        run.ports[0].busy = Some(Span::from_ps(run.end.as_ps()));
     }
     let summary = Summary::of(&about, &runs);
     assert_eq!(summary.utilisation.host_links.mean_utilisation.mean, Some(1.0));
@@ -382,4 +382,18 @@ fn no_antagonist_has_traffic_of_zero_and_not_of_minus_zero() {
     assert!(one.memory[0].antagonist_gigabytes().is_sign_positive());
     let json = serde_json::to_string(&Summary::of(&about(&[1]), &[one])).unwrap();
     assert!(!json.contains("-0.0"), "{json}");
+}
+
+/// A run in which nothing moved any more is neither complete nor cut short.
+#[test]
+fn a_stalled_run_is_not_complete() {
+    let (about, mut runs) = three();
+    runs[1].stalled = true;
+    let summary = Summary::of(&about, &runs);
+    assert_eq!(summary.status, Status::Stalled);
+    assert!(summary.render(100, false).contains("STALLED, flows left unfinished"));
+    let page = forebay_record::report::render(&about, &summary, &runs);
+    assert!(page.contains("stalled: nothing moved any more") && page.contains(">stalled</span>"));
+    runs[2].interrupted = true;
+    assert_eq!(Summary::of(&about, &runs).status, Status::Interrupted);
 }

@@ -15,14 +15,17 @@ use forebay_scenario::model::Scenario;
 use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
 
+/// What a port has counted that had not begun, and how long the transmission under way had still to go.
+pub(crate) type Unsent = (PortCounters, Span);
+
 /// Of each link: what its port has counted although its transmission has not begun by `end`. Empties the links, one at a time, since all
 /// packets of a large network beside themselves would be a third of the memory of a run.
 pub(crate) fn unsent(
     engine: &mut impl EngineAccess<AnyNode>,
     fabric: &Fabric,
     end: Time,
-) -> Vec<PortCounters> {
-    let mut all = vec![PortCounters::default(); fabric.links().len()];
+) -> Vec<Unsent> {
+    let mut all = vec![Unsent::default(); fabric.links().len()];
     for n in 0..fabric.nodes() {
         for (p, direction) in fabric.ports_of(NodeId(n)).iter().enumerate() {
             let flying = engine.drain_link(direction.link);
@@ -38,7 +41,7 @@ pub(crate) fn collect(
     scenario: &Scenario,
     built: &Built,
     nodes: &[AnyNode],
-    unsent: &[PortCounters],
+    unsent: &[Unsent],
     end: Time,
 ) -> RunRecord {
     let ports = ports(built, nodes, unsent, end);
@@ -124,15 +127,17 @@ fn flows(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<FlowRow> 
     rows
 }
 
-fn ports(built: &Built, nodes: &[AnyNode], unsent: &[PortCounters], end: Time) -> Vec<PortRow> {
+fn ports(built: &Built, nodes: &[AnyNode], unsent: &[Unsent], end: Time) -> Vec<PortRow> {
     let mut rows = Vec::new();
+    let puts = put_counters();
     for (n, node) in (0u32..).zip(nodes) {
         let directions = built.fabric.ports_of(NodeId(n));
         for (p, direction) in directions.iter().enumerate() {
             let port = &node.ports()[p];
             let unsent = unsent[direction.link.0 as usize];
             let ingress = node.switch().map(|switch| switch.ingress(p)).unwrap_or_default();
-            let plain = row(built, NodeId(n), direction.peer, port, unsent);
+            let ends = (NodeId(n), direction.peer);
+            let plain = row(built, ends, port, unsent, (&puts, end));
             let pauses = port.pauses(end);
             rows.push(PortRow {
                 pause_frames_sent: pauses.sent,
@@ -179,22 +184,49 @@ fn class_pauses(built: &Built, nodes: &[AnyNode], end: Time) -> Vec<ClassPauseRo
     rows
 }
 
-fn row(built: &Built, node: NodeId, peer: NodeId, port: &Port, unsent: PortCounters) -> PortRow {
+fn row(
+    built: &Built,
+    (node, peer): (NodeId, NodeId),
+    port: &Port,
+    (unsent, left): Unsent,
+    (puts, end): (&[PutCounter], Time),
+) -> PortRow {
     let name = |node: NodeId| built.plan.names[node.0 as usize].clone();
-    let counters = port.counters();
-    PortRow {
+    let mut row = PortRow {
         node: name(node),
         peer: name(peer),
         rate: port.settings().rate,
-        tx_packets: counters.tx_packets - unsent.tx_packets,
-        tx_bytes: Bytes::new(counters.tx_bytes - unsent.tx_bytes),
-        dropped_packets: counters.dropped_packets,
-        dropped_bytes: Bytes::new(counters.dropped_bytes),
-        lost_packets: counters.lost_packets,
-        marked_packets: counters.marked_packets,
         max_queue: Bytes::new(port.highest()),
         ..PortRow::default()
+    };
+    let counted = port.counters().values().into_iter().zip(unsent.values());
+    for (put, (counted, unsent)) in puts.iter().zip(counted) {
+        put(&mut row, counted - unsent);
     }
+    row.busy = Some(busy(port, &row, left, end));
+    row
+}
+
+/// Sets a counter of a port's row.
+type PutCounter = fn(&mut PortRow, u64);
+
+/// How the counters of a port are set in a row, in the order of their names.
+fn put_counters() -> Vec<PutCounter> {
+    let put = |name: &&str| {
+        PortRow::put(name).unwrap_or_else(|| panic!("ports.csv has no column for {name}"))
+    };
+    PortCounters::NAMES.iter().map(put).collect()
+}
+
+/// How long a port has transmitted by `end`, at its rate of then: all that it sent, less what is left of a packet in transmission.
+fn busy(port: &Port, sent: &PortRow, left: Span, end: Time) -> Span {
+    let overhead = sent.tx_packets * u64::from(port.settings().overhead);
+    if sent.rate.get() == 0 {
+        return Span::ZERO;
+    }
+    let all = sent.rate.time_for(Bytes::new(sent.tx_bytes.get() + overhead));
+    // At a rate that was higher before, or with remainders of picoseconds, the sum may pass the end.
+    Span::from_ps(all.saturating_sub(left).as_ps().min(end.as_ps()))
 }
 
 fn series(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<Series> {

@@ -224,7 +224,7 @@ fn sender_look(host: u32, flow: u32, sender: &Sender) -> SenderLook {
 }
 
 fn port_look(node: u32, peer: u32, port: &Port, at: Time, link: Vec<Flying<Packet>>) -> PortLook {
-    let unsent = port.unsent(at, &link);
+    let (unsent, _) = port.unsent(at, &link);
     let counted = port.counters();
     let counters = PortCounters {
         tx_packets: counted.tx_packets - unsent.tx_packets,

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{run, scenario};
+use forebay_record::PortRow;
 use forebay_sim::{Options, Simulation, Watch, twin};
 use forebay_units::{Span, Time};
 
@@ -105,5 +106,36 @@ fn an_early_stop_is_a_multiple_of_the_grain_whatever_comes_before_it() {
         }
         assert_eq!(stepped.finish().record.end, whole.end);
         assert_eq!(twin::reference(&scenario, 1, false).unwrap().end, whole.end);
+    }
+}
+
+/// A port that transmits all the time is busy all the time, wherever the run ends: a packet under way counts for the part that has left,
+/// with its share of wire overhead.
+#[test]
+fn a_port_that_never_rests_is_busy_to_the_picosecond() {
+    let fabric = r#"[fabric]
+kind = "star"
+hosts = 2
+host_link = { rate = "1Gbps", delay = "1us" }
+wire_overhead = "24B"
+[[traffic]]
+kind = "list"
+flows = [{ from = "host[0]", to = "host[1]", size = "4MB", at = "0s" }]
+"#;
+    for end_us in [5, 100, 333, 1_000] {
+        let head = HEAD.replace("100ms", &format!("{end_us}us"));
+        let scenario = scenario(&format!("{head}{fabric}"));
+        let record = run(&scenario, 1, Options::default()).record;
+        assert_eq!(record.end, Time::ZERO + Span::from_us(end_us));
+        let sends = |port: &&PortRow| port.node == "host[0]";
+        let port = record.ports.iter().find(sends).unwrap();
+        assert_eq!(port.busy, Some(Span::from_us(end_us)));
+        // 4,064 B and 24 B take 32.704 us: the last packet has begun and is not through.
+        assert_eq!(port.tx_packets, (end_us * 1_000).div_ceil(32_704));
+        // The switch hears the first of it 32.704 us and a delay later, and sends until the end.
+        let sends = |port: &&PortRow| port.node == "tor" && port.peer == "host[1]";
+        let port = record.ports.iter().find(sends).unwrap();
+        let late = Span::from_ps(32_704_000 + 1_000_000);
+        assert_eq!(port.busy, Some(Span::from_us(end_us).saturating_sub(late)));
     }
 }

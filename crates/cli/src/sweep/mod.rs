@@ -158,7 +158,9 @@ impl Home {
         let manifest = std::fs::read(self.run_dir(hash).join("manifest.json"));
         let parsed = manifest.ok().and_then(|m| serde_json::from_slice::<Manifest>(&m).ok());
         parsed.is_some_and(|m| {
-            m.status == "complete" && m.version == crate::about::VERSION && m.resolved_toml == text
+            ["complete", "stalled"].contains(&m.status.as_str())
+                && m.version == crate::about::VERSION
+                && m.resolved_toml == text
         })
     }
 

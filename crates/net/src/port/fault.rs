@@ -166,14 +166,17 @@ impl Port {
         self.derive();
     }
 
-    /// Packets on the link that had not begun transmission by `end`: accepted, but not sent.
-    pub fn unsent(&self, end: Time, flying: &[Flying<Packet>]) -> PortCounters {
-        let (_, queued) = self.split(end, flying.to_vec());
-        PortCounters {
+    /// Packets on the link that had not begun transmission by `end`: accepted, but not sent. Beside them, how long the transmission that
+    /// was under way had still to go.
+    pub fn unsent(&self, end: Time, flying: &[Flying<Packet>]) -> (PortCounters, Span) {
+        let (begun, queued) = self.split(end, flying.to_vec());
+        let sent = begun.iter().map(|one| one.at - self.cold.settings.flight).max();
+        let counters = PortCounters {
             tx_packets: queued.len() as u64,
             tx_bytes: queued.iter().map(|p| u64::from(p.size)).sum(),
             ..PortCounters::default()
-        }
+        };
+        (counters, sent.filter(|sent| *sent > end).map_or(Span::ZERO, |sent| sent.since(end)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a port is made from, and what it counts.
+//! What a port is made from.
 
 use forebay_engine::LinkId;
 use forebay_units::{BitsPerSec, Span};
@@ -72,21 +72,4 @@ pub struct PortSettings {
     pub telemetry: Option<Rates>,
     /// Times of transmission are cut to whole nanoseconds. Such a port has explicit queues.
     pub truncate: bool,
-}
-
-/// Counters of a port. Pause frames are counted apart, in [`PauseCounters`], and not here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PortCounters {
-    /// Packets whose transmission has begun.
-    pub tx_packets: u64,
-    /// Their sizes, without wire overhead.
-    pub tx_bytes: u64,
-    /// Packets refused for lack of buffer, or dropped by a watchdog.
-    pub dropped_packets: u64,
-    /// Their sizes.
-    pub dropped_bytes: u64,
-    /// Packets lost to a fault or at random.
-    pub lost_packets: u64,
-    /// Packets marked here.
-    pub marked_packets: u64,
 }

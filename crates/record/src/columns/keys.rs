@@ -33,7 +33,7 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ("laws", "Congestion-control laws in use, the scenario's own first."),
     (
         "status",
-        "running, complete, interrupted or failed; interrupted: a seed was cut short or is missing, and what is here is valid but partial; failed: something could not be written.",
+        "running, complete, interrupted, stalled or failed; interrupted: a seed was cut short or is missing, and what is here is valid but partial; stalled: a seed ended as nothing moved any more though flows were unfinished; failed: something could not be written.",
     ),
     ("seeds", "Seeds that were simulated, in order. In manifest.json: those asked for."),
     ("seeds_missing", "Seeds that were asked for and are not here."),

@@ -1,6 +1,6 @@
 //! `ports.csv`: one row for each egress port. A new counter of a port is a field and a column here.
 
-use super::Value::{Number, Ratio, Text};
+use super::Value::{Maybe, Number, Ratio, Text};
 use super::{Total, columns};
 use crate::dir::Of;
 use crate::rows::RunRecord;
@@ -21,6 +21,9 @@ pub struct PortRow {
     pub tx_packets: u64,
     /// Their bytes.
     pub tx_bytes: Bytes,
+    /// Time for which the port transmitted, wire overhead included, at its rate at the end of the run; `None` in the tables of versions
+    /// that did not write it.
+    pub busy: Option<Span>,
     /// Packets refused for lack of buffer.
     pub dropped_packets: u64,
     /// Their bytes.
@@ -108,7 +111,9 @@ pub(super) static PORTS: Of<PortRow> = Of {
             counts marked_packets, Sum ""]
         ["max_queue_bytes" "bytes" "Largest queue in bytes, exact. In summary.json: of any switch port in any seed, or in a tier of any of its ports.",
             counts max_queue, Max ""]
-        ["utilisation" "" "8 * tx_bytes / (rate * duration) of one link direction, a fraction of 1 over the whole simulation, warm-up included; empty for a dead link. In summary.json: by kind of link.",
+        ["busy_ps" "ps" "Time for which the port transmitted by the end of the run, in picoseconds: headers and wire overhead included, at its rate at the end.",
+            = |p, _| Maybe(p.busy.map(Span::as_ps)) => |p, c| p.busy = c.maybe()?.map(Span::from_ps)]
+        ["utilisation" "" "busy_ps / end_ps of one link direction, a fraction of 1 over the whole simulation, warm-up included; empty for a dead link. In summary.json: by kind of link.",
             = |p, of| Ratio(utilisation(p, of.run.end))]
         ["pause_frames_sent" "frames" "Pause frames (IEEE 802.3x, 802.1Qbb) sent to the peer, those that let it go included; not among tx_packets. In class_pauses.csv: those that stopped this class or let it go.",
             counts pause_frames_sent, Sum ""]

@@ -51,6 +51,8 @@ pub(crate) static RUNS: Of<RunRecord> = Of {
             = |r, _| Number(r.end.as_ps()) => |r, c| r.end = Time::from_ps(c.number()?)]
         ["interrupted" "" "Whether the simulation was cut short before its own end (true, false).",
             = |r, _| yes(r.interrupted) => |r, c| r.interrupted = c.yes()?]
+        ["stalled" "" "Whether the simulation ended because nothing moved any more though flows were unfinished (true, false).",
+            = |r, _| yes(r.stalled) => |r, c| r.stalled = c.yes()?]
         ["not_started" "flows" "Flows of the flow table that had not started by the end.",
             = |r, _| Number(r.not_started) => |r, c| r.not_started = c.number()?]
         ["packet_hops" "packets" "Packets whose transmission began, summed over links, those lost on the way and those under way at the end included: the unit of work of the simulator.",

@@ -195,6 +195,7 @@ impl RunDir {
         manifest.status = match summary.status {
             Status::Complete => "complete".into(),
             Status::Interrupted => "interrupted".into(),
+            Status::Stalled => "stalled".into(),
         };
         write_json(&self.path.join("summary.json"), &summary)?;
         let report = self.path.join("report.html");

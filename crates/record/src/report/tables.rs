@@ -34,6 +34,7 @@ pub(super) fn header(about: &About, summary: &Summary) -> String {
     let (chip, word) = match summary.status {
         Status::Complete => ("good", "complete"),
         Status::Interrupted => ("bad", "interrupted: partial data"),
+        Status::Stalled => ("bad", "stalled: nothing moved any more"),
     };
     let seeds: Vec<String> = summary.seeds.iter().take(12).map(u64::to_string).collect();
     let more = if summary.seeds.len() > 12 { ", ..." } else { "" };
@@ -513,7 +514,11 @@ pub(super) fn seeds(summary: &Summary) -> String {
     let at = |estimate: &Estimate, i: usize| estimate.per_seed.get(i).copied().flatten();
     for (i, run) in summary.runs.iter().enumerate().take(MAX_SEEDS) {
         let number = |estimate: &Estimate| at(estimate, i).map_or("–".into(), sig3);
-        let cut = if run.interrupted { " <span class=\"chip bad\">cut short</span>" } else { "" };
+        let cut = match (run.interrupted, run.stalled) {
+            (true, _) => " <span class=\"chip bad\">cut short</span>",
+            (_, true) => " <span class=\"chip bad\">stalled</span>",
+            _ => "",
+        };
         let _ = write!(
             html,
             "<tr><th>{}{cut}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}\
@@ -598,7 +603,7 @@ pub(super) fn reference(about: &About, runs: &[RunRecord]) -> String {
         ),
         (
             "Utilisation",
-            "8 × bytes sent / (rate × duration) of one link direction, headers and warm-up included",
+            "share of the run for which one link direction was transmitting, headers, wire overhead and warm-up included",
         ),
         (
             "Drop rate",

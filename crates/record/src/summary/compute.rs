@@ -32,7 +32,11 @@ impl Summary {
             scenario: about.scenario.clone(),
             version: about.version.clone(),
             laws: about.laws.clone(),
-            status: if whole { Status::Complete } else { Status::Interrupted },
+            status: match whole {
+                false => Status::Interrupted,
+                true if runs.iter().any(|run| run.stalled) => Status::Stalled,
+                true => Status::Complete,
+            },
             seeds,
             seeds_missing,
             digest: hex(combined_digest(runs.iter().map(|run| run.digest))),
@@ -60,6 +64,7 @@ fn run_facts(run: &RunRecord) -> RunFacts {
         digest: hex(run.digest),
         end_us: run.end.as_ps() as f64 / 1e6,
         interrupted: run.interrupted,
+        stalled: run.stalled,
         packet_hops: run.totals.packet_hops,
     }
 }

@@ -48,7 +48,7 @@ pub struct Summary {
     pub version: String,
     /// Laws in use, the scenario's own first.
     pub laws: Vec<String>,
-    /// `complete` or `interrupted`.
+    /// `complete`, `interrupted` or `stalled`.
     pub status: Status,
     /// Seeds that were simulated, in order.
     pub seeds: Vec<u64>,
@@ -97,6 +97,8 @@ pub enum Status {
     Complete,
     /// A seed was cut short or is missing.
     Interrupted,
+    /// Every seed came to an end of its own, one of them because nothing moved any more though flows were unfinished.
+    Stalled,
 }
 
 /// Facts of one seed.
@@ -110,6 +112,9 @@ pub struct RunFacts {
     pub end_us: f64,
     /// Whether it was cut short.
     pub interrupted: bool,
+    /// Whether it ended because nothing moved any more though flows were unfinished.
+    #[serde(default)]
+    pub stalled: bool,
     /// Packets whose transmission began, summed over links.
     pub packet_hops: u64,
 }
@@ -265,7 +270,7 @@ pub struct Network {
     pub packet_hops: u64,
 }
 
-/// Utilisation of links: `8 * tx_bytes / (rate * duration)`, each direction its own link.
+/// Utilisation of links, the share of the run for which they transmitted, each direction its own link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Utilisation {
     /// Links with a host at either end.

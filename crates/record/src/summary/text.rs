@@ -143,6 +143,7 @@ impl Summary {
         match self.status {
             Status::Complete => line.add(Tone::Good, "complete"),
             Status::Interrupted => line.add(Tone::Bad, "INTERRUPTED, partial"),
+            Status::Stalled => line.add(Tone::Bad, "STALLED, flows left unfinished"),
         }
     }
 

@@ -1,0 +1,48 @@
+//! What a port counts. A new counter is a field here and a column of `ports.csv`, which takes it by its name.
+
+use forebay_wire::Packet;
+
+/// Counters with their names, in the order of their fields.
+macro_rules! counters {
+    ($(#[$about:meta])* pub struct $name:ident { $($(#[$doc:meta])* pub $field:ident: u64,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        pub struct $name { $($(#[$doc])* pub $field: u64,)* }
+
+        impl $name {
+            /// Names of the counters.
+            pub const NAMES: &[&str] = &[$(stringify!($field)),*];
+
+            /// Their values, in the order of the names.
+            pub fn values(&self) -> [u64; Self::NAMES.len()] {
+                [$(self.$field),*]
+            }
+        }
+    };
+}
+
+counters! {
+    /// Counters of a port. Pause frames are counted apart, in [`crate::PauseCounters`], and not here.
+    pub struct PortCounters {
+        /// Packets whose transmission has begun.
+        pub tx_packets: u64,
+        /// Their sizes, without wire overhead.
+        pub tx_bytes: u64,
+        /// Packets refused for lack of buffer, or dropped by a watchdog.
+        pub dropped_packets: u64,
+        /// Their sizes.
+        pub dropped_bytes: u64,
+        /// Packets lost to a fault or at random.
+        pub lost_packets: u64,
+        /// Packets marked here.
+        pub marked_packets: u64,
+    }
+}
+
+impl PortCounters {
+    /// Counts a packet that was refused.
+    pub(crate) fn drop(&mut self, packet: &Packet) {
+        self.dropped_packets += 1;
+        self.dropped_bytes += u64::from(packet.size);
+    }
+}
