@@ -1,6 +1,9 @@
-//! A barrier for threads that meet every few microseconds: spins, then yields, then parks.
+//! A barrier for threads that meet every few microseconds: a waiting thread spins for a while, then parks.
+//!
+//! Spinning pays only where the others come soon. A wait that ended in parking halves how long this barrier's waits spin, and one that
+//! did not doubles it: where there are more threads than cores, or one thread has all the work, the others soon park at once.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 
 pub(crate) struct Barrier {
@@ -8,12 +11,18 @@ pub(crate) struct Barrier {
     arrived: AtomicUsize,
     turn: AtomicU64,
     broken: AtomicBool,
+    spins: AtomicU32, // that a wait may take before it parks
+    #[cfg(test)]
+    spun: AtomicU64,
     parked: Mutex<()>,
     wake: Condvar,
 }
 
-const SPINS: u32 = 2_000;
-const YIELDS: u32 = 64;
+/// Spins of a wait that follows waits without parking. Assumption: some tens of microseconds, about what parking and waking cost.
+const MOST_SPINS: u32 = 2_000;
+
+/// Spins of a wait that follows many that parked: enough to find a barrier that opens meanwhile.
+const LEAST_SPINS: u32 = 16;
 
 impl Barrier {
     pub fn new(threads: usize) -> Self {
@@ -22,6 +31,9 @@ impl Barrier {
             arrived: AtomicUsize::new(0),
             turn: AtomicU64::new(0),
             broken: AtomicBool::new(false),
+            spins: AtomicU32::new(MOST_SPINS),
+            #[cfg(test)]
+            spun: AtomicU64::new(0),
             parked: Mutex::new(()),
             wake: Condvar::new(),
         }
@@ -38,12 +50,17 @@ impl Barrier {
             self.open(|| self.turn.store(turn + 1, Ordering::Release));
             return;
         }
-        for spin in 0..SPINS + YIELDS {
+        let spins = self.spins.load(Ordering::Relaxed);
+        for _ in 0..spins {
             if self.passed(turn) {
+                self.spins.store((2 * spins).min(MOST_SPINS), Ordering::Relaxed);
                 return;
             }
-            if spin < SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
+            #[cfg(test)]
+            self.spun.fetch_add(1, Ordering::Relaxed);
+            std::hint::spin_loop();
         }
+        self.spins.store((spins / 2).max(LEAST_SPINS), Ordering::Relaxed);
         let mut guard = self.parked.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         while !self.passed(turn) {
             guard = self.wake.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -83,6 +100,26 @@ impl Drop for Breaker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    /// One thread has all the work, as where there are more threads than cores: the others park, and do not spin for long each time.
+    #[test]
+    fn threads_that_wait_long_park() {
+        const ROUNDS: u64 = 100;
+        let barrier = Barrier::new(4);
+        std::thread::scope(|scope| {
+            for _ in 1..4 {
+                scope.spawn(|| (0..ROUNDS).for_each(|_| barrier.wait()));
+            }
+            for _ in 0..ROUNDS {
+                std::thread::sleep(Duration::from_millis(1));
+                barrier.wait();
+            }
+        });
+        let spun = barrier.spun.load(Ordering::Relaxed);
+        // Some halvings from the most to the least, and three threads at the least from then on; some waits may end early.
+        assert!(spun < 3 * ROUNDS * u64::from(MOST_SPINS) / 10, "{spun} spins");
+    }
 
     #[test]
     fn no_thread_runs_ahead() {

@@ -81,7 +81,7 @@ pub struct Engine<N: Node> {
     now: Time,
 }
 
-/// Below this many events per window, one thread runs all shards: a barrier would cost more than it saves.
+/// Below this many events per window for each thread but the first, one thread runs all shards: a barrier would cost more than it saves.
 const TINY_WINDOW: u64 = 64;
 
 impl<N: Node> Engine<N> {
@@ -101,7 +101,7 @@ impl<N: Node> Engine<N> {
     ) -> Result<Self, PlanError> {
         assert!(links.is_sorted_by_key(|l| l.to), "links are numbered by receiver");
         let plan = Plan::new(nodes.len(), links, places, tuning)?;
-        let shards = tuning.threads.max(1);
+        let shards = plan.shards;
         let mut ranges = vec![(0u32, 0u32); nodes.len()];
         for chunk in (0u32..).zip(links).collect::<Vec<_>>().chunk_by(|a, b| a.1.to == b.1.to) {
             ranges[chunk[0].1.to.0 as usize] = (chunk[0].0, chunk[chunk.len() - 1].0 + 1);
@@ -482,7 +482,8 @@ impl<N: Node> Crew<'_, N> {
             });
         }
         // The first window of an advance has no count yet and is run by all.
-        let tiny = turn > 0 && self.shards.len() > 1 && sum(reports, |r| &r.events) < TINY_WINDOW;
+        let few = TINY_WINDOW * (self.shards.len() as u64 - 1); // none where there is one thread
+        let tiny = turn > 0 && sum(reports, |r| &r.events) < few;
         let ends = self.pace.ends(next, reached).map(|end| end.min(boundary));
         Step::Run { window: Window { start: next, ends }, tiny }
     }

@@ -10,7 +10,7 @@ use std::fmt;
 /// What may be chosen about the execution. None of it changes a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
-    /// Threads, and so shards.
+    /// Threads, and so shards. No more are used than there are logical processes.
     pub threads: usize,
     /// Links with less lookahead than this are contracted; `None`: chosen from the links and their busy rates.
     pub cut: Option<Span>,
@@ -29,6 +29,8 @@ pub struct Plan {
     pub processes: Vec<Vec<NodeId>>,
     /// Shard of each process.
     pub shard: Vec<u16>,
+    /// Shards: as many as threads were given, but no more than there are processes.
+    pub shards: usize,
     /// How far the two sides may run.
     pub pace: Pace,
     /// Which side each process is on.
@@ -112,7 +114,8 @@ impl Plan {
             .collect();
         arcs.sort_unstable();
         let listeners = listeners(&arcs, processes.len());
-        let (shard, imbalance) = spread(&weight, &mut places, &listeners, tuning.threads.max(1));
+        let shards = tuning.threads.clamp(1, processes.len().max(1));
+        let (shard, imbalance) = spread(&weight, &mut places, &listeners, shards);
         let (side, pace) = sides(&arcs, &places);
         let (order, last) = order(&arcs, &side, &places, &listeners);
         let mut processes: Vec<Option<Vec<NodeId>>> = processes.into_iter().map(Some).collect();
@@ -120,6 +123,7 @@ impl Plan {
         Ok(Plan {
             processes: order.iter().map(&mut take).collect(),
             shard: order.iter().map(|p| shard[*p as usize]).collect(),
+            shards,
             pace,
             side: order.iter().map(|p| side[*p as usize]).collect(),
             last: order.iter().map(|p| last[*p as usize]).collect(),

@@ -221,6 +221,21 @@ proptest! {
     }
 }
 
+/// Threads beyond the logical processes would only wait: there is no shard for them.
+#[test]
+fn no_more_shards_than_processes() {
+    let until = Time::from_ps(2_000_000);
+    let (nodes, links, places) = network(3);
+    let tuning = Tuning { threads: 1_000, cut: Some(Span::from_ps(1)) };
+    let mut engine = Engine::new(nodes, &links, &places, tuning).unwrap();
+    engine.advance(until, None, &Watch::default());
+    let stats = engine.stats();
+    assert_eq!(stats.events.len(), stats.processes, "a shard for each process");
+    assert!(stats.processes > 1);
+    let alone = windowed(3, Tuning::default(), until, None).0;
+    assert_eq!(digest(engine.into_nodes()), alone);
+}
+
 #[test]
 fn the_test_networks_are_not_trivial() {
     let busy = (0..40)
