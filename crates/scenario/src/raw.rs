@@ -164,7 +164,9 @@ pub(crate) struct Switch {
     /// is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
-    /// Limit of each port's queue, in bytes or packets. Default: none beyond the shared buffer.
+    /// Limit of each port's queue, in bytes or packets. Of the packet in transmission, bytes count as far as they are not sent
+    /// yet, and packets count it as a whole; with release = "start" it counts in neither. Default: none beyond the shared
+    /// buffer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_limit: Option<Length>,
     /// Congestion marks by the queue of the port, "off", or a list of marks by the queues of classes. Default: a step at 30KB for each 10Gbps of host_link (of the bottleneck in a
