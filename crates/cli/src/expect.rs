@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::metrics::{self, Metric};
+use forebay_record::judge::{self, Judged};
 use forebay_record::{About, FlowRow, RunRecord, Summary};
 use forebay_scenario::Expect;
 use forebay_scenario::plan::matches;
@@ -160,12 +161,17 @@ impl Band {
         let Some(value) = value.mean else {
             return Some(format!("{what} has no value: no such flow completed"));
         };
-        let (min, max) = (self.expect.min, self.expect.max);
-        if let Some(min) = min.filter(|min| value < *min) {
-            return Some(format!("{what} is {value}, below the expected minimum of {min}"));
+        let band = judge::Band { least: self.expect.min, most: self.expect.max };
+        match band.judge(value) {
+            Judged::In => None,
+            Judged::Below(min) => {
+                Some(format!("{what} is {value}, below the expected minimum of {min}"))
+            }
+            Judged::Above(max) => {
+                Some(format!("{what} is {value}, above the expected maximum of {max}"))
+            }
+            Judged::NotFinite => Some(format!("{what} is {value}, which is no finite number")),
         }
-        let max = max.filter(|max| value > *max)?;
-        Some(format!("{what} is {value}, above the expected maximum of {max}"))
     }
 
     /// The same simulations with those flows alone.

@@ -9,6 +9,7 @@ pub mod columns;
 mod dir;
 mod error;
 mod human;
+pub mod judge;
 mod memory_series;
 pub mod report;
 mod rows;

@@ -163,7 +163,7 @@ pub fn reproduce(
     rows.retain(|row| part.is_none_or(|part| (suite.part_of)(row) == part));
     let (measured, pictures) = (suite.measure)(&Cores::new(told), part, quick, draw);
     for row in &mut rows {
-        row.judge(measured.get(&row.id), measured.remark(&row.id));
+        row.judge(measured.get(&row.id));
     }
     (rows, pictures)
 }

@@ -2,9 +2,37 @@
 
 use std::collections::BTreeMap;
 
+/// Samples that have to lie beyond a percentile: with fewer its interval is as wide as itself.
+const LEAST_BEYOND: usize = 10;
+
 /// What an experiment found, by the id of the row that asks for it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Measured(BTreeMap<String, (f64, String)>);
+pub(crate) struct Measured(BTreeMap<String, Found>);
+
+/// What an experiment found for one row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Found {
+    pub value: Value,
+    /// What has to be said of it: how many samples, how sure.
+    pub remark: String,
+}
+
+/// A measured number, or why there is none.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Number(f64),
+    /// The two sides of a comparison are equal because nothing happened on either; what did not.
+    Empty(String),
+    /// Too few samples; how many.
+    TooFew(String),
+}
+
+impl Found {
+    /// A number of which nothing has to be said.
+    pub fn number(value: f64) -> Self {
+        Self { value: Value::Number(value), remark: String::new() }
+    }
+}
 
 impl Measured {
     /// Nothing yet.
@@ -17,7 +45,7 @@ impl Measured {
     /// # Panics
     /// If the row has one already.
     pub fn insert(&mut self, id: impl Into<String>, value: f64) {
-        self.insert_saying(id, value, String::new());
+        self.enter(id.into(), Found::number(value));
     }
 
     /// Enters a value, and what has to be said of it: how many samples, how sure.
@@ -25,23 +53,119 @@ impl Measured {
     /// # Panics
     /// As [`Measured::insert`].
     pub fn insert_saying(&mut self, id: impl Into<String>, value: f64, remark: String) {
-        let id = id.into();
+        self.enter(id.into(), Found { value: Value::Number(value), remark });
+    }
+
+    /// Enters `over` over `under`, which says nothing if both are zero.
+    ///
+    /// # Panics
+    /// As [`Measured::insert`].
+    pub fn insert_ratio(&mut self, id: impl Into<String>, over: f64, under: f64) {
+        self.insert_of(id, over / under, ("", [over, under]), String::new());
+    }
+
+    /// Enters a comparison of two runs, which says nothing unless there was some of `what` in one of them.
+    ///
+    /// # Panics
+    /// As [`Measured::insert`].
+    pub fn insert_of(
+        &mut self,
+        id: impl Into<String>,
+        value: f64,
+        (what, happened): (&str, [f64; 2]),
+        remark: String,
+    ) {
+        let value = match happened {
+            [0.0, 0.0] if what.is_empty() => Value::Empty("zero on both sides".into()),
+            [0.0, 0.0] => Value::Empty(format!("no {what} on either side")),
+            _ => Value::Number(value),
+        };
+        self.enter(id.into(), Found { value, remark });
+    }
+
+    /// Enters a value that rests on percentiles, with the least number of samples that lie beyond any of them.
+    ///
+    /// # Panics
+    /// As [`Measured::insert`].
+    pub fn insert_tail(
+        &mut self,
+        id: impl Into<String>,
+        value: f64,
+        beyond: usize,
+        remark: String,
+    ) {
+        let value = if beyond < LEAST_BEYOND {
+            let text = format!(
+                "{beyond} samples lie beyond the percentile, fewer than {LEAST_BEYOND}, and say {value:.4}"
+            );
+            Value::TooFew(text)
+        } else {
+            Value::Number(value)
+        };
+        self.enter(id.into(), Found { value, remark });
+    }
+
+    fn enter(&mut self, id: String, found: Found) {
         assert!(!self.0.contains_key(&id), "{id} was measured twice");
-        self.0.insert(id, (value, remark));
+        self.0.insert(id, found);
     }
 
-    /// The value of a row.
-    pub fn get(&self, id: &str) -> Option<f64> {
-        self.0.get(id).map(|one| one.0)
+    /// What was found for a row.
+    pub fn get(&self, id: &str) -> Option<&Found> {
+        self.0.get(id)
     }
 
-    /// What has to be said of it.
-    pub fn remark(&self, id: &str) -> &str {
-        self.0.get(id).map_or("", |one| &one.1)
+    /// The number that was found for a row, if it was one.
+    pub fn number(&self, id: &str) -> Option<f64> {
+        match self.get(id)?.value {
+            Value::Number(value) => Some(value),
+            _ => None,
+        }
     }
 
     /// Enters all values of another.
     pub fn extend(&mut self, other: Self) {
-        other.0.into_iter().for_each(|(id, (value, remark))| self.insert_saying(id, value, remark));
+        other.0.into_iter().for_each(|(id, found)| self.enter(id, found));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::{Row, Verdict};
+
+    fn judged(enter: impl FnOnce(&mut Measured)) -> Row {
+        let mut row = crate::rows("analytic").remove(0);
+        (row.id, row.published, row.note) = ("it".into(), 1.0, String::new());
+        row.tolerance = "<=".to_string().try_into().expect("it is one");
+        let mut all = Measured::new();
+        enter(&mut all);
+        row.judge(all.get("it"));
+        row
+    }
+
+    #[test]
+    fn nothing_over_nothing_is_no_agreement() {
+        let verdict = |over, under| judged(|all| all.insert_ratio("it", over, under)).verdict;
+        assert_eq!(verdict(0.0, 0.0), Verdict::Empty);
+        assert_eq!(verdict(0.0, 2.0), Verdict::In);
+        assert_eq!(verdict(2.0, 0.0), Verdict::Out);
+        let equal = |drops| judged(|all| all.insert_of("it", 1.0, ("drops", drops), "".into()));
+        assert_eq!(equal([0.0, 3.0]).verdict, Verdict::In);
+        let empty = equal([0.0, 0.0]);
+        assert_eq!((empty.verdict, empty.measured), (Verdict::Empty, None));
+        assert_eq!(empty.note, "measured: no drops on either side");
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_samples_beyond_it() {
+        let tail = |beyond| judged(|all| all.insert_tail("it", 0.5, beyond, "of 9 RPCs".into()));
+        assert_eq!((tail(10).verdict, tail(10).measured), (Verdict::In, Some(0.5)));
+        let few = tail(9);
+        assert_eq!((few.verdict, few.measured), (Verdict::NotRun, None));
+        assert_eq!(
+            few.note,
+            "measured: of 9 RPCs; 9 samples lie beyond the percentile, fewer than 10, and say 0.5000"
+        );
     }
 }

@@ -32,6 +32,11 @@ impl Samples {
         &self.0
     }
 
+    /// How many of them lie beyond a percentile, on its thin side.
+    pub fn beyond(&self, per_10_000: u32) -> usize {
+        beyond(self.0.len(), per_10_000)
+    }
+
     /// Nearest-rank percentile, `per_10_000` from 1 to 9,999. Its interval runs between two order statistics: how many samples
     /// lie below the true percentile is binomial, whatever they are distributed like. An end beyond the samples is infinite.
     pub fn percentile(&self, per_10_000: u32) -> Percentile {
@@ -49,6 +54,12 @@ impl Samples {
             high: at(high).unwrap_or(f64::INFINITY),
         }
     }
+}
+
+/// How many of `count` samples lie beyond their nearest-rank percentile, on its thin side.
+pub(crate) fn beyond(count: usize, per_10_000: u32) -> usize {
+    let rank = (count * per_10_000 as usize).div_ceil(10_000);
+    if per_10_000 >= 5_000 { count - rank } else { rank.saturating_sub(1) }
 }
 
 /// Ranks, counted from 1, of the two order statistics: each side fails with 2.5 % at most. Rank 0 and rank n + 1 are beyond.
@@ -80,6 +91,15 @@ mod tests {
     fn the_ranks_are_those_of_the_tables() {
         assert_eq!(ranks(10, 0.5), (2, 9));
         assert_eq!(ranks(25, 0.5), (8, 18));
+    }
+
+    #[test]
+    fn samples_beyond_a_percentile_are_those_past_its_rank() {
+        for (count, per_10_000, expected) in
+            [(0, 9990, 0), (2697, 9990, 2), (10_000, 9990, 10), (999, 9900, 9), (1100, 100, 10)]
+        {
+            assert_eq!(beyond(count, per_10_000), expected, "{count} {per_10_000}");
+        }
     }
 
     #[test]

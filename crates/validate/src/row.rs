@@ -1,5 +1,7 @@
 //! One row: a published number, what we measure, and whether that is within its tolerance.
 
+use crate::measured::{Found, Value};
+use forebay_record::judge::{Band, Judged};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -46,6 +48,8 @@ pub enum Basis {
     Recorded,
     /// It was used to fit a parameter: never counts as reproduced.
     Calibrated,
+    /// The model is given it, so that it comes out again: never counts as reproduced.
+    Input,
     /// A setting is open in the text.
     Assumed,
 }
@@ -58,7 +62,9 @@ pub enum Verdict {
     In,
     /// It is not.
     Out,
-    /// There is no measured number.
+    /// Both sides of a comparison are equal because nothing happened on either: it says nothing.
+    Empty,
+    /// There is no measured number, or too few samples for it.
     #[default]
     NotRun,
 }
@@ -68,6 +74,7 @@ impl fmt::Display for Verdict {
         f.write_str(match self {
             Self::In => "in",
             Self::Out => "out",
+            Self::Empty => "empty",
             Self::NotRun => "not-run",
         })
     }
@@ -81,6 +88,7 @@ impl fmt::Display for Basis {
             Self::Derived => "derived",
             Self::Recorded => "recorded",
             Self::Calibrated => "calibrated",
+            Self::Input => "input",
             Self::Assumed => "assumed",
         })
     }
@@ -98,20 +106,32 @@ pub enum Tolerance {
     Absolute(f64),
     /// At least it.
     AtLeast,
-    /// At most it.
+    /// At most it, and of its sign: "less" of a positive number does not mean a negative one.
     AtMost,
 }
 
 impl Tolerance {
+    /// The numbers within.
+    pub fn band(self, published: f64) -> Band {
+        let around = |distance: f64| (Some(published - distance), Some(published + distance));
+        let (least, most) = match self {
+            Self::Percent(p) => around(p / 100.0 * published.abs()),
+            Self::Factor(f) => (Some(published / f), Some(published * f)),
+            Self::Absolute(d) => around(d),
+            Self::AtLeast => (Some(published), (published < 0.0).then_some(0.0)),
+            Self::AtMost => ((published >= 0.0).then_some(0.0), Some(published)),
+        };
+        Band { least, most }
+    }
+
     /// Whether `measured` is within.
     pub fn holds(self, published: f64, measured: f64) -> bool {
-        match self {
-            Self::Percent(p) => (measured - published).abs() <= p / 100.0 * published.abs(),
-            Self::Factor(f) => measured >= published / f && measured <= published * f,
-            Self::Absolute(d) => (measured - published).abs() <= d,
-            Self::AtLeast => measured >= published,
-            Self::AtMost => measured <= published,
-        }
+        self.band(published).judge(measured) == Judged::In
+    }
+
+    /// Whether it bounds a number on one side alone.
+    pub fn is_one_sided(self) -> bool {
+        matches!(self, Self::AtLeast | Self::AtMost)
     }
 }
 
@@ -160,18 +180,41 @@ impl fmt::Display for Tolerance {
 }
 
 impl Row {
-    /// Enters a measured number, and in the note what has to be said of it.
-    pub(crate) fn judge(&mut self, measured: Option<f64>, remark: &str) {
-        if !remark.is_empty() {
-            let gap = if self.note.is_empty() { "" } else { "; " };
-            self.note = format!("{}{gap}measured: {remark}", self.note);
-        }
-        self.measured = measured;
-        self.verdict = match measured {
-            None => Verdict::NotRun,
-            Some(value) if self.tolerance.holds(self.published, value) => Verdict::In,
-            Some(_) => Verdict::Out,
+    /// Enters what was found, and in the note what has to be said of it.
+    pub(crate) fn judge(&mut self, found: Option<&Found>) {
+        let mut remarks = found.map(|found| found.remark.clone()).unwrap_or_default();
+        let mut say = |text: &str| {
+            let gap = if remarks.is_empty() { "" } else { "; " };
+            remarks += &format!("{gap}{text}");
         };
+        (self.measured, self.verdict) = match found.map(|found| &found.value) {
+            None => (None, Verdict::NotRun),
+            Some(Value::TooFew(text)) => {
+                say(text);
+                (None, Verdict::NotRun)
+            }
+            Some(Value::Empty(text)) => {
+                say(text);
+                (None, Verdict::Empty)
+            }
+            Some(Value::Number(value)) => {
+                let judged = self.tolerance.band(self.published).judge(*value);
+                if judged == Judged::NotFinite {
+                    say("no finite number");
+                }
+                let within = if judged == Judged::In { Verdict::In } else { Verdict::Out };
+                (Some(*value), within)
+            }
+        };
+        if !remarks.is_empty() {
+            let gap = if self.note.is_empty() { "" } else { "; " };
+            self.note = format!("{}{gap}measured: {remarks}", self.note);
+        }
+    }
+
+    /// Whether it counts towards what is reproduced: neither fitted nor given, and no setting of it is open.
+    pub fn counts(&self) -> bool {
+        !matches!(self.basis, Basis::Calibrated | Basis::Input | Basis::Assumed)
     }
 }
 
@@ -200,6 +243,11 @@ mod tests {
             ("x2", 8.0, 16.0, 16.1),
             ("+-0.5", 2.0, 2.5, 2.6),
             ("+-0.5", -2.0, -2.5, -1.4),
+            ("<=", 0.5, 0.0, -0.01),
+            ("<=", 0.0, 0.0, -0.01),
+            (">=", -2.0, -1.0, 0.01),
+            (">=", 1.0, 1.0, f64::INFINITY),
+            ("<=", 1.0, 1.0, f64::NEG_INFINITY),
         ] {
             let tolerance = Tolerance::try_from(text.to_string()).unwrap();
             assert_eq!(tolerance.to_string(), text);
@@ -215,9 +263,15 @@ mod tests {
     fn a_number_that_is_none_is_out() {
         let mut row =
             parse(include_str!("../../../validation/analytic/rows.toml")).unwrap().remove(0);
-        row.judge(Some(f64::NAN), "");
-        assert_eq!(row.verdict, Verdict::Out);
-        row.judge(None, "");
+        for value in [f64::NAN, f64::INFINITY] {
+            for tolerance in [Tolerance::AtLeast, Tolerance::AtMost, Tolerance::Factor(2.0)] {
+                let mut row = Row { tolerance, ..row.clone() };
+                row.judge(Some(&Found::number(value)));
+                assert_eq!(row.verdict, Verdict::Out, "{value} {tolerance}");
+                assert!(row.note.ends_with("measured: no finite number"), "{}", row.note);
+            }
+        }
+        row.judge(None);
         assert_eq!(row.verdict, Verdict::NotRun);
     }
 }

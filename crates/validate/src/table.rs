@@ -1,8 +1,9 @@
 //! Rows for people and for programs.
 
-use crate::row::{Basis, Row, Verdict};
+use crate::row::{Row, Verdict};
+use std::collections::BTreeMap;
 
-/// An aligned table, a line of totals, and the note of every row that missed.
+/// An aligned table, lines of totals, and the note of every row that missed or says nothing.
 pub fn table(rows: &[Row]) -> String {
     let head = ["id", "published", "measured", "unit", "tolerance", "verdict", "basis", "quantity"];
     let mut cells: Vec<[String; 8]> = vec![head.map(String::from)];
@@ -30,24 +31,87 @@ pub fn table(rows: &[Row]) -> String {
         text.push_str(columns.join("  ").trim_end());
         text.push('\n');
     }
-    let count = |verdict: Verdict| rows.iter().filter(|r| r.verdict == verdict).count();
-    let (within, out, not_run) = (count(Verdict::In), count(Verdict::Out), count(Verdict::NotRun));
-    text.push_str(&format!("\n{} rows: {within} in, {out} out, {not_run} not run\n", rows.len()));
-    let open = |row: &&Row| matches!(row.basis, Basis::Calibrated | Basis::Assumed);
-    let of_open = rows.iter().filter(open).count();
-    if of_open > 0 {
-        let within_open = rows.iter().filter(open).filter(|r| r.verdict == Verdict::In).count();
-        text.push_str(&format!(
-            "reproduced: {} of {}; {of_open} rows are calibrated or assumed and do not count, {within_open} of them in\n",
-            within - within_open,
-            rows.len() - of_open
-        ));
-    }
-    for row in rows.iter().filter(|r| r.verdict == Verdict::Out) {
-        let note = if row.note.is_empty() { "no cause is known yet" } else { &row.note };
-        text.push_str(&format!("out: {}: {note}\n", row.id));
+    text.push_str(&totals(rows));
+    for row in rows {
+        match row.verdict {
+            Verdict::Out => {
+                let note = if row.note.is_empty() { "no cause is known yet" } else { &row.note };
+                text.push_str(&format!("out: {}: {note}\n", row.id));
+            }
+            Verdict::Empty => text.push_str(&format!("empty: {}: {}\n", row.id, row.note)),
+            Verdict::In | Verdict::NotRun => {}
+        }
     }
     text
+}
+
+/// How many rows are in, and how much that says.
+fn totals(rows: &[Row]) -> String {
+    let count = |verdict: Verdict| rows.iter().filter(|r| r.verdict == verdict).count();
+    let mut text = format!(
+        "\n{} rows: {} in, {} out, {} empty, {} not run\n",
+        rows.len(),
+        count(Verdict::In),
+        count(Verdict::Out),
+        count(Verdict::Empty),
+        count(Verdict::NotRun)
+    );
+    let (counted, open): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.counts());
+    let judged: Vec<&Row> = counted
+        .iter()
+        .copied()
+        .filter(|row| matches!(row.verdict, Verdict::In | Verdict::Out))
+        .collect();
+    text += &format!("reproduced: {} of {} rows that were judged", within(&judged), judged.len());
+    if !open.is_empty() {
+        text += &format!(
+            "; {} are calibrated, input or assumed and do not count, {} of them in",
+            open.len(),
+            within(&open)
+        );
+    }
+    let (one, two): (Vec<&Row>, Vec<&Row>) =
+        judged.iter().copied().partition(|row| row.tolerance.is_one_sided());
+    text += &format!(
+        "\n  two-sided: {} of {} in; one-sided (>= or <=): {} of {} in\n",
+        within(&two),
+        two.len(),
+        within(&one),
+        one.len()
+    );
+    let by_number = measurements(&judged);
+    let all_in = by_number.iter().filter(|rows| within(rows) == rows.len()).count();
+    text += &format!(
+        "  independent measurements: {all_in} of {} in; {} rows repeat the number of another\n",
+        by_number.len(),
+        judged.len() - by_number.len()
+    );
+    text
+}
+
+fn within(rows: &[&Row]) -> usize {
+    rows.iter().filter(|row| row.verdict == Verdict::In).count()
+}
+
+/// Rows by what was measured: those with the same number to its last bit are one measurement, unless it is a whole one, as
+/// counts and shares of nothing or all are.
+fn measurements<'a>(rows: &[&'a Row]) -> Vec<Vec<&'a Row>> {
+    let mut places: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut all: Vec<Vec<&Row>> = Vec::new();
+    for row in rows {
+        let number = row.measured.filter(|number| number.fract() != 0.0);
+        let known = number.and_then(|number| places.get(&number.to_bits()).copied());
+        match known {
+            Some(place) => all[place].push(row),
+            None => {
+                if let Some(number) = number {
+                    places.insert(number.to_bits(), all.len());
+                }
+                all.push(vec![row]);
+            }
+        }
+    }
+    all
 }
 
 /// A JSON array of rows. The names of the fields are the same for every suite.
@@ -78,6 +142,37 @@ mod tests {
         ] {
             assert_eq!(number(x), text);
         }
+    }
+
+    #[test]
+    fn totals_tell_apart_what_says_much_and_what_says_little() {
+        use crate::row::Basis;
+        let made = |basis, tolerance: &str, measured, verdict| Row {
+            basis,
+            tolerance: tolerance.to_string().try_into().expect("it is one"),
+            measured,
+            verdict,
+            ..crate::rows("analytic").remove(0)
+        };
+        let rows = [
+            made(Basis::Stated, "5%", Some(1.25), Verdict::In),
+            made(Basis::Stated, ">=", Some(1.25), Verdict::In), // the same measurement
+            made(Basis::Stated, "<=", Some(1.5), Verdict::In),
+            made(Basis::Derived, "x2", Some(1.5), Verdict::Out), // and again, of which one row is out
+            made(Basis::Stated, "<=", Some(0.0), Verdict::In),
+            made(Basis::Stated, "<=", Some(0.0), Verdict::In), // no drops is no measurement in common
+            made(Basis::Stated, "<=", None, Verdict::Empty),
+            made(Basis::Stated, "5%", None, Verdict::NotRun),
+            made(Basis::Input, "5%", Some(3.5), Verdict::In),
+            made(Basis::Assumed, "5%", Some(4.5), Verdict::Out),
+        ];
+        let expected = "
+10 rows: 6 in, 2 out, 1 empty, 1 not run
+reproduced: 5 of 6 rows that were judged; 2 are calibrated, input or assumed and do not count, 1 of them in
+  two-sided: 1 of 2 in; one-sided (>= or <=): 4 of 4 in
+  independent measurements: 3 of 4 in; 2 rows repeat the number of another
+";
+        assert_eq!(totals(&rows), expected);
     }
 
     #[test]

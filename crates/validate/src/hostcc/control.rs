@@ -18,7 +18,7 @@ fn degrees(figure: &str, ddio: bool, lab: &Lab, all: &mut Measured) {
     for cores in [2, 3] {
         let (with, without) = (lab.hostcc(ddio, cores), lab.base(ddio, cores));
         all.insert_saying(format!("{figure}-{cores}x-goodput"), with.goodput, with.levels_said());
-        all.insert(format!("{figure}-{cores}x-drops"), ratio(with.drops, without.drops));
+        all.insert_ratio(format!("{figure}-{cores}x-drops"), with.drops, without.drops);
     }
 }
 
@@ -28,8 +28,14 @@ pub(super) fn figure_10(lab: &Lab, all: &mut Measured) {
     for cores in [2, 3] {
         let (with, without) = (lab.hostcc(false, cores), lab.base(false, cores));
         let share = |of: &Outcome| of.mapp / of.memory();
+        let sent_again = [with.retransmits, without.retransmits];
+        all.insert_of(
+            format!("fig10-{cores}x-retransmits"),
+            ratio(sent_again[0], sent_again[1]),
+            ("retransmission", sent_again),
+            with.levels_said(),
+        );
         for (what, value) in [
-            ("retransmits", ratio(with.retransmits, without.retransmits)),
             ("mapp", ratio(with.mapp, without.mapp)),
             ("mapp-share", ratio(share(with), share(without))),
             ("memory", ratio(with.memory(), without.memory())),
@@ -43,7 +49,7 @@ pub(super) fn figure_10(lab: &Lab, all: &mut Measured) {
 /// Figure 14: the same with DDIO on.
 pub(super) fn figure_14(lab: &Lab, all: &mut Measured) {
     degrees("fig14", true, lab, all);
-    all.insert("fig14-3x-drop-factor", ratio(lab.hostcc(true, 3).drops, lab.base(true, 3).drops));
+    all.insert_ratio("fig14-3x-drop-factor", lab.hostcc(true, 3).drops, lab.base(true, 3).drops);
     for cores in [1, 2, 3] {
         let value = ratio(lab.hostcc(true, cores).mapp, lab.hostcc(false, cores).mapp);
         all.insert(format!("fig14-{cores}x-mapp"), value);
@@ -58,7 +64,7 @@ pub(super) fn figure_11(lab: &Lab, all: &mut Measured) {
         let setup = sized(lab, false, mtu, flows);
         let (without, with) = (lab.see(&setup), lab.see(&setup.clone().with_hostcc()));
         all.insert(format!("fig11-{name}-goodput"), with.goodput);
-        all.insert(format!("fig11-{name}-drops"), ratio(with.drops, without.drops));
+        all.insert_ratio(format!("fig11-{name}-drops"), with.drops, without.drops);
     }
 }
 
@@ -77,11 +83,17 @@ pub(super) fn figure_13(lab: &Lab, all: &mut Measured) {
             let setup = incast(lab, cores, flows);
             (lab.see(&setup), lab.see(&setup.clone().with_hostcc()))
         });
-        all.insert(format!("fig13a-{flows}-same"), ratio(free_with.goodput, free.goodput));
+        // What the paper compares there is how both take the drops of the switch.
+        all.insert_of(
+            format!("fig13a-{flows}-same"),
+            ratio(free_with.goodput, free.goodput),
+            ("loss in the switch", [free_with.retransmits, free.retransmits]),
+            String::new(),
+        );
         all.insert(format!("fig13b-{flows}-dctcp"), busy.goodput);
         all.insert(format!("fig13b-{flows}-goodput"), busy_with.goodput);
-        let drops = ratio(busy_with.retransmits, busy.retransmits);
-        all.insert(format!("fig13b-{flows}-drops"), drops);
+        let id = format!("fig13b-{flows}-drops");
+        all.insert_ratio(id, busy_with.retransmits, busy.retransmits);
     }
     let retransmits = |flows| lab.see(&incast(lab, 0, flows)).retransmits;
     all.insert("fig13a-rise", retransmits(10) - retransmits(4));
@@ -120,7 +132,7 @@ pub(super) fn figure_16(lab: &Lab, all: &mut Measured) {
     };
     let most = |targets: &[u32]| most_of(targets, targeted);
     let shape = |of| most_of(&[40, 50, 60, 70, 80], of) - most_of(&[20, 100], of);
-    all.insert("fig16-all-drops", ratio(most(&TARGETS), lab.base(false, 3).drops));
+    all.insert_ratio("fig16-all-drops", most(&TARGETS), lab.base(false, 3).drops);
     let resting = format!("{:.4} if MApp works 2 ms and rests 1 ms", shape(targeted_resting));
     all.insert_saying("fig16-shape", shape(targeted), resting);
     all.insert("fig16-mapp", ratio(targeted(lab, 40).mapp, targeted(lab, 80).mapp));

@@ -35,7 +35,7 @@ pub(super) fn figure_2(lab: &Lab, all: &mut Measured) {
     all.insert("fig2-off-1x-below", ratio(off(1).goodput, off(0).goodput));
     all.insert("fig2-off-1x-busy", off(1).busy);
     all.insert("fig2-on-1x-goodput", ratio(on(1).goodput, on(0).goodput));
-    all.insert("fig2-drops-on-over-off", ratio(on(3).drops, off(3).drops));
+    all.insert_ratio("fig2-drops-on-over-off", on(3).drops, off(3).drops);
     all.insert("fig2-on-3x-loss", ratio(on(3).goodput, on(0).goodput));
     all.insert("fig2-on-over-off-3x", ratio(on(3).goodput, off(3).goodput));
     all.insert("fig2-off-0x-memory", off(0).memory());
@@ -63,14 +63,16 @@ pub(super) fn figure_3(lab: &Lab, all: &mut Measured) {
         let m = mode(ddio);
         let (small, large) = (run(ddio, 1500, 4), run(ddio, 9000, 4));
         let (few, many) = (run(ddio, 4000, 4), run(ddio, 4000, 16));
-        all.insert(format!("fig3-{m}-mtu-drops"), ratio(large.drops, small.drops));
-        all.insert(format!("fig3-{m}-flows-drops"), ratio(many.drops, few.drops));
+        all.insert_ratio(format!("fig3-{m}-mtu-drops"), large.drops, small.drops);
+        all.insert_ratio(format!("fig3-{m}-flows-drops"), many.drops, few.drops);
         all.insert(format!("fig3-{m}-mtu-goodput"), ratio(large.goodput, small.goodput));
         all.insert(format!("fig3-{m}-flows-goodput"), ratio(many.goodput, few.goodput));
     }
-    let drops = |mtu, flows| ratio(run(true, mtu, flows).drops, run(false, mtu, flows).drops);
-    all.insert("fig3-mtu-on-over-off", drops(9000, 4));
-    all.insert("fig3-flows-on-over-off", drops(4000, 16));
+    for (id, mtu, flows) in
+        [("fig3-mtu-on-over-off", 9000, 4), ("fig3-flows-on-over-off", 4000, 16)]
+    {
+        all.insert_ratio(id, run(true, mtu, flows).drops, run(false, mtu, flows).drops);
+    }
 }
 
 /// A setup of Figure 9.

@@ -88,7 +88,7 @@ fn mode(ddio: bool) -> &'static str {
     if ddio { "on" } else { "off" }
 }
 
-/// One number over another; none of nothing over nothing.
+/// One number over another.
 fn ratio(a: f64, b: f64) -> f64 {
     a / b
 }

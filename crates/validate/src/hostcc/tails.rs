@@ -64,13 +64,15 @@ fn effort(quick: bool, ddio: bool, beside: Beside, size: u32) -> (u64, u32) {
 
 fn percentile(lab: &Lab, ddio: bool, beside: Beside, size: u32, per_10_000: u32) -> Tail {
     let samples = latencies(lab, ddio, beside, size);
-    Tail { count: samples.len(), percentile: samples.percentile(per_10_000) }
+    let (count, beyond) = (samples.len(), samples.beyond(per_10_000));
+    Tail { count, beyond, percentile: samples.percentile(per_10_000) }
 }
 
 /// A percentile and the number of RPCs behind it.
 #[derive(Clone, Copy)]
 struct Tail {
     count: usize,
+    beyond: usize,
     percentile: Percentile,
 }
 
@@ -93,7 +95,7 @@ fn added(
     let [with, free] = [beside, Beside::Flows].map(|b| percentile(lab, ddio, b, size, per_10_000));
     let remark = format!("{}; 0x {}", with.said(unit), free.said(unit));
     let value = (with.percentile.value - free.percentile.value) / unit;
-    all.insert_saying(id, value, remark);
+    all.insert_tail(id, value, with.beyond.min(free.beyond), remark);
 }
 
 const US: f64 = 1.0;
@@ -106,30 +108,36 @@ pub(super) fn figure_4(lab: &Lab, all: &mut Measured) {
         added(lab, all, format!("fig4-{name}-p99"), run, (9900, US));
         added(lab, all, format!("fig4-{name}-p999"), run, (9990, MS));
     }
-    all.insert("fig4-order", ratio(inflation(lab, 128), inflation(lab, 32_768)));
+    let [(small, few), (large, fewer)] = [128, 32_768].map(|size| inflation(lab, size));
+    all.insert_tail("fig4-order", ratio(small, large), few.min(fewer), String::new());
 }
 
-/// P99.9 at 3x over P99.9 at 0x.
-fn inflation(lab: &Lab, size: u32) -> f64 {
-    let at = |beside| percentile(lab, false, beside, size, 9990).percentile.value;
-    ratio(at(Beside::Congested), at(Beside::Flows))
+/// P99.9 at 3x over P99.9 at 0x, and the RPCs beyond either.
+fn inflation(lab: &Lab, size: u32) -> (f64, usize) {
+    let at = |beside| percentile(lab, false, beside, size, 9990);
+    let [with, free] = [Beside::Congested, Beside::Flows].map(at);
+    (ratio(with.percentile.value, free.percentile.value), with.beyond.min(free.beyond))
 }
 
 /// What the introduction says of tails.
 pub(super) fn introduction(lab: &Lab, all: &mut Measured) {
     let inflations = SIZES.map(|(size, _)| inflation(lab, size));
-    all.insert("intro-tail-least", inflations.into_iter().fold(f64::NAN, f64::min));
-    all.insert("intro-tail-most", inflations.into_iter().fold(f64::NAN, f64::max));
+    let beyond = inflations.map(|one| one.1).into_iter().min().unwrap_or(0);
+    let most = |of: fn(f64, f64) -> f64| inflations.map(|one| one.0).into_iter().fold(f64::NAN, of);
+    all.insert_tail("intro-tail-least", most(f64::min), beyond, String::new());
+    all.insert_tail("intro-tail-most", most(f64::max), beyond, String::new());
 }
 
 /// Figure 12: hostCC.
 pub(super) fn figure_12(lab: &Lab, all: &mut Measured) {
     added(lab, all, "fig12-128B-p99".into(), (false, Beside::HostCc, 128), (9900, US));
     for (size, name) in SIZES {
-        let p99 = |beside| percentile(lab, false, beside, size, 9900).percentile.value;
-        let free = p99(Beside::Flows);
-        let value = ratio(p99(Beside::HostCc) - free, p99(Beside::Congested) - free);
-        all.insert(format!("fig12-{name}-p99-less"), value);
+        let p99 = |beside| percentile(lab, false, beside, size, 9900);
+        let tails = [Beside::Flows, Beside::HostCc, Beside::Congested].map(p99);
+        let beyond = tails.map(|tail| tail.beyond).into_iter().min().unwrap_or(0);
+        let [free, with, without] = tails.map(|tail| tail.percentile.value);
+        let value = ratio(with - free, without - free);
+        all.insert_tail(format!("fig12-{name}-p99-less"), value, beyond, String::new());
         timeouts(lab, all, format!("fig12-{name}-p999"), false, size);
     }
 }
@@ -148,5 +156,5 @@ pub(super) fn figure_15(lab: &Lab, all: &mut Measured) {
 /// Enters P99.9 under hostCC in ms.
 fn timeouts(lab: &Lab, all: &mut Measured, id: String, ddio: bool, size: u32) {
     let tail = percentile(lab, ddio, Beside::HostCc, size, 9990);
-    all.insert_saying(id, tail.percentile.value / MS, tail.said(MS));
+    all.insert_tail(id, tail.percentile.value / MS, tail.beyond, tail.said(MS));
 }

@@ -71,7 +71,7 @@ fn plain_timely(rest: Rest, measured: &mut Measured) {
 
 /// The queue of patched TIMELY grows with the number of flows.
 pub(super) fn timely_line(measured: &mut Measured) {
-    let queue = |figure: &str| measured.get(&format!("{figure}-timely-queue"));
+    let queue = |figure: &str| measured.number(&format!("{figure}-timely-queue"));
     let all = (queue("two"), queue("staggered-4"), queue("eight"));
     if let (Some(two), Some(four), Some(eight)) = all {
         measured.insert("timely-queue-linear", (eight - two) / (four - two));

@@ -58,7 +58,7 @@ pub(crate) fn sensitivity(cores: &Cores<'_>, rows: &[Row], quick: bool) -> Strin
     let columns = all_columns(cores, &settings, Law::Nv, quick);
     text += &format!("\nNV columns with one setting changed\n\n{:18}{}\n", "", heads());
     let deck = ["few", "128"]
-        .map(|label| Column::of(QUANTITIES.map(|what| published(Law::Nv, label, what))));
+        .map(|label| Column::of(QUANTITIES.map(|what| published(Law::Nv, label, what)), 0));
     text += &format!("{:18}{}\n", "published", numbers(&deck));
     for ((name, _), pair) in varied.iter().zip(&columns) {
         text += &format!("{name:18}{}\n", numbers(pair));

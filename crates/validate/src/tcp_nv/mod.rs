@@ -41,14 +41,28 @@ fn table_rows(quick: bool, all: &mut Measured) {
     {
         for (law, values) in Law::BOTH.iter().zip(&columns) {
             for (what, value) in table::QUANTITIES.iter().zip(values.values()) {
-                all.insert(format!("table-{}-{label}-{what}", law.id()), value);
+                enter(
+                    all,
+                    format!("table-{}-{label}-{what}", law.id()),
+                    value,
+                    values.beyond(what),
+                );
             }
         }
-        let [bic, nv] = columns.map(|c| c.values());
+        let fewest = |what| Some(columns.iter().map(|c| c.beyond(what)).min()??);
+        let [bic, nv] = columns.clone().map(|c| c.values());
         for (i, what) in table::QUANTITIES.iter().enumerate() {
             if *what != "fairness" || label == "128" {
-                all.insert(format!("order-{label}-{what}"), nv[i] / bic[i]);
+                enter(all, format!("order-{label}-{what}"), nv[i] / bic[i], fewest(what));
             }
         }
+    }
+}
+
+/// Enters a value, which may rest on a percentile with so many RPCs beyond it.
+fn enter(all: &mut Measured, id: String, value: f64, beyond: Option<usize>) {
+    match beyond {
+        Some(beyond) => all.insert_tail(id, value, beyond, String::new()),
+        None => all.insert(id, value),
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn measure(
     all.insert(format!("{test}-{per_host}-order-cwnd"), nv.window / bic.window);
     all.insert(format!("{test}-{per_host}-order-rtt"), nv.rtt / bic.rtt);
     if !pause {
-        all.insert(format!("{test}-{per_host}-order-loss"), nv.loss / bic.loss);
+        all.insert_ratio(format!("{test}-{per_host}-order-loss"), nv.loss, bic.loss);
     } else if per_host == 8 {
         // A full packet takes 12.3 us at 1 Gb/s with its preamble, gap and check sum.
         all.insert("pause-bic-little", bic.window * 16.0 * 12.3e-3 / bic.rtt);

@@ -42,7 +42,7 @@ pub(super) fn measure(settings: &Settings, quick: bool, all: &mut Measured) {
                 }
             }
         }
-        all.insert(format!("router-{buffer}-order"), drops[1] / drops[0]);
+        all.insert_ratio(format!("router-{buffer}-order"), drops[1], drops[0]);
     }
     all.insert("burst-nv-over-bic", peaks[1] / peaks[0]);
 }

@@ -3,6 +3,7 @@
 use super::settings::{Law, Settings, Stack};
 use super::star::{PORT, rpcs, star};
 use crate::bench::{Seen, mean, run};
+use crate::order::beyond;
 use forebay_record::{jain, nearest_rank};
 
 /// What a column of the table says, in the order of its rows.
@@ -16,6 +17,8 @@ pub(super) struct Column {
     pub p99: f64,
     pub queue: f64,
     pub drops: f64,
+    /// RPCs behind the latencies.
+    pub calls: usize,
 }
 
 /// Row ids end with these.
@@ -24,22 +27,29 @@ pub(super) const QUANTITIES: [&str; 8] =
 
 impl Column {
     pub fn values(&self) -> [f64; 8] {
-        let Self { goodput, fairness, latency, p90, p95, p99, queue, drops } = *self;
+        let Self { goodput, fairness, latency, p90, p95, p99, queue, drops, calls: _ } = *self;
         [goodput, fairness, latency, p90, p95, p99, queue, drops]
     }
 
-    /// From values in the order of [`QUANTITIES`].
-    pub fn of(v: [f64; 8]) -> Self {
+    /// From values in the order of [`QUANTITIES`], of so many RPCs.
+    pub fn of(v: [f64; 8], calls: usize) -> Self {
         let [goodput, fairness, latency, p90, p95, p99, queue, drops] = v;
-        Self { goodput, fairness, latency, p90, p95, p99, queue, drops }
+        Self { goodput, fairness, latency, p90, p95, p99, queue, drops, calls }
+    }
+
+    /// RPCs beyond the percentile that a quantity is; `None` if it is none.
+    pub fn beyond(&self, quantity: &str) -> Option<usize> {
+        let percent: u32 = quantity.strip_prefix('p')?.parse().ok()?;
+        Some(beyond(self.calls, percent * 100))
     }
 
     /// The mean of several columns, number by number.
     pub fn mean(columns: &[Self]) -> Self {
         let values: Vec<[f64; 8]> = columns.iter().map(Self::values).collect();
-        Self::of(std::array::from_fn(|i| {
-            values.iter().map(|v| v[i]).sum::<f64>() / values.len() as f64
-        }))
+        let mean = |i| values.iter().map(|v: &[f64; 8]| v[i]).sum::<f64>() / values.len() as f64;
+        // Each column has percentiles of its own, so the one with the fewest samples says how sure they are.
+        let calls = columns.iter().map(|column| column.calls).min().unwrap_or(0);
+        Self::of(std::array::from_fn(mean), calls)
     }
 }
 
@@ -76,5 +86,6 @@ fn read(seen: &Seen) -> Column {
         p99: percentile(99),
         queue: seen.mean_queue(PORT),
         drops: seen.dropped_and_sent(PORT).0 / seen.seconds(),
+        calls: latencies.len(),
     }
 }
