@@ -15,7 +15,7 @@ const OUT: &[&str] = &[
 
 #[test]
 fn verdicts_are_as_recorded() {
-    let rows = common::verdicts("analytic", OUT, &[]);
+    let rows = common::verdicts("analytic", OUT, &[], &[]);
     assert!(rows.len() >= 54, "rows do not vanish");
     for row in rows.iter().filter(|r| r.id.starts_with("incast-")) {
         assert!(row.measured.is_some_and(|m| m >= 1.0), "{} beats its bound", row.id);

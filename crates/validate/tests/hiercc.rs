@@ -30,19 +30,8 @@ const OUT: &[&str] = &[
     "fig5a-over-dcqcn-literal",
     "fig5a-over-dcqcn-recommended",
     "fig5a-over-dcqcn-recommended-count",
-    "fig5b-over-hpcc-literal",
-    "fig5b-over-timely-literal",
-    "fig5b-over-timely-recommended",
-    "fig5b-over-timely-recommended-count",
-    "fig5b-over-dcqcn-literal",
-    "fig5b-over-dcqcn-recommended",
-    "fig5b-over-dcqcn-recommended-count",
     "fig5a-order-hiercc-hpcc-literal",
     "fig5a-order-timely-dcqcn",
-    "fig5b-order-hiercc-hpcc-literal",
-    "fig5b-same-hpcc-timely",
-    "fig5b-order-hpcc-dcqcn",
-    "fig5b-order-timely-dcqcn",
     "text-queue-traffic-literal",
     "text-queue-traffic-recommended",
     "text-queue-traffic-recommended-count",
@@ -60,8 +49,24 @@ const OUT: &[&str] = &[
     "law-hop-queue-16-recommended",
 ];
 
-/// Rows that no quick run answers: loads that it leaves out, and a scheme that there is not.
+/// Rows that no quick run answers: loads that it leaves out, 99th percentiles of its 300 flows, and a scheme that there is
+/// not.
 const NOT_RUN: &[&str] = &[
+    "fig5b-over-hpcc-literal",
+    "fig5b-over-hpcc-recommended",
+    "fig5b-over-hpcc-recommended-count",
+    "fig5b-over-timely-literal",
+    "fig5b-over-timely-recommended",
+    "fig5b-over-timely-recommended-count",
+    "fig5b-over-dcqcn-literal",
+    "fig5b-over-dcqcn-recommended",
+    "fig5b-over-dcqcn-recommended-count",
+    "fig5b-order-hiercc-hpcc-literal",
+    "fig5b-order-hiercc-hpcc-recommended",
+    "fig5b-order-hiercc-hpcc-recommended-count",
+    "fig5b-same-hpcc-timely",
+    "fig5b-order-hpcc-dcqcn",
+    "fig5b-order-timely-dcqcn",
     "fig5-drops-0.4-literal",
     "fig5-drops-0.4-recommended",
     "fig5-drops-0.4-recommended-count",
@@ -87,7 +92,7 @@ const NOT_RUN: &[&str] = &[
 
 #[test]
 fn verdicts_are_as_recorded() {
-    assert_eq!(common::verdicts("hiercc", OUT, NOT_RUN).len(), 198, "rows do not vanish");
+    assert_eq!(common::verdicts("hiercc", OUT, &[], NOT_RUN).len(), 198, "rows do not vanish");
 }
 
 #[test]

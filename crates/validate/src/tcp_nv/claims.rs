@@ -150,7 +150,7 @@ fn bursts(settings: &Settings, quick: bool, all: &mut Measured) {
         let seen = run("tcp-nv-bursts", &text, 0.3, end);
         seen.dropped_and_sent(PORT).0 / seen.seconds()
     };
-    all.insert("pacing-10ms", drops(10_000, "pacing = \"internal\"\n") / drops(10_000, ""));
+    all.insert_ratio("pacing-10ms", drops(10_000, "pacing = \"internal\"\n"), drops(10_000, ""));
     all.insert("pacing-100us", drops(100, ""));
 }
 
