@@ -3,8 +3,8 @@
 use crate::human;
 use forebay_record::About;
 use forebay_scenario::model::{
-    BaseRtt, Clock, Fabric, InflightCap, LoadRef, MarkAt, QueueLength, Rdma, Recovery, Release,
-    Routing, Rpc, Scenario, Traffic, TrafficKind, TransportKind,
+    BaseRtt, Clock, Fabric, InflightCap, LoadRef, MarkAt, NextHops, QueueLength, Rdma, Recovery,
+    Release, Routing, Rpc, Scenario, Traffic, TrafficKind, TransportKind,
 };
 use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
@@ -224,6 +224,11 @@ fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
              seed, modulo the number of next hops, which stand in the order of a breadth-first search from the destination"
         }
     };
+    let order = match (fabric.routing, fabric.next_hops) {
+        (Routing::EcmpMurmur3, NextHops::Descending) => ", neighbours by descending number",
+        (Routing::EcmpMurmur3, NextHops::Ascending) => ", neighbours by ascending number",
+        _ => "",
+    };
     let explicit = match fabric.paths.len() {
         0 => String::new(),
         n => format!("; paths of their own for {}", human::counted(n, "flow")),
@@ -243,7 +248,7 @@ fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
         ("class of data", transport.class.to_string()),
         ("class of ACKs", transport.ack_class.to_string()),
         ("marks", marks),
-        ("routing", format!("{routing}{explicit}")),
+        ("routing", format!("{routing}{order}{explicit}")),
         ("ports of flows", "source ports count from 10000 for each host and entry of traffic, in the order of flows.csv; destination port 100 plus the number of the entry, 100 in lists; a list may say others".into()),
         ("addresses", "host n is 11.(n/256).(n%256).1, n the number at the end of its name, or its place among the hosts".into()),
         ("clock", clock.into()),

@@ -1,6 +1,7 @@
 //! The command line: verbs and flags, and the help that goes with them.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use forebay_units::Time;
 use std::path::PathBuf;
 
 /// Packet-level simulation of datacentre congestion control.
@@ -255,6 +256,9 @@ pub enum Format {
         /// Paths of single flows: lines of flow,switches of its data,switches of its ACKs, by number
         #[arg(long, value_name = "FILE")]
         paths: Option<PathBuf>,
+        /// Move everything so that the first flow starts at this time, for instance 0s [default: as the file says, usually 2 s]
+        #[arg(long, value_name = "TIME")]
+        start_at: Option<Time>,
         #[command(flatten)]
         into: Into,
     },

@@ -4,18 +4,25 @@ use crate::args::{Format, Into};
 use crate::failure::Failure;
 use crate::say;
 use forebay_scenario::import::{self, Fate, Hpcc, Import, Source};
+use forebay_units::Time;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What became of each line of the sources.
 const EXPLANATION: &str = "import.txt";
 
+/// How a gzip file begins (RFC 1952, section 2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// More text than this is taken for a mistake.
+const MOST_TEXT: u64 = 1 << 30;
+
 /// The verb.
 pub fn import(format: &Format) -> Result<(), Failure> {
     let (made, into) = match format {
-        Format::Hpcc { config, topology, flows, paths, into } => {
+        Format::Hpcc { config, topology, flows, paths, start_at, into } => {
             let files = [config, topology, flows, paths].map(Option::as_deref);
-            (hpcc(files, &name_of(&into.out))?, into)
+            (hpcc(files, *start_at, &name_of(&into.out))?, into)
         }
         Format::Htsim { matrix, topology, into } => {
             let (matrix, topology) =
@@ -38,6 +45,7 @@ pub fn import(format: &Format) -> Result<(), Failure> {
 
 fn hpcc(
     [config, topology, flows, paths]: [Option<&Path>; 4],
+    start_at: Option<Time>,
     name: &str,
 ) -> Result<Import, Failure> {
     let config = config.map(|path| Ok::<_, Failure>((path, Text::read(path)?))).transpose()?;
@@ -45,20 +53,32 @@ fn hpcc(
     if let Some((path, text)) = &config {
         named = import::hpcc_named_files(text.source())?.map(|file| file.map(|f| beside(path, &f)));
     }
-    let missing = |what: &str, flag: &str| {
-        Failure::Input(format!("the config file names no {what}; write {flag} FILE"))
+    let config_name = config.as_ref().map_or("", |(_, text)| &text.name);
+    let read = |given: Option<&Path>, named: Option<PathBuf>, what: &str, flag: &str, key: &str| {
+        if let Some(path) = given {
+            return Text::read(path);
+        }
+        let Some(path) = named else {
+            return Err(Failure::Input(format!("{config_name} has no {key}; write {flag} FILE")));
+        };
+        if !path.exists() {
+            return Err(Failure::Input(format!(
+                "{config_name}: {key} names {}, which is not there; write {flag} FILE with the {what}",
+                path.display()
+            )));
+        }
+        Text::read(&path)
     };
     let [named_topology, named_flows] = named;
-    let topology = topology.map(PathBuf::from).or(named_topology);
-    let flows = flows.map(PathBuf::from).or(named_flows);
-    let topology = Text::read(&topology.ok_or_else(|| missing("topology", "--topology"))?)?;
-    let flows = Text::read(&flows.ok_or_else(|| missing("flow file", "--flows"))?)?;
+    let topology = read(topology, named_topology, "topology", "--topology", "TOPOLOGY_FILE")?;
+    let flows = read(flows, named_flows, "flows", "--flows", "FLOW_FILE")?;
     let paths = paths.map(Text::read).transpose()?;
     let files = Hpcc {
         topology: topology.source(),
         flows: flows.source(),
         config: config.as_ref().map(|(_, text)| text.source()),
         paths: paths.as_ref().map(Text::source),
+        start_at,
     };
     Ok(import::hpcc(name, &files)?)
 }
@@ -89,6 +109,7 @@ impl Text {
         let bytes = fs::read(path).map_err(|error| {
             Failure::Input(format!("{name} cannot be read: {}; check the path", say::plain(&error)))
         })?;
+        let bytes = plain(&name, bytes)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             Failure::Input(format!("{name} is not UTF-8 text (byte {}); save it as UTF-8", at + 1))
@@ -99,6 +120,27 @@ impl Text {
     fn source(&self) -> Source<'_> {
         Source { name: &self.name, text: &self.text }
     }
+}
+
+/// What is in a gzip file, or the file itself.
+fn plain(name: &str, bytes: Vec<u8>) -> Result<Vec<u8>, Failure> {
+    if !bytes.starts_with(&GZIP) {
+        return Ok(bytes);
+    }
+    let mut text = Vec::new();
+    flate2::read::MultiGzDecoder::new(&bytes[..])
+        .take(MOST_TEXT + 1)
+        .read_to_end(&mut text)
+        .map_err(|error| {
+            Failure::Input(format!("{name} is a damaged gzip file: {error}; make it anew"))
+        })?;
+    if text.len() as u64 > MOST_TEXT {
+        return Err(Failure::Input(format!(
+            "{name} holds more than {} MiB of text; cut it down",
+            MOST_TEXT >> 20
+        )));
+    }
+    Ok(text)
 }
 
 fn write(made: &Import, into: &Into) -> Result<(), Failure> {

@@ -166,3 +166,35 @@ fn what_cannot_be_read_or_written_is_one_sentence() {
         ran.err
     );
 }
+
+/// Published lists are long and come compressed.
+#[test]
+fn a_gzip_file_is_read_as_its_text() {
+    let here = imported(str::to_string);
+    let text = here.read("hpcc-flows.txt");
+    let packed = here.write("flows.txt.gz", "");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut gzip, text.as_bytes()).unwrap();
+    let gzip = gzip.finish().unwrap();
+    std::fs::write(&packed, &gzip).unwrap();
+    let arguments = |flows, out| {
+        ["import", "ns3-hpcc", "--topology", "hpcc-topology.txt", "--flows", flows, "--out", out]
+    };
+    here.run(&arguments("hpcc-flows.txt", "plain")).ends(0);
+    here.run(&arguments("flows.txt.gz", "packed")).ends(0);
+    assert_eq!(here.read("packed/flows.csv"), here.read("plain/flows.csv"));
+    std::fs::write(here.write("cut.gz", ""), &gzip[..gzip.len() / 2]).unwrap();
+    let cut = here.run(&arguments("cut.gz", "cut")).ends(2);
+    assert!(cut.err.contains("cut.gz is a damaged gzip file"), "{}", cut.err);
+}
+
+#[test]
+fn a_file_that_the_config_names_and_that_is_not_there_is_told_with_its_flag() {
+    let here = imported(str::to_string);
+    let config = here.read("config.txt").replace("hpcc-topology.txt", "elsewhere.txt");
+    here.write("config.txt", &config);
+    let said =
+        here.run(&["import", "ns3-hpcc", "--config", "config.txt", "--out", "x"]).ends(2).err;
+    let expected = "config.txt: TOPOLOGY_FILE names elsewhere.txt, which is not there; write --topology FILE with the topology";
+    assert!(said.contains(expected), "{said}");
+}

@@ -3,7 +3,7 @@
 mod murmur3;
 mod pins;
 
-pub use murmur3::{Tuple, murmur3_paths};
+pub use murmur3::{Numbering, Tuple, murmur3_paths};
 pub use pins::{Path, pin};
 
 use crate::fabric::Fabric;

@@ -86,6 +86,8 @@ pub struct Fabric {
     pub fabric_link: Link,
     /// Path choice.
     pub routing: Routing,
+    /// Order in which murmur3 lists equal-cost next hops.
+    pub next_hops: NextHops,
     /// How long after a link fails or returns routes are computed anew; `None`: never.
     pub reroute_after: Option<Span>,
     /// Switches that some flows take, whatever routing would choose; sorted by flow.
@@ -116,6 +118,16 @@ pub enum Routing {
     Spray,
     /// murmur3-32 of addresses and ports with the number of the switch as its seed, as the public HPCC simulator does.
     EcmpMurmur3,
+}
+
+/// Order of equal-cost next hops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NextHops {
+    /// The search from the destination visits neighbours from the lowest number up.
+    Ascending,
+    /// From the highest number down.
+    Descending,
 }
 
 /// The switches that a flow takes.

@@ -5,8 +5,8 @@
 //! what the loader accepts and what a run records cannot differ. Field docs are what a user reads there.
 
 use crate::model::{
-    Asks, Clock, DeadPort, Direction, Link, LoadRef, MarkAt, NicOrder, NotEct, Pacing, Pairs,
-    Release, Routing, Topology,
+    Asks, Clock, DeadPort, Direction, Link, LoadRef, MarkAt, NextHops, NicOrder, NotEct, Pacing,
+    Pairs, Release, Routing, Topology,
 };
 use crate::params::{self, Param};
 use crate::quantity::{Length, Qty};
@@ -104,6 +104,9 @@ pub(crate) struct Fabric {
     /// Path choice among equal-cost next hops. Default: "ecmp".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub routing: Option<Routing>,
+    /// Order in which "ecmp-murmur3" lists equal-cost next hops, by the numbers of switches; other routing has no such list. The public HPCC simulator sorts them by memory address: "descending" on Linux, where each of its switches is a mapping of its own and mappings grow downwards. Default: "ascending".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_hops: Option<NextHops>,
     /// How long after a link fails or returns routes are computed anew. Default: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reroute_after: Option<Qty<Span>>,

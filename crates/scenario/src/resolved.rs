@@ -89,6 +89,7 @@ fn fabric(f: &model::Fabric) -> raw::Fabric {
         host_link: f.host_link,
         fabric_link: Some(f.fabric_link),
         routing: Some(f.routing),
+        next_hops: (f.routing == model::Routing::EcmpMurmur3).then_some(f.next_hops),
         reroute_after: f.reroute_after.map(Qty),
         paths: (!f.paths.is_empty())
             .then(|| raw::Paths::List(f.paths.iter().map(flow_path).collect())),

@@ -194,12 +194,12 @@ impl Table {
         self.number_ports();
     }
 
-    /// Source ports for flows that name none: counted by host, for each entry of its own, whose flows also have their own
-    /// destination port.
+    /// Source ports for flows that name none: counted for each pair of hosts, as the public HPCC simulator does (`third.cc`,
+    /// `portNumder`), and for each entry of its own, whose flows also have their own destination port.
     fn number_ports(&mut self) {
         let mut next = BTreeMap::new();
         for flow in &mut self.flows {
-            let next = next.entry((flow.traffic, flow.src)).or_insert(FIRST_SPORT);
+            let next = next.entry((flow.traffic, flow.src, flow.dst)).or_insert(FIRST_SPORT);
             if flow.sport == 0 {
                 flow.sport = *next;
             }

@@ -3,7 +3,7 @@
 use forebay_scenario::import::{
     self, Fate, Flow, Flows, Hpcc, Import, Link, Paths, Source, Topology,
 };
-use forebay_scenario::model::{BaseRtt, Clock, MarkAt, Routing};
+use forebay_scenario::model::{BaseRtt, Clock, MarkAt, NextHops, Release, Routing};
 use forebay_scenario::workload::{self, Hosts, Table};
 use forebay_scenario::{Loaded, export, text};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -31,6 +31,7 @@ fn hpcc(
         flows: source("flow.txt", flows),
         config: config.map(|text| source("config.txt", text)),
         paths: paths.map(|text| source("paths.csv", text)),
+        start_at: None,
     };
     import::hpcc("made", &files).map_err(|e| e.to_string())
 }
@@ -91,7 +92,7 @@ fn everything_of_a_topology_and_its_flows_is_in_the_scenario() {
             (0, 4, 200_000, 10_000, 100),
             (1, 4, 200_000, 10_000, 100),
             (5, 0, 30_000, 10_000, 101),
-            (2, 6, 2_001, 10_001, 100), // the second of host 2 in the file
+            (2, 6, 2_001, 10_000, 100), // the first from 2 to 6, though the second of host 2
             (2, 7, 1_000, 10_000, 100),
             (3, 5, 1, 10_000, 7_000),
         ]
@@ -114,11 +115,96 @@ fn everything_of_a_topology_and_its_flows_is_in_the_scenario() {
     let left = notes(&made, Fate::Left);
     for said in [
         "config.txt:19: \"MY_OWN_KEY 7 8\"",
-        "config.txt:7: FCT_OUTPUT_FILE",
-        "config.txt:12: RATE_AI",
+        "config.txt: FCT_OUTPUT_FILE: forebay writes its own tables",
     ] {
         assert!(left.iter().any(|note| note.starts_with(said)), "{said}: {left:#?}");
     }
+    let unused = "config.txt: USE_DYNAMIC_PFC_THRESHOLD, RATE_AI: change nothing in this file";
+    assert!(notes(&made, Fate::Carried).iter().any(|note| note.starts_with(unused)), "{left:#?}");
+    let numbers = &made.files.iter().find(|(name, _)| name == "numbers.csv").unwrap().1;
+    assert!(numbers.starts_with("flow,source_flow,source_line,sport,dport\n0,0,2,10000,100\n"));
+    assert!(numbers.contains("\n3,4,6,10000,100\n"), "{numbers}");
+}
+
+/// `third.cc`: `maxRtt` is twice the delays and one payload at each link of the longest path; headroom is three times rate
+/// times delay; a packet leaves the queue as its transmission starts (`SwitchNotifyDequeue`); switches are listed downwards;
+/// a port for each flow of a pair of hosts.
+#[test]
+fn what_the_source_works_out_is_written() {
+    let scenario =
+        |config: &str| load(&hpcc(TOPOLOGY, FLOWS, Some(config), None).unwrap()).scenario;
+    let s = scenario(CONFIG);
+    // host 0 to 7: 1 + 2 + 2 + 1.5 us each way, 320 ns at 25 Gb/s twice, 80 ns at 100 Gb/s twice.
+    assert_eq!(s.transport.rdma().unwrap().base_rtt, BaseRtt::Fixed(Span::from_ns(13_000 + 800)));
+    assert_eq!(s.fabric.switch.release, Release::Start);
+    assert_eq!(s.fabric.next_hops, NextHops::Descending);
+    let pause = format!("{:?}", s.fabric.switch.pause.unwrap());
+    assert!(pause.contains("ThreeDelays"), "{pause}");
+    // At switches ACKs ride with their data whatever ACK_HIGH_PRIO says: nothing sets `AckHighPrio` there.
+    let first = scenario(&CONFIG.replace("HIGH_PRIO 0", "HIGH_PRIO 1"));
+    assert_eq!((first.fabric.switch.classes, first.transport.ack_class), (1, 0));
+}
+
+#[test]
+fn a_second_flow_of_a_pair_has_the_next_port() {
+    let flows = "4\n0 4 3 100 10 0\n0 5 3 100 10 0\n0 4 3 100 10 1\n1 4 3 100 10 1\n";
+    let rows = table(&load(&hpcc(TOPOLOGY, flows, None, None).unwrap())).flows;
+    let rows: Vec<_> = rows.iter().map(|f| (f.src, f.dst, f.sport)).collect();
+    assert_eq!(rows, [(0, 4, 10_000), (0, 5, 10_000), (0, 4, 10_001), (1, 4, 10_000)]);
+}
+
+#[test]
+fn everything_can_be_moved_to_the_start() {
+    let config = CONFIG.replace("LINK_DOWN 0 0 0", "LINK_DOWN 100 8 10");
+    let at = |start_at| {
+        let files = Hpcc {
+            topology: source("topology.txt", TOPOLOGY),
+            flows: source("flow.txt", FLOWS),
+            config: Some(source("config.txt", &config)),
+            paths: None,
+            start_at,
+        };
+        import::hpcc("made", &files).map_err(|e| e.to_string())
+    };
+    let [there, here] = [None, Some(Time::ZERO)].map(|start| load(&at(start).unwrap()));
+    let two = Span::from_secs(2);
+    let starts = |of: &Loaded| table(of).flows.iter().map(|f| f.start).collect::<Vec<_>>();
+    assert_eq!(starts(&here).iter().map(|t| *t + two).collect::<Vec<_>>(), starts(&there));
+    assert_eq!(here.scenario.stop.time + two, there.scenario.stop.time);
+    assert_eq!(here.scenario.faults[0].at + two, there.scenario.faults[0].at);
+    says(
+        at(Some(Time::from_ps(3_000_000_000_000))),
+        "flow.txt:1: the first flow starts at 2s; write --start-at 2s or less",
+    );
+}
+
+/// The samples that docs/import.md pastes: what is left out of them matters.
+#[test]
+fn the_shipped_samples_are_carried_over() {
+    let config = include_str!("../../../scenarios/import/hpcc/config.txt");
+    let topology = include_str!("../../../scenarios/import/hpcc/topology.txt");
+    let flows = include_str!("../../../scenarios/import/hpcc/flow.txt");
+    let made = hpcc(topology, flows, Some(config), None).unwrap();
+    load(&made);
+    let left = notes(&made, Fate::Left);
+    let keys: Vec<&str> = left.iter().map(|note| note.split(": ").nth(1).unwrap()).collect();
+    let follows = [
+        "what follows the 10 links is not read, as there",
+        "what follows the 5 flows is not read, as there",
+    ];
+    let telemetry = "INT_MULTI 1";
+    assert_eq!(
+        keys,
+        [follows[0], follows[1], telemetry, "TRACE_FILE, FCT_OUTPUT_FILE"],
+        "{left:#?}"
+    );
+    load(
+        &htsim(
+            include_str!("../../../scenarios/import/htsim/permutation.cm"),
+            Some(include_str!("../../../scenarios/import/htsim/leaf-spine.topo")),
+        )
+        .unwrap(),
+    );
 }
 
 #[test]
@@ -155,9 +241,9 @@ fn groups_become_classes_that_pause_and_mark_one_by_one() {
     let scenario = load(&made).scenario;
     let classes: Vec<_> = scenario.traffic.iter().map(|t| t.class).collect();
     assert_eq!(classes, [Some(1), Some(3)]);
-    assert_eq!((scenario.fabric.switch.classes, scenario.transport.ack_class), (5, 4));
+    assert_eq!((scenario.fabric.switch.classes, scenario.transport.ack_class), (4, 1));
     assert_eq!(scenario.fabric.switch.pause.unwrap().classes(), Some(0b1010));
-    assert_eq!(scenario.fabric.switch.weights, [0, 1, 0, 1, 0, 0, 0, 0], "ACKs go before");
+    assert_eq!(scenario.fabric.switch.weights, [0, 1, 0, 1, 0, 0, 0, 0]);
     assert!(
         scenario.fabric.switch.class_ecn[3].is_some()
             && scenario.fabric.switch.class_ecn[2].is_none()

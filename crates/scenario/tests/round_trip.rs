@@ -555,6 +555,7 @@ prop_compose! {
                 host_link: links.0,
                 fabric_link: links.1,
                 routing: [Routing::Ecmp, Routing::EcmpSymmetric, if words.3 { Routing::Spray } else { Routing::EcmpMurmur3 }][words.0],
+                next_hops: if words.0 == 2 && !words.3 && words.1 { NextHops::Descending } else { NextHops::Ascending },
                 reroute_after,
                 paths: Vec::new(),
                 dead_port: if words.3 { DeadPort::Hold } else { DeadPort::Drop },

@@ -1,7 +1,7 @@
 //! The routes of a run: shortest paths, and what single flows take instead.
 
 use forebay_engine::NodeId;
-use forebay_net::{Fabric, Path, Paths, Routes, Tuple, murmur3_paths, pin};
+use forebay_net::{Fabric, Numbering, Path, Paths, Routes, Tuple, murmur3_paths, pin};
 use forebay_scenario::identity::{address, numbers};
 use forebay_scenario::model;
 use forebay_scenario::plan::Plan;
@@ -14,7 +14,7 @@ pub(crate) struct Routing {
     paths: Paths,
     seed: u64,
     /// Numbers of nodes and what is hashed of flows, for murmur3.
-    hashed: Option<(Vec<u32>, Vec<Tuple>)>,
+    hashed: Option<(Numbering, Vec<Tuple>)>,
     explicit: Vec<Path>,
 }
 
@@ -40,7 +40,7 @@ impl Routing {
                 ports: [flow.sport, flow.dport],
             };
             let tuples = flows.iter().map(tuple).collect();
-            (numbers, tuples)
+            (Numbering { numbers, descending: of.next_hops == model::NextHops::Descending }, tuples)
         });
         Self { paths, seed, hashed, explicit: explicit(of, plan, fabric, flows) }
     }
@@ -49,10 +49,10 @@ impl Routing {
     pub fn routes(&self, fabric: &Fabric, alive: &dyn Fn(u32) -> bool) -> Vec<Routes> {
         let mut routes = Routes::all(fabric, self.paths, self.seed, alive);
         let mut paths = self.explicit.clone();
-        if let Some((numbers, tuples)) = &self.hashed {
+        if let Some((numbering, tuples)) = &self.hashed {
             // Those that are explicit were written down by flow, so what is hashed fills the rest.
             let written: Vec<(u32, bool)> = paths.iter().map(|p| (p.flow, p.reverse)).collect();
-            let hashed = murmur3_paths(fabric, &routes, numbers, tuples);
+            let hashed = murmur3_paths(fabric, &routes, numbering, tuples);
             paths.extend(
                 hashed.into_iter().filter(|p| written.binary_search(&(p.flow, p.reverse)).is_err()),
             );

@@ -5,8 +5,9 @@
 //! destination address, and `sport | dport << 16`; there is no protocol number, and an ACK has both pairs the other way round.
 //! Next hops stand in the order in which a breadth-first search from the destination meets them.
 //!
-//! Deviation: that search goes through neighbours by number here, and by the address of their objects in memory there, which is
-//! the same order where nodes are allocated one after another.
+//! Deviation: that search goes through neighbours by number here, up or down, and by the address of their objects in memory
+//! there. A switch's object has 2 MB (`SwitchNode::m_bytes`), so each is a memory mapping of its own, and Linux places mappings
+//! downwards: there the order is descending, unless an allocator says otherwise.
 
 use super::{Path, Routes};
 use crate::fabric::Fabric;
@@ -26,14 +27,23 @@ pub struct Tuple {
     pub ports: [u16; 2],
 }
 
-/// The paths of these flows, data and answers; `numbers` are those of all nodes. Flows that cannot reach their receiver have
-/// none.
+/// The numbers of all nodes, and in which order a search visits neighbours.
+#[derive(Clone, Debug)]
+pub struct Numbering {
+    /// Number of each node.
+    pub numbers: Vec<u32>,
+    /// From the highest number down.
+    pub descending: bool,
+}
+
+/// The paths of these flows, data and answers. Flows that cannot reach their receiver have none.
 pub fn murmur3_paths(
     fabric: &Fabric,
     routes: &[Routes],
-    numbers: &[u32],
+    numbering: &Numbering,
     flows: &[Tuple],
 ) -> Vec<Path> {
+    let numbers = &numbering.numbers;
     let mut ranks: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
     let mut paths = Vec::with_capacity(2 * flows.len());
     for (flow, tuple) in (0u32..).zip(flows) {
@@ -42,7 +52,7 @@ pub fn murmur3_paths(
         let answer = [to, from, u32::from(dport) | u32::from(sport) << 16];
         for (reverse, src, dst, words) in [(false, src, dst, data), (true, dst, src, answer)] {
             let tor = fabric.addr(dst).tor;
-            let ranks = ranks.entry(tor).or_insert_with(|| ranks_from(fabric, tor, numbers));
+            let ranks = ranks.entry(tor).or_insert_with(|| ranks_from(fabric, tor, numbering));
             if let Some(ports) = walk(fabric, routes, numbers, ranks, (src, dst), words) {
                 paths.push(Path { flow, reverse, ports });
             }
@@ -81,7 +91,7 @@ fn walk(
 }
 
 /// When a breadth-first search from a rack's switch meets each node, neighbours by number; the last of all: never.
-fn ranks_from(fabric: &Fabric, tor: u16, numbers: &[u32]) -> Vec<u32> {
+fn ranks_from(fabric: &Fabric, tor: u16, numbering: &Numbering) -> Vec<u32> {
     let mut ranks = vec![u32::MAX; fabric.nodes() as usize];
     let home = fabric.tors()[usize::from(tor)];
     let mut frontier = VecDeque::from([home]);
@@ -89,7 +99,10 @@ fn ranks_from(fabric: &Fabric, tor: u16, numbers: &[u32]) -> Vec<u32> {
     let mut met = 1;
     while let Some(at) = frontier.pop_front() {
         let mut peers: Vec<NodeId> = fabric.ports_of(at).iter().map(|d| d.peer).collect();
-        peers.sort_by_key(|peer| numbers[peer.0 as usize]);
+        peers.sort_by_key(|peer| numbering.numbers[peer.0 as usize]);
+        if numbering.descending {
+            peers.reverse();
+        }
         for peer in peers {
             if !fabric.is_host(peer) && ranks[peer.0 as usize] == u32::MAX {
                 ranks[peer.0 as usize] = met;

@@ -1,7 +1,7 @@
 //! Links, path choice and overrides.
 
 use super::Judge;
-use crate::model::{Clock, DeadPort, Fabric, Link, Override, Routing, Transport};
+use crate::model::{Clock, DeadPort, Fabric, Link, NextHops, Override, Routing, Transport};
 use crate::plan::{Place, Plan};
 use crate::raw;
 use forebay_units::{BitsPerSec, Bytes, Span};
@@ -43,6 +43,11 @@ impl Judge<'_> {
             host_link,
             fabric_link,
             routing: f.routing.unwrap_or(Routing::Ecmp),
+            // Other routing has no such list, so that routing alone can be swept.
+            next_hops: match (f.routing, f.next_hops) {
+                (Some(Routing::EcmpMurmur3), Some(order)) => order,
+                _ => NextHops::Ascending,
+            },
             reroute_after,
             paths: Vec::new(), // they need the flows, which need the rest
             dead_port: f.dead_port.unwrap_or(DeadPort::Drop),

@@ -250,6 +250,21 @@ impl Flows {
         Ok((Self(flows), lines, notes))
     }
 
+    /// Moves all starts so that the first is at `at`; says by how much they are earlier.
+    fn begin_at(&mut self, at: Time) -> Result<Span, String> {
+        let first = self.0.iter().map(|flow| flow.start).min().unwrap_or(at);
+        if first < at {
+            return Err(format!(
+                "the first flow starts at {first}; write --start-at {first} or less"
+            ));
+        }
+        let earlier = first.since(at);
+        for flow in &mut self.0 {
+            flow.start = Time::ZERO + flow.start.since(Time::ZERO + earlier);
+        }
+        Ok(earlier)
+    }
+
     /// As the simulator reads it. Starts are in seconds.
     pub fn text(&self) -> String {
         use std::fmt::Write;
@@ -275,7 +290,13 @@ fn unknown_host(node: u32, topology: &Topology) -> String {
 /// The whole scenario.
 pub(super) fn import(name: &str, files: &Hpcc<'_>) -> Result<Import, Error> {
     let (topology, topology_notes) = Topology::parse(files.topology)?;
-    let (flows, lines, flow_notes) = Flows::parse(files.flows, &topology)?;
+    let (mut flows, lines, flow_notes) = Flows::parse(files.flows, &topology)?;
+    let earlier = match files.start_at {
+        Some(at) => flows
+            .begin_at(at)
+            .map_err(|text| Error::one(format!("{}:1", files.flows.name), text))?,
+        None => Span::ZERO,
+    };
     if flows.0.iter().all(|flow| flow.size == 0) {
         let text = "the file has no flow that sends anything; a scenario needs at least one";
         return Err(Error::one(format!("{}:1", files.flows.name), text));
@@ -290,8 +311,15 @@ pub(super) fn import(name: &str, files: &Hpcc<'_>) -> Result<Import, Error> {
     draft.notes = topology_notes;
     fabric(&mut draft, files, &topology, &flows)?;
     draft.notes.extend(flow_notes);
+    if let Some(at) = files.start_at {
+        let text =
+            format!("everything happens {earlier} earlier than the file says: --start-at {at}");
+        draft.note(format!("{}:1", files.flows.name), Fate::Changed, text);
+    }
     let numbers = list(&mut draft, files.flows.name, &topology, (&flows, &lines));
-    draft.fabric.push("routing = \"ecmp-murmur3\"\nclock = \"truncate-ns\"".into());
+    draft.fabric.push(
+        "routing = \"ecmp-murmur3\"\nnext_hops = \"descending\"\nclock = \"truncate-ns\"".into(),
+    );
     draft.note(
         "clock",
         Fate::Carried,
@@ -300,13 +328,13 @@ pub(super) fn import(name: &str, files: &Hpcc<'_>) -> Result<Import, Error> {
     draft.note(
         "routing",
         Fate::Carried,
-        "murmur3-32 of addresses and ports with the number of the switch as its seed: routing = \"ecmp-murmur3\"",
+        "murmur3-32 of addresses and ports with the number of the switch as its seed, next hops as they lie in memory on Linux: routing = \"ecmp-murmur3\", next_hops = \"descending\"",
     );
     if let Some(source) = files.paths {
         paths::import(&mut draft, source, &topology, &numbers)?;
     }
     let classes = draft.lists.iter().filter_map(|list| list.class).max();
-    let without_pause = hpcc_config::apply(&mut draft, files.config, &topology, classes)?;
+    let without_pause = hpcc_config::apply(&mut draft, files.config, &topology, classes, earlier)?;
     draft.finish(without_pause)
 }
 
@@ -361,11 +389,11 @@ fn list(
     let name = |node: u32| node_name("host", node, topology.nodes);
     let groups: BTreeSet<u8> = flows.iter().filter(|f| f.size > 0).map(|f| f.pg).collect();
     let several = groups.len() > 1;
-    // Ports are counted in the order of the file.
-    let mut next: BTreeMap<u32, u16> = BTreeMap::new();
+    // Ports are counted by pair of hosts, in the order of the file.
+    let mut next: BTreeMap<(u32, u32), u16> = BTreeMap::new();
     let mut kept = Vec::new();
     for (i, flow) in flows.iter().enumerate() {
-        let sport = next.entry(flow.src).or_insert(FIRST_SPORT);
+        let sport = next.entry((flow.src, flow.dst)).or_insert(FIRST_SPORT);
         if flow.size == 0 {
             let text = format!("flow {i} sends 0 B and would never be over");
             draft.note(format!("{place}:{}", lines[i]), Fate::Left, text);
@@ -391,6 +419,11 @@ fn list(
             }
         })
     };
+    let mut text = String::from("flow,source_flow,source_line,sport,dport\n");
+    for (number, one) in kept.iter().enumerate() {
+        text += &format!("{number},{},{},{},{}\n", one.7, lines[one.7], one.5, one.6);
+    }
+    draft.files.push(("numbers.csv".into(), text));
     for (group, pg) in groups.iter().enumerate() {
         let file = if several { format!("flows-{pg}.csv") } else { "flows.csv".into() };
         let class = several.then_some(*pg);
@@ -402,7 +435,7 @@ fn list(
         });
     }
     let text = format!(
-        "{} flows with their sizes, starts and destination ports; source ports are counted from {FIRST_SPORT} at each host, as there",
+        "{} flows with their sizes, starts and destination ports; source ports are counted from {FIRST_SPORT} for each pair of hosts, as there",
         kept.len()
     );
     draft.note(format!("{place}:1"), Fate::Carried, text);
@@ -411,7 +444,7 @@ fn list(
         draft.note(format!("{place}:1"), Fate::Changed, "flows do not stand in the order of their starts, which the source needs; here each starts when it says");
     }
     if !same {
-        draft.note(format!("{place}:1"), Fate::Changed, "flows.csv of a run numbers flows by start, sender and receiver; equal source ports tell which is which");
+        draft.note(format!("{place}:1"), Fate::Changed, "a run numbers flows by start, sender and receiver; numbers.csv says which flow of the file each is");
     }
     match (&groups.iter().collect::<Vec<_>>()[..], several) {
         ([only], _) => {

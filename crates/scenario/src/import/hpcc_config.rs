@@ -32,23 +32,25 @@ enum To {
     Law,
     /// It says where the source writes what forebay writes anyway.
     Output,
-    /// It has no counterpart.
-    None(&'static str),
+    /// The source reads it and uses it nowhere.
+    Unused,
+    /// It has no key here: what is done is fixed, and is the same for one of its values ([`FIXED`]).
+    Fixed,
 }
 
 use Shape::{Map, Words as W};
-use To::{Law, None as Not, Output, Read};
+use To::{Fixed, Law, Output, Read, Unused};
 
 #[rustfmt::skip]
 const KEYS: &[(&str, Shape, To)] = &[
     ("ENABLE_QCN", W(1), Read),
-    ("USE_DYNAMIC_PFC_THRESHOLD", W(1), Not("the source does not use it either: its threshold is always dynamic")),
-    ("CLAMP_TARGET_RATE", W(1), Not("dcqcn has no such option")),
-    ("PAUSE_TIME", W(1), Not("a pause lasts until the frame that ends it, as it does there")),
-    ("DATA_RATE", W(1), Not("the topology says the rate of each link")),
-    ("LINK_DELAY", W(1), Not("the topology says the delay of each link")),
+    ("USE_DYNAMIC_PFC_THRESHOLD", W(1), Unused),
+    ("CLAMP_TARGET_RATE", W(1), Fixed),
+    ("PAUSE_TIME", W(1), Unused),
+    ("DATA_RATE", W(1), Unused),
+    ("LINK_DELAY", W(1), Unused),
     ("PACKET_PAYLOAD_SIZE", W(1), Read),
-    ("L2_CHUNK_SIZE", W(1), Not("repairs begin with the first packet that is missing, not with a chunk")),
+    ("L2_CHUNK_SIZE", W(1), Fixed),
     ("L2_ACK_INTERVAL", W(1), Read),
     ("L2_BACK_TO_ZERO", W(1), Read),
     ("TOPOLOGY_FILE", W(1), Read),
@@ -71,26 +73,61 @@ const KEYS: &[(&str, Shape, To)] = &[
     ("RATE_AI", W(1), Law),
     ("RATE_HAI", W(1), Law),
     ("MIN_RATE", W(1), Law),
-    ("DCTCP_RATE_AI", W(1), Not("dctcp has a window, which grows by a segment per round trip")),
+    ("DCTCP_RATE_AI", W(1), Law),
     ("ERROR_RATE_PER_LINK", W(1), Read),
     ("HAS_WIN", W(1), Read),
     ("GLOBAL_T", W(1), Read),
     ("VAR_WIN", W(1), Read),
-    ("FAST_REACT", W(1), Not("hpcc reacts to every ACK, without reacting twice")),
+    ("FAST_REACT", W(1), Fixed),
     ("U_TARGET", W(1), Law),
     ("MI_THRESH", W(1), Law),
-    ("INT_MULTI", W(1), Not("telemetry is not rounded")),
-    ("MULTI_RATE", W(1), Not("hpcc keeps one rate per hop")),
-    ("SAMPLE_FEEDBACK", W(1), Not("telemetry comes with every ACK")),
-    ("PINT_LOG_BASE", W(1), Not("there is no PINT")),
-    ("PINT_PROB", W(1), Not("there is no PINT")),
-    ("RATE_BOUND", W(1), Not("rates are always kept")),
+    ("INT_MULTI", W(1), Fixed),
+    ("MULTI_RATE", W(1), Fixed),
+    ("SAMPLE_FEEDBACK", W(1), Fixed),
+    ("PINT_LOG_BASE", W(1), Fixed),
+    ("PINT_PROB", W(1), Fixed),
+    ("RATE_BOUND", W(1), Fixed),
     ("ACK_HIGH_PRIO", W(1), Read),
     ("LINK_DOWN", W(3), Read),
     ("KMAX_MAP", Map, Read),
     ("KMIN_MAP", Map, Read),
     ("PMAX_MAP", Map, Read),
     ("BUFFER_SIZE", W(1), Read),
+];
+
+/// Key of [`To::Fixed`]; the modes in which the source uses it; the value that does there what is done here, if one does; and
+/// what is done here.
+///
+/// Source: `rdma-hw.cc` (`cnp_received_mlx`, `HandleAckHp`, `UpdateRateHp`, `ReceiverCheckSeq`, `ChangeRate`), `int-header.h`.
+#[rustfmt::skip]
+const FIXED: &[(&str, &[u32], Option<&str>, &str)] = &[
+    ("CLAMP_TARGET_RATE", &[1], Some("0"), "dcqcn with vendor timers takes the rate for its target once its timer has run since the last CNP"),
+    ("L2_CHUNK_SIZE", ANY, None, "repairs begin with the first packet that is missing, and ACKs follow ack_every alone"),
+    ("FAST_REACT", &[3], Some("1"), "hpcc reacts to every ACK"),
+    ("INT_MULTI", &[3], None, "telemetry is exact; there queue lengths are cut to 80 B times this, and bytes sent to 128 B times this"),
+    ("MULTI_RATE", &[3], Some("0"), "hpcc has one rate, by the most loaded hop"),
+    ("SAMPLE_FEEDBACK", &[3], Some("0"), "telemetry of every ACK counts"),
+    ("PINT_LOG_BASE", &[10], None, "there is no PINT"),
+    ("PINT_PROB", &[10], None, "there is no PINT"),
+    ("RATE_BOUND", ANY, Some("1"), "packets leave at the rate of the law"),
+];
+
+/// Every `CC_MODE`.
+const ANY: &[u32] = &[1, 3, 7, 8, 10];
+
+/// Key of [`To::Law`] and the modes in which the source uses it.
+const USED: &[(&str, &[u32])] = &[
+    ("ALPHA_RESUME_INTERVAL", &[1]),
+    ("RATE_DECREASE_INTERVAL", &[1]),
+    ("RP_TIMER", &[1]),
+    ("EWMA_GAIN", &[1, 8]),
+    ("FAST_RECOVERY_TIMES", &[1]),
+    ("RATE_AI", &[1, 3, 7, 10]),
+    ("RATE_HAI", &[1, 7]),
+    ("MIN_RATE", &[1, 3, 7, 8, 10]),
+    ("DCTCP_RATE_AI", &[8]),
+    ("U_TARGET", &[3, 10]),
+    ("MI_THRESH", &[3, 10]),
 ];
 
 /// How the value of a key is written as a parameter.
@@ -104,6 +141,8 @@ enum As {
     Rate,
     /// A rate, as the bytes that it makes in the longest round trip.
     PerRoundTrip,
+    /// A rate, as a whole number of times `RATE_AI`.
+    TimesRateAi,
 }
 
 /// Key, law, its parameter, and how the value is written.
@@ -122,6 +161,7 @@ const PARAMS: &[(&str, &str, &str, As)] = &[
     ("MIN_RATE", "hpcc", "r_min", As::Rate),
     ("RATE_AI", "hpcc", "w_ai", As::PerRoundTrip),
     ("MIN_RATE", "timely", "r_min", As::Rate),
+    ("RATE_HAI", "timely", "hai_factor", As::TimesRateAi),
     ("RATE_AI", "timely", "delta", As::Rate),
 ];
 
@@ -156,6 +196,11 @@ struct Settings {
     buffer: u64,
     /// Values of keys of [`To::Law`], with their lines.
     law: Vec<(&'static str, String, usize)>,
+    /// The same of keys of [`To::Fixed`].
+    fixed: Vec<(&'static str, String, usize)>,
+    /// Keys that are there and that the source uses nowhere, or that name its output.
+    unused: Vec<&'static str>,
+    output: Vec<&'static str>,
     /// kmin and kmax in KB, and pmax, by rate.
     maps: [BTreeMap<u64, f64>; 3],
     files: [Option<String>; 2],
@@ -190,6 +235,9 @@ fn parse(draft: &mut Draft, source: Option<Source<'_>>) -> Result<Settings, Erro
         down: None,
         buffer: 16,
         law: Vec::new(),
+        fixed: Vec::new(),
+        unused: Vec::new(),
+        output: Vec::new(),
         maps: Default::default(),
         files: [None, None],
         file: source.map_or("config.txt", |source| source.name).into(),
@@ -234,13 +282,12 @@ fn parse(draft: &mut Draft, source: Option<Source<'_>>) -> Result<Settings, Erro
                 s.law.retain(|(other, ..)| other != key); // the last one wins, as there
                 s.law.push((key, values[0].clone(), line));
             }
-            Output => {
-                let text = format!("{said}: forebay writes its own tables");
-                draft.notes.push(words.note(line, Fate::Left, text));
+            Fixed => {
+                s.fixed.retain(|(other, ..)| other != key);
+                s.fixed.push((key, values[0].clone(), line));
             }
-            Not(why) => {
-                draft.notes.push(words.note(line, Fate::Left, format!("{said}: {why}")));
-            }
+            Output => s.output.push(key),
+            Unused => s.unused.push(key),
         }
     }
     Ok(s)
@@ -319,6 +366,7 @@ pub(super) fn apply(
     source: Option<Source<'_>>,
     topology: &Topology,
     class: Option<u8>,
+    earlier: Span,
 ) -> Result<Option<Draft>, Error> {
     let place = source.map_or("config.txt", |source| source.name).to_string();
     let s = parse(draft, source)?;
@@ -331,11 +379,12 @@ pub(super) fn apply(
     }
     if let Some(stop) = s.stop {
         let last = draft.lists.iter().flat_map(|list| &list.flows).map(|f| f.at).max();
-        if last.is_some_and(|last| last >= stop) {
+        if last.is_some_and(|last| last.saturating_add(earlier) >= stop) {
             let text =
                 format!("SIMULATOR_STOP_TIME: flows start after {stop}, so the run lasts longer");
             draft.note(s.at("SIMULATOR_STOP_TIME"), Fate::Changed, text);
         } else {
+            let stop = Time::ZERO + stop.since(Time::ZERO + earlier);
             draft.stop = Some(stop);
             draft.note(
                 s.at("SIMULATOR_STOP_TIME"),
@@ -356,9 +405,8 @@ pub(super) fn apply(
     let top = class.unwrap_or(0);
     let groups: Vec<u8> = draft.lists.iter().map(|list| list.class.unwrap_or(0)).collect();
     marking(draft, &s, topology, (class.is_some()).then_some(&groups[..]));
-    let ack_class =
-        if s.ack_first { (top + 1).min(7) } else { groups.first().copied().unwrap_or(0) };
-    let classes = top.max(ack_class) + 1;
+    let ack_class = groups.first().copied().unwrap_or(0);
+    let classes = top + 1;
     if classes > 1 {
         draft.switch.push(format!("classes = {classes}"));
         draft.transport.push(format!("ack_class = {ack_class}"));
@@ -371,27 +419,26 @@ pub(super) fn apply(
     if in_turn.len() > 1 {
         draft.switch.push(format!("weights = [{}]", in_turn.join(", ")));
     }
+    // The key chooses the pause that holds ACKs up at hosts; switches have one of their own, which nothing sets.
     if s.ack_first {
-        let fate = if top == 7 { Fate::Changed } else { Fate::Carried };
-        draft.note(
-            s.at("ACK_HIGH_PRIO"),
-            fate,
-            format!("ACK_HIGH_PRIO 1: ACKs ride in class {ack_class}"),
-        );
-    } else if groups.len() > 1 {
-        let text = format!(
-            "ACK_HIGH_PRIO 0: all ACKs ride in class {ack_class}; there each in the class of its data"
-        );
+        let text = "ACK_HIGH_PRIO 1: ACKs ride in the class of data, as at switches there; there they leave hosts even while that class is paused";
         draft.note(s.at("ACK_HIGH_PRIO"), Fate::Changed, text);
     }
-    draft.switch.push(format!("buffer = {{ size = \"{}MiB\" }}", s.buffer.max(1)));
+    if groups.len() > 1 {
+        let text =
+            format!("all ACKs ride in class {ack_class}; there each in the class of its data");
+        draft.note(&place, Fate::Changed, text);
+    }
+    draft
+        .switch
+        .push(format!("buffer = {{ size = \"{}MiB\" }}\nrelease = \"start\"", s.buffer.max(1)));
     draft.note(
         s.at("BUFFER_SIZE"),
         Fate::Carried,
         format!("BUFFER_SIZE {}: fabric.switch.buffer.size = \"{0}MiB\"", s.buffer),
     );
     if let Some((at, a, b, line)) = s.down {
-        down(draft, &place, topology, (at, a, b, line));
+        down(draft, &place, topology, (at, a, b, line), earlier);
     }
     let mut without = draft.clone();
     let by_class = if classes > 1 {
@@ -400,10 +447,13 @@ pub(super) fn apply(
     } else {
         String::new()
     };
-    draft.switch.push(format!(
-        "pause = {{ {by_class}xoff = \"dynamic\", reserved = \"4KiB\", resume_offset = \"3KiB\" }}"
-    ));
-    draft.note(&place, Fate::Changed, "PFC: fabric.switch.pause, thresholds as there; headroom is what may arrive after a pause, not three times rate times delay");
+    let pause = |draft: &mut Draft, headroom: &str| {
+        draft.switch.push(format!(
+            "pause = {{ {by_class}xoff = \"dynamic\", reserved = \"4KiB\", resume_offset = \"3KiB\"{headroom} }}"
+        ));
+    };
+    pause(draft, ", headroom = \"three-delays\", short_headroom = \"warn\"");
+    draft.note(&place, Fate::Carried, "PFC: fabric.switch.pause with thresholds and headroom (three times rate times delay) as there");
     without.note(&place, Fate::Left, "PFC: the buffer cannot hold the headroom that every port needs, so fabric.switch.pause is off and packets are dropped; give more in fabric.switch.buffer.size and write pause = \"on\"");
     Ok(Some(without))
 }
@@ -420,6 +470,11 @@ fn transport(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) 
             );
             draft.note(s.at("CC_MODE"), Fate::Left, text);
         }
+        Some((8, ..)) => draft.note(
+            s.at("CC_MODE"),
+            Fate::Changed,
+            "CC_MODE 8: law = \"dctcp\", which has a window and grows it by a segment per round trip; there it is a rate that grows by DCTCP_RATE_AI",
+        ),
         Some(_) => draft.note(
             s.at("CC_MODE"),
             Fate::Carried,
@@ -459,19 +514,20 @@ fn transport(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) 
         draft.note(s.at("L2_BACK_TO_ZERO"), Fate::Left, "L2_BACK_TO_ZERO 1: recovery = \"go-back-n\" begins with the first packet that is missing, not with its chunk");
     }
     draft.note(place, Fate::Changed, "a packet that is lost with all after it is sent again after transport.timeout; there it is never");
-    let base = if s.one_round_trip { "longest" } else { "path" };
-    draft.transport.push(format!("base_rtt = \"{base}\""));
-    draft.note(
-        s.at("GLOBAL_T"),
-        Fate::Changed,
-        format!(
-            "GLOBAL_T {}: base_rtt = \"{base}\", which counts headers and the ACK's way back too",
-            u8::from(s.one_round_trip)
-        ),
-    );
+    let round_trip = super::hpcc_ideal::Paths::of(topology, s.payload).longest_round_trip();
+    if s.one_round_trip {
+        let base = Span::from_ns(round_trip.max(1)).text();
+        draft.transport.push(format!("base_rtt = \"{base}\""));
+        let text = format!("GLOBAL_T 1: base_rtt = \"{base}\", the longest as it is counted there");
+        draft.note(s.at("GLOBAL_T"), Fate::Carried, text);
+    } else {
+        draft.transport.push("base_rtt = \"path\"".into());
+        let text =
+            "GLOBAL_T 0: base_rtt = \"path\", which counts headers and the ACK's way back too";
+        draft.note(s.at("GLOBAL_T"), Fate::Changed, text);
+    }
     let mut chosen = Vec::new();
     window(draft, s, law, &mut chosen);
-    let round_trip = super::hpcc_ideal::Paths::of(topology, s.payload).longest_round_trip();
     let mut trial = params;
     if *law == "dcqcn" {
         chosen.push("timers = \"vendor\"".into());
@@ -482,11 +538,20 @@ fn transport(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) 
             "CNPs are packets of their own, one for every marked packet; there ACKs carry them",
         );
     }
+    let mut unused = s.unused.clone();
     for (key, value, line) in &s.law {
         let at = format!("{place}:{line}");
+        if USED
+            .iter()
+            .any(|(k, modes)| k == key && ANY.contains(&s.mode) && !modes.contains(&s.mode))
+        {
+            unused.push(key);
+            continue;
+        }
         let row = PARAMS.iter().find(|(k, l, ..)| k == key && l == law);
+        let ai = s.law.iter().find(|(key, ..)| *key == "RATE_AI").and_then(|one| rate(&one.1));
         let written =
-            row.and_then(|(.., param, how)| Some((*param, how.write(value, round_trip)?)));
+            row.and_then(|(.., param, how)| Some((*param, how.write(value, round_trip, ai)?)));
         match written {
             Some((param, text)) if trial.set(param, &text).is_ok() => {
                 draft.note(
@@ -513,8 +578,38 @@ fn transport(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) 
             }
         }
     }
+    fixed(draft, place, s, &mut unused);
     if !chosen.is_empty() {
         draft.transport.push(format!("params = {{ {} }}", chosen.join(", ")));
+    }
+}
+
+/// Keys without a counterpart, and those that nothing depends on.
+fn fixed(draft: &mut Draft, place: &str, s: &Settings, unused: &mut Vec<&'static str>) {
+    for (key, value, line) in &s.fixed {
+        let (_, modes, same, text) =
+            FIXED.iter().find(|row| row.0 == *key).expect("every such key has its row");
+        let fate = match same {
+            _ if ANY.contains(&s.mode) && !modes.contains(&s.mode) => {
+                unused.push(key);
+                continue;
+            }
+            Some(same) if value == same => Fate::Carried,
+            _ if *key == "L2_CHUNK_SIZE" && !s.chunks && s.ack_interval <= s.payload => {
+                unused.push(key);
+                continue;
+            }
+            _ => Fate::Left,
+        };
+        draft.note(format!("{place}:{line}"), fate, format!("{key} {value}: {text}"));
+    }
+    if !unused.is_empty() {
+        let text = format!("{}: change nothing in this file, there or here", unused.join(", "));
+        draft.note(place, Fate::Carried, text);
+    }
+    if !s.output.is_empty() {
+        let text = format!("{}: forebay writes its own tables", s.output.join(", "));
+        draft.note(place, Fate::Left, text);
     }
 }
 
@@ -540,9 +635,14 @@ fn window(draft: &mut Draft, s: &Settings, law: &str, params: &mut Vec<String>) 
 }
 
 impl As {
-    fn write(self, value: &str, round_trip_ns: u64) -> Option<String> {
+    fn write(self, value: &str, round_trip_ns: u64, ai: Option<BitsPerSec>) -> Option<String> {
         match self {
             Self::Plain => value.parse::<f64>().ok().map(|_| value.into()),
+            Self::TimesRateAi => {
+                let (large, small) = (rate(value)?.get(), ai?.get());
+                let times = large.checked_div(small)?;
+                (times * small == large).then(|| times.to_string())
+            }
             Self::Us => microseconds(value).map(|t| t.text()),
             Self::Rate => rate(value).map(|rate| rate.to_string()),
             Self::PerRoundTrip => rate(value)
@@ -621,6 +721,7 @@ fn down(
     place: &str,
     topology: &Topology,
     (at, a, b, line): (Time, u32, u32, usize),
+    earlier: Span,
 ) {
     let at_place = format!("{place}:{line}");
     let link = topology.links.iter().find(|l| (l.a, l.b) == (a, b) || (l.a, l.b) == (b, a));
@@ -628,7 +729,8 @@ fn down(
     let Some(cable) = index.map(|i| draft.cables[i].clone()) else {
         return draft.note(at_place, Fate::Left, format!("LINK_DOWN: no link joins {a} and {b}"));
     };
-    let when = at.saturating_add(LINK_DOWN_FROM);
+    let when =
+        Time::ZERO + at.saturating_add(LINK_DOWN_FROM).since(Time::ZERO).saturating_sub(earlier);
     if draft.stop.is_some_and(|stop| when >= stop) {
         return draft.note(
             at_place,

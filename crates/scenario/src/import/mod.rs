@@ -19,6 +19,7 @@ pub use hpcc::{Flow, Flows, Link, Topology};
 pub use hpcc_ideal::{Paths, Way};
 
 use crate::Error;
+use forebay_units::Time;
 use std::fmt;
 
 /// A file of another simulator.
@@ -89,6 +90,8 @@ pub struct Hpcc<'a> {
     pub config: Option<Source<'a>>,
     /// Explicit paths: flow number in `flows`, switches of its data, switches of its ACKs, all by number.
     pub paths: Option<Source<'a>>,
+    /// When the first flow starts; `None`: when the file says. All that has a time moves with it.
+    pub start_at: Option<Time>,
 }
 
 /// A scenario from files of the public HPCC simulator.
