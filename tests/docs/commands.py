@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Every command that a page shows is understood, and runs.
+
+    commands.py [PAGE...]
+
+Needs target/release/forebay. Commands are the lines of ```sh blocks, and code in the cells of tables that begins with
+`forebay`, `cargo` or `./`. Each page has a temporary folder with the repository's scenarios and samples, in which its
+commands run in their order, as a reader would paste them.
+
+A command that takes longer than LIMIT seconds is ended by SIGTERM; it has then started, which is what is asked of it. A
+comment on the line before a block says otherwise:
+
+    <!-- commands: whole -->          runs to its end, because a later command needs what it leaves
+    <!-- commands: check -->          too long even to start: its scenario is checked, with its --set
+    <!-- commands: skip (why) -->     cannot run here
+
+A word in capitals (FILE, SUITE) or an [option] stands for something to fill in; of such a command only the verb is held.
+"""
+
+import pathlib
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOREBAY = ROOT / "target/release/forebay"
+LIMIT = 1.5
+WHOLE = 120.0
+# Pages about work in progress or in the past; their commands belong to their day.
+PAST = ("docs/notes/", "docs/adr/")
+MODE = re.compile(r"<!-- commands: (whole|check|skip)\b.*-->")
+PLACEHOLDER = re.compile(r"(^|[ =/.])([A-Z]{2,}|N)\b|\[--|…|\.\.\.")
+STARTS = ("forebay ", "cargo ", "./")
+
+
+def pages():
+    found = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "validation/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [page for page in found if not str(page.relative_to(ROOT)).startswith(PAST)]
+
+
+def commands(text):
+    """Line number, command and mode, in the order of the page."""
+    mode, inside, pending, lines = None, None, "", text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if inside is not None:
+            if line.strip().startswith("```"):
+                inside = None
+                continue
+            if inside not in ("sh", "bash", "console"):
+                continue
+            pending += line.split(" #")[0].strip().removeprefix("$ ")
+            if pending.endswith("\\"):
+                pending = pending[:-1]
+                continue
+            if pending and not pending.startswith("#"):
+                yield number, pending, mode
+            pending = ""
+            continue
+        if line.strip().startswith("```"):
+            inside = line.strip()[3:].strip()
+            mode = None
+            above = lines[number - 2].strip() if number > 1 else ""
+            if MODE.fullmatch(above):
+                mode = MODE.fullmatch(above).group(1)
+            continue
+        if line.lstrip().startswith("|"):
+            said = MODE.search(line)
+            for code in re.findall(r"`([^`]+)`", line):
+                if code.startswith(STARTS):
+                    yield number, code.replace("\\|", "|"), said.group(1) if said else None
+
+
+def folder_for(temporary):
+    """What a reader has in front of them."""
+    for name in ("scenarios", "validation", "docs", "tests", "crates", "test"):
+        (temporary / name).symlink_to(ROOT / name)
+
+
+def run(words, where, limit):
+    """None if it went well or was still running at the limit, else what it said."""
+    process = subprocess.Popen([str(FOREBAY), *words], cwd=where, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        said = process.communicate(timeout=limit)[1]
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return "goes on after SIGTERM"
+        return f"takes more than {limit:.0f} s" if limit == WHOLE else None
+    if process.returncode == 0:
+        return None
+    lines = [line for line in said.splitlines() if line.strip()]
+    return f"ends with {process.returncode}: {lines[-1] if lines else 'nothing said'}"
+
+
+def checked(words):
+    """The `forebay check` of a command that runs a scenario."""
+    keep, i = ["check"], 1
+    while i < len(words):
+        if words[i] in ("--set", "--preset", "--seed", "--seeds"):
+            if words[i] in ("--set", "--preset"):
+                keep += words[i : i + 2]
+            i += 2
+        elif words[i].endswith(".toml"):
+            keep.append(words[i])
+            i += 1
+        else:
+            i += 1
+    return keep
+
+
+def hold(command, mode, where, verbs):
+    """None if the command is as it should be, else one clause."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        return f"is no shell command: {error}"
+    if words[:3] == ["cargo", "run", "--release"] and "--" in words:
+        words = ["forebay", *words[words.index("--") + 1 :]]
+    if words[0] == "cargo":
+        crate = words[words.index("-p") + 1] if "-p" in words else None
+        known = crate is None or any(f'name = "{crate}"' in (ROOT / path).read_text() for path in ROOT.glob("crates/*/Cargo.toml"))
+        return None if known else f"there is no crate {crate}"
+    if words[0] in ("wireshark", "tshark"):
+        files = [word for word in words[1:] if word.endswith(".pcapng")]
+        lost = [name for name in files if not (where / name).exists()]
+        return f"{lost[0]} was not written by the commands above" if lost else None
+    if words[0].startswith("./"):
+        return None if (ROOT / words[0]).exists() else "there is no such file"
+    if words[0] in ("python3", "bash"):
+        return None if (ROOT / words[1]).exists() else f"there is no {words[1]}"
+    if words[0] in ("cd", "ls", "cat", "git"):
+        return None
+    if words[0] != "forebay":
+        return "is no command that this test knows"
+    if len(words) > 1 and words[1] not in verbs:
+        return f"there is no verb {words[1]}"
+    if mode == "skip" or PLACEHOLDER.search(command):
+        return None
+    words = words[1:]
+    if mode == "check":
+        words = checked(words)
+    if words[0] in ("run", "sweep", "reproduce", "bench") and "--progress" not in words and words[0] != "bench":
+        words += ["--progress", "off"]
+    return run(words, where, WHOLE if mode == "whole" or words[0] == "check" else LIMIT)
+
+
+def main(arguments):
+    if not FOREBAY.exists():
+        print(f"{FOREBAY} is missing: ./test build makes it")
+        return 1
+    said = subprocess.run([FOREBAY, "--help"], capture_output=True, text=True, check=True).stdout
+    verbs = set(re.findall(r"^  ([a-z]+) ", said, re.MULTILINE))
+    chosen = [pathlib.Path(name).resolve() for name in arguments] or pages()
+    wrong = total = 0
+    for page in chosen:
+        name = page.relative_to(ROOT)
+        with tempfile.TemporaryDirectory() as folder:
+            where = pathlib.Path(folder)
+            folder_for(where)
+            for line, command, mode in commands(page.read_text()):
+                total += 1
+                problem = hold(command, mode, where, verbs)
+                if problem:
+                    wrong += 1
+                    print(f"{name}:{line}: {command}\n    {problem}")
+    if not arguments and total < 30:
+        print(f"only {total} commands were found: the pages are read wrongly")
+        return 1
+    print(f"{total} commands on {len(chosen)} pages, {wrong} wrong")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
