@@ -49,8 +49,8 @@ fn table_rows(quick: bool, all: &mut Measured) {
                 );
             }
         }
-        let fewest = |what| Some(columns.iter().map(|c| c.beyond(what)).min()??);
-        let [bic, nv] = columns.clone().map(|c| c.values());
+        let fewest = |what| columns.iter().map(|c| c.beyond(what)).min().flatten();
+        let [bic, nv] = columns.map(|c| c.values());
         for (i, what) in table::QUANTITIES.iter().enumerate() {
             if *what != "fairness" || label == "128" {
                 enter(all, format!("order-{label}-{what}"), nv[i] / bic[i], fewest(what));
