@@ -4,7 +4,7 @@ mod support;
 
 use forebay_record::{About, Quantity, RunRecord, Series, Summary, report};
 use forebay_units::{Bytes, Span, Time};
-use support::{about, run, with_class_pauses, with_memory, with_memory_series};
+use support::{about, run, with_class_pauses, with_memory, with_memory_series, with_rpcs};
 
 fn page(about: &About, runs: &[RunRecord]) -> String {
     report::render(about, &Summary::of(about, runs), runs)
@@ -22,6 +22,12 @@ fn keep(name: &str, html: &str) {
 fn assert_sound(html: &str) {
     assert!(html.len() <= 2_000_000, "{} bytes", html.len());
     let body = &html[html.find("<body>").unwrap()..html.rfind("<script>").unwrap()];
+    // Links within the page are no requests, and each has somewhere to go.
+    let body = body.replace("<a href=\"#", "<a to=\"");
+    for link in body.split("<a to=\"").skip(1) {
+        let id = link.split('"').next().unwrap();
+        assert!(body.contains(&format!("id=\"{id}\"")), "{id}");
+    }
     for bad in ["NaN", "inf ", "\"inf", "http:", "https:", "url(", " src=", "href="] {
         if let Some(at) = body.find(bad) {
             panic!("{bad} in ...{}", &body[at.saturating_sub(120)..(at + 40).min(body.len())]);
@@ -75,7 +81,7 @@ fn who_was_paused_stands_beside_what_the_pause_cost() {
     let table = &table[..table.find("</section>").unwrap()];
     // Two seeds: 12 + 1 and 12 + 2 frames, twice 150 us, the headroom and the drops of the in-port at the other end.
     let circle = "seed 2, from 12.345 ms, gone by 30 ms:";
-    for text in ["<td class=\"num\">3", "300 us", ">27<", "23.5", "2 × (14 dropped)", circle] {
+    for text in ["<td class=\"num\">3", "300 µs", ">27<", "23.5", "2 × (14 dropped)", circle] {
         assert!(table.contains(text), "{text} in {table}");
     }
     assert!(!page(&about, &[run(1, 400), run(2, 400)]).contains("id=\"pauses\""));
@@ -240,7 +246,7 @@ fn a_host_shows_where_its_time_went_and_how_to_see_more() {
         "Where did the time go at leaf[0].host[5]?",
         "a busy memory controller set the pace",
         "62.5 %",
-        "Set output.memory",
+        "set output.memory",
         "NICs of receiving hosts dropped",
         "Dropped by NICs",
     ] {
@@ -316,4 +322,66 @@ fn the_traffic_stands_among_the_settings() {
     ] {
         assert!(settings.contains(text), "{text}");
     }
+}
+
+/// Latencies of tens of milliseconds have ticks in milliseconds, and the last one stays inside the figure.
+#[test]
+fn the_axis_of_latencies_has_the_unit_that_suits_it() {
+    let about = about(&[1]);
+    let mut one = with_rpcs(run(1, 50), 50);
+    for rpc in one.rpcs.iter_mut().filter(|rpc| rpc.completed != Time::MAX) {
+        rpc.completed = rpc.issued + Span::from_ms(50);
+    }
+    let html = page(&about, &[one]);
+    assert_sound(&html);
+    let figure = &html[html.find("id=\"rpc-latency\"").unwrap()..];
+    let figure = &figure[..figure.find("</section>").unwrap()];
+    assert!(figure.contains("Latency, ms, log scale"), "the unit");
+    assert!(figure.contains(">50</text>") && !figure.contains("50000"), "the ticks");
+    for tick in figure.split("class=\"tick mid\">").skip(1) {
+        assert!(tick.split('<').next().unwrap().parse::<f64>().is_ok());
+    }
+}
+
+/// The port that failed is drawn although other queues were longer.
+#[test]
+fn the_queue_of_a_failed_port_is_among_those_drawn() {
+    let about = about(&[1]);
+    let mut one = run(1, 50);
+    let name = "leaf[0]->leaf[0].host[11]";
+    let is = |port: &&mut forebay_record::PortRow| format!("{}->{}", port.node, port.peer) == name;
+    let legend = |html: &str| html.contains("leaf[0]→leaf[0].host[11] queue <small>");
+    assert!(!legend(&page(&about, std::slice::from_ref(&one))));
+    one.ports.iter_mut().find(is).unwrap().lost_packets = 7;
+    let html = page(&about, &[one]);
+    assert!(legend(&html));
+    assert!(html.contains("those of ports that lost packets to a fault"));
+}
+
+/// What is not there stands at the end, once, and not as an empty card among the figures.
+#[test]
+fn what_is_absent_stands_in_one_place() {
+    let about = about(&[1]);
+    let mut one = run(1, 50);
+    one.series.clear();
+    one.flows.clear();
+    let html = page(&about, &[one]);
+    assert_sound(&html);
+    let section = &html[html.find("id=\"absent\"").unwrap()..];
+    let section = &section[..section.find("</section>").unwrap()];
+    assert!(
+        section.contains("no measured flow completed") && section.contains("set output.queues")
+    );
+    assert!(!html.contains("id=\"no-flows\"") && !html.contains("id=\"over-time\""));
+    assert!(!page(&about, &[run(1, 500)]).contains("id=\"absent\""));
+}
+
+/// Flows of different entries have a figure each: a short incast and a long tail make one line mean nothing.
+#[test]
+fn slowdown_by_size_is_split_by_traffic_entry() {
+    let html = page(&about(&[1]), &[run(1, 2_000)]);
+    assert!(html.contains("FCT slowdown by flow size, traffic[0] poisson, websearch, load 0.6"));
+    let mut one = run(1, 2_000);
+    one.flows.iter_mut().for_each(|flow| flow.traffic = 0);
+    assert!(page(&about(&[1]), &[one]).contains("<h2>FCT slowdown by flow size</h2>"));
 }

@@ -18,7 +18,9 @@ pub(super) struct Words {
     /// `flows`.
     pub things: &'static str,
     /// `Slowdown: FCT / ideal FCT, log scale`.
-    pub axis: &'static str,
+    pub axis: String,
+    /// A tick of the axis is labelled with the value over this.
+    pub divisor: f64,
     /// A value under the pointer: `slowdown 3.2`.
     pub value: fn(f64) -> String,
     /// `slowdown by size class`.
@@ -76,7 +78,8 @@ fn picture(
         (Scale::log(best, worst, l, r), y)
     });
     let whole = |v: f64| format!("{} %", plain(v * 100.0));
-    let (x_ticks, mut y_ticks) = (chart.x.ticks(6, plain), chart.y.ticks(5, whole));
+    let (x_ticks, mut y_ticks) =
+        (chart.x.ticks(6, |v| plain(v / words.divisor)), chart.y.ticks(5, whole));
     if tail_of.is_some() {
         y_ticks.retain(|tick| tick.label.is_some());
     }
@@ -84,7 +87,7 @@ fn picture(
         None => format!("Share of {} at or below", words.things),
         Some(_) => format!("Share of {} beyond, log scale", words.things),
     };
-    chart.axes(&x_ticks, &y_ticks, words.axis, &title);
+    chart.axes(&x_ticks, &y_ticks, &words.axis, &title);
     let steps = 220;
     let span = ln(worst / best);
     let value_at = |i: usize| best * exp(span * i as f64 / steps as f64);

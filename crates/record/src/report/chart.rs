@@ -34,6 +34,9 @@ pub(super) fn px(value: f64) -> String {
 #[derive(Clone, Copy)]
 pub(super) struct Margins(pub f64, pub f64, pub f64, pub f64);
 
+/// Width of a digit of a tick, at most.
+const DIGIT: f64 = 7.5;
+
 /// Gap between labels at line ends.
 const LABEL_GAP: f64 = 14.0;
 
@@ -130,7 +133,12 @@ impl Chart {
             let length = if tick.label.is_some() { 6.0 } else { 3.0 };
             self.rule((at, bottom), (at, bottom + length), "axis");
             if let Some(label) = &tick.label {
-                self.text(at, bottom + 19.0, "tick mid", label);
+                // A label that would leave the figure ends at its edge.
+                let half = label.chars().count() as f64 * DIGIT / 2.0;
+                match at + half > self.width {
+                    true => self.text(self.width - 1.0, bottom + 19.0, "tick end", label),
+                    false => self.text(at, bottom + 19.0, "tick mid", label),
+                }
             }
         }
         self.rule((left, bottom), (right, bottom), "axis");

@@ -8,7 +8,7 @@ use crate::about::About;
 use crate::human::{bytes, count, sig3, trim};
 use crate::rows::{FlowRow, RunRecord};
 use crate::stats::{Estimate, quantile};
-use crate::summary::{class_bounds, class_name, in_class, measured};
+use crate::summary::{Summary, class_bounds, class_name, in_class, measured};
 use forebay_units::math::ln;
 
 /// Bins per decade of flow size.
@@ -36,10 +36,30 @@ fn completed<'a>(about: &'a About, run: &'a RunRecord) -> impl Iterator<Item = &
     run.flows.iter().filter(|flow| measured(flow, about.warmup) && flow.delivered.is_some())
 }
 
-fn bins(about: &About, runs: &[RunRecord]) -> Vec<Bin> {
+/// The figure for each entry of the traffic if there are several, since their flows are not alike; else the one of all flows.
+pub(super) fn by_size_and_traffic(
+    about: &About,
+    summary: &Summary,
+    runs: &[RunRecord],
+) -> Vec<Figure> {
+    let shown = |entry: Option<u16>| by_size(about, runs, entry);
+    let finite = || runs.iter().flat_map(|run| &run.flows).filter(|flow| !flow.is_endless());
+    let mut figures: Vec<Figure> =
+        match (summary.traffic_classes.len(), finite().map(|f| f.traffic).max()) {
+            (2.., Some(last)) => (0..=last).filter_map(|entry| shown(Some(entry))).collect(),
+            _ => shown(None).into_iter().collect(),
+        };
+    for (n, figure) in figures.iter_mut().enumerate().skip(1) {
+        figure.id = format!("{}-{n}", figure.id);
+    }
+    figures
+}
+
+fn bins(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Vec<Bin> {
     let mut by_bin: std::collections::BTreeMap<i64, (Vec<u64>, Vec<Vec<f64>>)> = Default::default();
     for (seed, run) in runs.iter().enumerate() {
-        for flow in completed(about, run) {
+        let of = |flow: &&FlowRow| entry.is_none_or(|entry| flow.traffic == entry);
+        for flow in completed(about, run).filter(of) {
             let (sizes, slowdowns) = by_bin
                 .entry(bin_of(flow.size.get()))
                 .or_insert_with(|| (Vec::new(), vec![Vec::new(); runs.len()]));
@@ -64,8 +84,8 @@ fn bins(about: &About, runs: &[RunRecord]) -> Vec<Bin> {
 
 /// Slowdown against flow size, with the number of flows below; none if all flows are of about one
 /// size, where the distribution says it all.
-pub(super) fn by_size(about: &About, runs: &[RunRecord]) -> Option<Figure> {
-    let bins = bins(about, runs);
+fn by_size(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Option<Figure> {
+    let bins = bins(about, runs, entry);
     let (first, last) = (bins.first()?, bins.last()?);
     if bins.len() == 1 {
         return None;
@@ -140,7 +160,10 @@ pub(super) fn by_size(about: &About, runs: &[RunRecord]) -> Option<Figure> {
     }
     Some(Figure {
         id: "slowdown-by-size".into(),
-        title: "FCT slowdown by flow size".into(),
+        title: match entry {
+            Some(entry) => format!("FCT slowdown by flow size, {}", about.traffic_name(entry)),
+            None => "FCT slowdown by flow size".into(),
+        },
         plot: chart.finish("Percentiles of FCT slowdown against flow size, both on log scales"),
         caption: format!(
             "A flow at 1 was as fast as alone on an empty path. Lines: mean over seeds of the percentile \
@@ -193,7 +216,8 @@ pub(super) fn distributions(about: &About, runs: &[RunRecord]) -> Option<Figure>
     let classes = classes(about, runs);
     let words = Words {
         things: "flows",
-        axis: "Slowdown: FCT / ideal FCT, log scale",
+        axis: "Slowdown: FCT / ideal FCT, log scale".into(),
+        divisor: 1.0,
         value: |slowdown| format!("slowdown {}", sig3(slowdown)),
         about: "slowdown by size class",
         least: Some(1.0),

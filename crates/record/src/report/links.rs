@@ -1,9 +1,9 @@
 //! Figures of links: tiers with drops and marks, a map of utilisation, and the worst ports.
 
 use super::chart::{esc, px};
-use super::{Figure, pretty};
+use super::{Figure, micro, pretty};
 use crate::columns::PortRow;
-use crate::human::{bytes, count, gbps, micros, percent};
+use crate::human::{bytes, count, gbps, percent};
 use crate::rows::RunRecord;
 use crate::summary::Summary;
 use crate::tiers::{Tiers, utilisation};
@@ -305,7 +305,7 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
             let _ = write!(plot, "<td class=\"num\">{}", count(n));
         }
         if pauses {
-            let _ = write!(plot, "<td class=\"num\">{}", micros(port.paused.as_secs_f64() * 1e6));
+            let _ = write!(plot, "<td class=\"num\">{}", micro(port.paused.as_secs_f64() * 1e6));
         }
         plot.push_str("</tr>");
     }

@@ -17,6 +17,7 @@ mod tables;
 mod worst_flows;
 
 use crate::about::About;
+use crate::human::micros;
 use crate::rows::RunRecord;
 use crate::summary::Summary;
 use chart::esc;
@@ -35,6 +36,11 @@ const DARK: &str = include_str!("dark.css");
 /// A name with the signs that a terminal spares us.
 fn pretty(name: &str) -> String {
     name.replace("<=", "≤").replace("->", "→")
+}
+
+/// Microseconds in the unit that suits them, with the sign that a terminal spares us.
+fn micro(us: f64) -> String {
+    micros(us).replace(" us", " µs")
 }
 
 /// A figure: title, picture, and what to read in it.
@@ -59,38 +65,29 @@ impl Figure {
 
 /// The page. `runs` are those that `summary` was made of.
 pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
-    let mut body = tables::header(about, summary);
-    body.push_str(&tables::tiles(summary));
+    let mut body = tables::tiles(summary);
     for figure in host::figures(summary, runs) {
         body.push_str(&figure.html());
     }
-    body.push_str(host::hint(summary, runs).unwrap_or_default());
-    let mut figures: Vec<Figure> = Vec::new();
-    figures.extend(fct::by_size(about, runs));
+    let mut absent: Vec<String> = host::hint(summary, runs).map(String::from).into_iter().collect();
+    let mut figures: Vec<Figure> = fct::by_size_and_traffic(about, summary, runs);
     figures.extend(fct::distributions(about, runs));
     figures.extend(rpc::distribution(about, runs));
     for figure in &figures {
         body.push_str(&figure.html());
     }
     if figures.is_empty() {
-        let why = match summary.flows.endless {
-            0 => "No measured flow completed. See stop.time, output.warmup and traffic.load.",
-            _ => {
-                "Flows without an end have no completion time; see goodput, queues and links below."
-            }
-        };
-        let _ = write!(
-            body,
-            "<section id=\"no-flows\"><h2>FCT slowdown</h2><p>Nothing to draw. {why}</p></section>"
-        );
+        absent.push(match summary.flows.endless {
+            0 => "FCT slowdown: no measured flow completed; see stop.time, output.warmup and traffic.load.".into(),
+            _ => "FCT slowdown: flows without an end have no completion time.".into(),
+        });
     }
     body.push_str(&rpc::table(summary));
     body.push_str(&tables::classes(summary));
-    body.push_str(&over_time::sections(runs).unwrap_or_else(|| {
-        "<section id=\"over-time\"><h2>Queues over time</h2><p>No queue was sampled. Set output.queues to see \
-         them here.</p></section>"
-            .into()
-    }));
+    match over_time::sections(runs) {
+        Some(sections) => body.push_str(&sections),
+        None => absent.push("Queues over time: none was sampled; set output.queues.".into()),
+    }
     let mut figures: Vec<Figure> = Vec::new();
     figures.extend(links::tiers(summary));
     figures.extend(links::utilisation_map(runs));
@@ -101,8 +98,30 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
         body.push_str(&figure.html());
     }
     body.push_str(&tables::seeds(summary));
+    if !absent.is_empty() {
+        let items: String = absent.iter().map(|what| format!("<li>{}</li>", esc(what))).collect();
+        let _ = write!(
+            body,
+            "<section id=\"absent\"><h2>Not in this report</h2><ul class=\"notes\">{items}</ul></section>"
+        );
+    }
     body.push_str(&tables::reference(about, runs));
+    let body = format!("{}{}{body}", tables::header(about, summary), contents(&body));
     page(&summary.scenario, &body)
+}
+
+/// Links to the sections of a body.
+fn contents(body: &str) -> String {
+    let mut links = String::new();
+    for section in body.split("<section id=\"").skip(1) {
+        let (id, rest) = section.split_once('"').unwrap_or_default();
+        let title = rest.split_once("<h2>").and_then(|(_, rest)| rest.split_once("</h2>"));
+        let link = format!("<a href=\"#{id}\">");
+        if let Some((title, _)) = title.filter(|_| !links.contains(&link)) {
+            let _ = write!(links, "{link}{title}</a>");
+        }
+    }
+    format!("<nav class=\"contents\" aria-label=\"Contents\">{links}</nav>")
 }
 
 fn page(title: &str, body: &str) -> String {

@@ -3,8 +3,8 @@
 
 use super::chart::{Chart, Margins, esc};
 use super::scale::{Scale, plain, round_up};
-use super::{Figure, WIDE, pretty};
-use crate::human::{bytes_f, gbps, micros, sig3, trim};
+use super::{Figure, WIDE, micro, pretty};
+use crate::human::{bytes_f, gbps, sig3, trim};
 use crate::rows::{Quantity, RunRecord, Series};
 use forebay_units::Time;
 
@@ -97,8 +97,10 @@ fn figure(run: &RunRecord, frame: &Frame, id: String) -> Option<Figure> {
         .filter(|series| series.quantity == quantity && series.unit == unit)
         .filter_map(|series| Some((series, peak(series)?)))
         .collect();
-    // Stable, so equal peaks stay in the order of the record.
-    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    // Ports that lost packets to a fault, then the highest peaks; stable, so equal ones stay in the order of the record.
+    let lost = ports_with_losses(run);
+    let failed = |series: &Series| lost.iter().any(|port| series.name.starts_with(port));
+    all.sort_by(|a, b| failed(b.0).cmp(&failed(a.0)).then(b.1.total_cmp(&a.1)));
     all.first()?;
     // Those with names in the order of the record, so that a flow has one colour in all its figures.
     let place = |series: &Series| run.series.iter().position(|s| s.name == series.name);
@@ -170,11 +172,22 @@ fn figure(run: &RunRecord, frame: &Frame, id: String) -> Option<Figure> {
              what happens between samples is. All samples are in series.csv.",
             match others.len() {
                 0 => format!("{} series", all.len()),
+                _ if named.iter().any(|(series, _)| failed(series)) => format!(
+                    "{} of {} series, those of ports that lost packets to a fault and then those with the highest peaks",
+                    named.len(),
+                    all.len()
+                ),
                 _ =>
                     format!("{} of {} series, those with the highest peaks", named.len(), all.len()),
             }
         ),
     })
+}
+
+/// Names of the ports that lost packets to a fault, as series begin with them.
+fn ports_with_losses(run: &RunRecord) -> Vec<String> {
+    let lost = run.ports.iter().filter(|port| port.lost_packets > 0);
+    lost.map(|port| format!("{}->{} ", port.node, port.peer)).collect()
 }
 
 fn us(time: Time) -> f64 {
@@ -253,12 +266,8 @@ fn hover(
     }
 }
 
-fn micro(us: f64) -> String {
-    micros(us).replace(" us", " µs")
-}
-
 /// Divisor and name of the unit of a time axis.
-fn time_unit(end_us: f64) -> (f64, &'static str) {
+pub(super) fn time_unit(end_us: f64) -> (f64, &'static str) {
     match end_us {
         e if e >= 2e6 => (1e6, "s"),
         e if e >= 2e3 => (1e3, "ms"),
@@ -280,8 +289,12 @@ fn titles(quantity: Quantity, unit: &str) -> (&'static str, String) {
         Quantity::Paused => ("Ports paused", "Share of time paused"),
         Quantity::Other => return ("Samples", unit.into()),
     };
-    let unit = if unit == "gbps" { "Gb/s" } else { unit };
-    (title, format!("{axis}, {unit}"))
+    match unit {
+        "gbps" => (title, format!("{axis}, Gb/s")),
+        // Labels of times have their units with them.
+        "us" => (title, axis.into()),
+        other => (title, format!("{axis}, {other}")),
+    }
 }
 
 /// The top of an axis: round in the unit that its labels use.
@@ -301,6 +314,11 @@ fn round_up_scaled(top: f64, unit: &str) -> f64 {
 fn axis_label(value: f64, unit: &str) -> String {
     match unit {
         "bytes" => trim(&bytes_f(value)).to_string(),
+        "us" if value == 0.0 => "0".into(),
+        "us" => {
+            let (divisor, unit) = time_unit(value);
+            format!("{} {unit}", plain(value / divisor))
+        }
         _ => plain(value),
     }
 }
@@ -309,6 +327,7 @@ fn value_label(value: f64, unit: &str) -> String {
     match unit {
         "bytes" => bytes_f(value),
         "gbps" => gbps(value),
+        "us" => micro(value),
         other => format!("{} {other}", sig3(value)),
     }
 }

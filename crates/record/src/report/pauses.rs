@@ -1,9 +1,9 @@
 //! Who was paused for how long, and how near the one who paused came to losing something.
 
-use super::Figure;
 use super::chart::esc;
 use super::links::bar;
-use crate::human::{bytes, count, micros, percent};
+use super::{Figure, micro};
+use crate::human::{bytes, count, percent};
 use crate::rows::{ClassPauseRow, RunRecord};
 use forebay_units::{Bytes, Time};
 use std::cmp::Reverse;
@@ -50,7 +50,7 @@ pub(super) fn table(runs: &[RunRecord]) -> Option<Figure> {
         let _ = write!(
             plot,
             "<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}",
-            micros(row.paused.as_secs_f64() * 1e6),
+            micro(row.paused.as_secs_f64() * 1e6),
             count(row.pause_frames_received),
             bytes(row.headroom_peak.get()),
             count(row.lossless_drops),

@@ -3,9 +3,11 @@
 use super::Figure;
 use super::cdf::{Class, Words, pair};
 use super::chart::esc;
+use super::micro;
+use super::over_time::time_unit;
 use super::tables::marked;
 use crate::about::About;
-use crate::human::{count, gbps, micros, sig2, sig3};
+use crate::human::{count, gbps, sig2, sig3};
 use crate::rows::{RpcRow, RunRecord};
 use crate::stats::Estimate;
 use crate::summary::{RPC_DEFINITION, RpcClass, RpcSummary, Summary};
@@ -29,9 +31,12 @@ pub(super) fn distribution(about: &About, runs: &[RunRecord]) -> Option<Figure> 
     };
     let classes: Vec<Class> =
         entries.into_iter().map(class).filter(|class| !class.sorted.is_empty()).collect();
+    let worst = classes.iter().filter_map(|class| class.sorted.last()).copied();
+    let (divisor, unit) = time_unit(worst.fold(0.0, f64::max));
     let words = Words {
         things: "RPCs",
-        axis: "Latency, µs, log scale",
+        axis: format!("Latency, {unit}, log scale"),
+        divisor,
         value: |us| micro(us),
         about: "RPC latency by traffic entry",
         least: None,
@@ -45,10 +50,6 @@ pub(super) fn distribution(about: &About, runs: &[RunRecord]) -> Option<Figure> 
                   0.1 %. All seeds together; RPCs issued in the warm-up and those not completed are not in."
             .into(),
     })
-}
-
-fn micro(us: f64) -> String {
-    micros(us).replace(" us", " µs")
 }
 
 /// All numbers of RPCs.

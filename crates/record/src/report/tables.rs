@@ -1,11 +1,11 @@
 //! The report's words and tables: headline, key numbers, size classes, seeds, settings, definitions.
 
 use super::chart::esc;
-use super::pretty;
+use super::{micro, pretty};
 use crate::about::About;
 use crate::columns::IDEAL_FCT_DEFINITION;
 use crate::human;
-use crate::human::{bytes, count, micros, percent, sig2, sig3};
+use crate::human::{bytes, count, percent, sig2, sig3};
 use crate::rows::RunRecord;
 use crate::stats::Estimate;
 use crate::summary::{
@@ -192,10 +192,6 @@ fn cautions(about: &About, summary: &Summary) -> String {
     format!("<ul class=\"cautions\">{items}</ul>")
 }
 
-fn micro(us: f64) -> String {
-    micros(us).replace(" us", " µs")
-}
-
 fn value(estimate: &Estimate) -> String {
     estimate.mean.map_or("–".into(), sig3)
 }
@@ -299,7 +295,7 @@ pub(super) fn tiles(summary: &Summary) -> String {
     if net.pause_frames > 0 {
         tiles.push((
             "Paused longest".into(),
-            micros(net.paused_most_us),
+            micro(net.paused_most_us),
             format!(
                 "{}, {} frames in all, {} dropped for want of headroom",
                 net.paused_most_port.replace("->", " → "),

@@ -3,7 +3,7 @@
 use super::Figure;
 use super::chart::esc;
 use crate::about::About;
-use crate::human::{bytes, micros, sig3};
+use crate::human::{bytes, sig3};
 use crate::rows::{FlowRow, RunRecord};
 use crate::summary::measured;
 use std::fmt::Write;
@@ -29,7 +29,7 @@ pub(super) fn table(about: &About, runs: &[RunRecord]) -> Option<Figure> {
          <th class=\"num\">Size<th class=\"num\">Start<th class=\"num\">FCT<th class=\"num\">Ideal FCT\
          <th class=\"num\">Slowdown<th class=\"num\">Sent again<th class=\"num\">Timeouts</tr></thead><tbody>",
     );
-    let micro = |ps: u64| micros(ps as f64 / 1e6).replace(" us", " µs");
+    let micro = |ps: u64| super::micro(ps as f64 / 1e6);
     let host = |run: &RunRecord, at: u32| run.hosts.get(at as usize).cloned().unwrap_or_default();
     for (slowdown, run, flow) in flows.iter().take(WORST) {
         let _ = write!(

@@ -35,10 +35,8 @@ pub(super) fn figures(summary: &Summary, runs: &[RunRecord]) -> Vec<Figure> {
 /// What is said where nothing was sampled; `None` if something was, or no host has such a path.
 pub(super) fn hint(summary: &Summary, runs: &[RunRecord]) -> Option<&'static str> {
     let sampled = runs.iter().any(|run| !run.memory_series.is_empty());
-    (summary.memory.is_some() && !sampled).then_some(
-        "<section id=\"host-over-time\"><h2>Hosts over time</h2><p>No path to memory was sampled. Set output.memory to see \
-         occupancy, bandwidth, drops and levels here.</p></section>",
-    )
+    (summary.memory.is_some() && !sampled)
+        .then_some("Hosts over time: no path to memory was sampled; set output.memory.")
 }
 
 fn path(host: &HostMemory, hosts: usize, runs: &[RunRecord]) -> Option<Figure> {
