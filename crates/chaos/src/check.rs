@@ -1,0 +1,252 @@
+//! What holds for every scenario, whatever it says.
+
+use forebay_laws::log::replay;
+use forebay_record::RunRecord;
+use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, RoceFrame, Sink};
+use forebay_scenario::model::Scenario;
+use forebay_sim::{Options, Simulation, Watch, simulate, simulate_into};
+use forebay_units::Time;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What came of one scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// All that is checked holds; packets pushed onto links in one run.
+    Right(u64),
+    /// The checker, or assembly, does not take it: the sentence.
+    Refused(String),
+    /// It was left out, since it would take too long.
+    Long,
+    /// Something does not hold.
+    Wrong(Fault),
+}
+
+/// Something that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What, in a word: the same for failures of one kind.
+    pub kind: &'static str,
+    /// With names and numbers.
+    pub text: String,
+}
+
+/// Scenarios with more packet-hops are left out.
+const MOST_HOPS: u64 = 150_000;
+
+/// Runs the scenario of this text in all ways.
+pub fn check(text: &str) -> Found {
+    match catch_unwind(AssertUnwindSafe(|| checked(text))) {
+        Ok(Ok(found)) => found,
+        Ok(Err(fault)) => Found::Wrong(fault),
+        Err(panic) => {
+            let said = panic.downcast_ref::<String>().map(String::as_str);
+            let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+            let text = said.unwrap_or("no message").to_string();
+            Found::Wrong(Fault { kind: "panic", text })
+        }
+    }
+}
+
+fn checked(text: &str) -> Result<Found, Fault> {
+    let scenario = match forebay_scenario::text("chaos.toml", text) {
+        Ok(loaded) => loaded.scenario,
+        Err(error) => return Ok(Found::Refused(error.to_string())),
+    };
+    let first = match run_if_short(&scenario) {
+        Ok(Some(record)) => record,
+        Ok(None) => return Ok(Found::Long),
+        Err(refused) => return Ok(Found::Refused(refused)),
+    };
+    conserved(&first, scenario.faults.is_empty())?;
+    for threads in [2, 3] {
+        let other = run(&scenario, Options { threads, ..Options::default() })?;
+        same("threads", &format!("{threads} threads"), &first, &other)?;
+    }
+    let again =
+        forebay_scenario::text("resolved.toml", &forebay_scenario::resolved(&scenario)).map_err(
+            |e| Fault { kind: "resolved", text: format!("the resolved file is refused: {e}") },
+        )?;
+    same("resolved", "the resolved file", &first, &run(&again.scenario, Options::default())?)?;
+    logged(&scenario, &first)?;
+    if !scenario.output.captures.is_empty() {
+        captured(&scenario, &first)?;
+    }
+    longer(&scenario, &first)?;
+    let among = Scenario { seeds: vec![7, 1, 9], ..scenario.clone() };
+    same("seeds", "one seed among three", &first, &run(&among, Options::default())?)?;
+    Ok(Found::Right(first.totals.packet_hops))
+}
+
+/// None if it has more packet-hops than are looked at.
+fn run_if_short(scenario: &Scenario) -> Result<Option<RunRecord>, String> {
+    let mut simulation =
+        Simulation::new(scenario, 1, Options::default()).map_err(|e| e.to_string())?;
+    let watch = Watch::default();
+    let stop = scenario.stop.time.since(Time::ZERO);
+    for part in 1..=64 {
+        if simulation.advance(Time::ZERO + stop / 64 * part, &watch) {
+            break;
+        }
+        if simulation.packet_hops() > MOST_HOPS {
+            return Ok(None);
+        }
+    }
+    simulation.advance(Time::MAX, &watch);
+    Ok(Some(simulation.finish().record))
+}
+
+fn run(scenario: &Scenario, options: Options) -> Result<RunRecord, Fault> {
+    let outcome = simulate(scenario, 1, options, &Watch::default());
+    outcome
+        .map(|outcome| outcome.record)
+        .map_err(|e| Fault { kind: "refused", text: e.to_string() })
+}
+
+/// Every table that is written is the same.
+fn same(kind: &'static str, what: &str, a: &RunRecord, b: &RunRecord) -> Result<(), Fault> {
+    let differ = |table: &str, a: &dyn Debug, b: &dyn Debug| {
+        let (a, b) = (format!("{a:?}"), format!("{b:?}"));
+        let at = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+        let part =
+            |text: &str| text.chars().skip(at.saturating_sub(60)).take(160).collect::<String>();
+        let text = format!("{what}: {table} differ: {} and {}", part(&a), part(&b));
+        if a == b { Ok(()) } else { Err(Fault { kind, text }) }
+    };
+    differ("digests", &a.digest, &b.digest)?;
+    differ("ends", &a.end, &b.end)?;
+    differ("flows", &a.flows, &b.flows)?;
+    differ("RPCs", &a.rpcs, &b.rpcs)?;
+    differ("connections", &a.connections, &b.connections)?;
+    differ("ports", &a.ports, &b.ports)?;
+    differ("series", &a.series, &b.series)?;
+    differ("memory", &a.memory, &b.memory)?;
+    differ("totals", &a.totals, &b.totals)
+}
+
+/// Sums over the tables of a run: what came to a switch and was not lost is there, went on or was dropped. A link that goes down
+/// also loses what waits for it, and what is offered to it while it is down: of such packets it is not known how many had been sent.
+fn conserved(record: &RunRecord, faultless: bool) -> Result<(), Fault> {
+    let fault = |text: String| Err(Fault { kind: "conservation", text });
+    let hops: u64 = record.ports.iter().map(|port| port.tx_packets).sum();
+    if hops != record.totals.packet_hops {
+        return fault(format!(
+            "{hops} packets sent by ports, {} packet-hops",
+            record.totals.packet_hops
+        ));
+    }
+    let mut came: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut went: BTreeMap<&str, u64> = BTreeMap::new();
+    for port in &record.ports {
+        if faultless && port.lost_packets > 0 {
+            return fault(format!("{}->{} lost packets without a fault", port.node, port.peer));
+        }
+        *came.entry(&port.peer).or_default() += port.tx_packets;
+        *went.entry(&port.node).or_default() += port.tx_packets + port.dropped_packets;
+    }
+    let switches = |node: &str| record.ports.iter().filter(|p| p.node == node).count() > 1;
+    for (node, went) in went.iter().filter(|(node, _)| switches(node)) {
+        let came = came.get(node).copied().unwrap_or(0);
+        if *went > came {
+            return fault(format!("{node} sent and dropped {went} packets of {came} that came"));
+        }
+    }
+    for flow in &record.flows {
+        if flow.delivered.is_some_and(|at| at < flow.start) {
+            return fault(format!("flow {} is delivered before it starts", flow.flow));
+        }
+    }
+    Ok(())
+}
+
+/// A flow whose law is logged is the same flow, and the log replays.
+fn logged(scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
+    let options = Options { law_log: Some(0), ..Options::default() };
+    let outcome = simulate(scenario, 1, options, &Watch::default())
+        .map_err(|e| Fault { kind: "refused", text: e.to_string() })?;
+    same("law log", "with a law log", first, &outcome.record)?;
+    match outcome.law_log.as_deref() {
+        None | Some([]) => Ok(()),
+        Some(log) => {
+            replay(log).map(drop).map_err(|e| Fault { kind: "law log", text: e.to_string() })
+        }
+    }
+}
+
+/// A run a third longer has every flow that the shorter one completed, at the same time.
+fn longer(scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
+    let mut long = scenario.clone();
+    let third = scenario.stop.time.since(Time::ZERO) / 3;
+    long.stop.time = scenario.stop.time.saturating_add(third);
+    let long = run(&long, Options::default())?;
+    for (a, b) in first.flows.iter().zip(&long.flows) {
+        if a.delivered.is_some()
+            && (a.delivered, a.acked) != (b.delivered, b.acked)
+            && a.acked.is_some()
+        {
+            let text = format!("flow {} of a run a third longer: {a:?} and {b:?}", a.flow);
+            return Err(Fault { kind: "longer", text });
+        }
+    }
+    Ok(())
+}
+
+/// Captures change nothing, and have the same frames on any number of threads.
+fn captured(scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
+    let frames = |threads| {
+        let mut sum = Sum::default();
+        let options = Options { threads, ..Options::default() };
+        simulate_into(scenario, 1, options, &Watch::default(), &mut sum)
+            .map(|outcome| (outcome.record, sum.ports))
+            .map_err(|e| Fault { kind: "refused", text: e.to_string() })
+    };
+    let (record, alone) = frames(1)?;
+    same("captures", "with captures", first, &record)?;
+    if frames(2)?.1 != alone {
+        let text = "captures of 1 and 2 threads have other frames".into();
+        return Err(Fault { kind: "captures", text });
+    }
+    Ok(())
+}
+
+/// A number per port for all its frames in their order.
+#[derive(Default)]
+struct Sum {
+    ports: Vec<u64>,
+}
+
+impl Sum {
+    fn add(&mut self, port: usize, frame: &dyn Debug) {
+        for byte in format!("{frame:?}").bytes() {
+            // FNV-1a.
+            self.ports[port] = (self.ports[port] ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+impl Sink for Sum {
+    fn begin(&mut self, ports: Vec<CapturedPort>, _hosts: &[(u32, String)]) {
+        self.ports = vec![0xcbf2_9ce4_8422_2325; ports.len()];
+    }
+
+    fn frame(&mut self, port: usize, frame: &Frame) {
+        self.add(port, frame);
+    }
+
+    fn roce(&mut self, port: usize, frame: &RoceFrame) {
+        self.add(port, frame);
+    }
+
+    fn pause(&mut self, port: usize, frame: &PauseFrame) {
+        self.add(port, frame);
+    }
+
+    fn settle(&mut self) -> bool {
+        true
+    }
+
+    fn end(&mut self, port: usize, totals: PortTotals) {
+        self.add(port, &totals);
+    }
+}

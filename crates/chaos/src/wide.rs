@@ -1,0 +1,131 @@
+//! A scenario from one number: fabric, hosts, memory, traffic and faults as the simulator's own tests draw them, under any law and
+//! transport, several of them side by side, with weights, machines and captures.
+
+use crate::random::{self, Draw};
+use forebay_laws::flow::{Echo, FlowParams, LAWS, Needs};
+use forebay_units::random::{Purpose, Stream};
+use std::fmt::Write;
+
+/// The text of this seed's scenario.
+pub fn draw(seed: u64) -> String {
+    let base = random::draw(seed, 0).text;
+    let mut d = Draw(Stream::new(seed, 7, Purpose::Test));
+    let (head, rest) = base.split_once("[transport]\n").expect("each has a transport");
+    let at = rest.find("[[traffic]]").expect("and traffic");
+    let (own, traffic) = rest.split_at(at);
+    let classes = classes(head);
+    let mut text = match classes > 1 && d.one_in(2) {
+        true => weighted(&mut d, head, classes),
+        false => head.to_string(),
+    };
+    if d.one_in(4) {
+        let _ = write!(text, "[transport]\n{own}");
+    } else {
+        let _ = write!(text, "[transport]\n{}", transport(&mut d, classes));
+    }
+    let others = d.0.below(3);
+    for other in 0..others {
+        let _ = write!(text, "[transports.other{other}]\n{}", transport(&mut d, classes));
+    }
+    for entry in traffic.split_inclusive("[[traffic]]\n") {
+        text.push_str(entry);
+        if entry.ends_with("[[traffic]]\n") && others > 0 && d.one_in(2) {
+            let _ = writeln!(text, "transport = \"other{}\"", d.0.below(others));
+        }
+    }
+    if d.one_in(5) {
+        let place = two_hosts(head).map_or("left->right", |(a, b)| d.of(&[a, b]));
+        let _ = write!(text, "\n[[output.capture]]\nwhere = \"{place}\"\n");
+    }
+    // NICs of a machine share its path to memory, so there has to be one.
+    if let (true, Some((a, b))) = (d.one_in(6), two_hosts(head)) {
+        let own = ["", "cores = 2\n", "ddio = true\n"];
+        let memory = format!("[host.memory]\n{}", d.of(&own));
+        text = text.replacen("[transport]\n", &format!("{memory}[transport]\n"), 1);
+        let _ = write!(text, "\n[[host.machine]]\nnics = [\"{a}\", \"{b}\"]\n");
+    }
+    text
+}
+
+/// Of the fabric's switches.
+fn classes(head: &str) -> u64 {
+    let line = head.lines().find_map(|line| line.strip_prefix("classes = "));
+    line.and_then(|n| n.parse().ok()).unwrap_or(1)
+}
+
+/// The same with shares for some of the classes.
+fn weighted(d: &mut Draw, head: &str, classes: u64) -> String {
+    let from = d.0.below(classes - 1);
+    let shares: Vec<String> = (from..classes)
+        .map(|class| format!("{{ class = {class}, weight = {} }}", d.of(&[1, 3, 10, 100])))
+        .collect();
+    let line = format!("classes = {classes}\n");
+    head.replacen(&line, &format!("{line}weights = [{}]\n", shares.join(", ")), 1)
+}
+
+/// Two hosts by name, where the shape makes them easy to name.
+fn two_hosts(head: &str) -> Option<(&'static str, &'static str)> {
+    let has = |kind: &str| head.contains(&format!("kind = \"{kind}\""));
+    match () {
+        () if has("star") => Some(("host[0]", "host[1]")),
+        () if has("leaf-spine") => Some(("leaf[0].host[0]", "leaf[1].host[0]")),
+        () if has("fat-tree") => Some(("pod[0].edge[0].host[0]", "pod[1].edge[1].host[1]")),
+        () if has("graph") => Some(("h0", "h1")),
+        () => None,
+    }
+}
+
+/// Any law, on a transport that gives it what it needs.
+fn transport(d: &mut Draw, classes: u64) -> String {
+    let (law, params) = loop {
+        let law = LAWS[d.0.below(LAWS.len() as u64) as usize].name;
+        let params = FlowParams::new(law).expect("a registered law has a name");
+        // Switches of this draw answer no requests for a rate.
+        if params.needs().asks.is_none() {
+            break (law, params);
+        }
+    };
+    let Needs { echo, int, .. } = params.needs();
+    let rdma = int || echo == Echo::Cnp || d.one_in(3);
+    let mut out = format!("kind = \"{}\"\nlaw = \"{law}\"\n", if rdma { "rdma" } else { "tcp" });
+    if classes > 1 {
+        let _ = writeln!(out, "class = {}\nack_class = {}", d.0.below(classes), d.0.below(classes));
+    }
+    if rdma {
+        let recovery = d.of(&["go-back-n", "go-back-n", "selective", "go-back-0"]);
+        let _ = writeln!(out, "recovery = \"{recovery}\"\nmss = \"{}B\"", d.of(&[1_000, 4_000]));
+        let _ = writeln!(out, "timeout = \"{}us\"", d.of(&[100, 1_000, 16_000]));
+        if d.one_in(3) {
+            let _ = writeln!(out, "max_inflight = \"{}KB\"", d.between(5, 300));
+        }
+        if d.one_in(3) {
+            let _ = writeln!(out, "ack_every = {}", d.of(&[1, 4, 16]));
+        }
+    } else {
+        let _ = writeln!(out, "mss = \"{}B\"", d.of(&[1_448, 4_000, 900]));
+        let _ = writeln!(out, "rto_min = \"{}us\"", d.of(&[100, 1_000, 10_000]));
+        let _ = writeln!(out, "delayed_ack = {}", d.one_in(2));
+    }
+    out + &some_params(d, &params)
+}
+
+/// A word or two of the ranges that the law's parameters have.
+fn some_params(d: &mut Draw, params: &FlowParams) -> String {
+    let info = params.info();
+    let mut set = Vec::new();
+    for param in info.params {
+        if !d.one_in(6) {
+            continue;
+        }
+        let words: Vec<&str> =
+            param.range.split([' ', '"', ',']).filter(|w| !w.is_empty()).collect();
+        let word = words[d.0.below(words.len() as u64) as usize];
+        if params.clone().set(param.name, word).is_ok() {
+            set.push(format!("{} = \"{word}\"", param.name));
+        }
+    }
+    match set.is_empty() {
+        true => String::new(),
+        false => format!("params = {{ {} }}\n", set.join(", ")),
+    }
+}

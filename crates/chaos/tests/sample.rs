@@ -1,0 +1,59 @@
+//! A sample of the random scenarios. As many as wanted: `cargo run --release -p forebay-chaos -- --cases 10000`.
+
+use forebay_chaos::check::{Found, check};
+use forebay_chaos::wide::draw;
+
+/// Seeds of the sample.
+const SAMPLE: std::ops::Range<u64> = 1..61;
+
+#[test]
+fn a_sample_of_all_features_holds() {
+    let (mut right, mut hops) = (0, 0);
+    for seed in SAMPLE {
+        match check(&draw(seed)) {
+            Found::Right(packets) => (right, hops) = (right + 1, hops + packets),
+            Found::Refused(_) | Found::Long => {}
+            Found::Wrong(fault) => {
+                panic!(
+                    "seed {seed}: {}: {}; forebay-chaos --seed {seed} --cases 1 makes it small",
+                    fault.kind, fault.text
+                )
+            }
+        }
+    }
+    assert!(right >= 35 && hops > 30_000, "{right} scenarios, {hops} packet-hops");
+}
+
+/// Every law, both transports, several side by side, weights, machines and captures are among accepted scenarios.
+#[test]
+fn the_draw_reaches_all_features() {
+    let texts: Vec<String> = (1..600)
+        .map(draw)
+        .filter(|text| forebay_scenario::text("drawn.toml", text).is_ok())
+        .collect();
+    let some = |word: &str| texts.iter().filter(|text| text.contains(word)).count();
+    for law in forebay_laws::flow::LAWS {
+        let needs = forebay_laws::flow::FlowParams::new(law.name).unwrap().needs();
+        if needs.asks.is_some() {
+            continue; // no switch answers here
+        }
+        assert!(some(&format!("law = \"{}\"", law.name)) > 3, "{}", law.name);
+    }
+    for word in [
+        "kind = \"rdma\"",
+        "kind = \"tcp\"",
+        "transport = \"other1\"",
+        "weights = [",
+        "[[host.machine]]",
+        "[[output.capture]]",
+        "[[fault]]",
+        "[host.override.memory]",
+        "kind = \"rpc\"",
+        "params = {",
+        "recovery = \"selective\"",
+        "pause = {",
+        "max_inflight",
+    ] {
+        assert!(some(word) > 3, "{word}: {} of {}", some(word), texts.len());
+    }
+}
