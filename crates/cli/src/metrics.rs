@@ -186,17 +186,21 @@ const MEMORY: [Named<OfMemory>; 23] = [
     ("limited_by.senders", "share of time in which nothing queued in the host", |m| {
         &m.limited_by_shares.senders
     }),
-    ("limited_by.copying", "share of time in which reading for applications set the pace", |m| {
-        &m.limited_by_shares.copying
+    (
+        "limited_by.copying",
+        "share of time in which the bottleneck was reading for applications",
+        |m| &m.limited_by_shares.copying,
+    ),
+    ("limited_by.pcie", "share of time in which it was the PCIe link", |m| {
+        &m.limited_by_shares.pcie
     }),
-    ("limited_by.pcie", "share of time in which the PCIe link did", |m| &m.limited_by_shares.pcie),
-    ("limited_by.slots", "share of time in which too few IIO slots did", |m| {
+    ("limited_by.slots", "share of time in which it was too few IIO slots", |m| {
         &m.limited_by_shares.slots
     }),
-    ("limited_by.memory", "share of time in which a busy memory did", |m| {
+    ("limited_by.memory", "share of time in which it was a busy memory", |m| {
         &m.limited_by_shares.memory
     }),
-    ("limited_by.descriptors", "share of time in which missing descriptors did", |m| {
+    ("limited_by.descriptors", "share of time in which it was missing descriptors", |m| {
         &m.limited_by_shares.descriptors
     }),
     ("sender_waits.application", "share of time of flows to a host without data to send", |m| {
@@ -243,10 +247,10 @@ const COUNTS: [Named<Count>; 14] = [
     ("paused_us", "time for which ports were paused, all ports and seeds together", |s| {
         s.network.paused_us
     }),
-    ("headroom_peak_bytes", "largest use of headroom of any in-port in any seed", |s| {
+    ("headroom_peak_bytes", "largest use of headroom of any ingress port in any seed", |s| {
         s.network.headroom_peak_bytes as f64
     }),
-    ("lossless_drops", "packets refused although their in-port pauses, over all seeds", |s| {
+    ("lossless_drops", "packets refused although their ingress port pauses, over all seeds", |s| {
         s.network.lossless_drops as f64
     }),
     ("watchdog_fired", "pauses of a class that a watchdog ended, over all seeds", |s| {

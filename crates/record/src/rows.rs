@@ -139,7 +139,7 @@ pub struct ClassPauseRow {
     pub peer: String,
     /// The class.
     pub class: u8,
-    /// Frames sent to the peer that stopped this class or let it go.
+    /// Frames sent to the peer that paused or resumed this class.
     pub pause_frames_sent: u64,
     /// Frames received from the peer, likewise.
     pub pause_frames_received: u64,
@@ -155,12 +155,12 @@ pub struct ClassPauseRow {
     pub watchdog_drops: u64,
 }
 
-/// Ports that paused each other in a circle for more than 10 ms: none can go on before another does.
+/// A PFC deadlock (cyclic buffer dependency): ports that paused each other for more than 10 ms, so that none can resume before another.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct DeadlockRow {
     /// When the last of them was paused.
     pub closed: Time,
-    /// A time by which one of them had gone on again; `None`: they stood at the end.
+    /// A time by which one of them had resumed; `None`: not by the end.
     pub gone: Option<Time>,
     /// Each waits for the next, and the last for the first: `s0->s1`, with ` class 2` where classes are paused one by one.
     pub ports: Vec<String>,
@@ -207,7 +207,7 @@ pub struct MemoryRow {
     pub reading: f64,
     /// Share of the time at each throttle level.
     pub levels: Vec<f64>,
-    /// Share of the time for which each stage set the pace, in the order of [`LIMITS`].
+    /// Share of the time for which each stage was the bottleneck, in the order of [`LIMITS`].
     pub limits: [f64; LIMITS.len()],
     /// Of all that senders of flows to the host waited for, the share of each wait, in the order of [`WAITS`]; zeros if none
     /// was in progress.
@@ -230,7 +230,7 @@ pub struct MemoryRow {
     pub targets: Option<[f64; 2]>,
 }
 
-/// What can set the pace on a path to memory, a word for each: nothing in the host, reading for applications, the PCIe
+/// What can be the bottleneck of a path to memory, a word for each: nothing in the host, reading for applications, the PCIe
 /// link, too few IIO slots, a busy memory, and descriptors that the stack did not give.
 pub const LIMITS: [&str; 6] = ["senders", "copying", "pcie", "slots", "memory", "descriptors"];
 
@@ -385,7 +385,7 @@ pub struct RunRecord {
     pub ports: Vec<PortRow>,
     /// Pauses by class, of ports and classes that had any.
     pub class_pauses: Vec<ClassPauseRow>,
-    /// Circles of paused ports, in the order in which they were found.
+    /// PFC deadlocks, in the order in which they were found.
     pub deadlocks: Vec<DeadlockRow>,
     /// Paths to memory, of hosts that have one.
     pub memory: Vec<MemoryRow>,

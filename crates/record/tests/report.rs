@@ -79,9 +79,9 @@ fn who_was_paused_stands_beside_what_the_pause_cost() {
     keep("paused by class", &html);
     let table = &html[html.find("id=\"pauses\"").expect("the table is there")..];
     let table = &table[..table.find("</section>").unwrap()];
-    // Two seeds: 12 + 1 and 12 + 2 frames, twice 150 us, the headroom and the drops of the in-port at the other end.
-    let circle = "seed 2, from 12.345 ms, gone by 30 ms:";
-    for text in ["<td class=\"num\">3", "300 µs", ">27<", "23.5", "2 × (14 dropped)", circle] {
+    // Two seeds: 12 + 1 and 12 + 2 frames, twice 150 us, the headroom and the drops of the ingress port at the other end.
+    let deadlock = "seed 2, from 12.345 ms, gone by 30 ms:";
+    for text in ["<td class=\"num\">3", "300 µs", ">27<", "23.5", "2 × (14 dropped)", deadlock] {
         assert!(table.contains(text), "{text} in {table}");
     }
     assert!(!page(&about, &[run(1, 400), run(2, 400)]).contains("id=\"pauses\""));
@@ -244,7 +244,7 @@ fn a_host_shows_where_its_time_went_and_how_to_see_more() {
     assert_sound(&html);
     for text in [
         "Where did the time go at leaf[0].host[5]?",
-        "a busy memory controller set the pace",
+        "the bottleneck was a busy memory controller",
         "62.5 %",
         "set output.memory",
         "NICs of receiving hosts dropped",

@@ -263,7 +263,7 @@ fn drops_of_nics_stand_beside_those_of_ports() {
     let text = Summary::of(&about(&[1]), &[one]).render(100, false);
     assert!(text.contains("0 dropped (0 %), "), "{text}");
     assert!(text.contains(" dropped by NICs, ") && text.contains(" marked by hosts"), "{text}");
-    assert!(text.contains("pace set by memory 62.5 %, senders 25.0 %, pcie 12.5 %"), "{text}");
+    assert!(text.contains("bottleneck: memory 62.5 %, senders 25.0 %, pcie 12.5 %"), "{text}");
     let waits =
         "senders waited for congestion window 50.0 %, receive window 25.0 %, sending NIC 25.0 %";
     assert!(text.contains(waits), "{text}");

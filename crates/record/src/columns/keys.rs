@@ -103,7 +103,7 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ("mean_level", "Mean throttle level over time."),
     (
         "senders",
-        "Share of the time for which nothing queued in the host: senders and the network set the pace.",
+        "Share of the time for which nothing queued in the host: the bottleneck was with senders or in the network.",
     ),
     (
         "copying",

@@ -69,7 +69,7 @@ pub(super) static MEMORY: Of<MemoryRow> = Of {
             = |m, _| List(&m.levels) => |m, c| m.levels = c.floats()?]
         ["host_marked_packets" "packets" "Data packets that got a congestion mark (CE) at the host; merged ones count once. In summary.json's network: of all hosts, warm-up included.",
             = |m, _| Number(m.marked) => |m, c| m.marked = c.number()?]
-        ["limited_by_shares" "" "Share of the time for which each stage set the pace, each a fraction of 1: senders (nothing queued in the host), copying, pcie, slots, memory, descriptors. In CSV parted by semicolons, in that order.",
+        ["limited_by_shares" "" "Share of the time for which each stage was the bottleneck, each a fraction of 1: senders (nothing queued in the host), copying, pcie, slots, memory, descriptors. In CSV parted by semicolons, in that order.",
             = |m, _| List(&m.limits) => |m, c| m.limits = c.shares()?]
         ["nic_drops_with_warmup" "packets" "nic_dropped_packets of the whole run.",
             = |m, _| Number(m.dropped_in_all) => |m, c| m.dropped_in_all = c.number()?]

@@ -34,7 +34,7 @@ pub struct PortRow {
     pub marked_packets: u64,
     /// Largest queue, exact.
     pub max_queue: Bytes,
-    /// Pause frames sent to the peer, those that let it go included. Not among `tx_packets`.
+    /// Pause frames sent to the peer, those that resume it included. Not among `tx_packets`.
     pub pause_frames_sent: u64,
     /// Pause frames received from the peer, likewise.
     pub pause_frames_received: u64,
@@ -42,7 +42,7 @@ pub struct PortRow {
     pub paused: Span,
     /// Largest use of the headroom for packets from the peer.
     pub headroom_peak: Bytes,
-    /// Packets from the peer refused although their in-port pauses: none if its headroom is large enough.
+    /// Packets from the peer refused although their ingress port pauses: none if its headroom is large enough.
     pub lossless_drops: u64,
 }
 
@@ -115,15 +115,15 @@ pub(super) static PORTS: Of<PortRow> = Of {
             = |p, _| Maybe(p.busy.map(Span::as_ps)) => |p, c| p.busy = c.maybe()?.map(Span::from_ps)]
         ["utilisation" "" "busy_ps / end_ps of one link direction, a fraction of 1 over the whole simulation, warm-up included; empty for a dead link. In summary.json: by kind of link.",
             = |p, of| Ratio(utilisation(p, of.run.end))]
-        ["pause_frames_sent" "frames" "Pause frames (IEEE 802.3x, 802.1Qbb) sent to the peer, those that let it go included; not among tx_packets. In class_pauses.csv: those that stopped this class or let it go.",
+        ["pause_frames_sent" "frames" "Pause frames (IEEE 802.3x, 802.1Qbb) sent to the peer, those that resume it included; not among tx_packets. In class_pauses.csv: those that paused or resumed this class.",
             counts pause_frames_sent, Sum ""]
         ["pause_frames_received" "frames" "Pause frames received from the peer, likewise.",
             counts pause_frames_received, Sum ""]
         ["paused_ps" "ps" "Time for which the peer had paused this port, or this class of it, in picoseconds.",
             counts paused, Sum ""]
-        ["headroom_peak_bytes" "bytes" "Largest use of the headroom kept for packets from the peer, in bytes. In summary.json: of any in-port in any seed.",
+        ["headroom_peak_bytes" "bytes" "Largest use of the headroom kept for packets from the peer, in bytes. In summary.json: of any ingress port in any seed.",
             counts headroom_peak, Max ""]
-        ["lossless_drops" "packets" "Packets from the peer refused although their in-port pauses: 0 if its headroom is large enough.",
+        ["lossless_drops" "packets" "Packets from the peer refused although their ingress port pauses: 0 if its headroom is large enough.",
             counts lossless_drops, Sum ""]
     },
 };

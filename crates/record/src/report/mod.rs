@@ -116,9 +116,11 @@ fn contents(body: &str) -> String {
     for section in body.split("<section id=\"").skip(1) {
         let (id, rest) = section.split_once('"').unwrap_or_default();
         let title = rest.split_once("<h2>").and_then(|(_, rest)| rest.split_once("</h2>"));
-        let link = format!("<a href=\"#{id}\">");
-        if let Some((title, _)) = title.filter(|_| !links.contains(&link)) {
-            let _ = write!(links, "{link}{title}</a>");
+        let Some((title, _)) = title else { continue };
+        // Of several seeds the first is on show.
+        let title = title.split_once(", seed ").map_or(title, |(title, _)| title);
+        if !links.contains(&format!(">{title}<")) {
+            let _ = write!(links, "<a href=\"#{id}\">{title}</a>");
         }
     }
     format!("<nav class=\"contents\" aria-label=\"Contents\">{links}</nav>")

@@ -1,4 +1,4 @@
-//! Who was paused for how long, and how near the one who paused came to losing something.
+//! Which ports were paused for how long, and how near the ingress ports that paused them came to losing something.
 
 use super::chart::esc;
 use super::links::bar;
@@ -13,7 +13,7 @@ use std::fmt::Write;
 /// Rows of the table at most.
 const MOST: usize = 16;
 
-/// A port, or a class of it, all seeds together. `row` names who was paused; headroom and drops are of the in-port that paused it.
+/// A port, or a class of it, all seeds together. `row` names who was paused; headroom and drops are of the ingress port that paused it.
 struct Paused {
     row: ClassPauseRow,
     class: Option<u8>,
@@ -66,21 +66,21 @@ pub(super) fn table(runs: &[RunRecord]) -> Option<Figure> {
         plot.push_str("</tr>");
     }
     plot.push_str("</tbody></table></div>");
-    plot.push_str(&circles(runs));
+    plot.push_str(&deadlocks(runs));
     let of = if all > rows.len() { format!(" The {MOST} of {all}.") } else { String::new() };
     Some(Figure {
         id: "pauses".into(),
-        title: "Who was paused".into(),
+        title: "Paused ports".into(),
         plot,
         caption: format!(
-            "Ports that the node at the other end stopped, the longest first, all seeds together. Headroom and drops are \
-             those of the in-port that did it: a drop there means that its headroom was too small.{of}"
+            "Ports that the node at the other end paused, the longest first, all seeds together. Headroom and drops are \
+             those of the ingress port that did it: a drop there means that its headroom was too small.{of}"
         ),
     })
 }
 
-/// Circles of paused ports, if there were any.
-fn circles(runs: &[RunRecord]) -> String {
+/// PFC deadlocks, if there were any.
+fn deadlocks(runs: &[RunRecord]) -> String {
     let mut list = String::new();
     let all = runs.iter().flat_map(|run| run.deadlocks.iter().map(|row| (run.seed, row)));
     for (seed, row) in all.take(MOST) {
@@ -96,7 +96,7 @@ fn circles(runs: &[RunRecord]) -> String {
         return list;
     }
     format!(
-        "<p>Deadlocks: ports that were paused for more than 10 ms, each by the next, the last by the first.</p><ul>{list}</ul>"
+        "<p>PFC deadlocks (cyclic buffer dependencies): ports that were paused for more than 10 ms, each by the next, the last by the first.</p><ul>{list}</ul>"
     )
 }
 
@@ -110,7 +110,7 @@ fn rows(runs: &[RunRecord]) -> Vec<Paused> {
         sum.paused += one.paused;
         sum.watchdog_fired += one.watchdog_fired;
         sum.watchdog_drops += one.watchdog_drops;
-        // What an in-port counts is about the port at the other end of its cable.
+        // What an ingress port counts is about the port at the other end of its cable.
         let key = (one.peer.clone(), one.node.clone(), class);
         let sum = all.entry(key).or_default();
         sum.headroom_peak = sum.headroom_peak.max(one.headroom_peak);

@@ -1,4 +1,4 @@
-//! Paths to memory in the summary: what each host took, dropped and waited for, and what set its pace.
+//! Paths to memory in the summary: what each host took, dropped and waited for, and which stage was its bottleneck.
 
 use crate::rows::{LIMITS, MemoryRow, RunRecord, WAITS};
 use crate::stats::{Estimate, mean};
@@ -56,7 +56,7 @@ pub struct HostMemory {
     pub level_writes: u64,
     /// Data packets marked at the host, summed over seeds.
     pub host_marked_packets: u64,
-    /// What set the pace.
+    /// Bottleneck stages.
     pub limited_by_shares: Limits,
     /// What senders of flows to the host waited for.
     pub sender_wait_shares: Waits,
@@ -100,7 +100,7 @@ impl Waits {
     }
 }
 
-/// Share of the time for which each stage set the pace.
+/// Share of the time for which each stage was the bottleneck.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// None in the host.

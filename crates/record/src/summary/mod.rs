@@ -231,9 +231,9 @@ pub struct Network {
     pub paused_most_us: f64,
     /// Which one; empty if none was.
     pub paused_most_port: String,
-    /// Largest use of headroom of any in-port in any seed.
+    /// Largest use of headroom of any ingress port in any seed.
     pub headroom_peak_bytes: u64,
-    /// Packets refused although their in-port pauses.
+    /// Packets refused although their ingress port pauses.
     pub lossless_drops: u64,
     /// Pauses of a class that a watchdog ended.
     #[serde(default)]

@@ -264,7 +264,7 @@ impl Summary {
         }
         let port = if net.paused_most_port.is_empty() { "no port" } else { &net.paused_most_port };
         let line = Line::new("pause").plain(format!(
-            "{} frames; {port} stood longest, {}",
+            "{} frames; {port} was paused longest, {}",
             count(net.pause_frames),
             micros(net.paused_most_us),
         ));

@@ -64,7 +64,7 @@ impl Draw {
 }
 
 /// The run with paths to memory at two hosts, the second under a control of five levels.
-/// The same run with classes that were paused: two of one cable, and the in-port that did it.
+/// The same run with classes that were paused: two of one cable, and the ingress port that did it.
 pub fn with_class_pauses(mut run: RunRecord) -> RunRecord {
     let (node, peer) = (run.ports[0].node.clone(), run.ports[0].peer.clone());
     let row = |class: u8, paused_us: u64| ClassPauseRow {
@@ -86,12 +86,12 @@ pub fn with_class_pauses(mut run: RunRecord) -> RunRecord {
         lossless_drops: 2,
         ..ClassPauseRow::default()
     };
-    let circle = |gone| DeadlockRow {
+    let deadlock = |gone| DeadlockRow {
         closed: Time::ZERO + Span::from_us(12_345),
         gone,
         ports: vec![format!("{node}->{peer} class 3"), format!("{peer}->{node} class 3")],
     };
-    run.deadlocks = vec![circle(Some(Time::ZERO + Span::from_ms(30))), circle(None)];
+    run.deadlocks = vec![deadlock(Some(Time::ZERO + Span::from_ms(30))), deadlock(None)];
     run.class_pauses = vec![row(3, 150), row(5, 70), cause];
     run
 }

@@ -1,4 +1,4 @@
-//! The path from cable to application as a row of stages, each coloured by how long it set the pace.
+//! The path from cable to application as a row of stages, each coloured by how long it was the bottleneck.
 
 use crate::human::{bytes, count, gbps, percent, sig3};
 use crate::report::chart::{esc, px};
@@ -17,7 +17,7 @@ const TOP: f64 = 8.0;
 const HEIGHT: f64 = 112.0;
 const BELOW: f64 = 166.0;
 
-/// One stage: what it is, for how long it set the pace if it can, and what else there is to know.
+/// One stage: what it is, for how long it was the bottleneck if it can be, and what else there is to know.
 struct Stage {
     name: &'static str,
     share: Option<f64>,

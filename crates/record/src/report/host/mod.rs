@@ -46,13 +46,13 @@ fn path(host: &HostMemory, hosts: usize, runs: &[RunRecord]) -> Option<Figure> {
         LIMITS.into_iter().zip(shares).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("", 0.0));
     let verdict = match stage {
         "senders" => &senders(host),
-        "copying" => "reading for applications set the pace",
-        "pcie" => "the PCIe link set the pace",
-        "slots" => "too few IIO slots set the pace",
+        "copying" => "the bottleneck was reading for applications",
+        "pcie" => "the bottleneck was the PCIe link",
+        "slots" => "the bottleneck was too few IIO slots",
         "memory" => {
-            "a busy memory controller set the pace: writes held IIO slots, and these held PCIe"
+            "the bottleneck was a busy memory controller: writes held IIO slots, and these held PCIe"
         }
-        _ => "missing descriptors set the pace",
+        _ => "the bottleneck was missing descriptors",
     };
     let of = if hosts > 1 { format!(" at {}", host.name) } else { String::new() };
     Some(Figure {
@@ -61,7 +61,7 @@ fn path(host: &HostMemory, hosts: usize, runs: &[RunRecord]) -> Option<Figure> {
         plot: diagram::draw(host, row),
         caption: format!(
             "{}, after the warm-up: for {} of the time {verdict}. The number in a stage is the share of the time for which it \
-             set the pace, and its colour says the same: something queued before it, and nothing behind it was to blame. \
+             was the bottleneck, and its colour says the same: something queued before it, and nothing behind it was to blame. \
              What senders waited for is a share of the time of their flows.",
             host.name,
             percent(most),
@@ -69,7 +69,7 @@ fn path(host: &HostMemory, hosts: usize, runs: &[RunRecord]) -> Option<Figure> {
     })
 }
 
-/// What to say where nothing in the host sets the pace.
+/// What to say where nothing in the host is the bottleneck.
 fn senders(host: &HostMemory) -> String {
     let waits = host.sender_wait_shares.longest_first();
     let of = waits.first().map_or(String::new(), |(wait, share)| {

@@ -83,7 +83,7 @@ fn waits(host: &HostMemory) -> Option<Line> {
     shown.then(|| Line::new("").plain(format!("senders waited for {}", words.join(", "))))
 }
 
-/// What set the pace, longest first.
+/// Bottleneck stages, longest first.
 fn pace(host: &HostMemory) -> Line {
     let shares = host.limited_by_shares.in_order().map(value);
     let mut stages: Vec<(&str, f64)> = LIMITS.into_iter().zip(shares).collect();
@@ -91,5 +91,5 @@ fn pace(host: &HostMemory) -> Line {
     let words = stages.iter().filter(|(_, share)| *share >= 0.0005);
     let words: Vec<String> =
         words.map(|(stage, share)| format!("{stage} {}", percent(*share))).collect();
-    Line::new("").plain(format!("pace set by {}", words.join(", ")))
+    Line::new("").plain(format!("bottleneck: {}", words.join(", ")))
 }
