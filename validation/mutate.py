@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Tests that cannot fail are found: each entry of mutations.toml breaks one thing in a copy of the tree, and the test it
+names has to turn red.
+
+    mutate.py [PATTERN]        the mutations whose description matches; all without one
+    mutate.py --bind           only look whether each still applies: seconds
+    mutate.py --sample N       N of them, chosen by the commit
+
+A mutation is bound to an item: `fn NAME` (or const, struct, enum, impl, a macro) of a crate, and lines in it, compared
+without their indentation. It follows the item into another file of the crate. One whose item or lines are gone is stale,
+and that is red, as one that survives or does not compile.
+"""
+
+import hashlib
+import pathlib
+import re
+import subprocess
+import sys
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TREE = ROOT / "target/mutate/tree"
+# Of its own: cargo takes the same crate in another folder for the same, so that what is built here would stand in for the real one.
+BUILD = ROOT / "target/mutate/build"
+SLOWEST = 250
+HEAD = re.compile(
+    r"^(?P<indent>\s*)(?:pub(?:\([^)]*\))? )?(?:(?P<macro>[a-z_]+!) \{|(?:const )?(?P<kind>fn|const|static|struct|enum|impl|trait|type)\b(?:<[^>]*>)? (?P<name>[A-Za-z_][\w:]*))"
+)
+
+
+def items(lines, wanted):
+    """First and last line of each item of this name."""
+    for start, line in enumerate(lines):
+        head = HEAD.match(line)
+        if not head:
+            continue
+        name = head["macro"] or f"{head['kind']} {head['name']}"
+        if name != wanted:
+            continue
+        end = start
+        closed = re.compile(rf"^{head['indent']}[\])}}]")
+        if not line.rstrip().endswith((";", "}")):
+            end = next((i for i in range(start + 1, len(lines)) if closed.match(lines[i]) and not lines[i].rstrip().endswith("{")), len(lines) - 1)
+        yield start, end
+
+
+def places(path, edit):
+    """Where an edit applies in a file: the first line of each match within the item."""
+    lines = path.read_text().split("\n")
+    find = edit["find"].split("\n")
+    stripped = [line.strip() for line in lines]
+    for start, end in items(lines, edit["item"]):
+        for at in range(start, end + 2 - len(find)):
+            if stripped[at : at + len(find)] == find:
+                yield at
+                break
+
+
+def bind(mutation, root):
+    """File and line of each edit, or why one is stale."""
+    bound = []
+    for edit in mutation["edits"]:
+        home = root / mutation["file"]
+        crate = root / pathlib.Path(*pathlib.Path(mutation["file"]).parts[:2]) / "src"
+        files = [home] if home.exists() and list(places(home, edit)) else []
+        if not files:
+            files = [path for path in sorted(crate.rglob("*.rs")) if list(places(path, edit))]
+        if len(files) != 1:
+            where = "nowhere" if not files else "in " + ", ".join(str(path.relative_to(root)) for path in files)
+            return None, f"{edit['item']} with {edit['find']!r} is {where}"
+        bound.append((files[0], next(places(files[0], edit)), edit))
+    return bound, None
+
+
+def apply(bound):
+    """Makes the edits; gives the files as they were."""
+    before = {}
+    for path, at, edit in bound:
+        text = path.read_text()
+        before.setdefault(path, text)
+        lines = text.split("\n")
+        count = len(edit["find"].split("\n"))
+        indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+        new = [indent + line if line else line for line in edit["replace"].split("\n")] if edit["replace"] else []
+        lines[at : at + count] = new
+        path.write_text("\n".join(lines))
+    return before
+
+
+def copy():
+    """Brings the copy of the tree up to date; files that are the same keep their times, so that builds stay warm."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    names = {name for name in listed.decode().split("\0") if name and (ROOT / name).is_file()}
+    for name in names:
+        target, content = TREE / name, (ROOT / name).read_bytes()
+        if not target.exists() or target.read_bytes() != content:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+    for path in TREE.rglob("*"):
+        if path.is_file() and str(path.relative_to(TREE)) not in names:
+            path.unlink()
+
+
+def cargo(mutation, *more):
+    which = [mutation["target"]] if mutation["target"].startswith("--") else ["--test", mutation["target"]]
+    command = ["cargo", "test", "--offline", "-q", "--target-dir", str(BUILD), "-p", "forebay-" + mutation["package"], *which, *more]
+    if mutation["package"] == "forebay":
+        command[command.index("forebay-forebay")] = "forebay"
+    return subprocess.run(command, cwd=TREE, capture_output=True, text=True, timeout=SLOWEST if "--no-run" not in more else None)
+
+
+def outcome(mutation):
+    """Whether the test turned red, and what to say."""
+    bound, stale = bind(mutation, TREE)
+    if stale:
+        return False, f"STALE     {mutation['breaks']}: {stale}"
+    before = apply(bound)
+    test = f"{mutation['package']} {mutation['target']} {mutation['test']}"
+    try:
+        built = cargo(mutation, "--no-run")
+        if built.returncode != 0:
+            error = next((line for line in built.stderr.splitlines() if line.startswith("error")), "")
+            return False, f"BROKEN    {mutation['breaks']}: does not compile: {error}"
+        try:
+            ran = cargo(mutation, *([mutation["test"]] if mutation["test"] else []))
+            red = ran.returncode != 0 and "FAILED" in ran.stdout + ran.stderr
+        except subprocess.TimeoutExpired:
+            red = True
+        return red, f"{'killed   ' if red else 'SURVIVED '} {mutation['breaks']}: {test}"
+    finally:
+        for path, text in before.items():
+            path.write_text(text)
+
+
+def main(arguments):
+    mutations = tomllib.loads((ROOT / "validation/mutations.toml").read_text())["mutation"]
+    stale = [(m, why) for m in mutations for _, why in [bind(m, ROOT)] if why]
+    for mutation, why in stale:
+        print(f"STALE     {mutation['breaks']}: {why}")
+    print(f"{len(mutations) - len(stale)} of {len(mutations)} mutations apply", flush=True)
+    if arguments[:1] == ["--bind"]:
+        return int(bool(stale))
+    chosen = [m for m in mutations if m not in [s[0] for s in stale]]
+    if arguments[:1] == ["--sample"]:
+        commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        chosen.sort(key=lambda m: hashlib.sha256((commit + m["breaks"]).encode()).digest())
+        chosen = chosen[: int(arguments[1])]
+    elif arguments:
+        chosen = [m for m in chosen if re.search(arguments[0], m["breaks"])]
+    copy()
+    bad = len(stale)
+    for mutation in chosen:
+        red, text = outcome(mutation)
+        bad += not red
+        print(text, flush=True)
+    print(f"{len(chosen)} tried, {bad} not killed")
+    return int(bad > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
