@@ -1,10 +1,10 @@
 //! What a run directory says about a scenario: titles, traffic in words, the settings of the report.
 
 use crate::human;
-use forebay_record::About;
+use forebay_record::{About, FaultSpan};
 use forebay_scenario::model::{
-    BaseRtt, Clock, Fabric, InflightCap, LoadRef, MarkAt, NextHops, QueueLength, Rdma, Recovery,
-    Release, Routing, Rpc, Scenario, Traffic, TrafficKind, TransportKind,
+    BaseRtt, Change, Clock, Fabric, InflightCap, LoadRef, MarkAt, NextHops, QueueLength, Rdma,
+    Recovery, Release, Routing, Rpc, Scenario, Traffic, TrafficKind, TransportKind,
 };
 use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
@@ -24,6 +24,7 @@ pub fn about(scenario: &Scenario, expect: &[Expect]) -> About {
         traffic: scenario.traffic.iter().map(|entry| source(scenario, entry)).collect(),
         resolved_toml: resolved_with(scenario, expect),
         settings: settings(scenario),
+        faults: faults(scenario),
         comparison: comparison(scenario),
         release: match scenario.fabric.switch.release {
             Release::Fluid => "byte by byte as a packet is sent (fluid)".into(),
@@ -201,6 +202,36 @@ fn queue_pairs(rdma: &Rdma) -> [(&'static str, String); 4] {
         ("timeout", rdma.timeout.to_string()),
         ("base RTT", base_rtt),
     ]
+}
+
+/// How long each cable was not as it was laid: from a fault to the next of its kind at the same cable.
+fn faults(scenario: &Scenario) -> Vec<FaultSpan> {
+    let mut open: Vec<(&str, std::mem::Discriminant<Change>, usize)> = Vec::new();
+    let mut spans: Vec<FaultSpan> = Vec::new();
+    let laid = [scenario.fabric.host_link.rate, scenario.fabric.fabric_link.rate];
+    let mut faults: Vec<_> = scenario.faults.iter().collect();
+    faults.sort_by_key(|fault| fault.at);
+    for fault in faults {
+        // Down and up are of one kind.
+        let kind = match fault.change {
+            Change::Up => std::mem::discriminant(&Change::Down),
+            other => std::mem::discriminant(&other),
+        };
+        let ended = open.iter().position(|(link, of, _)| *link == fault.link && *of == kind);
+        if let Some(ended) = ended {
+            spans[open.remove(ended).2].to = Some(fault.at);
+        }
+        let what = match fault.change {
+            Change::Down => "down".into(),
+            Change::Loss(share) if share > 0.0 => format!("loses {share} of its packets"),
+            Change::Rate(rate) if !laid.contains(&rate) => format!("at {rate}"),
+            Change::Up | Change::Loss(_) | Change::Rate(_) => continue,
+        };
+        open.push((&fault.link, kind, spans.len()));
+        let what = format!("{} {what}", fault.link);
+        spans.push(FaultSpan { what, from: fault.at, to: None });
+    }
+    spans
 }
 
 /// What must be alike in another simulator before rows can be compared one by one.

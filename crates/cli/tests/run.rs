@@ -196,6 +196,8 @@ fn a_run_that_stalls_fails_and_keeps_what_it_has() {
     );
     assert!(here.has("results/cut/report.html") && ran.out.contains("report"), "{}", ran.out);
     assert!(ran.out.contains("STALLED") && !ran.out.contains("complete\n"), "{}", ran.out);
+    let manifest = here.read("results/cut/manifest.json");
+    assert!(manifest.contains("\"what\": \"host[1]-tor down\""), "{manifest}");
     for file in ["summary.json", "manifest.json"] {
         let text = here.read(&format!("results/cut/{file}"));
         assert!(text.contains("\"status\": \"stalled\""), "{file}");

@@ -32,6 +32,8 @@ pub struct About {
     pub comparison: Vec<(String, String)>,
     /// When a packet stops counting towards its queue and the shared buffer.
     pub release: String,
+    /// Faults of cables, in the order in which they begin.
+    pub faults: Vec<FaultSpan>,
     /// Of a run that was read back: columns that its tables lack, a sentence for each; an older version wrote them.
     pub lacks: Vec<String>,
     /// Command that makes the same bytes again; `None`: `forebay run resolved.toml`.
@@ -52,6 +54,7 @@ impl Default for About {
             settings: Vec::new(),
             comparison: Vec::new(),
             release: "byte by byte as a packet is sent (fluid)".into(),
+            faults: Vec::new(),
             lacks: Vec::new(),
             rerun: None,
         }
@@ -71,6 +74,17 @@ impl About {
             None => format!("traffic[{traffic}]"),
         }
     }
+}
+
+/// How long a cable was not as it was laid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultSpan {
+    /// Which, and what befell it: `leaf[2]-spine[1] down`.
+    pub what: String,
+    /// When that began.
+    pub from: Time,
+    /// When it ended; `None`: not before the run did.
+    pub to: Option<Time>,
 }
 
 /// What may differ between two runs that computed the same; kept in `volatile.json` alone.

@@ -17,7 +17,7 @@ mod stats;
 mod summary;
 mod tiers;
 
-pub use about::{About, Volatile};
+pub use about::{About, FaultSpan, Volatile};
 pub use columns::{PortRow, Total, explain};
 pub use dir::{EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir, Unfinished, partial_of};
 pub use error::RecordError;

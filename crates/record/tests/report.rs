@@ -385,3 +385,16 @@ fn slowdown_by_size_is_split_by_traffic_entry() {
     one.flows.iter_mut().for_each(|flow| flow.traffic = 0);
     assert!(page(&about(&[1]), &[one]).contains("<h2>FCT slowdown by flow size</h2>"));
 }
+
+/// A reader sees when a fault was, without the scenario at hand.
+#[test]
+fn faults_are_shaded_and_named() {
+    let about = about(&[1]);
+    let html = page(&about, &[run(1, 50)]);
+    // 4 to 6.5 ms of 20 ms, on an axis from 66 to 1034.
+    let band = "<rect x=\"259.6\" y=\"30\" width=\"121\" height=\"184\" class=\"fault\"><title>leaf[0]-spine[1] down";
+    assert!(html.contains(band));
+    assert!(html.contains("fault: leaf[0]-spine[1] down</span>"));
+    let calm = About { faults: Vec::new(), ..about };
+    assert!(!page(&calm, &[run(1, 50)]).contains("class=\"fault\""));
+}

@@ -1,7 +1,7 @@
 //! `manifest.json`: what the run was, independent of where and how fast it ran.
 
 use super::EmptyTable;
-use crate::about::About;
+use crate::about::{About, FaultSpan};
 use crate::columns::IDEAL_FCT_DEFINITION;
 use crate::summary::{FCT_DEFINITION, QUANTILE_DEFINITION};
 use forebay_units::{Bytes, Time};
@@ -28,6 +28,9 @@ pub(crate) struct Manifest {
     pub size_classes_bytes: Vec<u64>,
     pub traffic: Vec<String>,
     pub settings: Vec<Setting>,
+    /// As [`About::faults`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
     pub definitions: Definitions,
     pub rerun: String,
     pub files: Vec<FileRows>,
@@ -39,6 +42,13 @@ pub(crate) struct Manifest {
 pub(crate) struct Setting {
     pub key: String,
     pub value: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Fault {
+    pub what: String,
+    pub from_ps: u64,
+    pub to_ps: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,6 +73,16 @@ fn pairs(of: &[(String, String)]) -> Vec<Setting> {
     of.iter().map(|(key, value)| Setting { key: key.clone(), value: value.clone() }).collect()
 }
 
+fn fault(span: &FaultSpan) -> Fault {
+    let (from_ps, to_ps) = (span.from.as_ps(), span.to.map(Time::as_ps));
+    Fault { what: span.what.clone(), from_ps, to_ps }
+}
+
+fn span(fault: Fault) -> FaultSpan {
+    let to = fault.to_ps.map(Time::from_ps);
+    FaultSpan { what: fault.what, from: Time::from_ps(fault.from_ps), to }
+}
+
 impl Manifest {
     pub fn new(about: &About) -> Self {
         Self {
@@ -78,6 +98,7 @@ impl Manifest {
             size_classes_bytes: about.size_classes.iter().map(|bytes| bytes.get()).collect(),
             traffic: about.traffic.clone(),
             settings: pairs(&about.settings),
+            faults: about.faults.iter().map(fault).collect(),
             definitions: Definitions {
                 fct: FCT_DEFINITION.into(),
                 ideal_fct: IDEAL_FCT_DEFINITION.into(),
@@ -106,6 +127,7 @@ impl Manifest {
             settings: self.settings.into_iter().map(|s| (s.key, s.value)).collect(),
             comparison: self.definitions.comparison.into_iter().map(|s| (s.key, s.value)).collect(),
             release: self.definitions.release,
+            faults: self.faults.into_iter().map(span).collect(),
             lacks: Vec::new(),
             rerun: Some(self.rerun),
         }

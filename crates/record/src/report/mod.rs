@@ -84,7 +84,7 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
     }
     body.push_str(&rpc::table(summary));
     body.push_str(&tables::classes(summary));
-    match over_time::sections(runs) {
+    match over_time::sections(about, runs) {
         Some(sections) => body.push_str(&sections),
         None => absent.push("Queues over time: none was sampled; set output.queues.".into()),
     }

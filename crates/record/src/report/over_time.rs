@@ -1,9 +1,10 @@
 //! Figures over time: one for each unit, the busiest series by name, the others as one envelope; of one seed at a time, which the
 //! reader picks without any script.
 
-use super::chart::{Chart, Margins, esc};
+use super::chart::{Chart, Margins, esc, px};
 use super::scale::{Scale, plain, round_up};
 use super::{Figure, WIDE, micro, pretty};
+use crate::about::About;
 use crate::human::{bytes_f, gbps, sig3, trim};
 use crate::rows::{Quantity, RunRecord, Series};
 use forebay_units::Time;
@@ -40,7 +41,7 @@ struct Frame {
 
 /// Sections with one figure for each quantity and unit, in order of first appearance, for each of the first seeds that have series, and what
 /// picks one of them; `None` if no seed has any.
-pub(super) fn sections(runs: &[RunRecord]) -> Option<String> {
+pub(super) fn sections(about: &About, runs: &[RunRecord]) -> Option<String> {
     let sampled: Vec<&RunRecord> =
         runs.iter().filter(|run| run.series.iter().any(|s| !s.values.is_empty())).collect();
     let frames = frames(&sampled);
@@ -49,7 +50,7 @@ pub(super) fn sections(runs: &[RunRecord]) -> Option<String> {
         let mut html = String::new();
         for frame in &frames {
             let id = if nth == 0 { "over-time".into() } else { format!("over-time-{nth}") };
-            if let Some(figure) = figure(run, frame, id) {
+            if let Some(figure) = figure(about, run, frame, id) {
                 html += &figure.html();
                 nth += 1;
             }
@@ -89,7 +90,7 @@ fn frames(runs: &[&RunRecord]) -> Vec<Frame> {
     frames
 }
 
-fn figure(run: &RunRecord, frame: &Frame, id: String) -> Option<Figure> {
+fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<Figure> {
     let Frame { quantity, unit, end_us, low, top, seeds } = *frame;
     let mut all: Vec<(&Series, f64)> = run
         .series
@@ -115,6 +116,7 @@ fn figure(run: &RunRecord, frame: &Frame, id: String) -> Option<Figure> {
     let x_ticks = chart.x.ticks(8, |v| plain(v / time_unit.0));
     let y_ticks = chart.y.ticks(5, axis);
     let (title, y_title) = titles(quantity, unit);
+    shade_faults(&mut chart, about, end_us);
     chart.axes(&x_ticks, &y_ticks, &format!("Virtual time ({})", time_unit.1), &y_title);
 
     let columns = ((chart.right() - chart.left()) / COLUMN) as usize;
@@ -154,6 +156,9 @@ fn figure(run: &RunRecord, frame: &Frame, id: String) -> Option<Figure> {
             others.len()
         ));
     }
+    if let Some(faults) = named_faults(about) {
+        plot.push_str(&format!("<span><i class=\"key fault\"></i>{}</span>", esc(&faults)));
+    }
     plot.push_str("</div>");
     plot.push_str(&chart.finish(&format!("{title} over time")));
     let (seed, of) = match seeds {
@@ -182,6 +187,37 @@ fn figure(run: &RunRecord, frame: &Frame, id: String) -> Option<Figure> {
             }
         ),
     })
+}
+
+/// Shades the time of each fault.
+fn shade_faults(chart: &mut Chart, about: &About, end_us: f64) {
+    let (top, height) = (chart.top(), chart.bottom() - chart.top());
+    for fault in about.faults.iter().filter(|fault| us(fault.from) < end_us) {
+        let from = chart.x.px(us(fault.from));
+        let width = chart.x.px(fault.to.map_or(end_us, us)) - from;
+        chart.raw(&format!(
+            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"fault\"><title>{}</title></rect>",
+            px(from),
+            px(top),
+            px(width.max(1.0)),
+            px(height),
+            esc(&fault.what)
+        ));
+    }
+}
+
+/// The first faults by name, for the legend.
+fn named_faults(about: &About) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for fault in &about.faults {
+        if !names.contains(&fault.what.as_str()) {
+            names.push(&fault.what);
+        }
+    }
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!names.is_empty()).then(|| format!("fault: {}{more}", names.join(", ")))
 }
 
 /// Names of the ports that lost packets to a fault, as series begin with them.

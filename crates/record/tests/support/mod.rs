@@ -4,7 +4,7 @@
 #![allow(dead_code, reason = "each user of this file needs a part of it")]
 
 use forebay_record::{
-    About, ClassPauseRow, ConnectionRow, DeadlockRow, FlowRow, MemoryRow, MemorySample,
+    About, ClassPauseRow, ConnectionRow, DeadlockRow, FaultSpan, FlowRow, MemoryRow, MemorySample,
     MemorySeries, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
 };
 use forebay_units::math::{ln, mix};
@@ -37,6 +37,11 @@ pub fn about(seeds: &[u64]) -> About {
         ]
         .map(|(key, value)| (key.to_string(), value.to_string()))
         .to_vec(),
+        faults: vec![FaultSpan {
+            what: "leaf[0]-spine[1] down".into(),
+            from: Time::from_ps(4_000_000_000),
+            to: Some(Time::from_ps(6_500_000_000)),
+        }],
         ..About::default()
     }
 }
