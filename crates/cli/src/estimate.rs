@@ -125,9 +125,7 @@ impl Estimate {
 
 /// A sentence if a run may want more memory than there is now, where the system tells.
 pub fn too_big(bytes: f64) -> Option<String> {
-    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let free = line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0;
+    let free = free_memory()?;
     (bytes > free).then(|| {
         format!(
             "this will need about {} of memory and {} are free; fewer seeds at a time (--jobs), a shorter run or a \
@@ -136,6 +134,13 @@ pub fn too_big(bytes: f64) -> Option<String> {
             human::bytes(free)
         )
     })
+}
+
+/// Memory that this machine has for new work, where the system tells.
+pub fn free_memory() -> Option<f64> {
+    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0)
 }
 
 /// Whether it has no end, and else the mean payload.

@@ -26,6 +26,7 @@ mod progress;
 mod report;
 mod reproduce;
 mod run;
+mod saving;
 mod say;
 mod seeds;
 mod source;

@@ -56,7 +56,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         failure: None,
     };
     let mut progress = SeedProgress::new(scenario, &estimate, meter);
-    let work = Work { scenario, options, jobs, dir: &at };
+    let work = Work { scenario, options, jobs, dir: &at, save: Some(&about) };
     let end = side_by_side(&work, |view| progress.tick(view), |left| recorder.take(left));
     progress.meter.clear();
 

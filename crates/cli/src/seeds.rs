@@ -3,11 +3,12 @@
 //! Results are handed over in the order of the seeds, whatever order they end in. Stopping ends every simulation
 //! that has begun with valid partial results and begins no other.
 
-use crate::{interrupt, say};
-use forebay_record::RecordError;
+use crate::{interrupt, saving, say};
 use forebay_record::capture::{CaptureFile, CaptureFiles};
+use forebay_record::{About, RecordError};
 use forebay_scenario::model::Scenario;
-use forebay_sim::{Options, Outcome, SimError, Watch, simulate, simulate_into};
+use forebay_sim::{Options, Outcome, SimError, Simulation, Watch};
+use forebay_units::Time;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -21,8 +22,10 @@ pub struct Work<'a> {
     pub options: Options,
     /// Simulations at a time.
     pub jobs: usize,
-    /// The run directory, for the scenario's captures.
+    /// The run directory while it is written, for the scenario's captures.
     pub dir: &'a Path,
+    /// Whether and as what to save there what a long simulation has so far.
+    pub save: Option<&'a About>,
 }
 
 /// What one seed left: its results, and the captures that were written meanwhile.
@@ -51,12 +54,26 @@ impl Work<'_> {
 
     fn simulated(&self, seed: u64, watch: &Watch) -> Result<Left, SimError> {
         if self.scenario.output.captures.is_empty() {
-            let outcome = simulate(self.scenario, seed, self.options, watch)?;
+            let simulation = Simulation::new(self.scenario, seed, self.options)?;
+            let outcome = self.advance(simulation, watch);
             return Ok(Left { outcome, captures: Ok(Vec::new()) });
         }
         let mut files = CaptureFiles::new(self.dir, &self.scenario.name, seed);
-        let outcome = simulate_into(self.scenario, seed, self.options, watch, &mut files)?;
+        let simulation = Simulation::with_captures(self.scenario, seed, self.options, &mut files)?;
+        let outcome = self.advance(simulation, watch);
         Ok(Left { outcome, captures: files.finish() })
+    }
+
+    fn advance(&self, mut simulation: Simulation<'_>, watch: &Watch) -> Outcome {
+        match self.save {
+            Some(about) => {
+                saving::to_the_end(&mut simulation, self.scenario, watch, self.dir, about);
+            }
+            None => {
+                simulation.advance(Time::MAX, watch);
+            }
+        }
+        simulation.finish()
     }
 }
 

@@ -123,6 +123,25 @@ fn a_killed_run_is_no_run_and_what_it_left_is_named() {
 }
 
 #[test]
+fn a_killed_run_keeps_the_rows_that_it_had() {
+    let here = Scratch::new();
+    here.write("long.toml", LONG);
+    let args = ["run", "long.toml", "--jobs", "1", "--out", "out"];
+    let mut child = here.start(&args);
+    wait_until("something is saved", || here.has("out.partial/unfinished/seed-1/runs.csv"));
+    signal(child.id(), "KILL");
+    child.wait().unwrap();
+    let report = here.run(&["report", "out.partial"]).ends(0);
+    assert!(
+        report.err.contains("0 of 3 seeds complete, seed 1 until ")
+            && report.err.contains(" us, seeds 2, 3 missing"),
+        "{}",
+        report.err
+    );
+    assert!(here.read("out.partial/unfinished/seed-1/flows.csv").lines().count() > 10);
+}
+
+#[test]
 fn two_runs_do_not_work_in_one_directory_and_a_good_one_stays_until_the_new_one_is_whole() {
     let here = Scratch::new();
     here.write("small.toml", SMALL);

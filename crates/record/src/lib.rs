@@ -19,7 +19,9 @@ mod tiers;
 
 pub use about::{About, FaultSpan, Volatile};
 pub use columns::{PortRow, Total, explain};
-pub use dir::{EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir, Unfinished, partial_of};
+pub use dir::{
+    EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir, Unfinished, partial_of, save,
+};
 pub use error::RecordError;
 pub use memory_series::{MemorySample, MemorySeries};
 pub use rows::{

@@ -4,7 +4,7 @@ mod support;
 
 use forebay_record::{
     About, FlowRow, IfExists, Quantity, RunDir, RunRecord, Series, Status, Summary, Volatile,
-    columns, explain, partial_of,
+    columns, explain, partial_of, save,
 };
 use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeSet;
@@ -155,6 +155,7 @@ fn a_directory_in_use_is_left_alone_unless_asked() {
     let path = scratch("in-use");
     write(&path, &about, &runs, 1.0);
     fs::write(path.join("notes.txt"), "mine").unwrap();
+    fs::write(path.join("law-3-seed-1.log"), "of the old run").unwrap();
     let refused = RunDir::create(&path, &about, IfExists::Refuse).err().unwrap().to_string();
     assert!(refused.ends_with("holds a run already; name another directory, or ask to replace it"));
     let before = fs::read(path.join("summary.json")).unwrap();
@@ -163,7 +164,7 @@ fn a_directory_in_use_is_left_alone_unless_asked() {
     assert!(fs::read(path.join("summary.json")).unwrap() == before, "not before the end");
     dir.finish(&runs[..1], volatile(1.0)).unwrap();
     assert!(fs::read(path.join("summary.json")).unwrap() != before);
-    assert!(path.join("notes.txt").exists());
+    assert!(path.join("notes.txt").exists() && !path.join("law-3-seed-1.log").exists());
     assert!(!partial_of(&path).exists() && !scratch_has(&path, "run.lock"));
 
     let foreign = scratch("foreign");
@@ -252,6 +253,43 @@ fn a_link_to_a_directory_stays_one() {
         let said = RunDir::create(Path::new("/proc"), &about, IfExists::Refuse).err().unwrap();
         assert!(said.to_string().contains("is the root of a file system"), "{said}");
     }
+}
+
+#[test]
+fn a_killed_run_keeps_what_its_seeds_had_when_they_were_saved() {
+    let (about, runs) = sample();
+    let path = scratch("saved");
+    let mut dir = RunDir::create(&path, &about, IfExists::Refuse).unwrap();
+    let at = dir.path().to_path_buf();
+    let mut early = runs[2].clone();
+    (early.interrupted, early.end) = (true, Time::from_ps(1_500_000));
+    early.flows.truncate(100);
+    save(&at, &about, &early).unwrap();
+    early.flows.push(runs[2].flows[100]);
+    save(&at, &about, &early).unwrap();
+    let (_, back) = RunDir::load(&at).unwrap();
+    assert_same(&early, &back[0]);
+    save(&at, &about, &runs[0]).unwrap();
+    dir.add(&runs[0]).unwrap();
+    drop(dir);
+    let (_, back) = RunDir::load(&at).unwrap();
+    assert_eq!(back.iter().map(|run| run.seed).collect::<Vec<_>>(), [1, 3]);
+    assert_same(&runs[0], &back[0]);
+    assert_same(&early, &back[1]);
+    let rest = RunDir::unfinished(&at, &back).unwrap().unwrap().to_string();
+    assert!(
+        rest.ends_with("1 of 3 seeds complete, seed 3 until 1.500 us, seed 2 missing"),
+        "{rest}"
+    );
+
+    let mut dir = RunDir::create(&path, &about, IfExists::Replace).unwrap();
+    for run in &runs {
+        save(&at, &about, run).unwrap();
+        dir.add(run).unwrap();
+    }
+    save(&at, &about, &early).unwrap();
+    dir.finish(&runs, volatile(1.0)).unwrap();
+    assert!(!scratch_has(&path, "unfinished") && !at.exists());
 }
 
 #[test]

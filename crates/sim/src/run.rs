@@ -9,7 +9,10 @@ use crate::machine;
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
 use crate::stall::{self, LOOK_EVERY, Progress};
-use forebay_engine::{Ended, Engine, EngineStats, Goal, LinkId, Tuning, Watch};
+use forebay_engine::{
+    Ended, Engine, EngineAccess, EngineStats, Goal, LinkId, NodeId, Tuning, Watch,
+};
+use forebay_net::PortCounters;
 use forebay_record::RunRecord;
 use forebay_record::capture::Sink;
 use forebay_scenario::model::Scenario;
@@ -242,6 +245,32 @@ impl<'a> Simulation<'a> {
         warnings.extend(stall::watchdogs(&nodes, &self.built, end));
         let law_log = self.built.common.law_log.as_ref().map(LawLog::take);
         Outcome { record, warnings, stall: self.stall, execution, law_log }
+    }
+}
+
+impl Simulation<'_> {
+    /// The record that [`Simulation::finish`] would leave if the run were interrupted now. The run goes on as if it had
+    /// not been asked; while this lasts, its nodes are in memory twice.
+    pub fn so_far(&mut self) -> RunRecord {
+        let end = self.engine.now();
+        let fabric = &self.built.fabric;
+        let mut sent = vec![PortCounters::default(); fabric.links().len()];
+        for n in 0..fabric.nodes() {
+            for (p, direction) in fabric.ports_of(NodeId(n)).iter().enumerate() {
+                let flying = self.engine.drain_link(direction.link);
+                let port = &machine::node(&mut self.engine, fabric, NodeId(n)).ports()[p];
+                sent[direction.link.0 as usize] = port.unsent(end, &flying);
+                flying.iter().for_each(|one| self.engine.push_link(direction.link, one));
+            }
+        }
+        self.engine.refresh();
+        let copy = |n| self.engine.node_mut(NodeId(n)).clone();
+        let mut nodes: Vec<AnyNode> = (0..fabric.nodes()).map(copy).collect();
+        machine::part(&mut nodes);
+        let mut record = collect(self.scenario, &self.built, &nodes, &sent, end);
+        record.interrupted = true;
+        record.deadlocks = self.deadlocks.clone().unwrap_or_default().finish().0;
+        record
     }
 }
 

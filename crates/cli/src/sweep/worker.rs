@@ -33,7 +33,7 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
     let (mut runs, mut failure) = (Vec::new(), None);
     let options = Options { threads: args.threads, ..Options::default() };
     let at = dir.path().to_path_buf();
-    let work = Work { scenario, options, jobs: 1, dir: &at };
+    let work = Work { scenario, options, jobs: 1, dir: &at, save: None };
     let end = side_by_side(
         &work,
         |view| {

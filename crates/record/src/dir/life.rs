@@ -10,8 +10,8 @@
 //! The system unlocks the lock when the writer ends, however it ends, so a `NAME.partial` that nobody has locked is what a
 //! run left that did not come to its end.
 
-use super::names;
 use super::table::PARTIAL;
+use super::{names, unfinished};
 use crate::capture;
 use crate::error::RecordError;
 use std::ffi::OsString;
@@ -253,6 +253,11 @@ fn check(path: &Path, if_exists: IfExists) -> Result<(), RecordError> {
 /// Removes the run in a directory, and nothing else.
 fn remove_run(dir: &Path) -> Result<(), RecordError> {
     capture::remove_old(dir)?;
+    unfinished::forget_all(dir)?;
+    let logs = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    for log in logs.filter(|path| is_law_log(path)) {
+        fs::remove_file(&log).map_err(|e| RecordError::io("remove", &log, e))?;
+    }
     for name in names().flat_map(|name| [name.to_string(), format!("{name}{PARTIAL}")]) {
         let file = dir.join(name);
         match fs::remove_file(&file) {
@@ -263,6 +268,16 @@ fn remove_run(dir: &Path) -> Result<(), RecordError> {
         }
     }
     Ok(())
+}
+
+/// Whether a file is the log of a law, `law-7-seed-1.log`.
+fn is_law_log(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let numbers = name.strip_prefix("law-").and_then(|rest| rest.strip_suffix(".log"));
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    numbers
+        .and_then(|rest| rest.split_once("-seed-"))
+        .is_some_and(|(flow, seed)| number(flow) && number(seed))
 }
 
 /// Removes a run that has been replaced, and hands what else was there on to the new one.

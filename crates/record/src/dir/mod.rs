@@ -14,7 +14,7 @@ mod unfinished;
 pub use life::{IfExists, partial_of};
 pub use manifest::MANIFEST_FORMAT;
 pub(crate) use of::{Cell, Of, TableOf};
-pub use unfinished::Unfinished;
+pub use unfinished::{Unfinished, save};
 
 use crate::about::{About, Volatile};
 use crate::capture::CaptureFile;
@@ -66,8 +66,8 @@ pub struct Finished {
 
 /// A run directory that is being written.
 pub struct RunDir {
-    claim: Claim,
-    path: PathBuf, // while it is written
+    claim: Option<Claim>, // none for tables alone
+    path: PathBuf,        // while it is written
     about: About,
     tables: Option<Vec<Option<Table>>>, // those of `TABLES`, some from the first simulation on that has such rows
     recorded: usize,
@@ -83,17 +83,21 @@ impl RunDir {
     pub fn create(path: &Path, about: &About, if_exists: IfExists) -> Result<Self, RecordError> {
         let claim = Claim::take(path, if_exists)?;
         let path = claim.work.clone();
-        let path = path.as_path();
         // The manifest first: it is what makes this a run directory.
         write_json(&path.join("manifest.json"), &Manifest::new(about))?;
         write_whole(&path.join("resolved.toml"), &about.resolved_toml)?;
+        Self::begin(Some(claim), path, about)
+    }
+
+    /// Begins the tables.
+    fn begin(claim: Option<Claim>, path: PathBuf, about: &About) -> Result<Self, RecordError> {
         let begun = |table: &&dyn TableOf| match table.always() {
-            true => Table::create(path, table.file(), &table.header()).map(Some),
+            true => Table::create(&path, table.file(), &table.header()).map(Some),
             false => Ok(None),
         };
         let tables = Some(TABLES.iter().map(begun).collect::<Result<_, _>>()?);
         Ok(Self {
-            path: path.into(),
+            path,
             claim,
             about: about.clone(),
             tables,
@@ -134,6 +138,7 @@ impl RunDir {
             table.as_mut().map_or(Ok(()), |table| of.write(table, run, warmup))
         });
         self.recorded += 1;
+        let written = written.and_then(|()| unfinished::forget(&self.path, run.seed));
         if written.is_err() {
             self.salvage();
         }
@@ -180,13 +185,9 @@ impl RunDir {
                 .take(self.recorded)),
             "the summary is of the runs that were recorded"
         );
-        let tables = self.tables.take().ok_or_else(|| closed(&self.path))?;
         let mut manifest = Manifest::new(&self.about);
-        for (of, table) in TABLES.iter().zip(tables) {
-            if let Some(table) = table {
-                manifest.files.push(FileRows { file: of.file().into(), rows: table.finish()? });
-            }
-        }
+        manifest.files = self.finish_tables()?;
+        unfinished::forget_all(&self.path)?;
         let summary = Summary::of(&self.about, runs);
         manifest.empty_files = empty_tables(&manifest.files, runs);
         let row = |c: &CaptureFile| FileRows { file: c.file.clone(), rows: c.frames };
@@ -205,14 +206,31 @@ impl RunDir {
         }
         write_json(&self.path.join("volatile.json"), &volatile)?;
         write_json(&self.path.join("manifest.json"), &manifest)?;
-        let (captures, report) = (self.captures, self.claim.target().join("report.html"));
-        self.claim.publish()?;
+        let (captures, mut report) = (self.captures, report);
+        if let Some(claim) = self.claim {
+            report = claim.target().join("report.html");
+            claim.publish()?;
+        }
         Ok(Finished { summary, empty: manifest.empty_files, volatile, report, captures })
+    }
+
+    /// Gives the tables their names.
+    fn finish_tables(&mut self) -> Result<Vec<FileRows>, RecordError> {
+        let tables = self.tables.take().ok_or_else(|| closed(&self.path))?;
+        let mut files = Vec::new();
+        for (of, table) in TABLES.iter().zip(tables) {
+            if let Some(table) = table {
+                files.push(FileRows { file: of.file().into(), rows: table.finish()? });
+            }
+        }
+        Ok(files)
     }
 
     /// Removes what has been written, where nothing came of the run.
     pub fn abandon(self) {
-        self.claim.abandon();
+        if let Some(claim) = self.claim {
+            claim.abandon();
+        }
     }
 
     /// After a failed write: gives the tables their names and marks the run as failed, as far

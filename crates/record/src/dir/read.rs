@@ -32,7 +32,20 @@ pub(super) fn manifest(dir: &Path) -> Result<Manifest, RecordError> {
 }
 
 pub(crate) fn run_dir(dir: &Path) -> Result<(About, Vec<RunRecord>), RecordError> {
-    let manifest = manifest(dir)?;
+    let about = manifest(dir)?.about();
+    let (mut runs, lacks) = tables(dir)?;
+    for (turn, seed) in about.seeds.iter().enumerate() {
+        if runs.get(turn).is_none_or(|run| run.seed != *seed) {
+            // Of seeds at work some may be there and others not.
+            let Some(run) = super::unfinished::load(dir, *seed)? else { continue };
+            runs.insert(turn.min(runs.len()), run);
+        }
+    }
+    Ok((About { lacks, ..about }, runs))
+}
+
+/// The simulations in the tables of a directory, and what older ones lack.
+pub(super) fn tables(dir: &Path) -> Result<(Vec<RunRecord>, Vec<String>), RecordError> {
     let mut records = Records::default();
     let names = read_hosts(dir, &mut records)?;
     read_runs(dir, &names, &mut records)?;
@@ -40,7 +53,7 @@ pub(crate) fn run_dir(dir: &Path) -> Result<(About, Vec<RunRecord>), RecordError
         table.read(dir, &mut records)?;
     }
     let Records { runs, lacks, .. } = records;
-    Ok((About { lacks, ..manifest.about() }, runs))
+    Ok((runs, lacks))
 }
 
 fn json<T: DeserializeOwned>(path: &Path) -> Result<T, RecordError> {

@@ -1,7 +1,78 @@
-//! What is there of a run that has not come to its end.
+//! What is there of a run that has not come to its end: whole seeds in its tables, and of each seed that is at work what it
+//! had when it was saved last, as tables of its own in `unfinished/seed-N`.
+//!
+//! Invariant: `unfinished/seed-N` is whole. It is written as `seed-N.new`, and what it replaces is `seed-N.old` in the
+//! moment between two renames.
 
+use super::{RunDir, read};
+use crate::about::About;
+use crate::error::RecordError;
+use crate::rows::RunRecord;
 use forebay_units::Time;
 use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const FOLDER: &str = "unfinished";
+
+fn folder(dir: &Path, seed: u64) -> PathBuf {
+    dir.join(FOLDER).join(format!("seed-{seed}"))
+}
+
+/// Saves what a simulation of a run has so far in place of what was saved of it before. `dir` is that of the run while it is
+/// written ([`RunDir::path`]).
+///
+/// # Errors
+/// If the system refuses; what was saved before stays.
+pub fn save(dir: &Path, about: &About, run: &RunRecord) -> Result<(), RecordError> {
+    let named = folder(dir, run.seed);
+    let new = named.with_extension("new");
+    let about = About { seeds: vec![run.seed], ..about.clone() };
+    let written = remove(&new).and_then(|()| {
+        fs::create_dir_all(&new).map_err(|e| RecordError::io("create", &new, e))?;
+        let mut tables = RunDir::begin(None, new.clone(), &about)?;
+        tables.add(run)?;
+        tables.finish_tables()?;
+        let old = named.with_extension("old");
+        remove(&old)?;
+        if named.exists() {
+            fs::rename(&named, &old).map_err(|e| RecordError::io("write", &old, e))?;
+        }
+        fs::rename(&new, &named).map_err(|e| RecordError::io("write", &named, e))?;
+        remove(&old)
+    });
+    if written.is_err() {
+        let _ = remove(&new);
+    }
+    written
+}
+
+/// What was saved of a seed.
+pub(super) fn load(dir: &Path, seed: u64) -> Result<Option<RunRecord>, RecordError> {
+    let named = folder(dir, seed);
+    let old = named.with_extension("old");
+    let there = [named, old].into_iter().find(|dir| dir.exists());
+    Ok(there.map(|dir| read::tables(&dir)).transpose()?.and_then(|(mut runs, _)| runs.pop()))
+}
+
+/// Forgets what was saved of a seed.
+pub(super) fn forget(dir: &Path, seed: u64) -> Result<(), RecordError> {
+    remove(&folder(dir, seed))
+}
+
+/// Forgets what was saved of all.
+pub(super) fn forget_all(dir: &Path) -> Result<(), RecordError> {
+    remove(&dir.join(FOLDER))
+}
+
+fn remove(dir: &Path) -> Result<(), RecordError> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(RecordError::io("remove", dir, error))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// What a run has that is at work, or was killed, or could not write.
 #[derive(Clone, Debug, PartialEq, Eq)]
