@@ -1,10 +1,11 @@
 //! `forebay check`: what is wrong with a scenario, what it will do, and what it will cost.
 //!
-//! The simulation is laid out, so everything that could refuse the scenario has its say, and is not run.
+//! The simulation is laid out, so everything that could refuse the scenario has its say, and is not run. What it will cost is
+//! forecast first, from the scenario alone, and huge fabrics are not laid out.
 
 use crate::about::{shape, source};
 use crate::args::Check;
-use crate::estimate::{Estimate, too_big};
+use crate::estimate::{Estimate, free_disk, free_memory, hopeless, too_big};
 use crate::failure::Failure;
 use crate::run::cores;
 use crate::{expect, human, say};
@@ -14,6 +15,10 @@ use forebay_scenario::resolved_with;
 use forebay_scenario::workload::{Hosts, forecast};
 use forebay_sim::{Options, Simulation};
 use serde_json::json;
+use std::path::Path;
+
+/// Larger fabrics are not laid out only to be looked at.
+const LAID_OUT: usize = 200_000;
 
 /// The verb.
 pub fn check(args: &Check) -> Result<(), Failure> {
@@ -30,15 +35,32 @@ pub fn check(args: &Check) -> Result<(), Failure> {
         // A value may keep to the grammar and still not fit the rest.
         args.input.load_with(point)?;
     }
-    let seed = scenario.seeds.first().copied().unwrap_or(1);
-    let layout = Simulation::new(scenario, seed, Options::default())
-        .map_err(|refusal| Failure::Input(format!("{name}: {refusal}")))?;
-    let outcome = layout.finish();
     let plan = Plan::of(&scenario.fabric);
     let estimate = Estimate::of(scenario, &plan);
     let seeds = scenario.seeds.len();
     let (one, all) = (estimate.memory(1, 1), estimate.memory(seeds, cores()));
     let runs = points.len() * scenario.seeds.len();
+    let disk = estimate.disk * runs as f64;
+    let place = Path::new("results");
+    if let Some(why) = hopeless(scenario, &estimate, place) {
+        return Err(Failure::Input(format!("{name}: {why}")));
+    }
+    // Before anything is laid out, which may itself take what there is not.
+    let warnings = too_big(all, disk, place);
+    if !args.json {
+        warnings.iter().for_each(|warning| say::warning(warning));
+    }
+    let outcome = match plan.hosts <= LAID_OUT && free_memory().is_none_or(|free| one < free) {
+        false => None,
+        true => {
+            let seed = scenario.seeds.first().copied().unwrap_or(1);
+            let layout = Simulation::new(scenario, seed, Options::default())
+                .map_err(|refusal| Failure::Input(format!("{name}: {refusal}")))?;
+            Some(layout.finish())
+        }
+    };
+    let warnings: Vec<String> =
+        outcome.iter().flat_map(|laid| laid.warnings.clone()).chain(warnings).collect();
 
     if args.json {
         return say::json(&json!({
@@ -57,13 +79,20 @@ pub fn check(args: &Check) -> Result<(), Failure> {
             "cpu_seconds": estimate.cpu_s,
             "memory_bytes_one_seed": one.round(),
             "memory_bytes": all.round(),
-            "processes": outcome.execution.processes,
-            "window_ns": outcome.execution.window.as_ps() as f64 / 1e3,
-            "warnings": outcome.warnings,
+            "samples": estimate.samples.round(),
+            "rows": estimate.rows.round(),
+            "disk_bytes_one_seed": estimate.disk.round(),
+            "disk_bytes": disk.round(),
+            "free_memory_bytes": free_memory(),
+            "free_disk_bytes": free_disk(place),
+            "processes": outcome.as_ref().map(|laid| laid.execution.processes),
+            "window_ns": outcome.as_ref().map(|laid| laid.execution.window.as_ps() as f64 / 1e3),
+            "warnings": warnings,
         }));
     }
-    outcome.warnings.iter().for_each(|warning| say::warning(warning));
-    too_big(all).iter().for_each(|warning| say::warning(warning));
+    for warning in outcome.iter().flat_map(|laid| &laid.warnings) {
+        say::warning(warning);
+    }
     let mut text = String::new();
     let mut row = |label: &str, value: String| text.push_str(&format!("{label:<10}{value}\n"));
     row("scenario", format!("{}: no problems", scenario.name));
@@ -96,11 +125,18 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     }
     row(
         "engine",
-        format!(
-            "{} in windows of up to {}",
-            human::counted(outcome.execution.processes, "logical process"),
-            human::virtual_time(outcome.execution.window.as_ps())
-        ),
+        match &outcome {
+            Some(laid) => format!(
+                "{} in windows of up to {}",
+                human::counted(laid.execution.processes, "logical process"),
+                human::virtual_time(laid.execution.window.as_ps())
+            ),
+            None if plan.hosts > LAID_OUT => format!(
+                "not laid out here, which takes minutes above {} hosts; a run does it first",
+                human::grouped(LAID_OUT as u64)
+            ),
+            None => "not laid out here, for want of memory".into(),
+        },
     );
     row(
         "work",
@@ -116,6 +152,28 @@ pub fn check(args: &Check) -> Result<(), Failure> {
         _ => format!(", {} for all {seeds}, {} at a time", human::bytes(all), cores().min(seeds)),
     };
     row("memory", format!("about {} for one seed{rest}", human::bytes(one)));
+    let ends_early = scenario.stop.flows && estimate.endless == 0.0 && estimate.samples > 0.0;
+    row(
+        "files",
+        format!(
+            "{} {} for one seed: {} rows, {} of them samples",
+            if ends_early { "at most" } else { "about" },
+            human::bytes(estimate.disk),
+            human::si(estimate.rows),
+            human::si(estimate.samples)
+        ),
+    );
+    if let (Some(memory), Some(disk)) = (free_memory(), free_disk(place)) {
+        row(
+            "machine",
+            format!(
+                "{}, {} of memory free, {} of disk free",
+                human::counted(cores(), "core"),
+                human::bytes(memory),
+                human::bytes(disk)
+            ),
+        );
+    }
     let combinations = if points.len() > 1 {
         format!("{} x ", human::counted(points.len(), "point"))
     } else {

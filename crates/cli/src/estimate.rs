@@ -5,6 +5,7 @@
 //! typical one for the size of the fabric; [`NS_PER_HOP`] says where it comes from.
 
 mod rpc;
+mod samples;
 
 use crate::human;
 use forebay_scenario::model::{Scenario, TrafficKind, Transport};
@@ -12,6 +13,7 @@ use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::{Hosts, forecast};
 use forebay_units::Bytes;
 use std::collections::VecDeque;
+use std::path::Path;
 
 /// Hosts, and nanoseconds of CPU per packet-hop up to there: the budgets of the design document, which hold on a
 /// shared two-core server; larger fabrics miss the caches more often.
@@ -23,7 +25,15 @@ const NS_PER_HOP: [(f64, f64); 3] = [(128.0, 45.0), (1024.0, 60.0), (8192.0, 100
 const BYTES_OF_PROGRAM: f64 = 5e6;
 const BYTES_PER_HOST: f64 = 40e3;
 const BYTES_PER_FLOW: f64 = 40.0;
-const BYTES_PER_RECORDED_FLOW: f64 = 230.0;
+const BYTES_PER_RECORDED_FLOW: f64 = 630.0;
+/// Measured with three million flows of two bytes: 7.2 s of CPU and 2.0 GB.
+const NS_PER_FLOW: f64 = 2300.0;
+/// Rows of the tables, about: names and a dozen numbers each.
+const FLOW_ROW: f64 = 115.0;
+const PORT_ROW: f64 = 130.0;
+const RPC_ROW: f64 = 90.0;
+/// CPU to take, keep and write one sample.
+const NS_PER_SAMPLE: f64 = 200.0;
 /// From the types: a connection has two flows, their senders and receivers, and two applications; an RPC is a row of 48 B,
 /// once more while rows are collected, and its latency and slowdown while the summary is made.
 const BYTES_PER_CONNECTION: f64 = 2e3;
@@ -52,6 +62,11 @@ pub struct Estimate {
     pub bytes: f64,
     /// Bytes of its results, which are kept until all seeds are written.
     pub result_bytes: f64,
+    /// Rows of samples, if the run goes on until `stop.time`.
+    pub samples: f64,
+    /// Rows of all tables, and their bytes on disk.
+    pub rows: f64,
+    pub disk: f64,
 }
 
 impl Estimate {
@@ -113,6 +128,16 @@ impl Estimate {
         all.cpu_s = all.packet_hops * all.ns_per_hop / 1e9;
         all.bytes += hosts.names.len() as f64 * BYTES_PER_HOST + all.flows * BYTES_PER_FLOW;
         all.result_bytes = all.flows * BYTES_PER_RECORDED_FLOW + all.rpcs * BYTES_PER_RECORDED_RPC;
+        let samples = samples::of(scenario, plan, &all);
+        let ports = plan.cables.len() as f64 * 2.0;
+        all.samples = samples.rows;
+        all.rows = samples.rows + all.flows + all.endless + ports + all.rpcs;
+        all.disk = samples.disk
+            + (all.flows + all.endless) * FLOW_ROW
+            + ports * PORT_ROW
+            + all.rpcs * RPC_ROW;
+        all.result_bytes += samples.memory;
+        all.cpu_s += (all.flows * NS_PER_FLOW + samples.rows * NS_PER_SAMPLE) / 1e9;
         all
     }
 
@@ -123,17 +148,59 @@ impl Estimate {
     }
 }
 
-/// A sentence if a run may want more memory than there is now, where the system tells.
-pub fn too_big(bytes: f64) -> Option<String> {
-    let free = free_memory()?;
-    (bytes > free).then(|| {
+/// Sentences if a run may want more memory or more room on disk than there is now, where the system tells.
+pub fn too_big(memory: f64, disk: f64, place: &Path) -> Vec<String> {
+    let more = |bytes: f64, free: Option<f64>| free.filter(|free| bytes > *free);
+    let by_memory = more(memory, free_memory()).map(|free| {
         format!(
-            "this will need about {} of memory and {} are free; fewer seeds at a time (--jobs), a shorter run or a \
-             lower load need less",
-            human::bytes(bytes),
+            "this will need about {} of memory and {} are free; fewer seeds at a time (--jobs), a shorter run, fewer samples \
+             or a lower load need less",
+            human::bytes(memory),
             human::bytes(free)
         )
+    });
+    let by_disk = more(disk, free_disk(place)).map(|free| {
+        format!(
+            "this will write about {} and {} are free at {}; samples further apart (output) or a shorter run need less",
+            human::bytes(disk),
+            human::bytes(free),
+            place.display()
+        )
+    });
+    by_memory.into_iter().chain(by_disk).collect()
+}
+
+/// A sentence if the samples of a run are so many that neither memory nor disk can ever hold them. They are counted exactly,
+/// unless flows may end the run.
+pub fn hopeless(scenario: &Scenario, estimate: &Estimate, place: &Path) -> Option<String> {
+    let room = free_memory()?.max(free_disk(place)?);
+    let surely = !scenario.stop.flows || estimate.endless > 0.0;
+    (surely && estimate.disk > 10.0 * room).then(|| {
+        format!(
+            "output: {} samples ({}) do not fit this machine, which has {} of memory and {} of disk free; write a longer \
+             \"every\", fewer places, or a shorter stop.time",
+            human::si(estimate.samples),
+            human::bytes(estimate.disk),
+            human::bytes(free_memory().unwrap_or_default()),
+            human::bytes(free_disk(place).unwrap_or_default()),
+        )
     })
+}
+
+/// Room on the file system that a path is or will be on, where the system tells.
+pub fn free_disk(place: &Path) -> Option<f64> {
+    #[cfg(unix)]
+    {
+        let absolute = std::path::absolute(place).ok()?;
+        let there = absolute.ancestors().find(|path| path.exists())?;
+        let room = nix::sys::statvfs::statvfs(there).ok()?;
+        Some(room.blocks_available() as f64 * room.fragment_size() as f64)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = place;
+        None
+    }
 }
 
 /// Memory that this machine has for new work, where the system tells.
@@ -168,7 +235,7 @@ fn ns_per_hop(hosts: f64) -> f64 {
     p + (q - p) * (hosts / a).ln() / (b / a).ln()
 }
 
-/// Mean links of a shortest path between two different hosts, from up to 32 sources spread over all.
+/// Mean links of a shortest path between two different hosts, from up to 32 sources spread over all, fewer on huge fabrics.
 fn mean_hops(plan: &Plan) -> f64 {
     let nodes = plan.names.len();
     let mut near: Vec<Vec<u32>> = vec![Vec::new(); nodes];
@@ -176,7 +243,8 @@ fn mean_hops(plan: &Plan) -> f64 {
         near[cable.a as usize].push(cable.b);
         near[cable.b as usize].push(cable.a);
     }
-    let step = plan.hosts.div_ceil(32).max(1);
+    let sources = (4_000_000 / nodes.max(1)).clamp(4, 32);
+    let step = plan.hosts.div_ceil(sources).max(1);
     let (mut sum, mut pairs) = (0u64, 0u64);
     for source in (0..plan.hosts).step_by(step) {
         let mut distance = vec![u32::MAX; nodes];
@@ -214,6 +282,39 @@ mod tests {
         mss = \"1000B\"\n";
 
     #[test]
+    fn samples_are_counted_exactly_and_hopeless_ones_are_said() {
+        let one = |output: &str| {
+            let text = format!(
+                "{STAR}[[traffic]]\nkind = \"permutation\"\nsize = \"100KB\"\n[output]\n{output}\n"
+            );
+            let scenario = forebay_scenario::text("x.toml", &text).unwrap().scenario;
+            let estimate = Estimate::of(&scenario, &Plan::of(&scenario.fabric));
+            let said = hopeless(&scenario, &estimate, Path::new("."));
+            (estimate, said)
+        };
+        // Four ports of the switch and the goodput of all hosts, at 0, 10 us ... 990 us.
+        let (every_10us, said) = one("queues = { every = \"10us\" }");
+        assert_eq!((every_10us.samples, said), (500.0, None));
+        assert!(every_10us.disk > 500.0 * 30.0 && every_10us.disk < 500.0 * 80.0);
+        let none = one("").0;
+        assert_eq!(none.samples, 0.0);
+        assert!(every_10us.cpu_s > none.cpu_s && every_10us.result_bytes > none.result_bytes);
+        let (_, said) = one("queues = { every = \"1ps\" }");
+        if free_memory().is_some() {
+            let said = said.expect("5 billion samples of a millisecond");
+            assert!(said.starts_with("output: 5.00G samples ("), "{said}");
+        }
+    }
+
+    #[test]
+    fn small_flows_cost_more_than_their_packets() {
+        let e = estimate(&format!(
+            "{STAR}[[traffic]]\nkind = \"all-to-all\"\nsize = \"2B\"\n"
+        ));
+        assert!(e.cpu_s > e.flows * 2e-6, "{e:?}");
+    }
+
+    #[test]
     fn a_permutation_on_a_star_is_counted_exactly() {
         let e = estimate(&format!("{STAR}[[traffic]]\nkind = \"permutation\"\nsize = \"100KB\"\n"));
         assert_eq!((e.flows, e.hops), (4.0, 2.0));
@@ -232,9 +333,10 @@ mod tests {
         let e = Estimate { bytes: 1e6, result_bytes: 1e5, ..Estimate::default() };
         assert_eq!(e.memory(1, 8), 5e6 + 1e6 + 1e5);
         assert_eq!(e.memory(10, 2), 5e6 + 2e6 + 1e6);
-        assert_eq!(too_big(1.0), None);
+        assert!(too_big(1.0, 1.0, Path::new(".")).is_empty());
         if cfg!(target_os = "linux") {
-            assert!(too_big(1e18).unwrap().contains("--jobs"));
+            let said = too_big(1e18, 1e18, Path::new("."));
+            assert!(said[0].contains("--jobs") && said[1].contains("are free at ."), "{said:?}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! `forebay run`: a scenario in, a results directory out.
 
 use crate::args::Run;
-use crate::estimate::{Estimate, too_big};
+use crate::estimate::{Estimate, hopeless, too_big};
 use crate::failure::Failure;
 use crate::progress::{Meter, State};
 use crate::seeds::{End, Left, View, Work, side_by_side};
@@ -24,6 +24,11 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let bands = expect::bands(&args.input.name(), &loaded.expect)?;
     let scenario = &loaded.scenario;
     let about = about::about(scenario, &loaded.expect);
+    let estimate = Estimate::of(scenario, &Plan::of(&scenario.fabric));
+    let near = args.out.as_deref().unwrap_or(Path::new("results"));
+    if let Some(why) = hopeless(scenario, &estimate, near) {
+        return Err(Failure::Input(format!("{}: {why}", args.input.name())));
+    }
     let (dir, place) = place::begin(args.out.as_deref(), args.force, &scenario.name, &about)?;
     let at = dir.path().to_path_buf();
     interrupt::listen();
@@ -39,9 +44,9 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let threads = threads(args.threads);
     let options = Options { threads, law_log: args.law_log, ..Options::default() };
     let jobs = args.jobs.unwrap_or_else(|| cores() / threads).clamp(1, scenario.seeds.len());
-    let estimate = Estimate::of(scenario, &Plan::of(&scenario.fabric));
     let memory = estimate.memory(scenario.seeds.len(), jobs);
-    too_big(memory).iter().for_each(|warning| say::warning(warning));
+    let disk = estimate.disk * scenario.seeds.len() as f64;
+    too_big(memory, disk, &at).iter().for_each(|warning| say::warning(warning));
     let facts = json!({
         "scenario": scenario.name, "seeds": scenario.seeds, "jobs": jobs, "threads": threads,
         "out": place,
