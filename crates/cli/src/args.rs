@@ -72,17 +72,17 @@ pub struct Input {
 #[derive(Clone, Debug, Default, Args)]
 pub struct SeedArgs {
     /// Simulate this seed instead of the scenario's; may be repeated
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = a_seed, allow_negative_numbers = true)]
     pub seed: Vec<u64>,
     /// The same as a list: --seeds 1,2,3
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = a_seed, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
 }
 
 /// How much to show while at work.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Show {
-    /// Progress on stderr; auto: a bar on a terminal, JSON lines elsewhere
+    /// Progress on stderr; auto: a bar on a terminal, a line at the start and the end elsewhere
     #[arg(long, value_name = "MODE", default_value = "auto", hide_possible_values = false)]
     pub progress: Progress,
     /// Print nothing but warnings and errors
@@ -105,10 +105,10 @@ pub struct Run {
     #[command(flatten)]
     pub seeds: SeedArgs,
     /// Threads for each simulation; results do not depend on it
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one, allow_negative_numbers = true)]
     pub threads: usize,
     /// Seeds simulated side by side [default: as many as there are cores]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<usize>,
     /// Write what crosses a port to a pcapng file, instead of the scenario's captures; may be repeated:
     /// --capture "leaf[0]->spine[1]" or --capture "leaf[0].host[3]"
@@ -138,10 +138,10 @@ pub struct Sweep {
     #[command(flatten)]
     pub seeds: SeedArgs,
     /// Threads for each simulation; results do not depend on it
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one, allow_negative_numbers = true)]
     pub threads: usize,
     /// Simulations at a time, each a process [default: as many as there are cores]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<usize>,
     /// Directory of the sweep; runs that are complete in it are kept [default: results/NAME-sweep]
     #[arg(long, value_name = "DIR")]
@@ -194,7 +194,7 @@ pub struct Bench {
     /// Which (see: forebay list benches); none: a table of the usual ones, some minutes
     pub names: Vec<String>,
     /// Threads of the simulation
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one, allow_negative_numbers = true)]
     pub threads: usize,
     /// Size of a full data packet in bytes, header included: 4096 or 1500
     #[arg(long, value_name = "BYTES")]
@@ -399,4 +399,40 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(n @ 1..=1024) => Ok(n),
         _ => Err("write a whole number from 1 to 1024".into()),
     }
+}
+
+fn a_seed(text: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| {
+        "write whole numbers from 0 on, with commas between them: --seeds 1,2,3,4,5".into()
+    })
+}
+
+/// The verb that somebody meant who typed another word: the one that is nearest, at most two slips away.
+pub fn meant(typed: &str) -> Option<String> {
+    use clap::CommandFactory;
+    let cli = Cli::command();
+    let verbs = cli.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let near = verbs.map(|verb| (slips(typed, verb.get_name()), verb.get_name()));
+    near.filter(|(slips, name)| *slips <= 2 && *slips < name.len())
+        .min()
+        .map(|(_, name)| name.into())
+}
+
+/// Letters to change, leave out, put in, or swap with their neighbour.
+fn slips(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let change = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = change.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
 }

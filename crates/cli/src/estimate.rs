@@ -299,18 +299,12 @@ mod tests {
         let none = one("").0;
         assert_eq!(none.samples, 0.0);
         assert!(every_10us.cpu_s > none.cpu_s && every_10us.result_bytes > none.result_bytes);
-        let (_, said) = one("queues = { every = \"1ps\" }");
-        if free_memory().is_some() {
-            let said = said.expect("5 billion samples of a millisecond");
-            assert!(said.starts_with("output: 5.00G samples ("), "{said}");
-        }
+        assert_eq!(one("queues = { every = \"1ps\" }").0.samples, 5e9);
     }
 
     #[test]
     fn small_flows_cost_more_than_their_packets() {
-        let e = estimate(&format!(
-            "{STAR}[[traffic]]\nkind = \"all-to-all\"\nsize = \"2B\"\n"
-        ));
+        let e = estimate(&format!("{STAR}[[traffic]]\nkind = \"all-to-all\"\nsize = \"2B\"\n"));
         assert!(e.cpu_s > e.flows * 2e-6, "{e:?}");
     }
 

@@ -165,9 +165,11 @@ impl Band {
         match band.judge(value) {
             Judged::In => None,
             Judged::Below(min) => {
+                let value = rounded(value, min);
                 Some(format!("{what} is {value}, below the expected minimum of {min}"))
             }
             Judged::Above(max) => {
+                let value = rounded(value, max);
                 Some(format!("{what} is {value}, above the expected maximum of {max}"))
             }
             Judged::NotFinite => Some(format!("{what} is {value}, which is no finite number")),
@@ -193,6 +195,14 @@ impl Band {
         };
         runs.iter().map(of).collect()
     }
+}
+
+/// Four digits, and more as long as the value would look as if it kept to the bound.
+fn rounded(value: f64, bound: f64) -> String {
+    let side = |v: f64| v.partial_cmp(&bound);
+    let digits = (3..17).map(|digits| format!("{value:.digits$e}"));
+    let mut shown = digits.filter_map(|text| text.parse::<f64>().ok());
+    shown.find(|shown| side(*shown) == side(value)).unwrap_or(value).to_string()
 }
 
 /// A sentence for each band that was missed.

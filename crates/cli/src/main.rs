@@ -44,11 +44,31 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     failure::install_panic_hook();
     interrupt::survive_full_files();
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
     match std::panic::catch_unwind(|| dispatch(cli.verb)) {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(failure)) => failure.report(),
         Err(_) => Failure::BUG,
+    }
+}
+
+/// What clap says, and the verb that may have been meant.
+fn usage(error: &clap::Error) -> ExitCode {
+    let typed = std::env::args().nth(1).unwrap_or_default();
+    match args::meant(&typed) {
+        Some(verb) if error.kind() == clap::error::ErrorKind::InvalidSubcommand => {
+            Failure::Input(format!(
+                "there is no command \"{typed}\"; did you mean \"{verb}\"? (forebay --help lists them)"
+            ))
+            .report()
+        }
+        _ => {
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
     }
 }
 

@@ -52,6 +52,13 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         "out": place,
     });
     meter.event("start", &facts);
+    meter.sentence(&format!(
+        "{}: {}, {jobs} at a time, into {}; about {} of one core",
+        scenario.name,
+        human::counted(scenario.seeds.len(), "seed"),
+        place.display(),
+        human::duration(estimate.cpu_s * scenario.seeds.len() as f64)
+    ));
     let mut recorder = Recorder {
         dir: Some(dir),
         runs: Vec::new(),
@@ -169,6 +176,11 @@ fn tell(args: &Run, place: &Path, finished: &Finished, meter: &Meter) -> Result<
         }
     }
     meter.event("end", &json!({ "status": summary.status, "out": place }));
+    meter.sentence(&format!(
+        "{}: ended after {}",
+        summary.scenario,
+        human::duration(meter.elapsed().as_secs_f64())
+    ));
     if args.json {
         return say::json(summary);
     }
@@ -306,6 +318,9 @@ impl SeedProgress {
             state.flows_done += watch.done.load(Ordering::Relaxed);
             state.packet_hops += watch.pushed.load(Ordering::Relaxed);
             state.parts_done += usize::from(*ended);
+        }
+        if let Some(all) = view.flows_to_do() {
+            (state.flows_all, state.flows_expected) = (Some(all), false);
         }
         state.stopping = interrupt::asked();
         self.meter.tick(&state);

@@ -12,7 +12,7 @@ use forebay_units::Time;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ pub struct Left {
 }
 
 impl Work<'_> {
-    fn simulate(&self, seed: u64, watch: &Watch) -> Result<Left, SimError> {
-        let mut left = self.simulated(seed, watch)?;
+    fn simulate(&self, seed: u64, watch: &Watch, to_do: &AtomicU64) -> Result<Left, SimError> {
+        let mut left = self.simulated(seed, watch, to_do)?;
         if let (Some(flow), Some(log)) = (self.options.law_log, left.outcome.law_log.take()) {
             let path = self.dir.join(format!("law-{flow}-seed-{seed}.log"));
             let word = match log.is_empty() {
@@ -52,19 +52,20 @@ impl Work<'_> {
         Ok(left)
     }
 
-    fn simulated(&self, seed: u64, watch: &Watch) -> Result<Left, SimError> {
+    fn simulated(&self, seed: u64, watch: &Watch, to_do: &AtomicU64) -> Result<Left, SimError> {
         if self.scenario.output.captures.is_empty() {
             let simulation = Simulation::new(self.scenario, seed, self.options)?;
-            let outcome = self.advance(simulation, watch);
+            let outcome = self.advance(simulation, watch, to_do);
             return Ok(Left { outcome, captures: Ok(Vec::new()) });
         }
         let mut files = CaptureFiles::new(self.dir, &self.scenario.name, seed);
         let simulation = Simulation::with_captures(self.scenario, seed, self.options, &mut files)?;
-        let outcome = self.advance(simulation, watch);
+        let outcome = self.advance(simulation, watch, to_do);
         Ok(Left { outcome, captures: files.finish() })
     }
 
-    fn advance(&self, mut simulation: Simulation<'_>, watch: &Watch) -> Outcome {
+    fn advance(&self, mut simulation: Simulation<'_>, watch: &Watch, to_do: &AtomicU64) -> Outcome {
+        to_do.store(simulation.to_do().unwrap_or(0), Ordering::Relaxed);
         match self.save {
             Some(about) => {
                 saving::to_the_end(&mut simulation, self.scenario, watch, self.dir, about);
@@ -95,8 +96,20 @@ pub enum End {
 /// Where all simulations are, for progress.
 pub struct View<'a> {
     pub watches: &'a [Watch],
+    /// Flows that have to be done before it ends, where they end it: 0 as long as that is not known.
+    pub to_do: &'a [AtomicU64],
     /// Whether the seed has ended.
     pub ended: &'a [bool],
+}
+
+impl View<'_> {
+    /// Flows of all seeds, where they end the run: of seeds that have not begun as many as the others have on average.
+    pub fn flows_to_do(&self) -> Option<u64> {
+        let known = self.to_do.iter().map(|one| one.load(Ordering::Relaxed)).filter(|n| *n > 0);
+        let (count, sum) = known.fold((0u64, 0u64), |(count, sum), n| (count + 1, sum + n));
+        let all = self.to_do.len() as u64;
+        (count > 0).then(|| (u128::from(sum) * u128::from(all) / u128::from(count)) as u64)
+    }
 }
 
 /// How often progress is looked at.
@@ -111,6 +124,7 @@ pub fn side_by_side(
 ) -> End {
     let seeds = &work.scenario.seeds;
     let watches: Vec<Watch> = seeds.iter().map(|_| Watch::default()).collect();
+    let to_do: Vec<AtomicU64> = seeds.iter().map(|_| AtomicU64::default()).collect();
     let mut ended = vec![false; seeds.len()];
     let (next, stopping) = (AtomicUsize::new(0), AtomicBool::new(false));
     let stop = || {
@@ -122,12 +136,12 @@ pub fn side_by_side(
         let (send, results) = mpsc::channel();
         for _ in 0..work.jobs.clamp(1, seeds.len().max(1)) {
             let send = send.clone();
-            let (next, stopping, watches) = (&next, &stopping, &watches);
+            let (next, stopping, watches, to_do) = (&next, &stopping, &watches, &to_do);
             scope.spawn(move || {
                 while !stopping.load(Ordering::SeqCst) {
                     let i = next.fetch_add(1, Ordering::SeqCst);
                     let Some(seed) = seeds.get(i) else { return };
-                    let run = || work.simulate(*seed, &watches[i]);
+                    let run = || work.simulate(*seed, &watches[i], &to_do[i]);
                     let result = catch_unwind(AssertUnwindSafe(|| run().map(Box::new)));
                     if send.send((i, result)).is_err() {
                         return;
@@ -166,7 +180,7 @@ pub fn side_by_side(
                 end = End::Interrupted;
                 stop();
             }
-            tick(&View { watches: &watches, ended: &ended });
+            tick(&View { watches: &watches, to_do: &to_do, ended: &ended });
         }
         // A signal in the last moment, when all had ended by themselves, changes nothing.
         if matches!(end, End::Interrupted) && turn == seeds.len() && !cut_short {

@@ -10,7 +10,18 @@ use std::sync::OnceLock;
 impl Input {
     /// Reads and checks it, with `extra` settings before those of the command line, which win.
     pub fn load_with(&self, extra: &[(String, String)]) -> Result<Loaded, Failure> {
-        Ok(self.judge(extra)??)
+        let loaded = self.judge(extra)?;
+        Ok(loaded.map_err(|mut error| {
+            for problem in &mut error.problems {
+                for (key, value) in extra {
+                    let set = format!("--set {key}={value}");
+                    if problem.place == set && !self.set.contains(&(key.clone(), value.clone())) {
+                        problem.place = format!("{}: [sweep] with {key} = {value}", self.name());
+                    }
+                }
+            }
+            error
+        })?)
     }
 
     /// As [`Input::load_with`]; what is wrong with the scenario itself is the inner error.

@@ -135,6 +135,14 @@ fn settings_are_judged_like_the_file() {
     }
     let ran = here.run(&["run", "good.toml", "--set", "nonsense"]).ends(2);
     assert!(ran.err.contains("write KEY=VALUE"), "{}", ran.err);
+    for (args, says) in [
+        (&["rnu", "good.toml"][..], "there is no command \"rnu\"; did you mean \"run\"?"),
+        (&["run", "good.toml", "--seeds", "1..5"], "write whole numbers from 0 on, with commas"),
+        (&["run", "good.toml", "--threads", "-1"], "write a whole number from 1 to 1024"),
+    ] {
+        let ran = here.run(args).ends(2);
+        assert!(ran.err.contains(says) && !ran.err.contains("-- -1"), "{args:?}: {}", ran.err);
+    }
     for args in [
         &["run"][..],
         &["rnu"],

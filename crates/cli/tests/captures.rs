@@ -123,7 +123,7 @@ fn a_full_disk_keeps_whole_frames_and_is_one_sentence() {
     let mut command = Command::new("sh");
     command.args(["-c", &script]).current_dir(&here.path).stdin(Stdio::null());
     let ran = Ran::from(command.output().unwrap()).ends(1);
-    let errors: Vec<&str> = ran.err.lines().filter(|line| !line.starts_with('{')).collect();
+    let errors: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("error")).collect();
     assert_eq!(errors.len(), 1, "{}", ran.err);
     assert!(
         errors[0]

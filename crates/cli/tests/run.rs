@@ -49,10 +49,16 @@ fn json_mode_prints_summary_json_and_nothing_else() {
 }
 
 #[test]
-fn without_a_terminal_stderr_is_json_lines() {
+fn without_a_terminal_stderr_has_a_line_at_each_end_and_json_lines_if_asked() {
     let here = Scratch::new();
     here.write("small.toml", SMALL);
     let ran = here.run(&["run", "small.toml"]).ends(0);
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", ran.err);
+    assert!(
+        lines[0].starts_with("small: 3 seeds, ") && lines[1].starts_with("small: ended after ")
+    );
+    let ran = here.run(&["run", "small.toml", "--progress", "jsonl"]).ends(0);
     let events: Vec<Value> = ran.err.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(events[0]["event"], "start");
     assert_eq!(events.last().unwrap()["event"], "end");
@@ -66,7 +72,7 @@ fn without_a_terminal_stderr_is_json_lines() {
 fn progress_lines_tell_time_flows_rate_and_what_is_left() {
     let here = Scratch::new();
     here.write("long.toml", common::LONG);
-    let mut child = here.start(&["run", "long.toml", "--jobs", "1"]);
+    let mut child = here.start(&["run", "long.toml", "--jobs", "1", "--progress", "jsonl"]);
     let lines = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
     let mut lines = lines.map(Result::unwrap);
     let line = lines.by_ref().find(|line| line.contains("\"progress\"")).expect("every second");

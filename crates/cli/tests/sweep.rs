@@ -201,3 +201,36 @@ fn a_missed_band_names_its_point() {
     assert!(ran.err.contains("size=2MB, law=dctcp: flows.fct_us.mean is"), "{}", ran.err);
     assert!(ran.err.contains("4 of 6 expected bands missed"), "{}", ran.err);
 }
+
+#[test]
+fn a_point_out_of_range_is_told_as_what_the_file_says() {
+    let here = Scratch::new();
+    let kind = "kind = \"poisson\"\nsizes = \"10KB\"\nload = 0.5";
+    let text = SMALL.replace("kind = \"permutation\"\nsize = \"200KB\"", kind);
+    here.write("s.toml", &format!("{text}[sweep]\n\"traffic[0].load\" = [0.5, 1.4]\n"));
+    for verb in ["sweep", "check"] {
+        let ran = here.run(&[verb, "s.toml"]).ends(2);
+        assert!(
+            ran.err
+                .starts_with("s.toml: [sweep] with traffic[0].load = 1.4: traffic[0].load: 1.4 "),
+            "{verb}: {}",
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn a_damaged_run_is_named_with_its_remedy() {
+    let here = Scratch::new();
+    here.write("s.toml", SMALL);
+    here.run(&["sweep", "s.toml", "--out", "s", "--quiet"]).ends(0);
+    let runs = here.path.join("s/runs");
+    let victim = std::fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(victim.join("flows.csv"), "nonsense\n").unwrap();
+    let ran = here.run(&["sweep", "s.toml", "--out", "s", "--quiet"]).ends(1);
+    let name = victim.file_name().unwrap().to_string_lossy();
+    let remedy = format!("this run is damaged: remove s/runs/{name} and sweep again");
+    assert!(ran.err.contains(&remedy), "{}", ran.err);
+    std::fs::remove_dir_all(victim).unwrap();
+    here.run(&["sweep", "s.toml", "--out", "s", "--quiet"]).ends(0);
+}

@@ -110,7 +110,7 @@ fn a_dumb_terminal_gets_lines() {
     here.write("small.toml", SMALL);
     let env = [("TERM", "dumb")];
     let Some(text) = on_a_terminal(&here, 100, &env, &["run", "small.toml"]) else { return };
-    assert!(text.contains("{\"event\":\"start\"") && !text.contains('\x1b'), "{text:?}");
+    assert!(text.contains("small: 3 seeds, ") && !text.contains('\x1b'), "{text:?}");
 }
 
 #[test]

@@ -12,7 +12,6 @@ use crate::stall::{self, LOOK_EVERY, Progress};
 use forebay_engine::{
     Ended, Engine, EngineAccess, EngineStats, Goal, LinkId, NodeId, Tuning, Watch,
 };
-use forebay_net::PortCounters;
 use forebay_record::RunRecord;
 use forebay_record::capture::Sink;
 use forebay_scenario::model::Scenario;
@@ -145,6 +144,11 @@ impl<'a> Simulation<'a> {
         self.engine.now()
     }
 
+    /// How many flows and connections have to be done before the run ends, where that ends it.
+    pub fn to_do(&self) -> Option<u64> {
+        self.goal.map(|goal| goal.done)
+    }
+
     /// Packets pushed onto links so far.
     pub fn packet_hops(&self) -> u64 {
         self.engine.pushed()
@@ -254,7 +258,7 @@ impl Simulation<'_> {
     pub fn so_far(&mut self) -> RunRecord {
         let end = self.engine.now();
         let fabric = &self.built.fabric;
-        let mut sent = vec![PortCounters::default(); fabric.links().len()];
+        let mut sent = vec![Default::default(); fabric.links().len()];
         for n in 0..fabric.nodes() {
             for (p, direction) in fabric.ports_of(NodeId(n)).iter().enumerate() {
                 let flying = self.engine.drain_link(direction.link);

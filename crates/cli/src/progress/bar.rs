@@ -96,6 +96,7 @@ mod tests {
             flows_expected: true,
             flows_end_it: true,
             packet_hops: 42_600_000,
+            work: None,
             stopping: false,
         }
     }

@@ -1,4 +1,5 @@
-//! Progress: a bar for people, JSON lines for machines, nothing for neither.
+//! Progress: a bar for people, JSON lines for machines that ask for them, a line at the start and one at the end for logs,
+//! nothing for nobody.
 //!
 //! How far a run is, is told by virtual time and by flows completed; the further of the two is the bar where
 //! finished flows end the run. The pace of the last while, not of the whole, gives the time left.
@@ -36,6 +37,8 @@ pub struct State {
     pub flows_end_it: bool,
     /// Packets that crossed a link.
     pub packet_hops: u64,
+    /// Share of the work that is done, where whoever counts knows it better than time and flows do.
+    pub work: Option<f64>,
     /// Whether a signal has asked for the end.
     pub stopping: bool,
 }
@@ -53,6 +56,9 @@ impl State {
 
     /// Share of the work that is done: of the parts, where they are all that is known.
     pub fn fraction(&self) -> f64 {
+        if let Some(work) = self.work {
+            return work.clamp(0.0, 1.0);
+        }
         if self.to_simulate_ps == 0 {
             return share(self.parts_done as f64, self.parts_all as f64);
         }
@@ -69,6 +75,7 @@ fn share(part: f64, whole: f64) -> f64 {
 enum Mode {
     Bar,
     Lines,
+    Ends,
     Off,
 }
 
@@ -92,7 +99,8 @@ impl Meter {
         let mode = match show.progress {
             _ if show.quiet => Mode::Off,
             Progress::Auto if terminal && !say::dumb_terminal() => Mode::Bar,
-            Progress::Auto | Progress::Jsonl => Mode::Lines,
+            Progress::Auto => Mode::Ends,
+            Progress::Jsonl => Mode::Lines,
             Progress::Bar => Mode::Bar,
             Progress::Off => Mode::Off,
         };
@@ -123,12 +131,19 @@ impl Meter {
         }
     }
 
+    /// A line at the start or the end, for logs.
+    pub fn sentence(&self, text: &str) {
+        if self.mode == Mode::Ends {
+            say::line(text);
+        }
+    }
+
     /// Shows where the work is, if it is time to.
     pub fn tick(&mut self, state: &State) {
         let elapsed = self.elapsed();
         let since = self.shown.map(|shown| shown.elapsed());
         let due = match self.mode {
-            Mode::Off => false,
+            Mode::Ends | Mode::Off => false,
             Mode::Bar => since.is_none_or(|since| since >= FRAME),
             Mode::Lines => since.unwrap_or(elapsed) >= pause(elapsed),
         };
@@ -145,7 +160,7 @@ impl Meter {
                 say::BAR_STANDS.store(true, Ordering::Relaxed);
             }
             Mode::Lines => self.event("progress", &facts(state, &self.pace)),
-            Mode::Off => {}
+            Mode::Ends | Mode::Off => {}
         }
     }
 

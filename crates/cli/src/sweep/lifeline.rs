@@ -13,6 +13,9 @@ pub struct Told {
     pub now_ps: u64,
     /// Flows completed.
     pub done: u64,
+    /// Share of it that is done, by flows where they end it.
+    #[serde(default)]
+    pub share: f64,
     /// Packet-hops.
     pub hops: u64,
     /// What a reader of the results should know; said once.

@@ -63,6 +63,13 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
         "runs_done_before": done.len(), "jobs": jobs, "threads": threads, "out": home.dir,
     });
     meter.event("start", &facts);
+    meter.sentence(&format!(
+        "{}: {} of {}, {jobs} at a time, into {}",
+        plan.name,
+        human::counted(todo.len(), "run"),
+        human::counted(plan.points.len(), "point"),
+        home.dir.display()
+    ));
     let pool = Pool { home: &home, name: &plan.name, threads, jobs };
     let Verdict { failures, stopped } = pool.run(&todo, meter)?;
     home.tidy();

@@ -6,7 +6,7 @@ use super::lifeline::{self, Told};
 use super::{Home, plan::Run};
 use crate::failure::Failure;
 use crate::progress::{Meter, State};
-use crate::{interrupt, say};
+use crate::{human, interrupt, say};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -118,6 +118,8 @@ impl Pool<'_> {
                 let told: Vec<Told> = seats.iter().map(|seat| lock(seat).told.clone()).collect();
                 state.simulated_ps =
                     past.simulated_ps + told.iter().map(|t| u128::from(t.now_ps)).sum::<u128>();
+                let share: f64 = told.iter().map(|t| t.share).sum();
+                state.work = Some((state.parts_done as f64 + share) / runs.len().max(1) as f64);
                 state.flows_done = past.flows_done + told.iter().map(|t| t.done).sum::<u64>();
                 state.packet_hops = past.packet_hops + told.iter().map(|t| t.hops).sum::<u64>();
                 state.stopping = verdict.stopped;
@@ -129,6 +131,13 @@ impl Pool<'_> {
         verdict.stopped &= state.parts_done < runs.len();
         let status = if verdict.stopped { "interrupted" } else { "complete" };
         meter.event("end", &json!({ "status": status, "failed": verdict.failures.len() }));
+        meter.sentence(&format!(
+            "{}: {} of {} after {}",
+            self.name,
+            state.parts_done,
+            human::counted(runs.len(), "run"),
+            human::duration(meter.elapsed().as_secs_f64())
+        ));
         Ok(verdict)
     }
 

@@ -9,7 +9,8 @@ use crate::expect::misses;
 use crate::failure::Failure;
 use crate::human;
 use crate::metrics::{self, Value};
-use forebay_record::{RunDir, RunRecord, Summary};
+use crate::say;
+use forebay_record::{RecordError, RunDir, RunRecord, Summary};
 use serde_json::{Map, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -87,7 +88,8 @@ fn row(home: &Home, plan: &Plan, point: &Point, done: &BTreeSet<&str>) -> Result
     let (mut records, mut runs) = (Vec::<RunRecord>::new(), Vec::new());
     for (hash, seed) in point.runs.iter().zip(&point.scenario.seeds) {
         if done.contains(hash.as_str()) {
-            let (_, loaded) = RunDir::load(&home.run_dir(hash))?;
+            let dir = home.run_dir(hash);
+            let (_, loaded) = RunDir::load(&dir).map_err(|error| damaged(&error, &dir))?;
             records.extend(loaded.into_iter().filter(|run| run.seed == *seed));
         }
         let here = records.last().is_some_and(|run| run.seed == *seed);
@@ -129,6 +131,15 @@ fn row(home: &Home, plan: &Plan, point: &Point, done: &BTreeSet<&str>) -> Result
     put(&dir.join("resolved.toml"), &about.resolved_toml)?;
     put(&dir.join("report.html"), &forebay_record::report::render(&about, &summary, &records))?;
     Ok(row)
+}
+
+/// One run that cannot be read, and what to do about it.
+fn damaged(error: &RecordError, dir: &Path) -> Failure {
+    Failure::Run(format!(
+        "{}; this run is damaged: remove {} and sweep again, which makes it anew and keeps the others",
+        say::without_os_error(&error.to_string()),
+        dir.display()
+    ))
 }
 
 /// Writes a whole file under another name first, so that nobody reads half of it.

@@ -40,9 +40,14 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
             if told_at.elapsed() >= EVERY || view.ended[0] {
                 told_at = clock::now();
                 let watch = &view.watches[0];
+                let now_ps = watch.now_ps.load(Ordering::Relaxed);
+                let done = watch.done.load(Ordering::Relaxed);
+                let by_time = now_ps as f64 / scenario.stop.time.as_ps().max(1) as f64;
+                let by_flows = view.flows_to_do().map_or(0.0, |all| done as f64 / all as f64);
                 tell(&Told {
-                    now_ps: watch.now_ps.load(Ordering::Relaxed),
-                    done: watch.done.load(Ordering::Relaxed),
+                    now_ps,
+                    done,
+                    share: by_time.max(by_flows).min(1.0),
                     hops: watch.pushed.load(Ordering::Relaxed),
                     warning: None,
                 });

@@ -96,14 +96,7 @@ impl RunDir {
             false => Ok(None),
         };
         let tables = Some(TABLES.iter().map(begun).collect::<Result<_, _>>()?);
-        Ok(Self {
-            path,
-            claim,
-            about: about.clone(),
-            tables,
-            recorded: 0,
-            captures: Vec::new(),
-        })
+        Ok(Self { path, claim, about: about.clone(), tables, recorded: 0, captures: Vec::new() })
     }
 
     /// The directory while it is written.
