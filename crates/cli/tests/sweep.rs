@@ -234,3 +234,24 @@ fn a_damaged_run_is_named_with_its_remedy() {
     std::fs::remove_dir_all(victim).unwrap();
     here.run(&["sweep", "s.toml", "--out", "s", "--quiet"]).ends(0);
 }
+
+#[test]
+fn a_sweep_that_is_cut_off_shows_the_flows_that_are_left_out() {
+    let here = Scratch::new();
+    let cut = SMALL.replace("\"2ms\"", "\"1ms\"").replace("\"200KB\"", "\"1100KB\"");
+    here.write("s.toml", &cut.replace("10Gbps", "20Gbps").replace("dctcp", "reno"));
+    let mixed = "[[traffic]]\nkind = \"permutation\"\nsize = \"10KB\"\n[output]";
+    let text = here.read("s.toml").replace("[output]", mixed);
+    here.write("s.toml", &text.replace("1100KB", "10MB"));
+    let ran = here.run(&["sweep", "s.toml", "--out", "s"]).ends(0);
+    assert!(
+        ran.out.contains(" 24 of 48 ") && ran.out.contains("\n* leaves out unfinished"),
+        "{}",
+        ran.out
+    );
+    let page = here.read("s/index.html");
+    assert!(
+        page.contains("<td>24 of 48</td>") && page.contains("* leaves out unfinished"),
+        "{page}"
+    );
+}

@@ -1,19 +1,21 @@
 //! The page of a sweep: its table, with a link to the report of each point and the directory of each run.
 
 use super::plan::plain;
-use super::tables::{Row, cell, columns};
+use super::tables::{Row, cell, columns, flows, has_flows, note};
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem}\
 table{border-collapse:collapse;width:100%}th,td{padding:.3rem .7rem;text-align:right;border-bottom:1px solid #8884;\
-font-variant-numeric:tabular-nums}th{font-weight:600}.k{text-align:left}:root{color-scheme:light dark}";
+font-variant-numeric:tabular-nums}th{font-weight:600}.k{text-align:left}td,th{white-space:nowrap}.k{white-space:normal}.wide{overflow-x:auto}:root{color-scheme:light dark}";
 
 /// The page.
 pub fn page(name: &str, keys: &[String], rows: &[Row]) -> String {
-    let mut body = String::from("<table><thead><tr>");
+    let mut body = String::from("<div class=\"wide\"><table><thead><tr>");
     for key in keys {
         body.push_str(&format!("<th class=\"k\">{}</th>", esc(key)));
     }
     body.push_str("<th>seeds</th>");
+    let any = has_flows(rows);
+    body.push_str(if any { "<th>completed</th>" } else { "" });
     let columns = columns(rows);
     for (heading, ..) in &columns {
         body.push_str(&format!("<th>{}</th>", esc(heading)));
@@ -25,6 +27,9 @@ pub fn page(name: &str, keys: &[String], rows: &[Row]) -> String {
             body.push_str(&format!("<td class=\"k\">{}</td>", esc(plain(value))));
         }
         body.push_str(&format!("<td>{} of {}</td>", row.seeds.len(), row.seeds_all));
+        if any {
+            body.push_str(&format!("<td>{}</td>", flows(row)));
+        }
         for column in &columns {
             body.push_str(&format!("<td>{}</td>", esc(&cell(row, column))));
         }
@@ -38,7 +43,10 @@ pub fn page(name: &str, keys: &[String], rows: &[Row]) -> String {
         }
         body.push_str("</td></tr>\n");
     }
-    body.push_str("</tbody></table>");
+    body.push_str("</tbody></table></div>");
+    if let Some(note) = note(rows) {
+        body.push_str(&format!("\n<p>{}.</p>", esc(&note)));
+    }
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\

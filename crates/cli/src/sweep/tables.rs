@@ -10,13 +10,13 @@ use crate::failure::Failure;
 use crate::human;
 use crate::metrics::{self, Value};
 use crate::say;
-use forebay_record::{RecordError, RunDir, RunRecord, Summary};
+use forebay_record::{CENSORED, FlowCounts, RecordError, RunDir, RunRecord, Summary};
 use serde_json::{Map, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The metrics of a row, by their names in `forebay list metrics`.
-pub const METRICS: [&str; 22] = [
+pub const METRICS: [&str; 23] = [
     "flows.completed",
     "flows.not_finished",
     "flows.slowdown.mean",
@@ -26,6 +26,7 @@ pub const METRICS: [&str; 22] = [
     "flows.fct_us.mean",
     "flows.fct_us.p99",
     "goodput_per_host_gbps",
+    "goodput_per_receiver_gbps",
     "drop_rate",
     "mark_rate",
     "retransmit_rate",
@@ -52,6 +53,10 @@ pub struct Row {
     /// Seeds whose runs are complete, of how many.
     pub seeds: Vec<u64>,
     pub seeds_all: usize,
+    /// Finite flows that completed, of how many that started; `None` without any.
+    pub flows: Option<[u64; 2]>,
+    /// Whether statistics of flows leave out so many unfinished ones that they are not those of all.
+    pub censored: bool,
     /// One for each of [`METRICS`]; empty without a complete run.
     pub values: Vec<Value>,
     pub digest: String,
@@ -102,6 +107,8 @@ fn row(home: &Home, plan: &Plan, point: &Point, done: &BTreeSet<&str>) -> Result
         hash: point.hash.clone(),
         seeds: records.iter().map(|run| run.seed).collect(),
         seeds_all: point.scenario.seeds.len(),
+        flows: None,
+        censored: false,
         values: Vec::new(),
         digest: String::new(),
         runs,
@@ -117,6 +124,9 @@ fn row(home: &Home, plan: &Plan, point: &Point, done: &BTreeSet<&str>) -> Result
         metrics::by_name(name).expect("they are metrics, as a test holds").value(&summary)
     };
     row.values = METRICS.iter().map(value).collect();
+    let FlowCounts { completed, not_finished, .. } = summary.flows;
+    row.flows = (completed + not_finished > 0).then_some([completed, completed + not_finished]);
+    row.censored = summary.overall.censored;
     row.digest.clone_from(&summary.digest);
     if records.len() == row.seeds_all {
         let named = |miss| format!("{}: {miss}", point.scenario.name);
@@ -222,7 +232,7 @@ const COLUMNS: [Column; 11] = [
     ("slowdown p50", "flows.slowdown.p50", digits),
     ("p99", "flows.slowdown.p99", digits),
     ("mean", "flows.slowdown.mean", digits),
-    ("Gb/s per host", "goodput_per_host_gbps", digits),
+    ("Gb/s per receiver", "goodput_per_receiver_gbps", digits),
     ("drops", "drop_rate", percent),
     ("marks", "mark_rate", percent),
     ("NIC drops", "memory.nic_drop_share", percent),
@@ -250,8 +260,34 @@ fn percent(value: f64) -> String {
     format!("{} %", human::significant(value * 100.0))
 }
 
+/// How many flows completed, of those that started.
+pub fn flows(row: &Row) -> String {
+    row.flows.map_or("-".into(), |[completed, started]| match started - completed {
+        0 => human::grouped(completed),
+        _ => format!("{} of {}", human::grouped(completed), human::grouped(started)),
+    })
+}
+
+/// Whether some point has flows that end.
+pub fn has_flows(rows: &[Row]) -> bool {
+    rows.iter().any(|row| row.flows.is_some())
+}
+
+/// What the sign beside a number says, if there is one.
+pub fn note(rows: &[Row]) -> Option<String> {
+    rows.iter().any(|row| row.censored).then(|| format!("{SIGN} {CENSORED}"))
+}
+
+/// Beside statistics of flows that leave out too many of them.
+const SIGN: &str = "*";
+
 /// A cell: the mean and half the interval.
 pub fn cell(row: &Row, column: &Column) -> String {
+    let sign = column.1.starts_with("flows.") && row.censored && value(row, column).is_some();
+    number(row, column) + if sign { SIGN } else { "" }
+}
+
+fn number(row: &Row, column: &Column) -> String {
     let (value, write) = (value(row, column).cloned().unwrap_or_default(), column.2);
     match (value.mean, value.ci95) {
         (None, _) => "-".into(),
@@ -275,6 +311,8 @@ pub fn terminal(rows: &[Row]) -> String {
     let keys = rows.first().map(|row| row.settings.as_slice()).unwrap_or_default();
     let mut heading: Vec<String> = keys.iter().map(|(key, _)| key.clone()).collect();
     heading.push("seeds".into());
+    let any = has_flows(rows);
+    heading.extend(any.then(|| "completed".into()));
     let columns = columns(rows);
     heading.extend(columns.iter().map(|(name, ..)| name.to_string()));
     lines.push(heading);
@@ -284,6 +322,7 @@ pub fn terminal(rows: &[Row]) -> String {
             "complete" => row.seeds.len().to_string(),
             _ => format!("{} of {}", row.seeds.len(), row.seeds_all),
         });
+        line.extend(any.then(|| flows(row)));
         line.extend(columns.iter().map(|column| cell(row, column)));
         lines.push(line);
     }
@@ -301,6 +340,7 @@ pub fn terminal(rows: &[Row]) -> String {
         text.push_str(out.trim_end());
         text.push('\n');
     }
+    text.extend(note(rows).map(|note| note + "\n"));
     text
 }
 
@@ -327,6 +367,8 @@ mod tests {
             hash: String::new(),
             seeds: vec![1],
             seeds_all: 1,
+            flows: None,
+            censored: false,
             values: values.to_vec(),
             digest: String::new(),
             runs: Vec::new(),
@@ -334,5 +376,33 @@ mod tests {
             bands: 0,
         };
         assert_eq!(terminal(&[row]), "seeds  level\n    1   2.50\n");
+    }
+
+    #[test]
+    fn unfinished_flows_stand_beside_the_percentiles_that_leave_them_out() {
+        let one = |flows: [u64; 2], censored| Row {
+            settings: Vec::new(),
+            hash: String::new(),
+            seeds: vec![1],
+            seeds_all: 1,
+            flows: Some(flows),
+            censored,
+            values: METRICS
+                .map(|name| Value {
+                    mean: ["flows.slowdown.p99", "drop_rate"].contains(&name).then_some(0.5),
+                    ..Value::default()
+                })
+                .to_vec(),
+            digest: String::new(),
+            runs: Vec::new(),
+            misses: Vec::new(),
+            bands: 0,
+        };
+        assert_eq!(
+            terminal(&[one([341, 446], true), one([446, 446], false)]),
+            format!(
+                "seeds   completed     p99   drops\n    1  341 of 446  0.500*  50.0 %\n    1         446   0.500  50.0 %\n* {CENSORED}\n"
+            )
+        );
     }
 }
