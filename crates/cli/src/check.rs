@@ -5,10 +5,10 @@
 
 use crate::about::{shape, source};
 use crate::args::Check;
-use crate::estimate::{Estimate, free_disk, free_memory, hopeless, too_big};
+use crate::estimate::Estimate;
 use crate::failure::Failure;
 use crate::run::cores;
-use crate::{expect, human, say};
+use crate::{expect, human, machine, say};
 use forebay_scenario::model::TrafficKind;
 use forebay_scenario::plan::Plan;
 use forebay_scenario::resolved_with;
@@ -41,16 +41,16 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     let (one, all) = (estimate.memory(1, 1), estimate.memory(seeds, cores()));
     let runs = points.len() * scenario.seeds.len();
     let disk = estimate.disk * runs as f64;
-    let place = Path::new("results");
-    if let Some(why) = hopeless(scenario, &estimate, place) {
+    let here = machine::here(Path::new("results"));
+    if let Some(why) = here.hopeless(scenario, &estimate) {
         return Err(Failure::Input(format!("{name}: {why}")));
     }
     // Before anything is laid out, which may itself take what there is not.
-    let warnings = too_big(all, disk, place);
+    let warnings = here.too_small(all, disk);
     if !args.json {
         warnings.iter().for_each(|warning| say::warning(warning));
     }
-    let outcome = match plan.hosts <= LAID_OUT && free_memory().is_none_or(|free| one < free) {
+    let outcome = match plan.hosts <= LAID_OUT && here.memory.is_none_or(|free| one < free) {
         false => None,
         true => {
             let seed = scenario.seeds.first().copied().unwrap_or(1);
@@ -83,8 +83,8 @@ pub fn check(args: &Check) -> Result<(), Failure> {
             "rows": estimate.rows.round(),
             "disk_bytes_one_seed": estimate.disk.round(),
             "disk_bytes": disk.round(),
-            "free_memory_bytes": free_memory(),
-            "free_disk_bytes": free_disk(place),
+            "free_memory_bytes": here.memory,
+            "free_disk_bytes": here.disk,
             "processes": outcome.as_ref().map(|laid| laid.execution.processes),
             "window_ns": outcome.as_ref().map(|laid| laid.execution.window.as_ps() as f64 / 1e3),
             "warnings": warnings,
@@ -163,7 +163,7 @@ pub fn check(args: &Check) -> Result<(), Failure> {
             human::si(estimate.samples)
         ),
     );
-    if let (Some(memory), Some(disk)) = (free_memory(), free_disk(place)) {
+    if let (Some(memory), Some(disk)) = (here.memory, here.disk) {
         row(
             "machine",
             format!(

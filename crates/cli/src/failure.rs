@@ -64,6 +64,12 @@ impl From<forebay_scenario::Error> for Failure {
     }
 }
 
+impl From<forebay_study::expect::Problems> for Failure {
+    fn from(problems: forebay_study::expect::Problems) -> Self {
+        Self::Problems(problems.0)
+    }
+}
+
 impl From<forebay_record::RecordError> for Failure {
     fn from(error: forebay_record::RecordError) -> Self {
         use forebay_record::RecordError;

@@ -4,22 +4,17 @@
 //! [`failure`]; no panic reaches a user as one. The wall clock is read here and nowhere below, so no result can
 //! depend on it.
 
-mod about;
 mod args;
 mod bench;
 mod check;
 mod clock;
-mod estimate;
-mod expect;
 mod export;
 mod failure;
-mod hash;
-mod human;
 mod import;
 mod interrupt;
 mod laws;
 mod list;
-mod metrics;
+mod machine;
 mod new;
 mod place;
 mod progress;
@@ -35,6 +30,7 @@ mod sweep;
 use args::{Cli, Verb};
 use clap::Parser;
 use failure::Failure;
+use forebay_study::{about, estimate, expect, human, metrics};
 use std::process::ExitCode;
 
 /// Large runs live in main memory, and this one lays their state out better: docs/adr/0011-allocator.md.

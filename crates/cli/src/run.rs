@@ -1,11 +1,11 @@
 //! `forebay run`: a scenario in, a results directory out.
 
 use crate::args::Run;
-use crate::estimate::{Estimate, hopeless, too_big};
+use crate::estimate::Estimate;
 use crate::failure::Failure;
 use crate::progress::{Meter, State};
 use crate::seeds::{End, Left, View, Work, side_by_side};
-use crate::{about, clock, expect, human, interrupt, place, say};
+use crate::{about, clock, expect, human, interrupt, machine, place, say};
 use forebay_record::{Finished, RunDir, RunRecord, Volatile};
 use forebay_scenario::model::{Scenario, Traffic, TrafficKind};
 use forebay_scenario::plan::Plan;
@@ -26,7 +26,8 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let about = about::about(scenario, &loaded.expect);
     let estimate = Estimate::of(scenario, &Plan::of(&scenario.fabric));
     let near = args.out.as_deref().unwrap_or(Path::new("results"));
-    if let Some(why) = hopeless(scenario, &estimate, near) {
+    let here = machine::here(near);
+    if let Some(why) = here.hopeless(scenario, &estimate) {
         return Err(Failure::Input(format!("{}: {why}", args.input.name())));
     }
     let (dir, place) = place::begin(args.out.as_deref(), args.force, &scenario.name, &about)?;
@@ -46,7 +47,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let jobs = args.jobs.unwrap_or_else(|| cores() / threads).clamp(1, scenario.seeds.len());
     let memory = estimate.memory(scenario.seeds.len(), jobs);
     let disk = estimate.disk * scenario.seeds.len() as f64;
-    too_big(memory, disk, &at).iter().for_each(|warning| say::warning(warning));
+    here.too_small(memory, disk).iter().for_each(|warning| say::warning(warning));
     let facts = json!({
         "scenario": scenario.name, "seeds": scenario.seeds, "jobs": jobs, "threads": threads,
         "out": place,

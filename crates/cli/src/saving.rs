@@ -3,7 +3,7 @@
 //! A simulation is advanced in steps of virtual time that take a moment each; between two of them it may be saved. Where the
 //! steps end changes no result.
 
-use crate::estimate::free_memory;
+use crate::machine::free_memory;
 use crate::{check, clock, say};
 use forebay_record::{About, save};
 use forebay_scenario::model::Scenario;

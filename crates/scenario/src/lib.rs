@@ -26,7 +26,7 @@ mod transport;
 mod tree;
 pub mod workload;
 
-pub use load::{Expect, Loaded, load, load_with, text, text_with};
+pub use load::{Expect, Loaded, load, load_with, text, text_from, text_with};
 pub use problem::{Error, Problem};
 pub use resolved::{resolved, resolved_with};
 pub use schema::schema;

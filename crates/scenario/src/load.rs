@@ -1,7 +1,7 @@
 //! From a file, or its text, to a checked scenario.
 
 use crate::check::check;
-use crate::convert::{Judge, ReadFile, convert};
+use crate::convert::{Judge, convert};
 use crate::model::Scenario;
 use crate::problem::{Error, KEPT, Problem};
 use crate::raw;
@@ -98,12 +98,16 @@ pub fn text_with<S: AsRef<str>>(name: &str, text: &str, sets: &[(S, S)]) -> Resu
     text_from(name, text, sets, &read)
 }
 
-/// As [`text_with`], with files that `read` knows.
-pub(crate) fn text_from<S: AsRef<str>>(
+/// As [`text_with`], with files that `read` knows, so that nothing is read here. Its error is the end of a sentence about the
+/// file.
+///
+/// # Errors
+/// One sentence for each thing to put right.
+pub fn text_from<S: AsRef<str>>(
     name: &str,
     text: &str,
     sets: &[(S, S)],
-    read: &ReadFile<'_>,
+    read: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Loaded, Error> {
     let mut document = Document::parse(name, text)?;
     for (key, value) in sets {

@@ -1,7 +1,7 @@
 //! The page of a sweep: its table, with a link to the report of each point and the directory of each run.
 
-use super::plan::plain;
 use super::tables::{Row, cell, columns, flows, has_flows, note};
+use forebay_study::sweep::plain;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem}\
 table{border-collapse:collapse;width:100%}th,td{padding:.3rem .7rem;text-align:right;border-bottom:1px solid #8884;\

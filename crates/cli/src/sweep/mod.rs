@@ -13,7 +13,6 @@
 
 mod html;
 mod lifeline;
-mod plan;
 mod pool;
 mod tables;
 mod worker;
@@ -26,7 +25,7 @@ use crate::place::file_name;
 use crate::progress::Meter;
 use crate::run::{cores, missed, threads};
 use crate::{human, interrupt, say};
-use plan::Plan;
+use forebay_study::sweep::Plan;
 use pool::{Pool, Verdict};
 use serde_json::json;
 use std::fs::{File, TryLockError};
@@ -34,7 +33,12 @@ use std::path::{Path, PathBuf};
 
 /// The verb.
 pub fn sweep(args: &Sweep) -> Result<(), Failure> {
-    let plan = Plan::of(args)?;
+    let loaded = args.input.load()?;
+    loaded.notes.iter().for_each(|note| say::note(note));
+    let seeds = args.seeds.chosen()?;
+    let (fixed, name) = (&args.input.set, args.input.name());
+    let plan =
+        Plan::of(loaded, fixed, seeds.as_deref(), &name, |point| args.input.load_with(point))?;
     let dir = args
         .out
         .clone()

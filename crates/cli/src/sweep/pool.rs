@@ -2,11 +2,12 @@
 //!
 //! A process that dies takes its own run with it and no other.
 
+use super::Home;
 use super::lifeline::{self, Told};
-use super::{Home, plan::Run};
 use crate::failure::Failure;
 use crate::progress::{Meter, State};
 use crate::{human, interrupt, say};
+use forebay_study::sweep::Run;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};

@@ -2,7 +2,6 @@
 //!
 //! A pure function of the complete runs, so a resumed sweep writes what an uninterrupted one would.
 
-use super::plan::{Plan, Point, plain};
 use super::{Home, html};
 use crate::about::{VERSION, about};
 use crate::expect::misses;
@@ -11,6 +10,7 @@ use crate::human;
 use crate::metrics::{self, Value};
 use crate::say;
 use forebay_record::{CENSORED, FlowCounts, RecordError, RunDir, RunRecord, Summary};
+use forebay_study::sweep::{Plan, Point, plain};
 use serde_json::{Map, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -55,8 +55,6 @@ pub struct Row {
     pub seeds_all: usize,
     /// Finite flows that completed, of how many that started; `None` without any.
     pub flows: Option<[u64; 2]>,
-    /// Whether statistics of flows leave out so many unfinished ones that they are not those of all.
-    pub censored: bool,
     /// One for each of [`METRICS`]; empty without a complete run.
     pub values: Vec<Value>,
     pub digest: String,
@@ -108,7 +106,6 @@ fn row(home: &Home, plan: &Plan, point: &Point, done: &BTreeSet<&str>) -> Result
         seeds: records.iter().map(|run| run.seed).collect(),
         seeds_all: point.scenario.seeds.len(),
         flows: None,
-        censored: false,
         values: Vec::new(),
         digest: String::new(),
         runs,
@@ -126,7 +123,6 @@ fn row(home: &Home, plan: &Plan, point: &Point, done: &BTreeSet<&str>) -> Result
     row.values = METRICS.iter().map(value).collect();
     let FlowCounts { completed, not_finished, .. } = summary.flows;
     row.flows = (completed + not_finished > 0).then_some([completed, completed + not_finished]);
-    row.censored = summary.overall.censored;
     row.digest.clone_from(&summary.digest);
     if records.len() == row.seeds_all {
         let named = |miss| format!("{}: {miss}", point.scenario.name);
@@ -275,7 +271,9 @@ pub fn has_flows(rows: &[Row]) -> bool {
 
 /// What the sign beside a number says, if there is one.
 pub fn note(rows: &[Row]) -> Option<String> {
-    rows.iter().any(|row| row.censored).then(|| format!("{SIGN} {CENSORED}"))
+    rows.iter()
+        .any(|row| row.values.iter().any(|value| value.censored))
+        .then(|| format!("{SIGN} {CENSORED}"))
 }
 
 /// Beside statistics of flows that leave out too many of them.
@@ -283,7 +281,7 @@ const SIGN: &str = "*";
 
 /// A cell: the mean and half the interval.
 pub fn cell(row: &Row, column: &Column) -> String {
-    let sign = column.1.starts_with("flows.") && row.censored && value(row, column).is_some();
+    let sign = value(row, column).is_some_and(|value| value.censored);
     number(row, column) + if sign { SIGN } else { "" }
 }
 
@@ -368,7 +366,6 @@ mod tests {
             seeds: vec![1],
             seeds_all: 1,
             flows: None,
-            censored: false,
             values: values.to_vec(),
             digest: String::new(),
             runs: Vec::new(),
@@ -386,10 +383,10 @@ mod tests {
             seeds: vec![1],
             seeds_all: 1,
             flows: Some(flows),
-            censored,
             values: METRICS
                 .map(|name| Value {
                     mean: ["flows.slowdown.p99", "drop_rate"].contains(&name).then_some(0.5),
+                    censored: censored && name.starts_with("flows."),
                     ..Value::default()
                 })
                 .to_vec(),

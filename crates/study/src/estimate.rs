@@ -13,7 +13,6 @@ use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::{Hosts, forecast};
 use forebay_units::Bytes;
 use std::collections::VecDeque;
-use std::path::Path;
 
 /// Hosts, and nanoseconds of CPU per packet-hop up to there: the budgets of the design document, which hold on a
 /// shared two-core server; larger fabrics miss the caches more often.
@@ -64,8 +63,9 @@ pub struct Estimate {
     pub result_bytes: f64,
     /// Rows of samples, if the run goes on until `stop.time`.
     pub samples: f64,
-    /// Rows of all tables, and their bytes on disk.
+    /// Rows of all tables.
     pub rows: f64,
+    /// Bytes of them on disk.
     pub disk: f64,
 }
 
@@ -148,66 +148,56 @@ impl Estimate {
     }
 }
 
-/// Sentences if a run may want more memory or more room on disk than there is now, where the system tells.
-pub fn too_big(memory: f64, disk: f64, place: &Path) -> Vec<String> {
-    let more = |bytes: f64, free: Option<f64>| free.filter(|free| bytes > *free);
-    let by_memory = more(memory, free_memory()).map(|free| {
-        format!(
-            "this will need about {} of memory and {} are free; fewer seeds at a time (--jobs), a shorter run, fewer samples \
-             or a lower load need less",
-            human::bytes(memory),
-            human::bytes(free)
-        )
-    });
-    let by_disk = more(disk, free_disk(place)).map(|free| {
-        format!(
-            "this will write about {} and {} are free at {}; samples further apart (output) or a shorter run need less",
-            human::bytes(disk),
-            human::bytes(free),
-            place.display()
-        )
-    });
-    by_memory.into_iter().chain(by_disk).collect()
+/// What a machine has free for new work, where that is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Machine {
+    /// Bytes of memory.
+    pub memory: Option<f64>,
+    /// Bytes on the file system of the results.
+    pub disk: Option<f64>,
+    /// Name of the place of the results, for sentences.
+    pub place: String,
 }
 
-/// A sentence if the samples of a run are so many that neither memory nor disk can ever hold them. They are counted exactly,
-/// unless flows may end the run.
-pub fn hopeless(scenario: &Scenario, estimate: &Estimate, place: &Path) -> Option<String> {
-    let room = free_memory()?.max(free_disk(place)?);
-    let surely = !scenario.stop.flows || estimate.endless > 0.0;
-    (surely && estimate.disk > 10.0 * room).then(|| {
-        format!(
-            "output: {} samples ({}) do not fit this machine, which has {} of memory and {} of disk free; write a longer \
-             \"every\", fewer places, or a shorter stop.time",
-            human::si(estimate.samples),
-            human::bytes(estimate.disk),
-            human::bytes(free_memory().unwrap_or_default()),
-            human::bytes(free_disk(place).unwrap_or_default()),
-        )
-    })
-}
-
-/// Room on the file system that a path is or will be on, where the system tells.
-pub fn free_disk(place: &Path) -> Option<f64> {
-    #[cfg(unix)]
-    {
-        let absolute = std::path::absolute(place).ok()?;
-        let there = absolute.ancestors().find(|path| path.exists())?;
-        let room = nix::sys::statvfs::statvfs(there).ok()?;
-        Some(room.blocks_available() as f64 * room.fragment_size() as f64)
+impl Machine {
+    /// Sentences if a run may want more memory or more room on disk than there is now.
+    pub fn too_small(&self, memory: f64, disk: f64) -> Vec<String> {
+        let more = |bytes: f64, free: Option<f64>| free.filter(|free| bytes > *free);
+        let by_memory = more(memory, self.memory).map(|free| {
+            format!(
+                "this will need about {} of memory and {} are free; fewer seeds at a time (--jobs), a shorter run, fewer \
+                 samples or a lower load need less",
+                human::bytes(memory),
+                human::bytes(free)
+            )
+        });
+        let by_disk = more(disk, self.disk).map(|free| {
+            format!(
+                "this will write about {} and {} are free at {}; samples further apart (output) or a shorter run need less",
+                human::bytes(disk),
+                human::bytes(free),
+                self.place
+            )
+        });
+        by_memory.into_iter().chain(by_disk).collect()
     }
-    #[cfg(not(unix))]
-    {
-        let _ = place;
-        None
-    }
-}
 
-/// Memory that this machine has for new work, where the system tells.
-pub fn free_memory() -> Option<f64> {
-    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0)
+    /// A sentence if the samples of a run are so many that neither memory nor disk can ever hold them. They are counted
+    /// exactly, unless flows may end the run.
+    pub fn hopeless(&self, scenario: &Scenario, estimate: &Estimate) -> Option<String> {
+        let (memory, disk) = (self.memory?, self.disk?);
+        let surely = !scenario.stop.flows || estimate.endless > 0.0;
+        (surely && estimate.disk > 10.0 * memory.max(disk)).then(|| {
+            format!(
+                "output: {} samples ({}) do not fit this machine, which has {} of memory and {} of disk free; write a longer \
+                 \"every\", fewer places, or a shorter stop.time",
+                human::si(estimate.samples),
+                human::bytes(estimate.disk),
+                human::bytes(memory),
+                human::bytes(disk),
+            )
+        })
+    }
 }
 
 /// Whether it has no end, and else the mean payload.
@@ -289,7 +279,8 @@ mod tests {
             );
             let scenario = forebay_scenario::text("x.toml", &text).unwrap().scenario;
             let estimate = Estimate::of(&scenario, &Plan::of(&scenario.fabric));
-            let said = hopeless(&scenario, &estimate, Path::new("."));
+            let machine = Machine { memory: Some(1e9), disk: Some(1e10), place: ".".into() };
+            let said = machine.hopeless(&scenario, &estimate);
             (estimate, said)
         };
         // Four ports of the switch and the goodput of all hosts, at 0, 10 us ... 990 us.
@@ -299,7 +290,9 @@ mod tests {
         let none = one("").0;
         assert_eq!(none.samples, 0.0);
         assert!(every_10us.cpu_s > none.cpu_s && every_10us.result_bytes > none.result_bytes);
-        assert_eq!(one("queues = { every = \"1ps\" }").0.samples, 5e9);
+        let (fine, said) = one("queues = { every = \"1ps\" }");
+        let said = said.expect("5 billion samples of a millisecond");
+        assert!(fine.samples == 5e9 && said.starts_with("output: 5.00G samples ("), "{said}");
     }
 
     #[test]
@@ -327,11 +320,10 @@ mod tests {
         let e = Estimate { bytes: 1e6, result_bytes: 1e5, ..Estimate::default() };
         assert_eq!(e.memory(1, 8), 5e6 + 1e6 + 1e5);
         assert_eq!(e.memory(10, 2), 5e6 + 2e6 + 1e6);
-        assert!(too_big(1.0, 1.0, Path::new(".")).is_empty());
-        if cfg!(target_os = "linux") {
-            let said = too_big(1e18, 1e18, Path::new("."));
-            assert!(said[0].contains("--jobs") && said[1].contains("are free at ."), "{said:?}");
-        }
+        let machine = Machine { memory: Some(1e9), disk: Some(1e9), place: "there".into() };
+        assert!(machine.too_small(1.0, 1.0).is_empty());
+        let said = machine.too_small(1e18, 1e18);
+        assert!(said[0].contains("--jobs") && said[1].contains("are free at there"), "{said:?}");
     }
 
     #[test]

@@ -1,13 +1,10 @@
 //! What a sweep consists of: points (combinations of values) and runs (a point with a seed).
 
 use crate::about::VERSION;
-use crate::args::Sweep;
-use crate::expect::{self, Band};
-use crate::failure::Failure;
+use crate::expect::{self, Band, Problems};
 use crate::hash::content_name;
-use crate::say;
 use forebay_scenario::model::Scenario;
-use forebay_scenario::{Expect, resolved, resolved_with};
+use forebay_scenario::{Expect, Loaded, resolved, resolved_with};
 use std::collections::BTreeSet;
 
 /// A sweep.
@@ -28,8 +25,11 @@ pub struct Point {
     pub hash: String,
     /// Value of each varied key, as TOML text.
     pub values: Vec<String>,
+    /// The scenario with those values.
     pub scenario: Scenario,
+    /// Bands as written.
     pub expect: Vec<Expect>,
+    /// Bands that its results must lie in.
     pub bands: Vec<Band>,
     /// Hash of the run of each seed.
     pub runs: Vec<String>,
@@ -37,6 +37,7 @@ pub struct Point {
 
 /// One combination with one seed.
 pub struct Run {
+    /// Hash of its resolved scenario and the version: name of its directory.
     pub hash: String,
     /// The resolved scenario.
     pub text: String,
@@ -47,26 +48,32 @@ pub struct Run {
 }
 
 impl Plan {
-    /// Reads and checks every point.
-    pub fn of(args: &Sweep) -> Result<Self, Failure> {
-        let mut loaded = args.input.load()?;
-        loaded.notes.iter().for_each(|note| say::note(note));
-        let seeds = args.seeds.chosen()?;
-        // What the command line sets does not vary.
-        loaded.sweep.retain(|(key, _)| args.input.set.iter().all(|(set, _)| set != key));
+    /// Reads and checks every point of `loaded` that `[sweep]` makes, less the keys that are `fixed`. `load` reads the
+    /// scenario again with settings; `seeds` are in place of its own; `place` begins sentences.
+    ///
+    /// # Errors
+    /// What `load` says of a point, or what an `[[expect]]` of it says.
+    pub fn of<E: From<Problems>>(
+        mut loaded: Loaded,
+        fixed: &[(String, String)],
+        seeds: Option<&[u64]>,
+        place: &str,
+        load: impl Fn(&[(String, String)]) -> Result<Loaded, E>,
+    ) -> Result<Self, E> {
+        loaded.sweep.retain(|(key, _)| fixed.iter().all(|(set, _)| set != key));
         let keys: Vec<String> = loaded.sweep.iter().map(|(key, _)| key.clone()).collect();
         let name = loaded.scenario.name.clone();
         let (mut points, mut runs, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
         for settings in loaded.points() {
-            let mut point = args.input.load_with(&settings)?;
-            if let Some(seeds) = &seeds {
-                point.scenario.seeds.clone_from(seeds);
+            let mut point = load(&settings)?;
+            if let Some(seeds) = seeds {
+                point.scenario.seeds = seeds.to_vec();
             }
             let title = title(&settings);
             if !title.is_empty() {
                 point.scenario.name = format!("{name}: {title}");
             }
-            let bands = expect::bands(&args.input.name(), &point.expect)?;
+            let bands = expect::bands(place, &point.expect)?;
             let of_seed = |seed: &u64| Scenario { seeds: vec![*seed], ..point.scenario.clone() };
             let mut hashes = Vec::new();
             for seed in &point.scenario.seeds {

@@ -1,6 +1,5 @@
 //! `[[expect]]`: bands that results must lie in, read before the run and held against it afterwards.
 
-use crate::failure::Failure;
 use crate::metrics::{self, Metric};
 use forebay_record::judge::{self, Judged};
 use forebay_record::{About, FlowRow, RunRecord, Summary};
@@ -42,11 +41,15 @@ enum Operand {
     Destination(String),
 }
 
+/// What cannot be understood, one line each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems(pub String);
+
 /// The bands of a scenario.
 ///
 /// # Errors
 /// One line for each metric or `where` that cannot be understood; `place` begins it.
-pub fn bands(place: &str, expect: &[Expect]) -> Result<Vec<Band>, Failure> {
+pub fn bands(place: &str, expect: &[Expect]) -> Result<Vec<Band>, Problems> {
     let (mut bands, mut problems) = (Vec::new(), Vec::new());
     for (i, expect) in expect.iter().enumerate() {
         match band(expect) {
@@ -54,7 +57,7 @@ pub fn bands(place: &str, expect: &[Expect]) -> Result<Vec<Band>, Failure> {
             Err((key, text)) => problems.push(format!("{place}: expect[{i}].{key}: {text}")),
         }
     }
-    if problems.is_empty() { Ok(bands) } else { Err(Failure::Problems(problems.join("\n"))) }
+    if problems.is_empty() { Ok(bands) } else { Err(Problems(problems.join("\n"))) }
 }
 
 fn band(expect: &Expect) -> Result<Band, (&'static str, String)> {
@@ -281,8 +284,7 @@ mod tests {
             ("flows.completed", Some("colour == red"), "begins with \"colour\""),
             ("flows.completed", Some("src < a"), "takes == or !="),
         ] {
-            let Err(Failure::Problems(text)) = bands("x.toml", &[expect(metric, rows, None, None)])
-            else {
+            let Err(Problems(text)) = bands("x.toml", &[expect(metric, rows, None, None)]) else {
                 panic!("{metric} {rows:?} was understood")
             };
             assert!(text.starts_with("x.toml: expect[0].") && text.contains(says), "{text}");

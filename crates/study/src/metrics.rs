@@ -41,7 +41,9 @@ type Count = fn(&Summary) -> f64;
 /// A value, with its interval where there is one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Value {
+    /// Mean across seeds, or the count itself.
     pub mean: Option<f64>,
+    /// Its 95 % confidence interval.
     pub ci95: Option<[f64; 2]>,
     /// Whether it leaves out more than 1 % of the flows or RPCs, which had not finished.
     pub censored: bool,

@@ -1,0 +1,33 @@
+//! What this machine has free.
+
+use forebay_study::estimate::Machine;
+use std::path::Path;
+
+/// This machine, for results at a place.
+pub fn here(place: &Path) -> Machine {
+    let place_text = place.display().to_string();
+    Machine { memory: free_memory(), disk: free_disk(place), place: place_text }
+}
+
+/// Room on the file system that a path is or will be on, where the system tells.
+pub fn free_disk(place: &Path) -> Option<f64> {
+    #[cfg(unix)]
+    {
+        let absolute = std::path::absolute(place).ok()?;
+        let there = absolute.ancestors().find(|path| path.exists())?;
+        let room = nix::sys::statvfs::statvfs(there).ok()?;
+        Some(room.blocks_available() as f64 * room.fragment_size() as f64)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = place;
+        None
+    }
+}
+
+/// Memory that this machine has for new work, where the system tells.
+pub fn free_memory() -> Option<f64> {
+    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0)
+}
