@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the pictures of docs/host-congestion.md from results directories.
+"""Draws the pictures of docs/notes/host-congestion.md from results directories.
 
     forebay sweep scenarios/host/bursts.toml --out bursts
     docs/pictures/host-congestion.py bursts bursts > docs/pictures/host-bursts.svg
