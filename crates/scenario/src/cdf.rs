@@ -4,11 +4,16 @@
 //! ExpressPass scripts and the HPCC traffic generator do); a `step` one takes only the sizes of its points.
 //! Sources: `workloads/README.md`.
 
+use crate::traffic::Sizes;
 use forebay_units::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// A checked cumulative distribution of flow sizes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(from = "Sizes", into = "Sizes")]
 pub struct Cdf {
+    /// What stands in the file, until it has been checked.
+    pub(crate) written: Option<Box<Sizes>>,
     /// Name for people, `websearch`.
     pub name: String,
     /// `(bytes, cumulative probability)`, both non-decreasing, the last probability 1.
@@ -50,13 +55,13 @@ impl Cdf {
                 "ends at probability {last}; the last point must have 1 (or 100 per cent)"
             ));
         }
-        Ok(Self { name: name.into(), points, interpolate })
+        Ok(Self { written: None, name: name.into(), points, interpolate })
     }
 
     /// One size for all flows.
     pub fn fixed(size: Bytes) -> Self {
         let points = vec![(size.get() as f64, 1.0)];
-        Self { name: size.to_string(), points, interpolate: false }
+        Self { written: None, name: size.to_string(), points, interpolate: false }
     }
 
     /// Every whole size from `low`, at least 1, to `high` as likely as the next. The error is the end of a sentence.

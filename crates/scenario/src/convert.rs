@@ -7,22 +7,17 @@ mod fabric;
 mod faults;
 mod hierarchical;
 mod host;
-mod list;
 mod memory;
 mod paths;
 mod pause;
-mod rpc;
 mod switch;
-mod traffic;
 
-pub(crate) use traffic::{MOST_FLOWS, too_many};
-
-use crate::cdf::Cdf;
 use crate::check::Finding;
 use crate::model::{FlowSamples, Host, Output, Scenario, Stop, Topology};
 use crate::plan::Plan;
 use crate::problem::or_list;
 use crate::raw;
+use crate::traffic::{self, Around};
 use crate::transport;
 use crate::tree::{Document, did_you_mean, shorten};
 use forebay_laws::flow::{FlowParams, LAWS};
@@ -79,8 +74,9 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     let mss = transports.iter().map(|(_, one)| one.mss).fold(transport.mss, Bytes::max);
     let host = judge.hosts_of(file.host.as_ref(), (mss, said), &plan);
     let faults = judge.faults(&file.fault, stop, &plan);
-    let traffic =
-        judge.traffic(file, (&transport, &transports), (stop, fabric.switch.classes), &plan);
+    let mut traffic = file.traffic.clone();
+    let around = Around::new((stop, fabric.switch.classes), (&transport, &transports), &plan);
+    traffic::check(&mut traffic, judge, &around);
     let all = transports.iter().map(|(_, one)| one).chain([&transport]);
     let snap = capture::default_snap(all);
     let output = judge.output(file.output.as_ref(), (stop, snap), &plan, &host);
@@ -105,7 +101,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     judge.pause(&file.fabric, &scenario, &plan);
     judge.hierarchical_alone(&scenario);
     if judge.findings.is_empty() {
-        judge.forecast_flows(&scenario, &plan);
+        traffic::check_forecast(judge, &scenario, &plan);
     }
     if let Some(paths) = file.fabric.paths.as_ref().filter(|_| judge.findings.is_empty()) {
         scenario.fabric.paths = judge.paths(paths, &scenario, &plan);
@@ -314,27 +310,22 @@ impl Judge<'_> {
     }
 
     /// The path of entry `i` of a key that is one text or a list of them.
-    fn one_or_more(&self, path: &str, i: usize) -> String {
+    pub fn one_or_more(&self, path: &str, i: usize) -> String {
         let inner = format!("{path}[{i}]");
         if self.document.find(&inner) == self.document.find(path) { path.into() } else { inner }
     }
 
     /// A name or pattern that fits nothing, with what would.
-    fn no_such_node(&mut self, path: &str, name: &str, plan: &Plan, hosts_only: bool) {
+    pub fn no_such_node(&mut self, path: &str, name: &str, plan: &Plan, hosts_only: bool) {
         self.say(path, Self::no_node_text(name, plan, hosts_only));
     }
 
     /// That no node has this name, and which have.
-    fn no_node_text(name: &str, plan: &Plan, hosts_only: bool) -> String {
+    pub fn no_node_text(name: &str, plan: &Plan, hosts_only: bool) -> String {
         let known = &plan.names[..if hosts_only { plan.hosts } else { plan.names.len() }];
         let what = if hosts_only { "host" } else { "node" };
         let close = did_you_mean(name, known.iter().take(4096).map(String::as_str));
         let (first, last) = (&known[0], &known[known.len() - 1]);
         format!("no {what} is called {:?}; they go from {first} to {last}{close}", shorten(name))
     }
-}
-
-/// A distribution as a scenario names it.
-fn published(name: &str) -> Option<Cdf> {
-    crate::cdf::by_name(name)
 }

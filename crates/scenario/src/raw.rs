@@ -5,11 +5,11 @@
 //! what the loader accepts and what a run records cannot differ. Field docs are what a user reads there.
 
 use crate::model::{
-    Asks, Clock, DeadPort, Direction, Link, LoadRef, MarkAt, NextHops, NicOrder, NotEct, Pacing,
-    Pairs, Release, Routing, Topology,
+    Asks, Clock, DeadPort, Direction, Link, MarkAt, NextHops, NicOrder, NotEct, Pacing, Release, Routing, Topology,
 };
 use crate::params::{self, Param};
 use crate::quantity::{Length, Qty};
+use crate::traffic::Traffic;
 use crate::transport::Transport;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use schemars::JsonSchema;
@@ -835,192 +835,6 @@ pub(crate) enum HostProfile {
     Linux,
 }
 
-/// One source of flows.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct Traffic {
-    #[serde(flatten)]
-    pub kind: Kind,
-    /// No flow starts before. Default: 0s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub start: Option<Qty<Time>>,
-    /// No flow starts from here on. Default: the end of the run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Qty<Time>>,
-    /// Transport of these flows: a name in `[transports]`. Default: `[transport]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub transport: Option<String>,
-    /// Law of these flows, if not that of their transport.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub law: Option<String>,
-    /// Traffic class of their data, if not that of their transport; below fabric.switch.classes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0, max = 7))]
-    pub class: Option<i64>,
-    /// Parameters of their law. They win over those of their transport, which hold for flows of the same law.
-    #[serde(default, with = "params", skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Option<BTreeMap<String, Param>>")]
-    pub params: Vec<(String, String)>,
-}
-
-/// Kind of traffic.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub(crate) enum Kind {
-    /// Open loop: Poisson arrivals between uniformly random pairs of different hosts.
-    Poisson {
-        /// Flow sizes: a published distribution ("websearch"), a file ("sizes.csv"), one size ("64KB") or a table.
-        sizes: Sizes,
-        /// Offered load as a share of the reference: above 0, at most 1.
-        load: f64,
-        /// What load is a share of. Default: "host".
-        #[serde(skip_serializing_if = "Option::is_none")]
-        load_ref: Option<LoadRef>,
-    },
-    /// Many senders answer one receiver at once.
-    Incast {
-        /// How many senders, chosen at random.
-        fan_in: i64,
-        /// Bytes of each answer.
-        size: Qty<Bytes>,
-        /// The receiver. Default: a random host for each round.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        to: Option<String>,
-        /// How many rounds. Default: 1.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        rounds: Option<i64>,
-        /// Time between the starts of rounds. Default: each begins when the last has been delivered.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        every: Option<Qty<Span>>,
-        /// Without `every`: time from the last delivery of a round to the start of the next. Default: 1us (our choice).
-        #[serde(skip_serializing_if = "Option::is_none")]
-        control_delay: Option<Qty<Span>>,
-    },
-    /// Every host sends to one other, and every host receives from one other.
-    Permutation {
-        /// Bytes of each flow.
-        size: Qty<Bytes>,
-    },
-    /// Every host sends to every other.
-    AllToAll {
-        /// Bytes of each flow.
-        size: Qty<Bytes>,
-    },
-    /// Flows without an end, from each of `from` to its partner in `to`.
-    Long {
-        /// Sending hosts: names, or patterns with `*` as an index.
-        from: OneOrMore,
-        /// Receiving hosts: as many names, or one for all.
-        to: OneOrMore,
-        /// Time between the starts of one flow and the next. Default: 0s.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        stagger: Option<Qty<Span>>,
-    },
-    /// Requests and responses over connections that stay open, each in a closed loop: a client sends its next request when
-    /// the response to an earlier one has arrived.
-    Rpc(Box<Rpc>),
-    /// A list of flows, in the file or beside it.
-    List {
-        /// The flows.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        flows: Option<Vec<ListedFlow>>,
-        /// A CSV file with the columns from, to, size, at and where needed sport, dport, after, fires; its path is relative to
-        /// this file.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        file: Option<String>,
-        /// From the last delivery that fires a trigger until the senders that wait for it learn of it. Default: 1us (our
-        /// choice).
-        #[serde(skip_serializing_if = "Option::is_none")]
-        control_delay: Option<Qty<Span>>,
-    },
-}
-
-/// Requests and responses in closed loops.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct Rpc {
-    /// Clients: names, or patterns with `*` as an index.
-    pub from: OneOrMore,
-    /// Servers, likewise.
-    pub to: OneOrMore,
-    /// Who talks to whom. Default: "matched".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pairs: Option<Pairs>,
-    /// Connections of each pair of client and server. Default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub connections: Option<i64>,
-    /// RPCs that a connection has under way at once. Default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub outstanding: Option<i64>,
-    /// Payload of a request: one size ("1MB"), a range ("1MB..8MB", uniform), a published distribution, a file or a table.
-    pub request: Sizes,
-    /// Payload of a response, likewise. Default: 64B (our choice). "0B": one-way, over when the request is acknowledged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub response: Option<Sizes>,
-    /// From a response to the next request in its place. Default: 0s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub think: Option<Wait>,
-    /// From the last byte of a request to the first of its response; one request of a connection at a time. Default: 0s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub service: Option<Wait>,
-    /// How many RPCs each connection makes. Default: without end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub count: Option<i64>,
-}
-
-/// A fixed time, or a random one.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub(crate) enum Wait {
-    /// Always this long.
-    Fixed(Qty<Span>),
-    /// A distribution.
-    Random(RandomWait),
-}
-
-/// A random time.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct RandomWait {
-    /// Exponentially distributed with this mean.
-    pub exponential: Qty<Span>,
-}
-
-/// Flow sizes.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub(crate) enum Sizes {
-    /// A published distribution, the path of a file, or one size.
-    Name(String),
-    /// A distribution of one's own.
-    Table(SizeTable),
-}
-
-/// A distribution of one's own.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct SizeTable {
-    /// Title for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// A text file of two columns, bytes and cumulative probability (or per cent).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// Pairs [bytes, cumulative probability], both non-decreasing, the last probability 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub points: Option<Vec<(f64, f64)>>,
-    /// Between points: straight lines or steps. Default: "lin".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Mode>,
-}
-
-/// What lies between the points of a distribution.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Mode {
-    /// Straight lines.
-    Lin,
-    /// Steps: only the sizes of the points occur.
-    Step,
-}
-
 /// One name or several.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -1039,34 +853,6 @@ impl OneOrMore {
             Self::More(names) => names.clone(),
         }
     }
-}
-
-/// One flow of a list.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct ListedFlow {
-    /// Sending host.
-    pub from: String,
-    /// Receiving host.
-    pub to: String,
-    /// Payload bytes.
-    pub size: Qty<Bytes>,
-    /// When the application hands it over. Default: 0s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<Qty<Time>>,
-    /// Source port. Default: each host counts its flows of this entry from 10000, as the public HPCC simulator does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 65_535))]
-    pub sport: Option<i64>,
-    /// Destination port. Default: 100.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 65_535))]
-    pub dport: Option<i64>,
-    /// Instead of `at`: the trigger that starts it, once every flow that fires it has been delivered.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
-    /// Triggers that its delivery helps to fire.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fires: Option<OneOrMore>,
 }
 
 /// A change of a cable during the run.

@@ -7,10 +7,10 @@ mod host;
 mod memory;
 
 use crate::load::Expect;
-use crate::model::{self, Scenario, TrafficKind};
+use crate::model::{self, Scenario};
 use crate::quantity::{Length, Qty};
 use crate::raw;
-use forebay_units::{Bytes, Time};
+use forebay_units::Time;
 use serde_json::Value;
 
 /// The full TOML text of a scenario.
@@ -43,7 +43,7 @@ fn file(s: &Scenario) -> raw::File {
         host: Some(host::host(&s.host)),
         transport: s.transport.clone(),
         transports: s.transports.iter().cloned().collect(),
-        traffic: s.traffic.iter().map(traffic).collect(),
+        traffic: s.traffic.clone(),
         fault: s.faults.iter().map(fault).collect(),
         output: Some(raw::Output {
             queues: s.output.queues_every.map(|every| raw::Queues {
@@ -221,95 +221,6 @@ fn switch(s: &model::Switch) -> raw::Switch {
         release: Some(s.release),
         pause: Some(pause(s.pause)),
     }
-}
-
-fn traffic(t: &model::Traffic) -> raw::Traffic {
-    let kind = match &t.kind {
-        TrafficKind::Poisson { sizes, load, load_ref } => {
-            raw::Kind::Poisson { sizes: size_table(sizes), load: *load, load_ref: Some(*load_ref) }
-        }
-        TrafficKind::Incast { fan_in, size, to, every, rounds, control_delay } => {
-            raw::Kind::Incast {
-                fan_in: i64::from(*fan_in),
-                size: Qty(*size),
-                to: to.clone(),
-                rounds: Some(i64::from(*rounds)),
-                every: every.map(Qty),
-                control_delay: every.is_none().then_some(Qty(*control_delay)),
-            }
-        }
-        TrafficKind::Permutation { size } => raw::Kind::Permutation { size: Qty(*size) },
-        TrafficKind::AllToAll { size } => raw::Kind::AllToAll { size: Qty(*size) },
-        TrafficKind::Long { from, to, stagger } => raw::Kind::Long {
-            from: raw::OneOrMore::More(from.clone()),
-            to: raw::OneOrMore::More(to.clone()),
-            stagger: Some(Qty(*stagger)),
-        },
-        TrafficKind::Rpc(rpc) => raw::Kind::Rpc(Box::new(self::rpc(rpc))),
-        TrafficKind::List { flows, control_delay } => raw::Kind::List {
-            flows: Some(flows.iter().map(listed).collect()),
-            file: None,
-            control_delay: Some(Qty(*control_delay)),
-        },
-    };
-    raw::Traffic {
-        kind,
-        start: Some(Qty(t.start)),
-        until: (t.until != Time::MAX).then_some(Qty(t.until)),
-        transport: t.transport.clone(),
-        law: t.law.clone(),
-        params: t.params.clone(),
-        class: t.class.map(i64::from),
-    }
-}
-
-fn listed(f: &model::ListedFlow) -> raw::ListedFlow {
-    raw::ListedFlow {
-        from: f.from.clone(),
-        to: f.to.clone(),
-        size: Qty(f.size),
-        at: f.after.is_none().then_some(Qty(f.at)),
-        sport: (f.sport != 0).then_some(i64::from(f.sport)),
-        dport: (f.dport != crate::workload::DPORT).then_some(i64::from(f.dport)),
-        after: f.after.clone(),
-        fires: (!f.fires.is_empty()).then(|| raw::OneOrMore::More(f.fires.clone())),
-    }
-}
-
-fn rpc(r: &model::Rpc) -> raw::Rpc {
-    let wait = |wait: model::Wait| match wait {
-        model::Wait::Fixed(span) => raw::Wait::Fixed(Qty(span)),
-        model::Wait::Exponential(mean) => {
-            raw::Wait::Random(raw::RandomWait { exponential: Qty(mean) })
-        }
-    };
-    let one_way = || raw::Sizes::Name(Bytes::ZERO.to_string());
-    raw::Rpc {
-        from: raw::OneOrMore::More(r.from.clone()),
-        to: raw::OneOrMore::More(r.to.clone()),
-        pairs: Some(r.pairs),
-        connections: Some(i64::from(r.connections)),
-        outstanding: Some(i64::from(r.outstanding)),
-        request: size_table(&r.request),
-        response: Some(r.response.as_ref().map_or_else(one_way, size_table)),
-        think: Some(wait(r.think)),
-        service: Some(wait(r.service)),
-        count: r.count.map(|count| count as i64),
-    }
-}
-
-/// The points themselves unless a published name or one size says the same.
-fn size_table(sizes: &crate::cdf::Cdf) -> raw::Sizes {
-    let size = sizes.name.parse().ok().map(crate::cdf::Cdf::fixed);
-    if crate::cdf::by_name(&sizes.name).or(size).as_ref() == Some(sizes) {
-        return raw::Sizes::Name(sizes.name.clone());
-    }
-    raw::Sizes::Table(raw::SizeTable {
-        name: Some(sizes.name.clone()),
-        file: None,
-        points: Some(sizes.points.clone()),
-        mode: Some(if sizes.interpolate { raw::Mode::Lin } else { raw::Mode::Step }),
-    })
 }
 
 fn fault(f: &model::Fault) -> raw::Fault {

@@ -14,15 +14,15 @@ pub use list::Trigger;
 pub use rpc::{Connection, pairs};
 
 use crate::cdf::Cdf;
-use crate::convert::too_many;
 use crate::model::{LoadRef, Scenario, Traffic, TrafficKind, Transport};
+use crate::traffic::too_many;
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// More flows than this in one run are refused.
-pub const MOST_FLOWS: u128 = crate::convert::MOST_FLOWS;
+pub const MOST_FLOWS: u128 = crate::traffic::MOST_FLOWS;
 
 /// Destination port of a flow that names none, as in the flow files of the public HPCC simulator.
 pub const DPORT: u16 = 100;
@@ -308,7 +308,7 @@ impl Maker<'_> {
                         *size,
                         to,
                         *rounds,
-                        *control_delay,
+                        control_delay.unwrap_or_else(crate::traffic::control_delay),
                     ),
                 }
             }
@@ -335,7 +335,7 @@ impl Maker<'_> {
                 self.note_missing(from.len());
             }
             TrafficKind::Rpc(rpc) => self.rpc(rpc, traffic)?,
-            TrafficKind::List { flows, control_delay } => {
+            TrafficKind::List { flows, control_delay, .. } => {
                 self.list(flows, *control_delay, traffic.start)?;
             }
         }

@@ -167,7 +167,7 @@ fn kind(hosts: [&'static str; 2]) -> impl Strategy<Value = TrafficKind> {
                 to,
                 every,
                 rounds,
-                control_delay: Span::from_us(1),
+                control_delay: every.is_none().then_some(Span::from_us(1)),
             }
         }),
         rpc(hosts),
@@ -191,6 +191,7 @@ fn kind(hosts: [&'static str; 2]) -> impl Strategy<Value = TrafficKind> {
                     ..ListedFlow::new(d.clone(), c.clone(), size, Time::MAX)
                 },
             ],
+            file: None,
             control_delay: Span::from_ns(500),
         }),
     ]

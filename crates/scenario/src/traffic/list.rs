@@ -1,0 +1,270 @@
+//! Lists of flows, in the scenario or in a file beside it, and the triggers between them.
+
+use super::{Around, Judge, LARGEST_FLOW, MOST_FLOWS, is_never, never, too_many};
+use crate::names::{OneOrMore, one_or_more};
+use crate::tree::shorten;
+use crate::workload::DPORT;
+use forebay_units::{Bytes, ParseError, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One flow of a list.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct ListedFlow {
+    /// Sending host.
+    pub from: String,
+    /// Receiving host.
+    pub to: String,
+    /// Payload bytes, 1B to 1000TB.
+    pub size: Bytes,
+    /// When the application hands it over. Default: 0s.
+    #[serde(default, skip_serializing_if = "is_never")]
+    pub at: Time,
+    /// Source port. Default: each host counts its flows of this entry from 10000, as the public HPCC simulator does.
+    #[serde(default, skip_serializing_if = "is_counted")]
+    #[schemars(range(min = 1, max = 65_535))]
+    pub sport: u16,
+    /// Destination port. Default: 100.
+    #[serde(default = "dport", skip_serializing_if = "is_usual")]
+    #[schemars(range(min = 1, max = 65_535))]
+    pub dport: u16,
+    /// Instead of `at`: the trigger that starts it, once every flow that fires it has been delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Triggers that its delivery helps to fire; each fires once all flows that name it have been delivered.
+    #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<OneOrMore>")]
+    pub fires: Vec<String>,
+}
+
+fn dport() -> u16 {
+    DPORT
+}
+
+fn is_usual(port: &u16) -> bool {
+    *port == DPORT
+}
+
+/// 0: its host counts.
+fn is_counted(port: &u16) -> bool {
+    *port == 0
+}
+
+impl ListedFlow {
+    /// Of these ends, size and start; all else as usual.
+    pub fn new(from: impl Into<String>, to: impl Into<String>, size: Bytes, at: Time) -> Self {
+        Self {
+            from: from.into(),
+            to: to.into(),
+            size,
+            at,
+            sport: 0,
+            dport: DPORT,
+            after: None,
+            fires: Vec::new(),
+        }
+    }
+}
+
+/// Columns that a list needs, and those that it may have.
+const COLUMNS: [&str; 4] = ["from", "to", "size", "at"];
+const OPTIONAL: [&str; 4] = ["sport", "dport", "after", "fires"];
+
+/// Checks the flows of the entry at `path`, and puts those of a file in its place.
+pub(super) fn check(
+    judge: &mut Judge<'_>,
+    path: &str,
+    (flows, file): (&mut Vec<ListedFlow>, &mut Option<String>),
+    around: &Around<'_>,
+) {
+    let file = file.take();
+    // The line of each flow of a file.
+    let mut lines = Vec::new();
+    match (judge.given(&format!("{path}.flows")), &file) {
+        (true, None) => {
+            for (i, flow) in flows.iter_mut().enumerate() {
+                flow.starts(judge, &format!("{path}.flows[{i}].at"));
+            }
+        }
+        (false, Some(name)) => match (judge.read_file)(name).and_then(|text| parse_flows(&text)) {
+            Ok(listed) => (lines, *flows) = listed.into_iter().unzip(),
+            Err(why) => judge.say(&format!("{path}.file"), format!("{:?} {why}", shorten(name))),
+        },
+        _ => {
+            let text = "needs either flows or a file; write for instance file = \"flows.csv\"";
+            judge.say(path, text);
+        }
+    }
+    if flows.is_empty() && judge.findings.is_empty() {
+        judge.say(path, "lists no flows; write at least one");
+    }
+    if flows.len() as u128 > MOST_FLOWS {
+        judge.say(path, too_many(flows.len() as u128));
+    }
+    for (i, flow) in flows.iter().enumerate() {
+        let line = match (&file, lines.get(i)) {
+            (Some(file), Some(line)) => Some(format!("{:?} line {line}: ", shorten(file))),
+            _ => None,
+        };
+        flow.check(judge, path, (i, line.as_deref()), around);
+        if judge.findings.len() > 100 {
+            break;
+        }
+    }
+    judge.triggers(path, flows);
+}
+
+impl ListedFlow {
+    /// A flow that waits for a trigger has no time of its own.
+    fn starts(&mut self, judge: &mut Judge<'_>, path: &str) {
+        let Some(after) = &self.after else { return };
+        if judge.given(path) {
+            let text = format!("and after = {after:?} are two ways to start; write one of them");
+            judge.wrong(path, text);
+        }
+        self.at = never();
+    }
+
+    /// The `i`-th flow of the entry at `path`. `line`: what comes before a sentence about a flow of a file.
+    fn check(
+        &self,
+        judge: &mut Judge<'_>,
+        path: &str,
+        (i, line): (usize, Option<&str>),
+        around: &Around<'_>,
+    ) {
+        let one = match line {
+            Some(_) => format!("{path}.file"),
+            None => format!("{path}.flows[{i}]"),
+        };
+        let key = |name: &str| if line.is_some() { one.clone() } else { format!("{one}.{name}") };
+        let line_text = line.unwrap_or_default();
+        for (end, name) in [("from", &self.from), ("to", &self.to)] {
+            if !around.knows(name) {
+                let why = Judge::no_node_text(name, around.plan, true);
+                judge.say(&key(end), format!("{line_text}{why}"));
+            }
+        }
+        if line.is_none() {
+            judge.flow_size(&key("size"), self.size);
+        } else if self.size == Bytes::ZERO || self.size.get() > LARGEST_FLOW {
+            let size = self.size;
+            let text = format!("{line_text}{size} is no size of a flow; write 1B to 1000TB");
+            judge.say(&one, text);
+        }
+        if self.from == self.to {
+            let from = &self.from;
+            let text =
+                format!("{line_text}flow {i} goes from {from:?} to itself; write another host");
+            judge.say(&one, text);
+        }
+        if self.after.is_none() && self.at >= around.stop.time {
+            let (at, stop) = (self.at, around.stop.time);
+            let text = format!(
+                "{line_text}flow {i} starts at {at}, not before the end of the run, stop.time = {stop}"
+            );
+            judge.say(&key("at"), text);
+        }
+    }
+}
+
+impl Judge<'_> {
+    /// Every trigger that is waited for must be able to fire.
+    fn triggers(&mut self, path: &str, flows: &[ListedFlow]) {
+        // Of each trigger, the flows that it still waits for.
+        let mut missing: BTreeMap<&str, usize> = BTreeMap::new();
+        for flow in flows {
+            flow.fires.iter().for_each(|name| *missing.entry(name).or_default() += 1);
+        }
+        let mut waiting: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (i, flow) in flows.iter().enumerate() {
+            let Some(name) = &flow.after else { continue };
+            if !missing.contains_key(name.as_str()) {
+                let text = format!(
+                    "flow {i} waits for the trigger {name:?}, which no flow fires; name it in fires"
+                );
+                return self.say(path, text);
+            }
+            waiting.entry(name).or_default().push(i);
+        }
+        let mut started: Vec<usize> =
+            (0..flows.len()).filter(|i| flows[*i].after.is_none()).collect();
+        while let Some(flow) = started.pop() {
+            for name in &flows[flow].fires {
+                let left = missing.get_mut(name.as_str()).expect("every name was counted");
+                *left -= 1;
+                if *left == 0 {
+                    started.extend(waiting.remove(name.as_str()).into_iter().flatten());
+                }
+            }
+        }
+        if let Some((name, flows)) = waiting.first_key_value() {
+            let text = format!(
+                "flow {} waits for the trigger {name:?}, which in the end waits for that flow; break the circle",
+                flows[0]
+            );
+            self.say(path, text);
+        }
+    }
+}
+
+fn parse_flows(text: &str) -> Result<Vec<(usize, ListedFlow)>, String> {
+    let mut lines =
+        text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
+    let header =
+        lines.next().map(|(_, l)| l.trim().trim_start_matches('\u{feff}')).unwrap_or_default();
+    let columns: Vec<&str> = header.split(',').map(str::trim).collect();
+    let column = |name: &str| {
+        columns.iter().position(|c| *c == name).ok_or_else(|| {
+            format!("has no column {name:?}; its first line must be from,to,size,at")
+        })
+    };
+    let [from, to, size, at] = COLUMNS.map(column);
+    let (from, to, size, at) = (from?, to?, size?, at?);
+    let [sport, dport, after, fires] = OPTIONAL.map(|name| column(name).ok());
+    lines
+        .map(|(i, line)| {
+            let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+            let line = i + 1;
+            if cells.len() != columns.len() {
+                return Err(format!(
+                    "line {line}: has {} columns, the header has {}",
+                    cells.len(),
+                    columns.len()
+                ));
+            }
+            let bad = |c: usize, e: ParseError| {
+                format!("line {line}, {}: {:?} {e}", columns[c], cells[c])
+            };
+            let cell = |c: Option<usize>| c.map(|c| cells[c]).filter(|cell| !cell.is_empty());
+            let port = |c: Option<usize>, usual: u16| match cell(c) {
+                None => Ok(usual),
+                Some(text) => text.parse().ok().filter(|port| *port > 0).ok_or_else(|| {
+                    format!("line {line}, {}: {text:?} is no port; write 1 to 65535", columns[c.unwrap_or(0)])
+                }),
+            };
+            let after = cell(after).map(String::from);
+            let at = match (cell(Some(at)), &after) {
+                (None, Some(_)) => Time::MAX,
+                (Some(text), Some(name)) => {
+                    return Err(format!(
+                        "line {line}: at {text:?} and after {name:?} are two ways to start; leave one empty"
+                    ));
+                }
+                (_, None) => cells[at].parse().map_err(|e| bad(at, e))?,
+            };
+            let flow = ListedFlow {
+                from: cells[from].into(),
+                to: cells[to].into(),
+                size: cells[size].parse().map_err(|e| bad(size, e))?,
+                at,
+                sport: port(sport, 0)?,
+                dport: port(dport, DPORT)?,
+                after,
+                fires: cell(fires).unwrap_or_default().split_whitespace().map(String::from).collect(),
+            };
+            Ok((line, flow))
+        })
+        .collect()
+}

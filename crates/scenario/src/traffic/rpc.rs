@@ -1,0 +1,207 @@
+//! Traffic of kind `rpc`: counts, sizes, and who talks to whom.
+
+use super::{Around, Judge, MOST_FLOWS, Sizes};
+use crate::cdf::Cdf;
+use crate::names::{OneOrMore, one_or_more};
+use crate::problem::grouped;
+use forebay_units::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Closed loops of RPCs. A connection makes one after another, `outstanding` of them at once, and keeps its congestion
+/// window over all of them.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Rpc {
+    /// Clients: names, or patterns with `*` as an index.
+    #[serde(deserialize_with = "one_or_more")]
+    #[schemars(with = "OneOrMore")]
+    pub from: Vec<String>,
+    /// Servers, likewise.
+    #[serde(deserialize_with = "one_or_more")]
+    #[schemars(with = "OneOrMore")]
+    pub to: Vec<String>,
+    /// Who talks to whom. Default: "matched".
+    #[serde(default)]
+    pub pairs: Pairs,
+    /// Connections of each pair of client and server. Default: 1.
+    #[serde(default = "super::one")]
+    pub connections: u32,
+    /// RPCs that a connection has under way at once. Default: 1.
+    #[serde(default = "super::one")]
+    pub outstanding: u32,
+    /// Payload of a request: one size ("1MB"), a range ("1MB..8MB", uniform), a published distribution, a file or a table.
+    #[schemars(with = "Sizes")]
+    pub request: Cdf,
+    /// Payload of a response, likewise. Default: 64B (our choice). "0B": one-way, over when the request is acknowledged.
+    #[serde(
+        default = "acknowledgement",
+        serialize_with = "one_way_too",
+        deserialize_with = "some"
+    )]
+    #[schemars(with = "Option<Sizes>")]
+    pub response: Option<Cdf>,
+    /// From a response to the next request in its place. Default: 0s.
+    #[serde(default)]
+    pub think: Wait,
+    /// From the last byte of a request to the first of its response; one request of a connection at a time. Default: 0s.
+    #[serde(default)]
+    pub service: Wait,
+    /// How many RPCs each connection makes. Default: without end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+}
+
+/// Which clients talk to which servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pairs {
+    /// Each of `from` to its partner in `to`, or all with the only one.
+    #[default]
+    Matched,
+    /// Each of `from` to each of `to` but itself.
+    All,
+}
+
+/// A time that passes at an end of a connection: always the same ("2us"), or random ({ exponential = "2us" }).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wait {
+    /// Exponentially distributed with this mean.
+    Exponential(Span),
+    /// Always this long.
+    #[serde(untagged)]
+    Fixed(Span),
+}
+
+impl Default for Wait {
+    fn default() -> Self {
+        Self::Fixed(Span::ZERO)
+    }
+}
+
+impl Wait {
+    /// The shortest it can be.
+    pub fn least(self) -> Span {
+        match self {
+            Self::Fixed(span) => span,
+            Self::Exponential(_) => Span::ZERO,
+        }
+    }
+
+    /// Its mean.
+    pub fn mean(self) -> Span {
+        match self {
+            Self::Fixed(span) | Self::Exponential(span) => span,
+        }
+    }
+
+    fn check(self, judge: &mut Judge<'_>, path: &str) {
+        match self {
+            Self::Fixed(span) => judge.short(path, span),
+            Self::Exponential(mean) => judge.span(&format!("{path}.exponential"), mean),
+        }
+    }
+}
+
+/// The response where none is given. Our choice: a short acknowledgement by the application.
+fn acknowledgement() -> Option<Cdf> {
+    Some(Cdf::fixed(Bytes::new(64)))
+}
+
+fn some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Cdf>, D::Error> {
+    Cdf::deserialize(from).map(Some)
+}
+
+/// No response is one of "0B".
+fn one_way_too<S: Serializer>(response: &Option<Cdf>, to: S) -> Result<S::Ok, S::Error> {
+    match response {
+        Some(sizes) => sizes.serialize(to),
+        None => Bytes::ZERO.serialize(to),
+    }
+}
+
+/// More RPCs than this under way on one connection are taken for a mistake.
+const MOST_OUTSTANDING: u64 = 1 << 20;
+
+impl Rpc {
+    pub(super) fn check(&mut self, judge: &mut Judge<'_>, path: &str, around: &Around<'_>) {
+        let at = |name: &str| format!("{path}.{name}");
+        judge.hosts(&at("from"), &mut self.from, around);
+        judge.hosts(&at("to"), &mut self.to, around);
+        self.check_partners(judge, &at("to"));
+        let most = MOST_FLOWS as u64;
+        let counts = [
+            ("connections", Some(u64::from(self.connections)), most),
+            ("outstanding", Some(u64::from(self.outstanding)), MOST_OUTSTANDING),
+            ("count", self.count, most),
+        ];
+        for (name, value, most) in counts {
+            match value {
+                Some(0) => judge.wrong(&at(name), "sends nothing; write 1 or more"),
+                Some(n) if n > most => {
+                    let text = format!("is too many; write at most {}", grouped(most.into()));
+                    judge.wrong(&at(name), text);
+                }
+                _ => {}
+            }
+        }
+        if self.request.is_nothing() {
+            let text = "tells the server nothing; write 1B or more, for instance \"64B\"";
+            judge.wrong(&at("request"), text);
+        } else {
+            self.request.check(judge, &at("request"));
+        }
+        self.response = self.response.take().filter(|response| !response.is_nothing());
+        if let Some(response) = &mut self.response {
+            response.check(judge, &at("response"));
+        }
+        self.think.check(judge, &at("think"));
+        self.service.check(judge, &at("service"));
+        if self.response.is_none() && self.service != Wait::default() {
+            let text = "precedes a response, and a one-way RPC has none; leave it out";
+            judge.say(&at("service"), text);
+        }
+        let all = crate::workload::pairs(self).saturating_mul(self.connections.into());
+        if let Some(each) = self.count
+            && all.saturating_mul(each.into()) > MOST_FLOWS
+            && each <= most
+        {
+            let text = format!(
+                "over {} connections is more than {} RPCs, and each leaves a row; write fewer",
+                grouped(all),
+                grouped(MOST_FLOWS)
+            );
+            judge.wrong(&at("count"), text);
+        }
+    }
+
+    fn check_partners(&self, judge: &mut Judge<'_>, path: &str) {
+        let (from, to) = (&self.from, &self.to);
+        if from.is_empty() || to.is_empty() {
+            return;
+        }
+        match self.pairs {
+            Pairs::All if from.iter().all(|a| to.iter().all(|b| a == b)) => {
+                judge.say(path, "names no host but the client itself; write another");
+            }
+            Pairs::Matched if from.len() != to.len() && from.len() > 1 && to.len() > 1 => {
+                let (servers, clients) = (to.len(), from.len());
+                let text = format!(
+                    "names {servers} servers for the {clients} clients of from; write as many, or one for all, or pairs = \"all\""
+                );
+                judge.say(path, text);
+            }
+            Pairs::Matched => {
+                let one = |of: &[String], i: usize| of[if of.len() == 1 { 0 } else { i }].clone();
+                let n = from.len().max(to.len());
+                if let Some(i) = (0..n).find(|i| one(from, *i) == one(to, *i)) {
+                    let name = one(from, i);
+                    let text = format!("makes {name:?} the server of itself; write another host");
+                    judge.say(path, text);
+                }
+            }
+            Pairs::All => {}
+        }
+    }
+}
