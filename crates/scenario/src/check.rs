@@ -133,6 +133,9 @@ impl<'a> Walk<'a> {
             return self.say(node.at, path, format!("{shown} is not a finite number"));
         }
         let (min, max) = (schema["minimum"].as_f64(), schema["maximum"].as_f64());
+        if whole && min == Some(1.0) && value < 1.0 && max.is_none_or(|max| max >= 4e9) {
+            return self.say(node.at, path, format!("{shown} is too few; write 1 or more"));
+        }
         if min.is_some_and(|min| value < min) || max.is_some_and(|max| value > max) {
             let range = match (min, max) {
                 (Some(min), Some(max)) if min == max => format!("only {min} is known"),

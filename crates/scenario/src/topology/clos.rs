@@ -11,14 +11,19 @@ use serde::{Deserialize, Serialize};
 #[schemars(inline)]
 pub struct Clos {
     /// Pods, 1 to 65535.
+    #[schemars(range(min = 1))]
     pub pods: u64,
     /// Edge switches of a pod, each joined to every aggregation switch of it.
+    #[schemars(range(min = 1))]
     pub edges_per_pod: u64,
     /// Aggregation switches of a pod; the a-th is joined to the a-th of as many equal groups of core switches.
+    #[schemars(range(min = 1))]
     pub aggs_per_pod: u64,
     /// Core switches: a multiple of aggs_per_pod.
+    #[schemars(range(min = 1))]
     pub cores: u64,
     /// Hosts of an edge switch.
+    #[schemars(range(min = 1))]
     pub hosts_per_edge: u64,
 }
 

@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 #[schemars(inline)]
 pub struct Dumbbell {
     /// Hosts on the left, 1 to 65534.
+    #[schemars(range(min = 1))]
     pub left: u64,
     /// Hosts on the right, 1 to 65534.
+    #[schemars(range(min = 1))]
     pub right: u64,
     /// The cable between the switches; another name for fabric_link.
     #[serde(default, skip_serializing)]

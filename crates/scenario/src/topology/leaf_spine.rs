@@ -11,10 +11,13 @@ use serde::{Deserialize, Serialize};
 #[schemars(inline)]
 pub struct LeafSpine {
     /// Leaves, 1 to 65535.
+    #[schemars(range(min = 1))]
     pub leaves: u64,
     /// Spines, 1 to 65535.
+    #[schemars(range(min = 1))]
     pub spines: u64,
     /// Hosts under each leaf; with the spines at most 65535 ports.
+    #[schemars(range(min = 1))]
     pub hosts_per_leaf: u64,
     /// Cables between leaf and spine; another name for fabric_link.
     #[serde(default, skip_serializing)]

@@ -174,14 +174,12 @@ const CABLE_MEMORY: u128 = 4_096;
 const ALONE: &str = "1 host has nobody to talk to; write 2 or more";
 
 impl Judge<'_> {
-    /// Counts of ports or nodes, each 1 to its most. Whether all are.
+    /// Counts of ports or nodes, each at most what follows it. Whether all are.
     fn counts(&mut self, counts: &[(&str, u64, u64)]) -> bool {
         let before = self.findings.len();
         for (key, n, most) in counts {
             let path = format!("fabric.{key}");
-            if *n < 1 {
-                self.say(&path, format!("{n} is too few; write 1 or more"));
-            } else if u128::from(*n) > MOST_HOSTS {
+            if u128::from(*n) > MOST_HOSTS {
                 self.forecast(&path, u128::from(*n), 0);
             } else if n > most {
                 let text = format!("{n} is more than a switch has ports for; write at most {most}");

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 #[schemars(inline)]
 pub struct Star {
     /// Hosts, 2 to 65535.
+    #[schemars(range(min = 1))]
     pub hosts: u64,
 }
 
