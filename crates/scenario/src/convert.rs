@@ -2,9 +2,7 @@
 //!
 //! Invariant: a `Scenario` made here can be laid out and run; whatever cannot is a sentence.
 
-mod capture;
 mod fabric;
-mod faults;
 mod hierarchical;
 mod host;
 mod memory;
@@ -13,24 +11,23 @@ mod pause;
 mod switch;
 
 use crate::check::Finding;
-use crate::model::{FlowSamples, Host, Output, Scenario, Stop, Topology};
+use crate::faults;
+use crate::model::{Scenario, Topology};
+use crate::output::default_snap;
 use crate::plan::Plan;
 use crate::problem::or_list;
 use crate::raw;
+use crate::stop;
 use crate::traffic::{self, Around};
 use crate::transport;
 use crate::tree::{Document, did_you_mean, shorten};
 use forebay_laws::flow::{FlowParams, LAWS};
 use forebay_laws::params::{LawInfo, ParamError};
-use forebay_units::{Bytes, Span, Time};
+use forebay_units::{Bytes, Span};
 
 /// Longest run, delay or interval that a scenario may ask for: far beyond any use, far below 64 bits.
 const DAY: Span = Span::from_secs(86_400);
 
-/// Grain of the early stop. Our choice: well below any flow's life, well above a packet's.
-const GRAIN: Span = Span::from_us(1);
-/// Flows sampled unless a number is given: what a figure can show apart.
-const MOST_SAMPLED: i64 = 8;
 /// Reads a file named in a scenario. The error is the end of a sentence, `is missing ...`.
 pub(crate) type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
@@ -43,8 +40,9 @@ pub(crate) struct Judge<'a> {
 
 /// The model of a document, if nothing is wrong with it.
 pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Option<Scenario> {
-    let seeds = judge.seeds(file.seeds.as_ref());
-    let stop = judge.stop(&file.stop);
+    let (seeds, stop) = (file.seeds.clone(), file.stop);
+    stop::check_seeds(judge, &seeds);
+    stop.check(judge);
     let waits = host::delayed_ack(file.host.as_ref());
     let mut transport = file.transport.clone();
     transport.check(judge, "transport", waits);
@@ -73,13 +71,14 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     let said = paths.any(|path| judge.given(&format!("{path}.delayed_ack")));
     let mss = transports.iter().map(|(_, one)| one.mss).fold(transport.mss, Bytes::max);
     let host = judge.hosts_of(file.host.as_ref(), (mss, said), &plan);
-    let faults = judge.faults(&file.fault, stop, &plan);
+    let faults = faults::check(&file.fault, judge, (stop, &plan));
     let mut traffic = file.traffic.clone();
     let around = Around::new((stop, fabric.switch.classes), (&transport, &transports), &plan);
     traffic::check(&mut traffic, judge, &around);
     let all = transports.iter().map(|(_, one)| one).chain([&transport]);
-    let snap = capture::default_snap(all);
-    let output = judge.output(file.output.as_ref(), (stop, snap), &plan, &host);
+    let snap = default_snap(all);
+    let mut output = file.output.clone();
+    output.check(judge, (stop, snap), &plan, &host);
     if fabric.hierarchical.is_some() && !output.captures.is_empty() {
         judge.say(
             "output.capture[0]",
@@ -133,45 +132,6 @@ impl Judge<'_> {
         self.say(path, format!("{value}{text}"));
     }
 
-    fn seeds(&mut self, seeds: Option<&raw::Seeds>) -> Vec<u64> {
-        let seeds: Vec<u64> = match seeds {
-            None => vec![1],
-            Some(raw::Seeds::Count(n)) => (1..=*n as u64).collect(),
-            Some(raw::Seeds::List(list)) => list.iter().map(|s| *s as u64).collect(),
-        };
-        if seeds.is_empty() {
-            self.say("seeds", "is empty; write at least one seed, for instance seeds = [1]");
-        }
-        let mut seen = std::collections::BTreeSet::new();
-        for (i, seed) in seeds.iter().enumerate() {
-            if !seen.insert(seed) {
-                self.wrong(
-                    &format!("seeds[{i}]"),
-                    "stands twice; equal seeds give equal results, so write each once",
-                );
-            }
-        }
-        seeds
-    }
-
-    fn stop(&mut self, stop: &raw::Stop) -> Stop {
-        let grain = stop.grain.map_or(GRAIN, |g| g.0);
-        let time = stop.time.0;
-        self.span("stop.time", Span::from_ps(time.as_ps()));
-        self.span("stop.grain", grain);
-        if time > Time::ZERO && grain > time.since(Time::ZERO) {
-            self.wrong(
-                "stop.grain",
-                format!("is longer than stop.time, {time}; write a part of it"),
-            );
-        }
-        Stop {
-            time,
-            flows: stop.flows.unwrap_or(raw::StopFlows::All) == raw::StopFlows::All,
-            grain,
-        }
-    }
-
     /// A span must be above zero and below a day.
     pub fn span(&mut self, path: &str, span: Span) {
         if span == Span::ZERO {
@@ -186,7 +146,7 @@ impl Judge<'_> {
         }
     }
 
-    fn share(&mut self, path: &str, share: f64) {
+    pub fn share(&mut self, path: &str, share: f64) {
         if !(0.0..=1.0).contains(&share) {
             self.wrong(path, "is not a probability; write a number from 0 to 1");
         }
@@ -245,68 +205,6 @@ impl Judge<'_> {
                 }
             }
         }
-    }
-
-    fn output(
-        &mut self,
-        output: Option<&raw::Output>,
-        (stop, default_snap): (Stop, Bytes),
-        plan: &Plan,
-        host: &Host,
-    ) -> Output {
-        let warmup = output.and_then(|o| o.warmup).map_or(Time::ZERO, |w| w.0);
-        if warmup >= stop.time {
-            self.wrong(
-                "output.warmup",
-                format!("leaves nothing of a run of {}; write less", stop.time),
-            );
-        }
-        let flows = output.and_then(|o| o.flows.as_ref()).map(|f| self.flow_samples(f, plan));
-        let memory = output.and_then(|o| o.memory.as_ref());
-        let memory = memory.map(|m| self.memory_samples(m, plan, host));
-        let captures =
-            output.map_or(Vec::new(), |o| self.captures(&o.capture, (stop, default_snap), plan));
-        let Some(queues) = output.and_then(|o| o.queues.as_ref()) else {
-            return Output {
-                queues_every: None,
-                queues_where: Vec::new(),
-                flows,
-                memory,
-                warmup,
-                captures,
-            };
-        };
-        self.span("output.queues.every", queues.every.0);
-        let queues_where = match &queues.nodes {
-            Some(nodes) => nodes.list(),
-            None => plan.names[plan.hosts..].to_vec(),
-        };
-        for (i, name) in queues_where.iter().enumerate() {
-            if plan.nodes_like(name).next().is_none() {
-                let path = self.one_or_more("output.queues.where", i);
-                self.no_such_node(&path, name, plan, false);
-            }
-        }
-        Output { queues_every: Some(queues.every.0), queues_where, flows, memory, warmup, captures }
-    }
-
-    fn flow_samples(&mut self, flows: &raw::FlowSamples, plan: &Plan) -> FlowSamples {
-        self.span("output.flows.every", flows.every.0);
-        let hosts = match &flows.hosts {
-            Some(hosts) => hosts.list(),
-            None => plan.names[..plan.hosts].to_vec(),
-        };
-        for (i, name) in hosts.iter().enumerate() {
-            if !plan.nodes_like(name).any(|node| node < plan.hosts) {
-                let path = self.one_or_more("output.flows.where", i);
-                self.no_such_node(&path, name, plan, true);
-            }
-        }
-        let most = flows.most.unwrap_or(MOST_SAMPLED);
-        if !(1..=i64::from(u32::MAX)).contains(&most) {
-            self.wrong("output.flows.most", "is no number of flows; write 1 or more");
-        }
-        FlowSamples { every: flows.every.0, hosts, most: most as u32 }
     }
 
     /// The path of entry `i` of a key that is one text or a list of them.

@@ -6,7 +6,8 @@ use crate::model::Scenario;
 use crate::problem::{Error, KEPT, Problem};
 use crate::raw;
 use crate::tree::{Document, Origin};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -49,15 +50,18 @@ impl Loaded {
 }
 
 /// A band that a result must lie in.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Expect {
-    /// Which number, `flows.slowdown.p99`.
+    /// Which number: `flows.slowdown.p99`.
     pub metric: String,
-    /// Of which rows, `size < 100KB`; `None`: all.
+    /// Of which rows: `size < 100KB`. Default: all.
+    #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<String>,
     /// Least value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
     /// Greatest value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
 }
 
@@ -121,7 +125,8 @@ pub fn text_from<S: AsRef<str>>(
     let mut judge = Judge { document: &document, read_file: read, findings: Vec::new() };
     let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
     let scenario = convert(&file, &stem.unwrap_or_else(|| "scenario".into()), &mut judge);
-    let expect = judge.expect(&file.expect);
+    judge.expect(&file.expect);
+    let expect = file.expect;
     let notes = notes(&document);
     match (scenario, judge.findings.is_empty()) {
         (Some(scenario), true) => Ok(Loaded { scenario, sweep, expect, notes }),
@@ -209,7 +214,7 @@ fn sweep(document: &Document<'_>, file: &raw::File) -> Result<Vec<(String, Vec<S
 }
 
 impl Judge<'_> {
-    fn expect(&mut self, expect: &[raw::Expect]) -> Vec<Expect> {
+    fn expect(&mut self, expect: &[Expect]) {
         for (i, e) in expect.iter().enumerate() {
             let path = format!("expect[{i}]");
             let text = match (e.min, e.max) {
@@ -217,10 +222,8 @@ impl Judge<'_> {
                 (Some(min), Some(max)) if min > max => format!("min {min} is above max {max}"),
                 _ => continue,
             };
-            self.findings.push((self.document.find(&path), path, text));
+            self.say(&path, text);
         }
-        let expect = expect.iter().cloned();
-        expect.map(|e| Expect { metric: e.metric, rows: e.rows, min: e.min, max: e.max }).collect()
     }
 }
 

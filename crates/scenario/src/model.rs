@@ -1,10 +1,13 @@
 //! The checked form of a scenario: what a run needs, all defaults filled in.
 
+pub use crate::faults::{Change, Fault};
+pub use crate::output::{Capture, Direction, FlowSamples, MemorySamples, Output, QueueSamples};
+pub use crate::stop::Stop;
 pub use crate::topology::{Cable, Clos, Dumbbell, FatTree, Graph, LeafSpine, Pods, Star, Topology};
 pub use crate::traffic::{ListedFlow, LoadRef, Pairs, Rpc, Traffic, TrafficKind, Wait};
 pub use crate::transport::{BaseRtt, InflightCap, Rdma, Recovery, Tcp, Transport, TransportKind};
 use forebay_host::memory::MemorySettings;
-use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_units::{BitsPerSec, Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,17 +57,6 @@ impl Scenario {
     pub fn law_of<'a>(&'a self, entry: &'a Traffic) -> &'a String {
         entry.law.as_ref().unwrap_or(&self.transport_of(entry).law)
     }
-}
-
-/// When a simulation ends.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stop {
-    /// At this time at the latest.
-    pub time: Time,
-    /// Also as soon as all flows are done, rounded up to a multiple of `grain`.
-    pub flows: bool,
-    /// Grain of the early stop; a property of the scenario, never of the engine.
-    pub grain: Span,
 }
 
 /// Rate and propagation delay of a cable, both ways.
@@ -603,102 +595,4 @@ pub enum NicOrder {
     /// No pull at all: a flow hands down whatever its window allows, and it leaves in that order, as in Linux before TSQ
     /// (3.6). What waits in the host then counts as in flight and towards the RTT.
     Push,
-}
-
-/// A change of the fabric during the run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fault {
-    /// When.
-    pub at: Time,
-    /// Which cable, `leaf[2]-spine[1]`.
-    pub link: String,
-    /// What.
-    pub change: Change,
-}
-
-/// What a fault does to a cable, both ways.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Change {
-    /// It dies.
-    Down,
-    /// It returns.
-    Up,
-    /// Its rate becomes this.
-    Rate(BitsPerSec),
-    /// It loses packets with this probability.
-    Loss(f64),
-}
-
-/// Which senders to sample, and how often.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FlowSamples {
-    /// Interval between samples.
-    pub every: Span,
-    /// Hosts whose flows are sampled; names or patterns with `*` as an index.
-    pub hosts: Vec<String>,
-    /// How many flows at most, in order of the flow table.
-    pub most: u32,
-}
-
-/// Which paths to memory to sample, and how often.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MemorySamples {
-    /// Interval between samples.
-    pub every: Span,
-    /// Hosts that are sampled; names or patterns with `*` as an index.
-    pub hosts: Vec<String>,
-}
-
-impl MemorySamples {
-    /// The interval at which the host with this name is sampled, if it is.
-    pub fn every_at(&self, name: &str) -> Option<Span> {
-        let meant = self.hosts.iter().any(|pattern| crate::plan::matches(pattern, name));
-        meant.then_some(self.every)
-    }
-}
-
-/// What to record beyond flows and counters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Output {
-    /// Sample queues at this interval; `None`: not at all.
-    pub queues_every: Option<Span>,
-    /// Nodes whose ports are sampled; names or patterns with `*` as an index.
-    pub queues_where: Vec<String>,
-    /// Samples of senders.
-    pub flows: Option<FlowSamples>,
-    /// Samples of paths to memory.
-    pub memory: Option<MemorySamples>,
-    /// Flows that arrived before this are left out of the statistics.
-    pub warmup: Time,
-    /// Ports whose frames are written down, in file order; no port is meant by two of them.
-    pub captures: Vec<Capture>,
-}
-
-/// Ports whose frames are written down.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Capture {
-    /// Which: `leaf[0]->spine[1]`, or a node for all its ports; `*` as an index.
-    pub place: String,
-    /// Frames of which direction.
-    pub direction: Direction,
-    /// Bytes kept of each frame.
-    pub snap: Bytes,
-    /// No frame before this.
-    pub from: Time,
-    /// No frame from here on; `Time::MAX`: until the end.
-    pub until: Time,
-    /// At most this many frames of each port; `None`: all.
-    pub packets: Option<u64>,
-}
-
-/// Directions of a port, seen from its node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    /// What it receives.
-    In,
-    /// What it sends.
-    Out,
-    /// Both.
-    Both,
 }

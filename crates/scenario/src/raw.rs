@@ -4,14 +4,18 @@
 //! (`check.rs`) walks that schema, and the resolved file is written from them; so what an editor offers,
 //! what the loader accepts and what a run records cannot differ. Field docs are what a user reads there.
 
+use crate::faults::Fault;
+use crate::load::Expect;
 use crate::model::{
-    Asks, Clock, DeadPort, Direction, Link, MarkAt, NextHops, NicOrder, NotEct, Pacing, Release, Routing, Topology,
+    Asks, Clock, DeadPort, Link, MarkAt, NextHops, NicOrder, NotEct, Pacing, Release, Routing, Topology,
 };
+use crate::output::Output;
 use crate::params::{self, Param};
 use crate::quantity::{Length, Qty};
+use crate::stop::{self, Stop};
 use crate::traffic::Traffic;
 use crate::transport::Transport;
-use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_units::{BitsPerSec, Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,8 +31,9 @@ pub(crate) struct File {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Seeds, one independent simulation each: a list, or how many (5 means 1 to 5). Default: [1].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seeds: Option<Seeds>,
+    #[serde(default = "stop::first_seed", deserialize_with = "stop::seeds")]
+    #[schemars(with = "Option<stop::Seeds>")]
+    pub seeds: Vec<u64>,
     /// When a simulation ends.
     pub stop: Stop,
     /// Nodes and links.
@@ -48,47 +53,14 @@ pub(crate) struct File {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fault: Vec<Fault>,
     /// What to record beyond flows and counters.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<Output>,
+    #[serde(default)]
+    pub output: Output,
     /// Key paths and the values each takes in turn: "traffic[0].load" = [0.3, 0.5]. A sweep runs every combination.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<BTreeMap<String, Vec<serde_json::Value>>>,
     /// Bands that results must lie in; they make a scenario a test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Expect>,
-}
-
-/// A list of seeds, or how many.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub(crate) enum Seeds {
-    /// Seeds 1 to this.
-    Count(#[schemars(range(min = 1, max = 100_000))] i64),
-    /// These seeds.
-    List(#[schemars(inner(range(min = 0)))] Vec<i64>),
-}
-
-/// When a simulation ends.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct Stop {
-    /// At this time at the latest.
-    pub time: Qty<Time>,
-    /// Whether it also ends as soon as all flows are done. Default: "all".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flows: Option<StopFlows>,
-    /// The early stop is rounded up to a multiple of this. Default: 1us (our choice).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub grain: Option<Qty<Span>>,
-}
-
-/// Whether finished flows end a run.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum StopFlows {
-    /// As soon as all flows are done.
-    All,
-    /// Only `time` ends the run.
-    Ignore,
 }
 
 /// Nodes and links.
@@ -833,152 +805,4 @@ pub(crate) enum HostProfile {
     /// As a Linux server with a fast NIC: tso = true, gro = true, rx_usecs = "8us", delayed_ack = true,
     /// sack_compression = true, psh = true.
     Linux,
-}
-
-/// One name or several.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub(crate) enum OneOrMore {
-    /// One.
-    One(String),
-    /// Several.
-    More(Vec<String>),
-}
-
-impl OneOrMore {
-    /// As a list.
-    pub fn list(&self) -> Vec<String> {
-        match self {
-            Self::One(name) => vec![name.clone()],
-            Self::More(names) => names.clone(),
-        }
-    }
-}
-
-/// A change of a cable during the run.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct Fault {
-    /// When.
-    pub at: Qty<Time>,
-    /// Which cable: `leaf[2]-spine[1]`.
-    pub link: String,
-    /// What happens. Default: "rate" or "loss" where one of these keys is given, else "down".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub change: Option<Change>,
-    /// The new rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Qty<BitsPerSec>>,
-    /// The new probability of loss.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss: Option<f64>,
-    /// After this time the cable is as the fabric tables say again. Default: the change stays.
-    #[serde(rename = "for", skip_serializing_if = "Option::is_none")]
-    pub lasts: Option<Qty<Span>>,
-}
-
-/// What a fault does to a cable, both ways.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Change {
-    /// It dies.
-    Down,
-    /// It returns.
-    Up,
-    /// Its rate becomes `rate`.
-    Rate,
-    /// It loses packets with probability `loss`.
-    Loss,
-}
-
-/// What to record beyond flows and counters.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct Output {
-    /// Samples of queue lengths.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queues: Option<Queues>,
-    /// Samples of senders: window, bytes in flight, smoothed round trip, rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flows: Option<FlowSamples>,
-    /// Samples of paths to memory: occupancy, bandwidth by owner, drops, levels.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<MemorySamples>,
-    /// Flows that arrived before this are left out of the statistics. Default: 0s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub warmup: Option<Qty<Time>>,
-    /// Ports whose frames are written as pcapng files, for Wireshark.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub capture: Vec<Capture>,
-}
-
-/// Ports whose frames are written down.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct Capture {
-    /// Which ports: `leaf[0]->spine[1]` is the port of leaf[0] to spine[1], a node's name all its ports; `*` as an index.
-    #[serde(rename = "where")]
-    pub place: String,
-    /// What the port sends, what it receives, or both. Default: both.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub direction: Option<Direction>,
-    /// Bytes kept of each frame; every TCP header fits in 94B. Default: 96B, and with RDMA the longest RoCEv2 frame (mss + 58B), since Wireshark shows a RoCEv2 packet whose payload is cut as malformed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub snap: Option<Qty<Bytes>>,
-    /// No frame before this. Default: 0s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<Qty<Time>>,
-    /// No frame from here on. Default: the end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Qty<Time>>,
-    /// At most this many frames of each port. Default: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
-    pub packets: Option<i64>,
-}
-
-/// Samples of queue lengths.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct Queues {
-    /// Interval between samples.
-    pub every: Qty<Span>,
-    /// Nodes whose ports are sampled: names, or patterns with `*` as an index. Default: every switch.
-    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
-    pub nodes: Option<OneOrMore>,
-}
-
-/// Samples of senders.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct FlowSamples {
-    /// Interval between samples.
-    pub every: Qty<Span>,
-    /// Hosts whose flows are sampled: names, or patterns with `*` as an index. Default: every host.
-    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
-    pub hosts: Option<OneOrMore>,
-    /// How many flows at most, in order of the flow table. Default: 8.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub most: Option<i64>,
-}
-
-/// Samples of paths to memory.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct MemorySamples {
-    /// Interval between samples; 100ns at least, the step of the model.
-    pub every: Qty<Span>,
-    /// Hosts that are sampled, of those with `host.memory`: names, or patterns with `*` as an index. Default: every one.
-    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
-    pub hosts: Option<OneOrMore>,
-}
-
-/// A band that a result must lie in.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-pub(crate) struct Expect {
-    /// Which number: `flows.slowdown.p99`.
-    pub metric: String,
-    /// Of which rows: `size < 100KB`. Default: all.
-    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
-    pub rows: Option<String>,
-    /// Least value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min: Option<f64>,
-    /// Greatest value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max: Option<f64>,
 }

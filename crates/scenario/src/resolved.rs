@@ -10,7 +10,6 @@ use crate::load::Expect;
 use crate::model::{self, Scenario};
 use crate::quantity::{Length, Qty};
 use crate::raw;
-use forebay_units::Time;
 use serde_json::Value;
 
 /// The full TOML text of a scenario.
@@ -20,7 +19,7 @@ pub fn resolved(scenario: &Scenario) -> String {
 
 /// The same, with the bands that its results must lie in.
 pub fn resolved_with(scenario: &Scenario, expect: &[Expect]) -> String {
-    let file = raw::File { expect: expect.iter().map(band).collect(), ..file(scenario) };
+    let file = raw::File { expect: expect.to_vec(), ..file(scenario) };
     let mut text = String::new();
     let tree = serde_json::to_value(&file).expect("texts, finite numbers and lists are all JSON");
     if let Value::Object(tree) = &tree {
@@ -33,48 +32,17 @@ fn file(s: &Scenario) -> raw::File {
     raw::File {
         version: 1,
         name: Some(s.name.clone()),
-        seeds: Some(raw::Seeds::List(s.seeds.iter().map(|seed| *seed as i64).collect())),
-        stop: raw::Stop {
-            time: Qty(s.stop.time),
-            flows: Some(if s.stop.flows { raw::StopFlows::All } else { raw::StopFlows::Ignore }),
-            grain: Some(Qty(s.stop.grain)),
-        },
+        seeds: s.seeds.clone(),
+        stop: s.stop,
         fabric: fabric(&s.fabric),
         host: Some(host::host(&s.host)),
         transport: s.transport.clone(),
         transports: s.transports.iter().cloned().collect(),
         traffic: s.traffic.clone(),
-        fault: s.faults.iter().map(fault).collect(),
-        output: Some(raw::Output {
-            queues: s.output.queues_every.map(|every| raw::Queues {
-                every: Qty(every),
-                nodes: Some(raw::OneOrMore::More(s.output.queues_where.clone())),
-            }),
-            flows: s.output.flows.as_ref().map(|flows| raw::FlowSamples {
-                every: Qty(flows.every),
-                hosts: Some(raw::OneOrMore::More(flows.hosts.clone())),
-                most: Some(i64::from(flows.most)),
-            }),
-            memory: s.output.memory.as_ref().map(|memory| raw::MemorySamples {
-                every: Qty(memory.every),
-                hosts: Some(raw::OneOrMore::More(memory.hosts.clone())),
-            }),
-            warmup: Some(Qty(s.output.warmup)),
-            capture: s.output.captures.iter().map(capture).collect(),
-        }),
+        fault: s.faults.clone(),
+        output: s.output.clone(),
         sweep: None,
         expect: Vec::new(),
-    }
-}
-
-fn capture(c: &model::Capture) -> raw::Capture {
-    raw::Capture {
-        place: c.place.clone(),
-        direction: Some(c.direction),
-        snap: Some(Qty(c.snap)),
-        from: Some(Qty(c.from)),
-        until: (c.until != Time::MAX).then_some(Qty(c.until)),
-        packets: c.packets.map(|n| n as i64),
     }
 }
 
@@ -221,27 +189,6 @@ fn switch(s: &model::Switch) -> raw::Switch {
         release: Some(s.release),
         pause: Some(pause(s.pause)),
     }
-}
-
-fn fault(f: &model::Fault) -> raw::Fault {
-    let (change, rate, loss) = match f.change {
-        model::Change::Down => (raw::Change::Down, None, None),
-        model::Change::Up => (raw::Change::Up, None, None),
-        model::Change::Rate(rate) => (raw::Change::Rate, Some(Qty(rate)), None),
-        model::Change::Loss(loss) => (raw::Change::Loss, None, Some(loss)),
-    };
-    raw::Fault {
-        at: Qty(f.at),
-        link: f.link.clone(),
-        change: Some(change),
-        rate,
-        loss,
-        lasts: None,
-    }
-}
-
-fn band(e: &Expect) -> raw::Expect {
-    raw::Expect { metric: e.metric.clone(), rows: e.rows.clone(), min: e.min, max: e.max }
 }
 
 type Object = serde_json::Map<String, Value>;

@@ -24,6 +24,7 @@ impl Transform for Tidy {
         if let Some(Value::String(text)) = object.get_mut("description") {
             *text = text.replace('\n', " ");
         }
+        describe_the_only_key(object);
         if object.remove("format").is_some_and(|format| format == "uint32") {
             object.entry("maximum").or_insert(json!(u32::MAX));
         }
@@ -37,6 +38,17 @@ impl Transform for Tidy {
             object.insert(key.into(), json!(false));
         }
         transform_subschemas(self, schema);
+    }
+}
+
+/// The key of a variant that is a table of one key is described as the variant is.
+fn describe_the_only_key(object: &mut Map<String, Value>) {
+    let Some(text @ Value::String(_)) = object.get("description").cloned() else { return };
+    if let Some(Value::Object(properties)) = object.get_mut("properties")
+        && properties.len() == 1
+        && let Some(Value::Object(only)) = properties.values_mut().next()
+    {
+        only.entry("description").or_insert(text);
     }
 }
 

@@ -634,7 +634,7 @@ fn places() {
         (
             "[output]",
             "[output]\nflows = { every = \"1us\", most = 0 }",
-            "26:33: output.flows.most: 0 is no number of flows; write 1 or more",
+            "26:33: output.flows.most: 0 is too few; write 1 or more",
         ),
         (
             "[output]",
@@ -833,7 +833,11 @@ fn shapes() {
         ),
         (
             "kind = \"dumbbell\"\nleft = 0\nright = 70000",
-            "8:8: fabric.left: 0 is too few; write 1 or more\n9:9: fabric.right: 70000 is more than a switch has ports for; write at most 65534",
+            "8:8: fabric.left: 0 is too few; write 1 or more",
+        ),
+        (
+            "kind = \"dumbbell\"\nleft = 1\nright = 70000",
+            "9:9: fabric.right: 70000 is more than a switch has ports for; write at most 65534",
         ),
     ];
     let wrong: Vec<_> =
@@ -1421,9 +1425,9 @@ fn rpcs_that_make_no_sense() {
             with("response = \"0B\"\nservice = \"1us\""),
             "service: precedes a response, and a one-way RPC has none; leave it out",
         ),
-        (with("outstanding = 0"), "outstanding: 0 sends nothing; write 1 or more"),
-        (with("connections = -1"), "connections: -1 sends nothing; write 1 or more"),
-        (with("count = 0"), "count: 0 sends nothing; write 1 or more"),
+        (with("outstanding = 0"), "outstanding: 0 is too few; write 1 or more"),
+        (with("connections = -1"), "connections: -1 is too few; write 1 or more"),
+        (with("count = 0"), "count: 0 is too few; write 1 or more"),
         (
             with("outstanding = 100000000"),
             "outstanding: 100000000 is too many; write at most 1,048,576",
@@ -1523,7 +1527,7 @@ fn captures() {
         "26:40: output.capture[0].from: \"4ms\" is not before the end of the run, stop.time = 4ms",
         "26:55: output.capture[0].until: \"2ms\" is not after from = 2ms; write a later time",
         "26:45: output.capture[0].direction: \"up\" is not known; write \"in\", \"out\" or \"both\"",
-        "26:43: output.capture[0].packets: 0 is out of range; write 1 or more",
+        "26:43: output.capture[0].packets: 0 is too few; write 1 or more",
         "26:12: output.capture[0].where: is missing; write for instance where = \"...\"",
     ];
     assert_eq!(found, expected);

@@ -122,14 +122,7 @@ fn defaults_are_those_of_the_schema() {
     );
     assert_eq!(
         s.output,
-        Output {
-            queues_every: None,
-            memory: None,
-            queues_where: vec![],
-            flows: None,
-            warmup: Time::ZERO,
-            captures: vec![]
-        }
+        Output { queues: None, memory: None, flows: None, warmup: Time::ZERO, captures: vec![] }
     );
 }
 
@@ -228,9 +221,8 @@ fn a_fault_with_an_end_is_two_faults() {
         (350, Change::Loss(0.1)),
     ];
     let at = |us| Time::ZERO + Span::from_us(us);
-    let expected: Vec<Fault> = expected
-        .map(|(us, change)| Fault { at: at(us), link: "leaf[0]-spine[1]".into(), change })
-        .into();
+    let expected: Vec<Fault> =
+        expected.map(|(us, change)| Fault::new(at(us), "leaf[0]-spine[1]", change)).into();
     assert_eq!(s.faults, expected);
 }
 

@@ -102,10 +102,10 @@ pub(crate) fn build(
             starts[spec.src as usize].push(flow);
         }
     }
-    let needs_queue = |f: &&model::Fault| match f.change {
-        Change::Loss(_) => true,
-        Change::Rate(rate) => rate.whole_ps_per_byte().is_none(),
-        Change::Down | Change::Up => false,
+    let needs_queue = |f: &&model::Fault| match f.change() {
+        Some(Change::Loss(_)) => true,
+        Some(Change::Rate(rate)) => rate.whole_ps_per_byte().is_none(),
+        Some(Change::Down | Change::Up) | None => false,
     };
     let explicit = scenario
         .faults
@@ -212,8 +212,8 @@ fn telemetry(
     if !profiles.iter().any(|profile| profile.law.needs().int) {
         return Ok(None);
     }
-    let changed = scenario.faults.iter().filter_map(|fault| match fault.change {
-        Change::Rate(rate) => Some(rate),
+    let changed = scenario.faults.iter().filter_map(|fault| match fault.change() {
+        Some(Change::Rate(rate)) => Some(rate),
         _ => None,
     });
     let mut rates: Vec<_> =
@@ -419,14 +419,9 @@ impl<'a> PortMaker<'a> {
         let ports = (0..count).map(|p| formed(self.switch_port(node, p))).collect();
         let ingress = self.ingress(node);
         let name = &self.plan.names[node.0 as usize];
-        let sampled =
-            self.scenario.output.queues_where.iter().any(|pattern| plan::matches(pattern, name));
-        let samples = self
-            .scenario
-            .output
-            .queues_every
-            .filter(|_| sampled)
-            .map(|every| ((0..count as u16).collect(), every));
+        let queues = self.scenario.output.queues.as_ref();
+        let queues = queues.filter(|q| q.nodes.iter().any(|pattern| plan::matches(pattern, name)));
+        let samples = queues.map(|queues| ((0..count as u16).collect(), queues.every));
         let shared = switch.shared_buffer.filter(|_| ingress.is_none());
         let shared = shared.map(|b| SharedBuffer::new(b.size, b.alpha));
         SwitchSettings { routes, ports, shared, ingress, classes, samples }

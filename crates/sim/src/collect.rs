@@ -231,7 +231,9 @@ fn busy(port: &Port, sent: &PortRow, left: Span, end: Time) -> Span {
 
 fn series(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<Series> {
     let mut all = crate::flow_samples::series(nodes, &built.common.flows, &built.plan.names);
-    let Some(every) = scenario.output.queues_every else { return all };
+    let Some(every) = scenario.output.queues.as_ref().map(|queues| queues.every) else {
+        return all;
+    };
     for (n, node) in (0u32..).zip(nodes) {
         let Some((ports, times, queues)) = node.switch().and_then(|s| s.samples()) else {
             continue;

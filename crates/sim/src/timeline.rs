@@ -29,15 +29,16 @@ impl Timeline {
         let mut steps = Vec::new();
         for fault in &scenario.faults {
             let Some(cable) = cable_index(plan, &fault.link) else { continue };
-            let change = match fault.change {
+            let Some(change) = fault.change() else { continue };
+            let fault_of_port = match change {
                 Change::Down => PortFault::Down,
                 Change::Up => PortFault::Up,
                 Change::Rate(rate) => PortFault::Rate(rate),
                 Change::Loss(loss) => PortFault::Loss(loss),
             };
-            steps.push((fault.at, Step::Fault { cable, change }));
+            steps.push((fault.at, Step::Fault { cable, change: fault_of_port }));
             if let (Some(after), Change::Down | Change::Up) =
-                (scenario.fabric.reroute_after, fault.change)
+                (scenario.fabric.reroute_after, change)
             {
                 steps.push((fault.at.saturating_add(after), Step::Reroute));
             }

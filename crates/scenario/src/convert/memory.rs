@@ -1,15 +1,14 @@
 //! `[host.memory]`: the path between NIC and memory, stage by stage.
 
 use super::Judge;
-use crate::model::{Host, HostControl, Memory, MemorySamples};
-use crate::plan::Plan;
+use crate::model::{HostControl, Memory};
 use crate::problem::or_list;
 use crate::raw;
 use crate::tree::{did_you_mean, shorten};
+use forebay_host::memory::MemorySettings;
 use forebay_host::memory::settings::{
     Actuator, AntagonistSettings, Copying, DdioSettings, LINE, ThrottleSettings,
 };
-use forebay_host::memory::{MemorySettings, STEP};
 use forebay_laws::host::{HostParams, LAWS};
 use forebay_units::{BitsPerSec, Bytes, Span};
 
@@ -309,40 +308,5 @@ impl Judge<'_> {
                 );
             }
         }
-    }
-
-    /// `output.memory`.
-    pub(super) fn memory_samples(
-        &mut self,
-        keys: &raw::MemorySamples,
-        plan: &Plan,
-        host: &Host,
-    ) -> MemorySamples {
-        let every = keys.every.0;
-        if every < STEP {
-            let text = format!("is shorter than a step of the model; write at least \"{STEP}\"");
-            self.wrong("output.memory.every", text);
-        }
-        let names = &plan.names[..plan.hosts];
-        let modelled = |node: usize| host.memory_at(&names[node]).is_some();
-        let hosts = match &keys.hosts {
-            Some(hosts) => hosts.list(),
-            None => (0..plan.hosts).filter(|n| modelled(*n)).map(|n| names[n].clone()).collect(),
-        };
-        if hosts.is_empty() {
-            let text = "samples nothing: no host's path to memory is modelled; write [host.memory] as well";
-            self.say("output.memory", text);
-        }
-        for (i, name) in hosts.iter().enumerate() {
-            let path = self.one_or_more("output.memory.where", i);
-            let mut meant = plan.nodes_like(name).filter(|node| *node < plan.hosts).peekable();
-            if meant.peek().is_none() {
-                self.no_such_node(&path, name, plan, true);
-            } else if !meant.any(modelled) {
-                let text = "samples nothing: its path to memory is not modelled; write [host.memory] as well";
-                self.say(&path, text);
-            }
-        }
-        MemorySamples { every, hosts }
     }
 }

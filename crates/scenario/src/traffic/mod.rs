@@ -70,6 +70,7 @@ pub enum TrafficKind {
     /// Many senders answer one receiver at once.
     Incast {
         /// How many senders, chosen at random: 1 to all other hosts.
+        #[schemars(range(min = 1))]
         fan_in: u32,
         /// Bytes of each answer.
         size: Bytes,
@@ -78,6 +79,7 @@ pub enum TrafficKind {
         to: Option<String>,
         /// How many rounds. Default: 1.
         #[serde(default = "one")]
+        #[schemars(range(min = 1))]
         rounds: u32,
         /// Time between the starts of rounds. Default: each begins when the last has been delivered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,11 +146,11 @@ fn one() -> u32 {
     1
 }
 
-fn never() -> Time {
+pub(crate) fn never() -> Time {
     Time::MAX
 }
 
-fn is_never(time: &Time) -> bool {
+pub(crate) fn is_never(time: &Time) -> bool {
     *time == Time::MAX
 }
 
@@ -431,19 +433,13 @@ impl Judge<'_> {
 
     fn incast(&mut self, path: &str, fan_in: u32, rounds: u32, plan: &Plan) {
         let others = plan.hosts as i64 - 1;
-        if fan_in < 1 {
-            self.wrong(&format!("{path}.fan_in"), "sends nothing; write 1 or more");
-        } else if i64::from(fan_in) > others {
+        if i64::from(fan_in) > others {
             let text = format!("is more than the {others} other hosts; write at most {others}");
             self.wrong(&format!("{path}.fan_in"), text);
         }
-        if rounds < 1 {
-            self.wrong(&format!("{path}.rounds"), "sends nothing; write 1 or more");
-        } else {
-            let flows = u128::from(rounds) * u128::from(fan_in.max(1));
-            if flows > MOST_FLOWS {
-                self.say(&format!("{path}.rounds"), too_many(flows));
-            }
+        let flows = u128::from(rounds) * u128::from(fan_in);
+        if flows > MOST_FLOWS {
+            self.say(&format!("{path}.rounds"), too_many(flows));
         }
     }
 }

@@ -26,9 +26,11 @@ pub struct Rpc {
     pub pairs: Pairs,
     /// Connections of each pair of client and server. Default: 1.
     #[serde(default = "super::one")]
+    #[schemars(range(min = 1))]
     pub connections: u32,
     /// RPCs that a connection has under way at once. Default: 1.
     #[serde(default = "super::one")]
+    #[schemars(range(min = 1))]
     pub outstanding: u32,
     /// Payload of a request: one size ("1MB"), a range ("1MB..8MB", uniform), a published distribution, a file or a table.
     #[schemars(with = "Sizes")]
@@ -49,6 +51,7 @@ pub struct Rpc {
     pub service: Wait,
     /// How many RPCs each connection makes. Default: without end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub count: Option<u64>,
 }
 
@@ -137,13 +140,9 @@ impl Rpc {
             ("count", self.count, most),
         ];
         for (name, value, most) in counts {
-            match value {
-                Some(0) => judge.wrong(&at(name), "sends nothing; write 1 or more"),
-                Some(n) if n > most => {
-                    let text = format!("is too many; write at most {}", grouped(most.into()));
-                    judge.wrong(&at(name), text);
-                }
-                _ => {}
+            if value.is_some_and(|n| n > most) {
+                let text = format!("is too many; write at most {}", grouped(most.into()));
+                judge.wrong(&at(name), text);
             }
         }
         if self.request.is_nothing() {

@@ -1,12 +1,51 @@
 //! Ports whose frames are written down.
 
-use super::Judge;
-use crate::model::{Capture, Direction, Stop, Transport};
+use crate::convert::Judge;
+use crate::model::{Stop, Transport};
 use crate::plan::{Plan, port_ends};
-use crate::raw;
+use crate::traffic::{is_never, never};
 use crate::tree::{did_you_mean, shorten};
 use forebay_units::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Ports whose frames are written down.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct Capture {
+    /// Which ports: `leaf[0]->spine[1]` is the port of leaf[0] to spine[1], a node's name all its ports; `*` as an index.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What the port sends, what it receives, or both. Default: both.
+    #[serde(default)]
+    pub direction: Direction,
+    /// Bytes kept of each frame; every TCP header fits in 94B. Default: 96B, and with RDMA the longest RoCEv2 frame (mss + 58B), since Wireshark shows a RoCEv2 packet whose payload is cut as malformed.
+    #[serde(default)]
+    pub snap: Bytes,
+    /// No frame before this. Default: 0s.
+    #[serde(default)]
+    pub from: Time,
+    /// No frame from here on. Default: the end.
+    #[serde(default = "never", skip_serializing_if = "is_never")]
+    pub until: Time,
+    /// At most this many frames of each port. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub packets: Option<u64>,
+}
+
+/// Directions of a port, seen from its node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// What it receives.
+    In,
+    /// What it sends.
+    Out,
+    /// Both.
+    #[default]
+    Both,
+}
 
 /// Every header of a TCP frame, and a little payload: Ethernet 14 B, IPv4 20 B, TCP 60 B.
 const SNAP: Bytes = Bytes::new(96);
@@ -23,7 +62,7 @@ const MOST_SNAP: u64 = u16::MAX as u64 + 1;
 
 /// Bytes kept of each frame where a capture says nothing: all headers; with queue pairs their longest frame, because
 /// Wireshark 4.0 shows a RoCEv2 packet whose payload is cut as malformed ("Invalid Packet Length from LRH!").
-pub(super) fn default_snap<'a>(transports: impl Iterator<Item = &'a Transport>) -> Bytes {
+pub(crate) fn default_snap<'a>(transports: impl Iterator<Item = &'a Transport>) -> Bytes {
     let queue_pairs = transports.filter(|transport| transport.rdma().is_some());
     let frame = |mss: Bytes| mss.get().next_multiple_of(ROCE_GRAIN) + ROCE_HEADERS;
     let longest = queue_pairs.map(|transport| frame(transport.mss)).max().unwrap_or(0);
@@ -36,54 +75,38 @@ const LEAST_SNAP: u64 = 66;
 /// Most ports of one run, each of which is a file.
 const MOST_PORTS: usize = 256;
 
-impl Judge<'_> {
-    /// Captures in file order, each of ports that exist and that no other one names.
-    pub(super) fn captures(
-        &mut self,
-        captures: &[raw::Capture],
-        (stop, default_snap): (Stop, Bytes),
-        plan: &Plan,
-    ) -> Vec<Capture> {
-        let mut taken: BTreeMap<(u32, u32), usize> = BTreeMap::new();
-        let mut all = Vec::with_capacity(captures.len());
-        for (i, capture) in captures.iter().enumerate() {
-            let path = format!("output.capture[{i}]");
-            self.captured_ports(&format!("{path}.where"), i, &capture.place, &mut taken, plan);
-            let snap = capture.snap.map_or(default_snap, |s| s.0);
-            if snap.get() < LEAST_SNAP {
-                self.wrong(
-                    &format!("{path}.snap"),
-                    format!("cuts into the headers of a packet; write at least \"{LEAST_SNAP}B\""),
-                );
-            } else if snap.get() > MOST_SNAP {
-                self.wrong(
-                    &format!("{path}.snap"),
-                    "is more than any frame has; write at most \"64KiB\"",
-                );
-            }
-            let from = capture.from.map_or(Time::ZERO, |t| t.0);
-            let until = capture.until.map_or(Time::MAX, |t| t.0);
-            if from >= stop.time {
-                let text = format!("is not before the end of the run, stop.time = {}", stop.time);
-                self.wrong(&format!("{path}.from"), text);
-            } else if until <= from {
-                self.wrong(
-                    &format!("{path}.until"),
-                    format!("is not after from = {from}; write a later time"),
-                );
-            }
-            all.push(Capture {
-                place: capture.place.clone(),
-                direction: capture.direction.unwrap_or(Direction::Both),
-                snap,
-                from,
-                until,
-                packets: capture.packets.map(|n| n as u64),
-            });
+/// Captures in file order, each of ports that exist and that no other one names.
+pub(super) fn check(
+    captures: &mut [Capture],
+    judge: &mut Judge<'_>,
+    (stop, default_snap): (Stop, Bytes),
+    plan: &Plan,
+) {
+    let mut taken: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+    for (i, capture) in captures.iter_mut().enumerate() {
+        let path = format!("output.capture[{i}]");
+        let at = |key: &str| format!("{path}.{key}");
+        judge.captured_ports(&at("where"), i, &capture.place, &mut taken, plan);
+        judge.usual(&at("snap"), &mut capture.snap, default_snap);
+        if capture.snap.get() < LEAST_SNAP {
+            let text =
+                format!("cuts into the headers of a packet; write at least \"{LEAST_SNAP}B\"");
+            judge.wrong(&at("snap"), text);
+        } else if capture.snap.get() > MOST_SNAP {
+            judge.wrong(&at("snap"), "is more than any frame has; write at most \"64KiB\"");
         }
-        all
+        let from = capture.from;
+        if from >= stop.time {
+            let text = format!("is not before the end of the run, stop.time = {}", stop.time);
+            judge.wrong(&at("from"), text);
+        } else if capture.until <= from {
+            let text = format!("is not after from = {from}; write a later time");
+            judge.wrong(&at("until"), text);
+        }
     }
+}
 
+impl Judge<'_> {
     /// Notes the ports of capture `i`, or a sentence about where they are not.
     fn captured_ports(
         &mut self,
