@@ -7,6 +7,7 @@ mod check;
 mod convert;
 pub mod export;
 mod faults;
+mod host;
 pub mod identity;
 pub mod import;
 mod load;

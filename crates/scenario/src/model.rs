@@ -1,6 +1,7 @@
 //! The checked form of a scenario: what a run needs, all defaults filled in.
 
 pub use crate::faults::{Change, Fault};
+pub use crate::host::{HostChange, HostProfile, HostSettings};
 pub use crate::output::{Capture, Direction, FlowSamples, MemorySamples, Output, QueueSamples};
 pub use crate::stop::Stop;
 pub use crate::topology::{Cable, Clos, Dumbbell, FatTree, Graph, LeafSpine, Pods, Star, Topology};
@@ -454,31 +455,6 @@ impl Host {
     }
 }
 
-/// What a host does between cable and transport.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostSettings {
-    /// Order in which the NIC pulls packets from flows.
-    pub nic: NicOrder,
-    /// Whether segments that wait for one interrupt are merged.
-    pub gro: bool,
-    /// Whether one ACK speaks for several arrivals while segments are missing.
-    pub sack_compression: bool,
-    /// How long a packet waits for the receive interrupt; zero: it is taken at once.
-    pub rx_usecs: Span,
-    /// Most that chance adds to that wait.
-    pub rx_jitter: Span,
-    /// Packets that bring the interrupt earlier.
-    pub rx_frames: Option<u32>,
-    /// Whether flows hand super-packets to the NIC.
-    pub tso: bool,
-    /// Most payload of a super-packet.
-    pub gso_max: Bytes,
-    /// Whether the last segment of a super-packet says so and is acknowledged at once.
-    pub psh: bool,
-    /// Whether the stack spreads a window over a round-trip time.
-    pub pacing: Pacing,
-}
-
 /// Where the stack paces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -537,49 +513,6 @@ pub struct HostControl {
     pub params: Vec<(String, String)>,
     /// How long reading a counter takes.
     pub read: Span,
-}
-
-/// Some settings of a host; the others stay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HostChange {
-    /// See [`HostSettings::nic`].
-    pub nic: Option<NicOrder>,
-    /// See [`HostSettings::gro`].
-    pub gro: Option<bool>,
-    /// See [`HostSettings::sack_compression`].
-    pub sack_compression: Option<bool>,
-    /// See [`HostSettings::rx_usecs`].
-    pub rx_usecs: Option<Span>,
-    /// See [`HostSettings::rx_jitter`].
-    pub rx_jitter: Option<Span>,
-    /// See [`HostSettings::rx_frames`].
-    pub rx_frames: Option<u32>,
-    /// See [`HostSettings::tso`].
-    pub tso: Option<bool>,
-    /// See [`HostSettings::gso_max`].
-    pub gso_max: Option<Bytes>,
-    /// See [`HostSettings::psh`].
-    pub psh: Option<bool>,
-    /// See [`HostSettings::pacing`].
-    pub pacing: Option<Pacing>,
-}
-
-impl HostChange {
-    /// These settings where there are any, else those of `settings`.
-    pub fn over(&self, settings: HostSettings) -> HostSettings {
-        HostSettings {
-            nic: self.nic.unwrap_or(settings.nic),
-            gro: self.gro.unwrap_or(settings.gro),
-            sack_compression: self.sack_compression.unwrap_or(settings.sack_compression),
-            rx_usecs: self.rx_usecs.unwrap_or(settings.rx_usecs),
-            rx_jitter: self.rx_jitter.unwrap_or(settings.rx_jitter),
-            rx_frames: self.rx_frames.or(settings.rx_frames),
-            tso: self.tso.unwrap_or(settings.tso),
-            gso_max: self.gso_max.unwrap_or(settings.gso_max),
-            psh: self.psh.unwrap_or(settings.psh),
-            pacing: self.pacing.unwrap_or(settings.pacing),
-        }
-    }
 }
 
 /// Order in which a NIC pulls packets.

@@ -5,10 +5,9 @@
 //! what the loader accepts and what a run records cannot differ. Field docs are what a user reads there.
 
 use crate::faults::Fault;
+use crate::host::{HostChange, HostProfile};
 use crate::load::Expect;
-use crate::model::{
-    Asks, Clock, DeadPort, Link, MarkAt, NextHops, NicOrder, NotEct, Pacing, Release, Routing, Topology,
-};
+    Asks, Clock, DeadPort, Link, MarkAt, NextHops, NotEct, Release, Routing, Topology, crate, model, use,
 use crate::output::Output;
 use crate::params::{self, Param};
 use crate::quantity::{Length, Qty};
@@ -530,46 +529,8 @@ pub(crate) struct HostKeys {
     /// Defaults of the other keys. Default: "ideal".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<HostProfile>,
-    /// Order in which the NIC pulls packets from flows of one class; higher classes go first. Default: "round-robin", as Linux fq does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nic: Option<NicOrder>,
-    /// Whether consecutive segments of a flow that wait for one interrupt become one segment of at most 64KB (GRO, LRO),
-    /// which one ACK may answer. Needs rx_usecs. Default: by profile.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gro: Option<bool>,
-    /// SACK compression: while segments are missing, one ACK may speak for up to 44 arrivals or 5 % of the round trip, at most
-    /// 1 ms (Linux since 4.18), after three at once. Only where ACKs may wait (delayed_ack). Default: by profile.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sack_compression: Option<bool>,
-    /// Interrupt coalescing: the longest that a packet waits for the receive interrupt; "0us" for none. Data and ACKs
-    /// alike. Default: by profile.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rx_usecs: Option<Qty<Span>>,
-    /// Random extra wait of each receive interrupt, uniform from zero to this: the jitter of a real host. Without any, flows
-    /// through a full drop-tail queue fall in step, and some are shut out (Floyd and Jacobson 1991; ns-2 calls its remedy
-    /// overhead_, one packet time of the bottleneck). Default: 0us.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rx_jitter: Option<Qty<Span>>,
-    /// Interrupt coalescing: packets that bring the receive interrupt before rx_usecs is over. Default: any number waits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1_000_000))]
-    pub rx_frames: Option<i64>,
-    /// Segmentation offload (TSO): a flow hands the NIC super-packets, sized as Linux does by its pacing rate and round-trip
-    /// time, which leave back to back; a small rest waits until a third of the window is free. Default: by profile.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tso: Option<bool>,
-    /// Most payload of a super-packet. Default: 64KiB (Linux).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gso_max: Option<Qty<Bytes>>,
-    /// Whether the last segment of a super-packet of several carries PSH (Linux since 5.5). It ends a merged segment, and
-    /// where ACKs may wait it is acknowledged at once, as by an application that reads at once (Linux since 6.6). Default: by
-    /// profile.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub psh: Option<bool>,
-    /// Whether the stack spreads a window over a round-trip time, where the law sets no rate: at 2 windows per smoothed
-    /// round-trip time well below ssthresh, else at 1.2 (Linux). Default: "off".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pacing: Option<Pacing>,
+    #[serde(flatten)]
+    pub change: HostChange,
     /// The path between NIC and memory, in detail. Without this table memory is out of everybody's way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
@@ -794,15 +755,4 @@ pub(crate) struct HostOverride {
     /// Whether their ACKs may wait for a second segment. Default: as transport.delayed_ack, or by profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<bool>,
-}
-
-/// Defaults of a host.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum HostProfile {
-    /// Every packet is sent, taken and acknowledged by itself.
-    Ideal,
-    /// As a Linux server with a fast NIC: tso = true, gro = true, rx_usecs = "8us", delayed_ack = true,
-    /// sack_compression = true, psh = true.
-    Linux,
 }

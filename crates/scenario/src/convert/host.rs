@@ -1,35 +1,13 @@
 //! Hosts: profiles, single keys, and settings of some hosts only.
 
 use super::Judge;
-use crate::model::{Host, HostChange, HostOverride, HostSettings, Memory, NicOrder, Pacing};
+use crate::model::{
+    Host, HostChange, HostOverride, HostProfile, HostSettings, Memory, NicOrder, Pacing,
+};
 use crate::plan::{Plan, matches};
 use crate::raw;
 use forebay_units::{Bytes, Span};
 use std::collections::BTreeMap;
-
-/// Every packet by itself.
-const IDEAL: HostSettings = HostSettings {
-    nic: NicOrder::RoundRobin,
-    gro: false,
-    sack_compression: false,
-    rx_usecs: Span::ZERO,
-    rx_jitter: Span::ZERO,
-    rx_frames: None,
-    tso: false,
-    gso_max: Bytes::new(64 << 10), // `GSO_LEGACY_MAX_SIZE` of Linux
-    psh: false,
-    pacing: Pacing::Off,
-};
-
-/// tcp-baseline section 10, its default profile `linux`.
-const LINUX: HostSettings = HostSettings {
-    gro: true,
-    sack_compression: true,
-    rx_usecs: Span::from_us(8),
-    tso: true,
-    psh: true,
-    ..IDEAL
-};
 
 /// Longest wait for an interrupt; drivers allow some milliseconds.
 const LONGEST_WAIT: Span = Span::from_secs(1);
@@ -37,34 +15,9 @@ const LONGEST_WAIT: Span = Span::from_secs(1);
 /// `GSO_MAX_SIZE` of Linux with large TCP packets, rounded up.
 const MOST_GSO: Bytes = Bytes::new(512 << 10);
 
-/// The settings of a profile.
-fn of_profile(profile: raw::HostProfile) -> HostSettings {
-    match profile {
-        raw::HostProfile::Ideal => IDEAL,
-        raw::HostProfile::Linux => LINUX,
-    }
-}
-
 /// Whether the ACKs of a host may wait where nothing says so: as its profile has it.
 pub(super) fn delayed_ack(host: Option<&raw::Host>) -> bool {
-    host.and_then(|h| h.keys.profile) == Some(raw::HostProfile::Linux)
-}
-
-/// What the keys say, and for the others what a profile among them says.
-fn change(keys: &raw::HostKeys) -> HostChange {
-    let profile = keys.profile.map(of_profile);
-    HostChange {
-        nic: keys.nic,
-        gro: keys.gro.or(profile.map(|p| p.gro)),
-        sack_compression: keys.sack_compression.or(profile.map(|p| p.sack_compression)),
-        rx_usecs: keys.rx_usecs.map(|w| w.0).or(profile.map(|p| p.rx_usecs)),
-        rx_jitter: keys.rx_jitter.map(|w| w.0),
-        rx_frames: keys.rx_frames.map(|n| n as u32),
-        tso: keys.tso.or(profile.map(|p| p.tso)),
-        gso_max: keys.gso_max.map(|most| most.0),
-        psh: keys.psh.or(profile.map(|p| p.psh)),
-        pacing: keys.pacing,
-    }
+    host.and_then(|h| h.keys.profile) == Some(HostProfile::Linux)
 }
 
 impl Judge<'_> {
@@ -77,13 +30,13 @@ impl Judge<'_> {
     ) -> Host {
         let Some(host) = host else {
             return Host {
-                settings: IDEAL,
+                settings: HostSettings::IDEAL,
                 memory: None,
                 overrides: Vec::new(),
                 machines: Vec::new(),
             };
         };
-        let settings = change(&host.keys).over(IDEAL);
+        let settings = host.keys.change.with(host.keys.profile).over(HostSettings::IDEAL);
         self.host_keys("host", &host.keys, settings, mss);
         let testbed = Memory::default();
         let memory = host.keys.memory.as_ref();
@@ -91,7 +44,7 @@ impl Judge<'_> {
         let mut overrides = Vec::with_capacity(host.overrides.len());
         for (i, o) in host.overrides.iter().enumerate() {
             let path = format!("host.override[{i}]");
-            let change = change(&o.keys);
+            let change = o.keys.change.with(o.keys.profile);
             if change == HostChange::default() && o.delayed_ack.is_none() && o.keys.memory.is_none()
             {
                 self.say(&path, "changes nothing; write for instance profile = \"linux\"");
@@ -102,7 +55,7 @@ impl Judge<'_> {
             self.host_keys(&path, &o.keys, change.over(settings), mss);
             let by_profile = || {
                 let profile = o.keys.profile.filter(|_| !said)?;
-                Some(profile == raw::HostProfile::Linux)
+                Some(profile == HostProfile::Linux)
             };
             let delayed_ack = o.delayed_ack.or_else(by_profile);
             let base = memory.as_ref().unwrap_or(&testbed);
@@ -167,7 +120,7 @@ impl Judge<'_> {
 
     /// What must fit together in the settings that the keys at `path` lead to.
     fn host_keys(&mut self, path: &str, keys: &raw::HostKeys, settings: HostSettings, mss: Bytes) {
-        if keys.nic.is_some()
+        if keys.change.nic.is_some()
             && settings.pacing == Pacing::Fq
             && settings.nic != NicOrder::RoundRobin
         {
@@ -177,35 +130,37 @@ impl Judge<'_> {
             );
         }
         let gso_max = format!("{path}.gso_max");
-        if keys.gso_max.is_some() && settings.gso_max > MOST_GSO {
+        if keys.change.gso_max.is_some() && settings.gso_max > MOST_GSO {
             self.wrong(
                 &gso_max,
                 format!("is more than Linux allows; write at most \"{MOST_GSO}\""),
             );
         }
-        if settings.gso_max < mss && (settings.tso || keys.gso_max.is_some()) {
-            let path = if keys.gso_max.is_some() { gso_max } else { path.into() };
+        if settings.gso_max < mss && (settings.tso || keys.change.gso_max.is_some()) {
+            let path = if keys.change.gso_max.is_some() { gso_max } else { path.into() };
             let text = format!(
                 "{} holds less than one segment; write gso_max = \"{mss}\" or more",
                 settings.gso_max
             );
             self.say(&path, text);
         }
-        for (key, wait) in [("rx_usecs", keys.rx_usecs), ("rx_jitter", keys.rx_jitter)] {
-            if wait.is_some_and(|wait| wait.0 > LONGEST_WAIT) {
+        for (key, wait) in
+            [("rx_usecs", keys.change.rx_usecs), ("rx_jitter", keys.change.rx_jitter)]
+        {
+            if wait.is_some_and(|wait| wait > LONGEST_WAIT) {
                 self.wrong(
                     &format!("{path}.{key}"),
                     format!("is longer than any driver waits; write at most \"{LONGEST_WAIT}\""),
                 );
             }
         }
-        if keys.rx_frames.is_some() && settings.rx_usecs == Span::ZERO {
+        if keys.change.rx_frames.is_some() && settings.rx_usecs == Span::ZERO {
             self.wrong(
                 &format!("{path}.rx_frames"),
                 "alone would leave the last packets waiting for ever; write rx_usecs = \"8us\" as well",
             );
         }
-        if keys.gro == Some(true) && settings.rx_usecs == Span::ZERO {
+        if keys.change.gro == Some(true) && settings.rx_usecs == Span::ZERO {
             self.wrong(
                 &format!("{path}.gro"),
                 "merges nothing where every packet is taken at once; write rx_usecs = \"8us\" as well",

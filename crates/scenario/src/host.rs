@@ -1,0 +1,101 @@
+//! Keys of `[host]` and `[[host.override]]` between cable and transport: one row each.
+
+use crate::model::{NicOrder, Pacing};
+use forebay_units::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Makes [`HostSettings`] and [`HostChange`]: of each key its description, type, value on ideal hosts, and value in the profile
+/// "linux" where that is another.
+macro_rules! host_keys {
+    ($($(#[$doc:meta])* $key:ident: $type:ty = $ideal:expr $(, linux $linux:expr)?;)*) => {
+        /// What a host does between cable and transport.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct HostSettings {
+            $($(#[$doc])* pub $key: $type,)*
+            /// Packets that bring the receive interrupt before rx_usecs is over; `None`: any number waits.
+            pub rx_frames: Option<u32>,
+        }
+
+        impl HostSettings {
+            /// Every packet by itself.
+            pub const IDEAL: Self = Self { $($key: $ideal,)* rx_frames: None };
+        }
+
+        /// Some settings of a host; the others stay.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+        pub struct HostChange {
+            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$type>,)*
+            /// Interrupt coalescing: packets that bring the receive interrupt before rx_usecs is over. Default: any number waits.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            #[schemars(range(min = 1, max = 1_000_000))]
+            pub rx_frames: Option<u32>,
+        }
+
+        impl HostChange {
+            /// These settings where there are any, else those of `settings`.
+            pub fn over(&self, settings: HostSettings) -> HostSettings {
+                HostSettings {
+                    $($key: self.$key.unwrap_or(settings.$key),)*
+                    rx_frames: self.rx_frames.or(settings.rx_frames),
+                }
+            }
+
+            /// These settings, and for the others what a profile has of its own.
+            pub(crate) fn with(mut self, profile: Option<HostProfile>) -> Self {
+                if let Some(profile) = profile {
+                    let linux = profile == HostProfile::Linux;
+                    $($(self.$key.get_or_insert(if linux { $linux } else { $ideal });)?)*
+                }
+                self
+            }
+        }
+
+        impl From<HostSettings> for HostChange {
+            fn from(all: HostSettings) -> Self {
+                Self { $($key: Some(all.$key),)* rx_frames: all.rx_frames }
+            }
+        }
+    };
+}
+
+host_keys! {
+    /// Order in which the NIC pulls packets from flows of one class; higher classes go first. Default: "round-robin", as Linux fq does.
+    nic: NicOrder = NicOrder::RoundRobin;
+    /// Whether consecutive segments of a flow that wait for one interrupt become one segment of at most 64KB (GRO, LRO),
+    /// which one ACK may answer. Needs rx_usecs. Default: by profile.
+    gro: bool = false, linux true;
+    /// SACK compression: while segments are missing, one ACK may speak for up to 44 arrivals or 5 % of the round trip, at most
+    /// 1 ms (Linux since 4.18), after three at once. Only where ACKs may wait (delayed_ack). Default: by profile.
+    sack_compression: bool = false, linux true;
+    /// Interrupt coalescing: the longest that a packet waits for the receive interrupt; "0us" for none. Data and ACKs
+    /// alike. Default: by profile.
+    rx_usecs: Span = Span::ZERO, linux Span::from_us(8);
+    /// Random extra wait of each receive interrupt, uniform from zero to this: the jitter of a real host. Without any, flows
+    /// through a full drop-tail queue fall in step, and some are shut out (Floyd and Jacobson 1991; ns-2 calls its remedy
+    /// overhead_, one packet time of the bottleneck). Default: 0us.
+    rx_jitter: Span = Span::ZERO;
+    /// Segmentation offload (TSO): a flow hands the NIC super-packets, sized as Linux does by its pacing rate and round-trip
+    /// time, which leave back to back; a small rest waits until a third of the window is free. Default: by profile.
+    tso: bool = false, linux true;
+    /// Most payload of a super-packet. Default: 64KiB (Linux).
+    gso_max: Bytes = Bytes::new(64 << 10);
+    /// Whether the last segment of a super-packet of several carries PSH (Linux since 5.5). It ends a merged segment, and
+    /// where ACKs may wait it is acknowledged at once, as by an application that reads at once (Linux since 6.6). Default: by
+    /// profile.
+    psh: bool = false, linux true;
+    /// Whether the stack spreads a window over a round-trip time, where the law sets no rate: at 2 windows per smoothed
+    /// round-trip time well below ssthresh, else at 1.2 (Linux). Default: "off".
+    pacing: Pacing = Pacing::Off;
+}
+
+/// Defaults of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostProfile {
+    /// Every packet is sent, taken and acknowledged by itself.
+    Ideal,
+    /// As a Linux server with a fast NIC: tso = true, gro = true, rx_usecs = "8us", delayed_ack = true,
+    /// sack_compression = true, psh = true.
+    Linux,
+}
