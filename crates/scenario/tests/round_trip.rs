@@ -111,7 +111,7 @@ fn places(topology: &Topology) -> ([&'static str; 2], &'static str, &'static str
     }
 }
 
-fn sizes() -> impl Strategy<Value = Cdf> {
+fn sizes() -> BoxedStrategy<Cdf> {
     prop_oneof![
         Just(forebay_scenario::cdf::by_name("websearch").unwrap()),
         Just(forebay_scenario::cdf::by_name("homa_w1_fb_keyvalue").unwrap()),
@@ -123,6 +123,7 @@ fn sizes() -> impl Strategy<Value = Cdf> {
         )
         .unwrap()),
     ]
+    .boxed()
 }
 
 fn pause() -> impl Strategy<Value = Wait> {
@@ -170,7 +171,7 @@ fn kind(hosts: [&'static str; 2]) -> impl Strategy<Value = TrafficKind> {
                 control_delay: every.is_none().then_some(Span::from_us(1)),
             }
         }),
-        rpc(hosts),
+        rpc(hosts).boxed(),
         bytes().prop_map(|size| TrafficKind::Permutation { size }),
         bytes().prop_map(|size| TrafficKind::AllToAll { size }),
         span().prop_map(move |stagger| TrafficKind::Long {
