@@ -7,7 +7,9 @@
 use crate::faults::Fault;
 use crate::host::{HostChange, HostProfile};
 use crate::load::Expect;
-    Asks, Clock, DeadPort, Link, MarkAt, NextHops, NotEct, Release, Routing, Topology, crate, model, use,
+use crate::model::{
+    Asks, Clock, DeadPort, Link, MarkAt, NextHops, NotEct, Release, Routing, Topology,
+};
 use crate::output::Output;
 use crate::params::{self, Param};
 use crate::quantity::{Length, Qty};

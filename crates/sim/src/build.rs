@@ -157,7 +157,7 @@ pub(crate) fn build(
         if let Some(lanes) = &lanes {
             host.serve_by_class(lanes.clone());
         }
-        if let Some(every) = scenario.output.queues_every {
+        if let Some(every) = scenario.output.queues.as_ref().map(|queues| queues.every) {
             host.add_observer(Deliveries::new(every));
         }
         flow_samples.into_iter().for_each(|samples| host.add_observer(samples));
