@@ -212,8 +212,9 @@ fn faults(scenario: &Scenario) -> Vec<FaultSpan> {
     let mut faults: Vec<_> = scenario.faults.iter().collect();
     faults.sort_by_key(|fault| fault.at);
     for fault in faults {
+        let Some(change) = fault.change() else { continue };
         // Down and up are of one kind.
-        let kind = match fault.change {
+        let kind = match change {
             Change::Up => std::mem::discriminant(&Change::Down),
             other => std::mem::discriminant(&other),
         };
@@ -221,7 +222,7 @@ fn faults(scenario: &Scenario) -> Vec<FaultSpan> {
         if let Some(ended) = ended {
             spans[open.remove(ended).2].to = Some(fault.at);
         }
-        let what = match fault.change {
+        let what = match change {
             Change::Down => "down".into(),
             Change::Loss(share) if share > 0.0 => format!("loses {share} of its packets"),
             Change::Rate(rate) if !laid.contains(&rate) => format!("at {rate}"),
