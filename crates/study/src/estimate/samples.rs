@@ -34,14 +34,15 @@ pub fn of(scenario: &Scenario, plan: &Plan, known: &Estimate) -> Samples {
         all.memory += rows * BYTES_PER_VALUE;
     };
     let output = &scenario.output;
-    if let Some(every) = output.queues_every {
+    if let Some(queues) = &output.queues {
+        let every = queues.every;
         let mut ports = vec![0.0; plan.names.len()];
         for cable in &plan.cables {
             ports[cable.a as usize] += 1.0;
             ports[cable.b as usize] += 1.0;
         }
         for (name, ports) in plan.names.iter().zip(&ports).skip(plan.hosts) {
-            if named(&output.queues_where, name) {
+            if named(&queues.nodes, name) {
                 add(instants(every) * ports, ROW + 2.0 * name.len() as f64);
             }
         }
