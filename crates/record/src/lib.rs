@@ -8,7 +8,6 @@ pub mod capture;
 pub mod columns;
 mod dir;
 mod error;
-mod human;
 pub mod judge;
 mod memory_series;
 pub mod report;
@@ -16,6 +15,8 @@ mod rows;
 mod stats;
 mod summary;
 mod tiers;
+
+pub(crate) use forebay_units::human;
 
 pub use about::{About, FaultSpan, Volatile};
 pub use columns::{PortRow, Total, explain};

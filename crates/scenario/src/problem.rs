@@ -125,18 +125,7 @@ pub(crate) fn memory_text(bytes: u128) -> String {
     format!("{:.1} {}", bytes as f64 / scale as f64, units[unit])
 }
 
-/// `1,048,576`.
-pub(crate) fn grouped(n: u128) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(c);
-    }
-    text
-}
+pub(crate) use forebay_units::human::grouped;
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@
 //! Invariant: nothing here knows clocks, packets or I/O, and nothing rounds without saying how.
 #![no_std]
 
-#[cfg(feature = "text")]
+#[cfg(any(feature = "human", feature = "text"))]
 extern crate alloc;
 
 mod parse;
@@ -18,6 +18,8 @@ pub use parse::ParseError;
 pub use quantity::{Bytes, Span, Time};
 pub use rate::{BitsPerSec, Serializer};
 
+#[cfg(feature = "human")]
+pub mod human;
 pub mod math;
 pub mod random;
 #[cfg(feature = "text")]

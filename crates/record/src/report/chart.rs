@@ -6,7 +6,7 @@ use super::scale::{Scale, Tick};
 use std::fmt::Write;
 
 /// Text made safe inside HTML and SVG, attributes included.
-pub(super) fn esc(text: &str) -> String {
+pub fn esc(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -20,7 +20,7 @@ use crate::about::About;
 use crate::human::micros;
 use crate::rows::RunRecord;
 use crate::summary::Summary;
-use chart::esc;
+pub use chart::esc;
 use std::fmt::Write;
 
 /// Width of a full-width figure, in pixels of its view box.

@@ -1,7 +1,10 @@
 //! Numbers as people read them: three significant digits, SI prefixes, thousands in groups.
 
+use alloc::format;
+use alloc::string::{String, ToString};
+
 /// Three significant digits without an exponent: `0.0123`, `4.56`, `78.9`, `1234`.
-pub(crate) fn sig3(value: f64) -> String {
+pub fn sig3(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }
@@ -25,7 +28,7 @@ fn scientific(value: f64) -> String {
 }
 
 /// Two significant digits, for half widths of intervals.
-pub(crate) fn sig2(value: f64) -> String {
+pub fn sig2(value: f64) -> String {
     let size = value.abs();
     match size {
         s if s == 0.0 || s >= 9.95 => format!("{value:.0}"),
@@ -38,7 +41,7 @@ pub(crate) fn sig2(value: f64) -> String {
 }
 
 /// A fraction as per cent, or parts per million where that reads better: `12.3 %`, `9.50 ppm`.
-pub(crate) fn percent(fraction: f64) -> String {
+pub fn percent(fraction: f64) -> String {
     if fraction != 0.0 && fraction.abs() < 0.999_5e-5 {
         return format!("{} ppm", sig3(fraction * 1e6));
     }
@@ -46,12 +49,12 @@ pub(crate) fn percent(fraction: f64) -> String {
 }
 
 /// Bytes with a decimal prefix, as exactly as three digits say: `10 KB`, `1.25 MB`, `999 B`.
-pub(crate) fn bytes(bytes: u64) -> String {
+pub fn bytes(bytes: u64) -> String {
     bytes_f(bytes as f64)
 }
 
 /// Bytes that are an amount rather than an integer.
-pub(crate) fn bytes_f(bytes: f64) -> String {
+pub fn bytes_f(bytes: f64) -> String {
     prefixed(bytes, "B")
 }
 
@@ -67,7 +70,7 @@ fn prefixed(value: f64, unit: &str) -> String {
 }
 
 /// Without zeros after the point that say nothing.
-pub(crate) fn trim(number: &str) -> &str {
+pub fn trim(number: &str) -> &str {
     if number.contains('.') && !number.contains('e') {
         number.trim_end_matches('0').trim_end_matches('.')
     } else {
@@ -76,7 +79,7 @@ pub(crate) fn trim(number: &str) -> &str {
 }
 
 /// Microseconds in the unit that suits them.
-pub(crate) fn micros(us: f64) -> String {
+pub fn micros(us: f64) -> String {
     match us.abs() {
         v if v >= 999_500.0 => format!("{} s", sig3(us / 1e6)),
         v if v >= 999.5 => format!("{} ms", sig3(us / 1e3)),
@@ -86,7 +89,7 @@ pub(crate) fn micros(us: f64) -> String {
 }
 
 /// A rate given in Gb/s, in the prefix that suits it: `16.0 Mb/s`, `4.58 Tb/s`.
-pub(crate) fn gbps(gbps: f64) -> String {
+pub fn gbps(gbps: f64) -> String {
     match gbps.abs() {
         v if v >= 999.5 => format!("{} Tb/s", sig3(gbps / 1e3)),
         v if v >= 0.9995 || v == 0.0 => format!("{} Gb/s", sig3(gbps)),
@@ -96,7 +99,12 @@ pub(crate) fn gbps(gbps: f64) -> String {
 }
 
 /// A count with its thousands apart: `1,234,567`.
-pub(crate) fn count(count: u64) -> String {
+pub fn count(count: u64) -> String {
+    grouped(count.into())
+}
+
+/// The same of a count that may be very large.
+pub fn grouped(count: u128) -> String {
     let digits = count.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
