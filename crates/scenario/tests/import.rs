@@ -102,7 +102,7 @@ fn everything_of_a_topology_and_its_flows_is_in_the_scenario() {
     assert_eq!((paths[0].flow, &paths[0].ack[1][..]), (0, "switch[10]"));
     assert_eq!((paths[1].flow, &paths[1].data[1][..]), (3, "switch[10]"), "flow 4 of the file");
     let transport = &loaded.scenario.transport;
-    assert_eq!(transport.law, "dctcp");
+    assert_eq!(transport.law, "dctcp-rate");
     assert_eq!(
         [transport.mss, transport.header, transport.ack_size],
         [1000, 48, 60].map(Bytes::new)
@@ -143,6 +143,44 @@ fn what_the_source_works_out_is_written() {
     // At switches ACKs ride with their data whatever ACK_HIGH_PRIO says: nothing sets `AckHighPrio` there.
     let first = scenario(&CONFIG.replace("HIGH_PRIO 0", "HIGH_PRIO 1"));
     assert_eq!((first.fabric.switch.classes, first.transport.ack_class), (1, 0));
+}
+
+/// `rdma-hw.cc`: `HandleAckDctcp` (a rate that grows by DCTCP_RATE_AI), `UpdateRateTimely` (six samples, once per round trip).
+#[test]
+fn laws_of_the_source_have_its_settings() {
+    let params = |config: &str| {
+        load(&hpcc(TOPOLOGY, FLOWS, Some(config), None).unwrap()).scenario.transport.params
+    };
+    let pair = |key: &str, value: &str| (key.to_string(), value.to_string());
+    let dctcp = params(CONFIG);
+    for one in [
+        pair("g", "0.0625"),
+        pair("r_ai", "1Gbps"),
+        pair("r_min", "100Mbps"),
+        pair("window", "fixed"),
+    ] {
+        assert!(dctcp.contains(&one), "{one:?} {dctcp:?}");
+    }
+    let own = params(
+        &CONFIG
+            .replace("RATE_AI 40Mb/s", "DCTCP_RATE_AI 615Mb/s")
+            .replace("HAS_WIN 1", "HAS_WIN 0"),
+    );
+    assert!(
+        own.contains(&pair("r_ai", "615Mbps")) && own.contains(&pair("window", "none")),
+        "{own:?}"
+    );
+    let timely = params(
+        &CONFIG.replace("CC_MODE 8", "CC_MODE 7").replace("MIN_RATE", "RATE_HAI 200Mb/s\nMIN_RATE"),
+    );
+    for one in [
+        pair("per", "rtt"),
+        pair("hai_after", "6"),
+        pair("hai_below", "true"),
+        pair("hai_factor", "5"),
+    ] {
+        assert!(timely.contains(&one), "{one:?} {timely:?}");
+    }
 }
 
 #[test]

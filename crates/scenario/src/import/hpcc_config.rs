@@ -155,7 +155,9 @@ const PARAMS: &[(&str, &str, &str, As)] = &[
     ("RATE_AI", "dcqcn", "r_ai", As::Rate),
     ("RATE_HAI", "dcqcn", "r_hai", As::Rate),
     ("MIN_RATE", "dcqcn", "r_min", As::Rate),
-    ("EWMA_GAIN", "dctcp", "g", As::Plain),
+    ("EWMA_GAIN", "dctcp-rate", "g", As::Plain),
+    ("DCTCP_RATE_AI", "dctcp-rate", "r_ai", As::Rate),
+    ("MIN_RATE", "dctcp-rate", "r_min", As::Rate),
     ("U_TARGET", "hpcc", "eta", As::Plain),
     ("MI_THRESH", "hpcc", "max_stage", As::Plain),
     ("MIN_RATE", "hpcc", "r_min", As::Rate),
@@ -168,7 +170,7 @@ const PARAMS: &[(&str, &str, &str, As)] = &[
 /// `CC_MODE`, the law, and the bytes of telemetry that a data packet and its ACK carry (`IntHeader`: five hops of 8 B and a
 /// count of 2 B, or a stamp of 8 B).
 const MODES: &[(u32, &str, u64)] =
-    &[(1, "dcqcn", 0), (3, "hpcc", 42), (7, "timely", 8), (8, "dctcp", 0)];
+    &[(1, "dcqcn", 0), (3, "hpcc", 42), (7, "timely", 8), (8, "dctcp-rate", 0)];
 
 /// PPP 14 B, IPv4 20 B, UDP 8 B, sequence 4 B, priority group 2 B.
 const HEADER: u64 = 48;
@@ -470,11 +472,6 @@ fn transport(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) 
             );
             draft.note(s.at("CC_MODE"), Fate::Left, text);
         }
-        Some((8, ..)) => draft.note(
-            s.at("CC_MODE"),
-            Fate::Changed,
-            "CC_MODE 8: law = \"dctcp\", which has a window and grows it by a segment per round trip; there it is a rate that grows by DCTCP_RATE_AI",
-        ),
         Some(_) => draft.note(
             s.at("CC_MODE"),
             Fate::Carried,
@@ -539,6 +536,13 @@ fn transport(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) 
         );
     }
     let mut unused = s.unused.clone();
+    if *law == "timely" {
+        // `HandleAckTs`: a sample per round trip, larger steps from the sixth on, below t_low too.
+        chosen.push("per = \"rtt\", hai_after = 6, hai_below = true".into());
+    }
+    if *law == "dctcp-rate" && !s.law.iter().any(|(key, ..)| *key == "DCTCP_RATE_AI") {
+        chosen.push("r_ai = \"1Gbps\"".into()); // the default of third.cc
+    }
     for (key, value, line) in &s.law {
         let at = format!("{place}:{line}");
         if USED
@@ -619,8 +623,12 @@ fn window(draft: &mut Draft, s: &Settings, law: &str, params: &mut Vec<String>) 
     let (fate, text) = match (law, s.window) {
         ("hpcc", true) => (Fate::Carried, "the window is the law's".to_string()),
         ("hpcc", false) => (Fate::Left, "hpcc has a window".into()),
+        ("dctcp-rate", false) => {
+            params.push("window = \"none\"".into());
+            (Fate::Carried, "transport.params.window = none".into())
+        }
         (_, false) => (Fate::Carried, "no bound on what is under way".into()),
-        ("dcqcn", true) => {
+        ("dcqcn" | "dctcp-rate", true) => {
             let window = if s.variable { "variable" } else { "fixed" };
             params.push(format!("window = \"{window}\""));
             (Fate::Carried, format!("transport.params.window = {window}"))
