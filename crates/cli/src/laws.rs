@@ -3,11 +3,14 @@
 use crate::args::Laws;
 use crate::failure::Failure;
 use crate::say;
+use forebay_laws::credit::{self, CreditParams};
 use forebay_laws::flow::{self, FlowParams};
+use forebay_laws::grant::{self, GrantParams};
 use forebay_laws::group::{self, GroupParams};
 use forebay_laws::host::{self, HostParams};
 use forebay_laws::log::{self, ReplayError, Replayed};
 use forebay_laws::params::{LawInfo, ParamError};
+use forebay_laws::pool::{self, PoolParams};
 use forebay_units::Time;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -18,6 +21,9 @@ enum Role {
     Flow,
     Host,
     Group,
+    Grant,
+    Credit,
+    Pool,
 }
 
 impl Role {
@@ -26,24 +32,32 @@ impl Role {
             Self::Flow => "flow",
             Self::Host => "host",
             Self::Group => "group",
+            Self::Grant => "grant",
+            Self::Credit => "credit",
+            Self::Pool => "pool",
         }
     }
 
-    /// Table of the law's parameters in a scenario.
-    fn table(self) -> &'static str {
+    /// Table of the law's parameters in a scenario; `None`: no scenario runs laws of this role yet.
+    fn table(self) -> Option<&'static str> {
         match self {
-            Self::Flow => "transport.params",
-            Self::Host => "host.memory.control.params",
-            Self::Group => "fabric.switch.hierarchical.params",
+            Self::Flow => Some("transport.params"),
+            Self::Host => Some("host.memory.control.params"),
+            Self::Group => Some("fabric.switch.hierarchical.params"),
+            Self::Grant | Self::Credit | Self::Pool => None,
         }
     }
 }
 
-/// Every law of every role that a scenario can name.
+/// Every law of every role.
 fn all() -> impl Iterator<Item = (Role, &'static LawInfo)> {
     let flows = flow::LAWS.iter().map(|law| (Role::Flow, law));
     let groups = group::LAWS.iter().map(|law| (Role::Group, law));
-    flows.chain(host::LAWS.iter().map(|law| (Role::Host, law))).chain(groups)
+    let hosts = host::LAWS.iter().map(|law| (Role::Host, law));
+    let grants = grant::LAWS.iter().map(|law| (Role::Grant, law));
+    let credits = credit::LAWS.iter().map(|law| (Role::Credit, law));
+    let pools = pool::LAWS.iter().map(|law| (Role::Pool, law));
+    flows.chain(hosts).chain(groups).chain(grants).chain(credits).chain(pools)
 }
 
 /// The verb.
@@ -128,6 +142,15 @@ fn defaults(role: Role, law: &LawInfo) -> Vec<String> {
             Role::Group => {
                 GroupParams::new(law.name)?.values().map(|(_, value)| value.to_string()).collect()
             }
+            Role::Grant => {
+                GrantParams::new(law.name)?.values().map(|(_, value)| value.to_string()).collect()
+            }
+            Role::Credit => {
+                CreditParams::new(law.name)?.values().map(|(_, value)| value.to_string()).collect()
+            }
+            Role::Pool => {
+                PoolParams::new(law.name)?.values().map(|(_, value)| value.to_string()).collect()
+            }
         })
     };
     texts().expect("a registered law has parameters")
@@ -154,10 +177,19 @@ fn page(role: Role, law: &LawInfo) -> String {
         text.push_str(format!("  {line}").trim_end());
         text.push('\n');
     }
+    if role.table().is_none() {
+        text.push_str(&format!(
+            "\nNo scenario runs laws of role {} yet; this one runs from the library forebay-laws.\n",
+            role.name()
+        ));
+    }
     if law.params.is_empty() {
         text.push_str("\nNo parameters.\n");
     } else {
-        text.push_str(&format!("\nParameters, as keys of [{}]:\n", role.table()));
+        match role.table() {
+            Some(table) => text.push_str(&format!("\nParameters, as keys of [{table}]:\n")),
+            None => text.push_str("\nParameters:\n"),
+        }
     }
     for (param, default) in law.params.iter().zip(defaults(role, law)) {
         text.push_str(&format!(

@@ -94,3 +94,76 @@ macro_rules! by_name {
     };
 }
 pub(crate) use by_name;
+
+/// A role's registry: its enum of laws and how they start, for roles whose laws start at a time and see a borrowed event.
+macro_rules! registry {
+    (
+        $role:ident $params:ident $of:ident($start:ident, $act:ident, $seen:ident) $what:literal;
+        $($module:ident :: $law:ident,)+
+    ) => {
+        $crate::by_name::by_name!($role, $params, $what, $($module::$law,)+);
+
+        /// A law of this role under any of the registered names, dispatched by `match`.
+        #[derive(Clone, Debug)]
+        pub enum $of {
+            $(#[doc = concat!("See [`", stringify!($module), "`](super::", stringify!($module), ").")]
+            $law(super::$module::$law),)+
+            /// One of them that writes a log.
+            Logged(alloc::boxed::Box<$crate::log::Logged<$of>>),
+        }
+
+        impl $of {
+            /// One event. Actions are added to `acts`, which the caller clears.
+            #[inline]
+            pub fn step(
+                &mut self,
+                now: forebay_units::Time,
+                seen: super::$seen<'_>,
+                acts: &mut $crate::Acts<super::$act>,
+            ) {
+                match self {
+                    $(Self::$law(law) => law.step(now, seen, acts),)+
+                    Self::Logged(of) => of.step(now, seen, acts),
+                }
+            }
+
+            /// Name in scenarios.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$law(_) => <super::$module::$law as $role>::NAME,)+
+                    Self::Logged(of) => of.law().name(),
+                }
+            }
+        }
+
+        impl $params {
+            /// State at the start, at time `now`.
+            pub fn start(
+                &self,
+                now: forebay_units::Time,
+                at: super::$start,
+                acts: &mut $crate::Acts<super::$act>,
+            ) -> $of {
+                match &self.log {
+                    None => self.start_alone(now, at, acts),
+                    Some(log) => $of::Logged(alloc::boxed::Box::new(
+                        $crate::log::Logged::start(self, log, now, at, acts),
+                    )),
+                }
+            }
+
+            /// Without a log.
+            pub(crate) fn start_alone(
+                &self,
+                now: forebay_units::Time,
+                at: super::$start,
+                acts: &mut $crate::Acts<super::$act>,
+            ) -> $of {
+                match &self.of {
+                    $(Params::$law(params) => $of::$law($role::start(params, now, at, acts)),)+
+                }
+            }
+        }
+    };
+}
+pub(crate) use registry;

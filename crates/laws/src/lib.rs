@@ -4,10 +4,10 @@
 //! packet, no I/O and no callback: a timer is a `wake_at` among its actions, and randomness comes from
 //! [`Start::seed`]. So `(now, seen, acts)` is a complete log, and any run replays.
 //!
-//! One module per role, each with its pair of events and actions and its trait: [`flow`] at a sender,
-//! [`grant`] at a receiving host, [`group`] for an aggregate in a switch, [`host`] for a host's memory
-//! path, [`pool`] for credits of a receiver's cache. Registered so far: flow laws, in
-//! [`flow::registry`], group laws, in [`group::registry`], and host laws, in [`host::registry`].
+//! One module per role, each with its pair of events and actions, its trait and its registry: [`flow`] at a sender,
+//! [`grant`] at a receiving host, [`credit`] for a flow at its receiver, [`group`] for an aggregate in a switch, [`host`] for a host's
+//! memory path, [`pool`] for credits of a receiver's cache. The simulator runs laws of `flow`, `group` and `host`; those of
+//! the other three run from this library.
 //!
 //! Invariant: `no_std`, no `unsafe`, nothing but `forebay-units` below it.
 #![no_std]
@@ -16,6 +16,7 @@ extern crate alloc;
 
 mod acts;
 mod by_name;
+pub mod credit;
 pub mod flow;
 pub mod grant;
 pub mod group;

@@ -1,7 +1,20 @@
-//! Role `grant`: one law per receiving host that says who may send how much next (Homa and kin).
+//! Role `grant`: one law per receiving host that says who may send how much next (Homa, NDP and kin).
 //!
 //! The transport owns messages, bitmaps, timers and the order of the list; the law picks from its head.
 //! The list is lent with every event, so a law keeps no copy and its state does not grow with messages.
+//!
+//! A grant is *credit*: so many bytes in all, of the sender's choice, which sends again what was lost before it sends what is new. Where
+//! nothing has to be sent again, it is an offset into the message (Homa). What a receiver wants again it can also ask for by its
+//! place ([`GrantAct::Resend`]).
+//!
+//! To add a law: its file here with a `//!` charter, a [`GrantLaw`] and its parameters, its `mod` line below,
+//! its row in [`registry`]. The charter is the help page; the conformance tests run by themselves.
+
+pub mod homa;
+pub mod ndp;
+pub mod registry;
+
+pub use registry::{Grant, GrantParams, LAWS};
 
 use crate::Acts;
 use forebay_units::{BitsPerSec, Bytes, Time};
@@ -15,14 +28,34 @@ pub struct MessageId(pub u32);
 pub struct Incoming {
     /// Which.
     pub message: MessageId,
+    /// Host that sends it, as a dense index.
+    pub sender: u32,
     /// Payload bytes in all.
     pub size: Bytes,
     /// Payload bytes that have arrived.
     pub received: Bytes,
-    /// Payload bytes that the sender may send, from the start; below `size`.
-    pub granted: Bytes,
+    /// Payload bytes of which only a header arrived, in all (trimming).
+    pub trimmed: Bytes,
+    /// Payload bytes that the sender may send in all, `unscheduled` and repetitions included.
+    pub credited: Bytes,
+    /// Of those, the bytes that it sends without being asked.
+    pub unscheduled: Bytes,
     /// Arrival of its first packet.
     pub since: Time,
+    /// Last arrival of anything of it.
+    pub heard: Time,
+}
+
+impl Incoming {
+    /// Payload that is credited, and neither there nor known to be cut off: what is on its way, or lost without a trace.
+    pub fn under_way(&self) -> Bytes {
+        self.credited.saturating_sub(self.received.saturating_add(self.trimmed))
+    }
+
+    /// Payload for which the sender still needs credit: the rest of the message, and what was cut off.
+    pub fn uncredited(&self) -> Bytes {
+        self.size.saturating_add(self.trimmed).saturating_sub(self.credited)
+    }
 }
 
 /// How the law wants the list sorted. The first entry is served best; at most one entry per sender.
@@ -33,6 +66,31 @@ pub enum Order {
     Shortest,
     /// Oldest first.
     Oldest,
+    /// Least recently granted first: in turns.
+    Turns,
+}
+
+/// What a sender sends before anything is granted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum First {
+    /// A request without data.
+    Request,
+    /// Payload that covers a round trip, or a whole message that is smaller.
+    #[default]
+    Window,
+}
+
+/// What a law needs from senders and fabric, so that a checker can say what a fabric lacks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GrantNeeds {
+    /// What a sender sends first.
+    pub first: First,
+    /// Packets of a message take all paths.
+    pub sprayed: bool,
+    /// Switches cut the payload off packets that do not fit, and forward headers first.
+    pub trims: bool,
+    /// Classes of switches that grants choose from; 1 where they choose none.
+    pub classes: u8,
 }
 
 /// One event, with the messages at its time.
@@ -47,12 +105,34 @@ pub struct GrantSeen<'a> {
 /// What can happen at a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GrantEvent {
+    /// A message is new in `open`.
+    Opened {
+        /// Which.
+        message: MessageId,
+    },
     /// Data arrived. `message` is no longer in `open` if it needs no further grant.
     Data {
         /// Of which message.
         message: MessageId,
         /// Newly received payload bytes.
         bytes: Bytes,
+    },
+    /// A header arrived whose payload a switch cut off.
+    Trimmed {
+        /// Of which message.
+        message: MessageId,
+        /// Payload bytes cut off.
+        bytes: Bytes,
+    },
+    /// Nothing of a message was heard for as long as the transport waits.
+    Silent {
+        /// Which.
+        message: MessageId,
+    },
+    /// A message is complete or given up, and no longer in `open`.
+    Closed {
+        /// Which.
+        message: MessageId,
     },
     /// Again, since the last step filled its list of actions: `open` holds what it granted.
     More,
@@ -63,14 +143,23 @@ pub enum GrantEvent {
 /// What a grant law may decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GrantAct {
-    /// The sender may send up to this offset.
+    /// The sender may send so much in all.
     Grant {
         /// Which message.
         message: MessageId,
-        /// Payload bytes from the start; cumulative, so that a lost grant heals.
-        upto: Bytes,
+        /// Payload bytes since the start, repetitions included; cumulative, so that a lost grant heals.
+        credit: Bytes,
         /// Switch priority of these bytes, 0 the lowest.
         priority: u8,
+    },
+    /// The sender is to send these bytes again.
+    Resend {
+        /// Which message.
+        message: MessageId,
+        /// First byte.
+        from: Bytes,
+        /// Byte behind the last one.
+        upto: Bytes,
     },
     /// Call again at this time; of several, the least counts.
     WakeAt(Time),
@@ -79,8 +168,10 @@ pub enum GrantAct {
 /// What a grant law knows when it starts.
 #[derive(Clone, Copy, Debug)]
 pub struct GrantStart {
-    /// Payload of a full packet.
+    /// Payload of a full packet; at least 1 byte.
     pub mss: Bytes,
+    /// The same packet on the wire.
+    pub packet: Bytes,
     /// Rate of the host's own link.
     pub line_rate: BitsPerSec,
     /// Payload that covers one round trip at line rate.
@@ -97,6 +188,8 @@ pub trait GrantLaw: Sized + Clone {
     const NAME: &'static str;
     /// How it wants the list sorted.
     const ORDER: Order;
+    /// What it needs from senders and fabric.
+    const NEEDS: GrantNeeds;
     /// What a scenario may set. Every field has a published default.
     type Params: Clone + Default;
 

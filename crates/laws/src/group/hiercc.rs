@@ -219,7 +219,7 @@ impl HierCc {
         if totals.arrived == self.arrived {
             return self.rate;
         }
-        let credit = self.per_second(now, totals.credited - self.credited);
+        let credit = self.per_second(now, totals.credited.saturating_sub(self.credited));
         let excess = totals.queue.get() as f64 - p.q0.get() as f64;
         let drain = p.beta.get() * 8.0 * excess / self.hop;
         (credit - drain) / self.flows(now, totals)
@@ -230,7 +230,7 @@ impl HierCc {
         match self.params.n_estimate {
             Estimate::Count => f64::from(totals.flows.max(1)),
             Estimate::Ratio => {
-                let arrive = self.per_second(now, totals.arrived - self.arrived);
+                let arrive = self.per_second(now, totals.arrived.saturating_sub(self.arrived));
                 (arrive / self.rate).max(f64::MIN_POSITIVE)
             }
         }
@@ -239,7 +239,9 @@ impl HierCc {
     fn resume(&mut self, now: Time, flows: f64, totals: &GroupTotals, acts: &mut Acts<GroupAct>) {
         self.rate = self.bounded(match self.params.resume {
             Resume::Previous => self.rate,
-            Resume::Share => self.per_second(now, totals.sent - self.sent) / flows.max(1.0),
+            Resume::Share => {
+                self.per_second(now, totals.sent.saturating_sub(self.sent)) / flows.max(1.0)
+            }
         });
         acts.push(GroupAct::Resume(BitsPerSec::new(self.rate as u64)));
         self.begin(now, totals);

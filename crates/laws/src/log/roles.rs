@@ -5,12 +5,15 @@ use super::{
     variants,
 };
 use crate::Start;
+use crate::credit::{Credit, CreditAct, CreditEvent, CreditSeen, CreditStart, CreditTotals};
 use crate::flow::{
     AckSample, CaState, DelaySplit, Flow, FlowAct, FlowEvent, FlowSeen, IntHop, Told, Totals,
     Window,
 };
+use crate::grant::{Grant, GrantAct, GrantEvent, GrantSeen, GrantStart, Incoming, MessageId};
 use crate::group::{Group, GroupAct, GroupEvent, GroupSeen, GroupStart, GroupTotals};
 use crate::host::{self, Counters, Host, HostAct, HostEvent, HostSeen, HostStart, Reading};
+use crate::pool::{Pool, PoolAct, PoolEvent, PoolSeen, PoolStart, PoolTotals};
 use alloc::vec::Vec;
 use forebay_units::{Bytes, Span};
 
@@ -20,6 +23,9 @@ pub(super) fn replay(role: u8, from: Reader<'_>) -> Result<Replayed, ReplayError
         Flow::CODE => replay_of::<Flow>(from),
         Host::CODE => replay_of::<Host>(from),
         Group::CODE => replay_of::<Group>(from),
+        Grant::CODE => replay_of::<Grant>(from),
+        Credit::CODE => replay_of::<Credit>(from),
+        Pool::CODE => replay_of::<Pool>(from),
         other => Err(ReplayError::Role(other)),
     }
 }
@@ -36,6 +42,10 @@ fields! {
     Reading { at, raw }
     HostSeen { event }
     GroupStart { line_rate, hop_rtt, seed }
+    GrantStart { mss, packet, line_rate, rtt_bytes, priorities, seed }
+    Incoming { message, sender, size, received, trimmed, credited, unscheduled, since, heard }
+    CreditStart { most, size, seed }
+    PoolStart { llc, line, connections, base_rtt, seed }
 }
 
 variants! {
@@ -51,6 +61,15 @@ variants! {
     }
     HostAct { 0 Level(level), 1 Echo(echo), 2 WakeAt(time), }
     GroupEvent { 0 Traffic, 1 Above, 2 Below, 3 Wake, }
+    GrantEvent {
+        0 Opened { message }, 1 Data { message, bytes }, 2 Trimmed { message, bytes }, 3 Silent { message },
+        4 Closed { message }, 5 More, 6 Wake,
+    }
+    GrantAct { 0 Grant { message, credit, priority }, 1 Resend { message, from, upto }, 2 WakeAt(time), }
+    CreditEvent { 0 Credit, 1 Wake, }
+    CreditAct { 0 Rate(rate), 1 WakeAt(time), }
+    PoolEvent { 0 Connections(n), 1 Completed { bytes, latency }, 2 Wake, }
+    PoolAct { 0 Limit(lines), 1 WakeAt(time), }
     GroupAct { 0 Rate(rate), 1 Stop, 2 Resume(rate), 3 Watch { low, high }, 4 WakeAt(time), }
 }
 
@@ -255,6 +274,67 @@ pub(crate) fn get_group<R>(
     Some(with(GroupSeen { totals, event: GroupEvent::read(from)? }))
 }
 
+impl Code for MessageId {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        u32::read(from).map(MessageId)
+    }
+}
+
+/// The list is written whole: it is short, and a law keeps no copy either.
+pub(crate) fn put_grant(seen: GrantSeen<'_>, (): &mut (), out: &mut Vec<u8>) {
+    (seen.open.len() as u64).put(out);
+    seen.open.iter().for_each(|open| open.put(out));
+    seen.event.put(out);
+}
+
+pub(crate) fn get_grant<R>(
+    from: &mut Reader<'_>,
+    (): &mut (),
+    with: impl FnOnce(GrantSeen<'_>) -> R,
+) -> Option<R> {
+    let mut open = Vec::new();
+    for _ in 0..u64::read(from)? {
+        open.push(Incoming::read(from)?);
+    }
+    Some(with(GrantSeen { open: &open, event: GrantEvent::read(from)? }))
+}
+
+pub(crate) fn put_credit(seen: CreditSeen<'_>, last: &mut [u64; 3], out: &mut Vec<u8>) {
+    let CreditTotals { answered, lost, rtt } = *seen.totals;
+    put_changes(last, [answered, lost, rtt.as_ps()], out);
+    seen.event.put(out);
+}
+
+pub(crate) fn get_credit<R>(
+    from: &mut Reader<'_>,
+    last: &mut [u64; 3],
+    with: impl FnOnce(CreditSeen<'_>) -> R,
+) -> Option<R> {
+    let [answered, lost, rtt] = get_changes(last, from)?;
+    let totals = &CreditTotals { answered, lost, rtt: Span::from_ps(rtt) };
+    Some(with(CreditSeen { totals, event: CreditEvent::read(from)? }))
+}
+
+pub(crate) fn put_pool(seen: PoolSeen<'_>, last: &mut [u64; 3], out: &mut Vec<u8>) {
+    let PoolTotals { outstanding, completed, blocked } = *seen.totals;
+    put_changes(last, [outstanding, completed, u64::from(blocked)], out);
+    seen.event.put(out);
+}
+
+pub(crate) fn get_pool<R>(
+    from: &mut Reader<'_>,
+    last: &mut [u64; 3],
+    with: impl FnOnce(PoolSeen<'_>) -> R,
+) -> Option<R> {
+    let [outstanding, completed, blocked] = get_changes(last, from)?;
+    let totals = &PoolTotals { outstanding, completed, blocked: u32::try_from(blocked).ok()? };
+    Some(with(PoolSeen { totals, event: PoolEvent::read(from)? }))
+}
+
 /// A role's enum of laws as the log knows it.
 macro_rules! role {
     ($a:lifetime, $law:ty, $params:ty, $code:literal, $name:literal, $start:ty, $act:ty, $seen:ty, $last:ty, $put:path, $get:path,
@@ -327,9 +407,12 @@ macro_rules! role {
     };
 }
 
+use crate::credit::CreditParams;
 use crate::flow::FlowParams;
+use crate::grant::GrantParams;
 use crate::group::GroupParams;
 use crate::host::HostParams;
+use crate::pool::PoolParams;
 
 role!('a, Flow, FlowParams, 1, "flow", Start, FlowAct, FlowSeen<'a>, FlowLast, put_flow, get_flow,
     |at| (1..=1 << 32).contains(&at.mss.get()));
@@ -347,4 +430,16 @@ role!(
     put_group,
     get_group,
     |at| at.line_rate.get() > 0
+);
+role!(
+    'a, Grant, GrantParams, 4, "grant", GrantStart, GrantAct, GrantSeen<'a>, (), put_grant, get_grant,
+    |at| at.mss.get() > 0
+);
+role!(
+    'a, Credit, CreditParams, 5, "credit", CreditStart, CreditAct, CreditSeen<'a>, [u64; 3], put_credit, get_credit,
+    |at| at.most.get() > 0 && at.size.get() > 0
+);
+role!(
+    'a, Pool, PoolParams, 6, "pool", PoolStart, PoolAct, PoolSeen<'a>, [u64; 3], put_pool, get_pool,
+    |at| at.connections > 0 && at.line.get() > 0
 );

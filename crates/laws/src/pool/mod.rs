@@ -3,6 +3,14 @@
 //! The library owns the queue of blocked requests and the credits outstanding; it posts a request when
 //! its credits fit under the limit, or when none are outstanding, so that a request above the whole
 //! limit cannot block for ever. The law sets the limit. A credit is one line of the receiver's cache.
+//!
+//! To add a law: its file here with a `//!` charter, a [`PoolLaw`] and its parameters, its `mod` line below,
+//! its row in [`registry`]. The charter is the help page; the conformance tests run by themselves.
+
+pub mod carc;
+pub mod registry;
+
+pub use registry::{LAWS, Pool, PoolParams};
 
 use crate::Acts;
 use forebay_units::{Bytes, Span, Time};

@@ -1,0 +1,79 @@
+//! Role `credit`: one law per flow at its receiver that sets the rate of the flow's credits (ExpressPass).
+//!
+//! The transport numbers credits, paces them with whatever jitter it has, and counts which of them came back as data; ports meter
+//! credits and drop those that are too many. The law sees how many were lost and sets the rate.
+//!
+//! To add a law: its file here with a `//!` charter, a [`CreditLaw`] and its parameters, its `mod` line below,
+//! its row in [`registry`]. The charter is the help page; the conformance tests run by themselves.
+
+pub mod expresspass;
+pub mod registry;
+
+pub use registry::{Credit, CreditParams, LAWS};
+
+use crate::Acts;
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+
+/// Running totals of a flow's credits. `lost <= answered`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CreditTotals {
+    /// Credits of which is known what became of them.
+    pub answered: u64,
+    /// Of those, credits that no data came for: a gap in the numbers that data echoes.
+    pub lost: u64,
+    /// From a credit to the data that it released, smoothed; zero before the first.
+    pub rtt: Span,
+}
+
+/// One event, with the totals at its time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CreditSeen<'a> {
+    /// Running totals.
+    pub totals: &'a CreditTotals,
+    /// What happened.
+    pub event: CreditEvent,
+}
+
+/// What can happen to a flow's credits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CreditEvent {
+    /// A credit is about to leave.
+    Credit,
+    /// A `wake_at` came due. A spurious one changes nothing.
+    Wake,
+}
+
+/// What a credit law may decide.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CreditAct {
+    /// Rate of the flow's credits, in bits of credits per second; above zero and at most [`CreditStart::most`].
+    Rate(BitsPerSec),
+    /// Call again at this time; of several, the least counts.
+    WakeAt(Time),
+}
+
+/// What a credit law knows when it starts.
+#[derive(Clone, Copy, Debug)]
+pub struct CreditStart {
+    /// Rate of credits that fills the receiver's link with data; above zero.
+    pub most: BitsPerSec,
+    /// Mean size of a credit on the wire; above zero.
+    pub size: Bytes,
+    /// Key for every random choice the law makes.
+    pub seed: u64,
+}
+
+/// A law of role `credit`.
+pub trait CreditLaw: Sized + Clone {
+    /// Its name in scenarios.
+    const NAME: &'static str;
+    /// What a scenario may set. Every field has a published default.
+    type Params: Clone + Default;
+
+    /// State at the request for credits, at time `now`. Its first rate is pushed to `acts`.
+    fn start(params: &Self::Params, now: Time, at: CreditStart, acts: &mut Acts<CreditAct>)
+    -> Self;
+
+    /// One event.
+    fn step(&mut self, now: Time, seen: CreditSeen<'_>, acts: &mut Acts<CreditAct>);
+}

@@ -1,0 +1,15 @@
+//! The credit laws by name: one row each.
+//!
+//! A row brings the name, static dispatch, parameters by text, the help page and the conformance
+//! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
+
+use super::CreditLaw;
+use crate::by_name::registry;
+
+/// Most bytes that a law may keep per flow.
+pub const MAX_STATE: usize = 96;
+
+registry! {
+    CreditLaw CreditParams Credit(CreditStart, CreditAct, CreditSeen) "receiving flow";
+    expresspass::ExpressPass,
+}

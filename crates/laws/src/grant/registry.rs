@@ -1,0 +1,27 @@
+//! The grant laws by name: one row each.
+//!
+//! A row brings the name, static dispatch, parameters by text, the help page and the conformance
+//! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
+
+use super::{GrantLaw, GrantNeeds, Order};
+use crate::by_name::registry;
+
+/// Most bytes that a law may keep per host.
+pub const MAX_STATE: usize = 192;
+
+impl Grant {
+    /// How it wants the list sorted, and what it needs from senders and fabric.
+    pub fn wants(&self) -> (Order, GrantNeeds) {
+        match self {
+            Self::Homa(_) => (super::homa::Homa::ORDER, super::homa::Homa::NEEDS),
+            Self::Ndp(_) => (super::ndp::Ndp::ORDER, super::ndp::Ndp::NEEDS),
+            Self::Logged(of) => of.law().wants(),
+        }
+    }
+}
+
+registry! {
+    GrantLaw GrantParams Grant(GrantStart, GrantAct, GrantSeen) "receiving host";
+    homa::Homa,
+    ndp::Ndp,
+}
