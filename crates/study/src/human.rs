@@ -1,17 +1,6 @@
 //! Numbers as people read them.
 
-/// `1,048,576`.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(c);
-    }
-    text
-}
+pub use forebay_units::human::count as grouped;
 
 /// Three significant digits with a decimal prefix: `21.3M`, `950`.
 pub fn si(value: f64) -> String {
