@@ -1,5 +1,6 @@
 //! What can go wrong between a record and the disk, each as one sentence that names the file.
 
+use forebay_units::OneLine;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -84,9 +85,11 @@ impl fmt::Display for RecordError {
                 write!(f, "cannot {action} {}: {source}", path.display())?;
                 if left.is_empty() { Ok(()) } else { write!(f, "; {left}") }
             }
-            Self::Malformed { path, line: 0, why } => write!(f, "{}: {why}", path.display()),
+            Self::Malformed { path, line: 0, why } => {
+                write!(f, "{}: {}", path.display(), OneLine(why))
+            }
             Self::Malformed { path, line, why } => {
-                write!(f, "{}, line {line}: {why}", path.display())
+                write!(f, "{}, line {line}: {}", path.display(), OneLine(why))
             }
             Self::Order { seed, expected: Some(expected) } => {
                 write!(f, "seed {seed} was recorded out of turn; the next one is {expected}")

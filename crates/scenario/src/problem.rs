@@ -3,6 +3,7 @@
 //! Invariant: every sentence says where (file, line and column, or the `--set`), which key, the value
 //! found and what to write instead.
 
+use forebay_units::OneLine;
 use std::fmt;
 
 /// One thing to put right.
@@ -22,7 +23,7 @@ impl fmt::Display for Problem {
         if !self.key.is_empty() {
             write!(f, "{}: ", self.key)?;
         }
-        f.write_str(&self.text)
+        OneLine(&self.text).fmt(f)
     }
 }
 

@@ -10,10 +10,12 @@
 #[cfg(any(feature = "human", feature = "text"))]
 extern crate alloc;
 
+mod one_line;
 mod parse;
 mod quantity;
 mod rate;
 
+pub use one_line::OneLine;
 pub use parse::ParseError;
 pub use quantity::{Bytes, Span, Time};
 pub use rate::{BitsPerSec, Serializer};
