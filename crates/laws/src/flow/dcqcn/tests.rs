@@ -1,4 +1,4 @@
-//! Known answers and fixed points of sheet dcqcn, section 7.
+//! Known answers of SIGCOMM 2015, section 3, and of rdma-hw.cc; the fixed points of CoNEXT 2016.
 
 extern crate std;
 
@@ -63,7 +63,7 @@ fn vendor() -> DcqcnParams {
     DcqcnParams { timers: Timers::Vendor, ..DcqcnParams::default() }
 }
 
-/// Section 7.3. Line 40 Gb/s, one CNP with alpha 1, then silence: 40 (1 - 1/2) = 20; (40 + 20)/2 = 30; 35; 37.5;
+/// Line 40 Gb/s, one CNP with alpha 1, then silence: 40 (1 - 1/2) = 20; (40 + 20)/2 = 30; 35; 37.5;
 /// 38.75; the fifth is additive with the target capped at the line: (40 + 38.75)/2 = 39.375.
 #[test]
 fn one_cnp_halves_and_five_timers_recover() {
@@ -132,7 +132,7 @@ fn a_flow_that_is_back_forgets() {
     assert_eq!(rig.mbps(), 20_000);
 }
 
-/// Section 5, line 25 Gb/s: the cut comes with the clock, 4 us after the first CNP, with the alpha of then; CNPs in between
+/// Line 25 Gb/s: the cut comes with the clock, 4 us after the first CNP, with the alpha of then; CNPs in between
 /// change nothing. Without an increase between two cuts the target stays; F = 1: one recovery, one R_AI of
 /// 5 Mb/s, then R_HAI of 50 Mb/s.
 #[test]
@@ -249,7 +249,7 @@ fn converge(flows: usize, ms: u64) -> (f64, std::vec::Vec<f64>) {
     (sum / count, sent.into_iter().map(gbps).collect())
 }
 
-/// Section 7.1: 20 KB for two flows, 42 KB for four, each within 30 %; section 7.4: equal shares.
+/// 20 KB for two flows, 42 KB for four, each within 30 %; equal shares.
 #[test]
 fn the_queue_rests_where_the_fixed_point_says() {
     for (flows, expected) in [(2, 20e3), (4, 42e3)] {
@@ -332,7 +332,7 @@ fn balance(fluid: bool) -> f64 {
     low
 }
 
-/// Why marks are a third above the fixed point of section 7.1 (0.078 % for two flows of 40 Gb/s): a CNP starts the timer of stages anew,
+/// Why marks are a third above the fixed point of CoNEXT 2016 (0.078 % for two flows of 40 Gb/s): a CNP starts the timer of stages anew,
 /// and comes 50 us after the last at the earliest, when the first stage, at 55 us, is all but certain to be over. So it finds half of the
 /// gap that the fluid model takes it to find, and takes half as much of the target.
 #[test]

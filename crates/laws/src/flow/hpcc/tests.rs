@@ -1,4 +1,4 @@
-//! Known answers and fixed points of sheet hpcc, section 7.
+//! Known answers of SIGCOMM 2019, algorithm 1, and the fixed points that follow from it.
 
 extern crate std;
 
@@ -48,7 +48,7 @@ fn near(a: f64, b: f64) {
     assert!((a - b).abs() <= 1e-6 * b.abs() + 1e-6, "{a} is not {b}");
 }
 
-/// Section 7.5. Queue 146,250 B = 0.9 BDP, port busy all the time: u = 0.9 + 1 = 1.9, and 1.9 / 0.95 = 2. Every ACK of the
+/// Queue 146,250 B = 0.9 BDP, port busy all the time: u = 0.9 + 1 = 1.9, and 1.9 / 0.95 = 2. Every ACK of the
 /// round trip: W = 162,500 / 2 + 80 = 81,330 B, since the reference stays put; the ACK beyond it moves the
 /// reference once. Rate = 81,330 * 8 / 13 us = 50,049,230,769 bit/s (rounded down).
 #[test]
@@ -70,7 +70,7 @@ fn every_ack_of_a_round_trip_gives_the_same_window() {
     near(rig.law.reference, 81_330.0);
 }
 
-/// Section 3: below eta five round trips add, the sixth follows U; with `max_stage` 0 the first does.
+/// Below eta five round trips add, the sixth follows U; with `max_stage` 0 the first does.
 #[test]
 fn additions_end_after_so_many_round_trips() {
     for (max_stage, adds) in [(5, 5), (0, 0)] {
@@ -163,7 +163,7 @@ fn drop_acts(acts: Acts<FlowAct>) {
     assert!(acts.iter().count() <= 2);
 }
 
-/// Section 7.1: U = eta + N W_AI / (B T) = 0.9505 for one flow; beyond 101 flows the rest is queue, 31.9 KB for 500.
+/// U = eta + N W_AI / (B T) = 0.9505 for one flow; beyond 101 flows the rest is queue, 31.9 KB for 500.
 #[test]
 fn the_fixed_point_is_eta_and_what_is_added() {
     let mean = |flows, rounds| {
@@ -182,7 +182,7 @@ fn the_fixed_point_is_eta_and_what_is_added() {
     assert!(u > 0.999 && (queue / 31_875.0 - 1.0).abs() < 0.02, "{u} {queue}");
 }
 
-/// Section 7.3: near the fixed point the difference of two windows loses 0.00104 of itself per round trip.
+/// Near the fixed point the difference of two windows loses 0.00104 of itself per round trip.
 #[test]
 fn two_flows_become_equal_slowly() {
     let apart = |rounds| {

@@ -1,4 +1,4 @@
-//! Known answers and fixed points of sheet hpcc, section 6.
+//! Known answers of NSDI 2022, algorithms 1 and 2, and the fixed point that follows from them.
 
 extern crate std;
 
@@ -60,7 +60,7 @@ fn near(a: f64, b: f64) {
     assert!((a - b).abs() <= 1e-4 * b.abs(), "{a} is not {b}");
 }
 
-/// Section 6. A full link without a queue has a power of one: 0.9 (100,000 + 25,000) + 0.1 250,000 = 137,500 B, paced at
+/// A full link without a queue has a power of one: 0.9 (100,000 + 25,000) + 0.1 250,000 = 137,500 B, paced at
 /// 55 Gb/s. The same link with half a product of queue that stands: 1.5.
 #[test]
 fn a_window_is_what_power_leaves_of_the_old_one() {
@@ -146,7 +146,7 @@ fn queues(flows: usize, window: f64, rounds: usize) -> std::vec::Vec<f64> {
     queues
 }
 
-/// Section 6: windows add up to B T + N beta, so that the queue is N beta: 8 flows at a fortieth of the product each, from
+/// Windows add up to B T + N beta, so that the queue is N beta: 8 flows at a fortieth of the product each, from
 /// either side, and to a fifth within ten round trips.
 #[test]
 fn the_queue_rests_at_beta_of_each_flow() {

@@ -1,4 +1,4 @@
-//! Known answers of sheet swift, section 7, and the rules of section 4.
+//! Known answers of Swift (SIGCOMM 2020), algorithm 1 and the scaling of its targets.
 
 use super::*;
 use crate::testing::{MSS, Rig};
@@ -39,7 +39,7 @@ fn near(a: f64, b: f64) {
     assert!((a - b).abs() < 2e-5 * b.abs().max(1.0), "{a} is not {b}");
 }
 
-/// Section 7.1, `fs_range` 100 us.
+/// With `fs_range` 100 us.
 #[test]
 fn the_target_follows_the_window() {
     let mut rig = swift(SwiftParams::default(), 10);
@@ -57,7 +57,7 @@ fn the_target_follows_the_window() {
     near(rig.law.target(4) * 1e6, 20.0 + 4.0 * 3.05);
 }
 
-/// Section 7.3, beta 0.8. Delay 100 us: 1 - 0.8 (100-50)/100 = 0.6, so 10 packets become 6; at once again:
+/// Beta 0.8. Delay 100 us: 1 - 0.8 (100-50)/100 = 0.6, so 10 packets become 6; at once again:
 /// nothing, it is within one round trip. Delay 250 us: 1 - 0.8 200/250 = 0.36, limited to 0.5: 3 packets.
 /// From 0.25 packets, 100 us: 0.15 packets, and a gap of 60 us / 0.15 = 400 us. Below one packet an ACK of one
 /// adds a whole one: 0.15 + 1.
@@ -78,7 +78,7 @@ fn cuts_follow_the_delay_down_to_parts_of_a_packet() {
     assert_eq!(gap(&rig), None, "said once");
 }
 
-/// Section 4: ten packets acknowledged at ten packets add one, and a delay at the target is no room.
+/// Ten packets acknowledged at ten packets add one, and a delay at the target is no room.
 #[test]
 fn a_window_gains_ai_per_round_trip_below_its_target() {
     let mut rig = swift(fixed(), 10);
@@ -140,7 +140,7 @@ fn timeouts_in_a_row_leave_the_least_window() {
     assert_eq!(rig.ssthresh, 1.0);
 }
 
-/// N flows of one queue that serves a packet in so many us, all of whose ACKs come each round trip. Section 7.2:
+/// N flows of one queue that serves a packet in so many us, all of whose ACKs come each round trip.
 /// windows of rate times target over N.
 #[test]
 fn equal_flows_settle_at_the_target() {
@@ -171,7 +171,7 @@ fn equal_flows_settle_at_the_target() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Section 3 and 4: the target falls with the window and stays within its range; no round trip cuts by more than
+    /// The target falls with the window and stays within its range; no round trip cuts by more than
     /// `max_mdf`, and longer delays never leave a larger window.
     #[test]
     fn longer_delays_leave_less(

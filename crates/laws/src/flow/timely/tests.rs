@@ -1,4 +1,4 @@
-//! Known answers and fixed points of sheet timely, section 7.
+//! Known answers of SIGCOMM 2015, algorithm 1, and the fixed points of CoNEXT 2016.
 
 extern crate std;
 
@@ -27,7 +27,7 @@ fn near(a: f64, b: f64) {
     assert!((a - b).abs() < 1e-4 * b.abs(), "{a} is not {b}");
 }
 
-/// Section 7.3. Below `t_low` there is no larger step, however often.
+/// Below `t_low` there is no larger step, however often.
 #[test]
 fn a_short_round_trip_raises_the_rate_by_delta() {
     let mut rig = timely(TimelyParams::default());
@@ -37,7 +37,7 @@ fn a_short_round_trip_raises_the_rate_by_delta() {
     }
 }
 
-/// Section 7.3: a gradient of zero, and from the fifth update on five steps at once.
+/// A gradient of zero, and from the fifth update on five steps at once.
 #[test]
 fn a_steady_round_trip_raises_it_faster_from_the_fifth_sample_on() {
     let mut rig = timely(TimelyParams::default());
@@ -52,7 +52,7 @@ fn a_steady_round_trip_raises_it_faster_from_the_fifth_sample_on() {
     assert_eq!(rig.law.stage, 1, "counted anew");
 }
 
-/// Section 7.3: 1 - 0.8 (1 - 500/1000).
+/// 1 - 0.8 (1 - 500/1000).
 #[test]
 fn a_long_round_trip_cuts_by_its_excess() {
     let mut rig = timely(TimelyParams::default());
@@ -61,7 +61,7 @@ fn a_long_round_trip_cuts_by_its_excess() {
     near(sample(&mut rig, 1000.0), 1800.0);
 }
 
-/// Section 7.3: 2 us more each time are a gradient of 0.1 in the end, and 0.92 of the rate. Section 7.5: 5 us once are
+/// 2 us more each time are a gradient of 0.1 in the end, and 0.92 of the rate. 5 us once are
 /// 0.8 * 0.875 * 5/20; after it the smoothed difference stays above zero, and so the rate still falls.
 #[test]
 fn a_rising_round_trip_cuts_by_its_slope() {
@@ -175,7 +175,7 @@ fn share(params: TimelyParams, starts: &[f64], ms: u32) -> (std::vec::Vec<f64>, 
     (rates.iter().map(|rate| rate / half).collect(), held / half)
 }
 
-/// Section 7.1: q* = 62.5 KB (1 + N delta / (beta_p C)), and equal rates from unequal ones.
+/// CoNEXT 2016: q* = 62.5 KB (1 + N delta / (beta_p C)), and equal rates from unequal ones.
 #[test]
 fn patched_flows_share_and_their_queue_grows_with_their_number() {
     let params = TimelyParams { form: Form::Patched, ..TimelyParams::default() };
@@ -187,7 +187,7 @@ fn patched_flows_share_and_their_queue_grows_with_their_number() {
     assert!((queue / 140.6 - 1.0).abs() < 0.02, "{queue}");
 }
 
-/// Section 7.2: plain flows that begin apart stay apart, though not in the same order.
+/// Plain flows that begin apart stay apart, though not in the same order.
 #[test]
 fn plain_flows_do_not_become_equal() {
     let (rates, _) = share(TimelyParams::default(), &[7.0, 3.0], 2_000);

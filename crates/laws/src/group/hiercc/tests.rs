@@ -75,7 +75,7 @@ fn an_aggregate_begins_at_the_line_rate() {
     assert!(acts.iter().eq([rate(25_000), watch]));
 }
 
-/// Source: sheet hiercc, section 6, equation (1); window 10 us, beta 0.2, hop RTT 2 us, q0 20 KB.
+/// Source: HierCC (APNet 2021), equation (1); window 10 us, beta 0.2, hop RTT 2 us, q0 20 KB.
 ///
 /// Four flows at 25 Gb/s: arrived 4 * 31 250 = 125 000 B, so 100 Gb/s; credited 31 250 B, so 25 Gb/s.
 /// Q = 30 KB: drain = 0.2 * 8 * 10 000 / 2 us = 8 Gb/s; R = 25 * (25 - 8) / 100 = 4.25 Gb/s.
@@ -135,7 +135,7 @@ fn rates_keep_their_bounds() {
     assert_eq!(Rig::new(few, 0).window(10, 0, 125_000, 69_000), [wake(20)], "never above the link");
 }
 
-/// Section 8.13: a stop in the first window, at 7.5 us, when 4 flows at 25 Gb/s have brought 93 750 B. What leaves until the
+/// A stop in the first window, at 7.5 us, when 4 flows at 25 Gb/s have brought 93 750 B. What leaves until the
 /// resume at 25.5 us is 25 Gb/s: each of the four gets a quarter, or 25 Gb/s as before the stop.
 #[test]
 fn hosts_go_on_at_the_rate_before_or_at_their_share() {
@@ -210,7 +210,7 @@ fn the_window_is_the_round_trip_over_beta() {
     }
 }
 
-/// Section 11.3: without delay one update corrects the queue in full.
+/// Without delay one update corrects the queue in full.
 #[test]
 fn without_delay_one_window_corrects_the_queue() {
     for (params, flows) in [(ratio(), 4), (HierCcParams::default(), 4), (ratio(), 10)] {
@@ -227,7 +227,7 @@ fn without_delay_one_window_corrects_the_queue() {
     }
 }
 
-/// Section 11.3 and the last column of section 8.14: 20 KB and 25 Gb/s from four flows on, in turn or together.
+/// At rest: 20 KB and 25 Gb/s from four flows on, in turn or together.
 #[test]
 fn counted_flows_settle_at_q0() {
     for flows in [2, 4, 8, 16] {
@@ -238,7 +238,7 @@ fn counted_flows_settle_at_q0() {
     }
 }
 
-/// Section 8.14, a fluid model of its own: with the paper's beta, window and marks the ratio form rings. Mean and longest queue
+/// A fluid model of its own: with the paper's beta, window and marks the ratio form rings. Mean and longest queue
 /// in KB, and Gb/s.
 #[test]
 fn the_papers_rate_law_rings() {
@@ -266,7 +266,7 @@ fn more_marks_or_a_smaller_beta_calm_it() {
     }
 }
 
-/// Section 8.13: a resume at the rate before the stop is the burst again, between 43 and 170 KB for ever.
+/// A resume at the rate before the stop is the burst again, between 43 and 170 KB for ever.
 #[test]
 fn a_burst_that_resumes_at_the_line_rate_never_ends() {
     let seen = Hop::new(literal(), 16).run();
@@ -275,7 +275,7 @@ fn a_burst_that_resumes_at_the_line_rate_never_ends() {
     assert!(seen.high < 134.0, "{seen:?}");
 }
 
-/// Section 11.5: what is under way when the queue crosses `v_high` still comes: (n R - C) RTT / 8, so 88.75, 113.75 and 163.75 KB; never
+/// What is under way when the queue crosses `v_high` still comes: (n R - C) RTT / 8, so 88.75, 113.75 and 163.75 KB; never
 /// more than 70 KB + n R RTT / 8.
 #[test]
 fn a_stop_bounds_the_queue() {

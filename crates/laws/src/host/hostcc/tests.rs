@@ -1,4 +1,4 @@
-//! Numbers: sheet hostcc section 9, sheet host-network sections 5.3 and 6.4, unless a test says otherwise.
+//! Numbers: hostCC (SIGCOMM 2023), sections 3 and 4, and the authors' module, unless a test says otherwise.
 
 use super::*;
 use crate::host::Counters;
@@ -142,7 +142,7 @@ impl Rig {
     }
 }
 
-/// Section 9.6: from 65 lines to 93 the average crosses 70 at the second sample, 68.5 and 71.6; the fourth level is in
+/// From 65 lines to 93 the average crosses 70 at the second sample, 68.5 and 71.6; the fourth level is in
 /// force four writes later. The counters wrap on the way.
 #[test]
 fn occupancy_crosses_at_the_second_sample_and_levels_follow() {
@@ -164,7 +164,7 @@ fn occupancy_crosses_at_the_second_sample_and_levels_follow() {
     assert!(top >= WRITE * 4 && top <= WRITE * 4 + SAMPLE * 3, "{top}");
 }
 
-/// Section 3, all nine: strict comparisons, equality holds.
+/// All nine regimes: strict comparisons, equality holds.
 #[test]
 fn each_regime_moves_the_level_and_marks_as_the_table_says() {
     for (lines, gbps, level, marked) in [
@@ -186,7 +186,7 @@ fn each_regime_moves_the_level_and_marks_as_the_table_says() {
     }
 }
 
-/// Section 4.2: the module's hold makes 4 to 0 take 450 us and more; the paper's text, four writes.
+/// The module's hold makes 4 to 0 take 450 us and more; the paper's text, four writes.
 #[test]
 fn levels_come_down_one_hold_apart() {
     for (hold, least) in [("150us", 3 * 172 + 22), ("0us", 4 * 22)] {
@@ -244,7 +244,7 @@ fn each_half_of_the_response_works_alone() {
     assert_eq!(all.echo, Echo::Off);
 }
 
-/// Section 6: the read side has a threshold of 190 lines and a clock of 1 GHz, and hears nothing of the other.
+/// The read side has a threshold of 190 lines and a clock of 1 GHz, and hears nothing of the other.
 #[test]
 fn the_sender_watches_reads() {
     for variant in ["paper", "module"] {

@@ -162,7 +162,7 @@ fn the_least_rtt_follows_every_lower_sample() {
     }
 }
 
-/// Sheet B.6: the first sample after an episode makes the reference twice itself, then itself.
+/// Linux `tcp_nv.c`: the first sample after an episode makes the reference twice itself, then itself.
 #[test]
 fn an_episode_forgets_the_least_rtt_unless_told_to_keep_it() {
     for (pairs, least) in [
@@ -194,7 +194,7 @@ fn a_base_rtt_bounds_the_reference_from_both_sides() {
     }
 }
 
-/// Sheet B.6: 10 packets were in flight at send, an ACK of 4 of them came; 14 were delivered meanwhile.
+/// Linux `tcp_nv.c`: 10 packets were in flight at send, an ACK of 4 of them came; 14 were delivered meanwhile.
 #[test]
 fn in_flight_is_what_was_delivered_or_what_was_outstanding() {
     for (meaning, packets) in [("delivered", 14), ("outstanding", 10)] {
@@ -209,7 +209,7 @@ fn in_flight_is_what_was_delivered_or_what_was_outstanding() {
     }
 }
 
-/// Sheet B.6: a kernel keeps rates in 32 bits, up to 429.5 Gb/s. Here 5.3 and 5.5 MB in 100 us, and 1.6 Tb/s.
+/// Linux `tcp_nv.c`: a kernel keeps rates in 32 bits, up to 429.5 Gb/s. Here 5.3 and 5.5 MB in 100 us, and 1.6 Tb/s.
 #[test]
 fn a_rate_beyond_the_kernels_32_bits_is_a_rate() {
     for bytes in [5_300_000, 5_500_000, 20_000_000] {
@@ -222,7 +222,7 @@ fn a_rate_beyond_the_kernels_32_bits_is_a_rate() {
     }
 }
 
-/// Sheet B.6: 60 samples are 9 round trips of 7 ACKs, or 30 of 2.
+/// Linux `tcp_nv.c`: 60 samples are 9 round trips of 7 ACKs, or 30 of 2.
 #[test]
 fn few_acks_make_decisions_rare() {
     for (cwnd, k, expected) in [(14, 2, 9), (80, 44, 30)] {

@@ -28,7 +28,7 @@ fn balance(flows: u32, per_packet: Span, pairs: &[(&str, &str)]) -> (f64, Vec<u6
     (beyond / f64::from(flows), delivered)
 }
 
-/// Sheet D.1: N flows that know the base RTT hold 8N to 10N packets whatever the rate, here 2.9 and 11.6 Gb/s.
+/// N flows that know the base RTT hold 8N to 10N packets whatever the rate, here 2.9 and 11.6 Gb/s.
 #[test]
 fn flows_that_know_the_base_rtt_hold_eight_to_ten_packets_each() {
     for (flows, per_packet) in [(1, 4_000), (4, 4_000), (16, 4_000), (4, 1_000), (16, 1_000)] {

@@ -1,4 +1,4 @@
-//! Some line-rate flows, a switch 1 us away, and credits of 25 Gb/s: what the prototype of sheet hiercc, section 8.14, has.
+//! Some line-rate flows, a switch 1 us away, and credits of 25 Gb/s: what a fluid model of the law has.
 
 use super::AT;
 use crate::Acts;

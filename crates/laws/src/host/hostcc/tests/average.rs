@@ -21,7 +21,7 @@ fn lines(average: &mut Average, start: u64, lines: impl Iterator<Item = u64>) ->
     seen
 }
 
-/// Section 2: 63 % of a step after 7.5 and 255.5 samples. Exact: 1 - (1 - w)^n.
+/// 63 % of a step after 7.5 and 255.5 samples. Exact: 1 - (1 - w)^n.
 #[test]
 fn steps_are_followed_with_the_published_time_constants() {
     for (shift, samples) in [(3, 7.5), (8, 255.5)] {
@@ -36,7 +36,7 @@ fn steps_are_followed_with_the_published_time_constants() {
     }
 }
 
-/// Section 9.6: 65 + 28 (1 - (7/8)^n) is 68.5, 71.5625.
+/// 65 + 28 (1 - (7/8)^n) is 68.5, 71.5625.
 #[test]
 fn two_samples_of_93_after_65() {
     let mut average = Average::of_lines(Counters::WRITE, 3);

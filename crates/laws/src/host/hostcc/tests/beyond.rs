@@ -5,7 +5,7 @@ use super::*;
 const LEASE: (&str, &str) = ("lease", "1ms");
 const STALE: (&str, &str) = ("stale_after", "500us");
 
-/// The hole of section 6.5: without a lease an idle network leaves the antagonist stopped for ever.
+/// Without a lease an idle network leaves the antagonist stopped for ever.
 #[test]
 fn without_a_lease_an_idle_network_keeps_the_level() {
     for (lines, gbps) in [(0, 0), (20, 30), (65, 83)] {

@@ -1,4 +1,4 @@
-//! What the module's arithmetic does to its signals: sheet host-network, section 6.4.
+//! What the module's arithmetic does to its signals, by its source.
 
 use super::super::signals::Signals;
 use super::*;
