@@ -17,7 +17,6 @@ const OUT: &[&str] = &[
     "table-nv-128-fairness",
     "table-nv-128-latency",
     "table-nv-128-p90",
-    "table-nv-128-p95",
     "table-nv-128-p99",
     "table-nv-128-queue",
     "table-nv-128-drops",
@@ -30,9 +29,6 @@ const OUT: &[&str] = &[
     "rack-1-bic-cwnd",
     "rack-1-bic-loss",
     "rack-1-nv-cwnd",
-    "rack-4-bic-cwnd",
-    "rack-4-bic-rtt",
-    "rack-4-bic-loss",
     "rack-4-nv-cwnd",
     "rack-4-nv-loss",
     "rack-8-bic-cwnd",
@@ -51,6 +47,7 @@ const OUT: &[&str] = &[
     "short-rpc",
     "rtt-10ms",
     "rtt-100ms",
+    "hosts-1000",
 ];
 
 #[test]
