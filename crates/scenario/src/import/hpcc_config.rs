@@ -537,7 +537,7 @@ fn transport(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) 
     }
     let mut unused = s.unused.clone();
     if *law == "timely" {
-        // `HandleAckTs`: a sample per round trip, larger steps from the sixth on, below t_low too.
+        // `UpdateRateTimely`: a sample per round trip, larger steps from the sixth on, below t_low too.
         chosen.push("per = \"rtt\", hai_after = 6, hai_below = true".into());
     }
     if *law == "dctcp-rate" && !s.law.iter().any(|(key, ..)| *key == "DCTCP_RATE_AI") {
