@@ -5,7 +5,7 @@ use crate::capture::Taps;
 use crate::dependencies::{Loops, control_links};
 use crate::flow_samples::FlowSamples;
 use crate::host::{
-    Common, Deliveries, Host, Lanes, Memory, MemorySamples, NicSide, Profile, SenderWaits,
+    Common, Deliveries, Host, Lanes, Memory, MemorySamples, Nic, NicSide, Profile, SenderWaits,
 };
 use crate::law_log::LawLog;
 use crate::machine;
@@ -27,7 +27,7 @@ use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, FlowSpec, Hosts};
 use forebay_units::random::{Purpose, Stream};
-use forebay_units::{BitsPerSec, Bytes, Span};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::Rates;
 use std::sync::Arc;
 
@@ -62,145 +62,106 @@ pub(crate) fn build(
     options: Options,
     capture: bool,
 ) -> Result<Built, SimError> {
+    let profiles = profiles(scenario, &usual(scenario))?;
     let plan = Plan::of(&scenario.fabric);
     let topology = &scenario.fabric.topology;
     let hosts = Hosts::of_plan(&plan, topology);
-    let table =
+    let mut table =
         workload::flows(scenario, &hosts, seed).map_err(|e| SimError::Traffic(e.to_string()))?;
-    let mut profiles = profiles(scenario, &usual(scenario))?;
-    let telemetry = telemetry(scenario, &plan, &profiles)?;
+    let pausing = Pausing::of(scenario, &plan);
+    let mut warnings = std::mem::take(&mut table.warnings);
+    warnings.extend(pausing.iter().flat_map(Pausing::warnings));
+    warnings.extend(low_answers(scenario));
 
-    let cables: Vec<Cable> = plan.cables.iter().map(cable).collect();
-    let control = control_links(&table);
-    let latency = scenario.fabric.switch.latency;
     let machines = machine::all(scenario, &plan);
-    let homes = machine::homes(&machines, plan.hosts);
+    let fabric = lay_cables(scenario, &plan, &machines, &table);
+    let (mut common, counted) = common(profiles, scenario, &plan, &fabric, table, seed)?;
+    common.law_log = options.law_log.map(LawLog::of);
+    let common = Arc::new(common);
+    let routing = Routing::new(&scenario.fabric, &plan, &fabric, &common.flows, seed);
+    let mut taps = if capture { Taps::plan(scenario, &plan, &fabric) } else { Taps::default() };
+    let maker = Maker {
+        scenario,
+        plan: &plan,
+        fabric: &fabric,
+        common: &common,
+        options,
+        explicit: explicit(scenario, &plan),
+        pausing,
+        taps: &taps,
+    };
+    let mut nodes = maker.hosts(&machines, counted)?;
+    nodes.extend(maker.switches(routing.routes(&fabric, &|_| true))?);
+    let memories = machines.iter().map(|nics| maker.shared_memory(nics));
+    let memories = memories.collect::<Result<Vec<_>, _>>()?;
+    let each = (0u32..).zip(nodes);
+    let mut nodes: Vec<_> = each.map(|(id, node)| taps.fit(NodeId(id), node)).collect();
+    for (nics, memory) in machines.iter().zip(memories) {
+        machine::join(&mut nodes, nics, memory, &fabric);
+    }
+    let places = places(&fabric, &plan, topology, &hosts);
+    let timeline = Timeline::new(scenario, &plan, &fabric, routing);
+    let pauses = pausing.is_some();
+    Ok(Built { nodes, fabric, places, plan, common, timeline, taps, pauses, warnings })
+}
+
+/// Numbered nodes, and the links between them: of cables, and of control.
+fn lay_cables(
+    scenario: &Scenario,
+    plan: &Plan,
+    machines: &[Vec<NodeId>],
+    table: &workload::Table,
+) -> Fabric {
+    let cables = plan.cables.iter().map(cable).collect();
+    let homes = machine::homes(machines, plan.hosts);
     let size = (plan.names.len() as u32, plan.hosts as u32);
-    let fabric = Fabric::with_machines(size, homes, cables, latency, &control);
-    base_rtt::fill(&mut profiles, scenario, &fabric, &table.flows);
-    let addrs = (0..fabric.hosts()).map(|h| fabric.addr(h)).collect();
-    let Loops { rounds: loops, round_of, joins } = Loops::of(&table, &fabric);
-    let common = Arc::new(Common {
+    let latency = scenario.fabric.switch.latency;
+    Fabric::with_machines(size, homes, cables, latency, &control_links(table))
+}
+
+/// Pairs of numbers, as [`Loops`] has them: flows with rounds that their delivery counts for, hosts with rounds of rounds.
+struct Counted {
+    round_of: Vec<(u32, u32)>,
+    joins: Vec<(u32, u32)>,
+}
+
+/// What all hosts of the usual stack share, and what they count.
+fn common(
+    mut profiles: Vec<Profile>,
+    scenario: &Scenario,
+    plan: &Plan,
+    fabric: &Fabric,
+    table: workload::Table,
+    seed: u64,
+) -> Result<(Common, Counted), SimError> {
+    let telemetry = telemetry(scenario, plan, &profiles)?;
+    base_rtt::fill(&mut profiles, scenario, fabric, &table.flows);
+    let Loops { rounds, round_of, joins } = Loops::of(&table, fabric);
+    let common = Common {
         flows: Arc::new(table.flows),
         profiles,
-        addrs,
+        addrs: (0..fabric.hosts()).map(|h| fabric.addr(h)).collect(),
         seed,
-        loops: Arc::new(loops),
+        loops: Arc::new(rounds),
         connections: Arc::new(table.connections),
         rpcs: scenario.traffic.iter().map(rpc).collect::<Vec<_>>().into(),
         warmup: scenario.output.warmup,
         telemetry,
         asking: racks::asking(scenario),
-        law_log: options.law_log.map(LawLog::of),
-    });
+        law_log: None,
+    };
+    Ok((common, Counted { round_of, joins }))
+}
 
-    let routing = Routing::new(&scenario.fabric, &plan, &fabric, &common.flows, seed);
-    let routes = routing.routes(&fabric, &|_| true);
-    let mut starts: Vec<Vec<u32>> = vec![Vec::new(); plan.hosts];
-    for (flow, spec) in (0u32..).zip(common.flows.iter()) {
-        if spec.start != forebay_units::Time::MAX {
-            starts[spec.src as usize].push(flow);
-        }
-    }
+/// Cables whose ports need explicit queues, since a fault makes them lossy or their rate odd.
+fn explicit(scenario: &Scenario, plan: &Plan) -> Vec<u32> {
     let needs_queue = |f: &&model::Fault| match f.change() {
         Some(Change::Loss(_)) => true,
         Some(Change::Rate(rate)) => rate.whole_ps_per_byte().is_none(),
         Some(Change::Down | Change::Up) | None => false,
     };
-    let explicit = scenario
-        .faults
-        .iter()
-        .filter(needs_queue)
-        .filter_map(|f| cable_index(&plan, &f.link))
-        .collect();
-    let pausing = Pausing::of(scenario, &plan);
-    let mut warnings = table.warnings;
-    warnings.extend(pausing.iter().flat_map(Pausing::warnings));
-    warnings.extend(low_answers(scenario));
-    let mut taps = if capture { Taps::plan(scenario, &plan, &fabric) } else { Taps::default() };
-    let maker = PortMaker {
-        scenario,
-        plan: &plan,
-        fabric: &fabric,
-        seed,
-        options,
-        explicit,
-        pausing,
-        taps: &taps,
-        telemetry,
-    };
-    let mut stacks = Stacks::new(scenario, &common);
-    let mut rounds_at: Vec<Vec<(u32, u32)>> = vec![Vec::new(); plan.hosts];
-    for (flow, round) in round_of {
-        rounds_at[common.flows[flow as usize].dst as usize].push((flow, round));
-    }
-    let mut nodes = Vec::with_capacity(plan.names.len());
-    let flow_samples = FlowSamples::of(scenario.output.flows.as_ref(), &common.flows, &plan);
-    let mut made = Vec::with_capacity(plan.hosts);
-    let each = starts.into_iter().zip(rounds_at).zip(flow_samples);
-    let classes = |of: fn(&Profile) -> u8| common.profiles.iter().fold(0, |all, p| all | of(p));
-    let data = classes(|profile| profile.transport.data_classes());
-    let lanes = Lanes::new(data, classes(|profile| profile.transport.answer_classes()));
-    let mut toward_memory = toward_memory(scenario, &common.flows, &plan);
-    for (id, ((starts, rounds), flow_samples)) in (0u32..).zip(each) {
-        let port = maker.nic(NodeId(id));
-        let (common, nic) = stacks.of(&plan.names[id as usize])?;
-        let mut host = Host::new(common, port, nic, starts, rounds);
-        if !machines.iter().flatten().any(|nic| nic.0 == id)
-            && let Some(side) = maker.nic_side(id)?
-        {
-            host.with_memory(Memory::new(vec![side]));
-        }
-        if pausing.is_some_and(|pausing| pausing.classes().is_some()) {
-            host.separate_classes();
-        }
-        if let Some(lanes) = &lanes {
-            host.serve_by_class(lanes.clone());
-        }
-        if let Some(every) = scenario.output.queues.as_ref().map(|queues| queues.every) {
-            host.add_observer(Deliveries::new(every));
-        }
-        flow_samples.into_iter().for_each(|samples| host.add_observer(samples));
-        let toward = core::mem::take(&mut toward_memory[id as usize]);
-        let waits = SenderWaits::new(scenario.output.warmup, toward);
-        waits.into_iter().for_each(|waits| host.add_observer(waits));
-        if let Some(every) = maker.memory_sampled_every(id) {
-            host.add_observer(MemorySamples::new(every));
-        }
-        made.push(Box::new(host));
-    }
-    for (host, join) in joins {
-        made[host as usize].add_join(join);
-    }
-    for (connection, one) in (0u32..).zip(common.connections.iter()) {
-        made[one.client as usize].add_client(connection);
-        made[one.server as usize].add_server(connection);
-    }
-    nodes.extend(made.into_iter().map(AnyNode::Host));
-    let racks = Racks::new(scenario, &fabric, &common.profiles, seed);
-    for (s, routes) in (0u32..).zip(routes) {
-        let node = NodeId(fabric.hosts() + s);
-        let switch = Switch::new(maker.switch(node, routes));
-        let rack = racks.as_ref().map_or(Ok(None), |racks| racks.rack(node))?;
-        nodes.push(match rack {
-            Some(rack) => AnyNode::Tor(Box::new(Tor::new(switch, rack))),
-            None => AnyNode::Switch(Box::new(switch)),
-        });
-    }
-    let places = places(&fabric, &plan, topology, &hosts);
-    let timeline = Timeline::new(scenario, &plan, &fabric, routing);
-    let shared = machines.iter().map(|nics| {
-        let sides = nics.iter().filter_map(|nic| maker.nic_side(nic.0).transpose());
-        Ok(Memory::new(sides.collect::<Result<_, _>>()?))
-    });
-    let shared: Vec<_> = shared.collect::<Result<_, SimError>>()?;
-    let mut nodes: Vec<AnyNode> =
-        (0u32..).zip(nodes).map(|(id, node)| taps.fit(NodeId(id), node)).collect();
-    for (nics, memory) in machines.iter().zip(shared) {
-        machine::join(&mut nodes, nics, memory, &fabric);
-    }
-    let pauses = pausing.is_some();
-    Ok(Built { nodes, fabric, places, plan, common, timeline, taps, pauses, warnings })
+    let faults = scenario.faults.iter().filter(needs_queue);
+    faults.filter_map(|f| cable_index(plan, &f.link)).collect()
 }
 
 /// The rates that switches tell of, if a law of the scenario wants telemetry.
@@ -270,20 +231,126 @@ fn cable(planned: &plan::PlannedCable) -> Cable {
     }
 }
 
-struct PortMaker<'a> {
+/// What belongs to one host of all that is laid out by host.
+#[derive(Default)]
+struct Share {
+    starts: Vec<u32>,        // its own flows, in order of start
+    rounds: Vec<(u32, u32)>, // flows received there, with rounds that they count for
+    toward_memory: Vec<u32>, // hosts with a path to memory that it has flows to
+    samples: Option<FlowSamples>,
+}
+
+/// Makes hosts, switches and their ports.
+struct Maker<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
     fabric: &'a Fabric,
-    seed: u64,
+    common: &'a Arc<Common>,
     options: Options,
-    /// Cables whose ports need explicit queues, since a fault makes them lossy or their rate odd.
-    explicit: Vec<u32>,
+    explicit: Vec<u32>, // cables
     pausing: Option<Pausing<'a>>,
     taps: &'a Taps,
-    telemetry: Option<Rates>,
 }
 
-impl<'a> PortMaker<'a> {
+impl<'a> Maker<'a> {
+    /// All hosts, each with a path to memory of its own where that is modelled, but for NICs of machines.
+    fn hosts(&self, machines: &[Vec<NodeId>], counted: Counted) -> Result<Vec<AnyNode>, SimError> {
+        let mut stacks = Stacks::new(self.scenario, self.common);
+        let queues = self.class_queues();
+        let mut hosts = Vec::with_capacity(self.plan.hosts);
+        for (id, share) in (0u32..).zip(self.shares(&counted)) {
+            let (common, nic) = stacks.of(&self.plan.names[id as usize])?;
+            let mut host = self.host(id, (common, nic), share);
+            if let Some(queues) = &queues {
+                host.serve_by_class(queues.clone());
+            }
+            let alone = !machines.iter().flatten().any(|nic| nic.0 == id);
+            if let Some(side) = self.nic_side(id)?.filter(|_| alone) {
+                host.with_memory(Memory::new(vec![side]));
+            }
+            hosts.push(Box::new(host));
+        }
+        for (host, join) in counted.joins {
+            hosts[host as usize].add_join(join);
+        }
+        for (connection, one) in (0u32..).zip(self.common.connections.iter()) {
+            hosts[one.client as usize].add_client(connection);
+            hosts[one.server as usize].add_server(connection);
+        }
+        Ok(hosts.into_iter().map(AnyNode::Host).collect())
+    }
+
+    /// What the NICs need to tell classes apart, where data or answers are of several.
+    fn class_queues(&self) -> Option<Lanes> {
+        let classes =
+            |of: fn(&Profile) -> u8| self.common.profiles.iter().fold(0, |all, p| all | of(p));
+        let data = classes(|profile| profile.transport.data_classes());
+        Lanes::new(data, classes(|profile| profile.transport.answer_classes()))
+    }
+
+    /// What belongs to each host.
+    fn shares(&self, counted: &Counted) -> Vec<Share> {
+        let (scenario, flows) = (self.scenario, &self.common.flows);
+        let samples = FlowSamples::of(scenario.output.flows.as_ref(), flows, self.plan);
+        let toward = toward_memory(scenario, flows, self.plan);
+        let pairs = samples.into_iter().zip(toward);
+        let share = |(samples, toward_memory)| Share { samples, toward_memory, ..Share::default() };
+        let mut shares: Vec<Share> = pairs.map(share).collect();
+        for (flow, spec) in (0u32..).zip(flows.iter()) {
+            if spec.start != Time::MAX {
+                shares[spec.src as usize].starts.push(flow);
+            }
+        }
+        for (flow, round) in &counted.round_of {
+            let at = flows[*flow as usize].dst;
+            shares[at as usize].rounds.push((*flow, *round));
+        }
+        shares
+    }
+
+    /// One host, with its observers.
+    fn host(&self, id: u32, (common, nic): (Arc<Common>, Nic), share: Share) -> Host {
+        let output = &self.scenario.output;
+        let mut host = Host::new(common, self.nic(NodeId(id)), nic, share.starts, share.rounds);
+        if self.pausing.is_some_and(|pausing| pausing.classes().is_some()) {
+            host.separate_classes();
+        }
+        if let Some(queues) = &output.queues {
+            host.add_observer(Deliveries::new(queues.every));
+        }
+        if let Some(samples) = share.samples {
+            host.add_observer(samples);
+        }
+        if let Some(waits) = SenderWaits::new(output.warmup, share.toward_memory) {
+            host.add_observer(waits);
+        }
+        if let Some(every) = self.memory_sampled_every(id) {
+            host.add_observer(MemorySamples::new(every));
+        }
+        host
+    }
+
+    /// All switches, with their routes.
+    fn switches(&self, routes: Vec<Routes>) -> Result<Vec<AnyNode>, SimError> {
+        let Common { profiles, seed, .. } = &**self.common;
+        let racks = Racks::new(self.scenario, self.fabric, profiles, *seed);
+        let one = |(id, routes)| {
+            let switch = Switch::new(self.switch(NodeId(id), routes));
+            let rack = racks.as_ref().map_or(Ok(None), |racks| racks.rack(NodeId(id)))?;
+            Ok(match rack {
+                Some(rack) => AnyNode::Tor(Box::new(Tor::new(switch, rack))),
+                None => AnyNode::Switch(Box::new(switch)),
+            })
+        };
+        (self.fabric.hosts()..).zip(routes).map(one).collect()
+    }
+
+    /// The path to memory of a machine with these NICs.
+    fn shared_memory(&self, nics: &[NodeId]) -> Result<Box<Memory>, SimError> {
+        let sides = nics.iter().filter_map(|nic| self.nic_side(nic.0).transpose());
+        Ok(Memory::new(sides.collect::<Result<_, _>>()?))
+    }
+
     /// Whether a cable of `node` carries pause frames to it (`heard`) or from it.
     fn has_pause(&self, node: NodeId, heard: bool) -> bool {
         let Some(pausing) = self.pausing else { return false };
@@ -371,7 +438,7 @@ impl<'a> PortMaker<'a> {
             release_at_start: false,
             overhead: self.scenario.fabric.wire_overhead.get() as u16,
             loss: cable.loss,
-            key: Stream::new(self.seed, u64::from(direction.link.0), Purpose::Red).key(),
+            key: Stream::new(self.common.seed, u64::from(direction.link.0), Purpose::Red).key(),
             form: match () {
                 () if self.options.explicit_ports => Form::Naive,
                 () if self.explicit.contains(&direction.cable) => Form::Queued,
@@ -398,7 +465,7 @@ impl<'a> PortMaker<'a> {
     fn nic_side(&self, host: u32) -> Result<Option<(&'a model::Memory, NicSide)>, SimError> {
         let (scenario, name) = (self.scenario, &self.plan.names[host as usize]);
         let Some(memory) = scenario.host.memory_at(name) else { return Ok(None) };
-        let key = Stream::new(self.seed, u64::from(host), Purpose::HostLaw).key();
+        let key = Stream::new(self.common.seed, u64::from(host), Purpose::HostLaw).key();
         let mut side = NicSide::new(memory, scenario.output.warmup, key)?;
         if let Some(above) = self.pausing.and_then(|pausing| pausing.nic_threshold(host as usize)) {
             let classes = self.pausing.and_then(|pausing| pausing.classes());
@@ -444,7 +511,7 @@ impl<'a> PortMaker<'a> {
             classes: switch.classes.max(1 + u8::from(self.scenario.fabric.hierarchical.is_some())),
             release_at_start: switch.release == Release::Start,
             form: if self.taps.watches(node, port) { Form::Naive } else { bare.form },
-            telemetry: self.telemetry,
+            telemetry: self.common.telemetry,
             ..bare
         }
     }

@@ -160,7 +160,7 @@ impl Host {
     #[inline(never)]
     pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
         if packet.has_int_records() {
-            self.hear(now, packet, out);
+            self.on_int_records(now, packet, out);
         }
         // Nothing has changed since the host settled.
         debug_assert!(self.timers.next <= self.next_pull());
@@ -189,7 +189,7 @@ impl Host {
             self.acknowledge(now, newest.at, packet, out);
             out.slab().release(packet.int_slot());
         } else {
-            self.take_order(now, packet, out);
+            self.on_control_packet(now, packet, out);
         }
     }
 
@@ -207,14 +207,14 @@ impl Host {
     pub fn timer(&mut self, now: Time, out: &mut impl Out<Packet>) {
         self.pull(self.next_pull(), now, out);
         while let Some((due, which)) = self.timers.take(now) {
-            self.ask_for_due();
+            self.prefetch_due();
             match due {
                 Due::Ring => self.ring_due(now, out),
                 Due::Start => self.begin(now, which, out),
                 Due::Sender => self.sender_due(now, which),
                 Due::Receiver => self.receiver_due(now, which),
                 Due::Rpc => self.rpc_due(now, which, out),
-                Due::Stops => self.stops_due(now),
+                Due::ResumeRequest => self.resume_request_due(now),
             }
         }
         if self.receive.halves.deadline() <= now {

@@ -92,7 +92,7 @@ impl Host {
 
     /// Something elsewhere is over: a flow of this host begins, or a round that counts here is nearer to its end.
     #[cold]
-    pub(super) fn round_told(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+    pub(super) fn on_dependency(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
         let at = now + Span::from_ps(packet.seq);
         if !packet.flags.has(TELLS) {
             self.timers.push(at, Due::Start, packet.flow.0);

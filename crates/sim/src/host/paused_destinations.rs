@@ -1,5 +1,5 @@
-//! Stops that the switch told a host: after a while in force the host asks whether they still are, since the word that ends them can be
-//! lost on its cable. A stop that is lost needs nothing: flows that go on ask for their rate.
+//! Destinations that the switch has paused: when a pause has been in force for a while the host requests to resume, since the message
+//! that ends it can be lost on the cable. A pause that is lost needs nothing: flows that go on request their rate.
 //!
 //! Source: none, HierCC (APNet 2021) has no losses. Assumption: [`ASKS_AFTER`] times as long as a queue waits for a credit that may be lost, since
 //! a queue that drains slowly may well stop its hosts for that long.
@@ -23,14 +23,14 @@ pub(crate) const ASKS_AFTER: u64 = 10;
 
 /// Hosts that the switch has stopped flows to, with the time at which to ask.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stops {
+pub(super) struct PausedDestinations {
     to: Vec<(HostAddr, Time)>,
     armed: bool,
 }
 
 impl Host {
     /// The switch has said whether flows to a host are stopped.
-    pub(super) fn note_stop(&mut self, now: Time, to: HostAddr, stopped: bool) {
+    pub(super) fn note_pause(&mut self, now: Time, to: HostAddr, stopped: bool) {
         let Some(Asking { after, .. }) = self.common.asking else { return };
         if stopped {
             let stops = &mut self.send.paused.get_or_insert_default().to;
@@ -38,23 +38,23 @@ impl Host {
                 Some(stop) => stop.1 = now + after,
                 None => stops.push((to, now + after)),
             }
-            self.arm_stops();
+            self.arm_resume_requests();
         } else if let Some(stops) = &mut self.send.paused {
             stops.to.retain(|stop| stop.0 != to);
         }
     }
 
-    fn arm_stops(&mut self) {
+    fn arm_resume_requests(&mut self) {
         let Some(stops) = self.send.paused.as_mut().filter(|stops| !stops.armed) else { return };
         if let Some(at) = stops.to.iter().map(|stop| stop.1).min() {
             stops.armed = true;
-            self.timers.push(at, Due::Stops, 0);
+            self.timers.push(at, Due::ResumeRequest, 0);
         }
     }
 
     /// Asks about stops that have been in force for long, as far as there is somebody to go on.
     #[cold]
-    pub(super) fn stops_due(&mut self, now: Time) {
+    pub(super) fn resume_request_due(&mut self, now: Time) {
         let (Some(mut stops), Some(asking)) = (self.send.paused.take(), self.common.asking) else {
             return;
         };
@@ -65,7 +65,7 @@ impl Host {
             self.nic.enqueue(now, &Packet::resume_request(*to, asking.size));
         }
         self.send.paused = Some(stops);
-        self.arm_stops();
+        self.arm_resume_requests();
     }
 
     fn sends_to(&self, to: HostAddr) -> bool {

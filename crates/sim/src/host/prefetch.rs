@@ -31,21 +31,21 @@ impl Host {
 
     /// Asks for the state of the sender whose timer comes up next, where there are several.
     #[inline]
-    pub(super) fn ask_for_due(&self) {
+    pub(super) fn prefetch_due(&self) {
         if self.send.slots.len() > 1
             && let Some((_, Due::Sender, slot)) = self.timers.first()
         {
-            self.ask_for_sender(slot);
+            self.prefetch_sender(slot);
         }
     }
 
     /// Asks for what was told to the packet that arrives next, and for the state of its flow.
     #[inline(always)]
-    pub(super) fn ask_for_next(&self, out: &mut impl Out<Packet>) {
+    pub(super) fn prefetch_next(&self, out: &mut impl Out<Packet>) {
         let Some(&next) = out.next() else { return };
         out.slab().prefetch(next.int_slot());
         if next.kind.is_answer() {
-            self.send.of.get(next.flow).into_iter().for_each(|slot| self.ask_for_sender(slot));
+            self.send.of.get(next.flow).into_iter().for_each(|slot| self.prefetch_sender(slot));
         } else if let Some(slot) = self.receive.of.get(next.flow) {
             prefetch_at(&self.receive.slots, slot as usize);
         }
@@ -53,7 +53,7 @@ impl Host {
 
     /// Asks for what a sender has noted of the packet that an answer is about.
     #[inline(always)]
-    pub(super) fn ask_for_oldest(&self, packet: &Packet) {
+    pub(super) fn prefetch_oldest_of(&self, packet: &Packet) {
         if packet.kind.is_answer()
             && let Some(slot) = self.send.of.get(packet.flow)
             && let Some(sending) = self.send.slots.get(slot as usize)
@@ -63,7 +63,7 @@ impl Host {
     }
 
     #[inline(always)]
-    fn ask_for_sender(&self, slot: u32) {
+    fn prefetch_sender(&self, slot: u32) {
         if let Some(sending) = self.send.slots.get(slot as usize) {
             prefetch_all(sending);
             sending.telemetry.as_deref().into_iter().for_each(prefetch_all);

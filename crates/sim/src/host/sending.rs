@@ -1,10 +1,10 @@
 //! Flows that start here: their senders, from the start to the last acknowledgement.
 
 use super::Host;
-use super::paused_destinations::Stops;
+use super::paused_destinations::PausedDestinations;
 use super::pulling::Egress;
 use super::telemetry::told;
-use super::timer_dedup::Armed;
+use super::timer_dedup::TimerDedup;
 use super::timers::Due;
 use crate::flow_map::{DONE, FlowMap};
 use forebay_engine::Out;
@@ -30,7 +30,7 @@ pub(super) struct Sending {
     pub sender: Sender,
     pub flow: u32,
     pub ready: bool, // in the ready list
-    pub armed: Armed,
+    pub armed: TimerDedup,
     pub started: Time,
     pub telemetry: Option<Box<Telemetry>>, // where its law wants that
 }
@@ -42,7 +42,7 @@ pub(super) struct Senders {
     pub free: Vec<u32>,
     pub of: FlowMap,
     pub finished: Vec<Sent>,
-    pub paused: Option<Box<Stops>>, // destinations that the switch has paused
+    pub paused: Option<Box<PausedDestinations>>, // destinations that the switch has paused
 }
 
 impl Default for Senders {
@@ -110,7 +110,7 @@ impl Host {
             sender,
             flow,
             ready: false,
-            armed: Armed::NONE,
+            armed: TimerDedup::NONE,
             started: now,
             telemetry: told.then(Box::default),
         };

@@ -10,10 +10,15 @@ use forebay_wire::{FlowId, HostAddr, Kind, Packet};
 impl Host {
     /// The NIC, or who plans flows, takes what is for no transport.
     #[cold]
-    pub(super) fn take_order(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+    pub(super) fn on_control_packet(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        out: &mut impl Out<Packet>,
+    ) {
         match packet.kind {
-            Kind::Control => self.round_told(now, packet, out),
-            Kind::RackRate => self.obey(now, packet),
+            Kind::Control => self.on_dependency(now, packet, out),
+            Kind::RackRate => self.on_rate(now, packet),
             Kind::Pause => self.pause(now, packet.seq as u8),
             Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp => {} // for transports
             Kind::RackCredit | Kind::RackRequest => {}            // end at switches
@@ -22,7 +27,7 @@ impl Host {
 
     /// The switch tells one flow, or all to one host, at which rate to send.
     #[cold]
-    fn obey(&mut self, now: Time, packet: &Packet) {
+    fn on_rate(&mut self, now: Time, packet: &Packet) {
         let (rate, all) = (BitsPerSec::new(packet.seq), packet.flow == FlowId::ALL);
         let told = match packet.seq {
             0 => Told::Stop,
@@ -31,7 +36,7 @@ impl Host {
         };
         let to = HostAddr::of_word(packet.stamp);
         if all || told == Told::Stop {
-            self.note_stop(now, to, told == Told::Stop);
+            self.note_pause(now, to, told == Told::Stop);
         }
         if !all {
             if let Some(slot) = self.send.slot(packet.flow) {

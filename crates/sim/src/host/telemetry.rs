@@ -1,4 +1,4 @@
-//! What ports told packets that come to a host.
+//! INT records of packets that come to a host.
 
 use super::Host;
 use forebay_engine::{Out, Slab};
@@ -9,14 +9,19 @@ use forebay_wire::{IntRecords, Packet};
 const ODD: u64 = 0xd6e8_feb8_6659_fd93;
 
 impl Host {
-    /// A packet that was told something comes from the cable. What it was told is part of the digest.
+    /// A packet with INT records comes from the cable. The records are part of the digest.
     #[inline(never)]
-    pub(super) fn hear(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
-        self.ask_for_oldest(packet);
+    pub(super) fn on_int_records(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        self.prefetch_oldest_of(packet);
         let fold = |all: u64, word: &u64| (all.rotate_left(29) ^ word).wrapping_mul(ODD);
         let all = told(packet, out, &mut IntRecords::default()).iter().fold(0, fold);
         self.digest.add(now.as_ps(), all);
-        self.ask_for_next(out);
+        self.prefetch_next(out);
     }
 }
 

@@ -7,9 +7,9 @@ use forebay_units::Time;
 ///
 /// Entries beyond the third are forgotten: when they come up they mean nothing.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Armed([Time; 3]);
+pub(super) struct TimerDedup([Time; 3]);
 
-impl Armed {
+impl TimerDedup {
     pub const NONE: Self = Self([Time::MAX; 3]);
 
     /// Whether an entry has to be made for `at`, which is then known.
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn later_entries_are_remembered_behind_earlier_ones() {
         let at = Time::from_ps;
-        let mut armed = Armed::NONE;
+        let mut armed = TimerDedup::NONE;
         assert!(armed.needs(at(400)), "a timeout");
         for gate in [10, 20, 30] {
             assert!(armed.needs(at(gate)), "a gate before it");
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn what_was_forgotten_means_nothing() {
         let at = Time::from_ps;
-        let mut armed = Armed::NONE;
+        let mut armed = TimerDedup::NONE;
         for time in [40, 30, 20, 10] {
             assert!(armed.needs(at(time)));
         }

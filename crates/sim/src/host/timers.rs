@@ -15,7 +15,7 @@ pub(super) enum Due {
     Sender,
     Receiver,
     Rpc,
-    Stops,
+    ResumeRequest,
 }
 
 /// The timers of a host, and what it is to do at times known beforehand.

@@ -33,7 +33,7 @@ impl TcpSender {
         if self.calm && packet.sacks == 0 && ack > self.totals.una {
             self.advance(cfg, now, arrived, packet);
         } else {
-            self.on_rough_ack(cfg, now, arrived, packet);
+            self.on_ack_slow(cfg, now, arrived, packet);
         }
         if cfg.tso.is_some() {
             self.settle_deferral(cfg, now);

@@ -42,7 +42,7 @@ impl TcpSender {
     /// As [`TcpSender::next_packet`], but new data may be a super-packet, where the settings allow it.
     pub fn next_burst(&mut self, cfg: &TcpConfig, now: Time) -> Option<Burst> {
         let first = if !self.calm {
-            self.next_rough(cfg, now)
+            self.next_slow(cfg, now)
         } else if self.shut != 0 || !self.new_fits(cfg) {
             None
         } else {

@@ -20,7 +20,7 @@ impl TcpSender {
     #[inline]
     pub fn ready(&self, cfg: &TcpConfig) -> bool {
         if !self.calm {
-            return self.ready_rough(cfg);
+            return self.ready_slow(cfg);
         }
         self.shut == 0 && self.new_fits(cfg)
     }
@@ -29,7 +29,7 @@ impl TcpSender {
     #[inline]
     pub fn next_packet(&mut self, cfg: &TcpConfig, now: Time) -> Option<Packet> {
         if !self.calm {
-            return self.next_rough(cfg, now);
+            return self.next_slow(cfg, now);
         }
         if self.shut != 0 || !self.new_fits(cfg) {
             return None;
@@ -232,7 +232,7 @@ impl TcpSender {
 
     #[cold]
     #[inline(never)]
-    fn ready_rough(&self, cfg: &TcpConfig) -> bool {
+    fn ready_slow(&self, cfg: &TcpConfig) -> bool {
         let Some(r) = &self.repair else { return false };
         if r.probe {
             return self.may_send_new(cfg) || !self.board.is_empty();
@@ -248,8 +248,8 @@ impl TcpSender {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn next_rough(&mut self, cfg: &TcpConfig, now: Time) -> Option<Packet> {
-        if !self.ready_rough(cfg) {
+    pub(super) fn next_slow(&mut self, cfg: &TcpConfig, now: Time) -> Option<Packet> {
+        if !self.ready_slow(cfg) {
             return None;
         }
         let mut r = self.take_repair();

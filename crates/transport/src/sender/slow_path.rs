@@ -111,7 +111,7 @@ impl TcpSender {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn on_rough_ack(
+    pub(super) fn on_ack_slow(
         &mut self,
         cfg: &TcpConfig,
         now: Time,
