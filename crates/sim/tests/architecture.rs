@@ -1,0 +1,207 @@
+//! ARCHITECTURE.md as a test: which crate uses which, and what is absent where.
+//!
+//! A crate that uses another one, or a file that parses, is named here and in ARCHITECTURE.md in the same commit.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Each crate, and those that it may use: the arrows of the picture. None points up.
+const USES: [(&str, &[&str]); 12] = [
+    ("units", &[]),
+    ("laws", &["units"]),
+    ("wire", &["units"]),
+    ("engine", &["units"]),
+    ("host", &["units", "wire"]),
+    ("transport", &["units", "laws", "wire"]),
+    ("net", &["units", "laws", "wire", "engine"]),
+    ("record", &["units"]),
+    ("scenario", &["units", "laws", "host"]),
+    ("sim", &["units", "laws", "wire", "engine", "host", "transport", "net", "record", "scenario"]),
+    (
+        "validate",
+        &[
+            "units",
+            "laws",
+            "wire",
+            "engine",
+            "host",
+            "transport",
+            "net",
+            "record",
+            "scenario",
+            "sim",
+        ],
+    ),
+    ("cli", &["units", "laws", "record", "scenario", "sim", "validate"]),
+];
+
+/// Crates of one simulation: no text of users, no law by name.
+const MODELS: [&str; 8] = ["units", "engine", "wire", "net", "host", "transport", "sim", "record"];
+
+/// Files outside `scenario` that parse TOML or JSON, and of whom.
+const PARSERS: [&str; 7] = [
+    "cli/src/bench/mod.rs",         // its own child processes
+    "cli/src/sweep/mod.rs",         // manifests of runs
+    "cli/src/sweep/pool.rs",        // its own child processes
+    "record/src/dir/read.rs",       // run folders
+    "validate/src/hiercc/setup.rs", // its own tables, part of the program
+    "validate/src/linux/mod.rs",    // likewise
+    "validate/src/row.rs",          // likewise
+];
+
+/// Crates whose code may open files, and the one file of `scenario` that does.
+const OPENS_FILES: [&str; 4] = ["cli/", "record/", "validate/", "scenario/src/load.rs"];
+
+/// The only file with unsafe code: one prefetch hint.
+const UNSAFE: [&str; 1] = ["engine/src/prefetch.rs"];
+
+/// Crates that do without the standard library.
+const NO_STD: [&str; 3] = ["units", "laws", "wire"];
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Folders of crates, by name.
+fn folders() -> BTreeSet<String> {
+    let all = fs::read_dir(crates()).expect("crates/ is there").flatten();
+    let with_manifest = all.filter(|entry| entry.path().join("Cargo.toml").is_file());
+    with_manifest.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Crates of this workspace among the dependencies of a manifest, those of its tests left out.
+fn uses(manifest: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut counts = false;
+    for line in manifest.lines().map(str::trim) {
+        if line.starts_with('[') {
+            counts = line.contains("dependencies") && !line.contains("dev-dependencies");
+        } else if counts && let Some(name) = line.strip_prefix("forebay-") {
+            let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+            found.insert(name[..end.unwrap_or(name.len())].to_string());
+        }
+    }
+    found
+}
+
+/// Code of a crate by file (`net/src/port.rs`): without comments, and without tests.
+fn code(of: &str) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![crates().join(of).join("src")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(&folder).expect("a folder of code").flatten().map(|e| e.path()) {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            let is_test = name.as_deref().is_some_and(|n| n == "tests" || n == "tests.rs");
+            if is_test {
+                continue;
+            } else if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let text = read(&path);
+                let body = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or(&text);
+                let lines = body.lines().filter(|line| !line.trim_start().starts_with("//"));
+                let at = path.strip_prefix(crates()).expect("below crates/").to_string_lossy();
+                found.insert(at.replace('\\', "/"), lines.collect::<Vec<_>>().join("\n"));
+            }
+        }
+    }
+    assert!(!found.is_empty(), "crates/{of}/src has code");
+    found
+}
+
+/// Files of these crates whose code has one of these words.
+fn files_with<'a>(of: impl IntoIterator<Item = &'a str>, words: &[&str]) -> BTreeSet<String> {
+    let has = |text: &String| words.iter().any(|word| text.contains(word));
+    of.into_iter().flat_map(code).filter(|(_, text)| has(text)).map(|(at, _)| at).collect()
+}
+
+fn all_crates() -> Vec<&'static str> {
+    USES.iter().map(|(name, _)| *name).collect()
+}
+
+#[test]
+fn crates_use_only_what_is_below_them() {
+    let known: BTreeSet<String> = all_crates().into_iter().map(String::from).collect();
+    assert_eq!(folders(), known, "a new crate has a row in USES here, and in ARCHITECTURE.md");
+    for (at, (name, allowed)) in USES.iter().enumerate() {
+        let below: Vec<&str> = USES[..at].iter().map(|(below, _)| *below).collect();
+        assert!(allowed.iter().all(|used| below.contains(used)), "{name}: an arrow points up");
+        let used = uses(&read(&crates().join(name).join("Cargo.toml")));
+        let allowed: BTreeSet<String> = allowed.iter().map(|name| name.to_string()).collect();
+        assert_eq!(used, allowed, "crates/{name}/Cargo.toml, against USES here");
+    }
+}
+
+#[test]
+fn the_map_has_every_crate_and_the_files_that_it_names() {
+    let map = read(&crates().join("../ARCHITECTURE.md"));
+    for (name, _) in USES {
+        let row = map.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+        let row = row.unwrap_or_else(|| panic!("ARCHITECTURE.md has no row for crates/{name}"));
+        let files = row.rsplit('|').nth(1).unwrap_or_default().split('`').skip(1).step_by(2);
+        for file in files {
+            let path = crates().join(name).join("src").join(file);
+            assert!(path.exists(), "ARCHITECTURE.md: {} is not there", path.display());
+        }
+    }
+    for path in map.split('`').filter(|word| word.contains("/src/") && word.ends_with(".rs")) {
+        assert!(crates().join(path).exists(), "ARCHITECTURE.md: crates/{path} is not there");
+    }
+}
+
+#[test]
+fn laws_have_no_name_outside_laws() {
+    let laws = code("laws");
+    let names: BTreeSet<String> = laws
+        .values()
+        .flat_map(|text| text.split("const NAME: &").skip(1))
+        .filter_map(|rest| rest.split('"').nth(1))
+        .map(|name| format!("\"{name}\""))
+        .collect();
+    assert!(
+        names.len() >= 12 && names.contains("\"dctcp\"") && names.contains("\"hostcc\""),
+        "{names:?}"
+    );
+    let words: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert_eq!(files_with(MODELS, &words), BTreeSet::new());
+}
+
+#[test]
+fn only_scenario_parses_what_users_write() {
+    let parse = ["from_str::<", "toml::from_", "serde_json::from_", "DeTable::parse"];
+    let own = |at: &String| !at.starts_with("scenario/");
+    let found: BTreeSet<String> =
+        files_with(all_crates(), &parse).into_iter().filter(own).collect();
+    assert_eq!(found, PARSERS.map(String::from).into());
+}
+
+#[test]
+fn files_are_opened_at_the_edges_only() {
+    let open = ["std::fs", "File::open", "File::create"];
+    let inside = |at: &String| !OPENS_FILES.iter().any(|edge| at.starts_with(edge));
+    let found: Vec<String> = files_with(all_crates(), &open).into_iter().filter(inside).collect();
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn no_clock_no_environment_no_hash_order_no_unsafe_in_models() {
+    let words = ["Instant::now", "SystemTime", "HashMap", "HashSet", "std::env", "rand::"];
+    assert_eq!(files_with(MODELS, &words), BTreeSet::new());
+    assert_eq!(
+        files_with(all_crates(), &["unsafe {", "unsafe fn", "unsafe impl"]),
+        UNSAFE.map(String::from).into()
+    );
+    let bans = read(&crates().join("../clippy.toml"));
+    for ban in ["HashMap", "HashSet", "Instant::now", "SystemTime::now"] {
+        assert!(bans.contains(ban), "clippy.toml bans {ban}");
+    }
+    for name in NO_STD {
+        let root = read(&crates().join(name).join("src/lib.rs"));
+        assert!(root.contains("#![no_std]"), "crates/{name} does without the standard library");
+    }
+}
