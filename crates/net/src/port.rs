@@ -68,7 +68,7 @@ struct Cold {
     whole: u64, // ps per byte; 0 if that is no whole number
     settings: PortSettings,
     alive: bool,
-    since: Time, // explicit queues, not steady: when they were last empty and got a packet, or the link came back
+    since: Time, // explicit queues, mode `PerPacket`: when they were last empty and got a packet, or the link came back
     old_rate: BitsPerSec, // before the last change of rate
     old_until: Time, // what was in transmission then is sent by then, at that rate; zero: it has been
     held: VecDeque<Packet>, // one touch: the queue while the link is dead
@@ -89,36 +89,58 @@ struct Bounds {
     marked: u64,         // packets marked by that alone
 }
 
-/// What one touch reads and writes, and the first half of what a steady port does: one cache line.
+/// How a port handles a packet, from the state that it is in: chosen anew whenever settings, pauses or faults change. Changes no result.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub(crate) enum PortMode {
+    /// One departure at a time: the link is down, lossy, paused or between two rates; lengths are in packets; or [`Form::Naive`].
+    PerPacket,
+    /// Explicit queues, whose wire never idles while a packet waits: limits and marks follow from the time at which all will have been
+    /// sent. Something else happens on departures too, or decides on arrivals: marks at dequeue, INT, per-class state, ingress accounting,
+    /// a shared buffer.
+    WorkConserving,
+    /// The same, and nothing but priority order and the limits and marks of the port counts.
+    WorkConservingUnhooked,
+    /// One queue, a number: a packet goes to the link as it is accepted. A shared buffer decides on arrivals too.
+    Fifo,
+    /// The same without a shared buffer.
+    FifoUnshared,
+}
+
+impl PortMode {
+    #[inline(always)]
+    pub fn is_fifo(self) -> bool {
+        self >= Self::Fifo
+    }
+
+    #[inline(always)]
+    pub fn is_work_conserving(self) -> bool {
+        matches!(self, Self::WorkConserving | Self::WorkConservingUnhooked)
+    }
+}
+
+/// What one touch reads and writes, and the first half of what a work-conserving port does: one cache line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Hot {
-    busy: Time, // one touch, steady: when all that was accepted has been sent; else: the packet in transmission
+    busy: Time, // when all that was accepted has been sent; in mode `PerPacket`: the packet in transmission
     free_below: Span, // of queues shorter than this neither limit nor mark can come about
     tx_packets: u64,
     highest: Span, // largest queue as time at the present rate
     tx_bytes: u64,
-    alone: u32, // ps per byte of a plain port that nothing else has a say about; 0 for others
-    whole: u32, // ps per byte of a plain port; 0 for others
-    steady: u32, // ps per byte of a steady port; 0 for others
-    calm: u32, // ps per byte of a steady port where nobody asks for more than order and limits; 0 for others
+    pace: u32,     // ps per byte; 0 in mode `PerPacket`
     overhead: u32, // ps that wire overhead adds to each packet
     link: LinkId,
+    mode: PortMode,
 }
 
 const _: () = assert!(size_of::<Hot>() == 64);
 
 impl Hot {
-    /// Time that a packet takes on the wire of a plain or steady port, at its ps per byte.
+    /// Time that a packet takes on the wire of a port in any mode but `PerPacket`.
     #[inline(always)]
-    fn time_of(&self, pace: u32, packet: &Packet) -> Span {
-        Span::from_ps(u64::from(packet.size) * u64::from(pace) + u64::from(self.overhead))
-    }
-
-    /// Time that a packet takes on the wire of a steady port.
-    #[inline(always)]
-    fn steady_time_of(&self, packet: &Packet) -> Span {
-        self.time_of(self.steady, packet)
+    fn time_of(&self, packet: &Packet) -> Span {
+        Span::from_ps(u64::from(packet.size) * u64::from(self.pace) + u64::from(self.overhead))
     }
 }
 
@@ -143,12 +165,10 @@ impl Port {
                 highest: Span::ZERO,
                 tx_packets: 0,
                 tx_bytes: 0,
-                alone: 0,
-                whole: 0,
-                steady: 0,
-                calm: 0,
+                pace: 0,
                 overhead: 0,
                 link: settings.link,
+                mode: PortMode::PerPacket,
             },
             counted: 0,
             scheduled: Scheduled::new(&settings, !one_touch),
@@ -210,22 +230,28 @@ impl Port {
         self.cold.whole = whole.unwrap_or(0);
         let code = settings.telemetry.and_then(|rates| rates.code(settings.rate));
         self.scheduled.code = code.unwrap_or(NOTHING);
-        self.derive_form();
+        self.derive_mode();
     }
 
-    /// Whether one touch will do, or whether a scheduled port is steady, from now on.
-    fn derive_form(&mut self) {
-        self.leave_steady();
+    /// Chooses the mode from now on.
+    fn derive_mode(&mut self) {
+        self.leave_work_conserving();
         let Cold { alive, old_until, pause, .. } = &*self.cold;
         let even = *alive && *old_until == Time::ZERO && !pause.concerns();
         let whole = u32::try_from(self.cold.whole).ok().filter(|_| even).unwrap_or(0);
         self.hot.overhead = whole * u32::from(self.cold.settings.overhead);
-        self.hot.whole = if self.is_scheduled() { 0 } else { whole };
-        self.hot.alone = if self.cold.shares { 0 } else { self.hot.whole };
-        let longest = self.hot.time_of(whole, &Packet { size: u16::MAX, ..Packet::default() });
+        self.hot.pace = whole;
+        let longest = self.hot.time_of(&Packet { size: u16::MAX, ..Packet::default() });
         let Bounds { limit, mark_from, .. } = self.cold.bounds;
         self.hot.free_below = mark_from.min(limit.saturating_sub(longest));
-        self.enter_steady(self.steady_pace(whole));
+        self.hot.mode = self.mode_at(whole);
+        match self.hot.mode {
+            PortMode::PerPacket => self.hot.pace = 0,
+            PortMode::WorkConserving | PortMode::WorkConservingUnhooked => {
+                self.enter_work_conserving();
+            }
+            PortMode::Fifo | PortMode::FifoUnshared => {}
+        }
     }
 
     /// Bytes that `span` of this port's time sends; rounds down.
@@ -240,7 +266,7 @@ impl Port {
     /// Bytes that leave from `now` until `busy`.
     #[inline]
     fn backlog(&self, now: Time) -> u64 {
-        match u64::from(self.hot.whole | self.hot.steady) {
+        match u64::from(self.hot.pace) {
             0 if self.cold.old_until == Time::ZERO => self.bytes_in(self.hot.busy.since(now)),
             0 => self.backlog_of_two_rates(now),
             whole => self.hot.busy.since(now).as_ps() / whole,
@@ -249,7 +275,7 @@ impl Port {
 
     /// Bytes left of what is in transmission at a scheduled port that has been served up to `now`.
     fn in_transmission(&self, now: Time) -> u64 {
-        match u64::from(self.hot.steady) {
+        match u64::from(self.hot.pace) {
             0 => self.backlog(now),
             whole => (self.hot.busy - self.waiting_time()).since(now).as_ps() / whole,
         }
@@ -274,10 +300,10 @@ impl Port {
     }
 
     /// The queue at `now`: all that waits, and (unless released at start) what is left of the packet in transmission.
-    /// A scheduled port that is not steady must have been served up to `now`.
+    /// A scheduled port in mode `PerPacket` must have been served up to `now`.
     #[inline]
     pub fn queue(&self, now: Time) -> u64 {
-        if self.is_steady() {
+        if self.is_work_conserving() {
             self.backlog(now)
         } else if !self.is_scheduled() {
             self.backlog(now) + self.cold.held_bytes
@@ -301,7 +327,7 @@ impl Port {
     /// Whether the link is up.
     #[inline]
     pub fn alive(&self) -> bool {
-        self.is_plain() || self.is_steady() || self.cold.alive
+        self.is_fifo() || self.is_work_conserving() || self.cold.alive
     }
 
     /// Packets in explicit queues.
@@ -334,42 +360,35 @@ impl Port {
         }
     }
 
+    /// How it handles the next packet.
+    #[inline(always)]
+    pub(crate) fn mode(&self) -> PortMode {
+        self.hot.mode
+    }
+
     /// One touch, nothing special: the common case in one visit.
     #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.hot.whole != 0
+    pub(crate) fn is_fifo(&self) -> bool {
+        self.hot.mode.is_fifo()
     }
 
-    /// Picoseconds per byte of a plain port; 0 for others.
-    #[inline]
-    pub(crate) fn plain_pace(&self) -> u32 {
-        self.hot.whole
-    }
-
-    /// The same, and 0 as well where its switch has a say about what the port accepts.
-    #[inline]
-    pub(crate) fn pace_alone(&self) -> u32 {
-        self.hot.alone
-    }
-
-    /// From now on its switch has a say about what the port accepts.
+    /// From now on a shared buffer decides on arrivals too.
     pub(crate) fn share_buffer(&mut self) {
         self.cold.shares = true;
-        self.derive_form();
+        self.derive_mode();
     }
 
-    /// Offers a packet to a plain port of so many picoseconds per byte.
+    /// Offers a packet to a port in one of the modes [`PortMode::is_fifo`].
     #[inline(always)]
-    pub(crate) fn offer_plain(
+    pub(crate) fn offer_fifo(
         &mut self,
         now: Time,
-        pace: u32,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
         let hot = &mut self.hot;
         let backlog = hot.busy.since(now);
-        let after = backlog + hot.time_of(pace, packet);
+        let after = backlog + hot.time_of(packet);
         if backlog >= hot.free_below {
             rarely();
             match self.examine(backlog, after, packet) {
@@ -400,12 +419,12 @@ impl Port {
     ) -> Verdict {
         if self.cold.old_until != Time::ZERO && self.cold.old_until <= now {
             self.cold.old_until = Time::ZERO;
-            self.derive_form();
+            self.derive_mode();
         }
-        if self.is_steady() {
+        if self.is_work_conserving() {
             return match self.cold.observed {
                 true => self.offer_observed(now, ingress_port, false, packet, out),
-                false => self.offer_steady(now, ingress_port, packet, out),
+                false => self.offer_hooked(now, ingress_port, packet, out),
             };
         }
         if !self.cold.alive && !self.cold.settings.hold {
@@ -509,8 +528,8 @@ impl Port {
             "a NIC pulls only when the wire is free"
         );
         let hot = &mut self.hot;
-        if hot.whole != 0 {
-            hot.busy = start + hot.time_of(hot.whole, packet);
+        if hot.mode.is_fifo() {
+            hot.busy = start + hot.time_of(packet);
             hot.tx_packets += 1;
             hot.tx_bytes += u64::from(packet.size);
             out.push(hot.link, hot.busy, packet);

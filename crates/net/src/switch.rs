@@ -3,7 +3,9 @@
 mod pause;
 
 use crate::ingress::{IngressCounters, IngressPool, Ingresses};
-use crate::port::{ClassSettings, Port, PortCounters, PortFault, PortSettings, Recalled, Verdict};
+use crate::port::{
+    ClassSettings, Port, PortCounters, PortFault, PortMode, PortSettings, Recalled, Verdict,
+};
 use crate::routing::Routes;
 use crate::shared_buffer::SharedBuffer;
 use forebay_engine::{Digest, Flying, Node, Out, prefetch, prefetch_all};
@@ -269,9 +271,8 @@ impl Switch {
         };
         let port = usize::from(port);
         let target = self.ports.get_mut(port).expect("routes name ports that there are");
-        let pace = target.pace_alone();
-        if pace != 0 {
-            let verdict = target.offer_plain(now, pace, packet, out);
+        if target.mode() == PortMode::FifoUnshared {
+            let verdict = target.offer_fifo(now, packet, out);
             if verdict != Verdict::Accepted {
                 self.refuse(now, port, packet, verdict, out);
             }
@@ -280,14 +281,14 @@ impl Switch {
                 Some(_) => {
                     self.arrive_with_ingress_accounts(now, ingress_port as u16, port, packet, out)
                 }
-                None => self.arrive_explicit(now, ingress_port as u16, port, packet, out),
+                None => self.arrive_queued(now, ingress_port as u16, port, packet, out),
             }
         }
     }
 
-    /// The common case of a port with explicit queues.
+    /// A port with explicit queues, or of a switch with a shared buffer.
     #[inline(never)]
-    fn arrive_explicit(
+    fn arrive_queued(
         &mut self,
         now: Time,
         ingress_port: u16,
@@ -296,35 +297,21 @@ impl Switch {
         out: &mut impl Out<Packet>,
     ) {
         let target = &mut self.ports[port];
-        let pace = target.calm_pace();
-        if pace == 0 || packet.kind == Kind::Pause {
-            return self.arrive_watched(now, ingress_port, port, packet, out);
-        }
-        let (verdict, moved) = target.offer_calm(now, pace, ingress_port, packet, out);
+        let (verdict, moved) = match target.mode() {
+            _ if packet.kind == Kind::Pause => {
+                return self.arrive_slow(now, ingress_port, port, packet, out);
+            }
+            PortMode::WorkConservingUnhooked => {
+                target.offer_unhooked(now, ingress_port, packet, out)
+            }
+            PortMode::WorkConserving if self.shared.is_none() => {
+                (target.offer_hooked(now, ingress_port, packet, out), true)
+            }
+            _ => return self.arrive_slow(now, ingress_port, port, packet, out),
+        };
         if moved {
             self.update_departure(port);
         }
-        if verdict != Verdict::Accepted {
-            self.refuse(now, port, packet, verdict, out);
-        }
-    }
-
-    /// A steady port that marks what leaves, or tells about itself.
-    #[inline(never)]
-    fn arrive_watched(
-        &mut self,
-        now: Time,
-        ingress_port: u16,
-        port: usize,
-        packet: &mut Packet,
-        out: &mut impl Out<Packet>,
-    ) {
-        let target = &mut self.ports[port];
-        if self.shared.is_some() || !target.is_steady() || packet.kind == Kind::Pause {
-            return self.arrive_slow(now, ingress_port, port, packet, out);
-        }
-        let verdict = target.offer_steady(now, ingress_port, packet, out);
-        self.update_departure(port);
         if verdict != Verdict::Accepted {
             self.refuse(now, port, packet, verdict, out);
         }
@@ -371,9 +358,9 @@ impl Switch {
             return;
         }
         let target = &mut self.ports[port];
-        let verdict = match target.plain_pace() {
-            0 => target.offer(now, ingress_port, packet, out),
-            pace => target.offer_plain(now, pace, packet, out),
+        let verdict = match target.is_fifo() {
+            false => target.offer(now, ingress_port, packet, out),
+            true => target.offer_fifo(now, packet, out),
         };
         if verdict == Verdict::Accepted {
             if let Some(shared) = &mut self.shared {

@@ -80,7 +80,7 @@ impl Port {
 
     /// The link dies: what is on the wire or in transmission is lost, the queue is dropped or held.
     pub fn fail(&mut self, now: Time, flying: Vec<Flying<Packet>>) -> Recalled {
-        self.leave_steady();
+        self.leave_work_conserving();
         let (started, queued) = self.split(now, flying);
         self.uncount(&queued);
         let mut recalled =
@@ -126,7 +126,7 @@ impl Port {
         rate: BitsPerSec,
         flying: Vec<Flying<Packet>>,
     ) -> Recalled {
-        self.leave_steady();
+        self.leave_work_conserving();
         let (started, queued) = self.split(now, flying);
         let mut recalled = Recalled { back: started, lost: Vec::new() };
         if !self.is_scheduled() {

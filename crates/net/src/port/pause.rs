@@ -70,16 +70,16 @@ impl Port {
         if let Some(by_class) = &mut self.cold.classes {
             by_class.on_pause(now, classes, true);
         }
-        self.leave_steady();
+        self.leave_work_conserving();
         self.cold.since = now; // what may go now could not go before, or waits for the wire
-        self.derive_form();
+        self.derive_mode();
     }
 
     /// Schedules a frame that pauses these classes of the peer and resumes all others, for when the packet in transmission is finished.
     pub(crate) fn request_pause(&mut self, now: Time, classes: u8) {
         self.cold.pause.owed = classes;
         self.cold.pause.owed_from = now;
-        self.derive_form();
+        self.derive_mode();
     }
 
     /// Sends such a frame to the switch of a NIC, as soon as the packet in transmission is finished.
@@ -91,7 +91,7 @@ impl Port {
     /// Classes that the peer has paused, one bit each.
     #[inline]
     pub fn paused_classes(&self) -> u8 {
-        if self.is_plain() || self.is_steady() { 0 } else { self.cold.pause.paused }
+        if self.is_fifo() || self.is_work_conserving() { 0 } else { self.cold.pause.paused }
     }
 
     /// Time of the pause frame in force; `None` if no class is paused.
@@ -108,7 +108,7 @@ impl Port {
     #[inline]
     pub fn open(&self) -> bool {
         let some = || self.cold.pause.paused != u8::MAX;
-        self.is_plain() || self.is_steady() || (self.cold.alive && some())
+        self.is_fifo() || self.is_work_conserving() || (self.cold.alive && some())
     }
 
     /// Paused classes whose packets wait: all but those that a watchdog serves in spite of the pause.
@@ -210,7 +210,7 @@ impl Port {
         self.scheduled.sending = NOTHING;
         self.hot.busy = start + self.cold.serializer.take(self.wire(&frame));
         out.push(self.hot.link, self.hot.busy, &frame);
-        self.derive_form();
+        self.derive_mode();
         true
     }
 }

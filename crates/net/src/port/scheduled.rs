@@ -1,14 +1,14 @@
 //! Explicit queues, one for each class, served lazily: whenever the port is touched, and at the end of each window.
 //!
-//! A port is *steady* while it has one rate of whole picoseconds per byte, is up, loses nothing at random, is stopped by nobody, and
+//! A port is *work-conserving* ([`PortMode`]) while it has one rate of whole picoseconds per byte, is up, loses nothing at random, is not paused, and
 //! everything about it is in bytes. Whatever the order in which its packets go, its wire then works without a gap until all that was
 //! accepted has been sent. So limits and marks follow from that one time, as on a one-touch port, and what waits is served when
 //! somebody has to know: at the end of the window, or before a packet joins that could overtake what should have left before it.
-//! A steady port that marks what leaves, or tells about itself, is served up to `now` before it is touched, since what it says depends on what
-//! waits then; and so is one whose switch keeps accounts of ingress ports. A port that is not steady is served so as well, one departure at a time.
+//! A work-conserving port that marks at dequeue, or appends INT records, is served up to `now` before it is touched, since both depend on what
+//! waits then; and so is one of a switch with ingress accounting. A port in mode `PerPacket` is served so as well, one departure at a time.
 
 use super::packet_queue::{PacketQueue, Rests};
-use super::{Cold, Form, Length, Marking, Port, PortSettings, Verdict};
+use super::{Cold, Form, Length, Marking, Port, PortMode, PortSettings, Verdict};
 use forebay_engine::{Out, prefetch, rarely};
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
@@ -156,16 +156,16 @@ impl Port {
         self.scheduled.exists()
     }
 
-    /// Whether the time at which all will have been sent tells all.
+    /// Whether limits and marks follow from the time at which all will have been sent.
     #[inline]
-    pub(crate) fn is_steady(&self) -> bool {
-        self.hot.steady != 0
+    pub(crate) fn is_work_conserving(&self) -> bool {
+        self.hot.mode.is_work_conserving()
     }
 
     /// Whether it need not be served before it is touched.
     #[inline]
     pub(crate) fn is_lazy(&self) -> bool {
-        self.is_steady() && !self.is_watched()
+        self.is_work_conserving() && !self.is_watched()
     }
 
     /// Whether something that happens as a transmission begins follows from what waits then.
@@ -174,64 +174,62 @@ impl Port {
         self.scheduled.has_int() || self.scheduled.picks
     }
 
-    /// Picoseconds per byte if this port is to be steady, else 0.
-    pub(super) fn steady_pace(&self, whole: u32) -> u32 {
-        let Cold { settings, classes, observed, .. } = &*self.cold;
+    /// The mode at so many picoseconds per byte, of which there are none while the link is not one of one whole rate.
+    pub(super) fn mode_at(&self, whole: u32) -> PortMode {
+        let Cold { settings, classes, observed, shares, .. } = &*self.cold;
+        if whole == 0 {
+            return PortMode::PerPacket;
+        }
+        if !self.is_scheduled() {
+            return if *shares { PortMode::Fifo } else { PortMode::FifoUnshared };
+        }
         let in_bytes = |marking: &Marking| matches!(marking.kmin, Length::Bytes(_));
-        let steady = self.is_scheduled()
-            && settings.form != Form::Naive
+        let work_conserving = settings.form != Form::Naive
             && settings.loss == 0.0
             && !settings.release_at_start
             && settings.limit.is_none_or(|limit| matches!(limit, Length::Bytes(_)))
             && settings.marking.iter().all(in_bytes)
             && classes.as_ref().is_none_or(|c| *observed && c.rules().all(in_bytes));
-        if steady { whole } else { 0 }
+        match work_conserving {
+            false => PortMode::PerPacket,
+            true if self.scheduled.is_special() || *observed || *shares => PortMode::WorkConserving,
+            true => PortMode::WorkConservingUnhooked,
+        }
     }
 
     /// The wire begins to be described by the time at which all will have been sent.
-    pub(super) fn enter_steady(&mut self, pace: u32) {
-        self.hot.steady = pace;
-        let asked = self.scheduled.is_special() || self.cold.observed || self.cold.shares;
-        self.hot.calm = if asked { 0 } else { pace };
-        if pace != 0 && self.scheduled.packets > 0 {
+    pub(super) fn enter_work_conserving(&mut self) {
+        if self.scheduled.packets > 0 {
             self.hot.busy = self.hot.busy.max(self.cold.since) + self.waiting_time();
         }
     }
 
     /// The wire begins to be described by the packet in transmission.
-    pub(super) fn leave_steady(&mut self) {
-        if self.is_steady() {
+    pub(super) fn leave_work_conserving(&mut self) {
+        if self.is_work_conserving() {
             self.hot.busy = self.hot.busy - self.waiting_time();
             self.cold.since = self.hot.busy;
-            (self.hot.steady, self.hot.calm) = (0, 0);
+            (self.hot.mode, self.hot.pace) = (PortMode::PerPacket, 0);
         }
     }
 
-    /// Time for which what waits at a steady port will be on the wire; zero at others.
+    /// Time for which what waits at a work-conserving port will be on the wire; zero at others.
     #[inline]
     pub(super) fn waiting_time(&self) -> Span {
-        Span::from_ps(self.scheduled.bytes * u64::from(self.hot.steady))
+        Span::from_ps(self.scheduled.bytes * u64::from(self.hot.pace))
     }
 
-    /// Picoseconds per byte of a calm port: a steady one that marks nothing as it leaves, tells nothing, keeps no account, and is not
-    /// observed; 0 for others.
-    #[inline]
-    pub(crate) fn calm_pace(&self) -> u32 {
-        self.hot.calm
-    }
-
-    /// Offers a packet to a calm port of so many picoseconds per byte. True beside the verdict: its next departure may be another.
+    /// Offers a packet to a port in mode `WorkConservingUnhooked`. True beside the verdict: its next departure may be another.
     #[inline(always)]
-    pub(crate) fn offer_calm(
+    pub(crate) fn offer_unhooked(
         &mut self,
         now: Time,
-        pace: u32,
         ingress_port: u16,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> (Verdict, bool) {
         let backlog = self.hot.busy.since(now);
-        let after = backlog + self.hot.time_of(pace, packet);
+        let after = backlog + self.hot.time_of(packet);
         if backlog >= self.hot.free_below {
             rarely();
             match self.examine(backlog, after, packet) {
@@ -242,7 +240,7 @@ impl Port {
         let waits = self.scheduled.filled;
         if backlog == Span::ZERO {
             if waits != 0 {
-                self.serve_calm(now, out);
+                self.serve_unhooked(now, out);
             }
             let hot = &mut self.hot;
             hot.highest = hot.highest.max(after);
@@ -256,7 +254,7 @@ impl Port {
         let overtakes = waits & ((1 << lane) - 1) != 0;
         if overtakes {
             rarely();
-            self.serve_calm(now, out);
+            self.serve_unhooked(now, out);
         }
         let hot = &mut self.hot;
         hot.highest = hot.highest.max(after);
@@ -265,15 +263,15 @@ impl Port {
         (Verdict::Accepted, waits == 0 || overtakes)
     }
 
-    /// Serves every departure of a calm port that starts at or before `now`.
+    /// Serves every departure of a port in mode `WorkConservingUnhooked` that starts at or before `now`.
     #[inline(never)]
-    fn serve_calm(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        self.serve_steady(now, out, &mut |_, _, _| {});
+    fn serve_unhooked(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        self.serve_work_conserving(now, out, &mut |_, _, _| {});
     }
 
-    /// Offers a packet to a steady port that does not tell classes apart.
-    #[inline(always)]
-    pub(crate) fn offer_steady(
+    /// Offers a packet to a work-conserving port without per-class state.
+    #[inline(never)]
+    pub(crate) fn offer_hooked(
         &mut self,
         now: Time,
         ingress_port: u16,
@@ -281,10 +279,10 @@ impl Port {
         out: &mut impl Out<Packet>,
     ) -> Verdict {
         if self.is_watched() && self.scheduled.packets > 0 {
-            self.serve_steady(now, out, &mut |_, _, _| {});
+            self.serve_work_conserving(now, out, &mut |_, _, _| {});
         }
         let backlog = self.hot.busy.since(now);
-        let after = backlog + self.hot.steady_time_of(packet);
+        let after = backlog + self.hot.time_of(packet);
         if backlog >= self.hot.free_below {
             match self.examine(backlog, after, packet) {
                 Verdict::Accepted => {}
@@ -294,13 +292,14 @@ impl Port {
         let below = (1 << self.scheduled.class_of(packet)) - 1;
         let waits = self.scheduled.filled;
         if waits & below != 0 || (backlog == Span::ZERO && waits != 0) {
-            self.serve_steady(now, out, &mut |_, _, _| {});
+            self.serve_work_conserving(now, out, &mut |_, _, _| {});
         }
         self.join(now, ingress_port, backlog == Span::ZERO, after, packet, out);
         Verdict::Accepted
     }
 
-    /// Offers a packet to a steady port that has been served up to `now`, and is observed. It may leave `at_once`, without being observed.
+    /// Offers a packet to a work-conserving port that has been served up to `now`, whose departures are observed. It may leave `at_once`,
+    /// unobserved.
     #[inline(always)]
     pub(crate) fn offer_observed(
         &mut self,
@@ -311,7 +310,7 @@ impl Port {
         out: &mut impl Out<Packet>,
     ) -> Verdict {
         let backlog = self.hot.busy.since(now);
-        let after = backlog + self.hot.steady_time_of(packet);
+        let after = backlog + self.hot.time_of(packet);
         if backlog >= self.hot.free_below {
             rarely();
             match self.examine_observed(now, after, packet) {
@@ -323,7 +322,7 @@ impl Port {
         Verdict::Accepted
     }
 
-    /// A packet that a steady port has accepted is transmitted at once, or waits.
+    /// A packet that a work-conserving port has accepted is transmitted at once, or waits.
     #[inline(always)]
     fn join(
         &mut self,
@@ -349,9 +348,9 @@ impl Port {
         }
     }
 
-    /// Serves every departure of a steady port that starts at or before `now`.
+    /// Serves every departure of a work-conserving port that starts at or before `now`.
     #[inline(always)]
-    fn serve_steady(
+    fn serve_work_conserving(
         &mut self,
         now: Time,
         out: &mut impl Out<Packet>,
@@ -372,7 +371,7 @@ impl Port {
         let Self { hot, scheduled, .. } = self;
         while scheduled.packets > 0 && start <= now {
             scheduled.take_into(scheduled.filled.ilog2() as usize, &mut packet);
-            let end = start + hot.steady_time_of(&packet);
+            let end = start + hot.time_of(&packet);
             hot.tx_packets += 1;
             hot.tx_bytes += u64::from(packet.size);
             out.push(hot.link, end, &packet);
@@ -381,7 +380,7 @@ impl Port {
         }
     }
 
-    /// Sends a packet of a steady port where more happens than that; the answer is when its transmission ends.
+    /// Sends a packet of a work-conserving port where more happens than that; the answer is when its transmission ends.
     #[inline(always)]
     fn send_special(
         &mut self,
@@ -390,14 +389,14 @@ impl Port {
         out: &mut impl Out<Packet>,
     ) -> Time {
         self.leave(start, packet, out);
-        let end = start + self.hot.steady_time_of(packet);
+        let end = start + self.hot.time_of(packet);
         self.hot.tx_packets += 1;
         self.hot.tx_bytes += u64::from(packet.size);
         out.push(self.hot.link, end, packet);
         end
     }
 
-    /// Queues a packet at a port that is not steady. `anew`: a departure may have been possible all along, but not of this packet.
+    /// Queues a packet at a port in mode `PerPacket`. `anew`: a departure may have been possible all along, but not of this packet.
     #[inline]
     pub(super) fn enqueue(&mut self, now: Time, ingress_port: u16, packet: &Packet, anew: bool) {
         if self.scheduled.packets == 0 || anew {
@@ -411,7 +410,7 @@ impl Port {
     #[inline]
     pub fn next_departure(&self) -> Time {
         let s = &self.scheduled;
-        if self.is_steady() {
+        if self.is_work_conserving() {
             return if s.packets > 0 { self.hot.busy - self.waiting_time() } else { Time::MAX };
         }
         if s.exists() && self.cold.pause.concerns() {
@@ -426,7 +425,7 @@ impl Port {
     /// From now on somebody has to hear of each departure as it is served.
     pub(crate) fn observe_departures(&mut self) {
         self.cold.observed = true;
-        self.derive_form();
+        self.derive_mode();
     }
 
     /// Whether a packet that joins now would be the next event of a scheduled port: nothing comes between. Not where somebody
@@ -477,8 +476,8 @@ impl Port {
         out: &mut impl Out<Packet>,
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
-        if self.is_steady() {
-            return self.serve_steady(now, out, departed);
+        if self.is_work_conserving() {
+            return self.serve_work_conserving(now, out, departed);
         }
         loop {
             let start = self.next_departure();
@@ -496,8 +495,8 @@ impl Port {
         out: &mut impl Out<Packet>,
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
-        if self.is_steady() {
-            return self.serve_steady(start, out, departed); // any other starts later
+        if self.is_work_conserving() {
+            return self.serve_work_conserving(start, out, departed); // any other starts later
         }
         if self.cold.pause.concerns()
             && (self.fire_watchdog(start, out, departed) || self.send_pause_frame(start, out))

@@ -28,14 +28,14 @@ impl Port {
 
     #[inline(never)]
     fn int_record(&self, start: Time) -> u64 {
-        match u64::from(self.hot.steady) {
-            0 => self.int_record_unsteady(start),
+        match u64::from(self.hot.pace) {
+            0 => self.int_record_per_packet(start),
             pace => self.int_record_by(start, |bytes| Span::from_ps(bytes * pace)),
         }
     }
 
     #[inline(never)]
-    fn int_record_unsteady(&self, start: Time) -> u64 {
+    fn int_record_per_packet(&self, start: Time) -> u64 {
         let rate = self.cold.settings.rate;
         self.int_record_by(start, |bytes| match self.cold.whole {
             0 => rate.time_for(Bytes::new(bytes)),

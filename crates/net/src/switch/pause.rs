@@ -65,7 +65,7 @@ impl Switch {
         let (Some(ingress), target) = (&mut self.ingress, &mut self.ports[port]) else { return };
         let size = target.wire(packet);
         let passes = ingress.is_calm(size) || passes_at_most(ingress, target, ingress_port, packet);
-        if !passes || !target.is_steady() {
+        if !passes || !target.is_work_conserving() {
             rarely();
             return self.arrive_exactly(now, ingress_port, port, packet, out);
         }
@@ -83,7 +83,7 @@ impl Switch {
         }
     }
 
-    /// The same where bounds do not tell, or the port is not steady. If anything is paused, all has been served up to `now`, and
+    /// The same where bounds do not tell, or the port is not work-conserving. If anything is paused, all has been served up to `now`, and
     /// in any case the port.
     #[inline(never)]
     fn arrive_exactly(
