@@ -527,5 +527,6 @@ pub enum NicOrder {
     Srpt,
     /// No pull at all: a flow hands down whatever its window allows, and it leaves in that order, as in Linux before TSQ
     /// (3.6). What waits in the host then counts as in flight and towards the RTT.
+    /// At most 1,000 packets of data of a class wait so; flows that find no room go on in turn.
     Push,
 }

@@ -1,6 +1,7 @@
 //! The NIC's way out: whose turn it is when the wire is free.
 
 use super::parked::Parked;
+use super::push::Pushing;
 use super::sending::RETIRED;
 use super::{Host, LOST, Lanes, Nic};
 use forebay_engine::Out;
@@ -8,7 +9,7 @@ use forebay_host::{ReadyList, Segmenter};
 use forebay_net::{Port, PortSettings, trace};
 use forebay_transport::PacketSink;
 use forebay_units::Time;
-use forebay_wire::Packet;
+use forebay_wire::{Kind, Packet};
 use std::collections::VecDeque;
 
 /// The way out of a NIC: what waits for the wire, and the wire's port.
@@ -22,7 +23,8 @@ pub(super) struct Egress {
     pub lanes: Option<Box<Lanes>>,     // what waits, class by class, where data is of several
     pub by_class: bool, // it has to look at classes: there are lanes, or some class is paused
     pub pushes: bool,   // flows hand down what they may send at once
-    pub since: Time,    // when the NIC last got something to send after having nothing
+    pub pushing: Pushing,
+    pub since: Time, // when the NIC last got something to send after having nothing
 }
 
 impl Egress {
@@ -37,6 +39,7 @@ impl Egress {
             lanes: None,
             by_class: false,
             pushes: nic.pushes,
+            pushing: Pushing::default(),
             since: Time::ZERO,
         }
     }
@@ -125,6 +128,9 @@ impl Host {
         if !self.nic.port.send_pulled(start, packet, out) {
             trace(&mut self.digest, start, LOST, packet);
             out.slab().release(packet.int_slot());
+        }
+        if self.nic.pushes && packet.kind == Kind::Data {
+            self.pushed_left(start, packet.class);
         }
     }
 

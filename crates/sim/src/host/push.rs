@@ -1,29 +1,169 @@
 //! Flows that push: what a window allows goes into the host's queue at once, and leaves in that order.
 //!
-//! The queue has no limit. Linux limits it to 1,000 super-packets, which is far above what windows allow.
+//! The queue takes [`LIMIT`] packets of data of each class, so that a class that is paused holds up no other. Flows that find it full wait, as TCP small queues hold sockets back in Linux, and go on in
+//! turn, a packet each, as packets leave. So laws without a window, and flows without an end, have no more queued than that.
+//!
+//! Source: `txqueuelen`, which `pfifo_fast` takes for its limit: 1,000 packets.
+//! Deviation: packets are counted as they leave; Linux counts a super-packet once. Before TSQ it dropped what found the queue full, and the
+//! sender cut its window; here flows wait.
 
 use super::Host;
+use super::sending::RETIRED;
+use forebay_net::CLASSES;
 use forebay_units::Time;
+use std::collections::VecDeque;
+
+/// Most packets of data of a class that wait in the queue of a NIC. A super-packet is queued whole.
+pub(super) const LIMIT: usize = 1_000;
+
+/// The queue's data by class, and who waits for room in it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pushing([OfClass; CLASSES]);
+
+#[derive(Clone, Debug, Default)]
+struct OfClass {
+    queued: usize,
+    waiting: VecDeque<u32>, // slots of senders, which count as ready meanwhile
+}
+
+impl Pushing {
+    fn of(&mut self, class: u8) -> &mut OfClass {
+        &mut self.0[usize::from(class).min(CLASSES - 1)]
+    }
+}
 
 impl Host {
-    /// Takes everything that a flow may send.
+    /// Takes everything that a flow may send, as far as there is room.
     #[inline(never)]
     pub(super) fn push(&mut self, now: Time, slot: u32) {
-        loop {
-            let sending = &mut self.send.slots[slot as usize];
-            if !sending.sender.ready() {
+        if self.send.slots[slot as usize].ready {
+            return; // it waits for room
+        }
+        while self.send.slots[slot as usize].sender.ready() {
+            let class = self.class_of(slot);
+            let of_class = self.nic.pushing.of(class);
+            if of_class.queued >= LIMIT {
+                of_class.waiting.push_back(slot);
+                self.send.slots[slot as usize].ready = true;
                 return;
             }
-            let Some(cutter) = &mut self.nic.burst else {
-                let Some(packet) = sending.sender.next_packet(now) else { return };
-                self.nic.enqueue(now, &packet);
-                continue;
-            };
-            let Some(burst) = sending.sender.next_burst(now) else { return };
-            cutter.load(&burst.first, burst.payload, sending.sender.mss().get());
-            while let Some(packet) = self.nic.burst.as_mut().and_then(|cutter| cutter.take()) {
-                self.nic.enqueue(now, &packet);
+            if !self.push_next(now, slot) {
+                return;
             }
+        }
+    }
+
+    /// Takes a packet or a super-packet; whether there was one.
+    fn push_next(&mut self, now: Time, slot: u32) -> bool {
+        let sending = &mut self.send.slots[slot as usize];
+        let Some(cutter) = &mut self.nic.burst else {
+            let Some(packet) = sending.sender.next_packet(now) else { return false };
+            self.nic.pushing.of(packet.class).queued += 1;
+            self.nic.enqueue(now, &packet);
+            return true;
+        };
+        let Some(burst) = sending.sender.next_burst(now) else { return false };
+        cutter.load(&burst.first, burst.payload, sending.sender.mss().get());
+        while let Some(packet) = self.nic.burst.as_mut().and_then(|cutter| cutter.take()) {
+            self.nic.pushing.of(packet.class).queued += 1;
+            self.nic.enqueue(now, &packet);
+        }
+        true
+    }
+
+    /// A packet of data of this class has left the queue: there is room for the next flow that waits.
+    #[inline(never)]
+    pub(super) fn pushed_left(&mut self, now: Time, class: u8) {
+        self.nic.pushing.of(class).queued -= 1;
+        while self.nic.pushing.of(class).queued < LIMIT {
+            let Some(slot) = self.nic.pushing.of(class).waiting.pop_front() else { return };
+            self.send.slots[slot as usize].ready = false;
+            if self.send.slots[slot as usize].flow == RETIRED {
+                self.send.free.push(slot);
+                continue;
+            }
+            self.push(now, slot);
+            self.arm_sender(slot);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::build;
+    use crate::node::AnyNode;
+    use crate::options::Options;
+    use forebay_engine::{LinkId, Out, Slab};
+    use forebay_units::Span;
+    use forebay_wire::Packet;
+
+    #[derive(Default)]
+    struct Left(Vec<(Time, u32)>, Slab);
+
+    impl Out<Packet> for Left {
+        fn push(&mut self, _link: LinkId, at: Time, packet: &Packet) {
+            self.0.push((at, packet.flow.0));
+        }
+
+        fn slab(&mut self) -> &mut Slab {
+            &mut self.1
+        }
+
+        fn done(&mut self) {}
+
+        fn begins(&mut self) {}
+
+        fn ends(&mut self) {}
+    }
+
+    /// Three flows of a law without a window, one of them without an end: they fill the queue, and no more; the link is never idle and they
+    /// share it.
+    #[test]
+    fn the_queue_is_bounded_and_flows_share_its_room() {
+        let text = r#"
+version = 1
+stop = { time = "1ms" }
+[fabric]
+kind = "star"
+hosts = 4
+host_link = { rate = "100Gbps", delay = "1us" }
+[host]
+nic = "push"
+[transport]
+kind = "rdma"
+law = "dcqcn"
+timeout = "60ms"
+[[traffic]]
+kind = "long"
+from = ["host[0]"]
+to = "host[1]"
+[[traffic]]
+kind = "list"
+flows = [
+  { from = "host[0]", to = "host[2]", size = "50MB", at = "0s" },
+  { from = "host[0]", to = "host[3]", size = "50MB", at = "0s" },
+]
+"#;
+        let scenario = forebay_scenario::text("push.toml", text).unwrap().scenario;
+        let mut built = build(&scenario, 1, Options::default(), false).unwrap();
+        let AnyNode::Host(mut host) = built.nodes.swap_remove(0) else {
+            panic!("hosts come first")
+        };
+        let mut left = Left::default();
+        let end = Time::ZERO + Span::from_us(300);
+        while host.next_timer() <= end {
+            host.timer(host.next_timer(), &mut left);
+            assert!(host.nic.queue.len() <= LIMIT && host.nic.pushing.0[0].queued <= LIMIT);
+        }
+        assert_eq!(host.nic.pushing.0[0].waiting.len(), 3, "all would send more");
+        let packet = Span::from_ps(1_044 * 80); // with its header, at 100 Gb/s
+        for pair in left.0.windows(2) {
+            assert_eq!(pair[1].0.since(pair[0].0), packet, "back to back");
+        }
+        let late = &left.0[left.0.len() - 900..];
+        for flow in 0..3 {
+            assert_eq!(late.iter().filter(|(_, of)| *of == flow).count(), 300, "flow {flow}");
         }
     }
 }
