@@ -235,9 +235,9 @@ pub struct MemoryRow {
 pub const LIMITS: [&str; 6] = ["senders", "copying", "pcie", "slots", "memory", "descriptors"];
 
 /// What a sender can wait for, a word for each: the application, which has written nothing more; its congestion window; the
-/// receive window; its pacing rate; its NIC, which is busy with others.
-pub const WAITS: [&str; 5] =
-    ["application", "congestion_window", "receive_window", "pacing", "nic"];
+/// receive window; its pacing rate; its NIC, which is busy with others; a pause that is in force.
+pub const WAITS: [&str; 6] =
+    ["application", "congestion_window", "receive_window", "pacing", "nic", "pause"];
 
 impl MemoryRow {
     /// Payload to applications, Gb/s.

@@ -153,10 +153,11 @@ warmup = "1ms"
 "#
         );
         let record = run(&scenario(&text), 1, Options::default()).record;
-        let [application, congestion, receiver, pacing, nic] = record.memory[2].sender_waits;
+        let [application, congestion, receiver, pacing, nic, pause] = record.memory[2].sender_waits;
         let sum = application + congestion + receiver + pacing + nic;
+        assert_eq!(pause, 0.0, "nothing pauses");
         assert!(sum == 0.0 || (sum - 1.0).abs() < 1e-9, "{sum}");
-        assert_eq!(record.memory[0].sender_waits, [0.0; 5], "nobody sends to it");
+        assert_eq!(record.memory[0].sender_waits, [0.0; 6], "nobody sends to it");
         [application, congestion, receiver, nic]
     };
     let most = |waits: [f64; 4]| (0..4).max_by(|a, b| waits[*a].total_cmp(&waits[*b])).unwrap();
@@ -255,6 +256,8 @@ fn a_nic_that_pauses_its_switch_drops_nothing() {
     assert_eq!(dropped, 0);
     let nic = record.ports.iter().find(|port| port.node == "host[0]").unwrap();
     let tor = record.ports.iter().find(|port| port.peer == "host[0]").unwrap();
+    let [.., busy, paused] = record.memory[0].sender_waits;
+    assert!(paused > 0.3 && busy < 0.1, "senders are paused, not busy: {paused} and {busy}");
     assert!(nic.pause_frames_sent > 2 && tor.paused > Span::from_us(10), "{nic:?}");
     assert_eq!(nic.pause_frames_sent % 2, 0, "each pause has its end");
     assert_eq!(nic.pause_frames_sent, tor.pause_frames_received);

@@ -164,7 +164,7 @@ const FLOW_COUNTS: [Named<Count>; 6] = [
 ];
 
 /// Of hosts whose path to memory is modelled; means over these.
-const MEMORY: [Named<OfMemory>; 23] = [
+const MEMORY: [Named<OfMemory>; 24] = [
     ("goodput_gbps", "payload that applications of a host read, Gb/s", |m| &m.goodput_gbps),
     ("pcie_gbps", "what crossed PCIe, Gb/s", |m| &m.pcie_gbps),
     ("iio_occupancy", "lines in IIO slots", |m| &m.iio_occupancy_lines),
@@ -219,6 +219,9 @@ const MEMORY: [Named<OfMemory>; 23] = [
     }),
     ("sender_waits.nic", "share in which its NIC was busy with others", |m| {
         &m.sender_wait_shares.nic
+    }),
+    ("sender_waits.pause", "share in which a pause (PFC) was in force at its NIC", |m| {
+        &m.sender_wait_shares.pause
     }),
 ];
 

@@ -26,6 +26,7 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ),
     ("pacing", "Share for which the sender's pacing rate held it back."),
     ("nic", "Share for which the flow could send, and its NIC was busy with others."),
+    ("pause", "Share for which the flow could send, and its switch had paused it (PFC)."),
     // Summary.
     ("format", "Version of the layout of this file; raised when a key changes its meaning."),
     ("scenario", "Title of the scenario."),

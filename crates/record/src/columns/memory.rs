@@ -87,8 +87,8 @@ pub(super) static MEMORY: Of<MemoryRow> = Of {
             = |m, _| Owned(target(m, 0)) => |m, c| set_target(m, 0, c)?]
         ["pcie_target_gbps" "Gb/s" "PCIe bandwidth that the control grants the network (B_T), in Gb/s; empty without such a control.",
             = |m, _| Owned(target(m, 1)) => |m, c| set_target(m, 1, c)?]
-        ["sender_wait_shares" "" "What senders of flows to the host waited for, each a fraction of 1 of their flows' time: application, congestion_window, receive_window, pacing, nic. In CSV parted by semicolons, in that order; all zero if none was in progress.",
-            = |m, _| List(&m.sender_waits) => |m, c| m.sender_waits = c.shares()?]
+        ["sender_wait_shares" "" "What senders of flows to the host waited for, each a fraction of 1 of their flows' time: application, congestion_window, receive_window, pacing, nic, pause. In CSV parted by semicolons, in that order; all zero if none was in progress. Without the last, in older files: nic includes it.",
+            = |m, _| List(&m.sender_waits) => |m, c| m.sender_waits = c.waits()?]
         ["other_nics_lines" "lines" "Lines of 64 bytes that other NICs of the same machine wrote to memory and read from it, and that were copied of what they received.",
             = |m, _| Exact(m.other_nics) => |m, c| m.other_nics = c.float()?]
     },

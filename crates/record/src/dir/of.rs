@@ -174,6 +174,18 @@ impl Cell<'_> {
         })
     }
 
+    /// Waits of senders; files of 0.1 have no `pause`, the last.
+    pub fn waits(&self) -> Result<[f64; crate::WAITS.len()], RecordError> {
+        let mut values = self.floats()?;
+        if values.len() + 1 == crate::WAITS.len() {
+            values.push(0.0);
+        }
+        values.try_into().map_err(|other: Vec<f64>| {
+            let (name, have) = (self.rows.name(self.at), other.len());
+            self.rows.wrong(&format!("{name} has {have} values, not {}", crate::WAITS.len()))
+        })
+    }
+
     pub fn hexadecimal(&self) -> Result<u64, RecordError> {
         let name = self.rows.name(self.at);
         u64::from_str_radix(self.text(), 16)

@@ -75,6 +75,9 @@ pub struct Waits {
     pub pacing: Estimate,
     /// Its NIC was busy with others.
     pub nic: Estimate,
+    /// Its switch had paused it (PFC).
+    #[serde(default)]
+    pub pause: Estimate,
 }
 
 impl Waits {
@@ -85,6 +88,7 @@ impl Waits {
             "receive_window" => "receive window",
             "pacing" => "pacing rate",
             "nic" => "sending NIC",
+            "pause" => "pause (PFC)",
             other => other,
         });
         let shares = self.in_order().map(|share| share.mean.unwrap_or(0.0));
@@ -96,7 +100,14 @@ impl Waits {
 
     /// In the order of [`WAITS`].
     pub fn in_order(&self) -> [&Estimate; WAITS.len()] {
-        [&self.application, &self.congestion_window, &self.receive_window, &self.pacing, &self.nic]
+        [
+            &self.application,
+            &self.congestion_window,
+            &self.receive_window,
+            &self.pacing,
+            &self.nic,
+            &self.pause,
+        ]
     }
 }
 
@@ -157,7 +168,7 @@ fn of(name: String, runs: &[RunRecord], member: impl Fn(&MemoryRow) -> bool) -> 
     };
     let [senders, copying, pcie, slots, memory, descriptors] =
         std::array::from_fn(|i| across(&|row| row.limits[i]));
-    let [application, congestion_window, receive_window, pacing, nic] =
+    let [application, congestion_window, receive_window, pacing, nic, pause] =
         std::array::from_fn(|i| across(&|row| row.sender_waits[i]));
     HostMemory {
         name,
@@ -181,6 +192,13 @@ fn of(name: String, runs: &[RunRecord], member: impl Fn(&MemoryRow) -> bool) -> 
         level_writes: rows().map(|row| row.level_writes).sum(),
         host_marked_packets: rows().map(|row| row.marked).sum(),
         limited_by_shares: Limits { senders, copying, pcie, slots, memory, descriptors },
-        sender_wait_shares: Waits { application, congestion_window, receive_window, pacing, nic },
+        sender_wait_shares: Waits {
+            application,
+            congestion_window,
+            receive_window,
+            pacing,
+            nic,
+            pause,
+        },
     }
 }

@@ -128,7 +128,7 @@ pub fn with_memory(mut run: RunRecord) -> RunRecord {
             reading: 4.0 * draw.next(),
             levels: (0..levels).map(|_| 1.0 / levels as f64).collect(),
             limits: [0.25, 0.0, 0.125, 0.0, 0.625, 0.0],
-            sender_waits: [0.0, 0.5, 0.25, 0.0, 0.25],
+            sender_waits: [0.0, 0.5, 0.25, 0.0, 0.25, 0.0],
             most_buffered: Bytes::new(300_000 + draw.below(84_000)),
             dropped_in_all: dropped + 17,
             marked_in_all: 100_000,

@@ -219,9 +219,14 @@ impl Host {
 
     /// Where the flows in progress go to, and what each waits for.
     pub(super) fn waits(&self) -> impl Iterator<Item = (u32, Wait)> {
-        self.unfinished().map(|(sent, sender)| {
+        let paused = self.nic.port.paused_classes();
+        self.unfinished().map(move |(sent, sender)| {
             let spec = &self.common.flows[sent.flow as usize];
-            (spec.dst, sender.waits_for())
+            let wait = match sender.waits_for() {
+                Wait::Nic if paused & 1 << sender.next_class().min(7) != 0 => Wait::Pause,
+                wait => wait,
+            };
+            (spec.dst, wait)
         })
     }
 

@@ -16,12 +16,14 @@ pub enum Wait {
     Pacing,
     /// Its NIC: it may send, and others do.
     Nic,
+    /// The switch, which has paused its class (PFC, IEEE 802.1Qbb) or its NIC (IEEE 802.3x).
+    Pause,
 }
 
 impl Wait {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Application, Self::Congestion, Self::Receiver, Self::Pacing, Self::Nic];
+    pub const ALL: [Self; 6] =
+        [Self::Application, Self::Congestion, Self::Receiver, Self::Pacing, Self::Nic, Self::Pause];
 
     /// Its word in tables.
     pub fn word(self) -> &'static str {
@@ -31,13 +33,14 @@ impl Wait {
             Self::Receiver => "receive_window",
             Self::Pacing => "pacing",
             Self::Nic => "nic",
+            Self::Pause => "pause",
         }
     }
 }
 
 impl TcpSender {
     /// What it waits for. Of several things: the application first, then pacing, the receive window if the congestion window
-    /// has room. A look, which changes nothing.
+    /// has room. A look, which changes nothing. Of pauses its host knows.
     pub fn waits_for(&self, cfg: &TcpConfig) -> Wait {
         if self.ready(cfg) {
             Wait::Nic
