@@ -277,6 +277,8 @@ mod tests {
             let text = format!(
                 "{STAR}[[traffic]]\nkind = \"permutation\"\nsize = \"100KB\"\n[output]\n{output}\n"
             );
+            // Flows may end a run before its time, and then samples are not certain.
+            let text = text.replace("\"1ms\" }", "\"1ms\", flows = \"ignore\" }");
             let scenario = forebay_scenario::text("x.toml", &text).unwrap().scenario;
             let estimate = Estimate::of(&scenario, &Plan::of(&scenario.fabric));
             let machine = Machine { memory: Some(1e9), disk: Some(1e10), place: ".".into() };
