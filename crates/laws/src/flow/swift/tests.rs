@@ -1,4 +1,4 @@
-//! Known answers of Swift (SIGCOMM 2020), algorithm 1 and the scaling of its targets.
+//! Known answers of Swift (SIGCOMM 2020), section 3.
 
 use super::*;
 use crate::testing::{MSS, Rig};
@@ -140,7 +140,7 @@ fn timeouts_in_a_row_leave_the_least_window() {
     assert_eq!(rig.ssthresh, 1.0);
 }
 
-/// N flows of one queue that serves a packet in so many us, all of whose ACKs come each round trip.
+/// N flows of one queue that serves a packet in so many us, all of whose ACKs come each round trip. They settle at
 /// windows of rate times target over N.
 #[test]
 fn equal_flows_settle_at_the_target() {
