@@ -62,7 +62,17 @@ pub(crate) fn build(
     options: Options,
     capture: bool,
 ) -> Result<Built, SimError> {
-    let profiles = profiles(scenario, &usual(scenario))?;
+    build_with(profiles(scenario, &usual(scenario))?, scenario, seed, options, capture)
+}
+
+/// The same with these profiles, by traffic entry.
+pub(crate) fn build_with(
+    profiles: Vec<Profile>,
+    scenario: &Scenario,
+    seed: u64,
+    options: Options,
+    capture: bool,
+) -> Result<Built, SimError> {
     let plan = Plan::of(&scenario.fabric);
     let topology = &scenario.fabric.topology;
     let hosts = Hosts::of_plan(&plan, topology);

@@ -13,6 +13,8 @@ mod observers;
 mod parked;
 mod paused_destinations;
 mod prefetch;
+#[cfg(test)]
+mod pulled_tests;
 mod pulling;
 mod push;
 mod receiving;

@@ -108,7 +108,17 @@ impl<'a> Simulation<'a> {
         options: Options,
         sink: Option<&'a mut dyn Sink>,
     ) -> Result<Self, SimError> {
-        let mut built = build(scenario, seed, options, sink.is_some())?;
+        let built = build(scenario, seed, options, sink.is_some())?;
+        Self::of(built, scenario, options, sink)
+    }
+
+    /// Of what has been laid out for this scenario and these options.
+    pub(crate) fn of(
+        mut built: Built,
+        scenario: &'a Scenario,
+        options: Options,
+        sink: Option<&'a mut dyn Sink>,
+    ) -> Result<Self, SimError> {
         let nodes = std::mem::take(&mut built.nodes);
         let tuning = Tuning { threads: options.threads, cut: options.cut };
         let engine =

@@ -28,6 +28,8 @@ mod config;
 mod half;
 mod marks;
 mod prr;
+#[cfg(feature = "pulled")]
+pub mod pulled;
 mod rack;
 pub mod rdma;
 mod receiver;

@@ -81,33 +81,33 @@ impl<C: Transport> Places<C> {
 
 /// Types over all transports, and `each!`: the same expression for whichever of them a value is of.
 macro_rules! transports {
-    ($d:tt $($(#[$doc:meta])* $field:ident: $Name:ident($Config:ty),)+) => {
+    ($d:tt $($(#[doc = $doc:literal])* $(#[cfg($cfg:meta)])? $field:ident: $Name:ident($Config:ty),)+) => {
         /// Settings of a flow's transport.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Config {
-            $($(#[$doc])* $Name(Arc<$Config>),)+
+            $($(#[doc = $doc])* $(#[cfg($cfg)])? $Name(Arc<$Config>),)+
         }
 
         /// Sender half of a flow.
         #[derive(Clone, Debug)]
         #[expect(clippy::large_enum_variant, reason = "most flows are of TCP, and a step to a box costs")]
         pub enum Sender {
-            $($(#[$doc])* $Name(Bound<$Config, <$Config as Transport>::Sender>),)+
+            $($(#[doc = $doc])* $(#[cfg($cfg)])? $Name(Bound<$Config, <$Config as Transport>::Sender>),)+
         }
 
         /// Receiver half of a flow.
         #[derive(Clone, Debug)]
         pub enum Receiver {
-            $($(#[$doc])* $Name(BoundReceiver<$Config>),)+
+            $($(#[doc = $doc])* $(#[cfg($cfg)])? $Name(BoundReceiver<$Config>),)+
         }
 
         /// What the flows that end at one host have in common, kind by kind.
         #[derive(Clone, Debug, Default)]
         pub struct HostHalves {
-            $($field: Places<$Config>,)+
+            $($(#[cfg($cfg)])? $field: Places<$Config>,)+
         }
 
-        $(impl From<$Config> for Config {
+        $($(#[cfg($cfg)])? impl From<$Config> for Config {
             fn from(of: $Config) -> Self {
                 Config::$Name(Arc::new(of))
             }
@@ -116,7 +116,7 @@ macro_rules! transports {
         macro_rules! each {
             ($d All:ident, $d one:expr, |$d it:pat_param| $d call:expr) => {
                 match $d one {
-                    $($d All::$Name($d it) => $d call,)+
+                    $($(#[cfg($cfg)])? $d All::$Name($d it) => $d call,)+
                 }
             };
         }
@@ -128,7 +128,7 @@ macro_rules! transports {
             /// If the law needs what the transport does not have; see [`TcpSender::new`].
             pub fn sender(&self, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> Sender {
                 match self {
-                    $(Config::$Name(cfg) => {
+                    $($(#[cfg($cfg)])? Config::$Name(cfg) => {
                         let half = cfg.sender(spec, law, at, now);
                         Sender::$Name(Bound { cfg: Arc::clone(cfg), half })
                     })+
@@ -146,7 +146,7 @@ macro_rules! transports {
                 sender: HostAddr,
             ) -> Receiver {
                 match cfg {
-                    $(Config::$Name(cfg) => {
+                    $($(#[cfg($cfg)])? Config::$Name(cfg) => {
                         let host = self.$field.index(cfg, at);
                         let half = cfg.receiver(flow, sender);
                         Receiver::$Name(BoundReceiver { cfg: Arc::clone(cfg), half, host })
@@ -157,13 +157,13 @@ macro_rules! transports {
             /// When to call [`HostHalves::on_deadline`]; [`Time::MAX`]: never.
             #[inline]
             pub fn deadline(&self) -> Time {
-                Time::MAX$(.min(self.$field.deadline()))+
+                [$($(#[cfg($cfg)])? self.$field.deadline(),)+].into_iter().fold(Time::MAX, Time::min)
             }
 
             /// The clock has come to the deadline. Calling earlier changes nothing.
             #[inline]
             pub fn on_deadline(&mut self, now: Time, sink: &mut impl PacketSink) {
-                $(self.$field.on_deadline(now, sink);)+
+                $($(#[cfg($cfg)])? self.$field.on_deadline(now, sink);)+
             }
         }
 
@@ -180,7 +180,7 @@ macro_rules! transports {
                 sink: &mut impl PacketSink,
             ) {
                 match self {
-                    $(Receiver::$Name(of) => {
+                    $($(#[cfg($cfg)])? Receiver::$Name(of) => {
                         let host = HostHalf::<$Config>::of(&mut host.$field.halves, of.host);
                         ReceiverHalf::on_data(&mut of.half, &of.cfg, host, now, newest, packet, sink);
                     })+
@@ -195,6 +195,9 @@ transports! { $
     tcp: Tcp(TcpConfig),
     /// As an RDMA NIC.
     rdma: Rdma(RdmaConfig),
+    /// Pulled by its receivers, in tests.
+    #[cfg(feature = "pulled")]
+    pulled: Pulled(crate::pulled::PulledConfig),
 }
 
 const _: () = assert!(size_of::<Sender>() <= size_of::<TcpSender>() + 16);

@@ -88,20 +88,29 @@ impl Host {
         if let Some(segment) = self.next_segment() {
             return Some(segment);
         }
-        let Some(mut lanes) = self.nic.lanes.take() else { return self.next_of_list(start) };
+        let Some(mut lanes) = self.nic.lanes.take() else {
+            return self.next_of_list::<false>(start);
+        };
         self.sort_into(&mut lanes);
         let mut next = None;
         for lane in lanes.lanes.iter_mut().rev() {
             std::mem::swap(&mut self.nic.queue, &mut lane.answers);
             self.nic.ready.exchange(&mut lane.flows);
             while next.is_none() && !(self.nic.queue.is_empty() && self.nic.ready.is_empty()) {
-                next = self.next_of_list(start);
+                next = self.next_of_list::<true>(start);
             }
             self.nic.ready.exchange(&mut lane.flows);
             std::mem::swap(&mut self.nic.queue, &mut lane.answers);
             if next.is_some() {
                 break;
             }
+        }
+        if let Some(slot) = self.nic.moved.take() {
+            let lane = lanes.lane(self.class_of(slot));
+            let left = self.send.slots[slot as usize].sender.unsent();
+            self.nic.ready.exchange(&mut lane.flows);
+            self.nic.ready.add(slot, || left);
+            self.nic.ready.exchange(&mut lane.flows);
         }
         self.nic.lanes = Some(lanes);
         next
@@ -121,8 +130,8 @@ impl Host {
     }
 
     /// The next answer that may go, or the next flow's data if it may.
-    fn next_of_list(&mut self, start: Time) -> Option<Packet> {
-        self.next_answer().or_else(|| self.pull_data::<true>(start))
+    fn next_of_list<const LANES: bool>(&mut self, start: Time) -> Option<Packet> {
+        self.next_answer().or_else(|| self.pull_data::<true, LANES>(start))
     }
 }
 

@@ -21,8 +21,9 @@ pub(super) struct Egress {
     pub burst: Option<Box<Segmenter>>, // the super-packet that goes out, where the NIC cuts them
     pub parked: Option<Box<Parked>>,   // what waits because its class is paused
     pub lanes: Option<Box<Lanes>>,     // what waits, class by class, where data is of several
-    pub by_class: bool, // it has to look at classes: there are lanes, or some class is paused
-    pub pushes: bool,   // flows hand down what they may send at once
+    pub moved: Option<u32>, // a flow that was pulled from and whose next packet is of another class
+    pub by_class: bool,     // it has to look at classes: there are lanes, or some class is paused
+    pub pushes: bool,       // flows hand down what they may send at once
     pub pushing: Pushing,
     pub since: Time, // when the NIC last got something to send after having nothing
 }
@@ -37,6 +38,7 @@ impl Egress {
             burst: nic.segments.then(Box::default),
             parked: None,
             lanes: None,
+            moved: None,
             by_class: false,
             pushes: nic.pushes,
             pushing: Pushing::default(),
@@ -148,12 +150,16 @@ impl Host {
             self.nic.queue.pop_front();
             return ack;
         }
-        self.pull_data::<false>(start)
+        self.pull_data::<false, false>(start)
     }
 
-    /// The next packet of the flow whose turn it is, if it still has one, and if `LOOKS` at its class, that may go.
+    /// The next packet of the flow whose turn it is, if it still has one, and if `LOOKS` at its class, that may go. With `LANES` a flow
+    /// whose next packet is of another class waits to be moved.
     #[inline]
-    pub(super) fn pull_data<const LOOKS: bool>(&mut self, start: Time) -> Option<Packet> {
+    pub(super) fn pull_data<const LOOKS: bool, const LANES: bool>(
+        &mut self,
+        start: Time,
+    ) -> Option<Packet> {
         let slot = self.nic.ready.take()?;
         if self.send.slots[slot as usize].flow == RETIRED {
             self.send.slots[slot as usize].ready = false;
@@ -163,13 +169,14 @@ impl Host {
         if LOOKS && self.park(slot) {
             return None;
         }
-        self.pull_from(slot, start)
+        self.pull_from::<LANES>(slot, start)
     }
 
     /// The next packet of a flow, which is not in the ready list just now.
     #[inline(always)]
-    fn pull_from(&mut self, slot: u32, start: Time) -> Option<Packet> {
+    fn pull_from<const LANES: bool>(&mut self, slot: u32, start: Time) -> Option<Packet> {
         let sending = &mut self.send.slots[slot as usize];
+        let class = if LANES { sending.sender.next_class() } else { 0 };
         let packet = match &mut self.nic.burst {
             None => sending.sender.next_packet(start),
             Some(nic) => sending.sender.next_burst(start).and_then(|burst| {
@@ -179,7 +186,11 @@ impl Host {
         };
         sending.ready = sending.sender.ready();
         if sending.ready {
-            self.nic.ready.put_back(slot, || sending.sender.unsent());
+            let left = || sending.sender.unsent();
+            match LANES && sending.sender.next_class() != class {
+                true => self.nic.moved = Some(slot),
+                false => self.nic.ready.put_back(slot, left),
+            }
         }
         self.arm_sender(slot);
         if let Some(packet) = &packet {
