@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and those that it may use: the arrows of the picture. None points up.
-const USES: [(&str, &[&str]); 14] = [
+const USES: [(&str, &[&str]); 15] = [
     ("units", &[]),
     ("laws", &["units"]),
     ("wire", &["units"]),
@@ -35,6 +35,7 @@ const USES: [(&str, &[&str]); 14] = [
     ),
     ("study", &["units", "laws", "record", "scenario", "sim"]), // seeds, sweeps, expectations: moves out of cli
     ("chaos", &["units", "laws", "record", "scenario", "sim"]),
+    ("fuzz", &[]), // its tests read what scenario and record parse
     ("cli", &["units", "laws", "record", "scenario", "sim", "validate", "study"]),
 ];
 
