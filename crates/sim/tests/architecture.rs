@@ -111,7 +111,7 @@ fn code(of: &str) -> BTreeMap<String, String> {
     while let Some(folder) = folders.pop() {
         for path in fs::read_dir(&folder).expect("a folder of code").flatten().map(|e| e.path()) {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            let is_test = name.as_deref().is_some_and(|n| n == "tests" || n == "tests.rs");
+            let is_test = name.as_deref().is_some_and(|n| n == "tests" || n.ends_with("tests.rs"));
             if is_test {
                 continue;
             } else if path.is_dir() {

@@ -166,7 +166,7 @@ const MOST_PORTS: u64 = 65_535;
 const MOST_HOSTS: u128 = 1 << 20;
 /// More cables between switches than this are refused with a forecast.
 const MOST_CABLES: u128 = 1 << 22;
-/// Memory of a host with its flows: 300 MB for 8,192 hosts (docs/performance.md).
+/// Memory of a host with its flows: 300 MB for 8,192 hosts (docs/notes/performance.md).
 const HOST_MEMORY: u128 = 36_600;
 /// Memory of a cable between switches. Assumption: two ports with their rings.
 const CABLE_MEMORY: u128 = 4_096;
