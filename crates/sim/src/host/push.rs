@@ -1,11 +1,11 @@
 //! Flows that push: what a window allows goes into the host's queue at once, and leaves in that order.
 //!
-//! The queue takes [`LIMIT`] packets of data of each class, so that a class that is paused holds up no other. Flows that find it full wait, as TCP small queues hold sockets back in Linux, and go on in
-//! turn, a packet each, as packets leave. So laws without a window, and flows without an end, have no more queued than that.
+//! The queue takes [`LIMIT`] packets of data of each class, so that a class that is paused holds up no other. With TSO a super-packet counts
+//! once, and until its last packet has left. Flows that find the queue full wait, as TCP small queues hold sockets back in Linux, and go on
+//! in turn, one each, as there is room. So laws without a window, and flows without an end, have no more queued than that.
 //!
-//! Source: `txqueuelen`, which `pfifo_fast` takes for its limit: 1,000 packets.
-//! Deviation: packets are counted as they leave; Linux counts a super-packet once. Before TSQ it dropped what found the queue full, and the
-//! sender cut its window; here flows wait.
+//! Source: `txqueuelen`, which `pfifo_fast` takes for its limit: 1,000 packets, super-packets counted once.
+//! Deviation: before TSQ Linux dropped what found the queue full, and the sender cut its window; here flows wait.
 
 use super::Host;
 use super::sending::RETIRED;
@@ -13,7 +13,7 @@ use forebay_net::CLASSES;
 use forebay_units::Time;
 use std::collections::VecDeque;
 
-/// Most packets of data of a class that wait in the queue of a NIC. A super-packet is queued whole.
+/// Most packets, or super-packets, of data of a class that wait in the queue of a NIC.
 pub(super) const LIMIT: usize = 1_000;
 
 /// The queue's data by class, and who waits for room in it.
@@ -22,7 +22,7 @@ pub(super) struct Pushing([OfClass; CLASSES]);
 
 #[derive(Clone, Debug, Default)]
 struct OfClass {
-    queued: usize,
+    queued: VecDeque<u16>, // packets that each packet or super-packet still has in the queue, in their order
     waiting: VecDeque<u32>, // slots of senders, which count as ready meanwhile
 }
 
@@ -42,7 +42,7 @@ impl Host {
         while self.send.slots[slot as usize].sender.ready() {
             let class = self.class_of(slot);
             let of_class = self.nic.pushing.of(class);
-            if of_class.queued >= LIMIT {
+            if of_class.queued.len() >= LIMIT {
                 of_class.waiting.push_back(slot);
                 self.send.slots[slot as usize].ready = true;
                 return;
@@ -58,24 +58,33 @@ impl Host {
         let sending = &mut self.send.slots[slot as usize];
         let Some(cutter) = &mut self.nic.burst else {
             let Some(packet) = sending.sender.next_packet(now) else { return false };
-            self.nic.pushing.of(packet.class).queued += 1;
+            self.nic.pushing.of(packet.class).queued.push_back(1);
             self.nic.enqueue(now, &packet);
             return true;
         };
         let Some(burst) = sending.sender.next_burst(now) else { return false };
+        let class = burst.first.class;
         cutter.load(&burst.first, burst.payload, sending.sender.mss().get());
+        let mut packets = 0;
         while let Some(packet) = self.nic.burst.as_mut().and_then(|cutter| cutter.take()) {
-            self.nic.pushing.of(packet.class).queued += 1;
+            packets += 1;
             self.nic.enqueue(now, &packet);
         }
+        self.nic.pushing.of(class).queued.push_back(packets);
         true
     }
 
     /// A packet of data of this class has left the queue: there is room for the next flow that waits.
     #[inline(never)]
     pub(super) fn pushed_left(&mut self, now: Time, class: u8) {
-        self.nic.pushing.of(class).queued -= 1;
-        while self.nic.pushing.of(class).queued < LIMIT {
+        let queued = &mut self.nic.pushing.of(class).queued;
+        let first = queued.front_mut().expect("what leaves was pushed");
+        *first -= 1;
+        if *first > 0 {
+            return; // the rest of its super-packet waits
+        }
+        queued.pop_front();
+        while self.nic.pushing.of(class).queued.len() < LIMIT {
             let Some(slot) = self.nic.pushing.of(class).waiting.pop_front() else { return };
             self.send.slots[slot as usize].ready = false;
             if self.send.slots[slot as usize].flow == RETIRED {
@@ -154,7 +163,7 @@ flows = [
         let end = Time::ZERO + Span::from_us(300);
         while host.next_timer() <= end {
             host.timer(host.next_timer(), &mut left);
-            assert!(host.nic.queue.len() <= LIMIT && host.nic.pushing.0[0].queued <= LIMIT);
+            assert!(host.nic.queue.len() <= LIMIT && host.nic.pushing.0[0].queued.len() <= LIMIT);
         }
         assert_eq!(host.nic.pushing.0[0].waiting.len(), 3, "all would send more");
         let packet = Span::from_ps(1_044 * 80); // with its header, at 100 Gb/s
