@@ -3,7 +3,7 @@
 //! On the wire or in transmission when a link dies: lost. Queued: dropped or held, as the scenario says. In transmission
 //! when the rate changes: finishes at the old rate; the queue goes out at the new one.
 
-use super::{Port, PortCounters, Verdict};
+use super::{Port, PortCounters, PortMode, Verdict};
 use forebay_engine::{Flying, LinkId, Out, Slab};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Kind, Packet};
@@ -51,7 +51,8 @@ impl Port {
         }
     }
 
-    /// Splits what is on the link into what has begun transmission before `now` and what has not.
+    /// Splits what is on the link into what has begun transmission before `now` and what has not: packets of a one-touch port, and those that
+    /// a port of several classes sent early.
     fn split(
         &self,
         now: Time,
@@ -59,11 +60,12 @@ impl Port {
     ) -> (Vec<Flying<Packet>>, VecDeque<Packet>) {
         let mut started = Vec::new();
         let mut queued = VecDeque::new();
+        let all_begun = self.is_scheduled() && self.mode() != PortMode::WorkConservingUnhooked;
         for one in flying {
             let size = Bytes::new(self.wire(&one.item));
             let sent = one.at - self.cold.settings.flight;
             let begun = || sent < now.saturating_add(self.cold.settings.rate.time_for(size));
-            if self.is_scheduled() || sent <= self.cold.old_until || begun() {
+            if all_begun || sent <= self.cold.old_until || begun() {
                 started.push(one);
             } else {
                 queued.push_back(one.item);
@@ -72,17 +74,26 @@ impl Port {
         (started, queued)
     }
 
-    /// Takes back packets that had been counted as sent.
-    fn uncount(&mut self, queued: &VecDeque<Packet>) {
+    /// Takes back packets that are on the link and have not begun transmission: into the explicit queue of their class, if the port has
+    /// queues, else the second list has them. The first list has all others.
+    fn recall(
+        &mut self,
+        now: Time,
+        flying: Vec<Flying<Packet>>,
+    ) -> (Vec<Flying<Packet>>, VecDeque<Packet>) {
+        let (started, mut queued) = self.split(now, flying);
         self.hot.tx_packets -= queued.len() as u64;
         self.hot.tx_bytes -= queued.iter().map(|p| u64::from(p.size)).sum::<u64>();
+        if self.is_scheduled() && !queued.is_empty() {
+            self.scheduled.put_back(queued.drain(..)); // their time is part of `busy` already
+        }
+        (started, queued)
     }
 
     /// The link dies: what is on the wire or in transmission is lost, the queue is dropped or held.
     pub fn fail(&mut self, now: Time, flying: Vec<Flying<Packet>>) -> Recalled {
+        let (started, queued) = self.recall(now, flying);
         self.leave_work_conserving();
-        let (started, queued) = self.split(now, flying);
-        self.uncount(&queued);
         let mut recalled =
             Recalled { back: Vec::new(), lost: started.into_iter().map(|one| one.item).collect() };
         self.cold.alive = false;
@@ -126,8 +137,8 @@ impl Port {
         rate: BitsPerSec,
         flying: Vec<Flying<Packet>>,
     ) -> Recalled {
+        let (started, queued) = self.recall(now, flying);
         self.leave_work_conserving();
-        let (started, queued) = self.split(now, flying);
         let mut recalled = Recalled { back: started, lost: Vec::new() };
         if !self.is_scheduled() {
             self.hot.busy = recalled
@@ -143,7 +154,6 @@ impl Port {
         self.hot.highest = Span::ZERO;
         self.cold.settings.rate = rate;
         self.derive();
-        self.uncount(&queued);
         self.resend(queued, &mut recalled);
         recalled
     }

@@ -6,6 +6,9 @@
 //! somebody has to know: at the end of the window, or before a packet joins that could overtake what should have left before it.
 //! A work-conserving port that marks at dequeue, or appends INT records, is served up to `now` before it is touched, since both depend on what
 //! waits then; and so is one of a switch with ingress accounting. A port in mode `PerPacket` is served so as well, one departure at a time.
+//!
+//! Nothing overtakes the highest class. So at a port that no pause can reach, a packet of that class goes to the link as it is accepted, behind
+//! the packets on the wire and ahead of all that wait. A fault takes it back if its transmission has not begun (`fault.rs`).
 
 use super::packet_queue::{PacketQueue, Rests};
 use super::{Cold, Form, Length, Marking, Port, PortMode, PortSettings, Verdict};
@@ -23,7 +26,8 @@ pub(super) struct Scheduled {
     pub overhead: u16, // bytes that each packet adds on the wire
     filled: u8,        // bit per class: its queue is not empty
     top: u8,           // number of the last queue
-    pub sending: u8,   // class of what was transmitted last; `NOTHING` if that was a pause frame
+    sent_early: u8, // number of the queue whose packets go to the link as they are accepted; `NOTHING` if there is none
+    pub sending: u8, // class of what was transmitted last; `NOTHING` if that was a pause frame
     pub code: u8, // of the rate, for packets that ask about the port; `NOTHING` if it does not tell
     pub picks: bool, // what it marks, as a packet's transmission begins
     pub apart: bool, // classes, from each other
@@ -45,6 +49,11 @@ impl Scheduled {
             overhead: settings.overhead,
             filled: 0,
             top: classes.saturating_sub(1) as u8,
+            sent_early: if settings.form == Form::Any && classes > 1 {
+                classes as u8 - 1
+            } else {
+                NOTHING
+            },
             sending: NOTHING,
             code: NOTHING,
             picks: false,
@@ -116,6 +125,13 @@ impl Scheduled {
     #[inline]
     pub fn waiting_but(&self, paused: u8) -> u8 {
         self.filled & !paused
+    }
+
+    /// Puts packets back into the highest queue, which is empty: they were sent early, and a fault takes them back.
+    pub fn put_back(&mut self, packets: impl IntoIterator<Item = Packet>) {
+        let top = usize::from(self.top);
+        debug_assert!(self.queues[top].is_empty(), "nobody is sent early while others wait");
+        packets.into_iter().for_each(|packet| self.add(top, packet.ingress, &packet));
     }
 
     /// Takes everything, the highest class first.
@@ -259,6 +275,14 @@ impl Port {
         let hot = &mut self.hot;
         hot.highest = hot.highest.max(after);
         hot.busy = now + after;
+        let is_first = self.scheduled.filled >> lane == 0;
+        if lane == usize::from(self.scheduled.sent_early) && is_first {
+            hot.tx_packets += 1;
+            hot.tx_bytes += u64::from(packet.size);
+            let end = self.hot.busy - self.waiting_time();
+            out.push(self.hot.link, end, packet);
+            return (Verdict::Accepted, waits != 0);
+        }
         self.scheduled.add(lane, ingress_port, packet);
         (Verdict::Accepted, waits == 0 || overtakes)
     }
