@@ -23,7 +23,7 @@ mod shares;
 mod telemetry;
 
 pub(crate) use classes::MOST_IN_TRANSMISSION;
-pub use classes::{CLASSES, ClassCounters, ClassSettings, Watchdog};
+pub use classes::{CLASSES, ClassCounters, ClassPolicy, Watchdog};
 pub use counters::PortCounters;
 pub use fault::{PortFault, Recalled};
 pub use pause::PauseCounters;
@@ -84,7 +84,8 @@ struct Cold {
 #[repr(C, align(64))]
 struct Bounds {
     limit: Span,         // of the queue, as time
-    mark_from: Span,     // kmin as time
+    class_limit: Span, // the least limit of a class, as time; no class has a longer queue than the port
+    mark_from: Span,   // kmin as time
     mark_all_from: Span, // kmax as time, where the rule is at enqueue, in bytes and for all classes; from there on nobody draws
     marked: u64,         // packets marked by that alone
 }
@@ -96,7 +97,7 @@ pub(crate) enum PortMode {
     /// One departure at a time: the link is down, lossy, paused or between two rates; lengths are in packets; or [`Form::Naive`].
     PerPacket,
     /// Explicit queues, whose wire never idles while a packet waits: limits and marks follow from the time at which all will have been
-    /// sent. Something else happens on departures too, or decides on arrivals: marks at dequeue, INT, per-class state, ingress accounting,
+    /// sent. Something else happens on departures too, or decides on arrivals: marks at dequeue, INT, policies of classes, ingress accounting,
     /// a shared buffer.
     WorkConserving,
     /// The same, and nothing but priority order and the limits and marks of the port counts.
@@ -175,6 +176,7 @@ impl Port {
             cold: Box::new(Cold {
                 bounds: Bounds {
                     limit: Span::MAX,
+                    class_limit: Span::MAX,
                     mark_from: Span::MAX,
                     mark_all_from: Span::MAX,
                     marked: 0,
@@ -218,6 +220,9 @@ impl Port {
         };
         let mark_from = self.rules().map(from).min().unwrap_or(Span::MAX);
         let picks = self.rules().any(|rule| rule.at_dequeue);
+        let classes = self.cold.classes.iter().flat_map(|classes| classes.limits());
+        let bytes = |limit| if let Length::Bytes(bytes) = limit { time(bytes) } else { Span::MAX };
+        self.cold.bounds.class_limit = classes.map(bytes).min().unwrap_or(Span::MAX);
         (self.cold.bounds.mark_from, self.scheduled.picks) = (mark_from, picks);
         let all_from = |rule: Marking| match rule.kmax {
             Length::Bytes(bytes) if !rule.at_dequeue => time(bytes),
@@ -242,7 +247,8 @@ impl Port {
         self.hot.overhead = whole * u32::from(self.cold.settings.overhead);
         self.hot.pace = whole;
         let longest = self.hot.time_of(&Packet { size: u16::MAX, ..Packet::default() });
-        let Bounds { limit, mark_from, .. } = self.cold.bounds;
+        let Bounds { limit, class_limit, mark_from, .. } = self.cold.bounds;
+        let limit = limit.min(class_limit);
         self.hot.free_below = mark_from.min(limit.saturating_sub(longest));
         self.hot.mode = self.mode_at(whole);
         match self.hot.mode {
@@ -391,7 +397,7 @@ impl Port {
         let after = backlog + hot.time_of(packet);
         if backlog >= hot.free_below {
             rarely();
-            match self.examine(backlog, after, packet) {
+            match self.admit(backlog, after, packet) {
                 Verdict::Accepted => {}
                 refused => return refused,
             }
@@ -439,12 +445,10 @@ impl Port {
         if !self.has_room(queue, size) {
             return Verdict::Dropped;
         }
-        if self.rules().any(|rule| !rule.at_dequeue) {
-            let (bytes, packets) = self.queue_of(now, packet.class);
-            match self.mark(bytes, packets, packet) {
-                Verdict::Accepted => {}
-                refused => return refused,
-            }
+        let may_mark = self.rules().any(|rule| !rule.at_dequeue);
+        match self.admit_to_class(now, may_mark, packet) {
+            Verdict::Accepted => {}
+            refused => return refused,
         }
         self.cold.highest = self.cold.highest.max(queue + size);
         if self.departs_at_once(now) {

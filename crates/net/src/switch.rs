@@ -4,7 +4,7 @@ mod pause;
 
 use crate::ingress::{IngressCounters, IngressPool, Ingresses};
 use crate::port::{
-    ClassSettings, Port, PortCounters, PortFault, PortMode, PortSettings, Recalled, Verdict,
+    CLASSES, ClassPolicy, Port, PortCounters, PortFault, PortMode, PortSettings, Recalled, Verdict,
 };
 use crate::routing::Routes;
 use crate::shared_buffer::SharedBuffer;
@@ -41,8 +41,8 @@ pub struct SwitchSettings {
     /// Shared buffer of ingress ports that pause their senders, instead of that. It takes explicit ports, and so does a
     /// switch at the other end of such a cable.
     pub ingress: Option<IngressPool>,
-    /// Per-class settings of each port; empty: no port has any. They take explicit ports.
-    pub classes: Vec<ClassSettings>,
+    /// Policies of the classes of each port; empty: no port has any. They take explicit ports.
+    pub classes: Vec<[ClassPolicy; CLASSES]>,
     /// Ports to sample, and how often.
     pub samples: Option<(Vec<u16>, Span)>,
 }
@@ -105,8 +105,8 @@ impl Switch {
         if settings.shared.is_some() {
             ports.iter_mut().for_each(Port::share_buffer);
         }
-        for (port, classes) in ports.iter_mut().zip(settings.classes) {
-            port.separate_classes(classes);
+        for (port, policies) in ports.iter_mut().zip(settings.classes) {
+            port.separate_classes(policies);
         }
         let sampler =
             settings.samples.filter(|(ports, _)| !ports.is_empty()).map(|(ports, every)| {

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Bench, packet, plain, ps};
 use forebay_net::{
-    CLASSES, ClassSettings, Form, IngressPool, IngressSettings, Length, Marking, PortSettings,
+    CLASSES, ClassPolicy, Form, IngressPool, IngressSettings, Length, Marking, PortSettings,
     Watchdog, Xoff,
 };
 use forebay_units::{Bytes, Span, Time};
@@ -34,7 +34,8 @@ fn pool(ports: usize, alpha: f64, headroom: Option<u64>, lossless: u8) -> Ingres
 /// What `n` ingress ports hold of a pool, all of them together, that never stop sending to a port that is stopped.
 fn held_when_full(alpha: f64, n: u32, headroom: Option<u64>, lossless: u8) -> u64 {
     let pool = pool(n as usize + 1, alpha, headroom, lossless);
-    let mut bench = Bench::by_class(n + 1, settings(), Some(pool), ClassSettings::default());
+    let mut bench =
+        Bench::by_class(n + 1, settings(), Some(pool), [ClassPolicy::default(); CLASSES]);
     bench.hear(ps(0), n, 0xff);
     for round in 0..POOL / 1_000 {
         for from in 0..n {
@@ -75,8 +76,8 @@ fn a_class_that_is_dropped_has_a_queue_within_the_threshold_too() {
     assert!((499_000..=500_000).contains(&held), "{held}");
 }
 
-fn marks(at_dequeue: bool) -> ClassSettings {
-    let mut settings = ClassSettings::default();
+fn marks(at_dequeue: bool) -> [ClassPolicy; CLASSES] {
+    let mut policies = [ClassPolicy::default(); CLASSES];
     let step = Marking {
         kmin: Length::Bytes(3_000),
         kmax: Length::Bytes(3_000),
@@ -84,10 +85,31 @@ fn marks(at_dequeue: bool) -> ClassSettings {
         at_dequeue,
         drop_not_ect: false,
     };
-    settings.marking[2] = Some(step);
-    settings.marking[1] =
+    policies[2].marking = Some(step);
+    policies[1].marking =
         Some(Marking { kmin: Length::Packets(2), kmax: Length::Packets(2), ..step });
-    settings
+    policies
+}
+
+#[test]
+fn a_class_has_a_limit_of_its_own() {
+    // With the packet in transmission: three of 1,500 B, less what is gone of the first; or two packets.
+    for (limit, fit) in [(Length::Bytes(4_500), 3), (Length::Packets(2), 2)] {
+        for form in [Form::Queued, Form::Naive] {
+            let mut policies = [ClassPolicy::default(); CLASSES];
+            policies[2].limit = Some(limit);
+            let mut bench = Bench::by_class(2, PortSettings { form, ..settings() }, None, policies);
+            for seq in 0..9 {
+                bench.arrive(ps(seq), 1, of_class(2, seq, 1_500, Ecn::Ect));
+                bench.arrive(ps(seq), 1, of_class(3, seq, 1_500, Ecn::Ect));
+            }
+            bench.run_to(Time::ZERO + Span::from_ms(1));
+            let arrived =
+                |class| bench.wires.arrived.iter().filter(|(_, _, p)| p.class == class).count();
+            assert_eq!((arrived(2), arrived(3)), (fit, 9), "{limit:?}");
+            assert_eq!(bench.switch.ports()[1].counters().dropped_packets, 9 - fit as u64);
+        }
+    }
 }
 
 /// Sequence numbers of a class that left with a mark.
@@ -136,7 +158,7 @@ fn watched(drops: bool) -> Bench {
 }
 
 fn watched_by(watchdog: [Option<Watchdog>; CLASSES]) -> Bench {
-    let classes = ClassSettings { watchdog, ..ClassSettings::default() };
+    let classes = watchdog.map(|watchdog| ClassPolicy { watchdog, ..ClassPolicy::default() });
     let pool = pool(3, 1.0, Some(100_000), 0xff);
     Bench::by_class(3, settings(), Some(pool), classes)
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Bench, packet, plain, ps};
 use forebay_net::{
-    CLASSES, ClassSettings, Form, IngressPool, IngressSettings, PortFault, PortSettings, Xoff,
+    CLASSES, ClassPolicy, Form, IngressPool, IngressSettings, PortFault, PortSettings, Xoff,
 };
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Kind, Packet};
@@ -22,7 +22,7 @@ fn bench(lossless: Option<u8>) -> Bench {
     let pool = IngressPool { shared, ports: vec![[ingress; CLASSES]; 3], lossless, alpha: 1.0 };
     match lossless {
         None => Bench::pausing(3, settings, pool),
-        Some(_) => Bench::by_class(3, settings, Some(pool), ClassSettings::default()),
+        Some(_) => Bench::by_class(3, settings, Some(pool), [ClassPolicy::default(); CLASSES]),
     }
 }
 
@@ -40,7 +40,7 @@ fn each_class_pauses_at_thresholds_of_its_own() {
     port[4] = account(0, 3_000, 1_000);
     let (shared, lossless) = (Bytes::new(100_000), Some(1 << 2 | 1 << 4));
     let pool = IngressPool { shared, ports: vec![port; 3], lossless, alpha: 1.0 };
-    let mut bench = Bench::by_class(3, settings, Some(pool), ClassSettings::default());
+    let mut bench = Bench::by_class(3, settings, Some(pool), [ClassPolicy::default(); CLASSES]);
     let of = |class: u8, seq| Packet { class, ..packet(class.into(), seq, 1_000, Ecn::NotEct) };
     // The first of class 4 is in transmission and released: three are held from the fourth on, which pauses. Of class 2 six are held
     // from the sixth on, 5 kB beyond the reserve.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Bench, FORMS, packet, plain, ps};
-use forebay_net::{Form, Length, Marking, PortFault, PortSettings};
+use forebay_net::{CLASSES, ClassPolicy, Form, Length, Marking, PortFault, PortSettings};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span};
 use forebay_wire::{Ecn, Kind, Packet, Rates};
@@ -37,14 +37,50 @@ fn settings(rng: &mut Stream) -> PortSettings {
     }
 }
 
+/// Limits, marks and weights of some classes.
+fn policies(rng: &mut Stream) -> [ClassPolicy; CLASSES] {
+    let unit = of(
+        rng,
+        &[Length::Bytes, Length::Bytes, Length::Bytes, |bytes| {
+            Length::Packets(bytes as u32 / 1_500)
+        }],
+    );
+    let weighted = rng.below(2) == 0;
+    [(); CLASSES].map(|()| {
+        let kmin = rng.below(8_000);
+        let marking = Marking {
+            kmin: unit(kmin),
+            kmax: unit(kmin + 1_500 + rng.below(8_000)),
+            pmax: of(rng, &[0.3, 1.0]),
+            at_dequeue: rng.below(3) == 0,
+            drop_not_ect: rng.below(3) == 0,
+        };
+        let limit = unit(1_500 + rng.below(20_000));
+        ClassPolicy {
+            limit: of(rng, &[None, Some(limit)]),
+            marking: of(rng, &[None, Some(marking)]),
+            weight: if weighted { rng.below(4) as u8 } else { 0 },
+            watchdog: None,
+        }
+    })
+}
+
 /// Puts the same arrivals and faults into a port that decides on arrival (one touch; queues that are served late where there are
 /// several classes) and into one that serves each departure before it is touched. They must agree all the time. Returns how many
 /// packets got through.
-fn early_is_explicit(seed: u64, steps: usize, classes: u8) -> usize {
+fn early_is_explicit(seed: u64, steps: usize, classes: u8, by_class: bool) -> usize {
     let mut rng = Stream::new(seed, 0, Purpose::Test);
-    let settings = PortSettings { classes, ..settings(&mut rng) };
-    let mut fast = Bench::new(2, settings, None);
-    let mut slow = Bench::new(2, PortSettings { form: Form::Naive, ..settings }, None);
+    let mut settings = PortSettings { classes, ..settings(&mut rng) };
+    let policies = by_class.then(|| policies(&mut Stream::new(seed, 1, Purpose::Test)));
+    let bench = |settings| match policies {
+        Some(policies) => Bench::by_class(2, settings, None, policies),
+        None => Bench::new(2, settings, None),
+    };
+    if by_class {
+        settings.form = Form::Queued;
+    }
+    let mut fast = bench(settings);
+    let mut slow = bench(PortSettings { form: Form::Naive, ..settings });
     let byte = settings.rate.whole_ps_per_byte().unwrap();
     let load = 600 + rng.below(1_200); // thousandths
     let mut now = ps(0);
@@ -132,12 +168,17 @@ proptest! {
 
     #[test]
     fn one_touch_equals_an_explicit_queue(seed in any::<u64>().no_shrink()) {
-        early_is_explicit(seed, 2_500, 1);
+        early_is_explicit(seed, 2_500, 1, false);
     }
 
     #[test]
     fn queues_served_late_equal_queues_served_in_time(seed in any::<u64>().no_shrink(), classes in 2u8..5) {
-        early_is_explicit(seed, 2_500, classes);
+        early_is_explicit(seed, 2_500, classes, false);
+    }
+
+    #[test]
+    fn policies_of_classes_do_not_depend_on_when_queues_are_served(seed in any::<u64>().no_shrink(), classes in 2u8..5) {
+        early_is_explicit(seed, 2_500, classes, true);
     }
 
     /// Against the obvious server: whenever the wire is free, the oldest packet of the highest class that waits.
@@ -370,7 +411,7 @@ fn a_packet_in_transmission_keeps_its_rate() {
 
 #[test]
 fn the_random_arrivals_mostly_get_through() {
-    let through: usize = (0..20).map(|seed| early_is_explicit(seed, 1_000, 1)).sum();
+    let through: usize = (0..20).map(|seed| early_is_explicit(seed, 1_000, 1, false)).sum();
     assert!((5_000..20_000).contains(&through), "{through} of 20000");
 }
 
@@ -379,6 +420,6 @@ fn the_random_arrivals_mostly_get_through() {
 fn one_seed() {
     let seed = std::env::var("FOREBAY_SEED").ok().and_then(|s| s.parse().ok());
     if let Some(seed) = seed {
-        early_is_explicit(seed, 2_500, 1);
+        early_is_explicit(seed, 2_500, 1, false);
     }
 }

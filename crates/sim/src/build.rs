@@ -17,7 +17,7 @@ use crate::stacks::{Stacks, profiles, usual};
 use crate::timeline::{Timeline, cable_index};
 use forebay_engine::{Goal, NodeId};
 use forebay_net::{
-    Cable, ClassSettings, Fabric, Form, IngressPool, IngressSettings, Length, Marking,
+    CLASSES, Cable, ClassPolicy, Fabric, Form, IngressPool, IngressSettings, Length, Marking,
     PortSettings, Routes, SharedBuffer, Switch, SwitchSettings, Tor, Watchdog, Xoff,
 };
 use forebay_scenario::model::{
@@ -412,26 +412,26 @@ impl<'a> Maker<'a> {
         })
     }
 
-    /// What the ports of a switch do class by class; empty if they do not tell classes apart.
-    fn classes(&self, node: NodeId) -> Vec<ClassSettings> {
-        let (rules, weights) =
-            (self.scenario.fabric.switch.class_ecn, self.scenario.fabric.switch.weights);
+    /// Policies of the classes of a switch's ports; empty if all classes are treated alike.
+    fn classes(&self, node: NodeId) -> Vec<[ClassPolicy; CLASSES]> {
+        let switch = &self.scenario.fabric.switch;
         let paused = self.pausing.filter(|pausing| pausing.classes().is_some());
-        if paused.is_none() && rules.iter().all(Option::is_none) && weights == [0; 8] {
+        let own = switch.class_ecn.iter().any(Option::is_some) || switch.weights != [0; CLASSES];
+        if paused.is_none() && !own {
             return Vec::new();
         }
-        let settings = |direction: &forebay_net::Direction| {
+        let policies = |direction: &forebay_net::Direction| {
             let cable = self.plan.cables[direction.cable as usize];
             let watchdogs = paused.map(|pausing| pausing.watchdogs(node.0 as usize, cable));
-            ClassSettings {
-                marking: rules.map(|rule| rule.map(|rule| marking(&rule, cable.link.rate))),
-                watchdog: watchdogs
-                    .unwrap_or_default()
-                    .map(|one| one.map(|w| Watchdog { after: w.after, drops: w.drops })),
-                weights,
-            }
+            let watchdogs = watchdogs.unwrap_or_default();
+            core::array::from_fn(|class| ClassPolicy {
+                limit: None,
+                marking: switch.class_ecn[class].map(|rule| marking(&rule, cable.link.rate)),
+                weight: switch.weights[class],
+                watchdog: watchdogs[class].map(|w| Watchdog { after: w.after, drops: w.drops }),
+            })
         };
-        self.fabric.ports_of(node).iter().map(settings).collect()
+        self.fabric.ports_of(node).iter().map(policies).collect()
     }
 
     /// Port `port` of `node`, without anything that only switches have.

@@ -1,9 +1,9 @@
-//! A port with per-class queues, marking, pauses and watchdogs.
+//! A port with a policy for each class: its own limit, marks, weight, pauses and watchdog.
 //!
 //! Source: IEEE 802.1Qbb for pauses; marking on the queue of a class as switches for RoCEv2 do (Zhu et al., SIGCOMM 2015, section 3.1).
 
 use super::shares::Shares;
-use super::{Marking, PauseCounters, Port};
+use super::{Length, Marking, PauseCounters, Port};
 use forebay_units::{Span, Time};
 
 /// Traffic classes.
@@ -12,15 +12,17 @@ pub const CLASSES: usize = 8;
 /// Bytes of the largest packet and of what a wire adds to it.
 pub(crate) const MOST_IN_TRANSMISSION: u64 = 2 * u16::MAX as u64;
 
-/// What a port does class by class.
-#[derive(Clone, Debug, Default)]
-pub struct ClassSettings {
-    /// Marks by the queue of a class alone; where they say nothing, those of the whole port hold.
-    pub marking: [Option<Marking>; CLASSES],
-    /// Watchdogs of classes that stay paused.
-    pub watchdog: [Option<Watchdog>; CLASSES],
-    /// Shares of what strict classes leave; 0: the class is strict.
-    pub weights: [u8; CLASSES],
+/// What a port does with the packets of one class. What its ingress port does is [`crate::IngressSettings`].
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct ClassPolicy {
+    /// Limit of the queue of the class, the packet itself included; a packet beyond it is dropped. `None`: the limit of the port alone.
+    pub limit: Option<Length>,
+    /// Marks by the queue of the class alone; `None`: the rule of the port, on that queue.
+    pub marking: Option<Marking>,
+    /// Share of what strict classes leave; 0: the class is strict.
+    pub weight: u8,
+    /// Watchdog of a class that stays paused.
+    pub watchdog: Option<Watchdog>,
 }
 
 /// What a port does about a class that its peer has paused for so long that something must be broken. It lasts until the peer
@@ -47,7 +49,7 @@ pub struct ClassCounters {
 /// State of the classes of one port.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
-    pub settings: ClassSettings,
+    policies: [ClassPolicy; CLASSES],
     pub shares: Option<Shares>,
     paused: u8, // by the peer
     fired: u8,  // of these, the watchdog has fired
@@ -57,12 +59,13 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    fn new(settings: ClassSettings) -> Self {
-        let drops = |class: usize| settings.watchdog[class].is_some_and(|watchdog| watchdog.drops);
-        let drops = (0..CLASSES).fold(0, |mask, class| mask | u8::from(drops(class)) << class);
+    fn new(policies: [ClassPolicy; CLASSES]) -> Self {
+        let drops =
+            |class: &usize| policies[*class].watchdog.is_some_and(|watchdog| watchdog.drops);
+        let drops = (0..CLASSES).filter(drops).fold(0, |mask, class| mask | 1 << class);
         Self {
-            shares: Shares::new(settings.weights),
-            settings,
+            shares: Shares::new(policies.map(|policy| policy.weight)),
+            policies,
             paused: 0,
             fired: 0,
             drops,
@@ -71,9 +74,14 @@ impl Classes {
         }
     }
 
-    /// The rules by which classes are marked that have one of their own.
+    /// Marking rules of the classes that have one of their own.
     pub fn rules(&self) -> impl Iterator<Item = &Marking> {
-        self.settings.marking.iter().flatten()
+        self.policies.iter().filter_map(|policy| policy.marking.as_ref())
+    }
+
+    /// Limits of the classes that have one of their own.
+    pub fn limits(&self) -> impl Iterator<Item = Length> {
+        self.policies.iter().filter_map(|policy| policy.limit)
     }
 
     /// The peer pauses these classes and resumes all others: `by_frame`, or because the cable has gone down.
@@ -108,7 +116,7 @@ impl Classes {
     /// Next time at which a watchdog fires, and its class.
     pub fn deadline(&self) -> (Time, usize) {
         let due = |class: usize| {
-            let watchdog = self.settings.watchdog[class]?;
+            let watchdog = self.policies[class].watchdog?;
             Some((self.since[class].saturating_add(watchdog.after), class))
         };
         bits(self.paused & !self.fired).filter_map(due).min().unwrap_or((Time::MAX, 0))
@@ -141,9 +149,9 @@ pub(super) fn bits(mask: u8) -> impl Iterator<Item = usize> {
 }
 
 impl Port {
-    /// Gives each class its own queue accounting, marking, pauses and watchdog, from the start of a run on.
-    pub fn separate_classes(&mut self, settings: ClassSettings) {
-        let classes = Classes::new(settings);
+    /// Gives each class a policy of its own, from the start of a run on.
+    pub fn separate_classes(&mut self, policies: [ClassPolicy; CLASSES]) {
+        let classes = Classes::new(policies);
         self.scheduled.weighs = classes.shares.is_some();
         self.cold.classes = Some(Box::new(classes));
         self.scheduled.apart = true;
@@ -238,10 +246,15 @@ impl Port {
         (self.scheduled.bytes_of(class), self.scheduled.packets_of(class))
     }
 
+    /// The policy of a class; `None` where classes have none of their own.
+    pub(super) fn policy(&self, class: u8) -> Option<&ClassPolicy> {
+        let lane = self.scheduled.lane(class);
+        self.cold.classes.as_ref().map(|classes| &classes.policies[lane])
+    }
+
     /// The marking rule for packets of a class.
     pub(super) fn marking_of(&self, class: u8) -> Option<Marking> {
-        let own = self.cold.classes.as_ref().and_then(|c| c.settings.marking[usize::from(class)]);
-        own.or(self.cold.settings.marking)
+        self.policy(class).and_then(|policy| policy.marking).or(self.cold.settings.marking)
     }
 
     /// All rules by which packets may be marked here.

@@ -1,4 +1,4 @@
-//! Marking by the instantaneous queue, and the draws that go with it.
+//! Admission: limits and marks by the instantaneous queue, and the draws that go with marks.
 
 use super::{Length, Marking, Port, Verdict};
 use forebay_units::random::Stream;
@@ -6,9 +6,9 @@ use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
 
 impl Port {
-    /// Limit and marking rule at enqueue, for a packet that finds a queue of `backlog` and makes it one of `after`.
+    /// Admission by the limit and the marks of the port, for a packet that finds a queue of `backlog` and makes it one of `after`.
     #[inline(never)]
-    pub(super) fn examine(&mut self, backlog: Span, after: Span, packet: &mut Packet) -> Verdict {
+    pub(super) fn admit(&mut self, backlog: Span, after: Span, packet: &mut Packet) -> Verdict {
         let bounds = &mut self.cold.bounds;
         if after > bounds.limit {
             return Verdict::Dropped;
@@ -25,9 +25,10 @@ impl Port {
         self.mark(queue, 0, packet)
     }
 
-    /// The same at a port that may tell classes apart.
+    /// Admission by the limit of the port and by the policy of the packet's class, at a work-conserving port that has been served up to
+    /// `now`.
     #[inline(never)]
-    pub(super) fn examine_observed(
+    pub(super) fn admit_by_class(
         &mut self,
         now: Time,
         after: Span,
@@ -36,11 +37,29 @@ impl Port {
         if after > self.cold.bounds.limit {
             return Verdict::Dropped;
         }
-        if self.hot.busy.since(now) < self.cold.bounds.mark_from {
+        let may_mark = self.hot.busy.since(now) >= self.cold.bounds.mark_from;
+        self.admit_to_class(now, may_mark, packet)
+    }
+
+    /// Admission by the limit of the packet's class, and by its marks or those of the port unless the caller knows that none apply. The port
+    /// has been served up to `now`.
+    pub(super) fn admit_to_class(
+        &mut self,
+        now: Time,
+        may_mark: bool,
+        packet: &mut Packet,
+    ) -> Verdict {
+        let limit = self.policy(packet.class).and_then(|policy| policy.limit);
+        if limit.is_none() && !may_mark {
             return Verdict::Accepted;
         }
         let (queue, packets) = self.queue_of(now, packet.class);
-        self.mark(queue, packets, packet)
+        let fits = match limit {
+            None => true,
+            Some(Length::Bytes(limit)) => queue + self.wire(packet) <= limit,
+            Some(Length::Packets(limit)) => packets < u64::from(limit),
+        };
+        if fits { self.mark(queue, packets, packet) } else { Verdict::Dropped }
     }
 
     /// The marking rule at dequeue, for a packet that may be marked and leaves the queue behind.

@@ -152,7 +152,7 @@ impl Scheduled {
         Some(self.take(class))
     }
 
-    /// Whether more happens as a transmission begins than that.
+    /// Whether INT, marks at dequeue or policies of classes follow from what waits as a packet arrives, or as its transmission begins.
     #[inline]
     fn is_special(&self) -> bool {
         self.has_int() || self.picks || self.apart
@@ -181,13 +181,7 @@ impl Port {
     /// Whether it need not be served before it is touched.
     #[inline]
     pub(crate) fn is_lazy(&self) -> bool {
-        self.is_work_conserving() && !self.is_watched()
-    }
-
-    /// Whether something that happens as a transmission begins follows from what waits then.
-    #[inline]
-    fn is_watched(&self) -> bool {
-        self.scheduled.has_int() || self.scheduled.picks
+        self.is_work_conserving() && !self.scheduled.is_special()
     }
 
     /// The mode at so many picoseconds per byte, of which there are none while the link is not one of one whole rate.
@@ -199,13 +193,14 @@ impl Port {
         if !self.is_scheduled() {
             return if *shares { PortMode::Fifo } else { PortMode::FifoUnshared };
         }
-        let in_bytes = |marking: &Marking| matches!(marking.kmin, Length::Bytes(_));
+        let is_bytes = |length| matches!(length, Length::Bytes(_));
+        let in_bytes = |marking: &Marking| is_bytes(marking.kmin);
         let work_conserving = settings.form != Form::Naive
             && settings.loss == 0.0
             && !settings.release_at_start
-            && settings.limit.is_none_or(|limit| matches!(limit, Length::Bytes(_)))
+            && settings.limit.is_none_or(is_bytes)
             && settings.marking.iter().all(in_bytes)
-            && classes.as_ref().is_none_or(|c| *observed && c.rules().all(in_bytes));
+            && classes.as_ref().is_none_or(|c| c.rules().all(in_bytes) && c.limits().all(is_bytes));
         match work_conserving {
             false => PortMode::PerPacket,
             true if self.scheduled.is_special() || *observed || *shares => PortMode::WorkConserving,
@@ -248,7 +243,7 @@ impl Port {
         let after = backlog + self.hot.time_of(packet);
         if backlog >= self.hot.free_below {
             rarely();
-            match self.examine(backlog, after, packet) {
+            match self.admit(backlog, after, packet) {
                 Verdict::Accepted => {}
                 refused => return (refused, false),
             }
@@ -293,7 +288,7 @@ impl Port {
         self.serve_work_conserving(now, out, &mut |_, _, _| {});
     }
 
-    /// Offers a packet to a work-conserving port without per-class state.
+    /// Offers a packet to a work-conserving port whose departures nobody observes.
     #[inline(never)]
     pub(crate) fn offer_hooked(
         &mut self,
@@ -302,13 +297,17 @@ impl Port {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
-        if self.is_watched() && self.scheduled.packets > 0 {
+        if self.scheduled.is_special() && self.scheduled.packets > 0 {
             self.serve_work_conserving(now, out, &mut |_, _, _| {});
         }
         let backlog = self.hot.busy.since(now);
         let after = backlog + self.hot.time_of(packet);
         if backlog >= self.hot.free_below {
-            match self.examine(backlog, after, packet) {
+            let verdict = match self.scheduled.apart {
+                true => self.admit_by_class(now, after, packet),
+                false => self.admit(backlog, after, packet),
+            };
+            match verdict {
                 Verdict::Accepted => {}
                 refused => return refused,
             }
@@ -337,7 +336,7 @@ impl Port {
         let after = backlog + self.hot.time_of(packet);
         if backlog >= self.hot.free_below {
             rarely();
-            match self.examine_observed(now, after, packet) {
+            match self.admit_by_class(now, after, packet) {
                 Verdict::Accepted => {}
                 refused => return refused,
             }

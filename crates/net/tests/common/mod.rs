@@ -3,8 +3,8 @@
 
 use forebay_engine::{Flying, LinkId, NodeId, Out, Slab};
 use forebay_net::{
-    Cable, ClassSettings, Fabric, Form, IngressPool, Paths, PortFault, PortSettings, Recalled,
-    Routes, SharedBuffer, Switch, SwitchSettings,
+    CLASSES, Cable, ClassPolicy, Fabric, Form, IngressPool, Paths, PortFault, PortSettings,
+    Recalled, Routes, SharedBuffer, Switch, SwitchSettings,
 };
 use forebay_units::{BitsPerSec, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, IntRecords, Packet};
@@ -123,7 +123,7 @@ impl Bench {
         ports: u32,
         settings: PortSettings,
         ingress: Option<IngressPool>,
-        classes: ClassSettings,
+        classes: [ClassPolicy; CLASSES],
     ) -> Self {
         Self::with(ports, settings, None, ingress, Some(classes))
     }
@@ -137,7 +137,7 @@ impl Bench {
         settings: PortSettings,
         shared: Option<SharedBuffer>,
         ingress: Option<IngressPool>,
-        classes: Option<ClassSettings>,
+        classes: Option<[ClassPolicy; CLASSES]>,
     ) -> Self {
         let classes = classes.map_or(Vec::new(), |classes| vec![classes; ports as usize]);
         let cable = |host: u32| Cable {

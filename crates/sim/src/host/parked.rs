@@ -3,7 +3,7 @@
 //! A NIC finds out as it pulls: what is next and stopped is put aside, in order, and comes back when its class may go.
 
 use super::Host;
-use forebay_net::ClassSettings;
+use forebay_net::{CLASSES, ClassPolicy};
 use forebay_units::Time;
 use forebay_wire::Packet;
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ pub(super) struct Parked {
 impl Host {
     /// From now on a pause may stop some classes and not others. It has to be so from the start.
     pub fn separate_classes(&mut self) {
-        self.nic.port.separate_classes(ClassSettings::default());
+        self.nic.port.separate_classes([ClassPolicy::default(); CLASSES]);
     }
 
     /// The rest of a super-packet, as far as it may go; what is stopped of it is put aside.
