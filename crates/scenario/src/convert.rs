@@ -2,41 +2,23 @@
 //!
 //! Invariant: a `Scenario` made here can be laid out and run; whatever cannot is a sentence.
 
-mod fabric;
-mod hierarchical;
 mod host;
 mod memory;
-mod paths;
-mod pause;
-mod switch;
 
-use crate::check::Finding;
+use crate::fabric::QueueFor;
 use crate::faults;
-use crate::model::{Scenario, Topology};
+use crate::judge::Judge;
 use crate::output::default_snap;
-use crate::plan::Plan;
-use crate::problem::or_list;
+use crate::plan::{self, Plan};
 use crate::raw;
+use crate::scenario::Scenario;
 use crate::stop;
 use crate::traffic::{self, Around};
 use crate::transport;
-use crate::tree::{Document, did_you_mean, shorten};
-use forebay_laws::flow::{FlowParams, LAWS};
-use forebay_laws::params::{LawInfo, ParamError};
-use forebay_units::{Bytes, Span};
-
-/// Longest run, delay or interval that a scenario may ask for: far beyond any use, far below 64 bits.
-const DAY: Span = Span::from_secs(86_400);
-
-/// Reads a file named in a scenario. The error is the end of a sentence, `is missing ...`.
-pub(crate) type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
-
-/// Collects sentences while the model is made.
-pub(crate) struct Judge<'a> {
-    pub document: &'a Document<'a>,
-    pub read_file: &'a ReadFile<'a>,
-    pub findings: Vec<Finding>,
-}
+use crate::workload::{Hosts, flows};
+use crate::{paths, pause};
+use forebay_laws::flow::{FlowParams, Needs};
+use forebay_units::Bytes;
 
 /// The model of a document, if nothing is wrong with it.
 pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Option<Scenario> {
@@ -50,10 +32,8 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     for (name, one) in &mut transports {
         one.check(judge, &transport::path(name), waits);
     }
-    let before = judge.findings.len();
-    file.fabric.shape.check(judge);
-    let fits = judge.findings.len() == before;
-    let fabric = judge.fabric(&file.fabric, fits, &transport);
+    let mut fabric = file.fabric.clone();
+    fabric.check(judge, transport.mss.saturating_add(transport.header));
     if !judge.findings.is_empty() {
         return None;
     }
@@ -62,10 +42,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
         one.check_classes(judge, &transport::path(name), fabric.switch.classes);
     }
     let plan = Plan::of(&fabric);
-    judge.overrides(&fabric, &plan);
-    if matches!(fabric.topology, Topology::Graph(_)) {
-        crate::topology::check_reachable(judge, &plan);
-    }
+    plan::check(judge, &fabric, &plan);
     let paths = transports.iter().map(|(name, _)| transport::path(name));
     let mut paths = paths.chain(["transport".into()]);
     let said = paths.any(|path| judge.given(&format!("{path}.delayed_ack")));
@@ -79,7 +56,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     let snap = default_snap(all);
     let mut output = file.output.clone();
     output.check(judge, (stop, snap), &plan, &host);
-    if fabric.hierarchical.is_some() && !output.captures.is_empty() {
+    if fabric.switch.hierarchical.is_some() && !output.captures.is_empty() {
         judge.say(
             "output.capture[0]",
             "cannot write credits, which no protocol has; leave it out with fabric.switch.hierarchical",
@@ -97,133 +74,49 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
         faults,
         output,
     };
-    judge.pause(&file.fabric, &scenario, &plan);
-    judge.hierarchical_alone(&scenario);
+    pause::check(judge, &scenario, &plan);
+    hierarchical_alone(&scenario, judge);
     if judge.findings.is_empty() {
         traffic::check_forecast(judge, &scenario, &plan);
     }
-    if let Some(paths) = file.fabric.paths.as_ref().filter(|_| judge.findings.is_empty()) {
-        scenario.fabric.paths = judge.paths(paths, &scenario, &plan);
+    if judge.given("fabric.paths") && judge.findings.is_empty() {
+        let hosts = Hosts::of_plan(&plan, &scenario.fabric.topology);
+        let table = |seed: &u64| Some((*seed, flows(&scenario, &hosts, *seed).ok()?.flows));
+        let tables: Vec<_> = scenario.seeds.iter().filter_map(table).collect();
+        paths::check(&mut scenario.fabric.paths, judge, &plan, &tables);
     }
     judge.findings.is_empty().then_some(scenario)
 }
 
-impl Judge<'_> {
-    /// Whether the key at `path` was written.
-    pub fn given(&self, path: &str) -> bool {
-        self.document.shown(path).is_some()
+/// Queues by destination hold what they have, so that nobody else may hold it to account.
+fn hierarchical_alone(scenario: &Scenario, judge: &mut Judge<'_>) {
+    let fabric = &scenario.fabric;
+    let hierarchical = fabric.switch.hierarchical.as_ref();
+    if hierarchical.is_some() && fabric.pauses().next().is_some() {
+        let text = "and pause both hold packets back; leave out one of them";
+        judge.say("fabric.switch.hierarchical", text);
     }
-
-    /// Gives a key that was not written at `path` its default.
-    pub fn usual<T>(&self, path: &str, key: &mut T, default: T) {
-        if !self.given(path) {
-            *key = default;
-        }
+    let by_pod = hierarchical.is_some_and(|h| h.queue_for == QueueFor::Pod);
+    if by_pod && fabric.topology.clos().is_none_or(|clos| clos.pods < 2) {
+        let text = "\"pod\" needs a fabric of several pods; write \"rack\" or \"host\"";
+        judge.say("fabric.switch.hierarchical.queue_for", text);
     }
-
-    /// Notes a sentence about the key at `path`.
-    pub fn say(&mut self, path: &str, text: impl Into<String>) {
-        self.findings.push((self.document.find(path), path.into(), text.into()));
-    }
-
-    /// Notes a sentence that begins with the value at `path`, as it was written.
-    pub fn wrong(&mut self, path: &str, text: impl std::fmt::Display) {
-        let value = self.document.shown(path).map(|value| format!("{value} ")).unwrap_or_default();
-        self.say(path, format!("{value}{text}"));
-    }
-
-    /// A span must be above zero and below a day.
-    pub fn span(&mut self, path: &str, span: Span) {
-        if span == Span::ZERO {
-            self.wrong(path, "does nothing; write a time above 0, for instance \"10us\"");
-        }
-        self.short(path, span);
-    }
-
-    pub fn short(&mut self, path: &str, span: Span) {
-        if span > DAY {
-            self.wrong(path, "is more than a day of virtual time; write at most \"86400s\"");
-        }
-    }
-
-    pub fn share(&mut self, path: &str, share: f64) {
-        if !(0.0..=1.0).contains(&share) {
-            self.wrong(path, "is not a probability; write a number from 0 to 1");
-        }
-    }
-
-    /// The law of this name with its published defaults, or a sentence.
-    pub fn law(&mut self, path: &str, law: &str) -> Option<FlowParams> {
-        let known = FlowParams::new(law).ok();
-        if known.is_none() {
-            let names = || LAWS.iter().map(|law| law.name);
-            let close = did_you_mean(law, names());
-            let (law, names) = (shorten(law), or_list(names()));
-            let text = if forebay_laws::host::LAWS.iter().any(|host| host.name == law) {
-                format!("{law:?} is a law for host.memory.control; write {names} for flows")
-            } else if forebay_laws::group::LAWS.iter().any(|group| group.name == law) {
-                format!("{law:?} is a law for fabric.switch.hierarchical; write {names} for flows")
-            } else {
-                format!("no law is called {law:?}; write {names}{close}")
-            };
-            self.say(path, text);
-        }
-        known
-    }
-
-    /// Sets parameters in the law, each one that it takes.
-    pub fn params(
-        &mut self,
-        place: &str,
-        law: Option<&mut FlowParams>,
-        params: &[(String, String)],
-    ) {
-        if let Some(law) = law {
-            self.set_params(place, law.info(), params, |key, text| law.set(key, text));
-        }
-    }
-
-    /// Sets each parameter, and says which the law does not take.
-    fn set_params(
-        &mut self,
-        place: &str,
-        law: &LawInfo,
-        params: &[(String, String)],
-        mut set: impl FnMut(&str, &str) -> Result<(), ParamError>,
-    ) {
-        for (key, text) in params {
-            let mut path = String::from(place);
-            crate::tree::push_key(&mut path, key);
-            match set(key, text) {
-                Ok(()) => {}
-                Err(e @ ParamError::BadValue { .. }) => {
-                    self.say(&path, format!("{:?} does not fit; {e}", shorten(text)));
-                }
-                Err(e) => {
-                    let close = did_you_mean(key, law.params.iter().map(|p| p.name));
-                    self.say(&path, format!("{e}{close}"));
-                }
-            }
-        }
-    }
-
-    /// The path of entry `i` of a key that is one text or a list of them.
-    pub fn one_or_more(&self, path: &str, i: usize) -> String {
-        let inner = format!("{path}[{i}]");
-        if self.document.find(&inner) == self.document.find(path) { path.into() } else { inner }
-    }
-
-    /// A name or pattern that fits nothing, with what would.
-    pub fn no_such_node(&mut self, path: &str, name: &str, plan: &Plan, hosts_only: bool) {
-        self.say(path, Self::no_node_text(name, plan, hosts_only));
-    }
-
-    /// That no node has this name, and which have.
-    pub fn no_node_text(name: &str, plan: &Plan, hosts_only: bool) -> String {
-        let known = &plan.names[..if hosts_only { plan.hosts } else { plan.names.len() }];
-        let what = if hosts_only { "host" } else { "node" };
-        let close = did_you_mean(name, known.iter().take(4096).map(String::as_str));
-        let (first, last) = (&known[0], &known[known.len() - 1]);
-        format!("no {what} is called {:?}; they go from {first} to {last}{close}", shorten(name))
+    let entries = scenario.traffic.iter().filter_map(|t| t.law.as_ref());
+    let transports = scenario.all_transports().map(|transport| &transport.law);
+    let laws: Vec<_> = entries.chain(transports).collect();
+    let that = |has: fn(Needs) -> bool| {
+        laws.iter().find(|law| FlowParams::new(law).is_ok_and(|law| has(law.needs())))
+    };
+    if let (true, Some(law)) = (hierarchical.is_some(), that(|needs| needs.int)) {
+        let text = format!(
+            "tags packets where {law:?} has its telemetry; write law = \"explicit\", or another without"
+        );
+        judge.say("fabric.switch.hierarchical", text);
+    } else if let (None, Some(law)) = (hierarchical, that(|needs| needs.asks.is_some())) {
+        let text = format!(
+            "{law:?} sends at the rate that a switch tells it, and none does; write fabric.switch.hierarchical = \
+             {{ law = \"hiercc\" }} as well"
+        );
+        judge.say("transport.law", text);
     }
 }

@@ -1,6 +1,6 @@
 //! `[[fault]]`: changes of cables during the run, one type for the file, the checked scenario and the resolved file.
 
-use crate::convert::Judge;
+use crate::judge::Judge;
 use crate::model::Stop;
 use crate::plan::Plan;
 use forebay_units::{BitsPerSec, Span, Time};

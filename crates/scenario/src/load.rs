@@ -1,7 +1,8 @@
 //! From a file, or its text, to a checked scenario.
 
 use crate::check::check;
-use crate::convert::{Judge, convert};
+use crate::convert::convert;
+use crate::judge::Judge;
 use crate::model::Scenario;
 use crate::problem::{Error, KEPT, Problem};
 use crate::raw;

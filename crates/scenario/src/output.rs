@@ -5,7 +5,7 @@ mod capture;
 pub(crate) use capture::default_snap;
 pub use capture::{Capture, Direction};
 
-use crate::convert::Judge;
+use crate::judge::Judge;
 use crate::model::{Host, Stop};
 use crate::names::{OneOrMore, one_or_more};
 use crate::plan::Plan;

@@ -1,13 +1,17 @@
-//! Which in-ports pause, what each keeps of the buffer, and whether that is enough to lose nothing.
+//! Which ingress ports pause, what each keeps of the buffer, and whether that is enough to lose nothing.
 
 mod bounds;
+mod fits;
 
-use crate::model::{
-    Clock, EcnMarking, Fabric, Headroom, Pause, PauseSettings, QueueLength, Scenario, Transport,
-    Watchdog, Xoff,
+pub(crate) use fits::check;
+
+use crate::fabric::{
+    Clock, EcnMarking, Fabric, Headroom, Pause, PauseSettings, ShortHeadroom, Watchdog, Xoff,
 };
 use crate::plan::{Plan, PlannedCable, covers_port};
-use crate::quantity::Measure;
+use crate::quantity::{Measure, QueueLength};
+use crate::scenario::Scenario;
+use crate::transport::Transport;
 use forebay_laws::flow::{Echo, FlowParams};
 use forebay_units::{Bytes, Span};
 
@@ -16,20 +20,29 @@ const FRAME: u64 = 64;
 /// Factor of the dynamic threshold at the rate of a host: the public HPCC simulator's.
 const ALPHA: f64 = 0.125;
 
-/// The account of one in-port, or of each lossless class there.
+/// The account of one ingress port, or of each lossless class there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ingress {
     /// Bytes of its own.
     pub reserved: Bytes,
     /// Bytes kept for what arrives after a pause; `None`: it does not pause, and drops what has no room.
     pub headroom: Option<Bytes>,
-    /// Threshold of its share; never `Dynamic(None)`.
-    pub xoff: Xoff,
+    /// Threshold of its share.
+    pub xoff: Threshold,
     /// It resumes so far below that.
     pub resume_offset: Bytes,
 }
 
-/// What the in-ports of one switch keep for themselves.
+/// Threshold of an account's share of the pool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// So many times the free pool.
+    Dynamic(f64),
+    /// The same always.
+    Fixed(Bytes),
+}
+
+/// What the ingress ports of one switch keep for themselves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Need {
     pub node: usize,
@@ -39,10 +52,10 @@ pub(crate) struct Need {
     pub dynamic: bool, // some threshold follows the free pool
 }
 
-/// An in-port whose headroom is less than what may arrive.
+/// An ingress port whose headroom is less than what may arrive.
 #[derive(Clone, Debug)]
 pub(crate) struct Shortage {
-    /// The in-port, for people.
+    /// The ingress port, for people.
     pub place: String,
     pub given: Bytes,
     pub needed: Bytes,
@@ -64,26 +77,24 @@ pub struct Pausing<'a> {
 impl<'a> Pausing<'a> {
     /// `None`: nothing pauses anywhere.
     pub fn of(scenario: &'a Scenario, plan: &'a Plan) -> Option<Self> {
-        let f = &scenario.fabric;
-        let any =
-            f.switch.pause.is_some() || f.overrides.iter().any(|o| o.pause.flatten().is_some());
-        any.then_some(Self { scenario, plan })
+        scenario.fabric.pauses().next().map(|_| Self { scenario, plan })
     }
 
-    /// The settings of the in-port of switch `node` from `cable`, and the override that they come from.
-    fn settings(&self, node: usize, cable: PlannedCable) -> (Option<Pause>, Option<usize>) {
+    /// The settings of the ingress port of switch `node` from `cable`, and the override that they come from.
+    fn settings(&self, node: usize, cable: PlannedCable) -> (Option<&'a Pause>, Option<usize>) {
         let Fabric { overrides, switch, .. } = &self.scenario.fabric;
         let name = &self.plan.names[node];
-        let own = overrides.iter().enumerate().rev().filter(|(_, o)| o.pause.is_some());
-        let mut own = own.filter(|(_, o)| covers_port(&o.place, self.plan, cable, name));
-        own.next().map_or((switch.pause, None), |(i, o)| (o.pause.flatten(), Some(i)))
+        let own = overrides.iter().enumerate().rev();
+        let mut own = own.filter_map(|(i, o)| Some((i, &o.place, o.pause.as_ref()?)));
+        match own.find(|(_, place, _)| covers_port(place, self.plan, cable, name)) {
+            Some((i, _, pause)) => (pause.on(), Some(i)),
+            None => (switch.pause.on(), None),
+        }
     }
 
     /// Classes that are paused one by one, a bit each; `None`: all together. The same everywhere.
     pub fn classes(&self) -> Option<u8> {
-        let Fabric { overrides, switch, .. } = &self.scenario.fabric;
-        let some = switch.pause.or_else(|| overrides.iter().find_map(|o| o.pause.flatten()));
-        some.and_then(|pause| pause.classes())
+        self.scenario.fabric.pauses().next().and_then(Pause::classes)
     }
 
     /// Classes with accounts of their own, of which none is dropped; one account for all has no class.
@@ -97,10 +108,10 @@ impl<'a> Pausing<'a> {
     /// What the port of switch `node` to `cable` does about each class that stays stopped.
     pub fn watchdogs(&self, node: usize, cable: PlannedCable) -> [Option<Watchdog>; 8] {
         let pause = self.settings(node, cable).0;
-        core::array::from_fn(|class| pause.as_ref()?.of(class as u8)?.watchdog)
+        core::array::from_fn(|class| pause?.of(class as u8)?.watchdog)
     }
 
-    /// Whether the node at this end of a cable pauses the one at the other end: an in-port of a switch, or the NIC of a host
+    /// Whether the node at this end of a cable pauses the one at the other end: an ingress port of a switch, or the NIC of a host
     /// whose path to memory may be full.
     pub fn pauses_peer(&self, node: usize, cable: PlannedCable) -> bool {
         self.pauses(node, cable) || self.nic_threshold(node).is_some()
@@ -158,17 +169,13 @@ impl<'a> Pausing<'a> {
         }
     }
 
-    /// The account of a class at the in-port of switch `node` from `cable`, or that of all classes, which has no class.
+    /// The account of a class at the ingress port of switch `node` from `cable`, or that of all classes, which has no class.
     pub fn ingress(&self, node: usize, cable: PlannedCable, class: Option<u8>) -> Ingress {
         let hosts = self.scenario.fabric.host_link.rate.get().max(1);
         let faster = (cable.link.rate.get() / hosts).max(1).ilog2();
         let by_rate = ALPHA * f64::from(1u32 << faster.min(16));
-        let threshold = |xoff| match xoff {
-            Xoff::Dynamic(alpha) => Xoff::Dynamic(Some(alpha.unwrap_or(by_rate))),
-            fixed => fixed,
-        };
         let pause = self.settings(node, cable).0;
-        match pause.as_ref().and_then(|pause| pause.of(class.unwrap_or(0))) {
+        match pause.and_then(|pause| pause.of(class.unwrap_or(0))) {
             Some(p) => Ingress {
                 reserved: p.reserved,
                 headroom: Some(match p.headroom {
@@ -176,13 +183,16 @@ impl<'a> Pausing<'a> {
                     Headroom::ThreeDelays => cable.link.rate.bytes_in(cable.link.delay * 3),
                     Headroom::Fixed(bytes) => bytes,
                 }),
-                xoff: threshold(p.xoff),
+                xoff: match p.xoff {
+                    Xoff::Dynamic => Threshold::Dynamic(p.alpha.unwrap_or(by_rate)),
+                    Xoff::Fixed(bytes) => Threshold::Fixed(bytes),
+                },
                 resume_offset: p.resume_offset,
             },
             None => Ingress {
                 reserved: Bytes::ZERO,
                 headroom: None,
-                xoff: Xoff::Dynamic(Some(self.lossy_alpha())),
+                xoff: Threshold::Dynamic(self.lossy_alpha()),
                 resume_offset: Bytes::ZERO,
             },
         }
@@ -190,11 +200,11 @@ impl<'a> Pausing<'a> {
 
     /// The factor of what drops: that of the buffer.
     pub fn lossy_alpha(&self) -> f64 {
-        let pool = self.scenario.fabric.switch.shared_buffer;
+        let pool = self.scenario.fabric.switch.shared_buffer();
         pool.and_then(|pool| pool.alpha).unwrap_or(f64::from(1u32 << 16))
     }
 
-    /// What each switch that pauses keeps for its in-ports, in canonical order.
+    /// What each switch that pauses keeps for its ingress ports, in canonical order.
     pub(crate) fn needs(&self) -> Vec<Need> {
         let mut all = vec![Need::default(); self.plan.names.len()];
         for cable in &self.plan.cables {
@@ -210,7 +220,7 @@ impl<'a> Pausing<'a> {
                     let headroom = ingress.headroom.unwrap_or(Bytes::ZERO);
                     need.headroom = need.headroom.saturating_add(headroom);
                     need.kept = need.kept.saturating_add(headroom).saturating_add(ingress.reserved);
-                    need.dynamic |= matches!(ingress.xoff, Xoff::Dynamic(_));
+                    need.dynamic |= matches!(ingress.xoff, Threshold::Dynamic(_));
                 }
             }
         }
@@ -227,7 +237,11 @@ impl<'a> Pausing<'a> {
             let needed = self.headroom(cable);
             let of = |(class, settings): (Option<u8>, &PauseSettings)| {
                 let given = self.ingress(node, cable, class).headroom?;
-                (given < needed).then_some((settings.may_be_short, given, class))
+                (given < needed).then_some((
+                    settings.short_headroom == ShortHeadroom::Warn,
+                    given,
+                    class,
+                ))
             };
             let (allowed, given, class) = pause.accounts().filter_map(of).min()?;
             let (name, cable_name) = (&self.plan.names[node], self.plan.cable_name(cable));
@@ -257,7 +271,7 @@ impl<'a> Pausing<'a> {
         let first = all.first()?;
         let more = match all.len() - 1 {
             0 => String::new(),
-            n => format!(" and at {n} more in-ports"),
+            n => format!(" and at {n} more ingress ports"),
         };
         Some(format!(
             "pause: the headroom of {} at {}{more} is less than the {} that may arrive after a pause; packets may be lost",
@@ -267,7 +281,7 @@ impl<'a> Pausing<'a> {
         ))
     }
 
-    /// Marks that begin at a queue at which the only in-port that feeds it has been paused already.
+    /// Marks that begin at a queue at which the only ingress port that feeds it has been paused already.
     fn late_marks(&self) -> Option<String> {
         let switch = &self.scenario.fabric.switch;
         let heeds = |law: FlowParams| law.needs().echo != Echo::None;
@@ -277,7 +291,7 @@ impl<'a> Pausing<'a> {
         }
         let rules: Vec<_> = self.lanes().flat_map(|lane| self.rules(lane)).collect();
         for need in self.needs() {
-            let pool = switch.shared_buffer.map(|buffer| buffer.size)?.saturating_sub(need.kept);
+            let pool = switch.shared_buffer().map(|buffer| buffer.size)?.saturating_sub(need.kept);
             for cable in &self.plan.cables {
                 let node = need.node;
                 let here = cable.a as usize == node || cable.b as usize == node;
@@ -287,8 +301,8 @@ impl<'a> Pausing<'a> {
                 let late = |(lane, rule): &(Option<u8>, EcnMarking)| {
                     let own = self.ingress(node, *cable, *lane);
                     let pauses_at = match own.xoff {
-                        Xoff::Fixed(bytes) => bytes,
-                        Xoff::Dynamic(alpha) => bounds::share(pool, alpha.unwrap_or(ALPHA), 1),
+                        Threshold::Fixed(bytes) => bytes,
+                        Threshold::Dynamic(alpha) => bounds::share(pool, alpha, 1),
                     };
                     let pauses_at = pauses_at.saturating_add(own.reserved);
                     let marks_at = self.bytes(rule.thresholds(cable.link.rate).0);
@@ -303,10 +317,8 @@ impl<'a> Pausing<'a> {
                 let Some((_, marks_at, pauses_at, own)) = late else { continue };
                 let accounts = need.ports * self.lanes().count() as u64;
                 let safe = match own.xoff {
-                    Xoff::Fixed(bytes) => bounds::each(bytes, need.ports),
-                    Xoff::Dynamic(alpha) => {
-                        bounds::marks_first(pool, accounts, alpha.unwrap_or(ALPHA))
-                    }
+                    Threshold::Fixed(bytes) => bounds::each(bytes, need.ports),
+                    Threshold::Dynamic(alpha) => bounds::marks_first(pool, accounts, alpha),
                 };
                 return Some(format!(
                     "pause: marks begin at a queue of {}, but {} pauses cable {} when {} of its packets wait, so senders are paused before they are marked; below {} marks come first under any load",
@@ -324,9 +336,9 @@ impl<'a> Pausing<'a> {
     /// By which packets on an account are marked.
     fn rules(&self, lane: Option<u8>) -> impl Iterator<Item = (Option<u8>, EcnMarking)> + use<> {
         let switch = &self.scenario.fabric.switch;
-        let own = switch.class_ecn.into_iter().enumerate();
+        let own = switch.class_ecn().into_iter().enumerate();
         let own = own.filter(move |(class, _)| lane.is_none_or(|lane| usize::from(lane) == *class));
-        let all = switch.ecn.into_iter().chain(own.filter_map(|(_, rule)| rule));
+        let all = switch.ecn.of_port().into_iter().chain(own.filter_map(|(_, rule)| rule));
         all.map(move |rule| (lane, rule))
     }
 

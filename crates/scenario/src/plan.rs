@@ -3,8 +3,10 @@
 //! Order: hosts, then switches, each as its topology lists them (indices rising, outer ones first); in a
 //! graph, by name, so that the order of lines in a file changes nothing.
 
-use crate::model::{Fabric, Link};
-use crate::topology::{Draft, DraftCable};
+use crate::fabric::Fabric;
+use crate::judge::Judge;
+use crate::topology::{Draft, DraftCable, Link, Topology};
+use crate::tree::{did_you_mean, shorten};
 
 /// All nodes and cables of a fabric. Hosts come first among the nodes.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,4 +147,60 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     let Some(rest) = name.strip_prefix(before) else { return false };
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     digits > 0 && matches(after, &rest[digits..])
+}
+
+/// Every override must be about something, and in a graph every host must reach every other.
+pub(crate) fn check(judge: &mut Judge<'_>, fabric: &Fabric, plan: &Plan) {
+    for (i, o) in fabric.overrides.iter().enumerate() {
+        let place = Place::parse(&o.place);
+        if !plan.cables.iter().any(|c| place.covers(plan, *c)) {
+            let example = plan.cables.last().map(|c| plan.cable_name(*c)).unwrap_or_default();
+            let text = format!(
+                "{:?} matches no node and no cable; write for instance {:?} or {example:?}",
+                o.place, plan.names[plan.hosts]
+            );
+            judge.say(&format!("fabric.override[{i}].where"), text);
+        }
+    }
+    if matches!(fabric.topology, Topology::Graph(_)) {
+        check_reachable(judge, plan);
+    }
+}
+
+/// Every host must reach every other.
+fn check_reachable(judge: &mut Judge<'_>, plan: &Plan) {
+    let mut next: Vec<Vec<u32>> = vec![Vec::new(); plan.names.len()];
+    for cable in &plan.cables {
+        next[cable.a as usize].push(cable.b);
+        next[cable.b as usize].push(cable.a);
+    }
+    let mut seen = vec![false; plan.names.len()];
+    let mut todo = vec![0u32];
+    while let Some(node) = todo.pop() {
+        if !std::mem::replace(&mut seen[node as usize], true) {
+            todo.extend(&next[node as usize]);
+        }
+    }
+    if let Some(lost) = (0..plan.hosts).find(|h| !seen[*h]) {
+        let (from, to) = (&plan.names[0], &plan.names[lost]);
+        let text =
+            format!("no path leads from {from:?} to {to:?}; add a cable between their switches");
+        judge.say("fabric.cables", text);
+    }
+}
+
+impl Judge<'_> {
+    /// A name or pattern that fits nothing, with what would.
+    pub fn no_such_node(&mut self, path: &str, name: &str, plan: &Plan, hosts_only: bool) {
+        self.say(path, Self::no_node_text(name, plan, hosts_only));
+    }
+
+    /// That no node has this name, and which have.
+    pub fn no_node_text(name: &str, plan: &Plan, hosts_only: bool) -> String {
+        let known = &plan.names[..if hosts_only { plan.hosts } else { plan.names.len() }];
+        let what = if hosts_only { "host" } else { "node" };
+        let close = did_you_mean(name, known.iter().take(4096).map(String::as_str));
+        let (first, last) = (&known[0], &known[known.len() - 1]);
+        format!("no {what} is called {:?}; they go from {first} to {last}{close}", shorten(name))
+    }
 }

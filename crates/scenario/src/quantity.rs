@@ -1,6 +1,5 @@
 //! Lengths of queues and windows in files, and sentences about quantities of every kind.
 
-use crate::model::QueueLength;
 pub(crate) use forebay_units::text::Measure;
 use forebay_units::text::schema_of;
 use forebay_units::{BitsPerSec, Bytes, ParseError, Span};
@@ -9,14 +8,24 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
-// Of tables whose type is not that of the checked scenario yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub(crate) struct Qty<T>(pub T);
+/// A length of queue or window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLength {
+    /// In bytes.
+    Bytes(Bytes),
+    /// In packets.
+    Packets(u32),
+}
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub(crate) struct Length(pub QueueLength);
+impl QueueLength {
+    /// Bytes of payload, where packets carry `mss` each.
+    pub fn payload(self, mss: Bytes) -> Bytes {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Packets(n) => Bytes::new(mss.get().saturating_mul(u64::from(n))),
+        }
+    }
+}
 
 /// Why `text` is not a quantity of this name; `None` if it is one.
 pub(crate) fn why_not(name: &str, text: &str) -> Option<String> {

@@ -2,13 +2,11 @@
 //!
 //! Invariant: the text reads back to an equal scenario, on its own, with no other file beside it.
 
-mod hierarchical;
 mod host;
 mod memory;
 
 use crate::load::Expect;
-use crate::model::{self, Scenario};
-use crate::quantity::{Length, Qty};
+use crate::model::Scenario;
 use crate::raw;
 use serde_json::Value;
 
@@ -34,7 +32,7 @@ fn file(s: &Scenario) -> raw::File {
         name: Some(s.name.clone()),
         seeds: s.seeds.clone(),
         stop: s.stop,
-        fabric: fabric(&s.fabric),
+        fabric: s.fabric.clone(),
         host: Some(host::host(&s.host)),
         transport: s.transport.clone(),
         transports: s.transports.iter().cloned().collect(),
@@ -43,151 +41,6 @@ fn file(s: &Scenario) -> raw::File {
         output: s.output.clone(),
         sweep: None,
         expect: Vec::new(),
-    }
-}
-
-fn flow_path(path: &model::FlowPath) -> raw::FlowPath {
-    let model::FlowPath { flow, data, ack } = path.clone();
-    raw::FlowPath { flow: i64::from(flow), data, ack }
-}
-
-fn fabric(f: &model::Fabric) -> raw::Fabric {
-    raw::Fabric {
-        shape: f.topology.clone(),
-        host_link: f.host_link,
-        fabric_link: Some(f.fabric_link),
-        routing: Some(f.routing),
-        next_hops: (f.routing == model::Routing::EcmpMurmur3).then_some(f.next_hops),
-        reroute_after: f.reroute_after.map(Qty),
-        paths: (!f.paths.is_empty())
-            .then(|| raw::Paths::List(f.paths.iter().map(flow_path).collect())),
-        clock: Some(f.clock),
-        dead_port: Some(f.dead_port),
-        wire_overhead: Some(Qty(f.wire_overhead)),
-        switch: Some(raw::Switch {
-            hierarchical: f.hierarchical.as_ref().map(hierarchical::hierarchical),
-            ..switch(&f.switch)
-        }),
-        overrides: f
-            .overrides
-            .iter()
-            .map(|o| raw::Override {
-                place: o.place.clone(),
-                rate: o.rate.map(Qty),
-                delay: o.delay.map(Qty),
-                port_limit: o.port_limit.map(Length),
-                loss: o.loss,
-                pause: o.pause.map(pause),
-            })
-            .collect(),
-    }
-}
-
-fn pause(p: Option<model::Pause>) -> raw::Pause {
-    let by_class = match &p {
-        None => return raw::Pause::Word(raw::PauseWord::Off),
-        Some(model::Pause::Link(all)) => {
-            let account = pause_account(all);
-            return raw::Pause::Settings(raw::PauseSettings { classes: None, account });
-        }
-        Some(model::Pause::ByClass(by_class)) => by_class,
-    };
-    // Classes of equal settings stand together.
-    let mut groups: Vec<(Vec<i64>, &model::PauseSettings)> = Vec::new();
-    for (class, of) in (0..).zip(by_class).filter_map(|(class, of)| Some((class, of.as_ref()?))) {
-        match groups.iter_mut().find(|(_, like)| *like == of) {
-            Some((classes, _)) => classes.push(class),
-            None => groups.push((vec![class], of)),
-        }
-    }
-    if let [(classes, all)] = &groups[..] {
-        let (classes, account) = (Some(classes.clone()), pause_account(all));
-        return raw::Pause::Settings(raw::PauseSettings { classes, account });
-    }
-    let one = |(classes, of)| raw::ClassPause { classes, account: pause_account(of) };
-    raw::Pause::ByClass(groups.into_iter().map(one).collect())
-}
-
-fn pause_account(p: &model::PauseSettings) -> raw::PauseAccount {
-    let (xoff, alpha) = match p.xoff {
-        model::Xoff::Dynamic(alpha) => (raw::Xoff::Word(raw::DynamicXoff::Dynamic), alpha),
-        model::Xoff::Fixed(bytes) => (raw::Xoff::Fixed(Qty(bytes)), None),
-    };
-    raw::PauseAccount {
-        xoff: Some(xoff),
-        alpha,
-        resume_offset: Some(Qty(p.resume_offset)),
-        reserved: Some(Qty(p.reserved)),
-        headroom: Some(match p.headroom {
-            model::Headroom::Auto => raw::Headroom::Word(raw::AutoHeadroom::Auto),
-            model::Headroom::ThreeDelays => raw::Headroom::Word(raw::AutoHeadroom::ThreeDelays),
-            model::Headroom::Fixed(bytes) => raw::Headroom::Fixed(Qty(bytes)),
-        }),
-        short_headroom: Some(match p.may_be_short {
-            true => raw::ShortHeadroom::Warn,
-            false => raw::ShortHeadroom::Refuse,
-        }),
-        watchdog: p.watchdog.map(|watchdog| raw::Watchdog {
-            after: Qty(watchdog.after),
-            action: Some(match watchdog.drops {
-                true => raw::WatchdogAction::Drop,
-                false => raw::WatchdogAction::Ignore,
-            }),
-        }),
-    }
-}
-
-fn ecn(s: &model::Switch) -> raw::Ecn {
-    let by_class = (0..).zip(&s.class_ecn).filter_map(|(class, m)| {
-        m.map(|m| raw::ClassMarking { classes: vec![class], marking: marking(m) })
-    });
-    let by_class: Vec<_> = by_class.collect();
-    match s.ecn {
-        Some(m) => raw::Ecn::Marking(marking(m)),
-        None if by_class.is_empty() => raw::Ecn::Word(raw::NoEcn::Off),
-        None => raw::Ecn::ByClass(by_class),
-    }
-}
-
-fn marking(m: model::EcnMarking) -> raw::Marking {
-    raw::Marking {
-        k: None,
-        kmin: Some(Length(m.kmin)),
-        kmax: Some(Length(m.kmax)),
-        pmax: Some(m.pmax),
-        for_rate: m.for_rate.map(Qty),
-        at: Some(m.at),
-        not_ect: Some(m.not_ect),
-    }
-}
-
-fn weights(weights: &[u8; 8]) -> Option<Vec<raw::ClassWeight>> {
-    let shares = (0..).zip(weights).filter(|(_, weight)| **weight > 0);
-    let shares = shares.map(|(class, w)| raw::ClassWeight { class, weight: i64::from(*w) });
-    Some(shares.collect()).filter(|shares: &Vec<_>| !shares.is_empty())
-}
-
-fn switch(s: &model::Switch) -> raw::Switch {
-    raw::Switch {
-        hierarchical: None,
-        latency: Some(Qty(s.latency)),
-        buffer: Some(match s.shared_buffer {
-            None => raw::Buffer::Word(raw::NoBuffer::None),
-            Some(pool) => raw::Buffer::Pool(raw::Pool {
-                size: Qty(pool.size),
-                policy: Some(match pool.alpha {
-                    Some(_) => raw::Policy::DynamicThreshold,
-                    None => raw::Policy::Shared,
-                }),
-                alpha: pool.alpha,
-            }),
-        }),
-        port_limit: s.port_limit.map(Length),
-        ecn: Some(ecn(s)),
-        classes: Some(i64::from(s.classes)),
-        weights: weights(&s.weights),
-        release: Some(s.release),
-        pause: Some(pause(s.pause)),
     }
 }
 

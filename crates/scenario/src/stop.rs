@@ -1,6 +1,6 @@
 //! `[stop]` and `seeds`: when a simulation ends, and how many there are.
 
-use crate::convert::Judge;
+use crate::judge::Judge;
 use forebay_units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,9 +1,9 @@
 //! `[transport]` and `[transports.NAME]`: one type for the file, the checked scenario and the resolved file.
 
-use crate::convert::Judge;
-use crate::model::QueueLength;
+use crate::judge::Judge;
 use crate::params::{self, Param};
 use crate::problem::or_list;
+use crate::quantity::QueueLength;
 use forebay_laws::flow::{Echo, FlowParams, LAWS, Needs};
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
@@ -443,18 +443,6 @@ impl Judge<'_> {
             self.wrong(path, text);
         } else if window.get() > 1 << 32 {
             self.wrong(path, "is more than 4GiB; write for instance \"10 packets\"");
-        }
-    }
-
-    /// A class has to be among those of the switches.
-    pub(crate) fn class_exists(&mut self, path: &str, class: u8, classes: u8) {
-        if class >= classes {
-            let text = format!(
-                "{class} needs {} classes; write fabric.switch.classes = {}",
-                class + 1,
-                class + 1
-            );
-            self.say(path, text);
         }
     }
 

@@ -1184,7 +1184,7 @@ fn pause() {
         (
             ecn,
             "pause = \"yes\"",
-            "14:9: fabric.switch.pause: \"yes\" does not fit; write \"on\" or \"off\", a table such as { reserved = \"64KB\" } or a list in [ ]",
+            "14:9: fabric.switch.pause: \"yes\" does not fit; write \"on\", \"off\", a table such as { reserved = \"64KB\" } or a list in [ ]",
         ),
         (
             ecn,
@@ -1204,12 +1204,12 @@ fn pause() {
         (
             ecn,
             "pause = \"on\"\nbuffer = { size = \"100KB\" }",
-            "15:19: fabric.switch.buffer.size: the buffer of 100KB cannot hold what the 6 in-ports of leaf[0] keep for themselves, 177390B of headroom and 24KB of reserve; write at least \"201390B\"",
+            "15:19: fabric.switch.buffer.size: the buffer of 100KB cannot hold what the 6 ingress ports of leaf[0] keep for themselves, 177390B of headroom and 24KB of reserve; write at least \"201390B\"",
         ),
         (
             ecn,
             "pause = { headroom = \"10MB\" }",
-            "14:9: fabric.switch.pause: the buffer of 32MB cannot hold what the 6 in-ports of leaf[0] keep for themselves, 60MB of headroom and 24KB of reserve; write at least \"60024KB\"",
+            "14:9: fabric.switch.pause: the buffer of 32MB cannot hold what the 6 ingress ports of leaf[0] keep for themselves, 60MB of headroom and 24KB of reserve; write at least \"60024KB\"",
         ),
         (
             ecn,
@@ -1257,7 +1257,7 @@ fn pause_by_class() {
         (
             ecn,
             "classes = 4\npause = { classes = [0, 3] }\nbuffer = { size = \"100KB\" }",
-            "16:19: fabric.switch.buffer.size: the buffer of 100KB cannot hold what the 6 in-ports of leaf[0] keep for themselves, each for 2 classes, 354780B of headroom and 48KB of reserve; write at least \"402780B\"",
+            "16:19: fabric.switch.buffer.size: the buffer of 100KB cannot hold what the 6 ingress ports of leaf[0] keep for themselves, each for 2 classes, 354780B of headroom and 48KB of reserve; write at least \"402780B\"",
         ),
         (
             ecn,
@@ -1349,7 +1349,7 @@ fn pause_of_single_classes() {
         (
             ecn,
             "classes = 4\npause = [{ classes = [0] }, { classes = [3], reserved = \"1KB\" }]\nbuffer = { size = \"100KB\" }",
-            "16:19: fabric.switch.buffer.size: the buffer of 100KB cannot hold what the 6 in-ports of leaf[0] keep for themselves, each for 2 classes, 354780B of headroom and 30KB of reserve; write at least \"384780B\"",
+            "16:19: fabric.switch.buffer.size: the buffer of 100KB cannot hold what the 6 ingress ports of leaf[0] keep for themselves, each for 2 classes, 354780B of headroom and 30KB of reserve; write at least \"384780B\"",
         ),
         (
             ecn,

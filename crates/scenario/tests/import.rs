@@ -3,7 +3,7 @@
 use forebay_scenario::import::{
     self, Fate, Flow, Flows, Hpcc, Import, Link, Paths, Source, Topology,
 };
-use forebay_scenario::model::{BaseRtt, Clock, MarkAt, NextHops, Release, Routing};
+use forebay_scenario::model::{BaseRtt, Clock, MarkAt, NextHops, Pause, Release, Routing};
 use forebay_scenario::workload::{self, Hosts, Table};
 use forebay_scenario::{Loaded, export, text};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -98,7 +98,7 @@ fn everything_of_a_topology_and_its_flows_is_in_the_scenario() {
         ]
     );
     assert_eq!(flows[5].start, Time::from_ps(2_000_010_500_000));
-    let paths = &loaded.scenario.fabric.paths;
+    let paths = loaded.scenario.fabric.paths.all();
     assert_eq!((paths[0].flow, &paths[0].ack[1][..]), (0, "switch[10]"));
     assert_eq!((paths[1].flow, &paths[1].data[1][..]), (3, "switch[10]"), "flow 4 of the file");
     let transport = &loaded.scenario.transport;
@@ -107,7 +107,7 @@ fn everything_of_a_topology_and_its_flows_is_in_the_scenario() {
         [transport.mss, transport.header, transport.ack_size],
         [1000, 48, 60].map(Bytes::new)
     );
-    let ecn = loaded.scenario.fabric.switch.ecn.unwrap();
+    let ecn = loaded.scenario.fabric.switch.ecn.of_port().unwrap();
     for (gbps, kmin, kmax) in [(25, 100_000, 400_000), (100, 400_000, 1_600_000)] {
         let bytes = |n| forebay_scenario::model::QueueLength::Bytes(Bytes::new(n));
         assert_eq!(ecn.thresholds(BitsPerSec::from_gbps(gbps)), (bytes(kmin), bytes(kmax)));
@@ -137,8 +137,8 @@ fn what_the_source_works_out_is_written() {
     // host 0 to 7: 1 + 2 + 2 + 1.5 us each way, 320 ns at 25 Gb/s twice, 80 ns at 100 Gb/s twice.
     assert_eq!(s.transport.rdma().unwrap().base_rtt, BaseRtt::Fixed(Span::from_ns(13_000 + 800)));
     assert_eq!(s.fabric.switch.release, Release::Start);
-    assert_eq!(s.fabric.next_hops, NextHops::Descending);
-    let pause = format!("{:?}", s.fabric.switch.pause.unwrap());
+    assert_eq!(s.fabric.next_hops, Some(NextHops::Descending));
+    let pause = format!("{:?}", s.fabric.switch.pause);
     assert!(pause.contains("ThreeDelays"), "{pause}");
     // At switches ACKs ride with their data whatever ACK_HIGH_PRIO says: nothing sets `AckHighPrio` there.
     let first = scenario(&CONFIG.replace("HIGH_PRIO 0", "HIGH_PRIO 1"));
@@ -280,11 +280,11 @@ fn groups_become_classes_that_pause_and_mark_one_by_one() {
     let classes: Vec<_> = scenario.traffic.iter().map(|t| t.class).collect();
     assert_eq!(classes, [Some(1), Some(3)]);
     assert_eq!((scenario.fabric.switch.classes, scenario.transport.ack_class), (4, 1));
-    assert_eq!(scenario.fabric.switch.pause.unwrap().classes(), Some(0b1010));
-    assert_eq!(scenario.fabric.switch.weights, [0, 1, 0, 1, 0, 0, 0, 0]);
+    assert_eq!(scenario.fabric.switch.pause.classes(), Some(0b1010));
+    assert_eq!(scenario.fabric.switch.class_weights(), [0, 1, 0, 1, 0, 0, 0, 0]);
     assert!(
-        scenario.fabric.switch.class_ecn[3].is_some()
-            && scenario.fabric.switch.class_ecn[2].is_none()
+        scenario.fabric.switch.class_ecn()[3].is_some()
+            && scenario.fabric.switch.class_ecn()[2].is_none()
     );
 }
 
@@ -313,7 +313,7 @@ fn what_the_source_sends_is_what_is_sent() {
         assert_eq!(rdma.base_rtt, BaseRtt::Path);
         assert_eq!(scenario.fabric.routing, Routing::EcmpMurmur3);
         assert_eq!(scenario.fabric.clock, Clock::TruncateNs);
-        assert_eq!(scenario.fabric.switch.ecn.unwrap().at, MarkAt::Dequeue);
+        assert_eq!(scenario.fabric.switch.ecn.of_port().unwrap().at, MarkAt::Dequeue);
     }
 }
 
@@ -321,7 +321,7 @@ fn what_the_source_sends_is_what_is_sent() {
 fn a_buffer_without_room_for_headroom_gives_a_scenario_that_runs_all_the_same() {
     let long = TOPOLOGY.replace("0.002ms", "10ms");
     let made = hpcc(&long, FLOWS, Some(CONFIG), None).unwrap();
-    assert!(load(&made).scenario.fabric.switch.pause.is_none());
+    assert_eq!(load(&made).scenario.fabric.switch.pause, Pause::Off);
     assert!(
         notes(&made, Fate::Left).iter().any(|note| note.contains("PFC: the buffer cannot hold"))
     );

@@ -50,28 +50,27 @@ fn defaults_are_those_of_the_schema() {
     assert_eq!(s.fabric.fabric_link, s.fabric.host_link);
     assert_eq!((s.fabric.routing, s.fabric.dead_port), (Routing::Ecmp, DeadPort::Drop));
     assert_eq!((s.fabric.reroute_after, s.fabric.wire_overhead), (None, Bytes::ZERO));
-    let k = QueueLength::Bytes(Bytes::new(30_000));
+    let size = Bytes::new(32_000_000);
+    let (policy, alpha) = (Policy::DynamicThreshold, Some(1.0));
     assert_eq!(
         s.fabric.switch,
         Switch {
             latency: Span::ZERO,
-            shared_buffer: Some(SharedBuffer { size: Bytes::new(32_000_000), alpha: Some(1.0) }),
+            buffer: Buffer::Shared(SharedBuffer { size, policy, alpha }),
             port_limit: None,
-            ecn: Some(EcnMarking {
-                kmin: k,
-                kmax: k,
-                pmax: 1.0,
-                for_rate: Some(BitsPerSec::from_gbps(10)),
-                at: MarkAt::Enqueue,
-                not_ect: NotEct::Pass
-            }),
-            class_ecn: [None; 8],
-            weights: [0; 8],
+            ecn: s.fabric.switch.ecn.clone(),
+            weights: vec![],
             classes: 1,
             release: Release::Fluid,
-            pause: None,
+            hierarchical: None,
+            pause: Pause::Off,
         }
     );
+    let ecn = s.fabric.switch.ecn.of_port().unwrap();
+    let k = QueueLength::Bytes(Bytes::new(30_000));
+    assert_eq!((ecn.kmin, ecn.kmax, ecn.pmax), (k, k, 1.0));
+    assert_eq!(ecn.for_rate, Some(BitsPerSec::from_gbps(10)));
+    assert_eq!((ecn.at, ecn.not_ect), (MarkAt::Enqueue, NotEct::Pass));
     assert_eq!(
         s.transport,
         Transport {
@@ -145,7 +144,7 @@ fn a_small_window_has_fewer_quick_acks() {
 
 #[test]
 fn the_default_step_follows_each_port_but_not_below_the_dctcp_paper() {
-    let ecn = least(&[]).scenario.fabric.switch.ecn.unwrap();
+    let ecn = least(&[]).scenario.fabric.switch.ecn.of_port().unwrap();
     let k = |gbps| ecn.thresholds(BitsPerSec::from_gbps(gbps)).0;
     assert_eq!(k(400), QueueLength::Bytes(Bytes::new(1_200_000)));
     assert_eq!(k(100), QueueLength::Bytes(Bytes::new(300_000)));
@@ -156,6 +155,7 @@ fn the_default_step_follows_each_port_but_not_below_the_dctcp_paper() {
         .fabric
         .switch
         .ecn
+        .of_port()
         .unwrap();
     assert_eq!(fixed.thresholds(BitsPerSec::from_gbps(400)).0, QueueLength::Packets(65));
 }
@@ -163,12 +163,13 @@ fn the_default_step_follows_each_port_but_not_below_the_dctcp_paper() {
 #[test]
 fn buffers() {
     let switch = |buffer: &str| least(&[("fabric.switch", buffer)]).scenario.fabric.switch;
-    assert_eq!(switch("{ buffer = \"none\" }").shared_buffer, None);
-    assert_eq!(switch("{ port_limit = \"250 packets\" }").shared_buffer, None);
-    let shared = switch("{ buffer = { size = \"1MB\", policy = \"shared\" } }").shared_buffer;
-    assert_eq!(shared, Some(SharedBuffer { size: Bytes::new(1_000_000), alpha: None }));
+    assert_eq!(switch("{ buffer = \"none\" }").shared_buffer(), None);
+    assert_eq!(switch("{ port_limit = \"250 packets\" }").shared_buffer(), None);
+    let shared = switch("{ buffer = { size = \"1MB\", policy = \"shared\" } }").shared_buffer();
+    let (size, policy) = (Bytes::new(1_000_000), Policy::Shared);
+    assert_eq!(shared, Some(SharedBuffer { size, policy, alpha: None }));
     let fixed = switch("{ buffer = { size = \"1MB\", policy = \"static\" } }");
-    assert_eq!(fixed.shared_buffer, None);
+    assert_eq!(fixed.shared_buffer(), None);
     assert_eq!(
         fixed.port_limit,
         Some(QueueLength::Bytes(Bytes::new(250_000))),

@@ -202,7 +202,7 @@ fn kind(hosts: [&'static str; 2]) -> impl Strategy<Value = TrafficKind> {
 prop_compose! {
     fn switch()(
         latency in span(),
-        shared_buffer in of((bytes(), of(0.01..16.0f64)).prop_map(|(size, alpha)| SharedBuffer { size, alpha })),
+        pool in of((bytes(), of(0.01..16.0f64))),
         port_limit in of(length()),
         ecn in of((0..999_999u64, 1..999_999u64, share(), any::<(bool, bool)>())),
         start in any::<bool>(),
@@ -212,6 +212,7 @@ prop_compose! {
         by_class in of((1..16u8, of((1..u64::MAX, any::<bool>())), 0..16u8)),
     ) -> Switch {
         let marking = ecn.map(|(kmin, ramp, pmax, (deq, drop))| EcnMarking {
+            k: None,
             kmin: QueueLength::Bytes(Bytes::new(kmin)),
             kmax: QueueLength::Bytes(Bytes::new(kmin + ramp)),
             pmax,
@@ -219,45 +220,66 @@ prop_compose! {
             at: if deq { MarkAt::Dequeue } else { MarkAt::Enqueue },
             not_ect: if drop { NotEct::Drop } else { NotEct::Pass },
         });
-        let mut marked = [None; 8];
-        for (place, marks) in marked.iter_mut().zip(class_ecn) {
-            *place = marking.filter(|_| marks);
-        }
+        let shared = pool.map(|(size, alpha)| SharedBuffer {
+            size,
+            policy: if alpha.is_some() { Policy::DynamicThreshold } else { Policy::Shared },
+            alpha,
+        });
         let accounts = by_class.map_or(1, |(classes, _, _)| u64::from(classes.count_ones()));
-        let any_class = marked.iter().any(Option::is_some);
+        let marked: Vec<u8> = (0..4).filter(|class| class_ecn[usize::from(*class)]).collect();
+        let pauses = pause.is_some();
+        let paused = |(alpha, offset, reserved, headroom): (Option<f64>, u64, u64, Option<u64>)| {
+            let settings = PauseSettings {
+                xoff: shared.map_or(Xoff::Fixed(Bytes::new(offset)), |_| Xoff::Dynamic),
+                alpha: alpha.filter(|_| shared.is_some()),
+                resume_offset: Bytes::new(offset),
+                reserved: Bytes::new(reserved / accounts),
+                // No formula where it might ask for more than the pool has.
+                headroom: match headroom.or(shared.map(|_| 0)) {
+                    Some(bytes) => Headroom::Fixed(Bytes::new(bytes / accounts)),
+                    None if offset % 2 == 0 => Headroom::ThreeDelays,
+                    None => Headroom::Auto,
+                },
+                short_headroom: ShortHeadroom::Warn,
+                watchdog: None,
+            };
+            let Some((classes, watchdog, apart)) = by_class else {
+                return Pause::Alike(AlikePause { classes: None, settings });
+            };
+            let watchdog = watchdog.map(|(after, drops)| Watchdog {
+                after: Span::from_ps(1 + after % Span::from_secs(9).as_ps()),
+                action: if drops { WatchdogAction::Drop } else { WatchdogAction::Ignore },
+            });
+            let watched = PauseSettings { watchdog, ..settings };
+            let other = PauseSettings {
+                xoff: Xoff::Fixed(Bytes::new(offset + 1)),
+                alpha: None,
+                ..settings
+            };
+            let those = |mask: u8| (0..8).filter(move |class| mask & 1 << class != 0).collect();
+            if apart & classes == 0 {
+                let classes = Some(those(classes));
+                return Pause::Alike(AlikePause { classes, settings: watched });
+            }
+            let groups = [(classes & !apart, watched), (classes & apart, other)];
+            let entry = |(mask, settings)| ClassPause { classes: those(mask), settings };
+            Pause::ByClass(groups.into_iter().filter(|group| group.0 != 0).map(entry).collect())
+        };
         Switch {
             latency,
-            shared_buffer,
-            port_limit: port_limit.filter(|_| pause.is_none()),
-            pause: pause.map(|(alpha, offset, reserved, headroom)| {
-                let all = PauseSettings {
-                    xoff: match (shared_buffer, alpha) {
-                        (Some(_), alpha) => Xoff::Dynamic(alpha),
-                        (None, _) => Xoff::Fixed(Bytes::new(offset)),
-                    },
-                    resume_offset: Bytes::new(offset),
-                    reserved: Bytes::new(reserved / accounts),
-                    // No formula where it might ask for more than the pool has.
-                    headroom: match headroom.or(shared_buffer.map(|_| 0)) {
-                        Some(bytes) => Headroom::Fixed(Bytes::new(bytes / accounts)),
-                        None if offset % 2 == 0 => Headroom::ThreeDelays,
-                        None => Headroom::Auto,
-                    },
-                    may_be_short: true,
-                    watchdog: None,
-                };
-                let Some((classes, watchdog, apart)) = by_class else { return Pause::Link(all) };
-                let watchdog = watchdog.map(|(after, drops)| {
-                    Watchdog { after: Span::from_ps(1 + after % Span::from_secs(9).as_ps()), drops }
-                });
-                let watched = PauseSettings { watchdog, ..all };
-                let other = PauseSettings { xoff: Xoff::Fixed(Bytes::new(offset + 1)), ..all };
-                let of = |class: usize| if apart & 1 << class != 0 { other } else { watched };
-                Pause::ByClass(core::array::from_fn(|c| (classes & 1 << c != 0).then(|| of(c))))
-            }),
-            ecn: marking.filter(|_| !any_class),
-            class_ecn: marked,
-            weights: if weighs { [3, 0, 100, 1, 0, 0, 0, 0] } else { [0; 8] },
+            buffer: shared.map_or(Buffer::None, Buffer::Shared),
+            port_limit: port_limit.filter(|_| !pauses),
+            pause: pause.map_or(Pause::Off, paused),
+            ecn: match marking {
+                None => Ecn::Off,
+                Some(marking) if marked.is_empty() => Ecn::Port(marking),
+                Some(marking) => Ecn::ByClass(vec![ClassMarking { classes: marked, marking }]),
+            },
+            hierarchical: None,
+            weights: match weighs {
+                true => [(0, 3), (2, 100), (3, 1)].map(|(class, weight)| ClassWeight { class, weight }).to_vec(),
+                false => vec![],
+            },
             classes: 4,
             release: if start { Release::Start } else { Release::Fluid },
         }
@@ -268,7 +290,8 @@ prop_compose! {
     fn hierarchical()(
         sent in any::<bool>(),
         params in prop::sample::subsequence(vec![("beta", "0.5"), ("n_estimate", "ratio"), ("q0", "1KB")], 0..3),
-        queue_for in prop_oneof![Just(QueueFor::Host), Just(QueueFor::Rack), (20_000..90_000u64).prop_map(|b| QueueFor::Pod(Bytes::new(b)))],
+        queue_for in prop_oneof![Just(QueueFor::Host), Just(QueueFor::Rack), Just(QueueFor::Pod)],
+        pod_advance in 20_000..90_000u64,
         advance in 20_000..90_000u64,
         credit in 1..20_000u64,
         (seen_for, ask_again) in (1..90_000u64, 1..90_000u64),
@@ -280,6 +303,7 @@ prop_compose! {
             params: params.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect(),
             asks: if sent { Asks::Sent } else { Asks::Demand },
             queue_for,
+            pod_advance: (queue_for == QueueFor::Pod).then_some(Bytes::new(pod_advance)),
             advance: Bytes::new(advance),
             credit: Bytes::new(credit),
             seen_for: Span::from_ns(seen_for),
@@ -545,8 +569,8 @@ prop_compose! {
         let telemetry = transport.law == "hpcc" || other.iter().any(|o| o.1.law == "hpcc");
         let several_pods = topology.clos().is_some_and(|clos| clos.pods > 1);
         let hierarchical = hierarchical
-            .filter(|_| switch.pause.is_none() && !telemetry)
-            .filter(|h| !matches!(h.queue_for, QueueFor::Pod(_)) || several_pods);
+            .filter(|_| switch.pause == Pause::Off && !telemetry)
+            .filter(|h| h.queue_for != QueueFor::Pod || several_pods);
         let capture = capture.filter(|_| hierarchical.is_none());
         Scenario {
             name,
@@ -557,18 +581,17 @@ prop_compose! {
                 host_link: links.0,
                 fabric_link: links.1,
                 routing: [Routing::Ecmp, Routing::EcmpSymmetric, if words.3 { Routing::Spray } else { Routing::EcmpMurmur3 }][words.0],
-                next_hops: if words.0 == 2 && !words.3 && words.1 { NextHops::Descending } else { NextHops::Ascending },
+                next_hops: (words.0 == 2 && !words.3).then_some(if words.1 { NextHops::Descending } else { NextHops::Ascending }),
                 reroute_after,
-                paths: Vec::new(),
+                paths: Paths::default(),
                 dead_port: if words.3 { DeadPort::Hold } else { DeadPort::Drop },
                 clock: if words.1 { Clock::TruncateNs } else { Clock::Exact },
-                hierarchical,
-                switch,
+                switch: Switch { hierarchical, ..switch.clone() },
                 wire_overhead: Bytes::new(24),
                 overrides: overrides.into_iter().map(|(whole, rate, delay, port_limit, loss)| Override {
                     place: if whole { pattern } else { cable }.into(), rate, delay, loss: Some(loss),
-                    port_limit: port_limit.filter(|_| switch.pause.is_none()),
-                    pause: [None, Some(None), Some(switch.pause)][words.0],
+                    port_limit: port_limit.filter(|_| switch.pause == Pause::Off),
+                    pause: [None, Some(Pause::Off), Some(switch.pause.clone())][words.0].clone(),
                 }).collect(),
             },
             host: hosts,

@@ -22,8 +22,9 @@ use forebay_net::{
 };
 use forebay_scenario::model::{
     self, Change, Clock, DeadPort, MarkAt, NotEct, QueueLength, Release, Scenario, Topology,
+    WatchdogAction,
 };
-use forebay_scenario::pause::Pausing;
+use forebay_scenario::pause::{Pausing, Threshold};
 use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, FlowSpec, Hosts};
 use forebay_units::random::{Purpose, Stream};
@@ -384,8 +385,8 @@ impl<'a> Maker<'a> {
                 reserved: ingress.reserved,
                 headroom: ingress.headroom,
                 xoff: match ingress.xoff {
-                    model::Xoff::Fixed(bytes) => Xoff::Fixed(bytes),
-                    model::Xoff::Dynamic(alpha) => Xoff::Dynamic(alpha.unwrap_or(1.0)),
+                    Threshold::Fixed(bytes) => Xoff::Fixed(bytes),
+                    Threshold::Dynamic(alpha) => Xoff::Dynamic(alpha),
                 },
                 resume_offset: ingress.resume_offset,
             }
@@ -403,7 +404,7 @@ impl<'a> Maker<'a> {
             all.saturating_add(account.reserved)
                 .saturating_add(account.headroom.unwrap_or(Bytes::ZERO))
         });
-        let size = self.scenario.fabric.switch.shared_buffer.map_or(Bytes::MAX, |b| b.size);
+        let size = self.scenario.fabric.switch.shared_buffer().map_or(Bytes::MAX, |b| b.size);
         Some(IngressPool {
             shared: size.saturating_sub(kept),
             ports,
@@ -415,8 +416,9 @@ impl<'a> Maker<'a> {
     /// Policies of the classes of a switch's ports; empty if all classes are treated alike.
     fn classes(&self, node: NodeId) -> Vec<[ClassPolicy; CLASSES]> {
         let switch = &self.scenario.fabric.switch;
+        let (rules, weights) = (switch.class_ecn(), switch.class_weights());
         let paused = self.pausing.filter(|pausing| pausing.classes().is_some());
-        let own = switch.class_ecn.iter().any(Option::is_some) || switch.weights != [0; CLASSES];
+        let own = rules.iter().any(Option::is_some) || weights != [0; CLASSES];
         if paused.is_none() && !own {
             return Vec::new();
         }
@@ -426,9 +428,10 @@ impl<'a> Maker<'a> {
             let watchdogs = watchdogs.unwrap_or_default();
             core::array::from_fn(|class| ClassPolicy {
                 limit: None,
-                marking: switch.class_ecn[class].map(|rule| marking(&rule, cable.link.rate)),
-                weight: switch.weights[class],
-                watchdog: watchdogs[class].map(|w| Watchdog { after: w.after, drops: w.drops }),
+                marking: rules[class].map(|rule| marking(&rule, cable.link.rate)),
+                weight: weights[class],
+                watchdog: watchdogs[class]
+                    .map(|w| Watchdog { after: w.after, drops: w.action == WatchdogAction::Drop }),
             })
         };
         self.fabric.ports_of(node).iter().map(policies).collect()
@@ -499,7 +502,7 @@ impl<'a> Maker<'a> {
         let queues = self.scenario.output.queues.as_ref();
         let queues = queues.filter(|q| q.nodes.iter().any(|pattern| plan::matches(pattern, name)));
         let samples = queues.map(|queues| ((0..count as u16).collect(), queues.every));
-        let shared = switch.shared_buffer.filter(|_| ingress.is_none());
+        let shared = switch.shared_buffer().filter(|_| ingress.is_none());
         let shared = shared.map(|b| SharedBuffer::new(b.size, b.alpha));
         SwitchSettings { routes, ports, shared, ingress, classes, samples }
     }
@@ -516,9 +519,9 @@ impl<'a> Maker<'a> {
             self.scenario.fabric.overrides.iter().rev().find(own_limit).and_then(|o| o.port_limit);
         PortSettings {
             limit: limit.or(switch.port_limit).map(length),
-            marking: switch.ecn.map(|ecn| marking(&ecn, bare.rate)),
+            marking: switch.ecn.of_port().map(|ecn| marking(&ecn, bare.rate)),
             // Credits and rates go before data.
-            classes: switch.classes.max(1 + u8::from(self.scenario.fabric.hierarchical.is_some())),
+            classes: switch.classes.max(1 + u8::from(switch.hierarchical.is_some())),
             release_at_start: switch.release == Release::Start,
             form: if self.taps.watches(node, port) { Form::Naive } else { bare.form },
             telemetry: self.common.telemetry,

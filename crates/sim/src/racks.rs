@@ -31,7 +31,7 @@ impl<'a> Racks<'a> {
         profiles: &[Profile],
         seed: u64,
     ) -> Option<Self> {
-        let hierarchical = scenario.fabric.hierarchical.as_ref()?;
+        let hierarchical = scenario.fabric.switch.hierarchical.as_ref()?;
         let longest = || base_rtt::longest(profiles, scenario, fabric);
         let round_trip = hierarchical.round_trip.unwrap_or_else(longest);
         Some(Self { scenario, fabric, hierarchical, round_trip, seed })
@@ -89,10 +89,11 @@ impl Racks<'_> {
         let of_pod = self.scenario.fabric.topology.clos().map_or(1, |clos| clos.edges as u16);
         match h.queue_for {
             QueueFor::Rack => Peer { shared: Some(rack), ..alone },
-            QueueFor::Pod(advance) if rack / of_pod != own / of_pod => {
-                Peer { shared: Some(rack / of_pod * of_pod), advance }
-            }
-            QueueFor::Host | QueueFor::Pod(_) => alone,
+            QueueFor::Pod if rack / of_pod != own / of_pod => Peer {
+                shared: Some(rack / of_pod * of_pod),
+                advance: h.pod_advance.unwrap_or(h.advance),
+            },
+            QueueFor::Host | QueueFor::Pod => alone,
         }
     }
 }
@@ -103,6 +104,6 @@ fn message_size(scenario: &Scenario) -> u16 {
 
 /// How hosts of such racks ask whether they are still stopped.
 pub(crate) fn asking(scenario: &Scenario) -> Option<Asking> {
-    let after = scenario.fabric.hierarchical.as_ref()?.ask_again * ASKS_AFTER;
+    let after = scenario.fabric.switch.hierarchical.as_ref()?.ask_again * ASKS_AFTER;
     Some(Asking { after, size: message_size(scenario) })
 }

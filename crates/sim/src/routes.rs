@@ -40,7 +40,13 @@ impl Routing {
                 ports: [flow.sport, flow.dport],
             };
             let tuples = flows.iter().map(tuple).collect();
-            (Numbering { numbers, descending: of.next_hops == model::NextHops::Descending }, tuples)
+            (
+                Numbering {
+                    numbers,
+                    descending: of.next_hops == Some(model::NextHops::Descending),
+                },
+                tuples,
+            )
         });
         Self { paths, seed, hashed, explicit: explicit(of, plan, fabric, flows) }
     }
@@ -64,13 +70,13 @@ impl Routing {
 
 /// Paths that a scenario names, by flow, data before answers.
 fn explicit(of: &model::Fabric, plan: &Plan, fabric: &Fabric, flows: &[FlowSpec]) -> Vec<Path> {
-    if of.paths.is_empty() {
+    if of.paths.all().is_empty() {
         return Vec::new();
     }
     let nodes: BTreeMap<&str, NodeId> =
         (0u32..).zip(&plan.names).map(|(i, name)| (name.as_str(), NodeId(i))).collect();
     let mut paths = Vec::new();
-    for path in &of.paths {
+    for path in of.paths.all() {
         let flow = flows[path.flow as usize];
         for (reverse, switches, to) in [(false, &path.data, flow.dst), (true, &path.ack, flow.src)]
         {

@@ -124,14 +124,14 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         Routing::Spray => "spray",
         Routing::EcmpMurmur3 => "ecmp-murmur3",
     };
-    let buffer = match switch.shared_buffer {
+    let buffer = match switch.shared_buffer() {
         None => "none".into(),
         Some(pool) => match pool.alpha {
             Some(alpha) => format!("{}, dynamic threshold, alpha {alpha}", pool.size),
             None => format!("{}, shared", pool.size),
         },
     };
-    let ecn = switch.ecn.map_or("off".into(), |ecn| {
+    let ecn = switch.ecn.of_port().map_or("off".into(), |ecn| {
         let at = match ecn.at {
             MarkAt::Enqueue => "enqueue",
             MarkAt::Dequeue => "dequeue",
@@ -239,7 +239,7 @@ fn faults(scenario: &Scenario) -> Vec<FaultSpan> {
 fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
     let (fabric, transport) = (&scenario.fabric, &scenario.transport);
     let telemetry = transport.rdma().map_or(Bytes::ZERO, |rdma| rdma.telemetry);
-    let marks = match fabric.switch.ecn {
+    let marks = match fabric.switch.ecn.of_port() {
         None => "none by the queue of a port".into(),
         Some(ecn) => match ecn.at {
             MarkAt::Enqueue => "as a packet joins, by the queue that it finds",
@@ -257,11 +257,11 @@ fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
         }
     };
     let order = match (fabric.routing, fabric.next_hops) {
-        (Routing::EcmpMurmur3, NextHops::Descending) => ", neighbours by descending number",
-        (Routing::EcmpMurmur3, NextHops::Ascending) => ", neighbours by ascending number",
+        (Routing::EcmpMurmur3, Some(NextHops::Descending)) => ", neighbours by descending number",
+        (Routing::EcmpMurmur3, _) => ", neighbours by ascending number",
         _ => "",
     };
-    let explicit = match fabric.paths.len() {
+    let explicit = match fabric.paths.all().len() {
         0 => String::new(),
         n => format!("; paths of their own for {}", human::counted(n, "flow")),
     };

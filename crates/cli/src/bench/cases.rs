@@ -337,7 +337,9 @@ mod tests {
                 .unwrap_or_else(|e| panic!("{}: {e}", case.name));
             let fabric = &loaded.scenario.fabric;
             assert_eq!(forebay_scenario::plan::Plan::of(fabric).hosts, 320);
-            assert!(fabric.switch.pause.is_some() && loaded.scenario.transport.rdma().is_some());
+            assert!(
+                fabric.switch.pause.on().is_some() && loaded.scenario.transport.rdma().is_some()
+            );
             assert!(Case::new(family.name(), Some(1500), None).is_err());
         }
     }

@@ -1,6 +1,6 @@
 //! Hosts: profiles, single keys, and settings of some hosts only.
 
-use super::Judge;
+use crate::judge::Judge;
 use crate::model::{
     Host, HostChange, HostOverride, HostProfile, HostSettings, Memory, NicOrder, Pacing,
 };

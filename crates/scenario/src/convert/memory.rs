@@ -1,6 +1,6 @@
 //! `[host.memory]`: the path between NIC and memory, stage by stage.
 
-use super::Judge;
+use crate::judge::Judge;
 use crate::model::{HostControl, Memory};
 use crate::problem::or_list;
 use crate::raw;

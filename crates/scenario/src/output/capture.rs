@@ -1,6 +1,6 @@
 //! Ports whose frames are written down.
 
-use crate::convert::Judge;
+use crate::judge::Judge;
 use crate::model::{Stop, Transport};
 use crate::plan::{Plan, port_ends};
 use crate::traffic::{is_never, never};

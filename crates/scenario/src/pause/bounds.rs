@@ -16,7 +16,7 @@ pub(super) fn each(all: Bytes, n: u64) -> Bytes {
 }
 
 /// The queue below which marks come before any pause, whatever the load, under a dynamic threshold with factor `beta` for
-/// `accounts` in-ports and classes: `beta pool / (accounts (beta + 1))`. `pool` is what headroom leaves.
+/// `accounts` ingress ports and classes: `beta pool / (accounts (beta + 1))`. `pool` is what headroom leaves.
 pub(super) fn marks_first(pool: Bytes, accounts: u64, beta: f64) -> Bytes {
     Bytes::new((beta * pool.get() as f64 / (accounts as f64 * (beta + 1.0))) as u64)
 }
@@ -32,7 +32,7 @@ mod tests {
         let pool = Bytes::new(12_000_000 - accounts * 22_400);
         let static_xoff = each(pool, accounts);
         assert_eq!(static_xoff.get(), 24_475);
-        // A queue may be made of what all in-ports hold, so with a static threshold each has a 32nd of it: less than one MTU.
+        // A queue may be made of what all ingress ports hold, so with a static threshold each has a 32nd of it: less than one MTU.
         assert_eq!(each(static_xoff, ports).get(), 764);
         assert_eq!(marks_first(pool, accounts, 8.0).get(), 21_755);
     }

@@ -1,8 +1,7 @@
 //! `[host.memory]`, written out.
 
 use crate::model::Memory;
-use crate::quantity::Qty;
-use crate::raw;
+use crate::raw::{self, Qty};
 use forebay_host::memory::settings::{Actuator, AntagonistSettings, Copying, ThrottleSettings};
 use forebay_units::{BitsPerSec, Bytes};
 

@@ -1,7 +1,7 @@
 //! Folded Clos of three tiers, of any widths.
 
 use super::{ALONE, Draft, MOST_PORTS, Pods, Shape, usual};
-use crate::convert::Judge;
+use crate::judge::Judge;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

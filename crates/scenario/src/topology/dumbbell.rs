@@ -1,8 +1,7 @@
 //! Two switches and the bottleneck between them.
 
-use super::{Draft, MOST_PORTS, Shape, usual};
-use crate::convert::Judge;
-use crate::model::Link;
+use super::{Link, Draft, MOST_PORTS, Shape, usual};
+use crate::judge::Judge;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

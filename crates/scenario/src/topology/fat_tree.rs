@@ -1,7 +1,7 @@
 //! Folded Clos of k-port switches, of two or three tiers.
 
 use super::{Draft, MOST_PORTS, Pods, Shape, clos, leaf_spine};
-use crate::convert::Judge;
+use crate::judge::Judge;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,7 @@
 //! Named hosts, switches and cables.
 
 use super::{Draft, DraftCable, MOST_PORTS, Shape};
-use crate::convert::Judge;
-use crate::plan::Plan;
+use crate::judge::Judge;
 use crate::tree::did_you_mean;
 use forebay_units::{BitsPerSec, Span};
 use schemars::JsonSchema;
@@ -157,26 +156,5 @@ impl Judge<'_> {
             }
         }
         names
-    }
-}
-
-/// Every host must reach every other.
-pub(crate) fn check_reachable(judge: &mut Judge<'_>, plan: &Plan) {
-    let mut next: Vec<Vec<u32>> = vec![Vec::new(); plan.names.len()];
-    for cable in &plan.cables {
-        next[cable.a as usize].push(cable.b);
-        next[cable.b as usize].push(cable.a);
-    }
-    let mut seen = vec![false; plan.names.len()];
-    let mut todo = vec![0u32];
-    while let Some(node) = todo.pop() {
-        if !std::mem::replace(&mut seen[node as usize], true) {
-            todo.extend(&next[node as usize]);
-        }
-    }
-    if let Some(lost) = (0..plan.hosts).find(|h| !seen[*h]) {
-        let (from, to) = (&plan.names[0], &plan.names[lost]);
-        let text = format!("no path leads from {from:?} to {to:?}; add a cable between their switches");
-        judge.say("fabric.cables", text);
     }
 }

@@ -1,8 +1,7 @@
 //! Leaves, each joined to every spine.
 
-use super::{ALONE, Draft, MOST_PORTS, Shape, usual};
-use crate::convert::Judge;
-use crate::model::Link;
+use super::{Link, ALONE, Draft, MOST_PORTS, Shape, usual};
+use crate::judge::Judge;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,8 +2,7 @@
 //!
 //! To add one: a file with a struct that is a [`Shape`], and a row in `shapes!` below.
 
-use crate::convert::Judge;
-use crate::model::Link;
+use crate::judge::Judge;
 use crate::problem::{grouped, memory_text};
 use forebay_units::{BitsPerSec, Span};
 use schemars::JsonSchema;
@@ -50,7 +49,6 @@ shapes! {
 }
 
 pub use graph::Cable;
-pub(crate) use graph::check_reachable;
 
 /// What the rest of the crate asks of a shape.
 trait Shape {
@@ -118,6 +116,15 @@ impl Topology {
         }
         ports.into_iter().max().unwrap_or(1)
     }
+}
+
+/// Rate and propagation delay of a cable, both ways.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct Link {
+    /// Rate, above 0 and at most 1000Tbps.
+    pub rate: BitsPerSec,
+    /// Propagation delay, at most 10s.
+    pub delay: Span,
 }
 
 /// Counts of a folded Clos network of three tiers.

@@ -1,7 +1,7 @@
 //! Hosts around one switch.
 
 use super::{ALONE, Draft, MOST_PORTS, Shape, usual};
-use crate::convert::Judge;
+use crate::judge::Judge;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -9,7 +9,7 @@ pub use rpc::{Pairs, Rpc, Wait};
 pub(crate) use sizes::Sizes;
 
 use crate::cdf::Cdf;
-use crate::convert::Judge;
+use crate::judge::Judge;
 use crate::model::{Recovery, Scenario, Stop, Transport};
 use crate::names::{OneOrMore, one_or_more};
 use crate::params::{self, Param};

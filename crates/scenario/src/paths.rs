@@ -1,74 +1,58 @@
 //! Paths that some flows take: each must lead from its sender's switch to its receiver's, over cables that are there.
 
-use super::Judge;
-use crate::model::{FlowPath, Scenario};
+use crate::fabric::{FlowPath, Paths};
+use crate::judge::Judge;
 use crate::plan::Plan;
-use crate::raw;
-use crate::tree::shorten;
-use crate::workload::{FlowSpec, Hosts, flows};
+use crate::tree::{did_you_mean, shorten};
+use crate::workload::FlowSpec;
 use std::collections::{BTreeMap, BTreeSet};
 
-impl Judge<'_> {
-    /// The paths, sorted by flow.
-    pub(super) fn paths(
-        &mut self,
-        paths: &raw::Paths,
-        scenario: &Scenario,
-        plan: &Plan,
-    ) -> Vec<FlowPath> {
-        // Each with what goes before a sentence about it.
-        let said: Vec<(String, String, FlowPath)> = match paths {
-            raw::Paths::File(file) => {
-                let read = (self.read_file)(file).and_then(|text| parse(&text));
-                match read {
-                    Ok(paths) => paths
-                        .into_iter()
-                        .map(|(line, path)| {
-                            let place = format!("{:?} line {line}: ", shorten(file));
-                            ("fabric.paths".into(), place, path)
-                        })
-                        .collect(),
-                    Err(why) => {
-                        self.say("fabric.paths", format!("{:?} {why}", shorten(file)));
-                        return Vec::new();
-                    }
-                }
+/// Puts the paths of a file in its place, sorts them by flow, and says which lead nowhere. `tables`: the flows of each seed.
+pub(crate) fn check(
+    paths: &mut Paths,
+    judge: &mut Judge<'_>,
+    plan: &Plan,
+    tables: &[(u64, Vec<FlowSpec>)],
+) {
+    // Each with what goes before a sentence about it.
+    let said: Vec<(String, String, FlowPath)> = match std::mem::take(paths) {
+        Paths::File(file) => match (judge.read_file)(&file).and_then(|text| parse(&text)) {
+            Ok(paths) => paths
+                .into_iter()
+                .map(|(line, path)| {
+                    let place = format!("{:?} line {line}: ", shorten(&file));
+                    ("fabric.paths".into(), place, path)
+                })
+                .collect(),
+            Err(why) => {
+                return judge.say("fabric.paths", format!("{:?} {why}", shorten(&file)));
             }
-            raw::Paths::List(paths) => {
-                let one = |(i, path): (usize, &raw::FlowPath)| {
-                    let raw::FlowPath { flow, data, ack } = path.clone();
-                    let flow = u32::try_from(flow).unwrap_or(u32::MAX);
-                    (format!("fabric.paths[{i}]"), String::new(), FlowPath { flow, data, ack })
-                };
-                paths.iter().enumerate().map(one).collect()
-            }
+        },
+        Paths::List(paths) => paths
+            .into_iter()
+            .enumerate()
+            .map(|(i, path)| (format!("fabric.paths[{i}]"), String::new(), path))
+            .collect(),
+    };
+    let known = Known::of(plan);
+    let mut seen = BTreeSet::new();
+    for (key, place, path) in &said {
+        let twice = || format!("flow {} has a path already; write each flow once", path.flow);
+        let wrong = if seen.insert(path.flow) {
+            tables.iter().find_map(|(seed, flows)| known.wrong(path, flows, *seed))
+        } else {
+            Some(twice())
         };
-        let known = Known::of(plan);
-        let hosts = Hosts::of_plan(plan, &scenario.fabric.topology);
-        let tables: Vec<_> = scenario
-            .seeds
-            .iter()
-            .filter_map(|seed| Some((*seed, flows(scenario, &hosts, *seed).ok()?.flows)))
-            .collect();
-        let mut seen = BTreeSet::new();
-        for (key, place, path) in &said {
-            let twice = || format!("flow {} has a path already; write each flow once", path.flow);
-            let wrong = if seen.insert(path.flow) {
-                tables.iter().find_map(|(seed, flows)| known.wrong(path, flows, *seed))
-            } else {
-                Some(twice())
-            };
-            if let Some(wrong) = wrong {
-                self.say(key, format!("{place}{wrong}"));
-            }
-            if self.findings.len() > 100 {
-                break;
-            }
+        if let Some(wrong) = wrong {
+            judge.say(key, format!("{place}{wrong}"));
         }
-        let mut paths: Vec<FlowPath> = said.into_iter().map(|(_, _, path)| path).collect();
-        paths.sort_by_key(|path| path.flow);
-        paths
+        if judge.findings.len() > 100 {
+            break;
+        }
     }
+    let mut all: Vec<FlowPath> = said.into_iter().map(|(_, _, path)| path).collect();
+    all.sort_by_key(|path| path.flow);
+    *paths = Paths::List(all);
 }
 
 /// Names and cables of a plan, to look up.
@@ -117,7 +101,7 @@ impl<'p> Known<'p> {
         let mut seen = BTreeSet::new();
         for switch in switches {
             let Some(next) = self.nodes.get(switch.as_str()).copied() else {
-                let close = crate::tree::did_you_mean(switch, self.nodes.keys().copied());
+                let close = did_you_mean(switch, self.nodes.keys().copied());
                 return Some(format!(
                     "flow {}, {what}: no switch is called {:?}{close}",
                     path.flow,

@@ -1,0 +1,142 @@
+//! `[fabric.switch.hierarchical]`: racks that queue by destination, credits between them, and the law that gives flows their
+//! rates (HierCC).
+
+use crate::judge::Judge;
+use crate::params::{self, Param};
+use crate::problem::or_list;
+use crate::tree::{did_you_mean, shorten};
+use forebay_laws::group::{GroupParams, LAWS};
+use forebay_units::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Queues by destination, credits between racks, and a law of role group.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Hierarchical {
+    /// Name of the law, of those in `forebay laws` that have role group.
+    pub law: String,
+    /// Parameters of the law, by their names in `forebay laws`. Default: as published.
+    #[serde(default, with = "params", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<BTreeMap<String, Param>>")]
+    pub params: Vec<(String, String)>,
+    /// Bytes for which a queue requests credits: "demand", what has arrived in it, or "sent", what has left it, so that advance is a
+    /// window. Default: "demand".
+    #[serde(default)]
+    pub asks: Asks,
+    /// Destination of each queue, where a switch has fewer queues than there are hosts: a "host"; a "rack"; a "pod" other than its own, and
+    /// a host of its own. Packets that share a queue wait behind each other. Default: "host".
+    #[serde(default)]
+    pub queue_for: QueueFor,
+    /// With queue_for = "pod": bytes that the queue for another pod may send before its first credit. Default: advance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod_advance: Option<Bytes>,
+    /// Bytes that each queue may send before its first credit (C0), one packet or more. Default: 10KB (HierCC, section 5).
+    #[serde(default = "advance")]
+    pub advance: Bytes,
+    /// Bytes that a credit lets go (Delta), at most advance. Default: 1KB (HierCC, section 3.2).
+    #[serde(default = "credit")]
+    pub credit: Bytes,
+    /// Time after its last packet for which a flow counts. Default: 20us, two windows of 10 us.
+    #[serde(default = "seen_for")]
+    pub seen_for: Span,
+    /// Time without a credit after which a waiting queue requests again: credits and requests can be lost. Longer than a round trip
+    /// between the switches of two racks. A paused host requests its state after ten times as long. Default: 100us.
+    #[serde(default = "ask_again")]
+    pub ask_again: Span,
+    /// Round-trip time between host and switch on an empty link, for the law. Default: what their cable takes there and back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hop_rtt: Option<Span>,
+    /// Round-trip time between two hosts. What a port sends in it may be on its way to the port, even if racks may send less in
+    /// advance. Default: the longest on an empty fabric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip: Option<Span>,
+}
+
+/// Bytes for which a queue by destination requests credits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Asks {
+    /// Bytes that have arrived in the queue.
+    #[default]
+    Demand,
+    /// Bytes that the queue has sent.
+    Sent,
+}
+
+/// Destination of a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueFor {
+    /// One host.
+    #[default]
+    Host,
+    /// All hosts of a rack.
+    Rack,
+    /// All hosts of another pod, or a host of the queue's own pod.
+    Pod,
+}
+
+fn advance() -> Bytes {
+    Bytes::new(10_000)
+}
+
+fn credit() -> Bytes {
+    Bytes::new(1_000)
+}
+
+fn seen_for() -> Span {
+    Span::from_us(20)
+}
+
+fn ask_again() -> Span {
+    Span::from_us(100)
+}
+
+impl Hierarchical {
+    /// Fills in the defaults that depend on other keys, and says what is wrong with the table. `packet`: a full packet.
+    pub(super) fn check(&mut self, judge: &mut Judge<'_>, packet: Bytes) {
+        let at = |key: &str| format!("fabric.switch.hierarchical.{key}");
+        let advance = self.advance;
+        if advance < packet {
+            let text = format!("lets no packet of {packet} go; write at least \"{packet}\"");
+            judge.wrong(&at("advance"), text);
+        }
+        if self.credit == Bytes::ZERO || self.credit > advance {
+            let text = format!(
+                "is no size of a credit; write more than nothing and at most advance, \"{advance}\""
+            );
+            judge.wrong(&at("credit"), text);
+        }
+        if self.queue_for == QueueFor::Pod {
+            let least = packet.max(self.credit);
+            if *self.pod_advance.get_or_insert(advance) < least {
+                let text = format!("is less than a packet or a credit; write at least \"{least}\"");
+                judge.wrong(&at("pod_advance"), text);
+            }
+        } else if self.pod_advance.is_some() {
+            let text = "is of queues for other pods; write queue_for = \"pod\" as well";
+            judge.say(&at("pod_advance"), text);
+        }
+        judge.short(&at("seen_for"), self.seen_for);
+        judge.span(&at("ask_again"), self.ask_again);
+        for (key, trip) in [("hop_rtt", self.hop_rtt), ("round_trip", self.round_trip)] {
+            if let Some(trip) = trip {
+                judge.span(&at(key), trip);
+            }
+        }
+        match GroupParams::new(&self.law) {
+            Ok(mut law) => {
+                let info = law.info();
+                judge.set_params(&at("params"), info, &self.params, |key, text| law.set(key, text));
+            }
+            Err(_) => {
+                let names = || LAWS.iter().map(|law| law.name);
+                let close = did_you_mean(&self.law, names());
+                let (law, names) = (shorten(&self.law), or_list(names()));
+                let text = format!("no law of role group is called {law:?}; write {names}{close}");
+                judge.say(&at("law"), text);
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! `[fabric]`: nodes, cables and routing; one type for each table of the file, the checked scenario and the resolved file.
+
+mod ecn;
+mod hierarchical;
+mod pause;
+mod switch;
+
+pub use ecn::{ClassMarking, Ecn, EcnMarking, MarkAt, NotEct};
+pub use hierarchical::{Asks, Hierarchical, QueueFor};
+pub(crate) use pause::PAUSES_NOTHING;
+pub use pause::{
+    AlikePause, ClassPause, Headroom, Pause, PauseSettings, ShortHeadroom, Watchdog,
+    WatchdogAction, Xoff,
+};
+pub use switch::{Buffer, ClassWeight, Policy, Release, SharedBuffer, Switch};
+
+use crate::judge::Judge;
+use crate::quantity::QueueLength;
+use crate::topology::{Link, Topology};
+use forebay_units::{BitsPerSec, Bytes, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Nodes and cables.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Fabric {
+    /// Shape, which names hosts and switches.
+    #[serde(flatten)]
+    pub topology: Topology,
+    /// Cables between hosts and their switch.
+    pub host_link: Link,
+    /// Cables between switches, and the bottleneck of a dumbbell. Default: as host_link.
+    #[serde(default)]
+    pub fabric_link: Link,
+    /// Path choice among equal-cost next hops. Default: "ecmp".
+    #[serde(default)]
+    pub routing: Routing,
+    /// Order in which "ecmp-murmur3" lists equal-cost next hops, by the numbers of switches; other routing has no such list. The public HPCC simulator sorts them by memory address: "descending" on Linux, where each of its switches is a mapping of its own and mappings grow downwards. Default: "ascending".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_hops: Option<NextHops>,
+    /// Time from the failure or return of a link to new routes. Default: routes never change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reroute_after: Option<Span>,
+    /// Switches that single flows take, instead of those that routing chooses: a list, or the path, relative to this file, of a
+    /// CSV file with the columns flow, data, ack. Default: routing chooses.
+    #[serde(default, skip_serializing_if = "Paths::is_empty")]
+    pub paths: Paths,
+    /// Fate of packets that wait at a port whose link is down. Default: "drop".
+    #[serde(default)]
+    pub dead_port: DeadPort,
+    /// Bytes that each packet adds on the wire, at most 1000B: 24B for Ethernet preamble, gap and FCS. Default: 0B, as most
+    /// packet-level simulators count.
+    #[serde(default)]
+    pub wire_overhead: Bytes,
+    /// Resolution of transmission times. Default: "exact".
+    #[serde(default)]
+    pub clock: Clock,
+    /// Settings of all switches.
+    #[serde(default)]
+    pub switch: Switch,
+    /// Settings of single cables and nodes; later entries win.
+    #[serde(default, rename = "override", skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<Override>,
+}
+
+/// Path choice among equal-cost next hops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Routing {
+    /// Hash of flow and direction, a different seed at each switch.
+    #[default]
+    Ecmp,
+    /// Hash of the flow alone with one seed everywhere, so that both directions share links.
+    EcmpSymmetric,
+    /// A fresh uniform choice for each packet.
+    Spray,
+    /// murmur3-32 of addresses and ports with the number of the switch as its seed, as the public HPCC simulator does.
+    EcmpMurmur3,
+}
+
+/// Order of equal-cost next hops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NextHops {
+    /// The search from the destination visits adjacent nodes from the lowest number up.
+    #[default]
+    Ascending,
+    /// The search visits them from the highest number down.
+    Descending,
+}
+
+/// Fate of packets at a port whose link is down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeadPort {
+    /// The port drops its queue, and packets that arrive while the link is down.
+    #[default]
+    Drop,
+    /// The port holds its queue until the link returns.
+    Hold,
+}
+
+/// Resolution of transmission times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// Picoseconds; a remainder is carried from packet to packet.
+    #[default]
+    Exact,
+    /// Each transmission takes whole nanoseconds, rounded down, as in ns-3: for comparisons. Takes every port off the one-touch
+    /// path.
+    TruncateNs,
+}
+
+/// Paths of single flows.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Paths {
+    /// A file of them, until the scenario has been checked.
+    File(String),
+    /// The paths, sorted by flow once the scenario has been checked.
+    List(Vec<FlowPath>),
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Self::List(Vec::new())
+    }
+}
+
+impl Paths {
+    /// All paths.
+    pub fn all(&self) -> &[FlowPath] {
+        match self {
+            Self::List(all) => all,
+            Self::File(_) => &[],
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self == &Self::default()
+    }
+}
+
+/// Switches that a flow takes.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct FlowPath {
+    /// Number of the flow in flows.csv.
+    pub flow: u32,
+    /// Switches of its data, from the sender's to the receiver's. Default: as routing chooses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub data: Vec<String>,
+    /// Switches of its ACKs, from the receiver's to the sender's. Default: as routing chooses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ack: Vec<String>,
+}
+
+/// Settings of single cables and nodes.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Override {
+    /// A node, `leaf[0]`; a cable, `leaf[0]-spine[1]`; either with `*` as an index.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// Rate of the cable, or of all cables of the node. Default: unchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitsPerSec>,
+    /// Propagation delay of the same cables. Default: unchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Span>,
+    /// Limit of the queues at both ends, in bytes or packets. Default: fabric.switch.port_limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port_limit: Option<QueueLength>,
+    /// Probability that a packet is lost on the cable, both ways, 0 to 1. Default: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
+    /// Pause by the ingress ports of this switch, or of the switches at both ends of this cable. Default: fabric.switch.pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
+}
+
+impl Fabric {
+    /// Settings of pause that are in force somewhere, those of all switches first.
+    pub(crate) fn pauses(&self) -> impl Iterator<Item = &Pause> {
+        let of_overrides = self.overrides.iter().filter_map(|o| o.pause.as_ref());
+        core::iter::once(&self.switch.pause).chain(of_overrides).filter_map(Pause::on)
+    }
+
+    /// Fills in the defaults that depend on other keys, and says what is wrong with the table. `packet`: a full packet of
+    /// `[transport]`.
+    pub(crate) fn check(&mut self, judge: &mut Judge<'_>, packet: Bytes) {
+        let before = judge.findings.len();
+        self.topology.check(judge);
+        let laid_out = (judge.findings.len() == before).then_some(&self.topology);
+        self.switch.check(judge, laid_out, packet);
+        judge.link("fabric.host_link", self.host_link);
+        let path = "fabric.fabric_link";
+        match self.topology.take_link() {
+            Some((alias, link)) => {
+                let alias = format!("fabric.{alias}");
+                if judge.given(path) {
+                    let text = "and fabric_link say the same thing twice; write one of them";
+                    judge.wrong(&alias, text);
+                }
+                judge.link(&alias, link);
+                self.fabric_link = link;
+            }
+            None if judge.given(path) => judge.link(path, self.fabric_link),
+            None => self.fabric_link = self.host_link,
+        }
+        // Other routing has no list of next hops; the key is ignored, so that routing alone can be swept.
+        let listed = self.routing == Routing::EcmpMurmur3;
+        self.next_hops = listed.then(|| self.next_hops.unwrap_or_default());
+        if let Some(span) = self.reroute_after {
+            judge.short("fabric.reroute_after", span);
+        }
+        if self.wire_overhead.get() > 1_000 {
+            judge.wrong("fabric.wire_overhead", "per packet is too much; Ethernet adds \"24B\"");
+        }
+        for (i, one) in self.overrides.iter_mut().enumerate() {
+            one.check(judge, &format!("fabric.override[{i}]"));
+        }
+    }
+}
+
+impl Override {
+    fn check(&mut self, judge: &mut Judge<'_>, path: &str) {
+        if let Some(rate) = self.rate {
+            judge.rate(&format!("{path}.rate"), rate);
+        }
+        if let Some(delay) = self.delay {
+            judge.delay(&format!("{path}.delay"), delay);
+        }
+        if let Some(loss) = self.loss {
+            judge.share(&format!("{path}.loss"), loss);
+        }
+        if let Some(pause) = &mut self.pause {
+            pause.check(judge, &format!("{path}.pause"));
+        }
+        let Self { place: _, rate, delay, port_limit, loss, pause } = self;
+        let keys = [rate.is_some(), delay.is_some(), port_limit.is_some(), loss.is_some()];
+        if !keys.contains(&true) && pause.is_none() {
+            let text = "changes nothing; write a rate, a delay, a port_limit, a loss or pause";
+            judge.say(path, text);
+        }
+    }
+}
+
+impl Judge<'_> {
+    fn link(&mut self, path: &str, link: Link) {
+        self.rate(&format!("{path}.rate"), link.rate);
+        self.delay(&format!("{path}.delay"), link.delay);
+    }
+}

@@ -1,0 +1,241 @@
+//! `[fabric.switch]`: buffers, classes and what else switches do beyond forwarding.
+
+use super::{Ecn, EcnMarking, Hierarchical, Pause};
+use crate::judge::Judge;
+use crate::quantity::QueueLength;
+use crate::topology::Topology;
+use forebay_units::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// All that a switch does beyond forwarding.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct Switch {
+    /// Time from the last bit of a packet to its place in the egress queue; part of the lookahead. Default: 0ns, as in the public
+    /// HPCC simulator.
+    pub latency: Span,
+    /// Buffer shared by all ports, or "none" for port limits alone. Default: 32MB under a dynamic threshold with
+    /// alpha 1 (HPCC, SIGCOMM 2019, for the size; Choudhury and Hahne 1998 for the threshold); "none" where port_limit
+    /// is given.
+    pub buffer: Buffer,
+    /// Limit of each port's queue, in bytes or packets. Of the packet in transmission, bytes count as far as they are not sent
+    /// yet, and packets count it as a whole; with release = "start" it counts in neither. Default: none beyond the shared
+    /// buffer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port_limit: Option<QueueLength>,
+    /// Congestion marks by the queue of the port, "off", or a list of marks by the queues of classes. Transports without ECN are
+    /// never marked. Default: a step at 30KB for each 10Gbps of the port's rate, the convention of the public HPCC simulator for
+    /// DCTCP, and never below 30KB, which the DCTCP paper takes at 1Gbps.
+    pub ecn: Ecn,
+    /// Number of classes. Classes without a weight have strict priority, the highest first. Default: 1.
+    #[schemars(range(min = 1, max = 8))]
+    pub classes: u8,
+    /// Classes that share what strict classes leave, by weight: deficit round robin, as the bandwidth groups (ETS) of IEEE 802.1Qaz.
+    /// Each is marked by its own queue. NICs stay strict. Default: all classes are strict.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weights: Vec<ClassWeight>,
+    /// When a packet stops counting towards queue and buffer. Default: "fluid".
+    pub release: Release,
+    /// Queues by destination at the switches of racks, credits between racks, and a law that sets the rates of flows of law "explicit"
+    /// (HierCC). Default: no such queues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hierarchical: Option<Hierarchical>,
+    /// Whether ingress ports pause the sender at the other end of their cable rather than drop: all classes at once (IEEE
+    /// 802.3x link pause), or class by class (IEEE 802.1Qbb priority flow control); a list gives classes settings of their own.
+    /// Default: "off".
+    pub pause: Pause,
+}
+
+impl Default for Switch {
+    fn default() -> Self {
+        Self {
+            latency: Span::ZERO,
+            buffer: Buffer::default(),
+            port_limit: None,
+            ecn: Ecn::default(),
+            classes: 1,
+            weights: Vec::new(),
+            release: Release::default(),
+            hierarchical: None,
+            pause: Pause::Off,
+        }
+    }
+}
+
+/// Buffer of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Buffer {
+    /// Ports have their own limits only.
+    None,
+    /// All ports share one pool.
+    #[serde(untagged)]
+    Shared(SharedBuffer),
+}
+
+impl Default for Buffer {
+    /// The buffer of a switch in the evaluation of HPCC (SIGCOMM 2019).
+    fn default() -> Self {
+        let size = Bytes::new(32_000_000);
+        Self::Shared(SharedBuffer { size, policy: Policy::DynamicThreshold, alpha: Some(ALPHA) })
+    }
+}
+
+/// One pool of memory for all ports of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct SharedBuffer {
+    /// Size of the pool, one packet or more.
+    pub size: Bytes,
+    /// Rule by which queues share the pool. Default: "dynamic-threshold".
+    #[serde(default)]
+    pub policy: Policy,
+    /// Under dynamic-threshold, a queue may grow to alpha times the free pool (Choudhury and Hahne); above 0. Default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+}
+
+/// Rule by which queues share a pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// A queue may grow to alpha times the free pool.
+    #[default]
+    DynamicThreshold,
+    /// A queue may grow to all of the free pool.
+    Shared,
+    /// Nothing is shared: each port has an equal part of the pool to itself.
+    Static,
+}
+
+/// Share of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct ClassWeight {
+    /// The class, below fabric.switch.classes.
+    #[schemars(range(min = 0, max = 7))]
+    pub class: u8,
+    /// Part of the class in the sum of all weights of classes that have something to send.
+    #[schemars(range(min = 1, max = 100))]
+    pub weight: u8,
+}
+
+/// When a packet stops counting towards its queue and the shared buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Release {
+    /// A packet counts byte by byte as it is sent.
+    #[default]
+    Fluid,
+    /// A packet stops counting at the start of its transmission.
+    Start,
+}
+
+/// Factor of the dynamic threshold for lossy traffic: Choudhury and Hahne's usual one.
+const ALPHA: f64 = 1.0;
+
+impl Switch {
+    /// The pool that ports share, if there is one.
+    pub fn shared_buffer(&self) -> Option<SharedBuffer> {
+        match self.buffer {
+            Buffer::Shared(pool) => Some(pool),
+            Buffer::None => None,
+        }
+    }
+
+    /// Weights by class; 0: the class is strict.
+    pub fn class_weights(&self) -> [u8; 8] {
+        let mut weights = [0; 8];
+        for one in &self.weights {
+            weights[usize::from(one.class & 7)] = one.weight;
+        }
+        weights
+    }
+
+    /// Marks by the queue of each class alone.
+    pub fn class_ecn(&self) -> [Option<EcnMarking>; 8] {
+        core::array::from_fn(|class| self.ecn.of_class(class as u8))
+    }
+
+    /// Fills in the defaults that depend on other keys, and says what is wrong with the table. `topology`: the fabric, if it can be
+    /// laid out; `packet`: a full packet.
+    pub(super) fn check(
+        &mut self,
+        judge: &mut Judge<'_>,
+        topology: Option<&Topology>,
+        packet: Bytes,
+    ) {
+        judge.delay("fabric.switch.latency", self.latency);
+        judge.holds_a_packet("fabric.switch.port_limit", self.port_limit, packet);
+        if self.port_limit.is_some() && !judge.given("fabric.switch.buffer") {
+            self.buffer = Buffer::None;
+        }
+        self.check_buffer(judge, topology, packet);
+        self.ecn.check(judge, self.classes);
+        self.check_weights(judge);
+        if let Some(hierarchical) = &mut self.hierarchical {
+            hierarchical.check(judge, packet);
+        }
+        self.pause.check(judge, "fabric.switch.pause");
+    }
+
+    fn check_buffer(&mut self, judge: &mut Judge<'_>, topology: Option<&Topology>, packet: Bytes) {
+        let Buffer::Shared(pool) = &mut self.buffer else { return };
+        let (size, alpha) = ("fabric.switch.buffer.size", "fabric.switch.buffer.alpha");
+        judge.holds_a_packet(size, Some(QueueLength::Bytes(pool.size)), packet);
+        match (pool.policy, pool.alpha) {
+            (Policy::DynamicThreshold, Some(factor)) if factor <= 0.0 || factor > 1e6 => {
+                judge.wrong(alpha, "is out of range; write a number above 0, for instance 1");
+            }
+            (Policy::DynamicThreshold, _) => _ = pool.alpha.get_or_insert(ALPHA),
+            (Policy::Shared | Policy::Static, Some(_)) => {
+                let text = "means nothing here; it belongs to policy \"dynamic-threshold\"";
+                judge.wrong(alpha, text);
+            }
+            _ => {}
+        }
+        if pool.policy != Policy::Static {
+            return;
+        }
+        if self.port_limit.is_some() {
+            let text = "and the policy \"static\" both limit a port; write one of them";
+            judge.wrong("fabric.switch.port_limit", text);
+        }
+        let share = Bytes::new(pool.size.get() / topology.map_or(1, Topology::most_ports));
+        self.port_limit = Some(QueueLength::Bytes(share));
+        self.buffer = Buffer::None;
+        judge.holds_a_packet(size, self.port_limit, packet);
+    }
+
+    fn check_weights(&mut self, judge: &mut Judge<'_>) {
+        let path = "fabric.switch.weights";
+        for (i, one) in self.weights.iter().enumerate() {
+            let key = &format!("{path}[{i}].class");
+            judge.class_exists(key, one.class, self.classes);
+            if self.weights[..i].iter().any(|other| other.class == one.class) {
+                judge.say(key, format!("{} has a weight already; write it once", one.class));
+            }
+        }
+        if judge.given(path) && self.weights.len() < 2 {
+            let text = "is of fewer than two classes, which share with nobody; write two or more, or leave it out";
+            judge.say(path, text);
+        }
+        self.weights.sort_by_key(|one| one.class);
+    }
+}
+
+impl Judge<'_> {
+    /// A limit of a queue has to leave room for one packet.
+    fn holds_a_packet(&mut self, path: &str, limit: Option<QueueLength>, packet: Bytes) {
+        let short = match limit {
+            Some(QueueLength::Bytes(bytes)) => bytes < packet,
+            Some(QueueLength::Packets(n)) => n == 0,
+            None => false,
+        };
+        if let Some(limit) = limit.filter(|_| short) {
+            let text = format!(
+                "\"{limit}\" holds no packet of {packet}, so nothing would pass; write more"
+            );
+            self.say(path, text);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The judge of a document: collects sentences while its tables are checked, each with the place of its key.
+
+use crate::check::Finding;
+use crate::problem::or_list;
+use crate::tree::{Document, did_you_mean, push_key, shorten};
+use forebay_laws::flow::{FlowParams, LAWS};
+use forebay_laws::params::{LawInfo, ParamError};
+use forebay_units::{BitsPerSec, Span};
+
+/// Longest run, delay or interval that a scenario may ask for: far beyond any use, far below 64 bits.
+const DAY: Span = Span::from_secs(86_400);
+/// Longest cable: a light second and more.
+const LONGEST_CABLE: Span = Span::from_secs(10);
+
+/// Reads a file named in a scenario. The error is the end of a sentence, `is missing ...`.
+pub(crate) type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
+
+/// Collects sentences while a scenario is checked.
+pub(crate) struct Judge<'a> {
+    pub document: &'a Document<'a>,
+    pub read_file: &'a ReadFile<'a>,
+    pub findings: Vec<Finding>,
+}
+
+impl Judge<'_> {
+    /// Whether the key at `path` was written.
+    pub fn given(&self, path: &str) -> bool {
+        self.document.shown(path).is_some()
+    }
+
+    /// Gives a key that was not written at `path` its default.
+    pub fn usual<T>(&self, path: &str, key: &mut T, default: T) {
+        if !self.given(path) {
+            *key = default;
+        }
+    }
+
+    /// Notes a sentence about the key at `path`.
+    pub fn say(&mut self, path: &str, text: impl Into<String>) {
+        self.findings.push((self.document.find(path), path.into(), text.into()));
+    }
+
+    /// Notes a sentence that begins with the value at `path`, as it was written.
+    pub fn wrong(&mut self, path: &str, text: impl std::fmt::Display) {
+        let value = self.document.shown(path).map(|value| format!("{value} ")).unwrap_or_default();
+        self.say(path, format!("{value}{text}"));
+    }
+
+    /// A span must be above zero and below a day.
+    pub fn span(&mut self, path: &str, span: Span) {
+        if span == Span::ZERO {
+            self.wrong(path, "does nothing; write a time above 0, for instance \"10us\"");
+        }
+        self.short(path, span);
+    }
+
+    pub fn short(&mut self, path: &str, span: Span) {
+        if span > DAY {
+            self.wrong(path, "is more than a day of virtual time; write at most \"86400s\"");
+        }
+    }
+
+    pub fn share(&mut self, path: &str, share: f64) {
+        if !(0.0..=1.0).contains(&share) {
+            self.wrong(path, "is not a probability; write a number from 0 to 1");
+        }
+    }
+
+    /// The law of this name with its published defaults, or a sentence.
+    pub fn law(&mut self, path: &str, law: &str) -> Option<FlowParams> {
+        let known = FlowParams::new(law).ok();
+        if known.is_none() {
+            let names = || LAWS.iter().map(|law| law.name);
+            let close = did_you_mean(law, names());
+            let (law, names) = (shorten(law), or_list(names()));
+            let text = if forebay_laws::host::LAWS.iter().any(|host| host.name == law) {
+                format!("{law:?} is a law for host.memory.control; write {names} for flows")
+            } else if forebay_laws::group::LAWS.iter().any(|group| group.name == law) {
+                format!("{law:?} is a law for fabric.switch.hierarchical; write {names} for flows")
+            } else {
+                format!("no law is called {law:?}; write {names}{close}")
+            };
+            self.say(path, text);
+        }
+        known
+    }
+
+    /// Sets parameters in the law, each one that it takes.
+    pub fn params(
+        &mut self,
+        place: &str,
+        law: Option<&mut FlowParams>,
+        params: &[(String, String)],
+    ) {
+        if let Some(law) = law {
+            self.set_params(place, law.info(), params, |key, text| law.set(key, text));
+        }
+    }
+
+    /// Sets each parameter, and says which the law does not take.
+    pub fn set_params(
+        &mut self,
+        place: &str,
+        law: &LawInfo,
+        params: &[(String, String)],
+        mut set: impl FnMut(&str, &str) -> Result<(), ParamError>,
+    ) {
+        for (key, text) in params {
+            let mut path = String::from(place);
+            push_key(&mut path, key);
+            match set(key, text) {
+                Ok(()) => {}
+                Err(e @ ParamError::BadValue { .. }) => {
+                    self.say(&path, format!("{:?} does not fit; {e}", shorten(text)));
+                }
+                Err(e) => {
+                    let close = did_you_mean(key, law.params.iter().map(|p| p.name));
+                    self.say(&path, format!("{e}{close}"));
+                }
+            }
+        }
+    }
+
+    /// The path of entry `i` of a key that is one text or a list of them.
+    pub fn one_or_more(&self, path: &str, i: usize) -> String {
+        let inner = format!("{path}[{i}]");
+        if self.document.find(&inner) == self.document.find(path) { path.into() } else { inner }
+    }
+
+    /// Says that a rate is none that a cable can have.
+    pub fn rate(&mut self, path: &str, rate: BitsPerSec) {
+        if rate.get() == 0 {
+            self.wrong(path, "never sends; write a rate above 0 (a [[fault]] takes a cable down)");
+        } else if rate > BitsPerSec::from_gbps(1_000_000) {
+            self.wrong(path, "is more than 1000Tbps; write for instance \"100Gbps\"");
+        }
+    }
+
+    /// Says that a delay is longer than that of any cable.
+    pub fn delay(&mut self, path: &str, delay: Span) {
+        if delay > LONGEST_CABLE {
+            let text = format!("is longer than any cable; write at most \"{LONGEST_CABLE}\"");
+            self.wrong(path, text);
+        }
+    }
+
+    /// A class has to be among those of the switches.
+    pub fn class_exists(&mut self, path: &str, class: u8, classes: u8) {
+        if class >= classes {
+            let needed = class + 1;
+            let text =
+                format!("{class} needs {needed} classes; write fabric.switch.classes = {needed}");
+            self.say(path, text);
+        }
+    }
+}
