@@ -1,23 +1,7 @@
-//! Forebay against the recorded Linux kernel: which rows hold is known, and rows say what was recorded.
-
-mod common;
+//! Rows of the Linux suite say what was recorded.
 
 use forebay_validate::rows;
 use std::collections::BTreeMap;
-
-/// Rows known to be out. Each says why in its note.
-const OUT: &[&str] = &[
-    "dctcp-low-marks",
-    "cubic-loss-start-retransmits",
-    "bic-half-queue",
-    "bic-half-retransmits",
-    "cubic-nv-retransmits",
-];
-
-#[test]
-fn verdicts_are_as_recorded() {
-    common::verdicts("linux", OUT, &[], &[]);
-}
 
 /// Published numbers are the recorded means, and tolerances follow the rules at the head of the file.
 #[test]

@@ -30,3 +30,15 @@ fn over_bound(n: u64) -> f64 {
     let bound_ps = wire * 800 + 1_500 * 800 + 2 * 10_000_000;
     end.since(start).as_ps() as f64 / bound_ps as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::over_bound;
+
+    #[test]
+    fn no_incast_beats_its_bound() {
+        for n in [40, 200] {
+            assert!(over_bound(n) >= 1.0, "{n} answers");
+        }
+    }
+}

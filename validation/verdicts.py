@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""No row of a suite flips unnoticed, and none that is out hides: runs `forebay reproduce SUITE --quick` and compares the
+verdicts with validation/SUITE/verdicts.toml, which names every row that is not in.
+
+    verdicts.py [SUITE...]             all suites without one; needs target/release/forebay
+    verdicts.py --record [SUITE...]    writes the files anew: a change of results, which the commit explains
+
+A row that is out has to name its cause in its note.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+FOREBAY = ROOT / "target/release/forebay"
+SUITES = ["analytic", "linux", "rdma", "hiercc", "hostcc", "tcp-nv"]
+KINDS = ["out", "empty", "not-run"]
+
+
+def run(suite):
+    """Number of rows, and the ids by verdict, in the order of the suite's file; and rows out without a cause."""
+    command = [FOREBAY, "reproduce", suite, "--quick", "--json", "--progress", "off"]
+    rows = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    verdicts = {kind: [row["id"] for row in rows if row["verdict"] == kind] for kind in KINDS}
+    causeless = [row["id"] for row in rows if row["verdict"] == "out" and "cause: " not in row["note"]]
+    return {"rows": len(rows), **verdicts}, causeless
+
+
+def written(suite, found):
+    text = f"# Rows of `forebay reproduce {suite} --quick` that are not in. `validation/verdicts.py --record` writes this file.\n"
+    text += f"rows = {found['rows']}\n"
+    for kind in KINDS:
+        ids = "".join(f'    "{row}",\n' for row in found[kind])
+        text += f"{kind} = [\n{ids}]\n" if ids else f"{kind} = []\n"
+    return text
+
+
+def differences(recorded, found):
+    if recorded["rows"] != found["rows"]:
+        yield f"{found['rows']} rows, {recorded['rows']} recorded"
+    for kind in KINDS:
+        for row in sorted(set(found[kind]) - set(recorded[kind])):
+            yield f"{row} is {kind} and was not"
+        for row in sorted(set(recorded[kind]) - set(found[kind])):
+            yield f"{row} was {kind} and is not any more"
+
+
+def main(arguments):
+    record = "--record" in arguments
+    chosen = [one for one in arguments if one != "--record"]
+    for one in set(chosen) - set(SUITES):
+        sys.exit(f"there is no suite {one}; write some of {', '.join(SUITES)}")
+    bad = 0
+    for suite in chosen or SUITES:
+        path = ROOT / "validation" / suite / "verdicts.toml"
+        found, causeless = run(suite)
+        wrong = [f"{row} is out and its note names no cause" for row in causeless]
+        if record:
+            path.write_text(written(suite, found))
+        else:
+            wrong += differences(tomllib.loads(path.read_text()), found)
+        print(f"{suite}: {found['rows']} rows, " + ", ".join(f"{len(found[kind])} {kind}" for kind in KINDS), flush=True)
+        for line in wrong:
+            print(f"  {suite}: {line}", flush=True)
+        bad += len(wrong)
+    return int(bad > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
