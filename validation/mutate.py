@@ -4,6 +4,7 @@ names has to turn red.
 
     mutate.py [PATTERN]        the mutations whose description matches; all without one
     mutate.py --bind           only look whether each still applies: seconds
+    mutate.py --compile        whether each still compiles, many in one build: minutes
     mutate.py --sample N       N of them, chosen by the commit
 
 A mutation is bound to an item: `fn NAME` (or const, struct, enum, impl, a macro) of a crate, and lines in it, compared
@@ -73,18 +74,31 @@ def bind(mutation, root):
 
 
 def apply(bound):
-    """Makes the edits; gives the files as they were."""
+    """Makes the edits, the last line of each file first so that the others keep their place; gives the files as they were."""
     before = {}
-    for path, at, edit in bound:
+    for path, at, edit in sorted(bound, key=lambda one: -one[1]):
         text = path.read_text()
         before.setdefault(path, text)
         lines = text.split("\n")
-        count = len(edit["find"].split("\n"))
-        indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
-        new = [indent + line if line else line for line in edit["replace"].split("\n")] if edit["replace"] else []
-        lines[at : at + count] = new
+        lines[at : at + height(edit["find"])] = replacement(lines[at], edit)
         path.write_text("\n".join(lines))
     return before
+
+
+def height(text):
+    """Number of lines of a text; an empty replacement has none."""
+    return len(text.split("\n")) if text else 0
+
+
+def replacement(first, edit):
+    """Lines of an edit's replacement, indented as the first line that they replace."""
+    indent = first[: len(first) - len(first.lstrip())]
+    return [indent + line if line else line for line in edit["replace"].split("\n")] if edit["replace"] else []
+
+
+def restore(before):
+    for path, text in before.items():
+        path.write_text(text)
 
 
 def copy():
@@ -128,8 +142,78 @@ def outcome(mutation):
             red = True
         return red, f"{'killed   ' if red else 'SURVIVED '} {mutation['breaks']}: {test}"
     finally:
-        for path, text in before.items():
-            path.write_text(text)
+        restore(before)
+
+
+ERROR = re.compile(r"^(?P<file>[^:\s]+):(?P<line>\d+):\d+: error")
+
+
+def check(bounds):
+    """Errors of one build with all these mutations in it, as (mutation or None, text): the mutation whose lines the error names."""
+    ours = [one for bound in bounds.values() for one in bound]
+    spans = []
+    for index, bound in bounds.items():
+        for path, at, edit in bound:
+            moved = sum(height(e["replace"]) - height(e["find"]) for p, line, e in ours if p == path and line < at)
+            spans.append((str(path.relative_to(TREE)), at + moved + 1, at + moved + max(1, height(edit["replace"])), index))
+    before = apply(ours)
+    try:
+        command = ["cargo", "check", "--offline", "-q", "--keep-going", "--message-format", "short", "--target-dir", str(BUILD), "--workspace", "--lib", "--bins"]
+        built = subprocess.run(command, cwd=TREE, capture_output=True, text=True)
+    finally:
+        restore(before)
+    errors = []
+    for text in built.stderr.splitlines():
+        at = ERROR.match(text)
+        if at:
+            owner = next((i for file, first, last, i in spans if file == at["file"] and first <= int(at["line"]) <= last), None)
+            errors.append((owner, text))
+    if built.returncode != 0 and not errors:
+        errors.append((None, (built.stderr.strip().splitlines() or ["the build failed without a word"])[-1]))
+    return errors
+
+
+def broken(bounds):
+    """Mutations that do not compile, by index, with the first error of each.
+
+    One error may hide others (of a later phase, of crates that depend on this one): what is found is taken out and the
+    rest built again, until the rest compiles. Where no error names a mutation's own lines, halves are built apart.
+    """
+    found, left = {}, dict(bounds)
+    while left and (errors := check(left)):
+        named = {owner: text for owner, text in reversed(errors) if owner is not None}
+        if not named and len(left) == 1:
+            named = {index: errors[0][1] for index in left}
+        if not named:
+            keys = list(left)
+            for half in (keys[: len(keys) // 2], keys[len(keys) // 2 :]):
+                named |= broken({key: left[key] for key in half})
+            if not named:
+                named = {index: "does not compile beside the others: " + errors[0][1] for index in left}
+        found |= named
+        left = {index: bound for index, bound in left.items() if index not in named}
+    return found
+
+
+def compile_all(mutations):
+    """Builds all mutations, in as few rounds as there are mutations of one item; gives the number of those that do not compile."""
+    rounds = []
+    for index, mutation in enumerate(mutations):
+        bound, _ = bind(mutation, TREE)
+        items_of = {(path, edit["item"]) for path, _, edit in bound}
+        fits = next((one for one in rounds if not items_of & one["items"]), None)
+        if fits is None:
+            fits = {"items": set(), "bounds": {}}
+            rounds.append(fits)
+        fits["items"] |= items_of
+        fits["bounds"][index] = bound
+    count = 0
+    for one in rounds:
+        for index, error in sorted(broken(one["bounds"]).items()):
+            count += 1
+            print(f"BROKEN    {mutations[index]['breaks']}: {error}", flush=True)
+        print(f"{len(one['bounds'])} built", flush=True)
+    return count
 
 
 def main(arguments):
@@ -145,9 +229,13 @@ def main(arguments):
         commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         chosen.sort(key=lambda m: hashlib.sha256((commit + m["breaks"]).encode()).digest())
         chosen = chosen[: int(arguments[1])]
-    elif arguments:
+    elif arguments and arguments[0] != "--compile":
         chosen = [m for m in chosen if re.search(arguments[0], m["breaks"])]
     copy()
+    if arguments[:1] == ["--compile"]:
+        count = compile_all(chosen)
+        print(f"{len(chosen)} built, {count} do not compile")
+        return int(count + len(stale) > 0)
     bad = len(stale)
     for mutation in chosen:
         red, text = outcome(mutation)
