@@ -1,12 +1,13 @@
 //! The glue between a host's path to memory, its stack, and the law that rules over antagonists.
 
 use super::Host;
-use super::control::Control;
+use super::control::{Registers, driver};
 use crate::flow_map::FlowMap;
 use crate::inspect::MemoryLook;
 use crate::options::SimError;
 use forebay_engine::Out;
 use forebay_host::memory::{Landed, MemoryPath, Nics, Read, Totals};
+use forebay_laws::host::driver::Driver;
 use forebay_laws::host::{Echo, Side, Watched};
 use forebay_net::trace;
 use forebay_scenario::model;
@@ -26,7 +27,7 @@ pub(crate) struct Memory {
 /// What a NIC has for itself beside its part of the path.
 #[derive(Clone, Debug)]
 pub(crate) struct NicSide {
-    control: Option<Control>,
+    control: Option<Driver>,
     marked: u64,
     warmup: Time, // until it has been reached
     warm: Snapshot,
@@ -57,7 +58,7 @@ impl NicSide {
     /// # Errors
     /// If there is no such law, or a parameter of it.
     pub(crate) fn new(of: &model::Memory, warmup: Time, seed: u64) -> Result<Self, SimError> {
-        let control = of.acting_control().map(|c| Control::new(c, &of.settings, seed));
+        let control = of.acting_control().map(|c| driver(c, &of.settings, seed));
         Ok(Self {
             control: control.transpose()?,
             marked: 0,
@@ -70,7 +71,7 @@ impl NicSide {
     /// When something of its own is due.
     #[inline]
     fn due(&self) -> Time {
-        self.control.as_ref().map_or(Time::MAX, Control::due).min(self.warmup)
+        self.control.as_ref().map_or(Time::MAX, Driver::due).min(self.warmup)
     }
 
     /// Has the NIC stop these classes of its switch while its buffer holds more than `bytes`, until it holds half of that.
@@ -168,12 +169,12 @@ impl Memory {
 
     /// What the control's law has made of its readings.
     pub(crate) fn watched(&self) -> Option<Watched> {
-        self.side().control.as_ref().and_then(Control::watched)
+        self.side().control.as_ref().and_then(|control| control.watched(Side::Receive))
     }
 
     pub(super) fn snapshot(&self, at: Time, read_bytes: u64) -> Snapshot {
         let side = self.side();
-        let level_writes = side.control.as_ref().map_or(0, Control::writes);
+        let level_writes = side.control.as_ref().map_or(0, Driver::writes);
         let (at, path) = self.path.totals_at(at);
         Snapshot { at, path, read_bytes, marked: side.marked, level_writes }
     }
@@ -231,7 +232,7 @@ impl Host {
             memory.path.advance(now);
         }
         if let Some(control) = &mut memory.sides.at_hand.control {
-            control.run(now, &mut memory.path);
+            control.run(now, &mut Registers(&mut memory.path));
         }
         while let Some(landed) = self.memory.as_mut().and_then(|m| m.path.take_packet()) {
             let Landed { arrived, packet } = landed;
