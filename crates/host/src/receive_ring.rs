@@ -4,7 +4,7 @@
 //! waits (one NAPI poll). Merging is what GRO and LRO do: consecutive segments of one flow become one, at most
 //! [`MOST_MERGED`] bytes, so that the transport sees fewer and larger segments and sends fewer ACKs.
 //!
-//! Source: tcp-baseline sections 9 and 10; Linux `net/ipv4/tcp_offload.c` for what is never merged.
+//! Source: Linux `net/core/gro.c`; `net/ipv4/tcp_offload.c` for what is never merged.
 //! Deviation: time stamps do not keep segments apart (the kernel's tick is a millisecond, ours a nanosecond); a unit
 //! echoes that of its first segment. Units are handed up in the order in which they began; the kernel hands up those
 //! that it could not extend first. What brings telemetry is never merged.

@@ -1,6 +1,6 @@
 //! Segmentation by the NIC: a super-packet of the transport goes out as packets of the wire, back to back.
 //!
-//! Source: tcp-baseline section 10 (TSO); Linux `net/ipv4/tcp_offload.c` for what each segment carries.
+//! Source: Linux `net/ipv4/tcp_offload.c` for what each segment carries.
 
 use forebay_wire::{Flags, Packet};
 

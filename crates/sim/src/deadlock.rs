@@ -1,7 +1,8 @@
 //! Ports that pause each other in a circle: looked for while a run goes on, so that it can say when the circle closed.
 //!
 //! Looks are at multiples of a fixed time and change nothing, so what they find depends neither on threads nor on windows.
-//! Source: lossless-fabric sheet section 3: all queues of a circle paused for more than 10 ms.
+//! Assumption: a circle is a deadlock once all its queues have been paused for more than 10 ms,
+//! longer than a switch takes to drain a buffer of 32 MB into 100 Gb/s (2.6 ms).
 
 use crate::build::Built;
 use crate::node::AnyNode;
@@ -10,7 +11,7 @@ use forebay_net::CLASSES;
 use forebay_record::DeadlockRow;
 use forebay_units::{Span, Time};
 
-/// A pause longer than this may be a deadlock. Source: lossless-fabric sheet section 3.
+/// A pause longer than this may be a deadlock.
 const SUSPECT: Span = Span::from_ms(10);
 
 /// How often that is looked at, so that a circle of this age is seen before it is twice as old.

@@ -95,7 +95,7 @@ fn bic_and_cubic_fill_a_path_of_a_millisecond() {
 }
 
 /// Where a Swift flow of N in a queue of 10 Gb/s is at rest, in us: its window is D / (N 1.2 us) packets, and its target is D
-/// (sheet swift, section 3, `fs_range` 100 us).
+/// (Kumar et al., SIGCOMM 2020, section 3.1, `fs_range` 100 us).
 fn swift_target(flows: usize, base_target: f64) -> f64 {
     let scaled = |window: f64| (32.656 / window.sqrt() - 3.2656).clamp(0.0, 100.0);
     let (mut low, mut high): (f64, f64) = (base_target, base_target + 100.0);

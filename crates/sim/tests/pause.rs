@@ -23,7 +23,8 @@ fn overload(n: u32, rate: &str, delay: &str, keys: &str, buffer: &str) -> String
     )
 }
 
-/// What may arrive at a switch after the packet that crosses the threshold, and that packet; lossless-fabric sheet section 3.
+/// What may arrive at a switch after the packet that crosses the threshold, and that packet: the headroom of
+/// IEEE 802.1Q, annex N.
 /// 1524 B packets and 88 B frames on the wire; the switch takes 300 ns, the host nothing.
 fn needed(gbps: u64, delay_ns: u64) -> u64 {
     let bits = gbps * (2 * delay_ns + 300);

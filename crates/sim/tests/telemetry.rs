@@ -1,6 +1,6 @@
 //! Laws that live on telemetry, from ports to windows: where they come to rest.
 //!
-//! Source: the HPCC sheet, sections 6 and 7.
+//! Source: Li et al., SIGCOMM 2019 (HPCC), sections 3 and 5; its public simulator.
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Proportional rate reduction: how many segments each ACK of a reduction lets go.
 //!
-//! Source: tcp-baseline section 7, RFC 6937 in the form Linux uses. It counts packets, and a short one is one: where bytes
+//! Source: RFC 6937 in the form Linux uses (`tcp_cwnd_reduction`). It counts packets, and a short one is one: where bytes
 //! are counted, the last few of a message let a few leave, and a full segment waits for an ACK that the receiver delays.
 //! Deviation: what is in flight and the threshold are bytes, as everywhere here; several short segments that one ACK
 //! covers count as the full ones they would fill. Before it, Linux halved the rate: [`halved`].

@@ -1,6 +1,6 @@
 //! RACK: time-based loss detection.
 //!
-//! Source: tcp-baseline section 5 (RFC 8985 as Linux has it).
+//! Source: RFC 8985 as Linux has it (`net/ipv4/tcp_recovery.c`).
 
 use crate::scoreboard::Segment;
 use forebay_laws::flow::Totals;

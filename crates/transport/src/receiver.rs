@@ -1,6 +1,6 @@
 //! The receiving half of a flow: in-order delivery, SACK, delayed ACKs and the echo of congestion.
 //!
-//! Source: tcp-baseline sections 9 and 10; dctcp section 3 for the exact echo; RFC 2018 and 2883 for
+//! Source: Linux `net/ipv4/tcp_input.c` (`tcp_data_queue`, `__tcp_ack_snd_check`); RFC 8257 section 3.2 for the exact echo; RFC 2018 and 2883 for
 //! SACK and DSACK.
 //! Deviation: the delayed-ACK timer is a constant (Linux adapts it between 40 and 200 ms). GRO is the host's business.
 

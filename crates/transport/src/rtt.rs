@@ -1,6 +1,6 @@
 //! The round-trip estimator and the retransmission timeout.
 //!
-//! Source: tcp-baseline section 3 (RFC 6298 as Linux has it): RTO = srtt + max(rto_min, 4 mdev), and a
+//! Source: RFC 6298 as Linux has it (`tcp_rtt_estimator`): RTO = srtt + max(rto_min, 4 mdev), and a
 //! sudden fall of the round-trip time hardly inflates it.
 //! Deviation: variances are kept in ns (saturating at 4.29 s); `srtt` itself is in ps. The minimum is
 //! one value that a fresh sample replaces after 300 s, in place of Linux's three-point filter.

@@ -1,5 +1,5 @@
 //! Super-packets: their size, when they wait, and what the scoreboard notes of them. Numbers by hand from
-//! tcp-baseline section 10.
+//! Linux `tcp_tso_autosize`.
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Queue pairs over one cable: times, losses and repairs.
 //!
-//! Sources: lossless-fabric sheet sections 5, 6 and 8; dcqcn sheet sections 2 and 6.
+//! Sources: Mittal et al., SIGCOMM 2018 (IRN); Zhu et al., SIGCOMM 2015 (DCQCN); the public HPCC simulator for go-back-N.
 
 use forebay_laws::Start;
 use forebay_laws::flow::{Echo, FlowParams, Needs};

@@ -6,7 +6,7 @@
 //! one after the other within an unloaded latency when the work goes on.
 //! Leaves out: caches of the antagonist, computing between misses, hardware threads.
 //!
-//! Source: paper 2.2 and 4.2 (rate = lines in flight / latency); sheet 6.6 for levels.
+//! Source: hostCC paper, sections 2.2 and 4.2 (rate = lines in flight / latency); its kernel module for levels.
 
 use super::controller::Controller;
 use super::flight::{Flight, units};

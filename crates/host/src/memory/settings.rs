@@ -1,7 +1,8 @@
 //! What a host's path to memory is made of: one value for each stage, with its source.
 //!
 //! The defaults are the testbed of hostCC (SIGCOMM 2023): Cascade Lake with two memory channels, a 100 Gb/s ConnectX-5 on
-//! PCIe 3.0 x16. Sources: "paper" is that paper; "sheet" is our host-network sheet, "note" the modelling note beside it.
+//! PCIe 3.0 x16. Sources: "paper" is that paper, "module" its authors' kernel module, "the host-network study" Vuppalapati et al.,
+//! Understanding the Host Network (SIGCOMM 2024), measured in the same laboratory.
 
 use forebay_units::{BitsPerSec, Bytes, Span};
 
@@ -54,7 +55,7 @@ pub struct NicSettings {
     /// Bytes of frames that it holds; a frame that does not fit is dropped. Room comes back line by line as frames go over
     /// PCIe (paper 2.1: a packet leaves the buffer as its DMA begins).
     ///
-    /// Assumption: 384 KB. The paper's P99 of 60 to 100 us at 45 Gb/s bounds it to 340 to 565 KB (sheet 5.3).
+    /// Assumption: 384 KB. The paper's P99 of 60 to 100 us at 45 Gb/s bounds it to 340 to 565 KB: bytes drained in that time.
     pub buffer: Bytes,
     /// Frames handed to memory that the stack has not taken yet; beyond it the NIC waits. Driver default of 1,024 a queue,
     /// four queues.
@@ -68,7 +69,7 @@ impl Default for NicSettings {
 }
 
 /// The PCIe link. Latency of the wire itself belongs to the cable's delay: posted writes are pipelined, and the credits
-/// that can run out are those of the IIO (sheet 5.3, row `l_p`).
+/// that can run out are those of the IIO: the paper measures 93 lines there, all that there are, so lines on the wire hold none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PcieSettings {
     /// After line coding. 126.03 Gb/s: 16 lanes of 8 GT/s, 128b/130b.
@@ -170,7 +171,7 @@ impl DdioSettings {
 pub struct ControllerSettings {
     /// What it serves at saturation, bytes per second. 34.8 GB/s: an antagonist alone at three cores (paper 2.2).
     pub bytes_per_sec: u64,
-    /// Read from a core beside the NIC, unloaded. 70 ns (sheet 5.1).
+    /// Read from a core beside the NIC, unloaded. 70 ns (the host-network study).
     pub local_read: Span,
     /// Read from a core of another socket, unloaded. 137 ns (note, section 4).
     pub remote_read: Span,
@@ -178,7 +179,7 @@ pub struct ControllerSettings {
     pub read_queueing: Span,
     /// Share `g` of the write-admission wait that a read sees, in thousandths: write drains hold reads up.
     ///
-    /// Assumption: 170; fitted to 43 Gb/s at three cores. Other measurements give 80 to 150 (sheet 5.4).
+    /// Assumption: 170; fitted to 43 Gb/s at three cores. The host-network study's reads, 12 % slower where writes wait half as long again, give 80 to 150.
     pub read_share_permille: u32,
     /// Posted writes of one core that the caching agent takes before it holds the core back; `None`: any number.
     pub posted_limit: Option<u32>,
@@ -249,7 +250,7 @@ impl Default for ReaderSettings {
 pub struct TransmitSettings {
     /// Lines being read at once.
     ///
-    /// Assumption: 256. More than 164 (sheet 5.1); the authors' module calls 190 congested.
+    /// Assumption: 256. More than 164 (the host-network study); the module calls 190 congested.
     pub slots: u32,
     /// A read by the NIC, there and back, unloaded.
     ///

@@ -5,7 +5,7 @@
 //! Leaves out: the first read's latency (part of the cable's delay, as reads are pipelined ahead of the wire), copying
 //! from applications, completion entries, and the cache: all that is sent comes from memory.
 //!
-//! Source: sheet 5.1 (more than 164 lines); sheet 6.3 for its counters. No published number depends on it.
+//! Source: Understanding the Host Network, SIGCOMM 2024 (more than 164 lines); hostCC's kernel module for its counters. No published number depends on it.
 
 use super::settings::{LINE, TransmitSettings};
 use forebay_units::{Span, Time};

@@ -16,7 +16,8 @@
 //! - Congestion comes back as CNPs (at most one per interval and queue pair), as marks echoed by ACKs, as time stamps or as
 //!   telemetry: whatever the law needs.
 //!
-//! Source: lossless-fabric sheet sections 5 and 6; go-back-0: Guo et al., SIGCOMM 2016 (RDMA at scale), section 4.1; dcqcn sheet sections 2 and 6, IEEE/IBTA terms; timers as the sheet says.
+//! Source: go-back-N, its NACK timer and go-back-0 as the public HPCC simulator has them (`rdma-hw.cc`); go-back-0 in practice: Guo et al., SIGCOMM 2016
+//! (RDMA at scale), section 4.1; selective repeat: Mittal et al., SIGCOMM 2018 (IRN); CNPs: Zhu et al., SIGCOMM 2015 (DCQCN), section 3.
 //! Deviations: queue pairs are connected and warm. ACKs acknowledge bytes in memory, where a NIC may send them a little earlier.
 //! A loss is told to the law both as `Nack` and as the episode that TCP would tell (`Enter(Recovery)`, `Enter(Loss)`), so that
 //! laws made for lossy networks may answer; those made for RDMA do not. There is no PRR: what a law answers holds at once.

@@ -1,6 +1,7 @@
 //! The responder: what is next, what is missing, and the answers.
 //!
-//! Source: lossless-fabric sheet sections 5 and 6; dcqcn sheet section 2.
+//! Source: the public HPCC simulator (go-back-N); Mittal et al., SIGCOMM 2018 (IRN); Zhu et al., SIGCOMM 2015 (DCQCN), section 3.2
+//! (CNPs).
 
 use super::{RdmaConfig, Recovery};
 use crate::receiver::{Acks, Arrival, Ranges};

@@ -1,6 +1,6 @@
 //! ACKs, the short way: new data is covered and nothing is amiss.
 //!
-//! Source: tcp-baseline section 4.
+//! Source: Linux `net/ipv4/tcp_input.c` (`tcp_ack`).
 
 use super::TcpSender;
 use crate::TcpConfig;

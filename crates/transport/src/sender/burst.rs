@@ -1,6 +1,6 @@
 //! Super-packets: how much new data leaves in one go, and when it pays to wait for more.
 //!
-//! Source: tcp-baseline section 10; Linux `tcp_tso_autosize`, `tcp_cwnd_test` and `tcp_tso_should_defer`.
+//! Source: Linux `tcp_tso_autosize`, `tcp_cwnd_test` and `tcp_tso_should_defer`.
 //! All segments of a super-packet left when it did: they share the time, the flight and the window that the scoreboard
 //! notes, as the one `skb` does in Linux.
 //! Deviation: retransmissions leave one segment at a time. What the application has written is never held back for
@@ -100,7 +100,7 @@ impl TcpSender {
 
     /// The window that one round-trip time of pacing covers, and by how many tenths it is stretched.
     ///
-    /// Source: tcp-baseline section 4, step 8.
+    /// Source: Linux `tcp_update_pacing_rate`.
     pub(super) fn paced_window(&self) -> (u64, u64) {
         let tenths = if self.cwnd < self.ssthresh / 2 { 20 } else { 12 };
         (self.cwnd.max(self.totals.nxt - self.totals.una), tenths)

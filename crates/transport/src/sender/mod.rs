@@ -3,7 +3,7 @@
 //! This file holds the state and the public face; `send` transmits, `burst` says how much at once, `ack` takes ACKs the short way and
 //! `slow_path` the long way, `recovery` is the state machine, `timers` the clock.
 //!
-//! Source: tcp-baseline sections 2 to 9.
+//! Source: Linux `net/ipv4/tcp_input.c` and `tcp_output.c`, and the RFCs that each module names.
 //!
 //! Invariant: `inflight = nxt - una - sacked - lost`, and the scoreboard tiles `[una, nxt)`.
 

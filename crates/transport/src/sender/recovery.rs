@@ -1,7 +1,7 @@
 //! The congestion state machine: entering and leaving episodes, loss marking, F-RTO, undo.
 //!
-//! Source: tcp-baseline sections 5 to 7.
-//! Deviation from the sheet, as Linux does: `Cwr` ends when something above `high_seq` is acknowledged,
+//! Source: Linux `net/ipv4/tcp_input.c` (`tcp_fastretrans_alert`, `tcp_process_loss`); RFC 6675, RFC 5682 (F-RTO), RFC 3168.
+//! Deviation from RFC 3168, as Linux does: `Cwr` ends when something above `high_seq` is acknowledged,
 //! not `high_seq` itself. The ACK of `high_seq` still echoes the marks of the old window under the
 //! classic echo, since CWR has not reached the receiver, and would cut the same window twice.
 

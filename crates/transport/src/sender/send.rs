@@ -1,6 +1,6 @@
 //! Transmission: what may leave now, and how it leaves.
 //!
-//! Source: tcp-baseline sections 4 (step 9), 6 and 8.
+//! Source: Linux `net/ipv4/tcp_output.c` (`tcp_write_xmit`, `tcp_xmit_retransmit_queue`, `tcp_update_pacing_rate`).
 
 use super::burst::WINDOW_SHARE;
 use super::repair::{Probe, Repair, Resent};
@@ -217,7 +217,7 @@ impl TcpSender {
     /// How long the pacing of the stack shuts the gate after `len` bytes of payload: the share of a round-trip time that
     /// they have of the window. Not within the first ten segments.
     ///
-    /// Source: tcp-baseline section 4, step 8; Linux `tcp_update_skb_after_send`.
+    /// Source: Linux `tcp_update_skb_after_send`.
     /// Deviation: the rate is that of the moment of sending, not of the last ACK, and nothing is made up for what
     /// leaves late.
     fn stack_gap(&self, cfg: &TcpConfig, len: u64) -> Span {

@@ -1,6 +1,6 @@
 //! The clock: one retransmission timer in three roles, the pacing gate and the law's wake-up.
 //!
-//! Source: tcp-baseline sections 3, 5, 6 and 7.
+//! Source: RFC 6298, RFC 8985 (RACK and TLP) and RFC 9293 section 3.8.6.1 (zero windows), as Linux `net/ipv4/tcp_timer.c` has them.
 
 use super::{PACED, TcpSender};
 use crate::TcpConfig;

@@ -1,6 +1,6 @@
 //! Selective repeat: what the other end has, what is missing, what was sent again.
 //!
-//! Source: Mittal et al., SIGCOMM 2018 (IRN); lossless-fabric sheet section 6.
+//! Source: Mittal et al., SIGCOMM 2018 (IRN), section 3.
 
 use super::{QpSender, RdmaConfig};
 use crate::marks::{Mark, Marks};
