@@ -206,7 +206,7 @@ impl LinuxWindow {
             FlowEvent::Undo => self.undo(acts),
             FlowEvent::TxStart { idle, rto } => self.restart(idle, rto, acts),
             FlowEvent::Ack { .. } | FlowEvent::Enter(_) | FlowEvent::Sent { .. } => {}
-            FlowEvent::Cnp | FlowEvent::Nack | FlowEvent::Told(_) | FlowEvent::Wake => {}
+            FlowEvent::Cnp | FlowEvent::Nack | FlowEvent::Switch(_) | FlowEvent::Wake => {}
         }
     }
 

@@ -7,7 +7,7 @@ use common::{registered, replays};
 use forebay_laws::flow::registry::MAX_STATE;
 use forebay_laws::flow::{
     AckSample, CaState, DelaySplit, Echo, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, IntHop,
-    LAWS, Told, Totals, Window,
+    LAWS, SwitchMessage, Totals, Window,
 };
 use forebay_laws::{Acts, Start};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -171,14 +171,18 @@ fn event() -> impl Strategy<Value = Event> {
         1 => number().prop_map(|n| Event::Other(FlowEvent::Sent { bytes: Bytes::new(n) })),
         1 => Just(Event::Other(FlowEvent::Cnp)),
         1 => Just(Event::Other(FlowEvent::Nack)),
-        1 => told().prop_map(|told| Event::Other(FlowEvent::Told(told))),
+        1 => message().prop_map(|message| Event::Other(FlowEvent::Switch(message))),
         1 => Just(Event::Other(FlowEvent::Wake)),
     ]
 }
 
-fn told() -> impl Strategy<Value = Told> {
+fn message() -> impl Strategy<Value = SwitchMessage> {
     let rate = || number().prop_map(|n| BitsPerSec::new(n.max(1)));
-    prop_oneof![rate().prop_map(Told::Rate), Just(Told::Stop), rate().prop_map(Told::GoOn)]
+    prop_oneof![
+        rate().prop_map(SwitchMessage::Rate),
+        Just(SwitchMessage::Pause),
+        rate().prop_map(SwitchMessage::Resume)
+    ]
 }
 
 /// Any events in any order; only time never runs backwards.

@@ -100,8 +100,8 @@ impl Driver {
                 GroupAct::Resume(rate) if !fits(rate) => return Err(format!("{act:?}")),
                 GroupAct::Resume(_) if !self.stopped => return Err("nobody was stopped".into()),
                 GroupAct::Resume(_) => self.stopped = false,
-                GroupAct::Stop if self.stopped => return Err("two stops".into()),
-                GroupAct::Stop => self.stopped = true,
+                GroupAct::Pause if self.stopped => return Err("two stops".into()),
+                GroupAct::Pause => self.stopped = true,
                 GroupAct::Watch { low, high } if low > high => return Err(format!("{act:?}")),
                 GroupAct::WakeAt(at) if at < now => return Err(format!("{act:?}")),
                 GroupAct::Rate(_) | GroupAct::Watch { .. } | GroupAct::WakeAt(_) => {}

@@ -450,7 +450,7 @@ impl Tor {
             let Some(aggregate) = self.aggregate_mut(at) else { return };
             match act {
                 GroupAct::Rate(rate) => aggregate.rate = rate,
-                GroupAct::Stop => {
+                GroupAct::Pause => {
                     aggregate.stopped = true;
                     self.counters.stops += 1;
                     self.send_rate_to_feeders(now, at, 0, out);

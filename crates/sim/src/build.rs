@@ -2,10 +2,11 @@
 
 use crate::base_rtt;
 use crate::capture::Taps;
-use crate::dependencies::{Loops, control_links};
+use crate::dependencies::{DependencyTable, control_links};
 use crate::flow_samples::FlowSamples;
 use crate::host::{
-    Common, Deliveries, Host, Lanes, Memory, MemorySamples, Nic, NicSide, Profile, SenderWaits,
+    ClassQueues, Common, Deliveries, Host, Memory, MemorySamples, Nic, NicSide, Profile,
+    SenderWaits,
 };
 use crate::law_log::LawLog;
 use crate::machine;
@@ -130,10 +131,10 @@ fn lay_cables(
     Fabric::with_machines(size, homes, cables, latency, &control_links(table))
 }
 
-/// Pairs of numbers, as [`Loops`] has them: flows with rounds that their delivery counts for, hosts with rounds of rounds.
+/// Pairs of numbers, as in [`DependencyTable`]: flows with dependencies that their delivery counts for, hosts with barriers.
 struct Counted {
-    round_of: Vec<(u32, u32)>,
-    joins: Vec<(u32, u32)>,
+    of_flow: Vec<(u32, u32)>,
+    barriers: Vec<(u32, u32)>,
 }
 
 /// What all hosts of the usual stack share, and what they count.
@@ -147,21 +148,21 @@ fn common(
 ) -> Result<(Common, Counted), SimError> {
     let telemetry = telemetry(scenario, plan, &profiles)?;
     base_rtt::fill(&mut profiles, scenario, fabric, &table.flows);
-    let Loops { rounds, round_of, joins } = Loops::of(&table, fabric);
+    let DependencyTable { all, of_flow, barriers } = DependencyTable::of(&table, fabric);
     let common = Common {
         flows: Arc::new(table.flows),
         profiles,
         addrs: (0..fabric.hosts()).map(|h| fabric.addr(h)).collect(),
         seed,
-        loops: Arc::new(rounds),
+        dependencies: Arc::new(all),
         connections: Arc::new(table.connections),
         rpcs: scenario.traffic.iter().map(rpc).collect::<Vec<_>>().into(),
         warmup: scenario.output.warmup,
         telemetry,
-        asking: racks::asking(scenario),
+        resume_requests: racks::resume_requests(scenario),
         law_log: None,
     };
-    Ok((common, Counted { round_of, joins }))
+    Ok((common, Counted { of_flow, barriers }))
 }
 
 /// Cables whose ports need explicit queues, since a fault makes them lossy or their rate odd.
@@ -245,9 +246,9 @@ fn cable(planned: &plan::PlannedCable) -> Cable {
 /// What belongs to one host of all that is laid out by host.
 #[derive(Default)]
 struct Share {
-    starts: Vec<u32>,        // its own flows, in order of start
-    rounds: Vec<(u32, u32)>, // flows received there, with rounds that they count for
-    toward_memory: Vec<u32>, // hosts with a path to memory that it has flows to
+    starts: Vec<u32>,            // its own flows, in order of start
+    counts_for: Vec<(u32, u32)>, // flows received there, with dependencies that they count for
+    toward_memory: Vec<u32>,     // hosts with a path to memory that it has flows to
     samples: Option<FlowSamples>,
 }
 
@@ -281,8 +282,8 @@ impl<'a> Maker<'a> {
             }
             hosts.push(Box::new(host));
         }
-        for (host, join) in counted.joins {
-            hosts[host as usize].add_join(join);
+        for (host, barrier) in counted.barriers {
+            hosts[host as usize].add_barrier(barrier);
         }
         for (connection, one) in (0u32..).zip(self.common.connections.iter()) {
             hosts[one.client as usize].add_client(connection);
@@ -292,11 +293,11 @@ impl<'a> Maker<'a> {
     }
 
     /// What the NICs need to tell classes apart, where data or answers are of several.
-    fn class_queues(&self) -> Option<Lanes> {
+    fn class_queues(&self) -> Option<ClassQueues> {
         let classes =
             |of: fn(&Profile) -> u8| self.common.profiles.iter().fold(0, |all, p| all | of(p));
         let data = classes(|profile| profile.transport.data_classes());
-        Lanes::new(data, classes(|profile| profile.transport.answer_classes()))
+        ClassQueues::new(data, classes(|profile| profile.transport.answer_classes()))
     }
 
     /// What belongs to each host.
@@ -312,9 +313,9 @@ impl<'a> Maker<'a> {
                 shares[spec.src as usize].starts.push(flow);
             }
         }
-        for (flow, round) in &counted.round_of {
+        for (flow, dependency) in &counted.of_flow {
             let at = flows[*flow as usize].dst;
-            shares[at as usize].rounds.push((*flow, *round));
+            shares[at as usize].counts_for.push((*flow, *dependency));
         }
         shares
     }
@@ -322,7 +323,7 @@ impl<'a> Maker<'a> {
     /// One host, with its observers.
     fn host(&self, id: u32, (common, nic): (Arc<Common>, Nic), share: Share) -> Host {
         let output = &self.scenario.output;
-        let mut host = Host::new(common, self.nic(NodeId(id)), nic, share.starts, share.rounds);
+        let mut host = Host::new(common, self.nic(NodeId(id)), nic, share.starts, share.counts_for);
         if self.pausing.is_some_and(|pausing| pausing.classes().is_some()) {
             host.separate_classes();
         }

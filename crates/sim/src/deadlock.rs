@@ -1,6 +1,6 @@
 //! Ports that pause each other in a circle: looked for while a run goes on, so that it can say when the circle closed.
 //!
-//! Looks are at multiples of a fixed time and change nothing, so what they find depends neither on threads nor on windows.
+//! Checks are at multiples of a fixed time and change nothing, so what they find depends neither on threads nor on windows.
 //! Assumption: a circle is a deadlock once all its queues have been paused for more than 10 ms,
 //! longer than a switch takes to drain a buffer of 32 MB into 100 Gb/s (2.6 ms).
 
@@ -15,7 +15,7 @@ use forebay_units::{Span, Time};
 const SUSPECT: Span = Span::from_ms(10);
 
 /// How often that is looked at, so that a circle of this age is seen before it is twice as old.
-pub(crate) const LOOK_EVERY: Span = SUSPECT;
+pub(crate) const CHECK_EVERY: Span = SUSPECT;
 
 /// The circles of a run so far.
 #[derive(Clone, Debug, Default)]
@@ -40,8 +40,8 @@ struct Stuck {
 }
 
 impl Deadlocks {
-    /// Notes circles that have closed since the last look, and those that have opened.
-    pub fn look(&mut self, now: Time, engine: &mut impl EngineAccess<AnyNode>, built: &Built) {
+    /// Notes circles that have closed since the last check, and those that have opened.
+    pub fn check(&mut self, now: Time, engine: &mut impl EngineAccess<AnyNode>, built: &Built) {
         let mut stuck = stuck(engine, built, now);
         for one in self.found.iter_mut().filter(|one| one.row.gone.is_none()) {
             match one.ports.iter().all(|port| stuck.contains(port)) {

@@ -57,7 +57,7 @@ impl Observer for FlowSamples {
     }
 
     /// Samples the chosen ones among the senders of a host.
-    fn look(&mut self, now: Time, host: &Host) {
+    fn observe(&mut self, now: Time, host: &Host) {
         self.next = now + self.every;
         for (Sent { flow, .. }, sender) in host.unfinished() {
             if self.chosen.binary_search(&flow).is_ok() {

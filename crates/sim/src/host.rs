@@ -3,14 +3,16 @@
 //! Here is what a host consists of and which event goes where. The way up is in `receiving`, the way down in `sending`
 //! (flows) and `pulling` (the NIC).
 
+mod class_queues;
 mod common;
 mod control;
+#[cfg(test)]
+mod departures;
 mod dependencies;
-mod lanes;
 mod memory;
 mod memory_samples;
 mod observers;
-mod parked;
+mod paused;
 mod paused_destinations;
 mod prefetch;
 #[cfg(test)]
@@ -27,13 +29,13 @@ mod telemetry;
 mod timer_dedup;
 mod timers;
 
+pub(crate) use class_queues::ClassQueues;
 pub(crate) use common::{BaseRtt, Common, Profile};
-pub(crate) use dependencies::{Next, Round};
-pub(crate) use lanes::Lanes;
+pub(crate) use dependencies::{Dependency, Successor};
 pub(crate) use memory::{Memory, NicSide, Snapshot};
 pub(crate) use memory_samples::Samples as MemorySamples;
 pub(crate) use observers::{AnyObserver, Deliveries, Observer};
-pub(crate) use paused_destinations::{ASKS_AFTER, Asking};
+pub(crate) use paused_destinations::{PAUSED_FOR, ResumeRequests};
 pub(crate) use rpc::Ends;
 pub(crate) use sender_waits::SenderWaits;
 pub(crate) use sending::Sent;
@@ -81,14 +83,14 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// An idle host. `starts` are its own flows, in order of start; `round_of` pairs flows received here with the rounds that
-    /// they count for.
+    /// An idle host. `starts` are its own flows, in order of start; `counts_for` pairs flows received here with the
+    /// dependencies that they count for.
     pub fn new(
         common: Arc<Common>,
         port: PortSettings,
         nic: Nic,
         starts: Vec<u32>,
-        round_of: Vec<(u32, u32)>,
+        counts_for: Vec<(u32, u32)>,
     ) -> Self {
         let jitter = Stream::new(common.seed, port.key, Purpose::Interrupt);
         let ring = nic.moderation.map(|moderation| ring::Ring::new(moderation, jitter));
@@ -99,7 +101,7 @@ impl Host {
             receive: Receivers::new(ring),
             digest: Digest::default(),
             observers: Observers::default(),
-            dependencies: Dependencies::new(&common.loops, round_of),
+            dependencies: Dependencies::new(&common.dependencies, counts_for),
             rpc: None,
             memory: None,
             common,
@@ -238,7 +240,7 @@ impl Host {
             trace(&mut self.digest, now, LOST, packet);
         }
         self.nic.since = self.nic.since.max(now);
-        self.unpark();
+        self.release_resumed();
         self.settle_next();
         recalled
     }

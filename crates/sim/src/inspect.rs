@@ -1,6 +1,6 @@
-//! A look at a simulation between two steps: what every port, switch and host has counted, and what is on every cable.
+//! Inspection of a simulation between two steps: what every port, switch and host has counted, and what is on every cable.
 //!
-//! For tests and for figures over time. Invariant: looking changes no result.
+//! For tests and for figures over time. Invariant: an inspection changes no result.
 
 use crate::machine;
 use crate::run::Simulation;
@@ -12,26 +12,26 @@ use forebay_wire::{HostAddr, Packet};
 
 /// Everything at one instant: what happened before it, nothing of what happens at it.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct Inspection {
     /// The instant.
     pub at: Time,
     /// Every egress port, in canonical order.
-    pub ports: Vec<PortLook>,
+    pub ports: Vec<PortState>,
     /// Every host, in canonical order.
-    pub hosts: Vec<HostLook>,
+    pub hosts: Vec<HostState>,
     /// Every switch, in canonical order.
-    pub switches: Vec<SwitchLook>,
+    pub switches: Vec<SwitchState>,
     /// Every switch of a rack that queues by destination, in canonical order.
-    pub racks: Vec<RackLook>,
+    pub racks: Vec<RackState>,
     /// Every path to memory that is modelled, in the order of hosts.
-    pub memories: Vec<MemoryLook>,
+    pub memories: Vec<MemoryState>,
     /// Every flow that has started and is not finished, by host and in the order of their starts there.
-    pub senders: Vec<SenderLook>,
+    pub senders: Vec<SenderState>,
 }
 
 /// One egress port, and the direction of cable behind it.
 #[derive(Clone, Debug)]
-pub struct PortLook {
+pub struct PortState {
     /// Index of the node that sends: hosts first, then switches.
     pub node: u32,
     /// Index of the node at the other end.
@@ -60,7 +60,7 @@ pub struct PortLook {
 
 /// One host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostLook {
+pub struct HostState {
     /// Packets that have arrived over its cable, ACKs included.
     pub arrived: u64,
     /// Data segments among them.
@@ -71,10 +71,10 @@ pub struct HostLook {
 
 /// One host's path to memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MemoryLook {
+pub struct MemoryState {
     /// Index of the host.
     pub host: u32,
-    /// Up to when the rest is true: at most a step before [`Look::at`].
+    /// Up to when the rest is true: at most a step before [`Inspection::at`].
     pub at: Time,
     /// Lines in IIO slots, summed over nanoseconds.
     pub occupancy: f64,
@@ -90,7 +90,7 @@ pub struct MemoryLook {
 
 /// One switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SwitchLook {
+pub struct SwitchState {
     /// Packets that have arrived.
     pub routed: u64,
     /// Of those, packets that had no route.
@@ -105,18 +105,18 @@ pub struct SwitchLook {
 
 /// The queues by destination of one rack.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RackLook {
+pub struct RackState {
     /// Index of the switch among all nodes.
     pub node: u32,
     /// Counters.
     pub counters: TorCounters,
     /// Every queue that something was ever sent to, in order of destinations.
-    pub queues: Vec<VoqLook>,
+    pub queues: Vec<VoqState>,
 }
 
 /// One queue by destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VoqLook {
+pub struct VoqState {
     /// The destination; of a queue that hosts share, port 0 of the first rack of them.
     pub to: HostAddr,
     /// Bytes that wait.
@@ -129,7 +129,7 @@ pub struct VoqLook {
 
 /// The sending half of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SenderLook {
+pub struct SenderState {
     /// Number of the flow.
     pub flow: u32,
     /// Index of the host that sends it.
@@ -151,10 +151,10 @@ impl Simulation<'_> {
     }
 
     /// How things stand at [`Simulation::now`].
-    pub fn look(&mut self) -> Look {
+    pub fn inspect(&mut self) -> Inspection {
         let at = self.engine.now();
         let nodes = self.built.fabric.nodes();
-        let mut look = Look {
+        let mut found = Inspection {
             at,
             ports: Vec::new(),
             hosts: Vec::new(),
@@ -172,22 +172,22 @@ impl Simulation<'_> {
                 }
                 let port =
                     &machine::node(&mut self.engine, &self.built.fabric, NodeId(n)).ports()[p];
-                look.ports.push(port_look(n, direction.peer.0, port, at, link));
+                found.ports.push(port_state(n, direction.peer.0, port, at, link));
             }
             let node = machine::node(&mut self.engine, &self.built.fabric, NodeId(n));
-            look.hosts.extend(node.host().map(|host| HostLook {
+            found.hosts.extend(node.host().map(|host| HostState {
                 arrived: host.arrived(),
                 segments: host.delivered_segments(),
                 delivered_bytes: host.delivered_bytes(),
             }));
             if let Some(host) = node.host() {
-                look.memories.extend(host.memory_look(n));
-                let senders = host.unfinished().map(|(sent, tcp)| sender_look(n, sent.flow, tcp));
-                look.senders.extend(senders);
+                found.memories.extend(host.memory_state(n));
+                let senders = host.unfinished().map(|(sent, tcp)| sender_state(n, sent.flow, tcp));
+                found.senders.extend(senders);
             }
-            look.switches.extend(node.switch().map(|switch| {
+            found.switches.extend(node.switch().map(|switch| {
                 let shared = switch.shared().map_or((0, 0), |s| (s.used().get(), s.size().get()));
-                SwitchLook {
+                SwitchState {
                     routed: switch.routed(),
                     unroutable: switch.unroutable(),
                     shared_used: shared.0,
@@ -195,25 +195,25 @@ impl Simulation<'_> {
                     held: switch.held().get(),
                 }
             }));
-            look.racks.extend(node.tor().map(|tor| rack_look(n, tor)));
+            found.racks.extend(node.tor().map(|tor| rack_state(n, tor)));
         }
         self.engine.refresh();
-        look
+        found
     }
 }
 
-fn rack_look(node: u32, tor: &Tor) -> RackLook {
-    let queues = tor.voqs().map(|(to, voq)| VoqLook {
+fn rack_state(node: u32, tor: &Tor) -> RackState {
+    let queues = tor.voqs().map(|(to, voq)| VoqState {
         to,
         queue: voq.queue().get(),
         sent: voq.sent(),
         credited: voq.credited(),
     });
-    RackLook { node, counters: tor.counters(), queues: queues.collect() }
+    RackState { node, counters: tor.counters(), queues: queues.collect() }
 }
 
-fn sender_look(host: u32, flow: u32, sender: &Sender) -> SenderLook {
-    SenderLook {
+fn sender_state(host: u32, flow: u32, sender: &Sender) -> SenderState {
+    SenderState {
         flow,
         host,
         cwnd: sender.window().get(),
@@ -223,7 +223,7 @@ fn sender_look(host: u32, flow: u32, sender: &Sender) -> SenderLook {
     }
 }
 
-fn port_look(node: u32, peer: u32, port: &Port, at: Time, link: Vec<Flying<Packet>>) -> PortLook {
+fn port_state(node: u32, peer: u32, port: &Port, at: Time, link: Vec<Flying<Packet>>) -> PortState {
     let (unsent, _) = port.unsent(at, &link);
     let counted = port.counters();
     let counters = PortCounters {
@@ -232,7 +232,7 @@ fn port_look(node: u32, peer: u32, port: &Port, at: Time, link: Vec<Flying<Packe
         ..counted
     };
     let flying = link.len() - unsent.tx_packets as usize;
-    PortLook {
+    PortState {
         node,
         peer,
         rate: port.settings().rate,

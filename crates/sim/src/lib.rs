@@ -32,7 +32,7 @@ pub mod twin;
 
 pub use forebay_engine::{EngineStats, Watch};
 pub use inspect::{
-    HostLook, Look, MemoryLook, PortLook, RackLook, SenderLook, SwitchLook, VoqLook,
+    HostState, Inspection, MemoryState, PortState, RackState, SenderState, SwitchState, VoqState,
 };
 pub use options::{Options, SimError};
 pub use path::paths;

@@ -1,7 +1,7 @@
 //! From the settings of a fabric whose racks queue by destination to what one rack's switch is made from.
 
 use crate::base_rtt;
-use crate::host::{ASKS_AFTER, Asking, Profile};
+use crate::host::{PAUSED_FOR, Profile, ResumeRequests};
 use crate::law::law;
 use crate::options::SimError;
 use forebay_engine::NodeId;
@@ -11,7 +11,7 @@ use forebay_scenario::model::{self, Hierarchical, QueueFor, Scenario};
 use forebay_units::Span;
 use forebay_units::random::{Purpose, Stream};
 
-/// On the wire a credit, rate or ask packet takes a least frame with preamble and gap.
+/// On the wire a credit, rate or request message takes a least frame with preamble and gap.
 const WORD: u16 = 84;
 
 /// What racks that queue by destination share.
@@ -24,7 +24,7 @@ pub(crate) struct Racks<'a> {
 }
 
 impl<'a> Racks<'a> {
-    /// `None`: nobody asked for such.
+    /// `None`: the scenario has none.
     pub fn new(
         scenario: &'a Scenario,
         fabric: &'a Fabric,
@@ -102,8 +102,8 @@ fn message_size(scenario: &Scenario) -> u16 {
     WORD - (scenario.fabric.wire_overhead.get() as u16).min(20)
 }
 
-/// How hosts of such racks ask whether they are still stopped.
-pub(crate) fn asking(scenario: &Scenario) -> Option<Asking> {
-    let after = scenario.fabric.switch.hierarchical.as_ref()?.ask_again * ASKS_AFTER;
-    Some(Asking { after, size: message_size(scenario) })
+/// How hosts of such racks request to resume.
+pub(crate) fn resume_requests(scenario: &Scenario) -> Option<ResumeRequests> {
+    let after = scenario.fabric.switch.hierarchical.as_ref()?.ask_again * PAUSED_FOR;
+    Some(ResumeRequests { after, size: message_size(scenario) })
 }

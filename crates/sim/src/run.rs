@@ -8,7 +8,7 @@ use crate::law_log::LawLog;
 use crate::machine;
 use crate::node::AnyNode;
 use crate::options::{Options, SimError};
-use crate::stall::{self, LOOK_EVERY, Progress};
+use crate::stall::{self, CHECK_EVERY, Progress};
 use forebay_engine::{
     Ended, Engine, EngineAccess, EngineStats, Goal, LinkId, NodeId, Tuning, Watch,
 };
@@ -169,17 +169,17 @@ impl<'a> Simulation<'a> {
         while self.ended.is_none() && self.engine.now() < until.min(self.last) {
             let until = until.min(self.last);
             let next = |every| (self.engine.now() + Span::from_ps(1)).round_up(every);
-            let pauses = self.deadlocks.as_ref().map_or(Time::MAX, |_| next(deadlock::LOOK_EVERY));
+            let pauses = self.deadlocks.as_ref().map_or(Time::MAX, |_| next(deadlock::CHECK_EVERY));
             let boundary = until
                 .min(pauses)
                 .min(self.built.timeline.next())
                 .min(self.captures.as_ref().map_or(Time::MAX, Captures::next))
-                .min(next(LOOK_EVERY));
+                .min(next(CHECK_EVERY));
             match self.engine.advance(boundary, self.goal, watch) {
                 Ended::Reached(now) => {
                     self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
-                    if now == now.round_up(LOOK_EVERY) {
-                        self.stall = self.progress.look(
+                    if now == now.round_up(CHECK_EVERY) {
+                        self.stall = self.progress.check(
                             now,
                             self.scenario.stop.time,
                             &mut self.engine,
@@ -187,8 +187,8 @@ impl<'a> Simulation<'a> {
                         );
                         self.ended = self.stall.as_ref().map(|_| Ended::Stopped(now));
                     }
-                    if now == now.round_up(deadlock::LOOK_EVERY) {
-                        self.look_for_deadlocks(now);
+                    if now == now.round_up(deadlock::CHECK_EVERY) {
+                        self.check_for_deadlocks(now);
                     }
                     let mut captures = self.captures.as_mut();
                     if captures
@@ -224,9 +224,9 @@ impl<'a> Simulation<'a> {
         self.ended.is_some() || self.engine.now() >= self.scenario.stop.time
     }
 
-    fn look_for_deadlocks(&mut self, now: Time) {
+    fn check_for_deadlocks(&mut self, now: Time) {
         if let Some(deadlocks) = &mut self.deadlocks {
-            deadlocks.look(now, &mut self.engine, &self.built);
+            deadlocks.check(now, &mut self.engine, &self.built);
         }
     }
 
@@ -236,11 +236,11 @@ impl<'a> Simulation<'a> {
             Some(Ended::Done(at) | Ended::Stopped(at)) => at,
             Some(Ended::Idle) if self.stall.is_none() => self.scenario.stop.time,
             Some(Ended::Idle) => {
-                self.engine.now().round_up(LOOK_EVERY).min(self.scenario.stop.time)
+                self.engine.now().round_up(CHECK_EVERY).min(self.scenario.stop.time)
             }
             _ => self.engine.now(),
         };
-        self.look_for_deadlocks(end);
+        self.check_for_deadlocks(end);
         let interrupted = matches!(self.ended, Some(Ended::Stopped(_))) && self.stall.is_none();
         let execution = self.engine.stats();
         let unsent = unsent(&mut self.engine, &self.built.fabric, end);

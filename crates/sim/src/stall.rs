@@ -13,7 +13,7 @@ use forebay_units::{Span, Time};
 const PATIENCE: Span = Span::from_secs(20);
 
 /// How often that is looked at: at multiples of this, whoever advances the run in whatever steps.
-pub(crate) const LOOK_EVERY: Span = Span::from_secs(1);
+pub(crate) const CHECK_EVERY: Span = Span::from_secs(1);
 
 /// When something moved last.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,9 +23,9 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Looks at a multiple of [`LOOK_EVERY`]. If nothing has moved for too long, nothing in the timeline is ahead and no flow has a timer
+    /// Checks at a multiple of [`CHECK_EVERY`]. If nothing has moved for too long, nothing in the timeline is ahead and no flow has a timer
     /// that can help it before `stop`: why.
-    pub fn look(
+    pub fn check(
         &mut self,
         now: Time,
         stop: Time,

@@ -4,7 +4,7 @@ use crate::build::build;
 use crate::collect::{collect, unsent};
 use crate::machine;
 use crate::options::{Options, SimError};
-use crate::stall::{self, LOOK_EVERY, Progress};
+use crate::stall::{self, CHECK_EVERY, Progress};
 use forebay_engine::Ended;
 use forebay_engine::reference::Reference;
 use forebay_record::RunRecord;
@@ -26,8 +26,8 @@ pub fn reference(
     let (mut goal, mut last) = (built.goal(scenario.stop), scenario.stop.time);
     let (mut now, mut met, mut progress) = (Time::ZERO, false, Progress::default());
     let end = loop {
-        let look = (now + Span::from_ps(1)).round_up(LOOK_EVERY);
-        let boundary = last.min(built.timeline.next()).min(look);
+        let check = (now + Span::from_ps(1)).round_up(CHECK_EVERY);
+        let boundary = last.min(built.timeline.next()).min(check);
         match engine.advance(boundary, goal) {
             Ended::Done(at) => {
                 // A fault may come between the last completion and the multiple of the grain after it: `at` is its time then.
@@ -35,7 +35,7 @@ pub fn reference(
             }
             Ended::Idle if !met && built.timeline.next() >= last => {
                 let stalled = stall::why(&mut engine, &built).is_some();
-                break if stalled { boundary.round_up(LOOK_EVERY).min(last) } else { last };
+                break if stalled { boundary.round_up(CHECK_EVERY).min(last) } else { last };
             }
             _ => {}
         }
@@ -44,7 +44,7 @@ pub fn reference(
         }
         built.timeline.apply(boundary, &built.fabric, &mut engine);
         now = boundary;
-        if now == look && progress.look(now, scenario.stop.time, &mut engine, &built).is_some() {
+        if now == check && progress.check(now, scenario.stop.time, &mut engine, &built).is_some() {
             break now;
         }
     };

@@ -8,7 +8,7 @@ use forebay_units::{Span, Time};
 
 /// Payload delivered in order to each host of the right side.
 fn delivered(simulation: &mut Simulation<'_>, flows: usize) -> Vec<u64> {
-    simulation.look().hosts[flows..].iter().map(|host| host.delivered_bytes).collect()
+    simulation.inspect().hosts[flows..].iter().map(|host| host.delivered_bytes).collect()
 }
 
 fn at(ms: u64) -> Time {

@@ -314,12 +314,12 @@ fn a_look_finds_both_nics() {
     let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();
     for us in (0..3000).step_by(37) {
         simulation.advance(Time::ZERO + Span::from_us(us), &Watch::default());
-        let look = simulation.look();
-        let hosts: Vec<u32> = look.memories.iter().map(|memory| memory.host).collect();
+        let state = simulation.inspect();
+        let hosts: Vec<u32> = state.memories.iter().map(|memory| memory.host).collect();
         assert_eq!(hosts, [0, 1, 2, 3]);
-        assert_eq!(look.memories[0].wait_ns, look.memories[1].wait_ns);
-        assert!(us < 1000 || look.memories[0].entered != look.memories[1].entered);
-        assert_eq!(look.ports.iter().filter(|port| port.node < 4).count(), 4);
+        assert_eq!(state.memories[0].wait_ns, state.memories[1].wait_ns);
+        assert!(us < 1000 || state.memories[0].entered != state.memories[1].entered);
+        assert_eq!(state.ports.iter().filter(|port| port.node < 4).count(), 4);
     }
     simulation.advance(Time::MAX, &Watch::default());
     assert_eq!(simulation.finish().record.digest, unseen.digest);

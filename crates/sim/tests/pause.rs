@@ -83,17 +83,17 @@ fn every_pause_has_its_resume_and_nothing_stays_on_account() {
     loop {
         at += Span::from_us(100);
         let over = simulation.advance(at, &Watch::default());
-        let look = simulation.look();
-        stopped += look.ports.iter().filter(|p| p.stopped != 0).count();
-        held = look.switches[0].held.max(held);
+        let state = simulation.inspect();
+        stopped += state.ports.iter().filter(|p| p.stopped != 0).count();
+        held = state.switches[0].held.max(held);
         if over {
             break;
         }
     }
     assert!(stopped > 10 && held > 50_000, "{stopped} ports seen paused, {held} bytes held");
-    let look = simulation.look();
-    assert_eq!(look.switches[0].held, 0);
-    assert!(look.ports.iter().all(|p| p.stopped == 0 && p.told == 0));
+    let state = simulation.inspect();
+    assert_eq!(state.switches[0].held, 0);
+    assert!(state.ports.iter().all(|p| p.stopped == 0 && p.told == 0));
     let record = simulation.finish().record;
     let sent = sum(&record, |p| p.pause_frames_sent);
     assert_eq!(sent, sum(&record, |p| p.pause_frames_received));

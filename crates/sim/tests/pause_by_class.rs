@@ -172,16 +172,16 @@ fn every_pause_of_a_class_has_its_resume() {
     loop {
         at += Span::from_us(50);
         let over = simulation.advance(at, &Watch::default());
-        partly += simulation.look().ports.iter().filter(|p| p.stopped != 0).count();
-        assert!(simulation.look().ports.iter().all(|p| p.stopped & !0b1001 == 0));
+        partly += simulation.inspect().ports.iter().filter(|p| p.stopped != 0).count();
+        assert!(simulation.inspect().ports.iter().all(|p| p.stopped & !0b1001 == 0));
         if over {
             break;
         }
     }
     assert!(partly > 10, "{partly} ports seen paused");
-    let look = simulation.look();
-    assert!(look.switches.iter().all(|switch| switch.held == 0));
-    assert!(look.ports.iter().all(|p| p.stopped == 0 && p.told == 0));
+    let state = simulation.inspect();
+    assert!(state.switches.iter().all(|switch| switch.held == 0));
+    assert!(state.ports.iter().all(|p| p.stopped == 0 && p.told == 0));
     let rows = simulation.finish().record.class_pauses;
     let frames = |of: fn(&forebay_record::ClassPauseRow) -> u64| rows.iter().map(of).sum::<u64>();
     let (sent, heard) = (frames(|r| r.pause_frames_sent), frames(|r| r.pause_frames_received));
@@ -231,8 +231,8 @@ fn a_circle_of_paused_classes_is_named_and_a_watchdog_opens_it() {
         let scenario = scenario(&text);
         let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();
         simulation.advance(at, &Watch::default());
-        let ring = |p: &&forebay_sim::PortLook| p.node >= 5 && p.peer >= 5 && p.stopped != 0;
-        let stopped = simulation.look().ports.iter().filter(ring).count();
+        let ring = |p: &&forebay_sim::PortState| p.node >= 5 && p.peer >= 5 && p.stopped != 0;
+        let stopped = simulation.inspect().ports.iter().filter(ring).count();
         (stopped, simulation.finish().record.totals.delivered_bytes)
     };
     let (before, early) = simulation_to(circle.closed);
@@ -370,12 +370,13 @@ fn who_is_paused_for_ever_is_in_a_circle_that_is_named() {
                 let scenario = scenario(&ring(n, hop, pause));
                 let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();
                 simulation.advance(Time::ZERO + Span::from_ms(40), &Watch::default());
-                let stopped: Vec<u8> = simulation.look().ports.iter().map(|p| p.stopped).collect();
+                let stopped: Vec<u8> =
+                    simulation.inspect().ports.iter().map(|p| p.stopped).collect();
                 let frames: Vec<u64> =
-                    simulation.look().ports.iter().map(|p| p.pauses.received).collect();
+                    simulation.inspect().ports.iter().map(|p| p.pauses.received).collect();
                 simulation.advance(Time::ZERO + Span::from_ms(60), &Watch::default());
-                let look = simulation.look();
-                let stuck = look
+                let state = simulation.inspect();
+                let stuck = state
                     .ports
                     .iter()
                     .zip(stopped.iter().zip(&frames))
@@ -432,7 +433,7 @@ fn a_circle_that_opens_again_is_told_too() {
     assert_eq!(first.closed, closed, "a watchdog changes nothing before it fires");
     let gone = first.gone.expect("the watchdog has opened it");
     assert!(gone.since(closed) >= Span::from_ms(20) && gone.since(closed) <= Span::from_ms(40));
-    assert_eq!(gone, gone.round_up(Span::from_ms(10)), "seen at a look");
+    assert_eq!(gone, gone.round_up(Span::from_ms(10)), "seen at a check");
     let said = outcome.warnings.iter().find(|w| w.starts_with("pause deadlock from ")).unwrap();
     assert!(said.contains(&format!(", gone by {:.0} ms: ", gone.as_secs_f64() * 1e3)), "{said}");
     for threads in [2, 4] {

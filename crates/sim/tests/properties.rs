@@ -9,7 +9,7 @@ use common::random::{Drawn, draw};
 use common::{run, scenario};
 use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
-use forebay_sim::{Look, Options, PortLook, Simulation, Watch, twin};
+use forebay_sim::{Inspection, Options, PortState, Simulation, Watch, twin};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, Kind, Packet};
@@ -66,7 +66,7 @@ fn invariants(drawn: &Drawn, scenario: &Scenario) {
     let mut simulation = Simulation::new(scenario, 1, Options::default()).unwrap();
     let watch = Watch::default();
     let mut order = Order::default();
-    let mut before = simulation.look();
+    let mut before = simulation.inspect();
     let mut at = Time::ZERO;
     loop {
         // Long steps, and short ones in which a queue does not run dry.
@@ -76,16 +76,16 @@ fn invariants(drawn: &Drawn, scenario: &Scenario) {
         };
         at = at.saturating_add(Span::from_ps(step));
         let over = simulation.advance(at, &watch);
-        let look = simulation.look();
-        conserved(drawn, &look);
+        let state = simulation.inspect();
+        conserved(drawn, &state);
         if !drawn.faulty && !drawn.pauses {
-            work_conserving(drawn, &before, &look);
+            work_conserving(drawn, &before, &state);
         }
         if drawn.ordered && !drawn.faulty {
-            order.check(&look);
+            order.check(&state);
         }
-        within_limits(drawn, &look);
-        before = look;
+        within_limits(drawn, &state);
+        before = state;
         if over {
             break;
         }
@@ -204,17 +204,17 @@ fn rpcs(drawn: &Drawn, record: &RunRecord) {
 const MAX_WIRE: u64 = 4_000 + 64 + 24;
 
 /// Nothing appears or vanishes: in all, at each switch, on each cable.
-fn conserved(drawn: &Drawn, look: &Look) {
-    let hosts = look.hosts.len() as u32;
+fn conserved(drawn: &Drawn, state: &Inspection) {
+    let hosts = state.hosts.len() as u32;
     let is_host = |node: u32| node < hosts;
     let injected: u64 =
-        look.ports.iter().filter(|p| is_host(p.node)).map(|p| p.counters.tx_packets).sum();
-    let arrived: u64 = look.hosts.iter().map(|h| h.arrived).sum();
-    let held: u64 = look.ports.iter().map(|p| p.waiting_packets + flying(p).count() as u64).sum();
+        state.ports.iter().filter(|p| is_host(p.node)).map(|p| p.counters.tx_packets).sum();
+    let arrived: u64 = state.hosts.iter().map(|h| h.arrived).sum();
+    let held: u64 = state.ports.iter().map(|p| p.waiting_packets + flying(p).count() as u64).sum();
     let gone: u64 =
-        look.ports.iter().map(|p| p.counters.dropped_packets + p.counters.lost_packets).sum();
-    let unroutable: u64 = look.switches.iter().map(|s| s.unroutable).sum();
-    assert_eq!(injected, arrived + held + gone + unroutable, "packets at {}", look.at);
+        state.ports.iter().map(|p| p.counters.dropped_packets + p.counters.lost_packets).sum();
+    let unroutable: u64 = state.switches.iter().map(|s| s.unroutable).sum();
+    assert_eq!(injected, arrived + held + gone + unroutable, "packets at {}", state.at);
     if drawn.faulty {
         return;
     }
@@ -223,7 +223,7 @@ fn conserved(drawn: &Drawn, look: &Look) {
     let mut in_bytes: BTreeMap<u32, u64> = BTreeMap::new();
     let mut out_packets: BTreeMap<u32, u64> = BTreeMap::new();
     let mut out_bytes: BTreeMap<u32, u64> = BTreeMap::new();
-    for port in &look.ports {
+    for port in &state.ports {
         let bytes: u64 = flying(port).map(|p| u64::from(p.size)).sum();
         *in_packets.entry(port.peer).or_default() +=
             port.counters.tx_packets - flying(port).count() as u64;
@@ -233,39 +233,39 @@ fn conserved(drawn: &Drawn, look: &Look) {
         *out_bytes.entry(port.node).or_default() +=
             port.counters.tx_bytes + port.waiting_bytes + port.counters.dropped_bytes;
     }
-    for (s, switch) in (hosts..).zip(&look.switches) {
+    for (s, switch) in (hosts..).zip(&state.switches) {
         let (packets, bytes) =
             (in_packets.get(&s).copied().unwrap_or(0), in_bytes.get(&s).copied().unwrap_or(0));
-        assert_eq!(switch.routed, packets, "arrivals at switch {s}, {}", look.at);
+        assert_eq!(switch.routed, packets, "arrivals at switch {s}, {}", state.at);
         assert_eq!(
             out_packets.get(&s).copied().unwrap_or(0),
             packets,
             "packets through switch {s}, {}",
-            look.at
+            state.at
         );
         assert_eq!(
             out_bytes.get(&s).copied().unwrap_or(0),
             bytes,
             "bytes through switch {s}, {}",
-            look.at
+            state.at
         );
     }
-    for (h, host) in (0u32..).zip(&look.hosts) {
+    for (h, host) in (0u32..).zip(&state.hosts) {
         assert_eq!(host.arrived, in_packets.get(&h).copied().unwrap_or(0), "arrivals at host {h}");
         assert!(host.segments <= host.arrived);
     }
 }
 
 /// Packets on a cable, without pause frames.
-fn flying(port: &PortLook) -> impl Iterator<Item = &Packet> {
+fn flying(port: &PortState) -> impl Iterator<Item = &Packet> {
     port.flying.iter().map(|(_, packet)| packet).filter(|packet| packet.kind != Kind::Pause)
 }
 
 /// Between two looks a port with a backlog sends at its rate, and none sends faster.
-fn work_conserving(drawn: &Drawn, before: &Look, after: &Look) {
+fn work_conserving(drawn: &Drawn, before: &Inspection, after: &Inspection) {
     let span = after.at.since(before.at);
     for (b, a) in before.ports.iter().zip(&after.ports) {
-        let wire = |p: &PortLook| {
+        let wire = |p: &PortState| {
             let bytes = p.counters.tx_bytes + p.waiting_bytes;
             bytes + (p.counters.tx_packets + p.waiting_packets) * drawn.overhead
         };
@@ -304,8 +304,8 @@ struct Order {
 }
 
 impl Order {
-    fn check(&mut self, look: &Look) {
-        for port in &look.ports {
+    fn check(&mut self, state: &Inspection) {
+        for port in &state.ports {
             let mut previous = Time::ZERO;
             for (at, packet) in &port.flying {
                 assert!(*at >= previous, "cable {}->{} is FIFO", port.node, port.peer);
@@ -331,8 +331,8 @@ impl Order {
     }
 }
 
-fn within_limits(drawn: &Drawn, look: &Look) {
-    for port in look.ports.iter().filter(|p| p.node as usize >= look.hosts.len()) {
+fn within_limits(drawn: &Drawn, state: &Inspection) {
+    for port in state.ports.iter().filter(|p| p.node as usize >= state.hosts.len()) {
         if let Some(limit) = drawn.limit_bytes {
             assert!(port.queue <= limit, "{} of {limit} bytes", port.queue);
         }
@@ -340,9 +340,9 @@ fn within_limits(drawn: &Drawn, look: &Look) {
             assert!(port.waiting_packets <= limit, "{} of {limit} packets", port.waiting_packets);
         }
     }
-    for (s, switch) in (look.hosts.len() as u32..).zip(&look.switches) {
+    for (s, switch) in (state.hosts.len() as u32..).zip(&state.switches) {
         if switch.shared_size > 0 {
-            let held: u64 = look.ports.iter().filter(|p| p.node == s).map(|p| p.queue).sum();
+            let held: u64 = state.ports.iter().filter(|p| p.node == s).map(|p| p.queue).sum();
             assert!(
                 held <= switch.shared_size,
                 "switch {s} holds {held} of {}",

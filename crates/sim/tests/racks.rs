@@ -4,7 +4,7 @@ mod common;
 
 use common::scenario;
 use forebay_record::RunRecord;
-use forebay_sim::{Options, RackLook, Simulation, Watch};
+use forebay_sim::{Options, RackState, Simulation, Watch};
 use forebay_units::Time;
 use proptest::prelude::*;
 
@@ -31,8 +31,8 @@ fn seen(text: &str, seed: u64) -> (RunRecord, u64, u64) {
     let scenario = scenario(text);
     let mut simulation = Simulation::new(&scenario, seed, Options::default()).unwrap();
     simulation.advance(Time::MAX, &Watch::default());
-    let racks = simulation.look().racks;
-    let sum = |of: fn(&RackLook) -> u64| racks.iter().map(of).sum();
+    let racks = simulation.inspect().racks;
+    let sum = |of: fn(&RackState) -> u64| racks.iter().map(of).sum();
     let (stops, asks) = (sum(|rack| rack.counters.stops), sum(|rack| rack.counters.requests));
     (simulation.finish().record, stops, asks)
 }

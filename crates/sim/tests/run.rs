@@ -340,11 +340,11 @@ size = "100KB"
         let scenario = scenario(&text);
         let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();
         while !simulation.advance(simulation.now() + Span::from_us(10), &Watch::default()) {
-            for voq in simulation.look().racks.iter().flat_map(|rack| &rack.queues) {
+            for voq in simulation.inspect().racks.iter().flat_map(|rack| &rack.queues) {
                 assert!(voq.sent <= voq.credited + 10_000, "{asks}: {voq:?}");
             }
         }
-        let asked: u64 = simulation.look().racks.iter().map(|rack| rack.counters.requests).sum();
+        let asked: u64 = simulation.inspect().racks.iter().map(|rack| rack.counters.requests).sum();
         let record = simulation.finish().record;
         let lost: u64 = record.ports.iter().map(|port| port.lost_packets).sum();
         let last = record.flows.iter().map(|flow| flow.fct().expect("it ends")).max();

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{run, scenario};
-use forebay_sim::{Options, PortLook, Simulation, Watch};
+use forebay_sim::{Options, PortState, Simulation, Watch};
 use forebay_units::{Span, Time};
 
 /// `n` hosts send to one over links of `gbps`. Over 2 ms, after 3 ms: the share of its link that is used, and the mean queue of its port.
@@ -39,9 +39,9 @@ flows = [{flows}]
     let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();
     let mut look = |at: Span| {
         simulation.advance(Time::ZERO + at, &Watch::default());
-        let look = simulation.look();
-        let to_host = |port: &&PortLook| port.node == hosts as u32 && port.peer == 0;
-        let port = look.ports.iter().find(to_host).expect("a star has such a port").clone();
+        let state = simulation.inspect();
+        let to_host = |port: &&PortState| port.node == hosts as u32 && port.peer == 0;
+        let port = state.ports.iter().find(to_host).expect("a star has such a port").clone();
         (port.counters.tx_bytes, port.queue)
     };
     let (before, _) = look(Span::from_ms(3));

@@ -10,7 +10,7 @@
 use crate::receiver::Arrival;
 use crate::{Burst, FlowSpec, Wait};
 use forebay_laws::Start;
-use forebay_laws::flow::{FlowParams, IntHop, Needs, Told, Totals};
+use forebay_laws::flow::{FlowParams, IntHop, Needs, SwitchMessage, Totals};
 use forebay_units::{BitsPerSec, Bytes, Time};
 use forebay_wire::{FlowId, HostAddr, Kind, Packet};
 use std::fmt::Debug;
@@ -120,7 +120,7 @@ pub trait SenderHalf<C>: Clone + Debug {
     /// Takes an answer that had `arrived` at the NIC, with the telemetry that it brought.
     fn on_answer(&mut self, cfg: &C, now: Time, arrived: Time, packet: &Packet, hops: &[IntHop]);
     /// Takes a message of the host's switch.
-    fn on_told(&mut self, _now: Time, _told: Told) {}
+    fn on_switch_message(&mut self, _now: Time, _message: SwitchMessage) {}
     /// When to call [`SenderHalf::on_deadline`]; [`Time::MAX`]: never.
     fn deadline(&self) -> Time;
     /// The clock has come to the deadline. Calling earlier changes nothing.

@@ -10,7 +10,7 @@ use crate::rdma::RdmaConfig;
 use crate::receiver::Arrival;
 use crate::{Burst, FlowSpec, TcpConfig, TcpSender, Wait};
 use forebay_laws::Start;
-use forebay_laws::flow::{FlowParams, IntHop, Needs, Told, Totals};
+use forebay_laws::flow::{FlowParams, IntHop, Needs, SwitchMessage, Totals};
 use forebay_units::{BitsPerSec, Bytes, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
 use std::sync::Arc;
@@ -258,9 +258,9 @@ impl Config {
 }
 
 impl Sender {
-    /// Takes a message of the host's switch. TCP does not listen.
-    pub fn on_told(&mut self, now: Time, told: Told) {
-        each!(Sender, self, |of| of.half.on_told(now, told))
+    /// Takes a message of the host's switch. TCP ignores it.
+    pub fn on_switch_message(&mut self, now: Time, message: SwitchMessage) {
+        each!(Sender, self, |of| of.half.on_switch_message(now, message))
     }
 
     /// Asks for state that lies elsewhere than in place.

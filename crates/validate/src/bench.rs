@@ -1,16 +1,16 @@
 //! What the experiments share: a run that is cut at the end of its warm-up, and what is read off it.
 
 use forebay_record::{PortRow, Quantity, RunRecord, Series};
-use forebay_sim::{Look, Options, PortLook, Simulation, Watch};
+use forebay_sim::{Inspection, Options, PortState, Simulation, Watch};
 use forebay_units::Time;
 
 /// One run and its two halves.
 pub(crate) struct Seen {
     pub record: RunRecord,
     /// How things stood at the end of the warm-up.
-    pub before: Look,
+    pub before: Inspection,
     /// How they stand at the end.
-    pub after: Look,
+    pub after: Inspection,
     /// Names of nodes: hosts, then switches.
     names: Vec<String>,
     warm: f64,
@@ -28,14 +28,14 @@ pub(crate) fn run_seed(name: &str, text: &str, seed: u64, warm: f64, end: f64) -
     run_looking(name, text, seed, (warm, end), [], |_| {})
 }
 
-/// The same, with a look at each of some times after the warm-up, in order.
+/// The same, with an inspection at each of some times after the warm-up, in order.
 pub(crate) fn run_looking(
     name: &str,
     text: &str,
     seed: u64,
     (warm, end): (f64, f64),
     at: impl IntoIterator<Item = Time>,
-    mut look: impl FnMut(&Look),
+    mut inspect: impl FnMut(&Inspection),
 ) -> Seen {
     let head = format!(
         "version = 1\nseeds = [{seed}]\nstop = {{ time = \"{}us\" }}\n{text}\n",
@@ -49,13 +49,13 @@ pub(crate) fn run_looking(
         .unwrap_or_else(|error| panic!("{name}: {error}"));
     let warmup = Time::from_ps((warm * 1e12).round() as u64);
     simulation.advance(warmup, &Watch::default());
-    let before = simulation.look();
+    let before = simulation.inspect();
     for at in at {
         simulation.advance(at, &Watch::default());
-        look(&simulation.look());
+        inspect(&simulation.inspect());
     }
     simulation.advance(Time::MAX, &Watch::default());
-    let after = simulation.look();
+    let after = simulation.inspect();
     let names = simulation.names().to_vec();
     Seen { record: simulation.finish().record, before, after, names, warm, end, warmup }
 }
@@ -77,13 +77,13 @@ impl Seen {
     }
 
     /// Every port at the end of the warm-up and at the end.
-    fn ports(&self) -> impl Iterator<Item = (&PortLook, &PortLook)> {
+    fn ports(&self) -> impl Iterator<Item = (&PortState, &PortState)> {
         self.before.ports.iter().zip(&self.after.ports)
     }
 
     /// A port at the end of the warm-up and at the end.
-    fn port(&self, port: &str) -> (&PortLook, &PortLook) {
-        let name = |of: &PortLook| {
+    fn port(&self, port: &str) -> (&PortState, &PortState) {
+        let name = |of: &PortState| {
             format!("{}->{}", self.names[of.node as usize], self.names[of.peer as usize])
         };
         self.ports().find(|p| name(p.0) == port).unwrap_or_else(|| panic!("no port {port}"))

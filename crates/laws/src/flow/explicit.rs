@@ -1,23 +1,23 @@
-//! Explicit: sends at the rate that its switch tells it, and decides nothing.
+//! Explicit: sends at the rate that its switch sets, and decides nothing.
 //!
-//! A flow starts at the rate of its link. Its first packet, and then one in every `ask_every` of sending, asks the switch for the
-//! flow's rate; the answer holds from its arrival. Told to stop it sends nothing, whatever rate it is told meanwhile, until it is told
-//! to go on. What is under way is not bounded; losses and marks change nothing.
+//! A flow starts at the rate of its link. Its first packet, and then one in every `ask_every` of sending, requests the
+//! flow's rate from the switch; the answer holds from its arrival. A paused flow sends nothing, whatever rate arrives meanwhile, until a
+//! message resumes it. What is under way is not bounded; losses and marks change nothing.
 //!
 //! Where no switch answers, flows stay at the rate of their links.
 //!
 //! Source: HierCC (APNet 2021), section 4: what hosts do under it.
 //! Needs: switches that answer (`fabric.switch.hierarchical`). State: one word, parameters apart.
 
-use super::{FlowAct, FlowEvent, FlowLaw, FlowSeen, Needs, Told, Window};
+use super::{FlowAct, FlowEvent, FlowLaw, FlowSeen, Needs, SwitchMessage, Window};
 use crate::params::{or_word, params};
 use crate::{Acts, Start};
 use forebay_units::{Span, Time};
 
 params! {
-    /// What a scenario may set on flows that are told their rate.
+    /// What a scenario may set on flows whose rate a switch sets.
     pub struct ExplicitParams {
-        /// Time of sending after which the next packet asks again; never: only the first does.
+        /// Time of sending after which the next packet requests the rate again; never: only the first does.
         ask_every: Often = Often(Some(Span::from_us(10))) => "APNet 2021, section 4",
     }
 }
@@ -27,11 +27,11 @@ or_word! {
     pub struct Often: "never" or Span, "a time from 100ns to 1s, such as \"10us\"" if |t| (Span::from_ns(100)..=Span::from_secs(1)).contains(t);
 }
 
-/// A flow that is told its rate.
+/// A flow whose rate a switch sets.
 #[derive(Clone, Debug)]
 pub struct Explicit {
     ask_every: Span,
-    stopped: bool,
+    paused: bool,
 }
 
 impl FlowLaw for Explicit {
@@ -42,7 +42,7 @@ impl FlowLaw for Explicit {
     fn start(params: &ExplicitParams, at: Start, acts: &mut Acts<FlowAct>) -> Self {
         acts.push(FlowAct::Window(Window::UNBOUNDED));
         acts.push(FlowAct::Rate(at.line_rate));
-        Self { ask_every: params.ask_every.0.unwrap_or(Span::MAX), stopped: false }
+        Self { ask_every: params.ask_every.0.unwrap_or(Span::MAX), paused: false }
     }
 
     fn needs(&self) -> Needs {
@@ -51,16 +51,16 @@ impl FlowLaw for Explicit {
 
     #[inline]
     fn step(&mut self, _now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
-        let FlowEvent::Told(told) = seen.event else { return };
-        match told {
-            Told::Rate(_) if self.stopped => {}
-            Told::Rate(rate) => acts.push(FlowAct::Rate(rate)),
-            Told::Stop => {
-                self.stopped = true;
+        let FlowEvent::Switch(message) = seen.event else { return };
+        match message {
+            SwitchMessage::Rate(_) if self.paused => {}
+            SwitchMessage::Rate(rate) => acts.push(FlowAct::Rate(rate)),
+            SwitchMessage::Pause => {
+                self.paused = true;
                 acts.push(FlowAct::Hold);
             }
-            Told::GoOn(rate) => {
-                self.stopped = false;
+            SwitchMessage::Resume(rate) => {
+                self.paused = false;
                 acts.push(FlowAct::Rate(rate));
             }
         }
@@ -75,28 +75,28 @@ mod tests {
     extern crate std;
 
     #[test]
-    fn it_does_what_it_is_told() {
+    fn the_rate_is_that_of_the_last_message_unless_paused() {
         let mut rig: Rig<Explicit> = Rig::new(&ExplicitParams::default(), 10);
         let gbps = BitsPerSec::from_gbps;
         let start = [FlowAct::Window(Window::UNBOUNDED), FlowAct::Rate(gbps(100))];
         assert!(rig.last.iter().eq(start));
-        for (told, act) in [
-            (Told::Rate(gbps(3)), Some(FlowAct::Rate(gbps(3)))),
-            (Told::Stop, Some(FlowAct::Hold)),
-            (Told::Rate(gbps(4)), None),
-            (Told::GoOn(gbps(2)), Some(FlowAct::Rate(gbps(2)))),
-            (Told::Rate(gbps(5)), Some(FlowAct::Rate(gbps(5)))),
-            (Told::GoOn(gbps(6)), Some(FlowAct::Rate(gbps(6)))),
+        for (message, act) in [
+            (SwitchMessage::Rate(gbps(3)), Some(FlowAct::Rate(gbps(3)))),
+            (SwitchMessage::Pause, Some(FlowAct::Hold)),
+            (SwitchMessage::Rate(gbps(4)), None),
+            (SwitchMessage::Resume(gbps(2)), Some(FlowAct::Rate(gbps(2)))),
+            (SwitchMessage::Rate(gbps(5)), Some(FlowAct::Rate(gbps(5)))),
+            (SwitchMessage::Resume(gbps(6)), Some(FlowAct::Rate(gbps(6)))),
         ] {
-            rig.event(FlowEvent::Told(told));
-            assert!(rig.last.iter().eq(act), "{told:?}");
+            rig.event(FlowEvent::Switch(message));
+            assert!(rig.last.iter().eq(act), "{message:?}");
         }
         rig.event(FlowEvent::Cnp);
         assert!(rig.last.is_empty());
     }
 
     #[test]
-    fn never_asks_but_at_the_start() {
+    fn never_requests_but_at_the_start() {
         let params = ExplicitParams { ask_every: Often(None) };
         let rig: Rig<Explicit> = Rig::new(&params, 10);
         assert_eq!(rig.law.needs().asks, Some(Span::MAX));

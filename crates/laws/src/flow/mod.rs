@@ -1,7 +1,7 @@
 //! Role `flow`: laws that run at the sender of one flow (Reno, DCTCP, NV, Swift, DCQCN, HPCC ...).
 //!
 //! The transport owns sequence numbers, the scoreboard, loss detection, PRR, timers and the mechanics
-//! of undo; the law owns the target window, `ssthresh` and the rate, and is *told* state changes.
+//! of undo; the law owns the target window, `ssthresh` and the rate, and is *notified* of state changes.
 //!
 //! In state `Recovery`, and in `Cwr` unless [`Needs::own_cwr`], PRR sets the window in use; the law's
 //! own holds again from `Leave` or `Undo` on. In every other state the last [`FlowAct::Window`] holds.
@@ -225,21 +225,21 @@ pub enum FlowEvent<'a> {
     Cnp,
     /// The receiver reported a gap (go-back-N, IRN).
     Nack,
-    /// The switch of the host told the flow its rate (HierCC).
-    Told(Told),
+    /// The switch of the host sent a message to the flow (HierCC).
+    Switch(SwitchMessage),
     /// A `wake_at` came due. A spurious one changes nothing.
     Wake,
 }
 
-/// What a switch tells a flow.
+/// Message of a switch to a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Told {
-    /// Its rate, above zero; it means nothing to who is stopped.
+pub enum SwitchMessage {
+    /// Rate of the flow, above zero; a paused flow ignores it.
     Rate(BitsPerSec),
     /// Send nothing.
-    Stop,
+    Pause,
     /// Send again, at this rate, above zero.
-    GoOn(BitsPerSec),
+    Resume(BitsPerSec),
 }
 
 /// What a flow law may decide. What it does not mention stays as it was.

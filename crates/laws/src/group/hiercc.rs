@@ -181,7 +181,7 @@ impl GroupLaw for HierCc {
             (E::Above, State::Stopped(_)) => {}
             (E::Above, _) => {
                 self.state = State::Stopped(self.flows(now, totals));
-                acts.push(GroupAct::Stop);
+                acts.push(GroupAct::Pause);
             }
             (E::Below, State::Stopped(flows)) => self.resume(now, flows, totals, acts),
             _ => {}

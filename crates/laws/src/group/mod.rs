@@ -57,15 +57,15 @@ pub enum GroupEvent {
 /// What a group law may decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupAct {
-    /// Rate of each flow, given to those that ask from now on. Above zero.
+    /// Rate of each flow, sent to those that request it from now on. Above zero.
     Rate(BitsPerSec),
-    /// All feeding hosts stop at once, and ignore `Rate` until they resume. A flow that asks meanwhile is stopped too.
-    Stop,
-    /// All feeding hosts go on at this rate per flow, which is also that of flows that ask from now on. Above zero.
+    /// All feeding hosts pause at once, and ignore `Rate` until they resume. A flow that requests its rate meanwhile is paused too.
+    Pause,
+    /// All feeding hosts resume at this rate per flow, which is also that of flows that request it from now on. Above zero.
     Resume(BitsPerSec),
-    /// Tell when the queue leaves these bounds.
+    /// Report when the queue leaves these bounds.
     Watch {
-        /// `Below` below this, once `Above` was told.
+        /// `Below` below this, once `Above` was reported.
         low: Bytes,
         /// `Above` above this.
         high: Bytes,

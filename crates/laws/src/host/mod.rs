@@ -9,7 +9,6 @@
 //! To add a law: its file here with a `//!` charter, a [`HostLaw`] and its parameters, its `mod` line below,
 //! its row in [`registry`]. The charter is the help page; the conformance tests run by themselves.
 
-pub mod driver;
 pub mod hostcc;
 pub mod registry;
 

@@ -7,8 +7,8 @@ use super::{
 use crate::Start;
 use crate::credit::{Credit, CreditAct, CreditEvent, CreditSeen, CreditStart, CreditTotals};
 use crate::flow::{
-    AckSample, CaState, DelaySplit, Flow, FlowAct, FlowEvent, FlowSeen, IntHop, Told, Totals,
-    Window,
+    AckSample, CaState, DelaySplit, Flow, FlowAct, FlowEvent, FlowSeen, IntHop, SwitchMessage,
+    Totals, Window,
 };
 use crate::grant::{Grant, GrantAct, GrantEvent, GrantSeen, GrantStart, Incoming, MessageId};
 use crate::group::{Group, GroupAct, GroupEvent, GroupSeen, GroupStart, GroupTotals};
@@ -50,7 +50,7 @@ fields! {
 
 variants! {
     CaState { 0 Open, 1 Disorder, 2 Cwr, 3 Recovery, 4 Loss, }
-    Told { 0 Rate(rate), 1 Stop, 2 GoOn(rate), }
+    SwitchMessage { 0 Rate(rate), 1 Pause, 2 Resume(rate), }
     FlowAct {
         0 Window(window), 1 Ssthresh(bytes), 2 Rate(rate), 3 Hold, 4 Gap(span), 5 WakeAt(time),
     }
@@ -70,7 +70,7 @@ variants! {
     CreditAct { 0 Rate(rate), 1 WakeAt(time), }
     PoolEvent { 0 Connections(n), 1 Completed { bytes, latency }, 2 Wake, }
     PoolAct { 0 Limit(lines), 1 WakeAt(time), }
-    GroupAct { 0 Rate(rate), 1 Stop, 2 Resume(rate), 3 Watch { low, high }, 4 WakeAt(time), }
+    GroupAct { 0 Rate(rate), 1 Pause, 2 Resume(rate), 3 Watch { low, high }, 4 WakeAt(time), }
 }
 
 /// What the next event of a flow is written as a difference to.
@@ -114,9 +114,9 @@ pub(crate) fn put_flow(seen: FlowSeen<'_>, last: &mut FlowLast, out: &mut Vec<u8
         }
         FlowEvent::Cnp => out.push(6),
         FlowEvent::Nack => out.push(7),
-        FlowEvent::Told(told) => {
+        FlowEvent::Switch(message) => {
             out.push(8);
-            told.put(out);
+            message.put(out);
         }
         FlowEvent::Wake => out.push(9),
     }
@@ -151,7 +151,7 @@ pub(crate) fn get_flow<R>(
         5 => FlowEvent::Sent { bytes: Bytes::read(from)? },
         6 => FlowEvent::Cnp,
         7 => FlowEvent::Nack,
-        8 => FlowEvent::Told(Told::read(from)?),
+        8 => FlowEvent::Switch(SwitchMessage::read(from)?),
         9 => FlowEvent::Wake,
         _ => return None,
     };

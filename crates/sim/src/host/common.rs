@@ -1,6 +1,6 @@
 //! What hosts read and nobody writes.
 
-use super::{Asking, Round};
+use super::{Dependency, ResumeRequests};
 use crate::law_log::LawLog;
 use forebay_laws::flow::FlowParams;
 use forebay_scenario::model::Rpc;
@@ -45,12 +45,12 @@ pub(crate) struct Common {
     pub profiles: Vec<Profile>, // by traffic entry
     pub addrs: Vec<HostAddr>,   // by host
     pub seed: u64,
-    pub loops: Arc<Vec<Round>>,
+    pub dependencies: Arc<Vec<Dependency>>,
     pub connections: Arc<Vec<Connection>>,
     pub rpcs: Arc<[Option<Rpc>]>, // by traffic entry
     pub warmup: Time,
-    pub telemetry: Option<Rates>, // that switches tell of, if a law wants to know
-    pub asking: Option<Asking>,   // where switches stop flows
+    pub telemetry: Option<Rates>, // of the ports that stamp INT records, if a law wants them
+    pub resume_requests: Option<ResumeRequests>, // where switches pause flows
     pub law_log: Option<LawLog>,
 }
 

@@ -4,8 +4,8 @@ use crate::law::law;
 use crate::options::SimError;
 use forebay_host::memory::settings::LINE;
 use forebay_host::memory::{MemoryPath, MemorySettings};
-use forebay_laws::host::driver::{Counter, Driver, Pace, Plant, Written};
 use forebay_laws::host::{Counters, HostParams, HostStart, Reading, Side};
+use forebay_laws::host_driver::{Counter, Driver, Pace, Plant, Written};
 use forebay_scenario::model::HostControl;
 use forebay_units::Time;
 

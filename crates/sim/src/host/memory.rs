@@ -3,12 +3,12 @@
 use super::Host;
 use super::control::{Registers, driver};
 use crate::flow_map::FlowMap;
-use crate::inspect::MemoryLook;
+use crate::inspect::MemoryState;
 use crate::options::SimError;
 use forebay_engine::Out;
 use forebay_host::memory::{Landed, MemoryPath, Nics, Read, Totals};
-use forebay_laws::host::driver::Driver;
 use forebay_laws::host::{Echo, Side, Watched};
+use forebay_laws::host_driver::Driver;
 use forebay_net::trace;
 use forebay_scenario::model;
 use forebay_transport::Arrival;
@@ -128,7 +128,7 @@ impl Memory {
         &mut self.sides.at_hand
     }
 
-    /// When the host wants to be called for it. Of a machine, who holds its NICs together looks.
+    /// Time of the next call; [`Time::MAX`] on a machine of several NICs, whose owner calls.
     #[inline]
     pub(super) fn due(&self) -> Time {
         if self.sides.others().is_empty() { self.due_at_any() } else { Time::MAX }
@@ -305,11 +305,11 @@ impl Host {
     }
 
     /// How the path to memory stands.
-    pub fn memory_look(&self, host: u32) -> Option<MemoryLook> {
+    pub fn memory_state(&self, host: u32) -> Option<MemoryState> {
         let path = &self.memory.as_ref()?.path;
         let (occupancy, entered) = path.write_counters();
         let now = path.now();
-        Some(MemoryLook {
+        Some(MemoryState {
             host,
             at: path.at(),
             occupancy,

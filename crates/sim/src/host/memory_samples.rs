@@ -75,7 +75,7 @@ impl Observer for Samples {
         self.next
     }
 
-    fn look(&mut self, now: Time, host: &Host) {
+    fn observe(&mut self, now: Time, host: &Host) {
         let Some(memory) = host.memory() else { return };
         self.take(
             now,

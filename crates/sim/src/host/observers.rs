@@ -1,4 +1,4 @@
-//! Observers: who looks at a host at times of its own, and changes nothing. A host without any pays nothing for them.
+//! Observers: each samples a host at times of its own and changes nothing. A host without any pays nothing for them.
 //!
 //! To add one: its type with [`Observer`], and its row at the end of this file.
 
@@ -6,29 +6,29 @@ use super::{Host, SenderWaits, memory_samples};
 use crate::flow_samples::FlowSamples;
 use forebay_units::{Span, Time};
 
-/// Looks at a host, again and again.
+/// Samples a host, again and again.
 pub(crate) trait Observer: Sized {
-    /// When it looks next; [`Time::MAX`]: never.
+    /// Time of the next sample; [`Time::MAX`]: never.
     fn next(&self) -> Time;
-    /// Looks, and moves its next time.
-    fn look(&mut self, now: Time, host: &Host);
+    /// Takes a sample, and moves the time of the next one.
+    fn observe(&mut self, now: Time, host: &Host);
     /// The observer, if it is of this kind.
     fn of(any: &AnyObserver) -> Option<&Self>;
 }
 
-/// The observers of one host, in the order in which they look.
+/// The observers of one host, in the order in which they sample.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observers(Vec<AnyObserver>);
 
 impl Observers {
-    /// When one of them looks next; [`Time::MAX`]: never.
+    /// Time of the earliest next sample; [`Time::MAX`]: never.
     pub fn next(&self) -> Time {
         self.0.iter().map(AnyObserver::next).min().unwrap_or(Time::MAX)
     }
 }
 
 impl Host {
-    /// Has one more look at this host.
+    /// Adds an observer of this host.
     pub fn add_observer(&mut self, observer: impl Into<AnyObserver>) {
         self.observers.0.push(observer.into());
         self.plan_next();
@@ -40,10 +40,14 @@ impl Host {
         self.observers.0.iter().find_map(T::of)
     }
 
-    /// Has those look whose time has come.
+    /// Lets those observers sample whose time has come.
     pub(super) fn observe(&mut self, now: Time) {
         let mut observers = std::mem::take(&mut self.observers);
-        observers.0.iter_mut().filter(|one| one.next() <= now).for_each(|one| one.look(now, self));
+        observers
+            .0
+            .iter_mut()
+            .filter(|one| one.next() <= now)
+            .for_each(|one| one.observe(now, self));
         self.observers = observers;
     }
 }
@@ -60,7 +64,7 @@ pub(crate) struct Deliveries {
 }
 
 impl Deliveries {
-    /// Looks from time zero on.
+    /// Samples from time zero on.
     pub fn new(every: Span) -> Self {
         Self { every, next: Time::ZERO, bytes: Vec::new(), paused: Vec::new() }
     }
@@ -71,7 +75,7 @@ impl Observer for Deliveries {
         self.next
     }
 
-    fn look(&mut self, now: Time, host: &Host) {
+    fn observe(&mut self, now: Time, host: &Host) {
         self.next = now + self.every;
         self.bytes.push(host.receive.bytes);
         if host.port().pauses(now).received > 0 {
@@ -100,9 +104,9 @@ macro_rules! observers {
                 }
             }
 
-            fn look(&mut self, now: Time, host: &Host) {
+            fn observe(&mut self, now: Time, host: &Host) {
                 match self {
-                    $(Self::$Kind(one) => one.look(now, host),)+
+                    $(Self::$Kind(one) => one.observe(now, host),)+
                 }
             }
 

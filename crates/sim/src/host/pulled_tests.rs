@@ -77,7 +77,7 @@ fn a_host_pulls_from_all_its_flows_in_turn() {
 
 /// Host 0 has two flows. What was pulled is of the higher class: it overtakes what nobody asked for yet.
 #[test]
-fn a_nic_looks_at_the_class_of_each_packet() {
+fn a_nic_goes_by_the_class_of_each_packet() {
     let (head, _) = STAR.rsplit_once("flows =").unwrap();
     let flow = |to: u32, size: u32, at: &str| {
         format!("{{ from = \"host[0]\", to = \"host[{to}]\", size = \"{size}B\", at = \"{at}\" }}")

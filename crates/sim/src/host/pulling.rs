@@ -1,9 +1,9 @@
 //! The NIC's way out: whose turn it is when the wire is free.
 
-use super::parked::Parked;
+use super::paused::Paused;
 use super::push::Pushing;
 use super::sending::RETIRED;
-use super::{Host, LOST, Lanes, Nic};
+use super::{ClassQueues, Host, LOST, Nic};
 use forebay_engine::Out;
 use forebay_host::{ReadyList, Segmenter};
 use forebay_net::{Port, PortSettings, trace};
@@ -16,13 +16,13 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub(super) struct Egress {
     pub port: Port,
-    pub ready: ReadyList,              // flows that may send
-    pub queue: VecDeque<Packet>,       // ACKs, and data where flows push it
+    pub ready: ReadyList,                       // flows that may send
+    pub queue: VecDeque<Packet>,                // ACKs, and data where flows push it
     pub burst: Option<Box<Segmenter>>, // the super-packet that goes out, where the NIC cuts them
-    pub parked: Option<Box<Parked>>,   // what waits because its class is paused
-    pub lanes: Option<Box<Lanes>>,     // what waits, class by class, where data is of several
+    pub paused: Option<Box<Paused>>,   // what waits because its class is paused
+    pub class_queues: Option<Box<ClassQueues>>, // what waits, class by class, where data is of several
     pub moved: Option<u32>, // a flow that was pulled from and whose next packet is of another class
-    pub by_class: bool,     // it has to look at classes: there are lanes, or some class is paused
+    pub by_class: bool,     // it goes by class: data is of several, or some class is paused
     pub pushes: bool,       // flows hand down what they may send at once
     pub pushing: Pushing,
     pub since: Time, // when the NIC last got something to send after having nothing
@@ -36,8 +36,8 @@ impl Egress {
             ready: ReadyList::new(nic.order),
             queue: VecDeque::new(),
             burst: nic.segments.then(Box::default),
-            parked: None,
-            lanes: None,
+            paused: None,
+            class_queues: None,
             moved: None,
             by_class: false,
             pushes: nic.pushes,
@@ -46,13 +46,13 @@ impl Egress {
         }
     }
 
-    /// Whether nothing waits for the wire, but for lanes and the rest of a super-packet.
+    /// Whether nothing waits for the wire, but for class queues and the rest of a super-packet.
     #[inline]
     fn is_idle(&self) -> bool {
         self.queue.is_empty() && self.ready.is_empty()
     }
 
-    /// A flow may send. `left` tells the bytes that it has still to send.
+    /// A flow may send. `left` gives the bytes that it has still to send.
     #[inline]
     pub fn add_flow(&mut self, now: Time, slot: u32, left: impl FnOnce() -> u64) {
         if self.is_idle() {
@@ -94,7 +94,7 @@ impl Host {
     /// When the NIC pulls next.
     #[inline]
     pub(super) fn next_pull(&self) -> Time {
-        if self.nic.is_idle() && !self.is_cutting() && !self.has_lanes_full()
+        if self.nic.is_idle() && !self.is_cutting() && !self.has_classes_queued()
             || !self.nic.port.open()
         {
             return Time::MAX;
@@ -153,10 +153,10 @@ impl Host {
         self.pull_data::<false, false>(start)
     }
 
-    /// The next packet of the flow whose turn it is, if it still has one, and if `LOOKS` at its class, that may go. With `LANES` a flow
+    /// The next packet of the flow whose turn it is, if it still has one, and that may go if `CHECKED`. With `BY_CLASS` a flow
     /// whose next packet is of another class waits to be moved.
     #[inline]
-    pub(super) fn pull_data<const LOOKS: bool, const LANES: bool>(
+    pub(super) fn pull_data<const CHECKED: bool, const BY_CLASS: bool>(
         &mut self,
         start: Time,
     ) -> Option<Packet> {
@@ -166,17 +166,17 @@ impl Host {
             self.send.free.push(slot);
             return None;
         }
-        if LOOKS && self.park(slot) {
+        if CHECKED && self.hold_if_paused(slot) {
             return None;
         }
-        self.pull_from::<LANES>(slot, start)
+        self.pull_from::<BY_CLASS>(slot, start)
     }
 
     /// The next packet of a flow, which is not in the ready list just now.
     #[inline(always)]
-    fn pull_from<const LANES: bool>(&mut self, slot: u32, start: Time) -> Option<Packet> {
+    fn pull_from<const BY_CLASS: bool>(&mut self, slot: u32, start: Time) -> Option<Packet> {
         let sending = &mut self.send.slots[slot as usize];
-        let class = if LANES { sending.sender.next_class() } else { 0 };
+        let class = if BY_CLASS { sending.sender.next_class() } else { 0 };
         let packet = match &mut self.nic.burst {
             None => sending.sender.next_packet(start),
             Some(nic) => sending.sender.next_burst(start).and_then(|burst| {
@@ -187,7 +187,7 @@ impl Host {
         sending.ready = sending.sender.ready();
         if sending.ready {
             let left = || sending.sender.unsent();
-            match LANES && sending.sender.next_class() != class {
+            match BY_CLASS && sending.sender.next_class() != class {
                 true => self.nic.moved = Some(slot),
                 false => self.nic.ready.put_back(slot, left),
             }

@@ -101,30 +101,10 @@ impl Host {
 mod tests {
     use super::*;
     use crate::build::build;
+    use crate::host::departures::Departures;
     use crate::node::AnyNode;
     use crate::options::Options;
-    use forebay_engine::{LinkId, Out, Slab};
     use forebay_units::Span;
-    use forebay_wire::Packet;
-
-    #[derive(Default)]
-    struct Left(Vec<(Time, u32)>, Slab);
-
-    impl Out<Packet> for Left {
-        fn push(&mut self, _link: LinkId, at: Time, packet: &Packet) {
-            self.0.push((at, packet.flow.0));
-        }
-
-        fn slab(&mut self) -> &mut Slab {
-            &mut self.1
-        }
-
-        fn done(&mut self) {}
-
-        fn begins(&mut self) {}
-
-        fn ends(&mut self) {}
-    }
 
     /// Three flows of a law without a window, one of them without an end: they fill the queue, and no more; the link is never idle and they
     /// share it.
@@ -159,7 +139,7 @@ flows = [
         let AnyNode::Host(mut host) = built.nodes.swap_remove(0) else {
             panic!("hosts come first")
         };
-        let mut left = Left::default();
+        let mut left = Departures::default();
         let end = Time::ZERO + Span::from_us(300);
         while host.next_timer() <= end {
             host.timer(host.next_timer(), &mut left);
@@ -167,12 +147,12 @@ flows = [
         }
         assert_eq!(host.nic.pushing.0[0].waiting.len(), 3, "all would send more");
         let packet = Span::from_ps(1_044 * 80); // with its header, at 100 Gb/s
-        for pair in left.0.windows(2) {
+        for pair in left.packets.windows(2) {
             assert_eq!(pair[1].0.since(pair[0].0), packet, "back to back");
         }
-        let late = &left.0[left.0.len() - 900..];
+        let late = &left.packets[left.packets.len() - 900..];
         for flow in 0..3 {
-            assert_eq!(late.iter().filter(|(_, of)| *of == flow).count(), 300, "flow {flow}");
+            assert_eq!(late.iter().filter(|(_, of)| of.flow.0 == flow).count(), 300, "flow {flow}");
         }
     }
 }

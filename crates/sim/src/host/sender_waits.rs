@@ -19,7 +19,7 @@ pub(crate) struct SenderWaits {
 }
 
 impl SenderWaits {
-    /// Looks from `warmup` on at flows to the hosts `toward`; `None` if there are none.
+    /// Samples, from `warmup` on, flows to the hosts `toward`; `None` if there are none.
     pub(crate) fn new(warmup: Time, mut toward: Vec<u32>) -> Option<Self> {
         toward.sort_unstable();
         toward.dedup();
@@ -40,7 +40,7 @@ impl Observer for SenderWaits {
     }
 
     /// Counts what each flow in progress waits for.
-    fn look(&mut self, now: Time, host: &Host) {
+    fn observe(&mut self, now: Time, host: &Host) {
         self.next = now + EVERY;
         for (to, wait) in host.waits() {
             if let Ok(i) = self.toward.binary_search_by_key(&to, |one| one.0) {

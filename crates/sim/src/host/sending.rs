@@ -193,11 +193,11 @@ impl Host {
     #[cold]
     fn rank_anew(&mut self, slot: u32) {
         let left = self.send.slots[slot as usize].sender.unsent();
-        let Egress { ready, lanes, .. } = &mut self.nic;
+        let Egress { ready, class_queues, .. } = &mut self.nic;
         if !ready.update(slot, left)
-            && let Some(lanes) = lanes
+            && let Some(queues) = class_queues
         {
-            lanes.update(ready, slot, left);
+            queues.update(ready, slot, left);
         }
     }
 

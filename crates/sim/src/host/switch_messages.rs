@@ -1,14 +1,14 @@
-//! What comes over the cable and is for no transport: words of the switch, and of who plans flows.
+//! Packets that are for no transport: messages of the switch, and dependencies between flows.
 
 use super::Host;
 use super::sending::RETIRED;
 use forebay_engine::Out;
-use forebay_laws::flow::Told;
+use forebay_laws::flow::SwitchMessage;
 use forebay_units::{BitsPerSec, Time};
 use forebay_wire::{FlowId, HostAddr, Kind, Packet};
 
 impl Host {
-    /// The NIC, or who plans flows, takes what is for no transport.
+    /// Dispatches a packet that is for no transport.
     #[cold]
     pub(super) fn on_control_packet(
         &mut self,
@@ -25,35 +25,35 @@ impl Host {
         }
     }
 
-    /// The switch tells one flow, or all to one host, at which rate to send.
+    /// The switch sets the rate of one flow, or of all to one host.
     #[cold]
     fn on_rate(&mut self, now: Time, packet: &Packet) {
         let (rate, all) = (BitsPerSec::new(packet.seq), packet.flow == FlowId::ALL);
-        let told = match packet.seq {
-            0 => Told::Stop,
-            _ if all => Told::GoOn(rate),
-            _ => Told::Rate(rate),
+        let message = match packet.seq {
+            0 => SwitchMessage::Pause,
+            _ if all => SwitchMessage::Resume(rate),
+            _ => SwitchMessage::Rate(rate),
         };
         let to = HostAddr::of_word(packet.stamp);
-        if all || told == Told::Stop {
-            self.note_pause(now, to, told == Told::Stop);
+        if all || message == SwitchMessage::Pause {
+            self.note_pause(now, to, message == SwitchMessage::Pause);
         }
         if !all {
             if let Some(slot) = self.send.slot(packet.flow) {
-                self.tell(now, slot, told);
+                self.notify(now, slot, message);
             }
             return;
         }
         for slot in 0..self.send.slots.len() {
             let flow = self.send.slots[slot].flow;
             if flow != RETIRED && self.goes_to(flow, to) {
-                self.tell(now, slot as u32, told);
+                self.notify(now, slot as u32, message);
             }
         }
     }
 
-    fn tell(&mut self, now: Time, slot: u32, told: Told) {
-        self.send.slots[slot as usize].sender.on_told(now, told);
+    fn notify(&mut self, now: Time, slot: u32, message: SwitchMessage) {
+        self.send.slots[slot as usize].sender.on_switch_message(now, message);
         self.wake_sender(now, slot);
     }
 }

@@ -57,14 +57,14 @@ impl Timers {
 }
 
 impl Host {
-    /// Notes when the next flow starts or the next observer looks. Both move in [`Host::timer`] only.
+    /// Notes when the next flow starts or the next observer samples. Both move in [`Host::timer`] only.
     pub(super) fn plan_next(&mut self) {
         let start = self.timers.starts.last();
         let start = start.map_or(Time::MAX, |flow| self.common.flows[*flow as usize].start);
         self.timers.planned = start.min(self.observers.next());
     }
 
-    /// Starts what is to start by `now`, and has observers look whose time has come.
+    /// Starts what is to start by `now`, and lets observers sample whose time has come.
     #[cold]
     pub(super) fn planned(&mut self, now: Time, out: &mut impl Out<Packet>) {
         while let Some(flow) = self.timers.starts.last().copied()

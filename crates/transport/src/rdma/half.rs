@@ -5,7 +5,7 @@ use crate::half::{Frames, HostStart, PacketSink, Prefetch, ReceiverHalf, SenderH
 use crate::receiver::Arrival;
 use crate::{Burst, FlowSpec, Wait};
 use forebay_laws::Start;
-use forebay_laws::flow::{FlowParams, IntHop, Needs, Told, Totals};
+use forebay_laws::flow::{FlowParams, IntHop, Needs, SwitchMessage, Totals};
 use forebay_units::{BitsPerSec, Bytes, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
 
@@ -101,8 +101,8 @@ impl SenderHalf<RdmaConfig> for Box<QpSender> {
         (**self).on_answer(cfg, now, arrived, packet, hops);
     }
 
-    fn on_told(&mut self, now: Time, told: Told) {
-        (**self).on_told(now, told);
+    fn on_switch_message(&mut self, now: Time, message: SwitchMessage) {
+        (**self).on_switch_message(now, message);
     }
 
     #[inline]

@@ -36,9 +36,9 @@ fn shares(n: usize, quick: bool) -> Vec<f64> {
     let scenario = scenario("fair-share", &text);
     let mut simulation = simulation(&scenario);
     simulation.advance(ms(warm), &quiet());
-    let before = simulation.look().hosts;
+    let before = simulation.inspect().hosts;
     simulation.advance(ms(end), &quiet());
-    let after = simulation.look().hosts;
+    let after = simulation.inspect().hosts;
     let receivers = before[n..].iter().zip(&after[n..]);
     receivers
         .map(|(b, a)| {

@@ -4,7 +4,7 @@ use super::{ms, quiet, scenario, simulation};
 use crate::measured::Measured;
 use crate::plot::{Line, Panel, Rule, plot};
 use forebay_record::RunRecord;
-use forebay_sim::{Look, PortLook};
+use forebay_sim::{Inspection, PortState};
 use forebay_units::{Span, Time};
 
 pub(super) fn measure(quick: bool, all: &mut Measured) {
@@ -106,9 +106,9 @@ impl Path {
         let scenario = scenario("sawtooth", &self.scenario());
         let mut simulation = simulation(&scenario);
         simulation.advance(ms(warm_ms), &quiet());
-        let before = simulation.look();
+        let before = simulation.inspect();
         simulation.advance(ms(warm_ms + span_ms), &quiet());
-        let after = simulation.look();
+        let after = simulation.inspect();
         let alpha = marked_share(&before, &after, self.flows);
         (simulation.finish().record, alpha)
     }
@@ -129,12 +129,12 @@ impl Path {
 }
 
 /// The bottleneck's port: from the left switch to the right one.
-fn bottleneck(look: &Look, flows: usize) -> &PortLook {
+fn bottleneck(state: &Inspection, flows: usize) -> &PortState {
     let (left, right) = (2 * flows as u32, 2 * flows as u32 + 1);
-    look.ports.iter().find(|p| (p.node, p.peer) == (left, right)).expect("a dumbbell has one")
+    state.ports.iter().find(|p| (p.node, p.peer) == (left, right)).expect("a dumbbell has one")
 }
 
-fn marked_share(before: &Look, after: &Look, flows: usize) -> f64 {
+fn marked_share(before: &Inspection, after: &Inspection, flows: usize) -> f64 {
     let (b, a) = (bottleneck(before, flows), bottleneck(after, flows));
     let marked = a.counters.marked_packets - b.counters.marked_packets;
     marked as f64 / (a.counters.tx_packets - b.counters.tx_packets) as f64
@@ -187,9 +187,9 @@ fn beside(law: &str, ecn: &str, span_ms: u64) -> (f64, f64) {
     let scenario = scenario("beside", &text);
     let mut simulation = simulation(&scenario);
     simulation.advance(ms(200), &quiet());
-    let before: u64 = simulation.look().hosts.iter().map(|h| h.delivered_bytes).sum();
+    let before: u64 = simulation.inspect().hosts.iter().map(|h| h.delivered_bytes).sum();
     simulation.advance(ms(200 + span_ms), &quiet());
-    let after: u64 = simulation.look().hosts.iter().map(|h| h.delivered_bytes).sum();
+    let after: u64 = simulation.inspect().hosts.iter().map(|h| h.delivered_bytes).sum();
     let record = simulation.finish().record;
     let series = record.series.iter().find(|s| s.name == "left->right queue");
     let series = series.expect("the bottleneck is sampled");
@@ -212,14 +212,14 @@ pub(super) fn picture() -> String {
     let step = Span::from_us(20);
     let mut at = ms(20);
     simulation.advance(at, &quiet());
-    let mut last = simulation.look();
+    let mut last = simulation.inspect();
     let mut marks = Vec::new();
     while at < ms(23) {
         at += step;
         simulation.advance(at, &quiet());
-        let look = simulation.look();
-        marks.push((us_since_20(at) - 10.0, 100.0 * marked_share(&last, &look, path.flows)));
-        last = look;
+        let state = simulation.inspect();
+        marks.push((us_since_20(at) - 10.0, 100.0 * marked_share(&last, &state, path.flows)));
+        last = state;
     }
     let record = simulation.finish().record;
     let queue: Vec<(f64, f64)> =
@@ -276,27 +276,27 @@ mod tests {
         let scenario = scenario("sawtooth", &path.scenario());
         let mut simulation = simulation(&scenario);
         simulation.advance(ms(20), &quiet());
-        let mut last = simulation.look();
+        let mut last = simulation.inspect();
         let k = 65 * 1_500;
         let (mut bursts, mut since_mark, mut unmarked) = (0, 1_000, 0);
         for step in 1..=10_000u64 {
             simulation.advance(ms(20) + Span::from_us(step), &quiet());
-            let look = simulation.look();
-            let (b, a) = (bottleneck(&last, 2), bottleneck(&look, 2));
+            let state = simulation.inspect();
+            let (b, a) = (bottleneck(&last, 2), bottleneck(&state, 2));
             let marked = a.counters.marked_packets - b.counters.marked_packets;
             // A step of 1 us is less than a packet's time: the queue changes by two packets at most.
             let above = b.queue.min(a.queue) > k + 2 * 1_500;
             if marked > 0 {
-                assert!(b.queue.max(a.queue) + 2 * 1_500 >= k, "a mark below K at {}", look.at);
+                assert!(b.queue.max(a.queue) + 2 * 1_500 >= k, "a mark below K at {}", state.at);
                 bursts += u32::from(since_mark > 100);
                 (since_mark, unmarked) = (0, 0);
             } else {
                 // Nothing arrives in some steps, so only a long silence above K would be wrong.
                 since_mark += 1;
                 unmarked = if above { unmarked + 1 } else { 0 };
-                assert!(unmarked < 10, "the queue stands above K without marks at {}", look.at);
+                assert!(unmarked < 10, "the queue stands above K without marks at {}", state.at);
             }
-            last = look;
+            last = state;
         }
         // 10 ms are 100 RTTs, a cycle is about 6.
         assert!((8..=30).contains(&bursts), "{bursts} bursts of marks");

@@ -68,8 +68,8 @@ to = "host[1]"
     let scenario = scenario("reno-random", text);
     let mut simulation = simulation(&scenario);
     simulation.advance(ms(1_000), &quiet());
-    let before = simulation.look().hosts[1].delivered_bytes;
+    let before = simulation.inspect().hosts[1].delivered_bytes;
     simulation.advance(ms(1_000 * (seconds + 1)), &quiet());
-    let after = simulation.look().hosts[1].delivered_bytes;
+    let after = simulation.inspect().hosts[1].delivered_bytes;
     (after - before) as f64 / 1_448.0 / (seconds as f64 * 1e3)
 }

@@ -53,9 +53,9 @@ fn goodput_mbps(name: &str, text: &str, warm_ms: u64, span_ms: u64) -> f64 {
     let scenario = scenario(name, text);
     let mut simulation = simulation(&scenario);
     simulation.advance(ms(warm_ms), &quiet());
-    let before: u64 = simulation.look().hosts.iter().map(|h| h.delivered_bytes).sum();
+    let before: u64 = simulation.inspect().hosts.iter().map(|h| h.delivered_bytes).sum();
     simulation.advance(ms(warm_ms + span_ms), &quiet());
-    let after: u64 = simulation.look().hosts.iter().map(|h| h.delivered_bytes).sum();
+    let after: u64 = simulation.inspect().hosts.iter().map(|h| h.delivered_bytes).sum();
     (after - before) as f64 * 8.0 / (span_ms as f64 * 1e3)
 }
 
@@ -65,5 +65,5 @@ fn slow_start() -> f64 {
     let scenario = scenario("slow-start", &text);
     let mut simulation = simulation(&scenario);
     simulation.advance(Time::from_ps(5 * 10_000_000_000), &quiet());
-    simulation.look().hosts[1].segments as f64
+    simulation.inspect().hosts[1].segments as f64
 }

@@ -2,7 +2,7 @@
 
 use crate::bench::{Seen, run_looking};
 use forebay_record::PortRow;
-use forebay_sim::Look;
+use forebay_sim::Inspection;
 use forebay_units::Time;
 
 /// How things stand at one instant.
@@ -31,7 +31,7 @@ impl Lab {
         let mut samples = Vec::new();
         let at = (us(from)..us(end)).map(|us| Time::from_ps(us * 1_000_000));
         let seen =
-            run_looking("hiercc", text, 1, (from, end), at, |look| samples.push(sample(look)));
+            run_looking("hiercc", text, 1, (from, end), at, |state| samples.push(sample(state)));
         samples.push(sample(&seen.after));
         Self { seen, samples }
     }
@@ -76,11 +76,11 @@ impl Lab {
     }
 }
 
-fn sample(look: &Look) -> Sample {
-    let port = look.ports.iter().find(|port| port.peer == 0).expect("host 0 has a cable");
-    let voqs = look.racks.iter().flat_map(|rack| &rack.queues).map(|voq| voq.queue);
+fn sample(state: &Inspection) -> Sample {
+    let port = state.ports.iter().find(|port| port.peer == 0).expect("host 0 has a cable");
+    let voqs = state.racks.iter().flat_map(|rack| &rack.queues).map(|voq| voq.queue);
     Sample {
-        at: look.at.as_secs_f64(),
+        at: state.at.as_secs_f64(),
         sent: port.counters.tx_bytes as f64,
         queue: port.queue as f64,
         voq: voqs.max().unwrap_or(0) as f64,
@@ -88,8 +88,8 @@ fn sample(look: &Look) -> Sample {
 }
 
 /// Bytes that all queues by destination have sent.
-pub(super) fn sent_of_queues(look: &Look) -> f64 {
-    look.racks.iter().flat_map(|rack| &rack.queues).map(|voq| voq.sent).sum::<u64>() as f64
+pub(super) fn sent_of_queues(state: &Inspection) -> f64 {
+    state.racks.iter().flat_map(|rack| &rack.queues).map(|voq| voq.sent).sum::<u64>() as f64
 }
 
 /// Longest queue by destination, bytes.

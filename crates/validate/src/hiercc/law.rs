@@ -40,8 +40,8 @@ pub(super) fn fair(bundle: &'static str, measured: &mut Measured) {
     let setup =
         Setup { c0: Some(AMPLE), ..Setup::new(Scheme::HierCc(bundle), Wiring::Four, traffic) };
     let seen = run("hiercc", &setup.text(), SPAN.0, SPAN.1);
-    let credited = |look: &forebay_sim::Look| -> Vec<f64> {
-        let racks = look.racks.iter().flat_map(|rack| &rack.queues);
+    let credited = |state: &forebay_sim::Inspection| -> Vec<f64> {
+        let racks = state.racks.iter().flat_map(|rack| &rack.queues);
         racks.map(|voq| voq.credited as f64).collect()
     };
     let (before, after) = (credited(&seen.before), credited(&seen.after));

@@ -3,7 +3,7 @@
 use super::setup::{HOST, Setup, WARM};
 use crate::bench::{Seen, run_looking};
 use crate::order::Samples;
-use forebay_sim::MemoryLook;
+use forebay_sim::MemoryState;
 use forebay_units::Time;
 
 /// What a run gives. All of the measured part, without the start-up.
@@ -71,13 +71,13 @@ impl Outcome {
 
 /// Runs a setup.
 pub(super) fn run(setup: &Setup) -> Outcome {
-    let mut looks = Vec::new();
+    let mut states = Vec::new();
     let text = setup.text();
     let times = if setup.traced { trace_times() } else { Vec::new() };
-    let seen = run_looking("hostcc", &text, setup.seed, (WARM, setup.end()), times, |look| {
-        looks.extend(look.memories.first().copied());
+    let seen = run_looking("hostcc", &text, setup.seed, (WARM, setup.end()), times, |state| {
+        states.extend(state.memories.first().copied());
     });
-    let trace = if setup.traced { trace(&looks) } else { Vec::new() };
+    let trace = if setup.traced { trace(&states) } else { Vec::new() };
     Outcome { trace, ..read(setup, &seen) }
 }
 
@@ -96,16 +96,16 @@ pub(super) const WRITE_US: f64 = 22.0;
 
 /// Smoothed as hostCC does, and without the first millisecond, in which the slower of the two settles. The loop that reads
 /// insertions also writes levels: while it does it reads nothing, and the reading after it counts as one.
-fn trace(looks: &[MemoryLook]) -> Vec<Point> {
-    let us = |look: &MemoryLook| look.at.as_ps() as f64 * 1e-6;
-    let changes = looks.windows(2).filter(|two| two[0].level != two[1].level);
+fn trace(states: &[MemoryState]) -> Vec<Point> {
+    let us = |state: &MemoryState| state.at.as_ps() as f64 * 1e-6;
+    let changes = states.windows(2).filter(|two| two[0].level != two[1].level);
     let changes: Vec<f64> = changes.map(|two| us(&two[1])).collect();
     let writing = |at: f64| {
         changes.get(changes.partition_point(|c| *c <= at)).is_some_and(|c| *c - WRITE_US < at)
     };
-    let mut points: Vec<Point> = Vec::with_capacity(looks.len());
-    let Some(mut read) = looks.first() else { return points };
-    for two in looks.windows(2) {
+    let mut points: Vec<Point> = Vec::with_capacity(states.len());
+    let Some(mut read) = states.first() else { return points };
+    for two in states.windows(2) {
         let at = us(&two[1]);
         let sample = (two[1].occupancy - two[0].occupancy) / ((at - us(&two[0])) * 1e3);
         let last = points.last().copied();

@@ -71,8 +71,8 @@ impl Source {
         Self { path: MemoryPath::new(settings), spacing, next, flow: 0 }
     }
 
-    /// Runs until `end`, and looks after every move.
-    fn run(&mut self, end: Time, mut look: impl FnMut(Time, &MemoryPath)) {
+    /// Runs until `end`, and inspects the path after every move.
+    fn run(&mut self, end: Time, mut inspect: impl FnMut(Time, &MemoryPath)) {
         let mut now = Time::ZERO;
         while now < end {
             now = self.path.due().min(self.next).min(end);
@@ -89,7 +89,7 @@ impl Source {
                 self.path.deliver(now, packet.flow.0, read, 1);
             }
             while self.path.take_read().is_some() {}
-            look(now, &self.path);
+            inspect(now, &self.path);
         }
     }
 }

@@ -13,7 +13,7 @@
 //! - Repeats of the kernel differ by microseconds. Here they differ in seed, and in the start of the second flow.
 
 use super::Repeat;
-use forebay_sim::{Look, Options, PortLook, Simulation, Watch};
+use forebay_sim::{Inspection, Options, PortState, Simulation, Watch};
 use forebay_units::{Span, Time};
 use serde::Deserialize;
 use std::fmt::Write;
@@ -108,7 +108,7 @@ impl Path {
         let quiet = Watch::default();
         let mut at = Time::ZERO + Span::from_secs(self.from_s);
         simulation.advance(at, &quiet);
-        let first = simulation.look();
+        let first = simulation.inspect();
         let (mut rtt, mut queue, mut samples) = (0.0, 0.0, 0.0);
         let mut last = first.clone();
         while at < Time::ZERO + Span::from_secs(self.seconds) {
@@ -117,13 +117,13 @@ impl Path {
             samples += 1.0;
             at += SAMPLE;
             simulation.advance(at, &quiet);
-            last = simulation.look();
+            last = simulation.inspect();
         }
         let span = (self.seconds - self.from_s) as f64;
         let of_flows = first.senders.iter().zip(&last.senders);
         let before = first.senders.iter().map(|s| s.retransmits).sum::<u64>();
         let after = last.senders.iter().map(|s| s.retransmits).sum::<u64>();
-        let marks = |look: &Look| self.bottleneck(look).counters.marked_packets;
+        let marks = |state: &Inspection| self.bottleneck(state).counters.marked_packets;
         Repeat {
             goodput_mbps: of_flows
                 .map(|(b, a)| (a.acked - b.acked) as f64 * 8.0 / span / 1e6)
@@ -137,18 +137,19 @@ impl Path {
     }
 
     /// The port from the left switch to the right one.
-    fn bottleneck<'a>(&self, look: &'a Look) -> &'a PortLook {
+    fn bottleneck<'a>(&self, state: &'a Inspection) -> &'a PortState {
         let left = 2 * self.flows.len() as u32;
-        look.ports
+        state
+            .ports
             .iter()
             .find(|p| (p.node, p.peer) == (left, left + 1))
             .expect("a dumbbell has one")
     }
 }
 
-fn mean_rtt_ms(look: &Look) -> f64 {
-    let sum: f64 = look.senders.iter().map(|s| s.srtt.as_secs_f64() * 1e3).sum();
-    sum / look.senders.len() as f64
+fn mean_rtt_ms(state: &Inspection) -> f64 {
+    let sum: f64 = state.senders.iter().map(|s| s.srtt.as_secs_f64() * 1e3).sum();
+    sum / state.senders.len() as f64
 }
 
 /// Parameters of a law by which it does as the recorded kernel.

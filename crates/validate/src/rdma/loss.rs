@@ -20,7 +20,8 @@ fn goodput(recovery: &str, loss: &str) -> f64 {
          [[traffic]]\nkind = \"long\"\nfrom = [\"host[1]\"]\nto = \"host[0]\"\n"
     );
     let seen = run("rdma", &text, SPAN.0, SPAN.1);
-    let acked = |look: &forebay_sim::Look| look.senders.iter().map(|s| s.acked).sum::<u64>() as f64;
+    let acked =
+        |state: &forebay_sim::Inspection| state.senders.iter().map(|s| s.acked).sum::<u64>() as f64;
     acked(&seen.after) - acked(&seen.before)
 }
 

@@ -144,7 +144,7 @@ fn hosts_go_on_at_the_rate_before_or_at_their_share() {
         let mut rig = Rig::new(params, 0);
         (rig.totals.arrived, rig.totals.sent, rig.totals.flows) = (100_000, 25_000, 4);
         rig.totals.queue = Bytes::new(75_000);
-        assert_eq!(rig.tell(8, GroupEvent::Above), [GroupAct::Stop]);
+        assert_eq!(rig.tell(8, GroupEvent::Above), [GroupAct::Pause]);
         rig.totals.sent = 78_125;
         rig.totals.queue = Bytes::new(49_999);
         let resume = GroupAct::Resume(BitsPerSec::new(mbps * 1_000_000));
@@ -159,7 +159,7 @@ fn a_stop_freezes_the_law() {
         let mut rig = Rig::new(HierCcParams { after_resume, ..ratio() }, 0);
         rig.window(10, 31_250, 125_000, 20_000);
         assert_eq!(rig.law.rate, 6.25e9);
-        assert_eq!(rig.tell(12, GroupEvent::Above), [GroupAct::Stop]);
+        assert_eq!(rig.tell(12, GroupEvent::Above), [GroupAct::Pause]);
         for us in [13, 20, 30, 40] {
             rig.totals.arrived += 5_000;
             for event in [GroupEvent::Wake, GroupEvent::Traffic, GroupEvent::Above] {
@@ -316,7 +316,7 @@ proptest! {
                         prop_assert!(!stopped);
                         prop_assert!((840_000_000..=25_000_000_000).contains(&rate.get()));
                     }
-                    GroupAct::Stop => {
+                    GroupAct::Pause => {
                         prop_assert!(!stopped && event == GroupEvent::Above);
                         stopped = true;
                     }

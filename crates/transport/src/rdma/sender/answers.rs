@@ -5,7 +5,7 @@ use crate::rdma::{RdmaConfig, Recovery};
 use crate::rtt::smooth;
 use crate::scoreboard::Segment;
 use crate::sender::{delay_split, stamp};
-use forebay_laws::flow::{AckSample, CaState, FlowEvent, IntHop, Told};
+use forebay_laws::flow::{AckSample, CaState, FlowEvent, IntHop, SwitchMessage};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, Kind, Packet};
 
@@ -51,9 +51,9 @@ impl QpSender {
         self.settle_deadline();
     }
 
-    /// The switch tells this flow something.
-    pub fn on_told(&mut self, now: Time, told: Told) {
-        self.tell(now, FlowEvent::Told(told));
+    /// Takes a message of the host's switch.
+    pub fn on_switch_message(&mut self, now: Time, message: SwitchMessage) {
+        self.tell(now, FlowEvent::Switch(message));
         self.settle_deadline();
     }
 

@@ -175,7 +175,7 @@ impl Hop {
         for act in acts.iter() {
             match act {
                 GroupAct::Rate(rate) => self.rate = rate.get() as f64,
-                GroupAct::Stop => {
+                GroupAct::Pause => {
                     self.stopped = true;
                     tell.push(Told::Stop);
                 }

@@ -1,12 +1,12 @@
 //! A NIC that sends data of several classes: the highest class goes first, and within a class everybody has a turn.
 //!
-//! There is a lane for each class that data rides in. In a lane, answers (ACKs, NACKs, CNPs) go before data, and flows in the order of the
-//! NIC. An answer is in the lane of the highest class of data that is not above its own, so that answers of one host keep their order
-//! as far as no data comes between them; those below all data have the lowest lane to themselves. What the switch has stopped is put aside
+//! There is a queue for each class that data rides in. In a queue, answers (ACKs, NACKs, CNPs) go before data, and flows in the order of the
+//! NIC. An answer is in the queue of the highest class of data that is not above its own, so that answers of one host keep their order
+//! as far as no data comes between them; those below all data have the lowest queue to themselves. What the switch has paused is put aside
 //! as its turn comes, and holds up nobody. A super-packet is finished first: the NIC has fetched it whole.
 //!
-//! Whatever becomes ready joins the one list that every host has, and is sorted into lanes when the NIC pulls next. A host whose data
-//! is of one class, with no answers below, has no lanes.
+//! Whatever becomes ready joins the one list that every host has, and is sorted into queues when the NIC pulls next. A host whose data
+//! is of one class, with no answers below, has no such queues.
 
 use super::Host;
 use forebay_host::ReadyList;
@@ -16,44 +16,44 @@ use std::collections::VecDeque;
 
 /// What waits for the wire, class by class.
 #[derive(Clone, Debug)]
-pub(crate) struct Lanes {
+pub(crate) struct ClassQueues {
     of_class: [u8; 8],
-    lanes: Vec<Lane>, // the highest goes first
+    queues: Vec<ClassQueue>, // the highest goes first
 }
 
 #[derive(Clone, Debug, Default)]
-struct Lane {
+struct ClassQueue {
     answers: VecDeque<Packet>, // and data, where flows push it
     flows: VecDeque<u32>,
 }
 
-impl Lanes {
+impl ClassQueues {
     /// For data and answers of these classes, a bit each; `None`: one list does.
     pub fn new(data: u8, answers: u8) -> Option<Self> {
         let below_data = data.wrapping_sub(1) & !data; // all classes below the lowest
         let first = data | u8::from(answers & below_data != 0);
-        let lane_of = |class: usize| (first & (2u16 << class).wrapping_sub(1) as u8).count_ones();
+        let queue_of = |class: usize| (first & (2u16 << class).wrapping_sub(1) as u8).count_ones();
         let count = first.count_ones() as usize;
         (count > 1).then(|| Self {
-            of_class: core::array::from_fn(|class| lane_of(class).saturating_sub(1) as u8),
-            lanes: vec![Lane::default(); count],
+            of_class: core::array::from_fn(|class| queue_of(class).saturating_sub(1) as u8),
+            queues: vec![ClassQueue::default(); count],
         })
     }
 
     fn is_empty(&self) -> bool {
-        self.lanes.iter().all(|lane| lane.answers.is_empty() && lane.flows.is_empty())
+        self.queues.iter().all(|queue| queue.answers.is_empty() && queue.flows.is_empty())
     }
 
-    fn lane(&mut self, class: u8) -> &mut Lane {
-        &mut self.lanes[usize::from(self.of_class[usize::from(class.min(7))])]
+    fn queue(&mut self, class: u8) -> &mut ClassQueue {
+        &mut self.queues[usize::from(self.of_class[usize::from(class.min(7))])]
     }
 
     /// A flow that waits in one of them has so many bytes left now.
     pub fn update(&mut self, ready: &mut ReadyList, slot: u32, left: u64) {
-        for lane in &mut self.lanes {
-            ready.exchange(&mut lane.flows);
+        for queue in &mut self.queues {
+            ready.exchange(&mut queue.flows);
             let found = ready.update(slot, left);
-            ready.exchange(&mut lane.flows);
+            ready.exchange(&mut queue.flows);
             if found {
                 return;
             }
@@ -63,22 +63,22 @@ impl Lanes {
     /// What was put aside comes back before what came later.
     pub fn put_back(&mut self, packets: VecDeque<Packet>) {
         for packet in packets.into_iter().rev() {
-            self.lane(packet.class).answers.push_front(packet);
+            self.queue(packet.class).answers.push_front(packet);
         }
     }
 }
 
 impl Host {
     /// From now on the highest class goes first. It has to be so from the start.
-    pub fn serve_by_class(&mut self, lanes: Lanes) {
-        self.nic.lanes = Some(Box::new(lanes));
+    pub fn serve_by_class(&mut self, queues: ClassQueues) {
+        self.nic.class_queues = Some(Box::new(queues));
         self.nic.by_class = true;
     }
 
-    /// Whether something waits in a lane.
+    /// Whether something waits in the queue of a class.
     #[inline]
-    pub(super) fn has_lanes_full(&self) -> bool {
-        self.nic.lanes.as_ref().is_some_and(|lanes| !lanes.is_empty())
+    pub(super) fn has_classes_queued(&self) -> bool {
+        self.nic.class_queues.as_ref().is_some_and(|queues| !queues.is_empty())
     }
 
     /// What goes out next where classes are told apart. `None`: what was next has been put aside, or there is nothing.
@@ -88,50 +88,50 @@ impl Host {
         if let Some(segment) = self.next_segment() {
             return Some(segment);
         }
-        let Some(mut lanes) = self.nic.lanes.take() else {
+        let Some(mut queues) = self.nic.class_queues.take() else {
             return self.next_of_list::<false>(start);
         };
-        self.sort_into(&mut lanes);
+        self.sort_into(&mut queues);
         let mut next = None;
-        for lane in lanes.lanes.iter_mut().rev() {
-            std::mem::swap(&mut self.nic.queue, &mut lane.answers);
-            self.nic.ready.exchange(&mut lane.flows);
+        for queue in queues.queues.iter_mut().rev() {
+            std::mem::swap(&mut self.nic.queue, &mut queue.answers);
+            self.nic.ready.exchange(&mut queue.flows);
             while next.is_none() && !(self.nic.queue.is_empty() && self.nic.ready.is_empty()) {
                 next = self.next_of_list::<true>(start);
             }
-            self.nic.ready.exchange(&mut lane.flows);
-            std::mem::swap(&mut self.nic.queue, &mut lane.answers);
+            self.nic.ready.exchange(&mut queue.flows);
+            std::mem::swap(&mut self.nic.queue, &mut queue.answers);
             if next.is_some() {
                 break;
             }
         }
         if let Some(slot) = self.nic.moved.take() {
-            let lane = lanes.lane(self.class_of(slot));
+            let queue = queues.queue(self.class_of(slot));
             let left = self.send.slots[slot as usize].sender.unsent();
-            self.nic.ready.exchange(&mut lane.flows);
+            self.nic.ready.exchange(&mut queue.flows);
             self.nic.ready.add(slot, || left);
-            self.nic.ready.exchange(&mut lane.flows);
+            self.nic.ready.exchange(&mut queue.flows);
         }
-        self.nic.lanes = Some(lanes);
+        self.nic.class_queues = Some(queues);
         next
     }
 
-    fn sort_into(&mut self, lanes: &mut Lanes) {
+    fn sort_into(&mut self, queues: &mut ClassQueues) {
         while let Some(packet) = self.nic.queue.pop_front() {
-            lanes.lane(packet.class).answers.push_back(packet);
+            queues.queue(packet.class).answers.push_back(packet);
         }
         let mut flows = VecDeque::new();
         self.nic.ready.exchange(&mut flows);
         for slot in flows.drain(..) {
-            let lane = lanes.lane(self.class_of(slot));
-            self.nic.ready.move_to(&mut lane.flows, slot);
+            let queue = queues.queue(self.class_of(slot));
+            self.nic.ready.move_to(&mut queue.flows, slot);
         }
         self.nic.ready.exchange(&mut flows); // for its room
     }
 
     /// The next answer that may go, or the next flow's data if it may.
-    fn next_of_list<const LANES: bool>(&mut self, start: Time) -> Option<Packet> {
-        self.next_answer().or_else(|| self.pull_data::<true, LANES>(start))
+    fn next_of_list<const BY_CLASS: bool>(&mut self, start: Time) -> Option<Packet> {
+        self.next_answer().or_else(|| self.pull_data::<true, BY_CLASS>(start))
     }
 }
 
@@ -140,16 +140,16 @@ mod tests {
     use super::*;
 
     use crate::build::build;
+    use crate::host::departures::Departures;
     use crate::node::AnyNode;
     use crate::options::Options;
-    use forebay_engine::{LinkId, Out, Slab};
     use forebay_units::Span;
     use forebay_wire::Kind;
 
     /// Three packets of 1,000 B in class 0, and two flows of two in class 2.
     const STAR: &str = r#"
 version = 1
-name = "lanes"
+name = "classes"
 seeds = [1]
 stop = { time = "1ms" }
 [fabric]
@@ -177,35 +177,15 @@ flows = [
 ]
 "#;
 
-    /// Flow and place in it of what leaves; an answer is of a flow that there is not.
-    #[derive(Default)]
-    struct Left(Vec<(u32, u64)>, Slab);
-
-    impl Out<Packet> for Left {
-        fn push(&mut self, _link: LinkId, _at: Time, packet: &Packet) {
-            self.0.push((packet.flow.0, packet.seq / 1_000));
-        }
-
-        fn slab(&mut self) -> &mut Slab {
-            &mut self.1
-        }
-
-        fn done(&mut self) {}
-
-        fn begins(&mut self) {}
-
-        fn ends(&mut self) {}
-    }
-
-    /// What leaves after answers of classes 0, 1, 3 and 0 have come up while the first packet was on the wire. The switch stops these
-    /// classes then, and lets them go when that has been in force for 300 ns and one more answer of class 0 has come up.
-    fn leaves(star: &str, stopped: u8) -> Vec<(u32, u64)> {
-        let scenario = forebay_scenario::text("lanes.toml", star).unwrap().scenario;
+    /// Flow of each packet that leaves, and its place in it (of answers 0), after answers of classes 0, 1, 3 and 0 have come up while the first packet was on the wire. The switch pauses these
+    /// classes then, and resumes them when that has been in force for 300 ns and one more answer of class 0 has come up.
+    fn leaves(star: &str, paused: u8) -> Vec<(u32, u64)> {
+        let scenario = forebay_scenario::text("classes.toml", star).unwrap().scenario;
         let mut built = build(&scenario, 1, Options::default(), false).unwrap();
         let AnyNode::Host(mut host) = built.nodes.swap_remove(0) else {
             panic!("hosts come first")
         };
-        let mut left = Left::default();
+        let mut left = Departures::default();
         let start = Time::ZERO + Span::from_us(500);
         host.timer(start, &mut left);
         let answer = |host: &mut Host, at: Time, (flow, class): (u32, u8)| {
@@ -219,18 +199,18 @@ flows = [
         for one in [(10, 0), (11, 1), (12, 3), (13, 0)] {
             answer(&mut host, start, one);
         }
-        let until = |host: &mut Host, end: Time, left: &mut Left| {
+        let until = |host: &mut Host, end: Time, left: &mut Departures| {
             while host.next_timer() <= end {
                 host.timer(host.next_timer(), left);
             }
         };
-        host.arrive(start, &Packet::pause(stopped), &mut left);
+        host.arrive(start, &Packet::pause(paused), &mut left);
         let again = start + Span::from_ns(300);
         until(&mut host, again, &mut left);
         answer(&mut host, again, (14, 0));
         host.arrive(again, &Packet::pause(0), &mut left);
         until(&mut host, start + Span::from_us(2), &mut left);
-        left.0
+        left.packets.iter().map(|(_, packet)| (packet.flow.0, packet.seq / 1_000)).collect()
     }
 
     /// A packet takes 83.5 ns, an answer 5.12.
@@ -243,15 +223,15 @@ flows = [
     }
 
     #[test]
-    fn a_stopped_class_holds_up_no_other_and_comes_back_in_order() {
+    fn a_paused_class_holds_up_no_other_and_comes_back_in_order() {
         let (low, b, c) = (0, 1, 2);
-        // The answer of class 3 is in the lane of class 2, and goes all the same. Class 0 has its three packets out by 353 ns, of which the last begins before 300.
+        // The answer of class 3 is in the queue of class 2, and goes all the same. Class 0 has its three packets out by 353 ns, of which the last begins before 300.
         let before = [(b, 0), (12, 0), (10, 0), (11, 0), (13, 0), (low, 0), (low, 1), (low, 2)];
         let last = [(c, 0), (b, 1), (c, 1), (14, 0)];
         assert_eq!(leaves(STAR, 1 << 2), [&before[..], &last].concat());
         // Class 0 may go again before its turn comes, after 339 ns.
         assert_eq!(leaves(STAR, 1), leaves(STAR, 0));
-        // An answer of a stopped class that is above all data lets data pass.
+        // An answer of a paused class that is above all data lets data pass.
         let after = [(10, 0), (11, 0), (13, 0), (14, 0), (low, 0), (low, 1), (low, 2)];
         let passed = [(b, 0), (c, 0), (b, 1), (c, 1), (12, 0)];
         assert_eq!(leaves(STAR, 1 << 3), [&passed[..], &after].concat());
@@ -260,10 +240,10 @@ flows = [
         assert_eq!(leaves(STAR, 1 << 2 | 1), [&others[..], &after[2..]].concat());
     }
 
-    /// All data is of class 2, and all answers that the transport sends are above it. What is stopped waits aside all the same, and comes back
+    /// All data is of class 2, and all answers that the transport sends are above it. What is paused waits aside all the same, and comes back
     /// before what came later.
     #[test]
-    fn without_lanes_too_what_is_stopped_comes_back_in_order() {
+    fn with_one_queue_too_what_is_paused_comes_back_in_order() {
         let (low, rest) = STAR.split_once("[[traffic]]").unwrap();
         let (_, high) = rest.split_once("[[traffic]]").unwrap();
         let star = format!("{low}[[traffic]]{high}").replace("ack_class = 1", "ack_class = 3");
@@ -272,19 +252,19 @@ flows = [
         assert_eq!(leaves(&star, 1), order);
     }
 
-    fn lanes(data: &[u8], answers: &[u8]) -> Option<[u8; 8]> {
+    fn queues(data: &[u8], answers: &[u8]) -> Option<[u8; 8]> {
         let mask = |classes: &[u8]| classes.iter().fold(0, |mask, class| mask | 1 << class);
-        Lanes::new(mask(data), mask(answers)).map(|lanes| lanes.of_class)
+        ClassQueues::new(mask(data), mask(answers)).map(|queues| queues.of_class)
     }
 
     #[test]
-    fn a_lane_for_each_class_of_data() {
-        assert_eq!(lanes(&[], &[0]), None);
-        assert_eq!(lanes(&[0], &[0, 1, 7]), None);
-        assert_eq!(lanes(&[7], &[7]), None);
-        assert_eq!(lanes(&[2], &[1, 3]), Some([0, 0, 1, 1, 1, 1, 1, 1]));
-        assert_eq!(lanes(&[0, 3], &[2, 5]), Some([0, 0, 0, 1, 1, 1, 1, 1]));
-        assert_eq!(lanes(&[1, 7], &[0]), Some([0, 1, 1, 1, 1, 1, 1, 2]));
-        assert_eq!(lanes(&[1, 7], &[6]), Some([0, 0, 0, 0, 0, 0, 0, 1]));
+    fn a_queue_for_each_class_of_data() {
+        assert_eq!(queues(&[], &[0]), None);
+        assert_eq!(queues(&[0], &[0, 1, 7]), None);
+        assert_eq!(queues(&[7], &[7]), None);
+        assert_eq!(queues(&[2], &[1, 3]), Some([0, 0, 1, 1, 1, 1, 1, 1]));
+        assert_eq!(queues(&[0, 3], &[2, 5]), Some([0, 0, 0, 1, 1, 1, 1, 1]));
+        assert_eq!(queues(&[1, 7], &[0]), Some([0, 1, 1, 1, 1, 1, 1, 2]));
+        assert_eq!(queues(&[1, 7], &[6]), Some([0, 0, 0, 0, 0, 0, 0, 1]));
     }
 }

@@ -8,11 +8,11 @@
 //!
 //! Invariant: one level is written at a time; a lift that comes meanwhile ([`HostEvent::Disable`]) follows it.
 
-use super::{
+use crate::Acts;
+use crate::host::{
     Counters, Echo, Host, HostAct, HostEvent, HostParams, HostSeen, HostStart, Reading, Side,
     Watched,
 };
-use crate::Acts;
 use forebay_units::{Span, Time};
 
 /// One of the two counters of a direction.
