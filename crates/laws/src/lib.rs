@@ -34,6 +34,18 @@ pub use acts::Acts;
 
 use forebay_units::{BitsPerSec, Bytes, Span};
 
+/// Paths that a law needs the packets of one message, or of one flow, to take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Paths {
+    /// Any: one by hash, or all.
+    #[default]
+    Any,
+    /// All shortest paths, packet by packet.
+    Spray,
+    /// The same links in both directions, so that credits meter the links that their data takes.
+    Symmetric,
+}
+
 /// What a flow law knows when it starts. The time of the start is that of its first event.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {

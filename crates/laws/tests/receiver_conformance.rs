@@ -72,7 +72,7 @@ fn incoming() -> impl Strategy<Value = Incoming> {
         credited: Bytes::new(n[3]),
         unscheduled: Bytes::new(n[4]),
         since: Time::from_ps(u64::from(since)),
-        heard: Time::from_ps(u64::from(since)),
+        last_arrival: Time::from_ps(u64::from(since)),
     })
 }
 

@@ -13,8 +13,8 @@
 //! Deviation: a flow of few packets begins as any other does.
 
 use super::{CreditAct, CreditEvent, CreditLaw, CreditSeen, CreditStart, CreditTotals};
-use crate::Acts;
 use crate::params::{choice, decimal, params};
+use crate::{Acts, Paths};
 use alloc::sync::Arc;
 use forebay_units::{BitsPerSec, Span, Time};
 
@@ -69,6 +69,7 @@ pub struct ExpressPass {
 
 impl CreditLaw for ExpressPass {
     const NAME: &'static str = "expresspass";
+    const PATHS: Paths = Paths::Symmetric;
     type Params = Arc<ExpressPassParams>;
 
     fn start(

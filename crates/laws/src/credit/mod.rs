@@ -11,7 +11,7 @@ pub mod registry;
 
 pub use registry::{Credit, CreditParams, LAWS};
 
-use crate::Acts;
+use crate::{Acts, Paths};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
 /// Running totals of a flow's credits. `lost <= answered`.
@@ -67,6 +67,8 @@ pub struct CreditStart {
 pub trait CreditLaw: Sized + Clone {
     /// Its name in scenarios.
     const NAME: &'static str;
+    /// Paths that credits and their data need.
+    const PATHS: Paths;
     /// What a scenario may set. Every field has a published default.
     type Params: Clone + Default;
 

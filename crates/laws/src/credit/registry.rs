@@ -4,6 +4,7 @@
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
 use super::CreditLaw;
+use crate::Paths;
 use crate::by_name::registry;
 
 /// Most bytes that a law may keep per flow.
@@ -12,4 +13,14 @@ pub const MAX_STATE: usize = 96;
 registry! {
     CreditLaw CreditParams Credit(CreditStart, CreditAct, CreditSeen) "receiving flow";
     expresspass::ExpressPass,
+}
+
+impl Credit {
+    /// Paths that the law's credits and their data need.
+    pub fn paths(&self) -> Paths {
+        match self {
+            Self::ExpressPass(_) => super::expresspass::ExpressPass::PATHS,
+            Self::Logged(of) => of.law().paths(),
+        }
+    }
 }

@@ -10,8 +10,8 @@
 //! Deviation: priorities of unscheduled bytes are the transport's, as is the resending of what was lost.
 
 use super::{First, GrantAct, GrantLaw, GrantNeeds, GrantSeen, GrantStart, Order};
-use crate::Acts;
 use crate::params::{or_word, params, whole};
+use crate::{Acts, Paths};
 use forebay_units::{Bytes, Time};
 
 params! {
@@ -45,7 +45,7 @@ impl GrantLaw for Homa {
     const NAME: &'static str = "homa";
     const ORDER: Order = Order::Shortest;
     const NEEDS: GrantNeeds =
-        GrantNeeds { first: First::Window, sprayed: true, trims: false, classes: 8 };
+        GrantNeeds { first: First::Window, paths: Paths::Spray, trims: false, classes: 8 };
     type Params = HomaParams;
 
     fn start(params: &HomaParams, _now: Time, at: GrantStart, _acts: &mut Acts<GrantAct>) -> Self {

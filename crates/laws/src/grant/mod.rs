@@ -4,7 +4,7 @@
 //! The list is lent with every event, so a law keeps no copy and its state does not grow with messages.
 //!
 //! A grant is *credit*: so many bytes in all, of the sender's choice, which sends again what was lost before it sends what is new. Where
-//! nothing has to be sent again, it is an offset into the message (Homa). What a receiver wants again it can also ask for by its
+//! nothing has to be sent again, it is an offset into the message (Homa). What a receiver wants again it can also request by its
 //! place ([`GrantAct::Resend`]).
 //!
 //! To add a law: its file here with a `//!` charter, a [`GrantLaw`] and its parameters, its `mod` line below,
@@ -16,7 +16,7 @@ pub mod registry;
 
 pub use registry::{Grant, GrantParams, LAWS};
 
-use crate::Acts;
+use crate::{Acts, Paths};
 use forebay_units::{BitsPerSec, Bytes, Time};
 
 /// Dense index of an incoming message at its receiver; reused after the message ends.
@@ -38,12 +38,12 @@ pub struct Incoming {
     pub trimmed: Bytes,
     /// Payload bytes that the sender may send in all, `unscheduled` and repetitions included.
     pub credited: Bytes,
-    /// Of those, the bytes that it sends without being asked.
+    /// Of those, the bytes that it sends without a grant.
     pub unscheduled: Bytes,
     /// Arrival of its first packet.
     pub since: Time,
     /// Last arrival of anything of it.
-    pub heard: Time,
+    pub last_arrival: Time,
 }
 
 impl Incoming {
@@ -70,7 +70,7 @@ pub enum Order {
     Turns,
 }
 
-/// What a sender sends before anything is granted.
+/// Payload that a sender sends before anything is granted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum First {
     /// A request without data.
@@ -78,6 +78,19 @@ pub enum First {
     /// Payload that covers a round trip, or a whole message that is smaller.
     #[default]
     Window,
+    /// At most this much payload, whatever the round trip.
+    Bytes(Bytes),
+}
+
+impl First {
+    /// Payload of a message of `size` bytes that leaves unscheduled, where `rtt_bytes` cover a round trip.
+    pub fn unscheduled(self, size: Bytes, rtt_bytes: Bytes) -> Bytes {
+        match self {
+            Self::Request => Bytes::ZERO,
+            Self::Window => size.min(rtt_bytes),
+            Self::Bytes(most) => size.min(most),
+        }
+    }
 }
 
 /// What a law needs from senders and fabric, so that a checker can say what a fabric lacks.
@@ -85,8 +98,8 @@ pub enum First {
 pub struct GrantNeeds {
     /// What a sender sends first.
     pub first: First,
-    /// Packets of a message take all paths.
-    pub sprayed: bool,
+    /// Paths of a message's packets.
+    pub paths: Paths,
     /// Switches cut the payload off packets that do not fit, and forward headers first.
     pub trims: bool,
     /// Classes of switches that grants choose from; 1 where they choose none.
@@ -124,7 +137,7 @@ pub enum GrantEvent {
         /// Payload bytes cut off.
         bytes: Bytes,
     },
-    /// Nothing of a message was heard for as long as the transport waits.
+    /// Nothing of a message arrived for as long as the transport waits.
     Silent {
         /// Which.
         message: MessageId,
@@ -198,4 +211,19 @@ pub trait GrantLaw: Sized + Clone {
 
     /// One event.
     fn step(&mut self, now: Time, seen: GrantSeen<'_>, acts: &mut Acts<GrantAct>);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bytes, First};
+
+    #[test]
+    fn unscheduled_payload_is_bounded_by_the_message() {
+        let (rtt, kb) = (Bytes::new(70_000), |n: u64| Bytes::new(n * 1_000));
+        assert_eq!(First::Request.unscheduled(kb(10), rtt), Bytes::ZERO);
+        for (first, bound) in [(First::Window, rtt), (First::Bytes(kb(9)), kb(9))] {
+            assert_eq!(first.unscheduled(kb(500), rtt), bound);
+            assert_eq!(first.unscheduled(kb(5), rtt), kb(5));
+        }
+    }
 }

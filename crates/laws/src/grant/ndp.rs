@@ -10,7 +10,7 @@
 //! paper's sender has a timer.
 
 use super::{First, GrantAct, GrantEvent, GrantLaw, GrantNeeds, GrantSeen, GrantStart, Order};
-use crate::Acts;
+use crate::{Acts, Paths};
 use forebay_units::{Bytes, Span, Time};
 
 /// Bytes of a pull on the wire. Source: htsim.
@@ -28,7 +28,7 @@ impl GrantLaw for Ndp {
     const NAME: &'static str = "ndp";
     const ORDER: Order = Order::Turns;
     const NEEDS: GrantNeeds =
-        GrantNeeds { first: First::Window, sprayed: true, trims: true, classes: 2 };
+        GrantNeeds { first: First::Window, paths: Paths::Spray, trims: true, classes: 2 };
     type Params = ();
 
     fn start(_: &(), now: Time, at: GrantStart, _acts: &mut Acts<GrantAct>) -> Self {

@@ -43,7 +43,7 @@ fields! {
     HostSeen { event }
     GroupStart { line_rate, hop_rtt, seed }
     GrantStart { mss, packet, line_rate, rtt_bytes, priorities, seed }
-    Incoming { message, sender, size, received, trimmed, credited, unscheduled, since, heard }
+    Incoming { message, sender, size, received, trimmed, credited, unscheduled, since, last_arrival }
     CreditStart { most, size, seed }
     PoolStart { llc, line, connections, base_rtt, seed }
 }

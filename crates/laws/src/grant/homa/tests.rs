@@ -17,7 +17,7 @@ fn incoming(id: u32, size: u64, received: u64, credited: u64) -> Incoming {
         credited: Bytes::new(credited),
         unscheduled: Bytes::new(9700),
         since: Time::ZERO,
-        heard: Time::ZERO,
+        last_arrival: Time::ZERO,
     }
 }
 

@@ -30,7 +30,7 @@ fn pulls_are_paced_and_in_turns() {
         credited: Bytes::new(90_000),
         unscheduled: Bytes::new(90_000),
         since: Time::ZERO,
-        heard: Time::ZERO,
+        last_arrival: Time::ZERO,
     };
     let (mut a, mut b) = (message(0), message(1));
     let mut law = Ndp::start(&(), Time::ZERO, at, &mut Acts::default());
