@@ -106,6 +106,9 @@ fn transport(d: &mut Draw, classes: u64) -> String {
         let _ = writeln!(out, "rto_min = \"{}us\"", d.of(&[100, 1_000, 10_000]));
         let _ = writeln!(out, "delayed_ack = {}", d.one_in(2));
     }
+    if d.one_in(3) {
+        let _ = writeln!(out, "routing = \"{}\"", d.of(&["ecmp", "ecmp-symmetric", "spray"]));
+    }
     out + &some_params(d, &params)
 }
 

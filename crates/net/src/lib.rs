@@ -25,7 +25,7 @@ pub use port::{
     CLASSES, ClassCounters, ClassPolicy, Form, Length, Marking, PauseCounters, Port, PortCounters,
     PortFault, PortSettings, Recalled, Watchdog,
 };
-pub use routing::{Numbering, Path, Paths, Routes, Tuple, murmur3_paths, pin};
+pub use routing::{Numbering, Path, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin};
 pub use shared_buffer::SharedBuffer;
 pub use switch::{Drop, Switch, SwitchSettings, trace};
 pub use tor::{Peer, Tor, TorCounters, TorSettings};

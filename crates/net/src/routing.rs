@@ -7,11 +7,12 @@ pub use murmur3::{Numbering, Tuple, murmur3_paths};
 pub use pins::{Path, pin};
 
 use crate::fabric::Fabric;
-use forebay_engine::{NodeId, prefetch, rarely};
+use forebay_engine::{NodeId, prefetch};
 use forebay_units::math::{below, mix};
 use forebay_units::random::{Purpose, Stream};
 use std::collections::{BTreeMap, VecDeque};
 use std::hint::select_unpredictable;
+use std::sync::Arc;
 
 /// How a switch chooses among equal-cost ports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,13 +26,40 @@ pub enum Paths {
     Spray,
 }
 
+/// Which flows choose how.
+#[derive(Clone, Debug)]
+pub struct RoutingPolicy {
+    usual: Paths,
+    by_flow: Option<Arc<[Paths]>>,
+}
+
+impl From<Paths> for RoutingPolicy {
+    /// The same for all flows.
+    fn from(usual: Paths) -> Self {
+        Self { usual, by_flow: None }
+    }
+}
+
+impl RoutingPolicy {
+    /// A choice for each flow; packets of flows beyond the list, and of none, go the `usual` way.
+    pub fn by_flow(usual: Paths, by_flow: Vec<Paths>) -> Self {
+        let alike = by_flow.iter().all(|paths| *paths == usual);
+        Self { usual, by_flow: (!alike).then(|| by_flow.into()) }
+    }
+
+    fn uses(&self, paths: Paths) -> bool {
+        self.usual == paths || self.by_flow.iter().any(|flows| flows.contains(&paths))
+    }
+}
+
 /// What decides at one switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum How {
     Hash,
     Spray,
-    /// A pin if the flow has one, else as [`Routes::paths`] says.
-    Otherwise,
+    Symmetric,
+    /// A pin if the flow has one, else as the policy says of the flow.
+    ByFlow,
 }
 
 /// The routes of one switch: by destination rack, the equal-cost ports.
@@ -44,8 +72,9 @@ pub struct Routes {
     sets: Vec<Box<[u16]>>,
     height: Vec<u8>, // distance to each rack, for symmetric hashing only
     how: How,
-    paths: Paths,
-    key: u64,
+    key: u64, // of the usual choice
+    policy: RoutingPolicy,
+    keys: [u64; 3],                // by `Paths`
     pins: Option<Box<pins::Pins>>, // instead of all that, for some flows
 }
 
@@ -57,15 +86,17 @@ impl Routes {
     /// The routes of every switch of `fabric` (index: node minus hosts) over cables for which `alive` is true.
     pub fn all(
         fabric: &Fabric,
-        paths: Paths,
+        policy: impl Into<RoutingPolicy>,
         seed: u64,
         alive: &dyn Fn(u32) -> bool,
     ) -> Vec<Routes> {
+        let policy = policy.into();
         let hosts = fabric.hosts();
         let switches = (fabric.nodes() - hosts) as usize;
         let tors = fabric.tors();
+        let symmetric = policy.uses(Paths::SymmetricHash);
         let mut all: Vec<Draft> =
-            (0..switches).map(|_| Draft::new(tors.len(), paths == Paths::SymmetricHash)).collect();
+            (0..switches).map(|_| Draft::new(tors.len(), symmetric)).collect();
         let neighbours: Vec<Vec<(u16, u32)>> = (0..switches as u32)
             .map(|s| {
                 let ports = (0u16..).zip(fabric.ports_of(NodeId(hosts + s)));
@@ -102,9 +133,10 @@ impl Routes {
             .map(|(s, draft)| {
                 let node = NodeId(hosts + s as u32);
                 let own = tors.binary_search(&node).map_or(NO_RACK, |tor| tor as u16);
-                let component = if paths == Paths::SymmetricHash { 0 } else { u64::from(node.0) };
-                let purpose = if paths == Paths::Spray { Purpose::Spray } else { Purpose::Ecmp };
-                draft.finish(own, paths, Stream::new(seed, component, purpose).key())
+                let key = |node, purpose| Stream::new(seed, node, purpose).key();
+                let (hash, spray) = (Purpose::Ecmp, Purpose::Spray);
+                let node = u64::from(node.0);
+                draft.finish(own, policy.clone(), [key(node, hash), key(0, hash), key(node, spray)])
             })
             .collect()
     }
@@ -133,14 +165,11 @@ impl Routes {
         nth: impl FnOnce() -> u64,
     ) -> Option<u16> {
         let route = *self.by_tor.get(usize::from(tor))?;
-        let word = if self.how == How::Hash {
-            mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse)))
-        } else {
-            rarely();
-            match self.how {
-                How::Spray => Stream::at(self.key, nth()),
-                _ => return self.otherwise(tor, port, flow, reverse, nth()),
-            }
+        let word = match self.how {
+            How::Hash => hash(self.key, flow, reverse),
+            How::Spray => Stream::at(self.key, nth()),
+            How::Symmetric => symmetric(self.key, self.height[usize::from(tor)], flow),
+            How::ByFlow => return self.port_by_flow(tor, port, flow, reverse, nth()),
         };
         let chosen = self.chosen(route, word)?;
         // Own rack or another: without a branch, since which it is changes all the time.
@@ -164,11 +193,21 @@ impl Routes {
         Some(set[below(word, set.len() as u32) as usize])
     }
 
-    /// The port of a flow that has a pin here, and of others as without pins. Apart, so that two tests tell the usual cases, where more
-    /// would become a jump.
-    #[cold]
+    /// What chooses among ports for a packet of this flow, as the policy says.
+    fn word(&self, tor: u16, flow: u32, reverse: bool, nth: u64) -> u64 {
+        let own = self.policy.by_flow.as_ref().and_then(|flows| flows.get(flow as usize));
+        let paths = *own.unwrap_or(&self.policy.usual);
+        let key = self.keys[paths as usize];
+        match paths {
+            Paths::Hash => hash(key, flow, reverse),
+            Paths::SymmetricHash => symmetric(key, self.height[usize::from(tor)], flow),
+            Paths::Spray => Stream::at(key, nth),
+        }
+    }
+
+    /// The port of a flow that has a pin here, and of others as the policy says. Apart, since one more case above would become a jump.
     #[inline(never)]
-    fn otherwise(&self, tor: u16, port: u16, flow: u32, reverse: bool, nth: u64) -> Option<u16> {
+    fn port_by_flow(&self, tor: u16, port: u16, flow: u32, reverse: bool, nth: u64) -> Option<u16> {
         let route = self.by_tor[usize::from(tor)];
         if route == UNREACHABLE {
             return None;
@@ -180,14 +219,7 @@ impl Routes {
         if tor == self.own {
             return Some(port);
         }
-        let word = match self.paths {
-            Paths::Hash => mix(self.key ^ (u64::from(flow) << 1 | u64::from(reverse))),
-            Paths::Spray => Stream::at(self.key, nth),
-            Paths::SymmetricHash => {
-                mix(mix(self.key ^ u64::from(self.height[usize::from(tor)])) ^ u64::from(flow))
-            }
-        };
-        self.chosen(route, word)
+        self.chosen(route, self.word(tor, flow, reverse, nth))
     }
 
     /// Equal-cost ports towards a rack, ascending.
@@ -200,6 +232,16 @@ impl Routes {
             _ => (first as u16..).take(len as usize).collect(),
         }
     }
+}
+
+#[inline(always)]
+fn hash(key: u64, flow: u32, reverse: bool) -> u64 {
+    mix(key ^ (u64::from(flow) << 1 | u64::from(reverse)))
+}
+
+#[inline(always)]
+fn symmetric(key: u64, height: u8, flow: u32) -> u64 {
+    mix(mix(key ^ u64::from(height)) ^ u64::from(flow))
 }
 
 /// Routes of one switch while they are collected.
@@ -236,16 +278,18 @@ impl Draft {
         }
     }
 
-    fn finish(mut self, own: u16, paths: Paths, key: u64) -> Routes {
+    fn finish(mut self, own: u16, policy: RoutingPolicy, keys: [u64; 3]) -> Routes {
         if own != NO_RACK {
             self.set(usize::from(own), &[0], 0); // never taken, but there to be loaded
         }
         let Self { by_tor, sets, height, .. } = self;
-        let how = match paths {
+        let how = match policy.usual {
+            _ if policy.by_flow.is_some() => How::ByFlow,
             Paths::Hash => How::Hash,
             Paths::Spray => How::Spray,
-            Paths::SymmetricHash => How::Otherwise,
+            Paths::SymmetricHash => How::Symmetric,
         };
-        Routes { own, by_tor, sets, height, how, paths, key, pins: None }
+        let key = keys[policy.usual as usize];
+        Routes { own, by_tor, sets, height, how, key, policy, keys, pins: None }
     }
 }

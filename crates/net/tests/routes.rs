@@ -4,7 +4,7 @@ mod common;
 
 use common::{packet, plain, ps};
 use forebay_engine::{LinkId, NodeId, Out, Slab};
-use forebay_net::{Cable, Fabric, Paths, Routes, Switch, SwitchSettings};
+use forebay_net::{Cable, Fabric, Paths, Routes, RoutingPolicy, Switch, SwitchSettings};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Span, Time};
 use forebay_wire::{Ecn, HostAddr, Packet};
@@ -165,6 +165,31 @@ fn spraying_is_uniform_and_memoryless() {
         let p = 1.0 / f64::from(spines);
         let sigma = (n as f64 * p * (1.0 - p)).sqrt();
         assert!((repeats as f64 - n as f64 * p).abs() < 5.0 * sigma, "{repeats} repeats of {n}");
+    }
+}
+
+/// Each flow of a mixed fabric goes where it would if all flows chose as it does.
+#[test]
+fn flows_that_choose_differently_do_not_disturb_each_other() {
+    let fabric = fat_tree(4);
+    let all = [Paths::Hash, Paths::SymmetricHash, Paths::Spray];
+    let of_flow = |flow: u32| all[flow as usize % 3];
+    for usual in all {
+        let policy = RoutingPolicy::by_flow(usual, (0..300).map(of_flow).collect());
+        let mixed = Routes::all(&fabric, policy, 9, &|_| true);
+        let [hash, symmetric, spray] = all.map(|paths| Routes::all(&fabric, paths, 9, &|_| true));
+        for flow in 0..400 {
+            let alone = match if flow < 300 { of_flow(flow) } else { usual } {
+                Paths::Hash => &hash,
+                Paths::SymmetricHash => &symmetric,
+                Paths::Spray => &spray,
+            };
+            let (src, dst, nth) = (flow % 16, (flow + 1 + flow % 15) % 16, u64::from(flow));
+            for (src, dst, reverse) in [(src, dst, false), (dst, src, true)] {
+                let path = |routes| walk(&fabric, routes, src, dst, flow, reverse, nth);
+                assert_eq!(path(&mixed), path(alone), "flow {flow}, usual {usual:?}");
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! All tables of a run, checked and with all defaults filled in.
 
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, Routing};
 use crate::faults::Fault;
 use crate::model::Host;
 use crate::output::Output;
@@ -49,6 +49,16 @@ impl Scenario {
     /// Size of the largest packet of any transport.
     pub fn largest_packet(&self) -> Bytes {
         self.all_transports().map(Transport::largest_packet).max().unwrap_or(Bytes::ZERO)
+    }
+
+    /// Path choice of the flows of an entry.
+    pub fn routing_of(&self, entry: &Traffic) -> Routing {
+        self.transport_of(entry).routing.unwrap_or(self.fabric.routing)
+    }
+
+    /// Whether packets of some flow choose their paths one by one.
+    pub fn sprays(&self) -> bool {
+        self.traffic.iter().any(|entry| self.routing_of(entry) == Routing::Spray)
     }
 
     /// The law of the flows of an entry.

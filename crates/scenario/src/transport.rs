@@ -1,5 +1,6 @@
 //! `[transport]` and `[transports.NAME]`: one type for the file, the checked scenario and the resolved file.
 
+use crate::fabric::Routing;
 use crate::judge::Judge;
 use crate::params::{self, Param};
 use crate::problem::or_list;
@@ -42,6 +43,10 @@ pub struct Transport {
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
     pub ack_class: u8,
+    /// Path choice among equal-cost next hops, of data and of ACKs. Transports that spray packets can so share a fabric with others. Paths that
+    /// fabric.paths names come first. Default: fabric.routing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing: Option<Routing>,
     /// The machinery of sender and receiver, with settings that only it has.
     #[serde(flatten)]
     pub kind: TransportKind,

@@ -82,6 +82,7 @@ fn defaults_are_those_of_the_schema() {
             mtu: None,
             class: 0,
             ack_class: 0,
+            routing: None,
             kind: TransportKind::Tcp(Tcp {
                 initial_window: QueueLength::Packets(10),
                 rto_min: Span::from_ms(200),

@@ -338,6 +338,7 @@ prop_compose! {
             mtu: None,
             class: 1,
             ack_class: 3,
+            routing: flags.1.then_some(Routing::Spray),
             kind: TransportKind::Tcp(Tcp {
                 initial_window: if flags.0 {
                     QueueLength::Bytes(Bytes::new(window))

@@ -90,7 +90,7 @@ pub(crate) fn build_with(
     let (mut common, counted) = common(profiles, scenario, &plan, &fabric, table, seed)?;
     common.law_log = options.law_log.map(LawLog::of);
     let common = Arc::new(common);
-    let routing = Routing::new(&scenario.fabric, &plan, &fabric, &common.flows, seed);
+    let routing = Routing::new(scenario, &plan, &fabric, &common.flows, seed);
     let mut taps = if capture { Taps::plan(scenario, &plan, &fabric) } else { Taps::default() };
     let maker = Maker {
         scenario,

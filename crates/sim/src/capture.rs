@@ -12,7 +12,7 @@ use crate::node::AnyNode;
 use forebay_engine::{EngineAccess, Flying, LinkId, Node, NodeId, Out, Slab};
 use forebay_net::{Fabric, PortFault, Recalled};
 use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, Sink, TcpBits, Tell};
-use forebay_scenario::model::{Direction, Routing, Scenario};
+use forebay_scenario::model::{Direction, Scenario};
 use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::FlowSpec;
@@ -212,7 +212,7 @@ impl Taps {
         let lossless = Pausing::of(scenario, plan).and_then(|pausing| pausing.classes());
         let mut all = Self { lossless, ..Self::default() };
         // Where paths change from packet to packet, the first one here need not be the first one of its flow.
-        let handshakes = scenario.fabric.routing != Routing::Spray;
+        let handshakes = !scenario.sprays();
         for capture in &scenario.output.captures {
             for (node, peer) in plan.ports_like(&capture.place) {
                 let node = NodeId(node);

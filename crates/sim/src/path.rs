@@ -5,14 +5,14 @@ use crate::node::AnyNode;
 use crate::options::{Options, SimError};
 use forebay_engine::NodeId;
 use forebay_net::Fabric;
-use forebay_scenario::model::{FlowPath, Routing, Scenario};
+use forebay_scenario::model::{FlowPath, Scenario};
 
 /// The paths of all flows of one seed before anything fails, in the order of the flow table.
 ///
 /// # Errors
 /// As [`crate::simulate`], and where each packet takes a path of its own.
 pub fn paths(scenario: &Scenario, seed: u64) -> Result<Vec<FlowPath>, SimError> {
-    if scenario.fabric.routing == Routing::Spray {
+    if scenario.sprays() {
         let text = "routing = \"spray\" gives each packet a path of its own; flows have none";
         return Err(SimError::Traffic(text.into()));
     }

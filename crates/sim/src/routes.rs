@@ -1,9 +1,11 @@
 //! The routes of a run: shortest paths, and what single flows take instead.
 
 use forebay_engine::NodeId;
-use forebay_net::{Fabric, Numbering, Path, Paths, Routes, Tuple, murmur3_paths, pin};
+use forebay_net::{
+    Fabric, Numbering, Path, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin,
+};
 use forebay_scenario::identity::{address, numbers};
-use forebay_scenario::model;
+use forebay_scenario::model::{self, Scenario};
 use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::FlowSpec;
 use std::collections::BTreeMap;
@@ -11,27 +13,33 @@ use std::collections::BTreeMap;
 /// How routes are made, whenever they are.
 #[derive(Clone, Debug)]
 pub(crate) struct Routing {
-    paths: Paths,
+    policy: RoutingPolicy,
     seed: u64,
-    /// Numbers of nodes and what is hashed of flows, for murmur3.
-    hashed: Option<(Numbering, Vec<Tuple>)>,
+    /// For murmur3: numbers of nodes, what is hashed of all flows, and which of them choose so.
+    hashed: Option<(Numbering, Vec<Tuple>, Vec<bool>)>,
     explicit: Vec<Path>,
 }
 
 impl Routing {
     pub fn new(
-        of: &model::Fabric,
+        scenario: &Scenario,
         plan: &Plan,
         fabric: &Fabric,
         flows: &[FlowSpec],
         seed: u64,
     ) -> Self {
-        let paths = match of.routing {
-            model::Routing::Ecmp | model::Routing::EcmpMurmur3 => Paths::Hash,
-            model::Routing::EcmpSymmetric => Paths::SymmetricHash,
-            model::Routing::Spray => Paths::Spray,
+        let of = &scenario.fabric;
+        let by_entry: Vec<model::Routing> =
+            scenario.traffic.iter().map(|entry| scenario.routing_of(entry)).collect();
+        let routing = |flow: &FlowSpec| by_entry[usize::from(flow.traffic)];
+        let policy = match by_entry.iter().all(|routing| *routing == of.routing) {
+            true => paths(of.routing).into(),
+            false => {
+                let by_flow = flows.iter().map(|flow| paths(routing(flow))).collect();
+                RoutingPolicy::by_flow(paths(of.routing), by_flow)
+            }
         };
-        let hashed = (of.routing == model::Routing::EcmpMurmur3).then(|| {
+        let hashed = by_entry.contains(&model::Routing::EcmpMurmur3).then(|| {
             let numbers = numbers(plan);
             let tuple = |flow: &FlowSpec| Tuple {
                 src: flow.src,
@@ -40,31 +48,35 @@ impl Routing {
                 ports: [flow.sport, flow.dport],
             };
             let tuples = flows.iter().map(tuple).collect();
-            (
-                Numbering {
-                    numbers,
-                    descending: of.next_hops == Some(model::NextHops::Descending),
-                },
-                tuples,
-            )
+            let which = flows.iter().map(|flow| routing(flow) == model::Routing::EcmpMurmur3);
+            let descending = of.next_hops == Some(model::NextHops::Descending);
+            (Numbering { numbers, descending }, tuples, which.collect())
         });
-        Self { paths, seed, hashed, explicit: explicit(of, plan, fabric, flows) }
+        Self { policy, seed, hashed, explicit: explicit(of, plan, fabric, flows) }
     }
 
     /// The routes of every switch over cables for which `alive` is true.
     pub fn routes(&self, fabric: &Fabric, alive: &dyn Fn(u32) -> bool) -> Vec<Routes> {
-        let mut routes = Routes::all(fabric, self.paths, self.seed, alive);
+        let mut routes = Routes::all(fabric, self.policy.clone(), self.seed, alive);
         let mut paths = self.explicit.clone();
-        if let Some((numbering, tuples)) = &self.hashed {
+        if let Some((numbering, tuples, which)) = &self.hashed {
             // Those that are explicit were written down by flow, so what is hashed fills the rest.
             let written: Vec<(u32, bool)> = paths.iter().map(|p| (p.flow, p.reverse)).collect();
             let hashed = murmur3_paths(fabric, &routes, numbering, tuples);
-            paths.extend(
-                hashed.into_iter().filter(|p| written.binary_search(&(p.flow, p.reverse)).is_err()),
-            );
+            paths.extend(hashed.into_iter().filter(|p| {
+                which[p.flow as usize] && written.binary_search(&(p.flow, p.reverse)).is_err()
+            }));
         }
         pin(&mut routes, fabric, &paths, alive);
         routes
+    }
+}
+
+fn paths(routing: model::Routing) -> Paths {
+    match routing {
+        model::Routing::Ecmp | model::Routing::EcmpMurmur3 => Paths::Hash, // murmur3 pins each flow
+        model::Routing::EcmpSymmetric => Paths::SymmetricHash,
+        model::Routing::Spray => Paths::Spray,
     }
 }
 

@@ -165,6 +165,50 @@ fn a_path_over_a_dead_cable_is_left_out_when_routes_are_made_anew() {
     assert!(down[0] + down[2] > 0, "{down:?}");
 }
 
+/// All flows of a fabric choose as their transport does, and a fabric where that is the rule of all is no other.
+#[test]
+fn a_transport_has_a_routing_of_its_own() {
+    let traffic = "\n[[traffic]]\nkind = \"all-to-all\"\nsize = \"300KB\"\n";
+    for routing in ["ecmp-symmetric", "spray", "ecmp-murmur3"] {
+        let own = with(LEAVES, &format!("routing = \"{routing}\"{traffic}"));
+        let of_fabric = with(&format!("{LEAVES}\nrouting = \"{routing}\""), traffic);
+        let digest = |scenario| run(scenario, 1, Options::default()).record.digest;
+        assert_eq!(rows(&own).len(), 12);
+        assert_eq!(digest(&own), digest(&of_fabric), "{routing}");
+        assert_ne!(digest(&own), digest(&with(LEAVES, traffic)), "{routing} is not ecmp");
+    }
+}
+
+/// Two flows between the same leaves: one is sprayed over all spines, the other keeps its path.
+#[test]
+fn flows_of_one_fabric_may_be_routed_differently() {
+    let both = with(
+        LEAVES,
+        r#"[transports.sprayed]
+kind = "tcp"
+law = "dctcp"
+mss = "4000B"
+routing = "spray"
+[[traffic]]
+kind = "list"
+transport = "sprayed"
+flows = [{ from = "leaf[0].host[0]", to = "leaf[1].host[0]", size = "1MB", at = "0us" }]
+[[traffic]]
+kind = "list"
+flows = [{ from = "leaf[0].host[1]", to = "leaf[1].host[1]", size = "100MB", at = "1ms" }]"#,
+    );
+    assert_eq!(rows(&both).len(), 2);
+    let by = |us| {
+        let mut one = both.clone();
+        one.stop.time = Time::ZERO + Span::from_us(us);
+        through(&one, "leaf[1]")
+    };
+    let (first, both) = (by(900), by(5_000));
+    assert!(first.iter().all(|packets| *packets > 50), "{first:?}");
+    let more = first.iter().zip(&both).filter(|(first, both)| **both > **first);
+    assert_eq!(more.count(), 1, "{first:?} {both:?}");
+}
+
 /// Worked out by hand from the description of the hash (`forebay-net`, `murmur3.rs`) with another implementation of
 /// murmur3-32: host 0 is 11.0.0.1, host 3 is 11.0.3.1, ports 10000 and 100, the leaf of the sender is number 4, that of the
 /// receiver 5, and both have three spines to choose from.

@@ -118,12 +118,6 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
     let (fabric, switch, transport) =
         (&scenario.fabric, &scenario.fabric.switch, &scenario.transport);
     let link = |l: forebay_scenario::model::Link| format!("{}, {}", l.rate, l.delay);
-    let routing = match fabric.routing {
-        Routing::Ecmp => "ecmp",
-        Routing::EcmpSymmetric => "ecmp-symmetric",
-        Routing::Spray => "spray",
-        Routing::EcmpMurmur3 => "ecmp-murmur3",
-    };
     let buffer = match switch.shared_buffer() {
         None => "none".into(),
         Some(pool) => match pool.alpha {
@@ -155,7 +149,7 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         ("fabric", shape(fabric)),
         ("host links", link(fabric.host_link)),
         ("fabric links", link(fabric.fabric_link)),
-        ("routing", routing.into()),
+        ("routing", routing(fabric.routing).into()),
         ("buffer", buffer),
         ("port limit", switch.port_limit.map_or("none".into(), length)),
         ("ecn", ecn),
@@ -170,14 +164,25 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         ]),
         TransportKind::Rdma(rdma) => all.extend(queue_pairs(rdma)),
     }
+    all.extend(transport.routing.map(|own| ("routing of these flows", routing(own).into())));
     all.push(("stop", stop));
     all.extend(transport.params.iter().map(|(key, value)| (key.as_str(), value.clone())));
     let own = all.into_iter().map(|(key, value)| (key.into(), value));
     let named = scenario.transports.iter().map(|(name, one)| {
-        let what = format!("{}/{}, class {}, mss {}", one.kind(), one.law, one.class, one.mss);
+        let own = one.routing.map_or(String::new(), |own| format!(", routing {}", routing(own)));
+        let what = format!("{}/{}, class {}, mss {}{own}", one.kind(), one.law, one.class, one.mss);
         (format!("transports.{name}"), what)
     });
     own.chain(named).collect()
+}
+
+fn routing(of: Routing) -> &'static str {
+    match of {
+        Routing::Ecmp => "ecmp",
+        Routing::EcmpSymmetric => "ecmp-symmetric",
+        Routing::Spray => "spray",
+        Routing::EcmpMurmur3 => "ecmp-murmur3",
+    }
 }
 
 fn queue_pairs(rdma: &Rdma) -> [(&'static str, String); 4] {
@@ -247,7 +252,8 @@ fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
         }
         .to_string(),
     };
-    let routing = match fabric.routing {
+    let of = transport.routing.unwrap_or(fabric.routing);
+    let routing = match of {
         Routing::Ecmp => "hash of flow number and direction, another one at each switch",
         Routing::EcmpSymmetric => "hash of the flow number, the same for both directions",
         Routing::Spray => "each packet at random",
@@ -256,7 +262,7 @@ fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
              seed, modulo the number of next hops, which stand in the order of a breadth-first search from the destination"
         }
     };
-    let order = match (fabric.routing, fabric.next_hops) {
+    let order = match (of, fabric.next_hops) {
         (Routing::EcmpMurmur3, Some(NextHops::Descending)) => ", neighbours by descending number",
         (Routing::EcmpMurmur3, _) => ", neighbours by ascending number",
         _ => "",

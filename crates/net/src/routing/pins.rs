@@ -74,7 +74,7 @@ pub fn pin(routes: &mut [Routes], fabric: &Fabric, paths: &[Path], alive: &dyn F
             pins.sort_unstable();
             let (flows, ports) = pins.into_iter().unzip();
             routes.pins = Some(Box::new(Pins { flows, ports }));
-            routes.how = How::Otherwise;
+            routes.how = How::ByFlow;
         }
     }
 }

@@ -99,7 +99,7 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
         0 => pausing_switch(seed, &mut fabric, &names, &mut drawn),
         _ => switch(&mut d, &mut fabric, &mut drawn),
     };
-    let transport = transport(&mut d, classes);
+    let transport = transport(&mut d, classes) + &own_routing(seed, &mut drawn);
     let traffic = traffic(&mut d, &names, &drawn);
     let faults = faults(&mut d, &names, &mut drawn);
     let nic = d.of(&["round-robin", "fifo", "srpt", "push"]);
@@ -505,6 +505,18 @@ fn transport(d: &mut Draw, classes: u64) -> String {
         let _ = writeln!(out, "class = {}\nack_class = {}", d.0.below(classes), d.0.below(classes));
     }
     out
+}
+
+/// Routing of the transport, in one scenario of four.
+fn own_routing(seed: u64, drawn: &mut Drawn) -> String {
+    let mut d = Draw(Stream::new(seed, 8, Purpose::Test));
+    if !d.one_in(4) {
+        return String::new();
+    }
+    let routing = d.of(&["ecmp", "ecmp-symmetric", "spray", "ecmp-murmur3"]);
+    drawn.ordered = routing != "spray";
+    drawn.even &= drawn.ordered;
+    format!("routing = \"{routing}\"\n")
 }
 
 fn traffic(d: &mut Draw, names: &Names, drawn: &Drawn) -> String {
