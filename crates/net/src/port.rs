@@ -25,14 +25,13 @@ mod telemetry;
 pub(crate) use classes::MOST_IN_TRANSMISSION;
 pub use classes::{CLASSES, ClassCounters, ClassPolicy, Watchdog};
 pub use counters::PortCounters;
-pub use fault::{PortFault, Recalled};
+pub use fault::{DropRule, PortFault, Recalled};
 pub use pause::PauseCounters;
 pub use settings::{Form, Length, Marking, PortSettings};
 
 use forebay_engine::{LinkId, Out, prefetch_all, rarely};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::Packet;
-use marking::draw;
 use scheduled::{NOTHING, Scheduled};
 use std::collections::VecDeque;
 
@@ -73,10 +72,19 @@ struct Cold {
     old_until: Time, // what was in transmission then is sent by then, at that rate; zero: it has been
     held: VecDeque<Packet>, // one touch: the queue while the link is dead
     held_bytes: u64,
+    drops: Vec<DropRule>, // packets to lose
     pause: pause::Pause,
     classes: Option<Box<classes::Classes>>, // where they are told apart
     observed: bool, // somebody has to hear of each departure as it is served
     shares: bool,   // its switch's buffer has a say about what it accepts
+}
+
+impl Cold {
+    /// Whether packets may be lost on a link that is up: at random, or one that a fault names.
+    #[inline]
+    fn may_lose(&self) -> bool {
+        self.settings.loss > 0.0 || !self.drops.is_empty()
+    }
 }
 
 /// What a packet asks that finds a long queue: in one cache line, since such packets come often and wait for little else there.
@@ -192,6 +200,7 @@ impl Port {
                 old_until: Time::ZERO,
                 held: VecDeque::new(),
                 held_bytes: 0,
+                drops: Vec::new(),
                 pause: pause::Pause::default(),
                 classes: None,
                 observed: false,
@@ -466,16 +475,14 @@ impl Port {
         }
     }
 
-    /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost at random on the way.
+    /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost on the way.
     #[inline]
     fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Out<Packet>) -> Verdict {
         self.hot.busy = start + self.cold.serializer.take(self.wire(packet));
         let nth = self.hot.tx_packets;
         self.hot.tx_packets += 1;
         self.hot.tx_bytes += u64::from(packet.size);
-        if self.cold.settings.loss > 0.0
-            && draw(!self.cold.settings.key, nth) < self.cold.settings.loss
-        {
+        if self.cold.may_lose() && self.loses(nth, packet) {
             self.cold.counters.lost_packets += 1;
             out.vanish(self.hot.link, self.hot.busy, packet);
             return Verdict::Lost;

@@ -150,7 +150,7 @@ impl Tor {
                 PortFault::Rate(rate) => credits.set_rate(now, rate),
                 PortFault::Down => credits.halt(now),
                 PortFault::Up => credits.resume(now),
-                PortFault::Loss(_) => {}
+                PortFault::Loss(_) | PortFault::Drop(_) => {}
             }
             self.arm_credits(now, port as u16);
         }

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Bench, FORMS, packet, plain, ps};
-use forebay_net::{CLASSES, ClassPolicy, Form, Length, Marking, PortFault, PortSettings};
+use forebay_net::{CLASSES, ClassPolicy, DropRule, Form, Length, Marking, PortFault, PortSettings};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span};
-use forebay_wire::{Ecn, Kind, Packet, Rates};
+use forebay_wire::{Ecn, FlowId, Kind, Packet, Rates};
 use proptest::prelude::*;
 
 fn of<T: Copy>(rng: &mut Stream, from: &[T]) -> T {
@@ -224,6 +224,28 @@ proptest! {
 fn near(count: u64, n: u64, p: f64) -> bool {
     let (n, expected) = (n as f64, n as f64 * p);
     (count as f64 - expected).abs() <= 5.0 * (n * p * (1.0 - p)).sqrt() + 1e-9
+}
+
+#[test]
+fn the_packet_of_a_flow_that_is_to_be_lost_is_the_only_one() {
+    // Two flows by turns, numbered from the fault on; packets of both wait in queues then.
+    for form in [Form::Queued, Form::Naive] {
+        for (flow, lost) in [(Some(1), 15), (Some(0), 14), (None, 12)] {
+            let mut bench = Bench::new(2, PortSettings { form, ..plain() }, None);
+            for seq in 0..40 {
+                if seq == 20 {
+                    let rule = DropRule { flow: flow.map(FlowId), nth: 3 };
+                    bench.fault(ps(10 * 1_200_000), 1, PortFault::Drop(rule));
+                }
+                bench.arrive(ps(seq * 600_000), 1, packet(seq as u32 % 2, seq, 1_500, Ecn::Ect));
+            }
+            bench.run_to(ps(100_000_000));
+            let counters = bench.switch.ports()[1].counters();
+            assert_eq!((counters.lost_packets, counters.tx_packets), (1, 40));
+            let mut there = bench.wires.arrived.iter().map(|(_, _, p)| p.seq);
+            assert!(there.all(|seq| seq != lost), "{form:?} {flow:?}");
+        }
+    }
 }
 
 #[test]

@@ -79,10 +79,12 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     if judge.findings.is_empty() {
         traffic::check_forecast(judge, &scenario, &plan);
     }
-    if judge.given("fabric.paths") && judge.findings.is_empty() {
+    let (paths, counted) = (judge.given("fabric.paths"), faults::count_flows(&file.fault));
+    if (paths || counted) && judge.findings.is_empty() {
         let hosts = Hosts::of_plan(&plan, &scenario.fabric.topology);
         let table = |seed: &u64| Some((*seed, flows(&scenario, &hosts, *seed).ok()?.flows));
         let tables: Vec<_> = scenario.seeds.iter().filter_map(table).collect();
+        faults::check_flows(&file.fault, judge, &tables);
         paths::check(&mut scenario.fabric.paths, judge, &plan, &tables);
     }
     judge.findings.is_empty().then_some(scenario)

@@ -79,6 +79,23 @@ impl Plan {
         self.cables.iter().copied().find(|c| (c.a, c.b) == (a, b) || (c.b, c.a) == (a, b))
     }
 
+    /// The cable of this name, or one direction of it, `a->b`, with the node that sends.
+    pub fn link(&self, name: &str) -> Option<(PlannedCable, Option<u32>)> {
+        let Some((from, to)) = name.split_once("->") else {
+            return Some((self.cable(name)?, None));
+        };
+        let (from, to) = (self.node(from.trim())? as u32, self.node(to.trim())? as u32);
+        let joins = |c: &PlannedCable| (c.a, c.b) == (from, to) || (c.b, c.a) == (from, to);
+        Some((self.cables.iter().copied().find(joins)?, Some(from)))
+    }
+
+    /// `a-b`, or `a->b` for the direction in which one end sends.
+    pub fn link_name(&self, cable: PlannedCable, from: Option<u32>) -> String {
+        let Some(from) = from else { return self.cable_name(cable) };
+        let to = if from == cable.a { cable.b } else { cable.a };
+        format!("{}->{}", self.names[from as usize], self.names[to as usize])
+    }
+
     /// Ports, as node and peer, that a capture's `where` stands for: in canonical order.
     pub fn ports_like(&self, place: &str) -> Vec<(u32, u32)> {
         let (node, peer) = port_ends(place);

@@ -623,6 +623,36 @@ fn places() {
         ),
         (
             "[output]",
+            "[[fault]]\nat = \"1ms\"\nlink = \"leaf[0]->spine[1]\"\n[output]",
+            "27:8: fault[0].link: \"leaf[0]->spine[1]\" is one direction, and change = \"down\" is of both; write link = \"leaf[0]-spine[1]\"",
+        ),
+        (
+            "[output]",
+            "[[fault]]\nat = \"1ms\"\nlink = \"leaf[0]-spine[1]\"\ndrop = [7]\n[output]",
+            "27:8: fault[0].link: \"leaf[0]-spine[1]\" has two directions, and drop counts the packets of one; write link = \"leaf[0]->spine[1]\" or \"spine[1]->leaf[0]\"",
+        ),
+        (
+            "[output]",
+            "[[fault]]\nat = \"1ms\"\nlink = \"leaf[0]->spine[1]\"\nchange = \"drop\"\n[output]",
+            "25:1: fault[0]: change = \"drop\" needs the numbers of packets; write for instance drop = [1, 2]",
+        ),
+        (
+            "[output]",
+            "[[fault]]\nat = \"1ms\"\nlink = \"leaf[0]->spine[1]\"\ndrop = [0]\n[output]",
+            "28:9: fault[0].drop[0]: 0 is too few; write 1 or more",
+        ),
+        (
+            "[output]",
+            "[[fault]]\nat = \"1ms\"\nlink = \"leaf[0]->spine[1]\"\ndrop = [7]\nflow = 4000000000\n[output]",
+            "29:8: fault[0].flow: there is no flow 4000000000 with seed 2, whose flows are 0 to 114",
+        ),
+        (
+            "[output]",
+            "[[fault]]\nat = \"1ms\"\nlink = \"leaf[0]->spine[1]\"\nloss = 0.1\nflow = 4\n[output]",
+            "29:8: fault[0].flow: 4 means nothing with change = \"loss\"; leave it out, or add a fault of its own",
+        ),
+        (
+            "[output]",
             "[output]\nqueues = { every = \"1us\", where = [\"leaf[0]\", \"lef[1]\"] }",
             "26:47: output.queues.where[1]: no node is called \"lef[1]\"; they go from leaf[0].host[0] to spine[1]; did you mean \"leaf[1]\"?",
         ),

@@ -208,6 +208,8 @@ fn a_fault_with_an_end_is_two_faults() {
         { at = "100us", link = "spine[1]-leaf[0]", for = "50us" },
         { at = "200us", link = "leaf[0]-spine[1]", rate = "1Gbps", for = "50us" },
         { at = "300us", link = "leaf[0]-spine[1]", loss = 0.5, for = "50us" },
+        { at = "400us", link = "spine[1] -> leaf[0]", loss = 0.5, for = "50us" },
+        { at = "500us", link = "leaf[0]->spine[1]", drop = [3, 1], flow = 0 },
     ]"#;
     let sets = [
         ("fault", faults),
@@ -223,8 +225,14 @@ fn a_fault_with_an_end_is_two_faults() {
         (350, Change::Loss(0.1)),
     ];
     let at = |us| Time::ZERO + Span::from_us(us);
-    let expected: Vec<Fault> =
-        expected.map(|(us, change)| Fault::new(at(us), "leaf[0]-spine[1]", change)).into();
+    let of_cable = expected.map(|(us, change)| Fault::new(at(us), "leaf[0]-spine[1]", change));
+    let numbers = Change::Drop { flow: Some(0), packets: vec![3, 1] };
+    let of_direction = [
+        Fault::new(at(400), "spine[1]->leaf[0]", Change::Loss(0.5)),
+        Fault::new(at(450), "spine[1]->leaf[0]", Change::Loss(0.1)),
+        Fault::new(at(500), "leaf[0]->spine[1]", numbers),
+    ];
+    let expected: Vec<Fault> = of_cable.into_iter().chain(of_direction).collect();
     assert_eq!(s.faults, expected);
 }
 

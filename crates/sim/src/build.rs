@@ -15,7 +15,7 @@ use crate::options::{Options, SimError};
 use crate::racks::{self, Racks};
 use crate::routes::Routing;
 use crate::stacks::{Stacks, profiles, usual};
-use crate::timeline::{Timeline, cable_index};
+use crate::timeline::{Link, Timeline};
 use forebay_engine::{Goal, NodeId};
 use forebay_net::{
     CLASSES, Cable, ClassPolicy, Fabric, Form, IngressPool, IngressSettings, Length, Marking,
@@ -165,15 +165,15 @@ fn common(
     Ok((common, Counted { of_flow, barriers }))
 }
 
-/// Cables whose ports need explicit queues, since a fault makes them lossy or their rate odd.
-fn explicit(scenario: &Scenario, plan: &Plan) -> Vec<u32> {
+/// Links whose ports need explicit queues, since a fault makes them lose packets or their rate odd.
+fn explicit(scenario: &Scenario, plan: &Plan) -> Vec<Link> {
     let needs_queue = |f: &&model::Fault| match f.change() {
-        Some(Change::Loss(_)) => true,
+        Some(Change::Loss(_) | Change::Drop { .. }) => true,
         Some(Change::Rate(rate)) => rate.whole_ps_per_byte().is_none(),
         Some(Change::Down | Change::Up) | None => false,
     };
     let faults = scenario.faults.iter().filter(needs_queue);
-    faults.filter_map(|f| cable_index(plan, &f.link)).collect()
+    faults.filter_map(|f| Link::of(plan, &f.link)).collect()
 }
 
 /// The rates that switches tell of, if a law of the scenario wants telemetry.
@@ -259,7 +259,7 @@ struct Maker<'a> {
     fabric: &'a Fabric,
     common: &'a Arc<Common>,
     options: Options,
-    explicit: Vec<u32>, // cables
+    explicit: Vec<Link>, // whose ports have queues
     pausing: Option<Pausing<'a>>,
     taps: &'a Taps,
 }
@@ -442,6 +442,9 @@ impl<'a> Maker<'a> {
     fn bare(&self, node: NodeId, port: usize) -> PortSettings {
         let direction = self.fabric.ports_of(node)[port];
         let cable = self.fabric.cable(direction.cable);
+        let explicit = |link: &Link| {
+            link.cable == direction.cable && link.from.is_none_or(|from| from == node)
+        };
         PortSettings {
             rate: cable.rate,
             flight: direction.flight,
@@ -455,7 +458,7 @@ impl<'a> Maker<'a> {
             key: Stream::new(self.common.seed, u64::from(direction.link.0), Purpose::Red).key(),
             form: match () {
                 () if self.options.explicit_ports => Form::Naive,
-                () if self.explicit.contains(&direction.cable) => Form::Queued,
+                () if self.explicit.iter().any(explicit) => Form::Queued,
                 () => Form::Any,
             },
             hold: self.scenario.fabric.dead_port == DeadPort::Hold,

@@ -4,10 +4,11 @@ use crate::machine;
 use crate::node::AnyNode;
 use crate::routes::Routing;
 use forebay_engine::{EngineAccess, NodeId};
-use forebay_net::{Fabric, PortFault, Recalled};
+use forebay_net::{DropRule, Fabric, PortFault, Recalled};
 use forebay_scenario::model::{Change, Scenario};
 use forebay_scenario::plan::Plan;
 use forebay_units::Time;
+use forebay_wire::FlowId;
 
 /// Faults and reroutes in order of time.
 #[derive(Clone, Debug)]
@@ -20,7 +21,7 @@ pub(crate) struct Timeline {
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    Fault { cable: u32, change: PortFault },
+    Fault { link: Link, change: PortFault },
     Reroute,
 }
 
@@ -28,20 +29,15 @@ impl Timeline {
     pub fn new(scenario: &Scenario, plan: &Plan, fabric: &Fabric, routing: Routing) -> Self {
         let mut steps = Vec::new();
         for fault in &scenario.faults {
-            let Some(cable) = cable_index(plan, &fault.link) else { continue };
+            let Some(link) = Link::of(plan, &fault.link) else { continue };
             let Some(change) = fault.change() else { continue };
-            let fault_of_port = match change {
-                Change::Down => PortFault::Down,
-                Change::Up => PortFault::Up,
-                Change::Rate(rate) => PortFault::Rate(rate),
-                Change::Loss(loss) => PortFault::Loss(loss),
-            };
-            steps.push((fault.at, Step::Fault { cable, change: fault_of_port }));
             if let (Some(after), Change::Down | Change::Up) =
-                (scenario.fabric.reroute_after, change)
+                (scenario.fabric.reroute_after, &change)
             {
                 steps.push((fault.at.saturating_add(after), Step::Reroute));
             }
+            let faults = faults_of_port(change);
+            steps.extend(faults.into_iter().map(|change| (fault.at, Step::Fault { link, change })));
         }
         // At one instant faults come first, in file order; the sort is stable.
         steps.sort_by_key(|(at, step)| (*at, matches!(step, Step::Reroute)));
@@ -80,7 +76,7 @@ impl Timeline {
     pub fn apply(&mut self, now: Time, fabric: &Fabric, engine: &mut impl EngineAccess<AnyNode>) {
         while self.next() <= now {
             match self.steps[self.taken].1 {
-                Step::Fault { cable, change } => self.fault(now, cable, change, fabric, engine),
+                Step::Fault { link, change } => self.fault(now, link, change, fabric, engine),
                 Step::Reroute => self.reroute(fabric, engine),
             }
             self.taken += 1;
@@ -91,7 +87,7 @@ impl Timeline {
     fn fault(
         &mut self,
         now: Time,
-        cable: u32,
+        Link { cable, from }: Link,
         change: PortFault,
         fabric: &Fabric,
         engine: &mut impl EngineAccess<AnyNode>,
@@ -99,10 +95,11 @@ impl Timeline {
         match change {
             PortFault::Down => self.alive[cable as usize] = false,
             PortFault::Up => self.alive[cable as usize] = true,
-            PortFault::Rate(_) | PortFault::Loss(_) => {}
+            PortFault::Rate(_) | PortFault::Loss(_) | PortFault::Drop(_) => {}
         }
         let ends = fabric.cable(cable);
-        for node in [ends.a, ends.b] {
+        for node in [ends.a, ends.b].into_iter().filter(|end| from.is_none_or(|from| from == *end))
+        {
             let ports = fabric.ports_of(node);
             let port = ports.iter().position(|d| d.cable == cable).expect("a cable has two ends");
             let link = ports[port].link;
@@ -125,8 +122,34 @@ impl Timeline {
     }
 }
 
-/// Index of the cable of this name.
-pub(crate) fn cable_index(plan: &Plan, name: &str) -> Option<u32> {
-    let found = plan.cable(name)?;
-    plan.cables.iter().position(|c| (c.a, c.b) == (found.a, found.b)).map(|at| at as u32)
+/// What a fault does to the ports of its link, in order.
+fn faults_of_port(change: Change) -> Vec<PortFault> {
+    match change {
+        Change::Down => vec![PortFault::Down],
+        Change::Up => vec![PortFault::Up],
+        Change::Rate(rate) => vec![PortFault::Rate(rate)],
+        Change::Loss(loss) => vec![PortFault::Loss(loss)],
+        Change::Drop { flow, packets } => {
+            let flow = flow.map(FlowId);
+            packets.into_iter().map(|nth| PortFault::Drop(DropRule { flow, nth })).collect()
+        }
+    }
+}
+
+/// A cable, or one direction of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    /// Index of the cable.
+    pub cable: u32,
+    /// The end that sends; `None`: both.
+    pub from: Option<NodeId>,
+}
+
+impl Link {
+    /// The link of this name.
+    pub fn of(plan: &Plan, name: &str) -> Option<Self> {
+        let (found, from) = plan.link(name)?;
+        let at = plan.cables.iter().position(|c| (c.a, c.b) == (found.a, found.b))?;
+        Some(Self { cable: at as u32, from: from.map(NodeId) })
+    }
 }

@@ -219,10 +219,10 @@ fn faults(scenario: &Scenario) -> Vec<FaultSpan> {
     for fault in faults {
         let Some(change) = fault.change() else { continue };
         // Down and up are of one kind.
-        let kind = match change {
-            Change::Up => std::mem::discriminant(&Change::Down),
-            other => std::mem::discriminant(&other),
-        };
+        let kind = std::mem::discriminant(match &change {
+            Change::Up => &Change::Down,
+            other => other,
+        });
         let ended = open.iter().position(|(link, of, _)| *link == fault.link && *of == kind);
         if let Some(ended) = ended {
             spans[open.remove(ended).2].to = Some(fault.at);
@@ -231,6 +231,10 @@ fn faults(scenario: &Scenario) -> Vec<FaultSpan> {
             Change::Down => "down".into(),
             Change::Loss(share) if share > 0.0 => format!("loses {share} of its packets"),
             Change::Rate(rate) if !laid.contains(&rate) => format!("at {rate}"),
+            Change::Drop { flow, packets } => {
+                let flow = flow.map_or(String::new(), |flow| format!(" of flow {flow}"));
+                format!("loses {} packets{flow} by number", packets.len())
+            }
             Change::Up | Change::Loss(_) | Change::Rate(_) => continue,
         };
         open.push((&fault.link, kind, spans.len()));

@@ -3,10 +3,11 @@
 //! On the wire or in transmission when a link dies: lost. Queued: dropped or held, as the scenario says. In transmission
 //! when the rate changes: finishes at the old rate; the queue goes out at the new one.
 
-use super::{Port, PortCounters, PortMode, Verdict};
+use super::marking::draw;
+use super::{Cold, Port, PortCounters, PortMode, Verdict};
 use forebay_engine::{Flying, LinkId, Out, Slab};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
-use forebay_wire::{Kind, Packet};
+use forebay_wire::{FlowId, Kind, Packet};
 use std::collections::VecDeque;
 
 /// What a fault does to one direction of a cable.
@@ -20,6 +21,28 @@ pub enum PortFault {
     Rate(BitsPerSec),
     /// It loses this share of packets.
     Loss(f64),
+    /// It loses one packet, once it has been sent.
+    Drop(DropRule),
+}
+
+/// One packet to lose: the n-th that is sent from now on, of those that go from end to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DropRule {
+    /// Whose packets count; `None`: all.
+    pub flow: Option<FlowId>,
+    /// Number of the packet; the next is 1.
+    pub nth: u64,
+}
+
+impl DropRule {
+    /// Counts a packet that is sent. True: it is the one.
+    fn hits(&mut self, packet: &Packet) -> bool {
+        let counts = self.flow.is_none_or(|flow| flow == packet.flow);
+        if counts && packet.kind.is_end_to_end() {
+            self.nth = self.nth.saturating_sub(1);
+        }
+        self.nth == 0
+    }
 }
 
 /// What a fault leaves of what was on the link.
@@ -45,6 +68,11 @@ impl Port {
             PortFault::Rate(rate) => self.change_rate(now, rate, flying),
             PortFault::Loss(loss) => {
                 self.change_loss(loss);
+                Recalled { back: flying, lost: Vec::new() }
+            }
+            PortFault::Drop(rule) => {
+                self.cold.drops.push(rule);
+                self.derive_mode();
                 Recalled { back: flying, lost: Vec::new() }
             }
             PortFault::Down | PortFault::Up => Recalled { back: flying, lost: Vec::new() },
@@ -168,6 +196,16 @@ impl Port {
                 recalled.lost.push(packet);
             }
         }
+    }
+
+    /// Whether the link loses the `nth` packet that it sends.
+    #[cold]
+    pub(super) fn loses(&mut self, nth: u64, packet: &Packet) -> bool {
+        let Cold { settings, drops, .. } = &mut *self.cold;
+        let before = drops.len();
+        drops.retain_mut(|rule| !rule.hits(packet));
+        let drawn = || draw(!settings.key, nth) < settings.loss;
+        drops.len() < before || (settings.loss > 0.0 && drawn())
     }
 
     /// Random loss becomes this.

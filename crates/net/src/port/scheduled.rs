@@ -196,7 +196,7 @@ impl Port {
         let is_bytes = |length| matches!(length, Length::Bytes(_));
         let in_bytes = |marking: &Marking| is_bytes(marking.kmin);
         let work_conserving = settings.form != Form::Naive
-            && settings.loss == 0.0
+            && !self.cold.may_lose()
             && !settings.release_at_start
             && settings.limit.is_none_or(is_bytes)
             && settings.marking.iter().all(in_bytes)
@@ -452,7 +452,7 @@ impl Port {
     }
 
     /// Whether a packet that joins now would be the next event of a scheduled port: nothing comes between. Not where somebody
-    /// has to hear of departures as they are served: of random losses, or for an account.
+    /// has to hear of departures as they are served: of losses, or for an account.
     #[inline]
     pub(super) fn departs_at_once(&self, now: Time) -> bool {
         self.is_scheduled()
@@ -461,7 +461,7 @@ impl Port {
             && self.cold.alive
             && !self.cold.observed
             && !self.cold.pause.concerns()
-            && self.cold.settings.loss == 0.0
+            && !self.cold.may_lose()
     }
 
     /// A packet has left the queue of a scheduled port, which holds what is left behind, and its transmission begins: the marking rule

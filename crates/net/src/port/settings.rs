@@ -35,7 +35,7 @@ pub enum Form {
     #[default]
     Any,
     /// In explicit queues, even where one touch would do. So it has to be where a peer may pause it, where classes are told apart, and
-    /// where a port may become lossy or get an odd rate later.
+    /// where a port may lose packets or get an odd rate later.
     Queued,
     /// There, and each departure is an event of its own. For whoever watches departures, and as the slow twin of the other forms.
     Naive,

@@ -638,7 +638,27 @@ fn faults(d: &mut Draw, names: &Names, drawn: &mut Drawn) -> String {
             }
             _ => format!("loss = {}", d.of(&["0.01", "0.2", "1.0"])),
         };
-        let _ = write!(out, "[[fault]]\nat = \"{at}ps\"\nlink = \"{cable}\"\n{what}\n{lasts}");
+        let (link, what, lasts) = match what.starts_with("loss") {
+            true => placed_loss(Stream::new(drawn.seed, at, Purpose::Test), cable, what, lasts),
+            false => (cable.clone(), what, lasts),
+        };
+        let _ = write!(out, "[[fault]]\nat = \"{at}ps\"\nlink = \"{link}\"\n{what}\n{lasts}");
     }
     out
+}
+
+/// Losses of a cable, of one direction of it, or of some packets there.
+fn placed_loss(rng: Stream, cable: &str, loss: String, lasts: String) -> (String, String, String) {
+    let mut d = Draw(rng);
+    let (a, b) = cable.split_once('-').expect("a cable has two ends");
+    let direction = if d.one_in(2) { format!("{a}->{b}") } else { format!("{b}->{a}") };
+    match d.0.below(3) {
+        0 => (cable.into(), loss, lasts),
+        1 => (direction, loss, lasts),
+        _ => {
+            let packets = [(); 3].map(|()| d.between(1, 40).to_string()).join(", ");
+            let flow = if d.one_in(2) { "flow = 0\n" } else { "" };
+            (direction, format!("drop = [{packets}]\n{flow}"), String::new())
+        }
+    }
 }
