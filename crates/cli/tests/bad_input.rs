@@ -70,7 +70,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "load = 0.5",
         "load = 0.5\n[[expect]]\nmetric = \"flows.slowness\"\nmax = 1",
-        "expect[0].metric: \"flows.slowness\" is not a metric",
+        "bad.toml:18:10: expect[0].metric: \"flows.slowness\" is not a metric",
     ),
 ];
 

@@ -35,6 +35,11 @@ impl Judge<'_> {
         }
     }
 
+    /// `file:line:column` of the key at `path`.
+    pub fn place(&self, path: &str) -> String {
+        self.document.place(self.document.find(path))
+    }
+
     /// Notes a sentence about the key at `path`.
     pub fn say(&mut self, path: &str, text: impl Into<String>) {
         self.findings.push((self.document.find(path), path.into(), text.into()));

@@ -5,6 +5,7 @@
 pub mod cdf;
 mod check;
 mod convert;
+pub mod expect;
 pub mod export;
 mod fabric;
 mod faults;
@@ -36,7 +37,8 @@ mod transport;
 mod tree;
 pub mod workload;
 
-pub use load::{Expect, Loaded, load, load_with, text, text_from, text_with};
+pub use expect::Expect;
+pub use load::{Loaded, load, load_with, text, text_from, text_with};
 pub use problem::{Error, Problem};
 pub use resolved::{resolved, resolved_with};
 pub use schema::schema;

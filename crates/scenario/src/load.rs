@@ -2,13 +2,13 @@
 
 use crate::check::check;
 use crate::convert::convert;
+use crate::expect::Expect;
 use crate::judge::Judge;
 use crate::model::Scenario;
 use crate::problem::{Error, KEPT, Problem};
 use crate::raw;
 use crate::tree::{Document, Origin};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -48,22 +48,6 @@ impl Loaded {
         }
         points
     }
-}
-
-/// A band that a result must lie in.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-pub struct Expect {
-    /// Which number: `flows.slowdown.p99`.
-    pub metric: String,
-    /// Of which rows: `size < 100KB`. Default: all.
-    #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
-    pub rows: Option<String>,
-    /// Least value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min: Option<f64>,
-    /// Greatest value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max: Option<f64>,
 }
 
 /// Reads and checks a scenario file.
@@ -126,8 +110,10 @@ pub fn text_from<S: AsRef<str>>(
     let mut judge = Judge { document: &document, read_file: read, findings: Vec::new() };
     let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
     let scenario = convert(&file, &stem.unwrap_or_else(|| "scenario".into()), &mut judge);
-    judge.expect(&file.expect);
-    let expect = file.expect;
+    let mut expect = file.expect;
+    for (i, one) in expect.iter_mut().enumerate() {
+        one.check(&mut judge, &format!("expect[{i}]"));
+    }
     let notes = notes(&document);
     match (scenario, judge.findings.is_empty()) {
         (Some(scenario), true) => Ok(Loaded { scenario, sweep, expect, notes }),
@@ -212,20 +198,6 @@ fn sweep(document: &Document<'_>, file: &raw::File) -> Result<Vec<(String, Vec<S
         return Err(sentences(document, vec![(at, "sweep".into(), text)]));
     }
     Ok(all)
-}
-
-impl Judge<'_> {
-    fn expect(&mut self, expect: &[Expect]) {
-        for (i, e) in expect.iter().enumerate() {
-            let path = format!("expect[{i}]");
-            let text = match (e.min, e.max) {
-                (None, None) => "sets no band; write min, max or both".into(),
-                (Some(min), Some(max)) if min > max => format!("min {min} is above max {max}"),
-                _ => continue,
-            };
-            self.say(&path, text);
-        }
-    }
 }
 
 /// Findings as sentences, in file order.

@@ -4,10 +4,10 @@
 //! (`check.rs`) walks that schema, and the resolved file is written from them; so what an editor offers,
 //! what the loader accepts and what a run records cannot differ. Field docs are what a user reads there.
 
+use crate::expect::Expect;
 use crate::fabric::Fabric;
 use crate::faults::Fault;
 use crate::host::{HostChange, HostProfile};
-use crate::load::Expect;
 use crate::output::Output;
 use crate::params::{self, Param};
 use crate::stop::{self, Stop};

@@ -5,7 +5,7 @@
 mod host;
 mod memory;
 
-use crate::load::Expect;
+use crate::expect::Expect;
 use crate::model::Scenario;
 use crate::raw;
 use serde_json::Value;

@@ -985,6 +985,26 @@ fn sweeps_and_bands() {
             "[[expect]]\nmetric = \"flows.slowdown.p99\"\nmin = 2\nmax = 1\n[output]",
             "25:1: expect[0]: min 2 is above max 1",
         ),
+        (
+            "[output]",
+            "[[expect]]\nmetric = \"flows.completed\"\nwhere = \"size 100KB\"\nmin = 1\n[output]",
+            "27:9: expect[0].where: \"size 100KB\" has no comparison; write for instance \"size < 100KB\" or \"traffic == 0 and start >= 1ms\"",
+        ),
+        (
+            "[output]",
+            "[[expect]]\nmetric = \"flows.completed\"\nwhere = \"start > 1ms and size < 100\"\nmin = 1\n[output]",
+            "27:9: expect[0].where: \"size < 100\" is not understood: \"100\" has no unit; write for instance \"64KiB\"",
+        ),
+        (
+            "[output]",
+            "[[expect]]\nmetric = \"flows.completed\"\nwhere = \"colour == red\"\nmin = 1\n[output]",
+            "27:9: expect[0].where: \"colour == red\" begins with \"colour\", not size, start, traffic, src or dst; write for instance \"size < 100KB\" or \"traffic == 0 and start >= 1ms\"",
+        ),
+        (
+            "[output]",
+            "[[expect]]\nmetric = \"flows.completed\"\nwhere = \"src < a\"\nmin = 1\n[output]",
+            "27:9: expect[0].where: \"src < a\" compares names, which takes == or !=; write for instance \"size < 100KB\" or \"traffic == 0 and start >= 1ms\"",
+        ),
     ]);
 }
 
