@@ -73,6 +73,16 @@ pub struct Tcp {
     pub rto_min: Span,
     /// Whether an ACK may wait for a second segment. Default: by host.profile; ideal hosts send one ACK per segment.
     pub delayed_ack: bool,
+    /// How long an ACK waits for a second segment, where it may. Default: 40ms (TCP_DELACK_MIN of Linux).
+    pub delayed_ack_timeout: Span,
+    /// Whether that time adapts to the time between segments, as in Linux: up to a round trip and 500ms, so only where the round trip is
+    /// longer than delayed_ack_timeout; and after a gap longer than a retransmission timeout ACKs leave at once again. Default: false.
+    pub adaptive_delayed_ack: bool,
+    /// A tick of the kernel's clock, 1/HZ: "10ms", "4ms" or "1ms". Timeouts, tail loss probes, RACK's wait and delayed ACKs then expire as in
+    /// Linux: never early, at the first tick after the wait in whole ticks, and where that is 63 ticks or more, at the next multiple of
+    /// 8 ticks (of 64 from 504). Probes and RACK wait at least two ticks, which is 2ms without. Pacing and SACK compression have
+    /// finer clocks. At most 100ms. Default: 0us, timers are exact.
+    pub timer_tick: Span,
     /// How many segments at the start of a flow are acknowledged at once where ACKs may wait. Linux: these, and all for as
     /// long as the receiver's window opens, by two segments each. Default: half the segments of receive_window, 2 to 16
     /// (Linux); 16 where no window is given.
@@ -109,6 +119,9 @@ impl Default for Tcp {
             initial_window: QueueLength::Packets(10), // RFC 6928, section 2
             rto_min: Span::from_ms(200),              // `TCP_RTO_MIN` of Linux
             delayed_ack: false,
+            delayed_ack_timeout: Span::from_ms(40), // `TCP_DELACK_MIN` of Linux
+            adaptive_delayed_ack: false,
+            timer_tick: Span::ZERO,
             quick_acks: MOST_QUICK_ACKS as u16,
             receive_window: None,
             receive_window_max: None,
@@ -228,6 +241,11 @@ fn least_frame() -> Bytes {
 
 /// `TCP_MAX_QUICKACKS` of Linux.
 const MOST_QUICK_ACKS: u64 = 16;
+/// Longest that TCP may let an ACK wait (RFC 1122, section 4.2.3.2).
+const MOST_DELAY: Span = Span::from_ms(500);
+/// Ticks of a kernel: no clock is slower than 10 Hz or faster than 10 kHz.
+const MOST_TICK: Span = Span::from_ms(100);
+const LEAST_TICK: Span = Span::from_us(100);
 /// Where an autotuned window begins: half of the default `tcp_rmem` of Linux, the other half being for headers.
 const AUTOTUNED_WINDOW: Bytes = Bytes::new(64 << 10);
 /// Most bytes of a packet.
@@ -343,6 +361,25 @@ impl Tcp {
         let at = |key: &str| format!("{place}.{key}");
         judge.window(&at("initial_window"), self.initial_window, mss);
         judge.span(&at("rto_min"), self.rto_min);
+        judge.span(&at("delayed_ack_timeout"), self.delayed_ack_timeout);
+        for (key, span, most) in [
+            ("delayed_ack_timeout", self.delayed_ack_timeout, MOST_DELAY),
+            ("timer_tick", self.timer_tick, MOST_TICK),
+        ] {
+            if span > most {
+                judge.wrong(
+                    &at(key),
+                    format!("is longer than in any kernel; write at most \"{most}\""),
+                );
+            }
+        }
+        let tick = self.timer_tick;
+        if tick > Span::ZERO && tick < LEAST_TICK {
+            let text = format!(
+                "is no tick of a kernel; write \"{LEAST_TICK}\" or more, for instance \"4ms\""
+            );
+            judge.wrong(&at("timer_tick"), text);
+        }
         judge.usual(&at("delayed_ack"), &mut self.delayed_ack, delayed_ack);
         if self.receive_window_max.is_some() {
             self.receive_window.get_or_insert(AUTOTUNED_WINDOW);

@@ -622,6 +622,21 @@ fn places() {
             "29:7: fault[0].for: \"1ms\" means nothing with change = \"up\"; leave it out",
         ),
         (
+            "law = \"dctcp\"",
+            "law = \"dctcp\"\ntimer_tick = \"4us\"",
+            "19:14: transport.timer_tick: \"4us\" is no tick of a kernel; write \"100us\" or more, for instance \"4ms\"",
+        ),
+        (
+            "law = \"dctcp\"",
+            "law = \"dctcp\"\ntimer_tick = \"1s\"",
+            "19:14: transport.timer_tick: \"1s\" is longer than in any kernel; write at most \"100ms\"",
+        ),
+        (
+            "law = \"dctcp\"",
+            "law = \"dctcp\"\ndelayed_ack_timeout = \"1s\"",
+            "19:23: transport.delayed_ack_timeout: \"1s\" is longer than in any kernel; write at most \"500ms\"",
+        ),
+        (
             "[output]",
             "[[fault]]\nat = \"1ms\"\nlink = \"leaf[0]->spine[1]\"\n[output]",
             "27:8: fault[0].link: \"leaf[0]->spine[1]\" is one direction, and change = \"down\" is of both; write link = \"leaf[0]-spine[1]\"",

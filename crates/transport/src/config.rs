@@ -27,6 +27,10 @@ pub struct TcpConfig {
     pub delayed_ack: bool,
     /// How long it delays them.
     pub delayed_ack_timeout: Span,
+    /// Whether it delays them for longer where segments come further apart, up to a round trip.
+    pub adaptive_delayed_ack: bool,
+    /// Length of a tick of the kernel's clock, on which all timers but those of pacing and SACK compression expire. Zero: they are exact.
+    pub timer_tick: Span,
     /// How many segments at the start of a flow are acknowledged at once. Linux: 16, and all for as long as the
     /// window that the receiver offers opens, which it does by two segments per segment (`tcp_grow_window`).
     pub quick_acks: u16,
@@ -85,6 +89,8 @@ impl Default for TcpConfig {
             rto_max: Span::from_secs(120),
             delayed_ack: true,
             delayed_ack_timeout: Span::from_ms(40),
+            adaptive_delayed_ack: false,
+            timer_tick: Span::ZERO,
             quick_acks: 16,
             receive_window: None,
             receive_window_max: None,

@@ -39,6 +39,7 @@ mod sender;
 mod stack;
 mod tcp;
 mod telemetry;
+mod ticks;
 
 pub use config::TcpConfig;
 pub use half::{

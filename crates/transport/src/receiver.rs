@@ -2,11 +2,12 @@
 //!
 //! Source: Linux `net/ipv4/tcp_input.c` (`tcp_data_queue`, `__tcp_ack_snd_check`); RFC 8257 section 3.2 for the exact echo; RFC 2018 and 2883 for
 //! SACK and DSACK.
-//! Deviation: the delayed-ACK timer is a constant (Linux adapts it between 40 and 200 ms). GRO is the host's business.
+//! Not here: GRO, which is the host's business.
 
 mod arrival;
 mod autotune;
 mod compression;
+mod delayed_ack;
 mod ranges;
 mod unread;
 
@@ -15,8 +16,9 @@ use crate::config::{MOST_WINDOW, field_of};
 pub use arrival::Arrival;
 use autotune::Autotune;
 use compression::Compression;
+use delayed_ack::DelayedAck;
 use forebay_laws::flow::Echo;
-use forebay_units::{Bytes, Span, Time};
+use forebay_units::{Bytes, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
 pub(crate) use ranges::Ranges;
 use unread::Unread;
@@ -45,7 +47,8 @@ struct Extras {
     tuning: Option<Autotune>,
     arrival: Option<Arrival>, // of the newest data, for laws that look at delays
     compression: Option<Compression>,
-    unread: Option<Unread>, // where the application takes its time
+    delayed: Option<DelayedAck>, // where the timer adapts
+    unread: Option<Unread>,      // where the application takes its time
 }
 
 impl Extras {
@@ -54,9 +57,10 @@ impl Extras {
         let arrival = cfg.needs.stamps.then(Arrival::default);
         let compression = (cfg.sack && cfg.sack_compression).then_some(Compression::NEW);
         let unread = cfg.reads_late.then(Unread::default);
-        let delays = arrival.is_some() || compression.is_some();
+        let delayed = (cfg.delayed_ack && cfg.adaptive_delayed_ack).then_some(DelayedAck::NEW);
+        let delays = arrival.is_some() || compression.is_some() || delayed.is_some();
         let any = delays || tuning.is_some() || unread.is_some();
-        any.then(|| Box::new(Self { tuning, arrival, compression, unread }))
+        any.then(|| Box::new(Self { tuning, arrival, compression, delayed, unread }))
     }
 
     /// Bytes that the socket may hold.
@@ -65,13 +69,15 @@ impl Extras {
         self.tuning.as_ref().map_or_else(fixed, Autotune::window)
     }
 
-    fn arrived(&mut self, newest: Arrival) {
+    /// A segment arrived. True: after a gap so long that ACKs leave at once again.
+    fn arrived(&mut self, cfg: &TcpConfig, newest: Arrival) -> bool {
         if let Some(arrival) = &mut self.arrival {
             *arrival = newest;
         }
         if let Some(compression) = &mut self.compression {
             compression.arrived(newest);
         }
+        self.delayed.as_mut().is_some_and(|delayed| delayed.arrived(cfg, newest))
     }
 
     /// What they add to an ACK that leaves at `now`.
@@ -130,8 +136,8 @@ impl TcpReceiver {
         let start = packet.seq;
         let end = start + u64::from(packet.size).saturating_sub(cfg.header.get());
         let flush = self.echo(cfg, now, packet);
-        if let Some(extras) = &mut self.extras {
-            extras.arrived(newest);
+        if self.extras.as_mut().is_some_and(|extras| extras.arrived(cfg, newest)) {
+            self.quick = self.quick.max(cfg.quick_acks.min(MOST_QUICK));
         }
         if packet.flags.has(Flags::FIN) {
             self.fin = end;
@@ -150,7 +156,7 @@ impl TcpReceiver {
             unread.add(self.next - before);
         }
         if let Some(duplicate) = duplicate {
-            self.quick = self.quick.max(cfg.quick_acks.min(DUPLICATE_QUICK));
+            self.quick = self.quick.max(cfg.quick_acks.min(MOST_QUICK));
             return [flush, Some(self.ack(cfg, now, Some(duplicate)))];
         }
         if let Some(tuning) = self.extras.as_mut().and_then(|extras| extras.tuning.as_mut()) {
@@ -163,22 +169,31 @@ impl TcpReceiver {
             || cfg.needs.every_packet
             || (packet.flags.has(Flags::PSH) && self.ranges.is_empty() && !cfg.reads_late)
             || self.next >= self.fin;
-        let wait = match (now_or_later, self.ranges.is_empty()) {
+        let due = match (now_or_later, self.ranges.is_empty()) {
             (true, _) => None,
-            (false, true) => Some(cfg.delayed_ack_timeout),
-            (false, false) => self.compress(),
+            (false, true) => self.delay(cfg, now),
+            (false, false) => self.compress(now),
         };
-        let Some(wait) = wait else { return [flush, Some(self.ack(cfg, now, None))] };
-        if self.deadline == Time::MAX {
-            self.deadline = now.saturating_add(wait);
-        }
+        let Some(due) = due else { return [flush, Some(self.ack(cfg, now, None))] };
+        self.deadline = self.deadline.min(due);
         [flush, None]
     }
 
-    /// How long an ACK may wait while segments are missing.
+    /// Until when an ACK may wait for a second segment; `None`: not at all.
+    fn delay(&self, cfg: &TcpConfig, now: Time) -> Option<Time> {
+        let Some(delayed) = self.extras.as_ref().and_then(|extras| extras.delayed.as_ref()) else {
+            return Some(cfg.expiry(now, cfg.delayed_ack_timeout));
+        };
+        let wait = delayed.wait(cfg);
+        let soon = self.deadline <= cfg.expiry(now, wait / 4);
+        (!soon).then(|| cfg.expiry(now, wait))
+    }
+
+    /// Until when an ACK may wait while segments are missing; `None`: not at all.
     #[cold]
-    fn compress(&mut self) -> Option<Span> {
-        self.extras.as_mut()?.compression.as_mut()?.wait(self.next)
+    fn compress(&mut self, now: Time) -> Option<Time> {
+        let wait = self.extras.as_mut()?.compression.as_mut()?.wait(self.next)?;
+        Some(now.saturating_add(wait))
     }
 
     /// When an ACK that waits is due; [`Time::MAX`] if there is none.
@@ -189,7 +204,14 @@ impl TcpReceiver {
 
     /// That ACK, if it is due.
     pub fn on_deadline(&mut self, cfg: &TcpConfig, now: Time) -> Option<Packet> {
-        (now >= self.deadline).then(|| self.ack(cfg, now, None))
+        if now < self.deadline {
+            return None;
+        }
+        let delayed = self.extras.as_mut().and_then(|extras| extras.delayed.as_mut());
+        if let Some(delayed) = delayed.filter(|_| self.ranges.is_empty()) {
+            delayed.expired(cfg);
+        }
+        Some(self.ack(cfg, now, None))
     }
 
     /// The application read `bytes` of what was delivered. An ACK, if the sender should hear of the room.
@@ -310,5 +332,5 @@ impl TcpReceiver {
 /// ACKs sent at once after the first mark of a classic episode.
 const CLASSIC_QUICK: u16 = 2;
 
-/// ACKs sent at once after something that was here already. Source: Linux `TCP_MAX_QUICKACKS`.
-const DUPLICATE_QUICK: u16 = 16;
+/// ACKs sent at once after something that was here already, or after a long gap. Source: Linux `TCP_MAX_QUICKACKS`.
+const MOST_QUICK: u16 = 16;

@@ -85,21 +85,18 @@ impl Rtt {
     #[inline]
     pub(crate) fn rto(&self, cfg: &TcpConfig, srtt: Span, backoff: u8) -> Span {
         let base = if srtt == Span::ZERO {
-            cfg.rto_initial.as_ps()
+            cfg.rto_initial
         } else {
-            srtt.as_ps() + u64::from(self.rttvar) * PS_PER_NS
+            Span::from_ps(srtt.as_ps() + u64::from(self.rttvar) * PS_PER_NS)
         };
-        if backoff == 0 {
-            Span::from_ps(base).min(cfg.rto_max)
-        } else {
-            backed_off(cfg, base, backoff)
-        }
+        let base = cfg.in_ticks(base);
+        if backoff == 0 { base.min(cfg.rto_max) } else { backed_off(cfg, base, backoff) }
     }
 }
 
 #[cold]
-fn backed_off(cfg: &TcpConfig, base: u64, backoff: u8) -> Span {
-    let backed = u128::from(base) << backoff.min(20);
+fn backed_off(cfg: &TcpConfig, base: Span, backoff: u8) -> Span {
+    let backed = u128::from(base.as_ps()) << backoff.min(20);
     Span::from_ps(backed.min(u128::from(cfg.rto_max.as_ps())) as u64)
 }
 

@@ -110,6 +110,8 @@ proptest! {
         cfg.tso = on(11).then_some(Bytes::new(if on(12) { 65_536 } else { 3_000 }));
         cfg.pacing = on(13);
         (cfg.sack_compression, cfg.gentle_growth) = (on(14), on(15));
+        cfg.adaptive_delayed_ack = on(17);
+        cfg.timer_tick = if on(18) { Span::from_ms(1 + 9 * u64::from(on(19))) } else { Span::ZERO };
         cfg.needs = law.needs();
         cfg.needs.stamps = on(16);
         cfg.initial_window = Bytes::new(case.window * MSS);

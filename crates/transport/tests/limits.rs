@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{Fate, MSS, Pipe, at_us, config, start};
+use common::{Fate, MSS, Pipe, at_us, config, start, us};
 use forebay_laws::flow::FlowParams;
-use forebay_transport::{FlowSpec, TcpReceiver, TcpSender};
+use forebay_transport::{FlowSpec, TcpConfig, TcpReceiver, TcpSender};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
 
@@ -102,6 +102,70 @@ fn short_writes_travel_as_short_segments() {
     assert!(pipe.sent.last().unwrap().flags.has(Flags::FIN));
     assert_eq!(pipe.sent.iter().filter(|s| s.flags.has(Flags::FIN)).count(), 1);
     assert!(pipe.receiver.complete());
+}
+
+/// When the ACKs of single segments that arrive at these times leave, in ms; their way takes `way_ms`.
+fn ack_times(cfg: &TcpConfig, way_ms: u64, arrivals: &[u64]) -> Vec<f64> {
+    let mut receiver = TcpReceiver::new(cfg, FlowId(0), HostAddr { tor: 0, port: 0 });
+    let mut acks = Vec::new();
+    for (k, at) in (0..).zip(arrivals) {
+        let now = at_us(at * 1_000);
+        if receiver.deadline() <= now {
+            acks.push(us(receiver.deadline()) / 1e3);
+            receiver.on_deadline(cfg, receiver.deadline()).expect("it is due");
+        }
+        let stamp = ((at - way_ms) * 1_000_000) as u32;
+        let packet = Packet { seq: 100 * k, size: 152, stamp, ..Packet::default() };
+        if receiver.on_data(cfg, now, &packet)[1].is_some() {
+            acks.push(*at as f64);
+        }
+    }
+    if receiver.deadline() < Time::MAX {
+        acks.push(us(receiver.deadline()) / 1e3);
+    }
+    acks
+}
+
+fn delaying() -> TcpConfig {
+    TcpConfig { delayed_ack: true, quick_acks: 0, ..config("reno") }
+}
+
+#[test]
+fn the_time_for_which_an_ack_waits_is_a_setting_and_ends_on_a_tick() {
+    let cfg = |timeout, tick_ms| TcpConfig {
+        delayed_ack_timeout: Span::from_ms(timeout),
+        timer_tick: Span::from_ms(tick_ms),
+        ..delaying()
+    };
+    assert_eq!(ack_times(&cfg(40, 0), 0, &[1]), [41.0]);
+    assert_eq!(ack_times(&cfg(25, 0), 0, &[1]), [26.0]);
+    assert_eq!(ack_times(&cfg(40, 10), 0, &[1]), [50.0], "100 Hz: the end of the fifth jiffy");
+    assert_eq!(ack_times(&cfg(40, 4), 0, &[3]), [44.0], "250 Hz");
+}
+
+#[test]
+fn the_delayed_ack_timer_adapts_within_a_round_trip() {
+    let cfg = TcpConfig { adaptive_delayed_ack: true, ..delaying() };
+    // Close together, and wherever the round trip is short: 40 ms.
+    assert_eq!(ack_times(&cfg, 1, &[1, 101, 201]), [41.0, 141.0, 241.0]);
+    // A wait that runs out doubles: 80 ms, then 160 ms, of which a segment after 100 ms takes half and adds the gap.
+    assert_eq!(ack_times(&cfg, 100, &[100, 200, 300]), [140.0, 280.0, 480.0]);
+    // The round trip bounds it.
+    assert_eq!(ack_times(&cfg, 30, &[100, 200, 300]), [140.0, 260.0, 360.0]);
+    // An ACK that waits leaves at the earlier time, and with the next segment where less than a quarter of the wait is left.
+    assert_eq!(ack_times(&cfg, 100, &[100, 125]), [140.0]);
+    assert_eq!(ack_times(&cfg, 100, &[100, 135]), [135.0]);
+}
+
+#[test]
+fn after_a_gap_longer_than_a_timeout_acks_leave_at_once() {
+    let cfg = TcpConfig { adaptive_delayed_ack: true, quick_acks: 2, ..delaying() };
+    assert_eq!(
+        ack_times(&cfg, 1, &[1, 2, 3, 300, 301, 302]),
+        [1.0, 2.0, 43.0, 300.0, 301.0, 342.0]
+    );
+    let cfg = TcpConfig { adaptive_delayed_ack: false, ..cfg };
+    assert_eq!(ack_times(&cfg, 1, &[1, 2, 3, 300]), [1.0, 2.0, 43.0, 340.0]);
 }
 
 #[test]

@@ -60,6 +60,31 @@ fn a_lost_single_packet_message_takes_one_timeout() {
 }
 
 #[test]
+fn timers_expire_on_ticks() {
+    // 250 Hz. The segments leave at 1 ms, within the first jiffy.
+    let ticking = |burst, lose| {
+        let (mut pipe, sent) = tail_loss(burst, lose);
+        pipe.cfg.timer_tick = Span::from_ms(4);
+        pipe.finish();
+        us(pipe.sent[(sent + burst) as usize].at)
+    };
+    // Twice 100 us is a jiffy, the least wait two more: at the end of the fourth.
+    assert_eq!(ticking(2, 2), 16_000.0, "a probe");
+    // 200.1 ms are 51 jiffies.
+    assert_eq!(ticking(1, 1), 208_000.0, "a timeout");
+}
+
+#[test]
+fn a_timeout_is_a_number_of_ticks() {
+    let mut pipe = bounded();
+    pipe.cfg.timer_tick = Span::from_ms(10);
+    pipe.run_until(at_us(1_500));
+    assert_eq!(pipe.sender.rto(&pipe.cfg), Span::from_ms(210));
+    pipe.cfg.timer_tick = Span::from_ms(1);
+    assert_eq!(pipe.sender.rto(&pipe.cfg), Span::from_ms(201));
+}
+
+#[test]
 fn the_last_of_two_waits_a_timeout_from_the_first_ones_ack() {
     let (mut pipe, sent) = tail_loss(2, 1);
     pipe.finish();

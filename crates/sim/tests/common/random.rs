@@ -99,7 +99,8 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
         0 => pausing_switch(seed, &mut fabric, &names, &mut drawn),
         _ => switch(&mut d, &mut fabric, &mut drawn),
     };
-    let transport = transport(&mut d, classes) + &own_routing(seed, &mut drawn);
+    let transport =
+        transport(&mut d, classes) + &own_routing(seed, &mut drawn) + &kernel_timers(seed);
     let traffic = traffic(&mut d, &names, &drawn);
     let faults = faults(&mut d, &names, &mut drawn);
     let nic = d.of(&["round-robin", "fifo", "srpt", "push"]);
@@ -505,6 +506,19 @@ fn transport(d: &mut Draw, classes: u64) -> String {
         let _ = writeln!(out, "class = {}\nack_class = {}", d.0.below(classes), d.0.below(classes));
     }
     out
+}
+
+/// Timers of a kernel, in one scenario of three.
+fn kernel_timers(seed: u64) -> String {
+    let mut d = Draw(Stream::new(seed, 9, Purpose::Test));
+    if !d.one_in(3) {
+        return String::new();
+    }
+    let (tick, timeout) = (d.of(&["0us", "1ms", "4ms", "10ms"]), d.of(&["40ms", "1ms", "200us"]));
+    let adapts = d.one_in(2);
+    format!(
+        "timer_tick = \"{tick}\"\ndelayed_ack_timeout = \"{timeout}\"\nadaptive_delayed_ack = {adapts}\n"
+    )
 }
 
 /// Routing of the transport, in one scenario of four.

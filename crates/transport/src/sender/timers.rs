@@ -20,9 +20,6 @@ pub(super) enum Timer {
     Reorder,
 }
 
-/// Least wait of the kernel's timers, added to a probe's and to RACK's.
-const TIMER_MIN: Span = Span::from_ms(2);
-
 /// Probe timeout before the first round-trip sample.
 const PROBE_INITIAL: Span = Span::from_secs(1);
 
@@ -85,7 +82,7 @@ impl TcpSender {
     fn head_timeout(&self, cfg: &TcpConfig, now: Time) -> Time {
         let rto = self.timeout(cfg);
         let from = self.board.front().map_or(now, |head| head.sent);
-        from.saturating_add(rto).max(now + Span::from_ps(1))
+        cfg.expiry(now, from.saturating_add(rto).since(now).max(Span::from_ps(1)))
     }
 
     #[inline]
@@ -94,7 +91,7 @@ impl TcpSender {
         if srtt == Span::ZERO {
             return PROBE_INITIAL;
         }
-        srtt * 2 + if self.board.len() == 1 { cfg.rto_min } else { TIMER_MIN }
+        srtt * 2 + if self.board.len() == 1 { cfg.rto_min } else { cfg.least_wait() }
     }
 
     #[inline]
@@ -110,11 +107,11 @@ impl TcpSender {
         }
         if quiet && self.may_probe(cfg) {
             let wait = self.probe_timeout(cfg).min(self.timeout(cfg));
-            return self.set_timer(Timer::Probe, now.saturating_add(wait));
+            return self.set_timer(Timer::Probe, cfg.expiry(now, wait));
         }
         let at = match self.timer {
             Timer::Probe | Timer::Reorder => self.head_timeout(cfg, now),
-            Timer::None | Timer::Rto => now.saturating_add(self.timeout(cfg)),
+            Timer::None | Timer::Rto => cfg.expiry(now, self.timeout(cfg)),
         };
         self.set_timer(Timer::Rto, at);
     }
@@ -123,7 +120,7 @@ impl TcpSender {
     #[inline]
     pub(super) fn arm_after_send(&mut self, cfg: &TcpConfig, now: Time) {
         if self.calm && self.may_probe(cfg) {
-            let at = now.saturating_add(self.probe_timeout(cfg));
+            let at = cfg.expiry(now, self.probe_timeout(cfg));
             return self.set_timer(Timer::Probe, at.min(self.head_timeout(cfg, now)));
         }
         if matches!(self.timer, Timer::None) {
@@ -140,13 +137,13 @@ impl TcpSender {
 
     /// The full timeout from now on.
     pub(super) fn arm_rto(&mut self, cfg: &TcpConfig, now: Time) {
-        self.set_timer(Timer::Rto, now.saturating_add(self.timeout(cfg)));
+        self.set_timer(Timer::Rto, cfg.expiry(now, self.timeout(cfg)));
     }
 
     /// RACK looks again in `wait`.
     pub(super) fn arm_reorder(&mut self, cfg: &TcpConfig, now: Time, wait: Span) {
-        let wait = (wait + TIMER_MIN).min(self.timeout(cfg));
-        self.set_timer(Timer::Reorder, now.saturating_add(wait));
+        let wait = (wait + cfg.least_wait()).min(self.timeout(cfg));
+        self.set_timer(Timer::Reorder, cfg.expiry(now, wait));
     }
 
     #[cold]
