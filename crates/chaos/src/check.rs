@@ -1,10 +1,12 @@
 //! What holds for every scenario, whatever it says.
 
-use forebay_laws::log::replay;
+use forebay_laws::log::{ReplayError, replay};
 use forebay_record::RunRecord;
 use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, RoceFrame, Sink};
-use forebay_scenario::model::Scenario;
-use forebay_sim::{Options, Simulation, Watch, simulate, simulate_into};
+use forebay_record::law_logs::LawLogsInMemory;
+use forebay_scenario::model::{LawLog, Scenario};
+use forebay_scenario::plan::Plan;
+use forebay_sim::{Options, Outputs, Simulation, Watch, simulate, simulate_into};
 use forebay_units::Time;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -160,18 +162,22 @@ fn conserved(record: &RunRecord, faultless: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A flow whose law is logged is the same flow, and the log replays.
+/// Laws that are logged, of a flow and of hosts, act as before, and their logs replay.
 fn logged(scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
-    let options = Options { law_log: Some(0), ..Options::default() };
-    let outcome = simulate(scenario, 1, options, &Watch::default())
+    let mut scenario = scenario.clone();
+    let mut hosts = Plan::of(&scenario.fabric).names;
+    hosts.retain(|name| scenario.host.memory_at(name).is_some());
+    scenario.output.law_log = Some(LawLog { flows: vec![0], hosts });
+    let logs = LawLogsInMemory::default();
+    let outputs = Outputs { law_logs: Some(&logs), ..Outputs::default() };
+    let outcome = simulate_into(&scenario, 1, Options::default(), &Watch::default(), outputs)
         .map_err(|e| Fault { kind: "refused", text: e.to_string() })?;
     same("law log", "with a law log", first, &outcome.record)?;
-    match outcome.law_log.as_deref() {
-        None | Some([]) => Ok(()),
-        Some(log) => {
-            replay(log).map(drop).map_err(|e| Fault { kind: "law log", text: e.to_string() })
-        }
+    for (whose, log) in logs.finish() {
+        let wrong = |e: ReplayError| Fault { kind: "law log", text: format!("{whose}: {e}") };
+        replay(&log).map_err(wrong)?;
     }
+    Ok(())
 }
 
 /// A run a third longer has every flow that the shorter one completed, at the same time.
@@ -197,7 +203,8 @@ fn captured(scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
     let frames = |threads| {
         let mut sum = Sum::default();
         let options = Options { threads, ..Options::default() };
-        simulate_into(scenario, 1, options, &Watch::default(), &mut sum)
+        let outputs = Outputs { captures: Some(&mut sum), ..Outputs::default() };
+        simulate_into(scenario, 1, options, &Watch::default(), outputs)
             .map(|outcome| (outcome.record, sum.ports))
             .map_err(|e| Fault { kind: "refused", text: e.to_string() })
     };

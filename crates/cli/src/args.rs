@@ -114,8 +114,8 @@ pub struct Run {
     /// --capture "leaf[0]->spine[1]" or --capture "leaf[0].host[3]"
     #[arg(long, value_name = "PLACE")]
     pub capture: Vec<String>,
-    /// Write what the law of this flow (its number in flows.csv) saw and did, per seed, as law-FLOW-seed-SEED.log in the
-    /// results directory; "forebay laws replay LOG" steps the law through it again
+    /// Log the law of this flow (its number in flows.csv), per seed, as law-FLOW-seed-SEED.log in the results directory, as the
+    /// key output.law_log does; "forebay laws replay LOG" steps the law through it again
     #[arg(long, value_name = "FLOW")]
     pub law_log: Option<u32>,
     /// Results directory [default: results/NAME, or results/NAME-2 and so on if taken]
@@ -353,7 +353,7 @@ pub struct Report {
 
 #[derive(Clone, Debug, Args)]
 pub struct Laws {
-    /// Show the page of this law; "replay LOG" steps the law of a log (run --law-log) through it again
+    /// Show the page of this law; "replay LOG" steps the law of a log (key output.law_log) through it again
     pub name: Option<String>,
     /// The log to replay
     #[arg(requires = "name")]

@@ -21,6 +21,11 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     if let Some(seeds) = args.seeds.chosen()? {
         loaded.scenario.seeds = seeds;
     }
+    if let Some(flow) = args.law_log {
+        let logged = loaded.scenario.output.law_log.get_or_insert_default();
+        logged.flows.retain(|other| *other != flow);
+        logged.flows.push(flow);
+    }
     let bands = expect::bands(&args.input.name(), &loaded.expect)?;
     let scenario = &loaded.scenario;
     let about = about::about(scenario, &loaded.expect);
@@ -43,7 +48,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         ));
     }
     let threads = threads(args.threads);
-    let options = Options { threads, law_log: args.law_log, ..Options::default() };
+    let options = Options { threads, ..Options::default() };
     let jobs = args.jobs.unwrap_or_else(|| cores() / threads).clamp(1, scenario.seeds.len());
     let memory = estimate.memory(scenario.seeds.len(), jobs);
     let disk = estimate.disk * scenario.seeds.len() as f64;

@@ -4,10 +4,11 @@
 //! that has begun with valid partial results and begins no other.
 
 use crate::{interrupt, saving, say};
-use forebay_record::capture::{CaptureFile, CaptureFiles};
+use forebay_record::capture::{CaptureFile, CaptureFiles, Sink};
+use forebay_record::law_logs::LawLogFiles;
 use forebay_record::{About, RecordError};
 use forebay_scenario::model::Scenario;
-use forebay_sim::{Options, Outcome, SimError, Simulation, Watch};
+use forebay_sim::{Options, Outcome, Outputs, SimError, Simulation, Watch};
 use forebay_units::Time;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +23,7 @@ pub struct Work<'a> {
     pub options: Options,
     /// Simulations at a time.
     pub jobs: usize,
-    /// The run directory while it is written, for the scenario's captures.
+    /// The run directory while it is written, for the scenario's captures and law logs.
     pub dir: &'a Path,
     /// Whether and as what to save there what a long simulation has so far.
     pub save: Option<&'a About>,
@@ -36,32 +37,28 @@ pub struct Left {
 
 impl Work<'_> {
     fn simulate(&self, seed: u64, watch: &Watch, to_do: &AtomicU64) -> Result<Left, SimError> {
-        let mut left = self.simulated(seed, watch, to_do)?;
-        if let (Some(flow), Some(log)) = (self.options.law_log, left.outcome.law_log.take()) {
-            let path = self.dir.join(format!("law-{flow}-seed-{seed}.log"));
-            let word = match log.is_empty() {
-                true => {
-                    Some(format!("seed {seed}: flow {flow} did not begin, so its law has no log"))
-                }
-                false => std::fs::write(&path, &log)
-                    .err()
-                    .map(|error| format!("{}: {}", path.display(), say::plain(&error))),
-            };
-            left.outcome.warnings.extend(word);
+        let output = &self.scenario.output;
+        let mut captures = CaptureFiles::new(self.dir, &self.scenario.name, seed);
+        let logs = LawLogFiles::new(self.dir, seed);
+        let outputs = Outputs {
+            captures: (!output.captures.is_empty()).then_some(&mut captures as &mut dyn Sink),
+            law_logs: Some(&logs),
+        };
+        let simulation = Simulation::with_outputs(self.scenario, seed, self.options, outputs)?;
+        let mut outcome = self.advance(simulation, watch, to_do);
+        match logs.finish() {
+            Ok(whose) => outcome.warnings.extend(self.unlogged(seed, &whose)),
+            Err(error) => outcome.warnings.push(say::without_os_error(&error.to_string())),
         }
-        Ok(left)
+        Ok(Left { outcome, captures: captures.finish() })
     }
 
-    fn simulated(&self, seed: u64, watch: &Watch, to_do: &AtomicU64) -> Result<Left, SimError> {
-        if self.scenario.output.captures.is_empty() {
-            let simulation = Simulation::new(self.scenario, seed, self.options)?;
-            let outcome = self.advance(simulation, watch, to_do);
-            return Ok(Left { outcome, captures: Ok(Vec::new()) });
-        }
-        let mut files = CaptureFiles::new(self.dir, &self.scenario.name, seed);
-        let simulation = Simulation::with_captures(self.scenario, seed, self.options, &mut files)?;
-        let outcome = self.advance(simulation, watch, to_do);
-        Ok(Left { outcome, captures: files.finish() })
+    /// A sentence for each flow that was to be logged and did not begin.
+    fn unlogged(&self, seed: u64, whose: &[String]) -> impl Iterator<Item = String> {
+        let flows = self.scenario.output.law_log.iter().flat_map(|logged| &logged.flows);
+        flows.filter(|flow| !whose.contains(&flow.to_string())).map(move |flow| {
+            format!("seed {seed}: flow {flow} did not begin, so its law has no log")
+        })
     }
 
     fn advance(&self, mut simulation: Simulation<'_>, watch: &Watch, to_do: &AtomicU64) -> Outcome {

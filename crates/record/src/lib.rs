@@ -9,6 +9,7 @@ pub mod columns;
 mod dir;
 mod error;
 pub mod judge;
+pub mod law_logs;
 mod memory_series;
 pub mod report;
 mod rows;

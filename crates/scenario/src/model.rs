@@ -8,7 +8,9 @@ pub use crate::fabric::{
 };
 pub use crate::faults::{Change, Fault};
 pub use crate::host::{HostChange, HostProfile, HostSettings};
-pub use crate::output::{Capture, Direction, FlowSamples, MemorySamples, Output, QueueSamples};
+pub use crate::output::{
+    Capture, Direction, FlowSamples, LawLog, MemorySamples, Output, QueueSamples,
+};
 pub use crate::quantity::QueueLength;
 pub use crate::scenario::Scenario;
 pub use crate::stop::Stop;

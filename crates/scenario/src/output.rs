@@ -1,9 +1,11 @@
 //! `[output]`: what a run records beyond flows and counters, one type for the file, the checked scenario and the resolved file.
 
 mod capture;
+mod law_log;
 
 pub(crate) use capture::default_snap;
 pub use capture::{Capture, Direction};
+pub use law_log::LawLog;
 
 use crate::judge::Judge;
 use crate::model::{Host, Stop};
@@ -27,6 +29,9 @@ pub struct Output {
     /// Samples of paths to memory: occupancy, bandwidth by owner, drops, levels. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemorySamples>,
+    /// Laws whose events and actions are logged. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub law_log: Option<LawLog>,
     /// Flows that arrived before this are left out of the statistics. Default: 0s.
     pub warmup: Time,
     /// Ports whose frames are written as pcapng files, for Wireshark. No port is meant by two of them.
@@ -112,6 +117,9 @@ impl Output {
         }
         if let Some(memory) = &mut self.memory {
             memory.check(judge, plan, host);
+        }
+        if let Some(log) = &self.law_log {
+            log.check(judge, plan, host);
         }
         capture::check(&mut self.captures, judge, (stop, default_snap), plan);
     }

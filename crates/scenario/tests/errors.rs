@@ -172,7 +172,7 @@ fn keys_and_words() {
         (
             "warmup",
             "colour = 1\nwarmup",
-            "26:1: output.colour: unknown key; this table takes capture, flows, memory, queues or warmup",
+            "26:1: output.colour: unknown key; this table takes capture, flows, law_log, memory, queues or warmup",
         ),
         ("version = 1", "", "1:1: version: is missing; write for instance version = 1"),
         ("version = 1", "version = 2", "1:11: version: 2 is out of range; only 1 is known"),
@@ -1715,6 +1715,45 @@ fn samples_of_paths_to_memory() {
         let found = sampled(memory, samples);
         if found != *expected {
             wrong.push_str(&format!("({memory:?}, {samples:?},\n {found:?}),\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "these are said now:\n{wrong}");
+}
+
+#[test]
+fn logs_of_laws() {
+    let logged = |memory: &str, log: &str| {
+        said("[output]", &format!("{memory}\n[output]\nlaw_log = {{ {log} }}"))
+    };
+    let ruled = "[host.memory]\n[host.memory.control]\nlaw = \"hostcc\"";
+    let flows = (0..257).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let rows: &[(&str, &str, &str)] = &[
+        ("", "flows = [0, 7]", "nothing"),
+        (ruled, "hosts = \"leaf[*].host[0]\"", "nothing"),
+        ("", "", "27:11: output.law_log: logs nothing; write flows = [0], or hosts = \"host[0]\""),
+        ("", "flows = [3, 4, 3]", "27:21: output.law_log.flows: names flow 3 twice; write it once"),
+        ("", "flows = 3", "27:21: output.law_log.flows: 3 does not fit; write a list in [ ]"),
+        (
+            "",
+            "hosts = \"leaf[0].host[0]\"",
+            "27:21: output.law_log.hosts: logs nothing: no law controls its memory; write [host.memory.control] as well",
+        ),
+        (
+            ruled,
+            "hosts = \"leaf[0].host[9]\"",
+            "29:21: output.law_log.hosts: no host is called \"leaf[0].host[9]\"; they go from leaf[0].host[0] to leaf[1].host[3]; did you mean \"leaf[0].host[0]\"?",
+        ),
+        (
+            "",
+            &format!("flows = [{flows}]"),
+            "27:11: output.law_log: makes 257 logs, each a file; write at most 256",
+        ),
+    ];
+    let mut wrong = String::new();
+    for (memory, log, expected) in rows {
+        let found = logged(memory, log);
+        if found != *expected {
+            wrong.push_str(&format!("({memory:?}, {log:?},\n {found:?}),\n"));
         }
     }
     assert!(wrong.is_empty(), "these are said now:\n{wrong}");

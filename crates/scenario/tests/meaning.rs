@@ -125,7 +125,14 @@ fn defaults_are_those_of_the_schema() {
     );
     assert_eq!(
         s.output,
-        Output { queues: None, memory: None, flows: None, warmup: Time::ZERO, captures: vec![] }
+        Output {
+            queues: None,
+            memory: None,
+            flows: None,
+            law_log: None,
+            warmup: Time::ZERO,
+            captures: vec![]
+        }
     );
 }
 

@@ -615,6 +615,7 @@ prop_compose! {
                 queues: queues.map(|every| QueueSamples { every, nodes: vec![host.into(), pattern.split('-').next().unwrap().into()] }),
                 flows: queues.map(|every| FlowSamples { every, hosts: vec![host.into()], most: 3 }),
                 memory: memory_every.filter(|_| modelled).map(|every| MemorySamples { every, hosts: vec![host.into()] }),
+                law_log: queues.map(|every| LawLog { flows: vec![every.as_ps() as u32, 1], hosts: Vec::new() }).filter(|log| log.flows[0] != 1),
                 warmup,
                 captures: capture.into_iter().map(|(direction, snap, from, lasts, packets)| Capture {
                     place: host.into(),

@@ -8,10 +8,10 @@ use crate::host::{
     ClassQueues, Common, Deliveries, Host, Memory, MemorySamples, Nic, NicSide, Profile,
     SenderWaits,
 };
-use crate::law_log::LawLog;
+use crate::law_log::{FlowTaps, host_tap};
 use crate::machine;
 use crate::node::AnyNode;
-use crate::options::{Options, SimError};
+use crate::options::{Options, Outputs, SimError};
 use crate::racks::{self, Racks};
 use crate::routes::Routing;
 use crate::stacks::{Stacks, profiles, usual};
@@ -21,6 +21,7 @@ use forebay_net::{
     CLASSES, Cable, ClassPolicy, Fabric, Form, IngressPool, IngressSettings, Length, Marking,
     PortSettings, Routes, SharedBuffer, Switch, SwitchSettings, Tor, Watchdog, Xoff,
 };
+use forebay_record::law_logs::LawLogs;
 use forebay_scenario::model::{
     self, Change, Clock, DeadPort, MarkAt, NotEct, QueueLength, Release, Scenario, Topology,
     WatchdogAction,
@@ -57,14 +58,14 @@ impl Built {
     }
 }
 
-/// Lays everything out, with the taps of the scenario's captures if `capture`.
+/// Lays everything out, with the captures and law logs that somebody takes.
 pub(crate) fn build(
     scenario: &Scenario,
     seed: u64,
     options: Options,
-    capture: bool,
+    outputs: &Outputs<'_>,
 ) -> Result<Built, SimError> {
-    build_with(profiles(scenario, &usual(scenario))?, scenario, seed, options, capture)
+    build_with(profiles(scenario, &usual(scenario))?, scenario, seed, options, outputs)
 }
 
 /// The same with these profiles, by traffic entry.
@@ -73,7 +74,7 @@ pub(crate) fn build_with(
     scenario: &Scenario,
     seed: u64,
     options: Options,
-    capture: bool,
+    outputs: &Outputs<'_>,
 ) -> Result<Built, SimError> {
     let plan = Plan::of(&scenario.fabric);
     let topology = &scenario.fabric.topology;
@@ -88,10 +89,14 @@ pub(crate) fn build_with(
     let machines = machine::all(scenario, &plan);
     let fabric = lay_cables(scenario, &plan, &machines, &table);
     let (mut common, counted) = common(profiles, scenario, &plan, &fabric, table, seed)?;
-    common.law_log = options.law_log.map(LawLog::of);
+    let law_logs = scenario.output.law_log.as_ref().zip(outputs.law_logs);
+    common.law_taps = law_logs.map(|(logged, logs)| FlowTaps::of(logged, logs));
     let common = Arc::new(common);
     let routing = Routing::new(scenario, &plan, &fabric, &common.flows, seed);
-    let mut taps = if capture { Taps::plan(scenario, &plan, &fabric) } else { Taps::default() };
+    let mut taps = match outputs.captures {
+        Some(_) => Taps::plan(scenario, &plan, &fabric),
+        None => Taps::default(),
+    };
     let maker = Maker {
         scenario,
         plan: &plan,
@@ -101,6 +106,7 @@ pub(crate) fn build_with(
         explicit: explicit(scenario, &plan),
         pausing,
         taps: &taps,
+        law_logs,
     };
     let mut nodes = maker.hosts(&machines, counted)?;
     nodes.extend(maker.switches(routing.routes(&fabric, &|_| true))?);
@@ -160,7 +166,7 @@ fn common(
         warmup: scenario.output.warmup,
         telemetry,
         resume_requests: racks::resume_requests(scenario),
-        law_log: None,
+        law_taps: None,
     };
     Ok((common, Counted { of_flow, barriers }))
 }
@@ -262,6 +268,7 @@ struct Maker<'a> {
     explicit: Vec<Link>, // whose ports have queues
     pausing: Option<Pausing<'a>>,
     taps: &'a Taps,
+    law_logs: Option<(&'a model::LawLog, &'a dyn LawLogs)>,
 }
 
 impl<'a> Maker<'a> {
@@ -483,7 +490,8 @@ impl<'a> Maker<'a> {
         let (scenario, name) = (self.scenario, &self.plan.names[host as usize]);
         let Some(memory) = scenario.host.memory_at(name) else { return Ok(None) };
         let key = Stream::new(self.common.seed, u64::from(host), Purpose::HostLaw).key();
-        let mut side = NicSide::new(memory, scenario.output.warmup, key)?;
+        let tap = self.law_logs.and_then(|(logged, logs)| host_tap(logged, logs, name));
+        let mut side = NicSide::new(memory, scenario.output.warmup, key, tap)?;
         if let Some(above) = self.pausing.and_then(|pausing| pausing.nic_threshold(host as usize)) {
             let classes = self.pausing.and_then(|pausing| pausing.classes());
             side.pause_above(above, classes.unwrap_or(u8::MAX));

@@ -1,38 +1,43 @@
-//! The log of one flow's law, kept until the run ends.
+//! Logs of laws: which laws of a scenario write one, and the way from a law to whoever keeps it.
 
 use forebay_laws::log::{Sink, Tap};
-use std::sync::{Arc, Mutex, PoisonError};
+use forebay_record::law_logs::{LawLog, LawLogs};
+use forebay_scenario::model;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// Bytes in the order in which they came. Only the process that has the flow writes.
-#[derive(Debug, Default)]
-struct Memory(Mutex<Vec<u8>>);
+/// A log under the interface of laws.
+#[derive(Debug)]
+struct To(Arc<dyn LawLog>);
 
-impl Sink for Memory {
+impl Sink for To {
     fn write(&self, bytes: &[u8]) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        self.0.write(bytes);
     }
 }
 
-/// Which flow's law is logged, and what it has written.
-#[derive(Clone, Debug)]
-pub(crate) struct LawLog {
-    flow: u32,
-    memory: Arc<Memory>,
+/// Log of the law of one flow or host; see [`LawLogs::open`].
+fn tap(logs: &dyn LawLogs, whose: &str) -> Tap {
+    Tap::new(Arc::new(To(logs.open(whose))))
 }
 
-impl LawLog {
-    /// Of this flow.
-    pub fn of(flow: u32) -> Self {
-        Self { flow, memory: Arc::default() }
+/// Logs of flows, by number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlowTaps(BTreeMap<u32, Tap>);
+
+impl FlowTaps {
+    /// Where the laws of a scenario's logged flows write.
+    pub fn of(logged: &model::LawLog, logs: &dyn LawLogs) -> Self {
+        Self(logged.flows.iter().map(|flow| (*flow, tap(logs, &flow.to_string()))).collect())
     }
 
-    /// Where the law of `flow` writes, if it is this one's.
-    pub fn tap(&self, flow: u32) -> Option<Tap> {
-        (self.flow == flow).then(|| Tap::new(self.memory.clone()))
+    /// Where the law of `flow` writes, if it is logged.
+    pub fn get(&self, flow: u32) -> Option<Tap> {
+        self.0.get(&flow).cloned()
     }
+}
 
-    /// What was written: nothing if the flow never began.
-    pub fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut self.memory.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
+/// Where the host law of the host with this name writes, if it is logged.
+pub(crate) fn host_tap(logged: &model::LawLog, logs: &dyn LawLogs, name: &str) -> Option<Tap> {
+    logged.has_host(name).then(|| tap(logs, &format!("host-{name}")))
 }

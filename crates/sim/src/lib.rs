@@ -34,6 +34,6 @@ pub use forebay_engine::{EngineStats, Watch};
 pub use inspect::{
     HostState, Inspection, MemoryState, PortState, RackState, SenderState, SwitchState, VoqState,
 };
-pub use options::{Options, SimError};
+pub use options::{Options, Outputs, SimError};
 pub use path::paths;
 pub use run::{Outcome, Simulation, simulate, simulate_into};

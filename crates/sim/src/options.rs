@@ -1,5 +1,7 @@
-//! How a simulation is asked for, and why it may be refused.
+//! Options and outputs of a simulation, and why it may be refused.
 
+use forebay_record::capture::Sink;
+use forebay_record::law_logs::LawLogs;
 use forebay_units::Span;
 use std::fmt;
 
@@ -12,14 +14,21 @@ pub struct Options {
     pub cut: Option<Span>,
     /// Serve every departure as an explicit one (the slow twin of one-touch ports, for tests).
     pub explicit_ports: bool,
-    /// Flow whose law writes a log, by its number in `flows.csv`; of a connection, that of its requests.
-    pub law_log: Option<u32>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { threads: 1, cut: None, explicit_ports: false, law_log: None }
+        Self { threads: 1, cut: None, explicit_ports: false }
     }
+}
+
+/// Takers of what a simulation writes while it runs. None changes a result.
+#[derive(Default)]
+pub struct Outputs<'a> {
+    /// Frames of the scenario's captures. If it takes no more, the run ends early.
+    pub captures: Option<&'a mut dyn Sink>,
+    /// Logs of the laws that the scenario names.
+    pub law_logs: Option<&'a dyn LawLogs>,
 }
 
 /// Why there is no simulation.

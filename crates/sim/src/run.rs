@@ -4,16 +4,14 @@ use crate::build::{Built, build};
 use crate::capture::Captures;
 use crate::collect::{collect, unsent};
 use crate::deadlock::{self, Deadlocks};
-use crate::law_log::LawLog;
 use crate::machine;
 use crate::node::AnyNode;
-use crate::options::{Options, SimError};
+use crate::options::{Options, Outputs, SimError};
 use crate::stall::{self, CHECK_EVERY, Progress};
 use forebay_engine::{
     Ended, Engine, EngineAccess, EngineStats, Goal, LinkId, NodeId, Tuning, Watch,
 };
 use forebay_record::RunRecord;
-use forebay_record::capture::Sink;
 use forebay_scenario::model::Scenario;
 use forebay_units::{Span, Time};
 
@@ -28,8 +26,6 @@ pub struct Outcome {
     pub stall: Option<String>,
     /// How the execution went; depends on threads and grouping, so it belongs to no result.
     pub execution: EngineStats,
-    /// The log of the flow's law that [`Options::law_log`] asked for; empty if the flow never began.
-    pub law_log: Option<Vec<u8>>,
 }
 
 /// Runs a checked scenario with one seed.
@@ -49,18 +45,18 @@ pub fn simulate(
     Ok(simulation.finish())
 }
 
-/// As [`simulate`]; the frames of the scenario's captures go to `sink`, and if it takes no more, the run ends early.
+/// As [`simulate`]; the scenario's captures and law logs go to `outputs`.
 ///
 /// # Errors
 /// See [`SimError`].
-pub fn simulate_into(
-    scenario: &Scenario,
+pub fn simulate_into<'a>(
+    scenario: &'a Scenario,
     seed: u64,
     options: Options,
     watch: &Watch,
-    sink: &mut dyn Sink,
+    outputs: Outputs<'a>,
 ) -> Result<Outcome, SimError> {
-    let mut simulation = Simulation::with_captures(scenario, seed, options, sink)?;
+    let mut simulation = Simulation::with_outputs(scenario, seed, options, outputs)?;
     simulation.advance(Time::MAX, watch);
     Ok(simulation.finish())
 }
@@ -86,30 +82,21 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// See [`SimError`].
     pub fn new(scenario: &'a Scenario, seed: u64, options: Options) -> Result<Self, SimError> {
-        Self::lay_out(scenario, seed, options, None)
+        Self::with_outputs(scenario, seed, options, Outputs::default())
     }
 
-    /// The same; the frames of the scenario's captures go to `sink`.
+    /// The same; the scenario's captures and law logs go to `outputs`.
     ///
     /// # Errors
     /// See [`SimError`].
-    pub fn with_captures(
+    pub fn with_outputs(
         scenario: &'a Scenario,
         seed: u64,
         options: Options,
-        sink: &'a mut dyn Sink,
+        outputs: Outputs<'a>,
     ) -> Result<Self, SimError> {
-        Self::lay_out(scenario, seed, options, Some(sink))
-    }
-
-    fn lay_out(
-        scenario: &'a Scenario,
-        seed: u64,
-        options: Options,
-        sink: Option<&'a mut dyn Sink>,
-    ) -> Result<Self, SimError> {
-        let built = build(scenario, seed, options, sink.is_some())?;
-        Self::of(built, scenario, options, sink)
+        let built = build(scenario, seed, options, &outputs)?;
+        Self::of(built, scenario, options, outputs)
     }
 
     /// Of what has been laid out for this scenario and these options.
@@ -117,7 +104,7 @@ impl<'a> Simulation<'a> {
         mut built: Built,
         scenario: &'a Scenario,
         options: Options,
-        sink: Option<&'a mut dyn Sink>,
+        outputs: Outputs<'a>,
     ) -> Result<Self, SimError> {
         let nodes = std::mem::take(&mut built.nodes);
         let tuning = Tuning { threads: options.threads, cut: options.cut };
@@ -132,8 +119,9 @@ impl<'a> Simulation<'a> {
         let goal = built.goal(scenario.stop);
         let last = scenario.stop.time;
         let deadlocks = built.pauses.then(Deadlocks::default);
-        let captures =
-            sink.map(|sink| Captures::new(sink, &mut built.taps, &built.common, &built.plan.names));
+        let captures = outputs
+            .captures
+            .map(|sink| Captures::new(sink, &mut built.taps, &built.common, &built.plan.names));
         Ok(Self {
             scenario,
             built,
@@ -257,8 +245,7 @@ impl<'a> Simulation<'a> {
         record.deadlocks = deadlocks;
         warnings.extend(said);
         warnings.extend(stall::watchdogs(&nodes, &self.built, end));
-        let law_log = self.built.common.law_log.as_ref().map(LawLog::take);
-        Outcome { record, warnings, stall: self.stall, execution, law_log }
+        Outcome { record, warnings, stall: self.stall, execution }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::build::build;
 use crate::collect::{collect, unsent};
 use crate::machine;
-use crate::options::{Options, SimError};
+use crate::options::{Options, Outputs, SimError};
 use crate::stall::{self, CHECK_EVERY, Progress};
 use forebay_engine::Ended;
 use forebay_engine::reference::Reference;
@@ -21,7 +21,12 @@ pub fn reference(
     seed: u64,
     explicit_ports: bool,
 ) -> Result<RunRecord, SimError> {
-    let mut built = build(scenario, seed, Options { explicit_ports, ..Options::default() }, false)?;
+    let mut built = build(
+        scenario,
+        seed,
+        Options { explicit_ports, ..Options::default() },
+        &Outputs::default(),
+    )?;
     let mut engine = Reference::new(std::mem::take(&mut built.nodes), built.fabric.links());
     let (mut goal, mut last) = (built.goal(scenario.stop), scenario.stop.time);
     let (mut now, mut met, mut progress) = (Time::ZERO, false, Progress::default());

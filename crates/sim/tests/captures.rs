@@ -10,7 +10,7 @@ use forebay_record::capture::{
 use forebay_record::{PortRow, RunRecord};
 use forebay_scenario::model::{Capture, Direction, Scenario};
 use forebay_scenario::plan::Plan;
-use forebay_sim::{Options, Watch, simulate_into};
+use forebay_sim::{Options, Outputs, Watch, simulate_into};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
 
@@ -62,9 +62,15 @@ fn real(frames: &[Frame]) -> impl Iterator<Item = &Frame> {
     frames.iter().filter(|f| f.tell == Tell::Nothing)
 }
 
+/// Captures go here, and nothing else is written.
+fn taken(kept: &mut Kept) -> Outputs<'_> {
+    Outputs { captures: Some(kept), ..Outputs::default() }
+}
+
 fn captured(scenario: &Scenario, seed: u64, options: Options) -> (RunRecord, Kept) {
     let mut kept = Kept { most: usize::MAX, ..Kept::default() };
-    let outcome = simulate_into(scenario, seed, options, &Watch::default(), &mut kept).unwrap();
+    let outcome =
+        simulate_into(scenario, seed, options, &Watch::default(), taken(&mut kept)).unwrap();
     (outcome.record, kept)
 }
 
@@ -310,7 +316,8 @@ fn a_sink_that_takes_no_more_ends_the_run() {
     scenario.output.captures = vec![of("left->right")];
     let mut kept = Kept { most: 0, ..Kept::default() };
     let watch = Watch::default();
-    let outcome = simulate_into(&scenario, 1, Options::default(), &watch, &mut kept).unwrap();
+    let outcome =
+        simulate_into(&scenario, 1, Options::default(), &watch, taken(&mut kept)).unwrap();
     assert!(outcome.record.interrupted && outcome.record.end < Time::ZERO + Span::from_ms(10));
     assert_eq!(kept.totals.len(), 1, "what there is is closed");
 }

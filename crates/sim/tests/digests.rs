@@ -14,9 +14,7 @@ fn agreed(scenario: &Scenario, seed: u64) -> u64 {
     let digest = expected.record.digest;
     for threads in [1, 2, 4] {
         for cut in [None, Some(Span::from_ps(1)), Some(Span::from_ms(100))] {
-            let other =
-                run(scenario, seed, Options { threads, cut, explicit_ports: false, law_log: None })
-                    .record;
+            let other = run(scenario, seed, Options { threads, cut, explicit_ports: false }).record;
             assert_eq!(other.digest, digest, "{threads} threads, cut {cut:?}");
             assert_eq!(other.flows, expected.record.flows);
             assert_eq!(other.ports, expected.record.ports);

@@ -4,10 +4,24 @@ mod common;
 
 use common::{run, scenario};
 use forebay_laws::log::{ReplayError, replay};
-use forebay_sim::Options;
+use forebay_record::law_logs::LawLogsInMemory;
+use forebay_scenario::model::{LawLog, Scenario};
+use forebay_sim::{Options, Outputs, Watch, simulate_into};
+use std::collections::BTreeMap;
+
+/// Logs of these laws, by whose they are, and the digest of the run.
+fn logs(scenario: &Scenario, logged: LawLog, threads: usize) -> (BTreeMap<String, Vec<u8>>, u64) {
+    let mut scenario = scenario.clone();
+    scenario.output.law_log = Some(logged);
+    let kept = LawLogsInMemory::default();
+    let outputs = Outputs { law_logs: Some(&kept), ..Outputs::default() };
+    let options = Options { threads, ..Options::default() };
+    let outcome = simulate_into(&scenario, 1, options, &Watch::default(), outputs).unwrap();
+    (kept.finish(), outcome.record.digest)
+}
 
 /// Sixteen senders to one host, so that there are marks, losses or pauses.
-fn incast(transport: &str, switch: &str) -> forebay_scenario::model::Scenario {
+fn incast(transport: &str, switch: &str) -> Scenario {
     scenario(&format!(
         "version = 1\nname = \"log\"\nseeds = [1]\nstop = {{ time = \"3ms\" }}\n\
          [fabric]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 6\n\
@@ -31,16 +45,18 @@ fn a_log_changes_no_result_and_replays() {
     ] {
         let scenario = incast(transport, switch);
         let alone = run(&scenario, 1, Options::default());
-        assert_eq!(alone.law_log, None);
-        let of = |flow, threads| {
-            let options = Options { threads, law_log: Some(flow), ..Options::default() };
-            let outcome = run(&scenario, 1, options);
-            assert_eq!(outcome.record.digest, alone.record.digest, "{transport}");
-            outcome.law_log.expect("asked for")
+        let of = |threads| {
+            let logged = LawLog { flows: vec![3, 5, 99], hosts: Vec::new() };
+            let (logs, digest) = logs(&scenario, logged, threads);
+            assert_eq!(digest, alone.record.digest, "{transport}");
+            assert_eq!(logs.keys().collect::<Vec<_>>(), ["3", "5"], "there is no flow 99");
+            logs
         };
-        let log = of(3, 1);
-        assert_eq!(log, of(3, 2), "{transport}: threads");
-        let replayed = replay(&log).unwrap_or_else(|error| panic!("{transport}: {error}"));
+        let both = of(1);
+        assert_eq!(both, of(2), "{transport}: threads");
+        assert_ne!(both["3"], both["5"]);
+        let log = &both["3"];
+        let replayed = replay(log).unwrap_or_else(|error| panic!("{transport}: {error}"));
         assert!(replayed.events >= 5 && transport.contains(&replayed.law), "{replayed:?}");
         assert!(
             log.len() as u64 <= 200 + 100 * replayed.events,
@@ -48,10 +64,31 @@ fn a_log_changes_no_result_and_replays() {
             log.len(),
             replayed.events
         );
-        assert!(of(99, 1).is_empty(), "no such flow");
         // An action of another run: cut one event's log short by its last byte.
         assert!(
             matches!(replay(&log[..log.len() - 1]), Err(ReplayError::Cut { events: Some(n) }) if n + 1 == replayed.events)
         );
     }
+}
+
+#[test]
+fn a_host_law_writes_its_log_too() {
+    let text = "version = 1\nseeds = [1]\nstop = { time = \"2ms\" }\n\
+        [fabric]\nkind = \"star\"\nhosts = 2\nhost_link = { rate = \"100Gbps\", delay = \"9us\" }\n\
+        [host]\nprofile = \"linux\"\nrx_usecs = \"4us\"\n\
+        [[host.override]]\nwhere = \"host[1]\"\n\
+        [host.override.memory]\nnic_buffer = \"100KB\"\n\
+        [[host.override.memory.antagonist]]\ncores = 3\n\
+        [host.override.memory.control]\nlaw = \"hostcc\"\n\
+        [transport]\nkind = \"tcp\"\nlaw = \"dctcp\"\nmtu = \"4000B\"\n\
+        [[traffic]]\nkind = \"long\"\nfrom = [\"host[0]\", \"host[0]\", \"host[0]\", \"host[0]\"]\nto = \"host[1]\"\n\
+        [output]\nlaw_log = { hosts = \"host[1]\" }\n";
+    let scenario = scenario(text);
+    let logged = scenario.output.law_log.clone().expect("read");
+    let alone = run(&scenario, 1, Options::default());
+    let (logs, digest) = logs(&scenario, logged, 1);
+    assert_eq!(digest, alone.record.digest);
+    let replayed = replay(&logs["host-host[1]"]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((replayed.role, replayed.law.as_str()), ("host", "hostcc"));
+    assert!(replayed.events > 2_000, "{replayed:?}: two counters, 0.65 us a reading");
 }

@@ -6,7 +6,7 @@ use common::{run, scenario};
 use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, RoceFrame, Sink};
 use forebay_record::{MemoryRow, RunRecord};
 use forebay_scenario::model::Scenario;
-use forebay_sim::{Options, Simulation, Watch, simulate_into, twin};
+use forebay_sim::{Options, Outputs, Simulation, Watch, simulate_into, twin};
 use forebay_units::{Span, Time};
 
 /// Two flows from each of `host[2]` and `host[3]` into the NICs `to`, 3 ms, of which 1 ms is warm-up.
@@ -325,7 +325,8 @@ fn a_look_finds_both_nics() {
     assert_eq!(simulation.finish().record.digest, unseen.digest);
     let capture = text_with_capture(&text);
     let mut sink = Frames(0);
-    let taped = simulate_into(&capture, 1, Options::default(), &Watch::default(), &mut sink);
+    let outputs = Outputs { captures: Some(&mut sink), ..Outputs::default() };
+    let taped = simulate_into(&capture, 1, Options::default(), &Watch::default(), outputs);
     assert_eq!(taped.unwrap().record.digest, unseen.digest);
     assert!(sink.0 > 1000, "{} frames", sink.0);
 }

@@ -363,8 +363,7 @@ fn twins(drawn: &Drawn, first: &Scenario) -> u64 {
         (2, Some(Span::from_us(5))),
         (1, Some(Span::from_secs(1))),
     ] {
-        let other =
-            run(first, 1, Options { threads, cut, explicit_ports: false, law_log: None }).record;
+        let other = run(first, 1, Options { threads, cut, explicit_ports: false }).record;
         assert_eq!(other.digest, expected.digest, "{threads} threads, cut {cut:?}");
         assert_eq!(other.flows, expected.flows, "{threads} threads, cut {cut:?}");
         assert_eq!(other.ports, expected.ports, "{threads} threads, cut {cut:?}");

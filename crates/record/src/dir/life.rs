@@ -12,8 +12,8 @@
 
 use super::table::PARTIAL;
 use super::{names, unfinished};
-use crate::capture;
 use crate::error::RecordError;
+use crate::{capture, law_logs};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
@@ -254,10 +254,7 @@ fn check(path: &Path, if_exists: IfExists) -> Result<(), RecordError> {
 fn remove_run(dir: &Path) -> Result<(), RecordError> {
     capture::remove_old(dir)?;
     unfinished::forget_all(dir)?;
-    let logs = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-    for log in logs.filter(|path| is_law_log(path)) {
-        fs::remove_file(&log).map_err(|e| RecordError::io("remove", &log, e))?;
-    }
+    law_logs::remove_old(dir)?;
     for name in names().flat_map(|name| [name.to_string(), format!("{name}{PARTIAL}")]) {
         let file = dir.join(name);
         match fs::remove_file(&file) {
@@ -268,16 +265,6 @@ fn remove_run(dir: &Path) -> Result<(), RecordError> {
         }
     }
     Ok(())
-}
-
-/// Whether a file is the log of a law, `law-7-seed-1.log`.
-fn is_law_log(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let numbers = name.strip_prefix("law-").and_then(|rest| rest.strip_suffix(".log"));
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    numbers
-        .and_then(|rest| rest.split_once("-seed-"))
-        .is_some_and(|(flow, seed)| number(flow) && number(seed))
 }
 
 /// Removes a run that has been replaced, and hands what else was there on to the new one.

@@ -1,7 +1,7 @@
 //! What hosts read and nobody writes.
 
 use super::{Dependency, ResumeRequests};
-use crate::law_log::LawLog;
+use crate::law_log::FlowTaps;
 use forebay_laws::flow::FlowParams;
 use forebay_scenario::model::Rpc;
 use forebay_scenario::workload::{Connection, FlowSpec};
@@ -51,7 +51,7 @@ pub(crate) struct Common {
     pub warmup: Time,
     pub telemetry: Option<Rates>, // of the ports that stamp INT records, if a law wants them
     pub resume_requests: Option<ResumeRequests>, // where switches pause flows
-    pub law_log: Option<LawLog>,
+    pub law_taps: Option<FlowTaps>, // logs of laws
 }
 
 impl Common {

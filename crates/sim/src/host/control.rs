@@ -6,10 +6,11 @@ use forebay_host::memory::settings::LINE;
 use forebay_host::memory::{MemoryPath, MemorySettings};
 use forebay_laws::host::{Counters, HostParams, HostStart, Reading, Side};
 use forebay_laws::host_driver::{Counter, Driver, Pace, Plant, Written};
+use forebay_laws::log::Tap;
 use forebay_scenario::model::HostControl;
 use forebay_units::Time;
 
-/// The driver of the law that a scenario names, at time zero.
+/// The driver of the law that a scenario names, at time zero; the law writes its log to `log`.
 ///
 /// # Errors
 /// If there is no such law, or a parameter of it.
@@ -17,8 +18,12 @@ pub(super) fn driver(
     of: &HostControl,
     settings: &MemorySettings,
     seed: u64,
+    log: Option<Tap>,
 ) -> Result<Driver, SimError> {
-    let params = law(&of.law, &of.params, HostParams::new, HostParams::set)?;
+    let mut params = law(&of.law, &of.params, HostParams::new, HostParams::set)?;
+    if let Some(log) = log {
+        params = params.with_log(log);
+    }
     let start = HostStart {
         write: Counters { clock_hz: settings.iio.clock_hz, ..Counters::WRITE },
         read: Counters::READ,

@@ -9,6 +9,7 @@ use forebay_engine::Out;
 use forebay_host::memory::{Landed, MemoryPath, Nics, Read, Totals};
 use forebay_laws::host::{Echo, Side, Watched};
 use forebay_laws::host_driver::Driver;
+use forebay_laws::log::Tap;
 use forebay_net::trace;
 use forebay_scenario::model;
 use forebay_transport::Arrival;
@@ -57,8 +58,13 @@ impl NicSide {
     ///
     /// # Errors
     /// If there is no such law, or a parameter of it.
-    pub(crate) fn new(of: &model::Memory, warmup: Time, seed: u64) -> Result<Self, SimError> {
-        let control = of.acting_control().map(|c| driver(c, &of.settings, seed));
+    pub(crate) fn new(
+        of: &model::Memory,
+        warmup: Time,
+        seed: u64,
+        log: Option<Tap>,
+    ) -> Result<Self, SimError> {
+        let control = of.acting_control().map(|c| driver(c, &of.settings, seed, log));
         Ok(Self {
             control: control.transpose()?,
             marked: 0,

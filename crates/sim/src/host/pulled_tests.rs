@@ -1,7 +1,7 @@
 //! A receiver-driven transport in a simulation: its hosts' halves, their clocks, and classes packet by packet.
 
 use crate::build::build_with;
-use crate::options::Options;
+use crate::options::{Options, Outputs};
 use crate::run::{Outcome, Simulation};
 use crate::stacks::{profiles, usual};
 use forebay_engine::Watch;
@@ -52,8 +52,8 @@ fn run(scenario: &Scenario, classes: [u8; 2], unasked: u64, threads: usize) -> O
         });
     }
     let options = Options { threads, ..Options::default() };
-    let built = build_with(profiles, scenario, 1, options, false).unwrap();
-    let mut simulation = Simulation::of(built, scenario, options, None).unwrap();
+    let built = build_with(profiles, scenario, 1, options, &Outputs::default()).unwrap();
+    let mut simulation = Simulation::of(built, scenario, options, Outputs::default()).unwrap();
     simulation.advance(Time::MAX, &Watch::default());
     simulation.finish()
 }

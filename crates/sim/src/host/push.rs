@@ -103,7 +103,7 @@ mod tests {
     use crate::build::build;
     use crate::host::departures::Departures;
     use crate::node::AnyNode;
-    use crate::options::Options;
+    use crate::options::{Options, Outputs};
     use forebay_units::Span;
 
     /// Three flows of a law without a window, one of them without an end: they fill the queue, and no more; the link is never idle and they
@@ -135,7 +135,7 @@ flows = [
 ]
 "#;
         let scenario = forebay_scenario::text("push.toml", text).unwrap().scenario;
-        let mut built = build(&scenario, 1, Options::default(), false).unwrap();
+        let mut built = build(&scenario, 1, Options::default(), &Outputs::default()).unwrap();
         let AnyNode::Host(mut host) = built.nodes.swap_remove(0) else {
             panic!("hosts come first")
         };

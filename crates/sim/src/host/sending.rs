@@ -101,7 +101,7 @@ impl Host {
         let dst = self.common.addrs[spec.dst as usize];
         let open = spec.size == Bytes::MAX || spec.size == Bytes::ZERO;
         let flow_spec = SenderSpec { flow: FlowId(flow), dst, size: spec.size, open };
-        let tap = self.common.law_log.as_ref().and_then(|log| log.tap(flow));
+        let tap = self.common.law_taps.as_ref().and_then(|taps| taps.get(flow));
         let logged = tap.map(|tap| profile.law.clone().with_log(tap));
         let law = logged.as_ref().unwrap_or(&profile.law);
         let sender = profile.transport.sender(flow_spec, law, at, now);

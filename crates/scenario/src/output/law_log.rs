@@ -1,0 +1,61 @@
+//! `[output] law_log`: laws that write down what they saw and did.
+
+use crate::judge::Judge;
+use crate::model::Host;
+use crate::names::{OneOrMore, one_or_more};
+use crate::plan::{Plan, matches};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Laws whose events and actions are logged, a file each and per seed, which `forebay laws replay` steps through again.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct LawLog {
+    /// Flows whose law is logged, by their numbers in `flows.csv`; of a connection, that of its requests. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<u32>,
+    /// Hosts whose host law (`host.memory.control`) is logged: names, or patterns with `*` as an index. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_more")]
+    #[schemars(with = "Option<OneOrMore>")]
+    pub hosts: Vec<String>,
+}
+
+/// Most logs of one seed, each of which is a file.
+const MOST: usize = 256;
+
+impl LawLog {
+    /// Whether the law of the host with this name is logged.
+    pub fn has_host(&self, name: &str) -> bool {
+        self.hosts.iter().any(|pattern| matches(pattern, name))
+    }
+
+    pub(super) fn check(&self, judge: &mut Judge<'_>, plan: &Plan, host: &Host) {
+        let names = &plan.names[..plan.hosts];
+        let ruled =
+            |name: &String| host.memory_at(name).is_some_and(|m| m.acting_control().is_some());
+        for (i, name) in self.hosts.iter().enumerate() {
+            let path = judge.one_or_more("output.law_log.hosts", i);
+            let mut meant = plan.nodes_like(name).filter(|node| *node < plan.hosts).peekable();
+            if meant.peek().is_none() {
+                judge.no_such_node(&path, name, plan, true);
+            } else if !meant.any(|node| ruled(&names[node])) {
+                let text =
+                    "logs nothing: no law controls its memory; write [host.memory.control] as well";
+                judge.say(&path, text);
+            }
+        }
+        let mut taken = BTreeSet::new();
+        if let Some(again) = self.flows.iter().find(|flow| !taken.insert(**flow)) {
+            judge.say("output.law_log.flows", format!("names flow {again} twice; write it once"));
+        }
+        let hosts = names.iter().filter(|name| self.has_host(name) && ruled(name)).count();
+        let logs = self.flows.len() + hosts;
+        if self.flows.is_empty() && self.hosts.is_empty() {
+            judge.say("output.law_log", "logs nothing; write flows = [0], or hosts = \"host[0]\"");
+        } else if logs > MOST {
+            let text = format!("makes {logs} logs, each a file; write at most {MOST}");
+            judge.say("output.law_log", text);
+        }
+    }
+}
