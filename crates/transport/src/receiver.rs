@@ -13,6 +13,7 @@ mod unread;
 
 use crate::TcpConfig;
 use crate::config::{MOST_WINDOW, field_of};
+use crate::half::PacketSink;
 pub use arrival::Arrival;
 use autotune::Autotune;
 use compression::Compression;
@@ -99,6 +100,17 @@ impl Extras {
 
 /// Up to two ACKs, in the order in which they leave.
 pub type Acks = [Option<Packet>; 2];
+
+/// Sends ACKs. Spelled out, since an iterator over both is not inlined and every data packet comes here.
+#[inline(always)]
+pub(crate) fn send_acks([first, second]: &Acks, sink: &mut impl PacketSink) {
+    if let Some(ack) = first {
+        sink.send(ack);
+    }
+    if let Some(ack) = second {
+        sink.send(ack);
+    }
+}
 
 impl TcpReceiver {
     /// State before the first packet. `sender` is where ACKs go.

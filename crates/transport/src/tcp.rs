@@ -1,7 +1,7 @@
 //! TCP as one of the transports.
 
 use crate::half::{Frames, HostStart, PacketSink, ReceiverHalf, SenderHalf, Transport};
-use crate::receiver::Arrival;
+use crate::receiver::{Arrival, send_acks};
 use crate::{Burst, FlowSpec, TcpConfig, TcpReceiver, TcpSender, Wait};
 use forebay_laws::Start;
 use forebay_laws::flow::{FlowParams, IntHop, Needs, Totals};
@@ -164,8 +164,7 @@ impl ReceiverHalf<TcpConfig> for TcpReceiver {
         packet: &Packet,
         sink: &mut impl PacketSink,
     ) {
-        let acks = self.on_held_data(cfg, now, newest, packet);
-        acks.iter().flatten().for_each(|ack| sink.send(ack));
+        send_acks(&self.on_held_data(cfg, now, newest, packet), sink);
     }
 
     #[inline]

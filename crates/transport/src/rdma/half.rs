@@ -2,7 +2,7 @@
 
 use super::{QpReceiver, QpSender, RdmaConfig};
 use crate::half::{Frames, HostStart, PacketSink, Prefetch, ReceiverHalf, SenderHalf, Transport};
-use crate::receiver::Arrival;
+use crate::receiver::{Arrival, send_acks};
 use crate::{Burst, FlowSpec, Wait};
 use forebay_laws::Start;
 use forebay_laws::flow::{FlowParams, IntHop, Needs, SwitchMessage, Totals};
@@ -186,8 +186,7 @@ impl ReceiverHalf<RdmaConfig> for QpReceiver {
         packet: &Packet,
         sink: &mut impl PacketSink,
     ) {
-        let answers = self.on_data(cfg, now, newest, packet);
-        answers.iter().flatten().for_each(|answer| sink.send(answer));
+        send_acks(&self.on_data(cfg, now, newest, packet), sink);
     }
 
     #[inline]
