@@ -109,7 +109,7 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     );
     let flows = forecast(scenario, &Hosts::of_plan(&plan, &scenario.fabric.topology));
     for (i, (entry, flows)) in scenario.traffic.iter().zip(flows).enumerate() {
-        let flows = human::grouped(u64::try_from(flows).unwrap_or(u64::MAX));
+        let flows = human::count(u64::try_from(flows).unwrap_or(u64::MAX));
         let label = if i == 0 { "traffic" } else { "" };
         let about = if matches!(entry.kind, TrafficKind::Poisson { .. }) { "about " } else { "" };
         row(
@@ -129,11 +129,11 @@ pub fn check(args: &Check) -> Result<(), Failure> {
             Some(laid) => format!(
                 "{} in windows of up to {}",
                 human::counted(laid.execution.processes, "logical process"),
-                human::virtual_time(laid.execution.window.as_ps())
+                human::micros(laid.execution.window.as_ps() as f64 / 1e6)
             ),
             None if plan.hosts > LAID_OUT => format!(
                 "not laid out here, which takes minutes above {} hosts; a run does it first",
-                human::grouped(LAID_OUT as u64)
+                human::count(LAID_OUT as u64)
             ),
             None => "not laid out here, for want of memory".into(),
         },
@@ -149,16 +149,16 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     );
     let rest = match seeds {
         1 => String::new(),
-        _ => format!(", {} for all {seeds}, {} at a time", human::bytes(all), cores().min(seeds)),
+        _ => format!(", {} for all {seeds}, {} at a time", human::bytes_f(all), cores().min(seeds)),
     };
-    row("memory", format!("about {} for one seed{rest}", human::bytes(one)));
+    row("memory", format!("about {} for one seed{rest}", human::bytes_f(one)));
     let ends_early = scenario.stop.flows && estimate.endless == 0.0 && estimate.samples > 0.0;
     row(
         "files",
         format!(
             "{} {} for one seed: {} rows, {} of them samples",
             if ends_early { "at most" } else { "about" },
-            human::bytes(estimate.disk),
+            human::bytes_f(estimate.disk),
             human::si(estimate.rows),
             human::si(estimate.samples)
         ),
@@ -169,8 +169,8 @@ pub fn check(args: &Check) -> Result<(), Failure> {
             format!(
                 "{}, {} of memory free, {} of disk free",
                 human::counted(cores(), "core"),
-                human::bytes(memory),
-                human::bytes(disk)
+                human::bytes_f(memory),
+                human::bytes_f(disk)
             ),
         );
     }

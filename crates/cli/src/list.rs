@@ -46,8 +46,8 @@ fn workloads() -> String {
         let Some(sizes) = cdf::by_name(name) else { continue };
         text.push_str(&format!(
             "{name:<width$}  mean {:>8}, largest {:>8}, {}\n",
-            human::bytes(sizes.mean()),
-            human::bytes(sizes.largest().get() as f64),
+            human::bytes_f(sizes.mean()),
+            human::bytes_f(sizes.largest().get() as f64),
             if interpolated { "straight lines between points" } else { "steps" }
         ));
     }

@@ -30,7 +30,8 @@ mod sweep;
 use args::{Cli, Verb};
 use clap::Parser;
 use failure::Failure;
-use forebay_study::{about, estimate, expect, human, metrics};
+use forebay_study::{about, estimate, expect, metrics};
+use forebay_units::human;
 use std::process::ExitCode;
 
 /// Large runs live in main memory, and this one lays their state out better: docs/adr/0011-allocator.md.

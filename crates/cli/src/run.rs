@@ -163,7 +163,9 @@ fn interrupted(place: &Path, runs: &[RunRecord], scenario: &Scenario) -> String 
     let cut: Vec<String> = runs
         .iter()
         .filter(|run| run.interrupted)
-        .map(|run| format!("seed {} until {}", run.seed, human::virtual_time(run.end.as_ps())))
+        .map(|run| {
+            format!("seed {} until {}", run.seed, human::micros(run.end.as_ps() as f64 / 1e6))
+        })
         .collect();
     let cut = if cut.is_empty() { String::new() } else { format!(", {}", cut.join(", ")) };
     format!(

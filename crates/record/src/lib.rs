@@ -15,6 +15,7 @@ pub mod report;
 mod rows;
 mod stats;
 mod summary;
+pub mod svg;
 mod tiers;
 
 pub(crate) use forebay_units::human;

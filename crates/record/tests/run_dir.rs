@@ -487,6 +487,10 @@ fn a_malformed_row_of_memory_is_refused_in_one_sentence() {
     let cases = [
         (table.replacen("leaf[0].host[5]", "loaf", 1), "host \"loaf\" is not in hosts.csv"),
         (table.replacen("0.25;0;", "", 1), "limited_by_shares has 4 values, not 6"),
+        (
+            table.replacen("0.25;0;", &"0;".repeat(2_000), 1),
+            "limited_by_shares has 2004 values, above 1024",
+        ),
         (table.replacen("0;0.5;", "", 1), "sender_wait_shares has 4 values, not 6"),
         (table.replacen("0.25;0;", "x;0;", 1), "limited_by_shares is \"x;0;"),
     ];

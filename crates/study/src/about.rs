@@ -1,6 +1,5 @@
 //! What a run directory says about a scenario: titles, traffic in words, the settings of the report.
 
-use crate::human;
 use forebay_record::{About, FaultSpan};
 use forebay_scenario::model::{
     BaseRtt, Change, Clock, Fabric, InflightCap, LoadRef, MarkAt, NextHops, QueueLength, Rdma,
@@ -8,7 +7,7 @@ use forebay_scenario::model::{
 };
 use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Time, human};
 
 /// Version of the program, as results carry it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -7,11 +7,10 @@
 mod rpc;
 mod samples;
 
-use crate::human;
 use forebay_scenario::model::{Scenario, TrafficKind, Transport};
 use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::{Hosts, forecast};
-use forebay_units::Bytes;
+use forebay_units::{Bytes, human};
 use std::collections::VecDeque;
 
 /// Hosts, and nanoseconds of CPU per packet-hop up to there: the budgets of the design document, which hold on a
@@ -167,15 +166,15 @@ impl Machine {
             format!(
                 "this will need about {} of memory and {} are free; fewer seeds at a time (--jobs), a shorter run, fewer \
                  samples or a lower load need less",
-                human::bytes(memory),
-                human::bytes(free)
+                human::bytes_f(memory),
+                human::bytes_f(free)
             )
         });
         let by_disk = more(disk, self.disk).map(|free| {
             format!(
                 "this will write about {} and {} are free at {}; samples further apart (output) or a shorter run need less",
-                human::bytes(disk),
-                human::bytes(free),
+                human::bytes_f(disk),
+                human::bytes_f(free),
                 self.place
             )
         });
@@ -192,9 +191,9 @@ impl Machine {
                 "output: {} samples ({}) do not fit this machine, which has {} of memory and {} of disk free; write a longer \
                  \"every\", fewer places, or a shorter stop.time",
                 human::si(estimate.samples),
-                human::bytes(estimate.disk),
-                human::bytes(memory),
-                human::bytes(disk),
+                human::bytes_f(estimate.disk),
+                human::bytes_f(memory),
+                human::bytes_f(disk),
             )
         })
     }
@@ -294,7 +293,7 @@ mod tests {
         assert!(every_10us.cpu_s > none.cpu_s && every_10us.result_bytes > none.result_bytes);
         let (fine, said) = one("queues = { every = \"1ps\" }");
         let said = said.expect("5 billion samples of a millisecond");
-        assert!(fine.samples == 5e9 && said.starts_with("output: 5.00G samples ("), "{said}");
+        assert!(fine.samples == 5e9 && said.starts_with("output: 5G samples ("), "{said}");
     }
 
     #[test]

@@ -8,6 +8,5 @@ pub mod about;
 pub mod estimate;
 pub mod expect;
 pub mod hash;
-pub mod human;
 pub mod metrics;
 pub mod sweep;

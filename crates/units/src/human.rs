@@ -1,4 +1,4 @@
-//! Numbers as people read them: three significant digits, SI prefixes, thousands in groups.
+//! Numbers as people read them, for terminal, tables and pictures: three significant digits, SI prefixes, thousands in groups.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -98,6 +98,43 @@ pub fn gbps(gbps: f64) -> String {
     }
 }
 
+/// Three significant digits with a decimal prefix and no unit: `21.3M`, `950`.
+pub fn si(value: f64) -> String {
+    let (scaled, prefix) = match value.abs() {
+        v if v >= 999.5e12 => (value / 1e15, "P"),
+        v if v >= 999.5e9 => (value / 1e12, "T"),
+        v if v >= 999.5e6 => (value / 1e9, "G"),
+        v if v >= 999.5e3 => (value / 1e6, "M"),
+        v if v >= 999.5 => (value / 1e3, "k"),
+        _ => (value, ""),
+    };
+    format!("{}{prefix}", trim(&sig3(scaled)))
+}
+
+/// How long people wait: `4.1 s`, `3 min 20 s`, `5 h 12 min`.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds as u64;
+    match seconds {
+        s if !s.is_finite() => "unknown".into(),
+        s if s < 0.0995 => format!("{:.0} ms", (s * 1e3).max(1.0)),
+        s if s < 9.95 => format!("{s:.1} s"),
+        s if s < 99.5 => format!("{s:.0} s"),
+        s if s < 3600.0 => format!("{} min {} s", whole / 60, whole % 60),
+        s if s < 172_800.0 => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+        s => format!("{:.0} days", s / 86_400.0),
+    }
+}
+
+/// A number of things: `1 seed`, `2 seeds`, `3 switches`.
+pub fn counted(n: usize, what: &str) -> String {
+    let plural = match what.ends_with("ss") || what.ends_with("ch") {
+        _ if n == 1 => "",
+        true => "es",
+        false => "s",
+    };
+    format!("{} {what}{plural}", grouped(n as u128))
+}
+
 /// A count with its thousands apart: `1,234,567`.
 pub fn count(count: u64) -> String {
     grouped(count.into())
@@ -144,5 +181,25 @@ mod tests {
         assert_eq!(gbps(4_583.0), "4.58 Tb/s");
         assert_eq!(percent(0.1234), "12.3 %");
         assert_eq!(percent(9.5e-6), "9.50 ppm");
+        for (value, text) in [(21_340_000.0, "21.3M"), (999.4, "999"), (999.6, "1k"), (0.5, "0.5")]
+        {
+            assert_eq!(si(value), text);
+        }
+    }
+
+    #[test]
+    fn waits_and_things() {
+        for (seconds, text) in [
+            (0.02, "20 ms"),
+            (4.14, "4.1 s"),
+            (200.0, "3 min 20 s"),
+            (18_720.0, "5 h 12 min"),
+            (864_000.0, "10 days"),
+            (f64::INFINITY, "unknown"),
+        ] {
+            assert_eq!(duration(seconds), text);
+        }
+        assert_eq!(counted(1, "seed"), "1 seed");
+        assert_eq!(counted(1_200, "switch"), "1,200 switches");
     }
 }

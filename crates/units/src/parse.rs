@@ -256,5 +256,14 @@ mod tests {
             let bytes = Bytes::new(b);
             assert_eq!(bytes.to_string().parse(), Ok(bytes));
         }
+        for (b, text) in [
+            (16_000_000, "16MB"),
+            (65_536, "64KiB"),
+            (128_000, "128KB"),
+            (1 << 24, "16MiB"),
+            (1_538, "1538B"),
+        ] {
+            assert_eq!(Bytes::new(b).to_string(), text);
+        }
     }
 }

@@ -247,15 +247,18 @@ impl fmt::Debug for Bytes {
     }
 }
 
-/// Writes the largest unit that keeps the value exact, so that text reads back to the same value.
+/// Writes the value in the unit that takes fewest digits and keeps it exact, so that text reads back to the same value; of two
+/// such units the decimal one: 65,536 B is `64KiB` and 16,000,000 B is `16MB`.
 pub(crate) fn write_exact(
     f: &mut fmt::Formatter<'_>,
     value: u64,
     units: &[(u64, &str)],
 ) -> fmt::Result {
+    let digits = |size: u64| (value / size).checked_ilog10().unwrap_or(0);
     let (size, name) = units
         .iter()
-        .find(|(size, _)| value != 0 && value.is_multiple_of(*size))
+        .filter(|(size, _)| value != 0 && value.is_multiple_of(*size))
+        .min_by_key(|(size, _)| (digits(*size), size.is_power_of_two()))
         .unwrap_or(&units[units.len() - 1]);
     write!(f, "{}{}", value / size, name)
 }

@@ -1,7 +1,6 @@
-//! Plain SVG charts of groups of bars, with published numbers beside ours, and tables below them.
+//! Charts of groups of bars, with published numbers beside ours, and tables below them.
 
-use crate::frame::{Frame, LINE, sheet};
-use crate::scale::Scale;
+use forebay_record::svg::{Alone, Axis, Canvas, Frame, LINE, Plot, plain, px, text_width};
 
 /// A chart: panels side by side, each with the same groups along its axis.
 pub(crate) struct Chart {
@@ -22,101 +21,79 @@ pub(crate) struct Chart {
 pub(crate) struct Panel {
     /// Quantity and unit.
     pub label: String,
-    pub scale: Scale,
+    pub axis: Axis,
     /// Ours, by group and bar. No number: no bar.
     pub values: Vec<Vec<f64>>,
     /// Published: group, bar, least and most of what is said.
     pub published: Vec<(usize, usize, f64, f64)>,
 }
 
-const LEFT: f64 = 62.0;
-const RIGHT: f64 = 16.0;
-const TOP: f64 = 66.0;
-const HEIGHT: f64 = 230.0;
+const ALL: Frame = Frame::across(62.0, 16.0, 84.0, 230.0);
 const FIRST: f64 = 210.0; // column of the table
-const COLOURS: [&str; 6] = ["#0b62a4", "#e08a3c", "#3b7d3b", "#8a8a8a", "#7a3f9d", "#b5304f"];
 
 impl Chart {
     /// The picture.
     pub fn svg(&self) -> String {
-        let all = Frame::across(LEFT, RIGHT, TOP, HEIGHT);
         let table = self.table.len() as f64 * LINE;
-        let height = all.floor() + 52.0 + table + if self.foot.is_empty() { 8.0 } else { 28.0 };
-        let mut svg = sheet(&self.title, LEFT, height);
-        self.legend(&mut svg);
-        for (panel, frame) in self.panels.iter().zip(all.abreast(self.panels.len())) {
-            self.panel(&mut svg, panel, frame);
+        let height = ALL.bottom + 58.0 + table + if self.foot.is_empty() { 8.0 } else { 28.0 };
+        let mut sheet = Alone::new(&self.title, ALL.left, height);
+        self.legend(&mut sheet.canvas);
+        for (panel, frame) in self.panels.iter().zip(ALL.abreast(self.panels.len())) {
+            sheet.canvas.add(&self.panel(panel, frame));
         }
-        svg += &all.rows(&self.table, FIRST, all.floor() + 67.0);
+        sheet.table(&self.table, FIRST, ALL.bottom + 73.0, ALL.right);
         if !self.foot.is_empty() {
-            svg += &all.sentence(height - 10.0, &self.foot);
+            sheet.sentence(height - 10.0, &self.foot);
         }
-        svg + "</svg>\n"
+        sheet.finish()
     }
 
-    fn legend(&self, svg: &mut String) {
-        let mut x = LEFT;
-        for (name, colour) in self.bars.iter().zip(COLOURS) {
-            *svg += &format!(
-                "<rect x=\"{x}\" y=\"36\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\
-                 <text x=\"{}\" y=\"46\">{name}</text>\n",
-                x + 17.0
-            );
-            x += 36.0 + 6.6 * name.chars().count() as f64;
+    fn legend(&self, canvas: &mut Canvas) {
+        let mut x = ALL.left;
+        for (i, name) in self.bars.iter().enumerate() {
+            canvas.rect((x, 36.0), (12.0, 12.0), &format!("fill s{i}"), "");
+            canvas.text((x + 17.0, 46.0), "fact", name);
+            x += 36.0 + text_width(name);
         }
         if self.panels.iter().any(|panel| !panel.published.is_empty()) {
-            *svg += &format!(
-                "{}<text x=\"{}\" y=\"46\">published</text>\n",
-                mark(x + 6.0, 36.0, 48.0),
-                x + 17.0
-            );
+            published(canvas, x + 6.0, 36.0, 48.0);
+            canvas.text((x + 17.0, 46.0), "fact", "published");
         }
     }
 
-    fn panel(&self, svg: &mut String, panel: &Panel, frame: Frame) {
-        let (left, floor) = (frame.left, frame.floor());
-        let y = |value: f64| frame.y(panel.scale.share(value));
-        *svg += &frame.grid(panel.scale.ticks());
-        let group = frame.wide / self.groups.len() as f64;
+    fn panel(&self, panel: &Panel, frame: Frame) -> Canvas {
+        let along = Axis::linear(0.0, self.groups.len() as f64);
+        let mut plot = Plot::new(frame, frame.right + 16.0, along, panel.axis);
+        plot.axes(&[], &panel.axis.ticks(6, plain), &self.group_label, &panel.label);
+        let group = frame.width() / self.groups.len() as f64;
         let bar = (group * 0.8 / self.bars.len() as f64).min(34.0);
-        let x = |g: usize, b: f64| {
-            left + group * (g as f64 + 0.5) + bar * (b - self.bars.len() as f64 / 2.0)
-        };
+        let middle = |g: usize| frame.left + group * (g as f64 + 0.5);
+        let x = |g: usize, b: f64| middle(g) + bar * (b - self.bars.len() as f64 / 2.0);
         for (g, values) in panel.values.iter().enumerate() {
-            for (b, (value, colour)) in values.iter().zip(COLOURS).enumerate() {
-                if value.is_nan() {
-                    continue;
-                }
-                let top = y(*value).min(floor - 1.0);
-                *svg += &format!(
-                    "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\"><title>{} {}: {value:.4}</title></rect>\n",
-                    x(g, b as f64),
-                    bar - 1.5,
-                    floor - top,
-                    self.groups[g],
-                    self.bars[b]
-                );
+            for (b, value) in values.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+                let top = plot.y.px(*value).min(frame.bottom - 1.0);
+                let title = format!("{} {}: {value:.4}", self.groups[g], self.bars[b]);
+                let size = (bar - 1.5, frame.bottom - top);
+                plot.canvas.rect((x(g, b as f64), top), size, &format!("fill s{b}"), &title);
             }
         }
         for (g, b, low, high) in &panel.published {
-            *svg += &mark(x(*g, *b as f64 + 0.5) - 0.75, y(*high), y(*low));
+            let at = x(*g, *b as f64 + 0.5) - 0.75;
+            let (top, bottom) = (plot.y.px(*high), plot.y.px(*low));
+            published(&mut plot.canvas, at, top, bottom);
         }
         for (g, name) in self.groups.iter().enumerate() {
-            *svg += &frame.below(left + group * (g as f64 + 0.5), name);
+            plot.below(middle(g), name);
         }
-        *svg += &frame.axes(&panel.label);
-        *svg += &frame.along(&self.group_label);
+        plot.canvas
     }
 }
 
-/// A published number, or a range of them: a black bracket with a white rim.
-fn mark(x: f64, top: f64, bottom: f64) -> String {
+/// A published number, or a range of them: a bracket with a rim.
+fn published(canvas: &mut Canvas, x: f64, top: f64, bottom: f64) {
     let (top, bottom) = if bottom - top < 2.0 { (top - 1.0, top + 1.0) } else { (top, bottom) };
-    let (a, b) = (x - 7.0, x + 7.0);
-    let path =
-        format!("M{a:.1} {top:.1}H{b:.1}M{a:.1} {bottom:.1}H{b:.1}M{x:.1} {top:.1}V{bottom:.1}");
-    format!(
-        "<path d=\"{path}\" fill=\"none\" stroke=\"#fff\" stroke-width=\"4.5\"/>\
-         <path d=\"{path}\" fill=\"none\" stroke=\"#111\" stroke-width=\"2\"/>\n"
-    )
+    let [a, b, x, top, bottom] = [x - 7.0, x + 7.0, x, top, bottom].map(px);
+    let path = format!("M{a} {top}H{b}M{a} {bottom}H{b}M{x} {top}V{bottom}");
+    canvas.shape(&path, "rim", "");
+    canvas.shape(&path, "said", "");
 }

@@ -1,7 +1,6 @@
-//! Plain SVG pictures of values over a few points of one axis, joined by lines: panels side by side, and more of them below.
+//! Pictures of values over a few points of one axis, joined by lines: panels side by side, and more of them below.
 
-use crate::frame::{Frame, LINE, sheet};
-use crate::scale::Scale;
+use forebay_record::svg::{Alone, Axis, Canvas, Frame, LINE, Plot, Tick, plain, px, text_width};
 
 /// A picture.
 pub(crate) struct Curves<'a> {
@@ -22,7 +21,7 @@ pub(crate) struct Curves<'a> {
 pub(crate) struct Panel<'a> {
     /// Quantity and unit.
     pub label: &'a str,
-    pub scale: Scale,
+    pub axis: Axis,
     pub curves: Vec<Curve<'a>>,
     /// Levels to compare with, dashed: the style whose colour each has, where it is, and its name.
     pub levels: Vec<(usize, f64, String)>,
@@ -39,124 +38,99 @@ pub(crate) struct Curve<'a> {
     pub values: Vec<f64>,
 }
 
-const LEFT: f64 = 62.0;
-const RIGHT: f64 = 20.0;
-const TOP: f64 = 66.0;
-const HEIGHT: f64 = 220.0;
-const BELOW: f64 = 58.0; // numbers and name of the axis
+const ALL: Frame = Frame::across(62.0, 20.0, 84.0, 220.0);
+const BELOW: f64 = 80.0; // numbers and title of the axis, and the title of the panel below
 const FIRST: f64 = 290.0; // column of the table
-
-/// Colours that differ in brightness too, of Okabe and Ito.
-const COLOURS: [&str; 5] = ["#d55e00", "#009e73", "#56b4e9", "#7f7f7f", "#0b3c6f"];
+const INSET: f64 = 18.0; // of the first and the last point
 
 impl Curves<'_> {
     /// The picture.
     pub fn svg(&self) -> String {
-        let all = Frame::across(LEFT, RIGHT, TOP, HEIGHT);
-        let panels = TOP + self.rows.len() as f64 * (HEIGHT + BELOW);
+        let step = ALL.bottom - ALL.top + BELOW;
+        let panels = ALL.top + self.rows.len() as f64 * step - 22.0;
         let text = (self.table.len() + self.foot.len()) as f64 * LINE;
-        let mut svg = sheet(self.title, LEFT, panels + text + 20.0);
-        self.legend(&mut svg);
+        let mut sheet = Alone::new(self.title, ALL.left, panels + text + 20.0);
+        self.legend(&mut sheet.canvas);
         for (r, row) in self.rows.iter().enumerate() {
-            let all = Frame { top: TOP + r as f64 * (HEIGHT + BELOW), ..all };
-            for (panel, frame) in row.iter().zip(all.abreast(row.len())) {
-                self.panel(&mut svg, panel, frame);
+            for (panel, frame) in row.iter().zip(ALL.lower(step * r as f64).abreast(row.len())) {
+                sheet.canvas.add(&self.panel(panel, frame));
             }
         }
-        svg += &all.rows(&self.table, FIRST, panels + 8.0);
+        sheet.table(&self.table, FIRST, panels + 8.0, ALL.right);
         for (i, sentence) in self.foot.iter().enumerate() {
-            svg += &all.sentence(panels + LINE * (self.table.len() + i) as f64 + 14.0, sentence);
+            sheet.sentence(panels + LINE * (self.table.len() + i) as f64 + 14.0, sentence);
         }
-        svg + "</svg>\n"
+        sheet.finish()
     }
 
-    fn legend(&self, svg: &mut String) {
-        let mut x = LEFT;
+    fn legend(&self, canvas: &mut Canvas) {
+        let mut x = ALL.left;
         for curve in self.rows.iter().flatten().take(1).flat_map(|panel| &panel.curves) {
-            let colour = COLOURS[curve.style % COLOURS.len()];
-            *svg += &format!(
-                "<path d=\"M{x} 42h26\" stroke=\"{colour}\" stroke-width=\"2\"/>{}<text x=\"{}\" y=\"46\">{}</text>\n",
-                mark(curve.style, x + 13.0, 42.0),
-                x + 32.0,
-                curve.name
-            );
-            x += 52.0 + 6.6 * curve.name.chars().count() as f64;
+            canvas.rule((x, 42.0), (x + 26.0, 42.0), &format!("line s{}", curve.style));
+            mark(canvas, curve.style, (x + 13.0, 42.0), "");
+            canvas.text((x + 32.0, 46.0), "fact", curve.name);
+            x += 52.0 + text_width(curve.name);
         }
     }
 
-    fn panel(&self, svg: &mut String, panel: &Panel<'_>, frame: Frame) {
-        let (left, right) = (frame.left, frame.right());
-        let y = |value: f64| frame.y(panel.scale.share(value));
+    fn panel(&self, panel: &Panel<'_>, frame: Frame) -> Canvas {
         let (first, last) = (self.at[0], self.at[self.at.len() - 1]);
-        let x =
-            |at: f64| left + 18.0 + (frame.wide - 36.0) * (at - first) / (last - first).max(1e-9);
-        *svg += &frame.grid(panel.scale.ticks());
+        let mut plot = Plot::new(frame, frame.right + 20.0, Axis::linear(first, last), panel.axis);
+        plot.x = Axis::linear(first, last).over(frame.left + INSET, frame.right - INSET);
+        let ticks: Vec<Tick> =
+            self.at.iter().map(|at| Tick { value: *at, label: Some(plain(*at)) }).collect();
+        plot.axes(&ticks, &panel.axis.ticks(6, plain), self.x_label, panel.label);
         for (i, (style, level, name)) in panel.levels.iter().enumerate() {
-            let (at, colour) = (y(*level), COLOURS[style % COLOURS.len()]);
+            plot.level(*level, &format!("level s{style}"));
             let again = panel.levels[..i].iter().any(|other| other.1 == *level);
-            let (end, anchor) = if again { (left + 4.0, "start") } else { (right - 2.0, "end") };
-            *svg += &format!(
-                "<path d=\"M{left:.1} {at:.1}H{right:.1}\" stroke=\"{colour}\" stroke-dasharray=\"6 4\"/>\
-                 <text x=\"{end:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\" fill=\"{colour}\" font-size=\"11\">{name}</text>\n",
-                at - 4.0
-            );
+            let y = plot.y.px(*level) - 4.0;
+            match again {
+                true => {
+                    plot.canvas.text((frame.left + 4.0, y), &format!("named s{style}"), name);
+                }
+                false => {
+                    plot.canvas.text((frame.right - 2.0, y), &format!("named end s{style}"), name);
+                }
+            }
         }
         for curve in &panel.curves {
-            let colour = COLOURS[curve.style % COLOURS.len()];
             let points: Vec<_> =
                 self.at.iter().zip(&curve.values).filter(|(_, value)| !value.is_nan()).collect();
-            let line: Vec<String> = points
-                .iter()
-                .map(|(at, value)| format!("{:.1} {:.1}", x(**at), y(**value)))
-                .collect();
-            *svg += &format!(
-                "<path d=\"M{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n",
-                line.join("L")
-            );
+            let line: Vec<_> = points.iter().map(|(at, value)| Some((**at, **value))).collect();
+            plot.line(&line, &format!("line s{}", curve.style));
             for (at, value) in points {
-                *svg += &format!(
-                    "<g><title>{}, {at}: {value:.4}</title>{}</g>\n",
-                    curve.name,
-                    mark(curve.style, x(*at), y(*value))
-                );
+                let place = (plot.x.px(*at), plot.y.px(*value));
+                let title = format!("{}, {at}: {value:.4}", curve.name);
+                mark(&mut plot.canvas, curve.style, place, &title);
             }
         }
-        for at in self.at {
-            *svg += &frame.below(x(*at), at);
-        }
-        *svg += &frame.axes(panel.label);
-        *svg += &frame.along(self.x_label);
+        plot.canvas
     }
 }
 
 /// The mark of a style around a point: a disc, a square, a triangle, a rhombus, a ring.
-fn mark(style: usize, x: f64, y: f64) -> String {
-    let colour = COLOURS[style % COLOURS.len()];
-    let d = match style % COLOURS.len() {
-        1 => format!("M{:.1} {:.1}h8v8h-8z", x - 4.0, y - 4.0),
-        2 => format!("M{x:.1} {:.1}l5 8.5h-10z", y - 5.5),
-        3 => format!("M{x:.1} {:.1}l5.5 5.5l-5.5 5.5l-5.5 -5.5z", y - 5.5),
-        disc => {
-            let fill = if disc == 0 { colour } else { "#fff" };
-            return format!(
-                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.2\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"2\"/>"
-            );
-        }
+fn mark(canvas: &mut Canvas, style: usize, (x, y): (f64, f64), title: &str) {
+    let class = format!("dot s{style}");
+    let shape = match style % 5 {
+        1 => format!("M{} {}h8v8h-8z", px(x - 4.0), px(y - 4.0)),
+        2 => format!("M{} {}l5 8.5h-10z", px(x), px(y - 5.5)),
+        3 => format!("M{} {}l5.5 5.5l-5.5 5.5l-5.5 -5.5z", px(x), px(y - 5.5)),
+        4 => return canvas.dot((x, y), &format!("{class} hollow"), title),
+        _ => return canvas.dot((x, y), &class, title),
     };
-    format!("<path d=\"{d}\" fill=\"{colour}\"/>")
+    canvas.shape(&shape, &class, title);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::WIDTH;
 
     #[test]
     fn points_stand_where_the_axes_say_and_gaps_are_left_out() {
         let values = vec![1.0, f64::NAN, 100.0];
         let panel = Panel {
             label: "ms",
-            scale: Scale::Log(1.0, 100.0),
+            axis: Axis::log(1.0, 100.0),
             curves: vec![Curve { name: "one", style: 0, values }],
             levels: vec![(0, 10.0, "said".into())],
         };
@@ -169,12 +143,16 @@ mod tests {
             foot: Vec::new(),
         };
         let svg = curves.svg();
-        let (floor, right) = (TOP + HEIGHT, WIDTH - RIGHT - 18.0);
-        assert!(
-            svg.contains(&format!("M{:.1} {floor:.1}L{right:.1} {TOP:.1}\"", LEFT + 18.0)),
-            "{svg}"
-        );
-        assert!(svg.contains(&format!("{:.1}H", TOP + HEIGHT / 2.0)), "the level is half way up");
+        let [left, floor, right, top, half] = [
+            ALL.left + INSET,
+            ALL.bottom,
+            ALL.right - INSET,
+            ALL.top,
+            (ALL.top + ALL.bottom) / 2.0,
+        ]
+        .map(px);
+        assert!(svg.contains(&format!("\"M{left} {floor}L{right} {top}\"")), "{svg}");
+        assert!(svg.contains(&format!("\"M{} {half}L", px(ALL.left))), "the level is half way up");
         assert_eq!(svg.matches("<title>one").count(), 2);
     }
 }

@@ -153,8 +153,8 @@ fn row(m: &Measured) -> String {
         human::si(rate),
         human::si(m.cpu_per_simulated),
         human::duration(m.wall_seconds),
-        human::bytes(m.peak_rss_bytes as f64),
-        human::grouped(m.bytes_per_host as u64),
+        human::bytes_f(m.peak_rss_bytes as f64),
+        human::count(m.bytes_per_host as u64),
         m.digest
     )
 }

@@ -12,8 +12,8 @@ pub fn line(state: &State, pace: &Pace, width: usize, unicode: bool, colour: boo
     let about = if state.flows_expected { "~" } else { "" };
     let percent = |fraction: f64| format!("{:>2.0} %", (fraction * 100.0).floor());
     let counts = state.flows_all.map(|all| {
-        let done = human::grouped(state.flows_done);
-        format!(" ({done} of {about}{})", human::grouped(all))
+        let done = human::count(state.flows_done);
+        format!(" ({done} of {about}{})", human::count(all))
     });
     // Text and how dearly it is kept; 0 stays always.
     let mut parts: Vec<(u8, String)> = vec![(4, format!("{}  ", state.name))];

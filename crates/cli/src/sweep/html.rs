@@ -1,7 +1,7 @@
 //! The page of a sweep: its table, with a link to the report of each point and the directory of each run.
 
 use super::tables::{Row, cell, columns, flows, has_flows, note};
-use forebay_record::report::esc;
+use forebay_record::svg::esc;
 use forebay_study::sweep::plain;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem}\

@@ -249,18 +249,18 @@ fn value<'a>(row: &'a Row, (_, metric, _): &Column) -> Option<&'a Value> {
 }
 
 fn digits(value: f64) -> String {
-    human::significant(value)
+    human::sig3(value)
 }
 
 fn percent(value: f64) -> String {
-    format!("{} %", human::significant(value * 100.0))
+    format!("{} %", human::sig3(value * 100.0))
 }
 
 /// How many flows completed, of those that started.
 pub fn flows(row: &Row) -> String {
     row.flows.map_or("-".into(), |[completed, started]| match started - completed {
-        0 => human::grouped(completed),
-        _ => format!("{} of {}", human::grouped(completed), human::grouped(started)),
+        0 => human::count(completed),
+        _ => format!("{} of {}", human::count(completed), human::count(started)),
     })
 }
 
@@ -292,10 +292,10 @@ fn number(row: &Row, column: &Column) -> String {
         (Some(mean), None) => write(mean),
         (Some(mean), Some([low, high])) if low == high => write(mean),
         (Some(mean), Some([low, high])) => {
-            let half = human::significant2((high - low) / 2.0);
+            let half = human::sig2((high - low) / 2.0);
             match write(mean).strip_suffix(" %") {
                 Some(mean) => {
-                    format!("{mean} ±{} %", human::significant2((high - low) * 50.0))
+                    format!("{mean} ±{} %", human::sig2((high - low) * 50.0))
                 }
                 None => format!("{} ±{half}", write(mean)),
             }

@@ -124,6 +124,9 @@ impl<R> TableOf for Of<R> {
     }
 }
 
+/// Values of a list in one field, at most: 256 throttle levels, and more antagonists than a host has cores.
+const MOST_VALUES: usize = 1024;
+
 /// One field of a row that is read.
 pub(crate) struct Cell<'a> {
     rows: &'a Rows,
@@ -160,10 +163,15 @@ impl Cell<'_> {
         if self.text().is_empty() { Ok(None) } else { self.float().map(Some) }
     }
 
-    /// Such numbers, parted by semicolons.
+    /// Such numbers, parted by semicolons, as many as [`MOST_VALUES`] at most.
     pub fn floats<T: FromStr>(&self) -> Result<Vec<T>, RecordError> {
-        let values = self.text().split(';').filter(|value| !value.is_empty());
-        values.map(|value| self.parse(value)).collect()
+        let values = || self.text().split(';').filter(|value| !value.is_empty());
+        let have = values().count();
+        if have > MOST_VALUES {
+            let name = self.rows.name(self.at);
+            return Err(self.rows.wrong(&format!("{name} has {have} values, above {MOST_VALUES}")));
+        }
+        values().map(|value| self.parse(value)).collect()
     }
 
     /// So many of them.

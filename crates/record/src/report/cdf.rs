@@ -1,10 +1,10 @@
 //! A distribution in two pictures: its body from below, and its tail from above.
 
-use super::chart::{Chart, Margins, esc};
+use super::chart::{Chart, Margins};
 use super::pretty;
-use super::scale::{Scale, plain, pow10, round_up};
 use crate::human::{count, percent};
 use crate::stats::quantile;
+use crate::svg::{Axis, SERIES, esc, plain, pow10, round_up};
 use forebay_units::math::ln;
 
 /// Values of one class, sorted; above zero.
@@ -43,7 +43,7 @@ pub(super) fn pair(classes: &[Class], words: &Words) -> Option<String> {
     for (i, class) in classes.iter().enumerate() {
         plots.push_str(&format!(
             "<span><i class=\"key s{}\"></i>{} <small>{} {}</small></span>",
-            i % 8,
+            i % SERIES,
             esc(&pretty(&class.name)),
             count(class.sorted.len() as u64),
             words.things
@@ -67,19 +67,17 @@ fn picture(
     (best, worst): (f64, f64),
     tail_of: Option<usize>,
 ) -> String {
-    let mut chart = Chart::new(516.0, 320.0, Margins(52.0, 14.0, 30.0, 46.0), |l, r, b, t| {
-        let y = match tail_of {
-            None => Scale::linear(0.0, 1.0, b, t),
-            Some(most) => {
-                let decades = (most.max(10).ilog10() + 1).min(6) as i32;
-                Scale::log(pow10(-decades), 1.0, b, t)
-            }
-        };
-        (Scale::log(best, worst, l, r), y)
-    });
+    let y = match tail_of {
+        None => Axis::linear(0.0, 1.0),
+        Some(most) => {
+            let decades = (most.max(10).ilog10() + 1).min(6) as i32;
+            Axis::log(pow10(-decades), 1.0)
+        }
+    };
+    let x = Axis::log(best, worst);
+    let mut chart = Chart::new((516.0, 320.0), Margins(52.0, 14.0, 30.0, 46.0), x, y);
     let whole = |v: f64| format!("{} %", plain(v * 100.0));
-    let (x_ticks, mut y_ticks) =
-        (chart.x.ticks(6, |v| plain(v / words.divisor)), chart.y.ticks(5, whole));
+    let (x_ticks, mut y_ticks) = (x.ticks(6, |v| plain(v / words.divisor)), y.ticks(5, whole));
     if tail_of.is_some() {
         y_ticks.retain(|tick| tick.label.is_some());
     }
@@ -87,7 +85,7 @@ fn picture(
         None => format!("Share of {} at or below", words.things),
         Some(_) => format!("Share of {} beyond, log scale", words.things),
     };
-    chart.axes(&x_ticks, &y_ticks, &words.axis, &title);
+    chart.plot.axes(&x_ticks, &y_ticks, &words.axis, &title);
     let steps = 220;
     let span = ln(worst / best);
     let value_at = |i: usize| best * exp(span * i as f64 / steps as f64);
@@ -102,22 +100,24 @@ fn picture(
                 }
             })
             .collect();
-        chart.line(&points, &format!("line s{}", c % 8));
+        chart.plot.line(&points, &format!("line s{}", c % SERIES));
     }
     let grid: Vec<f64> = (0..=55).map(|i| value_at(i * 4)).collect();
-    let positions: Vec<_> = grid.iter().map(|x| (chart.x.px(*x), (words.value)(*x))).collect();
+    let positions: Vec<_> = grid.iter().map(|x| (chart.plot.x.px(*x), (words.value)(*x))).collect();
     chart.hover_at(positions);
     for (c, class) in classes.iter().enumerate() {
         let read = |x: &f64| {
             let share = share_up_to(&class.sorted, *x);
             match tail_of {
-                None => Some((chart.y.px(share), percent(share))),
-                Some(_) if share < 1.0 => Some((chart.y.px(1.0 - share), percent(1.0 - share))),
+                None => Some((chart.plot.y.px(share), percent(share))),
+                Some(_) if share < 1.0 => {
+                    Some((chart.plot.y.px(1.0 - share), percent(1.0 - share)))
+                }
                 Some(_) => None,
             }
         };
         let values: Vec<_> = grid.iter().map(read).collect();
-        chart.hover_row(&pretty(&class.name), &format!("s{}", c % 8), values);
+        chart.hover_row(&pretty(&class.name), &format!("s{}", c % SERIES), values);
     }
     chart.finish(&match tail_of {
         None => format!("Cumulative distribution of {}", words.about),

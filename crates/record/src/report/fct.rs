@@ -2,13 +2,13 @@
 
 use super::cdf::{Class, Words, pair};
 use super::chart::{Chart, Margins};
-use super::scale::{Scale, plain, pow10, round_up};
 use super::{Figure, WIDE};
 use crate::about::About;
-use crate::human::{bytes, count, sig3, trim};
+use crate::human::{bytes, count, sig3};
 use crate::rows::{FlowRow, RunRecord};
 use crate::stats::{Estimate, quantile};
 use crate::summary::{Summary, class_bounds, class_name, in_class, measured};
+use crate::svg::{Axis, Plot, plain, round_up};
 use forebay_units::math::ln;
 
 /// Bins per decade of flow size.
@@ -94,7 +94,7 @@ fn by_size(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Option<Figu
     if high / low < 10.0 {
         (low, high) = (low / 3.0, high * 3.0);
     }
-    let widen = pow10(0) + 0.15;
+    let widen = 1.15;
     let worst = bins
         .iter()
         .flat_map(|bin| bin.estimates.iter().filter_map(Estimate::range))
@@ -103,15 +103,11 @@ fn by_size(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Option<Figu
         .iter()
         .flat_map(|bin| bin.estimates.iter().filter_map(Estimate::range))
         .fold(1.0, |best: f64, (low, _)| best.min(low));
-    let mut chart = Chart::new(WIDE, 400.0, Margins(52.0, 64.0, 30.0, 100.0), |l, r, b, t| {
-        (
-            Scale::log(low / widen, high * widen, l, r),
-            Scale::log(best.max(1e-6), round_up(worst), b, t),
-        )
-    });
-    let (x_ticks, y_ticks) =
-        (chart.x.ticks(8, |v| trim(&bytes(v as u64)).to_string()), chart.y.ticks(6, plain));
-    chart.axes(&x_ticks, &y_ticks, "", "Slowdown: FCT / ideal FCT, log scale");
+    let x = Axis::log(low / widen, high * widen);
+    let y = Axis::log(best.max(1e-6), round_up(worst));
+    let mut chart = Chart::new((WIDE, 400.0), Margins(52.0, 64.0, 30.0, 100.0), x, y);
+    let (x_ticks, y_ticks) = (x.ticks(8, |v| bytes(v as u64)), y.ticks(6, plain));
+    chart.plot.axes(&x_ticks, &y_ticks, "", "Slowdown: FCT / ideal FCT, log scale");
     count_strip(&mut chart, &bins);
     let mut labels = Vec::new();
     for (i, (percent, class, meaning)) in PERCENTILES.iter().enumerate() {
@@ -121,27 +117,28 @@ fn by_size(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Option<Figu
             .collect();
         let points: Vec<Option<(f64, f64)>> =
             bins.iter().map(|bin| bin.estimates[i].mean.map(|mean| (bin.size, mean))).collect();
-        chart.band(&spread, &format!("band {class}"));
-        chart.line(&points, &format!("line {class}"));
+        chart.plot.band(&spread, &format!("band {class}"));
+        chart.plot.line(&points, &format!("line {class}"));
         for (bin, point) in bins.iter().zip(&points) {
             if let Some((x, y)) = point {
                 let hollow = if bin.fewest < *meaning { " hollow" } else { "" };
-                chart.dot(*x, *y, &format!("dot {class}{hollow}"));
+                chart.plot.dot(*x, *y, &format!("dot {class}{hollow}"));
             }
         }
         if let Some((x, y)) = points.iter().rev().flatten().next() {
-            let (x, y) = (chart.x.px(*x), chart.y.px(*y));
-            labels.push((x, y, (*class).to_string(), format!("p{percent}")));
+            let (x, y) = (chart.plot.x.px(*x), chart.plot.y.px(*y));
+            labels.push(((x, y), (*class).to_string(), format!("p{percent}")));
         }
     }
     // Where lines end at the same height, the higher percentile is named first.
     labels.reverse();
-    chart.end_labels(labels);
+    let lowest = chart.plot.frame.bottom;
+    chart.plot.canvas.end_labels(labels, lowest);
     let positions: Vec<(f64, String)> = bins
         .iter()
         .map(|bin| {
             let flows = count(bin.count as u64);
-            (chart.x.px(bin.size), format!("about {}, {flows} flows", bytes(bin.size as u64)))
+            (chart.plot.x.px(bin.size), format!("about {}, {flows} flows", bytes(bin.size as u64)))
         })
         .collect();
     chart.hover_at(positions);
@@ -152,7 +149,7 @@ fn by_size(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Option<Figu
                 let spread = spread
                     .map(|(low, high)| format!(" (seeds {} to {})", sig3(low), sig3(high)))
                     .unwrap_or_default();
-                (chart.y.px(mean), format!("{}{spread}", sig3(mean)))
+                (chart.plot.y.px(mean), format!("{}{spread}", sig3(mean)))
             })
         });
         let values: Vec<_> = values.collect();
@@ -176,25 +173,19 @@ fn by_size(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Option<Figu
 
 /// Small bars under the size axis: how many flows each point stands on.
 fn count_strip(chart: &mut Chart, bins: &[Bin]) {
+    let Plot { canvas, frame, x, .. } = &mut chart.plot;
     let most = bins.iter().map(|bin| bin.count).max().unwrap_or(1) as f64;
-    let base = chart.bottom() + 66.0;
+    let base = frame.bottom + 66.0;
     let height = 32.0;
     for bin in bins {
-        let x = chart.x.px(bin.size);
         let tall = (height * bin.count as f64 / most).max(1.0);
-        chart.raw(&format!(
-            "<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"{}\" rx=\"2\" class=\"count\"/>",
-            super::chart::px(x - 7.0),
-            super::chart::px(base - tall),
-            super::chart::px(tall)
-        ));
+        canvas.rect((x.px(bin.size) - 7.0, base - tall), (14.0, tall), "count", "");
     }
-    chart.rule((chart.left(), base), (chart.right(), base), "axis");
-    chart.text(chart.left() - 8.0, base - height + 8.0, "tick end", &count(most as u64));
-    chart.text(chart.left() - 8.0, base, "tick end", "0");
-    let middle = (chart.left() + chart.right()) / 2.0;
+    canvas.rule((frame.left, base), (frame.right, base), "axis");
+    canvas.text((frame.left - 8.0, base - height + 8.0), "tick end", &count(most as u64));
+    canvas.text((frame.left - 8.0, base), "tick end", "0");
     let title = "Flow size, log scale; bars: completed flows, all seeds";
-    chart.text(middle, base + 22.0, "title mid", title);
+    canvas.text((frame.middle(), base + 22.0), "title mid", title);
 }
 
 fn classes(about: &About, runs: &[RunRecord]) -> Vec<Class> {

@@ -1,11 +1,11 @@
 //! Figures of links: tiers with drops and marks, a map of utilisation, and the worst ports.
 
-use super::chart::{esc, px};
 use super::{Figure, micro, pretty};
 use crate::columns::PortRow;
 use crate::human::{bytes, count, gbps, percent};
 use crate::rows::RunRecord;
 use crate::summary::Summary;
+use crate::svg::{Canvas, esc, px};
 use crate::tiers::{Tiers, utilisation};
 use std::fmt::Write;
 
@@ -195,18 +195,12 @@ fn draw(strips: &[Strip]) -> (String, bool) {
     let tall = if rows <= 16 { 16.0 } else { (320.0 / rows as f64).clamp(3.0, 16.0) };
     let gap = if cell >= 6.0 && tall >= 6.0 { 1.5 } else { 0.0 };
     let mut shades = vec![String::new(); SHADES];
-    let mut body = String::new();
+    let mut canvas = Canvas::default();
     for (row, group) in strips.chunks(down).enumerate() {
         let y = row as f64 * tall;
         if names > 0.0 && (tall >= 10.0 || row % 4 == 0) {
-            let name = shorten(&group[0].name);
-            let _ = write!(
-                body,
-                "<text x=\"{}\" y=\"{}\" class=\"tick end\">{}</text>",
-                px(names - 8.0),
-                px(y + tall * 0.5 + 4.0),
-                esc(&name)
-            );
+            let at = (names - 8.0, y + tall * 0.5 + 4.0);
+            canvas.text(at, "tick end", &shorten(&group[0].name));
         }
         for column in 0..wide {
             let range = column * across..((column + 1) * across).min(columns);
@@ -216,28 +210,21 @@ fn draw(strips: &[Strip]) -> (String, bool) {
                 continue;
             };
             let shade = ((busiest.value * SHADES as f64) as usize).min(SHADES - 1);
-            let (x, y) = (px(names + column as f64 * cell), px(y));
-            let (w, h) = (px(cell - gap), px(tall - gap));
+            let at = (names + column as f64 * cell, y);
+            let size = (cell - gap, tall - gap);
             if cells <= NAMED_CELLS {
-                let _ = write!(
-                    body,
-                    "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" class=\"h{shade}\"><title>{}</title></rect>",
-                    esc(&busiest.label)
-                );
+                canvas.rect(at, size, &format!("h{shade}"), &busiest.label);
             } else {
+                let ([x, y], [w, h]) = ([at.0, at.1].map(px), [size.0, size.1].map(px));
                 let _ = write!(shades[shade], "M{x} {y}h{w}v{h}h-{w}z");
             }
         }
     }
     for (shade, path) in shades.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
-        let _ = write!(body, "<path d=\"{path}\" class=\"h{shade}\"/>");
+        canvas.shape(path, &format!("h{shade}"), "");
     }
     let height = rows as f64 * tall;
-    let svg = format!(
-        "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{cells} links\">{body}</svg>",
-        px(width),
-        px(height)
-    );
+    let svg = canvas.inline(width, height, &format!("{cells} links"));
     (svg, across > 1 || down > 1)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A pure function of the record: same records, same bytes. Figures are inline SVG drawn here; the
 //! page is whole without its script, which only adds read-outs under the pointer. A content policy
-//! in the page forbids every request. All text from outside goes through `chart::esc`.
+//! in the page forbids every request. All text from outside goes through `svg::esc`.
 
 mod cdf;
 mod chart;
@@ -12,7 +12,6 @@ mod links;
 mod over_time;
 mod pauses;
 mod rpc;
-mod scale;
 mod tables;
 mod worst_flows;
 
@@ -20,7 +19,7 @@ use crate::about::About;
 use crate::human::micros;
 use crate::rows::RunRecord;
 use crate::summary::Summary;
-pub use chart::esc;
+use crate::svg::{FIGURE_STYLE, esc, themes};
 use std::fmt::Write;
 
 /// Width of a full-width figure, in pixels of its view box.
@@ -28,10 +27,6 @@ const WIDE: f64 = 1048.0;
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
-
-/// Colours by theme, repeated for the reader's choice, an explicit one, and paper.
-const LIGHT: &str = include_str!("light.css");
-const DARK: &str = include_str!("dark.css");
 
 /// A name with the signs that a terminal spares us.
 fn pretty(name: &str) -> String {
@@ -136,11 +131,9 @@ fn page(title: &str, body: &str) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"forebay\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{} – Forebay</title>\n<style>\n:root{{{LIGHT}}}\n\
-         @media (prefers-color-scheme:dark){{:root{{{DARK}}}}}\n\
-         :root[data-theme=light]{{{LIGHT}}}\n:root[data-theme=dark]{{{DARK}}}\n\
-         @media print{{:root,:root[data-theme]{{{LIGHT}}}}}\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
-        esc(title)
+         <title>{} – Forebay</title>\n<style>\n{}{FIGURE_STYLE}{STYLE}</style>\n</head>\n<body>\n<main>\n",
+        esc(title),
+        themes()
     );
     html.push_str(body);
     let _ = write!(html, "\n</main>\n<script>\n{SCRIPT}</script>\n");

@@ -1,12 +1,12 @@
 //! Figures over time: one for each unit, the busiest series by name, the others as one envelope; of one seed at a time, which the
 //! reader picks without any script.
 
-use super::chart::{Chart, Margins, esc, px};
-use super::scale::{Scale, plain, round_up};
+use super::chart::{Chart, Margins};
 use super::{Figure, WIDE, micro, pretty};
 use crate::about::About;
 use crate::human::{bytes_f, gbps, sig3, trim};
 use crate::rows::{Quantity, RunRecord, Series};
+use crate::svg::{Axis, Plot, esc, plain, round_up, time_unit};
 use forebay_units::Time;
 
 /// Series drawn by name in one figure.
@@ -108,18 +108,17 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
     let named = all.len().min(NAMED);
     all[..named].sort_by_key(|(series, _)| place(series));
     let tall = if top > 0.0 { round_up_scaled(top, unit) } else { 1.0 };
-    let mut chart = Chart::new(WIDE, 260.0, Margins(66.0, 14.0, 30.0, 46.0), |l, r, b, t| {
-        (Scale::linear(0.0, end_us, l, r), Scale::linear(low, tall, b, t))
-    });
+    let (x, y) = (Axis::linear(0.0, end_us), Axis::linear(low, tall));
+    let mut chart = Chart::new((WIDE, 260.0), Margins(66.0, 14.0, 30.0, 46.0), x, y);
     let axis = |v: f64| axis_label(v, unit);
     let time_unit = time_unit(end_us);
-    let x_ticks = chart.x.ticks(8, |v| plain(v / time_unit.0));
-    let y_ticks = chart.y.ticks(5, axis);
+    let x_ticks = x.ticks(8, |v| plain(v / time_unit.0));
+    let y_ticks = y.ticks(5, axis);
     let (title, y_title) = titles(quantity, unit);
-    shade_faults(&mut chart, about, end_us);
-    chart.axes(&x_ticks, &y_ticks, &format!("Virtual time ({})", time_unit.1), &y_title);
+    shade_faults(&mut chart.plot, about, end_us);
+    chart.plot.axes(&x_ticks, &y_ticks, &format!("Virtual time ({})", time_unit.1), &y_title);
 
-    let columns = ((chart.right() - chart.left()) / COLUMN) as usize;
+    let columns = (chart.plot.frame.width() / COLUMN) as usize;
     let (named, others) = all.split_at(all.len().min(NAMED));
     let drawn: Vec<Vec<Option<Column>>> =
         named.iter().map(|(series, _)| downsample(series, end_us, columns)).collect();
@@ -127,18 +126,18 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
     if !others.is_empty() {
         let area: Vec<(f64, f64, f64)> =
             rest.iter().flatten().map(|c| (c.at_us, low, c.high)).collect();
-        chart.band(&area, "band rest");
+        chart.plot.band(&area, "band rest");
     }
     for (i, columns) in drawn.iter().enumerate().rev() {
         let class = format!("s{i}");
         let present: Vec<Column> = columns.iter().flatten().copied().collect();
         if present.iter().any(|c| c.high > c.low) {
             let band: Vec<_> = present.iter().map(|c| (c.at_us, c.low, c.high)).collect();
-            chart.band(&band, &format!("band {class}"));
+            chart.plot.band(&band, &format!("band {class}"));
         }
         // A gap between samples is not a gap in the quantity: the line goes straight across.
         let line: Vec<_> = present.iter().map(|c| Some((c.at_us, c.mean))).collect();
-        chart.line(&line, &format!("line thin {class}"));
+        chart.plot.line(&line, &format!("line thin {class}"));
     }
     hover(&mut chart, named, &drawn, (!others.is_empty()).then_some(&rest), unit);
 
@@ -190,19 +189,12 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
 }
 
 /// Shades the time of each fault.
-fn shade_faults(chart: &mut Chart, about: &About, end_us: f64) {
-    let (top, height) = (chart.top(), chart.bottom() - chart.top());
+fn shade_faults(plot: &mut Plot, about: &About, end_us: f64) {
+    let (top, bottom) = (plot.frame.top, plot.frame.bottom);
     for fault in about.faults.iter().filter(|fault| us(fault.from) < end_us) {
-        let from = chart.x.px(us(fault.from));
-        let width = chart.x.px(fault.to.map_or(end_us, us)) - from;
-        chart.raw(&format!(
-            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"fault\"><title>{}</title></rect>",
-            px(from),
-            px(top),
-            px(width.max(1.0)),
-            px(height),
-            esc(&fault.what)
-        ));
+        let from = plot.x.px(us(fault.from));
+        let width = plot.x.px(fault.to.map_or(end_us, us)) - from;
+        plot.canvas.rect((from, top), (width.max(1.0), bottom - top), "fault", &fault.what);
     }
 }
 
@@ -279,7 +271,7 @@ fn hover(
     let kept: Vec<usize> = (0..first.len()).filter(|i| i % 2 == 0 && first[*i].is_some()).collect();
     let at = |i: usize| first[i].map_or(0.0, |c| c.at_us);
     let positions: Vec<_> =
-        kept.iter().map(|i| (chart.x.px(at(*i)), format!("at {}", micro(at(*i))))).collect();
+        kept.iter().map(|i| (chart.plot.x.px(at(*i)), format!("at {}", micro(at(*i))))).collect();
     chart.hover_at(positions);
     for (s, ((series, _), columns)) in named.iter().zip(drawn).enumerate() {
         let read = |i: &usize| {
@@ -289,26 +281,17 @@ fn hover(
                 } else {
                     value_label(c.mean, unit)
                 };
-                (chart.y.px(c.mean), text)
+                (chart.plot.y.px(c.mean), text)
             })
         };
         let values: Vec<_> = kept.iter().map(read).collect();
         chart.hover_row(&pretty(&series.name), &format!("s{s}"), values);
     }
     if let Some(rest) = rest {
-        let read = |i: &usize| rest[*i].map(|c| (chart.y.px(c.high), value_label(c.high, unit)));
+        let read =
+            |i: &usize| rest[*i].map(|c| (chart.plot.y.px(c.high), value_label(c.high, unit)));
         let values: Vec<_> = kept.iter().map(read).collect();
         chart.hover_row("largest of others", "rest", values);
-    }
-}
-
-/// Divisor and name of the unit of a time axis.
-pub(super) fn time_unit(end_us: f64) -> (f64, &'static str) {
-    match end_us {
-        e if e >= 2e6 => (1e6, "s"),
-        e if e >= 2e3 => (1e3, "ms"),
-        e if e >= 2.0 => (1.0, "µs"),
-        _ => (1e-3, "ns"),
     }
 }
 

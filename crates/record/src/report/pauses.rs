@@ -1,10 +1,10 @@
 //! Which ports were paused for how long, and how near the ingress ports that paused them came to losing something.
 
-use super::chart::esc;
 use super::links::bar;
 use super::{Figure, micro};
 use crate::human::{bytes, count, percent};
 use crate::rows::{ClassPauseRow, RunRecord};
+use crate::svg::esc;
 use forebay_units::{Bytes, Time};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

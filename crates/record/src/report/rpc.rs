@@ -2,15 +2,14 @@
 
 use super::Figure;
 use super::cdf::{Class, Words, pair};
-use super::chart::esc;
 use super::micro;
-use super::over_time::time_unit;
 use super::tables::marked;
 use crate::about::About;
 use crate::human::{count, gbps, sig2, sig3};
 use crate::rows::{RpcRow, RunRecord};
 use crate::stats::Estimate;
 use crate::summary::{RPC_DEFINITION, RpcClass, RpcSummary, Summary};
+use crate::svg::{esc, time_unit};
 use std::fmt::Write;
 
 /// Latency of measured RPCs by traffic entry.

@@ -1,6 +1,5 @@
 //! The report's words and tables: headline, key numbers, size classes, seeds, settings, definitions.
 
-use super::chart::esc;
 use super::{micro, pretty};
 use crate::about::About;
 use crate::columns::IDEAL_FCT_DEFINITION;
@@ -12,6 +11,7 @@ use crate::summary::{
     CENSORED, FCT_DEFINITION, FEW_FLOWS, FlowClass, QUANTILE_DEFINITION, RpcSummary, Status,
     Summary,
 };
+use crate::svg::esc;
 use std::fmt::Write;
 
 /// Seeds in the table of seeds; the rest is in `runs.csv`.
@@ -200,7 +200,7 @@ fn half(estimate: &Estimate) -> String {
     estimate.half_width().map_or(String::new(), |half| format!(" ± {}", sig2(half)))
 }
 
-/// Eight numbers.
+/// The key numbers, each in a tile.
 pub(super) fn tiles(summary: &Summary) -> String {
     let net = &summary.network;
     let flows = &summary.flows;
@@ -304,6 +304,7 @@ pub(super) fn tiles(summary: &Summary) -> String {
             ),
         ));
     }
+    let basis = 92 / across(tiles.len());
     let tiles: String = tiles
         .iter()
         .map(|(name, value, note)| {
@@ -316,8 +317,14 @@ pub(super) fn tiles(summary: &Summary) -> String {
         })
         .collect();
     format!(
-        "<section class=\"tiles\" id=\"key-numbers\" aria-label=\"Key numbers\">{tiles}</section>"
+        "<section class=\"tiles\" id=\"key-numbers\" aria-label=\"Key numbers\" style=\"--tile:{basis}%\">{tiles}</section>"
     )
+}
+
+/// How many of `n` tiles stand in a row: about four, and none alone in the last one.
+fn across(n: usize) -> usize {
+    let even = n.div_ceil(n.div_ceil(4).max(1)).max(1);
+    if even > 1 && n % even == 1 { even + 1 } else { even }
 }
 
 /// The busiest link of all, and how the two kinds of link fared.
@@ -621,4 +628,17 @@ pub(super) fn reference(about: &About, runs: &[RunRecord]) -> String {
         esc(about.rerun())
     );
     html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_tile_stands_alone_in_the_last_row() {
+        assert_eq!([4, 7, 8, 9, 10, 13].map(across), [4, 4, 4, 3, 4, 5]);
+        for n in 2..=20 {
+            assert!((2..=5).contains(&across(n)) && n % across(n) != 1, "{n}");
+        }
+    }
 }

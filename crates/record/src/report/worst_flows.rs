@@ -1,11 +1,11 @@
 //! The slowest flows, one by one: where to point a trace.
 
 use super::Figure;
-use super::chart::esc;
 use crate::about::About;
 use crate::human::{bytes, sig3};
 use crate::rows::{FlowRow, RunRecord};
 use crate::summary::measured;
+use crate::svg::esc;
 use std::fmt::Write;
 
 /// Flows in the table.

@@ -7,7 +7,7 @@ use super::traffic::{Figure, most};
 use crate::chart::{Chart, Panel as Bars};
 use crate::curves::{self, Curve, Curves};
 use crate::plot::{Line, Panel, Rule, plot};
-use crate::scale::Scale;
+use forebay_record::svg::Axis;
 
 /// The number that a row publishes.
 fn published(id: &str) -> f64 {
@@ -84,7 +84,7 @@ fn draw_2() -> String {
         bars,
         panels: vec![Bars {
             label: "MB".into(),
-            scale: Scale::Log(0.01, 100.0),
+            axis: Axis::log(0.01, 100.0),
             values: values.to_vec(),
             published: said.to_vec(),
         }],
@@ -138,7 +138,7 @@ pub(super) fn draw_5(figure: &Figure) -> String {
     let said = |panel: &str, other: &str| published(&format!("{panel}-over-{other}-{NAMED}"));
     let times = |label, range: (f64, f64), which| curves::Panel {
         label,
-        scale: Scale::Log(range.0, range.1),
+        axis: Axis::log(range.0, range.1),
         curves: (CURVES.iter().enumerate())
             .map(|(style, (name, scheme))| {
                 let values = figure.of(*scheme).iter().map(|p| p.stat(which) * 1e3).collect();
@@ -150,7 +150,7 @@ pub(super) fn draw_5(figure: &Figure) -> String {
     let ours = figure.of(Scheme::HierCc(NAMED));
     let ratios = |label, panel: &str, which| curves::Panel {
         label,
-        scale: Scale::Linear(1.2),
+        axis: Axis::linear(0.0, 1.2),
         curves: (others.iter())
             .map(|(_, style)| {
                 let (name, scheme) = CURVES[*style];

@@ -11,7 +11,7 @@ use super::signals::{TARGET, THRESHOLD, ideas, traced};
 use super::tails::{Beside, ENOUGH_FOR_P9999, PERCENTILES, SIZES, latencies};
 use crate::chart::{Chart, Panel};
 use crate::plot::{self, Line, Rule, plot};
-use crate::scale::Scale;
+use forebay_record::svg::Axis;
 
 type Pictures = Vec<(String, String)>;
 
@@ -49,17 +49,17 @@ pub(super) fn pictures(lab: &Lab, wanted: &dyn Fn(&str) -> bool) -> Pictures {
     drawn
 }
 
-const DROPS: Scale = Scale::Log(1e-5, 10.0);
-const GOODPUT: Scale = Scale::Linear(110.0);
-const MEMORY: Scale = Scale::Linear(40.0);
+const DROPS: Axis = Axis::log(1e-5, 10.0);
+const GOODPUT: Axis = Axis::linear(0.0, 110.0);
+const MEMORY: Axis = Axis::linear(0.0, 40.0);
 
 fn strings(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_string()).collect()
 }
 
-fn panel(label: &str, scale: Scale, runs: &[Vec<&Outcome>], of: fn(&Outcome) -> f64) -> Panel {
+fn panel(label: &str, axis: Axis, runs: &[Vec<&Outcome>], of: fn(&Outcome) -> f64) -> Panel {
     let values = runs.iter().map(|group| group.iter().map(|run| of(run)).collect()).collect();
-    Panel { label: label.into(), scale, values, published: Vec::new() }
+    Panel { label: label.into(), axis, values, published: Vec::new() }
 }
 
 fn goodput(runs: &[Vec<&Outcome>], published: &[(usize, usize, f64, f64)]) -> Panel {
@@ -77,7 +77,7 @@ fn memory(runs: &[Vec<&Outcome>], published: &[(usize, usize, f64, f64)]) -> Pan
     let values = runs.iter().map(|group| group.iter().map(|run| run.mapp).collect()).collect();
     Panel {
         label: "Memory bandwidth of MApp, GB/s".into(),
-        scale: MEMORY,
+        axis: MEMORY,
         values,
         published: published.to_vec(),
     }
@@ -286,7 +286,7 @@ fn tails(lab: &Lab, title: &str, ddio: bool, series: usize, sizes: &[(u32, &str)
     };
     let panel = |per_10_000: u32, label: &str| Panel {
         label: format!("{label}, us"),
-        scale: Scale::Log(10.0, 1e6),
+        axis: Axis::log(10.0, 1e6),
         values: samples
             .iter()
             .map(|group| group.iter().map(|s| s.percentile(per_10_000).value).collect())

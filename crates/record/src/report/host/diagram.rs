@@ -1,11 +1,10 @@
 //! The path from cable to application as a row of stages, each coloured by how long it was the bottleneck.
 
 use crate::human::{bytes, count, gbps, percent, sig3};
-use crate::report::chart::{esc, px};
 use crate::rows::MemoryRow;
 use crate::stats::Estimate;
 use crate::summary::HostMemory;
-use std::fmt::Write;
+use crate::svg::Canvas;
 
 /// The stage before the host: its share is that of time in which nothing queued in the host.
 const SENDERS: &str = "Senders";
@@ -92,110 +91,69 @@ pub(super) fn draw(host: &HostMemory, row: &MemoryRow) -> String {
             facts: [gbps(value(&host.goodput_gbps)), "read from sockets".into()],
         },
     ];
-    let mut svg = format!(
-        "<div class=\"plot\"><svg viewBox=\"0 0 {WIDTH} 232\" role=\"img\" aria-label=\"Path from NIC to application of {}\">",
-        esc(&host.name)
-    );
+    let mut canvas = Canvas::default();
     for (i, stage) in (0_u32..).zip(&stages) {
         let x = f64::from(i) * (BOX + GAP);
         if i > 0 {
-            arrow(&mut svg, (x - GAP + 2.0, TOP + HEIGHT / 2.0), (x - 2.0, TOP + HEIGHT / 2.0));
+            let middle = TOP + HEIGHT / 2.0;
+            canvas.arrow((x - GAP + 2.0, middle), (x - 2.0, middle), "axis");
         }
-        draw_stage(&mut svg, x, stage);
+        draw_stage(&mut canvas, x, stage);
     }
-    senders(&mut svg, host);
-    antagonists(&mut svg, host);
-    svg.push_str("</svg></div>");
-    svg
+    senders(&mut canvas, host);
+    antagonists(&mut canvas, host);
+    let description = format!("Path from NIC to application of {}", host.name);
+    format!("<div class=\"plot\">{}</div>", canvas.inline(WIDTH, 232.0, &description))
 }
 
-fn draw_stage(svg: &mut String, x: f64, stage: &Stage) {
+fn draw_stage(canvas: &mut Canvas, x: f64, stage: &Stage) {
     let share = stage.share.unwrap_or(0.0);
     // No stage of the host is slow while nothing queues in it.
     let class = if stage.name == SENDERS { "stage calm" } else { "stage" };
-    let _ = write!(
-        svg,
-        "<rect x=\"{}\" y=\"{TOP}\" width=\"{BOX}\" height=\"{HEIGHT}\" rx=\"6\" class=\"surface\"/>\
-         <rect x=\"{}\" y=\"{TOP}\" width=\"{BOX}\" height=\"{HEIGHT}\" rx=\"6\" class=\"{class}\" style=\"fill-opacity:{:.3}\"/>",
-        px(x),
-        px(x),
-        // Small shares are to be seen, and text on large ones to be read.
-        share * (2.0 - share) * 0.55
-    );
+    canvas.card((x, TOP), (BOX, HEIGHT), "surface", "");
+    // Small shares are to be seen, and text on large ones to be read.
+    let opacity = format!("fill-opacity:{:.3}", share * (2.0 - share) * 0.55);
+    canvas.card((x, TOP), (BOX, HEIGHT), class, &opacity);
     let middle = x + BOX / 2.0;
-    text(svg, middle, TOP + 22.0, "label mid", stage.name);
+    canvas.text((middle, TOP + 22.0), "label mid", stage.name);
     match stage.share {
-        Some(share) => text(svg, middle, TOP + 52.0, "share mid", &percent(share)),
-        None => text(svg, middle, TOP + 52.0, "share mid", &stage.facts[0]),
+        Some(share) => canvas.text((middle, TOP + 52.0), "share mid", &percent(share)),
+        None => canvas.text((middle, TOP + 52.0), "share mid", &stage.facts[0]),
     }
     let facts = if stage.share.is_some() { &stage.facts[..] } else { &stage.facts[1..] };
     for (line, fact) in (0_u32..).zip(facts) {
-        text(svg, middle, TOP + 78.0 + 18.0 * f64::from(line), "fact mid", fact);
+        canvas.text((middle, TOP + 78.0 + 18.0 * f64::from(line)), "fact mid", fact);
     }
 }
 
 /// What senders waited for, most first.
-fn senders(svg: &mut String, host: &HostMemory) {
+fn senders(canvas: &mut Canvas, host: &HostMemory) {
     let waits = host.sender_wait_shares.longest_first();
     if waits.is_empty() {
         return;
     }
-    arrow(svg, (BOX / 2.0, BELOW - 2.0), (BOX / 2.0, TOP + HEIGHT + 2.0));
-    let _ = write!(
-        svg,
-        "<rect x=\"0\" y=\"{BELOW}\" width=\"{}\" height=\"58\" rx=\"6\" class=\"surface\"/>",
-        px(4.0 * BOX + 3.0 * GAP)
-    );
-    text(svg, 14.0, BELOW + 22.0, "label", "Senders waited for");
+    canvas.arrow((BOX / 2.0, BELOW - 2.0), (BOX / 2.0, TOP + HEIGHT + 2.0), "axis");
+    canvas.card((0.0, BELOW), (4.0 * BOX + 3.0 * GAP, 58.0), "surface", "");
+    canvas.text((14.0, BELOW + 22.0), "label", "Senders waited for");
     let words = waits.iter().take(3).map(|(wait, share)| format!("{wait} {}", percent(*share)));
-    text(svg, 14.0, BELOW + 44.0, "fact", &words.collect::<Vec<_>>().join(", "));
+    canvas.text((14.0, BELOW + 44.0), "fact", &words.collect::<Vec<_>>().join(", "));
 }
 
-fn antagonists(svg: &mut String, host: &HostMemory) {
+fn antagonists(canvas: &mut Canvas, host: &HostMemory) {
     if host.antagonists_gigabytes_per_s.is_empty() {
         return;
     }
     let x = 4.0 * (BOX + GAP);
     let middle = x + BOX / 2.0;
-    arrow(svg, (middle, BELOW - 2.0), (middle, TOP + HEIGHT + 2.0));
-    let _ = write!(
-        svg,
-        "<rect x=\"{}\" y=\"{BELOW}\" width=\"{BOX}\" height=\"58\" rx=\"6\" class=\"surface\"/>",
-        px(x)
-    );
+    canvas.arrow((middle, BELOW - 2.0), (middle, TOP + HEIGHT + 2.0), "axis");
+    canvas.card((x, BELOW), (BOX, 58.0), "surface", "");
     let n = host.antagonists_gigabytes_per_s.len();
     let name = if n == 1 { "Antagonist".to_string() } else { format!("{n} antagonists") };
-    text(svg, middle, BELOW + 22.0, "label mid", &name);
+    canvas.text((middle, BELOW + 22.0), "label mid", &name);
     let traffic = format!("{} GB/s", sig3(value(&host.antagonist_gigabytes_per_s)));
-    text(svg, middle, BELOW + 44.0, "fact mid", &traffic);
+    canvas.text((middle, BELOW + 44.0), "fact mid", &traffic);
     if value(&host.mean_level) > 0.0 {
         let level = format!("throttled to level {} on average", sig3(value(&host.mean_level)));
-        text(svg, x + BOX + 14.0, BELOW + 34.0, "fact", &level);
+        canvas.text((x + BOX + 14.0, BELOW + 34.0), "fact", &level);
     }
-}
-
-fn text(svg: &mut String, x: f64, y: f64, class: &str, text: &str) {
-    let _ =
-        write!(svg, "<text x=\"{}\" y=\"{}\" class=\"{class}\">{}</text>", px(x), px(y), esc(text));
-}
-
-/// A line with a head at its end, level or upright.
-fn arrow(svg: &mut String, from: (f64, f64), to: (f64, f64)) {
-    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
-    let length = dx.abs().max(dy.abs()).max(1.0);
-    let (ux, uy) = (dx / length * 5.0, dy / length * 5.0);
-    let _ = write!(
-        svg,
-        "<path d=\"M{} {}L{} {}M{} {}L{} {}L{} {}\" class=\"axis\"/>",
-        px(from.0),
-        px(from.1),
-        px(to.0),
-        px(to.1),
-        px(to.0 - ux - uy),
-        px(to.1 - uy - ux),
-        px(to.0),
-        px(to.1),
-        px(to.0 - ux + uy),
-        px(to.1 - uy + ux)
-    );
 }

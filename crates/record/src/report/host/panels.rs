@@ -4,9 +4,8 @@ use super::bins::{Bins, packed};
 use super::windows::{Window, windows};
 use crate::human::sig3;
 use crate::memory_series::{MemorySample, MemorySeries};
-use crate::report::chart::{esc, px};
-use crate::report::scale::{Scale, plain, round_up};
 use crate::rows::MemoryRow;
+use crate::svg::{Axis, Canvas, Frame, Plot, esc, plain, round_up, time_unit};
 use std::fmt::Write;
 
 /// Bins that a page keeps of a whole run: two for each pixel at an eighth of it.
@@ -169,14 +168,14 @@ pub(super) fn draw(series: &MemorySeries, row: &MemoryRow) -> String {
     let found = if per > 1 { windows(&series.samples) } else { Vec::new() };
     let height = TITLE + panels.len() as f64 * (PANEL + TITLE) - TITLE + BELOW;
     let every_us = series.every.as_ps() as f64 * 1e-6;
-    let mut svg = String::new();
+    let mut canvas = Canvas::default();
     let mut data: Vec<String> = Vec::new();
     for (i, panel) in panels.iter().enumerate() {
         let y1 = TITLE + i as f64 * (PANEL + TITLE);
-        data.push(one(&mut svg, panel, y1, per));
+        data.push(one(&mut canvas, panel, y1, per));
     }
     let (top, bottom) = (TITLE, height - BELOW);
-    times(&mut svg, samples as f64 * every_us, bottom);
+    times(&mut canvas, samples as f64 * every_us, bottom);
     let kept = found.iter().map(|window| kept(window, &panels));
     let json = format!(
         "{{\"w\":{WIDTH},\"l\":{LEFT},\"r\":{RIGHT},\"top\":{top},\"bottom\":{bottom},\"samples\":{samples},\"per\":{per},\
@@ -187,11 +186,9 @@ pub(super) fn draw(series: &MemorySeries, row: &MemoryRow) -> String {
     let mut html = buttons(&found);
     let _ = write!(
         html,
-        "{}<div class=\"plot panels\"><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"Path to memory of {} over \
-         time\">{svg}</svg><script type=\"application/json\">{}</script></div>",
+        "{}<div class=\"plot panels\">{}<script type=\"application/json\">{}</script></div>",
         legend(&panels),
-        px(height),
-        esc(&series.host),
+        canvas.inline(WIDTH, height, &format!("Path to memory of {} over time", series.host)),
         json.replace('<', "\\u003c")
     );
     html
@@ -226,33 +223,30 @@ fn legend(panels: &[Panel]) -> String {
 }
 
 /// Draws one panel with its top at `y1`. Returns its data.
-fn one(svg: &mut String, panel: &Panel, y1: f64, per: usize) -> String {
+fn one(canvas: &mut Canvas, panel: &Panel, y1: f64, per: usize) -> String {
     let y0 = y1 + PANEL;
     let top = panel.top();
-    let scale = Scale::linear(0.0, top, y0, y1);
+    let frame = Frame { left: LEFT, top: y1, right: RIGHT, bottom: y0 };
+    let mut plot = Plot::new(frame, WIDTH, Axis::linear(0.0, 1.0), Axis::linear(0.0, top));
     let unit = if panel.unit.is_empty() { String::new() } else { format!(", {}", panel.unit) };
-    text(svg, (LEFT, y1 - 9.0), "title", &format!("{}{unit}", panel.title));
-    for tick in scale.ticks(3, plain) {
-        let y = scale.px(tick.value);
-        let _ = write!(svg, "<path d=\"M{LEFT} {}H{RIGHT}\" class=\"grid\"/>", px(y));
-        text(svg, (LEFT - 8.0, y + 4.0), "tick end", tick.label.as_deref().unwrap_or(""));
-    }
+    plot.canvas.text((LEFT, y1 - 9.0), "title", &format!("{}{unit}", panel.title));
+    plot.upright(&plot.y.ticks(3, plain), "");
     let bins: Vec<Bins> = panel.traces.iter().map(|trace| Bins::of(&trace.values, per)).collect();
-    svg.push_str("<g class=\"traces\">");
+    plot.canvas.raw("<g class=\"traces\">");
     let mut under: Vec<f32> = Vec::new();
     for (trace, bins) in panel.traces.iter().zip(&bins) {
-        under = drawn(svg, (trace, bins, &scale), panel.stacked, &under);
+        under = drawn(&mut plot, trace, bins, panel.stacked, &under);
     }
-    svg.push_str("</g>");
+    plot.canvas.raw("</g>");
     // The names of rules stand at the right, above the panel, so that no trace runs through them.
     let mut names: Vec<String> = Vec::new();
     for rule in &panel.rules {
-        let y = px(scale.px(rule.at));
-        let _ = write!(svg, "<path d=\"M{LEFT} {y}H{RIGHT}\" class=\"rule\"/>");
+        plot.level(rule.at, "rule");
         names.push(format!("{} {}", rule.name, sig3(rule.at)));
     }
-    text(svg, (RIGHT, y1 - 9.0), "tick end", &names.join(", "));
-    let _ = write!(svg, "<path d=\"M{LEFT} {}H{RIGHT}\" class=\"axis\"/>", px(y0));
+    plot.canvas.text((RIGHT, y1 - 9.0), "tick end", &names.join(", "));
+    plot.level(0.0, "axis");
+    canvas.add(&plot.canvas);
     let traces = panel.traces.iter().zip(&bins).map(|(trace, bins)| {
         let pack = |values: &[f32]| packed(values, top as f32);
         let spread = match per {
@@ -274,14 +268,10 @@ fn one(svg: &mut String, panel: &Panel, y1: f64, per: usize) -> String {
 }
 
 /// A trace over the whole run: least to largest shaded, the mean as a line; or a layer of a pile, whose top is returned.
-fn drawn(
-    svg: &mut String,
-    (trace, bins, scale): (&Trace, &Bins, &Scale),
-    stacked: bool,
-    under: &[f32],
-) -> Vec<f32> {
+fn drawn(plot: &mut Plot, trace: &Trace, bins: &Bins, stacked: bool, under: &[f32]) -> Vec<f32> {
     let n = bins.mean.len();
     let columns = (((RIGHT - LEFT) / COLUMN) as usize).min(n);
+    let scale = plot.y;
     let mut top = Vec::with_capacity(columns);
     let (mut high, mut low, mut middle) = (Vec::new(), Vec::new(), Vec::new());
     for c in 0..columns {
@@ -300,56 +290,30 @@ fn drawn(
             middle.push(point(mean));
         }
     }
-    let area = high.iter().chain(low.iter().rev());
     let class = trace.class;
     if !trace.bare {
-        path(svg, area, &format!("{} {class}", if stacked { "pile" } else { "band" }));
+        let layer = if stacked { "pile" } else { "band" };
+        plot.canvas
+            .path(high.into_iter().chain(low.into_iter().rev()), &format!("{layer} {class}"));
     }
-    path(svg, middle.iter(), &format!("line thin {class}"));
+    plot.canvas.path(middle, &format!("line thin {class}"));
     top
 }
 
-fn path<'a>(svg: &mut String, points: impl Iterator<Item = &'a (f64, f64)>, class: &str) {
-    let points: Vec<String> = points.map(|(x, y)| format!("{} {}", px(*x), px(*y))).collect();
-    if !points.is_empty() {
-        let _ = write!(svg, "<path d=\"M{}\" class=\"{class}\"/>", points.join("L"));
+/// Draws the time axis under the last panel.
+fn times(canvas: &mut Canvas, end_us: f64, bottom: f64) {
+    let axis = Axis::linear(0.0, end_us);
+    let scale = axis.over(LEFT, RIGHT);
+    let (divisor, unit) = time_unit(end_us);
+    canvas.raw("<g class=\"times\">");
+    for tick in axis.ticks(8, |v| plain(v / divisor)) {
+        let x = scale.px(tick.value);
+        canvas.rule((x, bottom), (x, bottom + 6.0), "axis");
+        canvas.text((x, bottom + 19.0), "tick mid", tick.label.as_deref().unwrap_or_default());
     }
-}
-
-/// The time axis under the last panel.
-fn times(svg: &mut String, end_us: f64, bottom: f64) {
-    let scale = Scale::linear(0.0, end_us, LEFT, RIGHT);
-    let (divisor, unit) = match end_us {
-        e if e >= 2e6 => (1e6, "s"),
-        e if e >= 2e3 => (1e3, "ms"),
-        _ => (1.0, "µs"),
-    };
-    svg.push_str("<g class=\"times\">");
-    for tick in scale.ticks(8, |v| plain(v / divisor)) {
-        let x = px(scale.px(tick.value));
-        let _ = write!(svg, "<path d=\"M{x} {bottom}v6\" class=\"axis\"/>");
-        text(
-            svg,
-            (scale.px(tick.value), bottom + 19.0),
-            "tick mid",
-            tick.label.as_deref().unwrap_or(""),
-        );
-    }
-    svg.push_str("</g>");
+    canvas.raw("</g>");
     let title = format!("Virtual time ({unit})");
-    text(svg, ((LEFT + RIGHT) / 2.0, bottom + BELOW - 6.0), "title mid time-title", &title);
-}
-
-fn text(svg: &mut String, (x, y): (f64, f64), class: &str, text: &str) {
-    if !text.is_empty() {
-        let _ = write!(
-            svg,
-            "<text x=\"{}\" y=\"{}\" class=\"{class}\">{}</text>",
-            px(x),
-            px(y),
-            esc(text)
-        );
-    }
+    canvas.text(((LEFT + RIGHT) / 2.0, bottom + BELOW - 6.0), "title mid time-title", &title);
 }
 
 /// A window's samples, trace by trace over all panels.

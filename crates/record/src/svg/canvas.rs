@@ -1,0 +1,197 @@
+//! Shapes as SVG text, in the order in which they are drawn.
+
+use std::fmt::Write;
+
+/// Makes text safe inside HTML and SVG, attributes included.
+pub fn esc(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            // Control characters have no place in HTML; tabs and ends of line do.
+            c if c.is_control() && !matches!(c, '\n' | '\t') => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// A length in pixels with one decimal at most.
+pub fn px(value: f64) -> String {
+    let text = format!("{value:.1}");
+    let text = text.strip_suffix(".0").unwrap_or(&text);
+    if text == "-0" { "0".into() } else { text.into() }
+}
+
+/// Width that a text of 12 pixels takes, about.
+pub fn text_width(text: &str) -> f64 {
+    6.6 * text.chars().count() as f64
+}
+
+/// A point in pixels.
+type Point = (f64, f64);
+
+/// Shapes of a picture.
+#[derive(Clone, Debug, Default)]
+pub struct Canvas {
+    body: String,
+}
+
+impl Canvas {
+    /// Adds ready SVG.
+    pub fn raw(&mut self, svg: &str) {
+        self.body.push_str(svg);
+    }
+
+    /// Adds all shapes of another canvas.
+    pub fn add(&mut self, other: &Self) {
+        self.body.push_str(&other.body);
+    }
+
+    /// Writes a text; none where it is empty.
+    pub fn text(&mut self, (x, y): Point, class: &str, text: &str) {
+        if !text.is_empty() {
+            let (x, y) = (px(x), px(y));
+            let _ = write!(
+                self.body,
+                "<text x=\"{x}\" y=\"{y}\" class=\"{class}\">{}</text>",
+                esc(text)
+            );
+        }
+    }
+
+    /// Draws a straight line.
+    pub fn rule(&mut self, from: Point, to: Point, class: &str) {
+        self.path([from, to], class);
+    }
+
+    /// Draws a line through points.
+    pub fn path(&mut self, points: impl IntoIterator<Item = Point>, class: &str) {
+        let points: Vec<String> =
+            points.into_iter().map(|(x, y)| format!("{} {}", px(x), px(y))).collect();
+        if !points.is_empty() {
+            self.shape(&format!("M{}", points.join("L")), class, "");
+        }
+    }
+
+    /// Fills the area that points enclose.
+    pub fn area(&mut self, points: impl IntoIterator<Item = Point>, class: &str) {
+        let points: Vec<String> =
+            points.into_iter().map(|(x, y)| format!("{} {}", px(x), px(y))).collect();
+        if points.len() > 2 {
+            self.shape(&format!("M{}Z", points.join("L")), class, "");
+        }
+    }
+
+    /// Draws a path by its commands, with a title under the pointer unless that is empty.
+    pub fn shape(&mut self, commands: &str, class: &str, title: &str) {
+        let _ = write!(self.body, "<path d=\"{commands}\" class=\"{class}\"{}", end("path", title));
+    }
+
+    /// Draws a box from its upper left corner, with a title under the pointer unless that is empty.
+    pub fn rect(&mut self, (x, y): Point, (width, height): (f64, f64), class: &str, title: &str) {
+        let (x, y, width, height) = (px(x), px(y), px(width), px(height));
+        let _ = write!(
+            self.body,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" class=\"{class}\"{}",
+            end("rect", title)
+        );
+    }
+
+    /// Draws a box with round corners; `style` adds to its class.
+    pub fn card(&mut self, (x, y): Point, (width, height): (f64, f64), class: &str, style: &str) {
+        let (x, y, width, height) = (px(x), px(y), px(width), px(height));
+        let style =
+            if style.is_empty() { String::new() } else { format!(" style=\"{}\"", esc(style)) };
+        let _ = write!(
+            self.body,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"6\" class=\"{class}\"{style}/>"
+        );
+    }
+
+    /// Draws a dot of 3.5 pixels around a point, with a title under the pointer unless that is empty.
+    pub fn dot(&mut self, (x, y): Point, class: &str, title: &str) {
+        let (x, y) = (px(x), px(y));
+        let _ = write!(
+            self.body,
+            "<circle cx=\"{x}\" cy=\"{y}\" r=\"3.5\" class=\"{class}\"{}",
+            end("circle", title)
+        );
+    }
+
+    /// Draws a line with a head at its end, level or upright.
+    pub fn arrow(&mut self, from: Point, to: Point, class: &str) {
+        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+        let length = dx.abs().max(dy.abs()).max(1.0);
+        let (ux, uy) = (dx / length * 5.0, dy / length * 5.0);
+        self.path([from, to], class);
+        self.path([(to.0 - ux - uy, to.1 - uy - ux), to, (to.0 - ux + uy, to.1 - uy + ux)], class);
+    }
+
+    /// Draws names at the ends of lines, moved apart where they would overlap and kept above `lowest`: each a point, a class and
+    /// a text.
+    pub fn end_labels(&mut self, mut labels: Vec<(Point, String, String)>, lowest: f64) {
+        labels.sort_by(|a, b| a.0.1.total_cmp(&b.0.1));
+        for i in 1..labels.len() {
+            labels[i].0.1 = labels[i].0.1.max(labels[i - 1].0.1 + LABEL_GAP);
+        }
+        let mut floor = lowest;
+        for label in labels.iter_mut().rev() {
+            label.0.1 = label.0.1.min(floor);
+            floor = label.0.1 - LABEL_GAP;
+        }
+        for ((x, y), class, text) in labels {
+            self.text((x + 8.0, y + 4.0), &format!("label {class}"), &text);
+        }
+    }
+
+    /// The picture as an `svg` element inside a page.
+    pub fn inline(&self, width: f64, height: f64, description: &str) -> String {
+        format!(
+            "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">{}</svg>",
+            px(width),
+            px(height),
+            esc(description),
+            self.body
+        )
+    }
+
+    /// The shapes alone.
+    pub fn body(&self) -> &str {
+        &self.body
+    }
+}
+
+/// The end of an element with a title or without.
+fn end(element: &str, title: &str) -> String {
+    match title.is_empty() {
+        true => "/>".into(),
+        false => format!("><title>{}</title></{element}>", esc(title)),
+    }
+}
+
+/// Between names at line ends.
+const LABEL_GAP: f64 = 14.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_can_become_markup() {
+        assert_eq!(esc("<script>\"&'\u{0}\n"), "&lt;script&gt;&quot;&amp;&#39;\u{fffd}\n");
+    }
+
+    #[test]
+    fn labels_are_moved_apart_and_stay_inside() {
+        let mut canvas = Canvas::default();
+        let label = |y| ((50.0, y), "q1".to_string(), "x".to_string());
+        canvas.end_labels(vec![label(88.0), label(89.0), label(90.0)], 90.0);
+        let ys = canvas.body().split("y=\"").skip(1).map(|s| s.split('"').next().unwrap());
+        assert_eq!(ys.collect::<Vec<_>>(), ["66", "80", "94"]);
+    }
+}

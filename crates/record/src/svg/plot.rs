@@ -1,0 +1,174 @@
+//! A plot: a frame, two scales, and what stands in it.
+
+use super::{Axis, Canvas, Scale, Tick, WIDTH, text_width};
+
+/// Pixels that the axes of a plot enclose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frame {
+    /// Left end.
+    pub left: f64,
+    /// Upper end.
+    pub top: f64,
+    /// Right end.
+    pub right: f64,
+    /// Lower end.
+    pub bottom: f64,
+}
+
+/// Between the frames of a row.
+const GAP: f64 = 84.0;
+
+impl Frame {
+    /// From `left` to `margin` before the right end of a picture that stands alone, `high` from `top` on.
+    pub const fn across(left: f64, margin: f64, top: f64, high: f64) -> Self {
+        Self { left, top, right: WIDTH - margin, bottom: top + high }
+    }
+
+    /// As many frames side by side, in place of this one.
+    pub fn abreast(self, count: usize) -> impl Iterator<Item = Self> {
+        let wide = (self.width() - GAP * (count as f64 - 1.0)) / count as f64;
+        (0..count).map(move |i| {
+            let left = self.left + i as f64 * (wide + GAP);
+            Self { left, right: left + wide, ..self }
+        })
+    }
+
+    /// The frame, so much lower.
+    pub fn lower(self, by: f64) -> Self {
+        Self { top: self.top + by, bottom: self.bottom + by, ..self }
+    }
+
+    /// Its width.
+    pub fn width(self) -> f64 {
+        self.right - self.left
+    }
+
+    /// Its middle, left to right.
+    pub fn middle(self) -> f64 {
+        (self.left + self.right) / 2.0
+    }
+}
+
+/// A plot that is being drawn.
+pub struct Plot {
+    /// Shapes so far.
+    pub canvas: Canvas,
+    /// What the axes enclose.
+    pub frame: Frame,
+    /// Where the picture ends on the right: labels stay before it.
+    pub edge: f64,
+    /// From values to pixels, left to right.
+    pub x: Scale,
+    /// From values to pixels, bottom to top.
+    pub y: Scale,
+}
+
+impl Plot {
+    /// An empty plot in a picture that ends at `edge`.
+    pub fn new(frame: Frame, edge: f64, x: Axis, y: Axis) -> Self {
+        let (x, y) = (x.over(frame.left, frame.right), y.over(frame.bottom, frame.top));
+        Self { canvas: Canvas::default(), frame, edge, x, y }
+    }
+
+    /// Draws grid, ticks and titles. The title of y stands above the plot, that of x below it.
+    pub fn axes(&mut self, x: &[Tick], y: &[Tick], x_title: &str, y_title: &str) {
+        self.upright(y, y_title);
+        let Frame { left, right, bottom, .. } = self.frame;
+        for tick in x {
+            let at = self.x.px(tick.value);
+            let length = if tick.label.is_some() { 6.0 } else { 3.0 };
+            self.canvas.rule((at, bottom), (at, bottom + length), "axis");
+            self.below(at, tick.label.as_deref().unwrap_or_default());
+        }
+        self.canvas.rule((left, bottom), (right, bottom), "axis");
+        self.canvas.text((self.frame.middle(), bottom + 42.0), "title mid", x_title);
+    }
+
+    /// Draws the grid and its labels, and the title of y above them.
+    pub fn upright(&mut self, ticks: &[Tick], title: &str) {
+        let Frame { left, right, top, .. } = self.frame;
+        for tick in ticks {
+            let at = self.y.px(tick.value);
+            let class = if tick.label.is_some() { "grid" } else { "minor" };
+            self.canvas.rule((left, at), (right, at), class);
+            let label = tick.label.as_deref().unwrap_or_default();
+            self.canvas.text((left - 8.0, at + 4.0), "tick end", label);
+        }
+        self.canvas.text((left - 42.0, top - 12.0), "title", title);
+    }
+
+    /// Writes a label below the axis; one that would leave the picture ends at its edge.
+    pub fn below(&mut self, at: f64, label: &str) {
+        let y = self.frame.bottom + 19.0;
+        match at + text_width(label) * 0.57 > self.edge {
+            true => self.canvas.text((self.edge - 1.0, y), "tick end", label),
+            false => self.canvas.text((at, y), "tick mid", label),
+        }
+    }
+
+    /// Draws a line through points in values; a gap wherever there is none.
+    pub fn line(&mut self, points: &[Option<(f64, f64)>], class: &str) {
+        let mut path = String::new();
+        let mut pen = 'M';
+        for point in points {
+            match point {
+                Some((x, y)) => {
+                    let (x, y) = (super::px(self.x.px(*x)), super::px(self.y.px(*y)));
+                    path.push_str(&format!("{pen}{x} {y}"));
+                    pen = 'L';
+                }
+                None => pen = 'M',
+            }
+        }
+        if !path.is_empty() {
+            self.canvas.shape(&path, class, "");
+        }
+    }
+
+    /// Fills the area between two values at each x.
+    pub fn band(&mut self, points: &[(f64, f64, f64)], class: &str) {
+        if points.len() < 2 {
+            return;
+        }
+        let (x, y) = (self.x, self.y);
+        let upper = points.iter().map(|(at, _, high)| (x.px(*at), y.px(*high)));
+        let lower = points.iter().rev().map(|(at, low, _)| (x.px(*at), y.px(*low)));
+        self.canvas.area(upper.chain(lower), class);
+    }
+
+    /// Draws a dot with a ring of the background, so that dots on dots stay apart.
+    pub fn dot(&mut self, x: f64, y: f64, class: &str) {
+        self.canvas.dot((self.x.px(x), self.y.px(y)), class, "");
+    }
+
+    /// Draws a level to compare with, across the plot.
+    pub fn level(&mut self, value: f64, class: &str) {
+        let at = self.y.px(value);
+        self.canvas.rule((self.frame.left, at), (self.frame.right, at), class);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_abreast_fill_the_width_with_gaps_between_them() {
+        let all = Frame::across(60.0, 42.0, 10.0, 200.0);
+        let three: Vec<Frame> = all.abreast(3).collect();
+        assert_eq!((three[0].left, three[2].right), (60.0, WIDTH - 42.0));
+        for pair in three.windows(2) {
+            assert_eq!(pair[1].left - pair[0].right, GAP);
+            assert_eq!(pair[1].width(), pair[0].width());
+        }
+    }
+
+    #[test]
+    fn a_label_at_the_edge_stays_inside() {
+        let unit = Axis::linear(0.0, 1.0);
+        let frame = Frame { left: 10.0, top: 10.0, right: 96.0, bottom: 90.0 };
+        let mut plot = Plot::new(frame, 100.0, unit, unit);
+        plot.below(96.0, "50 ms");
+        assert!(plot.canvas.body().contains("x=\"99\" y=\"109\" class=\"tick end\""));
+    }
+}
