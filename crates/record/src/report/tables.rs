@@ -349,7 +349,7 @@ fn gbps(mean: Option<f64>) -> String {
 
 /// Never says 100 % of something that is less.
 fn percent_floor(share: f64) -> String {
-    if share < 1.0 && share > 0.9995 { "> 99.9 %".into() } else { percent(share) }
+    if (0.9995..1.0).contains(&share) { "> 99.9 %".into() } else { percent(share) }
 }
 
 fn rate(estimate: &Estimate) -> String {
