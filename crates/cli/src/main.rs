@@ -21,10 +21,9 @@ mod progress;
 mod report;
 mod reproduce;
 mod run;
-mod saving;
 mod say;
-mod seeds;
 mod source;
+mod surroundings;
 mod sweep;
 
 use args::{Cli, Verb};

@@ -2,8 +2,9 @@
 
 use crate::args::Reproduce;
 use crate::failure::Failure;
-use crate::progress::{Meter, State};
+use crate::progress::Meter;
 use crate::say;
+use forebay_study::progress::State;
 use forebay_validate::Verdict;
 use std::sync::Mutex;
 

@@ -3,16 +3,17 @@
 use crate::args::Run;
 use crate::estimate::Estimate;
 use crate::failure::Failure;
-use crate::progress::{Meter, State};
-use crate::seeds::{End, Left, View, Work, side_by_side};
+use crate::progress::Meter;
+use crate::surroundings::Here;
 use crate::{about, clock, expect, human, interrupt, machine, place, say};
 use forebay_record::{Finished, RunDir, RunRecord, Volatile};
-use forebay_scenario::model::{Scenario, Traffic, TrafficKind};
+use forebay_scenario::model::Scenario;
 use forebay_scenario::plan::Plan;
 use forebay_sim::Options;
+use forebay_study::progress::State;
+use forebay_study::seeds::{End, Left, View, Work, side_by_side};
 use serde_json::json;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 /// The verb.
 pub fn run(args: &Run) -> Result<(), Failure> {
@@ -73,10 +74,14 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         threads,
         failure: None,
     };
-    let mut progress = SeedProgress::new(scenario, &estimate, meter);
-    let work = Work { scenario, options, jobs, dir: &at, save: Some(&about) };
-    let end = side_by_side(&work, |view| progress.tick(view), |left| recorder.take(left));
-    progress.meter.clear();
+    let (mut meter, state) = (meter, State::of(scenario, &estimate));
+    let here = Here::new(&at, &scenario.name, Some(&about));
+    let work = Work { scenario, options, jobs, around: &here };
+    let tick = |view: &View<'_>| {
+        meter.tick(&State { stopping: interrupt::asked(), ..state.at(view) });
+    };
+    let end = side_by_side(&work, tick, |left| recorder.take(left));
+    meter.clear();
 
     match end {
         End::Undeliverable => Err(recorder.failure.unwrap_or(Failure::NobodyReads)),
@@ -90,8 +95,8 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         }
         End::All | End::Interrupted | End::Bug => {
             let stalled = std::mem::take(&mut recorder.stalled);
-            let (finished, runs) = recorder.finish(&progress.meter, jobs * threads)?;
-            tell(args, &place, &finished, &progress.meter)?;
+            let (finished, runs) = recorder.finish(&meter, jobs * threads)?;
+            tell(args, &place, &finished, &meter)?;
             match end {
                 End::Interrupted => Err(Failure::Interrupted(interrupted(&place, &runs, scenario))),
                 End::Bug => Err(Failure::Run(format!(
@@ -289,48 +294,5 @@ pub fn volatile(wall_s: f64, threads: usize) -> Volatile {
         threads: threads as u32,
         started_utc: started,
         command: command.join(" "),
-    }
-}
-
-/// Progress of seeds side by side.
-struct SeedProgress {
-    meter: Meter,
-    state: State,
-    /// Virtual time of one seed.
-    each_ps: u64,
-}
-
-impl SeedProgress {
-    fn new(scenario: &Scenario, estimate: &Estimate, meter: Meter) -> Self {
-        let seeds = scenario.seeds.len();
-        let flows = estimate.flows.round() as u64;
-        let poisson = |t: &Traffic| matches!(t.kind, TrafficKind::Poisson { .. });
-        let state = State {
-            name: scenario.name.clone(),
-            parts: "seeds",
-            parts_all: seeds,
-            to_simulate_ps: u128::from(scenario.stop.time.as_ps()) * seeds as u128,
-            flows_all: (flows > 0).then(|| flows.saturating_mul(seeds as u64)),
-            flows_expected: scenario.traffic.iter().any(poisson),
-            flows_end_it: scenario.stop.flows && estimate.endless == 0.0,
-            ..State::default()
-        };
-        Self { meter, state, each_ps: scenario.stop.time.as_ps() }
-    }
-
-    fn tick(&mut self, view: &View<'_>) {
-        let mut state = self.state.clone();
-        for (watch, ended) in view.watches.iter().zip(view.ended) {
-            let now = if *ended { self.each_ps } else { watch.now_ps.load(Ordering::Relaxed) };
-            state.simulated_ps += u128::from(now.min(self.each_ps));
-            state.flows_done += watch.done.load(Ordering::Relaxed);
-            state.packet_hops += watch.pushed.load(Ordering::Relaxed);
-            state.parts_done += usize::from(*ended);
-        }
-        if let Some(all) = view.flows_to_do() {
-            (state.flows_all, state.flows_expected) = (Some(all), false);
-        }
-        state.stopping = interrupt::asked();
-        self.meter.tick(&state);
     }
 }

@@ -1,12 +1,16 @@
-//! What is asked of a scenario around its simulations: what a sweep consists of, what a run will cost, which bands its
-//! results must lie in, which numbers a summary has, and what a run directory says about it.
+//! What surrounds the simulations of a scenario: the points and runs of a sweep, seeds side by side, what a run will cost, how
+//! far it is, which bands its results must lie in, which numbers a summary has, and what a run directory says about it.
 //!
 //! Invariants: nothing here reads a file, a clock or the machine, so that a browser and other languages can use it; whoever
-//! calls hands over what was read.
+//! calls hands over what was read, or a reader, a writer and a clock ([`seeds::Surroundings`], [`sweep::Store`]).
 
 pub mod about;
 pub mod estimate;
 pub mod expect;
 pub mod hash;
 pub mod metrics;
+mod pace;
+pub mod progress;
+mod saving;
+pub mod seeds;
 pub mod sweep;

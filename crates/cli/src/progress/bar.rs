@@ -1,8 +1,8 @@
 //! The bar, as wide as the terminal and no wider: what matters least is left out first.
 
-use super::pace::Pace;
-use super::{State, time_left};
+use super::time_left;
 use crate::human;
+use forebay_study::progress::{Pace, State};
 
 /// Cells of the bar.
 const BAR: std::ops::RangeInclusive<usize> = 8..=30;

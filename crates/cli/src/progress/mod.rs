@@ -1,75 +1,16 @@
 //! Progress: a bar for people, JSON lines for machines that ask for them, a line at the start and one at the end for logs,
 //! nothing for nobody.
-//!
-//! How far a run is, is told by virtual time and by flows completed; the further of the two is the bar where
-//! finished flows end the run. The pace of the last while, not of the whole, gives the time left.
+//! How far the work is, `study` knows.
 
 mod bar;
-mod pace;
 
 use crate::args::{Progress, Show};
 use crate::{clock, human, say};
-use pace::Pace;
-use serde_json::{Value, json};
+use forebay_study::progress::{Pace, State, facts, rounded};
+use serde_json::Value;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-/// How far the work is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct State {
-    /// Title.
-    pub name: String,
-    /// What is counted besides time and flows: `seeds`, `points`.
-    pub parts: &'static str,
-    /// How many of them are done, and are to be done.
-    pub parts_done: usize,
-    pub parts_all: usize,
-    /// Virtual time simulated and to be simulated, in ps, over all seeds.
-    pub simulated_ps: u128,
-    pub to_simulate_ps: u128,
-    /// Flows completed; and to be completed, if that is known.
-    pub flows_done: u64,
-    pub flows_all: Option<u64>,
-    /// Whether `flows_all` is what is to be expected rather than what will be.
-    pub flows_expected: bool,
-    /// Whether the work ends when all flows are done.
-    pub flows_end_it: bool,
-    /// Packets that crossed a link.
-    pub packet_hops: u64,
-    /// Share of the work that is done, where whoever counts knows it better than time and flows do.
-    pub work: Option<f64>,
-    /// Whether a signal has asked for the end.
-    pub stopping: bool,
-}
-
-impl State {
-    /// Share of the virtual time that has passed.
-    pub fn time_fraction(&self) -> f64 {
-        share(self.simulated_ps as f64, self.to_simulate_ps as f64)
-    }
-
-    /// Share of the flows that are done.
-    pub fn flow_fraction(&self) -> Option<f64> {
-        self.flows_all.filter(|all| *all > 0).map(|all| share(self.flows_done as f64, all as f64))
-    }
-
-    /// Share of the work that is done: of the parts, where they are all that is known.
-    pub fn fraction(&self) -> f64 {
-        if let Some(work) = self.work {
-            return work.clamp(0.0, 1.0);
-        }
-        if self.to_simulate_ps == 0 {
-            return share(self.parts_done as f64, self.parts_all as f64);
-        }
-        let flows = self.flow_fraction().filter(|_| self.flows_end_it && !self.flows_expected);
-        self.time_fraction().max(flows.unwrap_or(0.0))
-    }
-}
-
-fn share(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -175,37 +116,6 @@ impl Meter {
 /// Between two JSON lines: a second at first, 2 % of the time gone later, a minute at most.
 fn pause(elapsed: Duration) -> Duration {
     (elapsed / 50).clamp(Duration::from_secs(1), Duration::from_secs(60))
-}
-
-fn facts(state: &State, pace: &Pace) -> Value {
-    if state.to_simulate_ps == 0 {
-        return json!({
-            "fraction": rounded(state.fraction()),
-            format!("{}_done", state.parts): state.parts_done,
-            state.parts: state.parts_all,
-            "eta_s": pace.seconds_left(state.fraction()).map(rounded),
-        });
-    }
-    let micros = |ps: u128| rounded(ps as f64 / 1e6);
-    json!({
-        "fraction": rounded(state.fraction()),
-        "time_fraction": rounded(state.time_fraction()),
-        "simulated_us": micros(state.simulated_ps),
-        "of_us": micros(state.to_simulate_ps),
-        "flows_completed": state.flows_done,
-        "flows": state.flows_all,
-        "flows_is_forecast": state.flows_expected,
-        format!("{}_done", state.parts): state.parts_done,
-        state.parts: state.parts_all,
-        "packet_hops": state.packet_hops,
-        "packet_hops_per_s": pace.hops_per_s().map(f64::round),
-        "eta_s": pace.seconds_left(state.fraction()).map(rounded),
-    })
-}
-
-/// Six digits after the point are enough for a machine too.
-fn rounded(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
 }
 
 /// `4 s left`, or that it is too early to say.

@@ -4,17 +4,15 @@
 //! DIR/runs/HASH/        one combination and seed, named by the hash of its resolved scenario and the version
 //! DIR/points/HASH/      one combination: summary.json and report.html over its seeds
 //! DIR/sweep.csv, .json  one row for each combination
-//! DIR/index.html        the same, with links
+//! DIR/index.html        the same with charts and links
 //! ```
 //!
 //! Invariant: a directory under `runs` has its name only if it is complete, because a run is written under another
 //! name and renamed. So whatever is killed, and whenever, the next sweep finds what is done, does the rest, and ends
 //! with the same bytes (but for each `volatile.json`).
 
-mod html;
 mod lifeline;
 mod pool;
-mod tables;
 mod worker;
 
 pub use worker::worker;
@@ -25,7 +23,8 @@ use crate::place::file_name;
 use crate::progress::Meter;
 use crate::run::{cores, missed, threads};
 use crate::{human, interrupt, say};
-use forebay_study::sweep::Plan;
+use forebay_record::{RecordError, RunDir, RunRecord};
+use forebay_study::sweep::{Plan, Row, Store, Tables, is_done, terminal};
 use pool::{Pool, Verdict};
 use serde_json::json;
 use std::fs::{File, TryLockError};
@@ -47,8 +46,7 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
     interrupt::listen();
     let meter = Meter::new(args.show);
 
-    let (done, todo): (Vec<_>, Vec<_>) =
-        plan.runs.iter().partition(|run| home.is_done(&run.hash, &run.text));
+    let (done, todo): (Vec<_>, Vec<_>) = plan.runs.iter().partition(|run| is_done(&home, run));
     if plan.keys.is_empty() {
         say::note(&format!("{} has no [sweep]; this is its one point", args.input.name()));
     }
@@ -74,14 +72,16 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
         human::counted(plan.points.len(), "point"),
         home.dir.display()
     ));
+    let mut tables = Tables::begin(&home, &plan)?;
     let pool = Pool { home: &home, name: &plan.name, threads, jobs };
-    let Verdict { failures, stopped } = pool.run(&todo, meter)?;
+    let Verdict { failures, stopped } =
+        pool.run(&todo, meter, |run| tables.add(&home, run.hash.as_str()))?;
     home.tidy();
-    let rows = tables::write(&home, &plan)?;
+    let rows = tables.finish(&home)?;
     tell(args, &home, &rows)?;
 
     if stopped {
-        let done = plan.runs.iter().filter(|run| home.is_done(&run.hash, &run.text)).count();
+        let done = plan.runs.iter().filter(|run| is_done(&home, run)).count();
         return Err(Failure::Interrupted(format!(
             "interrupted: {done} of {} complete in {}; the same command goes on from there",
             human::counted(plan.runs.len(), "run"),
@@ -100,7 +100,7 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
     missed(&misses, rows.iter().map(|row| row.bands).sum())
 }
 
-fn tell(args: &Sweep, home: &Home, rows: &[tables::Row]) -> Result<(), Failure> {
+fn tell(args: &Sweep, home: &Home, rows: &[Row]) -> Result<(), Failure> {
     if args.json {
         let path = home.dir.join("sweep.json");
         let text = std::fs::read_to_string(&path)
@@ -110,7 +110,7 @@ fn tell(args: &Sweep, home: &Home, rows: &[tables::Row]) -> Result<(), Failure> 
     if args.show.quiet {
         return Ok(());
     }
-    let mut text = tables::terminal(rows);
+    let mut text = terminal(rows);
     text.push_str(&format!("\n{}\n", home.dir.join("index.html").display()));
     say::data(&text)
 }
@@ -164,17 +164,6 @@ impl Home {
         self.dir.join("runs").join(format!("{hash}.{}.part", std::process::id()))
     }
 
-    /// Whether this very run, from this version, is complete.
-    pub fn is_done(&self, hash: &str, text: &str) -> bool {
-        let manifest = std::fs::read(self.run_dir(hash).join("manifest.json"));
-        let parsed = manifest.ok().and_then(|m| serde_json::from_slice::<Manifest>(&m).ok());
-        parsed.is_some_and(|m| {
-            ["complete", "stalled"].contains(&m.status.as_str())
-                && m.version == crate::about::VERSION
-                && m.resolved_toml == text
-        })
-    }
-
     /// Removes what killed runs left behind.
     fn tidy(&self) {
         let entries = std::fs::read_dir(self.dir.join("runs")).into_iter().flatten().flatten();
@@ -184,10 +173,35 @@ impl Home {
     }
 }
 
-/// What of a run's manifest tells whether it is done.
-#[derive(serde::Deserialize)]
-struct Manifest {
-    status: String,
-    version: String,
-    resolved_toml: String,
+impl Store for Home {
+    type Error = Failure;
+
+    fn manifest(&self, run: &str) -> Option<Vec<u8>> {
+        std::fs::read(self.run_dir(run).join("manifest.json")).ok()
+    }
+
+    fn load(&self, run: &str) -> Result<Vec<RunRecord>, Failure> {
+        let dir = self.run_dir(run);
+        RunDir::load(&dir).map(|(_, records)| records).map_err(|error| damaged(&error, &dir))
+    }
+
+    /// Writes a whole file under another name first, so that nobody reads half of it.
+    fn put(&self, path: &str, text: &str) -> Result<(), Failure> {
+        let path = self.dir.join(path);
+        let part = path.with_extension("part");
+        path.parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&part, text))
+            .and_then(|()| std::fs::rename(&part, &path))
+            .map_err(|error| Failure::io(format!("write {}", path.display()), &error))
+    }
+}
+
+/// One run that cannot be read, and what to do about it.
+fn damaged(error: &RecordError, dir: &Path) -> Failure {
+    Failure::Run(format!(
+        "{}; this run is damaged: remove {} and sweep again, which makes it anew and keeps the others",
+        say::without_os_error(&error.to_string()),
+        dir.display()
+    ))
 }

@@ -5,8 +5,9 @@
 use super::Home;
 use super::lifeline::{self, Told};
 use crate::failure::Failure;
-use crate::progress::{Meter, State};
+use crate::progress::Meter;
 use crate::{human, interrupt, say};
+use forebay_study::progress::State;
 use forebay_study::sweep::Run;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read};
@@ -51,13 +52,19 @@ enum Report {
 const TICK: Duration = Duration::from_millis(50);
 
 impl Pool<'_> {
-    /// Runs them all, or until a signal comes.
-    pub fn run(&self, runs: &[&Run], mut meter: Meter) -> Result<Verdict, Failure> {
+    /// Runs them all, or until a signal comes; `done` gets each as it ends well.
+    pub fn run<'r>(
+        &self,
+        runs: &[&'r Run],
+        mut meter: Meter,
+        mut done: impl FnMut(&'r Run) -> Result<(), Failure>,
+    ) -> Result<Verdict, Failure> {
         let program = std::env::current_exe().map_err(|e| Failure::io("find this program", &e))?;
         let seats: Vec<Mutex<Seat>> =
             (0..self.jobs.min(runs.len())).map(|_| Mutex::default()).collect();
         let (next, stopping) = (AtomicUsize::new(0), AtomicBool::new(false));
         let mut verdict = Verdict { failures: Vec::new(), stopped: false };
+        let mut failure = None;
         let mut state = State {
             name: self.name.into(),
             parts: "runs",
@@ -103,6 +110,10 @@ impl Pool<'_> {
                         past.flows_done += told.done;
                         past.packet_hops += told.hops;
                         meter.event("run", &json!({ "title": runs[i].title, "run": runs[i].hash }));
+                        if let Err(why) = done(runs[i]) {
+                            failure.get_or_insert(why);
+                            stopping.store(true, Ordering::SeqCst);
+                        }
                     }
                     Ok(Report::Failed(_)) if verdict.stopped => {}
                     Ok(Report::Failed(why)) => verdict.failures.push(why),
@@ -139,7 +150,7 @@ impl Pool<'_> {
             human::counted(runs.len(), "run"),
             human::duration(meter.elapsed().as_secs_f64())
         ));
-        Ok(verdict)
+        failure.map_or(Ok(verdict), Err)
     }
 
     /// One run, from start to its name. The error is the end of a sentence.

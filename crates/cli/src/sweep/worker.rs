@@ -4,10 +4,11 @@ use super::lifeline::{self, Told};
 use crate::args::Worker;
 use crate::failure::Failure;
 use crate::run::volatile;
-use crate::seeds::{End, Left, Work, side_by_side};
+use crate::surroundings::Here;
 use crate::{about, clock, interrupt};
 use forebay_record::{IfExists, RunDir};
 use forebay_sim::Options;
+use forebay_study::seeds::{End, Left, Work, side_by_side};
 use std::io::Write;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -33,7 +34,8 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
     let (mut runs, mut failure) = (Vec::new(), None);
     let options = Options { threads: args.threads, ..Options::default() };
     let at = dir.path().to_path_buf();
-    let work = Work { scenario, options, jobs: 1, dir: &at, save: None };
+    let here = Here::new(&at, &scenario.name, None);
+    let work = Work { scenario, options, jobs: 1, around: &here };
     let end = side_by_side(
         &work,
         |view| {

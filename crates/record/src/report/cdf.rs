@@ -1,10 +1,9 @@
 //! A distribution in two pictures: its body from below, and its tail from above.
 
-use super::chart::{Chart, Margins};
 use super::pretty;
 use crate::human::{count, percent};
 use crate::stats::quantile;
-use crate::svg::{Axis, SERIES, esc, plain, pow10, round_up};
+use crate::svg::{Axis, Chart, SERIES, esc, plain, pow10, round_up};
 use forebay_units::math::ln;
 
 /// Values of one class, sorted; above zero.
@@ -75,7 +74,7 @@ fn picture(
         }
     };
     let x = Axis::log(best, worst);
-    let mut chart = Chart::new((516.0, 320.0), Margins(52.0, 14.0, 30.0, 46.0), x, y);
+    let mut chart = Chart::half(x, y);
     let whole = |v: f64| format!("{} %", plain(v * 100.0));
     let (x_ticks, mut y_ticks) = (x.ticks(6, |v| plain(v / words.divisor)), y.ticks(5, whole));
     if tail_of.is_some() {

@@ -1,14 +1,13 @@
 //! Figures of flow completion: slowdown by size, and its distribution in each size class.
 
 use super::cdf::{Class, Words, pair};
-use super::chart::{Chart, Margins};
 use super::{Figure, WIDE};
 use crate::about::About;
 use crate::human::{bytes, count, sig3};
 use crate::rows::{FlowRow, RunRecord};
 use crate::stats::{Estimate, quantile};
 use crate::summary::{Summary, class_bounds, class_name, in_class, measured};
-use crate::svg::{Axis, Plot, plain, round_up};
+use crate::svg::{Axis, Chart, Margins, Plot, plain, round_up};
 use forebay_units::math::ln;
 
 /// Bins per decade of flow size.

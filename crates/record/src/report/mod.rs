@@ -5,7 +5,6 @@
 //! in the page forbids every request. All text from outside goes through `svg::esc`.
 
 mod cdf;
-mod chart;
 mod fct;
 mod host;
 mod links;
@@ -102,7 +101,7 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
     }
     body.push_str(&tables::reference(about, runs));
     let body = format!("{}{}{body}", tables::header(about, summary), contents(&body));
-    page(&summary.scenario, &body)
+    page(&summary.scenario, "Forebay", &body)
 }
 
 /// Links to the sections of a body.
@@ -121,7 +120,8 @@ fn contents(body: &str) -> String {
     format!("<nav class=\"contents\" aria-label=\"Contents\">{links}</nav>")
 }
 
-fn page(title: &str, body: &str) -> String {
+/// A page around a body: style, script, and a title that ends with `kind`. The body's figures are those of `svg`.
+pub fn page(title: &str, kind: &str, body: &str) -> String {
     let mut html = String::with_capacity(body.len() + 32_768);
     let _ = write!(
         html,
@@ -131,7 +131,7 @@ fn page(title: &str, body: &str) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"forebay\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{} – Forebay</title>\n<style>\n{}{FIGURE_STYLE}{STYLE}</style>\n</head>\n<body>\n<main>\n",
+         <title>{} – {kind}</title>\n<style>\n{}{FIGURE_STYLE}{STYLE}</style>\n</head>\n<body>\n<main>\n",
         esc(title),
         themes()
     );

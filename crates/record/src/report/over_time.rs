@@ -1,12 +1,11 @@
 //! Figures over time: one for each unit, the busiest series by name, the others as one envelope; of one seed at a time, which the
 //! reader picks without any script.
 
-use super::chart::{Chart, Margins};
 use super::{Figure, WIDE, micro, pretty};
 use crate::about::About;
 use crate::human::{bytes_f, gbps, sig3, trim};
 use crate::rows::{Quantity, RunRecord, Series};
-use crate::svg::{Axis, Plot, esc, plain, round_up, time_unit};
+use crate::svg::{Axis, Chart, Margins, Plot, esc, plain, round_up, time_unit};
 use forebay_units::Time;
 
 /// Series drawn by name in one figure.

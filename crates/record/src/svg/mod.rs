@@ -5,13 +5,15 @@
 
 mod alone;
 mod canvas;
+mod chart;
 mod plot;
 mod scale;
 
 pub use alone::{Alone, LINE, WIDTH};
 pub use canvas::{Canvas, esc, px, text_width};
+pub use chart::{Chart, Margins};
 pub use plot::{Frame, Plot};
-pub use scale::{Axis, Scale, Tick, plain, pow10, round_up, time_unit};
+pub use scale::{Axis, Scale, Tick, plain, pow10, quarters, round_up, time_unit};
 
 /// Colours of series that a reader tells apart.
 pub const SERIES: usize = 8;

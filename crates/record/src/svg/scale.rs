@@ -118,6 +118,12 @@ pub fn round_up(value: f64) -> f64 {
     value
 }
 
+/// The least multiple of a quarter of a round number that is not below `value`: the end of an axis.
+pub fn quarters(value: f64) -> f64 {
+    let step = round_up(value) / 4.0;
+    (value / step).ceil() * step
+}
+
 /// A number as a tick has it: `1`, `0.5`, `1000`, `20k`, `3M`, `1e-5`.
 pub fn plain(value: f64) -> String {
     match value.abs() {

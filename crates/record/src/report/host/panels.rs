@@ -5,7 +5,7 @@ use super::windows::{Window, windows};
 use crate::human::sig3;
 use crate::memory_series::{MemorySample, MemorySeries};
 use crate::rows::MemoryRow;
-use crate::svg::{Axis, Canvas, Frame, Plot, esc, plain, round_up, time_unit};
+use crate::svg::{Axis, Canvas, Frame, Plot, esc, plain, quarters, time_unit};
 use std::fmt::Write;
 
 /// Bins that a page keeps of a whole run: two for each pixel at an eighth of it.
@@ -152,12 +152,6 @@ impl Panel {
         let top = (0..n).map(at).chain(rules).fold(0.0, f64::max);
         if top > 0.0 { quarters(top * 1.02) } else { 1.0 }
     }
-}
-
-/// The least multiple of a quarter of a round number that is not below `top`.
-fn quarters(top: f64) -> f64 {
-    let step = round_up(top) / 4.0;
-    (top / step).ceil() * step
 }
 
 /// All panels of a host as one picture, with what the page's script needs to zoom it.

@@ -1,4 +1,11 @@
-//! What a sweep consists of: points (combinations of values) and runs (a point with a seed).
+//! What a sweep consists of, points (combinations of values) and runs (a point with a seed), and what it came to: tables
+//! and a page.
+
+mod chart;
+mod page;
+mod tables;
+
+pub use tables::{METRICS, Row, Store, Tables, is_done, terminal};
 
 use crate::about::VERSION;
 use crate::expect::{self, Band, Problems};
@@ -103,13 +110,39 @@ impl Plan {
 fn title(settings: &[(String, String)]) -> String {
     let short = |(key, value): &(String, String)| {
         let last = key.rsplit('.').next().unwrap_or(key);
-        format!("{last}={}", plain(value))
+        format!("{last}={}", words(value))
     };
     settings.iter().map(short).collect::<Vec<_>>().join(", ")
+}
+
+/// A TOML value as people read it: `dctcp`, `kind rdma, law hpcc`.
+fn words(value: &str) -> String {
+    let text: String = value.chars().filter(|c| !"{}[]\"".contains(*c)).collect();
+    let parts = text.split(',').map(|part| part.trim().replacen(" = ", " ", 1));
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { plain(value).into() } else { parts.join(", ") }
 }
 
 /// A TOML value without the quotes of a text.
 pub fn plain(value: &str) -> &str {
     let inner = value.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
     inner.filter(|v| !v.contains(['"', '\\'])).unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_written_for_people() {
+        for (value, text) in [
+            ("0.3", "0.3"),
+            ("\"dctcp\"", "dctcp"),
+            ("{ \"kind\" = \"rdma\", \"law\" = \"hpcc\" }", "kind rdma, law hpcc"),
+            ("[{ cores = 0 }, {}]", "cores 0"),
+            ("{}", "{}"),
+        ] {
+            assert_eq!(words(value), text);
+        }
+    }
 }

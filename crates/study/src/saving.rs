@@ -3,14 +3,10 @@
 //! A simulation is advanced in steps of virtual time that take a moment each; between two of them it may be saved. Where the
 //! steps end changes no result.
 
-use crate::machine::free_memory;
-use crate::{check, clock, say};
-use forebay_record::{About, save};
-use forebay_scenario::model::Scenario;
+use crate::seeds::Surroundings;
 use forebay_sim::{Simulation, Watch};
-use forebay_units::Span;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use forebay_units::{Span, Time};
+use std::time::Duration;
 
 /// A step takes about this long.
 const STEP: Duration = Duration::from_millis(100);
@@ -18,40 +14,34 @@ const STEP: Duration = Duration::from_millis(100);
 const EVERY: Duration = Duration::from_secs(2);
 const SHARE: u32 = 30;
 
-/// Advances a simulation to its end and saves it now and then.
-pub fn to_the_end(
+/// Advances a simulation to its end, `whole` at the latest, and saves it now and then.
+pub(crate) fn to_the_end(
     simulation: &mut Simulation<'_>,
-    scenario: &Scenario,
+    whole: Time,
     watch: &Watch,
-    dir: &Path,
-    about: &About,
+    around: &dyn Surroundings,
 ) {
-    let whole = scenario.stop.time.as_ps();
+    let whole = whole.as_ps();
     let mut step = (whole >> 12).max(1);
-    let (mut saved, mut pause, mut refused) = (clock::now(), EVERY, false);
+    let (mut saved, mut pause, mut refused) = (around.clock(), EVERY, false);
     loop {
-        let began = clock::now();
+        let began = around.clock();
         if simulation.advance(simulation.now() + Span::from_ps(step), watch) {
             return;
         }
-        step = next_step(step, began.elapsed(), whole);
-        if refused || saved.elapsed() < pause || !fits_twice() {
+        let now = around.clock();
+        step = next_step(step, now.saturating_sub(began), whole);
+        if refused || now.saturating_sub(saved) < pause || !around.may_save() {
             continue;
         }
-        let began = clock::now();
-        if let Err(error) = save(dir, about, &simulation.so_far()) {
-            say::warning(&format!(
-                "{}; if this run is killed, the seed that it was about is lost",
-                say::without_os_error(&error.to_string())
-            ));
+        if let Err(why) = around.save(&simulation.so_far()) {
+            around
+                .warn(&format!("{why}; if this run is killed, the seed that it was about is lost"));
             refused = true;
         }
-        (saved, pause) = (clock::now(), EVERY.max(took(began) * SHARE));
+        saved = around.clock();
+        pause = EVERY.max(saved.saturating_sub(now) * SHARE);
     }
-}
-
-fn took(began: Instant) -> Duration {
-    began.elapsed()
 }
 
 /// A longer step after a short one and the other way round.
@@ -64,14 +54,6 @@ fn next_step(step: u64, took: Duration, whole: u64) -> u64 {
         step
     };
     step.clamp(1, (whole >> 4).max(1))
-}
-
-/// While a simulation is saved, its nodes are in memory twice, and their rows beside them.
-fn fits_twice() -> bool {
-    match (check::resident_bytes(), free_memory()) {
-        (Some(used), Some(free)) => free > 2.0 * used as f64,
-        _ => true,
-    }
 }
 
 #[cfg(test)]

@@ -2,18 +2,15 @@
 //!
 //! A pure function of the complete runs, so a resumed sweep writes what an uninterrupted one would.
 
-use super::{Home, html};
+use super::page::page;
+use super::{Plan, Point, Run, plain};
 use crate::about::{VERSION, about};
 use crate::expect::misses;
-use crate::failure::Failure;
-use crate::human;
 use crate::metrics::{self, Value};
-use crate::say;
-use forebay_record::{CENSORED, FlowCounts, RecordError, RunDir, RunRecord, Summary};
-use forebay_study::sweep::{Plan, Point, plain};
+use forebay_record::{CENSORED, FlowCounts, RunRecord, Summary, report};
+use forebay_units::human;
 use serde_json::{Map, json};
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// The metrics of a row, by their names in `forebay list metrics`.
 pub const METRICS: [&str; 23] = [
@@ -49,23 +46,28 @@ const FORMAT: u32 = 1;
 pub struct Row {
     /// Key and value of what varies.
     pub settings: Vec<(String, String)>,
+    /// Name of its folder under `points`.
     pub hash: String,
-    /// Seeds whose runs are complete, of how many.
+    /// Seeds whose runs are complete.
     pub seeds: Vec<u64>,
+    /// Seeds of the scenario.
     pub seeds_all: usize,
     /// Finite flows that completed, of how many that started; `None` without any.
     pub flows: Option<[u64; 2]>,
     /// One for each of [`METRICS`]; empty without a complete run.
     pub values: Vec<Value>,
+    /// Digest over its runs.
     pub digest: String,
     /// Run of each seed, and whether it is complete.
     pub runs: Vec<(u64, String, bool)>,
     /// A sentence for each band missed.
     pub misses: Vec<String>,
+    /// Bands in all.
     pub bands: usize,
 }
 
 impl Row {
+    /// Whether all of its runs are done, some, or none.
     pub fn status(&self) -> &'static str {
         match self.seeds.len() {
             0 => "missing",
@@ -75,24 +77,117 @@ impl Row {
     }
 }
 
-/// Writes all tables and the pages of the points.
-pub fn write(home: &Home, plan: &Plan) -> Result<Vec<Row>, Failure> {
-    let done = plan.runs.iter().filter(|run| home.is_done(&run.hash, &run.text));
-    let done: BTreeSet<&str> = done.map(|run| run.hash.as_str()).collect();
-    let rows = plan.points.iter().map(|point| row(home, plan, point, &done));
-    let rows: Vec<Row> = rows.collect::<Result<_, _>>()?;
-    put(&home.dir.join("sweep.csv"), &csv(plan, &rows))?;
-    put(&home.dir.join("sweep.json"), &json_text(plan, &rows))?;
-    put(&home.dir.join("index.html"), &html::page(&plan.name, &plan.keys, &rows))?;
-    Ok(rows)
+/// The folder of a sweep, by whoever keeps it.
+pub trait Store {
+    /// Why it cannot be read or written.
+    type Error;
+
+    /// The manifest of a run that has its name, if there is one.
+    fn manifest(&self, run: &str) -> Option<Vec<u8>>;
+
+    /// What a complete run left.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn load(&self, run: &str) -> Result<Vec<RunRecord>, Self::Error>;
+
+    /// Writes a file of the folder, whole or not at all.
+    ///
+    /// # Errors
+    /// Why it cannot be written.
+    fn put(&self, path: &str, text: &str) -> Result<(), Self::Error>;
 }
 
-fn row(home: &Home, plan: &Plan, point: &Point, done: &BTreeSet<&str>) -> Result<Row, Failure> {
+/// Whether this very run, from this version, is complete.
+pub fn is_done(store: &impl Store, run: &Run) -> bool {
+    let parsed =
+        store.manifest(&run.hash).and_then(|m| serde_json::from_slice::<Manifest>(&m).ok());
+    parsed.is_some_and(|m| {
+        ["complete", "stalled"].contains(&m.status.as_str())
+            && m.version == VERSION
+            && m.resolved_toml == run.text
+    })
+}
+
+/// What of a run's manifest tells whether it is done.
+#[derive(serde::Deserialize)]
+struct Manifest {
+    status: String,
+    version: String,
+    resolved_toml: String,
+}
+
+/// The tables of a sweep, which grow as its runs end.
+pub struct Tables<'a> {
+    plan: &'a Plan,
+    done: BTreeSet<&'a str>,
+    rows: Vec<Row>,
+}
+
+impl<'a> Tables<'a> {
+    /// Tables with the runs that are done already, and the pages of their points.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn begin<S: Store>(store: &S, plan: &'a Plan) -> Result<Self, S::Error> {
+        let done = plan.runs.iter().filter(|run| is_done(store, run));
+        let done: BTreeSet<&str> = done.map(|run| run.hash.as_str()).collect();
+        let rows = plan.points.iter().map(|point| row(store, plan, point, &done));
+        let tables = Self { rows: rows.collect::<Result<_, _>>()?, plan, done };
+        tables.write(store)?;
+        Ok(tables)
+    }
+
+    /// Adds a run that is done now. Once a point is whole, its row and its page are written, so that a killed sweep has the rows
+    /// of all points that were whole.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn add<S: Store>(&mut self, store: &S, run: &'a str) -> Result<(), S::Error> {
+        self.done.insert(run);
+        let mut new = false;
+        for (row, point) in self.rows.iter_mut().zip(&self.plan.points) {
+            let of = point.runs.iter().any(|one| one == run);
+            if of && point.runs.iter().all(|one| self.done.contains(one.as_str())) {
+                *row = self::row(store, self.plan, point, &self.done)?;
+                new = true;
+            }
+        }
+        if new { self.write(store) } else { Ok(()) }
+    }
+
+    /// Writes the rows of points that are not whole as well, and gives all rows.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn finish<S: Store>(mut self, store: &S) -> Result<Vec<Row>, S::Error> {
+        for (row, point) in self.rows.iter_mut().zip(&self.plan.points) {
+            let done = point.runs.iter().filter(|one| self.done.contains(one.as_str())).count();
+            if done != row.seeds.len() {
+                *row = self::row(store, self.plan, point, &self.done)?;
+            }
+        }
+        self.write(store)?;
+        Ok(self.rows)
+    }
+
+    fn write<S: Store>(&self, store: &S) -> Result<(), S::Error> {
+        store.put("sweep.csv", &csv(self.plan, &self.rows))?;
+        store.put("sweep.json", &json_text(self.plan, &self.rows))?;
+        store.put("index.html", &page(&self.plan.name, &self.plan.keys, &self.rows))
+    }
+}
+
+fn row<S: Store>(
+    store: &S,
+    plan: &Plan,
+    point: &Point,
+    done: &BTreeSet<&str>,
+) -> Result<Row, S::Error> {
     let (mut records, mut runs) = (Vec::<RunRecord>::new(), Vec::new());
     for (hash, seed) in point.runs.iter().zip(&point.scenario.seeds) {
         if done.contains(hash.as_str()) {
-            let dir = home.run_dir(hash);
-            let (_, loaded) = RunDir::load(&dir).map_err(|error| damaged(&error, &dir))?;
+            let loaded = store.load(hash)?;
             records.extend(loaded.into_iter().filter(|run| run.seed == *seed));
         }
         let here = records.last().is_some_and(|run| run.seed == *seed);
@@ -129,31 +224,12 @@ fn row(home: &Home, plan: &Plan, point: &Point, done: &BTreeSet<&str>) -> Result
         row.misses =
             misses(&point.bands, &about, &summary, &records).into_iter().map(named).collect();
     }
-    let dir = home.dir.join("points").join(&point.hash);
-    std::fs::create_dir_all(&dir)
-        .map_err(|error| Failure::io(format!("create {}", dir.display()), &error))?;
     let text = serde_json::to_string_pretty(&summary).expect("a summary is JSON");
-    put(&dir.join("summary.json"), &(text + "\n"))?;
-    put(&dir.join("resolved.toml"), &about.resolved_toml)?;
-    put(&dir.join("report.html"), &forebay_record::report::render(&about, &summary, &records))?;
+    let file = |name| format!("points/{}/{name}", point.hash);
+    store.put(&file("summary.json"), &(text + "\n"))?;
+    store.put(&file("resolved.toml"), &about.resolved_toml)?;
+    store.put(&file("report.html"), &report::render(&about, &summary, &records))?;
     Ok(row)
-}
-
-/// One run that cannot be read, and what to do about it.
-fn damaged(error: &RecordError, dir: &Path) -> Failure {
-    Failure::Run(format!(
-        "{}; this run is damaged: remove {} and sweep again, which makes it anew and keeps the others",
-        say::without_os_error(&error.to_string()),
-        dir.display()
-    ))
-}
-
-/// Writes a whole file under another name first, so that nobody reads half of it.
-fn put(path: &Path, text: &str) -> Result<(), Failure> {
-    let part = path.with_extension("part");
-    std::fs::write(&part, text)
-        .and_then(|()| std::fs::rename(&part, path))
-        .map_err(|error| Failure::io(format!("write {}", path.display()), &error))
 }
 
 fn csv(plan: &Plan, rows: &[Row]) -> String {
@@ -223,7 +299,7 @@ fn json_text(plan: &Plan, rows: &[Row]) -> String {
 }
 
 /// The columns of the terminal and of the page: heading, metric, and how to write it.
-pub type Column = (&'static str, &'static str, fn(f64) -> String);
+pub(super) type Column = (&'static str, &'static str, fn(f64) -> String);
 const COLUMNS: [Column; 11] = [
     ("slowdown p50", "flows.slowdown.p50", digits),
     ("p99", "flows.slowdown.p99", digits),
@@ -239,11 +315,11 @@ const COLUMNS: [Column; 11] = [
 ];
 
 /// Those that a row has a value for: without flows that end there is no slowdown, on ideal hosts no memory.
-pub fn columns(rows: &[Row]) -> Vec<&'static Column> {
+pub(super) fn columns(rows: &[Row]) -> Vec<&'static Column> {
     COLUMNS.iter().filter(|column| rows.iter().any(|row| value(row, column).is_some())).collect()
 }
 
-fn value<'a>(row: &'a Row, (_, metric, _): &Column) -> Option<&'a Value> {
+pub(super) fn value<'a>(row: &'a Row, (_, metric, _): &Column) -> Option<&'a Value> {
     let at = METRICS.iter().position(|name| name == metric)?;
     row.values.get(at).filter(|value| value.mean.is_some())
 }
@@ -257,7 +333,7 @@ fn percent(value: f64) -> String {
 }
 
 /// How many flows completed, of those that started.
-pub fn flows(row: &Row) -> String {
+pub(super) fn flows(row: &Row) -> String {
     row.flows.map_or("-".into(), |[completed, started]| match started - completed {
         0 => human::count(completed),
         _ => format!("{} of {}", human::count(completed), human::count(started)),
@@ -265,12 +341,12 @@ pub fn flows(row: &Row) -> String {
 }
 
 /// Whether some point has flows that end.
-pub fn has_flows(rows: &[Row]) -> bool {
+pub(super) fn has_flows(rows: &[Row]) -> bool {
     rows.iter().any(|row| row.flows.is_some())
 }
 
 /// What the sign beside a number says, if there is one.
-pub fn note(rows: &[Row]) -> Option<String> {
+pub(super) fn note(rows: &[Row]) -> Option<String> {
     rows.iter()
         .any(|row| row.values.iter().any(|value| value.censored))
         .then(|| format!("{SIGN} {CENSORED}"))
@@ -280,7 +356,7 @@ pub fn note(rows: &[Row]) -> Option<String> {
 const SIGN: &str = "*";
 
 /// A cell: the mean and half the interval.
-pub fn cell(row: &Row, column: &Column) -> String {
+pub(super) fn cell(row: &Row, column: &Column) -> String {
     let sign = value(row, column).is_some_and(|value| value.censored);
     number(row, column) + if sign { SIGN } else { "" }
 }

@@ -3,43 +3,73 @@
 //! Results are handed over in the order of the seeds, whatever order they end in. Stopping ends every simulation
 //! that has begun with valid partial results and begins no other.
 
-use crate::{interrupt, saving, say};
+use crate::saving;
 use forebay_record::capture::{CaptureFile, CaptureFiles, Sink};
 use forebay_record::law_logs::LawLogFiles;
-use forebay_record::{About, RecordError};
+use forebay_record::{RecordError, RunRecord};
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Outcome, Outputs, SimError, Simulation, Watch};
-use forebay_units::Time;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
+/// What surrounds simulations: whoever runs them has the clock, the files and the user.
+pub trait Surroundings: Sync {
+    /// Time since some instant that stays the same.
+    fn clock(&self) -> Duration;
+
+    /// Whether the user wants an end.
+    fn stop(&self) -> bool;
+
+    /// Tells the user what a reader of the results should know.
+    fn warn(&self, text: &str);
+
+    /// Files for the captures of a seed.
+    fn captures(&self, seed: u64) -> CaptureFiles;
+
+    /// Whether a long simulation is saved now and then, and there is memory to do it now.
+    fn may_save(&self) -> bool;
+
+    /// Keeps what a simulation has so far, in place of what it had before.
+    ///
+    /// # Errors
+    /// Why that cannot be kept.
+    fn save(&self, so_far: &RunRecord) -> Result<(), String>;
+
+    /// Files for the law logs of a seed.
+    fn law_logs(&self, seed: u64) -> LawLogFiles;
+
+    /// An error as this user's sentences have it.
+    fn in_words(&self, error: &RecordError) -> String;
+}
+
 /// What there is to simulate.
 pub struct Work<'a> {
+    /// The scenario with all its seeds.
     pub scenario: &'a Scenario,
+    /// How each is simulated.
     pub options: Options,
     /// Simulations at a time.
     pub jobs: usize,
-    /// The run directory while it is written, for the scenario's captures and law logs.
-    pub dir: &'a Path,
-    /// Whether and as what to save there what a long simulation has so far.
-    pub save: Option<&'a About>,
+    /// Clock, files and user.
+    pub around: &'a dyn Surroundings,
 }
 
 /// What one seed left: its results, and the captures that were written meanwhile.
 pub struct Left {
+    /// Its results.
     pub outcome: Outcome,
+    /// Its captures, or why one of them failed.
     pub captures: Result<Vec<CaptureFile>, RecordError>,
 }
 
 impl Work<'_> {
     fn simulate(&self, seed: u64, watch: &Watch, to_do: &AtomicU64) -> Result<Left, SimError> {
         let output = &self.scenario.output;
-        let mut captures = CaptureFiles::new(self.dir, &self.scenario.name, seed);
-        let logs = LawLogFiles::new(self.dir, seed);
+        let mut captures = self.around.captures(seed);
+        let logs = self.around.law_logs(seed);
         let outputs = Outputs {
             captures: (!output.captures.is_empty()).then_some(&mut captures as &mut dyn Sink),
             law_logs: Some(&logs),
@@ -48,7 +78,7 @@ impl Work<'_> {
         let mut outcome = self.advance(simulation, watch, to_do);
         match logs.finish() {
             Ok(whose) => outcome.warnings.extend(self.unlogged(seed, &whose)),
-            Err(error) => outcome.warnings.push(say::without_os_error(&error.to_string())),
+            Err(error) => outcome.warnings.push(self.around.in_words(&error)),
         }
         Ok(Left { outcome, captures: captures.finish() })
     }
@@ -63,18 +93,10 @@ impl Work<'_> {
 
     fn advance(&self, mut simulation: Simulation<'_>, watch: &Watch, to_do: &AtomicU64) -> Outcome {
         to_do.store(simulation.to_do().unwrap_or(0), Ordering::Relaxed);
-        match self.save {
-            Some(about) => {
-                saving::to_the_end(&mut simulation, self.scenario, watch, self.dir, about);
-            }
-            None => {
-                simulation.advance(Time::MAX, watch);
-            }
-        }
+        saving::to_the_end(&mut simulation, self.scenario.stop.time, watch, self.around);
         simulation.finish()
     }
 }
-
 /// How it ended.
 #[derive(Debug)]
 pub enum End {
@@ -92,6 +114,7 @@ pub enum End {
 
 /// Where all simulations are, for progress.
 pub struct View<'a> {
+    /// One for each seed.
     pub watches: &'a [Watch],
     /// Flows that have to be done before it ends, where they end it: 0 as long as that is not known.
     pub to_do: &'a [AtomicU64],
@@ -173,7 +196,7 @@ pub fn side_by_side(
                     stop();
                 }
             }
-            if interrupt::asked() && matches!(end, End::All) {
+            if work.around.stop() && matches!(end, End::All) {
                 end = End::Interrupted;
                 stop();
             }

@@ -1,13 +1,15 @@
 //! A plot as a figure of the page, and the read-outs of the page's script beside it.
 
-use crate::svg::{Axis, Frame, Plot, px};
+use super::{Axis, Frame, Plot, px};
 use std::fmt::Write;
 
 /// Space around the plot: left, right, top, bottom.
 #[derive(Clone, Copy)]
-pub(super) struct Margins(pub f64, pub f64, pub f64, pub f64);
+pub struct Margins(pub f64, pub f64, pub f64, pub f64);
 
-pub(super) struct Chart {
+/// A figure of a page that is being drawn.
+pub struct Chart {
+    /// Its axes and shapes.
     pub plot: Plot,
     height: f64,
     hover: Hover,
@@ -35,12 +37,20 @@ impl Chart {
         Self { plot: Plot::new(frame, width, x, y), height, hover: Hover::default() }
     }
 
+    /// A plot of half the width of a page.
+    pub fn half(x: Axis, y: Axis) -> Self {
+        Self::new((516.0, 320.0), Margins(52.0, 14.0, 30.0, 46.0), x, y)
+    }
+
     /// Sets the positions (pixels) at which the pointer reads values, with a title each.
     pub fn hover_at(&mut self, positions: impl IntoIterator<Item = (f64, String)>) {
         (self.hover.at, self.hover.titles) = positions.into_iter().unzip();
     }
 
     /// Adds one line of the read-out: for each position, the pixel of its mark and its text.
+    ///
+    /// # Panics
+    /// Unless there are as many values as positions.
     pub fn hover_row(&mut self, name: &str, class: &str, values: Vec<Option<(f64, String)>>) {
         assert_eq!(values.len(), self.hover.at.len(), "one read-out for each position");
         self.hover.rows.push(HoverRow { name: name.into(), class: class.into(), values });

@@ -1,0 +1,70 @@
+//! This process around its simulations: clock, files, memory and the user.
+
+use crate::machine::free_memory;
+use crate::{check, clock, interrupt, say};
+use forebay_record::capture::CaptureFiles;
+use forebay_record::law_logs::LawLogFiles;
+use forebay_record::{About, RecordError, RunRecord, save};
+use forebay_study::seeds::Surroundings;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Simulations whose results go to one run directory.
+pub struct Here<'a> {
+    /// The run directory while it is written.
+    pub dir: &'a Path,
+    /// Title of the scenario.
+    pub scenario: &'a str,
+    /// Whether and as what to save there what a long simulation has so far.
+    pub save: Option<&'a About>,
+    began: Instant,
+}
+
+impl<'a> Here<'a> {
+    pub fn new(dir: &'a Path, scenario: &'a str, save: Option<&'a About>) -> Self {
+        Self { dir, scenario, save, began: clock::now() }
+    }
+}
+
+impl Surroundings for Here<'_> {
+    fn clock(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    fn stop(&self) -> bool {
+        interrupt::asked()
+    }
+
+    fn warn(&self, text: &str) {
+        say::warning(text);
+    }
+
+    fn captures(&self, seed: u64) -> CaptureFiles {
+        CaptureFiles::new(self.dir, self.scenario, seed)
+    }
+
+    fn may_save(&self) -> bool {
+        self.save.is_some() && fits_twice()
+    }
+
+    fn save(&self, so_far: &RunRecord) -> Result<(), String> {
+        let Some(about) = self.save else { return Ok(()) };
+        save(self.dir, about, so_far).map_err(|error| self.in_words(&error))
+    }
+
+    fn law_logs(&self, seed: u64) -> LawLogFiles {
+        LawLogFiles::new(self.dir, seed)
+    }
+
+    fn in_words(&self, error: &RecordError) -> String {
+        say::without_os_error(&error.to_string())
+    }
+}
+
+/// While a simulation is saved, its nodes are in memory twice, and their rows beside them.
+fn fits_twice() -> bool {
+    match (check::resident_bytes(), free_memory()) {
+        (Some(used), Some(free)) => free > 2.0 * used as f64,
+        _ => true,
+    }
+}
