@@ -176,7 +176,7 @@ fn a_directory_in_use_is_left_alone_unless_asked() {
     }
     let file = foreign.join("thesis.tex");
     let refused = RunDir::create(&file, &about, IfExists::Refuse).err().unwrap().to_string();
-    assert!(refused.contains("thesis.tex: Not a directory"), "{refused}");
+    assert!(refused.contains("thesis.tex is a file or lies below one"), "{refused}");
 }
 
 fn scratch_has(path: &Path, name: &str) -> bool {

@@ -62,7 +62,7 @@ fn parse_length(text: &str) -> Result<QueueLength, String> {
             "is not a whole number of packets; write for instance \"250 packets\"".into()
         }),
         None => text.parse().map(QueueLength::Bytes).map_err(|e| match e {
-            ParseError::WrongUnit { expected } => {
+            ParseError::WrongUnit { expected, meant: None } => {
                 format!("has a unit that does not fit here; use one of packets, {expected}")
             }
             e => e.to_string(),

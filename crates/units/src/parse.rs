@@ -18,6 +18,8 @@ pub enum ParseError {
     WrongUnit {
         /// The units that are.
         expected: &'static str,
+        /// The unit that differs in capitals alone.
+        meant: Option<&'static str>,
     },
     /// The part before the unit is not a finite non-negative decimal number.
     NotANumber {
@@ -47,8 +49,14 @@ impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoUnit { example } => write!(f, "has no unit; write for instance \"{example}\""),
-            Self::WrongUnit { expected } => {
+            Self::WrongUnit { expected, meant: None } => {
                 write!(f, "has a unit that does not fit here; use one of {expected}")
+            }
+            Self::WrongUnit { expected, meant: Some(meant) } => {
+                write!(
+                    f,
+                    "has a unit that does not fit here; did you mean \"{meant}\"? use one of {expected}"
+                )
             }
             Self::NotANumber { example } => {
                 write!(
@@ -158,7 +166,11 @@ impl Grammar {
             Some(prefix) if rates && known(prefix) => {
                 ParseError::BytesPerSecond { expected: self.expected }
             }
-            _ => ParseError::WrongUnit { expected: self.expected },
+            _ => {
+                let mut close = self.units.iter().map(|(_, name)| *name);
+                let meant = close.find(|name| name.eq_ignore_ascii_case(unit));
+                ParseError::WrongUnit { expected: self.expected, meant }
+            }
         }
     }
 }
@@ -218,7 +230,9 @@ mod tests {
     #[test]
     fn each_kind_of_wrong_is_told_apart() {
         assert!(matches!("12".parse::<Span>(), Err(ParseError::NoUnit { .. })));
-        assert!(matches!("12Gbps".parse::<Span>(), Err(ParseError::WrongUnit { .. })));
+        assert!(matches!("12Gbps".parse::<Span>(), Err(ParseError::WrongUnit { meant: None, .. })));
+        let lower = "32kb".parse::<Bytes>();
+        assert!(matches!(lower, Err(ParseError::WrongUnit { meant: Some("KB"), .. })), "{lower:?}");
         assert!(matches!("-1us".parse::<Span>(), Err(ParseError::NotANumber { .. })));
         assert!(matches!("NaN".parse::<Span>(), Err(ParseError::NotANumber { .. })));
         assert!(matches!(".5us".parse::<Span>(), Err(ParseError::NotANumber { .. })));

@@ -16,7 +16,7 @@ use crate::error::RecordError;
 use crate::{capture, law_logs};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// What to do with a directory that holds a run already.
@@ -72,7 +72,7 @@ impl Claim {
         let target = real(path)?;
         check(&target, if_exists)?;
         if let Some(parent) = target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            fs::create_dir_all(parent).map_err(|e| RecordError::io("create", parent, e))?;
+            fs::create_dir_all(parent).map_err(|e| refused("create", &target, parent, e))?;
         }
         let work = beside(&target, PARTIAL);
         let (lock, fresh) = hold(&target, &work)?;
@@ -186,7 +186,7 @@ fn hold(target: &Path, work: &Path) -> Result<(File, bool), RecordError> {
     loop {
         match fs::create_dir(work) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                return Err(RecordError::io("create", work, error));
+                return Err(refused("create", target, work, error));
             }
             _ => {}
         }
@@ -230,12 +230,27 @@ fn same_inode(_: &fs::Metadata, _: &fs::Metadata) -> bool {
     true
 }
 
+/// Why a run cannot have its place: in words where those of the system would puzzle.
+fn refused(action: &'static str, target: &Path, path: &Path, error: io::Error) -> RecordError {
+    let remedy = match error.kind() {
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
+            "is a file or lies below one; name another folder"
+        }
+        // As in /proc: the folder above is there and takes none.
+        ErrorKind::NotFound => {
+            "cannot be made, since the folder above it takes no new ones; name another place"
+        }
+        _ => return RecordError::io(action, path, error),
+    };
+    RecordError::Exists { path: target.into(), remedy }
+}
+
 /// Checks what is in a place already.
 fn check(path: &Path, if_exists: IfExists) -> Result<(), RecordError> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries.count(),
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(source) => return Err(RecordError::io("use", path, source)),
+        Err(error) => return Err(refused("use", path, path, error)),
     };
     let exists = |remedy| Err(RecordError::Exists { path: path.into(), remedy });
     match if_exists {

@@ -20,6 +20,7 @@ use crate::about::{About, Volatile};
 use crate::capture::CaptureFile;
 use crate::columns::{HOSTS, RUNS, TABLES};
 use crate::error::RecordError;
+use crate::human;
 use crate::rows::RunRecord;
 use crate::summary::{Status, Summary};
 use life::Claim;
@@ -316,7 +317,7 @@ fn empty_tables(files: &[FileRows], runs: &[RunRecord]) -> Vec<EmptyTable> {
     let explain = |file: &str| match file {
         _ if runs.is_empty() => ("no simulation finished".to_string(), "stop.time"),
         "flows.csv" if not_started > 0 => (
-            format!("none of {not_started} flows had started by the end"),
+            format!("none of {} flows had started by the end", human::count(not_started)),
             "stop.time and traffic.start",
         ),
         "flows.csv" => ("the traffic made no flow".into(), "traffic.load and stop.time"),
