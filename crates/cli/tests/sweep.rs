@@ -78,7 +78,8 @@ fn the_tables_have_a_row_for_each_point_and_every_link_leads_somewhere() {
     assert!(csv.lines().all(|line| line.split(',').count() == columns));
     let page = here.read("s/index.html");
     let links: Vec<&str> =
-        page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        page.split(" href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let links: Vec<&str> = links.into_iter().filter(|link| *link != "data:,").collect();
     assert_eq!(links.len(), 2 + 6 + 12);
     assert!(links.iter().all(|link| here.has(&format!("s/{link}"))));
 }
@@ -250,8 +251,5 @@ fn a_sweep_that_is_cut_off_shows_the_flows_that_are_left_out() {
         ran.out
     );
     let page = here.read("s/index.html");
-    assert!(
-        page.contains("<td>24 of 48</td>") && page.contains("* leaves out unfinished"),
-        "{page}"
-    );
+    assert!(page.contains(">24 of 48<") && page.contains("* leaves out unfinished"), "{page}");
 }

@@ -21,11 +21,10 @@ struct Along {
 pub(super) fn charts(keys: &[String], rows: &[Row]) -> String {
     let Some(along) = along(keys, rows) else { return String::new() };
     let lines = lines(&along, rows);
-    let drawn: String = columns(rows)
-        .into_iter()
-        .take(CHARTS)
-        .map(|column| chart(column, &along, &lines, keys))
-        .collect();
+    let (nonzero, zero): (Vec<&Column>, Vec<&Column>) =
+        columns(rows).into_iter().partition(|column| top(column, &lines) > 0.0);
+    let drawn = nonzero.iter().take(CHARTS);
+    let drawn: String = drawn.map(|column| chart(column, &along, &lines, keys)).collect();
     let shown = lines.len().min(SERIES);
     let mut legend = String::from("<div class=\"legend\">");
     if lines.len() > 1 {
@@ -37,9 +36,14 @@ pub(super) fn charts(keys: &[String], rows: &[Row]) -> String {
         0 => String::new(),
         n => format!(" {n} more combinations are in the table only."),
     };
+    let zero: Vec<String> = zero.into_iter().map(title).collect();
+    let zero = match zero.is_empty() {
+        true => String::new(),
+        false => format!(" Zero at every point: {}.", zero.join(", ")),
+    };
     format!(
         "<section id=\"charts\"><h2>By {}</h2><figure>{legend}</div><div class=\"pair\">{drawn}</div><figcaption>Dots: mean across \
-         seeds; shaded: its 95 % confidence interval, where there are enough seeds.{left_out}</figcaption></figure></section>",
+         seeds; shaded: its 95 % confidence interval, where there are enough seeds.{left_out}{zero}</figcaption></figure></section>",
         esc(&keys[along.key])
     )
 }
@@ -101,11 +105,30 @@ fn lines<'a>(along: &Along, rows: &'a [Row]) -> Lines<'a> {
     lines
 }
 
+/// Mean and interval of a row.
+fn read(row: &Row, column: &Column) -> Option<(f64, Option<[f64; 2]>)> {
+    value(row, column).and_then(|v| Some((v.mean?, v.ci95)))
+}
+
+/// The largest value that is drawn.
+fn top(column: &Column, lines: &Lines<'_>) -> f64 {
+    let shown = lines.iter().take(SERIES).flat_map(|(_, line)| line.iter().flatten());
+    let all = shown.filter_map(|row| read(row, column));
+    all.map(|(mean, ci)| ci.map_or(mean, |ci| ci[1].max(mean))).fold(0.0, f64::max)
+}
+
+/// The heading of a column, whole where the table shortens it.
+fn title(column: &Column) -> String {
+    match column.1.starts_with("flows.slowdown.") && !column.0.starts_with("slowdown") {
+        true => format!("slowdown {}", column.0),
+        false => column.0.into(),
+    }
+}
+
 fn chart(column: &Column, along: &Along, lines: &Lines<'_>, keys: &[String]) -> String {
     let shown = &lines[..lines.len().min(SERIES)];
-    let read = |row: &Row| value(row, column).and_then(|v| Some((v.mean?, v.ci95)));
-    let all = shown.iter().flat_map(|(_, line)| line.iter().flatten()).filter_map(|row| read(row));
-    let top = all.map(|(mean, ci)| ci.map_or(mean, |ci| ci[1].max(mean))).fold(0.0, f64::max);
+    let top = top(column, lines);
+    let name = title(column);
     let places: Vec<f64> = match &along.numbers {
         Some(numbers) => numbers.clone(),
         None => (0..along.values.len()).map(|i| i as f64).collect(),
@@ -131,11 +154,13 @@ fn chart(column: &Column, along: &Along, lines: &Lines<'_>, keys: &[String]) -> 
         .into_iter()
         .map(|tick| Tick { label: tick.label.filter(|_| named), ..tick })
         .collect();
-    chart.plot.axes(&ticks, &y.ticks(5, plain), &keys[along.key], column.0);
+    let share = column.2(1.0).ends_with(" %");
+    let label = |v: f64| if share { format!("{} %", plain(v * 100.0)) } else { plain(v) };
+    chart.plot.axes(&ticks, &y.ticks(5, label), &keys[along.key], &name);
     for (i, (_, line)) in shown.iter().enumerate() {
         let points: Vec<(f64, f64, Option<[f64; 2]>)> = (places.iter().zip(line))
             .filter_map(|(at, row)| {
-                let (mean, ci) = read((*row)?)?;
+                let (mean, ci) = read((*row)?, column)?;
                 Some((*at, mean, ci))
             })
             .collect();
@@ -158,15 +183,19 @@ fn chart(column: &Column, along: &Along, lines: &Lines<'_>, keys: &[String]) -> 
         .map(|(at, value)| (chart.plot.x.px(*at), format!("{} {}", keys[along.key], words(value))))
         .collect();
     chart.hover_at(positions);
-    for (i, (name, line)) in shown.iter().enumerate() {
+    for (i, (line_name, line)) in shown.iter().enumerate() {
         let values = line.iter().map(|row| {
-            let (mean, _) = read((*row)?)?;
+            let (mean, _) = read((*row)?, column)?;
             Some((chart.plot.y.px(mean), super::tables::cell((*row)?, column)))
         });
         let values: Vec<_> = values.collect();
-        chart.hover_row(if name.is_empty() { column.0 } else { name }, &format!("s{i}"), values);
+        chart.hover_row(
+            if line_name.is_empty() { &name } else { line_name },
+            &format!("s{i}"),
+            values,
+        );
     }
-    chart.finish(&format!("{} by {}", column.0, keys[along.key]))
+    chart.finish(&format!("{name} by {}", keys[along.key]))
 }
 
 #[cfg(test)]

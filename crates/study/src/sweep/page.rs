@@ -61,7 +61,7 @@ pub(super) fn page(name: &str, keys: &[String], rows: &[Row]) -> String {
             true => row.status().into(),
             false => format!("<a href=\"points/{}/report.html\">report</a>", row.hash),
         };
-        let _ = write!(body, "<td>{report}<td>");
+        let _ = write!(body, "<td>{report}<td class=\"num\">");
         for (seed, run, _) in row.runs.iter().filter(|(.., done)| *done) {
             let _ = write!(body, "<a href=\"runs/{run}/report.html\">{seed}</a> ");
         }
