@@ -5,7 +5,7 @@
 
 use crate::about::{shape, source};
 use crate::args::Check;
-use crate::estimate::Estimate;
+use crate::estimate::{Estimate, overflow};
 use crate::failure::Failure;
 use crate::run::cores;
 use crate::{expect, human, machine, say};
@@ -147,6 +147,9 @@ pub fn check(args: &Check) -> Result<(), Failure> {
             estimate.ns_per_hop
         ),
     );
+    for sentence in overflow(scenario) {
+        row("timeouts", sentence);
+    }
     let rest = match seeds {
         1 => String::new(),
         _ => format!(", {} for all {seeds}, {} at a time", human::bytes_f(all), cores().min(seeds)),

@@ -4,8 +4,11 @@
 //! of a shortest path, one ACK per segment or per two. It knows nothing of losses. The time per packet-hop is a
 //! typical one for the size of the fabric; [`NS_PER_HOP`] says where it comes from.
 
+mod overflow;
 mod rpc;
 mod samples;
+
+pub use overflow::overflow;
 
 use forebay_scenario::model::{Scenario, TrafficKind, Transport};
 use forebay_scenario::plan::Plan;
