@@ -23,7 +23,7 @@ pub use fabric::{Cable, Direction, Fabric};
 pub use ingress::{IngressCounters, IngressPool, IngressSettings, Xoff};
 pub use port::{
     CLASSES, ClassCounters, ClassPolicy, DropRule, Form, Length, Marking, PauseCounters, Port,
-    PortCounters, PortFault, PortSettings, Recalled, Watchdog,
+    PortCounters, PortFault, PortSettings, Recalled, Shaper, Watchdog,
 };
 pub use routing::{Numbering, Path, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin};
 pub use shared_buffer::SharedBuffer;

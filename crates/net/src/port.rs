@@ -5,12 +5,13 @@
 //!   (`max(now, busy) + size / rate`), so it goes straight to the link, and the queue at any time is
 //!   `(busy - now) * rate`. Drop, mark and forward are one visit.
 //! - *scheduled*: an explicit queue per class, for what one touch cannot do: strict priorities, limits or thresholds in
-//!   packets, marking at dequeue, telemetry, pause, release at the start of transmission, random loss, rates of no whole number of
+//!   packets, marking at dequeue, telemetry, pause, release at the start of transmission, losses, shapers, rates of no whole number of
 //!   picoseconds per byte (a queue that is a span of time would be off by a byte now and then). Served lazily, as far as
 //!   that can be: see `scheduled.rs`.
 //!
 //! Lengths are wire bytes: packet size plus the wire overhead of the scenario.
 
+mod bucket;
 mod classes;
 mod counters;
 mod fault;
@@ -22,6 +23,7 @@ mod settings;
 mod shares;
 mod telemetry;
 
+pub use bucket::Shaper;
 pub(crate) use classes::MOST_IN_TRANSMISSION;
 pub use classes::{CLASSES, ClassCounters, ClassPolicy, Watchdog};
 pub use counters::PortCounters;
@@ -29,6 +31,7 @@ pub use fault::{DropRule, PortFault, Recalled};
 pub use pause::PauseCounters;
 pub use settings::{Form, Length, Marking, PortSettings};
 
+use bucket::Bucket;
 use forebay_engine::{LinkId, Out, prefetch_all, rarely};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::Packet;
@@ -73,6 +76,7 @@ struct Cold {
     held: VecDeque<Packet>, // one touch: the queue while the link is dead
     held_bytes: u64,
     drops: Vec<DropRule>, // packets to lose
+    bucket: Option<Bucket>,
     pause: pause::Pause,
     classes: Option<Box<classes::Classes>>, // where they are told apart
     observed: bool, // somebody has to hear of each departure as it is served
@@ -102,7 +106,7 @@ struct Bounds {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub(crate) enum PortMode {
-    /// One departure at a time: the link is down, lossy, paused or between two rates; lengths are in packets; or [`Form::Naive`].
+    /// One departure at a time: the link is down, lossy, shaped, paused or between two rates; lengths are in packets; or [`Form::Naive`].
     PerPacket,
     /// Explicit queues, whose wire never idles while a packet waits: limits and marks follow from the time at which all will have been
     /// sent. Something else happens on departures too, or decides on arrivals: marks at dequeue, INT, policies of classes, ingress accounting,
@@ -162,6 +166,7 @@ impl Port {
             && settings.form == Form::Any
             && settings.telemetry.is_none()
             && settings.loss == 0.0
+            && settings.shaper.is_none()
             && settings.rate.whole_ps_per_byte().is_some()
             && !settings.truncate
             && !settings.release_at_start
@@ -201,6 +206,7 @@ impl Port {
                 held: VecDeque::new(),
                 held_bytes: 0,
                 drops: Vec::new(),
+                bucket: settings.shaper.map(Bucket::new),
                 pause: pause::Pause::default(),
                 classes: None,
                 observed: false,
@@ -463,7 +469,7 @@ impl Port {
         if self.departs_at_once(now) {
             self.depart(now, packet, out)
         } else if self.is_scheduled() {
-            let anew = self.cold.pause.concerns();
+            let anew = self.cold.pause.concerns() || self.cold.bucket.is_some();
             self.enqueue(now, ingress_port, packet, anew);
             Verdict::Accepted
         } else if !self.cold.alive {
@@ -475,10 +481,13 @@ impl Port {
         }
     }
 
-    /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost on the way.
+    /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost on the way. A shaper without tokens holds it back, though not
+    /// at a port with queues, whose departures wait for tokens.
     #[inline]
     fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Out<Packet>) -> Verdict {
-        self.hot.busy = start + self.cold.serializer.take(self.wire(packet));
+        let wire = self.wire(packet);
+        let start = self.cold.bucket.as_mut().map_or(start, |bucket| bucket.take(start, wire));
+        self.hot.busy = start + self.cold.serializer.take(wire);
         let nth = self.hot.tx_packets;
         self.hot.tx_packets += 1;
         self.hot.tx_bytes += u64::from(packet.size);

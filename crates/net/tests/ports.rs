@@ -33,6 +33,7 @@ fn settings(rng: &mut Stream) -> PortSettings {
         hold: rng.below(2) == 0,
         telemetry: of(rng, &[None, Rates::covering([1, 10, 40].map(BitsPerSec::from_gbps))]),
         truncate: false,
+        shaper: None,
         ..plain()
     }
 }

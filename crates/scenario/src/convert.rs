@@ -5,7 +5,7 @@
 mod host;
 mod memory;
 
-use crate::fabric::QueueFor;
+use crate::fabric::{QueueFor, shaper};
 use crate::faults;
 use crate::judge::Judge;
 use crate::output::default_snap;
@@ -75,6 +75,7 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
         output,
     };
     pause::check(judge, &scenario, &plan);
+    shaper::check(judge, &scenario, &plan);
     hierarchical_alone(&scenario, judge);
     if judge.findings.is_empty() {
         traffic::check_forecast(judge, &scenario, &plan);

@@ -3,8 +3,8 @@
 pub use crate::fabric::{
     AlikePause, Asks, Buffer, ClassMarking, ClassPause, ClassWeight, Clock, DeadPort, Ecn,
     EcnMarking, Fabric, FlowPath, Headroom, Hierarchical, MarkAt, NextHops, NotEct, Override,
-    Paths, Pause, PauseSettings, Policy, QueueFor, Release, Routing, SharedBuffer, ShortHeadroom,
-    Switch, Watchdog, WatchdogAction, Xoff,
+    Paths, Pause, PauseSettings, Policy, QueueFor, Release, Routing, Shaper, SharedBuffer,
+    ShortHeadroom, Switch, Watchdog, WatchdogAction, Xoff,
 };
 pub use crate::faults::{Change, Fault};
 pub use crate::host::{HostChange, HostProfile, HostSettings};

@@ -622,6 +622,21 @@ fn places() {
             "29:7: fault[0].for: \"1ms\" means nothing with change = \"up\"; leave it out",
         ),
         (
+            "[transport]",
+            "[[fabric.shaper]]\nwhere = \"leaf[0]->spine[0]\"\nrate = \"1Gbps\"\nburst = \"1KB\"\n[transport]",
+            "19:9: fabric.shaper[0].burst: \"1KB\" is less than the largest packet, 1500B on the wire, which would never leave; write burst = \"1500B\" or more",
+        ),
+        (
+            "[transport]",
+            "[[fabric.shaper]]\nwhere = \"leaf[0]-spine[0]\"\nrate = \"1Gbps\"\nburst = \"16KB\"\n[transport]",
+            "17:9: fabric.shaper[0].where: \"leaf[0]-spine[0]\" is a cable, which has two ends; write \"leaf[0]->spine[0]\" or \"spine[0]->leaf[0]\"",
+        ),
+        (
+            "[transport]",
+            "[[fabric.shaper]]\nwhere = \"leaf[1].host[*]\"\nrate = \"1Gbps\"\nburst = \"16KB\"\nlimit = \"9KB\"\n[transport]",
+            "20:9: fabric.shaper[0].limit: \"9KB\" means nothing at leaf[1].host[0], a host, whose packets wait in their flows; leave it out",
+        ),
+        (
             "law = \"dctcp\"",
             "law = \"dctcp\"\ntimer_tick = \"4us\"",
             "19:14: transport.timer_tick: \"4us\" is no tick of a kernel; write \"100us\" or more, for instance \"4ms\"",

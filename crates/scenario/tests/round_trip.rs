@@ -576,6 +576,9 @@ prop_compose! {
             .filter(|_| switch.pause == Pause::Off && !telemetry)
             .filter(|h| h.queue_for != QueueFor::Pod || several_pods);
         let capture = capture.filter(|_| hierarchical.is_none());
+        let shaper = links.1.rate; // of some cable
+        let shaper = Shaper { place: cable.replacen('-', "->", 1), rate: shaper, burst: Bytes::new(70_000), limit: None };
+        let shapers = [shaper].into_iter().filter(|_| words.3 && hierarchical.is_none()).collect();
         Scenario {
             name,
             seeds: seeds.into_iter().collect(),
@@ -597,6 +600,7 @@ prop_compose! {
                     port_limit: port_limit.filter(|_| switch.pause == Pause::Off),
                     pause: [None, Some(Pause::Off), Some(switch.pause.clone())][words.0].clone(),
                 }).collect(),
+                shapers,
             },
             host: hosts,
             transport,

@@ -19,7 +19,7 @@ use crate::timeline::{Link, Timeline};
 use forebay_engine::{Goal, NodeId};
 use forebay_net::{
     CLASSES, Cable, ClassPolicy, Fabric, Form, IngressPool, IngressSettings, Length, Marking,
-    PortSettings, Routes, SharedBuffer, Switch, SwitchSettings, Tor, Watchdog, Xoff,
+    PortSettings, Routes, Shaper, SharedBuffer, Switch, SwitchSettings, Tor, Watchdog, Xoff,
 };
 use forebay_record::law_logs::LawLogs;
 use forebay_scenario::model::{
@@ -462,6 +462,7 @@ impl<'a> Maker<'a> {
             release_at_start: false,
             overhead: self.scenario.fabric.wire_overhead.get() as u16,
             loss: cable.loss,
+            shaper: self.shaper(node, direction.peer),
             key: Stream::new(self.common.seed, u64::from(direction.link.0), Purpose::Red).key(),
             form: match () {
                 () if self.options.explicit_ports => Form::Naive,
@@ -472,6 +473,17 @@ impl<'a> Maker<'a> {
             telemetry: None,
             truncate: self.scenario.fabric.clock == Clock::TruncateNs,
         }
+    }
+
+    /// The last shaper that names this port.
+    fn shaper_of(&self, node: NodeId, peer: NodeId) -> Option<&'a model::Shaper> {
+        let [node, peer] = [node, peer].map(|n| &*self.plan.names[n.0 as usize]);
+        self.scenario.fabric.shapers.iter().rev().find(|shaper| shaper.covers(node, peer))
+    }
+
+    fn shaper(&self, node: NodeId, peer: NodeId) -> Option<Shaper> {
+        let of = self.shaper_of(node, peer)?;
+        Some(Shaper { rate: of.rate, burst: of.burst })
     }
 
     fn nic(&self, host: NodeId) -> PortSettings {
@@ -529,6 +541,8 @@ impl<'a> Maker<'a> {
         };
         let limit =
             self.scenario.fabric.overrides.iter().rev().find(own_limit).and_then(|o| o.port_limit);
+        let shaped = self.shaper_of(node, self.fabric.ports_of(node)[port].peer);
+        let limit = shaped.and_then(|shaper| shaper.limit).or(limit);
         PortSettings {
             limit: limit.or(switch.port_limit).map(length),
             marking: switch.ecn.of_port().map(|ecn| marking(&ecn, bare.rate)),

@@ -1,10 +1,11 @@
-//! What comparisons with a kernel ask for: losses that are placed.
+//! What comparisons with a kernel ask for: losses that are placed, token buckets.
 
 mod common;
 
 use common::{run, scenario};
 use forebay_record::{PortRow, RunRecord};
 use forebay_sim::{Options, twin};
+use forebay_units::{Span, Time};
 
 /// One flow of 100 packets over a bottleneck, with more tables.
 fn one_flow(more: &str) -> String {
@@ -107,4 +108,56 @@ fn losses_of_one_direction_leave_the_other_alone() {
     assert!(port(&record, "left", "right").lost_packets >= 10, "the first window");
     let both = every_way(&one_flow(&fault("left-right")));
     assert_eq!(lost(&both), lost(&record), "of a window that is lost nobody hears");
+}
+
+/// A flow of 20 packets of 1500 B that leave together, with more tables of the fabric.
+fn twenty_packets(fabric: &str) -> RunRecord {
+    let text = one_flow("");
+    let text = text.replace("\"100Mbps\"", "\"1Gbps\"").replace("144800B", "28960B");
+    let text = text.replace("[transport]", &format!("{fabric}[transport]"));
+    every_way(&text.replace("law =", "initial_window = \"20 packets\"\nlaw ="))
+}
+
+fn shaper(place: &str, more: &str) -> String {
+    format!(
+        "[[fabric.shaper]]\nwhere = \"{place}\"\nrate = \"8Mbps\"\nburst = \"15000B\"\n{more}\n"
+    )
+}
+
+#[test]
+fn a_shaper_lets_a_burst_go_and_then_its_rate() {
+    // Three links of 12 us a packet and their delays; the last packet begins when 5 of the 10 above the burst have had their tokens
+    // twice over: 20 packets less 10 at a microsecond per byte.
+    let path = 3 * 12 + 10 + 1_000 + 10;
+    for place in ["left->right", "left.host[0]->left", "right -> right.host[*]", "left.host[0]"] {
+        let record = twenty_packets(&shaper(place, ""));
+        let delivered = record.flows[0].delivered.unwrap().since(Time::ZERO);
+        assert_eq!(delivered, Span::from_us(15_000 + path), "{place}");
+        assert_eq!(lost(&record), (0, 0));
+    }
+    let record = twenty_packets(&shaper("right->left", ""));
+    let delivered = record.flows[0].delivered.unwrap().since(Time::ZERO);
+    assert_eq!(delivered, Span::from_us(19 * 12 + path), "20 ACKs of 64 B are no burst");
+}
+
+#[test]
+fn a_shaper_has_a_queue_of_its_own_limit() {
+    // 10 packets leave at once, 3 wait.
+    let record = twenty_packets(&shaper("left->right", "limit = \"3 packets\""));
+    assert_eq!(port(&record, "left", "right").dropped_packets, 7);
+    assert!(record.flows[0].acked.is_some());
+    let record = twenty_packets(&shaper("left->right", "limit = \"4500B\""));
+    assert_eq!(port(&record, "left", "right").dropped_packets, 7);
+}
+
+#[test]
+fn a_shaper_keeps_its_rate_whatever_the_link_does() {
+    let fault = "[[fault]]\nat = \"5ms\"\nlink = \"left-right\"\nrate = \"100Mbps\"\n";
+    let text = one_flow(fault).replace("\"100Mbps\" }", "\"1Gbps\" }");
+    let record =
+        every_way(&text.replace("[transport]", &(shaper("left->right", "") + "[transport]")));
+    // 150 kB at 1 MB/s, less the burst.
+    let fct = record.flows[0].delivered.unwrap().since(Time::ZERO);
+    let off = fct.as_secs_f64() - 0.135;
+    assert!((0.0..0.004).contains(&off), "{fct}");
 }

@@ -78,7 +78,7 @@ fn invariants(drawn: &Drawn, scenario: &Scenario) {
         let over = simulation.advance(at, &watch);
         let state = simulation.inspect();
         conserved(drawn, &state);
-        if !drawn.faulty && !drawn.pauses {
+        if !drawn.faulty && !drawn.pauses && !drawn.shaped {
             work_conserving(drawn, &before, &state);
         }
         if drawn.ordered && !drawn.faulty {

@@ -40,6 +40,7 @@ impl Bench {
             hold: false,
             telemetry: None,
             truncate: false,
+            shaper: None,
         };
         let settings = fabric.ports_of(NodeId(ports)).iter().map(|d| port(d.link)).collect();
         let switch = Switch::new(SwitchSettings {

@@ -165,6 +165,12 @@ impl Port {
         if self.scheduled.weighs { self.next_by_weight(waiting) } else { waiting.ilog2() as usize }
     }
 
+    /// The same, which changes no share: the class whose turn it is if nothing comes before.
+    pub(super) fn class_to_come(&self, waiting: u8) -> usize {
+        let shares = self.cold.classes.as_ref().and_then(|classes| classes.shares.as_ref());
+        shares.map_or(waiting.ilog2() as usize, |shares| shares.clone().choose(waiting))
+    }
+
     #[cold]
     fn next_by_weight(&mut self, waiting: u8) -> usize {
         self.shares().choose(waiting)

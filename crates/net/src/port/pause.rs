@@ -150,7 +150,7 @@ impl Port {
         let wire = if pause.sent != pause.owed {
             self.hot.busy.max(pause.owed_from)
         } else if s.waiting_but(self.held_back()) != 0 {
-            self.hot.busy.max(self.cold.since)
+            self.next_start(self.held_back())
         } else {
             Time::MAX
         };

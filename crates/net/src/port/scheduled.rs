@@ -10,6 +10,7 @@
 //! Nothing overtakes the highest class. So at a port that no pause can reach, a packet of that class goes to the link as it is accepted, behind
 //! the packets on the wire and ahead of all that wait. A fault takes it back if its transmission has not begun (`fault.rs`).
 
+use super::bucket::Bucket;
 use super::packet_queue::{PacketQueue, Rests};
 use super::{Cold, Form, Length, Marking, Port, PortMode, PortSettings, Verdict};
 use forebay_engine::{Out, prefetch, rarely};
@@ -144,6 +145,11 @@ impl Scheduled {
         self.queues.iter().flat_map(PacketQueue::iter)
     }
 
+    /// The first packet of a queue, without its `ext`.
+    pub fn first_of(&self, lane: usize) -> Option<Packet> {
+        self.queues[lane].iter().next()
+    }
+
     /// Takes the first packet of a class.
     pub fn take_of(&mut self, class: usize) -> Option<Packet> {
         if self.filled & 1 << class == 0 {
@@ -197,6 +203,7 @@ impl Port {
         let in_bytes = |marking: &Marking| is_bytes(marking.kmin);
         let work_conserving = settings.form != Form::Naive
             && !self.cold.may_lose()
+            && settings.shaper.is_none()
             && !settings.release_at_start
             && settings.limit.is_none_or(is_bytes)
             && settings.marking.iter().all(in_bytes)
@@ -439,10 +446,23 @@ impl Port {
         if s.exists() && self.cold.pause.concerns() {
             self.next_departure_in_pause()
         } else if s.packets > 0 && self.cold.alive {
-            self.hot.busy.max(self.cold.since)
+            self.next_start(0)
         } else {
             Time::MAX
         }
+    }
+
+    /// When the packet that goes next may start, if some wait that are not of `paused` classes: the wire is free, and there are tokens.
+    #[inline]
+    pub(super) fn next_start(&self, paused: u8) -> Time {
+        let wire = self.hot.busy.max(self.cold.since);
+        self.cold.bucket.as_ref().map_or(wire, |bucket| wire.max(self.tokens_at(bucket, paused)))
+    }
+
+    #[cold]
+    fn tokens_at(&self, bucket: &Bucket, paused: u8) -> Time {
+        let class = self.class_to_come(self.scheduled.waiting_but(paused));
+        self.scheduled.first_of(class).map_or(Time::ZERO, |packet| bucket.ready(self.wire(&packet)))
     }
 
     /// From now on somebody has to hear of each departure as it is served.
@@ -452,7 +472,7 @@ impl Port {
     }
 
     /// Whether a packet that joins now would be the next event of a scheduled port: nothing comes between. Not where somebody
-    /// has to hear of departures as they are served: of losses, or for an account.
+    /// has to hear of departures as they are served: of losses, or for an account. Nor where it waits for tokens.
     #[inline]
     pub(super) fn departs_at_once(&self, now: Time) -> bool {
         self.is_scheduled()
@@ -462,6 +482,7 @@ impl Port {
             && !self.cold.observed
             && !self.cold.pause.concerns()
             && !self.cold.may_lose()
+            && self.cold.bucket.is_none()
     }
 
     /// A packet has left the queue of a scheduled port, which holds what is left behind, and its transmission begins: the marking rule

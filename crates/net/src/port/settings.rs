@@ -1,5 +1,6 @@
 //! What a port is made from.
 
+use super::bucket::Shaper;
 use forebay_engine::LinkId;
 use forebay_units::{BitsPerSec, Span};
 use forebay_wire::Rates;
@@ -62,6 +63,8 @@ pub struct PortSettings {
     pub overhead: u16,
     /// Share of packets lost at random.
     pub loss: f64,
+    /// Token bucket, if any. Such a port has explicit queues.
+    pub shaper: Option<Shaper>,
     /// Key of the random draws of this port.
     pub key: u64,
     /// How it keeps its queue.

@@ -109,6 +109,7 @@ pub fn plain() -> PortSettings {
         hold: false,
         telemetry: None,
         truncate: false,
+        shaper: None,
     }
 }
 

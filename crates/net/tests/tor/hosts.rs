@@ -459,5 +459,6 @@ fn port(fabric: &Fabric, direction: &forebay_net::Direction, loss: f64) -> PortS
         hold: false,
         telemetry: None,
         truncate: false,
+        shaper: None,
     }
 }

@@ -3,6 +3,7 @@
 mod ecn;
 mod hierarchical;
 mod pause;
+pub(crate) mod shaper;
 mod switch;
 
 pub use ecn::{ClassMarking, Ecn, EcnMarking, MarkAt, NotEct};
@@ -12,6 +13,7 @@ pub use pause::{
     AlikePause, ClassPause, Headroom, Pause, PauseSettings, ShortHeadroom, Watchdog,
     WatchdogAction, Xoff,
 };
+pub use shaper::Shaper;
 pub use switch::{Buffer, ClassWeight, Policy, Release, SharedBuffer, Switch};
 
 use crate::judge::Judge;
@@ -61,6 +63,9 @@ pub struct Fabric {
     /// Settings of single cables and nodes; later entries win.
     #[serde(default, rename = "override", skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<Override>,
+    /// Token buckets at ports.
+    #[serde(default, rename = "shaper", skip_serializing_if = "Vec::is_empty")]
+    pub shapers: Vec<Shaper>,
 }
 
 /// Path choice among equal-cost next hops.

@@ -141,7 +141,7 @@ impl Judge<'_> {
     }
 
     /// A place that is no port, with what would be one.
-    fn no_such_port(&mut self, path: &str, place: &str, plan: &Plan) {
+    pub(crate) fn no_such_port(&mut self, path: &str, place: &str, plan: &Plan) {
         if let Some(cable) = plan.cable(place) {
             let [a, b] = [cable.a, cable.b].map(|n| &plan.names[n as usize]);
             let text = format!(

@@ -113,6 +113,11 @@ impl Judge<'_> {
             let path = format!("fabric.override[{i}].port_limit");
             self.wrong(&path, "drops what pause is to save; write one of them");
         }
+        let limited = scenario.fabric.shapers.iter().position(|s| s.limit.is_some());
+        if let Some(i) = limited {
+            let path = format!("fabric.shaper[{i}].limit");
+            self.wrong(&path, "drops what pause is to save; write one of them");
+        }
         if switch.port_limit.is_some() {
             let path = match self.document.shown("fabric.switch.port_limit") {
                 Some(_) => "fabric.switch.port_limit",

@@ -12,6 +12,7 @@ pub struct Drawn {
     pub text: String,
     /// Cables fail, change or lose packets.
     pub faulty: bool,
+    pub shaped: bool, // some ports wait for tokens
     /// Cables lose packets at random from the start.
     pub lossy: bool,
     /// No queue can overflow, and nothing else is dropped.
@@ -101,6 +102,7 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     };
     let transport =
         transport(&mut d, classes) + &own_routing(seed, &mut drawn) + &kernel_timers(seed);
+    fabric.push_str(&shapers(seed, &names, &mut drawn));
     let traffic = traffic(&mut d, &names, &drawn);
     let faults = faults(&mut d, &names, &mut drawn);
     let nic = d.of(&["round-robin", "fifo", "srpt", "push"]);
@@ -657,6 +659,28 @@ fn faults(d: &mut Draw, names: &Names, drawn: &mut Drawn) -> String {
             false => (cable.clone(), what, lasts),
         };
         let _ = write!(out, "[[fault]]\nat = \"{at}ps\"\nlink = \"{link}\"\n{what}\n{lasts}");
+    }
+    out
+}
+
+/// Token buckets, in one scenario of five.
+fn shapers(seed: u64, names: &Names, drawn: &mut Drawn) -> String {
+    let mut d = Draw(Stream::new(seed, 10, Purpose::Test));
+    let mut out = String::new();
+    if !d.one_in(5) {
+        return out;
+    }
+    drawn.shaped = true;
+    for _ in 0..d.between(1, 3) {
+        let cable = &names.cables[d.0.below(names.cables.len() as u64) as usize];
+        let (a, b) = cable.split_once('-').expect("a cable has two ends");
+        let place = d.of(&[a, b]).to_string();
+        let place = if d.one_in(2) { place } else { cable.replacen('-', "->", 1) };
+        let (rate, burst) = (d.of(&["90Mbps", "1Gbps", "7777777777bps"]), d.between(9_000, 90_000));
+        let _ = writeln!(
+            out,
+            "[[fabric.shaper]]\nwhere = \"{place}\"\nrate = \"{rate}\"\nburst = \"{burst}B\""
+        );
     }
     out
 }
