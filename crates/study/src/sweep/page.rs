@@ -77,3 +77,54 @@ pub(super) fn page(name: &str, keys: &[String], rows: &[Row]) -> String {
     );
     report::page(name, "sweep", &body)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tables::METRICS;
+    use super::*;
+    use crate::metrics::Value;
+
+    fn row(load: &str, law: &str, p99: Option<f64>) -> Row {
+        let value = |name: &str| match name {
+            "flows.slowdown.p99" => {
+                Value { mean: p99, ci95: p99.map(|p| [p - 0.5, p + 0.5]), censored: false }
+            }
+            "drop_rate" => Value { mean: Some(0.0), ..Value::default() },
+            _ => Value::default(),
+        };
+        Row {
+            settings: vec![
+                ("traffic[0].load".into(), load.into()),
+                ("transport.law".into(), format!("\"{law}\"")),
+            ],
+            hash: "h".into(),
+            seeds: vec![1],
+            seeds_all: 1,
+            flows: None,
+            values: METRICS.map(value).to_vec(),
+            digest: String::new(),
+            runs: Vec::new(),
+            misses: Vec::new(),
+            bands: 0,
+        }
+    }
+
+    #[test]
+    fn what_a_setting_did_is_a_line_for_each_combination_of_the_others() {
+        let keys = ["traffic[0].load".to_string(), "transport.law".to_string()];
+        let rows = [
+            row("0.2", "dctcp", Some(1.5)),
+            row("0.2", "reno", Some(2.0)),
+            row("0.4", "dctcp", Some(3.0)),
+            row("0.4", "reno", None),
+        ];
+        let html = page("s", &keys, &rows);
+        assert_eq!(html.matches("<svg").count(), 1, "drops are zero everywhere, so one chart");
+        assert!(html.contains("By traffic[0].load") && html.contains("</i>law reno</span>"));
+        assert!(html.contains("Zero at every point: drops."));
+        // Two lines, of which one has a single point: its dot is there all the same.
+        assert_eq!(html.matches("<circle").count(), 3);
+        assert!(!html.contains("NaN") && !html.contains("inf\""));
+        assert!(!page("s", &keys[..0], &rows[..0]).contains("<svg"));
+    }
+}
