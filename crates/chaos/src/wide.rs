@@ -18,14 +18,19 @@ pub fn draw(seed: u64) -> String {
         true => weighted(&mut d, head, classes),
         false => head.to_string(),
     };
+    let racks = racks(seed, head);
+    if let Some(hierarchical) = &racks {
+        text = text.replacen("[fabric.switch]\n", &format!("[fabric.switch]\n{hierarchical}"), 1);
+    }
+    let racks = racks.is_some();
     if d.one_in(4) {
         let _ = write!(text, "[transport]\n{own}");
     } else {
-        let _ = write!(text, "[transport]\n{}", transport(&mut d, classes));
+        let _ = write!(text, "[transport]\n{}", transport(&mut d, classes, racks));
     }
     let others = d.0.below(3);
     for other in 0..others {
-        let _ = write!(text, "[transports.other{other}]\n{}", transport(&mut d, classes));
+        let _ = write!(text, "[transports.other{other}]\n{}", transport(&mut d, classes, racks));
     }
     for entry in traffic.split_inclusive("[[traffic]]\n") {
         text.push_str(entry);
@@ -33,7 +38,8 @@ pub fn draw(seed: u64) -> String {
             let _ = writeln!(text, "transport = \"other{}\"", d.0.below(others));
         }
     }
-    if d.one_in(5) {
+    // No protocol has credits, so captures cannot write them.
+    if d.one_in(5) && !racks {
         let place = two_hosts(head).map_or("left->right", |(a, b)| d.of(&[a, b]));
         let _ = write!(text, "\n[[output.capture]]\nwhere = \"{place}\"\n");
     }
@@ -75,18 +81,38 @@ fn two_hosts(head: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Any law, on a transport that gives it what it needs.
-fn transport(d: &mut Draw, classes: u64) -> String {
+/// Racks that queue by destination (HierCC), where the fabric has racks and nothing pauses.
+fn racks(seed: u64, head: &str) -> Option<String> {
+    let mut d = Draw(Stream::new(seed, 8, Purpose::Test));
+    let fat_tree = head.contains("kind = \"fat-tree\"");
+    let has_racks = fat_tree || head.contains("kind = \"leaf-spine\"");
+    if !has_racks || head.contains("pause = ") || !d.one_in(2) {
+        return None;
+    }
+    let queue_for = d.of(if fat_tree { &["host", "rack", "pod"] } else { &["host", "rack"] });
+    let asks = d.of(&["demand", "sent"]);
+    let again = d.of(&[20, 100, 1_000]);
+    let credit = d.of(&["1KB", "4KB", "10KB"]);
+    Some(format!(
+        "hierarchical = {{ law = \"hiercc\", queue_for = \"{queue_for}\", asks = \"{asks}\", \
+         ask_again = \"{again}us\", credit = \"{credit}\" }}\n"
+    ))
+}
+
+/// Any law, on a transport that gives it what it needs. Where there are `racks`, every other law gets its rates from them.
+fn transport(d: &mut Draw, classes: u64, racks: bool) -> String {
+    let explicit = racks && d.one_in(2);
     let (law, params) = loop {
         let law = LAWS[d.0.below(LAWS.len() as u64) as usize].name;
         let params = FlowParams::new(law).expect("a registered law has a name");
-        // Switches of this draw answer no requests for a rate.
-        if params.needs().asks.is_none() {
+        let Needs { asks, int, .. } = params.needs();
+        // Only racks answer requests for a rate, and their switches stamp no INT records.
+        if asks.is_some() == explicit && !(racks && int) {
             break (law, params);
         }
     };
     let Needs { echo, int, .. } = params.needs();
-    let rdma = int || echo == Echo::Cnp || d.one_in(3);
+    let rdma = int || explicit || echo == Echo::Cnp || d.one_in(3);
     let mut out = format!("kind = \"{}\"\nlaw = \"{law}\"\n", if rdma { "rdma" } else { "tcp" });
     if classes > 1 {
         let _ = writeln!(out, "class = {}\nack_class = {}", d.0.below(classes), d.0.below(classes));
