@@ -7,7 +7,7 @@ pub use murmur3::{Numbering, Tuple, murmur3_paths};
 pub use pins::{Path, pin};
 
 use crate::fabric::Fabric;
-use forebay_engine::{NodeId, prefetch};
+use forebay_engine::{NodeId, prefetch, rarely};
 use forebay_units::math::{below, mix};
 use forebay_units::random::{Purpose, Stream};
 use std::collections::{BTreeMap, VecDeque};
@@ -165,11 +165,16 @@ impl Routes {
         nth: impl FnOnce() -> u64,
     ) -> Option<u16> {
         let route = *self.by_tor.get(usize::from(tor))?;
-        let word = match self.how {
-            How::Hash => hash(self.key, flow, reverse),
-            How::Spray => Stream::at(self.key, nth()),
-            How::Symmetric => symmetric(self.key, self.height[usize::from(tor)], flow),
-            How::ByFlow => return self.port_by_flow(tor, port, flow, reverse, nth()),
+        // The usual hash first: a match over all four would become a jump, which costs 4 instructions more per hop.
+        let word = if self.how == How::Hash {
+            hash(self.key, flow, reverse)
+        } else {
+            rarely();
+            match self.how {
+                How::Spray => Stream::at(self.key, nth()),
+                How::Symmetric => symmetric(self.key, self.height[usize::from(tor)], flow),
+                _ => return self.port_by_flow(tor, port, flow, reverse, nth()),
+            }
         };
         let chosen = self.chosen(route, word)?;
         // Own rack or another: without a branch, since which it is changes all the time.
