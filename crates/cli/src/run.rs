@@ -77,8 +77,16 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let (mut meter, state) = (meter, State::of(scenario, &estimate));
     let here = Here::new(&at, &scenario.name, Some(&about));
     let work = Work { scenario, options, jobs, around: &here };
+    let mut told = false;
     let tick = |view: &View<'_>| {
-        meter.tick(&State { stopping: interrupt::asked(), ..state.at(view) });
+        let state = State { stopping: interrupt::asked(), ..state.at(view) };
+        if state.stopping && !told && state.simulated_ps == 0 {
+            say::note(
+                "stopping as soon as the flows are laid out; the same signal again ends this at once",
+            );
+        }
+        told |= state.stopping;
+        meter.tick(&state);
     };
     let end = side_by_side(&work, tick, |left| recorder.take(left));
     meter.clear();
