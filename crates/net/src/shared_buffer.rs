@@ -12,8 +12,9 @@ use forebay_units::Bytes;
 #[derive(Clone, Copy, Debug)]
 pub struct SharedBuffer {
     size: u64,
-    alpha: u64, // in 1/65536; `u64::MAX`: no threshold but the size
-    used: u64,  // upper bound; the sum of what the ports have counted
+    alpha: u64,     // in 1/65536; `u64::MAX`: no threshold but the size
+    by_class: bool, // the threshold is of the queue of a class, rather than of all queues of a port
+    used: u64,      // upper bound; the sum of what the ports have counted
     peak: u64,
 }
 
@@ -21,7 +22,18 @@ impl SharedBuffer {
     /// An empty pool. `alpha` is rounded to 1/65536; `None` lets one queue take all.
     pub fn new(size: Bytes, alpha: Option<f64>) -> Self {
         let alpha = alpha.map_or(u64::MAX, |alpha| ((alpha * 65_536.0) as u64).clamp(1, 1 << 32));
-        Self { size: size.get(), alpha, used: 0, peak: 0 }
+        Self { size: size.get(), alpha, by_class: false, used: 0, peak: 0 }
+    }
+
+    /// The same with a threshold for the queue of each class, rather than for all queues of a port together.
+    pub fn by_class(self) -> Self {
+        Self { by_class: true, ..self }
+    }
+
+    /// Whether the threshold is of the queue of a class.
+    #[inline]
+    pub fn is_by_class(&self) -> bool {
+        self.by_class
     }
 
     /// Replaces what a port counted by what it holds.

@@ -102,8 +102,11 @@ impl Switch {
         if pauses {
             ports.iter_mut().for_each(Port::observe_departures);
         }
-        if settings.shared.is_some() {
+        if let Some(shared) = &settings.shared {
             ports.iter_mut().for_each(Port::share_buffer);
+            if shared.is_by_class() {
+                ports.iter_mut().for_each(Port::count_classes);
+            }
         }
         for (port, policies) in ports.iter_mut().zip(settings.classes) {
             port.separate_classes(policies);
@@ -353,7 +356,7 @@ impl Switch {
             self.serve(now, port, out);
         }
         let size = self.ports[port].wire(packet);
-        if !self.admits(now, port, size, out) {
+        if !self.admits(now, port, (packet.class, size), out) {
             self.refuse(now, port, packet, Verdict::Dropped, out);
             return;
         }
@@ -374,15 +377,27 @@ impl Switch {
         }
     }
 
-    /// Admission by the shared buffer: on the bound first, then on the exact occupancy.
-    fn admits(&mut self, now: Time, port: usize, size: u64, out: &mut impl Out<Packet>) -> bool {
+    /// Admission of a packet of this class and size by the shared buffer: on bounds first, then on the exact occupancy.
+    fn admits(
+        &mut self,
+        now: Time,
+        port: usize,
+        (class, size): (u8, u64),
+        out: &mut impl Out<Packet>,
+    ) -> bool {
         let Some(shared) = &mut self.shared else { return true };
-        let queue = self.ports[port].queue(now);
-        shared.recount(&mut self.ports[port].counted, queue);
-        if shared.fits(queue, size) {
+        let target = &mut self.ports[port];
+        let mut queue = target.queue(now);
+        shared.recount(&mut target.counted, queue);
+        let by_class = shared.is_by_class();
+        let most = if by_class { target.class_queue_at_most(queue, class) } else { queue };
+        if shared.fits(most, size) {
             return true;
         }
         self.settle(now, out);
+        if by_class {
+            queue = self.ports[port].class_queue(now, class).0;
+        }
         self.shared.as_ref().is_some_and(|shared| shared.fits(queue, size))
     }
 

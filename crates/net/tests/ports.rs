@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Bench, FORMS, packet, plain, ps};
-use forebay_net::{CLASSES, ClassPolicy, DropRule, Form, Length, Marking, PortFault, PortSettings};
+use forebay_net::{
+    CLASSES, ClassPolicy, DropRule, Form, Length, Marking, PortFault, PortSettings, SharedBuffer,
+};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span};
 use forebay_wire::{Ecn, FlowId, Kind, Packet, Rates};
@@ -66,20 +68,30 @@ fn policies(rng: &mut Stream) -> [ClassPolicy; CLASSES] {
     })
 }
 
+/// What a switch has beyond ports.
+#[derive(Clone, Copy, Default)]
+struct More {
+    policies: bool,
+    threshold_by_class: bool,
+}
+
 /// Puts the same arrivals and faults into a port that decides on arrival (one touch; queues that are served late where there are
 /// several classes) and into one that serves each departure before it is touched. They must agree all the time. Returns how many
 /// packets got through.
-fn early_is_explicit(seed: u64, steps: usize, classes: u8, by_class: bool) -> usize {
+fn early_is_explicit(seed: u64, steps: usize, classes: u8, more: More) -> usize {
     let mut rng = Stream::new(seed, 0, Purpose::Test);
     let mut settings = PortSettings { classes, ..settings(&mut rng) };
-    let policies = by_class.then(|| policies(&mut Stream::new(seed, 1, Purpose::Test)));
-    let bench = |settings| match policies {
-        Some(policies) => Bench::by_class(2, settings, None, policies),
-        None => Bench::new(2, settings, None),
-    };
-    if by_class {
+    let mut apart = Stream::new(seed, 1, Purpose::Test);
+    let policies = more.policies.then(|| policies(&mut apart));
+    let shared = more.threshold_by_class.then(|| {
+        let size = of(&mut apart, &[20_000, 60_000, 400_000, 1_500_000]);
+        SharedBuffer::new(Bytes::new(size), of(&mut apart, &[None, Some(0.25), Some(1.0)]))
+            .by_class()
+    });
+    if more.policies {
         settings.form = Form::Queued;
     }
+    let bench = |settings| Bench::with(2, settings, shared, None, policies);
     let mut fast = bench(settings);
     let mut slow = bench(PortSettings { form: Form::Naive, ..settings });
     let byte = settings.rate.whole_ps_per_byte().unwrap();
@@ -169,17 +181,22 @@ proptest! {
 
     #[test]
     fn one_touch_equals_an_explicit_queue(seed in any::<u64>().no_shrink()) {
-        early_is_explicit(seed, 2_500, 1, false);
+        early_is_explicit(seed, 2_500, 1, More::default());
     }
 
     #[test]
     fn queues_served_late_equal_queues_served_in_time(seed in any::<u64>().no_shrink(), classes in 2u8..5) {
-        early_is_explicit(seed, 2_500, classes, false);
+        early_is_explicit(seed, 2_500, classes, More::default());
     }
 
     #[test]
     fn policies_of_classes_do_not_depend_on_when_queues_are_served(seed in any::<u64>().no_shrink(), classes in 2u8..5) {
-        early_is_explicit(seed, 2_500, classes, true);
+        early_is_explicit(seed, 2_500, classes, More { policies: true, threshold_by_class: false });
+    }
+
+    #[test]
+    fn thresholds_of_classes_do_not_depend_on_it_either(seed in any::<u64>().no_shrink(), classes in 1u8..5, policies: bool) {
+        early_is_explicit(seed, 2_500, classes, More { policies, threshold_by_class: true });
     }
 
     /// Against the obvious server: whenever the wire is free, the oldest packet of the highest class that waits.
@@ -434,7 +451,8 @@ fn a_packet_in_transmission_keeps_its_rate() {
 
 #[test]
 fn the_random_arrivals_mostly_get_through() {
-    let through: usize = (0..20).map(|seed| early_is_explicit(seed, 1_000, 1, false)).sum();
+    let through: usize =
+        (0..20).map(|seed| early_is_explicit(seed, 1_000, 1, More::default())).sum();
     assert!((5_000..20_000).contains(&through), "{through} of 20000");
 }
 
@@ -443,6 +461,6 @@ fn the_random_arrivals_mostly_get_through() {
 fn one_seed() {
     let seed = std::env::var("FOREBAY_SEED").ok().and_then(|s| s.parse().ok());
     if let Some(seed) = seed {
-        early_is_explicit(seed, 2_500, 1, false);
+        early_is_explicit(seed, 2_500, 1, More::default());
     }
 }

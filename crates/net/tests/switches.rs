@@ -6,7 +6,7 @@ use common::{Bench, FORMS, packet, plain, ps};
 use forebay_net::{Length, PortSettings, SharedBuffer};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span};
-use forebay_wire::Ecn;
+use forebay_wire::{Ecn, Packet};
 use proptest::prelude::*;
 
 /// The obvious shared buffer: every queue exact at every arrival.
@@ -106,6 +106,32 @@ fn overloaded_ports_share_as_the_closed_form_says() {
                         );
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Two classes of a port at twice its rate each, alpha = 1. A threshold of the port lets them have half of the buffer. One of each class: the
+/// lower class, of which nothing goes, meets it with 0.4 of the buffer, when the higher has 0.2, and keeps that; the higher then has half of the rest.
+#[test]
+fn a_threshold_is_of_the_port_or_of_each_class() {
+    let size = 2_000_000;
+    for form in FORMS {
+        for (by_class, share) in [(false, 0.5), (true, 0.4 + 0.3)] {
+            let shared = SharedBuffer::new(Bytes::new(size), Some(1.0));
+            let shared = if by_class { shared.by_class() } else { shared };
+            let settings = PortSettings { form, classes: 2, ..plain() };
+            let mut bench = Bench::new(2, settings, Some(shared));
+            for round in 0..12_000u64 {
+                let now = ps(round * 400_000);
+                for class in 0..2 {
+                    let one = packet(0, round, 1_000, Ecn::NotEct);
+                    bench.arrive(now, 1, Packet { class, ..one });
+                }
+                bench.wires.arrive_before(now);
+                let queue = bench.switch.ports()[1].queue(now) as f64;
+                let off = (queue - share * size as f64).abs();
+                assert!(round < 8_000 || off <= 3_000.0, "{form:?}, by class {by_class}: {queue}");
             }
         }
     }

@@ -154,8 +154,14 @@ impl Port {
         let classes = Classes::new(policies);
         self.scheduled.weighs = classes.shares.is_some();
         self.cold.classes = Some(Box::new(classes));
-        self.scheduled.apart = true;
+        (self.scheduled.apart, self.scheduled.by_class) = (true, true);
         self.derive();
+    }
+
+    /// Counts the queue of each class from the start of a run on, where there are several.
+    pub(crate) fn count_classes(&mut self) {
+        self.scheduled.by_class = self.scheduled.has_classes();
+        self.derive_mode();
     }
 
     /// The class whose packet goes next, of those that are not paused.
@@ -221,10 +227,19 @@ impl Port {
     /// The queue that a packet of a class finds, in bytes and packets: of that class alone with per-class state. The port has
     /// been served up to `now`.
     pub(crate) fn queue_of(&self, now: Time, class: u8) -> (u64, u64) {
-        if !self.scheduled.apart {
-            let queue = self.queue(now);
-            let sending = self.is_scheduled() && queue > self.scheduled.bytes;
-            return (queue, self.waiting() + u64::from(sending));
+        if self.scheduled.apart { self.class_queue(now, class) } else { self.port_queue(now) }
+    }
+
+    fn port_queue(&self, now: Time) -> (u64, u64) {
+        let queue = self.queue(now);
+        let sending = self.is_scheduled() && queue > self.scheduled.bytes;
+        (queue, self.waiting() + u64::from(sending))
+    }
+
+    /// The queue of a class alone, in bytes and packets; of the whole port where classes are not counted. The port has been served up to `now`.
+    pub(crate) fn class_queue(&self, now: Time, class: u8) -> (u64, u64) {
+        if !self.scheduled.by_class {
+            return self.port_queue(now);
         }
         let class = self.scheduled.lane(class);
         let sends = self.scheduled.sending == class as u8 && !self.cold.settings.release_at_start;
@@ -241,6 +256,16 @@ impl Port {
             false => self.scheduled.bytes,
         };
         waiting + MOST_IN_TRANSMISSION
+    }
+
+    /// No less than [`Port::class_queue`] has in bytes, where the port has a queue of `queue` in all; it may not have been served.
+    #[inline]
+    pub(crate) fn class_queue_at_most(&self, queue: u64, class: u8) -> u64 {
+        if !self.scheduled.by_class {
+            return queue;
+        }
+        let waiting = self.scheduled.bytes_of(self.scheduled.lane(class));
+        queue.min(waiting + MOST_IN_TRANSMISSION)
     }
 
     /// What a packet of a class leaves behind as its transmission begins, likewise.

@@ -24,14 +24,15 @@ pub(super) struct Scheduled {
     rests: Rests,
     pub bytes: u64, // of the wire, waiting: without the packet in transmission
     pub packets: u32,
-    pub overhead: u16, // bytes that each packet adds on the wire
-    filled: u8,        // bit per class: its queue is not empty
-    top: u8,           // number of the last queue
+    pub overhead: u16,  // bytes that each packet adds on the wire
+    filled: u8,         // bit per class: its queue is not empty
+    top: u8,            // number of the last queue
     sent_early: u8, // number of the queue whose packets go to the link as they are accepted; `NOTHING` if there is none
     pub sending: u8, // class of what was transmitted last; `NOTHING` if that was a pause frame
     pub code: u8, // of the rate, for packets that ask about the port; `NOTHING` if it does not tell
     pub picks: bool, // what it marks, as a packet's transmission begins
-    pub apart: bool, // classes, from each other
+    pub apart: bool, // classes, from each other: each has a policy of its own
+    pub by_class: bool, // somebody asks for the queue of a class, with what is in transmission of it
     pub weighs: bool, // classes against each other, if some of those that are apart are not strict
 }
 
@@ -59,6 +60,7 @@ impl Scheduled {
             code: NOTHING,
             picks: false,
             apart: false,
+            by_class: false,
             weighs: false,
         }
     }
@@ -72,6 +74,11 @@ impl Scheduled {
     #[inline]
     fn class_of(&self, packet: &Packet) -> usize {
         self.lane(packet.class)
+    }
+
+    /// Whether there are several queues.
+    pub fn has_classes(&self) -> bool {
+        self.top > 0
     }
 
     /// The queue of a class.
@@ -158,9 +165,15 @@ impl Scheduled {
         Some(self.take(class))
     }
 
-    /// Whether INT, marks at dequeue or policies of classes follow from what waits as a packet arrives, or as its transmission begins.
+    /// Whether more happens as a transmission begins than that.
     #[inline]
     fn is_special(&self) -> bool {
+        self.has_int() || self.picks || self.by_class
+    }
+
+    /// Whether INT, marks at dequeue or policies of classes follow from what waits as a packet arrives, or as its transmission begins.
+    #[inline]
+    fn is_watched(&self) -> bool {
         self.has_int() || self.picks || self.apart
     }
 
@@ -187,7 +200,7 @@ impl Port {
     /// Whether it need not be served before it is touched.
     #[inline]
     pub(crate) fn is_lazy(&self) -> bool {
-        self.is_work_conserving() && !self.scheduled.is_special()
+        self.is_work_conserving() && !self.scheduled.is_watched()
     }
 
     /// The mode at so many picoseconds per byte, of which there are none while the link is not one of one whole rate.
@@ -304,7 +317,7 @@ impl Port {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
-        if self.scheduled.is_special() && self.scheduled.packets > 0 {
+        if self.scheduled.is_watched() && self.scheduled.packets > 0 {
             self.serve_work_conserving(now, out, &mut |_, _, _| {});
         }
         let backlog = self.hot.busy.since(now);

@@ -133,7 +133,8 @@ impl Bench {
         Self::with(ports, settings, shared, None, None)
     }
 
-    fn with(
+    /// With any of that.
+    pub fn with(
         ports: u32,
         settings: PortSettings,
         shared: Option<SharedBuffer>,
