@@ -3,7 +3,7 @@
 pub use crate::fabric::{
     AlikePause, Asks, Buffer, ClassMarking, ClassPause, ClassWeight, Clock, DeadPort, Ecn,
     EcnMarking, Fabric, FlowPath, Headroom, Hierarchical, MarkAt, NextHops, NotEct, Override,
-    Paths, Pause, PauseSettings, Policy, QueueFor, Release, Routing, Shaper, SharedBuffer,
+    Paths, Pause, PauseSettings, Policy, PoolThreshold, QueueFor, Release, Routing, Shaper, SharedBuffer,
     ShortHeadroom, Switch, Watchdog, WatchdogAction, Xoff,
 };
 pub use crate::faults::{Change, Fault};

@@ -56,7 +56,12 @@ fn defaults_are_those_of_the_schema() {
         s.fabric.switch,
         Switch {
             latency: Span::ZERO,
-            buffer: Buffer::Shared(SharedBuffer { size, policy, alpha }),
+            buffer: Buffer::Shared(SharedBuffer {
+                size,
+                policy,
+                alpha,
+                threshold: PoolThreshold::Port
+            }),
             port_limit: None,
             ecn: s.fabric.switch.ecn.clone(),
             weights: vec![],
@@ -178,7 +183,10 @@ fn buffers() {
     assert_eq!(switch("{ port_limit = \"250 packets\" }").shared_buffer(), None);
     let shared = switch("{ buffer = { size = \"1MB\", policy = \"shared\" } }").shared_buffer();
     let (size, policy) = (Bytes::new(1_000_000), Policy::Shared);
-    assert_eq!(shared, Some(SharedBuffer { size, policy, alpha: None }));
+    assert_eq!(
+        shared,
+        Some(SharedBuffer { size, policy, alpha: None, threshold: PoolThreshold::Port })
+    );
     let fixed = switch("{ buffer = { size = \"1MB\", policy = \"static\" } }");
     assert_eq!(fixed.shared_buffer(), None);
     assert_eq!(

@@ -224,6 +224,10 @@ prop_compose! {
             size,
             policy: if alpha.is_some() { Policy::DynamicThreshold } else { Policy::Shared },
             alpha,
+            threshold: match alpha {
+                Some(_) if weighs && pause.is_none() => PoolThreshold::Queue,
+                _ => PoolThreshold::Port,
+            },
         });
         let accounts = by_class.map_or(1, |(classes, _, _)| u64::from(classes.count_ones()));
         let marked: Vec<u8> = (0..4).filter(|class| class_ecn[usize::from(*class)]).collect();

@@ -23,8 +23,8 @@ use forebay_net::{
 };
 use forebay_record::law_logs::LawLogs;
 use forebay_scenario::model::{
-    self, Change, Clock, DeadPort, MarkAt, NotEct, QueueLength, Release, Scenario, Topology,
-    WatchdogAction,
+    self, Change, Clock, DeadPort, MarkAt, NotEct, PoolThreshold, QueueLength, Release, Scenario,
+    Topology, WatchdogAction,
 };
 use forebay_scenario::pause::{Pausing, Threshold};
 use forebay_scenario::plan::{self, Plan};
@@ -527,7 +527,10 @@ impl<'a> Maker<'a> {
         let queues = queues.filter(|q| q.nodes.iter().any(|pattern| plan::matches(pattern, name)));
         let samples = queues.map(|queues| ((0..count as u16).collect(), queues.every));
         let shared = switch.shared_buffer().filter(|_| ingress.is_none());
-        let shared = shared.map(|b| SharedBuffer::new(b.size, b.alpha));
+        let shared = shared.map(|b| {
+            let pool = SharedBuffer::new(b.size, b.alpha);
+            if b.threshold == PoolThreshold::Queue { pool.by_class() } else { pool }
+        });
         SwitchSettings { routes, ports, shared, ingress, classes, samples }
     }
 

@@ -2,8 +2,9 @@
 
 use forebay_record::{About, FaultSpan};
 use forebay_scenario::model::{
-    BaseRtt, Change, Clock, Fabric, InflightCap, LoadRef, MarkAt, NextHops, QueueLength, Rdma,
-    Recovery, Release, Routing, Rpc, Scenario, Traffic, TrafficKind, TransportKind,
+    BaseRtt, Change, Clock, Fabric, InflightCap, LoadRef, MarkAt, NextHops, PoolThreshold,
+    QueueLength, Rdma, Recovery, Release, Routing, Rpc, Scenario, Traffic, TrafficKind,
+    TransportKind,
 };
 use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
@@ -120,7 +121,13 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
     let buffer = match switch.shared_buffer() {
         None => "none".into(),
         Some(pool) => match pool.alpha {
-            Some(alpha) => format!("{}, dynamic threshold, alpha {alpha}", pool.size),
+            Some(alpha) => {
+                let of = match pool.threshold {
+                    PoolThreshold::Port => "",
+                    PoolThreshold::Queue => " for each class",
+                };
+                format!("{}, dynamic threshold{of}, alpha {alpha}", pool.size)
+            }
             None => format!("{}, shared", pool.size),
         },
     };

@@ -78,7 +78,12 @@ impl Default for Buffer {
     /// The buffer of a switch in the evaluation of HPCC (SIGCOMM 2019).
     fn default() -> Self {
         let size = Bytes::new(32_000_000);
-        Self::Shared(SharedBuffer { size, policy: Policy::DynamicThreshold, alpha: Some(ALPHA) })
+        Self::Shared(SharedBuffer {
+            size,
+            policy: Policy::DynamicThreshold,
+            alpha: Some(ALPHA),
+            threshold: PoolThreshold::Port,
+        })
     }
 }
 
@@ -93,6 +98,20 @@ pub struct SharedBuffer {
     /// Under dynamic-threshold, a queue may grow to alpha times the free pool (Choudhury and Hahne); above 0. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
+    /// Queue that the rule is about: all that waits at a port, or the queue of a class there. Default: "port".
+    #[serde(default)]
+    pub threshold: PoolThreshold,
+}
+
+/// Queue that the rule of a shared buffer is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PoolThreshold {
+    /// All classes of a port together.
+    #[default]
+    Port,
+    /// Each class of a port by itself.
+    Queue,
 }
 
 /// Rule by which queues share a pool.
@@ -182,6 +201,13 @@ impl Switch {
         let Buffer::Shared(pool) = &mut self.buffer else { return };
         let (size, alpha) = ("fabric.switch.buffer.size", "fabric.switch.buffer.alpha");
         judge.holds_a_packet(size, Some(QueueLength::Bytes(pool.size)), packet);
+        let pauses = !matches!(self.pause, Pause::Off);
+        if pool.threshold == PoolThreshold::Queue
+            && (pauses || pool.policy != Policy::DynamicThreshold)
+        {
+            let text = "\"queue\" means nothing here; it belongs to policy \"dynamic-threshold\" without pause";
+            judge.say("fabric.switch.buffer.threshold", text);
+        }
         match (pool.policy, pool.alpha) {
             (Policy::DynamicThreshold, Some(factor)) if factor <= 0.0 || factor > 1e6 => {
                 judge.wrong(alpha, "is out of range; write a number above 0, for instance 1");

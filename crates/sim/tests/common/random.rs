@@ -278,7 +278,8 @@ fn switch(d: &mut Draw, out: &mut String, drawn: &mut Drawn) -> u64 {
             let size = d.between(70, 400);
             let policy = d.of(&["dynamic-threshold", "dynamic-threshold", "shared", "static"]);
             fixed = policy == "static";
-            let alpha = d.of(&["", ", alpha = 0.5", ", alpha = 4.0"]);
+            let queue = ", threshold = \"queue\"";
+            let alpha = d.of(&["", ", alpha = 0.5", ", alpha = 4.0", queue, queue]);
             let alpha = if policy == "dynamic-threshold" { alpha } else { "" };
             let _ =
                 writeln!(out, "buffer = {{ size = \"{size}KB\", policy = \"{policy}\"{alpha} }}");
