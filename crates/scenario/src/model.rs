@@ -1,9 +1,10 @@
 //! The checked form of a scenario: what a run needs, all defaults filled in.
 
 pub use crate::fabric::{
-    AlikePause, Asks, Buffer, ClassMarking, ClassPause, ClassWeight, Clock, DeadPort, Ecn,
-    EcnMarking, Fabric, FlowPath, Headroom, Hierarchical, MarkAt, NextHops, NotEct, Override,
-    Paths, Pause, PauseSettings, Policy, PoolThreshold, QueueFor, Release, Routing, Shaper, SharedBuffer,
+    AlikePause, Asks, Buffer, ClassLimit, ClassMarking, ClassPause, ClassWeight, Clock, DeadPort,
+    Ecn, EcnMarking, Fabric, FlowPath, Headroom, Hierarchical, MarkAt, NextHops, NotEct, Override,
+    Paths, Pause, PauseSettings, Policy, PoolThreshold, QueueFor, Release, Routing, Shaper,
+    SharedBuffer,
     ShortHeadroom, Switch, Watchdog, WatchdogAction, Xoff,
 };
 pub use crate::faults::{Change, Fault};

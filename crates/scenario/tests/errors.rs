@@ -557,6 +557,26 @@ fn switches() {
         ),
         (
             "ecn",
+            "classes = 2\nlimits = [{ class = 2, size = \"9KB\" }]\necn",
+            "15:21: fabric.switch.limits[0].class: 2 needs 3 classes; write fabric.switch.classes = 3",
+        ),
+        (
+            "ecn",
+            "limits = [{ class = 0, size = \"9KB\" }, { class = 0, size = \"8 packets\" }]\necn",
+            "14:50: fabric.switch.limits[1].class: 0 has a limit already; write it once",
+        ),
+        (
+            "ecn",
+            "limits = [{ class = 0, size = \"1KB\" }]\necn",
+            "14:31: fabric.switch.limits[0].size: \"1KB\" holds no packet of 1500B, so nothing would pass; write more",
+        ),
+        (
+            "ecn",
+            "buffer = { size = \"1MB\", policy = \"shared\", threshold = \"queue\" }\necn",
+            "14:57: fabric.switch.buffer.threshold: \"queue\" means nothing here; it belongs to policy \"dynamic-threshold\" without pause",
+        ),
+        (
+            "ecn",
             "classes = 2\nweights = [{ class = 0, weight = 3 }, { class = 2, weight = 1 }]\necn",
             "15:49: fabric.switch.weights[1].class: 2 needs 3 classes; write fabric.switch.classes = 3",
         ),

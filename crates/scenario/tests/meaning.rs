@@ -63,6 +63,7 @@ fn defaults_are_those_of_the_schema() {
                 threshold: PoolThreshold::Port
             }),
             port_limit: None,
+            limits: vec![],
             ecn: s.fabric.switch.ecn.clone(),
             weights: vec![],
             classes: 1,

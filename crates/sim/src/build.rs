@@ -425,8 +425,10 @@ impl<'a> Maker<'a> {
     fn classes(&self, node: NodeId) -> Vec<[ClassPolicy; CLASSES]> {
         let switch = &self.scenario.fabric.switch;
         let (rules, weights) = (switch.class_ecn(), switch.class_weights());
+        let limits = switch.class_limits();
         let paused = self.pausing.filter(|pausing| pausing.classes().is_some());
-        let own = rules.iter().any(Option::is_some) || weights != [0; CLASSES];
+        let limited = limits.iter().any(Option::is_some);
+        let own = limited || rules.iter().any(Option::is_some) || weights != [0; CLASSES];
         if paused.is_none() && !own {
             return Vec::new();
         }
@@ -435,7 +437,7 @@ impl<'a> Maker<'a> {
             let watchdogs = paused.map(|pausing| pausing.watchdogs(node.0 as usize, cable));
             let watchdogs = watchdogs.unwrap_or_default();
             core::array::from_fn(|class| ClassPolicy {
-                limit: None,
+                limit: limits[class].map(length),
                 marking: rules[class].map(|rule| marking(&rule, cable.link.rate)),
                 weight: weights[class],
                 watchdog: watchdogs[class]

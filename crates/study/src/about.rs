@@ -2,9 +2,9 @@
 
 use forebay_record::{About, FaultSpan};
 use forebay_scenario::model::{
-    BaseRtt, Change, Clock, Fabric, InflightCap, LoadRef, MarkAt, NextHops, PoolThreshold,
-    QueueLength, Rdma, Recovery, Release, Routing, Rpc, Scenario, Traffic, TrafficKind,
-    TransportKind,
+    BaseRtt, Change, ClassLimit, Clock, Fabric, InflightCap, LoadRef, MarkAt, NextHops,
+    PoolThreshold, QueueLength, Rdma, Recovery, Release, Routing, Rpc, Scenario, Switch, Traffic,
+    TrafficKind, TransportKind,
 };
 use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
@@ -158,6 +158,7 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         ("routing", routing(fabric.routing).into()),
         ("buffer", buffer),
         ("port limit", switch.port_limit.map_or("none".into(), length)),
+        ("limits of classes", limits(switch)),
         ("ecn", ecn),
         ("transport", format!("{}/{}", transport.kind(), transport.law)),
         ("mss", transport.mss.to_string()),
@@ -180,6 +181,12 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         (format!("transports.{name}"), what)
     });
     own.chain(named).collect()
+}
+
+fn limits(switch: &Switch) -> String {
+    let one = |limit: &ClassLimit| format!("{} of class {}", length(limit.size), limit.class);
+    let all: Vec<String> = switch.limits.iter().map(one).collect();
+    if all.is_empty() { "none".into() } else { all.join(", ") }
 }
 
 fn routing(of: Routing) -> &'static str {

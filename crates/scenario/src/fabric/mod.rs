@@ -14,7 +14,9 @@ pub use pause::{
     WatchdogAction, Xoff,
 };
 pub use shaper::Shaper;
-pub use switch::{Buffer, ClassWeight, Policy, PoolThreshold, Release, SharedBuffer, Switch};
+pub use switch::{
+    Buffer, ClassLimit, ClassWeight, Policy, PoolThreshold, Release, SharedBuffer, Switch,
+};
 
 use crate::judge::Judge;
 use crate::quantity::QueueLength;

@@ -24,6 +24,10 @@ pub struct Switch {
     /// buffer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_limit: Option<QueueLength>,
+    /// Limits of the queues of some classes at each port, beside port_limit and counted as it is: a packet beyond the limit of its class is
+    /// dropped. With limits, marks go by the queue of a class. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<ClassLimit>,
     /// Congestion marks by the queue of the port, "off", or a list of marks by the queues of classes. Transports without ECN are
     /// never marked. Default: a step at 30KB for each 10Gbps of the port's rate, the convention of the public HPCC simulator for
     /// DCTCP, and never below 30KB, which the DCTCP paper takes at 1Gbps.
@@ -53,6 +57,7 @@ impl Default for Switch {
             latency: Span::ZERO,
             buffer: Buffer::default(),
             port_limit: None,
+            limits: Vec::new(),
             ecn: Ecn::default(),
             classes: 1,
             weights: Vec::new(),
@@ -127,6 +132,16 @@ pub enum Policy {
     Static,
 }
 
+/// Limit of the queue of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct ClassLimit {
+    /// The class, below fabric.switch.classes.
+    #[schemars(range(min = 0, max = 7))]
+    pub class: u8,
+    /// Most that the queue holds, in bytes or packets: one packet or more.
+    pub size: QueueLength,
+}
+
 /// Share of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct ClassWeight {
@@ -170,6 +185,12 @@ impl Switch {
         weights
     }
 
+    /// Limits by class.
+    pub fn class_limits(&self) -> [Option<QueueLength>; 8] {
+        let of = |class| self.limits.iter().find(|one| usize::from(one.class) == class);
+        core::array::from_fn(|class| of(class).map(|one| one.size))
+    }
+
     /// Marks by the queue of each class alone.
     pub fn class_ecn(&self) -> [Option<EcnMarking>; 8] {
         core::array::from_fn(|class| self.ecn.of_class(class as u8))
@@ -188,6 +209,7 @@ impl Switch {
         if self.port_limit.is_some() && !judge.given("fabric.switch.buffer") {
             self.buffer = Buffer::None;
         }
+        self.check_limits(judge, packet);
         self.check_buffer(judge, topology, packet);
         self.ecn.check(judge, self.classes);
         self.check_weights(judge);
@@ -230,6 +252,19 @@ impl Switch {
         self.port_limit = Some(QueueLength::Bytes(share));
         self.buffer = Buffer::None;
         judge.holds_a_packet(size, self.port_limit, packet);
+    }
+
+    fn check_limits(&mut self, judge: &mut Judge<'_>, packet: Bytes) {
+        for (i, one) in self.limits.iter().enumerate() {
+            let path = format!("fabric.switch.limits[{i}]");
+            let key = &format!("{path}.class");
+            judge.class_exists(key, one.class, self.classes);
+            if self.limits[..i].iter().any(|other| other.class == one.class) {
+                judge.say(key, format!("{} has a limit already; write it once", one.class));
+            }
+            judge.holds_a_packet(&format!("{path}.size"), Some(one.size), packet);
+        }
+        self.limits.sort_by_key(|one| one.class);
     }
 
     fn check_weights(&mut self, judge: &mut Judge<'_>) {

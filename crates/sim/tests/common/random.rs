@@ -100,6 +100,7 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
         0 => pausing_switch(seed, &mut fabric, &names, &mut drawn),
         _ => switch(&mut d, &mut fabric, &mut drawn),
     };
+    limit_classes(seed, classes, &mut fabric, &mut drawn);
     let transport =
         transport(&mut d, classes) + &own_routing(seed, &mut drawn) + &kernel_timers(seed);
     fabric.push_str(&shapers(seed, &names, &mut drawn));
@@ -322,6 +323,24 @@ fn switch(d: &mut Draw, out: &mut String, drawn: &mut Drawn) -> u64 {
     let release = if drawn.release_at_start { "start" } else { "fluid" };
     let _ = writeln!(out, "classes = {classes}\nrelease = \"{release}\"");
     classes
+}
+
+/// Limits of some classes, in one scenario of two that has several.
+fn limit_classes(seed: u64, classes: u64, fabric: &mut String, drawn: &mut Drawn) {
+    let mut d = Draw(Stream::new(seed, 9, Purpose::Test));
+    if classes < 2 || d.one_in(2) {
+        return;
+    }
+    drawn.boundless = false;
+    let from = d.0.below(classes - 1);
+    let limits: Vec<String> = (from..classes)
+        .map(|class| match d.one_in(4) {
+            true => format!("{{ class = {class}, size = \"{} packets\" }}", d.between(2, 60)),
+            false => format!("{{ class = {class}, size = \"{}KB\" }}", d.between(6, 90)),
+        })
+        .collect();
+    let line = format!("classes = {classes}\n");
+    *fabric = fabric.replacen(&line, &format!("{line}limits = [{}]\n", limits.join(", ")), 1);
 }
 
 /// What hosts do beyond the NIC's order: of all, and of one.
