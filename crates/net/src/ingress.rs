@@ -109,7 +109,7 @@ pub(crate) struct Ingresses {
     classes: u8,
     shared: u64,       // size of the pool
     used: u64,         // of it
-    calm: u64,         // below it, no account can be at its threshold
+    fits_below: u64,   // while less of the pool is used, no account can be at its threshold
     paused: u32,       // accounts that are
     resumed: Vec<u16>, // ingress ports of which an account has just ceased to be
 }
@@ -164,7 +164,7 @@ impl Account {
 
     /// While less than this is used of a pool of `shared`, the account is below its threshold. Its share is part of what is used; of the
     /// queue that a packet joins all is but for the packet in transmission and what all accounts have `reserved`.
-    fn calm(&self, shared: u64, reserved: u64) -> u64 {
+    fn fits_below(&self, shared: u64, reserved: u64) -> u64 {
         let more = if self.by_queue { MOST_IN_TRANSMISSION.saturating_add(reserved) } else { 0 };
         if !self.dynamic {
             return self.xoff.saturating_sub(more).min(shared);
@@ -203,14 +203,14 @@ impl Ingresses {
         let (accounts, margins): (Vec<Account>, _) = pool.ports.iter().flat_map(of_port).unzip();
         let shared = pool.shared.get();
         let reserved = accounts.iter().map(|account| account.reserved).sum();
-        let calm = accounts.iter().map(|account| account.calm(shared, reserved)).min();
+        let fits_below = accounts.iter().map(|account| account.fits_below(shared, reserved)).min();
         Self {
             accounts,
             margins,
             classes,
             shared,
             used: 0,
-            calm: calm.unwrap_or(0),
+            fits_below: fits_below.unwrap_or(0),
             paused: 0,
             resumed: Vec::new(),
         }
@@ -237,8 +237,8 @@ impl Ingresses {
 
     /// Whether so little of the pool is used that another `size` bytes have a place wherever they are charged, and pause nobody.
     #[inline]
-    pub fn is_calm(&self, size: u64) -> bool {
-        self.used + size < self.calm
+    pub fn fits_anywhere(&self, size: u64) -> bool {
+        self.used + size < self.fits_below
     }
 
     /// Whether a packet has a place and pauses nobody, judged by sums that may be too large. `queue` is what it joins,
@@ -397,23 +397,23 @@ mod tests {
     }
 
     #[test]
-    fn calm_ends_where_one_account_with_all_that_is_used_comes_to_its_threshold() {
+    fn the_bound_is_where_one_account_with_all_that_is_used_comes_to_its_threshold() {
         // A pool of 9 MB: at 1 MB used, 1/8 of the rest is 1 MB; classes that are dropped have a factor of 8.
         let of = |xoff| Ingresses::new(&pool(9_000_000, xoff, 0, 8.0));
         let mut ingress = of(Xoff::Dynamic(0.125));
         let account = ingress.account(1, CLASS);
-        assert!(ingress.is_calm(999_998) && !ingress.is_calm(1_000_000));
+        assert!(ingress.fits_anywhere(999_998) && !ingress.fits_anywhere(1_000_000));
         assert!(ingress.passes(account, 999_998, 0) && !ingress.passes(account, 1_000_000, 0));
         ingress.hold(account, 999_000);
-        assert!(ingress.is_calm(998) && !ingress.is_calm(1_000));
-        assert!(of(Xoff::Fixed(Bytes::new(70_000))).is_calm(69_999));
-        assert!(!of(Xoff::Fixed(Bytes::new(70_000))).is_calm(70_000));
+        assert!(ingress.fits_anywhere(998) && !ingress.fits_anywhere(1_000));
+        assert!(of(Xoff::Fixed(Bytes::new(70_000))).fits_anywhere(69_999));
+        assert!(!of(Xoff::Fixed(Bytes::new(70_000))).fits_anywhere(70_000));
     }
 
     #[test]
-    fn what_is_calm_passes() {
+    fn what_is_within_the_bound_passes() {
         let mut draw = Stream::new(1, 0, Purpose::Sizes);
-        let mut calm = 0;
+        let mut within = 0;
         for _ in 0..2_000 {
             let shared = 200_000 + draw.below(2_000_000);
             let xoff = match draw.below(3) {
@@ -433,16 +433,16 @@ mod tests {
                 }
             }
             let size = 1 + draw.below(9_000);
-            if !ingress.is_calm(size) {
+            if !ingress.fits_anywhere(size) {
                 continue;
             }
-            calm += 1;
+            within += 1;
             let queue = lossy + lossless + MOST_IN_TRANSMISSION + size;
             for ingress_port in 0..4 {
                 assert!(ingress.passes(ingress.account(ingress_port, 0), size, queue));
                 assert!(ingress.passes(ingress.account(ingress_port, CLASS), size, 0));
             }
         }
-        assert!(calm > 500, "{calm} of 2,000 were calm");
+        assert!(within > 500, "{within} of 2,000");
     }
 }

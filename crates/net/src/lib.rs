@@ -4,7 +4,7 @@
 //! and there is one switch.
 //!
 //! Invariants:
-//! - In = out + dropped + lost + queued, per port and always.
+//! - Offered = arrived + on the wire + queued + dropped + lost, per port and always.
 //! - A port whose queue never has to be looked at again is touched once per packet: its departure is known on arrival.
 //! - Nothing here knows hosts or transports, nor a law's name: one stage lends its queues to a law of role `group`.
 

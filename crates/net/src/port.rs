@@ -113,7 +113,7 @@ pub(crate) enum PortMode {
     /// a shared buffer.
     WorkConserving,
     /// The same, and nothing but priority order and the limits and marks of the port counts.
-    WorkConservingUnhooked,
+    StrictPriority,
     /// One queue, a number: a packet goes to the link as it is accepted. A shared buffer decides on arrivals too.
     Fifo,
     /// The same without a shared buffer.
@@ -128,7 +128,7 @@ impl PortMode {
 
     #[inline(always)]
     pub fn is_work_conserving(self) -> bool {
-        matches!(self, Self::WorkConserving | Self::WorkConservingUnhooked)
+        matches!(self, Self::WorkConserving | Self::StrictPriority)
     }
 }
 
@@ -268,7 +268,7 @@ impl Port {
         self.hot.mode = self.mode_at(whole);
         match self.hot.mode {
             PortMode::PerPacket => self.hot.pace = 0,
-            PortMode::WorkConserving | PortMode::WorkConservingUnhooked => {
+            PortMode::WorkConserving | PortMode::StrictPriority => {
                 self.enter_work_conserving();
             }
             PortMode::Fifo | PortMode::FifoUnshared => {}
@@ -445,7 +445,7 @@ impl Port {
         if self.is_work_conserving() {
             return match self.cold.observed {
                 true => self.offer_observed(now, ingress_port, false, packet, out),
-                false => self.offer_hooked(now, ingress_port, packet, out),
+                false => self.offer_work_conserving(now, ingress_port, packet, out),
             };
         }
         if !self.cold.alive && !self.cold.settings.hold {
@@ -500,7 +500,7 @@ impl Port {
         Verdict::Accepted
     }
 
-    /// Asks for what is looked at now and then only, but by a NIC always.
+    /// Prefetches what few packets need, but each packet of a NIC.
     pub fn prefetch(&self) {
         prefetch_all(&*self.cold);
     }

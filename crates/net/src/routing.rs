@@ -141,7 +141,7 @@ impl Routes {
             .collect()
     }
 
-    /// Asks for the cache lines of what is looked up for each packet.
+    /// Prefetches the cache lines of what is looked up for each packet.
     #[inline]
     pub(crate) fn prefetch(&self) {
         const RACKS: usize = 64 / size_of::<u32>(); // of one line

@@ -225,26 +225,26 @@ impl Switch {
         if self.departures_moved { self.earliest_departure() } else { self.next_departure }
     }
 
-    /// Asks for the cache lines of its ports' explicit queues.
+    /// Prefetches the cache lines of its ports' explicit queues.
     pub fn prefetch_queues(&self) {
         if !self.due.is_empty() {
             self.ports.iter().for_each(Port::prefetch_queues);
         }
     }
 
-    /// Asks for the cache lines that packets will be queued in.
+    /// Prefetches the cache lines that packets will be queued in.
     pub fn prefetch_heads(&self) {
         if !self.due.is_empty() {
             self.ports.iter().for_each(Port::prefetch_heads);
         }
     }
 
-    /// Asks for the cache lines of its routes.
+    /// Prefetches the cache lines of its routes.
     pub fn prefetch_routes(&self) {
         self.routes.prefetch();
     }
 
-    /// Asks for the cache lines of its ports.
+    /// Prefetches the cache lines of its ports.
     #[inline]
     pub fn prefetch(&self) {
         if self.due.is_empty() {
@@ -302,15 +302,15 @@ impl Switch {
         let target = &mut self.ports[port];
         let (verdict, moved) = match target.mode() {
             _ if packet.kind == Kind::Pause => {
-                return self.arrive_slow(now, ingress_port, port, packet, out);
+                return self.arrive_at_any_port(now, ingress_port, port, packet, out);
             }
-            PortMode::WorkConservingUnhooked => {
-                target.offer_unhooked(now, ingress_port, packet, out)
+            PortMode::StrictPriority => {
+                target.offer_strict_priority(now, ingress_port, packet, out)
             }
             PortMode::WorkConserving if self.shared.is_none() => {
-                (target.offer_hooked(now, ingress_port, packet, out), true)
+                (target.offer_work_conserving(now, ingress_port, packet, out), true)
             }
-            _ => return self.arrive_slow(now, ingress_port, port, packet, out),
+            _ => return self.arrive_at_any_port(now, ingress_port, port, packet, out),
         };
         if moved {
             self.update_departure(port);
@@ -338,7 +338,7 @@ impl Switch {
     }
 
     #[inline(never)]
-    fn arrive_slow(
+    fn arrive_at_any_port(
         &mut self,
         now: Time,
         ingress_port: u16,

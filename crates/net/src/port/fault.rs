@@ -88,7 +88,7 @@ impl Port {
     ) -> (Vec<Flying<Packet>>, VecDeque<Packet>) {
         let mut started = Vec::new();
         let mut queued = VecDeque::new();
-        let all_begun = self.is_scheduled() && self.mode() != PortMode::WorkConservingUnhooked;
+        let all_begun = self.is_scheduled() && self.mode() != PortMode::StrictPriority;
         for one in flying {
             let size = Bytes::new(self.wire(&one.item));
             let sent = one.at - self.cold.settings.flight;

@@ -82,7 +82,7 @@ impl PacketQueue {
         self.first = if self.len == 0 { 0 } else { (self.first + 1) & mask as u32 };
     }
 
-    /// Asks for the cache line that the next packet goes to.
+    /// Prefetches the cache line that the next packet goes to.
     #[inline]
     pub fn prefetch(&self) {
         let mask = self.heads.len().wrapping_sub(1);

@@ -224,7 +224,7 @@ impl Port {
         match work_conserving {
             false => PortMode::PerPacket,
             true if self.scheduled.is_special() || *observed || *shares => PortMode::WorkConserving,
-            true => PortMode::WorkConservingUnhooked,
+            true => PortMode::StrictPriority,
         }
     }
 
@@ -250,9 +250,9 @@ impl Port {
         Span::from_ps(self.scheduled.bytes * u64::from(self.hot.pace))
     }
 
-    /// Offers a packet to a port in mode `WorkConservingUnhooked`. True beside the verdict: its next departure may be another.
+    /// Offers a packet to a port in mode `StrictPriority`. True beside the verdict: its next departure may be another.
     #[inline(always)]
-    pub(crate) fn offer_unhooked(
+    pub(crate) fn offer_strict_priority(
         &mut self,
         now: Time,
         ingress_port: u16,
@@ -271,7 +271,7 @@ impl Port {
         let waits = self.scheduled.filled;
         if backlog == Span::ZERO {
             if waits != 0 {
-                self.serve_unhooked(now, out);
+                self.serve_strict_priority(now, out);
             }
             let hot = &mut self.hot;
             hot.highest = hot.highest.max(after);
@@ -285,7 +285,7 @@ impl Port {
         let overtakes = waits & ((1 << lane) - 1) != 0;
         if overtakes {
             rarely();
-            self.serve_unhooked(now, out);
+            self.serve_strict_priority(now, out);
         }
         let hot = &mut self.hot;
         hot.highest = hot.highest.max(after);
@@ -302,15 +302,15 @@ impl Port {
         (Verdict::Accepted, waits == 0 || overtakes)
     }
 
-    /// Serves every departure of a port in mode `WorkConservingUnhooked` that starts at or before `now`.
+    /// Serves every departure of a port in mode `StrictPriority` that starts at or before `now`.
     #[inline(never)]
-    fn serve_unhooked(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    fn serve_strict_priority(&mut self, now: Time, out: &mut impl Out<Packet>) {
         self.serve_work_conserving(now, out, &mut |_, _, _| {});
     }
 
     /// Offers a packet to a work-conserving port whose departures nobody observes.
     #[inline(never)]
-    pub(crate) fn offer_hooked(
+    pub(crate) fn offer_work_conserving(
         &mut self,
         now: Time,
         ingress_port: u16,
@@ -569,13 +569,13 @@ impl Port {
         }
     }
 
-    /// Asks for the cache lines of its explicit queues.
+    /// Prefetches the cache lines of its explicit queues.
     #[inline]
     pub(crate) fn prefetch_queues(&self) {
         self.scheduled.queues.iter().for_each(prefetch);
     }
 
-    /// Asks for the cache lines that packets will be queued in.
+    /// Prefetches the cache lines that packets will be queued in.
     #[inline]
     pub(crate) fn prefetch_heads(&self) {
         self.scheduled.queues.iter().for_each(PacketQueue::prefetch);

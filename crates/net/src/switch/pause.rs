@@ -59,15 +59,16 @@ impl Switch {
         if self.has_paused() {
             rarely();
             self.depart_in_order(now, out);
-            return self.arrive_exactly(now, ingress_port, port, packet, out);
+            return self.arrive_served(now, ingress_port, port, packet, out);
         }
         self.serve(now, port, out);
         let (Some(ingress), target) = (&mut self.ingress, &mut self.ports[port]) else { return };
         let size = target.wire(packet);
-        let passes = ingress.is_calm(size) || passes_at_most(ingress, target, ingress_port, packet);
+        let passes =
+            ingress.fits_anywhere(size) || passes_on_bounds(ingress, target, ingress_port, packet);
         if !passes || !target.is_work_conserving() {
             rarely();
-            return self.arrive_exactly(now, ingress_port, port, packet, out);
+            return self.arrive_served(now, ingress_port, port, packet, out);
         }
         let verdict = target.offer_observed(now, ingress_port, true, packet, out);
         if verdict != Verdict::Accepted {
@@ -86,7 +87,7 @@ impl Switch {
     /// The same where bounds do not tell, or the port is not work-conserving. If anything is paused, all has been served up to `now`, and
     /// in any case the port.
     #[inline(never)]
-    fn arrive_exactly(
+    fn arrive_served(
         &mut self,
         now: Time,
         ingress_port: u16,
@@ -169,7 +170,12 @@ impl Switch {
 
 /// Whether a packet that joins a port has a place and pauses nobody, on bounds.
 #[inline(never)]
-fn passes_at_most(ingress: &Ingresses, target: &Port, ingress_port: u16, packet: &Packet) -> bool {
+fn passes_on_bounds(
+    ingress: &Ingresses,
+    target: &Port,
+    ingress_port: u16,
+    packet: &Packet,
+) -> bool {
     let account = ingress.account(ingress_port, packet.class);
     let size = target.wire(packet);
     let queue = match ingress.counts_queue(account) {
