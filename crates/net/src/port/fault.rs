@@ -4,7 +4,7 @@
 //! when the rate changes: finishes at the old rate; the queue goes out at the new one.
 
 use super::marking::draw;
-use super::{Cold, Port, PortCounters, PortMode, Verdict};
+use super::{Cold, Port, PortCounters, Verdict};
 use forebay_engine::{Flying, LinkId, Out, Slab};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{FlowId, Kind, Packet};
@@ -88,7 +88,7 @@ impl Port {
     ) -> (Vec<Flying<Packet>>, VecDeque<Packet>) {
         let mut started = Vec::new();
         let mut queued = VecDeque::new();
-        let all_begun = self.is_scheduled() && self.mode() != PortMode::StrictPriority;
+        let all_begun = self.is_scheduled() && !self.is_work_conserving();
         for one in flying {
             let size = Bytes::new(self.wire(&one.item));
             let sent = one.at - self.cold.settings.flight;

@@ -76,6 +76,12 @@ impl Scheduled {
         self.lane(packet.class)
     }
 
+    /// Whether a packet of this queue goes to the link as it is accepted: nothing overtakes it, and none of its class waits.
+    #[inline]
+    fn sends_early(&self, lane: usize) -> bool {
+        lane == usize::from(self.sent_early) && self.filled >> lane == 0
+    }
+
     /// Whether there are several queues.
     pub fn has_classes(&self) -> bool {
         self.top > 0
@@ -290,12 +296,8 @@ impl Port {
         let hot = &mut self.hot;
         hot.highest = hot.highest.max(after);
         hot.busy = now + after;
-        let is_first = self.scheduled.filled >> lane == 0;
-        if lane == usize::from(self.scheduled.sent_early) && is_first {
-            hot.tx_packets += 1;
-            hot.tx_bytes += u64::from(packet.size);
-            let end = self.hot.busy - self.waiting_time();
-            out.push(self.hot.link, end, packet);
+        if self.scheduled.sends_early(lane) {
+            self.send_ahead(packet, out);
             return (Verdict::Accepted, waits != 0);
         }
         self.scheduled.add(lane, ingress_port, packet);
@@ -332,12 +334,13 @@ impl Port {
                 refused => return refused,
             }
         }
-        let below = (1 << self.scheduled.class_of(packet)) - 1;
+        let lane = self.scheduled.class_of(packet);
         let waits = self.scheduled.filled;
-        if waits & below != 0 || (backlog == Span::ZERO && waits != 0) {
+        if waits & ((1 << lane) - 1) != 0 || (backlog == Span::ZERO && waits != 0) {
             self.serve_work_conserving(now, out, &mut |_, _, _| {});
         }
-        self.join(now, ingress_port, backlog == Span::ZERO, after, packet, out);
+        let early = self.scheduled.sends_early(lane) && !self.scheduled.is_special();
+        self.join(now, ingress_port, early || backlog == Span::ZERO, after, packet, out);
         Verdict::Accepted
     }
 
@@ -365,13 +368,13 @@ impl Port {
         Verdict::Accepted
     }
 
-    /// A packet that a work-conserving port has accepted is transmitted at once, or waits.
+    /// A packet that a work-conserving port has accepted goes to the link, behind what is on the wire, or waits.
     #[inline(always)]
     fn join(
         &mut self,
         now: Time,
         ingress_port: u16,
-        at_once: bool,
+        goes: bool,
         after: Span,
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
@@ -379,16 +382,23 @@ impl Port {
         let hot = &mut self.hot;
         hot.highest = hot.highest.max(after);
         hot.busy = now + after;
-        if !at_once {
+        if !goes {
             let lane = self.scheduled.class_of(packet);
             self.scheduled.add(lane, ingress_port, packet);
         } else if self.scheduled.is_special() {
             self.send_special(now, packet, out);
         } else {
-            hot.tx_packets += 1;
-            hot.tx_bytes += u64::from(packet.size);
-            out.push(hot.link, hot.busy, packet);
+            self.send_ahead(packet, out);
         }
+    }
+
+    /// Sends a packet that has been added to `busy`, ahead of all that wait.
+    #[inline(always)]
+    fn send_ahead(&mut self, packet: &Packet, out: &mut impl Out<Packet>) {
+        let end = self.hot.busy - self.waiting_time();
+        self.hot.tx_packets += 1;
+        self.hot.tx_bytes += u64::from(packet.size);
+        out.push(self.hot.link, end, packet);
     }
 
     /// Serves every departure of a work-conserving port that starts at or before `now`.
@@ -499,7 +509,7 @@ impl Port {
     }
 
     /// A packet has left the queue of a scheduled port, which holds what is left behind, and its transmission begins: the marking rule
-    /// at dequeue, and what it is told, if anything.
+    /// at dequeue, and its INT record, if the port appends them.
     #[inline(always)]
     fn leave(&mut self, start: Time, packet: &mut Packet, out: &mut impl Out<Packet>) {
         if self.scheduled.picks && packet.ecn == Ecn::Ect {

@@ -71,7 +71,7 @@ pub struct PortSettings {
     pub form: Form,
     /// Hold the queue while the link is dead, rather than drop it.
     pub hold: bool,
-    /// Tell packets that ask about this port, whose rate is always one of these. A switch whose ports do not tell loses what others told.
+    /// Rates of all ports that append INT records, this one's among them; `None`: it appends none, and loses those of other ports.
     pub telemetry: Option<Rates>,
     /// Times of transmission are cut to whole nanoseconds. Such a port has explicit queues.
     pub truncate: bool,
