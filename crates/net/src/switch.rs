@@ -365,15 +365,14 @@ impl Switch {
             false => target.offer(now, ingress_port, packet, out),
             true => target.offer_fifo(now, packet, out),
         };
-        if verdict == Verdict::Accepted {
-            if let Some(shared) = &mut self.shared {
-                shared.admit(&mut target.counted, size);
-            }
-            if target.is_scheduled() {
-                self.update_departure(port);
-            }
-        } else {
-            self.refuse(now, port, packet, verdict, out);
+        let (scheduled, counted) = (target.is_scheduled(), &mut target.counted);
+        match (&mut self.shared, verdict) {
+            (Some(shared), Verdict::Accepted) => shared.admit(counted, size),
+            (None, Verdict::Accepted) => {}
+            (_, refused) => self.refuse(now, port, packet, refused, out),
+        }
+        if scheduled {
+            self.update_departure(port); // what was refused may have found departures that were due
         }
     }
 

@@ -4,8 +4,8 @@
 //! everything about it is in bytes. Whatever the order in which its packets go, its wire then works without a gap until all that was
 //! accepted has been sent. So limits and marks follow from that one time, as on a one-touch port, and what waits is served when
 //! somebody has to know: at the end of the window, or before a packet joins that could overtake what should have left before it.
-//! A work-conserving port that marks at dequeue, or appends INT records, is served up to `now` before it is touched, since both depend on what
-//! waits then; and so is one of a switch with ingress accounting. A port in mode `PerPacket` is served so as well, one departure at a time.
+//! A work-conserving port that marks at dequeue, appends INT records or weighs classes is served up to `now` before it is touched, since all three
+//! depend on what waits as a packet leaves; and so is one of a switch with ingress accounting. A port in mode `PerPacket` is served so as well, one departure at a time.
 //!
 //! Nothing overtakes the highest class. So at a port that no pause can reach, a packet of that class goes to the link as it is accepted, behind
 //! the packets on the wire and ahead of all that wait. A fault takes it back if its transmission has not begun (`fault.rs`).
@@ -177,10 +177,10 @@ impl Scheduled {
         self.has_int() || self.picks || self.by_class
     }
 
-    /// Whether INT, marks at dequeue or policies of classes follow from what waits as a packet arrives, or as its transmission begins.
+    /// Whether INT, marks at dequeue or the turns of weighted classes follow from what waits as a transmission begins.
     #[inline]
     fn is_watched(&self) -> bool {
-        self.has_int() || self.picks || self.apart
+        self.has_int() || self.picks || self.weighs
     }
 
     /// Whether the port appends INT records.
@@ -277,7 +277,7 @@ impl Port {
         let waits = self.scheduled.filled;
         if backlog == Span::ZERO {
             if waits != 0 {
-                self.serve_strict_priority(now, out);
+                self.serve_unobserved(now, out);
             }
             let hot = &mut self.hot;
             hot.highest = hot.highest.max(after);
@@ -291,7 +291,7 @@ impl Port {
         let overtakes = waits & ((1 << lane) - 1) != 0;
         if overtakes {
             rarely();
-            self.serve_strict_priority(now, out);
+            self.serve_unobserved(now, out);
         }
         let hot = &mut self.hot;
         hot.highest = hot.highest.max(after);
@@ -304,9 +304,9 @@ impl Port {
         (Verdict::Accepted, waits == 0 || overtakes)
     }
 
-    /// Serves every departure of a port in mode `StrictPriority` that starts at or before `now`.
+    /// Serves every departure of a work-conserving port that starts at or before `now`; nobody observes them.
     #[inline(never)]
-    fn serve_strict_priority(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    fn serve_unobserved(&mut self, now: Time, out: &mut impl Out<Packet>) {
         self.serve_work_conserving(now, out, &mut |_, _, _| {});
     }
 
@@ -320,14 +320,16 @@ impl Port {
         out: &mut impl Out<Packet>,
     ) -> Verdict {
         if self.scheduled.is_watched() && self.scheduled.packets > 0 {
-            self.serve_work_conserving(now, out, &mut |_, _, _| {});
+            self.serve_unobserved(now, out);
         }
         let backlog = self.hot.busy.since(now);
         let after = backlog + self.hot.time_of(packet);
         if backlog >= self.hot.free_below {
-            let verdict = match self.scheduled.apart {
-                true => self.admit_by_class(now, after, packet),
-                false => self.admit(backlog, after, packet),
+            let verdict = if self.scheduled.apart {
+                self.serve_unobserved(now, out);
+                self.admit_by_class(now, after, packet)
+            } else {
+                self.admit(backlog, after, packet)
             };
             match verdict {
                 Verdict::Accepted => {}
@@ -337,7 +339,7 @@ impl Port {
         let lane = self.scheduled.class_of(packet);
         let waits = self.scheduled.filled;
         if waits & ((1 << lane) - 1) != 0 || (backlog == Span::ZERO && waits != 0) {
-            self.serve_work_conserving(now, out, &mut |_, _, _| {});
+            self.serve_unobserved(now, out);
         }
         let early = self.scheduled.sends_early(lane) && !self.scheduled.is_special();
         self.join(now, ingress_port, early || backlog == Span::ZERO, after, packet, out);
