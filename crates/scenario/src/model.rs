@@ -4,8 +4,7 @@ pub use crate::fabric::{
     AlikePause, Asks, Buffer, ClassLimit, ClassMarking, ClassPause, ClassWeight, Clock, DeadPort,
     Ecn, EcnMarking, Fabric, FlowPath, Headroom, Hierarchical, MarkAt, NextHops, NotEct, Override,
     Paths, Pause, PauseSettings, Policy, PoolThreshold, QueueFor, Release, Routing, Shaper,
-    SharedBuffer,
-    ShortHeadroom, Switch, Watchdog, WatchdogAction, Xoff,
+    SharedBuffer, ShortHeadroom, Switch, Watchdog, WatchdogAction, Xoff,
 };
 pub use crate::faults::{Change, Fault};
 pub use crate::host::{HostChange, HostProfile, HostSettings};
