@@ -327,7 +327,7 @@ fn switch(d: &mut Draw, out: &mut String, drawn: &mut Drawn) -> u64 {
 
 /// Limits of some classes, in one scenario of two that has several.
 fn limit_classes(seed: u64, classes: u64, fabric: &mut String, drawn: &mut Drawn) {
-    let mut d = Draw(Stream::new(seed, 10, Purpose::Test));
+    let mut d = Draw(Stream::new(seed, 11, Purpose::Test));
     if classes < 2 || d.one_in(2) {
         return;
     }
