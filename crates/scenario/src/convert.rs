@@ -7,6 +7,7 @@ mod memory;
 
 use crate::fabric::{QueueFor, shaper};
 use crate::faults;
+use crate::host::HostProfile;
 use crate::judge::Judge;
 use crate::output::default_snap;
 use crate::plan::{self, Plan};
@@ -47,7 +48,12 @@ pub(crate) fn convert(file: &raw::File, stem: &str, judge: &mut Judge<'_>) -> Op
     let mut paths = paths.chain(["transport".into()]);
     let said = paths.any(|path| judge.given(&format!("{path}.delayed_ack")));
     let mss = transports.iter().map(|(_, one)| one.mss).fold(transport.mss, Bytes::max);
-    let host = judge.hosts_of(file.host.as_ref(), (mss, said), &plan);
+    let mut hosts = file.host.clone();
+    if transport.tcp().is_some_and(|tcp| tcp.kernel.is_some()) {
+        let profile = &mut hosts.get_or_insert_default().keys.profile;
+        profile.get_or_insert(HostProfile::Linux);
+    }
+    let host = judge.hosts_of(hosts.as_ref(), (mss, said), &plan);
     let faults = faults::check(&file.fault, judge, (stop, &plan));
     let mut traffic = file.traffic.clone();
     let around = Around::new((stop, fabric.switch.classes), (&transport, &transports), &plan);

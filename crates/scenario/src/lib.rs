@@ -13,6 +13,7 @@ mod host;
 pub mod identity;
 pub mod import;
 mod judge;
+mod kernel;
 mod load;
 pub mod model;
 mod moved;

@@ -2,6 +2,7 @@
 
 use crate::fabric::Routing;
 use crate::judge::Judge;
+use crate::kernel::Kernel;
 use crate::params::{self, Param};
 use crate::problem::or_list;
 use crate::quantity::QueueLength;
@@ -67,6 +68,12 @@ pub enum TransportKind {
 #[schemars(inline)]
 #[serde(default)]
 pub struct Tcp {
+    /// Kernel whose settings are the defaults. "linux-6.1" sets, here, delayed_ack = true, adaptive_delayed_ack = true, timer_tick = "4ms"
+    /// (250 Hz) and quick_acks = 1070, as its default tcp_rmem has it unless receive_window is given; of laws, hz of cubic and bic by
+    /// timer_tick, and alpha = "linux", cut = "packets" and prr_on_ce = true of dctcp, also where an entry of the traffic names the law; in [transport],
+    /// host.profile = "linux" too. A key that is written wins, and the resolved file has all of them. Default: none.
+    #[serde(skip_serializing)]
+    pub kernel: Option<Kernel>,
     /// First window, in packets or in bytes of payload: one packet to 4GiB. Default: 10 packets (RFC 6928).
     pub initial_window: QueueLength,
     /// Least retransmission timeout above srtt. Default: 200ms (Linux); datacentres often set 1ms to 10ms.
@@ -116,6 +123,7 @@ pub struct Tcp {
 impl Default for Tcp {
     fn default() -> Self {
         Self {
+            kernel: None,
             initial_window: QueueLength::Packets(10), // RFC 6928, section 2
             rto_min: Span::from_ms(200),              // `TCP_RTO_MIN` of Linux
             delayed_ack: false,
@@ -300,6 +308,12 @@ impl Transport {
         if self.ack_size == Bytes::ZERO || self.ack_size.get() > LARGEST_PACKET {
             judge.wrong(&at("ack_size"), "is no size of a packet; write for instance \"64B\"");
         }
+        if let TransportKind::Tcp(tcp) = &mut self.kind
+            && let Some(kernel) = tcp.kernel
+        {
+            kernel.fill(judge, place, tcp);
+            kernel.fill_params(tcp, &self.law, &mut self.params);
+        }
         judge.params(&at("params"), law.as_mut(), &self.params);
         let (mss, ack_class) = (self.mss, self.ack_class);
         match &mut self.kind {
@@ -380,7 +394,9 @@ impl Tcp {
             );
             judge.wrong(&at("timer_tick"), text);
         }
-        judge.usual(&at("delayed_ack"), &mut self.delayed_ack, delayed_ack);
+        if self.kernel.is_none() {
+            judge.usual(&at("delayed_ack"), &mut self.delayed_ack, delayed_ack);
+        }
         if self.receive_window_max.is_some() {
             self.receive_window.get_or_insert(AUTOTUNED_WINDOW);
         }
@@ -394,7 +410,12 @@ impl Tcp {
             let text = format!("is less than one segment; write at least \"{mss}\"");
             judge.wrong(&at("receive_window"), text);
         }
-        judge.usual(&at("quick_acks"), &mut self.quick_acks, quick_acks(self.receive_window, mss));
+        if self.kernel.is_none()
+            || self.receive_window_max.is_none() && self.receive_window.is_some()
+        {
+            let usual = quick_acks(self.receive_window, mss);
+            judge.usual(&at("quick_acks"), &mut self.quick_acks, usual);
+        }
     }
 }
 

@@ -90,6 +90,7 @@ fn defaults_are_those_of_the_schema() {
             ack_class: 0,
             routing: None,
             kind: TransportKind::Tcp(Tcp {
+                kernel: None,
                 initial_window: QueueLength::Packets(10),
                 rto_min: Span::from_ms(200),
                 delayed_ack: false,
@@ -140,6 +141,52 @@ fn defaults_are_those_of_the_schema() {
             captures: vec![]
         }
     );
+}
+
+#[test]
+fn a_kernel_sets_transport_laws_and_hosts_and_a_key_beside_it_wins() {
+    let traffic = r#"[
+        { kind = "permutation", size = "9KB" },
+        { kind = "permutation", size = "9KB", law = "cubic" },
+        { kind = "permutation", size = "9KB", law = "bic", params = { hz = 1000 } },
+        { kind = "permutation", size = "9KB", law = "reno" },
+    ]"#;
+    let of = |keys: &str, more: &[(&str, &str)]| {
+        let transport = format!("{{ kind = \"tcp\", law = \"dctcp\"{keys} }}");
+        let sets = [&[("transport", &*transport), ("traffic", traffic)], more].concat();
+        least(&sets).scenario
+    };
+    let params = |s: &Scenario, i: usize| {
+        let all = s.traffic[i].params.iter().map(|(key, text)| format!("{key}={text}"));
+        all.collect::<Vec<_>>().join(" ")
+    };
+    let s = of(", kernel = \"linux-6.1\"", &[]);
+    let tcp = *s.transport.tcp().unwrap();
+    assert!(tcp.delayed_ack && tcp.adaptive_delayed_ack);
+    assert_eq!((tcp.timer_tick, tcp.quick_acks), (Span::from_ms(4), 1_070));
+    let dctcp = [("alpha", "linux"), ("cut", "packets"), ("prr_on_ce", "true")];
+    assert_eq!(s.transport.params, dctcp.map(|(key, text)| (key.into(), text.into())));
+    assert_eq!([0, 1, 2, 3].map(|i| params(&s, i)), ["", "hz=250", "hz=1000", ""]);
+    let host = s.host.settings;
+    assert!(host.tso && host.gro && host.psh && host.sack_compression);
+
+    let s = of(
+        ", kernel = \"linux-6.1\", timer_tick = \"10ms\", delayed_ack = false, params = { cut = \"bytes\" }, quick_acks = 3",
+        &[("host.profile", "\"ideal\"")],
+    );
+    let tcp = *s.transport.tcp().unwrap();
+    assert!(!tcp.delayed_ack && tcp.adaptive_delayed_ack);
+    assert_eq!((tcp.timer_tick, tcp.quick_acks), (Span::from_ms(10), 3));
+    assert!(s.transport.params.contains(&("cut".into(), "bytes".into())));
+    assert_eq!(params(&s, 1), "hz=100");
+    assert!(!s.host.settings.tso);
+
+    let s = of(", kernel = \"linux-6.1\"", &[("host.gro", "false"), ("host.rx_usecs", "\"0us\"")]);
+    assert!(s.host.settings.tso && !s.host.settings.gro);
+    // The resolved file has every key and needs no kernel.
+    let file = forebay_scenario::resolved(&s);
+    assert!(!file.contains("kernel") && file.contains("timer_tick = \"4ms\""), "{file}");
+    assert_eq!(of("", &[]).host.settings, HostSettings::IDEAL);
 }
 
 /// Linux `tcp_incr_quickack`: half the segments of the window, 2 to 16. Segments are 1448 B.

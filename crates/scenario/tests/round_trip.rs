@@ -345,6 +345,7 @@ prop_compose! {
             ack_class: 3,
             routing: flags.1.then_some(Routing::Spray),
             kind: TransportKind::Tcp(Tcp {
+                kernel: None,
                 initial_window: if flags.0 {
                     QueueLength::Bytes(Bytes::new(window))
                 } else {

@@ -248,6 +248,11 @@ impl Traffic {
             judge.wrong(&at("until"), text);
         }
         let (common_path, common) = self.its_transport(judge, path, around);
+        if let (Some(law), Some(tcp)) = (&self.law, common.tcp())
+            && let (Some(kernel), true) = (tcp.kernel, *law != common.law)
+        {
+            kernel.fill_params(tcp, law, &mut self.params);
+        }
         self.check_law(judge, path, &common_path, common);
         if common.rdma().is_some_and(|r| r.recovery == Recovery::GoBackZero)
             && let TrafficKind::Rpc(_) = self.kind

@@ -538,6 +538,9 @@ fn kernel_timers(seed: u64) -> String {
     }
     let (tick, timeout) = (d.of(&["0us", "1ms", "4ms", "10ms"]), d.of(&["40ms", "1ms", "200us"]));
     let adapts = d.one_in(2);
+    if d.one_in(4) {
+        return "kernel = \"linux-6.1\"\n".into();
+    }
     format!(
         "timer_tick = \"{tick}\"\ndelayed_ack_timeout = \"{timeout}\"\nadaptive_delayed_ack = {adapts}\n"
     )
