@@ -8,6 +8,7 @@ pub use crate::fabric::{
 };
 pub use crate::faults::{Change, Fault};
 pub use crate::host::{HostChange, HostProfile, HostSettings};
+pub use crate::kernel::Kernel;
 pub use crate::output::{
     Capture, Direction, FlowSamples, LawLog, MemorySamples, Output, QueueSamples,
 };
