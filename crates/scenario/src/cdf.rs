@@ -4,7 +4,10 @@
 //! ExpressPass scripts and the HPCC traffic generator do); a `step` one takes only the sizes of its points.
 //! Sources: `workloads/README.md`.
 
-use crate::traffic::Sizes;
+mod sizes;
+
+pub(crate) use sizes::Sizes;
+
 use forebay_units::Bytes;
 use serde::{Deserialize, Serialize};
 

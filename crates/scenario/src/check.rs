@@ -1,6 +1,6 @@
 //! Holds a document against the schema, and says all that does not fit in one pass.
 //!
-//! Invariant: a document without findings here deserialises into `raw::File`.
+//! Invariant: a document without findings here deserialises into [`crate::scenario::File`].
 
 use crate::problem::{nearest, or_list};
 use crate::quantity::{example, why_not};

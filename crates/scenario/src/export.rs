@@ -2,8 +2,8 @@
 
 use crate::identity::numbers;
 use crate::import::{Flow, Flows, Link, Topology};
-use crate::model::Scenario;
 use crate::plan::Plan;
+use crate::scenario::Scenario;
 use crate::workload::Table;
 use forebay_units::{Bytes, Time};
 

@@ -1,9 +1,8 @@
 //! `[[fault]]`: changes of cables and lost packets during the run, one type for the file, the checked scenario and the resolved file.
 
 use crate::judge::Judge;
-use crate::model::Stop;
 use crate::plan::{Plan, PlannedCable};
-use crate::workload::FlowSpec;
+use crate::stop::Stop;
 use forebay_units::{BitsPerSec, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -255,14 +254,13 @@ pub(crate) fn count_flows(faults: &[Fault]) -> bool {
     faults.iter().any(|fault| fault.flow.is_some())
 }
 
-/// The flows whose packets are counted have to be there with each seed. `tables` has the flows of each.
+/// The flows whose packets are counted have to be there with each seed. `counts`: how many flows each seed has, with the seed.
 pub(crate) fn check_flows(
     faults: &[Fault],
     judge: &mut Judge<'_>,
-    tables: &[(u64, Vec<FlowSpec>)],
+    counts: impl Iterator<Item = (usize, u64)>,
 ) {
-    let fewest = tables.iter().map(|(seed, flows)| (flows.len(), *seed)).min();
-    let Some((count, seed)) = fewest else { return };
+    let Some((count, seed)) = counts.min() else { return };
     for (i, fault) in faults.iter().enumerate() {
         if let Some(flow) = fault.flow.filter(|flow| *flow as usize >= count) {
             let last = count.saturating_sub(1);

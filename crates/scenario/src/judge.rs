@@ -5,12 +5,18 @@ use crate::problem::or_list;
 use crate::tree::{Document, did_you_mean, push_key, shorten};
 use forebay_laws::flow::{FlowParams, LAWS};
 use forebay_laws::params::{LawInfo, ParamError};
-use forebay_units::{BitsPerSec, Span};
+use forebay_units::{BitsPerSec, Bytes, Span};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
 
 /// Longest run, delay or interval that a scenario may ask for: far beyond any use, far below 64 bits.
 const DAY: Span = Span::from_secs(86_400);
 /// Longest cable: a light second and more.
 const LONGEST_CABLE: Span = Span::from_secs(10);
+
+/// Larger flows than this (1000 TB) are taken for a mistake in the unit.
+pub(crate) const LARGEST_FLOW: u64 = 1_000_000_000_000_000;
 
 /// Reads a file named in a scenario. The error is the end of a sentence, `is missing ...`.
 pub(crate) type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
@@ -33,6 +39,18 @@ impl Judge<'_> {
         if !self.given(path) {
             *key = default;
         }
+    }
+
+    /// The table at `path`; keys that were not written, and empty lists, are those of `base`.
+    pub fn over<T: Serialize + DeserializeOwned>(&self, path: &str, base: &T) -> T {
+        let mut keys =
+            serde_json::to_value(base).expect("texts, finite numbers and lists are JSON");
+        if let (Json::Object(keys), Some(Json::Object(written))) =
+            (&mut keys, self.document.json(path))
+        {
+            keys.extend(written.into_iter().filter(|(_, value)| *value != Json::Array(Vec::new())));
+        }
+        T::deserialize(keys).expect("the grammar has been held against what was written")
     }
 
     /// `file:line:column` of the key at `path`.
@@ -156,6 +174,15 @@ impl Judge<'_> {
             let text =
                 format!("{class} needs {needed} classes; write fabric.switch.classes = {needed}");
             self.say(path, text);
+        }
+    }
+
+    /// Says that a size is none that a flow can have.
+    pub fn flow_size(&mut self, path: &str, size: Bytes) {
+        if size == Bytes::ZERO {
+            self.wrong(path, "is no flow; write 1B or more");
+        } else if size.get() > LARGEST_FLOW {
+            self.wrong(path, "is more than 1000TB; for a flow without an end use kind = \"long\"");
         }
     }
 }

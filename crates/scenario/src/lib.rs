@@ -4,7 +4,6 @@
 
 pub mod cdf;
 mod check;
-mod convert;
 pub mod expect;
 pub mod export;
 mod fabric;
@@ -13,7 +12,6 @@ mod host;
 pub mod identity;
 pub mod import;
 mod judge;
-mod kernel;
 mod load;
 pub mod model;
 mod moved;
@@ -26,20 +24,22 @@ pub mod plan;
 pub mod presets;
 mod problem;
 mod quantity;
-mod raw;
 pub mod reference;
-mod resolved;
 mod scenario;
 mod schema;
+mod shapers;
 mod stop;
 mod topology;
 mod traffic;
 mod transport;
 mod tree;
+mod whole;
 pub mod workload;
+mod written;
 
 pub use expect::Expect;
 pub use load::{Loaded, load, load_with, text, text_from, text_with};
 pub use problem::{Error, Problem};
-pub use resolved::{resolved, resolved_with};
+
 pub use schema::schema;
+pub use written::{resolved, resolved_with};

@@ -1,13 +1,12 @@
 //! From a file, or its text, to a checked scenario.
 
 use crate::check::check;
-use crate::convert::convert;
 use crate::expect::Expect;
 use crate::judge::Judge;
-use crate::model::Scenario;
 use crate::problem::{Error, KEPT, Problem};
-use crate::raw;
+use crate::scenario::{File, Scenario};
 use crate::tree::{Document, Origin};
+use crate::whole;
 use serde::Deserialize;
 use std::io::Read;
 use std::path::Path;
@@ -107,17 +106,18 @@ pub fn text_from<S: AsRef<str>>(
     }
     let file = grammar(&document)?;
     let sweep = sweep(&document, &file)?;
+    let File { mut scenario, mut expect, .. } = file;
     let mut judge = Judge { document: &document, read_file: read, findings: Vec::new() };
     let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
-    let scenario = convert(&file, &stem.unwrap_or_else(|| "scenario".into()), &mut judge);
-    let mut expect = file.expect;
+    whole::check(&mut scenario, &stem.unwrap_or_else(|| "scenario".into()), &mut judge);
     for (i, one) in expect.iter_mut().enumerate() {
         one.check(&mut judge, &format!("expect[{i}]"));
     }
     let notes = notes(&document);
-    match (scenario, judge.findings.is_empty()) {
-        (Some(scenario), true) => Ok(Loaded { scenario, sweep, expect, notes }),
-        _ => Err(sentences(&document, judge.findings)),
+    if judge.findings.is_empty() {
+        Ok(Loaded { scenario, sweep, expect, notes })
+    } else {
+        Err(sentences(&document, judge.findings))
     }
 }
 
@@ -150,17 +150,17 @@ fn missing(document: &Document<'_>) -> Vec<String> {
 }
 
 /// The document as written, if it keeps to the grammar.
-fn grammar(document: &Document<'_>) -> Result<raw::File, Error> {
+fn grammar(document: &Document<'_>) -> Result<File, Error> {
     let findings = misfits(document);
     if !findings.is_empty() {
         return Err(sentences(document, findings));
     }
-    raw::File::deserialize(document.root.value.json())
+    File::deserialize(document.root.value.json())
         .map_err(|e| sentences(document, vec![(document.root.at, String::new(), e.to_string())]))
 }
 
 /// Every value of a sweep must at least keep to the grammar.
-fn sweep(document: &Document<'_>, file: &raw::File) -> Result<Vec<(String, Vec<String>)>, Error> {
+fn sweep(document: &Document<'_>, file: &File) -> Result<Vec<(String, Vec<String>)>, Error> {
     let mut all = Vec::new();
     let mut runs = 1usize;
     let Some(sweep) = &file.sweep else { return Ok(all) };

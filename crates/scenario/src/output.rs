@@ -7,10 +7,11 @@ pub(crate) use capture::default_snap;
 pub use capture::{Capture, Direction};
 pub use law_log::LawLog;
 
+use crate::host::Host;
 use crate::judge::Judge;
-use crate::model::{Host, Stop};
 use crate::names::{OneOrMore, one_or_more};
 use crate::plan::Plan;
+use crate::stop::Stop;
 use forebay_host::memory::STEP;
 use forebay_units::{Bytes, Span, Time};
 use schemars::JsonSchema;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 /// Quantities are strings with a `pattern` and an `x-quantity` of `duration`, `size`, `rate` or `length`.
 pub fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().with_transform(Tidy).into_generator();
-    generator.into_root_schema_for::<crate::raw::File>().to_value()
+    generator.into_root_schema_for::<crate::scenario::File>().to_value()
 }
 
 /// Tables take no keys but their own; TOML has no null; descriptions are one paragraph.

@@ -1,8 +1,11 @@
 //! `[transport]` and `[transports.NAME]`: one type for the file, the checked scenario and the resolved file.
 
+mod kernel;
+
+pub use kernel::Kernel;
+
 use crate::fabric::Routing;
 use crate::judge::Judge;
-use crate::kernel::Kernel;
 use crate::params::{self, Param};
 use crate::problem::or_list;
 use crate::quantity::QueueLength;

@@ -275,6 +275,12 @@ impl<'a> Document<'a> {
         whole.then(|| node.value.shown())
     }
 
+    /// The value at `path` for serde, if it was written.
+    pub fn json(&self, path: &str) -> Option<serde_json::Value> {
+        let (node, whole) = self.walk(path);
+        whole.then(|| node.value.json())
+    }
+
     /// The node at `path`, or else the innermost one around it, and whether it is the very one.
     fn walk(&self, path: &str) -> (&Node, bool) {
         let mut node = &self.root;

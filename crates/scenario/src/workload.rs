@@ -9,13 +9,16 @@ mod hosts;
 mod list;
 mod rpc;
 
+pub use crate::traffic::{DPORT, pairs};
 pub use hosts::{Hosts, Tier};
 pub use list::Trigger;
-pub use rpc::{Connection, pairs};
+pub use rpc::Connection;
 
 use crate::cdf::Cdf;
-use crate::model::{LoadRef, Scenario, Traffic, TrafficKind, Transport};
+use crate::scenario::Scenario;
 use crate::traffic::too_many;
+use crate::traffic::{LoadRef, Traffic, TrafficKind};
+use crate::transport::Transport;
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use std::collections::BTreeMap;
@@ -24,8 +27,6 @@ use std::fmt;
 /// More flows than this in one run are refused.
 pub const MOST_FLOWS: u128 = crate::traffic::MOST_FLOWS;
 
-/// Destination port of a flow that names none, as in the flow files of the public HPCC simulator.
-pub const DPORT: u16 = 100;
 /// Where each host begins to count source ports (the same simulator, `third.cc`).
 pub const FIRST_SPORT: u16 = 10_000;
 

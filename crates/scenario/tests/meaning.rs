@@ -113,6 +113,7 @@ fn defaults_are_those_of_the_schema() {
     assert_eq!(
         s.host,
         Host {
+            profile: None,
             memory: None,
             settings: HostSettings {
                 nic: NicOrder::RoundRobin,

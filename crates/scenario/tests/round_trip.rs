@@ -496,7 +496,7 @@ prop_compose! {
         let params = vec![("target".to_string(), "60Gbps".to_string())];
         memory.control =
             controlled.map(|enabled| HostControl { law: "hostcc".into(), enabled, params, read });
-        memory.level = if controlled == Some(true) { 0 } else { level };
+        memory.level = (controlled != Some(true)).then_some(level);
         memory
     }
 }
@@ -514,6 +514,7 @@ prop_compose! {
         let overrides = overrides.into_iter().map(|(s, delayed_ack, [nic, gro], memory)| HostOverride {
             memory: memory.filter(|_| alone),
             place: String::new(),
+            profile: None,
             change: HostChange {
                 nic: Some(s.nic),
                 gro: (gro || !s.gro).then_some(s.gro),
@@ -528,15 +529,15 @@ prop_compose! {
             },
             delayed_ack,
         });
-        let machines = if machine && !alone { vec![Vec::new()] } else { Vec::new() };
-        Host { settings, memory: everywhere, overrides: overrides.collect(), machines }
+        let machines = if machine && !alone { vec![Machine { nics: Vec::new() }] } else { Vec::new() };
+        Host { profile: None, settings, memory: everywhere, overrides: overrides.collect(), machines }
     }
 }
 
 /// Overrides are about a host that there is, and machines of hosts that there are.
 fn at_hosts(mut hosts: Host, names: [&str; 2]) -> Host {
     hosts.overrides.iter_mut().for_each(|o| o.place = names[0].into());
-    hosts.machines.iter_mut().for_each(|nics| *nics = names.map(String::from).to_vec());
+    hosts.machines.iter_mut().for_each(|one| one.nics = names.map(String::from).to_vec());
     hosts
 }
 

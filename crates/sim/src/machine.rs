@@ -7,7 +7,7 @@ use crate::host::{Host, Memory};
 use crate::node::AnyNode;
 use forebay_engine::{EngineAccess, Node, NodeId, Out};
 use forebay_net::Fabric;
-use forebay_scenario::model::Scenario;
+use forebay_scenario::model::{self, Scenario};
 use forebay_scenario::plan::Plan;
 use forebay_units::Time;
 use forebay_wire::Packet;
@@ -121,8 +121,8 @@ pub(crate) fn all(scenario: &Scenario, plan: &Plan) -> Vec<Vec<NodeId>> {
         let found = plan.names[..plan.hosts].iter().position(|host| host == name);
         NodeId(found.expect("the loader knows every NIC") as u32)
     };
-    let nics = |names: &Vec<String>| {
-        let mut nics: Vec<NodeId> = names.iter().map(host).collect();
+    let nics = |machine: &model::Machine| {
+        let mut nics: Vec<NodeId> = machine.nics.iter().map(host).collect();
         nics.sort_unstable();
         nics
     };

@@ -3,32 +3,49 @@
 //! The defaults are the testbed of hostCC (SIGCOMM 2023): Cascade Lake with two memory channels, a 100 Gb/s ConnectX-5 on
 //! PCIe 3.0 x16. Sources: "paper" is that paper, "module" its authors' kernel module, "the host-network study" Vuppalapati et al.,
 //! Understanding the Host Network (SIGCOMM 2024), measured in the same laboratory.
+//!
+//! These types are the table `host.memory` of scenarios too: doc comments of fields with a key are what its users read, and a
+//! field without one is skipped.
+
+mod text;
 
 use forebay_units::{BitsPerSec, Bytes, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Bytes of a cache line, the unit of everything behind the PCIe link.
 pub const LINE: u64 = 64;
 
 /// The whole path. Every default is one of the testbed's.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct MemorySettings {
     /// Where packets wait for PCIe.
+    #[serde(flatten)]
     pub nic: NicSettings,
     /// Between NIC and IIO.
+    #[serde(flatten)]
     pub pcie: PcieSettings,
     /// Slots for lines on their way to memory.
+    #[serde(flatten)]
     pub iio: IioSettings,
     /// Cache that the NIC writes into; `None`: it writes to memory (DDIO off).
+    #[serde(flatten, with = "text::ddio")]
+    #[schemars(with = "text::DdioKeys")]
     pub ddio: Option<DdioSettings>,
     /// The memory controller.
+    #[serde(flatten)]
     pub controller: ControllerSettings,
     /// Cores that run the stack and copy to applications.
+    #[serde(flatten)]
     pub readers: ReaderSettings,
     /// What the NIC reads to send.
+    #[serde(flatten)]
     pub transmit: TransmitSettings,
-    /// What holds antagonists back.
+    /// Levels that hold antagonists back: 0 not at all, then some that slow them, then some that stop them.
     pub throttle: ThrottleSettings,
-    /// Other work on the same memory.
+    /// Antagonists: applications that compete for the same memory. Default: none.
+    #[serde(rename = "antagonist", skip_serializing_if = "Vec::is_empty")]
     pub antagonists: Vec<AntagonistSettings>,
 }
 
@@ -50,15 +67,16 @@ impl MemorySettings {
 }
 
 /// NIC buffer and descriptors.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct NicSettings {
-    /// Bytes of frames that it holds; a frame that does not fit is dropped. Room comes back line by line as frames go over
-    /// PCIe (paper 2.1: a packet leaves the buffer as its DMA begins).
-    ///
-    /// Assumption: 384 KB. The paper's P99 of 60 to 100 us at 45 Gb/s bounds it to 340 to 565 KB: bytes drained in that time.
+    /// Bytes of frames that the NIC holds, 64KiB or more; a frame that does not fit is dropped. Default: 384KB (our choice: the
+    /// published tail of 60 to 100 us bounds it to 340 to 565 KB).
+    // Room comes back line by line as frames go over PCIe (paper 2.1: a packet leaves the buffer as its DMA begins).
+    #[serde(rename = "nic_buffer")]
     pub buffer: Bytes,
-    /// Frames handed to memory that the stack has not taken yet; beyond it the NIC waits. Driver default of 1,024 a queue,
-    /// four queues.
+    /// Frames in memory that the stack has not taken yet; beyond it the NIC waits. Default: 4096, four queues of a driver's 1024.
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub descriptors: u32,
 }
 
@@ -70,17 +88,23 @@ impl Default for NicSettings {
 
 /// The PCIe link. Latency of the wire itself belongs to the cable's delay: posted writes are pipelined, and the credits
 /// that can run out are those of the IIO: the paper measures 93 lines there, all that there are, so lines on the wire hold none.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct PcieSettings {
-    /// After line coding. 126.03 Gb/s: 16 lanes of 8 GT/s, 128b/130b.
+    /// Rate of PCIe after line coding. Default: 126.03Gbps (16 lanes of 8 GT/s, 128b/130b).
+    #[serde(rename = "pcie_rate")]
     pub rate: BitsPerSec,
-    /// Payload of a full transaction packet. 256 B (paper: 256 to 512).
+    /// Payload of a full PCIe transaction packet, 64B to 4096B; each adds 26 B. Default: 256B.
+    #[serde(rename = "pcie_payload", with = "text::size")]
+    #[schemars(with = "Bytes")]
     pub tlp_payload: u32,
     /// Bytes that each transaction packet adds: framing 4, header 16, LCRC 4, sequence 2.
+    #[serde(skip)]
     pub tlp_overhead: u32,
     /// Share of the link that acknowledgements, credit updates and descriptor reads take, in thousandths.
     ///
-    /// Assumption: 38, so that 110 Gb/s are left for payload (note, section 4: 105 to 115 are plausible).
+    /// Assumption: 38, so that 110 Gb/s are left for payload (105 to 115 are plausible).
+    #[serde(skip)]
     pub management_permille: u32,
 }
 
@@ -109,14 +133,19 @@ impl PcieSettings {
 }
 
 /// The IIO buffer.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct IioSettings {
-    /// Lines that it holds, and PCIe credits in lines. 93 (paper, figure 8).
+    /// Lines of 64 B on their way to memory, which are the PCIe credits, 1 or more. Default: 93 (hostCC, figure 8).
+    #[serde(rename = "iio_slots")]
+    #[schemars(range(min = 0, max = 1_000_000))]
     pub slots: u32,
-    /// From entering to being admitted by the memory controller, with nothing in the way. 323 ns: 65 lines at 103 Gb/s
-    /// (paper, figure 8; Little's law).
+    /// Time for which a line holds its slot without DDIO and with nothing in the way, 1ns to 1ms. Default: 323ns (65 lines at 103
+    /// Gb/s: hostCC, figure 8).
+    #[serde(rename = "iio_latency")]
     pub latency: Span,
     /// Clock of its occupancy counter. 500 MHz (paper 4.1).
+    #[serde(skip)]
     pub clock_hz: u64,
 }
 
@@ -128,21 +157,27 @@ impl Default for IioSettings {
 
 /// Direct cache access. A line is written into a share of the last-level cache; with probability `miss` it pushes out
 /// a dirty one, which must be admitted by the memory controller first, and is itself pushed out before it is read.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct DdioSettings {
-    /// From the IIO to the cache. See `eviction`.
+    /// With DDIO: time for which a line that evicts nothing holds its slot, 1ns to 1ms. Default: 151ns.
+    #[serde(rename = "ddio_hit")]
     pub hit: Span,
-    /// Added for a line that evicts, before waiting for admission.
-    ///
-    /// Assumption: 99 ns. Together with `hit` it gives the 224 ns of 45 lines at 103 Gb/s (paper 5.2); the split is open.
+    /// With DDIO: time added for a line that evicts another, at most 1ms. Default: 99ns (our choice: with ddio_hit it gives the 224
+    /// ns of hostCC, section 5.2).
+    #[serde(rename = "ddio_eviction")]
     pub eviction: Span,
-    /// The last-level cache. 24.75 MB (Xeon 6234).
+    /// With DDIO: size of the last-level cache. Default: 24.75MB (Xeon 6234).
     pub cache: Bytes,
-    /// Its ways. 11.
+    /// With DDIO: ways of the last-level cache. Default: 11.
+    #[schemars(range(min = 1, max = 1024))]
     pub cache_ways: u32,
-    /// Ways that the NIC may fill. 2.
+    /// With DDIO: ways that the NIC may fill, at most cache_ways. Default: 2.
+    #[serde(rename = "ddio_ways")]
+    #[schemars(range(min = 1, max = 1024))]
     pub ways: u32,
     /// Receive buffers that it cycles through, per core: descriptors of a queue, 1,024.
+    #[serde(skip)]
     pub buffers: u32,
 }
 
@@ -167,21 +202,30 @@ impl DdioSettings {
 }
 
 /// The memory controller.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct ControllerSettings {
-    /// What it serves at saturation, bytes per second. 34.8 GB/s: an antagonist alone at three cores (paper 2.2).
+    /// Rate that memory serves at saturation. Default: 278.4Gbps, which is 34.8 GB/s (hostCC, section 2.2).
+    // Bytes per second: an antagonist alone at three cores draws so much.
+    #[serde(rename = "bandwidth", with = "text::bytes_per_sec")]
+    #[schemars(with = "BitsPerSec")]
     pub bytes_per_sec: u64,
-    /// Read from a core beside the NIC, unloaded. 70 ns (the host-network study).
+    /// Latency of a read by a core of the NIC's socket, unloaded, 1ns to 1ms. Default: 70ns (Vuppalapati et al., SIGCOMM 2024).
     pub local_read: Span,
-    /// Read from a core of another socket, unloaded. 137 ns (note, section 4).
+    /// Latency of a read by a core of another socket, unloaded, 1ns to 1ms. Default: 137ns (our choice).
     pub remote_read: Span,
-    /// Scale `a` of the queueing delay of reads, `a rho / (1 - rho_r)`. 21.5 ns: two cores alone draw 28.7 GB/s.
+    /// Queueing delay of reads: this, times load, over one less the load of reads; at most 1ms. Default: 21.5ns (two cores alone draw
+    /// 28.7 GB/s).
     pub read_queueing: Span,
-    /// Share `g` of the write-admission wait that a read sees, in thousandths: write drains hold reads up.
-    ///
-    /// Assumption: 170; fitted to 43 Gb/s at three cores. The host-network study's reads, 12 % slower where writes wait half as long again, give 80 to 150.
+    /// Share of the wait of writes that a read sees. Default: 0.17 (fitted to the 43 Gb/s of hostCC beside three cores; Vuppalapati
+    /// et al., SIGCOMM 2024, give 0.08 to 0.15).
+    // In thousandths.
+    #[serde(rename = "read_share", with = "text::thousandths")]
+    #[schemars(with = "f64", range(min = 0, max = 1))]
     pub read_share_permille: u32,
-    /// Posted writes of one core that the caching agent takes before it holds the core back; `None`: any number.
+    /// Posted writes of one core before the caching agent holds it back. Default: any number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub posted_limit: Option<u32>,
 }
 
@@ -199,36 +243,41 @@ impl Default for ControllerSettings {
 }
 
 /// Cores beside the NIC that run protocol work and copy. Flows are dealt to them in order of their first packet.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct ReaderSettings {
-    /// How many. 8 (paper 2.2).
+    /// Cores that run the stack and copy; flows are dealt to them in turn. Default: 8 (hostCC, section 2.2).
+    #[schemars(range(min = 1, max = 4096))]
     pub cores: u32,
-    /// Protocol work of one packet of the wire.
-    ///
-    /// Assumption: 116 ns, 15 % of what a packet of 4,000 B costs beside reading memory (note 8.4).
+    /// Protocol work for one packet of the wire, at most 1ms. Default: 116ns (our choice: 15 % of what a packet of 4,000 B costs beside
+    /// reading memory).
     pub per_packet: Span,
-    /// Protocol work and copying of 1,000 bytes beside waiting for memory.
-    ///
-    /// Assumption: 166 ns: four cores just reach 100 Gb/s (paper 2.2), less `per_packet`.
+    /// Protocol work and copying for 1,000 bytes, beside waiting for memory, at most 1ms. Default: 166ns (our choice: four cores just
+    /// reach 100 Gb/s).
     pub per_kilobyte: Span,
-    /// Lines that a copy has in flight. 13 (note, section 4).
+    /// Lines that a copy reads at once. Default: 13 (our choice).
+    #[serde(rename = "copy_lines")]
+    #[schemars(range(min = 1, max = 4096))]
     pub lines_in_flight: u32,
-    /// Lines read from memory for each line of payload, in thousandths. 1,046: 2.1 bytes of memory traffic for a byte
-    /// received (paper 4.2), less what DMA writes.
+    /// Lines that a copy reads from memory for each line of payload. Default: 1.046 (2.1 bytes of memory traffic for a byte
+    /// received, less what DMA writes: hostCC, section 4.2).
+    // In thousandths.
+    #[serde(rename = "copy_reads", with = "text::thousandths")]
+    #[schemars(with = "f64", range(min = 0, max = 100))]
     pub reads_permille: u32,
-    /// In which order a core works and reads.
-    ///
-    /// Assumption: evenly (note, equation 5). With bunches slots hold up to three lines more or less.
+    /// Order in which a core works and reads what it copies. Default: "evenly" (our choice; with "in-bunches" slots hold up to three
+    /// lines more or less).
     pub copying: Copying,
 }
 
 /// How a core reads the lines of what it copies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Copying {
-    /// One after the other, with the work for each byte between them.
+    /// Line after line, with the work for each byte between them.
     #[default]
     Evenly,
-    /// After all work: as many at once as may be in flight, and one more for each that is back.
+    /// Reads follow all work: as many at once as may be in flight, and one more for each that is back.
     InBunches,
 }
 
@@ -246,15 +295,17 @@ impl Default for ReaderSettings {
 }
 
 /// Reads of what the NIC sends.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct TransmitSettings {
-    /// Lines being read at once.
-    ///
-    /// Assumption: 256. More than 164 (the host-network study); the module calls 190 congested.
+    /// Lines that the NIC reads at once to send, 1 or more. Default: 256 (our choice: more than the 190 that hostCC's module calls
+    /// congested).
+    #[serde(rename = "send_slots")]
+    #[schemars(range(min = 0, max = 1_000_000))]
     pub slots: u32,
-    /// A read by the NIC, there and back, unloaded.
-    ///
-    /// Assumption: 700 ns: 141 lines at 103 Gb/s.
+    /// Latency of a read of memory by the NIC, there and back, unloaded, 1ns to 1ms. Default: 700ns (our choice: 141 lines at 103
+    /// Gb/s).
+    #[serde(rename = "send_latency")]
     pub latency: Span,
 }
 
@@ -265,21 +316,23 @@ impl Default for TransmitSettings {
 }
 
 /// How antagonists are held back, level by level. 0 is none at all; the last level stops them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct ThrottleSettings {
-    /// What a level below the last ones does.
+    /// Effect of a slowing level. Default: "sockets".
     pub actuator: Actuator,
-    /// Levels that slow antagonists down. 3 (authors' module).
+    /// Number of levels that slow. Default: 3 (hostCC's module).
+    #[schemars(range(min = 0, max = 100))]
     pub slowing: u8,
-    /// Levels above those: the `j`-th of `m` stops antagonists `j/m` of the time. 1.
+    /// Number of levels above them that stop: the j-th of m for j/m of the time. Default: 1.
+    #[schemars(range(min = 0, max = 100))]
     pub pausing: u8,
-    /// Period of a partial stop.
+    /// Period of a partial stop, 1us or more. Default: 50us.
     pub pause_period: Span,
-    /// Latency that the hardware's strongest setting adds to each miss.
-    ///
-    /// Assumption: 290 ns; fitted to 77 Gb/s at level 3 (paper, figure 9).
+    /// Latency that the strongest setting of the hardware adds to each miss, at most 1ms. Default: 290ns (fitted to the 77 Gb/s of hostCC,
+    /// figure 9).
     pub delay: Span,
-    /// From a decision to its effect. 22 us (paper 4.2).
+    /// Time from a decision to its effect, at most 1ms. Default: 22us (hostCC, section 4.2).
     pub write: Span,
 }
 
@@ -303,41 +356,60 @@ impl ThrottleSettings {
     }
 }
 
-/// How the slowing levels slow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Effect of a slowing level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Actuator {
-    /// Level `k` of `n`: the strongest hardware delay on the cores of the first `k` of `n` sockets (authors' module).
+    /// Level k of n: the strongest hardware delay on the cores of the first k of n sockets, as hostCC's module.
     Sockets,
-    /// Level `k` of `n`: `k/n` of the strongest delay on every core (paper 4.2). Steps of a tenth, as hardware has.
+    /// Level k of n: k/n of the strongest delay on every core, in the hardware's steps of a tenth (hostCC, section 4.2).
     Delay,
-    /// Level `k` of `n`: every core is held to `1 - k/(n+1)` of the rate it would have alone (as AMD's bandwidth limits).
+    /// Level k of n: every core is held to 1 - k/(n+1) of the rate that it would have alone, as AMD's bandwidth limits.
     Cap,
 }
 
-/// Work that competes for memory: closed loops, each with so many lines in flight.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Cores that read and write memory as fast as their lines in flight let them: closed loops.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct AntagonistSettings {
-    /// Cores; core `i` is on socket `i` modulo the number of sockets that a level can slow.
+    /// Number of cores, 0 for none; core i is on socket i modulo the number of sockets that a level can slow.
+    #[schemars(range(min = 0, max = 4096))]
     pub cores: u32,
-    /// Read lines in flight of one core, in thousandths. 18,700: 16.0 GB/s for one core alone (paper 2.2); above the 10
-    /// to 12 fill buffers because of prefetching.
+    /// Lines that a core reads at once. Default: 18.7 (16.0 GB/s for one core alone: hostCC, section 2.2; above the 10 to 12
+    /// fill buffers because of prefetching).
+    // In thousandths, as the next.
+    #[serde(rename = "lines", default = "lines", with = "text::thousandths")]
+    #[schemars(with = "Option<f64>", range(min = 0, max = 4096))]
     pub lines_in_flight_milli: u32,
-    /// Lines written for each line read, in thousandths. 1,000 (paper: 1:1).
+    /// Lines written for each line read. Default: 1 (hostCC).
+    #[serde(rename = "writes", default = "writes", with = "text::thousandths")]
+    #[schemars(with = "Option<f64>", range(min = 0, max = 100))]
     pub writes_permille: u32,
-    /// Whether its cores are on the NIC's socket.
+    /// Whether the cores are on the NIC's socket. Default: false.
+    #[serde(default)]
     pub local: bool,
-    /// First it runs for `on`, then rests for `off`, and so on from `start`; `None`: it never rests.
+    /// Work and rest in turn from `start` on; `None`: no rest.
+    #[serde(flatten, with = "text::rests")]
+    #[schemars(with = "text::RestKeys")]
     pub rests: Option<(Span, Span)>,
-    /// When it starts.
+    /// Time at which the work begins. Default: 0us.
+    #[serde(default)]
     pub start: Span,
+}
+
+fn lines() -> u32 {
+    18_700
+}
+
+fn writes() -> u32 {
+    1000
 }
 
 impl Default for AntagonistSettings {
     fn default() -> Self {
         Self {
             cores: 1,
-            lines_in_flight_milli: 18_700,
-            writes_permille: 1000,
+            lines_in_flight_milli: lines(),
+            writes_permille: writes(),
             local: false,
             rests: None,
             start: Span::ZERO,

@@ -3,7 +3,7 @@
 mod ecn;
 mod hierarchical;
 mod pause;
-pub(crate) mod shaper;
+mod shaper;
 mod switch;
 
 pub use ecn::{ClassMarking, Ecn, EcnMarking, MarkAt, NotEct};

@@ -8,7 +8,7 @@ use super::draft::{self, Draft, List, node_name};
 use super::words::{Word, Words, delay, rate, seconds};
 use super::{Fate, Hpcc, Import, Note, Source, hpcc_config, paths};
 use crate::Error;
-use crate::model::ListedFlow;
+use crate::traffic::ListedFlow;
 use crate::workload::FIRST_SPORT;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,10 +1,10 @@
 //! Ports whose frames are written down.
 
 use crate::judge::Judge;
-use crate::model::{Stop, Transport};
-use crate::plan::{Plan, port_ends};
+use crate::plan::Plan;
+use crate::stop::Stop;
 use crate::traffic::{is_never, never};
-use crate::tree::{did_you_mean, shorten};
+use crate::transport::Transport;
 use forebay_units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -138,37 +138,5 @@ impl Judge<'_> {
                 format!("makes {ports} captured ports, each a file; name at most {MOST_PORTS}"),
             );
         }
-    }
-
-    /// A place that is no port, with what would be one.
-    pub(crate) fn no_such_port(&mut self, path: &str, place: &str, plan: &Plan) {
-        if let Some(cable) = plan.cable(place) {
-            let [a, b] = [cable.a, cable.b].map(|n| &plan.names[n as usize]);
-            let text = format!(
-                "{place:?} is a cable, which has two ends; write \"{a}->{b}\" or \"{b}->{a}\""
-            );
-            return self.say(path, text);
-        }
-        let (node, peer) = port_ends(place);
-        let known = |name: &str| plan.nodes_like(name).next();
-        let (Some(node), Some(peer)) = (known(node), peer) else {
-            let name = node.to_string();
-            return self.no_such_node(path, &name, plan, false);
-        };
-        if known(peer).is_none() {
-            let name = peer.to_string();
-            return self.no_such_node(path, &name, plan, false);
-        }
-        let mine = plan.ports_like(&plan.names[node]);
-        let names: Vec<String> = mine
-            .iter()
-            .map(|(n, p)| format!("{}->{}", plan.names[*n as usize], plan.names[*p as usize]))
-            .collect();
-        let close = did_you_mean(place, names.iter().map(String::as_str));
-        let (first, last) = (&names[0], &names[names.len() - 1]);
-        self.say(
-            path,
-            format!("{:?} is no port: no cable joins the two; the ports of {} go from {first} to {last}{close}", shorten(place), plan.names[node]),
-        );
     }
 }

@@ -1,7 +1,7 @@
 //! `[output] law_log`: laws that write down what they saw and did.
 
+use crate::host::Host;
 use crate::judge::Judge;
-use crate::model::Host;
 use crate::names::{OneOrMore, one_or_more};
 use crate::plan::{Plan, matches};
 use schemars::JsonSchema;

@@ -1,13 +1,16 @@
 //! Lists of flows, in the scenario or in a file beside it, and the triggers between them.
 
-use super::{Around, Judge, LARGEST_FLOW, MOST_FLOWS, is_never, never, too_many};
+use super::{Around, MOST_FLOWS, is_never, never, too_many};
+use crate::judge::{Judge, LARGEST_FLOW};
 use crate::names::{OneOrMore, one_or_more};
 use crate::tree::shorten;
-use crate::workload::DPORT;
 use forebay_units::{Bytes, ParseError, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Destination port of a flow that names none, as in the flow files of the public HPCC simulator.
+pub const DPORT: u16 = 100;
 
 /// One flow of a list.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]

@@ -2,21 +2,19 @@
 
 mod list;
 mod rpc;
-mod sizes;
 
-pub use list::ListedFlow;
-pub use rpc::{Pairs, Rpc, Wait};
-pub(crate) use sizes::Sizes;
+pub use list::{DPORT, ListedFlow};
+pub use rpc::{Pairs, Rpc, Wait, pairs};
 
-use crate::cdf::Cdf;
+use crate::cdf::{Cdf, Sizes};
 use crate::judge::Judge;
-use crate::model::{Recovery, Scenario, Stop, Transport};
 use crate::names::{OneOrMore, one_or_more};
 use crate::params::{self, Param};
 use crate::plan::Plan;
 use crate::problem::{grouped, memory_text, or_list};
+use crate::stop::Stop;
+use crate::transport::{Recovery, Transport};
 use crate::tree::{did_you_mean, shorten};
-use crate::workload::{Hosts, forecast};
 use forebay_laws::flow::FlowParams;
 use forebay_units::{Bytes, Span, Time};
 use schemars::JsonSchema;
@@ -163,9 +161,6 @@ pub(crate) fn control_delay() -> Span {
 pub(crate) const MOST_FLOWS: u128 = 50_000_000;
 /// Memory of a flow: its entry in the table and its row in the results. Assumption: about 160 B.
 const FLOW_MEMORY: u128 = 160;
-/// Larger flows than this (1000 TB) are taken for a mistake in the unit.
-const LARGEST_FLOW: u64 = 1_000_000_000_000_000;
-
 /// The sentence that refuses too many flows.
 pub(crate) fn too_many(flows: u128) -> String {
     let memory = memory_text(flows.saturating_mul(FLOW_MEMORY));
@@ -186,7 +181,7 @@ pub(crate) struct Around<'a> {
     /// The transport of traffic that names none.
     pub transport: &'a Transport,
     /// Those that have names.
-    pub transports: &'a [(String, Transport)],
+    pub transports: &'a BTreeMap<String, Transport>,
     /// Nodes and cables.
     pub plan: &'a Plan,
     hosts: BTreeSet<&'a str>,
@@ -195,7 +190,7 @@ pub(crate) struct Around<'a> {
 impl<'a> Around<'a> {
     pub fn new(
         (stop, classes): (Stop, u8),
-        (transport, transports): (&'a Transport, &'a [(String, Transport)]),
+        (transport, transports): (&'a Transport, &'a BTreeMap<String, Transport>),
         plan: &'a Plan,
     ) -> Self {
         let hosts = plan.names[..plan.hosts].iter().map(String::as_str).collect();
@@ -220,18 +215,6 @@ pub(crate) fn check(entries: &mut [Traffic], judge: &mut Judge<'_>, around: &Aro
     }
     for (i, entry) in entries.iter_mut().enumerate() {
         entry.check(judge, &format!("traffic[{i}]"), around);
-    }
-}
-
-/// Refuses traffic that no memory would hold, naming the entry that makes most flows.
-pub(crate) fn check_forecast(judge: &mut Judge<'_>, scenario: &Scenario, plan: &Plan) {
-    let hosts = Hosts::of_plan(plan, &scenario.fabric.topology);
-    let flows = forecast(scenario, &hosts);
-    let all = flows.iter().fold(0u128, |sum, n| sum.saturating_add(*n));
-    if all > MOST_FLOWS
-        && let Some(most) = (0..flows.len()).max_by_key(|i| flows[*i])
-    {
-        judge.say(&format!("traffic[{most}]"), too_many(all));
     }
 }
 
@@ -274,10 +257,10 @@ impl Traffic {
     ) -> (String, &'a Transport) {
         let usual = ("transport".to_string(), around.transport);
         let Some(name) = &self.transport else { return usual };
-        if let Some((_, found)) = around.transports.iter().find(|(other, _)| other == name) {
+        if let Some(found) = around.transports.get(name) {
             return (crate::transport::path(name), found);
         }
-        let names = || around.transports.iter().map(|(name, _)| name.as_str());
+        let names = || around.transports.keys().map(String::as_str);
         let text = match around.transports.is_empty() {
             true => format!(
                 "no transport is called {0:?}; write [transports.{0}], or leave this out for [transport]",
@@ -382,14 +365,6 @@ fn check_pairs(judge: &mut Judge<'_>, path: &str, from: &[String], to: &mut Vec<
 }
 
 impl Judge<'_> {
-    fn flow_size(&mut self, path: &str, size: Bytes) {
-        if size == Bytes::ZERO {
-            self.wrong(path, "is no flow; write 1B or more");
-        } else if size.get() > LARGEST_FLOW {
-            self.wrong(path, "is more than 1000TB; for a flow without an end use kind = \"long\"");
-        }
-    }
-
     fn host(&mut self, path: &str, name: &str, around: &Around<'_>) {
         if !around.knows(name) {
             self.no_such_node(path, name, around.plan, true);

@@ -1,12 +1,13 @@
 //! Traffic of kind `rpc`: counts, sizes, and who talks to whom.
 
-use super::{Around, Judge, MOST_FLOWS, Sizes};
-use crate::cdf::Cdf;
+use super::{Around, Judge, MOST_FLOWS};
+use crate::cdf::{Cdf, Sizes};
 use crate::names::{OneOrMore, one_or_more};
 use crate::problem::grouped;
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeMap;
 
 /// Closed loops of RPCs. A connection makes one after another, `outstanding` of them at once, and keeps its congestion
 /// window over all of them.
@@ -161,7 +162,7 @@ impl Rpc {
             let text = "precedes a response, and a one-way RPC has none; leave it out";
             judge.say(&at("service"), text);
         }
-        let all = crate::workload::pairs(self).saturating_mul(self.connections.into());
+        let all = pairs(self).saturating_mul(self.connections.into());
         if let Some(each) = self.count
             && all.saturating_mul(each.into()) > MOST_FLOWS
             && each <= most
@@ -201,6 +202,20 @@ impl Rpc {
                 }
             }
             Pairs::All => {}
+        }
+    }
+}
+
+/// How many pairs of client and server an entry names.
+pub fn pairs(rpc: &Rpc) -> u128 {
+    match rpc.pairs {
+        Pairs::Matched => rpc.from.len().max(rpc.to.len()) as u128,
+        Pairs::All => {
+            let mut servers: BTreeMap<&str, u128> = BTreeMap::new();
+            rpc.to.iter().for_each(|name| *servers.entry(name).or_default() += 1);
+            let own = |name: &String| servers.get(name.as_str()).copied().unwrap_or(0);
+            let selves: u128 = rpc.from.iter().map(own).sum();
+            (rpc.from.len() as u128 * rpc.to.len() as u128) - selves
         }
     }
 }

@@ -1,8 +1,10 @@
 //! What traffic needs to know of a fabric: names, rates, and the cuts that traffic between racks crosses.
 
 use super::bits;
-use crate::model::{LoadRef, Scenario, Topology, TrafficKind};
 use crate::plan::Plan;
+use crate::scenario::Scenario;
+use crate::topology::Topology;
+use crate::traffic::{LoadRef, TrafficKind};
 use forebay_units::BitsPerSec;
 
 /// Hosts in canonical order, and the tiers above them.

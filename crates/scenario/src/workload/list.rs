@@ -1,7 +1,7 @@
 //! Listed flows: those with a start, those that wait for a trigger, and the triggers between them.
 
 use super::{Error, FlowSpec, Maker, Table, order};
-use crate::model::ListedFlow;
+use crate::traffic::ListedFlow;
 use forebay_units::{Span, Time};
 use std::collections::BTreeMap;
 

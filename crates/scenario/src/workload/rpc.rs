@@ -1,9 +1,8 @@
 //! Connections of `rpc` entries: who talks to whom, and from when on.
 
 use super::{DPORT, Error, FlowSpec, Maker, Table};
-use crate::model::{Pairs, Rpc, Traffic};
+use crate::traffic::{Pairs, Rpc, Traffic, pairs};
 use forebay_units::{Bytes, Time};
-use std::collections::BTreeMap;
 
 /// A connection that carries RPCs: two streams of bytes, one each way, open from the start to the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,20 +23,6 @@ pub struct Connection {
     pub requests: u32,
     /// Stream of responses, likewise.
     pub responses: u32,
-}
-
-/// How many pairs of client and server an entry names.
-pub fn pairs(rpc: &Rpc) -> u128 {
-    match rpc.pairs {
-        Pairs::Matched => rpc.from.len().max(rpc.to.len()) as u128,
-        Pairs::All => {
-            let mut servers: BTreeMap<&str, u128> = BTreeMap::new();
-            rpc.to.iter().for_each(|name| *servers.entry(name).or_default() += 1);
-            let own = |name: &String| servers.get(name.as_str()).copied().unwrap_or(0);
-            let selves: u128 = rpc.from.iter().map(own).sum();
-            (rpc.from.len() as u128 * rpc.to.len() as u128) - selves
-        }
-    }
 }
 
 /// Streams of an entry: two of each connection.

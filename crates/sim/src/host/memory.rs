@@ -109,7 +109,7 @@ impl Memory {
         let mut path = MemoryPath::of_nics(&settings);
         for (nic, (of, _)) in nics.iter().enumerate().rev() {
             path.hand(nic);
-            path.set_level(Time::ZERO, of.level);
+            path.set_level(Time::ZERO, of.level.unwrap_or(0));
         }
         let mut sides = nics.into_iter().map(|(_, side)| side);
         let first = sides.next().expect("a host has a NIC");

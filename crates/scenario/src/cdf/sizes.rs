@@ -1,7 +1,7 @@
 //! Flow sizes in files: a name, a file, one size, a range, or a table of points.
 
-use super::Judge;
-use crate::cdf::{Cdf, by_name, names};
+use super::{Cdf, by_name, names};
+use crate::judge::Judge;
 use crate::tree::{did_you_mean, shorten};
 use forebay_units::{Bytes, ParseError};
 use schemars::JsonSchema;
@@ -76,13 +76,13 @@ impl From<Cdf> for Sizes {
 
 impl Cdf {
     /// Whether the key says nothing but a size of zero.
-    pub(super) fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         let written = self.written.as_deref();
         matches!(written, Some(Sizes::Name(name)) if name.parse() == Ok(Bytes::ZERO))
     }
 
     /// Puts the distribution in the place of what was written at `path`, or says what is wrong with it.
-    pub(super) fn check(&mut self, judge: &mut Judge<'_>, path: &str) {
+    pub(crate) fn check(&mut self, judge: &mut Judge<'_>, path: &str) {
         let found = match self.written.take().map(|written| *written) {
             None => return,
             Some(Sizes::Name(name)) => named(judge, path, &name),

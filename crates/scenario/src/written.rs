@@ -2,12 +2,8 @@
 //!
 //! Invariant: the text reads back to an equal scenario, on its own, with no other file beside it.
 
-mod host;
-mod memory;
-
 use crate::expect::Expect;
-use crate::model::Scenario;
-use crate::raw;
+use crate::scenario::{File, Scenario};
 use serde_json::Value;
 
 /// The full TOML text of a scenario.
@@ -17,31 +13,14 @@ pub fn resolved(scenario: &Scenario) -> String {
 
 /// The same, with the bands that its results must lie in.
 pub fn resolved_with(scenario: &Scenario, expect: &[Expect]) -> String {
-    let file = raw::File { expect: expect.to_vec(), ..file(scenario) };
+    let (scenario, expect) = (scenario.clone(), expect.to_vec());
+    let file = File { version: 1, scenario, sweep: None, expect };
     let mut text = String::new();
     let tree = serde_json::to_value(&file).expect("texts, finite numbers and lists are all JSON");
     if let Value::Object(tree) = &tree {
         table(&mut text, "", tree);
     }
     text
-}
-
-fn file(s: &Scenario) -> raw::File {
-    raw::File {
-        version: 1,
-        name: Some(s.name.clone()),
-        seeds: s.seeds.clone(),
-        stop: s.stop,
-        fabric: s.fabric.clone(),
-        host: Some(host::host(&s.host)),
-        transport: s.transport.clone(),
-        transports: s.transports.iter().cloned().collect(),
-        traffic: s.traffic.clone(),
-        fault: s.faults.clone(),
-        output: s.output.clone(),
-        sweep: None,
-        expect: Vec::new(),
-    }
 }
 
 type Object = serde_json::Map<String, Value>;

@@ -1,7 +1,7 @@
 //! Kernels as profiles: what a transport of kind "tcp" takes for granted where the table says nothing else.
 
+use super::Tcp;
 use crate::judge::Judge;
-use crate::transport::Tcp;
 use forebay_units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

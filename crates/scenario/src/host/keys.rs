@@ -1,6 +1,6 @@
 //! Keys of `[host]` and `[[host.override]]` between cable and transport: one row each.
 
-use crate::model::{NicOrder, Pacing};
+use crate::judge::Judge;
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,16 +10,32 @@ use serde::{Deserialize, Serialize};
 macro_rules! host_keys {
     ($($(#[$doc:meta])* $key:ident: $type:ty = $ideal:expr $(, linux $linux:expr)?;)*) => {
         /// What a host does between cable and transport.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+        #[serde(default)]
         pub struct HostSettings {
             $($(#[$doc])* pub $key: $type,)*
-            /// Packets that bring the receive interrupt before rx_usecs is over; `None`: any number waits.
+            /// Interrupt coalescing: packets that bring the receive interrupt before rx_usecs is over. Default: any number waits.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            #[schemars(range(min = 1, max = 1_000_000))]
             pub rx_frames: Option<u32>,
         }
 
         impl HostSettings {
             /// Every packet by itself.
             pub const IDEAL: Self = Self { $($key: $ideal,)* rx_frames: None };
+
+            /// Gives the keys of `[host]` that were not written the values of a profile.
+            pub(super) fn fill(&mut self, profile: Option<HostProfile>, judge: &Judge<'_>) {
+                if profile == Some(HostProfile::Linux) {
+                    $($(judge.usual(concat!("host.", stringify!($key)), &mut self.$key, $linux);)?)*
+                }
+            }
+        }
+
+        impl Default for HostSettings {
+            fn default() -> Self {
+                Self::IDEAL
+            }
         }
 
         /// Some settings of a host; the others stay.
@@ -42,18 +58,12 @@ macro_rules! host_keys {
             }
 
             /// These settings, and for the others what a profile has of its own.
-            pub(crate) fn with(mut self, profile: Option<HostProfile>) -> Self {
+            pub(super) fn with(mut self, profile: Option<HostProfile>) -> Self {
                 if let Some(profile) = profile {
                     let linux = profile == HostProfile::Linux;
                     $($(self.$key.get_or_insert(if linux { $linux } else { $ideal });)?)*
                 }
                 self
-            }
-        }
-
-        impl From<HostSettings> for HostChange {
-            fn from(all: HostSettings) -> Self {
-                Self { $($key: Some(all.$key),)* rx_frames: all.rx_frames }
             }
         }
     };
@@ -98,4 +108,32 @@ pub enum HostProfile {
     /// As a Linux server with a fast NIC: tso = true, gro = true, rx_usecs = "8us", delayed_ack = true,
     /// sack_compression = true, psh = true.
     Linux,
+}
+
+/// Where the stack paces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// No pacing.
+    Off,
+    /// Pacing in TCP: a timer opens each flow's gate.
+    Internal,
+    /// Pacing in the fq scheduler: the same gates; the NIC serves flows by bytes, a quantum of two full packets each.
+    Fq,
+}
+
+/// Order in which a NIC pulls packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NicOrder {
+    /// One packet of each ready flow in turn.
+    RoundRobin,
+    /// The flow that became ready first sends all it may.
+    Fifo,
+    /// The flow with the fewest bytes left.
+    Srpt,
+    /// No pull at all: a flow hands down whatever its window allows, and it leaves in that order, as in Linux before TSQ
+    /// (3.6). What waits in the host then counts as in flight and towards the RTT.
+    /// At most 1,000 packets of data of a class wait so; flows that find no room go on in turn.
+    Push,
 }

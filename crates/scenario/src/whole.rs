@@ -1,0 +1,122 @@
+//! Checks of a whole scenario: every table, and what must fit together.
+//!
+//! Invariant: a scenario without findings here can be laid out and run; whatever cannot is a sentence.
+
+use crate::fabric::QueueFor;
+use crate::faults;
+use crate::host::HostProfile;
+use crate::judge::Judge;
+use crate::output::default_snap;
+use crate::paths;
+use crate::pause;
+use crate::plan::{self, Plan};
+use crate::scenario::Scenario;
+use crate::shapers;
+use crate::stop;
+use crate::traffic::{self, Around};
+use crate::transport;
+use crate::workload::{Hosts, MOST_FLOWS, flows, forecast};
+use forebay_laws::flow::{FlowParams, Needs};
+use forebay_units::Bytes;
+
+/// Fills in the defaults that depend on other keys, and says what is wrong. `stem`: the name of a scenario that has none.
+pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) {
+    let s = scenario;
+    judge.usual("name", &mut s.name, stem.into());
+    stop::check_seeds(judge, &s.seeds);
+    s.stop.check(judge);
+    let waits = s.host.delays_acks();
+    s.transport.check(judge, "transport", waits);
+    for (name, one) in &mut s.transports {
+        one.check(judge, &transport::path(name), waits);
+    }
+    s.fabric.check(judge, s.transport.mss.saturating_add(s.transport.header));
+    if !judge.findings.is_empty() {
+        return;
+    }
+    let classes = s.fabric.switch.classes;
+    s.transport.check_classes(judge, "transport", classes);
+    for (name, one) in &s.transports {
+        one.check_classes(judge, &transport::path(name), classes);
+    }
+    let plan = Plan::of(&s.fabric);
+    plan::check(judge, &s.fabric, &plan);
+    let paths = s.transports.keys().map(|name| transport::path(name));
+    let mut paths = paths.chain(["transport".into()]);
+    let said = paths.any(|path| judge.given(&format!("{path}.delayed_ack")));
+    let mss = s.all_transports().map(|one| one.mss).fold(Bytes::ZERO, Bytes::max);
+    if s.transport.tcp().is_some_and(|tcp| tcp.kernel.is_some()) {
+        s.host.profile.get_or_insert(HostProfile::Linux);
+    }
+    s.host.check(judge, (mss, said), &plan);
+    let faults = std::mem::take(&mut s.faults);
+    s.faults = faults::check(&faults, judge, (s.stop, &plan));
+    let around = Around::new((s.stop, classes), (&s.transport, &s.transports), &plan);
+    traffic::check(&mut s.traffic, judge, &around);
+    let snap = default_snap(s.all_transports());
+    s.output.check(judge, (s.stop, snap), &plan, &s.host);
+    if s.fabric.switch.hierarchical.is_some() && !s.output.captures.is_empty() {
+        let text = "cannot write credits, which no protocol has; leave it out with fabric.switch.hierarchical";
+        judge.say("output.capture[0]", text);
+    }
+    pause::check(judge, s, &plan);
+    shapers::check(judge, s, &plan);
+    hierarchical_alone(s, judge);
+    if judge.findings.is_empty() {
+        check_forecast(judge, s, &plan);
+    }
+    let (paths, counted) = (judge.given("fabric.paths"), faults::count_flows(&faults));
+    if (paths || counted) && judge.findings.is_empty() {
+        let hosts = Hosts::of_plan(&plan, &s.fabric.topology);
+        let table = |seed: &u64| Some((*seed, flows(s, &hosts, *seed).ok()?.flows));
+        let tables: Vec<_> = s.seeds.iter().filter_map(table).collect();
+        let counts = tables.iter().map(|(seed, flows)| (flows.len(), *seed));
+        faults::check_flows(&faults, judge, counts);
+        paths::check(&mut s.fabric.paths, judge, &plan, &tables);
+    }
+}
+
+/// Refuses traffic that no memory would hold, naming the entry that makes most flows.
+fn check_forecast(judge: &mut Judge<'_>, scenario: &Scenario, plan: &Plan) {
+    let hosts = Hosts::of_plan(plan, &scenario.fabric.topology);
+    let flows = forecast(scenario, &hosts);
+    let all = flows.iter().fold(0u128, |sum, n| sum.saturating_add(*n));
+    if all > MOST_FLOWS
+        && let Some(most) = (0..flows.len()).max_by_key(|i| flows[*i])
+    {
+        judge.say(&format!("traffic[{most}]"), traffic::too_many(all));
+    }
+}
+
+/// Queues by destination hold what they have, so that nobody else may hold it to account.
+fn hierarchical_alone(scenario: &Scenario, judge: &mut Judge<'_>) {
+    let fabric = &scenario.fabric;
+    let hierarchical = fabric.switch.hierarchical.as_ref();
+    if hierarchical.is_some() && fabric.pauses().next().is_some() {
+        let text = "and pause both hold packets back; leave out one of them";
+        judge.say("fabric.switch.hierarchical", text);
+    }
+    let by_pod = hierarchical.is_some_and(|h| h.queue_for == QueueFor::Pod);
+    if by_pod && fabric.topology.clos().is_none_or(|clos| clos.pods < 2) {
+        let text = "\"pod\" needs a fabric of several pods; write \"rack\" or \"host\"";
+        judge.say("fabric.switch.hierarchical.queue_for", text);
+    }
+    let entries = scenario.traffic.iter().filter_map(|t| t.law.as_ref());
+    let transports = scenario.all_transports().map(|transport| &transport.law);
+    let laws: Vec<_> = entries.chain(transports).collect();
+    let that = |has: fn(Needs) -> bool| {
+        laws.iter().find(|law| FlowParams::new(law).is_ok_and(|law| has(law.needs())))
+    };
+    if let (true, Some(law)) = (hierarchical.is_some(), that(|needs| needs.int)) {
+        let text = format!(
+            "tags packets where {law:?} has its telemetry; write law = \"explicit\", or another without"
+        );
+        judge.say("fabric.switch.hierarchical", text);
+    } else if let (None, Some(law)) = (hierarchical, that(|needs| needs.asks.is_some())) {
+        let text = format!(
+            "{law:?} sends at the rate that a switch tells it, and none does; write fabric.switch.hierarchical = \
+             {{ law = \"hiercc\" }} as well"
+        );
+        judge.say("transport.law", text);
+    }
+}
