@@ -96,7 +96,8 @@ impl TcpSender {
 
     #[inline]
     fn may_probe(&self, cfg: &TcpConfig) -> bool {
-        cfg.sack && cfg.tlp && matches!(self.totals.state, CaState::Open | CaState::Cwr)
+        // One test instead of three: every ACK and every new segment asks.
+        cfg.sack & cfg.tlp & matches!(self.totals.state, CaState::Open | CaState::Cwr)
     }
 
     /// After an ACK: a probe, if `quiet` (nothing is SACKed and no probe is open), else the timeout.
