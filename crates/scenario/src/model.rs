@@ -1,11 +1,6 @@
 //! The types of a scenario, for other crates: one for each table, checked and with all defaults filled in.
 
-pub use crate::fabric::{
-    AlikePause, Asks, Buffer, ClassLimit, ClassMarking, ClassPause, ClassWeight, Clock, DeadPort,
-    Ecn, EcnMarking, Fabric, FlowPath, Headroom, Hierarchical, MarkAt, NextHops, NotEct, Override,
-    Paths, Pause, PauseSettings, Policy, PoolThreshold, QueueFor, Release, Routing, Shaper,
-    SharedBuffer, ShortHeadroom, Switch, Watchdog, WatchdogAction, Xoff,
-};
+pub use crate::fabric::*;
 pub use crate::faults::{Change, Fault};
 pub use crate::host::{
     Host, HostChange, HostControl, HostOverride, HostProfile, HostSettings, Machine, Memory,

@@ -6,17 +6,12 @@ mod pause;
 mod shaper;
 mod switch;
 
-pub use ecn::{ClassMarking, Ecn, EcnMarking, MarkAt, NotEct};
-pub use hierarchical::{Asks, Hierarchical, QueueFor};
+pub use ecn::*;
+pub use hierarchical::*;
 pub(crate) use pause::PAUSES_NOTHING;
-pub use pause::{
-    AlikePause, ClassPause, Headroom, Pause, PauseSettings, ShortHeadroom, Watchdog,
-    WatchdogAction, Xoff,
-};
-pub use shaper::Shaper;
-pub use switch::{
-    Buffer, ClassLimit, ClassWeight, Policy, PoolThreshold, Release, SharedBuffer, Switch,
-};
+pub use pause::*;
+pub use shaper::*;
+pub use switch::*;
 
 use crate::judge::Judge;
 use crate::quantity::QueueLength;
