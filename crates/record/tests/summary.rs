@@ -367,11 +367,15 @@ fn load_and_goodput_are_of_those_that_have_traffic() {
     );
     let page = forebay_record::report::render(&about, &summary, &[one.clone()]);
     assert!(page.contains("Goodput per receiver") && page.contains("Load offered"));
-    // All at once: no time in which they arrive, and nothing is said.
-    one.flows.iter_mut().for_each(|flow| flow.start = Time::ZERO);
-    let summary = Summary::of(&about, &[one]);
-    assert_eq!(summary.network.offered_load.mean, None);
-    assert!(!summary.render(100, false).contains("\nload "));
+    // All at once, or within less than a flow takes: a burst, and no load is named.
+    for step in [0, 1] {
+        for (n, flow) in (0..).zip(&mut one.flows) {
+            (flow.start, flow.delivered) = (Time::from_ps(step * n), Some(at(n + 2)));
+        }
+        let summary = Summary::of(&about, &[one.clone()]);
+        assert_eq!(summary.network.offered_load.mean, None);
+        assert!(!summary.render(100, false).contains("\nload "));
+    }
 }
 
 /// A host without antagonists, whose empty sum was minus zero.

@@ -173,7 +173,7 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ("receivers", "Hosts that some flow was sent to, of the seed that has most."),
     (
         "offered_gbps",
-        "Payload of flows that arrived per second of virtual time, between the first arrival after the warm-up and the last, in Gb/s; flows with an end only.",
+        "Payload of flows that arrived per second of virtual time, between the first arrival after the warm-up and the last, in Gb/s; flows with an end only. None for a burst, all of which arrives before a first flow is delivered.",
     ),
     (
         "carried_gbps",

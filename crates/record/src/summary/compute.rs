@@ -308,8 +308,8 @@ struct Load {
     capacity_gbps: f64,
 }
 
-/// The load between the first arrival after the warm-up and the last, of flows with an end; `None` if that is no time. What arrives at
-/// the very end of the span is not in it, so that flows in equal steps count once each.
+/// The load between the first arrival after the warm-up and the last, of flows with an end; `None` if none of them is delivered in that
+/// time: a burst is no load. What arrives at the very end of the span is not in it, so that flows in equal steps count once each.
 fn load(about: &About, run: &RunRecord) -> Option<Load> {
     let flows = || run.flows.iter().filter(|flow| !flow.is_endless());
     let (from, to) = {
@@ -319,7 +319,8 @@ fn load(about: &About, run: &RunRecord) -> Option<Load> {
     let tiers = Tiers::of(run);
     let of_hosts = run.ports.iter().zip(&tiers.host_ends).filter(|(_, (from_host, _))| *from_host);
     let capacity_gbps: f64 = of_hosts.map(|(port, _)| port.rate.get() as f64 * 1e-9).sum();
-    if to <= from || capacity_gbps <= 0.0 {
+    let within = |flow: &FlowRow| flow.start >= from && flow.delivered.is_some_and(|at| at <= to);
+    if !flows().any(within) || capacity_gbps <= 0.0 {
         return None;
     }
     let inside = |at: Time| at.max(from).min(to);
