@@ -1,9 +1,57 @@
 //! Edits of known files, which a fuzzer chooses: most bytes stay, so that parsers are reached beyond their first line.
 //!
-//! The targets are in `tests/`. `cargo test -p forebay-fuzz` tries a few hundred inputs of each; with nightly Rust and
+//! The targets are in `tests/`. `cargo test -p forebay-fuzz` tries a few hundred inputs of each, the same every time;
+//! `BOLERO_RANDOM_SEED=N` tries one first, then others at random, and shrinks what fails. With nightly Rust and
 //! `cargo install cargo-bolero`, `cargo bolero test -p forebay-fuzz TARGET` follows coverage for as long as wanted.
 
 use bolero::TypeGenerator;
+use bolero::generator::bolero_generator::driver::{Options, Rng};
+#[doc(hidden)]
+pub use bolero::{check, generator::bolero_generator};
+use rand_core::SeedableRng;
+
+/// `each!(cases, Type, |input| ...)` judges that many inputs, the same every time; where bolero is told anything, bolero
+/// chooses them.
+#[macro_export]
+macro_rules! each {
+    ($cases:expr, $type:ty, $judge:expr $(,)?) => {
+        if std::env::vars_os().any(|(name, _)| name.to_string_lossy().starts_with("BOLERO_")) {
+            use $crate::bolero_generator;
+            $crate::check!().with_type::<$type>().with_iterations($cases).for_each($judge);
+        } else {
+            $crate::inputs::<$type>($cases, $judge);
+        }
+    };
+}
+
+/// Judges the inputs of `cases` seeds, always the same; on a panic, says which seed it was.
+pub fn inputs<T>(cases: usize, mut judge: impl FnMut(&T))
+where
+    T: TypeGenerator,
+{
+    for case in 1..=cases as u128 {
+        // Spread over all bits: from small seeds, the first numbers of this generator are alike.
+        let seed = case.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+        let told = OnPanic(seed);
+        // As bolero makes the input of a seed, so that a seed given to bolero is the same input.
+        let numbers = bolero::bolero_engine::rng::Recommended::from_seed(seed.to_le_bytes());
+        if let Some(input) = T::generate(&mut Rng::new(numbers, &Options::default())) {
+            judge(&input);
+        }
+        drop(told);
+    }
+}
+
+/// Names a seed when dropped by a panic.
+struct OnPanic(u128);
+
+impl Drop for OnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("input of BOLERO_RANDOM_SEED={} (set it, and what fails is shrunk)", self.0);
+        }
+    }
+}
 
 /// One change of a text, at byte offsets that wrap around its end.
 #[allow(missing_docs, reason = "each variant says what its offsets are for")]

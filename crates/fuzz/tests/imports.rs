@@ -1,7 +1,6 @@
 //! Files of other simulators: what is taken makes a scenario that loads, what is not is refused with a sentence.
 
-use bolero::check;
-use forebay_fuzz::{Edits, is_a_sentence};
+use forebay_fuzz::{Edits, each, is_a_sentence};
 use forebay_scenario::Error;
 use forebay_scenario::import::{self, Hpcc, Import, Source};
 use std::path::PathBuf;
@@ -41,7 +40,9 @@ impl Folder {
                 }
                 let loaded = forebay_scenario::load(&self.0.join("scenario.toml"));
                 loaded.unwrap_or_else(|error| panic!("{error}\n{}", made.files[0].1));
-                made.notes.iter().for_each(|note| assert!(is_a_sentence(&note.text), "{note}"));
+                made.notes
+                    .iter()
+                    .for_each(|note| assert!(is_a_sentence(&note.to_string()), "{note}"));
             }
         }
     }
@@ -56,7 +57,7 @@ impl Drop for Folder {
 #[test]
 fn ns3_hpcc() {
     let folder = Folder::new("hpcc");
-    check!().with_type::<(u8, Edits)>().with_iterations(400).for_each(|(which, edits)| {
+    each!(400, (u8, Edits), |(which, edits)| {
         let mut files = [TOPOLOGY, FLOWS, CONFIG, PATHS].map(String::from);
         let edited = &mut files[usize::from(*which) % 4];
         *edited = edits.of(edited);
@@ -77,7 +78,7 @@ fn ns3_hpcc() {
 #[test]
 fn htsim() {
     let folder = Folder::new("htsim");
-    check!().with_type::<(bool, Edits)>().with_iterations(400).for_each(|(matrix, edits)| {
+    each!(400, (bool, Edits), |(matrix, edits)| {
         let (mut matrix_text, mut topology) = (MATRIX.to_owned(), TOPO.to_owned());
         let edited = if *matrix { &mut matrix_text } else { &mut topology };
         *edited = edits.of(edited);

@@ -1,8 +1,8 @@
 //! Run folders whose files somebody edited: read, or refused with a sentence that names the file. And captures of any packet,
 //! which other programs have to read.
 
-use bolero::{TypeGenerator, check};
-use forebay_fuzz::{Edits, is_a_sentence};
+use bolero::TypeGenerator;
+use forebay_fuzz::{Edits, each, is_a_sentence};
 use forebay_record::capture::{CaptureFiles, CapturedPort, PortTotals, RoceFrame, RoceKind, Sink};
 use forebay_record::{IfExists, RunDir};
 use forebay_units::{Bytes, Time};
@@ -33,7 +33,7 @@ fn run_folder() {
         .map(|file| (file.clone(), std::fs::read_to_string(file).unwrap()))
         .collect();
     files.sort();
-    check!().with_type::<(u8, Edits)>().with_iterations(60).for_each(|(which, edits)| {
+    each!(60, (u8, Edits), |(which, edits)| {
         let (file, text) = &files[usize::from(*which) % files.len()];
         std::fs::write(file, edits.of(text)).unwrap();
         if let Err(error) = RunDir::load(&path) {
@@ -68,59 +68,55 @@ struct AnyPacket {
 #[test]
 fn capture() {
     let path = folder("capture");
-    check!().with_type::<(u16, [AnyPacket; 3])>().with_iterations(60).for_each(
-        |(snap, packets)| {
-            let _ = std::fs::remove_dir_all(&path);
-            std::fs::create_dir_all(&path).unwrap();
-            let mut files = CaptureFiles::new(&path, "any", 1);
-            let snap = Bytes::new(u64::from(*snap).max(66));
-            let port = CapturedPort { node: "a".into(), peer: "b".into(), rate: 1_000, snap };
-            files.begin(vec![port], &[]);
-            let mut at = Time::ZERO;
-            for one in packets {
-                at = Time::from_ps(at.as_ps() + u64::from(one.ns) * 1_000);
-                let kind = match one.ack {
-                    Some((congested, messages)) => RoceKind::Ack { congested, messages },
-                    None => RoceKind::Send {
-                        first: one.first,
-                        last: one.last,
-                        asks: one.asks,
-                        payload: one.payload,
-                    },
-                };
-                files.roce(
-                    0,
-                    &RoceFrame {
-                        at,
-                        inbound: one.inbound,
-                        src: one.ends.0.into(),
-                        dst: one.ends.1.into(),
-                        src_port: one.port,
-                        queue_pair: one.numbers.0 & 0xff_ffff,
-                        number: one.numbers.1 & 0xff_ffff,
-                        kind,
-                        ecn: one.ecn & 3,
-                        class: one.class & 7,
-                        drops: one.drops,
-                    },
-                );
+    each!(60, (u16, [AnyPacket; 3]), |(snap, packets)| {
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        let mut files = CaptureFiles::new(&path, "any", 1);
+        let snap = Bytes::new(u64::from(*snap).max(66));
+        let port = CapturedPort { node: "a".into(), peer: "b".into(), rate: 1_000, snap };
+        files.begin(vec![port], &[]);
+        let mut at = Time::ZERO;
+        for one in packets {
+            at = Time::from_ps(at.as_ps() + u64::from(one.ns) * 1_000);
+            let kind = match one.ack {
+                Some((congested, messages)) => RoceKind::Ack { congested, messages },
+                None => RoceKind::Send {
+                    first: one.first,
+                    last: one.last,
+                    asks: one.asks,
+                    payload: one.payload,
+                },
+            };
+            files.roce(
+                0,
+                &RoceFrame {
+                    at,
+                    inbound: one.inbound,
+                    src: one.ends.0.into(),
+                    dst: one.ends.1.into(),
+                    src_port: one.port,
+                    queue_pair: one.numbers.0 & 0xff_ffff,
+                    number: one.numbers.1 & 0xff_ffff,
+                    kind,
+                    ecn: one.ecn & 3,
+                    class: one.class & 7,
+                    drops: one.drops,
+                },
+            );
+        }
+        files.end(0, PortTotals { dropped: 0, end: at });
+        let written = files.finish().unwrap();
+        let bytes = std::fs::read(path.join(&written[0].file)).unwrap();
+        let (mut rest, mut seen) = (&bytes[..], 0);
+        while !rest.is_empty() {
+            let (after, block) = parse_block_le(rest).expect("whole blocks");
+            if let Block::EnhancedPacket(packet) = block {
+                assert!(u64::from(packet.caplen) <= snap.get() && packet.caplen <= packet.origlen);
+                seen += 1;
             }
-            files.end(0, PortTotals { dropped: 0, end: at });
-            let written = files.finish().unwrap();
-            let bytes = std::fs::read(path.join(&written[0].file)).unwrap();
-            let (mut rest, mut seen) = (&bytes[..], 0);
-            while !rest.is_empty() {
-                let (after, block) = parse_block_le(rest).expect("whole blocks");
-                if let Block::EnhancedPacket(packet) = block {
-                    assert!(
-                        u64::from(packet.caplen) <= snap.get() && packet.caplen <= packet.origlen
-                    );
-                    seen += 1;
-                }
-                rest = after;
-            }
-            assert_eq!(seen, packets.len());
-        },
-    );
+            rest = after;
+        }
+        assert_eq!(seen, packets.len());
+    },);
     let _ = std::fs::remove_dir_all(&path);
 }

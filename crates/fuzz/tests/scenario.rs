@@ -1,7 +1,6 @@
 //! Scenario files, distributions of flow sizes and lists of flows: read, or refused with sentences.
 
-use bolero::check;
-use forebay_fuzz::{Edits, is_a_sentence};
+use forebay_fuzz::{Edits, each, is_a_sentence};
 use forebay_scenario::cdf::Cdf;
 use forebay_scenario::presets::PRESETS;
 use forebay_scenario::{resolved, text};
@@ -9,7 +8,7 @@ use forebay_units::Bytes;
 
 #[test]
 fn scenario() {
-    check!().with_type::<(u8, Edits)>().with_iterations(400).for_each(|(which, edits)| {
+    each!(400, (u8, Edits), |(which, edits)| {
         let preset = &PRESETS[usize::from(*which) % PRESETS.len()];
         match text("x.toml", &edits.of(preset.text)) {
             Err(error) => {
@@ -31,15 +30,17 @@ const SIZES: &str = "# bytes, share\n0 0\n1460 0.15\n10000,0.5\n1e6 0.9\n3000000
 
 #[test]
 fn distribution() {
-    check!().with_type::<(bool, Edits)>().with_iterations(2_000).for_each(
-        |(interpolate, edits)| match Cdf::parse("sizes.txt", &edits.of(SIZES), *interpolate) {
-            Err(why) => assert!(is_a_sentence(&why), "{why:?}"),
-            Ok(cdf) => {
-                let drawn = [0.0, 0.3, 0.999_999].map(|u| cdf.sample(u));
-                assert!(drawn.is_sorted(), "{drawn:?}");
-                assert!(drawn[0] >= Bytes::new(1) && drawn[2] <= cdf.largest(), "{drawn:?}");
-                assert!(cdf.mean() > 0.0 && cdf.mean() <= cdf.largest().get() as f64);
-            }
-        },
-    );
+    each!(2_000, (bool, Edits), |(interpolate, edits)| match Cdf::parse(
+        "sizes.txt",
+        &edits.of(SIZES),
+        *interpolate
+    ) {
+        Err(why) => assert!(is_a_sentence(&why), "{why:?}"),
+        Ok(cdf) => {
+            let drawn = [0.0, 0.3, 0.999_999].map(|u| cdf.sample(u));
+            assert!(drawn.is_sorted(), "{drawn:?}");
+            assert!(drawn[0] >= Bytes::new(1) && drawn[2] <= cdf.largest(), "{drawn:?}");
+            assert!(cdf.mean() > 0.0 && cdf.mean() <= cdf.largest().get() as f64);
+        }
+    },);
 }

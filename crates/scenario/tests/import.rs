@@ -245,6 +245,14 @@ fn the_shipped_samples_are_carried_over() {
     );
 }
 
+/// A file may hold anything; a terminal that shows what became of it is not driven by that.
+#[test]
+fn a_note_stays_on_its_line() {
+    let note =
+        import::Note { place: "a:1".into(), fate: Fate::Left, text: "x\0\n\u{1b}[2J".into() };
+    assert_eq!(note.to_string(), "left out a:1: x\\0\\n\\u{1b}[2J");
+}
+
 #[test]
 fn an_export_imports_to_the_same_scenario() {
     let first = hpcc(TOPOLOGY, FLOWS, Some(CONFIG), None).unwrap();

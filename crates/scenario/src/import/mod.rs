@@ -19,7 +19,7 @@ pub use hpcc::{Flow, Flows, Link, Topology};
 pub use hpcc_ideal::{Paths, Way};
 
 use crate::Error;
-use forebay_units::Time;
+use forebay_units::{OneLine, Time};
 use std::fmt;
 
 /// A file of another simulator.
@@ -66,7 +66,7 @@ pub struct Note {
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<9}{}: {}", self.fate.word(), self.place, self.text)
+        write!(f, "{:<9}{}: {}", self.fate.word(), self.place, OneLine(&self.text))
     }
 }
 
