@@ -170,6 +170,9 @@ fn laws_of_the_source_have_its_settings() {
         own.contains(&pair("r_ai", "615Mbps")) && own.contains(&pair("window", "none")),
         "{own:?}"
     );
+    // `UpdateRateHp` adds a rate: 40 Mb/s in the round trip of 13.8 us are 69 B, 13 Mb/s are 22.425 B.
+    let hpcc = CONFIG.replace("CC_MODE 8", "CC_MODE 3").replace("RATE_AI 40", "RATE_AI 13");
+    assert!(params(&hpcc).contains(&pair("w_ai", "13Mbps")), "{:?}", params(&hpcc));
     let timely = params(
         &CONFIG.replace("CC_MODE 8", "CC_MODE 7").replace("MIN_RATE", "RATE_HAI 200Mb/s\nMIN_RATE"),
     );

@@ -22,9 +22,10 @@
 //! does.
 
 use super::{CaState, FlowAct, FlowEvent, FlowLaw, FlowSeen, IntHop, Needs, Window};
-use crate::params::{decimal, or_word, params, whole};
+use crate::params::{ParamType, decimal, or_word, params, whole};
 use crate::{Acts, Start};
 use alloc::sync::Arc;
+use core::fmt;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
 params! {
@@ -34,8 +35,8 @@ params! {
         eta: Share = Share::new(0.95) => "SIGCOMM 2019",
         /// Round trips in a row that only add before the window follows U again; 0: it always does.
         max_stage: Stages = Stages::new(5) => "SIGCOMM 2019; the public simulator's script has 0",
-        /// Additive increase per round trip.
-        w_ai: Bytes = Bytes::new(80) => "SIGCOMM 2019, section 5.1",
+        /// Additive increase per round trip: bytes, or a rate, for what it fills in T, fractions of a byte included.
+        w_ai: Increase = Increase::PerRoundTrip(Bytes::new(80)) => "SIGCOMM 2019, section 5.1",
         /// U of a flow that has measured nothing yet.
         u_start: Load = Load::new(1.0) => "the public simulator, rdma-queue-pair.cc; SIGCOMM 2019 does not say",
         /// T; auto: as the scenario knows it, or else 13us.
@@ -65,6 +66,43 @@ or_word! {
     pub struct BaseRtt: "auto" or Span, "a time from 1us to 1s, such as \"13us\"" if |t| (Span::from_us(1)..=Span::from_secs(1)).contains(t);
 }
 
+/// W_ai: the paper has bytes, its public simulator a rate (`RATE_AI`).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Increase {
+    /// Bytes per round trip.
+    PerRoundTrip(Bytes),
+    /// Bytes that this rate fills in T, not rounded.
+    Rate(BitsPerSec),
+}
+
+impl Increase {
+    /// Bytes per round trip of `base` seconds.
+    fn bytes(self, base: f64) -> f64 {
+        match self {
+            Self::PerRoundTrip(bytes) => bytes.get() as f64,
+            Self::Rate(rate) => bytes_in(rate, base),
+        }
+    }
+}
+
+impl fmt::Display for Increase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PerRoundTrip(bytes) => fmt::Display::fmt(bytes, f),
+            Self::Rate(rate) => fmt::Display::fmt(rate, f),
+        }
+    }
+}
+
+impl ParamType for Increase {
+    const RANGE: &'static str = "a size or a rate with its unit, such as \"80B\" or \"50Mbps\"";
+
+    fn parse(text: &str) -> Option<Self> {
+        let rate = || ParamType::parse(text).map(Self::Rate);
+        ParamType::parse(text).map(Self::PerRoundTrip).or_else(rate)
+    }
+}
+
 /// A flow under HPCC.
 #[derive(Clone, Debug)]
 pub struct Hpcc {
@@ -88,12 +126,12 @@ impl FlowLaw for Hpcc {
     fn start(params: &Arc<HpccParams>, at: Start, acts: &mut Acts<FlowAct>) -> Self {
         let base = params.base_rtt.0.or(at.base_rtt).unwrap_or(BASE_RTT).as_secs_f64().max(1e-9);
         let floor = at.mss.get() as f64 / 1000.0;
-        let bytes_in = |rate: BitsPerSec| (rate.get() as f64 / 8.0 * base).max(floor);
-        let most = bytes_in(at.line_rate);
+        let window_of = |rate| bytes_in(rate, base).max(floor);
+        let most = window_of(at.line_rate);
         let hpcc = Self {
             window: most,
             reference: most,
-            least: bytes_in(params.r_min).min(most),
+            least: window_of(params.r_min).min(most),
             most,
             base,
             u: params.u_start.get(),
@@ -101,7 +139,7 @@ impl FlowLaw for Hpcc {
             params: Arc::clone(params),
             stage: 0,
         };
-        hpcc.tell(acts);
+        hpcc.apply(acts);
         hpcc
     }
 
@@ -118,15 +156,15 @@ impl FlowLaw for Hpcc {
                         if una > self.last_update {
                             self.last_update = nxt;
                         }
-                        self.tell(acts);
+                        self.apply(acts);
                     }
                 }
             }
             FlowEvent::Enter(CaState::Cwr | CaState::Recovery | CaState::Loss) => {
                 acts.push(FlowAct::Ssthresh(Bytes::new(self.window as u64)));
-                self.tell(acts);
+                self.apply(acts);
             }
-            FlowEvent::Leave(_) | FlowEvent::Undo => self.tell(acts),
+            FlowEvent::Leave(_) | FlowEvent::Undo => self.apply(acts),
             _ => {}
         }
     }
@@ -134,6 +172,11 @@ impl FlowLaw for Hpcc {
 
 /// Source: SIGCOMM 2019, section 5.1.
 const BASE_RTT: Span = Span::from_us(13);
+
+/// Bytes of `rate` in so many seconds.
+fn bytes_in(rate: BitsPerSec, seconds: f64) -> f64 {
+    rate.get() as f64 / 8.0 * seconds
+}
 
 impl Hpcc {
     /// U after these hops; none if none of them is known.
@@ -155,7 +198,7 @@ impl Hpcc {
 
     /// The window of this ACK, and the reference of the next round trip where this one ends.
     fn compute(&mut self, update: bool) {
-        let more = self.params.w_ai.get() as f64;
+        let more = self.params.w_ai.bytes(self.base);
         let follows =
             self.u >= self.params.eta.get() || u64::from(self.stage) >= self.params.max_stage.get();
         let (window, stage) = match follows {
@@ -168,7 +211,8 @@ impl Hpcc {
         }
     }
 
-    fn tell(&self, acts: &mut Acts<FlowAct>) {
+    /// Sets window and pacing rate.
+    fn apply(&self, acts: &mut Acts<FlowAct>) {
         acts.push(FlowAct::Window(Window::from_raw((self.window * 256.0 + 0.5) as u64)));
         let rate = self.window * 8.0 / self.base;
         acts.push(FlowAct::Rate(BitsPerSec::new((rate as u64).max(1))));

@@ -139,8 +139,6 @@ enum As {
     Us,
     /// A rate.
     Rate,
-    /// A rate, as the bytes that it makes in the longest round trip.
-    PerRoundTrip,
     /// A rate, as a whole number of times `RATE_AI`.
     TimesRateAi,
 }
@@ -161,7 +159,7 @@ const PARAMS: &[(&str, &str, &str, As)] = &[
     ("U_TARGET", "hpcc", "eta", As::Plain),
     ("MI_THRESH", "hpcc", "max_stage", As::Plain),
     ("MIN_RATE", "hpcc", "r_min", As::Rate),
-    ("RATE_AI", "hpcc", "w_ai", As::PerRoundTrip),
+    ("RATE_AI", "hpcc", "w_ai", As::Rate),
     ("MIN_RATE", "timely", "r_min", As::Rate),
     ("RATE_HAI", "timely", "hai_factor", As::TimesRateAi),
     ("RATE_AI", "timely", "delta", As::Rate),
@@ -554,8 +552,7 @@ fn transport(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) 
         }
         let row = PARAMS.iter().find(|(k, l, ..)| k == key && l == law);
         let ai = s.law.iter().find(|(key, ..)| *key == "RATE_AI").and_then(|one| rate(&one.1));
-        let written =
-            row.and_then(|(.., param, how)| Some((*param, how.write(value, round_trip, ai)?)));
+        let written = row.and_then(|(.., param, how)| Some((*param, how.write(value, ai)?)));
         match written {
             Some((param, text)) if trial.set(param, &text).is_ok() => {
                 draft.note(
@@ -643,7 +640,7 @@ fn window(draft: &mut Draft, s: &Settings, law: &str, params: &mut Vec<String>) 
 }
 
 impl As {
-    fn write(self, value: &str, round_trip_ns: u64, ai: Option<BitsPerSec>) -> Option<String> {
+    fn write(self, value: &str, ai: Option<BitsPerSec>) -> Option<String> {
         match self {
             Self::Plain => value.parse::<f64>().ok().map(|_| value.into()),
             Self::TimesRateAi => {
@@ -653,8 +650,6 @@ impl As {
             }
             Self::Us => microseconds(value).map(|t| t.text()),
             Self::Rate => rate(value).map(|rate| rate.to_string()),
-            Self::PerRoundTrip => rate(value)
-                .map(|rate| rate.bytes_in(Span::from_ns(round_trip_ns)).max(Bytes::new(1)).text()),
         }
     }
 }

@@ -91,6 +91,23 @@ fn additions_end_after_so_many_round_trips() {
     }
 }
 
+/// rdma-hw.cc adds a rate: 12.8 Mb/s in 13 us are 20.8 B, and not 20. Whole bytes are added as they are.
+#[test]
+fn an_increase_by_rate_keeps_fractions_of_a_byte() {
+    for (text, more) in [("12.8Mbps", 20.8), ("50Mbps", 81.25), ("80B", 80.0)] {
+        let w_ai = Increase::parse(text).unwrap();
+        assert_eq!(std::format!("{w_ai}"), text.replace("12.8Mbps", "12800Kbps"));
+        let mut rig = Rig::new(HpccParams { w_ai, ..HpccParams::default() });
+        rig.law.reference = 10_000.0;
+        rig.ack(0, Span::ZERO, 0, 0);
+        rig.ack(1, T, LINE.bytes_in(T).get() / 2, 0);
+        near(rig.law.window, 10_000.0 + more);
+    }
+    for text in ["80", "", "80us", "-80B"] {
+        assert_eq!(Increase::parse(text), None, "{text}");
+    }
+}
+
 /// rdma-queue-pair.cc: U is one before anything is measured. A tenth of T later, at half the port's rate, it is 0.9 + 0.1 / 2 =
 /// 0.95, no less than eta, so that the window follows it at once; from zero it is 0.05, and the window only adds.
 #[test]
