@@ -206,11 +206,14 @@ impl Rows {
 
     fn split(&mut self) -> Result<bool, RecordError> {
         self.raw.clear();
+        let mut open_quote = false;
         loop {
+            let before = self.raw.len();
             let read = self.lines.read_line(&mut self.raw);
             let read = read.map_err(|source| RecordError::io("read", &self.path, source))?;
             self.line += 1;
-            let open_quote = self.raw.bytes().filter(|b| *b == b'"').count() % 2 == 1;
+            let quotes = self.raw[before..].bytes().filter(|b| *b == b'"').count();
+            open_quote ^= quotes % 2 == 1;
             match (read, open_quote) {
                 (0, true) if self.unfinished => return Ok(false),
                 (0, true) => return Err(self.wrong("a quote is not closed")),
