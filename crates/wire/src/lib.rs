@@ -74,9 +74,28 @@ mod tests {
             Flags::TELEMETRY,
             Flags::RATE_REQUEST,
             Flags::TAG,
+            Flags::FROM,
         ];
         let together = all.into_iter().fold(Flags::NONE, Flags::with);
         assert_eq!(together.0.count_ones() as usize, all.len());
+    }
+
+    #[test]
+    fn a_trimmed_packet_keeps_all_but_its_payload_and_turns_back_once() {
+        let source = HostAddr { tor: 7, port: 3 };
+        let flags = Flags::FIN.with(Flags::FROM);
+        let data = Packet { size: 4_064, word: 9, seq: 8_000, ..Packet::default() };
+        let data = Packet { flags, stamp: source.word(), ..data };
+        let mut packet = data;
+        packet.trim(64, 1);
+        assert_eq!(packet, Packet { kind: Kind::Trimmed, size: 64, class: 1, ..data });
+        let trimmed = packet;
+        assert!(packet.turn_back());
+        assert_eq!(packet, Packet { kind: Kind::Returned, dst: source, ..trimmed });
+        assert!(!packet.turn_back(), "once");
+        assert!(packet.kind.is_answer() && !trimmed.kind.is_answer());
+        let mut anonymous = Packet { flags: Flags::NONE, ..trimmed };
+        assert!(!anonymous.turn_back(), "nobody knows where to");
     }
 
     #[test]

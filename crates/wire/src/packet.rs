@@ -40,6 +40,10 @@ pub enum Kind {
     /// A request for credit from the switch of a rack to that of the host it is addressed to, with the [`RackTag`] that data to that host
     /// would carry. From a host to its own switch, without a tag: a request for the rate message that holds for what it sends to that host.
     RackRequest = 8 << NUMBER | EXT,
+    /// Data whose payload a switch cut off; all other fields but size and class are those of the data. To the receiver.
+    Trimmed = 9 << NUMBER,
+    /// A trimmed packet that found its queue full, on its way back to its source; all other fields but the destination are as they were.
+    Returned = 10 << NUMBER | ANSWER,
 }
 
 impl Kind {
@@ -65,7 +69,9 @@ impl Kind {
     #[inline]
     pub const fn is_end_to_end(self) -> bool {
         match self {
-            Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp => true,
+            Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Trimmed | Kind::Returned => {
+                true
+            }
             Kind::Control | Kind::Pause | Kind::RackCredit | Kind::RackRate | Kind::RackRequest => {
                 false
             }
@@ -114,6 +120,8 @@ impl Flags {
     pub const TELEMETRY: Flags = Flags(1 << 7);
     /// Data, [`Kind::RackRequest`]: has a [`RackTag`] in `ext`.
     pub const TAG: Flags = Flags(1 << 9);
+    /// Data: `stamp` is the address of the source ([`HostAddr::word`]), so that a switch can return the packet.
+    pub const FROM: Flags = Flags(1 << 10);
     /// Flags that only the last segment of a super-packet, or of a merged unit, may have.
     pub const LAST: Flags = Flags(Self::FIN.0 | Self::PSH.0);
 
@@ -204,7 +212,7 @@ pub struct Packet {
     pub class: u8,
     /// SACK blocks in use (ACK).
     pub sacks: u8,
-    /// Sender's clock when the packet left, in ns, wrapping; an ACK echoes it (RFC 7323).
+    /// Sender's clock when the packet left, in ns, wrapping; an ACK echoes it (RFC 7323). With [`Flags::FROM`] an address.
     pub stamp: u32,
     /// See [`Kind`]: of an ACK, the receive window.
     pub word: u16,
@@ -238,6 +246,24 @@ impl Packet {
     #[inline(always)]
     pub fn on_wire(&self, overhead: u64) -> u64 {
         u64::from(self.size) + overhead
+    }
+
+    /// Cuts off the payload of a data packet, and its INT records with it: `size` bytes of header are left, in a class of their own. The
+    /// caller has released the INT slot.
+    pub fn trim(&mut self, size: u16, class: u8) {
+        debug_assert!(self.kind == Kind::Data && !self.flags.has(Flags::TAG));
+        (self.kind, self.size, self.class) = (Kind::Trimmed, size, class);
+        self.flags = self.flags.without(Flags::TELEMETRY);
+        self.ext = [SackBlock::default(); 3];
+    }
+
+    /// Sends a trimmed packet back to its source, if it names one.
+    pub fn turn_back(&mut self) -> bool {
+        let returns = self.kind == Kind::Trimmed && self.flags.has(Flags::FROM);
+        if returns {
+            (self.kind, self.dst) = (Kind::Returned, HostAddr::of_word(self.stamp));
+        }
+        returns
     }
 
     /// A credit message: the rack may send to the host, `given` bytes in all. `size` on the link.
