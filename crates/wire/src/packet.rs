@@ -44,6 +44,11 @@ pub enum Kind {
     Trimmed = 9 << NUMBER,
     /// A trimmed packet that found its queue full, on its way back to its source; all other fields but the destination are as they were.
     Returned = 10 << NUMBER | ANSWER,
+    /// A message of a sender to the receiver of its flow, without payload.
+    Want = 11 << NUMBER,
+    /// Credit: `seq` is the number of payload bytes that the sender may send in all, `word` the priority of what it sends on it. With
+    /// [`Flags::RESEND`], a request for `stamp` bytes from `seq` on.
+    Grant = 12 << NUMBER | ANSWER,
 }
 
 impl Kind {
@@ -65,13 +70,24 @@ impl Kind {
         (self as u8 >> NUMBER) as u64
     }
 
+    /// Whether a sender sent it to the receiver of its flow.
+    #[inline]
+    pub const fn is_for_receiver(self) -> bool {
+        matches!(self, Kind::Data | Kind::Trimmed | Kind::Want)
+    }
+
     /// Whether it crosses the fabric, from one transport to another.
     #[inline]
     pub const fn is_end_to_end(self) -> bool {
         match self {
-            Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Trimmed | Kind::Returned => {
-                true
-            }
+            Kind::Data
+            | Kind::Ack
+            | Kind::Nack
+            | Kind::Cnp
+            | Kind::Trimmed
+            | Kind::Returned
+            | Kind::Want
+            | Kind::Grant => true,
             Kind::Control | Kind::Pause | Kind::RackCredit | Kind::RackRate | Kind::RackRequest => {
                 false
             }
@@ -122,6 +138,8 @@ impl Flags {
     pub const TAG: Flags = Flags(1 << 9);
     /// Data: `stamp` is the address of the source ([`HostAddr::word`]), so that a switch can return the packet.
     pub const FROM: Flags = Flags(1 << 10);
+    /// [`Kind::Grant`]: a request for bytes that are missing.
+    pub const RESEND: Flags = Flags(1 << 11);
     /// Flags that only the last segment of a super-packet, or of a merged unit, may have.
     pub const LAST: Flags = Flags(Self::FIN.0 | Self::PSH.0);
 

@@ -20,8 +20,8 @@ impl Host {
             Kind::Control => self.on_dependency(now, packet, out),
             Kind::RackRate => self.on_rate(now, packet),
             Kind::Pause => self.pause(now, packet.seq as u8),
-            Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Returned => {} // for transports
-            Kind::Trimmed => {} // as good as lost to a transport that does not repair by it
+            Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Returned | Kind::Grant => {} // for transports
+            Kind::Trimmed | Kind::Want => {} // as good as lost to a transport that does not repair by it
             Kind::RackCredit | Kind::RackRequest => {} // end at switches
         }
     }
