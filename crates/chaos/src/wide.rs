@@ -90,12 +90,12 @@ fn racks(seed: u64, head: &str) -> Option<String> {
         return None;
     }
     let queue_for = d.of(if fat_tree { &["host", "rack", "pod"] } else { &["host", "rack"] });
-    let asks = d.of(&["demand", "sent"]);
+    let requests = d.of(&["demand", "sent"]);
     let again = d.of(&[20, 100, 1_000]);
     let credit = d.of(&["1KB", "4KB", "10KB"]);
     Some(format!(
-        "hierarchical = {{ law = \"hiercc\", queue_for = \"{queue_for}\", asks = \"{asks}\", \
-         ask_again = \"{again}us\", credit = \"{credit}\" }}\n"
+        "hierarchical = {{ law = \"hiercc\", queue_for = \"{queue_for}\", requests = \"{requests}\", \
+         request_timeout = \"{again}us\", credit = \"{credit}\" }}\n"
     ))
 }
 
@@ -105,9 +105,9 @@ fn transport(d: &mut Draw, classes: u64, racks: bool) -> String {
     let (law, params) = loop {
         let law = LAWS[d.0.below(LAWS.len() as u64) as usize].name;
         let params = FlowParams::new(law).expect("a registered law has a name");
-        let Needs { asks, int, .. } = params.needs();
+        let Needs { rate_request, int, .. } = params.needs();
         // Only racks answer requests for a rate, and their switches stamp no INT records.
-        if asks.is_some() == explicit && !(racks && int) {
+        if rate_request.is_some() == explicit && !(racks && int) {
             break (law, params);
         }
     };

@@ -193,7 +193,7 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     say::data(&text)
 }
 
-/// Memory of this process that is in use now, where the system tells.
+/// Memory of this process that is in use now, where the system reports it.
 pub fn resident_bytes() -> Option<u64> {
     status_kib("VmRSS:")
 }

@@ -8,7 +8,7 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// User CPU time of this process so far, all threads, where the system tells.
+/// User CPU time of this process so far, all threads, where the system reports it.
 pub fn user_cpu() -> Option<Duration> {
     #[cfg(unix)]
     {

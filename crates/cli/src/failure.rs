@@ -5,7 +5,7 @@ use crate::{place, say};
 use std::fmt::Display;
 use std::process::ExitCode;
 
-/// Why a command did not do what was asked. The text is what the user reads.
+/// Why a command failed. The text is what the user reads.
 #[derive(Debug)]
 pub enum Failure {
     /// The run failed: the system refused, or a simulation did not come to its end. Exit code 1.
@@ -18,7 +18,7 @@ pub enum Failure {
     Missed(String),
     /// Stopped by a signal. Exit code 130.
     Interrupted(String),
-    /// Whoever read stdout has gone; nobody is left to tell. Exit code 0, as `head` users expect.
+    /// The reader of stdout has gone. Exit code 0, as `head` users expect.
     NobodyReads,
 }
 

@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first asks, the second kills.
+//! Ctrl-C, SIGTERM and SIGHUP: the first requests the end, the second kills.
 //!
 //! SIGHUP is left alone where it is ignored, so that `nohup forebay run ...` outlives its terminal.
 
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+static REQUESTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// From here on the first signal sets a flag and the second ends the process at once, with exit code 130.
 pub fn listen() {
-    let asked = Arc::clone(ASKED.get_or_init(Arc::default));
+    let requested = Arc::clone(REQUESTED.get_or_init(Arc::default));
     #[cfg(unix)]
     for signal in
         [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP]
@@ -19,14 +19,15 @@ pub fn listen() {
             continue;
         }
         // In this order: the flag is looked at before it is set. A system that refuses leaves its own way to die.
-        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&asked));
-        let _ = signal_hook::flag::register(signal, Arc::clone(&asked));
+        let _ =
+            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&requested));
+        let _ = signal_hook::flag::register(signal, Arc::clone(&requested));
     }
     #[cfg(not(unix))]
-    drop(asked);
+    drop(requested);
 }
 
-/// Whether whoever started this process has it ignore SIGHUP, as nohup does; yes where the system does not tell.
+/// Whether whoever started this process has it ignore SIGHUP, as nohup does; yes where the system does not say.
 #[cfg(unix)]
 fn hang_up_is_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -36,8 +37,8 @@ fn hang_up_is_ignored() -> bool {
 }
 
 /// As if a signal had come.
-pub fn ask() {
-    ASKED.get_or_init(Arc::default).store(true, Ordering::Relaxed);
+pub fn request() {
+    REQUESTED.get_or_init(Arc::default).store(true, Ordering::Relaxed);
 }
 
 /// Ctrl-C reaches every process of a terminal; those that another one looks after leave it to that one.
@@ -57,6 +58,6 @@ pub fn survive_full_files() {
 }
 
 /// Whether a signal has come.
-pub fn asked() -> bool {
-    ASKED.get().is_some_and(|asked| asked.load(Ordering::Relaxed))
+pub fn requested() -> bool {
+    REQUESTED.get().is_some_and(|requested| requested.load(Ordering::Relaxed))
 }

@@ -9,7 +9,7 @@ pub fn here(place: &Path) -> Machine {
     Machine { memory: free_memory(), disk: free_disk(place), place: place_text }
 }
 
-/// Room on the file system that a path is or will be on, where the system tells.
+/// Room on the file system that a path is or will be on, where the system reports it.
 pub fn free_disk(place: &Path) -> Option<f64> {
     #[cfg(unix)]
     {
@@ -25,7 +25,7 @@ pub fn free_disk(place: &Path) -> Option<f64> {
     }
 }
 
-/// Memory that this machine has for new work, where the system tells.
+/// Memory that this machine has for new work, where the system reports it.
 pub fn free_memory() -> Option<f64> {
     let info = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

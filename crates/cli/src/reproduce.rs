@@ -14,14 +14,14 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     let state = State { name: args.suite.clone(), parts: "experiments", ..State::default() };
     let meter = Mutex::new((Meter::new(args.show), state));
     let lock = || meter.lock().unwrap_or_else(|broken| broken.into_inner());
-    let told = |over, of| {
+    let on_progress = |over, of| {
         let (meter, state) = &mut *lock();
         // Several cores tell of what each has done, not always in order.
         (state.parts_done, state.parts_all) = (state.parts_done.max(over), of);
         meter.tick(state);
     };
     if args.sensitivity {
-        let text = forebay_validate::sensitivity(&args.suite, args.quick, &told);
+        let text = forebay_validate::sensitivity(&args.suite, args.quick, &on_progress);
         lock().0.clear();
         let text = text.ok_or_else(|| {
             Failure::Input(format!(
@@ -37,7 +37,7 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
             .map_err(|e| Failure::io(format_args!("create {}", folder.display()), &e))?;
     }
     let (rows, pictures) =
-        forebay_validate::reproduce(&args.suite, args.quick, args.pictures.is_some(), &told);
+        forebay_validate::reproduce(&args.suite, args.quick, args.pictures.is_some(), &on_progress);
     lock().0.clear();
     for (folder, (name, svg)) in
         pictures.into_iter().filter_map(|one| Some((args.pictures.as_ref()?, one)))

@@ -77,15 +77,15 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let (mut meter, state) = (meter, State::of(scenario, &estimate));
     let here = Here::new(&at, &scenario.name, Some(&about));
     let work = Work { scenario, options, jobs, around: &here };
-    let mut told = false;
+    let mut announced = false;
     let tick = |view: &View<'_>| {
-        let state = State { stopping: interrupt::asked(), ..state.at(view) };
-        if state.stopping && !told && state.simulated_ps == 0 {
+        let state = State { stopping: interrupt::requested(), ..state.at(view) };
+        if state.stopping && !announced && state.simulated_ps == 0 {
             say::note(
                 "stopping as soon as the flows are laid out; the same signal again ends this at once",
             );
         }
-        told |= state.stopping;
+        announced |= state.stopping;
         meter.tick(&state);
     };
     let end = side_by_side(&work, tick, |left| recorder.take(left));
@@ -104,7 +104,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         End::All | End::Interrupted | End::Bug => {
             let stalled = std::mem::take(&mut recorder.stalled);
             let (finished, runs) = recorder.finish(&meter, jobs * threads)?;
-            tell(args, &place, &finished, &meter)?;
+            print(args, &place, &finished, &meter)?;
             match end {
                 End::Interrupted => Err(Failure::Interrupted(interrupted(&place, &runs, scenario))),
                 End::Bug => Err(Failure::Run(format!(
@@ -134,15 +134,15 @@ pub fn cores() -> usize {
 }
 
 /// Threads for one simulation: more than there are cores only wait for each other.
-pub fn threads(asked: usize) -> usize {
+pub fn threads(wanted: usize) -> usize {
     let cores = cores();
-    if asked > cores {
+    if wanted > cores {
         say::note(&format!(
-            "--threads {asked}: this machine has {}, so {cores} are used",
+            "--threads {wanted}: this machine has {}, so {cores} are used",
             human::counted(cores, "core")
         ));
     }
-    asked.min(cores)
+    wanted.min(cores)
 }
 
 /// Exit code 3, after a sentence for each miss.
@@ -189,7 +189,7 @@ fn interrupted(place: &Path, runs: &[RunRecord], scenario: &Scenario) -> String 
 }
 
 /// Prints what came out, the path of the report last.
-fn tell(args: &Run, place: &Path, finished: &Finished, meter: &Meter) -> Result<(), Failure> {
+fn print(args: &Run, place: &Path, finished: &Finished, meter: &Meter) -> Result<(), Failure> {
     let summary = &finished.summary;
     if !args.show.quiet {
         for empty in &finished.empty {

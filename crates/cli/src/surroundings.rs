@@ -32,7 +32,7 @@ impl Surroundings for Here<'_> {
     }
 
     fn stop(&self) -> bool {
-        interrupt::asked()
+        interrupt::requested()
     }
 
     fn warn(&self, text: &str) {

@@ -1,4 +1,4 @@
-//! The verbs that only tell: new, check, laws, list, explain, schema, report, help.
+//! The verbs that only print: new, check, laws, list, explain, schema, report, help.
 
 mod common;
 

@@ -25,13 +25,13 @@ pub struct Goal {
 /// How an advance ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Everything before this time has been handled: the time asked for.
+    /// Everything before this time has been handled: the time of the call.
     Reached(Time),
     /// The goal was met; everything before this multiple of the grain has been handled.
     Done(Time),
-    /// No event is left before the time asked for, or at all.
+    /// No event is left before the time of the call, or at all.
     Idle,
-    /// The watch asked to stop; everything before this time has been handled.
+    /// The watch requested a stop; everything before this time has been handled.
     Stopped(Time),
 }
 
@@ -283,7 +283,7 @@ impl<N: Node> EngineAccess<N> for Engine<N> {
     }
 }
 
-/// What a shard tells the others at the barrier.
+/// What a shard reports to the others at the barrier.
 #[derive(Default)]
 struct Report {
     next_ps: AtomicU64,      // earliest event left, posted mail included

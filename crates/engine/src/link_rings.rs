@@ -187,7 +187,7 @@ impl<I: Copy + Default> LinkRings<I> {
         }
     }
 
-    /// Asks for the cache lines of the rings in `[first, end)`, or of their heads.
+    /// Prefetches the cache lines of the rings in `[first, end)`, or of their heads.
     #[inline]
     pub(crate) fn prefetch(&self, first: u32, end: u32, heads: bool) {
         let rings = &self.rings[first as usize..end as usize];
@@ -201,13 +201,13 @@ impl<I: Copy + Default> LinkRings<I> {
         }
     }
 
-    /// Asks for the cache line of the ring of a link that will be pushed onto.
+    /// Prefetches the cache line of the ring of a link that will be pushed onto.
     #[inline]
     pub fn prefetch_ring(&self, link: LinkId) {
         prefetch(&self.rings[link.0 as usize]);
     }
 
-    /// Asks for the cache line that the next push onto a link writes.
+    /// Prefetches the cache line that the next push onto a link writes.
     #[inline]
     pub fn prefetch_tail(&self, link: LinkId) {
         self.pool.prefetch_tail(&self.rings[link.0 as usize]);

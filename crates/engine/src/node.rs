@@ -46,7 +46,7 @@ pub trait Out<I> {
     /// The slab of this shard: slots of the item that arrives and of all that this node holds or sends.
     fn slab(&mut self) -> &mut Slab;
 
-    /// What comes next over the link of the item that arrives just now, as far as is known. For whoever asks for cache lines ahead:
+    /// What comes next over the link of the item that arrives just now, as far as is known. For whoever prefetches:
     /// nothing else may depend on it.
     fn next(&self) -> Option<&I> {
         None
@@ -109,7 +109,7 @@ pub trait Node: Send {
         visit.visit(self);
     }
 
-    /// Asks for the cache lines that the next events will need: at stage 0 those that the node points to, at stage 1,
+    /// Prefetches the cache lines that the next events will need: at stage 0 those that the node points to, at stage 1,
     /// some time later, those that these point to, and so on to stage [`LAST_STAGE`].
     fn prefetch(&self, _stage: u32, _rings: &LinkRings<Self::Item>) {}
 

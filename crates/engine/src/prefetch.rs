@@ -1,20 +1,20 @@
-//! Asking for a cache line before it is needed. The only `unsafe` in this crate.
+//! Prefetching of cache lines. The only `unsafe` in this crate.
 
 const LINE: usize = 64;
 
-/// Asks for the cache line at the start of `of`. A hint: it changes nothing but time.
+/// Prefetches the cache line at the start of `of`. A hint: it changes nothing but time.
 #[inline(always)]
 pub fn prefetch<T>(of: &T) {
     prefetch_line(std::ptr::from_ref(of).cast(), 0);
 }
 
-/// Asks for the cache line of an element of a slice, which need not exist.
+/// Prefetches the cache line of an element of a slice, which need not exist.
 #[inline(always)]
 pub fn prefetch_at<T>(slice: &[T], index: usize) {
     prefetch_line(slice.as_ptr().wrapping_add(index).cast(), 0);
 }
 
-/// Asks for a cache line, counted from the one at `start`.
+/// Prefetches a cache line, counted from the one at `start`.
 #[inline(always)]
 #[allow(unsafe_code)]
 fn prefetch_line(start: *const i8, line: usize) {
@@ -29,7 +29,7 @@ fn prefetch_line(start: *const i8, line: usize) {
     let _ = (start, line);
 }
 
-/// Asks for every cache line of `of`.
+/// Prefetches every cache line of `of`.
 #[inline(always)]
 pub fn prefetch_all<T>(of: &T) {
     for line in 0..size_of::<T>().div_ceil(LINE) {

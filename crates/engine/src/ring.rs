@@ -77,7 +77,7 @@ impl<I: Copy + Default> Pool<I> {
     fn extend(&mut self, tail: u32) -> u32 {
         let slot = self.take();
         self.next[(tail / CHUNK) as usize] = slot / CHUNK;
-        self.ask(self.free as usize * CHUNK as usize); // it is the next one to be taken
+        self.prefetch_slot(self.free as usize * CHUNK as usize); // it is the next one to be taken
         slot
     }
 
@@ -106,7 +106,7 @@ impl<I: Copy + Default> Pool<I> {
 
     #[inline(always)]
     fn put(&mut self, slot: u32, at: Time, item: &I) {
-        self.ask(slot as usize + 1);
+        self.prefetch_slot(slot as usize + 1);
         let Some(slot) = self.slots.get_mut(slot as usize) else { missing() };
         slot.at = at;
         slot.item = *item;
@@ -133,7 +133,7 @@ impl<I: Copy + Default> Pool<I> {
             ring.head = self.release(ring.head / CHUNK - 1);
         }
         ring.head_at = self.entry(ring.head).at;
-        self.ask(ring.head as usize + 1); // the next pop reads its time
+        self.prefetch_slot(ring.head as usize + 1); // the next pop reads its time
         true
     }
 
@@ -143,33 +143,33 @@ impl<I: Copy + Default> Pool<I> {
         &self.entry(ring.head).item
     }
 
-    /// Asks for the cache line of a slot, which most often is the next one of a ring.
+    /// Prefetches the cache line of a slot, which most often is the next one of a ring.
     #[inline(always)]
-    fn ask(&self, slot: usize) {
+    fn prefetch_slot(&self, slot: usize) {
         prefetch_at(&self.slots, slot);
     }
 
-    /// Asks for the cache lines of a ring's head and of the entry after it.
+    /// Prefetches the cache lines of a ring's head and of the entry after it.
     #[inline(always)]
     pub fn prefetch(&self, ring: &Ring) {
-        self.ask(ring.head as usize);
+        self.prefetch_slot(ring.head as usize);
         if (ring.head + 1).is_multiple_of(CHUNK) {
-            self.ask_chunk_after(ring.head / CHUNK);
+            self.prefetch_chunk_after(ring.head / CHUNK);
         } else {
-            self.ask(ring.head as usize + 1);
+            self.prefetch_slot(ring.head as usize + 1);
         }
     }
 
-    /// Asks for the first cache line of the chunk after one; if there is none, for anything.
+    /// Prefetches the first cache line of the chunk after one; if there is none, for anything.
     #[inline]
-    fn ask_chunk_after(&self, chunk: u32) {
-        self.ask(self.next[chunk as usize] as usize * CHUNK as usize);
+    fn prefetch_chunk_after(&self, chunk: u32) {
+        self.prefetch_slot(self.next[chunk as usize] as usize * CHUNK as usize);
     }
 
-    /// Asks for the cache line that the next push writes, as far as can be told.
+    /// Prefetches the cache line that the next push most likely writes.
     #[inline(always)]
     pub fn prefetch_tail(&self, ring: &Ring) {
-        self.ask(ring.tail.wrapping_add(1) as usize);
+        self.prefetch_slot(ring.tail.wrapping_add(1) as usize);
     }
 
     /// Frees a chunk that has been read to its end; the answer is the first slot of the next one.
@@ -177,7 +177,7 @@ impl<I: Copy + Default> Pool<I> {
     fn release(&mut self, chunk: u32) -> u32 {
         let next = std::mem::replace(&mut self.next[chunk as usize], self.free);
         self.free = chunk;
-        self.ask_chunk_after(next);
+        self.prefetch_chunk_after(next);
         next * CHUNK
     }
 

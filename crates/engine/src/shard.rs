@@ -109,7 +109,7 @@ impl<N: Node> Shard<N> {
         }
     }
 
-    /// Asks for what a process will need soon: its rings and nodes first, what they point to when those have come.
+    /// Prefetches what a process will need soon: its rings and nodes first, then what they point to.
     #[inline]
     fn prefetch(&self, process: u32, ends: [Time; 2], stage: u32) {
         let Some(Process { first: local, side, .. }) = self.processes.get(process as usize) else {

@@ -57,7 +57,7 @@ struct AnyPacket {
     numbers: (u32, u32),
     first: bool,
     last: bool,
-    asks: bool,
+    ack_request: bool,
     payload: u16,
     ack: Option<(bool, u32)>,
     ecn: u8,
@@ -83,7 +83,7 @@ fn capture() {
                 None => RoceKind::Send {
                     first: one.first,
                     last: one.last,
-                    asks: one.asks,
+                    ack_request: one.ack_request,
                     payload: one.payload,
                 },
             };

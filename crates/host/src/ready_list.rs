@@ -56,13 +56,13 @@ impl ReadyList {
         self.slots.is_empty()
     }
 
-    /// Whether the order depends on the bytes that flows have left, changes of which [`ReadyList::update`] is to be told.
+    /// Whether the order depends on the bytes that flows have left, changes of which the caller reports to [`ReadyList::update`].
     #[inline]
     pub fn ranks(&self) -> bool {
         self.order == PullOrder::Srpt
     }
 
-    /// A flow became ready. `left` tells the bytes that it has still to send.
+    /// A flow became ready. `left` gives the bytes that it has still to send.
     #[inline]
     pub fn add(&mut self, slot: u32, left: impl FnOnce() -> u64) {
         if self.ranks() {
@@ -72,7 +72,7 @@ impl ReadyList {
         self.join(slot);
     }
 
-    /// Puts a flow back that was pulled from and is still ready. `left` tells the bytes that it has still to send.
+    /// Puts a flow back that was pulled from and is still ready. `left` gives the bytes that it has still to send.
     #[inline]
     pub fn put_back(&mut self, slot: u32, left: impl FnOnce() -> u64) {
         match self.order {
@@ -189,7 +189,7 @@ impl ReadyList {
         &mut self.credits[slot]
     }
 
-    /// A flow sends as many bytes on the wire as `bytes` tells.
+    /// A flow sends as many bytes on the wire as `bytes` gives.
     #[inline]
     pub fn charge(&mut self, slot: u32, bytes: impl FnOnce() -> u64) {
         if let PullOrder::Fair { .. } = self.order {

@@ -570,7 +570,7 @@ fn a_sleeping_path_accounts_its_antagonists_and_wakes() {
     assert!(bench.now.since(packet) < Span::from_us(4), "{:?}", bench.now.since(packet));
 }
 
-/// A copy that is so long that memory has settled with it ends, and nothing else comes: the path does not sleep with what the copy asked for.
+/// A copy that is so long that memory has settled with it ends, and nothing else comes: the path does not sleep with the demand of the copy.
 #[test]
 fn antagonists_have_all_of_memory_when_copying_has_ended() {
     let mut path = MemoryPath::new(&testbed(3));

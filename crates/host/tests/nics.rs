@@ -180,7 +180,7 @@ fn littles_law_holds_at_the_slots_of_each_nic() {
     }
 }
 
-/// A level that one NIC asks for stays when the other asks for less.
+/// A level that one NIC requests stays when the other requests less.
 #[test]
 fn the_strongest_level_is_in_force() {
     let nic = settings(93, 126, 3);
@@ -189,13 +189,13 @@ fn the_strongest_level_is_in_force() {
     {
         bench.path.hand(at);
         bench.path.set_level(bench.now, level);
-        assert_eq!(bench.path.now().level, in_force, "NIC {at} asks for {level}");
+        assert_eq!(bench.path.now().level, in_force, "NIC {at} requests {level}");
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Whatever comes at which NIC and whatever levels they ask for: what a NIC took is in memory and read in the end, and slots come free.
+    /// Whatever comes at which NIC and whatever levels they request: what a NIC took is in memory and read in the end, and slots come free.
     #[test]
     fn every_nic_keeps_its_books(
         slots in prop::collection::vec(1..150u32, 2..4),

@@ -58,7 +58,7 @@ fn host(cores: u32, ddio: bool) -> MemorySettings {
     MemorySettings { antagonists, ddio, ..MemorySettings::default() }
 }
 
-/// Runs `cases` and tells of each what is out of bounds.
+/// Runs `cases` and prints for each what is out of bounds.
 fn check(cases: &[Case]) {
     let mut wrong = Vec::new();
     for Case { name, settings, load } in cases {

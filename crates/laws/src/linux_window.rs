@@ -78,7 +78,7 @@ impl LinuxWindow {
         self.episode
     }
 
-    /// Whether entering `state` begins an episode, so that the law is asked for a threshold.
+    /// Whether entering `state` begins an episode, so that the law sets a threshold.
     pub(crate) fn begins_episode(&self, state: CaState) -> bool {
         let calm = |state| matches!(state, CaState::Open | CaState::Disorder);
         calm(self.episode) && !calm(state)

@@ -1,4 +1,4 @@
-//! Parameters of a law by name and text: what a scenario may set, and how it is told off.
+//! Parameters of a law by name and text: what a scenario may set, and what a wrong value gets.
 //!
 //! A law lists its parameters once, in `params!`; struct, defaults, table, parser and printer follow.
 //! Nothing here allocates, and a value that its type cannot hold cannot be set.

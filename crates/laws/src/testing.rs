@@ -1,4 +1,4 @@
-//! A sender of one flow for unit tests: keeps the totals and what the law last asked for.
+//! A sender of one flow for unit tests: keeps the totals and what the law set last.
 
 pub(crate) mod bottleneck;
 
@@ -24,9 +24,9 @@ pub(crate) fn at(segments: u64) -> Start {
 pub(crate) struct Rig<L> {
     pub law: L,
     pub totals: Totals,
-    /// Segments of the last window asked for.
+    /// Segments of the last window.
     pub cwnd: f64,
-    /// Segments of the last threshold asked for; infinite before the first.
+    /// Segments of the last threshold; infinite before the first.
     pub ssthresh: f64,
     /// What the last event led to.
     pub last: Acts<FlowAct>,

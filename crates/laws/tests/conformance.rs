@@ -217,7 +217,7 @@ fn below_floor(flow: &Flow, mss: Bytes, acts: &Acts<FlowAct>) -> Option<FlowAct>
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// No sequence of events panics, and no window asked for is below the stated floor.
+    /// No sequence of events panics, and no window is below the stated floor.
     #[test]
     fn survives_anything_above_its_floor(at in starts(), steps in steps()) {
         for params in variants() {
@@ -261,7 +261,7 @@ proptest! {
         }
     }
 
-    /// A wake that nobody asked for asks for no window, threshold or rate, and leaves no trace.
+    /// A wake that nobody requested sets no window, threshold or rate, and leaves no trace.
     #[test]
     fn a_spurious_wake_changes_nothing(at in starts(), steps in steps(), wakes in any::<u64>()) {
         for params in variants() {
@@ -297,7 +297,7 @@ fn window_of(acts: &Acts<FlowAct>) -> Option<u64> {
     })
 }
 
-/// Transports do not tell a law what it does not need to hear.
+/// Transports do not report to a law what it does not need.
 #[test]
 fn who_acts_on_what_leaves_says_so() {
     for params in variants() {

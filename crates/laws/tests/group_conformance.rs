@@ -83,8 +83,8 @@ struct Driver {
 }
 
 impl Driver {
-    /// Whether the driver would tell this now.
-    fn tells(&self, event: GroupEvent) -> bool {
+    /// Whether the driver would report this now.
+    fn notifies(&self, event: GroupEvent) -> bool {
         match event {
             GroupEvent::Above => !self.stopped,
             GroupEvent::Below => self.stopped,
@@ -128,7 +128,7 @@ proptest! {
             prop_assert_eq!(driver.take(Time::ZERO, &acts), Ok(()), "{:?} starts", params);
             prop_assert!(acts.iter().any(|act| matches!(act, GroupAct::Rate(_))), "a first rate");
             for step in &steps {
-                if driver.tells(step.2) {
+                if driver.notifies(step.2) {
                     let acts = run(&mut group, step);
                     prop_assert_eq!(driver.take(step.0, &acts), Ok(()), "{:?} {:?}", params, step);
                 }
@@ -136,7 +136,7 @@ proptest! {
         }
     }
 
-    /// The log of `(now, seen, acts)` is complete: a second run gives the same actions. Events that no driver would tell do not
+    /// The log of `(now, seen, acts)` is complete: a second run gives the same actions. Events that no driver would report do not
     /// panic either.
     #[test]
     fn replays_from_its_log(steps in steps()) {
@@ -167,7 +167,7 @@ proptest! {
         }
     }
 
-    /// A wake that nobody asked for does nothing and leaves no trace.
+    /// A wake that nobody requested does nothing and leaves no trace.
     #[test]
     fn a_spurious_wake_changes_nothing(steps in steps(), wakes in any::<u64>()) {
         for params in variants() {
@@ -188,7 +188,7 @@ proptest! {
         }
     }
 
-    /// An aggregate that nobody uses any more asks for no wake in the end.
+    /// An aggregate that nobody uses any more requests no wake in the end.
     #[test]
     fn an_idle_aggregate_falls_asleep(steps in steps()) {
         for params in variants() {
@@ -196,7 +196,7 @@ proptest! {
             let mut driver = Driver { line: at().line_rate, stopped: false };
             let mut due = wake_at(&acts, Time::MAX);
             for step in &steps {
-                if driver.tells(step.2) {
+                if driver.notifies(step.2) {
                     let acts = run(&mut group, step);
                     prop_assert_eq!(driver.take(step.0, &acts), Ok(()));
                     due = wake_at(&acts, due);

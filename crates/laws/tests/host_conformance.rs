@@ -121,7 +121,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     })
 }
 
-/// The driver's side of the bargain: one write at a time, answered before the next is asked for.
+/// The driver's side of the bargain: one write at a time, answered before the next is requested.
 #[derive(Default)]
 struct Actuator {
     outstanding: bool,
@@ -228,7 +228,7 @@ proptest! {
         }
     }
 
-    /// A wake that nobody asked for does nothing and leaves no trace.
+    /// A wake that nobody requested does nothing and leaves no trace.
     #[test]
     fn a_spurious_wake_changes_nothing(steps in steps(), wakes in any::<u64>()) {
         for params in variants() {

@@ -78,7 +78,7 @@ struct Cold {
     drops: Vec<DropRule>, // packets to lose
     bucket: Option<Bucket>,
     pause: pause::Pause,
-    classes: Option<Box<classes::Classes>>, // where they are told apart
+    classes: Option<Box<classes::Classes>>, // where classes have queues
     observed: bool, // somebody has to hear of each departure as it is served
     shares: bool,   // its switch's buffer has a say about what it accepts
 }
@@ -91,7 +91,7 @@ impl Cold {
     }
 }
 
-/// What a packet asks that finds a long queue: in one cache line, since such packets come often and wait for little else there.
+/// What admission reads for a packet that finds a long queue: in one cache line, since such packets come often and wait for little else there.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Bounds {

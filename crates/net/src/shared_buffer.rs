@@ -4,7 +4,7 @@
 //!
 //! The occupancy counts each port as it was when last touched, so it is an upper bound. That is enough: an admission
 //! that passes on the bound passes on the truth, since the test only gets harder as occupancy grows and the own
-//! queue is exact; one that fails on the bound is asked again after all ports have been settled.
+//! queue is exact; one that fails on the bound is checked again after all ports have been settled.
 
 use forebay_units::Bytes;
 

@@ -347,7 +347,7 @@ impl Switch {
         out: &mut impl Out<Packet>,
     ) {
         // A pause frame has no destination, so it is sent here as if to the first: its port is explicit, like all of a switch
-        // that may hear one, and the common path need not ask.
+        // that may hear one, and the common path need not check.
         if packet.kind == Kind::Pause {
             self.on_pause_frame(now, ingress_port.into(), packet, out);
             return;

@@ -50,7 +50,7 @@ pub struct TorSettings {
     /// What the law of each queue starts from.
     pub at: GroupStart,
     /// A queue that waits repeats its request if it is credited nothing for so long; above zero.
-    pub ask_again: Span,
+    pub request_timeout: Span,
     /// Size of credit messages, rate messages and requests.
     pub message_size: u16,
 }
@@ -298,7 +298,7 @@ impl Tor {
 
     /// What still waits, waits for credits.
     fn plan_request(&mut self, now: Time, at: HostAddr) {
-        let (own, again) = (self.settings.rack, self.settings.ask_again);
+        let (own, again) = (self.settings.rack, self.settings.request_timeout);
         let Some(aggregate) = self.aggregate_mut(at) else { return };
         match aggregate.voq.waits_for() {
             Some(to) if to.tor != own => {
@@ -306,10 +306,10 @@ impl Tor {
             }
             _ => aggregate.request_at = Time::MAX,
         }
-        let ask = aggregate.request_at;
-        if ask < aggregate.request_armed {
-            aggregate.request_armed = ask;
-            self.timers.push(Reverse((ask, Due::Request(at))));
+        let due = aggregate.request_at;
+        if due < aggregate.request_armed {
+            aggregate.request_armed = due;
+            self.timers.push(Reverse((due, Due::Request(at))));
         }
     }
 

@@ -16,7 +16,7 @@ const HOST: HostAddr = HostAddr { tor: 0, port: 0 };
 enum Event {
     /// A host sends a packet of this flow and size into the queue of a rack.
     Host(u16, u32, u16),
-    /// A packet that asks for so much arrives at the down port.
+    /// A packet that requests so much arrives at the down port.
     Data { rack: u16, requested: u64, flows: u32, flow: u32, size: u16 },
     /// So many bytes that no credit let go arrive there.
     Other(u16),
@@ -239,7 +239,7 @@ fn us(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-/// Section 11.2 of sheet hiercc: a queue that asks for what it sent is a window, C0 / RTT; one that asks for what arrived fills the port.
+/// Section 11.2 of sheet hiercc: a queue that requests what it sent is a window, C0 / RTT; one that requests what arrived fills the port.
 #[test]
 fn a_single_aggregate_gets_its_window_or_the_port() {
     for (requests, advance, away, gbps) in [
@@ -260,7 +260,7 @@ fn of_rack(rates: &BTreeMap<(u16, u32), f64>, rack: u16) -> f64 {
     rates.iter().filter(|(key, _)| key.0 == rack).map(|(_, rate)| rate).sum()
 }
 
-/// Section 11.4: racks with one and with three flows get one and three parts, so that each flow gets a quarter. What asks for what it
+/// Section 11.4: racks with one and with three flows get one and three parts, so that each flow gets a quarter. What requests what it
 /// sent needs C0 beyond what is under way; otherwise the windows decide, and both racks get the same.
 #[test]
 fn racks_share_by_their_flows() {
@@ -358,7 +358,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever hosts send, from however far, over ways that are blocked now and then, and whatever else the port sends: nothing goes
-    /// without credit beyond what may go in advance (asserted at every event), everything arrives, credits given are those asked for,
+    /// without credit beyond what may go in advance (asserted at every event), everything arrives, credits given are those requested,
     /// and the down port never holds more than racks times that, of one rack what the port sends in a round trip if that is more, a
     /// packet of each rack and a credit, and the queue that what no credit let go would make alone.
     #[test]

@@ -135,7 +135,7 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8, more: More) -> usize 
         for bench in [&mut fast, &mut slow] {
             let mut one = one;
             if let Some(words) = &words {
-                bench.wires.tell(&mut one, words);
+                bench.wires.push_records(&mut one, words);
             }
             bench.arrive(now, 1, one);
         }
@@ -165,7 +165,7 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8, more: More) -> usize 
     fast.run_to(end);
     slow.run_to(end);
     assert_eq!(fast.wires.arrived, slow.wires.arrived, "what arrives, when, and how it is marked");
-    assert_eq!(fast.wires.told, slow.wires.told, "what it is told");
+    assert_eq!(fast.wires.records, slow.wires.records, "its INT records");
     assert_eq!(
         (fast.wires.slab.allocated(), slow.wires.slab.allocated()),
         (0, 0),

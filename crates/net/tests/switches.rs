@@ -157,7 +157,7 @@ fn one_flipped_ecn_bit_changes_the_digest() {
 
 #[test]
 fn a_switch_hears_of_time_only_through_its_events() {
-    // Two ports, the same packets; one is also asked for departures all the time.
+    // Two ports, the same packets; one is also polled for departures all the time.
     for form in FORMS {
         let settings = PortSettings { form, loss: 0.2, ..plain() };
         let run = |ask: bool| {

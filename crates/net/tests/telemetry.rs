@@ -1,8 +1,8 @@
-//! In-band telemetry: what ports tell, and that it reaches the other end whatever runs the fabric.
+//! In-band telemetry: what ports record, and that it reaches the other end whatever runs the fabric.
 
 mod common;
 
-use common::{Bench, packet, plain, ps, told};
+use common::{Bench, packet, plain, ps, records};
 use forebay_engine::reference::Reference;
 use forebay_engine::{
     Digest, Engine, EngineAccess, LinkId, Node, NodeId, Out, Tuning, Watch, combine,
@@ -45,7 +45,7 @@ fn a_word_tells_of_the_departure_and_not_of_the_visit() {
     let mut sent = 0;
     let order = [(0, 0), (2, wire(2_000) + wire(4_000)), (1, wire(4_000)), (3, 0)];
     for (((_, _, got), words), (seq, queue)) in
-        bench.wires.arrived.iter().zip(&bench.wires.told).zip(order)
+        bench.wires.arrived.iter().zip(&bench.wires.records).zip(order)
     {
         assert_eq!((got.seq, words.len()), (seq, 1));
         let expected = Hop {
@@ -58,7 +58,7 @@ fn a_word_tells_of_the_departure_and_not_of_the_visit() {
         sent += wire(u64::from(got.size));
         now += Span::from_ps(wire(u64::from(got.size)) * 80);
     }
-    assert_eq!(bench.wires.told.len(), 4);
+    assert_eq!(bench.wires.records.len(), 4);
 }
 
 #[test]
@@ -74,12 +74,12 @@ fn only_data_that_asks_is_told_and_only_by_five() {
     ];
     for (n, (mut one, words)) in (0..).zip(before) {
         if !words.is_empty() {
-            bench.wires.tell(&mut one, words);
+            bench.wires.push_records(&mut one, words);
         }
         bench.arrive(ps(n), 1, one);
     }
     bench.run_to(Time::from_ps(1_000_000));
-    let told = &bench.wires.told;
+    let told = &bench.wires.records;
     assert_eq!(told.iter().map(Vec::len).collect::<Vec<_>>(), [3, 5, 4], "none for the silent one");
     assert_eq!((&told[0][..], &told[1][..]), (&[11, 12, 13][..], &[11, 12, 13, 14, 15][..]));
     let fourth = Hop::of(told[2][3]);
@@ -98,13 +98,13 @@ fn a_new_rate_is_told_with_its_code() {
     bench.fault(ps(1_000_000), 1, PortFault::Rate(odd));
     bench.arrive(ps(2_000_000), 1, asking(1, 1_000));
     bench.run_to(Time::from_ps(9_000_000));
-    let hops: Vec<Hop> = bench.wires.told.iter().map(|words| Hop::of(words[0])).collect();
+    let hops: Vec<Hop> = bench.wires.records.iter().map(|words| Hop::of(words[0])).collect();
     assert_eq!(hops.iter().map(|hop| hop.code).collect::<Vec<_>>(), [2, 5]);
     // 1,000 B are 242.4 ns of the new rate.
     assert_eq!((hops[1].at_ns, hops[1].sent), (2_000, 5));
 }
 
-/// Sends data that asks, at random, and answers with what it was told.
+/// Sends data with telemetry, at random, and answers with its records.
 struct Talker {
     port: Port,
     link: LinkId,
@@ -184,7 +184,7 @@ impl Node for Talker {
         self.heard += 1;
         self.digest.add(now.as_ps(), packet.seq);
         if packet.has_int_records() {
-            let words = told(packet, out.slab());
+            let words = records(packet, out.slab());
             self.hops += words.len() as u64;
             words.iter().for_each(|word| self.digest.add(packet.seq, *word));
         }
@@ -427,5 +427,5 @@ fn words_arrive_whatever_runs_the_fabric() {
             }
         }
     }
-    assert!(most >= 30, "chains of six switches tell five words of most packets");
+    assert!(most >= 30, "chains of six switches give most packets five records");
 }

@@ -1,4 +1,4 @@
-//! Racks that queue by destination, whole: hosts that obey what they are told, two or more racks and a switch between them.
+//! Racks that queue by destination, whole: hosts that obey their switch, two or more racks and a switch between them.
 
 #[path = "tor/hosts.rs"]
 mod hosts;
@@ -19,12 +19,12 @@ fn gbps(bytes: u64, span: Span) -> f64 {
 }
 
 /// Mean queue in KB, its bounds, and Gb/s at the host, from 1 to 3 ms, of flows that begin together.
-fn settle(bundle: Bundle, flows: usize, ask_every: Span) -> (f64, (u64, u64), f64) {
+fn settle(bundle: Bundle, flows: usize, request_interval: Span) -> (f64, (u64, u64), f64) {
     let mut world = world(bundle, 40_000);
     let to = world.host(0, 0);
     for i in 0..flows {
         let from = world.host(1, i);
-        world.ask_every(from, ask_every);
+        world.request_interval(from, request_interval);
         world.flow(from, to, u64::MAX, Time::ZERO);
     }
     let all = |world: &mut World| (0..flows as u32).map(|flow| world.received(flow)).sum::<u64>();
@@ -43,12 +43,12 @@ fn settle(bundle: Bundle, flows: usize, ask_every: Span) -> (f64, (u64, u64), f6
 }
 
 /// Section 11.3 of sheet hiercc: with flows counted, Q rests at q0 = 20 KB and the port is full. In packets of 1048 B that holds for few
-/// flows: a host hears of its rate with its own packets, which at an eighth of the port are 2.7 us apart and after a cut 10 us, so
-/// that eight flows need to ask more often than the paper has them, and sixteen ring whatever they do.
+/// flows: a host gets its rate with its own packets, which at an eighth of the port are 2.7 us apart and after a cut 10 us, so
+/// that eight flows need to request more often than the paper has them, and sixteen ring whatever they do.
 #[test]
 fn counted_flows_rest_at_q0_and_fill_the_port() {
-    for (flows, ask_every) in [(2, 10), (4, 10), (8, 2)] {
-        let seen = settle(Bundle::COUNT, flows, Span::from_us(ask_every));
+    for (flows, request_interval) in [(2, 10), (4, 10), (8, 2)] {
+        let seen = settle(Bundle::COUNT, flows, Span::from_us(request_interval));
         assert!((seen.0 / 20.0 - 1.0).abs() < 0.05 && seen.2 > 24.9, "{flows}: {seen:?}");
         assert!(seen.1.0 > 5_000 && seen.1.1 < 35_000, "{flows}: {seen:?}");
     }
@@ -68,7 +68,7 @@ fn with_the_rate_before_the_stop_a_burst_never_ends() {
     }
 }
 
-/// Section 11.2: asking for what was sent makes a window, C0 over the round trip of the switches; asking for what came fills the port.
+/// Section 11.2: requesting what was sent makes a window, C0 over the round trip of the switches; requesting what came fills the port.
 #[test]
 fn one_rack_gets_its_window_or_the_port() {
     for (requests, advance, least, most) in [
@@ -158,7 +158,7 @@ fn answers_to_the_receiver_take_their_share_of_its_port() {
     }
 }
 
-/// Nothing is lost, so nobody asks again, though a rack waits for credits all the time.
+/// Nothing is lost, so nobody requests again, though a rack waits for credits all the time.
 #[test]
 fn who_gets_credits_does_not_ask() {
     let mut world = world(Bundle::COUNT, 10_000);
@@ -168,7 +168,7 @@ fn who_gets_credits_does_not_ask() {
     assert_eq!((world.counters(1).requests, world.counters(2).requests), (0, 0));
 }
 
-/// Between switches one packet of twenty is lost, or one of two: data, credits, and what asks for them again. Every queue comes to its
+/// Between switches one packet of twenty is lost, or one of two: data, credits, and repeated requests. Every queue comes to its
 /// end, no credit came that was not given, and in the end nobody waits for anything.
 #[test]
 fn queues_drain_whatever_is_lost() {
@@ -197,7 +197,7 @@ fn queues_drain_whatever_is_lost() {
 }
 
 /// Whoever shares a queue: at every microsecond no queue has sent more ahead of credits than it may, credits that came were given, what
-/// was given was asked for, and no port holds more than all racks may send in advance, or what it sends in a round trip, and a
+/// was given was requested, and no port holds more than all racks may send in advance, or what it sends in a round trip, and a
 /// packet of each. In the end all of it was given, and all that was sent has arrived.
 #[test]
 fn bounds_hold_whoever_shares_a_queue() {

@@ -1,4 +1,4 @@
-//! What a run was asked to be: the facts that every file of a run directory shares.
+//! Scenario, seed and options of a run: the facts that every file of a run directory shares.
 //!
 //! Invariant: nothing volatile (wall time, host, paths) is in here; those live in [`Volatile`], so
 //! that the same scenario and seeds give the same bytes on every machine.
@@ -7,7 +7,7 @@ use crate::human::sig3;
 use forebay_units::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
-/// A run as it was asked for. The caller fills it in before the first simulation starts.
+/// A run as it was started. The caller fills it in before the first simulation starts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
     /// Title of the scenario.

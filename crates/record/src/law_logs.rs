@@ -134,7 +134,7 @@ impl Open {
             return;
         }
         if let Err(source) = state.append(&self.path) {
-            // Shrinking needs no space; if even that fails the error that led here is the one to tell.
+            // Shrinking needs no space; if even that fails the error that led here is the one to report.
             let _ = state.file.as_ref().map(|file| file.set_len(state.good));
             let left = format!("its first {} bytes are kept", state.good);
             let path = self.path.clone();

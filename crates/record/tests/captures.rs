@@ -3,7 +3,7 @@
 use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
 use forebay_record::RecordError;
 use forebay_record::capture::{
-    CaptureFile, CaptureFiles, CapturedPort, Frame, PauseFrame, PortTotals, Sink, TcpBits, Tell,
+    CaptureFile, CaptureFiles, CapturedPort, Frame, Note, PauseFrame, PortTotals, Sink, TcpBits,
     host_address, node_mac,
 };
 use forebay_units::{Bytes, Time};
@@ -56,7 +56,7 @@ const DATA: Frame = Frame {
     class: 5,
     payload: 8_948,
     drops: 4,
-    tell: Tell::Nothing,
+    note: Note::Nothing,
 };
 
 fn ack() -> Frame {
@@ -82,7 +82,7 @@ fn syn() -> Frame {
         drops: 0,
         ecn: 0,
         ack: 0,
-        tell: Tell::Synthetic { flow: 16_392 },
+        note: Note::Synthetic { flow: 16_392 },
         ..DATA
     }
 }
@@ -223,7 +223,7 @@ fn frames_read_back_equal_with_right_checksums() {
         let drops = (frame.drops > 0).then(|| u64::from(frame.drops).to_le_bytes().to_vec());
         assert_eq!(option_of(block, 4).map(<[u8]>::to_vec), drops);
         let comment =
-            (frame.tell != Tell::Nothing).then_some(&b"synthetic handshake of flow 16392"[..]);
+            (frame.note != Note::Nothing).then_some(&b"synthetic handshake of flow 16392"[..]);
         assert_eq!(option_of(block, 1), comment);
     });
     assert!(left.next().is_none());

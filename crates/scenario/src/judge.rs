@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-/// Longest run, delay or interval that a scenario may ask for: far beyond any use, far below 64 bits.
+/// Longest run, delay or interval that a scenario may have: far beyond any use, far below 64 bits.
 const DAY: Span = Span::from_secs(86_400);
 /// Longest cable: a light second and more.
 const LONGEST_CABLE: Span = Span::from_secs(10);

@@ -61,7 +61,7 @@ pub(crate) struct Shortage {
     pub needed: Bytes,
     /// The class of the account; `None`: there is one for all.
     pub class: Option<u8>,
-    /// Whether that was asked for.
+    /// Whether the scenario accepts that.
     pub allowed: bool,
     /// The override that says so; `None`: the settings of all switches.
     pub by_override: Option<usize>,

@@ -479,8 +479,8 @@ fn tcp_lacks(needs: Needs) -> Option<&'static str> {
         Needs { int: true, .. } => {
             Some("telemetry of each hop (INT), which packets of kind \"tcp\" do not carry")
         }
-        Needs { asks: Some(_), .. } => {
-            Some("a rate from the switch, for which senders of kind \"tcp\" do not ask")
+        Needs { rate_request: Some(_), .. } => {
+            Some("a rate from the switch, which senders of kind \"tcp\" do not request")
         }
         _ => None,
     }

@@ -112,9 +112,9 @@ fn hierarchical_alone(scenario: &Scenario, judge: &mut Judge<'_>) {
             "tags packets where {law:?} has its telemetry; write law = \"explicit\", or another without"
         );
         judge.say("fabric.switch.hierarchical", text);
-    } else if let (None, Some(law)) = (hierarchical, that(|needs| needs.asks.is_some())) {
+    } else if let (None, Some(law)) = (hierarchical, that(|needs| needs.rate_request.is_some())) {
         let text = format!(
-            "{law:?} sends at the rate that a switch tells it, and none does; write fabric.switch.hierarchical = \
+            "{law:?} sends at the rate that a switch sends it, and none does; write fabric.switch.hierarchical = \
              {{ law = \"hiercc\" }} as well"
         );
         judge.say("transport.law", text);

@@ -87,7 +87,7 @@ pub struct Round {
     pub receiver: u32,
     /// Indices into [`Table::flows`]. From the second round on they are consecutive.
     pub flows: Vec<u32>,
-    /// For each of them, how long its sender dawdles after it has been told: seeded jitter below one packet
+    /// For each of them, how long its sender dawdles after it was notified: seeded jitter below one packet
     /// time. In the first round it is part of the start already.
     pub jitter: Vec<Span>,
 }

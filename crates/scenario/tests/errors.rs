@@ -1558,7 +1558,7 @@ fn rpcs_that_make_no_sense() {
         ),
         (
             said(&format!("{pair}request = \"0B\"\nresponse = \"0B\"")),
-            "request: \"0B\" tells the server nothing; write 1B or more, for instance \"64B\"",
+            "request: \"0B\" gives the server no request; write 1B or more, for instance \"64B\"",
         ),
         (
             said(&format!("{pair}request = \"webserch\"")),
@@ -1694,7 +1694,7 @@ fn hosts_that_nobody_can_build() {
         ),
         (
             "antagonist = [{ cores = 1, on = \"1ns\", off = \"1us\" }]",
-            "17:33: host.memory.antagonist[0].on: \"1ns\" is shorter than memory can tell; write at least \"100ns\"",
+            "17:33: host.memory.antagonist[0].on: \"1ns\" is shorter than memory can resolve; write at least \"100ns\"",
         ),
         (
             "control = { law = \"hostcc\", params = { target = 80 } }",
@@ -1818,8 +1818,8 @@ fn hierarchical_switches() {
             "15:43: fabric.switch.hierarchical.credit: \"20KB\" is no size of a credit; write more than nothing and at most advance, \"10KB\"",
         ),
         (
-            "law = \"hiercc\", ask_again = \"0ns\"",
-            "15:46: fabric.switch.hierarchical.ask_again: \"0ns\" does nothing; write a time above 0, for instance \"10us\"",
+            "law = \"hiercc\", request_timeout = \"0ns\"",
+            "15:52: fabric.switch.hierarchical.request_timeout: \"0ns\" does nothing; write a time above 0, for instance \"10us\"",
         ),
         (
             "law = \"hiercc\", pod_advance = \"25KB\"",
@@ -1838,13 +1838,13 @@ fn hierarchical_switches() {
     }
 }
 
-/// Who is told its rate needs somebody who tells.
+/// A law that sends at the switch's rate needs a switch that sends rates.
 #[test]
 fn explicit_flows_need_a_switch_that_tells() {
     let tcp = "kind = \"tcp\"\nlaw = \"dctcp\"";
     let alone = said(tcp, "kind = \"rdma\"\nlaw = \"explicit\"");
     assert!(
-        alone.contains("transport.law: \"explicit\" sends at the rate that a switch tells it"),
+        alone.contains("transport.law: \"explicit\" sends at the rate that a switch sends it"),
         "{alone}"
     );
     let alone = said(tcp, "kind = \"tcp\"\nlaw = \"explicit\"");

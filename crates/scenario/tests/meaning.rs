@@ -392,6 +392,35 @@ fn a_sweep_is_every_combination() {
     assert_eq!(least(&[]).points(), [vec![]]);
 }
 
+/// In racks that queue by destination, and among the parameters of a law.
+#[test]
+fn former_names_of_requests_are_understood_and_said() {
+    let with = |[requests, timeout, interval]: [&str; 3]| {
+        let racks =
+            format!("[fabric.switch.hierarchical]\nlaw = \"hiercc\"\n{requests} = \"sent\"\n");
+        let law =
+            format!("kind = \"rdma\"\nlaw = \"explicit\"\nparams = {{ {interval} = \"5us\" }}\n");
+        let file = LEAST
+            .replace("kind = \"tcp\"\nlaw = \"dctcp\"\n", &law)
+            .replace("[transport]", &format!("{racks}[transport]"));
+        let set = (format!("fabric.switch.hierarchical.{timeout}"), "200us".to_owned());
+        text_with("least.toml", &file, &[(&set.0, &set.1)]).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let old = with(["asks", "ask_again", "ask_every"]);
+    let new = with(["requests", "request_timeout", "request_interval"]);
+    assert_eq!(old.scenario, new.scenario);
+    assert_eq!(new.notes, Vec::<String>::new());
+    let said: Vec<&str> = old.notes.iter().filter_map(|note| note.split(": ").nth(1)).collect();
+    let now = |old: &str, new: &str| {
+        format!("\"{old}\" is now called \"{new}\"; the next release knows the new name alone")
+    };
+    for (old, new) in
+        [("asks", "requests"), ("ask_again", "request_timeout"), ("ask_every", "request_interval")]
+    {
+        assert!(said.contains(&now(old, new).as_str()), "{said:?}");
+    }
+}
+
 #[test]
 fn a_former_name_of_a_key_is_understood_and_said() {
     let with = |key: &str| {

@@ -238,7 +238,7 @@ prop_compose! {
                 alpha: alpha.filter(|_| shared.is_some()),
                 resume_offset: Bytes::new(offset),
                 reserved: Bytes::new(reserved / accounts),
-                // No formula where it might ask for more than the pool has.
+                // No formula where it might need more than the pool has.
                 headroom: match headroom.or(shared.map(|_| 0)) {
                     Some(bytes) => Headroom::Fixed(Bytes::new(bytes / accounts)),
                     None if offset % 2 == 0 => Headroom::ThreeDelays,
@@ -299,20 +299,20 @@ prop_compose! {
         pod_advance in 20_000..90_000u64,
         advance in 20_000..90_000u64,
         credit in 1..20_000u64,
-        (seen_for, ask_again) in (1..90_000u64, 1..90_000u64),
+        (seen_for, request_timeout) in (1..90_000u64, 1..90_000u64),
         hop_rtt in of(1..90_000u64),
         round_trip in of(1..90_000u64),
     ) -> Hierarchical {
         Hierarchical {
             law: "hiercc".into(),
             params: params.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect(),
-            asks: if sent { Asks::Sent } else { Asks::Demand },
+            requests: if sent { Requests::Sent } else { Requests::Demand },
             queue_for,
             pod_advance: (queue_for == QueueFor::Pod).then_some(Bytes::new(pod_advance)),
             advance: Bytes::new(advance),
             credit: Bytes::new(credit),
             seen_for: Span::from_ns(seen_for),
-            ask_again: Span::from_ns(ask_again),
+            request_timeout: Span::from_ns(request_timeout),
             hop_rtt: hop_rtt.map(Span::from_ns),
             round_trip: round_trip.map(Span::from_ns),
         }

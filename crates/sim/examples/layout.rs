@@ -39,13 +39,13 @@ fn measure(out: &mut impl Write) -> Result<()> {
     writeln!(out, "{:?}", outcome.execution)
 }
 
-/// CPU time of this thread so far; 0 where the system does not tell.
+/// CPU time of this thread so far; 0 where the system does not report it.
 fn busy_ns() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }
 
-/// Resident memory of this process; 0 where the system does not tell.
+/// Resident memory of this process; 0 where the system does not report it.
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

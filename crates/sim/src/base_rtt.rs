@@ -20,9 +20,9 @@ pub(crate) fn fill(
     flows: &[FlowSpec],
 ) {
     let base = |entry| scenario.transport_of(entry).rdma().map(|rdma| rdma.base_rtt);
-    let asked: Vec<_> = scenario.traffic.iter().map(base).collect();
+    let bases: Vec<_> = scenario.traffic.iter().map(base).collect();
     let measured = |base: &model::BaseRtt| !matches!(base, model::BaseRtt::Fixed(_));
-    let routes = match asked.iter().flatten().any(measured) {
+    let routes = match bases.iter().flatten().any(measured) {
         true => Routes::all(fabric, Paths::Hash, 0, &|_| true),
         false => Vec::new(),
     };
@@ -32,7 +32,7 @@ pub(crate) fn fill(
         overhead: scenario.fabric.wire_overhead.get(),
         paths: BTreeMap::new(),
     };
-    for (profile, base) in profiles.iter_mut().zip(asked) {
+    for (profile, base) in profiles.iter_mut().zip(bases) {
         let cfg = &profile.transport;
         profile.base_rtt = match base {
             None => continue,

@@ -49,7 +49,7 @@ pub(crate) struct Built {
 
 impl Built {
     /// What ends a run early: all flows delivered (read, where the path to memory is modelled) and known to be at their senders, and
-    /// all connections done, whose two streams are no flows of their own. None if a flow has no end, or if nobody asks for it.
+    /// all connections done, whose two streams are no flows of their own. None if a flow has no end, or if no output needs it.
     pub fn goal(&self, stop: model::Stop) -> Option<Goal> {
         let (flows, connections) = (&self.common.flows, &self.common.connections);
         let endless = flows.iter().any(|f| f.size == Bytes::MAX);
@@ -182,7 +182,7 @@ fn explicit(scenario: &Scenario, plan: &Plan) -> Vec<Link> {
     faults.filter_map(|f| Link::of(plan, &f.link)).collect()
 }
 
-/// The rates that switches tell of, if a law of the scenario wants telemetry.
+/// The rates that INT records encode, if a law of the scenario wants telemetry.
 fn telemetry(
     scenario: &Scenario,
     plan: &Plan,
@@ -299,7 +299,7 @@ impl<'a> Maker<'a> {
         Ok(hosts.into_iter().map(AnyNode::Host).collect())
     }
 
-    /// What the NICs need to tell classes apart, where data or answers are of several.
+    /// What the NICs need to queue by class, where data or answers are of several.
     fn class_queues(&self) -> Option<ClassQueues> {
         let classes =
             |of: fn(&Profile) -> u8| self.common.profiles.iter().fold(0, |all, p| all | of(p));
@@ -492,7 +492,7 @@ impl<'a> Maker<'a> {
         self.bare(host, 0)
     }
 
-    /// How often the path to memory of a host is sampled, if there is one and somebody asked.
+    /// How often the path to memory of a host is sampled, if there is one and an output needs it.
     fn memory_sampled_every(&self, host: u32) -> Option<Span> {
         let (scenario, name) = (self.scenario, &self.plan.names[host as usize]);
         scenario.host.memory_at(name)?;

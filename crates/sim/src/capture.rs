@@ -11,7 +11,7 @@ use crate::machine;
 use crate::node::AnyNode;
 use forebay_engine::{EngineAccess, Flying, LinkId, Node, NodeId, Out, Slab};
 use forebay_net::{Fabric, PortFault, Recalled};
-use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, Sink, TcpBits, Tell};
+use forebay_record::capture::{CapturedPort, Frame, Note, PauseFrame, PortTotals, Sink, TcpBits};
 use forebay_scenario::model::{Direction, Scenario};
 use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::Plan;
@@ -50,8 +50,8 @@ pub(crate) struct TapPort {
     from: Time,
     until: Time,
     left: u64,
-    dropped: u64, // by its queue, so far
-    told: u64,    // of those, what frames have told
+    dropped: u64,  // by its queue, so far
+    reported: u64, // of those, as frames have reported
     seen: Vec<Seen>,
 }
 
@@ -99,8 +99,8 @@ impl TapPort {
     fn sent(&mut self, end: Time, packet: &Packet) {
         let wire = Bytes::new(packet.on_wire(self.overhead));
         let start = end - self.rate.time_for(wire);
-        let drops = self.dropped - self.told;
-        self.told = self.dropped;
+        let drops = self.dropped - self.reported;
+        self.reported = self.dropped;
         self.push(start, Part::Outbound, u32::try_from(drops).unwrap_or(u32::MAX), packet);
     }
 }
@@ -207,7 +207,7 @@ pub(crate) struct Taps {
 }
 
 impl Taps {
-    /// The taps that a scenario asks for.
+    /// The taps of a scenario.
     pub fn plan(scenario: &Scenario, plan: &Plan, fabric: &Fabric) -> Self {
         let lossless = Pausing::of(scenario, plan).and_then(|pausing| pausing.classes());
         let mut all = Self { lossless, ..Self::default() };
@@ -238,7 +238,7 @@ impl Taps {
                     until: capture.until,
                     left: capture.packets.unwrap_or(u64::MAX),
                     dropped: 0,
-                    told: 0,
+                    reported: 0,
                     seen: Vec::new(),
                 };
                 let name = |node: NodeId| plan.names[node.0 as usize].clone();
@@ -458,7 +458,7 @@ impl Segment<'_> {
             class: packet.class,
             payload: 0,
             drops: seen.drops,
-            tell: Tell::Nothing,
+            note: Note::Nothing,
         };
         match (seen.part, packet.kind) {
             (Part::Inbound | Part::Outbound, Kind::Ack) => self.ack(blank, packet),
@@ -520,7 +520,7 @@ fn handshake(blank: Frame, part: Part, packet: &Packet) -> Frame {
         ack: if bits.ack { FIRST + 1 } else { 0 },
         bits,
         ecn: Ecn::NotEct as u8,
-        tell: Tell::Synthetic { flow: packet.flow.0 },
+        note: Note::Synthetic { flow: packet.flow.0 },
         ..blank
     }
 }

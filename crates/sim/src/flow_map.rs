@@ -31,7 +31,7 @@ impl FlowMap {
         (flow.wrapping_mul(0x9e37_79b1) >> 7) as usize & (self.cells.len() - 1)
     }
 
-    /// Asks for the cells, if they are few.
+    /// Prefetches the cells, if they are few.
     pub fn prefetch(&self) {
         prefetch(&self.cells[0]);
     }

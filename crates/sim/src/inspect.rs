@@ -52,8 +52,8 @@ pub struct PortState {
     pub pauses: PauseCounters,
     /// Classes that the peer has stopped, one bit each.
     pub stopped: u8,
-    /// Classes that the peer has been told to stop, likewise.
-    pub told: u8,
+    /// Classes that this port pauses at the peer, likewise.
+    pub pausing_peer: u8,
     /// What has begun transmission and not yet arrived: time of arrival and packet, in order. Pause frames among them.
     pub flying: Vec<(Time, Packet)>,
 }
@@ -243,7 +243,7 @@ fn port_state(node: u32, peer: u32, port: &Port, at: Time, link: Vec<Flying<Pack
         counters,
         pauses: port.pauses(at),
         stopped: port.paused_classes(),
-        told: port.pausing_peer(),
+        pausing_peer: port.pausing_peer(),
         flying: link[..flying].iter().map(|one| (one.at, one.item)).collect(),
     }
 }

@@ -1,4 +1,4 @@
-//! The kinds of node, told apart by `match`.
+//! The kinds of node, dispatched by `match`.
 
 use crate::capture::{TapPort, Tapped};
 use crate::host::Host;
@@ -263,7 +263,7 @@ impl AnyNode {
     pub fn tap_port(&mut self, place: usize) -> &mut TapPort {
         match self {
             Self::Tapped(tapped) => tapped.port(place),
-            _ => unreachable!("only tapped nodes are asked for what they saw"),
+            _ => unreachable!("only tapped nodes have observations"),
         }
     }
 }

@@ -50,7 +50,7 @@ impl<'a> Racks<'a> {
                 bytes,
                 rate,
                 round_trip,
-                patience: h.ask_again,
+                patience: h.request_timeout,
             })
         };
         let there_and_back = || {
@@ -62,9 +62,9 @@ impl<'a> Racks<'a> {
             hosts: ports.iter().map(credits).collect(),
             voq: VoqSettings {
                 advance: h.advance,
-                requests: match h.asks {
-                    model::Asks::Sent => RequestFor::Sent,
-                    model::Asks::Demand => RequestFor::Demand,
+                requests: match h.requests {
+                    model::Requests::Sent => RequestFor::Sent,
+                    model::Requests::Demand => RequestFor::Demand,
                 },
                 seen_for: h.seen_for,
             },
@@ -75,7 +75,7 @@ impl<'a> Racks<'a> {
                 hop_rtt: h.hop_rtt.unwrap_or_else(there_and_back),
                 seed: Stream::new(seed, u64::from(node.0), Purpose::GroupLaw).key(),
             },
-            ask_again: h.ask_again,
+            request_timeout: h.request_timeout,
             message_size: message_size(scenario),
         }))
     }
@@ -104,6 +104,6 @@ fn message_size(scenario: &Scenario) -> u16 {
 
 /// How hosts of such racks request to resume.
 pub(crate) fn resume_requests(scenario: &Scenario) -> Option<ResumeRequests> {
-    let after = scenario.fabric.switch.hierarchical.as_ref()?.ask_again * PAUSED_FOR;
+    let after = scenario.fabric.switch.hierarchical.as_ref()?.request_timeout * PAUSED_FOR;
     Some(ResumeRequests { after, size: message_size(scenario) })
 }

@@ -251,7 +251,7 @@ impl<'a> Simulation<'a> {
 
 impl Simulation<'_> {
     /// The record that [`Simulation::finish`] would leave if the run were interrupted now. The run goes on as if it had
-    /// not been asked; while this lasts, its nodes are in memory twice.
+    /// not been queried; while this lasts, its nodes are in memory twice.
     pub fn so_far(&mut self) -> RunRecord {
         let end = self.engine.now();
         let fabric = &self.built.fabric;

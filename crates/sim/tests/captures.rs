@@ -5,7 +5,7 @@ mod common;
 use common::random::draw;
 use common::{run, scenario};
 use forebay_record::capture::{
-    CapturedPort, Frame, PauseFrame, PortTotals, RoceFrame, RoceKind, Sink, Tell,
+    CapturedPort, Frame, Note, PauseFrame, PortTotals, RoceFrame, RoceKind, Sink,
 };
 use forebay_record::{PortRow, RunRecord};
 use forebay_scenario::model::{Capture, Direction, Scenario};
@@ -59,7 +59,7 @@ impl Sink for Kept {
 }
 
 fn real(frames: &[Frame]) -> impl Iterator<Item = &Frame> {
-    frames.iter().filter(|f| f.tell == Tell::Nothing)
+    frames.iter().filter(|f| f.note == Note::Nothing)
 }
 
 /// Captures go here, and nothing else is written.
@@ -123,9 +123,9 @@ fn watching_every_port_of_random_scenarios_changes_nothing_and_sees_everything()
             assert!(kept.frames[i].is_sorted_by_key(|f| f.at), "case {case}, {}", port.name());
             assert!(sent.last().is_none_or(|f| f.at < record.end));
             assert_eq!(kept.totals[i].dropped, counted.dropped_packets);
-            let told = sent.iter().map(|f| u64::from(f.drops)).sum::<u64>()
+            let reported = sent.iter().map(|f| u64::from(f.drops)).sum::<u64>()
                 + kept.pauses[i].iter().map(|f| u64::from(f.drops)).sum::<u64>();
-            assert!(told <= counted.dropped_packets);
+            assert!(reported <= counted.dropped_packets);
             let (said, heard): (Vec<&PauseFrame>, Vec<&PauseFrame>) =
                 kept.pauses[i].iter().partition(|f| !f.inbound);
             let counts = (counted.pause_frames_sent, counted.pause_frames_received);
@@ -238,14 +238,14 @@ fn segments_say_what_tcp_would() {
     let frames = &kept.frames[0];
     let synthetic: Vec<(bool, bool, u32, u32, bool)> = frames
         .iter()
-        .filter(|f| f.tell == Tell::Synthetic { flow: 0 })
+        .filter(|f| f.note == Note::Synthetic { flow: 0 })
         .map(|f| (f.bits.syn, f.bits.ack, f.seq, f.ack, f.inbound))
         .collect();
     let expected =
         [(true, false, 0, 0, false), (true, true, 0, 1, true), (false, true, 1, 1, false)];
     assert_eq!(synthetic, expected);
     assert_eq!(frames[0].at.as_ps(), 7_000_000 - 1_000, "1 ns before the first data");
-    assert!(frames[..3].iter().all(|f| f.tell != Tell::Nothing), "and before everything else");
+    assert!(frames[..3].iter().all(|f| f.note != Note::Nothing), "and before everything else");
     let data: Vec<(u32, u16, bool)> =
         real(frames).filter(|f| !f.inbound).map(|f| (f.seq, f.payload, f.bits.fin)).collect();
     assert_eq!(data, [(1, 1000, false), (1001, 1000, false), (2001, 500, true)]);
@@ -478,11 +478,11 @@ fn packets_of_queue_pairs_say_what_rocev2_would() {
         // In the order of their numbers, as often as they were sent; each number stands for 1000 B.
         let (mut next, mut bytes, mut again) = (0, 0, 0);
         for frame in &mine {
-            let RoceKind::Send { first, last, asks, payload } = frame.kind else { panic!() };
+            let RoceKind::Send { first, last, ack_request, payload } = frame.kind else { panic!() };
             assert!(frame.number <= next, "no number is left out");
             assert_eq!((first, frame.src, frame.dst), (frame.number == 0, flow.src, 0));
             assert_eq!(last, u64::from(frame.number + 1) == size.div_ceil(1000));
-            assert!(!last || asks);
+            assert!(!last || ack_request);
             if frame.number == next {
                 (next, bytes) = (next + 1, bytes + u64::from(payload));
             } else {

@@ -8,7 +8,7 @@ use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, twin};
 use forebay_units::Span;
 
-/// Digest of every way to run a scenario; all must agree. `explicit` tells whether explicit ports must agree too.
+/// Digest of every way to run a scenario; all must agree. `explicit` says whether explicit ports must agree too.
 fn agreed(scenario: &Scenario, seed: u64) -> u64 {
     let expected = run(scenario, seed, Options::default());
     let digest = expected.record.digest;
@@ -233,10 +233,11 @@ fn racks_with_credits() {
     let traffic = "[transport]\nkind = \"rdma\"\nlaw = \"explicit\"\n\
                    [[traffic]]\nkind = \"poisson\"\nsizes = \"fbhadoop_hpcc\"\nload = 0.3\n\
                    [[traffic]]\nkind = \"incast\"\nfan_in = 6\nsize = \"300KB\"\nrounds = 2\n";
-    let literal = "asks = \"sent\", params = { n_estimate = \"ratio\", resume = \"previous\" }, ";
+    let literal =
+        "requests = \"sent\", params = { n_estimate = \"ratio\", resume = \"previous\" }, ";
     let fault = "[[fault]]\nat = \"100us\"\nlink = \"leaf[0]-spine[1]\"\nchange = \"down\"\n";
     let loss = "[[fabric.override]]\nwhere = \"leaf[*]-spine[*]\"\nloss = 0.02\n";
-    let shared = "queue_for = \"rack\", ask_again = \"20us\", ";
+    let shared = "queue_for = \"rack\", request_timeout = \"20us\", ";
     let mut digests = Vec::new();
     for (readings, fault) in [("", fault), (literal, ""), (shared, loss)] {
         let switch = format!("[fabric.switch]\nhierarchical = {{ {readings}law = \"hiercc\" }}\n");

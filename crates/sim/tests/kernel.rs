@@ -1,4 +1,4 @@
-//! What comparisons with a kernel ask for: losses that are placed, token buckets.
+//! What comparisons with a kernel need: losses that are placed, token buckets.
 
 mod common;
 

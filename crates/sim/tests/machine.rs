@@ -107,7 +107,7 @@ fn a_nic_with_fewer_slots_gets_less() {
     assert!(goodput(b) < 0.75 * goodput(a), "{} {}", goodput(a), goodput(b));
 }
 
-/// Each NIC has a law; antagonists are at the strongest level that one asks for, and each row says so.
+/// Each NIC has a law; antagonists are at the strongest level that one requests, and each row says so.
 #[test]
 fn a_law_at_each_nic_and_one_level() {
     let idle = record([0, 0], &[CONTROL, ANTAGONIST3, MACHINE]);

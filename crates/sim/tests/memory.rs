@@ -311,7 +311,7 @@ warmup = "5ms"
     run(&scenario, 1, Options::default()).record.memory.remove(0)
 }
 
-/// What a NIC's stamps tell of the host is signal enough for a law of delay: with a target below what the NIC buffer holds (70 us at
+/// The NIC's stamps of the host are signal enough for a law of delay: with a target below what the NIC buffer holds (70 us at
 /// 43 Gb/s) nothing is dropped, and nothing is lost for it; above it Swift is as deaf to the host as with none.
 #[test]
 fn stamps_of_nics_tell_laws_of_delay_what_the_host_adds() {

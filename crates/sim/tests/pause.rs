@@ -93,7 +93,7 @@ fn every_pause_has_its_resume_and_nothing_stays_on_account() {
     assert!(stopped > 10 && held > 50_000, "{stopped} ports seen paused, {held} bytes held");
     let state = simulation.inspect();
     assert_eq!(state.switches[0].held, 0);
-    assert!(state.ports.iter().all(|p| p.stopped == 0 && p.told == 0));
+    assert!(state.ports.iter().all(|p| p.stopped == 0 && p.pausing_peer == 0));
     let record = simulation.finish().record;
     let sent = sum(&record, |p| p.pause_frames_sent);
     assert_eq!(sent, sum(&record, |p| p.pause_frames_received));

@@ -181,7 +181,7 @@ fn every_pause_of_a_class_has_its_resume() {
     assert!(partly > 10, "{partly} ports seen paused");
     let state = simulation.inspect();
     assert!(state.switches.iter().all(|switch| switch.held == 0));
-    assert!(state.ports.iter().all(|p| p.stopped == 0 && p.told == 0));
+    assert!(state.ports.iter().all(|p| p.stopped == 0 && p.pausing_peer == 0));
     let rows = simulation.finish().record.class_pauses;
     let frames = |of: fn(&forebay_record::ClassPauseRow) -> u64| rows.iter().map(of).sum::<u64>();
     let (sent, heard) = (frames(|r| r.pause_frames_sent), frames(|r| r.pause_frames_received));
@@ -323,7 +323,7 @@ fn lossless(seed: u64) -> (Scenario, u8) {
             seed / 9 % classes,
         )
     };
-    // What the checker asks for, and no byte more.
+    // What the checker requires, and no byte more.
     let refused = match forebay_scenario::text("test.toml", &text("5000B")) {
         Ok(loaded) => return (loaded.scenario, lossless as u8),
         Err(error) => error.to_string(),
@@ -418,7 +418,7 @@ fn what_a_nic_put_aside_comes_back_when_its_cable_has_died() {
     assert!(paused > 0, "the pause was never the cable's last word");
 }
 
-/// A circle that a watchdog opens again after it has stood for long is told with both times, on any number of threads.
+/// A circle that a watchdog opens again after it has stood for long is reported with both times, on any number of threads.
 #[test]
 fn a_circle_that_opens_again_is_told_too() {
     let pause = "{ classes = [2], watchdog = { after = \"25ms\" } }";

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 /// Two racks of eight hosts of 25 Gb/s; so many hosts of the first send these bytes to one of the second, `rounds` times. `more` is about the
 /// fabric and what fails in it.
-fn incast(senders: u32, bytes: u32, rounds: u32, ask_again: &str, more: &str) -> String {
+fn incast(senders: u32, bytes: u32, rounds: u32, request_timeout: &str, more: &str) -> String {
     let flow = |i: u32| {
         let (host, at) = (i % senders, i / senders * 300);
         format!(
@@ -21,20 +21,20 @@ fn incast(senders: u32, bytes: u32, rounds: u32, ask_again: &str, more: &str) ->
     format!(
         "version = 1\nstop = {{ time = \"1s\" }}\n[output]\nqueues = {{ every = \"20us\" }}\n[fabric]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 8\n\
          host_link = {{ rate = \"25Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
-         [fabric.switch]\nhierarchical = {{ law = \"hiercc\", ask_again = \"{ask_again}\" }}\n\
+         [fabric.switch]\nhierarchical = {{ law = \"hiercc\", request_timeout = \"{request_timeout}\" }}\n\
          [transport]\nkind = \"rdma\"\nlaw = \"explicit\"\n[[traffic]]\nkind = \"list\"\nflows = [\n{flows}]\n{more}"
     )
 }
 
-/// A run, and how often hosts were stopped and asked whether they still are.
+/// A run, and how often hosts were paused and requested to resume.
 fn seen(text: &str, seed: u64) -> (RunRecord, u64, u64) {
     let scenario = scenario(text);
     let mut simulation = Simulation::new(&scenario, seed, Options::default()).unwrap();
     simulation.advance(Time::MAX, &Watch::default());
     let racks = simulation.inspect().racks;
     let sum = |of: fn(&RackState) -> u64| racks.iter().map(of).sum();
-    let (stops, asks) = (sum(|rack| rack.counters.stops), sum(|rack| rack.counters.requests));
-    (simulation.finish().record, stops, asks)
+    let (stops, requests) = (sum(|rack| rack.counters.stops), sum(|rack| rack.counters.requests));
+    (simulation.finish().record, stops, requests)
 }
 
 proptest! {
@@ -46,25 +46,25 @@ proptest! {
         seed in 1..1_000u64,
         (senders, bytes) in (4..9u32, 20_000..200_000u32),
         loss in 0.002..0.15f64,
-        ask_again in prop::sample::select(vec!["20us", "100us"]),
+        request_timeout in prop::sample::select(vec!["20us", "100us"]),
     ) {
         let lossy = format!("[[fabric.override]]\nwhere = \"leaf[0].host[*]-leaf[0]\"\nloss = {loss}\n");
-        let (record, ..) = seen(&incast(senders, bytes, 2, ask_again, &lossy), seed);
+        let (record, ..) = seen(&incast(senders, bytes, 2, request_timeout, &lossy), seed);
         prop_assert!(record.flows.iter().all(|flow| flow.acked.is_some()));
     }
 }
 
-/// While nothing is lost a host that is stopped for less than ten times `ask_again` asks nothing; the property above would hold for nothing if nobody
+/// While nothing is lost a host that is stopped for less than ten times `request_timeout` requests nothing; the property above would hold for nothing if nobody
 /// were stopped.
 #[test]
 fn hosts_are_stopped_and_ask_only_if_that_lasts() {
-    let asks = |ask_again: &str| {
-        let (record, stops, asks) = seen(&incast(8, 400_000, 1, ask_again, ""), 1);
+    let requests = |request_timeout: &str| {
+        let (record, stops, requests) = seen(&incast(8, 400_000, 1, request_timeout, ""), 1);
         assert!(stops > 0 && record.flows.iter().all(|flow| flow.acked.is_some()));
-        asks
+        requests
     };
-    assert_eq!(asks("100us"), 0);
-    assert!(asks("3us") > 0);
+    assert_eq!(requests("100us"), 0);
+    assert!(requests("3us") > 0);
 }
 
 /// The cable of the receiver is dead for 400 us, in which 1.25 MB would have come: only what had its credit comes, and what may in advance.

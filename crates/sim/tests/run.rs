@@ -166,9 +166,9 @@ fn a_round_of_a_closed_loop_begins_when_the_last_was_delivered_and_told() {
     for pair in rounds.windows(2) {
         let delivered = pair[0].iter().map(|f| f.delivered.unwrap()).max().unwrap();
         for flow in pair[1] {
-            let told = delivered + Span::from_us(3);
-            assert!(flow.start >= told, "{} before {told}", flow.start);
-            assert!(flow.start < told + Span::from_us(1), "jitter stays below a packet time");
+            let notified = delivered + Span::from_us(3);
+            assert!(flow.start >= notified, "{} before {notified}", flow.start);
+            assert!(flow.start < notified + Span::from_us(1), "jitter stays below a packet time");
         }
     }
 }
@@ -306,10 +306,10 @@ fn two_laws_share_a_bottleneck() {
 }
 
 /// Cables between switches lose one packet of fifty: data, and the credits of racks that queue by destination. What is lost of credits
-/// is asked for again, so that every flow comes to its end, and soon.
+/// is requested again, so that every flow comes to its end, and soon.
 #[test]
 fn flows_end_though_credits_are_lost() {
-    for asks in ["sent", "demand"] {
+    for requests in ["sent", "demand"] {
         let text = format!(
             r#"
 version = 1
@@ -327,7 +327,7 @@ fabric_link = {{ rate = "100Gbps", delay = "1us" }}
 where = "leaf[*]-spine[*]"
 loss = 0.02
 [fabric.switch]
-hierarchical = {{ law = "hiercc", asks = "{asks}" }}
+hierarchical = {{ law = "hiercc", requests = "{requests}" }}
 [transport]
 kind = "rdma"
 law = "explicit"
@@ -341,16 +341,17 @@ size = "100KB"
         let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();
         while !simulation.advance(simulation.now() + Span::from_us(10), &Watch::default()) {
             for voq in simulation.inspect().racks.iter().flat_map(|rack| &rack.queues) {
-                assert!(voq.sent <= voq.credited + 10_000, "{asks}: {voq:?}");
+                assert!(voq.sent <= voq.credited + 10_000, "{requests}: {voq:?}");
             }
         }
-        let asked: u64 = simulation.inspect().racks.iter().map(|rack| rack.counters.requests).sum();
+        let requested: u64 =
+            simulation.inspect().racks.iter().map(|rack| rack.counters.requests).sum();
         let record = simulation.finish().record;
         let lost: u64 = record.ports.iter().map(|port| port.lost_packets).sum();
         let last = record.flows.iter().map(|flow| flow.fct().expect("it ends")).max();
-        println!("{asks}: asked {asked} times, {lost} lost, {last:?}");
-        assert!(asked > 0 && lost > 100, "{asks}: {asked} {lost}");
-        assert!(last < Some(Span::from_ms(5)), "{asks}: {last:?}");
+        println!("{requests}: requested {requested} times, {lost} lost, {last:?}");
+        assert!(requested > 0 && lost > 100, "{requests}: {requested} {lost}");
+        assert!(last < Some(Span::from_ms(5)), "{requests}: {last:?}");
     }
 }
 

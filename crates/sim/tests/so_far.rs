@@ -1,4 +1,4 @@
-//! What a run has so far, asked for while it goes on: what an end at that instant would leave, and nothing changes by it.
+//! What a run has so far, read while it goes on: what an end at that instant would leave, and nothing changes by it.
 
 mod common;
 
@@ -8,13 +8,13 @@ use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Simulation, Watch};
 use forebay_units::Time;
 
-fn advanced(scenario: &Scenario, to: &[u64], asked: bool, threads: usize) -> Vec<RunRecord> {
+fn advanced(scenario: &Scenario, to: &[u64], look: bool, threads: usize) -> Vec<RunRecord> {
     let options = Options { threads, ..Options::default() };
     let mut simulation = Simulation::new(scenario, 7, options).unwrap();
     let mut records = Vec::new();
     for us in to {
         simulation.advance(Time::from_ps(*us * 1_000_000), &Watch::default());
-        if asked {
+        if look {
             records.push(simulation.so_far());
         }
     }
@@ -26,15 +26,15 @@ fn advanced(scenario: &Scenario, to: &[u64], asked: bool, threads: usize) -> Vec
 fn check(text: &str) {
     let scenario = scenario(text);
     let steps = [200, 333, 700, 1_000_000];
-    let asked = advanced(&scenario, &steps, true, 1);
+    let seen = advanced(&scenario, &steps, true, 1);
     let on_two = advanced(&scenario, &steps, true, 2);
-    let last = asked.last().unwrap();
+    let last = seen.last().unwrap();
     assert!(format!("{last:?}") == format!("{:?}", advanced(&scenario, &steps, false, 1)[0]));
     for (n, us) in steps[..3].iter().enumerate() {
         let mut ended = advanced(&scenario, &[*us], false, 1).remove(0);
         ended.interrupted = true;
         assert!(ended.totals.packet_hops > 0 && !ended.flows.is_empty());
-        assert!(format!("{:?}", asked[n]) == format!("{ended:?}"), "{us} us");
+        assert!(format!("{:?}", seen[n]) == format!("{ended:?}"), "{us} us");
         assert!(format!("{:?}", on_two[n]) == format!("{ended:?}"), "{us} us on two threads");
     }
 }

@@ -71,7 +71,7 @@ fn powertcp_rests_with_the_queue_that_it_asks_for() {
     assert!(queue > 0.0, "{queue}");
 }
 
-/// Whatever packets meet, the rooms of what they are told come back: from queues that drop, cables that lose and die, NICs that drop,
+/// Whatever packets meet, the INT slots of their records come back: from queues that drop, cables that lose and die, NICs that drop,
 /// and answers that nobody waits for.
 #[test]
 fn every_room_comes_back() {

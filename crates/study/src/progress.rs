@@ -1,6 +1,6 @@
 //! How far work is, and how long it will still take.
 //!
-//! How far a run is, is told by virtual time and by flows completed; the further of the two counts where finished flows end
+//! How far a run is, follows from virtual time and from flows completed; the further of the two counts where finished flows end
 //! the run. The pace of the last while, not of the whole, gives the time left.
 
 use crate::estimate::Estimate;
@@ -37,7 +37,7 @@ pub struct State {
     pub packet_hops: u64,
     /// Share of the work that is done, where whoever counts knows it better than time and flows do.
     pub work: Option<f64>,
-    /// Whether a signal has asked for the end.
+    /// Whether a signal has requested the end.
     pub stopping: bool,
 }
 

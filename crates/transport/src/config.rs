@@ -54,7 +54,7 @@ pub struct TcpConfig {
     /// Whether a window counts as used by the most that was in flight in the last round trip, and slow start may reach twice
     /// the flight. Off: an ACK grows the window only if it found it full, as Linux before 3.16.
     pub gentle_growth: bool,
-    /// What the law asks of the receiver.
+    /// What the law needs of the receiver.
     pub needs: Needs,
     /// Selective acknowledgement. Off: NewReno.
     pub sack: bool,

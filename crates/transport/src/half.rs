@@ -3,7 +3,7 @@
 //! A transport is the type of its settings ([`Transport`]). It names the type of a flow's sender ([`SenderHalf`]), of its receiver
 //! ([`ReceiverHalf`]), and of what all flows of a kind that end at one host have in common ([`HostHalf`]): the place of pacers and
 //! schedulers of receiver-driven transports. Halves have no clock, no queue and no socket: they take packets and the time, senders
-//! are asked for their next packet, and receivers and host halves put what they send into a [`PacketSink`], whatever flow it is of.
+//! are polled for their next packet, and receivers and host halves put what they send into a [`PacketSink`], whatever flow it is of.
 //!
 //! To add a transport: these traits for its types, and its row at the end of `stack.rs`.
 
@@ -40,9 +40,9 @@ pub trait Transport: Clone + Debug + PartialEq {
     }
     /// Window at the start where the law has no opinion of its own.
     fn initial_window(&self) -> Bytes;
-    /// What the law asks of the other end.
+    /// What the law needs of the other end.
     fn needs(&self) -> &Needs;
-    /// Whether cores copy what arrives to the application, which interrupts tell of.
+    /// Whether cores copy what arrives to the application, which interrupts report.
     fn copies(&self) -> bool;
     /// Whose frames its packets are shown as in captures.
     fn frames(&self) -> Frames;
@@ -104,7 +104,7 @@ impl PacketSink for Vec<Packet> {
 /// Asks memory for what will soon be read: a hint, which changes nothing but time.
 pub trait Prefetch {
     /// Asks for all of a value.
-    fn ask<T>(&self, of: &T);
+    fn prefetch<T>(&self, of: &T);
 }
 
 /// Sender half of a flow of transport `C`.

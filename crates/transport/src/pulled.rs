@@ -1,7 +1,7 @@
 //! The least receiver-driven transport, for tests: some packets unasked, every other one for a pull of the receiving host.
 //!
 //! A host sends one pull per `gap`, to its incoming flows in turn. A pull is an ACK; the ACK of a complete flow pulls nothing. Nothing
-//! may be lost, and no law is asked. It shows what transports of this kind find here: a half per host that has a clock and answers to
+//! may be lost, and no law runs. It shows what transports of this kind find here: a half per host that has a clock and answers to
 //! any flow, and a traffic class per packet.
 
 use crate::half::{Frames, HostHalf, HostStart, PacketSink, ReceiverHalf, SenderHalf, Transport};

@@ -42,7 +42,7 @@ pub struct TcpReceiver {
 
 const _: () = assert!(size_of::<TcpReceiver>() <= 112, "receiver state per flow");
 
-/// What only some settings ask for.
+/// State that only some settings need.
 #[derive(Clone, Debug)]
 struct Extras {
     tuning: Option<Autotune>,

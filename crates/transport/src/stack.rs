@@ -235,12 +235,12 @@ impl Config {
         each!(Config, self, |of| of.initial_window())
     }
 
-    /// What the law asks of the other end.
+    /// What the law needs of the other end.
     pub fn needs(&self) -> &Needs {
         each!(Config, self, |of| of.needs())
     }
 
-    /// Whether cores copy what arrives to the application, which interrupts tell of.
+    /// Whether cores copy what arrives to the application, which interrupts report.
     #[inline]
     pub fn copies(&self) -> bool {
         each!(Config, self, |of| of.copies())
@@ -396,7 +396,7 @@ impl Receiver {
         each!(Receiver, self, |of| of.cfg.copies())
     }
 
-    /// What the law asks of this end.
+    /// What the law needs of this end.
     #[inline]
     pub fn needs(&self) -> &Needs {
         each!(Receiver, self, |of| of.cfg.needs())

@@ -23,8 +23,8 @@ pub type Heard = [IntHop; MAX_HOPS];
 impl Telemetry {
     /// The hops of an ACK that arrives at `now` with these words, for [`FlowEvent::Ack`](forebay_laws::flow::FlowEvent::Ack), in `room`;
     /// empty if no hop has anything new to say. A path with another number of hops begins anew: nothing is known of any. `rates`
-    /// are those that the ports' words tell of, always the same.
-    pub fn hear<'a>(
+    /// are those that the ports' records encode, always the same.
+    pub fn read<'a>(
         &mut self,
         rates: &Rates,
         now: Time,
@@ -32,49 +32,49 @@ impl Telemetry {
         room: &'a mut Heard,
     ) -> &'a [IntHop] {
         let words = &words[..words.len().min(MAX_HOPS)];
-        let heard = &mut room[..words.len()];
+        let read = &mut room[..words.len()];
         let apart_ns = now.since(self.at).as_ps() / 1_000;
         self.at = now;
         if usize::from(self.len) != words.len() {
             self.len = words.len() as u8;
             self.last[..words.len()].copy_from_slice(words);
-            for (hop, word) in heard.iter_mut().zip(words) {
+            for (hop, word) in read.iter_mut().zip(words) {
                 *hop = unknown(rates, Hop::of(*word));
             }
-            return heard;
+            return read;
         }
         let mut moved = false;
-        for ((hop, word), last) in heard.iter_mut().zip(words).zip(&mut self.last) {
+        for ((hop, word), last) in read.iter_mut().zip(words).zip(&mut self.last) {
             let later;
             (*hop, later) = change(rates, Hop::of(*last), Hop::of(*word), apart_ns);
             moved |= hop.passed > Span::ZERO;
             *last = if later { *word } else { *last };
         }
-        if moved { heard } else { &[] }
+        if moved { read } else { &[] }
     }
 }
 
 /// A hop of which this is known, but not what it did before.
-fn unknown(rates: &Rates, told: Hop) -> IntHop {
-    let queue = rates.queue(told.code, told.queue.into());
-    IntHop { queue: [queue; 2], rate: rates.rate(told.code), ..IntHop::default() }
+fn unknown(rates: &Rates, record: Hop) -> IntHop {
+    let queue = rates.queue(record.code, record.queue.into());
+    IntHop { queue: [queue; 2], rate: rates.rate(record.code), ..IntHop::default() }
 }
 
 /// What a hop did from one word to the next, and whether that is later.
 #[inline]
-fn change(rates: &Rates, last: Hop, told: Hop, apart_ns: u64) -> (IntHop, bool) {
-    let Some(passed) = passed(last.at_ns, told.at_ns, apart_ns) else {
-        return (unknown(rates, told), false); // overtaken by what has been heard, or the same
+fn change(rates: &Rates, last: Hop, record: Hop, apart_ns: u64) -> (IntHop, bool) {
+    let Some(passed) = passed(last.at_ns, record.at_ns, apart_ns) else {
+        return (unknown(rates, record), false); // overtaken by what has been read, or the same
     };
-    let units = u64::from(told.sent.wrapping_sub(last.sent) & (SENT_WRAP - 1) as u32);
-    let known = told.code == last.code
+    let units = u64::from(record.sent.wrapping_sub(last.sent) & (SENT_WRAP - 1) as u32);
+    let known = record.code == last.code
         && passed < Hop::SENT_UNIT * SENT_WRAP
         && Hop::SENT_UNIT * units <= passed + passed / 2 + ROUNDING;
     if !known {
-        return (unknown(rates, told), true);
+        return (unknown(rates, record), true);
     }
-    let queue = [last, told].map(|hop| rates.queue(hop.code, hop.queue.into()));
-    let (sent, rate) = (rates.sent(told.code, units), rates.rate(told.code));
+    let queue = [last, record].map(|hop| rates.queue(hop.code, hop.queue.into()));
+    let (sent, rate) = (rates.sent(record.code, units), rates.rate(record.code));
     (IntHop { passed, sent, queue, rate }, true)
 }
 

@@ -88,7 +88,7 @@ fn a_rest_waits_for_a_third_of_the_window() {
         sent.push(ends.send(at(100)));
         let room = ends.tcp.cwnd().get() - ends.tcp.totals().inflight.get();
         let waiting = sent.last().unwrap().is_empty();
-        assert_eq!(waiting, room > 0, "ready is asked until it says no");
+        assert_eq!(waiting, room > 0, "ready is polled until it says no");
     }
     // 2 k of 30 + k: a third at k = 6, when 12 of 36 are free.
     assert_eq!(sent, [vec![], vec![], vec![], vec![], vec![], vec![12]]);

@@ -1,4 +1,4 @@
-//! What receivers tell of delays, for laws that ask (`Needs::stamps`).
+//! What receivers report of delays, for laws that need it (`Needs::stamps`).
 
 mod common;
 

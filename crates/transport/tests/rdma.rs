@@ -379,7 +379,7 @@ fn efficiency(recovery: Recovery, loss: f64, window: u64) -> f64 {
 
 #[test]
 fn efficiency_under_random_loss_is_that_of_the_formulas() {
-    // A cable of two times 2 us at 100 Gb/s, with the packet that tells: 50 to 51 packets between a loss and its repair.
+    // A cable of two times 2 us at 100 Gb/s, with the packet that shows it: 50 to 51 packets between a loss and its repair.
     let w = 50.0;
     for p in [1e-3, 1e-2] {
         let formula = (1.0 - p) / (1.0 - p + w * p);
@@ -495,7 +495,7 @@ fn acks_may_speak_for_several_packets_but_never_stall_a_window() {
     let narrow = RdmaConfig { cap: Cap::Fixed(Bytes::new(5_000)), ..cfg };
     let mut cable = Cable::new(narrow, "dcqcn", 1_000_000, whole);
     cable.run(at(1_000_000));
-    assert_eq!(cable.sender.timeouts(), 0, "the last packet of a window asks for its ACK");
+    assert_eq!(cable.sender.timeouts(), 0, "the last packet of a window requests its ACK");
 }
 
 #[test]

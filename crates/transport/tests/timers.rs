@@ -119,7 +119,7 @@ fn a_probe_that_repaired_a_loss_costs_one_reduction() {
     pipe.run_until(at_us(5_000));
     assert_eq!(pipe.sender.acked(), Bytes::new(12 * MSS));
     assert_eq!(pipe.sent.len() as u64, sent + 10);
-    // One lost segment alone: the probe repairs it, and only the next ACK tells.
+    // One lost segment alone: the probe repairs it, and only the next ACK shows it.
     let cfg = config("reno");
     let law = FlowParams::new("reno").unwrap();
     let mut pipe = Pipe::with_spec(cfg, &law, Bytes::new(4 * MSS), true, RTT);

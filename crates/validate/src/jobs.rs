@@ -1,4 +1,4 @@
-//! Independent experiments on all cores, and somebody who hears how many are over.
+//! Independent experiments on all cores, and a callback that gets how many are over.
 
 use crate::measured::Measured;
 use std::sync::Mutex;
@@ -9,18 +9,18 @@ use std::thread;
 pub(crate) type Job = Box<dyn FnOnce(&mut Measured) + Send>;
 
 /// Hears, each time an experiment is over, how many are, and of how many that are known of so far.
-pub type Told<'a> = dyn Fn(usize, usize) + Sync + 'a;
+pub type OnProgress<'a> = dyn Fn(usize, usize) + Sync + 'a;
 
 /// All cores of the machine.
 pub(crate) struct Cores<'a> {
-    told: &'a Told<'a>,
+    on_progress: &'a OnProgress<'a>,
     over: AtomicUsize,
     of: AtomicUsize,
 }
 
 impl<'a> Cores<'a> {
-    pub fn new(told: &'a Told<'a>) -> Self {
-        Self { told, over: AtomicUsize::new(0), of: AtomicUsize::new(0) }
+    pub fn new(on_progress: &'a OnProgress<'a>) -> Self {
+        Self { on_progress, over: AtomicUsize::new(0), of: AtomicUsize::new(0) }
     }
 
     /// Runs experiments and collects their rows. The longest should come first.
@@ -50,7 +50,7 @@ impl<'a> Cores<'a> {
                     while let Some(call) = next() {
                         call();
                         let over = self.over.fetch_add(1, Ordering::Relaxed) + 1;
-                        (self.told)(over, self.of.load(Ordering::Relaxed));
+                        (self.on_progress)(over, self.of.load(Ordering::Relaxed));
                     }
                 });
             }

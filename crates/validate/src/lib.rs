@@ -24,7 +24,7 @@ mod source;
 mod table;
 mod tcp_nv;
 
-pub use jobs::Told;
+pub use jobs::OnProgress;
 pub use row::{Basis, Row, Tolerance, Verdict};
 pub use table::{json, table};
 
@@ -145,7 +145,7 @@ pub fn run(name: &str, quick: bool) -> Vec<Row> {
     reproduce(name, quick, false, &|_, _| {}).0
 }
 
-/// The same, with pictures if `draw`: file name and SVG text. `told` hears of experiments that are over.
+/// The same, with pictures if `draw`: file name and SVG text. `on_progress` gets the number of experiments that are over.
 ///
 /// # Panics
 /// As [`run`].
@@ -153,13 +153,13 @@ pub fn reproduce(
     name: &str,
     quick: bool,
     draw: bool,
-    told: &Told<'_>,
+    on_progress: &OnProgress<'_>,
 ) -> (Vec<Row>, Vec<(String, String)>) {
     let (suite, part) = split(name);
     let mut rows = rows(suite);
     let suite = self::suite(suite);
     rows.retain(|row| part.is_none_or(|part| (suite.part_of)(row) == part));
-    let (measured, pictures) = (suite.measure)(&Cores::new(told), part, quick, draw);
+    let (measured, pictures) = (suite.measure)(&Cores::new(on_progress), part, quick, draw);
     for row in &mut rows {
         row.judge(measured.get(&row.id));
     }
@@ -179,7 +179,7 @@ pub fn rows(suite: &str) -> Vec<Row> {
 ///
 /// # Panics
 /// As [`run`].
-pub fn sensitivity(suite: &str, quick: bool, told: &Told<'_>) -> Option<String> {
+pub fn sensitivity(suite: &str, quick: bool, on_progress: &OnProgress<'_>) -> Option<String> {
     let (suite, _) = split(suite);
-    self::suite(suite).sensitivity.map(|of| of(&Cores::new(told), &rows(suite), quick))
+    self::suite(suite).sensitivity.map(|of| of(&Cores::new(on_progress), &rows(suite), quick))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// Samples that have to lie beyond a percentile: with fewer its interval is as wide as itself.
 const LEAST_BEYOND: usize = 10;
 
-/// What an experiment found, by the id of the row that asks for it.
+/// What an experiment found, by the id of its row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Measured(BTreeMap<String, Found>);
 

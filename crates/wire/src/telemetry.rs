@@ -11,7 +11,7 @@
 
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
-/// The rates that records of one network can tell apart.
+/// The rates that records of one network can encode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rates([BitsPerSec; 8]); // by code; zero where there is none
 

@@ -71,7 +71,7 @@ pub fn bench(args: &Bench) -> Result<(), Failure> {
     let mut all = Vec::new();
     for (name, threads, mtu) in &chosen {
         let measured = in_a_process_of_its_own(name, *threads, *mtu, args.time.as_deref())?;
-        if interrupt::asked() {
+        if interrupt::requested() {
             return Err(Failure::Interrupted("interrupted between two benches".into()));
         }
         if !args.json {
@@ -114,7 +114,9 @@ fn in_a_process_of_its_own(
     let parsed = serde_json::from_slice(&output.stdout);
     match parsed {
         Ok(measured) if output.status.success() => Ok(measured),
-        _ if interrupt::asked() => Err(Failure::Interrupted(format!("interrupted during {name}"))),
+        _ if interrupt::requested() => {
+            Err(Failure::Interrupted(format!("interrupted during {name}")))
+        }
         _ => {
             let said = String::from_utf8_lossy(&output.stderr);
             let last =

@@ -1,14 +1,14 @@
 //! The pipe between a sweep and the process of one run.
 //!
 //! Down: the length of the scenario, a newline, the scenario; then nothing, but the pipe stays open. When it closes,
-//! the sweep has gone or wants an end, and the run ends without a trace. Up: JSON lines, [`Told`].
+//! the sweep has gone or wants an end, and the run ends without a trace. Up: JSON lines, [`Update`].
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
 
-/// What a run tells the sweep.
+/// Progress or a warning that a run reports to its sweep.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Told {
+pub struct Update {
     /// Virtual time reached, in ps.
     pub now_ps: u64,
     /// Flows completed.

@@ -78,7 +78,7 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
         pool.run(&todo, meter, |run| tables.add(&home, run.hash.as_str()))?;
     home.tidy();
     let rows = tables.finish(&home)?;
-    tell(args, &home, &rows)?;
+    print(args, &home, &rows)?;
 
     if stopped {
         let done = plan.runs.iter().filter(|run| is_done(&home, run)).count();
@@ -100,7 +100,7 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
     missed(&misses, rows.iter().map(|row| row.bands).sum())
 }
 
-fn tell(args: &Sweep, home: &Home, rows: &[Row]) -> Result<(), Failure> {
+fn print(args: &Sweep, home: &Home, rows: &[Row]) -> Result<(), Failure> {
     if args.json {
         let path = home.dir.join("sweep.json");
         let text = std::fs::read_to_string(&path)

@@ -3,7 +3,7 @@
 //! A process that dies takes its own run with it and no other.
 
 use super::Home;
-use super::lifeline::{self, Told};
+use super::lifeline::{self, Update};
 use crate::failure::Failure;
 use crate::progress::Meter;
 use crate::{human, interrupt, say};
@@ -37,15 +37,15 @@ pub struct Verdict {
 /// What one seat of the pool is doing.
 #[derive(Default)]
 struct Seat {
-    told: Told,
+    update: Update,
     /// Closing it ends the run.
     lifeline: Option<ChildStdin>,
 }
 
 enum Report {
     Warning(String),
-    /// Which, and what it told last.
-    Done(usize, Told),
+    /// Which, and its last update.
+    Done(usize, Update),
     Failed(String),
 }
 
@@ -84,9 +84,9 @@ impl Pool<'_> {
                             let _ = send.send(Report::Warning(text));
                         };
                         let result = self.one(program, run, seat, stopping, warn);
-                        let told = std::mem::take(&mut *lock(seat)).told;
+                        let update = std::mem::take(&mut *lock(seat)).update;
                         let report = match result {
-                            Ok(()) => Report::Done(i, told),
+                            Ok(()) => Report::Done(i, update),
                             Err(why) => Report::Failed(format!("{}: {why}", run.title)),
                         };
                         if send.send(report).is_err() {
@@ -104,11 +104,11 @@ impl Pool<'_> {
                         say::warning(&text);
                         said.push(text);
                     }
-                    Ok(Report::Done(i, told)) => {
+                    Ok(Report::Done(i, update)) => {
                         state.parts_done += 1;
                         past.simulated_ps += u128::from(runs[i].length_ps);
-                        past.flows_done += told.done;
-                        past.packet_hops += told.hops;
+                        past.flows_done += update.done;
+                        past.packet_hops += update.hops;
                         meter.event("run", &json!({ "title": runs[i].title, "run": runs[i].hash }));
                         if let Err(why) = done(runs[i]) {
                             failure.get_or_insert(why);
@@ -120,20 +120,21 @@ impl Pool<'_> {
                     Err(mpsc::RecvTimeoutError::Timeout) => {}
                     Err(mpsc::RecvTimeoutError::Disconnected) => break,
                 }
-                if interrupt::asked() && !verdict.stopped {
+                if interrupt::requested() && !verdict.stopped {
                     verdict.stopped = true;
                     stopping.store(true, Ordering::SeqCst);
                 }
                 if verdict.stopped {
                     seats.iter().for_each(|seat| drop(lock(seat).lifeline.take()));
                 }
-                let told: Vec<Told> = seats.iter().map(|seat| lock(seat).told.clone()).collect();
+                let updates: Vec<Update> =
+                    seats.iter().map(|seat| lock(seat).update.clone()).collect();
                 state.simulated_ps =
-                    past.simulated_ps + told.iter().map(|t| u128::from(t.now_ps)).sum::<u128>();
-                let share: f64 = told.iter().map(|t| t.share).sum();
+                    past.simulated_ps + updates.iter().map(|t| u128::from(t.now_ps)).sum::<u128>();
+                let share: f64 = updates.iter().map(|t| t.share).sum();
                 state.work = Some((state.parts_done as f64 + share) / runs.len().max(1) as f64);
-                state.flows_done = past.flows_done + told.iter().map(|t| t.done).sum::<u64>();
-                state.packet_hops = past.packet_hops + told.iter().map(|t| t.hops).sum::<u64>();
+                state.flows_done = past.flows_done + updates.iter().map(|t| t.done).sum::<u64>();
+                state.packet_hops = past.packet_hops + updates.iter().map(|t| t.hops).sum::<u64>();
                 state.stopping = verdict.stopped;
                 meter.tick(&state);
             }
@@ -204,10 +205,10 @@ fn listen(
 ) -> Result<(ExitStatus, String), String> {
     let stdout = child.stdout.take().expect("it was asked for");
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-        let Ok(told) = serde_json::from_str::<Told>(&line) else { continue };
-        match told.warning {
+        let Ok(update) = serde_json::from_str::<Update>(&line) else { continue };
+        match update.warning {
             Some(text) => warn(text),
-            None => lock(seat).told = told,
+            None => lock(seat).update = update,
         }
     }
     let mut words = String::new();

@@ -1,6 +1,6 @@
 //! The process of one run of a sweep: a scenario from stdin, a run directory.
 
-use super::lifeline::{self, Told};
+use super::lifeline::{self, Update};
 use crate::args::Worker;
 use crate::failure::Failure;
 use crate::run::volatile;
@@ -13,7 +13,7 @@ use std::io::Write;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How often progress is told.
+/// Interval of progress updates.
 const EVERY: Duration = Duration::from_millis(200);
 
 /// The verb, which nobody types.
@@ -24,7 +24,7 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
         .map_err(|error| Failure::io("read the scenario", &error))?;
     std::thread::spawn(|| {
         lifeline::wait_for_end(&mut std::io::stdin().lock());
-        interrupt::ask();
+        interrupt::request();
     });
     let loaded = forebay_scenario::text("resolved.toml", &text)?;
     let scenario = &loaded.scenario;
@@ -46,7 +46,7 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
                 let done = watch.done.load(Ordering::Relaxed);
                 let by_time = now_ps as f64 / scenario.stop.time.as_ps().max(1) as f64;
                 let by_flows = view.flows_to_do().map_or(0.0, |all| done as f64 / all as f64);
-                tell(&Told {
+                send(&Update {
                     now_ps,
                     done,
                     share: by_time.max(by_flows).min(1.0),
@@ -59,7 +59,7 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
             let stall =
                 outcome.stall.map(|why| format!("seed {} stalled: {why}", outcome.record.seed));
             for warning in outcome.warnings.into_iter().chain(stall) {
-                tell(&Told { warning: Some(warning), ..Told::default() });
+                send(&Update { warning: Some(warning), ..Update::default() });
             }
             let added = dir.add(&outcome.record).and_then(|()| dir.captured(captures));
             runs.push(outcome.record);
@@ -82,8 +82,8 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
 }
 
 /// A line up the pipe; if nobody reads it, the lifeline will say so.
-fn tell(told: &Told) {
-    let text = serde_json::to_string(told).expect("numbers and a text are JSON");
+fn send(update: &Update) {
+    let text = serde_json::to_string(update).expect("numbers and a text are JSON");
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }

@@ -57,7 +57,7 @@ pub(super) struct Antagonists {
     pub written: Vec<f64>,
 }
 
-/// What they ask for, in lines per ns.
+/// Demand of antagonists, in lines per ns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Draw {
     pub reads: f64,
@@ -149,7 +149,7 @@ impl Antagonists {
         (into < stopped, Time::from_ps(end))
     }
 
-    /// What they ask for in `dt` ps from `at`, now that reads take what the controller says. Adds it to their totals.
+    /// Demand in `dt` ps from `at`, now that reads take what the controller says. Adds it to their totals.
     #[inline(always)] // in the loop of a step
     pub(super) fn draw(&mut self, at: Time, dt: u64, controller: &Controller) -> Draw {
         if self.coasted {

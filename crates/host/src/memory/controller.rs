@@ -19,7 +19,7 @@ use super::settings::{ControllerSettings, LINE};
 /// Least rate of admission in lines per ns, so that a wait is always finite (note, equation 6).
 const LEAST_ADMISSION: f64 = 0.02;
 
-/// What asks for memory in a step.
+/// Demand for memory in a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
     /// Reads, of antagonists and of copying, in lines per ns.
@@ -133,9 +133,9 @@ impl Controller {
         if reads <= self.capacity && self.behind == 0.0 {
             return reads;
         }
-        let asked = self.behind + (reads - self.capacity) * dt;
-        self.behind = asked.max(0.0);
-        self.capacity + (asked - self.behind) / dt
+        let demand = self.behind + (reads - self.capacity) * dt;
+        self.behind = demand.max(0.0);
+        self.capacity + (demand - self.behind) / dt
     }
 
     /// Sets what the posted limit adds to reads, as the line stands.

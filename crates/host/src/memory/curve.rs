@@ -1,4 +1,4 @@
-//! A total that never falls, remembered as far back as somebody will ask: lines that had entered by a time, or that stand before a
+//! A total that never falls, kept as far back as queries reach: lines that had entered by a time, or that stand before a
 //! place in a line. So what went in comes out after its time, in order, whatever the steps are.
 
 use super::{float, whole};
@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 /// Straight between its points, flat after the last.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
-    begin: (f64, u64), // of the piece that was asked for last
+    begin: (f64, u64), // of the piece that was queried last
     end: (f64, u64),
     slope: f64,
     ahead: VecDeque<(f64, u64)>, // points after it; places and values never fall
     last: (f64, u64),
-    asked: (f64, u64), // the last place that was asked for, and its value
+    queried: (f64, u64), // the last place, and its value
 }
 
 impl Curve {
@@ -23,7 +23,7 @@ impl Curve {
 
     fn of(ahead: VecDeque<(f64, u64)>) -> Self {
         let zero = (0.0, 0);
-        Self { begin: zero, end: zero, slope: 0.0, ahead, last: zero, asked: zero }
+        Self { begin: zero, end: zero, slope: 0.0, ahead, last: zero, queried: zero }
     }
 
     /// Zero everywhere again.
@@ -44,7 +44,7 @@ impl Curve {
         }
     }
 
-    /// Rises by `more` from `from` to `to`, evenly, beside what it rises there already. `from` is not before the last place asked for.
+    /// Rises by `more` from `from` to `to`, evenly, beside what it rises there already. `from` is not before the last place queried.
     #[inline]
     pub(super) fn add(&mut self, from: f64, to: f64, more: u64) {
         debug_assert!(from >= self.begin.0);
@@ -91,10 +91,10 @@ impl Curve {
         let (begin, end) = (at(self.begin), at(self.end));
         let ahead = self.ahead.iter().map(|point| at(*point)).collect();
         let slope = float(end.1 - begin.1) / (end.0 - begin.0).max(1e-9);
-        Self { begin, end, slope, ahead, last: at(self.last), asked: at(self.asked) }
+        Self { begin, end, slope, ahead, last: at(self.last), queried: at(self.queried) }
     }
 
-    /// From where to where it rises after `place`, which is not before the last place asked for, and by how much.
+    /// From where to where it rises after `place`, which is not before the last place queried, and by how much.
     pub(super) fn pieces(&self, place: f64) -> impl Iterator<Item = (f64, f64, u64)> {
         let mut last = (place, if place < self.end.0 { self.on_piece(place) } else { self.end.1 });
         [self.end].into_iter().chain(self.ahead.iter().copied()).filter(move |to| to.0 > place).map(
@@ -105,7 +105,7 @@ impl Curve {
         )
     }
 
-    /// Its value at `place`, rounded. Places are asked for in order.
+    /// Its value at `place`, rounded. Places are queried in order.
     #[inline]
     pub(super) fn at(&mut self, place: f64) -> u64 {
         while place >= self.end.0 {
@@ -116,10 +116,10 @@ impl Curve {
         self.on_piece(place)
     }
 
-    /// The same, and the area between here and the last place asked for, above the value there.
+    /// The same, and the area between here and the last place queried, above the value there.
     #[inline]
     pub(super) fn sweep(&mut self, place: f64) -> (u64, f64) {
-        let (mut from, base) = self.asked;
+        let (mut from, base) = self.queried;
         let (mut value, mut area) = (base, 0.0);
         let mut piece = |to: (f64, u64)| {
             area += float(value - base + to.1 - base) * 0.5 * (to.0 - from);
@@ -133,7 +133,7 @@ impl Curve {
         }
         let found = if place < self.end.0 { self.on_piece(place) } else { self.end.1 };
         piece((place, found));
-        self.asked = (place, found);
+        self.queried = (place, found);
         (found, area)
     }
 
@@ -173,7 +173,7 @@ mod tests {
         let mut area = 0.0;
         let places = [0.0, 100.0, 150.0, 199.0, 200.0, 450.0, 500.0, 550.0, 600.0, 700.0];
         let found = places.map(|place| {
-            let before = curve.asked;
+            let before = curve.queried;
             let (value, above) = curve.sweep(place);
             assert_eq!(same.at(place), value);
             area += above + before.1 as f64 * (place - before.0);

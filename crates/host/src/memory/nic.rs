@@ -1,7 +1,7 @@
 //! One NIC: the stages that it has for itself on the way to memory and back, and its part of the totals.
 //!
 //! Models: NICs of one machine, each with a buffer, a PCIe link, IIO slots and a way out of its own, that meet in the cache and at
-//! the memory controller, and whose flows are read by the same cores. Each may ask for a throttle level; the strongest is in force.
+//! the memory controller, and whose flows are read by the same cores. Each may request a throttle level; the strongest is in force.
 //! Leaves out: sockets. All NICs hang on the socket of those cores, and no line crosses a link between sockets.
 
 use super::chance::Chance;
@@ -19,7 +19,7 @@ use forebay_units::{Span, Time};
 pub(super) struct Nic {
     pub iio: Iio,
     pub transmit: Transmit,
-    /// The throttle level that it asks for.
+    /// The throttle level that its law requests.
     pub level: u8,
     /// Lines written to memory.
     pub dma: f64,
@@ -45,9 +45,9 @@ pub(super) struct Shared<'a> {
     pub chance: Chance,
 }
 
-/// What a NIC asks memory for in a step.
+/// Lines that a NIC requests from memory in a step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asks {
+pub(super) struct DmaDemand {
     /// Lines read to send, per ns.
     pub sending: f64,
     /// Lines that stood in the line of writes.
@@ -72,18 +72,18 @@ impl Nic {
         }
     }
 
-    /// What it asks memory for in `dt` ps from `at`.
+    /// Lines that this NIC requests from memory in `dt` ps from `at`.
     #[inline(always)] // the one at hand is in the loop of a step, the others are out of it
-    pub(super) fn asks(
+    pub(super) fn dma_demand(
         &mut self,
         at: Time,
         dt: u64,
         holds: Holds,
         controller: &Controller,
-    ) -> Asks {
+    ) -> DmaDemand {
         let latency = controller.read_latency(self.transmit.unloaded());
         let waiting = self.iio.waiting();
-        Asks {
+        DmaDemand {
             sending: self.transmit.step(dt as f64 * 1e-3, latency),
             waiting,
             joining: self.iio.reach(at + Span::from_ps(dt), holds),
@@ -142,7 +142,7 @@ impl Nic {
     }
 }
 
-/// What the other NICs of a machine ask for, added to `asks`.
+/// Adds the lines that the other NICs of a machine request to `demand`.
 #[cold]
 #[inline(never)]
 pub(super) fn add_others(
@@ -151,14 +151,14 @@ pub(super) fn add_others(
     dt: u64,
     holds: Holds,
     controller: &Controller,
-    asks: &mut Asks,
+    demand: &mut DmaDemand,
 ) {
     for nic in nics {
-        let more = nic.asks(at, dt, holds, controller);
-        asks.sending += more.sending;
-        asks.waiting += more.waiting;
-        asks.joining += more.joining;
-        asks.inside += more.inside;
+        let more = nic.dma_demand(at, dt, holds, controller);
+        demand.sending += more.sending;
+        demand.waiting += more.waiting;
+        demand.joining += more.joining;
+        demand.inside += more.inside;
     }
 }
 

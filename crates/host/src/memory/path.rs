@@ -216,7 +216,7 @@ impl MemoryPath {
         self.nic().transmit.free()
     }
 
-    /// The throttle level that the NIC asks for from `now` on. The strongest that any NIC asks for is in force.
+    /// The NIC requests this throttle level from `now` on. The strongest that any NIC requests is in force.
     pub fn set_level(&mut self, now: Time, level: u8) {
         self.move_to(now);
         self.nics.at_hand.level = level;
@@ -289,25 +289,25 @@ impl MemoryPath {
         self.levels[usize::from(self.antagonists.level())] += ns;
         let holds = self.llc.holds();
         let nics = &mut self.nics;
-        let mut asks = nics.at_hand.asks(self.at, dt, holds, &self.controller);
+        let mut dma = nics.at_hand.dma_demand(self.at, dt, holds, &self.controller);
         if !nics.others().is_empty() {
             let others = nics.others_mut();
-            add_others(others, self.at, dt, holds, &self.controller, &mut asks);
+            add_others(others, self.at, dt, holds, &self.controller, &mut dma);
         }
         let draw = self.antagonists.draw(self.at, dt, &self.controller);
         let copy_reads = self.readers.step(ns, &self.llc) * self.llc.miss();
         self.count_copied(copy_reads, ns);
         // Copies come one by one, as a mean between evenly and all of a window at once. Lines of the NIC come evenly from its link, and chance
         // is in which of them the cache takes.
-        let by_chance = asks.inside * (1.0 - holds.miss);
+        let by_chance = dma.inside * (1.0 - holds.miss);
         let slot = holds.evicting + wait;
         let others = copy_reads + by_chance / slot;
         let demand = Demand {
-            reads: draw.reads + copy_reads + asks.sending,
+            reads: draw.reads + copy_reads + dma.sending,
             posted: draw.posted,
             posting: draw.posting,
-            joining: asks.joining,
-            waiting: asks.waiting,
+            joining: dma.joining,
+            waiting: dma.waiting,
             chance: Chance {
                 variance: draw.variance + others,
                 round: draw.round
@@ -316,7 +316,7 @@ impl MemoryPath {
             },
         };
         let served = draw.served + others;
-        let others_ask = copy_reads + asks.sending + asks.joining;
+        let beside_antagonists = copy_reads + dma.sending + dma.joining;
         let before = self.controller.state();
         let line = self.controller.step(ns, demand);
         let shared = Shared {
@@ -335,10 +335,10 @@ impl MemoryPath {
         let idle = self.nic().is_idle()
             && self.readers.is_idle()
             && self.nics.others().iter().all(Nic::is_idle);
-        // A copy or a frame that ended in this step was still in what memory was asked for.
+        // A copy or a frame that ended in this step still counts among the lines requested.
         let settled = SETTLED * dt as f64 / STEP.as_ps() as f64;
         self.asleep = idle
-            && others_ask == 0.0
+            && beside_antagonists == 0.0
             && self.controller.moved_since(before) < settled
             && self.antagonists.is_settled(SETTLED, &self.controller);
     }

@@ -16,7 +16,7 @@ pub(super) struct Transmit {
     slots: f64,    // lines
     unloaded: f64, // ns
     free: Time,
-    waiting: f64,   // lines asked for and not counted yet
+    waiting: f64,   // lines requested and not counted yet
     entered: f64,   // lines
     occupancy: f64, // lines x ns
 }

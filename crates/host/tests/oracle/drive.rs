@@ -37,7 +37,7 @@ pub trait Host {
     fn seen(&self) -> Seen;
 }
 
-/// The plant, which is told the time in every call.
+/// The plant, which gets the time with every call.
 pub struct Plant {
     path: MemoryPath,
     now: Time,

@@ -14,7 +14,7 @@
 //!   reads over all the work on it); the next packet's turn comes when the last one is on its way. In bunches, the other extreme: after the
 //!   work for all its bytes all that may be in flight at once, and one more for each that returns; the next packet's turn comes when the
 //!   last one is back.
-//! - Not from queues: the latency of a read. It is the plant's law, `unloaded + a rho / (1 - rho_r) + g W`, asked for every
+//! - Not from queues: the latency of a read. It is the plant's law, `unloaded + a rho / (1 - rho_r) + g W`, evaluated for every
 //!   read with what this model measures itself: loads are lines served in the last [`WINDOW`], `W` is what the line of writes
 //!   that stands at that instant needs to be served. A read returns after that or after its service, whichever is later;
 //!   those of antagonists are scattered about the law.
@@ -476,7 +476,7 @@ impl LineExact {
         self.at(latency / u64::from(set.lines_in_flight) + bytes, Event::CopiesNext(core));
     }
 
-    /// Reads a line, and tells how long it takes.
+    /// Reads a line; returns how long it takes.
     fn copy_line(&mut self, core: usize) -> Span {
         self.cores[core].to_issue -= 1;
         self.cores[core].in_flight += 1;

@@ -1,6 +1,6 @@
 //! Explicit: sends at the rate that its switch sets, and decides nothing.
 //!
-//! A flow starts at the rate of its link. Its first packet, and then one in every `ask_every` of sending, requests the
+//! A flow starts at the rate of its link. Its first packet, and then one in every `request_interval` of sending, requests the
 //! flow's rate from the switch; the answer holds from its arrival. A paused flow sends nothing, whatever rate arrives meanwhile, until a
 //! message resumes it. What is under way is not bounded; losses and marks change nothing.
 //!
@@ -18,7 +18,7 @@ params! {
     /// What a scenario may set on flows whose rate a switch sets.
     pub struct ExplicitParams {
         /// Time of sending after which the next packet requests the rate again; never: only the first does.
-        ask_every: Often = Often(Some(Span::from_us(10))) => "APNet 2021, section 4",
+        request_interval: Often = Often(Some(Span::from_us(10))) => "APNet 2021, section 4",
     }
 }
 
@@ -30,23 +30,23 @@ or_word! {
 /// A flow whose rate a switch sets.
 #[derive(Clone, Debug)]
 pub struct Explicit {
-    ask_every: Span,
+    request_interval: Span,
     paused: bool,
 }
 
 impl FlowLaw for Explicit {
     const NAME: &'static str = "explicit";
-    const NEEDS: Needs = Needs { asks: Some(Span::from_us(10)), ..Needs::NONE };
+    const NEEDS: Needs = Needs { rate_request: Some(Span::from_us(10)), ..Needs::NONE };
     type Params = ExplicitParams;
 
     fn start(params: &ExplicitParams, at: Start, acts: &mut Acts<FlowAct>) -> Self {
         acts.push(FlowAct::Window(Window::UNBOUNDED));
         acts.push(FlowAct::Rate(at.line_rate));
-        Self { ask_every: params.ask_every.0.unwrap_or(Span::MAX), paused: false }
+        Self { request_interval: params.request_interval.0.unwrap_or(Span::MAX), paused: false }
     }
 
     fn needs(&self) -> Needs {
-        Needs { asks: Some(self.ask_every), ..Self::NEEDS }
+        Needs { rate_request: Some(self.request_interval), ..Self::NEEDS }
     }
 
     #[inline]
@@ -97,8 +97,8 @@ mod tests {
 
     #[test]
     fn never_requests_but_at_the_start() {
-        let params = ExplicitParams { ask_every: Often(None) };
+        let params = ExplicitParams { request_interval: Often(None) };
         let rig: Rig<Explicit> = Rig::new(&params, 10);
-        assert_eq!(rig.law.needs().asks, Some(Span::MAX));
+        assert_eq!(rig.law.needs().rate_request, Some(Span::MAX));
     }
 }

@@ -192,9 +192,9 @@ pub enum FlowEvent<'a> {
         ece: bool,
         /// Measurement of the newest segment covered.
         sample: &'a AckSample,
-        /// Delay split, where `Needs::stamps` asked for it.
+        /// Delay split, where `Needs::stamps` is set.
         delay: Option<&'a DelaySplit>,
-        /// Telemetry of each hop, where `Needs::int` asked for it.
+        /// Telemetry of each hop, where `Needs::int` is set.
         hops: &'a [IntHop],
     },
     /// The transport enters a state; the law answers `Cwr`, `Recovery` and `Loss` with an `ssthresh`.
@@ -252,7 +252,7 @@ pub enum FlowAct {
     Ssthresh(Bytes),
     /// Pace at this rate; above zero. Ends a hold.
     Rate(BitsPerSec),
-    /// Send nothing until the next `Rate`. Only from laws whose `Needs::asks` is set.
+    /// Send nothing until the next `Rate`. Only from laws whose `Needs::rate_request` is set.
     Hold,
     /// Pace with this gap between segments, for windows below one segment. Zero ends the pacing.
     Gap(Span),
@@ -304,14 +304,14 @@ pub enum Echo {
     None,
     /// RFC 3168: ECE on every ACK until CWR.
     Classic,
-    /// DCTCP: each ACK tells the mark of exactly the packets it covers.
+    /// DCTCP: each ACK echoes the mark of exactly the packets it covers.
     Exact,
     /// A congestion notification packet at most once per interval (DCQCN).
     Cnp,
 }
 
 impl Echo {
-    /// What a law of losses asks for that may also take marks.
+    /// What a law of losses needs that may also take marks.
     pub(crate) const fn classic_if(ecn: bool) -> Self {
         if ecn { Self::Classic } else { Self::None }
     }
@@ -331,10 +331,10 @@ pub struct Needs {
     /// In state `Cwr` the law's own window holds at once: the transport must not run PRR on a
     /// congestion mark. Loss recovery still runs PRR towards `ssthresh`.
     pub own_cwr: bool,
-    /// [`FlowEvent::Sent`], for each packet. Nobody tells laws that do not need it.
+    /// [`FlowEvent::Sent`], for each packet. Other laws do not get the event.
     pub sent: bool,
-    /// The first packet asks the switch for the flow's rate, and then each that leaves so long after one that did.
-    pub asks: Option<Span>,
+    /// Interval of rate requests: the first packet requests the flow's rate from its switch, and then each that leaves so long after one that did.
+    pub rate_request: Option<Span>,
 }
 
 impl Needs {
@@ -346,7 +346,7 @@ impl Needs {
         every_packet: false,
         own_cwr: false,
         sent: false,
-        asks: None,
+        rate_request: None,
     };
 }
 
@@ -358,7 +358,7 @@ pub trait FlowLaw: Sized + Clone {
     const NAME: &'static str;
     /// What it needs from the other end, with default parameters.
     const NEEDS: Needs;
-    /// Least window it ever asks for, in thousandths of a segment. Laws that hold less than a segment
+    /// Least window that it ever sets, in thousandths of a segment. Laws that hold less than a segment
     /// in the network (Swift) state less than 1000.
     const FLOOR_MILLI_MSS: u32 = 1000;
     /// What a scenario may set. Every field has a published default.

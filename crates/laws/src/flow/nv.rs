@@ -110,7 +110,7 @@ params! {
         decision_rtts: SomeCount = SomeCount::new(1) => "assumed; slides: every so often",
         /// 2010: RTT samples between decisions.
         decision_samples: SomeCount = SomeCount::new(20) => "assumed; slides: every so often",
-        /// 2010: what the way back adds to an RTT; removed needs a receiver that tells when data arrived.
+        /// 2010: what the way back adds to an RTT; removed needs a receiver that reports when data arrived.
         reverse_delay: ReverseDelay = ReverseDelay::Counted => "assumed; slides: measure it and adjust, a remedy",
         /// 2010: how BIC counts growth, as in bic.
         delack_comp: DelackComp = DelackComp::Legacy => "Linux 2.6.34",

@@ -58,7 +58,7 @@ macro_rules! registry {
                 }
             }
 
-            /// Least window it asks for, in thousandths of a segment. See [`FlowLaw::FLOOR_MILLI_MSS`].
+            /// Least window that the law sets, in thousandths of a segment. See [`FlowLaw::FLOOR_MILLI_MSS`].
             pub fn floor_milli_mss(&self) -> u32 {
                 match self {
                     $(Self::$law(_) => <super::$module::$law as FlowLaw>::FLOOR_MILLI_MSS,)+

@@ -130,7 +130,7 @@ impl FlowLaw for Swift {
             timeouts: 0,
             paced: false,
         };
-        swift.tell(Span::ZERO, acts);
+        swift.apply(Span::ZERO, acts);
         swift
     }
 
@@ -154,7 +154,7 @@ impl FlowLaw for Swift {
             }
             _ => return,
         }
-        self.tell(rtt, acts);
+        self.apply(rtt, acts);
     }
 }
 
@@ -214,7 +214,7 @@ impl Swift {
     }
 
     /// The window, and the gap between packets where it is below one or was.
-    fn tell(&mut self, rtt: Span, acts: &mut Acts<FlowAct>) {
+    fn apply(&mut self, rtt: Span, acts: &mut Acts<FlowAct>) {
         let cwnd = self.cwnd();
         let raw = cwnd * f64::from(self.mss) * 256.0 + 0.5;
         acts.push(FlowAct::Window(Window::from_raw(raw as u64)));
@@ -227,7 +227,7 @@ impl Swift {
     }
 }
 
-/// What an ACK tells both windows.
+/// What both windows take from an ACK.
 #[derive(Clone, Copy)]
 struct Ack {
     now: Time,

@@ -1,7 +1,7 @@
 //! NDP: the receiver pulls a packet for each that came, whole or as a header, and all senders in turns.
 //!
 //! A message's first window comes unasked. Every packet that arrives, or whose header does since a switch cut its payload off, lets the
-//! sender send one more: first what was cut off, then what is new. Pulls leave at the pace at which the data that they ask for fills
+//! sender send one more: first what was cut off, then what is new. Pulls leave at the pace at which the data that they request fills
 //! the receiver's link, one message after another.
 //!
 //! Source: Handley et al., SIGCOMM 2017, section 3; pace: the public simulator (htsim), a packet and its pull's 64 B per interval.

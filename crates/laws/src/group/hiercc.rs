@@ -20,7 +20,7 @@
 //! burst again, for ever.
 //!
 //! Source: Zhang et al., HierCC (APNet 2021), section 3.3; the rate law derives from RCP.
-//! Needs: bytes credited and arrived, the queue, the number of flows; acts on the rate told to flows that ask, on stops and resumes. State:
+//! Needs: bytes credited and arrived, the queue, the number of flows; acts on the rate sent to flows that request it, on stops and resumes. State:
 //! under 192 bytes per aggregate. Floats, by `+ - * /` alone.
 //! Deviation: the paper prints its first branch for Q < 0, which no queue meets; read as empty. A window in which nothing arrived
 //! changes nothing while something waits. An aggregate that stood empty for a window starts anew with its next packet.
@@ -57,7 +57,7 @@ params! {
         resume: Resume = Resume::Share => "APNet 2021, section 3.3: previous",
         /// Whether the first window after that changes the rate; it sees hosts that were still stopped.
         after_resume: AfterResume = AfterResume::Hold => "not in the paper",
-        /// No flow gets less: a packet of 1048 B in 10 us, since a flow hears of its rate with its packets only.
+        /// No flow gets less: a packet of 1048 B in 10 us, since a flow gets its rate with its packets only.
         r_min: BitsPerSec = BitsPerSec::new(840_000_000) => "not in the paper",
     }
 }

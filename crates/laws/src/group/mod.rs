@@ -1,10 +1,10 @@
 //! Role `group`: one law per aggregate of flows, at the switch that queues the aggregate (HierCC).
 //!
 //! The switch owns the queue, its credits and the list of hosts that feed it; the law gives all flows
-//! of the aggregate one rate. The switch answers a flow that asks with the last rate at once.
+//! of the aggregate one rate. The switch answers a flow that requests its rate with the last rate at once.
 //!
-//! An aggregate without traffic costs no events: a law that has nothing to wait for asks for no wake, and the next packet is
-//! told to it as [`GroupEvent::Traffic`].
+//! An aggregate without traffic costs no events: a law that has nothing to wait for requests no wake, and the next packet is
+//! reported to it as [`GroupEvent::Traffic`].
 //!
 //! To add a law: its file here with a `//!` charter, a [`GroupLaw`] and its parameters, its `mod` line below,
 //! its row in [`registry`]. The charter is the help page; the conformance tests run by themselves.

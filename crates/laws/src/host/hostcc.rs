@@ -164,19 +164,19 @@ const RETRY: Span = Span::from_ms(1);
 pub struct HostCc {
     params: HostCcParams,
     signals: Signals,
-    max_level: u8,       // strongest
-    level: u8,           // in force; invariant: at most `max_level`
-    asked: Option<u8>,   // being written
-    lower_from: Time,    // no regular lowering before
-    write_from: Time,    // no write before, after a failed one
-    echo: bool,          // marks are on
-    occupancy_at: Time,  // last usable reading of each counter,
-    inserts_at: Time,    // or the time since which it is unknown
-    heard: (bool, bool), // whether that was a reading
-    leased: Time,        // the last reading that justified the level, or the last level that lapsed
+    max_level: u8,          // strongest
+    level: u8,              // in force; invariant: at most `max_level`
+    requested: Option<u8>,  // being written
+    lower_from: Time,       // no regular lowering before
+    write_from: Time,       // no write before, after a failed one
+    echo: bool,             // marks are on
+    occupancy_at: Time,     // last usable reading of each counter,
+    inserts_at: Time,       // or the time since which it is unknown
+    reported: (bool, bool), // whether that was a reading
+    leased: Time, // the last reading that justified the level, or the last level that lapsed
     armed: Option<Time>, // a wake that will come
-    lifting: bool,       // down to 0, whatever it takes
-    disabled: bool,      // for good
+    lifting: bool, // down to 0, whatever it takes
+    disabled: bool, // for good
 }
 
 impl HostLaw for HostCc {
@@ -193,13 +193,13 @@ impl HostLaw for HostCc {
             signals: Signals::new(params, counters),
             max_level: at.max_level,
             level: 0,
-            asked: None,
+            requested: None,
             lower_from: Time::ZERO,
             write_from: Time::ZERO,
             echo: false,
             occupancy_at: now,
             inserts_at: now,
-            heard: (false, false),
+            reported: (false, false),
             leased: now,
             armed: None,
             lifting: false,
@@ -242,7 +242,7 @@ impl HostCc {
     fn occupancy(&mut self, now: Time, reading: Reading, acts: &mut Acts<HostAct>) {
         self.expire(now, acts);
         if self.signals.occupancy(reading) {
-            (self.occupancy_at, self.heard.0) = (now, true);
+            (self.occupancy_at, self.reported.0) = (now, true);
         }
         let over = self.signals.congested() == Some(Ordering::Greater) && !self.blind();
         self.mark(over && self.params.network_response, acts);
@@ -253,7 +253,7 @@ impl HostCc {
         self.expire(now, acts);
         let moved = self.signals.inserts(reading);
         if moved {
-            (self.inserts_at, self.heard.1) = (now, true);
+            (self.inserts_at, self.reported.1) = (now, true);
         }
         if self.blind() {
             self.lapse(now, acts);
@@ -277,10 +277,10 @@ impl HostCc {
         }
         match (occupancy, bandwidth) {
             (Less, Greater) if now >= self.lower_from => {
-                self.ask(now, self.level.saturating_sub(1), acts);
+                self.request(now, self.level.saturating_sub(1), acts);
             }
             (Greater, Less) if wanted => {
-                self.ask(now, self.level.saturating_add(1).min(self.max_level), acts);
+                self.request(now, self.level.saturating_add(1).min(self.max_level), acts);
             }
             _ => self.lapse(now, acts),
         }
@@ -289,21 +289,21 @@ impl HostCc {
     /// One level down if nothing justified this one for the length of the lease.
     fn lapse(&mut self, now: Time, acts: &mut Acts<HostAct>) {
         if self.lease_ends().is_some_and(|end| end <= now)
-            && self.ask(now, self.level.saturating_sub(1), acts)
+            && self.request(now, self.level.saturating_sub(1), acts)
         {
             self.leased = now;
         }
     }
 
     /// Asks for a level if it is another one, none is being written, and the last did not just fail.
-    fn ask(&mut self, now: Time, level: u8, acts: &mut Acts<HostAct>) -> bool {
+    fn request(&mut self, now: Time, level: u8, acts: &mut Acts<HostAct>) -> bool {
         let level = if self.lifting { 0 } else { level };
         let write = self.params.local_response
             && level != self.level
-            && self.asked.is_none()
+            && self.requested.is_none()
             && now >= self.write_from;
         if write {
-            self.asked = Some(level);
+            self.requested = Some(level);
             acts.push(HostAct::Level(level));
         }
         write
@@ -327,15 +327,15 @@ impl HostCc {
         }
         self.level = level.min(self.max_level);
         // After `Disable` the write before it may come first.
-        self.asked = self.asked.filter(|_| self.disabled && level > 0);
+        self.requested = self.requested.filter(|_| self.disabled && level > 0);
         self.lifting = self.disabled || self.lifting && self.level > 0;
         if self.lifting {
-            self.ask(now, 0, acts);
+            self.request(now, 0, acts);
         }
     }
 
     fn failed(&mut self, now: Time) {
-        self.asked = None;
+        self.requested = None;
         self.lifting = self.disabled || self.lifting && self.level > 0;
         self.write_from = now.saturating_add(RETRY);
     }
@@ -345,7 +345,7 @@ impl HostCc {
             self.armed = None;
             self.expire(now, acts);
             if self.lifting {
-                self.ask(now, 0, acts);
+                self.request(now, 0, acts);
             } else {
                 self.lapse(now, acts);
             }
@@ -353,27 +353,27 @@ impl HostCc {
     }
 
     fn disable(&mut self, acts: &mut Acts<HostAct>) {
-        (self.disabled, self.lifting, self.asked) = (true, true, Some(0));
+        (self.disabled, self.lifting, self.requested) = (true, true, Some(0));
         acts.push(HostAct::Level(0));
         self.echo = false;
         acts.push(HostAct::Echo(Echo::Off));
     }
 
-    /// Lifts everything if either counter told nothing usable for too long, and begins anew.
+    /// Lifts everything if either counter gave nothing usable for too long, and begins anew.
     fn expire(&mut self, now: Time, acts: &mut Acts<HostAct>) {
         if self.stale_from().is_none_or(|from| from > now) {
             return;
         }
-        (self.occupancy_at, self.inserts_at, self.heard) = (now, now, (false, false));
+        (self.occupancy_at, self.inserts_at, self.reported) = (now, now, (false, false));
         self.signals.forget();
-        self.lifting = self.level > 0 || self.asked.is_some();
-        self.ask(now, 0, acts);
+        self.lifting = self.level > 0 || self.requested.is_some();
+        self.request(now, 0, acts);
         self.mark(false, acts);
     }
 
-    /// Whether stale signals matter and one of them was not heard of since they last were.
+    /// Whether stale signals matter and one of them has had no reading since they last did.
     fn blind(&self) -> bool {
-        self.params.stale_after.0.is_some() && self.heard != (true, true)
+        self.params.stale_after.0.is_some() && self.reported != (true, true)
     }
 
     fn stale_from(&self) -> Option<Time> {
@@ -387,7 +387,7 @@ impl HostCc {
 
     /// Asks for a wake when readings or the lease lapse or a failed lift is due again, if there is something to lift.
     fn arm(&mut self, now: Time, acts: &mut Acts<HostAct>) {
-        let held = self.level > 0 && self.asked.is_none() && self.params.local_response;
+        let held = self.level > 0 && self.requested.is_none() && self.params.local_response;
         let stale = self.stale_from().filter(|_| held || self.echo);
         let lease = self.lease_ends().map(|end| end.max(self.write_from)).filter(|_| held);
         let retry = Some(self.write_from).filter(|_| held && self.lifting);

@@ -38,7 +38,7 @@ pub enum HostEvent {
     ReadOccupancy(Reading),
     /// Like `WriteInserts`, for reads of memory by the NIC.
     ReadInserts(Reading),
-    /// The level that the law asked for is in force.
+    /// The level that the law requested is in force.
     LevelWritten(u8),
     /// The level could not be written; the one before holds.
     LevelFailed,

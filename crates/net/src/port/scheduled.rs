@@ -29,10 +29,10 @@ pub(super) struct Scheduled {
     top: u8,            // number of the last queue
     sent_early: u8, // number of the queue whose packets go to the link as they are accepted; `NOTHING` if there is none
     pub sending: u8, // class of what was transmitted last; `NOTHING` if that was a pause frame
-    pub code: u8, // of the rate, for packets that ask about the port; `NOTHING` if it does not tell
+    pub code: u8,   // of the rate in INT records; `NOTHING` if the port writes none
     pub picks: bool, // what it marks, as a packet's transmission begins
     pub apart: bool, // classes, from each other: each has a policy of its own
-    pub by_class: bool, // somebody asks for the queue of a class, with what is in transmission of it
+    pub by_class: bool, // a reader needs the queue of a class, with what is in transmission of it
     pub weighs: bool, // classes against each other, if some of those that are apart are not strict
 }
 

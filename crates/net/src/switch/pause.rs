@@ -84,7 +84,7 @@ impl Switch {
         }
     }
 
-    /// The same where bounds do not tell, or the port is not work-conserving. If anything is paused, all has been served up to `now`, and
+    /// The same where bounds do not decide, or the port is not work-conserving. If anything is paused, all has been served up to `now`, and
     /// in any case the port.
     #[inline(never)]
     fn arrive_served(
@@ -185,7 +185,7 @@ fn passes_on_bounds(
     ingress.passes(account, size, queue)
 }
 
-/// Schedules the pause frame that the state of an ingress port asks for.
+/// Schedules the pause frame that the state of an ingress port requires.
 fn request_pause_frame(ports: &mut [Port], ingress: &Ingresses, now: Time, ingress_port: u16) {
     ports[usize::from(ingress_port)].request_pause(now, ingress.paused_classes(ingress_port));
 }

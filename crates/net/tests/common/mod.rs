@@ -30,8 +30,8 @@ pub struct Wires {
     flight: Span,
     flying: BTreeMap<u32, VecDeque<Flying<Packet>>>,
     pub arrived: Vec<(u32, Time, Packet)>,
-    /// What each of them was told; of those that were told anything.
-    pub told: Vec<Vec<u64>>,
+    /// INT records of each of them, of those that have any.
+    pub records: Vec<Vec<u64>>,
     pub slab: Slab,
 }
 
@@ -61,7 +61,7 @@ impl Wires {
             while cable.front().is_some_and(|f| f.at < now) {
                 let Flying { at, item: mut packet, .. } = cable.pop_front().unwrap();
                 if packet.has_int_records() {
-                    self.told.push(told(&packet, &self.slab));
+                    self.records.push(records(&packet, &self.slab));
                     self.slab.release(packet.int_slot());
                     packet.ext = Packet::default().ext;
                 }
@@ -70,8 +70,8 @@ impl Wires {
         }
     }
 
-    /// The packet asks, and other hops have told it this.
-    pub fn tell(&mut self, packet: &mut Packet, words: &[u64]) {
+    /// The packet takes telemetry, and has these records of other hops.
+    pub fn push_records(&mut self, packet: &mut Packet, words: &[u64]) {
         packet.flags = packet.flags.with(Flags::TELEMETRY);
         for word in words {
             if !packet.push_int(*word) {
@@ -86,8 +86,8 @@ impl Wires {
     }
 }
 
-/// What a packet was told.
-pub fn told(packet: &Packet, slab: &Slab) -> Vec<u64> {
+/// INT records of a packet.
+pub fn records(packet: &Packet, slab: &Slab) -> Vec<u64> {
     let slot = Some(packet.int_slot()).filter(|slot| *slot != 0).map(|slot| slab.get(slot));
     packet.int_records(slot, &mut IntRecords::default()).to_vec()
 }

@@ -1,4 +1,4 @@
-//! Hosts that send at the rate they are told, and the racks that tell them.
+//! Hosts that send at the rate of their switch, and the racks that send rates.
 
 use forebay_engine::reference::Reference;
 use forebay_engine::{EngineAccess, LinkId, Node, NodeId, Out};
@@ -48,14 +48,14 @@ struct Flow {
     rate: BitsPerSec,
     stopped: bool,
     next: Time,
-    ask: Time,
+    request_at: Time,
 }
 
 /// A host with a NIC of 25 Gb/s that takes turns among its flows.
 pub struct Host {
     link: LinkId,
     line: BitsPerSec,
-    ask_every: Span,
+    request_interval: Span,
     flows: Vec<Flow>,
     turn: usize,
     busy: Time,
@@ -157,11 +157,11 @@ impl Node for Any {
         let size = payload + HEADER;
         flow.left -= payload;
         flow.next = now + Serializer::new(flow.rate.min(line)).take(size);
-        let asks = now >= flow.ask;
-        if asks {
-            flow.ask = (now + Span::from_ps(1)).round_up(host.ask_every);
+        let requests = now >= flow.request_at;
+        if requests {
+            flow.request_at = (now + Span::from_ps(1)).round_up(host.request_interval);
         }
-        let flags = Flags::NONE.with_if(asks, Flags::RATE_REQUEST);
+        let flags = Flags::NONE.with_if(requests, Flags::RATE_REQUEST);
         let (size, stamp) = (size as u16, host.addr.word());
         let packet =
             Packet { flow: flow.id, dst: flow.to, size, flags, stamp, ..Packet::default() };
@@ -251,7 +251,7 @@ impl World {
             Any::Host(Host {
                 link: fabric.ports_of(NodeId(h))[0].link,
                 line,
-                ask_every: Span::from_us(10),
+                request_interval: Span::from_us(10),
                 flows: Vec::new(),
                 turn: 0,
                 busy: Time::ZERO,
@@ -300,7 +300,7 @@ impl World {
                     .collect(),
                 law: law.clone(),
                 at: GroupStart { line_rate: line, hop_rtt: Span::from_us(2), seed: 1 },
-                ask_again: Span::from_us(100),
+                request_timeout: Span::from_us(100),
                 message_size: 84,
             };
             nodes.push(Any::Tor(Box::new(Tor::new(switch, settings))));
@@ -324,17 +324,17 @@ impl World {
             rate: BitsPerSec::from_gbps(25),
             stopped: false,
             next: start,
-            ask: Time::ZERO,
+            request_at: Time::ZERO,
         };
         let Any::Host(host) = self.engine.node_mut(NodeId(from)) else { return };
         host.flows.push(flow);
         self.engine.refresh();
     }
 
-    /// Flows of a host ask for their rate so often.
-    pub fn ask_every(&mut self, host: u32, span: Span) {
+    /// Flows of a host request their rate so often.
+    pub fn request_interval(&mut self, host: u32, span: Span) {
         if let Any::Host(host) = self.engine.node_mut(NodeId(host)) {
-            host.ask_every = span;
+            host.request_interval = span;
         }
     }
 

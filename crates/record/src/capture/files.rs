@@ -171,7 +171,7 @@ impl Open {
                 Ok(())
             }
             Err(source) => {
-                // Shrinking needs no space; if even that fails the error that led here is the one to tell.
+                // Shrinking needs no space; if even that fails the error that led here is the one to report.
                 let _ = self.file.set_len(self.good);
                 let left = format!("its first {} frames are kept", self.frames);
                 Err(RecordError::Io { action: "write", path: self.target.clone(), source, left })

@@ -28,7 +28,7 @@ pub struct TcpBits {
 
 /// What a comment of a frame says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tell {
+pub enum Note {
     /// Nothing.
     Nothing,
     /// It crossed no cable: it stands there so that a reader knows the options of this flow's connection.
@@ -78,7 +78,7 @@ pub struct Frame {
     /// Packets that the queue refused since the frame before, outbound.
     pub drops: u32,
     /// Its comment.
-    pub tell: Tell,
+    pub note: Note,
 }
 
 /// One pause frame on its way past a port.

@@ -10,7 +10,7 @@ mod roce;
 
 pub(crate) use files::remove_old;
 pub use files::{CaptureFile, CaptureFiles, FOLDER};
-pub use frame::{Frame, PauseFrame, TcpBits, Tell, host_address, node_mac};
+pub use frame::{Frame, Note, PauseFrame, TcpBits, host_address, node_mac};
 pub use roce::{RoceFrame, RoceKind};
 
 use forebay_units::{Bytes, Time};

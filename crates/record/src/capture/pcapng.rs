@@ -4,7 +4,7 @@
 //! nanoseconds since the start of the simulation, and each file has one interface. Wireshark keeps no more than that,
 //! and with picoseconds its product of 10^9 and the part of a second overflows 64 bits from 18.4 ms on.
 
-use super::{CapturedPort, Frame, PauseFrame, PortTotals, RoceFrame, Tell, host_address};
+use super::{CapturedPort, Frame, Note, PauseFrame, PortTotals, RoceFrame, host_address};
 use forebay_units::Time;
 
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -55,9 +55,9 @@ pub(crate) fn begin(to: &mut Vec<u8>, port: &CapturedPort, about: &str, hosts: &
 
 /// Appends a TCP segment, cut to `snap` bytes.
 pub(crate) fn segment(to: &mut Vec<u8>, frame: &Frame, snap: usize) {
-    let comment = match frame.tell {
-        Tell::Nothing => None,
-        Tell::Synthetic { flow } => Some(format!("synthetic handshake of flow {flow}")),
+    let comment = match frame.note {
+        Note::Nothing => None,
+        Note::Synthetic { flow } => Some(format!("synthetic handshake of flow {flow}")),
     };
     let about = Packet { at: frame.at, inbound: frame.inbound, drops: frame.drops, comment };
     packet(to, &about, snap, |to| frame.headers(to));

@@ -44,8 +44,8 @@ pub enum RoceKind {
         first: bool,
         /// Its last.
         last: bool,
-        /// Whether it asks for an ACK.
-        asks: bool,
+        /// AckReq of the BTH.
+        ack_request: bool,
         /// Bytes of payload.
         payload: u16,
     },
@@ -132,15 +132,15 @@ impl RoceFrame {
 
     /// Base transport header, and what is not zero behind it.
     fn transport(&self, fill: u8, to: &mut Vec<u8>) {
-        let (code, asks, congested) = match self.kind {
-            RoceKind::Send { first, last, asks, .. } => {
+        let (code, ack_request, congested) = match self.kind {
+            RoceKind::Send { first, last, ack_request, .. } => {
                 let code = match (first, last) {
                     (true, true) => SEND_ONLY,
                     (true, false) => SEND_FIRST,
                     (false, false) => SEND_MIDDLE,
                     (false, true) => SEND_LAST,
                 };
-                (code, asks, false)
+                (code, ack_request, false)
             }
             RoceKind::Ack { congested, .. } => (ACKNOWLEDGE, false, congested),
             RoceKind::Nak { .. } => (ACKNOWLEDGE, false, false),
@@ -149,7 +149,7 @@ impl RoceFrame {
         to.extend_from_slice(&[code, fill << 4]);
         to.extend_from_slice(&PARTITION.to_be_bytes());
         word(to, if congested { BECN } else { 0 }, self.queue_pair);
-        word(to, u8::from(asks) << 7, self.number);
+        word(to, u8::from(ack_request) << 7, self.number);
         match self.kind {
             RoceKind::Ack { messages, .. } => word(to, SYNDROME_ACK, messages),
             RoceKind::Nak { messages } => word(to, SYNDROME_NAK, messages),
@@ -246,7 +246,7 @@ mod tests {
     /// Offsets and values of volume 1, sections 9.2 and 9.3, behind 14 B of Ethernet, 20 B of IPv4 and 8 B of UDP.
     #[test]
     fn headers_stand_where_the_format_has_them() {
-        let send = |first, last| RoceKind::Send { first, last, asks: last, payload: 1_001 };
+        let send = |first, last| RoceKind::Send { first, last, ack_request: last, payload: 1_001 };
         for (kind, code) in [
             (send(true, false), 0),
             (send(false, false), 1),

@@ -69,7 +69,7 @@ impl Table {
     }
 
     /// Cuts the file back to the last whole piece. Shrinking needs no space; if even that fails the
-    /// error that led here is the one to tell.
+    /// error that led here is the one to report.
     fn cut(&mut self) {
         self.pending.clear();
         self.pending_rows = 0;
@@ -149,7 +149,7 @@ impl Row<'_> {
         }
     }
 
-    /// Quoted where RFC 4180 asks for it.
+    /// Quoted where RFC 4180 requires it.
     fn text(&mut self, value: &str) {
         let field = self.field();
         if value.contains([',', '"', '\n', '\r']) {

@@ -147,7 +147,7 @@ fn rpcs(rpc: &RpcSummary) -> String {
     words
 }
 
-/// What a careful reader would ask about.
+/// Doubts of a careful reader.
 fn cautions(about: &About, summary: &Summary) -> String {
     let mut said: Vec<String> = Vec::new();
     if !about.lacks.is_empty() {

@@ -52,7 +52,7 @@ pub struct Summary {
     pub status: Status,
     /// Seeds that were simulated, in order.
     pub seeds: Vec<u64>,
-    /// Seeds that were asked for and are not there.
+    /// Requested seeds that are not there.
     pub seeds_missing: Vec<u64>,
     /// One word for all seeds: the digest of the only one, or all of them mixed in order.
     pub digest: String,

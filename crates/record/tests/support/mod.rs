@@ -14,7 +14,7 @@ const LEAVES: u64 = 8;
 const SPINES: u64 = 4;
 const HOSTS_PER_LEAF: u64 = 16;
 
-/// What the made-up run was asked for.
+/// Settings of the made-up run.
 pub fn about(seeds: &[u64]) -> About {
     About {
         scenario: "websearch at 60 % with a 64:1 incast".into(),

@@ -23,7 +23,7 @@ pub struct Hierarchical {
     /// Bytes for which a queue requests credits: "demand", what has arrived in it, or "sent", what has left it, so that advance is a
     /// window. Default: "demand".
     #[serde(default)]
-    pub asks: Asks,
+    pub requests: Requests,
     /// Destination of each queue, where a switch has fewer queues than there are hosts: a "host"; a "rack"; a "pod" other than its own, and
     /// a host of its own. Packets that share a queue wait behind each other. Default: "host".
     #[serde(default)]
@@ -42,8 +42,8 @@ pub struct Hierarchical {
     pub seen_for: Span,
     /// Time without a credit after which a waiting queue requests again: credits and requests can be lost. Longer than a round trip
     /// between the switches of two racks. A paused host requests its state after ten times as long. Default: 100us.
-    #[serde(default = "ask_again")]
-    pub ask_again: Span,
+    #[serde(default = "request_timeout")]
+    pub request_timeout: Span,
     /// Round-trip time between host and switch on an empty link, for the law. Default: what their cable takes there and back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hop_rtt: Option<Span>,
@@ -56,7 +56,7 @@ pub struct Hierarchical {
 /// Bytes for which a queue by destination requests credits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Asks {
+pub enum Requests {
     /// Bytes that have arrived in the queue.
     #[default]
     Demand,
@@ -89,7 +89,7 @@ fn seen_for() -> Span {
     Span::from_us(20)
 }
 
-fn ask_again() -> Span {
+fn request_timeout() -> Span {
     Span::from_us(100)
 }
 
@@ -119,7 +119,7 @@ impl Hierarchical {
             judge.say(&at("pod_advance"), text);
         }
         judge.short(&at("seen_for"), self.seen_for);
-        judge.span(&at("ask_again"), self.ask_again);
+        judge.span(&at("request_timeout"), self.request_timeout);
         for (key, trip) in [("hop_rtt", self.hop_rtt), ("round_trip", self.round_trip)] {
             if let Some(trip) = trip {
                 judge.span(&at(key), trip);

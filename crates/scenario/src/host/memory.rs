@@ -288,7 +288,7 @@ impl Judge<'_> {
             [on, off].iter().zip(antagonist.rests.into_iter().flat_map(<[Span; 2]>::from))
         {
             if span < Span::from_ns(100) {
-                self.wrong(path, "is shorter than memory can tell; write at least \"100ns\"");
+                self.wrong(path, "is shorter than memory can resolve; write at least \"100ns\"");
             }
         }
     }

@@ -55,7 +55,7 @@ pub struct HostOverride {
 }
 
 /// A machine with several NICs, which share its cache, its memory, its cores and its antagonists. Each NIC has a cable, a buffer, a PCIe link,
-/// IIO slots and a control law of its own; the strongest level that a law asks for is in force.
+/// IIO slots and a control law of its own; the strongest level that a law requests is in force.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Machine {
     /// The hosts, by name, two or more. Each needs a path to memory.

@@ -247,7 +247,7 @@ fn parse(draft: &mut Draft, source: Option<Source<'_>>) -> Result<Settings, Erro
     let mut words = Words::of(source);
     while let Some(word) = words.maybe() {
         let Some((key, shape, to)) = KEYS.iter().find(|(key, ..)| *key == word.text) else {
-            // The source skips what it does not know, word by word; a line of it is told once.
+            // The source skips what it does not know, word by word; a line of it is noted once.
             let mut rest = String::from(word.text);
             while words.line() == Some(word.line) {
                 rest.push(' ');

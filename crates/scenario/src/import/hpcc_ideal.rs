@@ -12,7 +12,7 @@ type Out = (u32, u64, u64);
 /// Header of a data packet without telemetry, which ideal times count.
 const HEADER: u64 = 48;
 
-/// What is asked of the paths of a topology.
+/// Queries on the paths of a topology.
 #[derive(Clone, Debug)]
 pub struct Paths {
     out: Vec<Vec<Out>>,

@@ -48,7 +48,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Headroom that may be too little is wrong, unless it was asked for.
+    /// Headroom that may be too little is wrong, unless the scenario accepts it.
     fn headroom(&mut self, fabric: &Fabric, pausing: &Pausing<'_>) {
         let refused = pausing.shortages().into_iter().rev().filter(|short| !short.allowed);
         let Some(short) = refused.max_by_key(|short| short.needed) else { return };

@@ -50,7 +50,7 @@ shapes! {
 
 pub use graph::Cable;
 
-/// What the rest of the crate asks of a shape.
+/// What the rest of the crate needs of a shape.
 trait Shape {
     /// Says which of its sizes, names and cables cannot be laid out.
     fn check(&self, judge: &mut Judge<'_>);

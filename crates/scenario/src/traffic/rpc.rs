@@ -147,7 +147,7 @@ impl Rpc {
             }
         }
         if self.request.is_nothing() {
-            let text = "tells the server nothing; write 1B or more, for instance \"64B\"";
+            let text = "gives the server no request; write 1B or more, for instance \"64B\"";
             judge.wrong(&at("request"), text);
         } else {
             self.request.check(judge, &at("request"));

@@ -47,11 +47,11 @@ pub(super) fn frame(seen: &Seen, flow: &FlowSpec, cfg: &Config, ack_every: u32) 
 
 fn send(packet: &Packet, cfg: &Config, ack_every: u32) -> RoceKind {
     let flags = packet.flags;
-    let told = [Flags::FIN, Flags::PSH, Flags::RETRANSMIT];
+    let end_of_burst = [Flags::FIN, Flags::PSH, Flags::RETRANSMIT];
     RoceKind::Send {
         first: packet.seq == 0,
         last: flags.has(Flags::FIN),
-        asks: ack_every == 1 || told.iter().any(|flag| flags.has(*flag)),
+        ack_request: ack_every == 1 || end_of_burst.iter().any(|flag| flags.has(*flag)),
         payload: u64::from(packet.size).saturating_sub(cfg.header().get()) as u16,
     }
 }

@@ -81,7 +81,7 @@ impl Host {
         self.nic.class_queues.as_ref().is_some_and(|queues| !queues.is_empty())
     }
 
-    /// What goes out next where classes are told apart. `None`: what was next has been put aside, or there is nothing.
+    /// What goes out next where classes have queues. `None`: what was next has been put aside, or there is nothing.
     #[cold]
     #[inline(never)]
     pub(super) fn next_by_class(&mut self, start: Time) -> Option<Packet> {

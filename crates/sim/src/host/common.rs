@@ -55,7 +55,7 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// What an entry of kind `rpc` asks for.
+    /// What an entry of kind `rpc` requests.
     pub fn rpc(&self, traffic: u16) -> &Rpc {
         self.rpcs[usize::from(traffic)].as_ref().expect("a connection belongs to such an entry")
     }

@@ -46,9 +46,9 @@ impl Brake {
     /// The switch goes on when the buffer holds this share of the threshold. Assumption: NICs do not say.
     const RESUME: u64 = 2;
 
-    /// What the switch has to stop with so much in the buffer, when it was last told to stop `told`.
-    fn stops(&self, buffered: u64, told: u8) -> u8 {
-        let enough = if told != 0 { self.above / Self::RESUME } else { self.above };
+    /// Classes that the switch has to pause with so much in the buffer, while `paused` are.
+    fn stops(&self, buffered: u64, paused: u8) -> u8 {
+        let enough = if paused != 0 { self.above / Self::RESUME } else { self.above };
         if buffered > enough { self.classes } else { 0 }
     }
 }
@@ -213,14 +213,14 @@ impl Host {
         self.brake(now, out);
     }
 
-    /// Tells the switch to stop or to go on, if the NIC's buffer asks for it.
+    /// Sends a PFC frame to the switch where the fill of the NIC buffer crosses a threshold.
     #[inline]
     fn brake(&mut self, now: Time, out: &mut impl Out<Packet>) {
         let Some(memory) = &self.memory else { return };
         let Some(brake) = &memory.side().brake else { return };
-        let told = self.nic.port.pausing_peer();
-        let stops = brake.stops(memory.path.now().buffered, told);
-        if stops != told && self.nic.port.alive() {
+        let paused = self.nic.port.pausing_peer();
+        let stops = brake.stops(memory.path.now().buffered, paused);
+        if stops != paused && self.nic.port.alive() {
             self.nic.port.send_pause(now, stops, out);
         }
     }

@@ -18,7 +18,7 @@ pub(crate) struct ResumeRequests {
     pub size: u16,
 }
 
-/// In terms of `fabric.switch.hierarchical.ask_again`.
+/// In terms of `fabric.switch.hierarchical.request_timeout`.
 pub(crate) const PAUSED_FOR: u64 = 10;
 
 /// Hosts that the switch has paused flows to, with the time of the next request.

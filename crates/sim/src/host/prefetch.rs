@@ -1,4 +1,4 @@
-//! Asking for cache lines ahead: of flows whose packet or timer comes next.
+//! Prefetching of cache lines: of flows whose packet or timer comes next.
 //!
 //! A visit to a host is a few packets long, and each may be of another flow, whose state lies in no near cache: all other nodes were visited in
 //! between. One packet ahead, some hundred nanoseconds, is early enough for it. All here are hints: they change nothing but time.
@@ -14,13 +14,13 @@ struct Memory;
 
 impl Prefetch for Memory {
     #[inline(always)]
-    fn ask<T>(&self, of: &T) {
+    fn prefetch<T>(&self, of: &T) {
         prefetch_all(of);
     }
 }
 
 impl Host {
-    /// Asks for the state of its flows: of the first ones, which are all that most hosts have.
+    /// Prefetches the state of its flows: of the first ones, which are all that most hosts have.
     pub fn prefetch(&self) {
         self.send.slots.first().into_iter().for_each(prefetch_all);
         self.receive.slots.first().into_iter().for_each(prefetch_all);
@@ -29,7 +29,7 @@ impl Host {
         self.receive.of.prefetch();
     }
 
-    /// Asks for the state of the sender whose timer comes up next, where there are several.
+    /// Prefetches the state of the sender whose timer comes up next, where there are several.
     #[inline]
     pub(super) fn prefetch_due(&self) {
         if self.send.slots.len() > 1
@@ -39,7 +39,7 @@ impl Host {
         }
     }
 
-    /// Asks for what was told to the packet that arrives next, and for the state of its flow.
+    /// Prefetches the INT slot of the packet that arrives next, and the state of its flow.
     #[inline(always)]
     pub(super) fn prefetch_next(&self, out: &mut impl Out<Packet>) {
         let Some(&next) = out.next() else { return };
@@ -51,7 +51,7 @@ impl Host {
         }
     }
 
-    /// Asks for what a sender has noted of the packet that an answer is about.
+    /// Prefetches what a sender has noted of the packet that an answer is about.
     #[inline(always)]
     pub(super) fn prefetch_oldest_of(&self, packet: &Packet) {
         if packet.kind.is_answer()

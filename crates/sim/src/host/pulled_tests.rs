@@ -75,7 +75,7 @@ fn a_host_pulls_from_all_its_flows_in_turn() {
     assert_eq!(run(&scenario, [0, 0], 1, 2).record.digest, outcome.record.digest);
 }
 
-/// Host 0 has two flows. What was pulled is of the higher class: it overtakes what nobody asked for yet.
+/// Host 0 has two flows. What was pulled is of the higher class: it overtakes what no pull requested yet.
 #[test]
 fn a_nic_goes_by_the_class_of_each_packet() {
     let (head, _) = STAR.rsplit_once("flows =").unwrap();

@@ -3,7 +3,7 @@
 use super::Host;
 use super::paused_destinations::PausedDestinations;
 use super::pulling::Egress;
-use super::telemetry::told;
+use super::telemetry::int_records;
 use super::timer_dedup::TimerDedup;
 use super::timers::Due;
 use crate::flow_map::{DONE, FlowMap};
@@ -105,14 +105,14 @@ impl Host {
         let logged = tap.map(|tap| profile.law.clone().with_log(tap));
         let law = logged.as_ref().unwrap_or(&profile.law);
         let sender = profile.transport.sender(flow_spec, law, at, now);
-        let told = self.common.telemetry.is_some() && profile.transport.needs().int;
+        let records = self.common.telemetry.is_some() && profile.transport.needs().int;
         let sending = Sending {
             sender,
             flow,
             ready: false,
             armed: TimerDedup::NONE,
             started: now,
-            telemetry: told.then(Box::default),
+            telemetry: records.then(Box::default),
         };
         let slot = self.send.open(sending);
         self.nic.ready.renew(slot);
@@ -137,7 +137,7 @@ impl Host {
         let hops = match (&mut sending.telemetry, &self.common.telemetry) {
             (Some(flow), Some(rates)) if packet.has_int_records() => {
                 (words, heard) = (IntRecords::default(), Heard::default());
-                flow.hear(rates, arrived, told(packet, out, &mut words), &mut heard)
+                flow.read(rates, arrived, int_records(packet, out, &mut words), &mut heard)
             }
             _ => &[],
         };

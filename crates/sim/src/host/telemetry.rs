@@ -19,15 +19,15 @@ impl Host {
     ) {
         self.prefetch_oldest_of(packet);
         let fold = |all: u64, word: &u64| (all.rotate_left(29) ^ word).wrapping_mul(ODD);
-        let all = told(packet, out, &mut IntRecords::default()).iter().fold(0, fold);
+        let all = int_records(packet, out, &mut IntRecords::default()).iter().fold(0, fold);
         self.digest.add(now.as_ps(), all);
         self.prefetch_next(out);
     }
 }
 
-/// What hops have told a packet, in their order.
+/// The INT records of a packet, in the order of hops.
 #[inline(always)]
-pub(super) fn told<'a>(
+pub(super) fn int_records<'a>(
     packet: &Packet,
     out: &mut impl Out<Packet>,
     all: &'a mut IntRecords,
@@ -76,7 +76,8 @@ mod tests {
             (slot, 2),
             "it keeps the one that it has"
         );
-        let told = lighter.int_records(Some(slab.get(slot)), &mut IntRecords::default()).to_vec();
-        assert_eq!((told, lighter.is_int_full()), (vec![11, 12, 13, 14, 15], false));
+        let records =
+            lighter.int_records(Some(slab.get(slot)), &mut IntRecords::default()).to_vec();
+        assert_eq!((records, lighter.is_int_full()), (vec![11, 12, 13, 14, 15], false));
     }
 }

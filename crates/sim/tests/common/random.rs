@@ -3,7 +3,7 @@
 use forebay_units::random::{Purpose, Stream};
 use std::fmt::Write;
 
-/// A scenario's text, and what may be asked of it.
+/// A scenario's text, and what must hold for it.
 #[derive(Clone, Debug, Default)]
 pub struct Drawn {
     /// The seed it was drawn from, for people who want it again.

@@ -54,7 +54,7 @@ pub struct RdmaConfig {
     pub few: u32,
     /// Least time between two CNPs of a queue pair.
     pub cnp_interval: Span,
-    /// What the law asks of the other end.
+    /// What the law needs of the other end.
     pub needs: Needs,
     /// Traffic class of data.
     pub data_class: u8,

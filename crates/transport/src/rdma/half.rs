@@ -166,12 +166,12 @@ impl SenderHalf<RdmaConfig> for Box<QpSender> {
 
     #[inline(always)]
     fn prefetch(&self, memory: &impl Prefetch) {
-        memory.ask(&**self);
+        memory.prefetch(&**self);
     }
 
     #[inline(always)]
     fn prefetch_oldest(&self, memory: &impl Prefetch) {
-        self.oldest().into_iter().for_each(|segment| memory.ask(segment));
+        self.oldest().into_iter().for_each(|segment| memory.prefetch(segment));
     }
 }
 

@@ -19,7 +19,7 @@
 //! Source: go-back-N, its NACK timer and go-back-0 as the public HPCC simulator has them (`rdma-hw.cc`); go-back-0 in practice: Guo et al., SIGCOMM 2016
 //! (RDMA at scale), section 4.1; selective repeat: Mittal et al., SIGCOMM 2018 (IRN); CNPs: Zhu et al., SIGCOMM 2015 (DCQCN), section 3.
 //! Deviations: queue pairs are connected and warm. ACKs acknowledge bytes in memory, where a NIC may send them a little earlier.
-//! A loss is told to the law both as `Nack` and as the episode that TCP would tell (`Enter(Recovery)`, `Enter(Loss)`), so that
+//! A loss reaches the law both as `Nack` and as the recovery that TCP would report (`Enter(Recovery)`, `Enter(Loss)`), so that
 //! laws made for lossy networks may answer; those made for RDMA do not. There is no PRR: what a law answers holds at once.
 
 mod config;

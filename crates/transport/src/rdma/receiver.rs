@@ -130,18 +130,19 @@ impl QpReceiver {
     ) -> Packet {
         self.unanswered = 0;
         let marked = packet.ecn == Ecn::Ce && cfg.needs.echo != Echo::Cnp;
-        let told = packet.flags.of(if kind == Kind::Ack { Flags::TELEMETRY } else { Flags::NONE });
+        let telemetry =
+            packet.flags.of(if kind == Kind::Ack { Flags::TELEMETRY } else { Flags::NONE });
         let mut answer = Packet {
             flow: self.flow,
             dst: self.dst,
             size: cfg.ack_size.get() as u16,
             kind,
             class: cfg.ack_class,
-            flags: told.with_if(marked, Flags::ECE),
+            flags: telemetry.with_if(marked, Flags::ECE),
             stamp: packet.stamp,
             word: u16::MAX,
             seq: self.next,
-            ext: if told == Flags::NONE { Default::default() } else { packet.ext },
+            ext: if telemetry == Flags::NONE { Default::default() } else { packet.ext },
             ..Packet::default()
         };
         if cfg.needs.stamps {

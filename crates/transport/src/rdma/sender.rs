@@ -45,9 +45,9 @@ pub struct QpSender {
     retransmits: u32,
     timeouts: u32,
     open: bool,
-    shut: bool,   // until `next_at`
-    held: bool,   // until the law has another rate
-    ask_at: Time, // the first packet from then on asks the switch
+    shut: bool,            // until `next_at`
+    held: bool,            // until the law has another rate
+    rate_request_at: Time, // the first packet from then on requests a rate
 }
 
 /// A message that is sent once more.
@@ -106,7 +106,7 @@ impl QpSender {
             open: spec.open,
             shut: false,
             held: false,
-            ask_at: if cfg.needs.asks.is_some() { Time::ZERO } else { Time::MAX },
+            rate_request_at: if cfg.needs.rate_request.is_some() { Time::ZERO } else { Time::MAX },
         };
         sender.apply(now, &acts);
         sender
@@ -239,7 +239,7 @@ impl QpSender {
         }
         if now >= self.wake_at {
             self.wake_at = Time::MAX;
-            self.tell(now, FlowEvent::Wake);
+            self.notify(now, FlowEvent::Wake);
         }
         if now >= self.timeout_at {
             self.on_timeout(cfg, now);
@@ -329,15 +329,15 @@ impl QpSender {
             self.shut_gate();
         }
         if cfg.needs.sent {
-            self.tell(now, FlowEvent::Sent { bytes: Bytes::new(len) });
+            self.notify(now, FlowEvent::Sent { bytes: Bytes::new(len) });
         }
         self.settle_deadline();
-        let asks = now >= self.ask_at;
-        if asks {
-            let every = cfg.needs.asks.unwrap_or(Span::MAX);
-            self.ask_at = self.ask_at.saturating_add(every);
-            if self.ask_at <= now {
-                self.ask_at = now.saturating_add(every);
+        let requests_rate = now >= self.rate_request_at;
+        if requests_rate {
+            let every = cfg.needs.rate_request.unwrap_or(Span::MAX);
+            self.rate_request_at = self.rate_request_at.saturating_add(every);
+            if self.rate_request_at <= now {
+                self.rate_request_at = now.saturating_add(every);
             }
         }
         let last = !self.new_fits(cfg) && !self.must_repeat();
@@ -346,7 +346,7 @@ impl QpSender {
             .with_if(last, Flags::PSH)
             .with_if(again, Flags::RETRANSMIT)
             .with_if(cfg.needs.int, Flags::TELEMETRY)
-            .with_if(asks, Flags::RATE_REQUEST);
+            .with_if(requests_rate, Flags::RATE_REQUEST);
         Packet {
             flow: self.flow,
             dst: self.dst,
@@ -403,7 +403,7 @@ impl QpSender {
 
     /// Tells the law and does what it says.
     #[inline]
-    fn tell(&mut self, now: Time, event: FlowEvent<'_>) {
+    fn notify(&mut self, now: Time, event: FlowEvent<'_>) {
         let mut acts = Acts::default();
         self.law.step(now, FlowSeen { totals: &self.totals, event }, &mut acts);
         if !acts.is_empty() {

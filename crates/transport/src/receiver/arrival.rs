@@ -1,4 +1,4 @@
-//! When the newest data arrived and how long it had been under way: what ACKs tell a law of delays.
+//! When the newest data arrived and how long it had been under way: what ACKs report to a law of delays.
 
 use forebay_units::Time;
 use forebay_wire::Stamps;

@@ -248,7 +248,7 @@ impl TcpSender {
     }
 
     /// Tells the law and does what it says.
-    fn tell(&mut self, now: Time, event: FlowEvent<'_>) {
+    fn notify(&mut self, now: Time, event: FlowEvent<'_>) {
         let mut acts = Acts::default();
         self.law.step(now, FlowSeen { totals: &self.totals, event }, &mut acts);
         self.apply(&acts);

@@ -15,7 +15,7 @@ use forebay_laws::flow::{CaState, FlowEvent};
 use forebay_units::{Span, Time};
 
 impl TcpSender {
-    /// Leaves `Cwr` or `Recovery` if the ACK has come to its end, before the law is told of the ACK, which may so grow the window.
+    /// Leaves `Cwr` or `Recovery` if the ACK has come to its end, before the law gets the ACK, which may so grow the window.
     /// Returns whether recovery is held on though it has ended.
     pub(super) fn end_episode(
         &mut self,
@@ -120,7 +120,7 @@ impl TcpSender {
         if self.totals.state == CaState::Cwr && self.held {
             r.prior_ssthresh = 0;
             self.totals.state = CaState::Recovery;
-            self.tell(now, FlowEvent::Enter(CaState::Recovery));
+            self.notify(now, FlowEvent::Enter(CaState::Recovery));
             return;
         }
         self.begin_reduction(r, cfg, now, CaState::Recovery);
@@ -139,7 +139,7 @@ impl TcpSender {
         self.settle_inflight(r);
         self.totals.state = state;
         self.held = !(state == CaState::Cwr && cfg.needs.own_cwr);
-        self.tell(now, FlowEvent::Enter(state));
+        self.notify(now, FlowEvent::Enter(state));
         if !self.held {
             self.cwnd = self.cwnd.min(self.ssthresh);
         }
@@ -154,7 +154,7 @@ impl TcpSender {
         if !law_governs {
             self.cwnd = if cfg.prr { self.ssthresh } else { self.cwnd.min(self.ssthresh) };
         }
-        self.tell(now, FlowEvent::Leave(old));
+        self.notify(now, FlowEvent::Leave(old));
     }
 
     /// Recovery has reached its end. Returns whether it is held until something above is acknowledged,
@@ -204,7 +204,7 @@ impl TcpSender {
     }
 
     /// Takes a reduction back; `unmark`: nothing counts as lost any more. A reduction that a mark also
-    /// asked for stands; only its episode ends.
+    /// set stands; only its recovery ends.
     fn undo(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time, unmark: bool) {
         if unmark {
             let mut i = 0;
@@ -229,7 +229,7 @@ impl TcpSender {
         self.totals.state = CaState::Open;
         self.cwnd = self.cwnd.max(r.prior_cwnd);
         self.ssthresh = self.ssthresh.max(r.prior_ssthresh);
-        self.tell(now, FlowEvent::Undo);
+        self.notify(now, FlowEvent::Undo);
     }
 
     /// In `Loss`: was the timeout spurious, and is the episode over?

@@ -151,7 +151,7 @@ impl Repair {
     }
 
     /// Whether an ACK that arrives `now` and echoes `stamp` was caused by something sent before the
-    /// first retransmission. Half a turn of the wire clock (2.1 s) after that, nobody can tell.
+    /// first retransmission. Half a turn of the wire clock (2.1 s) after that, the two are the same.
     pub(super) fn predates(&self, now: Time, stamp: u32) -> bool {
         self.resent_first.is_some_and(|first| {
             now.since(first) < HALF_TURN && (stamp.wrapping_sub(super::stamp(first)) as i32) < 0

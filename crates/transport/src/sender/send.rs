@@ -148,7 +148,7 @@ impl TcpSender {
         self.delivered_at = now;
         if cfg.idle_restart && self.totals.sent > 0 {
             let rto = self.rtt.rto(cfg, self.totals.srtt, 0);
-            self.tell(now, FlowEvent::TxStart { idle, rto });
+            self.notify(now, FlowEvent::TxStart { idle, rto });
         }
     }
 

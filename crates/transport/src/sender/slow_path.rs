@@ -1,7 +1,7 @@
 //! The long way of an ACK: anything SACKed, lost, retransmitted, probed, duplicate or being reduced.
 //!
 //! Source: Linux `tcp_ack`. Its order is kept, in which an episode that the ACK ends is left before the window grows
-//! (`tcp_fastretrans_alert` before `tcp_cong_control`), except that the law is told of the ACK before an episode that it begins is entered.
+//! (`tcp_fastretrans_alert` before `tcp_cong_control`), except that the law gets the ACK before a recovery that it begins is entered.
 
 use super::TcpSender;
 use super::ack::delay_split;

@@ -52,7 +52,7 @@ impl TcpSender {
         }
         if pace.wake_at <= now {
             pace.wake_at = Time::MAX;
-            self.tell(now, FlowEvent::Wake);
+            self.notify(now, FlowEvent::Wake);
         }
     }
 
@@ -96,7 +96,7 @@ impl TcpSender {
 
     #[inline]
     fn may_probe(&self, cfg: &TcpConfig) -> bool {
-        // One test instead of three: every ACK and every new segment asks.
+        // One test instead of three: every ACK and every new segment takes it.
         cfg.sack & cfg.tlp & matches!(self.totals.state, CaState::Open | CaState::Cwr)
     }
 
@@ -201,7 +201,7 @@ impl TcpSender {
         self.held = false;
         self.cwnd = self.totals.inflight.get() + cfg.mss();
         self.send_cwr = cfg.ecn();
-        self.tell(now, FlowEvent::Enter(CaState::Loss));
+        self.notify(now, FlowEvent::Enter(CaState::Loss));
         self.backoff = self.backoff.saturating_add(1);
         self.arm_rto(cfg, now);
         self.put_repair(r);

@@ -20,11 +20,11 @@ fn word(at: u64, bytes: u64, queue: u64) -> u64 {
 
 /// An ACK that arrives `delay` ps after its data left the port.
 fn ack(all: &mut Telemetry, at: u64, delay: u64, bytes: u64) -> Option<IntHop> {
-    hear(all, at + delay, &[word(at, bytes, 0)]).first().copied()
+    read(all, at + delay, &[word(at, bytes, 0)]).first().copied()
 }
 
-fn hear(all: &mut Telemetry, now: u64, words: &[u64]) -> Vec<IntHop> {
-    all.hear(&rates(), Time::from_ps(now), words, &mut Heard::default()).to_vec()
+fn read(all: &mut Telemetry, now: u64, words: &[u64]) -> Vec<IntHop> {
+    all.read(&rates(), Time::from_ps(now), words, &mut Heard::default()).to_vec()
 }
 
 #[test]
@@ -63,8 +63,8 @@ fn changes_neither_wrap_nor_drift() {
 fn a_queue_is_told_in_its_units() {
     let mut all = Telemetry::default();
     let of_10 = |at_ns, queue| Hop { code: 5, at_ns, queue, ..Hop::default() }.word();
-    hear(&mut all, 0, &[word(0, 0, 1_000), of_10(0, 3)]);
-    let hops = hear(&mut all, MS, &[word(MS, 0, 650), of_10(1_000_000, 7)]);
+    read(&mut all, 0, &[word(0, 0, 1_000), of_10(0, 3)]);
+    let hops = read(&mut all, MS, &[word(MS, 0, 650), of_10(1_000_000, 7)]);
     let queues: Vec<_> = hops.iter().map(|hop| hop.queue.map(Bytes::get)).collect();
     assert_eq!(queues, [[960, 640], [96, 224]], "units of 320 B and of 32 B");
     assert_eq!(hops[1].rate, BitsPerSec::from_gbps(10));
@@ -117,8 +117,8 @@ fn a_new_rate_begins_anew() {
     let slower = |at: u64, bytes: u64| {
         Hop::new(6, Time::from_ps(at), Span::from_ps(bytes * 200), Span::ZERO).word()
     };
-    assert!(hear(&mut all, 20_000_000, &[slower(20_000_000, 150_000)]).is_empty());
-    let hops = hear(&mut all, 30_000_000, &[slower(30_000_000, 190_000)]);
+    assert!(read(&mut all, 20_000_000, &[slower(20_000_000, 150_000)]).is_empty());
+    let hops = read(&mut all, 30_000_000, &[slower(30_000_000, 190_000)]);
     assert_eq!(hops[0].rate, BitsPerSec::from_gbps(40));
     assert_eq!(hops[0].passed, Span::from_us(10));
     assert!(hops[0].sent.get().abs_diff(40_000) < 205);
@@ -129,7 +129,7 @@ fn a_path_of_another_length_begins_anew() {
     let mut all = Telemetry::default();
     let hop = |at: u64| word(at, at / BYTE, 0);
     let mut known = |at: u64, words: &[u64]| -> Vec<bool> {
-        hear(&mut all, at, words).iter().map(IntHop::is_known).collect()
+        read(&mut all, at, words).iter().map(IntHop::is_known).collect()
     };
     assert_eq!(known(MS, &[hop(0), hop(10)]), [false; 2]);
     assert_eq!(known(2 * MS, &[hop(MS)]), [false]);

@@ -76,7 +76,7 @@ pub(crate) fn measure(
     (measured, pictures)
 }
 
-/// What the text says of flows in data centres, asked of the distributions in use.
+/// What the text says of flows in data centres, checked on the distributions in use.
 fn inputs(measured: &mut Measured) {
     let rows = [
         ("cache", "cachefollower", 20_000),

@@ -139,7 +139,7 @@ impl Setup {
             Scheme::HierCc(name) => {
                 let b = bundle(name);
                 format!(
-                    "ecn = \"off\"\nhierarchical = {{ law = \"hiercc\", asks = \"{}\", advance = \"{}\", credit = \"{}\", \
+                    "ecn = \"off\"\nhierarchical = {{ law = \"hiercc\", requests = \"{}\", advance = \"{}\", credit = \"{}\", \
                      params = {{ n_estimate = \"{}\", resume = \"{}\", after_resume = \"{}\", empty = \"{}\", q0 = \"{}\", \
                      beta = {}, window = \"{}\", v_high = \"{}\", v_low = \"{}\", r_min = \"{}\" }} }}\n",
                     b.s_mode,
@@ -181,7 +181,7 @@ impl Setup {
         match self.scheme {
             Scheme::HierCc(name) => {
                 let every = bundle(name).mark_every;
-                format!("law = \"explicit\"\nparams = {{ ask_every = \"{every}\" }}\n")
+                format!("law = \"explicit\"\nparams = {{ request_interval = \"{every}\" }}\n")
             }
             Scheme::Hpcc => {
                 "law = \"hpcc\"\nparams = { eta = 0.95, max_stage = 5, w_ai = \"80B\" }\n".into()

@@ -1,4 +1,4 @@
-//! Runs shared by figures: a figure is asked twice, first for the runs it needs, then for its rows.
+//! Runs shared by figures: a figure is evaluated twice, first for the runs it needs, then for its rows.
 
 use super::outcome::{Outcome, run};
 use super::setup::Setup;
@@ -10,22 +10,22 @@ use std::sync::Mutex;
 /// Where figures get their runs.
 pub(super) struct Lab {
     runs: BTreeMap<Setup, Outcome>,
-    asked: RefCell<BTreeSet<Setup>>,
+    wanted: RefCell<BTreeSet<Setup>>,
     nothing: Outcome,
     pub quick: bool,
 }
 
 impl Lab {
-    /// Runs what `figures` ask for, each setup once, on all cores.
+    /// Runs what `figures` need, each setup once, on all cores.
     pub fn new(cores: &Cores<'_>, quick: bool, figures: &dyn Fn(&Self)) -> Self {
         let mut lab = Self {
             runs: BTreeMap::new(),
-            asked: RefCell::default(),
+            wanted: RefCell::default(),
             nothing: Outcome::default(),
             quick,
         };
         figures(&lab);
-        let mut setups: Vec<Setup> = lab.asked.take().into_iter().collect();
+        let mut setups: Vec<Setup> = lab.wanted.take().into_iter().collect();
         setups.sort_by_key(|setup| std::cmp::Reverse((setup.measured_ms, setup.traced)));
         let runs = Mutex::new(BTreeMap::new());
         let calls = setups.into_iter().map(|setup| {
@@ -40,12 +40,12 @@ impl Lab {
         lab
     }
 
-    /// What a setup gives; nothing at all when it is asked for the first time.
+    /// What a setup gives; nothing at all the first time, when it is only noted.
     pub fn see(&self, setup: &Setup) -> &Outcome {
         match self.runs.get(setup) {
             Some(outcome) => outcome,
             None => {
-                self.asked.borrow_mut().insert(setup.clone());
+                self.wanted.borrow_mut().insert(setup.clone());
                 &self.nothing
             }
         }

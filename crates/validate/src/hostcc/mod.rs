@@ -18,7 +18,7 @@ use crate::row::Row;
 use lab::Lab;
 pub(crate) use sensitivity::sensitivity;
 
-/// What can be asked for by itself: its name, its rows.
+/// What can run by itself: its name, its rows.
 type Part = (&'static str, fn(&Lab, &mut Measured));
 
 const PARTS: &[Part] = &[
@@ -63,7 +63,7 @@ pub(crate) fn measure(
     draw: bool,
 ) -> (Measured, Vec<(String, String)>) {
     let wanted = |name: &str| part.is_none_or(|part| part == name);
-    let ask = |lab: &Lab| {
+    let measure = |lab: &Lab| {
         let mut all = Measured::new();
         for (_, rows) in PARTS.iter().filter(|p| wanted(p.0)) {
             rows(lab, &mut all);
@@ -71,8 +71,8 @@ pub(crate) fn measure(
         let drawn = if draw { pictures::pictures(lab, &wanted) } else { Vec::new() };
         (all, drawn)
     };
-    let lab = Lab::new(cores, quick, &|lab| drop(ask(lab)));
-    ask(&lab)
+    let lab = Lab::new(cores, quick, &|lab| drop(measure(lab)));
+    measure(&lab)
 }
 
 fn introduction(lab: &Lab, all: &mut Measured) {

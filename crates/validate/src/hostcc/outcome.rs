@@ -31,7 +31,7 @@ pub(super) struct Outcome {
     pub read_ns: f64,
     /// Share of time at each level.
     levels: Vec<f64>,
-    /// Signals over time, if the setup asks for them.
+    /// Signals over time, if the setup records them.
     pub trace: Vec<Point>,
     /// Latencies of NetApp-L's RPCs, us.
     pub latencies: Samples,

@@ -48,7 +48,7 @@ pub(super) fn latencies(lab: &Lab, ddio: bool, beside: Beside, size: u32) -> Sam
 }
 
 /// Seeds, and measured milliseconds of each. A lost RPC takes 200 ms, so that 100,000 small ones at 3x take two minutes; with DDIO, of
-/// which nothing beyond P99.9 is asked, a sixth will do.
+/// which no percentile beyond P99.9 is needed, a sixth will do.
 fn effort(quick: bool, ddio: bool, beside: Beside, size: u32) -> (u64, u32) {
     match (quick, beside, size == 128) {
         (true, Beside::Congested, true) => (2, 1500),

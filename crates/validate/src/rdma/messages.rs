@@ -71,7 +71,7 @@ pub(super) fn small(law: Law, measured: &mut Measured) {
     let seen = run("rdma", &setup.text(), 0.0, END);
     measured.insert(id("drops"), seen.lost());
     measured.insert(id("pauses"), pauses(&seen));
-    let still = seen.after.ports.iter().filter(|port| port.told != 0).count();
+    let still = seen.after.ports.iter().filter(|port| port.pausing_peer != 0).count();
     measured.insert(id("resumed"), still as f64);
 }
 

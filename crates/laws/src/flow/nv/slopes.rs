@@ -1,4 +1,4 @@
-//! NV as the slides of 2010 tell it, on BIC.
+//! NV as in the slides of 2010, on BIC.
 
 use super::{NvParams, ReverseDelay};
 use crate::Acts;
@@ -113,7 +113,7 @@ impl Slopes {
         }
     }
 
-    /// The RTT with the least way back in place of the ACK's own, where that is asked for and known.
+    /// The RTT with the least way back in place of the ACK's own, where that is set and known.
     fn without_reverse_delay(&mut self, rtt: Span, delay: Option<&DelaySplit>) -> Span {
         let Some(delay) = delay.filter(|_| self.params.reverse_delay == ReverseDelay::Removed)
         else {

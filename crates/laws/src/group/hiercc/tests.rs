@@ -37,11 +37,11 @@ impl Rig {
         let law = HierCc::start(&params, Time::ZERO, AT, &mut Acts::default());
         let mut rig = Self { law, totals: GroupTotals::default() };
         rig.totals.arrived = arrived;
-        rig.tell(0, GroupEvent::Traffic);
+        rig.notify(0, GroupEvent::Traffic);
         rig
     }
 
-    fn tell(&mut self, us: u64, event: GroupEvent) -> Vec<GroupAct> {
+    fn notify(&mut self, us: u64, event: GroupEvent) -> Vec<GroupAct> {
         let mut acts = Acts::default();
         let now = Time::ZERO + Span::from_us(us);
         self.law.step(now, GroupSeen { totals: &self.totals, event }, &mut acts);
@@ -54,7 +54,7 @@ impl Rig {
         self.totals.sent += credited;
         self.totals.arrived += arrived;
         self.totals.queue = Bytes::new(queue);
-        self.tell(us, GroupEvent::Wake)
+        self.notify(us, GroupEvent::Wake)
     }
 }
 
@@ -84,7 +84,7 @@ fn an_aggregate_begins_at_the_line_rate() {
 #[test]
 fn a_window_gives_the_credit_share_less_the_excess() {
     let mut rig = Rig::new(ratio(), 0);
-    assert_eq!(rig.tell(9, GroupEvent::Wake), [wake(10)], "too early");
+    assert_eq!(rig.notify(9, GroupEvent::Wake), [wake(10)], "too early");
     assert_eq!(rig.window(10, 31_250, 125_000, 30_000), [rate(4_250), wake(20)]);
     assert_eq!(rig.window(20, 31_250, 21_250, 20_000), [rate(6_250), wake(30)]);
     assert_eq!(rig.window(30, 31_250, 31_250, 10_000), [rate(8_250), wake(40)]);
@@ -144,11 +144,11 @@ fn hosts_go_on_at_the_rate_before_or_at_their_share() {
         let mut rig = Rig::new(params, 0);
         (rig.totals.arrived, rig.totals.sent, rig.totals.flows) = (100_000, 25_000, 4);
         rig.totals.queue = Bytes::new(75_000);
-        assert_eq!(rig.tell(8, GroupEvent::Above), [GroupAct::Pause]);
+        assert_eq!(rig.notify(8, GroupEvent::Above), [GroupAct::Pause]);
         rig.totals.sent = 78_125;
         rig.totals.queue = Bytes::new(49_999);
         let resume = GroupAct::Resume(BitsPerSec::new(mbps * 1_000_000));
-        assert_eq!(rig.tell(25, GroupEvent::Below), [resume, wake(35)]);
+        assert_eq!(rig.notify(25, GroupEvent::Below), [resume, wake(35)]);
     }
 }
 
@@ -159,21 +159,21 @@ fn a_stop_freezes_the_law() {
         let mut rig = Rig::new(HierCcParams { after_resume, ..ratio() }, 0);
         rig.window(10, 31_250, 125_000, 20_000);
         assert_eq!(rig.law.rate, 6.25e9);
-        assert_eq!(rig.tell(12, GroupEvent::Above), [GroupAct::Pause]);
+        assert_eq!(rig.notify(12, GroupEvent::Above), [GroupAct::Pause]);
         for us in [13, 20, 30, 40] {
             rig.totals.arrived += 5_000;
             for event in [GroupEvent::Wake, GroupEvent::Traffic, GroupEvent::Above] {
-                assert_eq!(rig.tell(us, event), []);
+                assert_eq!(rig.notify(us, event), []);
             }
         }
-        rig.tell(50, GroupEvent::Below);
+        rig.notify(50, GroupEvent::Below);
         let before = rig.law.rate;
         rig.window(60, 31_250, 10_000, 20_000);
         assert_eq!(rig.law.rate == before, held);
     }
 }
 
-/// An aggregate that stood empty for a window asks for no wake, is back at the rate of the link, and begins a window of its own
+/// An aggregate that stood empty for a window requests no wake, is back at the rate of the link, and begins a window of its own
 /// with its next packet.
 #[test]
 fn an_idle_aggregate_sleeps() {
@@ -181,11 +181,11 @@ fn an_idle_aggregate_sleeps() {
     rig.totals.flows = 4;
     assert_eq!(rig.window(10, 31_250, 125_000, 20_000), [rate(6_250), wake(20)]);
     assert_eq!(rig.window(20, 20_000, 0, 0), [rate(25_000)], "asleep");
-    assert_eq!(rig.tell(30, GroupEvent::Wake), []);
+    assert_eq!(rig.notify(30, GroupEvent::Wake), []);
     rig.totals.credited += 5_000;
     rig.totals.arrived += 1_000;
-    assert_eq!(rig.tell(33, GroupEvent::Traffic), [wake(43)]);
-    assert_eq!(rig.tell(34, GroupEvent::Traffic), [], "awake already");
+    assert_eq!(rig.notify(33, GroupEvent::Traffic), [wake(43)]);
+    assert_eq!(rig.notify(34, GroupEvent::Traffic), [], "awake already");
     assert_eq!(
         rig.window(43, 31_250, 30_250, 20_000),
         [rate(6_250), wake(53)],
@@ -289,7 +289,7 @@ fn a_stop_bounds_the_queue() {
 }
 
 proptest! {
-    /// Whatever comes, the rate stays from `r_min` to the link's, and no rate is told while stopped.
+    /// Whatever comes, the rate stays from `r_min` to the link's, and no rate is sent while stopped.
     #[test]
     fn rates_stay_within_bounds_and_stops_hold(
         steps in proptest::collection::vec((0u64..30, 0u8..4, 0u64..200_000, 0u64..200_000, 0u64..200_000, 0u32..40), 1..100),
@@ -310,7 +310,7 @@ proptest! {
                 2 => GroupEvent::Below,
                 _ => GroupEvent::Wake,
             };
-            for act in rig.tell(us, event) {
+            for act in rig.notify(us, event) {
                 match act {
                     GroupAct::Rate(rate) => {
                         prop_assert!(!stopped);

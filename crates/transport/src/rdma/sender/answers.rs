@@ -20,7 +20,7 @@ impl QpSender {
         hops: &[IntHop],
     ) {
         if packet.kind == Kind::Cnp {
-            self.tell(now, FlowEvent::Cnp);
+            self.notify(now, FlowEvent::Cnp);
             return self.settle_deadline();
         }
         let moved;
@@ -53,7 +53,7 @@ impl QpSender {
 
     /// Takes a message of the host's switch.
     pub fn on_switch_message(&mut self, now: Time, message: SwitchMessage) {
-        self.tell(now, FlowEvent::Switch(message));
+        self.notify(now, FlowEvent::Switch(message));
         self.settle_deadline();
     }
 
@@ -92,7 +92,7 @@ impl QpSender {
             sample.unwrap_or(AckSample { state: self.totals.state, ..AckSample::default() });
         let delay = delay_split(now, arrived, packet, rtt);
         let (acked, sample, delay) = (Bytes::new(newly), &sample, delay.as_ref());
-        self.tell(now, FlowEvent::Ack { acked, ece, sample, delay, hops });
+        self.notify(now, FlowEvent::Ack { acked, ece, sample, delay, hops });
     }
 
     /// Forgets the segments below `seq`, of which an answer speaks that may be of an earlier round of repetitions. Returns
@@ -136,7 +136,7 @@ impl QpSender {
     }
 
     fn on_nack(&mut self, cfg: &RdmaConfig, now: Time, packet: &Packet) {
-        self.tell(now, FlowEvent::Nack);
+        self.notify(now, FlowEvent::Nack);
         match cfg.recovery {
             Recovery::GoBackN => {
                 let high = self.totals.nxt;
@@ -180,14 +180,14 @@ impl QpSender {
         }
         self.high_seq = high.max(self.totals.una + 1);
         self.totals.state = state;
-        self.tell(now, FlowEvent::Enter(state));
+        self.notify(now, FlowEvent::Enter(state));
     }
 
     /// An episode for everything under way.
     fn enter(&mut self, now: Time, state: CaState) {
         self.high_seq = self.totals.nxt;
         self.totals.state = state;
-        self.tell(now, FlowEvent::Enter(state));
+        self.notify(now, FlowEvent::Enter(state));
     }
 
     fn end_episode(&mut self, now: Time) {
@@ -199,7 +199,7 @@ impl QpSender {
         };
         if over {
             self.totals.state = CaState::Open;
-            self.tell(now, FlowEvent::Leave(state));
+            self.notify(now, FlowEvent::Leave(state));
         }
     }
 

@@ -33,7 +33,7 @@ struct Flow {
 
 /// What is on its way to a host.
 #[derive(Clone, Copy)]
-enum Told {
+enum Message {
     Rate(usize, f64),
     Stop,
     Resume(f64),
@@ -51,7 +51,7 @@ pub struct Hop {
     sent: f64,
     mark_every: f64,
     up: VecDeque<(f64, Vec<usize>)>,
-    down: VecDeque<Vec<Told>>,
+    down: VecDeque<Vec<Message>>,
 }
 
 impl Hop {
@@ -113,8 +113,8 @@ impl Hop {
     }
 
     fn tick(&mut self, now: Time) {
-        for told in self.down.pop_front().expect("ticks away") {
-            self.hear(told);
+        for message in self.down.pop_front().expect("ticks away") {
+            self.receive(message);
         }
         self.send();
         let (bytes, marks) = self.up.pop_front().expect("ticks away");
@@ -125,30 +125,30 @@ impl Hop {
         self.totals.sent = self.sent as u64;
         self.totals.credited = (now.as_secs_f64() * LINE / 8.0) as u64;
         self.totals.queue = Bytes::new(queue as u64);
-        let mut tell = Vec::new();
+        let mut messages = Vec::new();
         if self.due.is_some_and(|due| due <= now) {
             self.due = None;
-            self.event(now, GroupEvent::Wake, &mut tell);
+            self.event(now, GroupEvent::Wake, &mut messages);
         } else if bytes > 0.0 && self.due.is_none() {
-            self.event(now, GroupEvent::Traffic, &mut tell);
+            self.event(now, GroupEvent::Traffic, &mut messages);
         }
         if !self.stopped && queue > 70e3 {
-            self.event(now, GroupEvent::Above, &mut tell);
+            self.event(now, GroupEvent::Above, &mut messages);
         } else if self.stopped && queue < 50e3 {
-            self.event(now, GroupEvent::Below, &mut tell);
+            self.event(now, GroupEvent::Below, &mut messages);
         }
         if !self.stopped {
-            tell.extend(marks.into_iter().map(|flow| Told::Rate(flow, self.rate)));
+            messages.extend(marks.into_iter().map(|flow| Message::Rate(flow, self.rate)));
         }
-        self.down.push_back(tell);
+        self.down.push_back(messages);
     }
 
-    fn hear(&mut self, told: Told) {
-        match told {
-            Told::Rate(flow, _) if self.flows[flow].stopped => {}
-            Told::Rate(flow, rate) => self.flows[flow].rate = rate,
-            Told::Stop => self.flows.iter_mut().for_each(|flow| flow.stopped = true),
-            Told::Resume(rate) => {
+    fn receive(&mut self, message: Message) {
+        match message {
+            Message::Rate(flow, _) if self.flows[flow].stopped => {}
+            Message::Rate(flow, rate) => self.flows[flow].rate = rate,
+            Message::Stop => self.flows.iter_mut().for_each(|flow| flow.stopped = true),
+            Message::Resume(rate) => {
                 for flow in &mut self.flows {
                     (flow.stopped, flow.rate) = (false, rate);
                 }
@@ -169,7 +169,7 @@ impl Hop {
         self.up.push_back((bytes, marks));
     }
 
-    fn event(&mut self, now: Time, event: GroupEvent, tell: &mut Vec<Told>) {
+    fn event(&mut self, now: Time, event: GroupEvent, messages: &mut Vec<Message>) {
         let mut acts = Acts::default();
         self.law.step(now, GroupSeen { totals: &self.totals, event }, &mut acts);
         for act in acts.iter() {
@@ -177,11 +177,11 @@ impl Hop {
                 GroupAct::Rate(rate) => self.rate = rate.get() as f64,
                 GroupAct::Pause => {
                     self.stopped = true;
-                    tell.push(Told::Stop);
+                    messages.push(Message::Stop);
                 }
                 GroupAct::Resume(rate) => {
                     (self.stopped, self.rate) = (false, rate.get() as f64);
-                    tell.push(Told::Resume(self.rate));
+                    messages.push(Message::Resume(self.rate));
                 }
                 GroupAct::WakeAt(at) => self.due = Some(self.due.map_or(at, |due| due.min(at))),
                 GroupAct::Watch { .. } => {}

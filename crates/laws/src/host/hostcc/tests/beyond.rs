@@ -50,7 +50,7 @@ fn a_lease_that_is_needed_is_renewed() {
     }
 }
 
-/// The price of asking: congestion that returns at the lower level takes the level back within a few writes.
+/// The price of probing: congestion that returns at the lower level takes the level back within a few writes.
 #[test]
 fn a_level_that_was_needed_after_all_comes_back() {
     let mut rig = Rig::new(&[LEASE]).at_level(3);
