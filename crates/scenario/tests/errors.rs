@@ -1319,6 +1319,16 @@ fn pause() {
         (ecn, "pause = { xoff = \"9KB\" }\nbuffer = \"none\"", "nothing"),
         (
             ecn,
+            "classes = 3\npause = { classes = [1] }\nlimits = [{ class = 2, size = \"9KB\" }, { class = 1, size = \"9KB\" }]",
+            "16:50: fabric.switch.limits[1].class: 1 is lossless, and a limit drops what pause is to save; leave the limit out or the class out of pause",
+        ),
+        (
+            ecn,
+            "classes = 2\npause = \"on\"\nlimits = [{ class = 1, size = \"9KB\" }]",
+            "16:21: fabric.switch.limits[0].class: 1 is lossless, and a limit drops what pause is to save; leave the limit out or the class out of pause",
+        ),
+        (
+            ecn,
             "pause = \"on\"\nport_limit = \"100KB\"",
             "15:14: fabric.switch.port_limit: \"100KB\" drops what pause is to save; write pause = { xoff = \"100KB\" } for a limit of each port",
         ),

@@ -273,7 +273,7 @@ prop_compose! {
             latency,
             buffer: shared.map_or(Buffer::None, Buffer::Shared),
             port_limit: port_limit.filter(|_| !pauses),
-            limits: port_limit.iter().map(|size| ClassLimit { class: 2, size: *size }).collect(),
+            limits: port_limit.filter(|_| !pauses).iter().map(|size| ClassLimit { class: 2, size: *size }).collect(),
             pause: pause.map_or(Pause::Off, paused),
             ecn: match marking {
                 None => Ecn::Off,

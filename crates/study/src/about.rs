@@ -222,7 +222,8 @@ fn queue_pairs(rdma: &Rdma) -> [(&'static str, String); 4] {
     ]
 }
 
-/// How long each cable was not as it was laid: from a fault to the next of its kind at the same cable.
+/// How long each cable was not as it was laid: from a fault to the next of its kind at the same cable. Losses of numbered packets
+/// add up: none ends another.
 fn faults(scenario: &Scenario) -> Vec<FaultSpan> {
     let mut open: Vec<(&str, std::mem::Discriminant<Change>, usize)> = Vec::new();
     let mut spans: Vec<FaultSpan> = Vec::new();
@@ -236,7 +237,9 @@ fn faults(scenario: &Scenario) -> Vec<FaultSpan> {
             Change::Up => &Change::Down,
             other => other,
         });
-        let ended = open.iter().position(|(link, of, _)| *link == fault.link && *of == kind);
+        let replaces = !matches!(change, Change::Drop { .. });
+        let ended =
+            open.iter().position(|(link, of, _)| replaces && *link == fault.link && *of == kind);
         if let Some(ended) = ended {
             spans[open.remove(ended).2].to = Some(fault.at);
         }
@@ -246,7 +249,7 @@ fn faults(scenario: &Scenario) -> Vec<FaultSpan> {
             Change::Rate(rate) if !laid.contains(&rate) => format!("at {rate}"),
             Change::Drop { flow, packets } => {
                 let flow = flow.map_or(String::new(), |flow| format!(" of flow {flow}"));
-                format!("loses {} packets{flow} by number", packets.len())
+                format!("loses {}{flow} by number", human::counted(packets.len(), "packet"))
             }
             Change::Up | Change::Loss(_) | Change::Rate(_) => continue,
         };
@@ -314,4 +317,36 @@ fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
 
 fn time(time: Time) -> String {
     time.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn a_fault_ends_the_one_it_replaces_and_losses_by_number_add_up() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/link-failure.toml");
+        let mut scenario = forebay_scenario::load(&path).expect("shipped").scenario;
+        let us = |n: u64| Time::from_ps(n * 1_000_000);
+        let drop = |packets: &[u64]| Change::Drop { flow: None, packets: packets.to_vec() };
+        let fault = |at, change| forebay_scenario::model::Fault::new(us(at), "a->b", change);
+        scenario.faults = vec![
+            fault(1, drop(&[3, 4])),
+            fault(2, Change::Loss(0.5)),
+            fault(3, drop(&[9])),
+            fault(4, Change::Loss(0.0)),
+        ];
+        let spans: Vec<_> =
+            faults(&scenario).into_iter().map(|span| (span.what, span.from, span.to)).collect();
+        let said = |what: &str| format!("a->b loses {what}");
+        assert_eq!(
+            spans,
+            [
+                (said("2 packets by number"), us(1), None),
+                (said("0.5 of its packets"), us(2), Some(us(4))),
+                (said("1 packet by number"), us(3), None),
+            ]
+        );
+    }
 }

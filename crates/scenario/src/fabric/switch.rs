@@ -25,7 +25,7 @@ pub struct Switch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_limit: Option<QueueLength>,
     /// Limits of the queues of some classes at each port, beside port_limit and counted as it is: a packet beyond the limit of its class is
-    /// dropped. With limits, marks go by the queue of a class. Default: none.
+    /// dropped. With limits, marks go by the queue of a class. Lossless classes (fabric.switch.pause) have none. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<ClassLimit>,
     /// Congestion marks by the queue of the port, "off", or a list of marks by the queues of classes. Transports without ECN are
@@ -254,7 +254,7 @@ impl Switch {
         judge.holds_a_packet(size, self.port_limit, packet);
     }
 
-    fn check_limits(&mut self, judge: &mut Judge<'_>, packet: Bytes) {
+    fn check_limits(&self, judge: &mut Judge<'_>, packet: Bytes) {
         for (i, one) in self.limits.iter().enumerate() {
             let path = format!("fabric.switch.limits[{i}]");
             let key = &format!("{path}.class");
@@ -264,7 +264,6 @@ impl Switch {
             }
             judge.holds_a_packet(&format!("{path}.size"), Some(one.size), packet);
         }
-        self.limits.sort_by_key(|one| one.class);
     }
 
     fn check_weights(&mut self, judge: &mut Judge<'_>) {

@@ -118,6 +118,14 @@ impl Judge<'_> {
             let path = format!("fabric.shaper[{i}].limit");
             self.wrong(&path, "drops what pause is to save; write one of them");
         }
+        let lossless = pausing.classes().unwrap_or(u8::MAX);
+        if let Some(i) = switch.limits.iter().position(|one| lossless >> one.class & 1 == 1) {
+            let text = format!(
+                "{} is lossless, and a limit drops what pause is to save; leave the limit out or the class out of pause",
+                switch.limits[i].class
+            );
+            self.say(&format!("fabric.switch.limits[{i}].class"), text);
+        }
         if switch.port_limit.is_some() {
             let path = match self.document.shown("fabric.switch.port_limit") {
                 Some(_) => "fabric.switch.port_limit",

@@ -96,11 +96,11 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     drawn.stop_ps =
         (longest * d.between(20, 60)).clamp(d.between(200, 3_000) * 1_000_000, 19_000_000_000_000);
     fabric_keys(&mut d, &mut fabric, &mut drawn);
-    let classes = match Stream::new(seed, 3, Purpose::Test).below(3) {
+    let (classes, lossless) = match Stream::new(seed, 3, Purpose::Test).below(3) {
         0 => pausing_switch(seed, &mut fabric, &names, &mut drawn),
-        _ => switch(&mut d, &mut fabric, &mut drawn),
+        _ => (switch(&mut d, &mut fabric, &mut drawn), Vec::new()),
     };
-    limit_classes(seed, classes, &mut fabric, &mut drawn);
+    limit_classes(seed, (classes, &lossless), &mut fabric, &mut drawn);
     let transport =
         transport(&mut d, classes) + &own_routing(seed, &mut drawn) + &kernel_timers(seed);
     fabric.push_str(&shapers(seed, &names, &mut drawn));
@@ -325,20 +325,29 @@ fn switch(d: &mut Draw, out: &mut String, drawn: &mut Drawn) -> u64 {
     classes
 }
 
-/// Limits of some classes, in one scenario of two that has several.
-fn limit_classes(seed: u64, classes: u64, fabric: &mut String, drawn: &mut Drawn) {
+/// Limits of some classes that drop, in one scenario of two that has several.
+fn limit_classes(
+    seed: u64,
+    (classes, lossless): (u64, &[u64]),
+    fabric: &mut String,
+    drawn: &mut Drawn,
+) {
     let mut d = Draw(Stream::new(seed, 11, Purpose::Test));
     if classes < 2 || d.one_in(2) {
         return;
     }
-    drawn.boundless = false;
     let from = d.0.below(classes - 1);
     let limits: Vec<String> = (from..classes)
+        .filter(|class| !lossless.contains(class))
         .map(|class| match d.one_in(4) {
             true => format!("{{ class = {class}, size = \"{} packets\" }}", d.between(2, 60)),
             false => format!("{{ class = {class}, size = \"{}KB\" }}", d.between(6, 90)),
         })
         .collect();
+    if limits.is_empty() {
+        return;
+    }
+    drawn.boundless = false;
     let line = format!("classes = {classes}\n");
     *fabric = fabric.replacen(&line, &format!("{line}limits = [{}]\n", limits.join(", ")), 1);
 }
@@ -431,7 +440,13 @@ fn receive(d: &mut Draw, out: &mut String) {
 }
 
 /// Switches whose in-ports pause: without a pool and with all the headroom they need, or with a small one and any headroom.
-fn pausing_switch(seed: u64, out: &mut String, names: &Names, drawn: &mut Drawn) -> u64 {
+/// The number of classes, and those that are lossless.
+fn pausing_switch(
+    seed: u64,
+    out: &mut String,
+    names: &Names,
+    drawn: &mut Drawn,
+) -> (u64, Vec<u64>) {
     let mut d = Draw(Stream::new(seed, 4, Purpose::Test));
     drawn.pauses = true;
     let (reserved, offset) = (d.of(&[0, 1_000, 4_000]), d.of(&[0, 1_248, 3_000, 20_000]));
@@ -485,7 +500,8 @@ fn pausing_switch(seed: u64, out: &mut String, names: &Names, drawn: &mut Drawn)
         let cable = &names.cables[d.0.below(names.cables.len() as u64) as usize];
         let _ = writeln!(out, "[[fabric.override]]\nwhere = \"{cable}\"\npause = \"off\"");
     }
-    classes
+    let together = lossless.is_empty();
+    (classes, (0..classes).filter(|c| together || lossless.contains(&c.to_string())).collect())
 }
 
 /// Classes that are paused one by one, or none where all are paused together, and their watchdog. Its draws are of a stream of its own.
