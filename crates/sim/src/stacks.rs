@@ -7,7 +7,7 @@ use forebay_host::{Moderation, PullOrder};
 use forebay_laws::flow::FlowParams;
 use forebay_scenario::model::{self, HostSettings, NicOrder, Pacing, Scenario, TransportKind};
 use forebay_transport::rdma::{Cap, RdmaConfig, Recovery};
-use forebay_transport::{Config, TcpConfig};
+use forebay_transport::{Config, TcpConfig, Tick};
 use forebay_units::{Bytes, Span};
 use std::sync::Arc;
 
@@ -126,7 +126,7 @@ fn tcp(transport: &model::Transport, keys: &model::Tcp, class: u8, law: &FlowPar
         delayed_ack: keys.delayed_ack,
         delayed_ack_timeout: keys.delayed_ack_timeout,
         adaptive_delayed_ack: keys.adaptive_delayed_ack,
-        timer_tick: keys.timer_tick,
+        timer_tick: Tick::of(keys.timer_tick),
         quick_acks: keys.quick_acks,
         idle_restart: keys.idle_restart,
         gentle_growth: keys.gentle_growth,

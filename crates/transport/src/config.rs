@@ -1,5 +1,6 @@
 //! What all flows of one kind share.
 
+use crate::ticks::Tick;
 use forebay_laws::flow::{Echo, Needs};
 use forebay_units::{Bytes, Span};
 
@@ -29,8 +30,8 @@ pub struct TcpConfig {
     pub delayed_ack_timeout: Span,
     /// Whether it delays them for longer where segments come further apart, up to a round trip.
     pub adaptive_delayed_ack: bool,
-    /// Length of a tick of the kernel's clock, on which all timers but those of pacing and SACK compression expire. Zero: they are exact.
-    pub timer_tick: Span,
+    /// The kernel's clock, on whose ticks all timers but those of pacing and SACK compression expire.
+    pub timer_tick: Tick,
     /// How many segments at the start of a flow are acknowledged at once. Linux: 16, and all for as long as the
     /// window that the receiver offers opens, which it does by two segments per segment (`tcp_grow_window`).
     pub quick_acks: u16,
@@ -90,7 +91,7 @@ impl Default for TcpConfig {
             delayed_ack: true,
             delayed_ack_timeout: Span::from_ms(40),
             adaptive_delayed_ack: false,
-            timer_tick: Span::ZERO,
+            timer_tick: Tick::EXACT,
             quick_acks: 16,
             receive_window: None,
             receive_window_max: None,

@@ -50,3 +50,4 @@ pub use scoreboard::Segment;
 pub use sender::{Burst, FlowSpec, TcpSender, Wait};
 pub use stack::{Config, HostHalves, Receiver, Sender};
 pub use telemetry::{Heard, Telemetry};
+pub use ticks::Tick;

@@ -19,16 +19,43 @@ const SHIFT: u32 = 3;
 /// Levels of the wheel at 100 Hz and below (`LVL_DEPTH`); faster clocks have one more, for timers of weeks.
 const LEVELS: u32 = 8;
 
+/// Length of a tick of the kernel's clock, with what follows from it and hot paths read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tick {
+    length: Span,
+    least_wait: Span,
+}
+
+impl Tick {
+    /// A clock without ticks: timers are exact.
+    pub const EXACT: Self = Self { length: Span::ZERO, least_wait: Span::from_ms(2) };
+
+    /// Ticks of this length. Zero: [`Tick::EXACT`].
+    pub fn of(length: Span) -> Self {
+        if length == Span::ZERO { Self::EXACT } else { Self { length, least_wait: length * 2 } }
+    }
+
+    /// Least wait of a probe and of RACK (`TCP_TIMEOUT_MIN`): two jiffies up to Linux 6.6, 2 ms since.
+    #[inline]
+    pub(crate) fn least_wait(self) -> Span {
+        self.least_wait
+    }
+}
+
 impl TcpConfig {
     /// When a timer that is set at `now` for `wait` expires.
     #[inline]
     pub(crate) fn expiry(&self, now: Time, wait: Span) -> Time {
-        if self.timer_tick == Span::ZERO { now.saturating_add(wait) } else { self.slot(now, wait) }
+        if self.timer_tick.length == Span::ZERO {
+            now.saturating_add(wait)
+        } else {
+            self.slot(now, wait)
+        }
     }
 
     #[cold]
     fn slot(&self, now: Time, wait: Span) -> Time {
-        let tick = self.timer_tick.as_ps();
+        let tick = self.timer_tick.length.as_ps();
         let jiffies = wait.as_ps().div_ceil(tick);
         let expires = now.as_ps() / tick + jiffies;
         let fits = |level: &u32| jiffies < (SLOTS - 1) << (level * SHIFT);
@@ -40,19 +67,13 @@ impl TcpConfig {
     /// A time that the kernel keeps in jiffies: rounded up.
     #[inline]
     pub(crate) fn in_ticks(&self, span: Span) -> Span {
-        if self.timer_tick == Span::ZERO { span } else { self.round_up(span) }
+        if self.timer_tick.length == Span::ZERO { span } else { self.round_up(span) }
     }
 
     #[cold]
     fn round_up(&self, span: Span) -> Span {
-        let tick = self.timer_tick.as_ps();
+        let tick = self.timer_tick.length.as_ps();
         Span::from_ps(span.as_ps().div_ceil(tick).saturating_mul(tick))
-    }
-
-    /// Least wait of a probe and of RACK (`TCP_TIMEOUT_MIN`): two jiffies up to Linux 6.6, 2 ms since.
-    #[inline]
-    pub(crate) fn least_wait(&self) -> Span {
-        if self.timer_tick == Span::ZERO { Span::from_ms(2) } else { self.timer_tick * 2 }
     }
 }
 
@@ -61,7 +82,7 @@ mod tests {
     use super::*;
 
     fn at(hz: u64) -> TcpConfig {
-        TcpConfig { timer_tick: Span::from_us(1_000_000 / hz), ..TcpConfig::default() }
+        TcpConfig { timer_tick: Tick::of(Span::from_us(1_000_000 / hz)), ..TcpConfig::default() }
     }
 
     /// Expiry in us of a timer set at `now` us for `wait` us.
@@ -75,7 +96,7 @@ mod tests {
         let cfg = TcpConfig::default();
         let (now, wait) = (Time::from_ps(12_345), Span::from_ps(678));
         assert_eq!((cfg.expiry(now, wait), cfg.in_ticks(wait)), (now + wait, wait));
-        assert_eq!(cfg.least_wait(), Span::from_ms(2));
+        assert_eq!(cfg.timer_tick.least_wait(), Span::from_ms(2));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Fate, MSS, Pipe, config};
 use forebay_laws::flow::FlowParams;
+use forebay_transport::Tick;
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::Packet;
@@ -111,7 +112,7 @@ proptest! {
         cfg.pacing = on(13);
         (cfg.sack_compression, cfg.gentle_growth) = (on(14), on(15));
         cfg.adaptive_delayed_ack = on(17);
-        cfg.timer_tick = if on(18) { Span::from_ms(1 + 9 * u64::from(on(19))) } else { Span::ZERO };
+        cfg.timer_tick = if on(18) { Tick::of(Span::from_ms(1 + 9 * u64::from(on(19)))) } else { Tick::EXACT };
         cfg.needs = law.needs();
         cfg.needs.stamps = on(16);
         cfg.initial_window = Bytes::new(case.window * MSS);

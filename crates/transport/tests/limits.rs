@@ -4,7 +4,7 @@ mod common;
 
 use common::{Fate, MSS, Pipe, at_us, config, start, us};
 use forebay_laws::flow::FlowParams;
-use forebay_transport::{FlowSpec, TcpConfig, TcpReceiver, TcpSender};
+use forebay_transport::{FlowSpec, TcpConfig, TcpReceiver, TcpSender, Tick};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
 
@@ -134,7 +134,7 @@ fn delaying() -> TcpConfig {
 fn the_time_for_which_an_ack_waits_is_a_setting_and_ends_on_a_tick() {
     let cfg = |timeout, tick_ms| TcpConfig {
         delayed_ack_timeout: Span::from_ms(timeout),
-        timer_tick: Span::from_ms(tick_ms),
+        timer_tick: Tick::of(Span::from_ms(tick_ms)),
         ..delaying()
     };
     assert_eq!(ack_times(&cfg(40, 0), 0, &[1]), [41.0]);

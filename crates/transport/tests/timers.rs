@@ -4,6 +4,7 @@ mod common;
 
 use common::{Fate, MSS, Pipe, at_us, config, us};
 use forebay_laws::flow::{CaState, FlowParams};
+use forebay_transport::Tick;
 use forebay_units::{Bytes, Span};
 
 const RTT: Span = Span::from_us(100);
@@ -64,7 +65,7 @@ fn timers_expire_on_ticks() {
     // 250 Hz. The segments leave at 1 ms, within the first jiffy.
     let ticking = |burst, lose| {
         let (mut pipe, sent) = tail_loss(burst, lose);
-        pipe.cfg.timer_tick = Span::from_ms(4);
+        pipe.cfg.timer_tick = Tick::of(Span::from_ms(4));
         pipe.finish();
         us(pipe.sent[(sent + burst) as usize].at)
     };
@@ -77,10 +78,10 @@ fn timers_expire_on_ticks() {
 #[test]
 fn a_timeout_is_a_number_of_ticks() {
     let mut pipe = bounded();
-    pipe.cfg.timer_tick = Span::from_ms(10);
+    pipe.cfg.timer_tick = Tick::of(Span::from_ms(10));
     pipe.run_until(at_us(1_500));
     assert_eq!(pipe.sender.rto(&pipe.cfg), Span::from_ms(210));
-    pipe.cfg.timer_tick = Span::from_ms(1);
+    pipe.cfg.timer_tick = Tick::of(Span::from_ms(1));
     assert_eq!(pipe.sender.rto(&pipe.cfg), Span::from_ms(201));
 }
 

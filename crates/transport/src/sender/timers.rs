@@ -91,7 +91,7 @@ impl TcpSender {
         if srtt == Span::ZERO {
             return PROBE_INITIAL;
         }
-        srtt * 2 + if self.board.len() == 1 { cfg.rto_min } else { cfg.least_wait() }
+        srtt * 2 + if self.board.len() == 1 { cfg.rto_min } else { cfg.timer_tick.least_wait() }
     }
 
     #[inline]
@@ -143,7 +143,7 @@ impl TcpSender {
 
     /// RACK looks again in `wait`.
     pub(super) fn arm_reorder(&mut self, cfg: &TcpConfig, now: Time, wait: Span) {
-        let wait = (wait + cfg.least_wait()).min(self.timeout(cfg));
+        let wait = (wait + cfg.timer_tick.least_wait()).min(self.timeout(cfg));
         self.set_timer(Timer::Reorder, cfg.expiry(now, wait));
     }
 
