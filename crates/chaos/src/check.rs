@@ -147,7 +147,8 @@ fn conserved(record: &RunRecord, scenario: &Scenario) -> Result<(), Fault> {
             return fault(format!("{}->{} lost packets without a fault", port.node, port.peer));
         }
         *came.entry(&port.peer).or_default() += port.tx_packets;
-        *went.entry(&port.node).or_default() += port.tx_packets + port.dropped_packets;
+        *went.entry(&port.node).or_default() +=
+            port.tx_packets + port.dropped_packets + port.dropped_credits;
     }
     let switches = |node: &str| record.ports.iter().filter(|p| p.node == node).count() > 1;
     let credits = scenario.fabric.switch.hierarchical.is_some();

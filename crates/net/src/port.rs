@@ -14,6 +14,7 @@
 mod bucket;
 mod classes;
 mod counters;
+mod credit_class;
 mod fault;
 mod marking;
 mod packet_queue;
@@ -23,15 +24,16 @@ mod settings;
 mod shares;
 mod telemetry;
 
-pub use bucket::Shaper;
+pub use bucket::{Shaper, Share};
 pub(crate) use classes::MOST_IN_TRANSMISSION;
 pub use classes::{CLASSES, ClassCounters, ClassPolicy, Watchdog};
 pub use counters::PortCounters;
+pub use credit_class::CreditClass;
 pub use fault::{DropRule, PortFault, Recalled};
 pub use pause::PauseCounters;
 pub use settings::{Form, Length, Marking, PortSettings};
 
-use bucket::Bucket;
+use credit_class::Meter;
 use forebay_engine::{LinkId, Out, prefetch_all, rarely};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::Packet;
@@ -76,7 +78,7 @@ struct Cold {
     held: VecDeque<Packet>, // one touch: the queue while the link is dead
     held_bytes: u64,
     drops: Vec<DropRule>, // packets to lose
-    bucket: Option<Bucket>,
+    meter: Option<Meter>,
     pause: pause::Pause,
     classes: Option<Box<classes::Classes>>, // where classes have queues
     observed: bool, // somebody has to hear of each departure as it is served
@@ -167,6 +169,7 @@ impl Port {
             && settings.telemetry.is_none()
             && settings.loss == 0.0
             && settings.shaper.is_none()
+            && settings.credits.is_none()
             && settings.rate.whole_ps_per_byte().is_some()
             && !settings.truncate
             && !settings.release_at_start
@@ -206,7 +209,7 @@ impl Port {
                 held: VecDeque::new(),
                 held_bytes: 0,
                 drops: Vec::new(),
-                bucket: settings.shaper.map(Bucket::new),
+                meter: Meter::of(&settings),
                 pause: pause::Pause::default(),
                 classes: None,
                 observed: false,
@@ -368,15 +371,16 @@ impl Port {
         wire - self.waiting() * u64::from(self.cold.settings.overhead)
     }
 
-    /// Whether the port's own limit lets a packet in. `queue` is [`Port::queue`].
+    /// Whether the port's own limit, which is not about credits, lets a packet in. `queue` is [`Port::queue`].
     #[inline]
     fn has_room(&self, queue: u64, size: u64) -> bool {
-        match self.cold.settings.limit {
-            None => true,
-            Some(Length::Bytes(limit)) => queue + size <= limit,
-            Some(Length::Packets(limit)) => {
+        let Some(limit) = self.cold.settings.limit else { return true };
+        let (bytes, packets) = self.credits_waiting();
+        match limit {
+            Length::Bytes(limit) => queue - bytes + size <= limit,
+            Length::Packets(limit) => {
                 let sending = !self.cold.settings.release_at_start && queue > self.scheduled.bytes;
-                self.waiting() + u64::from(sending) < u64::from(limit)
+                self.waiting() - packets + u64::from(sending) < u64::from(limit)
             }
         }
     }
@@ -457,19 +461,22 @@ impl Port {
         }
         let queue = self.queue(now);
         let size = self.wire(packet);
-        if !self.has_room(queue, size) {
-            return Verdict::Dropped;
-        }
-        let may_mark = self.rules().any(|rule| !rule.at_dequeue);
-        match self.admit_to_class(now, may_mark, packet) {
-            Verdict::Accepted => {}
-            refused => return refused,
+        let verdict = match () {
+            () if self.is_credit(packet) => self.admit_credit(packet),
+            () if !self.has_room(queue, size) => Verdict::Dropped,
+            () => {
+                let may_mark = self.rules().any(|rule| !rule.at_dequeue);
+                self.admit_to_class(now, may_mark, packet)
+            }
+        };
+        if verdict != Verdict::Accepted {
+            return verdict;
         }
         self.cold.highest = self.cold.highest.max(queue + size);
-        if self.departs_at_once(now) {
+        if self.departs_at_once(now, packet) {
             self.depart(now, packet, out)
         } else if self.is_scheduled() {
-            let anew = self.cold.pause.concerns() || self.cold.bucket.is_some();
+            let anew = self.cold.pause.concerns() || self.cold.meter.is_some();
             self.enqueue(now, ingress_port, packet, anew);
             Verdict::Accepted
         } else if !self.cold.alive {
@@ -486,7 +493,7 @@ impl Port {
     #[inline]
     fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Out<Packet>) -> Verdict {
         let wire = self.wire(packet);
-        let start = self.cold.bucket.as_mut().map_or(start, |bucket| bucket.take(start, wire));
+        let start = self.cold.meter.as_mut().map_or(start, |meter| meter.take(start, packet, wire));
         self.hot.busy = start + self.cold.serializer.take(wire);
         let nth = self.hot.tx_packets;
         self.hot.tx_packets += 1;
@@ -527,9 +534,13 @@ impl Port {
         }
     }
 
-    /// Counts a packet that was refused.
-    pub(crate) fn count_drop(&mut self, packet: &Packet) {
-        self.cold.counters.drop(packet);
+    /// Counts a packet that was refused: by this port, or by the queue of a NIC that this is the port of.
+    pub fn count_drop(&mut self, packet: &Packet) {
+        if self.is_credit(packet) {
+            self.cold.counters.dropped_credits += 1;
+        } else {
+            self.cold.counters.drop(packet);
+        }
     }
 
     /// Sends a packet of a NIC that pulls only when the wire is free: no queue, so no admission. False: lost.

@@ -36,6 +36,7 @@ fn settings(rng: &mut Stream) -> PortSettings {
         telemetry: of(rng, &[None, Rates::covering([1, 10, 40].map(BitsPerSec::from_gbps))]),
         truncate: false,
         shaper: None,
+        credits: None,
         ..plain()
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod cdf;
 mod check;
+mod credit_class;
 pub mod expect;
 pub mod export;
 mod fabric;

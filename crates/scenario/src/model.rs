@@ -9,7 +9,7 @@ pub use crate::host::{
 pub use crate::output::{
     Capture, Direction, FlowSamples, LawLog, MemorySamples, Output, QueueSamples,
 };
-pub use crate::quantity::QueueLength;
+pub use crate::quantity::{Fraction, QueueLength};
 pub use crate::scenario::Scenario;
 pub use crate::stop::Stop;
 pub use crate::topology::{

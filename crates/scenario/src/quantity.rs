@@ -3,7 +3,7 @@
 pub(crate) use forebay_units::text::Measure;
 use forebay_units::text::schema_of;
 use forebay_units::{BitsPerSec, Bytes, ParseError, Span};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -27,6 +27,15 @@ impl QueueLength {
     }
 }
 
+/// A part of a whole, in whole numbers: `84/1622`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fraction {
+    /// Numerator.
+    pub of: u32,
+    /// Denominator, above zero.
+    pub whole: u32,
+}
+
 /// Why `text` is not a quantity of this name; `None` if it is one.
 pub(crate) fn why_not(name: &str, text: &str) -> Option<String> {
     // At most what the checker allows, which is far less than 64 bits hold.
@@ -39,7 +48,8 @@ pub(crate) fn why_not(name: &str, text: &str) -> Option<String> {
         "size" => text.parse::<Bytes>().err().map(|e| said("1000TB", e)),
         "rate" => text.parse::<BitsPerSec>().err().map(|e| said("1000Tbps", e)),
         "length" => parse_length(text).err(),
-        _ => unreachable!("the schema names four quantities"),
+        "fraction" => parse_fraction(text).err(),
+        _ => unreachable!("the schema names five quantities"),
     }
 }
 
@@ -49,6 +59,7 @@ pub(crate) fn example(name: &str) -> &'static str {
         "duration" => Span::EXAMPLE,
         "size" => Bytes::EXAMPLE,
         "rate" => BitsPerSec::EXAMPLE,
+        "fraction" => "84/1622",
         _ => "300KB",
     }
 }
@@ -67,6 +78,51 @@ fn parse_length(text: &str) -> Result<QueueLength, String> {
             }
             e => e.to_string(),
         }),
+    }
+}
+
+/// `84/1622`.
+fn parse_fraction(text: &str) -> Result<Fraction, String> {
+    let numbers = text.split_once('/').map(|(of, whole)| (of.trim().parse(), whole.trim().parse()));
+    match numbers {
+        Some((Ok(of), Ok(whole))) if whole > 0 => Ok(Fraction { of, whole }),
+        _ => Err("is no fraction of two whole numbers; write for instance \"84/1622\"".into()),
+    }
+}
+
+impl JsonSchema for Fraction {
+    fn schema_name() -> Cow<'static, str> {
+        "fraction".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "x-quantity": "fraction",
+            "pattern": "^ *[0-9]+ */ *[0-9]+ *$",
+            "examples": [example("fraction")],
+        })
+    }
+}
+
+impl Display for Fraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.of, self.whole)
+    }
+}
+
+impl Serialize for Fraction {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Fraction {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        parse_fraction(&text).map_err(|e| de::Error::custom(format!("{text:?} {e}")))
     }
 }
 

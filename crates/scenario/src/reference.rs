@@ -233,6 +233,7 @@ impl<'a> Walk<'a> {
                 "length" => "a size or a number of packets",
                 "duration" => "a duration",
                 "size" => "a size",
+                "fraction" => "a fraction",
                 _ => "a rate",
             };
             return format!("{article} such as {:?}", example(quantity));

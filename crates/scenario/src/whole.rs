@@ -2,6 +2,7 @@
 //!
 //! Invariant: a scenario without findings here can be laid out and run; whatever cannot is a sentence.
 
+use crate::credit_class;
 use crate::fabric::QueueFor;
 use crate::faults;
 use crate::host::HostProfile;
@@ -62,6 +63,7 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
     pause::check(judge, s, &plan);
     shapers::check(judge, s, &plan);
     hierarchical_alone(s, judge);
+    credit_class::check(judge, s);
     if judge.findings.is_empty() {
         check_forecast(judge, s, &plan);
     }

@@ -597,6 +597,46 @@ fn switches() {
         ),
         (
             "ecn",
+            "classes = 2\ncredits = { class = 2 }\necn",
+            "15:21: fabric.switch.credits.class: 2 needs 3 classes; write fabric.switch.classes = 3",
+        ),
+        (
+            "ecn",
+            "classes = 3\ncredits = { class = 1 }\necn",
+            "15:21: fabric.switch.credits.class: 1 is not the highest class, and credits go before all others; write 2",
+        ),
+        (
+            "ecn",
+            "classes = 2\ncredits = { class = 1, share = \"5%\" }\necn",
+            "15:32: fabric.switch.credits.share: \"5%\" is no fraction of two whole numbers; write for instance \"84/1622\"",
+        ),
+        (
+            "ecn",
+            "classes = 2\ncredits = { class = 1, share = \"3/2\" }\necn",
+            "15:32: fabric.switch.credits.share: \"3/2\" is no part of a link; write for instance \"84/1622\"",
+        ),
+        (
+            "ecn",
+            "classes = 2\ncredits = { class = 1, burst = \"60B\" }\necn",
+            "15:32: fabric.switch.credits.burst: \"60B\" is less than a credit, 64B on the wire; write more",
+        ),
+        (
+            "ecn",
+            "classes = 2\nlimits = [{ class = 1, size = \"9KB\" }]\ncredits = { class = 1 }\necn",
+            "16:11: fabric.switch.credits.limit: and fabric.switch.limits both limit class 1; leave out one of them",
+        ),
+        (
+            "ecn",
+            "classes = 2\nweights = [{ class = 0, weight = 1 }, { class = 1, weight = 1 }]\ncredits = { class = 1 }\necn",
+            "16:21: fabric.switch.credits.class: and fabric.switch.weights both say when class 1 goes; leave out one of them",
+        ),
+        (
+            "ecn",
+            "classes = 2\ncredits = { class = 1 }\npause = \"on\"\necn",
+            "15:11: fabric.switch.credits: and pause both hold packets back; leave out one of them",
+        ),
+        (
+            "ecn",
             "classes = 9\necn",
             "14:11: fabric.switch.classes: 9 is out of range; write 1 to 8",
         ),

@@ -66,6 +66,7 @@ fn defaults_are_those_of_the_schema() {
             limits: vec![],
             ecn: s.fabric.switch.ecn.clone(),
             weights: vec![],
+            credits: None,
             classes: 1,
             release: Release::Fluid,
             hierarchical: None,

@@ -208,6 +208,7 @@ prop_compose! {
         start in any::<bool>(),
         class_ecn in prop::array::uniform4(any::<bool>()),
         weighs: bool,
+        credited: bool,
         pause in of((of(0.01..16.0f64), 0..9_000u64, 0..700u64, of(0..1_000u64))),
         by_class in of((1..16u8, of((1..u64::MAX, any::<bool>())), 0..16u8)),
     ) -> Switch {
@@ -285,7 +286,13 @@ prop_compose! {
                 true => [(0, 3), (2, 100), (3, 1)].map(|(class, weight)| ClassWeight { class, weight }).to_vec(),
                 false => vec![],
             },
-            classes: 4,
+            credits: credited.then(|| CreditClass {
+                class: 4,
+                share: Fraction { of: 1, whole: 20 },
+                burst: Bytes::new(168),
+                limit: Bytes::new(700),
+            }),
+            classes: if credited { 5 } else { 4 },
             release: if start { Release::Start } else { Release::Fluid },
         }
     }
@@ -585,7 +592,8 @@ prop_compose! {
         let capture = capture.filter(|_| hierarchical.is_none());
         let shaper = links.1.rate; // of some cable
         let shaper = Shaper { place: cable.replacen('-', "->", 1), rate: shaper, burst: Bytes::new(70_000), limit: None };
-        let shapers = [shaper].into_iter().filter(|_| words.3 && hierarchical.is_none()).collect();
+        let shapers: Vec<_> = [shaper].into_iter().filter(|_| words.3 && hierarchical.is_none()).collect();
+        let credits = switch.credits.filter(|_| switch.pause == Pause::Off && hierarchical.is_none() && shapers.is_empty());
         Scenario {
             name,
             seeds: seeds.into_iter().collect(),
@@ -600,7 +608,7 @@ prop_compose! {
                 paths: Paths::default(),
                 dead_port: if words.3 { DeadPort::Hold } else { DeadPort::Drop },
                 clock: if words.1 { Clock::TruncateNs } else { Clock::Exact },
-                switch: Switch { hierarchical, ..switch.clone() },
+                switch: Switch { hierarchical, credits, ..switch.clone() },
                 wire_overhead: Bytes::new(24),
                 overrides: overrides.into_iter().map(|(whole, rate, delay, port_limit, loss)| Override {
                     place: if whole { pattern } else { cable }.into(), rate, delay, loss: Some(loss),

@@ -18,8 +18,9 @@ use crate::stacks::{Stacks, profiles, usual};
 use crate::timeline::{Link, Timeline};
 use forebay_engine::{Goal, NodeId};
 use forebay_net::{
-    CLASSES, Cable, ClassPolicy, Fabric, Form, IngressPool, IngressSettings, Length, Marking,
-    PortSettings, Routes, Shaper, SharedBuffer, Switch, SwitchSettings, Tor, Watchdog, Xoff,
+    CLASSES, Cable, ClassPolicy, CreditClass, Fabric, Form, IngressPool, IngressSettings, Length,
+    Marking, PortSettings, Routes, Shaper, Share as PartOfRate, SharedBuffer, Switch,
+    SwitchSettings, Tor, Watchdog, Xoff,
 };
 use forebay_record::law_logs::LawLogs;
 use forebay_scenario::model::{
@@ -299,12 +300,13 @@ impl<'a> Maker<'a> {
         Ok(hosts.into_iter().map(AnyNode::Host).collect())
     }
 
-    /// What the NICs need to queue by class, where data or answers are of several.
+    /// What the NICs need to queue by class, where data or answers are of several, or some are metered.
     fn class_queues(&self) -> Option<ClassQueues> {
         let classes =
             |of: fn(&Profile) -> u8| self.common.profiles.iter().fold(0, |all, p| all | of(p));
         let data = classes(|profile| profile.transport.data_classes());
-        ClassQueues::new(data, classes(|profile| profile.transport.answer_classes()))
+        let answers = classes(|profile| profile.transport.answer_classes());
+        ClassQueues::new(data, answers, self.credits())
     }
 
     /// What belongs to each host.
@@ -465,6 +467,7 @@ impl<'a> Maker<'a> {
             overhead: self.scenario.fabric.wire_overhead.get() as u16,
             loss: cable.loss,
             shaper: self.shaper(node, direction.peer),
+            credits: self.credits(),
             key: Stream::new(self.common.seed, u64::from(direction.link.0), Purpose::Red).key(),
             form: match () {
                 () if self.options.explicit_ports => Form::Naive,
@@ -486,6 +489,12 @@ impl<'a> Maker<'a> {
     fn shaper(&self, node: NodeId, peer: NodeId) -> Option<Shaper> {
         let of = self.shaper_of(node, peer)?;
         Some(Shaper { rate: of.rate, burst: of.burst })
+    }
+
+    fn credits(&self) -> Option<CreditClass> {
+        let of = self.scenario.fabric.switch.credits?;
+        let share = PartOfRate { of: of.share.of, whole: of.share.whole };
+        Some(CreditClass { class: of.class, share, burst: of.burst, limit: of.limit })
     }
 
     fn nic(&self, host: NodeId) -> PortSettings {

@@ -163,7 +163,7 @@ impl Tapped {
         tap.came(now, port, packet);
         node.arrive(now, port, packet, &mut TapOut { out, tap });
         for port in &mut tap.ports {
-            port.dropped = node.ports()[port.index].counters().dropped_packets;
+            port.dropped = node.ports()[port.index].counters().refused();
         }
     }
 
@@ -353,7 +353,7 @@ impl<'a> Captures<'a> {
             let node = &mut nodes[node.0 as usize];
             self.hand_over(i, node.tap_port(place), end);
             let index = node.tap_port(place).index;
-            let dropped = node.ports()[index].counters().dropped_packets;
+            let dropped = node.ports()[index].counters().refused();
             self.sink.end(i, PortTotals { dropped, end });
         }
         self.sink.settle();

@@ -249,3 +249,4 @@ impl Host {
 /// Events in the digest, beside those of switches.
 const DELIVERED: u8 = 1;
 const LOST: u8 = forebay_net::Drop::Fault as u8;
+const REFUSED: u8 = forebay_net::Drop::Buffer as u8;

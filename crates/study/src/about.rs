@@ -2,9 +2,9 @@
 
 use forebay_record::{About, FaultSpan};
 use forebay_scenario::model::{
-    BaseRtt, Change, ClassLimit, Clock, Fabric, InflightCap, LoadRef, MarkAt, NextHops,
-    PoolThreshold, QueueLength, Rdma, Recovery, Release, Routing, Rpc, Scenario, Switch, Traffic,
-    TrafficKind, TransportKind,
+    BaseRtt, Change, ClassLimit, Clock, CreditClass, Fabric, InflightCap, LoadRef, MarkAt,
+    NextHops, PoolThreshold, QueueLength, Rdma, Recovery, Release, Routing, Rpc, Scenario, Switch,
+    Traffic, TrafficKind, TransportKind,
 };
 use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
@@ -159,6 +159,7 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         ("buffer", buffer),
         ("port limit", switch.port_limit.map_or("none".into(), length)),
         ("limits of classes", limits(switch)),
+        ("credits", credits(switch)),
         ("ecn", ecn),
         ("transport", format!("{}/{}", transport.kind(), transport.law)),
         ("mss", transport.mss.to_string()),
@@ -181,6 +182,14 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         (format!("transports.{name}"), what)
     });
     own.chain(named).collect()
+}
+
+fn credits(switch: &Switch) -> String {
+    let class = switch.credits.map(|of| {
+        let CreditClass { class, share, burst, limit } = of;
+        format!("class {class}, {share} of a link, burst {burst}, at most {limit}")
+    });
+    class.unwrap_or_else(|| "none".into())
 }
 
 fn limits(switch: &Switch) -> String {

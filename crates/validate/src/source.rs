@@ -41,6 +41,7 @@ impl Bench {
             telemetry: None,
             truncate: false,
             shaper: None,
+            credits: None,
         };
         let settings = fabric.ports_of(NodeId(ports)).iter().map(|d| port(d.link)).collect();
         let switch = Switch::new(SwitchSettings {

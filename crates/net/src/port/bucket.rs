@@ -1,13 +1,13 @@
-//! A token bucket: what a shaper lets go at once, and how fast afterwards.
+//! A token bucket: what a port lets go at once, and how fast afterwards.
 //!
-//! Tokens are time at the shaper's rate. All that the bucket knows is when it is full again; each packet moves that time by what the packet
-//! takes at the rate, and may leave once it is no more than the burst ahead. Exact: a rate of no whole number of picoseconds per byte
-//! carries its remainder from packet to packet.
+//! Tokens are counted in the largest unit of which both a picosecond's refill and a byte are whole numbers, so any rate and any share of a
+//! rate is exact for ever: after n bytes the bucket is where real arithmetic has it. The bucket knows when it was last touched and what was missing
+//! then; each packet adds what it takes, and may leave once no more is missing than the burst.
 //!
-//! Source: virtual scheduling of the generic cell rate algorithm (ITU-T I.371, annex A), which is a token bucket; Linux `sch_tbf.c`, whose tokens are
-//! time too. The rate of the link is what tbf calls `peakrate`.
+//! Source: virtual scheduling of the generic cell rate algorithm (ITU-T I.371, annex A), which is a token bucket; Linux `sch_tbf.c`. The rate of the
+//! link is what tbf calls `peakrate`.
 
-use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
 /// What a shaper lets go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,33 +18,76 @@ pub struct Shaper {
     pub burst: Bytes,
 }
 
+/// A part of a rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Share {
+    /// Numerator, above zero.
+    pub of: u32,
+    /// Denominator, no less than that.
+    pub whole: u32,
+}
+
+impl Share {
+    /// All of it.
+    pub const ALL: Self = Self { of: 1, whole: 1 };
+}
+
 /// A token bucket; full at first.
 #[derive(Clone, Debug)]
 pub(super) struct Bucket {
-    cost: Serializer,
-    depth: Span,
-    full_at: Time,
+    refill: u128,  // units per picosecond
+    byte: u128,    // units per byte
+    depth: u128,   // units of a full bucket
+    missing: u128, // of that at `at`; more than the depth after a packet that is larger than the burst
+    at: Time,
 }
 
 impl Bucket {
-    pub fn new(shaper: Shaper) -> Self {
-        let depth = shaper.rate.time_for(shaper.burst);
-        Self { cost: Serializer::new(shaper.rate), depth, full_at: Time::ZERO }
+    /// A bucket that fills at `share` of `rate`.
+    ///
+    /// # Panics
+    /// If that is nothing.
+    pub fn new(rate: BitsPerSec, share: Share, burst: Bytes) -> Self {
+        let refill = u128::from(rate.get()) * u128::from(share.of);
+        assert!(refill > 0, "tokens come at a rate above zero");
+        let byte = PS_BITS_PER_BYTE * u128::from(share.whole);
+        let unit = common_divisor(refill, byte);
+        let byte = byte / unit;
+        let depth = byte * u128::from(burst.get());
+        Self { refill: refill / unit, byte, depth, missing: 0, at: Time::ZERO }
     }
 
-    /// When there are tokens for a packet of so many bytes on the wire, if it is the next to leave.
+    /// The same tokens from `now` on, in a bucket that fills as `other` does; what is missing rounds up to its unit.
+    pub fn continue_as(&mut self, now: Time, other: Self) {
+        let missing = (self.missing_at(now) * other.byte).div_ceil(self.byte);
+        *self = Self { missing, at: now, ..other };
+    }
+
+    fn missing_at(&self, now: Time) -> u128 {
+        self.missing.saturating_sub(u128::from(now.since(self.at).as_ps()) * self.refill)
+    }
+
+    /// When there are tokens for a packet of so many bytes on the wire, if it is the next to leave; rounds up to a picosecond.
     pub fn ready(&self, wire: u64) -> Time {
-        let mut cost = self.cost;
-        let empty = self.full_at.saturating_add(cost.take(wire));
-        Time::ZERO + empty.since(Time::ZERO + self.depth)
+        let short = (self.missing + u128::from(wire) * self.byte).saturating_sub(self.depth);
+        let wait = u64::try_from(short.div_ceil(self.refill)).unwrap_or(u64::MAX);
+        self.at.saturating_add(Span::from_ps(wait))
     }
 
     /// A packet that could leave at `start` takes its tokens; the answer is when it leaves.
     pub fn take(&mut self, start: Time, wire: u64) -> Time {
         let start = start.max(self.ready(wire));
-        self.full_at = self.full_at.max(start).saturating_add(self.cost.take(wire));
+        self.missing = self.missing_at(start) + u128::from(wire) * self.byte;
+        self.at = self.at.max(start);
         start
     }
+}
+
+/// Picoseconds that a byte takes at 1 bit/s.
+const PS_BITS_PER_BYTE: u128 = 8_000_000_000_000;
+
+fn common_divisor(a: u128, b: u128) -> u128 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
 #[cfg(test)]
@@ -53,7 +96,7 @@ mod tests {
     use forebay_units::random::{Purpose, Stream};
 
     fn bucket(bits: u64, burst: u64) -> Bucket {
-        Bucket::new(Shaper { rate: BitsPerSec::new(bits), burst: Bytes::new(burst) })
+        Bucket::new(BitsPerSec::new(bits), Share::ALL, Bytes::new(burst))
     }
 
     #[test]
@@ -81,20 +124,26 @@ mod tests {
         assert_eq!(bucket.ready(1_000), Time::ZERO + Span::from_us(1_000));
     }
 
-    /// Tokens counted one by one: in units of 1/8e12 of a byte, of which a picosecond brings as many as the rate has bit/s.
+    /// Tokens counted one by one: in units of 1/8e12 of a byte over the denominator of the share, of which a picosecond brings as many as the
+    /// rate has bit/s times the numerator.
     struct Counted {
         rate: u128,
+        byte: u128,
         most: u128,
         tokens: u128,
         at: u128,
     }
 
     impl Counted {
-        const BYTE: u128 = 8_000_000_000_000;
+        fn new(rate: u64, share: Share, burst: u64) -> Self {
+            let byte = 8_000_000_000_000 * u128::from(share.whole);
+            let most = u128::from(burst) * byte;
+            Self { rate: u128::from(rate) * u128::from(share.of), byte, most, tokens: most, at: 0 }
+        }
 
         fn take(&mut self, start: Time, wire: u64) -> Time {
             let start = u128::from(start.as_ps()).max(self.at);
-            let price = u128::from(wire) * Self::BYTE;
+            let price = u128::from(wire) * self.byte;
             let now = self.most.min(self.tokens + (start - self.at) * self.rate);
             let wait = price.saturating_sub(now).div_ceil(self.rate);
             self.tokens = self.most.min(now + wait * self.rate) - price;
@@ -107,21 +156,51 @@ mod tests {
     fn packets_leave_as_if_tokens_were_counted() {
         for rate in [50_000_000, 8_000_000_000, 999_999_937, 123_456_789_123] {
             for burst in [1_538, 5_000, 16_384] {
-                let mut bucket = bucket(rate, burst);
-                let most = u128::from(burst) * Counted::BYTE;
-                let mut counted = Counted { rate: rate.into(), most, tokens: most, at: 0 };
-                let mut rng = Stream::new(rate, burst, Purpose::Test);
-                let mut now = Time::ZERO;
-                for _ in 0..2_000 {
-                    let wire = 64 + rng.below(1_475);
-                    let packet = BitsPerSec::new(rate).time_for(Bytes::new(wire)).as_ps();
-                    now += Span::from_ps(rng.below(2 * packet));
-                    let (one, other) = (bucket.take(now, wire), counted.take(now, wire));
-                    let off = one.as_ps().abs_diff(other.as_ps());
-                    assert!(off <= 2, "{rate} b/s, {burst} B: {one} and {other}");
-                    now = other;
+                for share in [Share::ALL, Share { of: 84, whole: 1_622 }] {
+                    let mut bucket = Bucket::new(BitsPerSec::new(rate), share, Bytes::new(burst));
+                    let mut counted = Counted::new(rate, share, burst);
+                    let mut rng = Stream::new(rate, burst, Purpose::Test);
+                    let mut now = Time::ZERO;
+                    for _ in 0..2_000 {
+                        let wire = 64 + rng.below(1_475);
+                        let packet = BitsPerSec::new(rate).time_for(Bytes::new(wire)).as_ps();
+                        now += Span::from_ps(rng.below(2 * packet));
+                        let left = bucket.take(now, wire);
+                        assert_eq!(left, counted.take(now, wire), "{rate} b/s, {burst} B");
+                        now = left;
+                    }
                 }
             }
         }
+    }
+
+    /// A million credits of ExpressPass at 10 Gb/s, of 84 B on the wire in the mean: as many as 84 of 1,622 parts of the link, and the burst.
+    #[test]
+    fn a_million_credits_take_their_share_of_the_link_to_the_picosecond() {
+        let (rate, share) = (BitsPerSec::from_gbps(10), Share { of: 84, whole: 1_622 });
+        let mut bucket = Bucket::new(rate, share, Bytes::new(168));
+        let mut rng = Stream::new(1, 2, Purpose::Test);
+        let mut bytes = 0u128;
+        for _ in 0..1_000_000 {
+            let wire = 76 + rng.below(17);
+            bytes += u128::from(wire);
+            let left = bucket.take(Time::ZERO, wire);
+            // 800 ps a byte at 10 Gb/s; the first 168 B need not wait.
+            let exact = (bytes.saturating_sub(168) * 800 * 1_622).div_ceil(84);
+            assert_eq!(u128::from(left.as_ps()), exact, "after {bytes} B");
+        }
+    }
+
+    #[test]
+    fn tokens_outlast_a_change_of_rate() {
+        let share = Share { of: 84, whole: 1_622 };
+        let at = |gbps| Bucket::new(BitsPerSec::from_gbps(gbps), share, Bytes::new(168));
+        let mut bucket = at(10);
+        bucket.take(Time::ZERO, 168);
+        // Half of the burst is there again after 84 B at 10 Gb/s; the other half takes a tenth of that at 100 Gb/s.
+        let half = Time::ZERO + Span::from_ps(800 * 1_622);
+        bucket.continue_as(half, at(100));
+        assert_eq!(bucket.ready(84), half);
+        assert_eq!(bucket.ready(168), half + Span::from_ps(80 * 1_622));
     }
 }

@@ -32,6 +32,8 @@ counters! {
         pub dropped_packets: u64,
         /// Their sizes.
         pub dropped_bytes: u64,
+        /// Credits beyond the limit of their queue: packets of the credit class, which are not among `dropped_packets`.
+        pub dropped_credits: u64,
         /// Packets lost to a fault or at random.
         pub lost_packets: u64,
         /// Packets marked here.
@@ -40,6 +42,11 @@ counters! {
 }
 
 impl PortCounters {
+    /// Packets that did not get in, credits among them.
+    pub fn refused(&self) -> u64 {
+        self.dropped_packets + self.dropped_credits
+    }
+
     /// Counts a packet that was refused.
     pub(crate) fn drop(&mut self, packet: &Packet) {
         self.dropped_packets += 1;

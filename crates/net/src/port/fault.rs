@@ -181,6 +181,9 @@ impl Port {
         self.cold.highest = self.highest();
         self.hot.highest = Span::ZERO;
         self.cold.settings.rate = rate;
+        if let Some(meter) = &mut self.cold.meter {
+            meter.change_rate(now, rate);
+        }
         self.derive();
         self.resend(queued, &mut recalled);
         recalled

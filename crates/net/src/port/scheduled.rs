@@ -10,7 +10,6 @@
 //! Nothing overtakes the highest class. So at a port that no pause can reach, a packet of that class goes to the link as it is accepted, behind
 //! the packets on the wire and ahead of all that wait. A fault takes it back if its transmission has not begun (`fault.rs`).
 
-use super::bucket::Bucket;
 use super::packet_queue::{PacketQueue, Rests};
 use super::{Cold, Form, Length, Marking, Port, PortMode, PortSettings, Verdict};
 use forebay_engine::{Out, prefetch, rarely};
@@ -222,7 +221,7 @@ impl Port {
         let in_bytes = |marking: &Marking| is_bytes(marking.kmin);
         let work_conserving = settings.form != Form::Naive
             && !self.cold.may_lose()
-            && settings.shaper.is_none()
+            && self.cold.meter.is_none()
             && !settings.release_at_start
             && settings.limit.is_none_or(is_bytes)
             && settings.marking.iter().all(in_bytes)
@@ -481,13 +480,7 @@ impl Port {
     #[inline]
     pub(super) fn next_start(&self, paused: u8) -> Time {
         let wire = self.hot.busy.max(self.cold.since);
-        self.cold.bucket.as_ref().map_or(wire, |bucket| wire.max(self.tokens_at(bucket, paused)))
-    }
-
-    #[cold]
-    fn tokens_at(&self, bucket: &Bucket, paused: u8) -> Time {
-        let class = self.class_to_come(self.scheduled.waiting_but(paused));
-        self.scheduled.first_of(class).map_or(Time::ZERO, |packet| bucket.ready(self.wire(&packet)))
+        if self.cold.meter.is_some() { self.start_of_metered(wire, paused) } else { wire }
     }
 
     /// From now on somebody has to hear of each departure as it is served.
@@ -499,7 +492,7 @@ impl Port {
     /// Whether a packet that joins now would be the next event of a scheduled port: nothing comes between. Not where somebody
     /// has to hear of departures as they are served: of losses, or for an account. Nor where it waits for tokens.
     #[inline]
-    pub(super) fn departs_at_once(&self, now: Time) -> bool {
+    pub(super) fn departs_at_once(&self, now: Time, packet: &Packet) -> bool {
         self.is_scheduled()
             && self.scheduled.packets == 0
             && self.hot.busy <= now
@@ -507,7 +500,11 @@ impl Port {
             && !self.cold.observed
             && !self.cold.pause.concerns()
             && !self.cold.may_lose()
-            && self.cold.bucket.is_none()
+            && self
+                .cold
+                .meter
+                .as_ref()
+                .is_none_or(|meter| meter.lets(now, packet, self.wire(packet)))
     }
 
     /// A packet has left the queue of a scheduled port, which holds what is left behind, and its transmission begins: the marking rule
@@ -572,7 +569,7 @@ impl Port {
         {
             return;
         }
-        let class = self.next_class(self.held_back());
+        let class = self.next_class(self.held_back() | self.lacks_tokens(start));
         let mut packet = self.scheduled.take(class);
         let verdict = self.depart(start, &mut packet, out);
         departed(start, &packet, verdict);

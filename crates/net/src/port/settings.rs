@@ -1,6 +1,7 @@
 //! What a port is made from.
 
 use super::bucket::Shaper;
+use super::credit_class::CreditClass;
 use forebay_engine::LinkId;
 use forebay_units::{BitsPerSec, Span};
 use forebay_wire::Rates;
@@ -65,6 +66,8 @@ pub struct PortSettings {
     pub loss: f64,
     /// Token bucket, if any. Such a port has explicit queues.
     pub shaper: Option<Shaper>,
+    /// Metered class for the credits of a transport, if any. Such a port has explicit queues and no shaper.
+    pub credits: Option<CreditClass>,
     /// Key of the random draws of this port.
     pub key: u64,
     /// How it keeps its queue.

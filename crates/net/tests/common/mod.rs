@@ -110,6 +110,7 @@ pub fn plain() -> PortSettings {
         telemetry: None,
         truncate: false,
         shaper: None,
+        credits: None,
     }
 }
 
@@ -198,7 +199,7 @@ impl Bench {
     pub fn accounted(&self, now: Time) -> u64 {
         let port = |p: &forebay_net::Port| {
             let counters = p.counters();
-            p.waiting() + counters.dropped_packets + counters.lost_packets
+            p.waiting() + counters.refused() + counters.lost_packets
         };
         let ports: u64 = self.switch.ports().iter().map(port).sum();
         let _ = now;

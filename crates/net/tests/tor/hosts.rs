@@ -460,5 +460,6 @@ fn port(fabric: &Fabric, direction: &forebay_net::Direction, loss: f64) -> PortS
         telemetry: None,
         truncate: false,
         shaper: None,
+        credits: None,
     }
 }

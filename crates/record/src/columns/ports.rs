@@ -28,6 +28,8 @@ pub struct PortRow {
     pub dropped_packets: u64,
     /// Their bytes.
     pub dropped_bytes: Bytes,
+    /// Credits beyond the limit of their queue; not among `dropped_packets`.
+    pub dropped_credits: u64,
     /// Packets lost to a fault: random loss, or a dead link.
     pub lost_packets: u64,
     /// Packets that got a congestion mark here.
@@ -105,6 +107,8 @@ pub(super) static PORTS: Of<PortRow> = Of {
             counts dropped_packets, Sum ""]
         ["dropped_bytes" "bytes" "Bytes of those packets.",
             counts dropped_bytes, Sum ""]
+        ["dropped_credits" "packets" "Credits refused by their own queue (fabric.switch.credits), and not among dropped_packets: how a receiver learns of congestion.",
+            counts dropped_credits, Sum "credits dropped"]
         ["lost_packets" "packets" "Packets lost to a fault: random loss, or a dead link.",
             counts lost_packets, Sum ""]
         ["marked_packets" "packets" "Packets that got a congestion mark (CE) here.",

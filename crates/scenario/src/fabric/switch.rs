@@ -1,6 +1,6 @@
 //! `[fabric.switch]`: buffers, classes and what else switches do beyond forwarding.
 
-use super::{Ecn, EcnMarking, Hierarchical, Pause};
+use super::{CreditClass, Ecn, EcnMarking, Hierarchical, Pause};
 use crate::judge::Judge;
 use crate::quantity::QueueLength;
 use crate::topology::Topology;
@@ -39,6 +39,9 @@ pub struct Switch {
     /// Each is marked by its own queue. NICs stay strict. Default: all classes are strict.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub weights: Vec<ClassWeight>,
+    /// A metered class for the credits of a transport, at every switch port and host NIC. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credits: Option<CreditClass>,
     /// When a packet stops counting towards queue and buffer. Default: "fluid".
     pub release: Release,
     /// Queues by destination at the switches of racks, credits between racks, and a law that sets the rates of flows of law "explicit"
@@ -61,6 +64,7 @@ impl Default for Switch {
             ecn: Ecn::default(),
             classes: 1,
             weights: Vec::new(),
+            credits: None,
             release: Release::default(),
             hierarchical: None,
             pause: Pause::Off,

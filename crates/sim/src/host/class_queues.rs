@@ -7,9 +7,14 @@
 //!
 //! Whatever becomes ready joins the one list that every host has, and is sorted into queues when the NIC pulls next. A host whose data
 //! is of one class, with no answers below, has no such queues.
+//!
+//! A metered class, of credits, has a short queue of its own: its first packet goes before all others once the port has tokens for it, and one that finds
+//! no room is dropped.
 
-use super::Host;
+use super::{Host, REFUSED};
+use forebay_engine::Out;
 use forebay_host::ReadyList;
+use forebay_net::{CreditClass, trace};
 use forebay_units::Time;
 use forebay_wire::Packet;
 use std::collections::VecDeque;
@@ -19,6 +24,15 @@ use std::collections::VecDeque;
 pub(crate) struct ClassQueues {
     of_class: [u8; 8],
     queues: Vec<ClassQueue>, // the highest goes first
+    credits: Option<CreditQueue>,
+}
+
+/// Credits that wait for tokens.
+#[derive(Clone, Debug)]
+struct CreditQueue {
+    of: CreditClass,
+    packets: VecDeque<Packet>,
+    bytes: u64, // of the wire
 }
 
 #[derive(Clone, Debug, Default)]
@@ -28,20 +42,26 @@ struct ClassQueue {
 }
 
 impl ClassQueues {
-    /// For data and answers of these classes, a bit each; `None`: one list does.
-    pub fn new(data: u8, answers: u8) -> Option<Self> {
+    /// For data and answers of these classes, a bit each, and credits that are metered; `None`: one list does.
+    pub fn new(data: u8, answers: u8, credits: Option<CreditClass>) -> Option<Self> {
         let below_data = data.wrapping_sub(1) & !data; // all classes below the lowest
         let first = data | u8::from(answers & below_data != 0);
         let queue_of = |class: usize| (first & (2u16 << class).wrapping_sub(1) as u8).count_ones();
         let count = first.count_ones() as usize;
-        (count > 1).then(|| Self {
+        (count > 1 || credits.is_some()).then(|| Self {
             of_class: core::array::from_fn(|class| queue_of(class).saturating_sub(1) as u8),
-            queues: vec![ClassQueue::default(); count],
+            queues: vec![ClassQueue::default(); count.max(1)],
+            credits: credits.map(|of| CreditQueue { of, packets: VecDeque::new(), bytes: 0 }),
         })
     }
 
     fn is_empty(&self) -> bool {
         self.queues.iter().all(|queue| queue.answers.is_empty() && queue.flows.is_empty())
+    }
+
+    /// The credit that goes next.
+    fn first_credit(&self) -> Option<&Packet> {
+        self.credits.as_ref().and_then(|credits| credits.packets.front())
     }
 
     fn queue(&mut self, class: u8) -> &mut ClassQueue {
@@ -68,6 +88,19 @@ impl ClassQueues {
     }
 }
 
+impl CreditQueue {
+    /// Whether there is room for one more credit, which it then takes.
+    fn add(&mut self, credit: &Packet, overhead: u64) -> bool {
+        let bytes = self.bytes + credit.on_wire(overhead);
+        let fits = bytes <= self.of.limit.get();
+        if fits {
+            self.bytes = bytes;
+            self.packets.push_back(*credit);
+        }
+        fits
+    }
+}
+
 impl Host {
     /// From now on the highest class goes first. It has to be so from the start.
     pub fn serve_by_class(&mut self, queues: ClassQueues) {
@@ -75,25 +108,35 @@ impl Host {
         self.nic.by_class = true;
     }
 
-    /// Whether something waits in the queue of a class.
+    /// When something that waits in the queue of a class may go, if the wire is free; [`Time::MAX`]: nothing waits.
     #[inline]
-    pub(super) fn has_classes_queued(&self) -> bool {
-        self.nic.class_queues.as_ref().is_some_and(|queues| !queues.is_empty())
+    pub(super) fn classes_queued_until(&self) -> Time {
+        self.nic.class_queues.as_ref().map_or(Time::MAX, |queues| {
+            let credit = || queues.first_credit().map(|first| self.nic.port.credit_ready(first));
+            if queues.is_empty() { credit().unwrap_or(Time::MAX) } else { Time::ZERO }
+        })
     }
 
     /// What goes out next where classes have queues. `None`: what was next has been put aside, or there is nothing.
     #[cold]
     #[inline(never)]
-    pub(super) fn next_by_class(&mut self, start: Time) -> Option<Packet> {
+    pub(super) fn next_by_class(
+        &mut self,
+        start: Time,
+        out: &mut impl Out<Packet>,
+    ) -> Option<Packet> {
         if let Some(segment) = self.next_segment() {
             return Some(segment);
         }
         let Some(mut queues) = self.nic.class_queues.take() else {
             return self.next_of_list::<false>(start);
         };
-        self.sort_into(&mut queues);
-        let mut next = None;
+        self.sort_into(&mut queues, start, out);
+        let mut next = self.next_credit(&mut queues, start);
         for queue in queues.queues.iter_mut().rev() {
+            if next.is_some() {
+                break;
+            }
             std::mem::swap(&mut self.nic.queue, &mut queue.answers);
             self.nic.ready.exchange(&mut queue.flows);
             while next.is_none() && !(self.nic.queue.is_empty() && self.nic.ready.is_empty()) {
@@ -101,9 +144,6 @@ impl Host {
             }
             self.nic.ready.exchange(&mut queue.flows);
             std::mem::swap(&mut self.nic.queue, &mut queue.answers);
-            if next.is_some() {
-                break;
-            }
         }
         if let Some(slot) = self.nic.moved.take() {
             let queue = queues.queue(self.class_of(slot));
@@ -116,9 +156,19 @@ impl Host {
         next
     }
 
-    fn sort_into(&mut self, queues: &mut ClassQueues) {
+    fn sort_into(&mut self, queues: &mut ClassQueues, now: Time, out: &mut impl Out<Packet>) {
+        let overhead = self.nic.port.settings().overhead.into();
         while let Some(packet) = self.nic.queue.pop_front() {
-            queues.queue(packet.class).answers.push_back(packet);
+            let credits = queues.credits.as_mut().filter(|credits| credits.of.has(&packet));
+            let Some(credits) = credits else {
+                queues.queue(packet.class).answers.push_back(packet);
+                continue;
+            };
+            if !credits.add(&packet, overhead) {
+                self.nic.port.count_drop(&packet);
+                trace(&mut self.digest, now, REFUSED, &packet);
+                out.slab().release(packet.int_slot());
+            }
         }
         let mut flows = VecDeque::new();
         self.nic.ready.exchange(&mut flows);
@@ -127,6 +177,17 @@ impl Host {
             self.nic.ready.move_to(&mut queue.flows, slot);
         }
         self.nic.ready.exchange(&mut flows); // for its room
+    }
+
+    /// The next credit, if there are tokens for it.
+    fn next_credit(&self, queues: &mut ClassQueues, start: Time) -> Option<Packet> {
+        let first = queues.first_credit()?;
+        if self.nic.port.credit_ready(first) > start {
+            return None;
+        }
+        let overhead = self.nic.port.settings().overhead.into();
+        let credits = queues.credits.as_mut()?;
+        credits.packets.pop_front().inspect(|credit| credits.bytes -= credit.on_wire(overhead))
     }
 
     /// The next answer that may go, or the next flow's data if it may.
@@ -254,7 +315,7 @@ flows = [
 
     fn queues(data: &[u8], answers: &[u8]) -> Option<[u8; 8]> {
         let mask = |classes: &[u8]| classes.iter().fold(0, |mask, class| mask | 1 << class);
-        ClassQueues::new(mask(data), mask(answers)).map(|queues| queues.of_class)
+        ClassQueues::new(mask(data), mask(answers), None).map(|queues| queues.of_class)
     }
 
     #[test]

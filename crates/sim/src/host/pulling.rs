@@ -94,13 +94,15 @@ impl Host {
     /// When the NIC pulls next.
     #[inline]
     pub(super) fn next_pull(&self) -> Time {
-        if self.nic.is_idle() && !self.is_cutting() && !self.has_classes_queued()
-            || !self.nic.port.open()
-        {
+        let mut from = self.nic.since;
+        if self.nic.is_idle() && !self.is_cutting() {
+            from = from.max(self.classes_queued_until());
+        }
+        if from == Time::MAX || !self.nic.port.open() {
             return Time::MAX;
         }
         let read = self.memory.as_ref().map_or(Time::ZERO, |memory| memory.path.send_free());
-        self.nic.port.busy().max(self.nic.since).max(read)
+        self.nic.port.busy().max(from).max(read)
     }
 
     /// Whether part of a super-packet has not gone out.
@@ -114,7 +116,7 @@ impl Host {
     pub(super) fn pull(&mut self, mut start: Time, now: Time, out: &mut impl Out<Packet>) -> Time {
         while start <= now {
             // ACKs go first: `fq` serves flows that send little before those with a backlog.
-            if let Some(packet) = &mut self.next_packet(start) {
+            if let Some(packet) = &mut self.next_packet(start, out) {
                 self.send(start, packet, out);
             }
             start = self.next_pull();
@@ -138,9 +140,9 @@ impl Host {
 
     /// What goes out next: the rest of a super-packet, an ACK, data. Every packet of a host passes here once: a call costs more than it saves.
     #[inline(always)]
-    fn next_packet(&mut self, start: Time) -> Option<Packet> {
+    fn next_packet(&mut self, start: Time, out: &mut impl Out<Packet>) -> Option<Packet> {
         if self.nic.by_class {
-            return self.next_by_class(start);
+            return self.next_by_class(start, out);
         }
         if let Some(segment) = self.nic.burst.as_mut().and_then(|burst| burst.take()) {
             return Some(segment);

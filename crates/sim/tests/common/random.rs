@@ -101,9 +101,11 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
         _ => (switch(&mut d, &mut fabric, &mut drawn), Vec::new()),
     };
     limit_classes(seed, (classes, &lossless), &mut fabric, &mut drawn);
-    let transport =
+    let mut transport =
         transport(&mut d, classes) + &own_routing(seed, &mut drawn) + &kernel_timers(seed);
-    fabric.push_str(&shapers(seed, &names, &mut drawn));
+    if !meter_answers(seed, classes, &mut fabric, &mut transport, &mut drawn) {
+        fabric.push_str(&shapers(seed, &names, &mut drawn));
+    }
     let traffic = traffic(&mut d, &names, &drawn);
     let faults = faults(&mut d, &names, &mut drawn);
     let nic = d.of(&["round-robin", "fifo", "srpt", "push"]);
@@ -350,6 +352,37 @@ fn limit_classes(
     drawn.boundless = false;
     let line = format!("classes = {classes}\n");
     *fabric = fabric.replacen(&line, &format!("{line}limits = [{}]\n", limits.join(", ")), 1);
+}
+
+/// A metered class above all others, with the answers of flows in it: in one scenario of four without pause.
+fn meter_answers(
+    seed: u64,
+    classes: u64,
+    fabric: &mut String,
+    transport: &mut String,
+    drawn: &mut Drawn,
+) -> bool {
+    let mut d = Draw(Stream::new(seed, 12, Purpose::Test));
+    if drawn.pauses || classes > 7 || !d.one_in(4) {
+        return false;
+    }
+    (drawn.shaped, drawn.boundless) = (true, false);
+    (drawn.limit_bytes, drawn.limit_packets) = (None, None); // of ports, and not of credits
+    let share = d.of(&["84/1622", "1/3", "7/50"]);
+    let (burst, limit) = (d.between(168, 2_000), d.between(168, 3_000));
+    let metered = format!(
+        "classes = {}\ncredits = {{ class = {classes}, share = \"{share}\", burst = \"{burst}B\", limit = \"{limit}B\" }}\n",
+        classes + 1
+    );
+    *fabric = fabric.replacen(&format!("classes = {classes}\n"), &metered, 1);
+    if classes == 1 {
+        *transport = transport.replacen("[transport]\n", "[transport]\nack_class = 1\n", 1);
+    }
+    for class in 0..classes {
+        let of_answers = |class| format!("ack_class = {class}\n");
+        *transport = transport.replace(&of_answers(class), &of_answers(classes));
+    }
+    true
 }
 
 /// What hosts do beyond the NIC's order: of all, and of one.

@@ -1,0 +1,69 @@
+//! What is wrong with `fabric.switch.credits`.
+
+use crate::fabric::CreditClass;
+use crate::judge::Judge;
+use crate::scenario::Scenario;
+use forebay_units::Bytes;
+
+/// What is wrong with the class of credits of a scenario, if it has one.
+pub(crate) fn check(judge: &mut Judge<'_>, scenario: &Scenario) {
+    if let Some(credits) = &scenario.fabric.switch.credits {
+        credits.check(judge, scenario);
+    }
+}
+
+impl CreditClass {
+    /// What is wrong with the table in `scenario`.
+    fn check(&self, judge: &mut Judge<'_>, scenario: &Scenario) {
+        let (path, fabric, class) = ("fabric.switch.credits", &scenario.fabric, self.class);
+        let switch = &fabric.switch;
+        let at = |key: &str| format!("{path}.{key}");
+        judge.class_exists(&at("class"), class, switch.classes);
+        if class + 1 < switch.classes {
+            let highest = switch.classes - 1;
+            let text = format!(
+                "{class} is not the highest class, and credits go before all others; write {highest}"
+            );
+            judge.say(&at("class"), text);
+        }
+        if self.share.of == 0 || self.share.of >= self.share.whole {
+            judge.wrong(&at("share"), "is no part of a link; write for instance \"84/1622\"");
+        }
+        let least = Bytes::new(LEAST).saturating_add(fabric.wire_overhead);
+        for (key, bytes) in [("burst", self.burst), ("limit", self.limit)] {
+            if bytes < least {
+                let text = format!("is less than a credit, {least} on the wire; write more");
+                judge.wrong(&at(key), text);
+            }
+        }
+        let both = |other: &str| format!("and {other}; leave out one of them");
+        if switch.limits.iter().any(|one| one.class == class) {
+            let other = format!("fabric.switch.limits both limit class {class}");
+            judge.say(&at("limit"), both(&other));
+        }
+        if switch.weights.iter().any(|one| one.class == class) {
+            let other = format!("fabric.switch.weights both say when class {class} goes");
+            judge.say(&at("class"), both(&other));
+        }
+        let of_entries = scenario.traffic.iter().filter_map(|entry| entry.class);
+        let mut data = of_entries.chain(scenario.all_transports().map(|one| one.class));
+        if let Some(of_data) = data.find(|of_data| *of_data >= class) {
+            let text = format!(
+                "{class} is below data of class {of_data}; write more, or give data a class below"
+            );
+            judge.say(&at("class"), text);
+        }
+        if fabric.pauses().next().is_some() {
+            judge.say(path, both("pause both hold packets back"));
+        }
+        if switch.hierarchical.is_some() {
+            judge.say(path, both("hierarchical both put credits into the highest class"));
+        }
+        if !fabric.shapers.is_empty() {
+            judge.say(path, both("shaper both meter a port"));
+        }
+    }
+}
+
+/// Size of the least packet that carries a credit.
+const LEAST: u64 = 64;
