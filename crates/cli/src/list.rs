@@ -10,7 +10,7 @@ use forebay_scenario::{cdf, presets, reference};
 pub fn list(args: &List) -> Result<(), Failure> {
     match args.what {
         None => say::data(
-            "laws       control laws: of role flow in transport.law, of role host in host.memory.control.law\n\
+            "laws       control laws: of roles flow and grant in transport.law, of role host in host.memory.control.law\n\
              workloads  flow-size distributions: traffic.sizes\n\
              presets    example scenarios: forebay new, --preset\n\
              metrics    numbers of a result: expect.metric\n\

@@ -52,6 +52,12 @@ impl<A: Copy> Acts<A> {
         self.len == 0
     }
 
+    /// Whether there is room for no other.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        usize::from(self.len) == self.items.len()
+    }
+
     /// Forgets all actions.
     #[inline]
     pub fn clear(&mut self) {

@@ -17,5 +17,5 @@ pub use crate::topology::{
 };
 pub use crate::traffic::{ListedFlow, LoadRef, Pairs, Rpc, Traffic, TrafficKind, Wait};
 pub use crate::transport::{
-    BaseRtt, InflightCap, Kernel, Rdma, Recovery, Tcp, Transport, TransportKind,
+    BaseRtt, InflightCap, Kernel, Rdma, ReceiverDriven, Recovery, Tcp, Transport, TransportKind,
 };

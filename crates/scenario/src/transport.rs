@@ -1,8 +1,10 @@
 //! `[transport]` and `[transports.NAME]`: one type for the file, the checked scenario and the resolved file.
 
 mod kernel;
+mod receiver_driven;
 
 pub use kernel::Kernel;
+pub use receiver_driven::ReceiverDriven;
 
 use crate::fabric::Routing;
 use crate::judge::Judge;
@@ -25,14 +27,14 @@ pub struct Transport {
     #[schemars(with = "Option<BTreeMap<String, Param>>")]
     pub params: Vec<(String, String)>,
     /// Payload of a full packet, above 0 and with its header at most 65535B. Default: 1448B for tcp (1500B Ethernet with IPv4, TCP and
-    /// timestamps), 1000B for rdma. Not with mtu.
+    /// timestamps), 1000B for rdma, 1436B for receiver-driven (1500B packets). Not with mtu.
     #[serde(default)]
     pub mss: Bytes,
     /// Size of a full data packet, header included; another way to give mss.
     #[serde(default, skip_serializing)]
     pub mtu: Option<Bytes>,
     /// Header bytes of a data packet. Default: 52B for tcp (IPv4 20, TCP 20, timestamps 12); 44B for rdma (IPv4 20, UDP 8, BTH 12,
-    /// ICRC 4), telemetry not included.
+    /// ICRC 4), telemetry not included; 64B for receiver-driven (htsim).
     #[serde(default)]
     pub header: Bytes,
     /// Size of a pure ACK, at most 65535B. Default: 64B, the least Ethernet frame.
@@ -64,6 +66,8 @@ pub enum TransportKind {
     Tcp(Tcp),
     /// Queue pairs as in RoCEv2 NICs: go-back-N or selective repeat, CNPs, telemetry.
     Rdma(Rdma),
+    /// Messages whose receivers say when their senders may send: a law of role grant per receiving host.
+    ReceiverDriven(ReceiverDriven),
 }
 
 /// Settings of TCP.
@@ -268,6 +272,7 @@ impl Transport {
         match self.kind {
             TransportKind::Tcp(_) => "tcp",
             TransportKind::Rdma(_) => "rdma",
+            TransportKind::ReceiverDriven(_) => "receiver-driven",
         }
     }
 
@@ -275,7 +280,7 @@ impl Transport {
     pub fn rdma(&self) -> Option<&Rdma> {
         match &self.kind {
             TransportKind::Rdma(rdma) => Some(rdma),
-            TransportKind::Tcp(_) => None,
+            TransportKind::Tcp(_) | TransportKind::ReceiverDriven(_) => None,
         }
     }
 
@@ -283,7 +288,15 @@ impl Transport {
     pub fn tcp(&self) -> Option<&Tcp> {
         match &self.kind {
             TransportKind::Tcp(tcp) => Some(tcp),
-            TransportKind::Rdma(_) => None,
+            TransportKind::Rdma(_) | TransportKind::ReceiverDriven(_) => None,
+        }
+    }
+
+    /// Settings of a receiver-driven transport, if it is one.
+    pub fn receiver_driven(&self) -> Option<&ReceiverDriven> {
+        match &self.kind {
+            TransportKind::ReceiverDriven(keys) => Some(keys),
+            TransportKind::Tcp(_) | TransportKind::Rdma(_) => None,
         }
     }
 
@@ -294,11 +307,12 @@ impl Transport {
     }
 
     /// Header and payload of a full packet where nothing says so: IPv4 20 B, TCP 20 B and timestamps 12 B of an Ethernet frame of
-    /// 1500 B; IPv4 20 B, UDP 8 B, base transport header 12 B, ICRC 4 B and the payload of public RDMA simulators.
+    /// 1500 B; IPv4 20 B, UDP 8 B, base transport header 12 B, ICRC 4 B and the payload of public RDMA simulators; 64 B as in htsim, of packets of 1500 B.
     fn usual_packet(&self) -> (Bytes, Bytes) {
         match self.kind {
             TransportKind::Tcp(_) => (Bytes::new(52), Bytes::new(1448)),
             TransportKind::Rdma(_) => (Bytes::new(44), Bytes::new(1000)),
+            TransportKind::ReceiverDriven(_) => (Bytes::new(64), Bytes::new(1436)),
         }
     }
 
@@ -306,7 +320,6 @@ impl Transport {
     /// do where nothing says so.
     pub(crate) fn check(&mut self, judge: &mut Judge<'_>, place: &str, delayed_ack: bool) {
         let at = |key: &str| format!("{place}.{key}");
-        let mut law = judge.law(&at("law"), &self.law);
         self.packet(judge, place);
         if self.ack_size == Bytes::ZERO || self.ack_size.get() > LARGEST_PACKET {
             judge.wrong(&at("ack_size"), "is no size of a packet; write for instance \"64B\"");
@@ -317,8 +330,10 @@ impl Transport {
             kernel.fill(judge, place, tcp);
             kernel.fill_params(tcp, &self.law, &mut self.params);
         }
-        judge.params(&at("params"), law.as_mut(), &self.params);
         let (mss, ack_class) = (self.mss, self.ack_class);
+        let of_senders = self.receiver_driven().is_none();
+        let mut law = of_senders.then(|| judge.law(&at("law"), &self.law)).flatten();
+        judge.params(&at("params"), law.as_mut(), &self.params);
         match &mut self.kind {
             TransportKind::Tcp(tcp) => {
                 tcp.check(judge, place, mss, delayed_ack);
@@ -327,6 +342,9 @@ impl Transport {
                 }
             }
             TransportKind::Rdma(rdma) => rdma.check(judge, place, mss, ack_class),
+            TransportKind::ReceiverDriven(keys) => {
+                keys.check(judge, place, (&self.law, &self.params), mss);
+            }
         }
     }
 

@@ -40,6 +40,10 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
     for (name, one) in &s.transports {
         one.check_classes(judge, &transport::path(name), classes);
     }
+    s.transport.check_paths(judge, "transport", s.fabric.routing);
+    for (name, one) in &s.transports {
+        one.check_paths(judge, &transport::path(name), s.fabric.routing);
+    }
     let plan = Plan::of(&s.fabric);
     plan::check(judge, &s.fabric, &plan);
     let paths = s.transports.keys().map(|name| transport::path(name));
@@ -58,6 +62,11 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
     s.output.check(judge, (s.stop, snap), &plan, &s.host);
     if s.fabric.switch.hierarchical.is_some() && !s.output.captures.is_empty() {
         let text = "cannot write credits, which no protocol has; leave it out with fabric.switch.hierarchical";
+        judge.say("output.capture[0]", text);
+    }
+    let received = s.all_transports().any(|one| one.receiver_driven().is_some());
+    if received && !s.output.captures.is_empty() {
+        let text = "cannot write messages of receiver-driven transports, which have no frame format yet; leave it out";
         judge.say("output.capture[0]", text);
     }
     pause::check(judge, s, &plan);

@@ -189,7 +189,7 @@ fn telemetry(
     plan: &Plan,
     profiles: &[Profile],
 ) -> Result<Option<Rates>, SimError> {
-    if !profiles.iter().any(|profile| profile.law.needs().int) {
+    if !profiles.iter().any(|profile| profile.law.as_ref().is_some_and(|law| law.needs().int)) {
         return Ok(None);
     }
     let changed = scenario.faults.iter().filter_map(|fault| match fault.change() {

@@ -385,6 +385,7 @@ impl<'a> Captures<'a> {
                 Frames::Roce { ack_every } => {
                     self.sink.roce(i, &roce::frame(&seen, flow, cfg, ack_every));
                 }
+                Frames::None => {}
             }
         }
     }

@@ -5,7 +5,9 @@ use crate::law::law;
 use crate::options::SimError;
 use forebay_host::{Moderation, PullOrder};
 use forebay_laws::flow::FlowParams;
+use forebay_laws::grant::GrantParams;
 use forebay_scenario::model::{self, HostSettings, NicOrder, Pacing, Scenario, TransportKind};
+use forebay_transport::granted::GrantedConfig;
 use forebay_transport::rdma::{Cap, RdmaConfig, Recovery};
 use forebay_transport::{Config, TcpConfig, Tick};
 use forebay_units::{Bytes, Span};
@@ -46,6 +48,9 @@ impl<'a> Stacks<'a> {
         let mut profiles = profiles(self.scenario, &settings)?;
         for (profile, usual) in profiles.iter_mut().zip(&self.met[0].1.profiles) {
             profile.base_rtt = usual.base_rtt.clone();
+            if let Config::Granted(_) = usual.transport {
+                profile.transport = usual.transport.clone(); // with its window
+            }
         }
         let common = Arc::new(Common { profiles, ..Common::clone(&self.met[0].1) });
         self.met.push((settings, Arc::clone(&common)));
@@ -95,11 +100,20 @@ fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
 pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile>, SimError> {
     let one = |t: &model::Traffic| {
         let of = scenario.transport_of(t);
-        let law = law_of(of, t)?;
         let class = t.class.unwrap_or(of.class);
-        let transport = match &of.kind {
-            TransportKind::Tcp(keys) => Config::from(configure(tcp(of, keys, class, &law), stack)),
-            TransportKind::Rdma(keys) => Config::from(queue_pairs(of, keys, class, &law)),
+        let (transport, law) = match &of.kind {
+            TransportKind::Tcp(keys) => {
+                let law = law_of(of, t)?;
+                (Config::from(configure(tcp(of, keys, class, &law), stack)), Some(law))
+            }
+            TransportKind::Rdma(keys) => {
+                let law = law_of(of, t)?;
+                (Config::from(queue_pairs(of, keys, class, &law)), Some(law))
+            }
+            TransportKind::ReceiverDriven(keys) => {
+                let overhead = scenario.fabric.wire_overhead;
+                (Config::from(receiver_driven(of, keys, overhead)?), None)
+            }
         };
         Ok(Profile { transport, law, base_rtt: BaseRtt::Unknown })
     };
@@ -140,6 +154,28 @@ fn tcp(transport: &model::Transport, keys: &model::Tcp, class: u8, law: &FlowPar
         ack_class: transport.ack_class,
         ..TcpConfig::default()
     }
+}
+
+/// Without a window of its own, that of the longest path comes later.
+fn receiver_driven(
+    transport: &model::Transport,
+    keys: &model::ReceiverDriven,
+    overhead: Bytes,
+) -> Result<GrantedConfig, SimError> {
+    let law = law(&transport.law, &transport.params, GrantParams::new, GrantParams::set)?;
+    Ok(GrantedConfig {
+        law,
+        mss: transport.mss,
+        header: transport.header,
+        ack_size: transport.ack_size,
+        overhead,
+        window: keys.window.map_or(Bytes::ZERO, |window| window.payload(transport.mss)),
+        data_class: transport.class,
+        ack_class: transport.ack_class,
+        priorities: 1,
+        cutoffs: Vec::new(),
+        resend_after: keys.resend_after,
+    })
 }
 
 fn queue_pairs(

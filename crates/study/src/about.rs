@@ -171,6 +171,10 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
             ("rto_min", tcp.rto_min.to_string()),
         ]),
         TransportKind::Rdma(rdma) => all.extend(queue_pairs(rdma)),
+        TransportKind::ReceiverDriven(keys) => all.extend([
+            ("window", keys.window.map_or("a round trip".into(), length)),
+            ("resend after", keys.resend_after.to_string()),
+        ]),
     }
     all.extend(transport.routing.map(|own| ("routing of these flows", routing(own).into())));
     all.push(("stop", stop));

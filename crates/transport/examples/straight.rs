@@ -25,8 +25,13 @@ fn main() {
         base_rtt: None,
         seed: 1,
     };
-    let spec =
-        FlowSpec { flow: FlowId(0), dst: HostAddr::default(), size: Bytes::MAX, open: false };
+    let spec = FlowSpec {
+        flow: FlowId(0),
+        src: HostAddr::default(),
+        dst: HostAddr::default(),
+        size: Bytes::MAX,
+        open: false,
+    };
     let mut now = Time::ZERO;
     let mut sender = TcpSender::new(&cfg, spec, &law, start, now);
     let mut receiver = TcpReceiver::new(&cfg, FlowId(0), HostAddr::default());

@@ -47,10 +47,23 @@ pub trait Transport: Clone + Debug + PartialEq {
     /// Whose frames its packets are shown as in captures.
     fn frames(&self) -> Frames;
 
-    /// Sender half of a flow that may send at once. `at` is what the law starts from; its seed belongs to this flow.
-    fn sender(&self, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> Self::Sender;
-    /// Receiver half of a flow before the first packet; `sender` is where answers go.
-    fn receiver(&self, flow: FlowId, sender: HostAddr) -> Self::Receiver;
+    /// Whether receivers take headers whose payload a switch cut off, and messages without payload. To others they are as good as lost.
+    fn takes_headers(&self) -> bool {
+        false
+    }
+
+    /// Sender half of a flow that may send at once. `law` is that of its sender, where the transport has such a law; `at` is what it starts
+    /// from, with a seed of this flow.
+    fn sender(
+        &self,
+        spec: FlowSpec,
+        law: Option<&FlowParams>,
+        at: Start,
+        now: Time,
+    ) -> Self::Sender;
+    /// Receiver half of a flow before the first packet; `sender` is where answers go. A flow of `size` bytes, [`Bytes::MAX`] without an end;
+    /// TCP and queue pairs learn the end from its last packet.
+    fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes) -> Self::Receiver;
     /// Host half of a host without flows.
     fn host(&self, at: HostStart) -> Self::Host;
 
@@ -80,6 +93,8 @@ pub enum Frames {
         /// Packets per ACK.
         ack_every: u32,
     },
+    /// None: they are not captured.
+    None,
 }
 
 /// What a host half starts from.
@@ -87,6 +102,10 @@ pub enum Frames {
 pub struct HostStart {
     /// Rate of the host's link.
     pub line_rate: BitsPerSec,
+    /// Time of its first packet.
+    pub now: Time,
+    /// Key for every random choice of the host.
+    pub seed: u64,
 }
 
 /// Takes packets that leave for any host, in order.

@@ -94,11 +94,17 @@ impl Transport for PulledConfig {
         Frames::Tcp
     }
 
-    fn sender(&self, spec: FlowSpec, _law: &FlowParams, _at: Start, _now: Time) -> PulledSender {
+    fn sender(
+        &self,
+        spec: FlowSpec,
+        _law: Option<&FlowParams>,
+        _at: Start,
+        _now: Time,
+    ) -> PulledSender {
         PulledSender { spec, totals: Totals::default(), allowed: self.unasked }
     }
 
-    fn receiver(&self, _flow: FlowId, sender: HostAddr) -> PulledReceiver {
+    fn receiver(&self, _flow: FlowId, sender: HostAddr, _size: Bytes) -> PulledReceiver {
         PulledReceiver { next: 0, fin: u64::MAX, sender }
     }
 

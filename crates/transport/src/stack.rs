@@ -49,7 +49,7 @@ impl<C: Transport> Places<C> {
         if !C::Host::PRESENT {
             return 0;
         }
-        let known = self.settings.iter().position(|one| Arc::ptr_eq(one, cfg));
+        let known = self.settings.iter().position(|one| one == cfg);
         let index = known.unwrap_or_else(|| {
             self.settings.push(Arc::clone(cfg));
             self.halves.push(cfg.host(at));
@@ -90,7 +90,6 @@ macro_rules! transports {
 
         /// Sender half of a flow.
         #[derive(Clone, Debug)]
-        #[expect(clippy::large_enum_variant, reason = "most flows are of TCP, and a step to a box costs")]
         pub enum Sender {
             $($(#[doc = $doc])* $(#[cfg($cfg)])? $Name(Bound<$Config, <$Config as Transport>::Sender>),)+
         }
@@ -125,8 +124,14 @@ macro_rules! transports {
             /// The sender half of a flow. `at` is what the law starts from; its seed belongs to this flow.
             ///
             /// # Panics
-            /// If the law needs what the transport does not have; see [`TcpSender::new`].
-            pub fn sender(&self, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> Sender {
+            /// If the law needs what the transport does not have ([`TcpSender::new`]), or there is none though its senders have one.
+            pub fn sender(
+                &self,
+                spec: FlowSpec,
+                law: Option<&FlowParams>,
+                at: Start,
+                now: Time,
+            ) -> Sender {
                 match self {
                     $($(#[cfg($cfg)])? Config::$Name(cfg) => {
                         let half = cfg.sender(spec, law, at, now);
@@ -137,18 +142,19 @@ macro_rules! transports {
         }
 
         impl HostHalves {
-            /// The receiver half of a flow that ends at this host; `sender` is where answers go.
+            /// The receiver half of a flow of `size` bytes that ends at this host; `sender` is where answers go.
             pub fn receiver(
                 &mut self,
                 cfg: &Config,
                 at: HostStart,
                 flow: FlowId,
                 sender: HostAddr,
+                size: Bytes,
             ) -> Receiver {
                 match cfg {
                     $($(#[cfg($cfg)])? Config::$Name(cfg) => {
                         let host = self.$field.index(cfg, at);
-                        let half = cfg.receiver(flow, sender);
+                        let half = cfg.receiver(flow, sender, size);
                         Receiver::$Name(BoundReceiver { cfg: Arc::clone(cfg), half, host })
                     })+
                 }
@@ -195,6 +201,8 @@ transports! { $
     tcp: Tcp(TcpConfig),
     /// As an RDMA NIC.
     rdma: Rdma(RdmaConfig),
+    /// Granted by its receivers.
+    granted: Granted(crate::granted::GrantedConfig),
     /// Pulled by its receivers, in tests.
     #[cfg(feature = "pulled")]
     pulled: Pulled(crate::pulled::PulledConfig),
@@ -244,6 +252,11 @@ impl Config {
     #[inline]
     pub fn copies(&self) -> bool {
         each!(Config, self, |of| of.copies())
+    }
+
+    /// Whether receivers take headers whose payload a switch cut off, and messages without payload.
+    pub fn takes_headers(&self) -> bool {
+        each!(Config, self, |of| of.takes_headers())
     }
 
     /// Whose frames packets are shown as in captures.

@@ -49,11 +49,11 @@ impl Transport for TcpConfig {
         Frames::Tcp
     }
 
-    fn sender(&self, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> TcpSender {
-        TcpSender::new(self, spec, law, at, now)
+    fn sender(&self, spec: FlowSpec, law: Option<&FlowParams>, at: Start, now: Time) -> TcpSender {
+        TcpSender::new(self, spec, law.expect("senders of TCP have a law"), at, now)
     }
 
-    fn receiver(&self, flow: FlowId, sender: HostAddr) -> TcpReceiver {
+    fn receiver(&self, flow: FlowId, sender: HostAddr, _size: Bytes) -> TcpReceiver {
         TcpReceiver::new(self, flow, sender)
     }
 

@@ -29,7 +29,13 @@ struct Ends {
 impl Ends {
     fn new(cfg: TcpConfig, segments: u64) -> Self {
         let size = Bytes::new(segments * MSS);
-        let spec = FlowSpec { flow: FlowId(1), dst: HostAddr::default(), size, open: false };
+        let spec = FlowSpec {
+            flow: FlowId(1),
+            src: HostAddr::default(),
+            dst: HostAddr::default(),
+            size,
+            open: false,
+        };
         let law = FlowParams::new("reno").unwrap();
         let tcp = TcpSender::new(&cfg, spec, &law, common::start(&cfg), Time::ZERO);
         Self { cfg, tcp }

@@ -268,8 +268,13 @@ fn lost_acks_cost_nothing_but_clocking() {
 
 #[test]
 fn stretch_acks_grow_the_window_as_much() {
-    let spec =
-        FlowSpec { flow: FlowId(0), dst: HostAddr::default(), size: Bytes::MAX, open: false };
+    let spec = FlowSpec {
+        flow: FlowId(0),
+        src: HostAddr::default(),
+        dst: HostAddr::default(),
+        size: Bytes::MAX,
+        open: false,
+    };
     let law = FlowParams::new("reno").unwrap();
     let cfg = config("reno");
     let grown = |stretch: u64| {

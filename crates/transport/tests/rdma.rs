@@ -33,8 +33,13 @@ fn law(name: &str) -> FlowParams {
 }
 
 fn qp(cfg: &RdmaConfig, name: &str, size: u64) -> QpSender {
-    let spec =
-        FlowSpec { flow: FlowId(0), dst: HostAddr::default(), size: Bytes::new(size), open: false };
+    let spec = FlowSpec {
+        flow: FlowId(0),
+        src: HostAddr::default(),
+        dst: HostAddr::default(),
+        size: Bytes::new(size),
+        open: false,
+    };
     QpSender::new(cfg, spec, &law(name), start(Span::from_us(9)), Time::ZERO)
 }
 
@@ -165,8 +170,13 @@ fn departures(rate: BitsPerSec) -> Vec<u64> {
     let cfg = RdmaConfig::default();
     let mut params = law("timely");
     params.set("start", &format!("{}", rate.get() as f64 / LINE.get() as f64)).unwrap();
-    let spec =
-        FlowSpec { flow: FlowId(0), dst: HostAddr::default(), size: Bytes::MAX, open: false };
+    let spec = FlowSpec {
+        flow: FlowId(0),
+        src: HostAddr::default(),
+        dst: HostAddr::default(),
+        size: Bytes::MAX,
+        open: false,
+    };
     let mut sender = QpSender::new(&cfg, spec, &params, start(Span::from_us(9)), Time::ZERO);
     let (mut now, mut left) = (Time::ZERO, Vec::new());
     while left.len() < 1_000 {

@@ -27,8 +27,13 @@ impl Pipe {
     pub fn new(law: &str, delayed_ack: bool, rtt: Span, lose_every: u64) -> Self {
         let law = FlowParams::new(law).unwrap_or_else(|error| panic!("law \"{law}\" {error}"));
         let cfg = TcpConfig { needs: law.needs(), delayed_ack, ..TcpConfig::default() };
-        let spec =
-            FlowSpec { flow: FlowId(0), dst: HostAddr::default(), size: Bytes::MAX, open: true };
+        let spec = FlowSpec {
+            flow: FlowId(0),
+            src: HostAddr::default(),
+            dst: HostAddr::default(),
+            size: Bytes::MAX,
+            open: true,
+        };
         let start = Start {
             mss: cfg.mss,
             initial_window: cfg.initial_window,

@@ -12,7 +12,7 @@
 use super::{First, GrantAct, GrantLaw, GrantNeeds, GrantSeen, GrantStart, Order};
 use crate::params::{or_word, params, whole};
 use crate::{Acts, Paths};
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Span, Time};
 
 params! {
     /// What a scenario may set on Homa.
@@ -44,8 +44,14 @@ pub struct Homa {
 impl GrantLaw for Homa {
     const NAME: &'static str = "homa";
     const ORDER: Order = Order::Shortest;
-    const NEEDS: GrantNeeds =
-        GrantNeeds { first: First::Window, paths: Paths::Spray, trims: false, classes: 8 };
+    const NEEDS: GrantNeeds = GrantNeeds {
+        first: First::Window,
+        paths: Paths::Spray,
+        trims: false,
+        acks: false,
+        resend_after: Span::from_ms(2), // SIGCOMM 2018, section 3.7
+        classes: 8,
+    };
     type Params = HomaParams;
 
     fn start(params: &HomaParams, _now: Time, at: GrantStart, _acts: &mut Acts<GrantAct>) -> Self {

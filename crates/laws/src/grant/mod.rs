@@ -17,7 +17,7 @@ pub mod registry;
 pub use registry::{Grant, GrantParams, LAWS};
 
 use crate::{Acts, Paths};
-use forebay_units::{BitsPerSec, Bytes, Time};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
 /// Dense index of an incoming message at its receiver; reused after the message ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -28,13 +28,14 @@ pub struct MessageId(pub u32);
 pub struct Incoming {
     /// Which.
     pub message: MessageId,
-    /// Host that sends it, as a dense index.
+    /// Host that sends it, as a number.
     pub sender: u32,
     /// Payload bytes in all.
     pub size: Bytes,
     /// Payload bytes that have arrived.
     pub received: Bytes,
-    /// Payload bytes of which only a header arrived, in all (trimming).
+    /// Payload bytes that were credited in vain, in all: of which only a header arrived (trimming), that came twice, or that are given up for
+    /// lost.
     pub trimmed: Bytes,
     /// Payload bytes that the sender may send in all, `unscheduled` and repetitions included.
     pub credited: Bytes,
@@ -102,6 +103,10 @@ pub struct GrantNeeds {
     pub paths: Paths,
     /// Switches cut the payload off packets that do not fit, and forward headers first.
     pub trims: bool,
+    /// Receivers acknowledge each packet, and each header whose payload was cut off.
+    pub acks: bool,
+    /// Silence after which a receiver requests what is missing of a message.
+    pub resend_after: Span,
     /// Classes of switches that grants choose from; 1 where they choose none.
     pub classes: u8,
 }

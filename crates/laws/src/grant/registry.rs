@@ -20,6 +20,16 @@ impl Grant {
     }
 }
 
+impl GrantParams {
+    /// How the law wants the list sorted, and what it needs from senders and fabric.
+    pub fn wants(&self) -> (Order, GrantNeeds) {
+        match &self.of {
+            Params::Homa(_) => (super::homa::Homa::ORDER, super::homa::Homa::NEEDS),
+            Params::Ndp(_) => (super::ndp::Ndp::ORDER, super::ndp::Ndp::NEEDS),
+        }
+    }
+}
+
 registry! {
     GrantLaw GrantParams Grant(GrantStart, GrantAct, GrantSeen) "receiving host";
     homa::Homa,

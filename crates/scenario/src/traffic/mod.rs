@@ -236,7 +236,11 @@ impl Traffic {
         {
             kernel.fill_params(tcp, law, &mut self.params);
         }
-        self.check_law(judge, path, &common_path, common);
+        if common.receiver_driven().is_some() {
+            self.check_received(judge, path, &common_path);
+        } else {
+            self.check_law(judge, path, &common_path, common);
+        }
         if common.rdma().is_some_and(|r| r.recovery == Recovery::GoBackZero)
             && let TrafficKind::Rpc(_) = self.kind
         {
@@ -246,6 +250,27 @@ impl Traffic {
             return judge.say(&at("kind"), text);
         }
         self.kind.check(judge, path, around);
+    }
+
+    /// Messages to one host share its law, and both ends know their size.
+    fn check_received(&self, judge: &mut Judge<'_>, path: &str, common_path: &str) {
+        let keys = [
+            ("law", self.law.is_some()),
+            ("params", !self.params.is_empty()),
+            ("class", self.class.is_some()),
+        ];
+        for (key, _) in keys.into_iter().filter(|(_, given)| *given) {
+            let text = format!(
+                "a receiver-driven transport has one {key} for all of its messages; write {common_path}.{key}"
+            );
+            judge.say(&format!("{path}.{key}"), text);
+        }
+        if let TrafficKind::Rpc(_) = self.kind {
+            let text = format!(
+                "\"rpc\" writes onto streams, which receiver-driven transports do not have; write {common_path}.kind = \"tcp\" or \"rdma\""
+            );
+            judge.say(&format!("{path}.kind"), text);
+        }
     }
 
     /// The path of the transport, and what stands there; `[transport]` if there is none of that name.

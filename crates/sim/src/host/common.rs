@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {
     pub transport: Config,
-    pub law: FlowParams,
+    pub law: Option<FlowParams>, // of senders, where they have one
     pub base_rtt: BaseRtt,
 }
 

@@ -9,6 +9,7 @@ use crate::flow_map::{DONE, FlowMap};
 use forebay_engine::Out;
 use forebay_transport::{Arrival, HostHalves, HostStart, PacketSink, Receiver};
 use forebay_units::Time;
+use forebay_units::random::{Purpose, Stream};
 use forebay_wire::{FlowId, Packet};
 
 /// A flow of which something has arrived here.
@@ -96,7 +97,7 @@ impl Host {
                 return self.acknowledge_again(now, packet);
             }
             Some(slot) => slot,
-            None => self.accept(packet.flow),
+            None => self.accept(now, packet.flow),
         };
         let receiving = &mut self.receive.slots[slot as usize];
         let before = receiving.receiver.delivered().get();
@@ -134,6 +135,13 @@ impl Host {
         }
     }
 
+    /// Whether the receivers of a flow take headers and messages without payload.
+    #[inline]
+    pub(super) fn takes_headers(&self, flow: FlowId) -> bool {
+        let traffic = self.common.flows[flow.0 as usize].traffic;
+        self.common.profiles[usize::from(traffic)].transport.takes_headers()
+    }
+
     /// Whether the packets of a flow wait for interrupts. What RDMA NICs do needs none.
     #[inline]
     pub(super) fn interrupts(&self, flow: FlowId) -> bool {
@@ -144,12 +152,14 @@ impl Host {
     }
 
     #[cold]
-    fn accept(&mut self, flow: FlowId) -> u32 {
+    fn accept(&mut self, now: Time, flow: FlowId) -> u32 {
         let spec = &self.common.flows[flow.0 as usize];
         let cfg = &self.common.profiles[usize::from(spec.traffic)].transport;
-        let at = HostStart { line_rate: self.nic.port.settings().rate };
+        let port = self.nic.port.settings();
+        let seed = Stream::new(self.common.seed, port.key, Purpose::Law).key();
+        let at = HostStart { line_rate: port.rate, now, seed };
         let sender = self.common.addrs[spec.src as usize];
-        let receiver = self.receive.halves.receiver(cfg, at, flow, sender);
+        let receiver = self.receive.halves.receiver(cfg, at, flow, sender, spec.size);
         let slot = self.receive.open(receiver);
         self.receive.of.set(flow, slot);
         slot

@@ -100,10 +100,12 @@ impl Host {
         };
         let dst = self.common.addrs[spec.dst as usize];
         let open = spec.size == Bytes::MAX || spec.size == Bytes::ZERO;
-        let flow_spec = SenderSpec { flow: FlowId(flow), dst, size: spec.size, open };
+        let src = self.common.addrs[spec.src as usize];
+        let flow_spec = SenderSpec { flow: FlowId(flow), src, dst, size: spec.size, open };
         let tap = self.common.law_taps.as_ref().and_then(|taps| taps.get(flow));
-        let logged = tap.map(|tap| profile.law.clone().with_log(tap));
-        let law = logged.as_ref().unwrap_or(&profile.law);
+        let law = profile.law.as_ref();
+        let logged = law.zip(tap).map(|(law, tap)| law.clone().with_log(tap));
+        let law = logged.as_ref().or(law);
         let sender = profile.transport.sender(flow_spec, law, at, now);
         let records = self.common.telemetry.is_some() && profile.transport.needs().int;
         let sending = Sending {

@@ -57,11 +57,18 @@ impl Transport for RdmaConfig {
         Frames::Roce { ack_every: self.ack_every() }
     }
 
-    fn sender(&self, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> Box<QpSender> {
+    fn sender(
+        &self,
+        spec: FlowSpec,
+        law: Option<&FlowParams>,
+        at: Start,
+        now: Time,
+    ) -> Box<QpSender> {
+        let law = law.expect("senders of queue pairs have a law");
         Box::new(QpSender::new(self, spec, law, at, now))
     }
 
-    fn receiver(&self, flow: FlowId, sender: HostAddr) -> QpReceiver {
+    fn receiver(&self, flow: FlowId, sender: HostAddr, _size: Bytes) -> QpReceiver {
         QpReceiver::new(flow, sender)
     }
 

@@ -37,6 +37,8 @@ pub use wait::Wait;
 pub struct FlowSpec {
     /// Its id.
     pub flow: FlowId,
+    /// Its own host.
+    pub src: HostAddr,
     /// The receiver's host.
     pub dst: HostAddr,
     /// Bytes that the application has written when the flow starts; [`Bytes::MAX`]: without end.

@@ -17,7 +17,13 @@ fn sender_of(cfg: &TcpConfig, law: &str, size: Bytes) -> TcpSender {
         base_rtt: None,
         seed: 0,
     };
-    let spec = FlowSpec { flow: FlowId(0), dst: HostAddr::default(), size, open: false };
+    let spec = FlowSpec {
+        flow: FlowId(0),
+        src: HostAddr::default(),
+        dst: HostAddr::default(),
+        size,
+        open: false,
+    };
     TcpSender::new(cfg, spec, &FlowParams::new(law).unwrap(), at, Time::ZERO)
 }
 

@@ -1,0 +1,191 @@
+//! Receiver-driven transports in a fabric: known answers to the picosecond, and that every message ends whatever is lost.
+
+mod common;
+
+use common::{run, scenario};
+use forebay_record::RunRecord;
+use forebay_scenario::model::Scenario;
+use forebay_sim::{Options, twin};
+
+/// Six links of 100 Gb/s and 1 us between any two pods.
+const FAT_TREE: &str = r#"
+[fabric]
+kind = "fat-tree"
+tiers = 3
+k = 4
+routing = "spray"
+host_link = { rate = "100Gbps", delay = "1us" }
+fabric_link = { rate = "100Gbps", delay = "1us" }
+[fabric.switch]
+classes = 2
+"#;
+
+const STAR: &str = r#"
+[fabric]
+kind = "star"
+hosts = 13
+routing = "spray"
+host_link = { rate = "100Gbps", delay = "1us" }
+[fabric.switch]
+classes = 2
+"#;
+
+/// Full packets of 4,064 B.
+const NDP: &str = r#"
+[transport]
+kind = "receiver-driven"
+law = "ndp"
+mss = "4000B"
+header = "64B"
+ack_class = 1
+"#;
+
+fn with(fabric: &str, transport: &str, traffic: &str) -> Scenario {
+    scenario(&format!(
+        "version = 1\nname = \"t\"\nseeds = [1]\nstop = {{ time = \"10s\", flows = \"all\" }}\n{fabric}{transport}{traffic}"
+    ))
+}
+
+fn list(flows: &[(&str, &str, u64)]) -> String {
+    let one = |(from, to, size): &(&str, &str, u64)| {
+        format!("{{ from = \"{from}\", to = \"{to}\", size = \"{size}B\", at = \"0s\" }}")
+    };
+    let flows: Vec<String> = flows.iter().map(one).collect();
+    format!("[[traffic]]\nkind = \"list\"\nflows = [{}]\n", flows.join(", "))
+}
+
+/// Runs a scenario in several ways, which all give the same record.
+fn agreed(scenario: &Scenario) -> RunRecord {
+    let record = run(scenario, 1, Options::default()).record;
+    let two = run(scenario, 1, Options { threads: 2, ..Options::default() }).record;
+    assert_eq!(two.digest, record.digest, "two threads");
+    for explicit in [false, true] {
+        let twin = twin::reference(scenario, 1, explicit).unwrap();
+        assert_eq!(twin.digest, record.digest, "reference engine, explicit ports: {explicit}");
+        assert_eq!(twin.flows, record.flows);
+    }
+    record
+}
+
+/// A lone NDP flow of n packets with a window of w, over six links: R + max((n-1) tx, R + (n-w-1) g), where R is the time until the first ACK is back, and
+/// g = tx / 0.99 the time between two pulls.
+///
+/// A pull that comes up while an ACK is on the wire waits for that, at most 5.12 ns; so only where the last pull falls
+/// clear of ACKs is the sum exact.
+#[test]
+fn a_lone_ndp_flow_takes_as_long_as_its_window_and_its_pulls() {
+    let (tx, control, delay) = (4_064 * 80, 64 * 80, 1_000_000);
+    let trip = 6 * (tx + delay) + 6 * (control + delay);
+    let mut paced = 0;
+    for (n, w) in [
+        (1, 44),
+        (44, 44),
+        (45, 44),
+        (100, 50),
+        (143, 44),
+        (180, 44),
+        (260, 44),
+        (300, 60),
+        (1_000, 50),
+    ] {
+        let transport = format!("{NDP}window = \"{w} packets\"\n");
+        let flow = [("pod[0].edge[0].host[0]", "pod[3].edge[1].host[1]", n * 4_000)];
+        let scenario = with(FAT_TREE, &transport, &list(&flow));
+        let record = run(&scenario, 1, Options::default()).record;
+        let acked = record.flows[0].acked.unwrap().as_ps();
+        let pulled = n.saturating_sub(w + 1) * tx * 100 / 99;
+        let by_pulls = if n > w { trip + trip + pulled } else { 0 };
+        let by_wire = trip + (n - 1) * tx;
+        let clear = (12_000..tx - 6_000).contains(&(pulled % tx));
+        if by_wire >= by_pulls || clear {
+            assert_eq!(acked, by_wire.max(by_pulls), "{n} packets, window {w}");
+            paced += u32::from(by_pulls > by_wire);
+        }
+        let late = acked - by_wire.max(by_pulls);
+        assert!(late <= control, "{n} packets, window {w}: {late} ps late");
+        assert_eq!((record.flows[0].retransmits, record.flows[0].timeouts), (0, 0));
+    }
+    assert!(paced > 1, "the pacer has to have its say");
+    assert_eq!(trip + 99 * tx, 46_168_320, "100 packets: 46.16832 us");
+}
+
+/// Nobody says how large the window is: that of a round trip of 13.98 us in packets of 325.12 ns, which are 43.004.
+#[test]
+fn the_usual_window_covers_a_round_trip() {
+    let flow = [("pod[0].edge[0].host[0]", "pod[3].edge[1].host[1]", 150 * 4_000)];
+    let acked = |transport: &str| {
+        let record = run(&with(FAT_TREE, transport, &list(&flow)), 1, Options::default()).record;
+        record.flows[0].acked
+    };
+    assert_eq!(acked(NDP), acked(&format!("{NDP}window = \"44 packets\"\n")));
+    assert_ne!(acked(NDP), acked(&format!("{NDP}window = \"43 packets\"\n")));
+}
+
+/// Twelve senders and a queue that holds all: pulls fill the link, and all senders end within a few packets of each other.
+#[test]
+fn an_incast_fills_the_link_and_is_fair() {
+    let names: Vec<String> = (1..13).map(|i| format!("host[{i}]")).collect();
+    let flows: Vec<_> = names.iter().map(|from| (from.as_str(), "host[0]", 100 * 4_000)).collect();
+    let record = agreed(&with(STAR, NDP, &list(&flows)));
+    let ends: Vec<u64> = record.flows.iter().map(|flow| flow.delivered.unwrap().as_ps()).collect();
+    let (first, last) = (*ends.iter().min().unwrap(), *ends.iter().max().unwrap());
+    let (tx, trip) = (325_120, 2 * (325_120 + 1_000_000) + 2 * (5_120 + 1_000_000));
+    assert!(last > 1_200 * tx, "nothing beats the wire");
+    assert!(last < 1_200 * tx * 100 / 99 + trip, "{last} ps");
+    assert!(last - first < 30 * tx, "{first} to {last} ps");
+}
+
+/// Three messages of 12 packets to one host, of which four packets leave unasked.
+fn three_messages(law: &str, fault: &str) -> Scenario {
+    let transport = NDP.replace("\"ndp\"", &format!("{law:?}\nwindow = \"4 packets\""));
+    let flows = [1, 2, 3].map(|i| (format!("host[{i}]"), 12 * 4_000 - 1_000 * i));
+    let flows: Vec<_> =
+        flows.iter().map(|(from, size)| (from.as_str(), "host[0]", *size)).collect();
+    with(STAR, &transport, &format!("{}{fault}", list(&flows)))
+}
+
+fn all_end(scenario: &Scenario, what: &str) -> RunRecord {
+    let record = run(scenario, 1, Options::default()).record;
+    for flow in &record.flows {
+        assert!(flow.delivered.is_some(), "{what}: flow {} is not delivered", flow.flow);
+        assert!(flow.acked.is_some(), "{what}: flow {} is not acknowledged", flow.flow);
+    }
+    record
+}
+
+/// On the receiver's cable, and on that of one sender, each packet in turn is lost: data, ACKs, grants, the last ACK.
+#[test]
+fn every_message_ends_whatever_packet_is_lost() {
+    for law in ["ndp", "homa"] {
+        let (mut late, mut packets) = (0, 0);
+        for link in ["host[0]->tor", "tor->host[0]", "host[1]->tor", "tor->host[1]"] {
+            for nth in 1..=36 {
+                let fault = format!("[[fault]]\nat = \"0s\"\nlink = \"{link}\"\ndrop = [{nth}]\n");
+                let what = format!("{law}, packet {nth} of {link}");
+                let record = all_end(&three_messages(law, &fault), &what);
+                let lost: u64 = record.ports.iter().map(|port| port.lost_packets).sum();
+                packets += lost;
+                late += u64::from(record.flows.iter().any(|flow| flow.timeouts > 0));
+                assert!(record.flows.iter().all(|flow| flow.timeouts <= 1), "{what}");
+            }
+        }
+        assert!(packets > 60, "{law}: {packets} packets lost");
+        assert!(late > 0, "{law}: the last ACK was lost, too");
+    }
+}
+
+#[test]
+fn every_message_ends_under_random_loss_of_everything() {
+    for law in ["ndp", "homa"] {
+        for loss in [0.01, 0.1] {
+            let losses = format!("[[fabric.override]]\nwhere = \"host[*]\"\nloss = {loss}\n");
+            let scenario = three_messages(law, &losses);
+            for seed in 1..=10 {
+                let record = run(&scenario, seed, Options::default()).record;
+                let ended = |flow: &forebay_record::FlowRow| flow.acked.is_some();
+                assert!(record.flows.iter().all(ended), "{law}, loss {loss}, seed {seed}");
+            }
+            agreed(&scenario);
+        }
+    }
+}

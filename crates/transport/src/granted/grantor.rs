@@ -1,0 +1,297 @@
+//! What the messages that end at one host have in common: the law that gives credit, and the clock of silence.
+
+use super::GrantedConfig;
+use super::message::{Message, Rank};
+use crate::half::{HostHalf, HostStart, PacketSink};
+use forebay_laws::Acts;
+use forebay_laws::grant::{
+    Grant, GrantAct, GrantEvent, GrantSeen, GrantStart, Incoming, MessageId, Order,
+};
+use forebay_units::{Bytes, Time};
+use forebay_wire::{Flags, Kind, Packet};
+use std::collections::VecDeque;
+
+/// Most messages that a law is shown, which serves those at the head. In turns it needs no more than it can serve in a step.
+const SHOWN: usize = 64;
+const SHOWN_IN_TURNS: usize = 4;
+
+/// A receiving host.
+#[derive(Clone, Debug)]
+pub struct Grantor {
+    law: Grant,
+    order: Order,
+    acks: bool,
+    messages: Vec<Message>,
+    free: Vec<u32>,
+    ranks: Vec<(Rank, u32)>, // messages that need credit, the best first, where order is by a rank
+    turns: VecDeque<u32>,    // the same in turns: of these, those that may have some now
+    shown: Vec<Incoming>,    // for the law
+    wake: Time,              // of the law
+    silence: Time,           // no message is silent before
+}
+
+impl Grantor {
+    /// A host without messages.
+    pub(super) fn new(cfg: &GrantedConfig, at: HostStart) -> Self {
+        let mut acts = Acts::default();
+        let start = GrantStart {
+            mss: cfg.mss,
+            packet: cfg.mss + cfg.header + cfg.overhead,
+            line_rate: at.line_rate,
+            rtt_bytes: cfg.window,
+            priorities: cfg.priorities,
+            seed: at.seed,
+        };
+        let law = cfg.law.start(at.now, start, &mut acts);
+        let (order, needs) = law.wants();
+        let mut host = Self {
+            law,
+            order,
+            acks: needs.acks,
+            messages: Vec::new(),
+            free: Vec::new(),
+            ranks: Vec::new(),
+            turns: VecDeque::new(),
+            shown: Vec::new(),
+            wake: Time::MAX,
+            silence: Time::MAX,
+        };
+        for act in acts.iter() {
+            if let GrantAct::WakeAt(at) = act {
+                host.wake = host.wake.min(at);
+            }
+        }
+        host
+    }
+
+    /// A message of which the first packet arrives.
+    pub(super) fn open(
+        &mut self,
+        cfg: &GrantedConfig,
+        now: Time,
+        message: Message,
+        sink: &mut impl PacketSink,
+    ) -> MessageId {
+        let id = self.free.pop().unwrap_or(self.messages.len() as u32);
+        match self.messages.get_mut(id as usize) {
+            Some(place) => *place = message,
+            None => self.messages.push(message),
+        }
+        let message = MessageId(id);
+        self.messages[id as usize].seen.message = message;
+        self.silence = self.silence.min(now + cfg.resend_after);
+        self.list(cfg, id, false);
+        self.step(cfg, now, GrantEvent::Opened { message }, None, sink);
+        message
+    }
+
+    /// A packet of a message arrives, whole or as a header. Returns the payload delivered in order.
+    pub(super) fn on_packet(
+        &mut self,
+        cfg: &GrantedConfig,
+        now: Time,
+        id: MessageId,
+        packet: &Packet,
+        sink: &mut impl PacketSink,
+    ) -> u64 {
+        let place = id.0 as usize;
+        let message = &mut self.messages[place];
+        message.touch(now);
+        let number = packet.seq / cfg.mss.get();
+        let bytes = cfg.payload(number, message.seen.size.get());
+        let whole = packet.kind == Kind::Data;
+        let new = whole && message.take(number, bytes);
+        if !whole {
+            message.in_vain(bytes);
+        }
+        let there = whole || message.has(number);
+        let (delivered, left) = (message.delivered(cfg), message.left());
+        message.closed = left == 0;
+        self.list(cfg, id.0, false);
+        let bytes = Bytes::new(bytes);
+        let event = match whole {
+            true => GrantEvent::Data { message: id, bytes: if new { bytes } else { Bytes::ZERO } },
+            false => GrantEvent::Trimmed { message: id, bytes },
+        };
+        self.step(cfg, now, event, self.acks.then_some(id), sink);
+        let message = &self.messages[place];
+        if self.acks || left == 0 {
+            let kind = if there { Kind::Ack } else { Kind::Nack };
+            let answer = cfg.answer(kind, message.flow, message.sender);
+            sink.send(&Packet {
+                seq: message.seen.credited.get(),
+                stamp: number as u32,
+                word: u16::from(message.priority),
+                flags: Flags::NONE.with_if(left == 0, Flags::FIN),
+                ..answer
+            });
+        }
+        if left == 0 {
+            self.step(cfg, now, GrantEvent::Closed { message: id }, None, sink);
+            self.free.push(id.0);
+        }
+        delivered
+    }
+
+    /// One event of the law. Credit for the message that is just being answered rides on the answer.
+    fn step(
+        &mut self,
+        cfg: &GrantedConfig,
+        now: Time,
+        mut event: GrantEvent,
+        answered: Option<MessageId>,
+        sink: &mut impl PacketSink,
+    ) {
+        loop {
+            let mut acts = Acts::default();
+            self.show();
+            self.law.step(now, GrantSeen { open: &self.shown, event }, &mut acts);
+            for act in acts.iter() {
+                match act {
+                    GrantAct::Grant { message, credit, priority } => {
+                        self.grant(cfg, now, message, credit, priority);
+                        if answered != Some(message) {
+                            self.send_grant(cfg, message, sink);
+                        }
+                    }
+                    GrantAct::Resend { message, from, upto } => {
+                        self.request(cfg, message, from.get(), upto.get(), sink);
+                    }
+                    GrantAct::WakeAt(at) => self.wake = self.wake.min(at),
+                }
+            }
+            if !acts.is_full() {
+                return;
+            }
+            event = GrantEvent::More;
+        }
+    }
+
+    /// A message has credit; its next turn comes behind all others.
+    fn grant(
+        &mut self,
+        cfg: &GrantedConfig,
+        now: Time,
+        id: MessageId,
+        credit: Bytes,
+        priority: u8,
+    ) {
+        let message = &mut self.messages[id.0 as usize];
+        message.grant(now, credit, priority);
+        self.silence = self.silence.min(now + cfg.resend_after);
+        self.list(cfg, id.0, true);
+    }
+
+    fn send_grant(&self, cfg: &GrantedConfig, id: MessageId, sink: &mut impl PacketSink) {
+        let message = &self.messages[id.0 as usize];
+        let grant = cfg.answer(Kind::Grant, message.flow, message.sender);
+        let (seq, word) = (message.seen.credited.get(), u16::from(message.priority));
+        sink.send(&Packet { seq, word, ..grant });
+    }
+
+    /// Requests bytes of a message again.
+    fn request(
+        &self,
+        cfg: &GrantedConfig,
+        id: MessageId,
+        from: u64,
+        upto: u64,
+        sink: &mut impl PacketSink,
+    ) {
+        let message = &self.messages[id.0 as usize];
+        let request = cfg.answer(Kind::Grant, message.flow, message.sender);
+        let stamp = u32::try_from(upto - from).unwrap_or(u32::MAX);
+        sink.send(&Packet { seq: from, stamp, flags: Flags::RESEND, ..request });
+    }
+
+    /// Lists a message where the law finds it, or not, after a change. In turns a message keeps its place until it `had_turn`.
+    fn list(&mut self, cfg: &GrantedConfig, id: u32, had_turn: bool) {
+        let message = &mut self.messages[id as usize];
+        let needs = message.needs_credit(cfg, self.order);
+        if self.order == Order::Turns {
+            if message.listed.is_some() && (had_turn || !needs) {
+                message.listed = None;
+                let at = self.turns.iter().position(|other| *other == id);
+                at.and_then(|at| self.turns.remove(at));
+            }
+            if needs && message.listed.is_none() {
+                message.listed = Some(Rank::default());
+                self.turns.push_back(id);
+            }
+            return;
+        }
+        let rank = needs.then(|| message.rank(self.order));
+        let listed = std::mem::replace(&mut message.listed, rank);
+        if let Some(Ok(at)) = listed.map(|rank| self.ranks.binary_search(&(rank, id))) {
+            self.ranks.remove(at);
+        }
+        if let Some(rank) = rank {
+            let at = self.ranks.partition_point(|other| *other < (rank, id));
+            self.ranks.insert(at, (rank, id));
+        }
+    }
+
+    /// Copies the head of the list for the law, at most one message per sender.
+    fn show(&mut self) {
+        self.shown.clear();
+        let messages = &self.messages;
+        match self.order {
+            Order::Turns => {
+                let head = self.turns.iter().take(SHOWN_IN_TURNS);
+                self.shown.extend(head.map(|id| messages[*id as usize].seen));
+            }
+            Order::Shortest | Order::Oldest => {
+                for (_, id) in &self.ranks {
+                    let seen = messages[*id as usize].seen;
+                    if self.shown.iter().all(|shown| shown.sender != seen.sender) {
+                        self.shown.push(seen);
+                    }
+                    if self.shown.len() == SHOWN {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl HostHalf<GrantedConfig> for Grantor {
+    fn deadline(&self) -> Time {
+        self.wake.min(self.silence)
+    }
+
+    fn on_deadline(&mut self, cfg: &GrantedConfig, now: Time, sink: &mut impl PacketSink) {
+        if self.wake <= now {
+            self.wake = Time::MAX;
+            self.step(cfg, now, GrantEvent::Wake, None, sink);
+        }
+        if self.silence <= now {
+            self.silence = Time::MAX;
+            self.repair(cfg, now, sink);
+        }
+    }
+}
+
+impl Grantor {
+    /// Looks for messages of which nothing arrives: what is on its way is written off, and what is missing requested.
+    #[cold]
+    fn repair(&mut self, cfg: &GrantedConfig, now: Time, sink: &mut impl PacketSink) {
+        let mut next = Time::MAX;
+        for id in 0..self.messages.len() as u32 {
+            if self.messages[id as usize].silent_at(cfg) <= now {
+                let message = MessageId(id);
+                let gaps = self.messages[id as usize].write_off(cfg, now);
+                self.list(cfg, id, false);
+                for (from, upto) in gaps {
+                    let mss = cfg.mss.get();
+                    self.request(cfg, message, from * mss, upto * mss, sink);
+                }
+                self.step(cfg, now, GrantEvent::Silent { message }, None, sink);
+            }
+            next = next.min(self.messages[id as usize].silent_at(cfg));
+        }
+        // Messages that are silent at about the same time are looked at together.
+        let soonest = now + cfg.resend_after / 8;
+        self.silence = self.silence.min(if next == Time::MAX { next } else { next.max(soonest) });
+    }
+}

@@ -1,0 +1,188 @@
+//! Receiver half: what of a message is there.
+
+use super::bits::Bits;
+use super::{GrantedConfig, Grantor};
+use crate::half::{PacketSink, ReceiverHalf};
+use crate::receiver::Arrival;
+use forebay_laws::grant::{Incoming, MessageId, Order};
+use forebay_units::{Bytes, Time};
+use forebay_wire::{FlowId, HostAddr, Packet};
+
+/// Ranges that a receiver requests at a time.
+const MOST_GAPS: usize = 16;
+
+/// Receiver half of a message. What is there, its host's [`Grantor`] knows.
+#[derive(Clone, Debug)]
+pub struct GrantedReceiver {
+    flow: FlowId,
+    sender: HostAddr,
+    size: Bytes,
+    id: Option<MessageId>, // once something has arrived
+    delivered: u64,
+    complete: bool,
+}
+
+impl GrantedReceiver {
+    /// A message of which nothing has arrived.
+    pub(super) fn new(flow: FlowId, sender: HostAddr, size: Bytes) -> Self {
+        Self { flow, sender, size, id: None, delivered: 0, complete: false }
+    }
+}
+
+impl ReceiverHalf<GrantedConfig> for GrantedReceiver {
+    fn on_data(
+        &mut self,
+        cfg: &GrantedConfig,
+        host: &mut Grantor,
+        now: Time,
+        _newest: Arrival,
+        packet: &Packet,
+        sink: &mut impl PacketSink,
+    ) {
+        let id = *self.id.get_or_insert_with(|| {
+            let unscheduled = cfg.unscheduled(self.size);
+            let message = Message::new(self.flow, self.sender, self.size, unscheduled, now);
+            host.open(cfg, now, message, sink)
+        });
+        self.delivered = host.on_packet(cfg, now, id, packet, sink);
+        self.complete = self.delivered == self.size.get();
+    }
+
+    fn delivered(&self) -> Bytes {
+        Bytes::new(self.delivered)
+    }
+
+    fn complete(&self) -> bool {
+        self.complete
+    }
+}
+
+/// Payload still to come, and arrival of the first packet: the least is served first.
+pub(super) type Rank = (u64, Time);
+
+/// A message that arrives.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    pub flow: FlowId,
+    pub sender: HostAddr,
+    pub seen: Incoming, // as the law sees it; `trimmed` is all payload that was credited in vain
+    pub closed: bool,
+    pub listed: Option<Rank>, // among those that the law may grant something
+    pub priority: u8,         // of the last grant
+    quiet_since: Time,        // last arrival, or the grant that ended a time without credit
+    there: Bits,              // from `next` on
+    next: u64,                // number of the first packet that is missing
+    silences: u32,            // in a row
+}
+
+impl Message {
+    /// A message of which nothing has arrived.
+    pub fn new(flow: FlowId, sender: HostAddr, size: Bytes, unscheduled: Bytes, now: Time) -> Self {
+        let seen = Incoming {
+            message: MessageId(0), // until it has a place
+            sender: sender.word(),
+            size,
+            received: Bytes::ZERO,
+            trimmed: Bytes::ZERO,
+            credited: unscheduled,
+            unscheduled,
+            since: now,
+            last_arrival: now,
+        };
+        Self {
+            flow,
+            sender,
+            seen,
+            closed: false,
+            listed: None,
+            priority: 0,
+            quiet_since: now,
+            there: Bits::default(),
+            next: 0,
+            silences: 0,
+        }
+    }
+
+    /// Place in the list where messages are ranked.
+    pub fn rank(&self, order: Order) -> Rank {
+        let left = if order == Order::Shortest { self.left() } else { 0 };
+        (left, self.seen.since)
+    }
+
+    /// Whether the law may grant the message something; in turns it may where less than its window is on its way.
+    pub fn needs_credit(&self, cfg: &GrantedConfig, order: Order) -> bool {
+        let room = || self.seen.under_way() < self.seen.unscheduled.max(cfg.mss);
+        let open = !self.closed && self.seen.uncredited() > Bytes::ZERO;
+        open && (order != Order::Turns || room())
+    }
+
+    /// The message has so much credit now, in all.
+    pub fn grant(&mut self, now: Time, credit: Bytes, priority: u8) {
+        if self.seen.under_way() == Bytes::ZERO {
+            self.quiet_since = now;
+        }
+        (self.seen.credited, self.priority) = (credit, priority);
+    }
+
+    /// Payload still to come.
+    pub fn left(&self) -> u64 {
+        self.seen.size.get() - self.seen.received.get()
+    }
+
+    /// Payload delivered in order.
+    pub fn delivered(&self, cfg: &GrantedConfig) -> u64 {
+        (self.next * cfg.mss.get()).min(self.seen.size.get())
+    }
+
+    /// Something of the message has arrived.
+    pub fn touch(&mut self, now: Time) {
+        (self.seen.last_arrival, self.quiet_since, self.silences) = (now, now, 0);
+    }
+
+    /// Takes a packet of so much payload, if it is new: what comes twice was credited in vain.
+    pub fn take(&mut self, number: u64, payload: u64) -> bool {
+        let new = number >= self.next && self.there.add(number);
+        if new {
+            self.seen.received += Bytes::new(payload);
+            self.next = self.there.next_out(self.next);
+            self.there.forget_below(self.next);
+        } else {
+            self.in_vain(payload);
+        }
+        new
+    }
+
+    /// Whether a packet is there.
+    pub fn has(&self, number: u64) -> bool {
+        number < self.next || self.there.has(number)
+    }
+
+    /// So much of what was credited brought nothing.
+    pub fn in_vain(&mut self, payload: u64) {
+        self.seen.trimmed = self.seen.trimmed.saturating_add(Bytes::new(payload));
+    }
+
+    /// When silence has lasted for long: each time twice as long.
+    pub fn silent_at(&self, cfg: &GrantedConfig) -> Time {
+        if self.closed || self.seen.under_way() == Bytes::ZERO {
+            return Time::MAX;
+        }
+        self.quiet_since + cfg.resend_after * (1 << self.silences)
+    }
+
+    /// Gives up what is on its way. Returns ranges of packets that are missing, of those for which there was credit.
+    pub fn write_off(&mut self, cfg: &GrantedConfig, now: Time) -> Vec<(u64, u64)> {
+        self.in_vain(self.seen.under_way().get());
+        self.quiet_since = now;
+        self.silences = (self.silences + 1).min(5);
+        let end = cfg.packets(self.seen.size.min(self.seen.credited).get());
+        let mut gaps = Vec::new();
+        let mut from = self.next;
+        while from < end && gaps.len() < MOST_GAPS {
+            let upto = self.there.next_in(from).unwrap_or(end).min(end);
+            gaps.push((from, upto));
+            from = self.there.next_out(upto);
+        }
+        gaps
+    }
+}

@@ -1,0 +1,171 @@
+//! Receiver-driven transports: a message sends so much unasked, and the rest on credit of its receiver's host.
+//!
+//! A flow is a message, whose size both ends know. Credit is payload in all since the start, repetitions included, so that the next
+//! answer of any kind makes up for a lost one. A law of role `grant`, one per receiving host, gives it. What a sender sends on it: first
+//! what it knows to be lost, then what is new.
+//!
+//! A receiver keeps a bit per packet ([`message`]). Where the law wants that, it acknowledges each packet by number ([`Kind::Ack`]), and each
+//! header whose payload a switch cut off ([`Kind::Nack`]); credit given at the same instant rides along. Other credit leaves in a
+//! [`Kind::Grant`]. The last byte is always acknowledged, with FIN: schemes that publish no such ACK have one here, so that senders know
+//! when a message is complete.
+//!
+//! What was lost without a trace: a message of which nothing arrives for `resend_after` though there is credit out has that credit
+//! written off, and its receiver requests what is missing ([`Flags::RESEND`]). A sender that gets no answer at all repeats its first
+//! unanswered packet after 10 ms, and then after twice the time, again and again.
+//!
+//! Invariant: no scheme is named. Payload sent on credit never exceeds the credit.
+
+mod bits;
+mod grantor;
+mod message;
+mod sender;
+
+pub use grantor::Grantor;
+pub use message::GrantedReceiver;
+pub use sender::GrantedSender;
+
+use crate::FlowSpec;
+use crate::half::{Frames, HostStart, Transport};
+use forebay_laws::Start;
+use forebay_laws::flow::{FlowParams, Needs};
+use forebay_laws::grant::GrantParams;
+use forebay_units::{Bytes, Span, Time};
+use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
+
+/// Settings of a receiver-driven transport.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GrantedConfig {
+    /// Law of receiving hosts.
+    pub law: GrantParams,
+    /// Payload of a full packet.
+    pub mss: Bytes,
+    /// Header bytes of a data packet.
+    pub header: Bytes,
+    /// Size of an ACK or a grant.
+    pub ack_size: Bytes,
+    /// Bytes that a packet takes on a link beyond its size.
+    pub overhead: Bytes,
+    /// Payload that covers a round trip at line rate: what leaves unasked where the law says so.
+    pub window: Bytes,
+    /// Lowest traffic class of data; the `priorities` of granted data begin here.
+    pub data_class: u8,
+    /// Traffic class of ACKs and grants.
+    pub ack_class: u8,
+    /// Number of classes for granted data, at least 1.
+    pub priorities: u8,
+    /// Largest message of each class for data that leaves unasked, the highest class first, ascending; the last one has all that are larger too. These
+    /// classes are above those of granted data. Empty: such data rides in `data_class`.
+    pub cutoffs: Vec<Bytes>,
+    /// Silence after which a receiver requests what is missing.
+    pub resend_after: Span,
+}
+
+/// Time without an answer after which a sender repeats a packet. Source: none, a last resort beyond what schemes have.
+const LAST_RESORT: Span = Span::from_ms(10);
+
+impl GrantedConfig {
+    /// Payload of a packet of a message.
+    fn payload(&self, number: u64, size: u64) -> u64 {
+        (size - number * self.mss.get()).min(self.mss.get())
+    }
+
+    /// Number of packets of a message.
+    fn packets(&self, size: u64) -> u64 {
+        size.div_ceil(self.mss.get())
+    }
+
+    /// Payload of a message that leaves unasked.
+    fn unscheduled(&self, size: Bytes) -> Bytes {
+        self.law.wants().1.first.unscheduled(size, self.window)
+    }
+
+    /// Traffic class of what a message sends unasked.
+    fn unscheduled_class(&self, size: u64) -> u8 {
+        let above = self.cutoffs.iter().rev().skip(1).filter(|cutoff| size <= cutoff.get()).count();
+        let first = if self.cutoffs.is_empty() { 0 } else { self.priorities };
+        self.data_class + first + above as u8
+    }
+
+    /// Traffic class of granted data.
+    fn scheduled_class(&self, priority: u8) -> u8 {
+        self.data_class + priority.min(self.priorities - 1)
+    }
+
+    /// An answer without meaning yet.
+    fn answer(&self, kind: Kind, flow: FlowId, dst: HostAddr) -> Packet {
+        let (size, class) = (self.ack_size.get() as u16, self.ack_class);
+        Packet { flow, dst, size, kind, class, ..Packet::default() }
+    }
+}
+
+impl Transport for GrantedConfig {
+    type Sender = GrantedSender;
+    type Receiver = GrantedReceiver;
+    type Host = Grantor;
+
+    fn mss(&self) -> Bytes {
+        self.mss
+    }
+
+    fn header(&self) -> Bytes {
+        self.header
+    }
+
+    fn ack_size(&self) -> Bytes {
+        self.ack_size
+    }
+
+    fn ack_class(&self) -> u8 {
+        self.ack_class
+    }
+
+    fn data_classes(&self) -> u8 {
+        let count = usize::from(self.priorities) + self.cutoffs.len();
+        (((1u16 << count) - 1) << self.data_class) as u8
+    }
+
+    fn initial_window(&self) -> Bytes {
+        self.window
+    }
+
+    fn needs(&self) -> &Needs {
+        &Needs::NONE
+    }
+
+    /// The NIC puts what arrives where the application reads it.
+    fn copies(&self) -> bool {
+        false
+    }
+
+    fn frames(&self) -> Frames {
+        Frames::None
+    }
+
+    fn takes_headers(&self) -> bool {
+        true
+    }
+
+    fn sender(
+        &self,
+        spec: FlowSpec,
+        _law: Option<&FlowParams>,
+        _at: Start,
+        now: Time,
+    ) -> GrantedSender {
+        GrantedSender::new(self, spec, now)
+    }
+
+    fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes) -> GrantedReceiver {
+        GrantedReceiver::new(flow, sender, size)
+    }
+
+    fn host(&self, at: HostStart) -> Grantor {
+        Grantor::new(self, at)
+    }
+
+    fn ack_again(&self, data: &Packet, sender: HostAddr, size: Bytes) -> Packet {
+        let stamp = (data.seq / self.mss.get()) as u32;
+        let answer = self.answer(Kind::Ack, data.flow, sender);
+        Packet { seq: size.get(), stamp, flags: Flags::FIN, ..answer }
+    }
+}

@@ -1,0 +1,272 @@
+//! Sender half: a message, and the credit that it has.
+
+use super::bits::Bits;
+use super::{GrantedConfig, LAST_RESORT};
+use crate::half::SenderHalf;
+use crate::{Burst, FlowSpec, Wait};
+use forebay_laws::flow::{IntHop, Totals};
+use forebay_units::{BitsPerSec, Bytes, Time};
+use forebay_wire::{Flags, Kind, Packet};
+
+/// Doublings of the last resort at most: 10 s.
+const MOST_DOUBLINGS: u32 = 10;
+
+/// Sender half of a message.
+#[derive(Clone, Debug)]
+pub struct GrantedSender {
+    spec: FlowSpec,
+    totals: Totals,
+    una: u64,         // number of the first packet that is not acknowledged
+    nxt: u64,         // number of the first packet that was never sent
+    acked: Bits,      // from `una` on
+    lost: Bits,       // known to be, and not sent again since
+    lost_count: u64,  // of those
+    unscheduled: u64, // payload that needs no credit
+    credit: u64,      // payload in all, `unscheduled` included
+    spent: u64,       // of that
+    unanswered: u64,  // packets on their way, as far as answers tell
+    returned: u64,    // packets that came back and whose credit is still counted as spent
+    forced: bool,     // a packet leaves whatever the credit
+    complete: bool,
+    priority: u8, // of what is sent on credit
+    heard: Time,  // last answer, or last resort
+    doublings: u32,
+    retransmits: u64,
+    timeouts: u64,
+}
+
+impl GrantedSender {
+    /// A message that may send what needs no credit.
+    pub(super) fn new(cfg: &GrantedConfig, spec: FlowSpec, now: Time) -> Self {
+        let unscheduled = cfg.unscheduled(spec.size).get();
+        Self {
+            spec,
+            totals: Totals::default(),
+            una: 0,
+            nxt: 0,
+            acked: Bits::default(),
+            lost: Bits::default(),
+            lost_count: 0,
+            unscheduled,
+            credit: unscheduled,
+            spent: 0,
+            unanswered: 0,
+            returned: 0,
+            forced: false,
+            complete: false,
+            priority: 0,
+            heard: now,
+            doublings: 0,
+            retransmits: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// Number of the packet that leaves next.
+    fn next(&self) -> Option<u64> {
+        if !self.forced && self.spent >= self.credit || self.complete {
+            return None;
+        }
+        if self.lost_count > 0 {
+            return self.lost.next_in(self.una);
+        }
+        (self.totals.nxt < self.spec.size.get()).then_some(self.nxt)
+    }
+
+    /// Whether a packet leaves without a grant.
+    fn is_unscheduled(&self, cfg: &GrantedConfig, number: u64) -> bool {
+        number == self.nxt && number * cfg.mss.get() < self.unscheduled
+    }
+
+    fn class(&self, cfg: &GrantedConfig, number: u64) -> u8 {
+        match self.is_unscheduled(cfg, number) {
+            true => cfg.unscheduled_class(self.spec.size.get()),
+            false => cfg.scheduled_class(self.priority),
+        }
+    }
+
+    fn lose(&mut self, number: u64) {
+        let sent = (self.una..self.nxt).contains(&number) && !self.acked.has(number);
+        if sent && self.lost.add(number) {
+            self.lost_count += 1;
+        }
+    }
+
+    /// A packet has arrived whole.
+    fn ack(&mut self, cfg: &GrantedConfig, number: u64) {
+        if !(self.una..self.nxt).contains(&number) || !self.acked.add(number) {
+            return;
+        }
+        if self.lost.remove(number) {
+            self.lost_count -= 1;
+        }
+        let size = self.spec.size.get();
+        self.totals.delivered += cfg.payload(number, size);
+        self.una = self.acked.next_out(self.una);
+        self.totals.una = (self.una * cfg.mss.get()).min(size);
+        self.acked.forget_below(self.una);
+        self.lost.forget_below(self.una);
+    }
+
+    /// One packet fewer is on its way. The last one's answer gives back the credit of one that was returned: nothing else will.
+    fn answered(&mut self, cfg: &GrantedConfig) {
+        self.unanswered = self.unanswered.saturating_sub(1);
+        if self.unanswered == 0 && self.returned > 0 {
+            self.returned -= 1;
+            self.spent = self.spent.saturating_sub(cfg.mss.get());
+        }
+    }
+}
+
+impl SenderHalf<GrantedConfig> for GrantedSender {
+    #[inline]
+    fn ready(&self, _cfg: &GrantedConfig) -> bool {
+        self.next().is_some()
+    }
+
+    fn next_class(&self, cfg: &GrantedConfig) -> u8 {
+        self.next().map_or(cfg.data_class, |number| self.class(cfg, number))
+    }
+
+    fn next_packet(&mut self, cfg: &GrantedConfig, now: Time) -> Option<Packet> {
+        let number = self.next()?;
+        if self.una == self.nxt {
+            self.heard = now; // answers are due from now on
+        }
+        let (class, again) = (self.class(cfg, number), number < self.nxt);
+        let size = self.spec.size.get();
+        let payload = cfg.payload(number, size);
+        if again {
+            self.lost.remove(number);
+            self.lost_count -= 1;
+            self.retransmits += 1;
+        } else {
+            self.nxt += 1;
+            self.totals.nxt += payload;
+        }
+        if !std::mem::take(&mut self.forced) {
+            self.spent += payload;
+        }
+        self.unanswered += 1;
+        self.totals.sent += payload;
+        let seq = number * cfg.mss.get();
+        let last = seq + payload == size && !self.spec.open;
+        let flags = Flags::FROM.with_if(last, Flags::FIN).with_if(again, Flags::RETRANSMIT);
+        Some(Packet {
+            flow: self.spec.flow,
+            dst: self.spec.dst,
+            size: (payload + cfg.header.get()) as u16,
+            class,
+            flags,
+            stamp: self.spec.src.word(),
+            seq,
+            ..Packet::default()
+        })
+    }
+
+    fn next_burst(&mut self, cfg: &GrantedConfig, now: Time) -> Option<Burst> {
+        let first = self.next_packet(cfg, now)?;
+        Some(Burst { first, payload: u64::from(first.size) - cfg.header.get() })
+    }
+
+    fn on_answer(
+        &mut self,
+        cfg: &GrantedConfig,
+        now: Time,
+        _arrived: Time,
+        packet: &Packet,
+        _hops: &[IntHop],
+    ) {
+        (self.heard, self.doublings) = (now, 0);
+        let number = u64::from(packet.stamp);
+        match packet.kind {
+            Kind::Ack if packet.flags.has(Flags::FIN) => {
+                self.complete = true;
+                self.totals.una = self.spec.size.get();
+                return;
+            }
+            Kind::Ack => self.ack(cfg, number),
+            Kind::Nack => self.lose(number),
+            Kind::Returned => {
+                self.lose(packet.seq / cfg.mss.get());
+                self.returned += 1;
+                return self.answered(cfg);
+            }
+            Kind::Grant if packet.flags.has(Flags::RESEND) => {
+                let from = packet.seq / cfg.mss.get();
+                let upto = cfg.packets(packet.seq + number).min(self.nxt);
+                return (from..upto).for_each(|number| self.lose(number));
+            }
+            _ => {}
+        }
+        if packet.seq >= self.credit {
+            (self.credit, self.priority) = (packet.seq, packet.word as u8);
+        }
+        if packet.kind != Kind::Grant {
+            self.answered(cfg);
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        if self.complete || self.una == self.nxt {
+            return Time::MAX; // nothing of it can be missing
+        }
+        self.heard + LAST_RESORT * (1 << self.doublings)
+    }
+
+    fn on_deadline(&mut self, _cfg: &GrantedConfig, now: Time) {
+        if now < self.deadline() {
+            return;
+        }
+        self.heard = now;
+        self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
+        self.timeouts += 1;
+        self.lose(self.una);
+        self.forced = true;
+    }
+
+    fn app_write(&mut self, bytes: Bytes, last: bool) {
+        self.spec.size = self.spec.size.saturating_add(bytes);
+        self.spec.open = !last;
+    }
+
+    fn finished(&self) -> bool {
+        self.complete
+    }
+
+    fn idle(&self) -> bool {
+        self.complete
+    }
+
+    fn unsent(&self) -> u64 {
+        self.spec.size.get() - self.totals.nxt
+    }
+
+    fn acked(&self) -> Bytes {
+        Bytes::new(self.totals.una)
+    }
+
+    fn waits_for(&self, cfg: &GrantedConfig) -> Wait {
+        if self.ready(cfg) { Wait::Nic } else { Wait::Receiver }
+    }
+
+    fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    fn window(&self) -> Bytes {
+        Bytes::MAX
+    }
+
+    fn rate(&self) -> Option<BitsPerSec> {
+        None
+    }
+
+    fn retransmits(&self) -> u64 {
+        self.retransmits
+    }
+
+    fn timeouts(&self) -> u64 {
+        self.timeouts
+    }
+}
