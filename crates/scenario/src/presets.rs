@@ -30,6 +30,7 @@ pub const PRESETS: &[Preset] = &[
     preset!("host-congestion"),
     preset!("link-failure"),
     preset!("permutation"),
+    preset!("homa"),
     preset!("dumbbell-reno"),
     preset!("graph"),
 ];

@@ -388,6 +388,7 @@ impl Transport {
         {
             judge.class_exists(&format!("{place}.{key}"), class, classes);
         }
+        self.check_levels(judge, place, classes);
     }
 }
 

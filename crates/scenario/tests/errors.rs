@@ -214,7 +214,7 @@ fn keys_and_words() {
         (
             "kind = \"tcp\"",
             "kind = \"quic\"",
-            "17:8: transport.kind: \"quic\" is not known; write \"tcp\" or \"rdma\"",
+            "17:8: transport.kind: \"quic\" is not known; write \"tcp\", \"rdma\" or \"receiver-driven\"",
         ),
         ("[transport]", "[transprot]", "16:2: transprot: unknown key; did you mean \"transport\"?"),
         (
@@ -1948,4 +1948,56 @@ fn transports_by_name() {
     assert!(tcp.contains("write transports.storage.kind = \"rdma\""), "{tcp}");
     let law = named("kind = \"tcp\"\nlaw = \"reno\"", "transport = \"storage\"\nlaw = \"hpcc\"");
     assert!(law.contains("write transports.storage.kind = \"rdma\""), "{law}");
+}
+
+#[test]
+fn receiver_driven_transports() {
+    let tcp = "kind = \"tcp\"\nlaw = \"dctcp\"";
+    let driven = |lines: &str| said(tcp, &format!("kind = \"receiver-driven\"\n{lines}"));
+    let spray = "routing = \"spray\"";
+    for (lines, expected) in [
+        ("law = \"dctcp\"".into(), "\"dctcp\" is a law of senders; write"),
+        ("law = \"nd\"".into(), "no law of receivers is called \"nd\"; write"),
+        (
+            "law = \"ndp\"".into(),
+            "\"ndp\" takes all paths, packet by packet; write transport.routing = \"spray\"",
+        ),
+        (
+            format!("law = \"ndp\"\n{spray}\nwindow = \"100B\""),
+            "\"100B\" is less than one segment of 1436B",
+        ),
+        (
+            format!("law = \"homa\"\n{spray}"),
+            "8 from class 0 up need 8 classes; write fabric.switch.classes = 8, or fewer levels",
+        ),
+        (
+            format!("law = \"homa\"\n{spray}\nlevels = 2\nunscheduled_levels = 2"),
+            "2 of 2 levels leave none for granted data; write at most 1, or more levels",
+        ),
+        (
+            format!("law = \"homa\"\n{spray}\nlevels = 4\ncutoffs = [\"1KB\"]"),
+            "stands without unscheduled_levels; write transport.unscheduled_levels = 2 as well",
+        ),
+        (
+            format!(
+                "law = \"homa\"\n{spray}\nlevels = 4\nunscheduled_levels = 3\ncutoffs = [\"1KB\"]"
+            ),
+            "is a list of length 1; write 2 sizes, one fewer than unscheduled_levels",
+        ),
+        (
+            format!(
+                "law = \"homa\"\n{spray}\nlevels = 4\nunscheduled_levels = 3\ncutoffs = [\"2KB\", \"1KB\"]"
+            ),
+            "does not ascend; write the smallest size first",
+        ),
+        (
+            format!(
+                "law = \"ndp\"\n{spray}\n[[traffic]]\nkind = \"permutation\"\nsize = \"1MB\"\nclass = 0"
+            ),
+            "a receiver-driven transport has one class for all of its messages; write transport.class",
+        ),
+    ] {
+        let found = driven(&lines);
+        assert!(found.contains(expected), "{lines}\nsays now: {found}");
+    }
 }

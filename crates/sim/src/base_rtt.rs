@@ -6,14 +6,13 @@ use forebay_net::{Fabric, Paths, Routes};
 use forebay_scenario::model::{self, Scenario};
 use forebay_scenario::workload::FlowSpec;
 use forebay_transport::Config;
-use forebay_units::{BitsPerSec, Bytes, Span};
+use forebay_units::Span;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Pairs of racks looked at for the longest path; of more, those of the first racks with all others.
 const MOST_PAIRS: usize = 1 << 16;
 
-/// Fills in the base round-trip times of all profiles of queue pairs, and windows of receiver-driven transports that have none. They are of the fabric as it was laid out, whatever fails later.
+/// Fills in the base round-trip times of all profiles of queue pairs. They are of the fabric as it was laid out, whatever fails later.
 pub(crate) fn fill(
     profiles: &mut [Profile],
     scenario: &Scenario,
@@ -23,10 +22,7 @@ pub(crate) fn fill(
     let base = |entry| scenario.transport_of(entry).rdma().map(|rdma| rdma.base_rtt);
     let bases: Vec<_> = scenario.traffic.iter().map(base).collect();
     let measured = |base: &model::BaseRtt| !matches!(base, model::BaseRtt::Fixed(_));
-    let needs_window =
-        |config: &Config| matches!(config, Config::Granted(cfg) if cfg.window == Bytes::ZERO);
-    let windows = profiles.iter().any(|profile| needs_window(&profile.transport));
-    let routes = match windows || bases.iter().flatten().any(measured) {
+    let routes = match bases.iter().flatten().any(measured) {
         true => Routes::all(fabric, Paths::Hash, 0, &|_| true),
         false => Vec::new(),
     };
@@ -36,15 +32,6 @@ pub(crate) fn fill(
         overhead: scenario.fabric.wire_overhead.get(),
         paths: BTreeMap::new(),
     };
-    for profile in profiles.iter_mut().filter(|profile| needs_window(&profile.transport)) {
-        let trip = trips.longest(&profile.transport);
-        let packet = trips.fastest_host().time_for(trips.packet(&profile.transport));
-        if let Config::Granted(cfg) = &mut profile.transport {
-            let packets = trip.as_ps().div_ceil(packet.as_ps().max(1));
-            let cfg = Arc::make_mut(cfg);
-            cfg.window = cfg.mss * packets;
-        }
-    }
     for (profile, base) in profiles.iter_mut().zip(bases) {
         let cfg = &profile.transport;
         profile.base_rtt = match base {
@@ -75,19 +62,6 @@ struct Trips<'a> {
 }
 
 impl Trips<'_> {
-    fn fastest_host(&self) -> BitsPerSec {
-        let cables = (0..self.fabric.hosts()).map(|host| {
-            let direction = self.fabric.ports_of(forebay_engine::NodeId(host))[0];
-            self.fabric.cable(direction.cable).rate
-        });
-        cables.max().expect("a fabric has hosts")
-    }
-
-    /// A full packet on the wire.
-    fn packet(&self, cfg: &Config) -> Bytes {
-        cfg.mss() + cfg.header() + Bytes::new(self.overhead)
-    }
-
     fn between(&mut self, cfg: &Config, src: u32, dst: u32) -> Span {
         let Self { fabric, routes, overhead, paths } = self;
         let mut path = |from: u32, to: u32| {

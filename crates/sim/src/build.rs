@@ -10,6 +10,7 @@ use crate::host::{
 };
 use crate::law_log::{FlowTaps, host_tap};
 use crate::machine;
+use crate::messages;
 use crate::node::AnyNode;
 use crate::options::{Options, Outputs, SimError};
 use crate::racks::{self, Racks};
@@ -155,6 +156,7 @@ fn common(
 ) -> Result<(Common, Counted), SimError> {
     let telemetry = telemetry(scenario, plan, &profiles)?;
     base_rtt::fill(&mut profiles, scenario, fabric, &table.flows);
+    messages::fill(&mut profiles, scenario, fabric, &table.flows);
     let DependencyTable { all, of_flow, barriers } = DependencyTable::of(&table, fabric);
     let common = Common {
         flows: Arc::new(table.flows),

@@ -187,12 +187,13 @@ impl Host {
     /// The stack takes a packet, which may stand for several: `newest` is the last of them.
     #[inline(always)]
     fn take(&mut self, now: Time, newest: Arrival, packet: &Packet, out: &mut impl Out<Packet>) {
-        let headers = || packet.kind.is_for_receiver() && self.takes_headers(packet.flow);
-        if packet.kind == Kind::Data || headers() {
+        if packet.kind == Kind::Data {
             self.receive(now, newest, packet, out);
         } else if packet.kind.is_answer() {
             self.acknowledge(now, newest.at, packet, out);
             out.slab().release(packet.int_slot());
+        } else if packet.kind.is_for_receiver() && self.takes_headers(packet.flow) {
+            self.receive(now, newest, packet, out);
         } else {
             self.on_control_packet(now, packet, out);
         }

@@ -17,6 +17,7 @@ mod inspect;
 mod law;
 mod law_log;
 mod machine;
+mod messages;
 mod node;
 mod options;
 mod path;

@@ -49,7 +49,7 @@ impl<'a> Stacks<'a> {
         for (profile, usual) in profiles.iter_mut().zip(&self.met[0].1.profiles) {
             profile.base_rtt = usual.base_rtt.clone();
             if let Config::Granted(_) = usual.transport {
-                profile.transport = usual.transport.clone(); // with its window
+                profile.transport = usual.transport.clone(); // with its window and cutoffs
             }
         }
         let common = Arc::new(Common { profiles, ..Common::clone(&self.met[0].1) });
@@ -156,7 +156,7 @@ fn tcp(transport: &model::Transport, keys: &model::Tcp, class: u8, law: &FlowPar
     }
 }
 
-/// Without a window of its own, that of the longest path comes later.
+/// What depends on fabric and flows, [`crate::messages`] fills in.
 fn receiver_driven(
     transport: &model::Transport,
     keys: &model::ReceiverDriven,
@@ -173,7 +173,7 @@ fn receiver_driven(
         data_class: transport.class,
         ack_class: transport.ack_class,
         priorities: 1,
-        cutoffs: Vec::new(),
+        cutoffs: None,
         resend_after: keys.resend_after,
     })
 }

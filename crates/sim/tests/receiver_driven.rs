@@ -40,6 +40,19 @@ header = "64B"
 ack_class = 1
 "#;
 
+const HOMA: &str = r#"
+[transport]
+kind = "receiver-driven"
+law = "homa"
+mss = "4000B"
+header = "64B"
+ack_class = 7
+"#;
+
+fn star_of_eight_classes() -> String {
+    STAR.replace("classes = 2", "classes = 8")
+}
+
 fn with(fabric: &str, transport: &str, traffic: &str) -> Scenario {
     scenario(&format!(
         "version = 1\nname = \"t\"\nseeds = [1]\nstop = {{ time = \"10s\", flows = \"all\" }}\n{fabric}{transport}{traffic}"
@@ -137,11 +150,15 @@ fn an_incast_fills_the_link_and_is_fair() {
 
 /// Three messages of 12 packets to one host, of which four packets leave unasked.
 fn three_messages(law: &str, fault: &str) -> Scenario {
-    let transport = NDP.replace("\"ndp\"", &format!("{law:?}\nwindow = \"4 packets\""));
+    let window = "window = \"4 packets\"\n";
+    let (fabric, transport) = match law {
+        "homa" => (star_of_eight_classes(), format!("{HOMA}{window}")),
+        _ => (STAR.into(), format!("{NDP}{window}")),
+    };
     let flows = [1, 2, 3].map(|i| (format!("host[{i}]"), 12 * 4_000 - 1_000 * i));
     let flows: Vec<_> =
         flows.iter().map(|(from, size)| (from.as_str(), "host[0]", *size)).collect();
-    with(STAR, &transport, &format!("{}{fault}", list(&flows)))
+    with(&fabric, &transport, &format!("{}{fault}", list(&flows)))
 }
 
 fn all_end(scenario: &Scenario, what: &str) -> RunRecord {
@@ -188,4 +205,36 @@ fn every_message_ends_under_random_loss_of_everything() {
             agreed(&scenario);
         }
     }
+}
+
+/// A round trip's payload leaves unasked, and grants follow without a pause: a message takes as long as its packets back to back. With a tenth less
+/// the sender waits.
+#[test]
+fn a_lone_homa_message_leaves_no_gap_behind_what_it_sends_unasked() {
+    let fabric = FAT_TREE.replace("classes = 2", "classes = 8");
+    let flow = |n: u64| list(&[("pod[0].edge[0].host[0]", "pod[3].edge[1].host[1]", n * 4_000)]);
+    for n in [1, 10, 44, 45, 100, 1_000] {
+        let usual = run(&with(&fabric, HOMA, &flow(n)), 1, Options::default()).record.flows[0];
+        assert_eq!(usual.fct().unwrap(), usual.ideal, "{n} packets");
+        let short = format!("{HOMA}window = \"40 packets\"\n");
+        let short = run(&with(&fabric, &short, &flow(n)), 1, Options::default()).record.flows[0];
+        assert_eq!(short.fct() > usual.fct(), n > 40, "{n} packets");
+    }
+}
+
+/// Two long messages come from two hosts; a third host sends a packet while their granted data queues for the receiver. It
+/// waits for the packet in transmission alone, where it has a class above; in one class, for the queue.
+#[test]
+fn a_short_message_passes_long_ones() {
+    let short = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"host[3]\", to = \"host[0]\", size = \"4000B\", at = \"60us\" }]\n";
+    let long = list(&[("host[1]", "host[0]", 2_000_000), ("host[2]", "host[0]", 2_000_000)]);
+    let waits = |levels: &str| {
+        let text = format!("{HOMA}window = \"20 packets\"\n{levels}");
+        let record = agreed(&with(&star_of_eight_classes(), &text, &format!("{long}{short}")));
+        let flow = record.flows.iter().find(|flow| flow.size.get() == 4_000).unwrap();
+        flow.fct().unwrap().as_ps() - flow.ideal.as_ps()
+    };
+    let packet = (4_064 + 24) * 80;
+    assert!(waits("") <= packet, "{} ps", waits(""));
+    assert!(waits("levels = 1\n") > 3 * packet, "{} ps", waits("levels = 1\n"));
 }

@@ -32,7 +32,7 @@ pub trait Transport: Clone + Debug + PartialEq {
     fn ack_size(&self) -> Bytes;
     /// Traffic class of ACKs.
     fn ack_class(&self) -> u8;
-    /// Traffic classes that data may ride in, a bit each.
+    /// Traffic classes of data that NICs tell apart, a bit each.
     fn data_classes(&self) -> u8;
     /// Traffic classes of ACKs and whatever else answers data, a bit each.
     fn answer_classes(&self) -> u8 {

@@ -228,7 +228,7 @@ impl Config {
         each!(Config, self, |of| of.ack_size())
     }
 
-    /// Traffic classes that data may ride in, a bit each.
+    /// Traffic classes of data that NICs tell apart, a bit each.
     pub fn data_classes(&self) -> u8 {
         each!(Config, self, |of| of.data_classes())
     }

@@ -107,7 +107,7 @@ pub struct GrantNeeds {
     pub acks: bool,
     /// Silence after which a receiver requests what is missing of a message.
     pub resend_after: Span,
-    /// Classes of switches that grants choose from; 1 where they choose none.
+    /// Traffic classes of data, where a scenario does not say; 1 where grants choose none.
     pub classes: u8,
 }
 

@@ -36,7 +36,7 @@ impl GrantLaw for Ndp {
         trims: true,
         acks: true,
         resend_after: Span::from_ms(1), // SIGCOMM 2017: its RTO
-        classes: 2,
+        classes: 1,
     };
     type Params = ();
 

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Settings of receiver-driven transports.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(default)]
 pub struct ReceiverDriven {
@@ -25,11 +25,29 @@ pub struct ReceiverDriven {
     /// Time without an arrival after which a receiver requests what is missing of a message, doubled each time. Default: by law, 1ms for ndp (its RTO),
     /// 2ms for homa.
     pub resend_after: Span,
+    /// Traffic classes of data, from class up: the lower ones for granted data, whose law chooses, the others for what leaves unasked, where the
+    /// size of the message decides; with 1, all data is of class. Default: by law, 1 for ndp, 8 for homa.
+    #[schemars(range(min = 1, max = 8))]
+    pub levels: u8,
+    /// Of those, the classes for what leaves unasked. Default: by its part of all bytes of the run, at least 1 and at most levels - 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 7))]
+    pub unscheduled_levels: Option<u8>,
+    /// Largest messages of these classes, the highest class first, ascending; the lowest has all larger ones and is left out. Default: so
+    /// that the same number of bytes leaves unasked in each of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cutoffs: Vec<Bytes>,
 }
 
 impl Default for ReceiverDriven {
     fn default() -> Self {
-        Self { window: None, resend_after: Span::from_ms(1) }
+        Self {
+            window: None,
+            resend_after: Span::from_ms(1),
+            levels: 1,
+            unscheduled_levels: None,
+            cutoffs: Vec::new(),
+        }
     }
 }
 
@@ -52,9 +70,47 @@ impl ReceiverDriven {
             judge.window(&format!("{place}.window"), window, mss);
         }
         let key = format!("{place}.resend_after");
-        let usual = law.map_or(self.resend_after, |law| law.wants().1.resend_after);
+        let needs = law.map(|law| law.wants().1);
+        let usual = needs.map_or(self.resend_after, |needs| needs.resend_after);
         judge.usual(&key, &mut self.resend_after, usual);
         judge.span(&key, self.resend_after);
+        let usual = needs.map_or(self.levels, |needs| needs.classes);
+        judge.usual(&format!("{place}.levels"), &mut self.levels, usual);
+        self.check_levels(judge, place);
+    }
+
+    /// Classes for what leaves unasked are some of the levels, and each has its messages.
+    fn check_levels(&self, judge: &mut Judge<'_>, place: &str) {
+        let key = format!("{place}.unscheduled_levels");
+        let most = self.levels.saturating_sub(1);
+        match self.unscheduled_levels {
+            Some(n) if n > most => {
+                let text = format!(
+                    "{n} of {} levels leave none for granted data; write at most {most}, or more levels",
+                    self.levels
+                );
+                judge.say(&key, text);
+            }
+            None if !self.cutoffs.is_empty() => {
+                let needed = self.cutoffs.len() + 1;
+                let text =
+                    format!("stands without unscheduled_levels; write {key} = {needed} as well");
+                judge.say(&format!("{place}.cutoffs"), text);
+            }
+            Some(n) if !self.cutoffs.is_empty() && self.cutoffs.len() + 1 != usize::from(n) => {
+                let text = format!(
+                    "is a list of length {}; write {} sizes, one fewer than unscheduled_levels",
+                    self.cutoffs.len(),
+                    n - 1
+                );
+                judge.say(&format!("{place}.cutoffs"), text);
+            }
+            _ if !self.cutoffs.is_sorted_by(|a, b| a < b) => {
+                let text = "does not ascend; write the smallest size first";
+                judge.say(&format!("{place}.cutoffs"), text);
+            }
+            _ => {}
+        }
     }
 }
 
@@ -63,6 +119,19 @@ impl Transport {
     pub fn grant_needs(&self) -> Option<GrantNeeds> {
         self.receiver_driven()?;
         GrantParams::new(&self.law).ok().map(|law| law.wants().1)
+    }
+
+    /// All levels of data are classes of switches.
+    pub(crate) fn check_levels(&self, judge: &mut Judge<'_>, place: &str, classes: u8) {
+        let Some(keys) = self.receiver_driven() else { return };
+        let needed = self.class + keys.levels;
+        if keys.levels > 1 && needed > classes {
+            let text = format!(
+                "{} from class {} up need {needed} classes; write fabric.switch.classes = {needed}, or fewer levels",
+                keys.levels, self.class
+            );
+            judge.say(&format!("{place}.levels"), text);
+        }
     }
 
     /// The paths of this transport's packets must be those that its law needs.

@@ -47,15 +47,15 @@ pub struct GrantedConfig {
     pub overhead: Bytes,
     /// Payload that covers a round trip at line rate: what leaves unasked where the law says so.
     pub window: Bytes,
-    /// Lowest traffic class of data; the `priorities` of granted data begin here.
+    /// Lowest traffic class of data.
     pub data_class: u8,
     /// Traffic class of ACKs and grants.
     pub ack_class: u8,
-    /// Number of classes for granted data, at least 1.
+    /// Number of classes for granted data, from `data_class` up; at least 1.
     pub priorities: u8,
-    /// Largest message of each class for data that leaves unasked, the highest class first, ascending; the last one has all that are larger too. These
-    /// classes are above those of granted data. Empty: such data rides in `data_class`.
-    pub cutoffs: Vec<Bytes>,
+    /// Classes above those, for data that leaves unasked: the largest message of each but the lowest, the highest class first. `None`: such
+    /// data rides in `data_class`.
+    pub cutoffs: Option<Vec<Bytes>>,
     /// Silence after which a receiver requests what is missing.
     pub resend_after: Span,
 }
@@ -81,9 +81,9 @@ impl GrantedConfig {
 
     /// Traffic class of what a message sends unasked.
     fn unscheduled_class(&self, size: u64) -> u8 {
-        let above = self.cutoffs.iter().rev().skip(1).filter(|cutoff| size <= cutoff.get()).count();
-        let first = if self.cutoffs.is_empty() { 0 } else { self.priorities };
-        self.data_class + first + above as u8
+        let Some(cutoffs) = &self.cutoffs else { return self.data_class };
+        let above = cutoffs.iter().filter(|cutoff| size <= cutoff.get()).count();
+        self.data_class + self.priorities + above as u8
     }
 
     /// Traffic class of granted data.
@@ -119,9 +119,9 @@ impl Transport for GrantedConfig {
         self.ack_class
     }
 
+    /// One, whatever class a packet rides in: NICs send messages in the order of the host, not by class.
     fn data_classes(&self) -> u8 {
-        let count = usize::from(self.priorities) + self.cutoffs.len();
-        (((1u16 << count) - 1) << self.data_class) as u8
+        1 << self.data_class
     }
 
     fn initial_window(&self) -> Bytes {
