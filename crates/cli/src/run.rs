@@ -77,16 +77,8 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let (mut meter, state) = (meter, State::of(scenario, &estimate));
     let here = Here::new(&at, &scenario.name, Some(&about));
     let work = Work { scenario, options, jobs, around: &here };
-    let mut announced = false;
     let tick = |view: &View<'_>| {
-        let state = State { stopping: interrupt::requested(), ..state.at(view) };
-        if state.stopping && !announced && state.simulated_ps == 0 {
-            say::note(
-                "stopping as soon as the flows are laid out; the same signal again ends this at once",
-            );
-        }
-        announced |= state.stopping;
-        meter.tick(&state);
+        meter.tick(&State { stopping: interrupt::requested(), ..state.at(view) });
     };
     let end = side_by_side(&work, tick, |left| recorder.take(left));
     meter.clear();
@@ -100,6 +92,12 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         End::Bug if recorder.runs.is_empty() => {
             recorder.abandon();
             Err(Failure::Run("no results were written".into()))
+        }
+        End::Interrupted if recorder.runs.is_empty() => {
+            recorder.abandon();
+            let text =
+                "interrupted before the first event, while flows were laid out; nothing is left";
+            Err(Failure::Interrupted(text.into()))
         }
         End::All | End::Interrupted | End::Bug => {
             let stalled = std::mem::take(&mut recorder.stalled);

@@ -50,6 +50,36 @@ fn ctrl_c_leaves_valid_partial_output_and_says_so() {
     }
 }
 
+/// Twelve million flows take seconds to lay out.
+#[test]
+fn ctrl_c_while_flows_are_laid_out_ends_it_and_leaves_nothing() {
+    let here = Scratch::new();
+    here.write("many.toml", MANY);
+    let child = here.start(&["run", "many.toml", "--out", "out"]);
+    wait_until("the run has begun", || here.has("out.partial/manifest.json"));
+    signal(child.id(), "INT");
+    let ran = Ran::from(child.wait_with_output().unwrap()).ends(130);
+    let said = "interrupted before the first event, while flows were laid out; nothing is left";
+    assert!(ran.err.contains(said), "{}", ran.err);
+    assert!(!here.has("out") && !here.has("out.partial"));
+}
+
+const MANY: &str = r#"
+version = 1
+stop = { time = "1s" }
+[fabric]
+kind = "star"
+hosts = 128
+host_link = { rate = "100Gbps", delay = "1us" }
+[transport]
+kind = "tcp"
+law = "dctcp"
+[[traffic]]
+kind = "poisson"
+sizes = { points = [[49000, 0], [51000, 1]] }
+load = 0.4
+"#;
+
 #[test]
 fn nohup_outlives_its_terminal() {
     let here = Scratch::new();

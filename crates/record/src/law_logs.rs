@@ -87,6 +87,14 @@ impl LawLogFiles {
         Self { run: run.into(), seed, files: Mutex::default() }
     }
 
+    /// Writes what is pending, so that a process that is killed loses no line written before. A failure is that of
+    /// [`LawLogFiles::finish`].
+    pub fn flush(&self) {
+        for file in self.files.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            file.flush(&mut file.lock());
+        }
+    }
+
     /// Writes what is pending. Gives whose laws have a log.
     ///
     /// # Errors
@@ -215,6 +223,8 @@ mod tests {
         let early = fs::metadata(&path).expect("written already").len();
         assert!(early > 100_000 - PIECE as u64 && early % 100 == 0, "{early}: whole lines");
         assert!(logs.files.lock().unwrap()["7"].lock().pending.len() < PIECE);
+        logs.flush();
+        assert_eq!(fs::metadata(&path).expect("flushed").len(), 100_000);
         assert_eq!(logs.finish().expect("written"), ["7"]);
         assert_eq!(fs::metadata(&path).expect("whole").len(), 100_000);
         fs::remove_dir_all(&run).expect("removed");

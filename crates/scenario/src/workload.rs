@@ -118,6 +118,19 @@ fn full_packet(transport: &Transport) -> Bytes {
 /// # Errors
 /// A host that `hosts` lacks, or more than [`MOST_FLOWS`] flows.
 pub fn flows(scenario: &Scenario, hosts: &Hosts, seed: u64) -> Result<Table, Error> {
+    Ok(flows_while(scenario, hosts, seed, &|| true)?.expect("wanted to the end"))
+}
+
+/// The same; nothing as soon as they are no longer `wanted`, which is checked every few thousand flows.
+///
+/// # Errors
+/// See [`flows`].
+pub fn flows_while(
+    scenario: &Scenario,
+    hosts: &Hosts,
+    seed: u64,
+    wanted: &dyn Fn() -> bool,
+) -> Result<Option<Table>, Error> {
     let mut table = Table { warnings: hosts.overloads(scenario), ..Table::default() };
     let mut made = 0;
     let mut waiting = Vec::new();
@@ -133,15 +146,19 @@ pub fn flows(scenario: &Scenario, hosts: &Hosts, seed: u64) -> Result<Table, Err
             table: &mut table,
             waiting: &mut waiting,
             pending: &mut pending,
+            wanted,
         };
         made += maker.forecast(traffic);
         if made > MOST_FLOWS {
             return Err(maker.error(too_many(made)));
         }
         maker.make(traffic)?;
+        if !wanted() {
+            return Ok(None);
+        }
     }
     table.finish(waiting, pending);
-    Ok(table)
+    Ok((wanted() && table.number_ports(wanted)).then_some(table))
 }
 
 /// How many flows each entry will make: exact for closed forms, expected for Poisson arrivals.
@@ -153,8 +170,19 @@ pub fn forecast(scenario: &Scenario, hosts: &Hosts) -> Vec<u128> {
         let jitter = Stream::new(0, 0, Purpose::Jitter);
         let (table, waiting, pending) = (&mut table, &mut waiting, &mut pending);
         let packet = Bytes::ZERO;
-        Maker { hosts, packet, end, entry, seed: 0, jitter, table, waiting, pending }
-            .forecast(traffic)
+        Maker {
+            hosts,
+            packet,
+            end,
+            entry,
+            seed: 0,
+            jitter,
+            table,
+            waiting,
+            pending,
+            wanted: &|| true,
+        }
+        .forecast(traffic)
     })
     .collect()
 }
@@ -192,22 +220,29 @@ impl Table {
         }
         list::add_triggers(self, pending);
         rpc::add_streams(self);
-        self.number_ports();
     }
 
     /// Source ports for flows that name none: counted for each pair of hosts, as the public HPCC simulator does (`third.cc`,
-    /// `portNumder`), and for each entry of its own, whose flows also have their own destination port.
-    fn number_ports(&mut self) {
+    /// `portNumder`), and for each entry of its own, whose flows also have their own destination port. False where the flows are no
+    /// longer wanted.
+    fn number_ports(&mut self, wanted: &dyn Fn() -> bool) -> bool {
         let mut next = BTreeMap::new();
-        for flow in &mut self.flows {
+        for (i, flow) in self.flows.iter_mut().enumerate() {
+            if i.is_multiple_of(CHECK_EVERY) && !wanted() {
+                return false;
+            }
             let next = next.entry((flow.traffic, flow.src, flow.dst)).or_insert(FIRST_SPORT);
             if flow.sport == 0 {
                 flow.sport = *next;
             }
             *next = next.wrapping_add(1);
         }
+        true
     }
 }
+
+/// Flows between two looks at whether they are still wanted: less than a tenth of a second.
+const CHECK_EVERY: usize = 1 << 16;
 
 fn order(f: &FlowSpec) -> (Time, u32, u32, u16, Bytes, u16, u16) {
     (f.start, f.src, f.dst, f.traffic, f.size, f.sport, f.dport)
@@ -226,11 +261,18 @@ struct Maker<'a> {
     table: &'a mut Table,
     waiting: &'a mut Vec<Waiting>,
     pending: &'a mut Vec<list::Pending>,
+    /// Whether the flows are still wanted; where not, those of this entry end early.
+    wanted: &'a dyn Fn() -> bool,
 }
 
 impl Maker<'_> {
     fn error(&self, text: String) -> Error {
         Error { key: format!("traffic[{}]", self.entry), text }
+    }
+
+    /// Whether this is a flow at which to look, and the flows are no longer wanted.
+    fn is_unwanted(&self) -> bool {
+        self.table.flows.len().is_multiple_of(CHECK_EVERY) && !(self.wanted)()
     }
 
     fn stream(&self, purpose: Purpose) -> Stream {
@@ -375,7 +417,7 @@ impl Maker<'_> {
         loop {
             now += gaps.exponential() * mean_gap;
             let at = Time::from_ps(now as u64);
-            if at >= self.end {
+            if at >= self.end || self.is_unwanted() {
                 return;
             }
             let src = pairs.below(n) as u32;

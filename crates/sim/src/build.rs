@@ -60,14 +60,15 @@ impl Built {
     }
 }
 
-/// Lays everything out, with the captures and law logs that somebody takes.
+/// Lays everything out, with the captures and law logs that somebody takes. Where it is no longer `wanted`, that is the error.
 pub(crate) fn build(
     scenario: &Scenario,
     seed: u64,
     options: Options,
     outputs: &Outputs<'_>,
+    wanted: &dyn Fn() -> bool,
 ) -> Result<Built, SimError> {
-    build_with(profiles(scenario, &usual(scenario))?, scenario, seed, options, outputs)
+    build_with(profiles(scenario, &usual(scenario))?, scenario, seed, options, outputs, wanted)
 }
 
 /// The same with these profiles, by traffic entry.
@@ -77,12 +78,14 @@ pub(crate) fn build_with(
     seed: u64,
     options: Options,
     outputs: &Outputs<'_>,
+    wanted: &dyn Fn() -> bool,
 ) -> Result<Built, SimError> {
     let plan = Plan::of(&scenario.fabric);
     let topology = &scenario.fabric.topology;
     let hosts = Hosts::of_plan(&plan, topology);
-    let mut table =
-        workload::flows(scenario, &hosts, seed).map_err(|e| SimError::Traffic(e.to_string()))?;
+    let mut table = workload::flows_while(scenario, &hosts, seed, wanted)
+        .map_err(|e| SimError::Traffic(e.to_string()))?
+        .ok_or(SimError::Stopped)?;
     let pausing = Pausing::of(scenario, &plan);
     let mut warnings = std::mem::take(&mut table.warnings);
     warnings.extend(pausing.iter().flat_map(Pausing::warnings));
@@ -109,6 +112,7 @@ pub(crate) fn build_with(
         pausing,
         taps: &taps,
         law_logs,
+        wanted,
     };
     let mut nodes = maker.hosts(&machines, counted)?;
     nodes.extend(maker.switches(routing.routes(&fabric, &|_| true))?);
@@ -272,6 +276,7 @@ struct Maker<'a> {
     pausing: Option<Pausing<'a>>,
     taps: &'a Taps,
     law_logs: Option<(&'a model::LawLog, &'a dyn LawLogs)>,
+    wanted: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Maker<'a> {
@@ -281,6 +286,9 @@ impl<'a> Maker<'a> {
         let queues = self.class_queues();
         let mut hosts = Vec::with_capacity(self.plan.hosts);
         for (id, share) in (0u32..).zip(self.shares(&counted)) {
+            if !(self.wanted)() {
+                return Err(SimError::Stopped);
+            }
             let (common, nic) = stacks.of(&self.plan.names[id as usize])?;
             let mut host = self.host(id, (common, nic), share);
             if let Some(queues) = &queues {

@@ -40,12 +40,15 @@ pub enum SimError {
     Fabric(String),
     /// A law or a parameter of it is unknown.
     Law(String),
+    /// The simulation was stopped before its first event.
+    Stopped,
 }
 
 impl fmt::Display for SimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Traffic(why) | Self::Fabric(why) | Self::Law(why) => f.write_str(why),
+            Self::Stopped => f.write_str("stopped before its first event"),
         }
     }
 }

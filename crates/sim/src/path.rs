@@ -16,7 +16,7 @@ pub fn paths(scenario: &Scenario, seed: u64) -> Result<Vec<FlowPath>, SimError> 
         let text = "routing = \"spray\" gives each packet a path of its own; flows have none";
         return Err(SimError::Traffic(text.into()));
     }
-    let built = build(scenario, seed, Options::default(), &Outputs::default())?;
+    let built = build(scenario, seed, Options::default(), &Outputs::default(), &|| true)?;
     let name = |node: u32| built.plan.names[node as usize].clone();
     let one = |flow: u32, src: u32, dst: u32, reverse: bool| {
         let switches = walk(&built.fabric, &built.nodes, flow, (src, dst), reverse);

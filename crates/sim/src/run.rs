@@ -14,6 +14,7 @@ use forebay_engine::{
 use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
 use forebay_units::{Span, Time};
+use std::sync::atomic::Ordering;
 
 /// What one simulation leaves.
 #[derive(Clone, Debug)]
@@ -95,8 +96,24 @@ impl<'a> Simulation<'a> {
         options: Options,
         outputs: Outputs<'a>,
     ) -> Result<Self, SimError> {
-        let built = build(scenario, seed, options, &outputs)?;
-        Self::of(built, scenario, options, outputs)
+        Self::watched(scenario, seed, options, outputs, &Watch::default())
+    }
+
+    /// The same; setting `watch.stop` ends the layout with [`SimError::Stopped`].
+    ///
+    /// # Errors
+    /// See [`SimError`].
+    pub fn watched(
+        scenario: &'a Scenario,
+        seed: u64,
+        options: Options,
+        outputs: Outputs<'a>,
+        watch: &Watch,
+    ) -> Result<Self, SimError> {
+        let wanted = || !watch.stop.load(Ordering::Relaxed);
+        let built = build(scenario, seed, options, &outputs, &wanted)?;
+        let simulation = Self::of(built, scenario, options, outputs)?;
+        if wanted() { Ok(simulation) } else { Err(SimError::Stopped) }
     }
 
     /// Of what has been laid out for this scenario and these options.

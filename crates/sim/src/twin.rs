@@ -26,6 +26,7 @@ pub fn reference(
         seed,
         Options { explicit_ports, ..Options::default() },
         &Outputs::default(),
+        &|| true,
     )?;
     let mut engine = Reference::new(std::mem::take(&mut built.nodes), built.fabric.links());
     let (mut goal, mut last) = (built.goal(scenario.stop), scenario.stop.time);

@@ -4,6 +4,7 @@
 //! steps end changes no result.
 
 use crate::seeds::Surroundings;
+use forebay_record::law_logs::LawLogFiles;
 use forebay_sim::{Simulation, Watch};
 use forebay_units::{Span, Time};
 use std::time::Duration;
@@ -14,12 +15,13 @@ const STEP: Duration = Duration::from_millis(100);
 const EVERY: Duration = Duration::from_secs(2);
 const SHARE: u32 = 30;
 
-/// Advances a simulation to its end, `whole` at the latest, and saves it now and then.
+/// Advances a simulation to its end, `whole` at the latest, and saves it now and then, its law logs after each step.
 pub(crate) fn to_the_end(
     simulation: &mut Simulation<'_>,
     whole: Time,
     watch: &Watch,
     around: &dyn Surroundings,
+    logs: &LawLogFiles,
 ) {
     let whole = whole.as_ps();
     let mut step = (whole >> 12).max(1);
@@ -29,6 +31,7 @@ pub(crate) fn to_the_end(
         if simulation.advance(simulation.now() + Span::from_ps(step), watch) {
             return;
         }
+        logs.flush();
         let now = around.clock();
         step = next_step(step, now.saturating_sub(began), whole);
         if refused || now.saturating_sub(saved) < pause || !around.may_save() {

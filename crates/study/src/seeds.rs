@@ -1,7 +1,7 @@
 //! The seeds of one scenario, some of them side by side, each its own simulation.
 //!
 //! Results are handed over in the order of the seeds, whatever order they end in. Stopping ends every simulation
-//! that has begun with valid partial results and begins no other.
+//! that has begun with valid partial results, and begins no other; one that is still laid out leaves nothing.
 
 use crate::saving;
 use forebay_record::capture::{CaptureFile, CaptureFiles, Sink};
@@ -74,8 +74,8 @@ impl Work<'_> {
             captures: (!output.captures.is_empty()).then_some(&mut captures as &mut dyn Sink),
             law_logs: Some(&logs),
         };
-        let simulation = Simulation::with_outputs(self.scenario, seed, self.options, outputs)?;
-        let mut outcome = self.advance(simulation, watch, to_do);
+        let simulation = Simulation::watched(self.scenario, seed, self.options, outputs, watch)?;
+        let mut outcome = self.advance(simulation, watch, to_do, &logs);
         match logs.finish() {
             Ok(whose) => outcome.warnings.extend(self.unlogged(seed, &whose)),
             Err(error) => outcome.warnings.push(self.around.in_words(&error)),
@@ -91,9 +91,15 @@ impl Work<'_> {
         })
     }
 
-    fn advance(&self, mut simulation: Simulation<'_>, watch: &Watch, to_do: &AtomicU64) -> Outcome {
+    fn advance(
+        &self,
+        mut simulation: Simulation<'_>,
+        watch: &Watch,
+        to_do: &AtomicU64,
+        logs: &LawLogFiles,
+    ) -> Outcome {
         to_do.store(simulation.to_do().unwrap_or(0), Ordering::Relaxed);
-        saving::to_the_end(&mut simulation, self.scenario.stop.time, watch, self.around);
+        saving::to_the_end(&mut simulation, self.scenario.stop.time, watch, self.around, logs);
         simulation.finish()
     }
 }
@@ -175,8 +181,9 @@ pub fn side_by_side(
             match results.recv_timeout(TICK) {
                 Ok((i, Ok(Ok(left)))) => {
                     ended[i] = true;
-                    waiting.insert(i, *left);
+                    waiting.insert(i, Some(*left));
                 }
+                Ok((i, Ok(Err(SimError::Stopped)))) => _ = waiting.insert(i, None),
                 Ok((_, Ok(Err(refusal)))) => {
                     end = End::Refused(refusal);
                     stop();
@@ -190,6 +197,10 @@ pub fn side_by_side(
             }
             while let Some(left) = waiting.remove(&turn) {
                 turn += 1;
+                let Some(left) = left else {
+                    cut_short = true;
+                    continue;
+                };
                 cut_short |= left.outcome.record.interrupted;
                 if !matches!(end, End::Undeliverable) && !deliver(left) {
                     end = End::Undeliverable;

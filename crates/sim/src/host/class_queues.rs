@@ -242,7 +242,8 @@ flows = [
     /// classes then, and resumes them when that has been in force for 300 ns and one more answer of class 0 has come up.
     fn leaves(star: &str, paused: u8) -> Vec<(u32, u64)> {
         let scenario = forebay_scenario::text("classes.toml", star).unwrap().scenario;
-        let mut built = build(&scenario, 1, Options::default(), &Outputs::default()).unwrap();
+        let mut built =
+            build(&scenario, 1, Options::default(), &Outputs::default(), &|| true).unwrap();
         let AnyNode::Host(mut host) = built.nodes.swap_remove(0) else {
             panic!("hosts come first")
         };

@@ -52,7 +52,7 @@ fn run(scenario: &Scenario, classes: [u8; 2], unasked: u64, threads: usize) -> O
         });
     }
     let options = Options { threads, ..Options::default() };
-    let built = build_with(profiles, scenario, 1, options, &Outputs::default()).unwrap();
+    let built = build_with(profiles, scenario, 1, options, &Outputs::default(), &|| true).unwrap();
     let mut simulation = Simulation::of(built, scenario, options, Outputs::default()).unwrap();
     simulation.advance(Time::MAX, &Watch::default());
     simulation.finish()

@@ -135,7 +135,8 @@ flows = [
 ]
 "#;
         let scenario = forebay_scenario::text("push.toml", text).unwrap().scenario;
-        let mut built = build(&scenario, 1, Options::default(), &Outputs::default()).unwrap();
+        let mut built =
+            build(&scenario, 1, Options::default(), &Outputs::default(), &|| true).unwrap();
         let AnyNode::Host(mut host) = built.nodes.swap_remove(0) else {
             panic!("hosts come first")
         };
