@@ -14,7 +14,7 @@ pub fn draw(seed: u64) -> String {
     let at = rest.find("[[traffic]]").expect("and traffic");
     let (own, traffic) = rest.split_at(at);
     let classes = classes(head);
-    let mut text = match classes > 1 && d.one_in(2) {
+    let mut text = match classes > 1 && d.one_in(2) && !head.contains("turns = ") {
         true => weighted(&mut d, head, classes),
         false => head.to_string(),
     };
@@ -86,7 +86,8 @@ fn racks(seed: u64, head: &str) -> Option<String> {
     let mut d = Draw(Stream::new(seed, 8, Purpose::Test));
     let fat_tree = head.contains("kind = \"fat-tree\"");
     let has_racks = fat_tree || head.contains("kind = \"leaf-spine\"");
-    if !has_racks || head.contains("pause = ") || !d.one_in(2) {
+    let alone = head.contains("pause = ") || head.contains("over = ");
+    if !has_racks || alone || !d.one_in(2) {
         return None;
     }
     let queue_for = d.of(if fat_tree { &["host", "rack", "pod"] } else { &["host", "rack"] });

@@ -22,8 +22,9 @@ pub use credit::{Credit, CreditSettings, Credits, RackDemand};
 pub use fabric::{Cable, Direction, Fabric};
 pub use ingress::{IngressCounters, IngressPool, IngressSettings, Xoff};
 pub use port::{
-    CLASSES, ClassCounters, ClassPolicy, CreditClass, DropRule, Form, Length, Marking,
-    PauseCounters, Port, PortCounters, PortFault, PortSettings, Recalled, Shaper, Share, Watchdog,
+    CLASSES, ClassCounters, ClassPolicy, CreditClass, DropRule, Form, Length, Marking, Over,
+    PauseCounters, Port, PortCounters, PortFault, PortSettings, Recalled, Shaper, Share, Trim,
+    Watchdog,
 };
 pub use routing::{Numbering, Path, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin};
 pub use shared_buffer::SharedBuffer;

@@ -23,6 +23,8 @@ mod scheduled;
 mod settings;
 mod shares;
 mod telemetry;
+mod trim;
+mod turns;
 
 pub use bucket::{Shaper, Share};
 pub(crate) use classes::MOST_IN_TRANSMISSION;
@@ -32,11 +34,12 @@ pub use credit_class::CreditClass;
 pub use fault::{DropRule, PortFault, Recalled};
 pub use pause::PauseCounters;
 pub use settings::{Form, Length, Marking, PortSettings};
+pub use trim::{Over, Trim};
 
 use credit_class::Meter;
 use forebay_engine::{LinkId, Out, prefetch_all, rarely};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
-use forebay_wire::Packet;
+use forebay_wire::{Kind, Packet};
 use scheduled::{NOTHING, Scheduled};
 use std::collections::VecDeque;
 
@@ -47,6 +50,8 @@ pub(crate) enum Verdict {
     Accepted,
     /// No room, or not markable.
     Dropped,
+    /// No room for a trimmed packet, which goes back to its source.
+    Returned,
     /// The link is dead, or lost it at random after it was sent.
     Lost,
 }
@@ -466,12 +471,14 @@ impl Port {
             () if !self.has_room(queue, size) => Verdict::Dropped,
             () => {
                 let may_mark = self.rules().any(|rule| !rule.at_dequeue);
-                self.admit_to_class(now, may_mark, packet)
+                self.admit_to_class(now, may_mark, ingress_port, packet, out)
             }
         };
         if verdict != Verdict::Accepted {
             return verdict;
         }
+        let queue = if packet.kind == Kind::Trimmed { self.queue(now) } else { queue };
+        let size = self.wire(packet);
         self.cold.highest = self.cold.highest.max(queue + size);
         if self.departs_at_once(now, packet) {
             self.depart(now, packet, out)
@@ -541,6 +548,11 @@ impl Port {
         } else {
             self.cold.counters.drop(packet);
         }
+    }
+
+    /// Counts a trimmed packet that goes back to its source.
+    pub(crate) fn count_return(&mut self) {
+        self.cold.counters.returned_packets += 1;
     }
 
     /// Sends a packet of a NIC that pulls only when the wire is free: no queue, so no admission. False: lost.

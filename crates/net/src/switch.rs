@@ -4,7 +4,8 @@ mod pause;
 
 use crate::ingress::{IngressCounters, IngressPool, Ingresses};
 use crate::port::{
-    CLASSES, ClassPolicy, Port, PortCounters, PortFault, PortMode, PortSettings, Recalled, Verdict,
+    CLASSES, ClassPolicy, Over, Port, PortCounters, PortFault, PortMode, PortSettings, Recalled,
+    Verdict,
 };
 use crate::routing::Routes;
 use crate::shared_buffer::SharedBuffer;
@@ -91,8 +92,14 @@ impl Switch {
     /// An idle switch.
     ///
     /// # Panics
-    /// If ingress ports that pause come with a port that is not explicit, or with another shared buffer.
+    /// If ingress ports that pause come with a port that is not explicit, or with another shared buffer; if a port trims and shares a buffer.
     pub fn new(settings: SwitchSettings) -> Self {
+        let trims = |policy: &ClassPolicy| matches!(policy.over, Over::Trim(_));
+        assert!(
+            (settings.ingress.is_none() && settings.shared.is_none())
+                || !settings.classes.iter().flatten().any(trims),
+            "a queue that trims shares its buffer with no other"
+        );
         let mut ports: Vec<Port> = settings.ports.into_iter().map(Port::new).collect();
         let pauses = settings.ingress.is_some();
         assert!(
@@ -366,13 +373,14 @@ impl Switch {
             true => target.offer_fifo(now, packet, out),
         };
         let (scheduled, counted) = (target.is_scheduled(), &mut target.counted);
-        match (&mut self.shared, verdict) {
-            (Some(shared), Verdict::Accepted) => shared.admit(counted, size),
-            (None, Verdict::Accepted) => {}
-            (_, refused) => self.refuse(now, port, packet, refused, out),
+        if let (Some(shared), Verdict::Accepted) = (&mut self.shared, verdict) {
+            shared.admit(counted, size);
         }
         if scheduled {
             self.update_departure(port); // what was refused may have found departures that were due
+        }
+        if verdict != Verdict::Accepted {
+            self.refuse(now, port, packet, verdict, out);
         }
     }
 
@@ -487,7 +495,7 @@ impl Switch {
         &mut self,
         now: Time,
         port: usize,
-        packet: &Packet,
+        packet: &mut Packet,
         verdict: Verdict,
         out: &mut impl Out<Packet>,
     ) {
@@ -496,7 +504,12 @@ impl Switch {
                 self.ports[port].count_drop(packet);
                 Drop::Buffer
             }
-            _ => Drop::Fault,
+            Verdict::Returned => {
+                self.ports[port].count_return();
+                self.routed -= 1; // it arrives once
+                return self.arrive(now, port as u32, packet, out);
+            }
+            Verdict::Accepted | Verdict::Lost => Drop::Fault,
         };
         trace(&mut self.digest, now, cause as u8, packet);
         out.slab().release(packet.int_slot());
@@ -566,7 +579,7 @@ impl Node for Switch {
 #[inline]
 fn trace_end(digest: &mut Digest, at: Time, packet: &Packet, verdict: Verdict) {
     match verdict {
-        Verdict::Accepted => {}
+        Verdict::Accepted | Verdict::Returned => {}
         Verdict::Lost => trace(digest, at, Drop::Fault as u8, packet),
         Verdict::Dropped => trace(digest, at, Drop::Watchdog as u8, packet),
     }

@@ -4,11 +4,12 @@ mod common;
 
 use common::{Bench, FORMS, packet, plain, ps};
 use forebay_net::{
-    CLASSES, ClassPolicy, DropRule, Form, Length, Marking, PortFault, PortSettings, SharedBuffer,
+    CLASSES, ClassPolicy, DropRule, Form, Length, Marking, Over, PortFault, PortSettings,
+    SharedBuffer, Trim,
 };
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span};
-use forebay_wire::{Ecn, FlowId, Kind, Packet, Rates};
+use forebay_wire::{Ecn, Flags, FlowId, Kind, Packet, Rates};
 use proptest::prelude::*;
 
 fn of<T: Copy>(rng: &mut Stream, from: &[T]) -> T {
@@ -64,15 +65,39 @@ fn policies(rng: &mut Stream) -> [ClassPolicy; CLASSES] {
             limit: of(rng, &[None, Some(limit)]),
             marking: of(rng, &[None, Some(marking)]),
             weight: if weighted { rng.below(4) as u8 } else { 0 },
-            watchdog: None,
+            ..ClassPolicy::default()
         }
     })
+}
+
+/// Classes of which the lower ones are trimmed into higher ones, and these drop or return what they have no room for.
+fn trimming(classes: u8, rng: &mut Stream) -> [ClassPolicy; CLASSES] {
+    let mut all = policies(rng);
+    let turns = rng.below(3) == 0;
+    for (class, policy) in (0..classes).zip(&mut all) {
+        if turns {
+            (policy.weight, policy.turn) = (0, rng.below(11) as u8);
+        }
+        let above = classes - 1 - class;
+        policy.over = match rng.below(4) {
+            0 => Over::Drop,
+            1 => Over::Return,
+            _ if above == 0 => Over::Return,
+            _ => Over::Trim(Trim {
+                to: 64 + rng.below(300) as u16,
+                class: class + 1 + rng.below(above.into()) as u8,
+                coin: of(rng, &[0.0, 0.5, 0.5, 1.0]),
+            }),
+        };
+    }
+    all
 }
 
 /// What a switch has beyond ports.
 #[derive(Clone, Copy, Default)]
 struct More {
     policies: bool,
+    trims: bool,
     shared: bool,
 }
 
@@ -83,7 +108,10 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8, more: More) -> usize 
     let mut rng = Stream::new(seed, 0, Purpose::Test);
     let mut settings = PortSettings { classes, ..settings(&mut rng) };
     let mut apart = Stream::new(seed, 1, Purpose::Test);
-    let policies = more.policies.then(|| policies(&mut apart));
+    let policies = more.policies.then(|| match more.trims {
+        true => trimming(classes, &mut apart),
+        false => policies(&mut apart),
+    });
     let shared = more.shared.then(|| {
         let size = of(&mut apart, &[20_000, 60_000, 400_000, 1_500_000]);
         let pool =
@@ -123,6 +151,9 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8, more: More) -> usize 
         let ecn = of(&mut rng, &[Ecn::Ect, Ecn::Ect, Ecn::NotEct, Ecn::Ce]);
         let class = if classes > 1 { rng.below(u64::from(classes)) as u8 } else { 0 };
         let mut one = Packet { class, ..packet(step as u32 % 5, step as u64, size, ecn) };
+        if more.trims && rng.below(4) > 0 {
+            (one.flags, one.stamp) = (Flags::FROM, fast.fabric.addr(0).word());
+        }
         let mut words: Option<Vec<u64>> = None;
         if settings.telemetry.is_some() && rng.below(4) > 0 {
             // From a sender, or from other hops; or an answer.
@@ -165,6 +196,9 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8, more: More) -> usize 
     let end = end + Span::from_secs(1);
     fast.run_to(end);
     slow.run_to(end);
+    for bench in [&mut fast, &mut slow] {
+        bench.wires.arrived.sort_by_key(|(link, ..)| *link); // which is looked at when does not matter
+    }
     assert_eq!(fast.wires.arrived, slow.wires.arrived, "what arrives, when, and how it is marked");
     assert_eq!(fast.wires.records, slow.wires.records, "its INT records");
     assert_eq!(
@@ -193,12 +227,17 @@ proptest! {
 
     #[test]
     fn policies_of_classes_do_not_depend_on_when_queues_are_served(seed in any::<u64>().no_shrink(), classes in 2u8..5) {
-        early_is_explicit(seed, 2_500, classes, More { policies: true, shared: false });
+        early_is_explicit(seed, 2_500, classes, More { policies: true, ..More::default() });
+    }
+
+    #[test]
+    fn what_is_trimmed_does_not_depend_on_when_queues_are_served(seed in any::<u64>().no_shrink(), classes in 2u8..5) {
+        early_is_explicit(seed, 2_500, classes, More { policies: true, trims: true, shared: false });
     }
 
     #[test]
     fn a_shared_buffer_of_ports_or_classes_does_not_depend_on_it_either(seed in any::<u64>().no_shrink(), classes in 1u8..5, policies: bool) {
-        early_is_explicit(seed, 2_500, classes, More { policies, shared: true });
+        early_is_explicit(seed, 2_500, classes, More { policies, shared: true, trims: false });
     }
 
     /// Against the obvious server: whenever the wire is free, the oldest packet of the highest class that waits.

@@ -45,6 +45,16 @@ impl CreditClass {
             let other = format!("fabric.switch.weights both say when class {class} goes");
             judge.say(&at("class"), both(&other));
         }
+        if switch.class_trims().iter().flatten().any(|trim| trim.class == class) {
+            judge.say(
+                &at("class"),
+                format!("{class} holds trimmed headers; write a class of its own"),
+            );
+        }
+        if switch.turns.is_some() && class < 2 {
+            let other = format!("fabric.switch.turns both say when class {class} goes");
+            judge.say(&at("class"), both(&other));
+        }
         let of_entries = scenario.traffic.iter().filter_map(|entry| entry.class);
         let mut data = of_entries.chain(scenario.all_transports().map(|one| one.class));
         if let Some(of_data) = data.find(|of_data| *of_data >= class) {

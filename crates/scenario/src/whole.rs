@@ -73,6 +73,7 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
     shapers::check(judge, s, &plan);
     hierarchical_alone(s, judge);
     credit_class::check(judge, s);
+    trims_alone(s, judge);
     if judge.findings.is_empty() {
         check_forecast(judge, s, &plan);
     }
@@ -96,6 +97,24 @@ fn check_forecast(judge: &mut Judge<'_>, scenario: &Scenario, plan: &Plan) {
         && let Some(most) = (0..flows.len()).max_by_key(|i| flows[*i])
     {
         judge.say(&format!("traffic[{most}]"), traffic::too_many(all));
+    }
+}
+
+/// A switch that trims cuts off payloads and nothing else, and holds back nobody.
+fn trims_alone(scenario: &Scenario, judge: &mut Judge<'_>) {
+    let switch = &scenario.fabric.switch;
+    let trims = switch.class_trims();
+    let Some(least) = trims.iter().flatten().map(|trim| trim.trim_to).min() else { return };
+    let held = if switch.hierarchical.is_some() { "fabric.switch.hierarchical" } else { "pause" };
+    if switch.hierarchical.is_some() || scenario.fabric.pauses().next().is_some() {
+        let text = format!("and {held} both answer full queues; leave out over or {held}");
+        judge.say("fabric.switch.limits", text);
+    }
+    let header = scenario.all_transports().map(|one| one.header).max();
+    if let Some(header) = header.filter(|header| *header > least) {
+        let at = switch.limits.iter().position(|one| trims[usize::from(one.class)].is_some());
+        let path = format!("fabric.switch.limits[{}].over.trim_to", at.unwrap_or(0));
+        judge.wrong(&path, format!("cuts into headers of {header}; write \"{header}\""));
     }
 }
 

@@ -572,6 +572,66 @@ fn switches() {
         ),
         (
             "ecn",
+            "classes = 2\nlimits = [{ class = 1, size = \"9KB\", over = { trim_to = \"64B\", class = 1 } }]\necn",
+            "15:72: fabric.switch.limits[0].over.class: 1 is not above class 1, whose data headers have to overtake; write 2 or more",
+        ),
+        (
+            "ecn",
+            "limits = [{ class = 0, size = \"9KB\", over = { trim_to = \"64B\", class = 1 } }]\necn",
+            "14:72: fabric.switch.limits[0].over.class: 1 needs 2 classes; write fabric.switch.classes = 2",
+        ),
+        (
+            "ecn",
+            "classes = 2\nlimits = [{ class = 0, size = \"9KB\", over = { trim_to = \"2KB\", class = 1 } }]\necn",
+            "15:57: fabric.switch.limits[0].over.trim_to: \"2KB\" is no part of a packet of 1500B; write \"64B\"",
+        ),
+        (
+            "ecn",
+            "classes = 2\nlimits = [{ class = 0, size = \"9KB\", over = { trim_to = \"20B\", class = 1 } }]\necn",
+            "15:57: fabric.switch.limits[0].over.trim_to: \"20B\" cuts into headers of 52B; write \"52B\"",
+        ),
+        (
+            "ecn",
+            "classes = 2\nlimits = [{ class = 0, size = \"9KB\", over = { trim_to = \"64B\", class = 1, coin = 2 } }]\necn",
+            "15:82: fabric.switch.limits[0].over.coin: 2 is out of range; write 0 to 1",
+        ),
+        (
+            "ecn",
+            "classes = 2\nlimits = [{ class = 0, size = \"1 packet\", over = { trim_to = \"64B\", class = 1 } }]\necn",
+            "15:31: fabric.switch.limits[0].size: \"1 packet\" leaves no packet to trim behind the one in transmission; write \"2 packets\" or more",
+        ),
+        (
+            "ecn",
+            "classes = 2\nbuffer = { size = \"1MB\" }\nlimits = [{ class = 0, size = \"9KB\", over = { trim_to = \"64B\", class = 1 } }]\necn",
+            "15:10: fabric.switch.buffer: would drop packets before their class could trim them; write buffer = \"none\"",
+        ),
+        (
+            "ecn",
+            "pause = { classes = [1] }\nclasses = 2\nlimits = [{ class = 0, size = \"9KB\", over = { trim_to = \"64B\", class = 1 } }]\necn",
+            "13:1: fabric.switch.buffer: leaves nothing to share out; write a buffer, or pause = { xoff = \"100KB\" }\n16:10: fabric.switch.limits: and pause both answer full queues; leave out over or pause",
+        ),
+        (
+            "ecn",
+            "turns = { high = 10, low = 1 }\necn",
+            "14:9: fabric.switch.turns: are of two classes; write fabric.switch.classes = 2",
+        ),
+        (
+            "ecn",
+            "classes = 2\nturns = { high = 10, low = 1 }\nweights = [{ class = 0, weight = 3 }, { class = 1, weight = 1 }]\necn",
+            "15:9: fabric.switch.turns: and weights both order classes; write one of them",
+        ),
+        (
+            "ecn",
+            "return_to_sender = true\necn",
+            "14:20: fabric.switch.return_to_sender: is about trimmed packets; write over = { trim_to = \"64B\", class = 1 } in fabric.switch.limits",
+        ),
+        (
+            "ecn",
+            "return_to_sender = true\nclasses = 2\nlimits = [{ class = 0, size = \"9KB\", over = { trim_to = \"64B\", class = 1 } }]\necn",
+            "14:20: fabric.switch.return_to_sender: needs a limit that headers may meet; write { class = 1, size = \"33KB\" } in fabric.switch.limits",
+        ),
+        (
+            "ecn",
             "buffer = { size = \"1MB\", policy = \"shared\", threshold = \"queue\" }\necn",
             "14:57: fabric.switch.buffer.threshold: \"queue\" means nothing here; it belongs to policy \"dynamic-threshold\" without pause",
         ),

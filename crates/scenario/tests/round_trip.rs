@@ -274,7 +274,8 @@ prop_compose! {
             latency,
             buffer: shared.map_or(Buffer::None, Buffer::Shared),
             port_limit: port_limit.filter(|_| !pauses),
-            limits: port_limit.filter(|_| !pauses).iter().map(|size| ClassLimit { class: 2, size: *size }).collect(),
+            return_to_sender: false,
+            limits: port_limit.filter(|_| !pauses).iter().map(|size| ClassLimit { class: 2, size: *size, over: OverLimit::Drop }).collect(),
             pause: pause.map_or(Pause::Off, paused),
             ecn: match marking {
                 None => Ecn::Off,
@@ -282,6 +283,7 @@ prop_compose! {
                 Some(marking) => Ecn::ByClass(vec![ClassMarking { classes: marked, marking }]),
             },
             hierarchical: None,
+            turns: None,
             weights: match weighs {
                 true => [(0, 3), (2, 100), (3, 1)].map(|(class, weight)| ClassWeight { class, weight }).to_vec(),
                 false => vec![],

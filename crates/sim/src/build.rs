@@ -20,7 +20,7 @@ use crate::timeline::{Link, Timeline};
 use forebay_engine::{Goal, NodeId};
 use forebay_net::{
     CLASSES, Cable, ClassPolicy, CreditClass, Fabric, Form, IngressPool, IngressSettings, Length,
-    Marking, PortSettings, Routes, Shaper, Share as PartOfRate, SharedBuffer, Switch,
+    Marking, Over, PortSettings, Routes, Shaper, Share as PartOfRate, SharedBuffer, Switch,
     SwitchSettings, Tor, Watchdog, Xoff,
 };
 use forebay_record::law_logs::LawLogs;
@@ -436,11 +436,14 @@ impl<'a> Maker<'a> {
     /// Policies of the classes of a switch's ports; empty if all classes are treated alike.
     fn classes(&self, node: NodeId) -> Vec<[ClassPolicy; CLASSES]> {
         let switch = &self.scenario.fabric.switch;
-        let (rules, weights) = (switch.class_ecn(), switch.class_weights());
+        let (rules, weights, turns) =
+            (switch.class_ecn(), switch.class_weights(), switch.class_turns());
         let limits = switch.class_limits();
         let paused = self.pausing.filter(|pausing| pausing.classes().is_some());
         let limited = limits.iter().any(Option::is_some);
-        let own = limited || rules.iter().any(Option::is_some) || weights != [0; CLASSES];
+        let own = limited
+            || rules.iter().any(Option::is_some)
+            || (weights, turns) != ([0; CLASSES], [0; CLASSES]);
         if paused.is_none() && !own {
             return Vec::new();
         }
@@ -450,8 +453,10 @@ impl<'a> Maker<'a> {
             let watchdogs = watchdogs.unwrap_or_default();
             core::array::from_fn(|class| ClassPolicy {
                 limit: limits[class].map(length),
+                over: over_limit(switch, class),
                 marking: rules[class].map(|rule| marking(&rule, cable.link.rate)),
                 weight: weights[class],
+                turn: turns[class],
                 watchdog: watchdogs[class]
                     .map(|w| Watchdog { after: w.after, drops: w.action == WatchdogAction::Drop }),
             })
@@ -584,6 +589,19 @@ fn length(of: QueueLength) -> Length {
     match of {
         QueueLength::Bytes(bytes) => Length::Bytes(bytes.get()),
         QueueLength::Packets(packets) => Length::Packets(packets),
+    }
+}
+
+/// What becomes of packets beyond the limit of a class.
+fn over_limit(switch: &model::Switch, class: usize) -> Over {
+    let trims = switch.class_trims();
+    let headers = || trims.iter().flatten().any(|trim| usize::from(trim.class) == class);
+    match trims[class] {
+        Some(model::Trim { trim_to, class, coin }) => {
+            Over::Trim(forebay_net::Trim { to: trim_to.get() as u16, class, coin })
+        }
+        None if switch.return_to_sender && headers() => Over::Return,
+        None => Over::Drop,
     }
 }
 

@@ -438,7 +438,7 @@ impl Segment<'_> {
     fn frame(&self, seen: &Seen) -> Frame {
         let packet = &seen.packet;
         let ports = ports(packet.flow.0);
-        let from_sender = (packet.kind == Kind::Data) != (seen.part == Part::SynAck);
+        let from_sender = !packet.kind.is_answer() && seen.part != Part::SynAck;
         let (src, dst) = (self.flow.src, self.flow.dst);
         let blank = Frame {
             at: seen.at,

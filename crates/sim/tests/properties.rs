@@ -232,6 +232,7 @@ fn conserved(drawn: &Drawn, state: &Inspection) {
             port.counters.tx_packets + port.waiting_packets + port.counters.refused();
         *out_bytes.entry(port.node).or_default() +=
             port.counters.tx_bytes + port.waiting_bytes + port.counters.dropped_bytes;
+        *out_bytes.entry(port.node).or_default() += port.counters.trimmed_bytes;
     }
     for (s, switch) in (hosts..).zip(&state.switches) {
         let (packets, bytes) =
@@ -462,12 +463,13 @@ fn in_another_process() {
 fn the_random_scenarios_are_not_trivial() {
     let (mut packets, mut drops, mut marks, mut lost, mut done, mut retransmits) =
         (0, 0, 0, 0, 0, 0);
-    let (mut paused, mut overflowed) = (0, 0);
+    let (mut paused, mut overflowed, mut trims) = (0, 0, 0);
     for seed in 0..80 {
         let record = run(&scenario(&draw(seed, 0).text), 1, Options::default()).record;
         packets += record.totals.packet_hops;
         drops += u32::from(record.ports.iter().any(|p| p.dropped_packets > 0));
         marks += u32::from(record.ports.iter().any(|p| p.marked_packets > 0));
+        trims += u32::from(record.ports.iter().any(|p| p.trimmed_packets > 0));
         lost += u32::from(record.ports.iter().any(|p| p.lost_packets > 0));
         done += u32::from(record.flows.iter().any(|f| f.delivered.is_some()));
         retransmits += u32::from(record.flows.iter().any(|f| f.retransmits > 0));
@@ -477,9 +479,10 @@ fn the_random_scenarios_are_not_trivial() {
     }
     println!(
         "{packets} packet-hops; of 80 scenarios {drops} drop, {marks} mark, {lost} lose, {done} complete, {retransmits} retransmit, \
-         {paused} pause, {overflowed} of them with too little headroom"
+         {trims} trim, {paused} pause, {overflowed} of them with too little headroom"
     );
     assert!(packets > 80_000, "{packets} packet-hops");
     assert!(paused >= 8 && overflowed >= 2, "{paused} pause, {overflowed} overflow");
+    assert!(trims >= 1, "{trims} trim");
     assert!(drops >= 8 && marks >= 12 && lost >= 8 && done >= 60 && retransmits >= 12);
 }

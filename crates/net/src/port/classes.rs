@@ -3,6 +3,8 @@
 //! Source: IEEE 802.1Qbb for pauses; marking on the queue of a class as switches for RoCEv2 do (Zhu et al., SIGCOMM 2015, section 3.1).
 
 use super::shares::Shares;
+use super::trim::Over;
+use super::turns::Turns;
 use super::{Length, Marking, PauseCounters, Port};
 use forebay_units::{Span, Time};
 
@@ -15,12 +17,16 @@ pub(crate) const MOST_IN_TRANSMISSION: u64 = 2 * u16::MAX as u64;
 /// What a port does with the packets of one class. What its ingress port does is [`crate::IngressSettings`].
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct ClassPolicy {
-    /// Limit of the queue of the class, the packet itself included; a packet beyond it is dropped. `None`: the limit of the port alone.
+    /// Limit of the queue of the class, the packet itself included. `None`: the limit of the port alone.
     pub limit: Option<Length>,
+    /// What becomes of a packet beyond that limit.
+    pub over: Over,
     /// Marks by the queue of the class alone; `None`: the rule of the port, on that queue.
     pub marking: Option<Marking>,
-    /// Share of what strict classes leave; 0: the class is strict.
+    /// Share of what strict classes leave; 0: the class is strict, or takes turns.
     pub weight: u8,
+    /// Packets that leave in a turn of the class, where classes take turns; 0: the class is strict, or has a weight.
+    pub turn: u8,
     /// Watchdog of a class that stays paused.
     pub watchdog: Option<Watchdog>,
 }
@@ -50,7 +56,7 @@ pub struct ClassCounters {
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
     policies: [ClassPolicy; CLASSES],
-    pub shares: Option<Shares>,
+    pub sharing: Option<Sharing>,
     paused: u8, // by the peer
     fired: u8,  // of these, the watchdog has fired
     drops: u8,  // their watchdogs drop
@@ -64,7 +70,7 @@ impl Classes {
             |class: &usize| policies[*class].watchdog.is_some_and(|watchdog| watchdog.drops);
         let drops = (0..CLASSES).filter(drops).fold(0, |mask, class| mask | 1 << class);
         Self {
-            shares: Shares::new(policies.map(|policy| policy.weight)),
+            sharing: Sharing::new(&policies),
             policies,
             paused: 0,
             fired: 0,
@@ -143,6 +149,35 @@ impl Classes {
     }
 }
 
+/// How classes share what strict ones leave.
+#[derive(Clone, Debug)]
+pub(super) enum Sharing {
+    Weights(Shares),
+    Turns(Turns),
+}
+
+impl Sharing {
+    /// By weight if some class has one, else by turns; `None` if all classes are strict.
+    fn new(policies: &[ClassPolicy; CLASSES]) -> Option<Self> {
+        let turns = || Turns::new(policies.map(|policy| policy.turn)).map(Self::Turns);
+        Shares::new(policies.map(|policy| policy.weight)).map(Self::Weights).or_else(turns)
+    }
+
+    fn choose(&mut self, waiting: u8) -> usize {
+        match self {
+            Self::Weights(shares) => shares.choose(waiting),
+            Self::Turns(turns) => turns.choose(waiting),
+        }
+    }
+
+    fn sent(&mut self, class: usize, wire: u64, waiting: u8) {
+        match self {
+            Self::Weights(shares) => shares.sent(class, wire, waiting),
+            Self::Turns(turns) => turns.sent(class, waiting),
+        }
+    }
+}
+
 /// Classes of a mask, in order.
 pub(super) fn bits(mask: u8) -> impl Iterator<Item = usize> {
     (0..CLASSES).filter(move |class| mask & 1 << class != 0)
@@ -152,7 +187,7 @@ impl Port {
     /// Gives each class a policy of its own, from the start of a run on.
     pub fn separate_classes(&mut self, policies: [ClassPolicy; CLASSES]) {
         let classes = Classes::new(policies);
-        self.scheduled.weighs = classes.shares.is_some();
+        self.scheduled.weighs = classes.sharing.is_some();
         self.cold.classes = Some(Box::new(classes));
         (self.scheduled.apart, self.scheduled.by_class) = (true, true);
         self.derive();
@@ -168,30 +203,30 @@ impl Port {
     #[inline(always)]
     pub(super) fn next_class(&mut self, paused: u8) -> usize {
         let waiting = self.scheduled.waiting_but(paused);
-        if self.scheduled.weighs { self.next_by_weight(waiting) } else { waiting.ilog2() as usize }
+        if self.scheduled.weighs { self.next_by_sharing(waiting) } else { waiting.ilog2() as usize }
     }
 
     /// The same, which changes no share: the class whose turn it is if nothing comes before.
     pub(super) fn class_to_come(&self, waiting: u8) -> usize {
-        let shares = self.cold.classes.as_ref().and_then(|classes| classes.shares.as_ref());
-        shares.map_or(waiting.ilog2() as usize, |shares| shares.clone().choose(waiting))
+        let sharing = self.cold.classes.as_ref().and_then(|classes| classes.sharing.as_ref());
+        sharing.map_or(waiting.ilog2() as usize, |sharing| sharing.clone().choose(waiting))
     }
 
     #[cold]
-    fn next_by_weight(&mut self, waiting: u8) -> usize {
-        self.shares().choose(waiting)
+    fn next_by_sharing(&mut self, waiting: u8) -> usize {
+        self.sharing().choose(waiting)
     }
 
     /// A packet has left the queue of its class, at a port that weighs: it takes its part of the share, if the class has one.
     #[cold]
     pub(super) fn weigh(&mut self, class: usize, wire: u64) {
         let waiting = self.scheduled.waiting_but(0);
-        self.shares().sent(class, wire, waiting);
+        self.sharing().sent(class, wire, waiting);
     }
 
-    fn shares(&mut self) -> &mut Shares {
-        let shares = self.cold.classes.as_mut().and_then(|classes| classes.shares.as_mut());
-        shares.expect("a port that weighs has shares")
+    fn sharing(&mut self) -> &mut Sharing {
+        let sharing = self.cold.classes.as_mut().and_then(|classes| classes.sharing.as_mut());
+        sharing.expect("a port that weighs has classes that share")
     }
 
     /// What has been counted of a class by `now`; `None` without per-class state.

@@ -1,6 +1,6 @@
 //! What a port counts. A new counter is a field here and a column of `ports.csv`, which takes it by its name.
 
-use forebay_wire::Packet;
+use forebay_wire::{Kind, Packet};
 
 /// Counters with their names, in the order of their fields.
 macro_rules! counters {
@@ -38,6 +38,16 @@ counters! {
         pub lost_packets: u64,
         /// Packets marked here.
         pub marked_packets: u64,
+        /// Data packets whose payload was cut off here.
+        pub trimmed_packets: u64,
+        /// What was cut off.
+        pub trimmed_bytes: u64,
+        /// Trimmed packets that found their queue full and went back to their source.
+        pub returned_packets: u64,
+        /// Trimmed packets dropped, returned ones too; among `dropped_packets`.
+        pub dropped_headers: u64,
+        /// Packets dropped by a marking rule since they were not ECN-capable; among `dropped_packets`.
+        pub dropped_unscheduled: u64,
     }
 }
 
@@ -51,5 +61,6 @@ impl PortCounters {
     pub(crate) fn drop(&mut self, packet: &Packet) {
         self.dropped_packets += 1;
         self.dropped_bytes += u64::from(packet.size);
+        self.dropped_headers += u64::from(matches!(packet.kind, Kind::Trimmed | Kind::Returned));
     }
 }

@@ -1,6 +1,7 @@
 //! Admission: limits and marks by the instantaneous queue, and the draws that go with marks.
 
 use super::{Length, Marking, Port, Verdict};
+use forebay_engine::Out;
 use forebay_units::random::Stream;
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
@@ -32,34 +33,37 @@ impl Port {
         &mut self,
         now: Time,
         after: Span,
+        ingress_port: u16,
         packet: &mut Packet,
+        out: &mut impl Out<Packet>,
     ) -> Verdict {
         if after > self.cold.bounds.limit {
             return Verdict::Dropped;
         }
         let may_mark = self.hot.busy.since(now) >= self.cold.bounds.mark_from;
-        self.admit_to_class(now, may_mark, packet)
+        self.admit_to_class(now, may_mark, ingress_port, packet, out)
     }
 
     /// Admission by the limit of the packet's class, and by its marks or those of the port unless the caller knows that none apply. The port
-    /// has been served up to `now`.
+    /// has been served up to `now`. Beyond the limit `packet` may become the header that takes its place, or the place of another.
     pub(super) fn admit_to_class(
         &mut self,
         now: Time,
         may_mark: bool,
+        ingress_port: u16,
         packet: &mut Packet,
+        out: &mut impl Out<Packet>,
     ) -> Verdict {
         let limit = self.policy(packet.class).and_then(|policy| policy.limit);
         if limit.is_none() && !may_mark {
             return Verdict::Accepted;
         }
         let (queue, packets) = self.queue_of(now, packet.class);
-        let fits = match limit {
-            None => true,
-            Some(Length::Bytes(limit)) => queue + self.wire(packet) <= limit,
-            Some(Length::Packets(limit)) => packets < u64::from(limit),
-        };
-        if fits { self.mark(queue, packets, packet) } else { Verdict::Dropped }
+        let wire = self.wire(packet);
+        if limit.is_none_or(|limit| limit.holds(queue, packets, wire)) {
+            return self.mark(queue, packets, packet);
+        }
+        self.over_limit(now, (queue, packets), ingress_port, packet, out)
     }
 
     /// The marking rule at dequeue, for a packet that may be marked and leaves the queue behind.
@@ -85,6 +89,7 @@ impl Port {
             return Verdict::Accepted;
         }
         if packet.ecn == Ecn::NotEct {
+            self.cold.counters.dropped_unscheduled += 1;
             return Verdict::Dropped;
         }
         if packet.ecn == Ecn::Ect {

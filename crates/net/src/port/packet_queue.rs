@@ -82,6 +82,25 @@ impl PacketQueue {
         self.first = if self.len == 0 { 0 } else { (self.first + 1) & mask as u32 };
     }
 
+    /// Takes the newest packet.
+    pub fn pop_back(&mut self, rests: &Rests, lane: usize) -> Packet {
+        debug_assert!(self.len > 0, "the queue was not empty");
+        let mask = self.heads.len() - 1;
+        self.len -= 1;
+        let last = (self.first + self.len) as usize & mask;
+        let mut packet = self.heads[last].packet();
+        if packet.carries_ext() {
+            rests.take(lane, last, mask, &mut packet);
+        }
+        packet
+    }
+
+    /// The newest packet, without its `ext`; `None` if none waits.
+    pub fn back(&self) -> Option<Packet> {
+        let last = self.len.checked_sub(1)?;
+        Some(self.heads[(self.first + last) as usize & (self.heads.len() - 1)].packet())
+    }
+
     /// Prefetches the cache line that the next packet goes to.
     #[inline]
     pub fn prefetch(&self) {
@@ -211,6 +230,10 @@ mod tests {
                 let packet = nth(pushed);
                 queue.push(&packet, packet.ingress, &mut rests, 3);
                 pushed += 1;
+            } else if !queue.is_empty() && forebay_units::math::mix(step).is_multiple_of(16) {
+                pushed -= 1;
+                assert_eq!(queue.back().map(|packet| packet.seq), Some(nth(pushed).seq));
+                assert_eq!(queue.pop_back(&rests, 3), nth(pushed));
             } else if !queue.is_empty() {
                 queue.pop(&mut packet, &mut rests, 3);
                 assert_eq!(packet, nth(popped));

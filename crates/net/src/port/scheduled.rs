@@ -162,6 +162,23 @@ impl Scheduled {
         self.queues[lane].iter().next()
     }
 
+    /// The newest packet of a queue, without its `ext`.
+    pub fn last_of(&self, lane: usize) -> Option<Packet> {
+        self.queues[lane].back()
+    }
+
+    /// Takes the newest packet of a queue that has one.
+    pub fn take_last(&mut self, lane: usize) -> Packet {
+        let queue = &mut self.queues[lane];
+        let packet = queue.pop_back(&self.rests, lane);
+        let wire = packet.on_wire(self.overhead.into());
+        queue.bytes -= wire;
+        self.filled &= !(u8::from(queue.is_empty()) << lane);
+        self.packets -= 1;
+        self.bytes -= wire;
+        packet
+    }
+
     /// Takes the first packet of a class.
     pub fn take_of(&mut self, class: usize) -> Option<Packet> {
         if self.filled & 1 << class == 0 {
@@ -321,12 +338,12 @@ impl Port {
         if self.scheduled.is_watched() && self.scheduled.packets > 0 {
             self.serve_unobserved(now, out);
         }
-        let backlog = self.hot.busy.since(now);
-        let after = backlog + self.hot.time_of(packet);
+        let mut backlog = self.hot.busy.since(now);
+        let mut after = backlog + self.hot.time_of(packet);
         if backlog >= self.hot.free_below {
             let verdict = if self.scheduled.apart {
                 self.serve_unobserved(now, out);
-                self.admit_by_class(now, after, packet)
+                self.admit_by_class(now, after, ingress_port, packet, out)
             } else {
                 self.admit(backlog, after, packet)
             };
@@ -334,6 +351,8 @@ impl Port {
                 Verdict::Accepted => {}
                 refused => return refused,
             }
+            backlog = self.hot.busy.since(now); // another packet may have been trimmed in its place
+            after = backlog + self.hot.time_of(packet);
         }
         let lane = self.scheduled.class_of(packet);
         let waits = self.scheduled.filled;
@@ -356,14 +375,16 @@ impl Port {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) -> Verdict {
-        let backlog = self.hot.busy.since(now);
-        let after = backlog + self.hot.time_of(packet);
+        let mut backlog = self.hot.busy.since(now);
+        let mut after = backlog + self.hot.time_of(packet);
         if backlog >= self.hot.free_below {
             rarely();
-            match self.admit_by_class(now, after, packet) {
+            match self.admit_by_class(now, after, ingress_port, packet, out) {
                 Verdict::Accepted => {}
                 refused => return refused,
             }
+            backlog = self.hot.busy.since(now);
+            after = backlog + self.hot.time_of(packet);
         }
         self.join(now, ingress_port, at_once && backlog == Span::ZERO, after, packet, out);
         Verdict::Accepted

@@ -15,6 +15,16 @@ pub enum Length {
     Packets(u32),
 }
 
+impl Length {
+    /// Whether a queue of so many bytes and packets may take a packet of `wire` bytes more.
+    pub(super) fn holds(self, queue: u64, packets: u64, wire: u64) -> bool {
+        match self {
+            Self::Bytes(limit) => queue + wire <= limit,
+            Self::Packets(limit) => packets < u64::from(limit),
+        }
+    }
+}
+
 /// Marking of ECN-capable packets by the instantaneous queue.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Marking {

@@ -34,6 +34,16 @@ pub struct PortRow {
     pub lost_packets: u64,
     /// Packets that got a congestion mark here.
     pub marked_packets: u64,
+    /// Data packets whose payload was cut off here.
+    pub trimmed_packets: u64,
+    /// What was cut off.
+    pub trimmed_bytes: Bytes,
+    /// Trimmed packets that found their queue full and went back to their source.
+    pub returned_packets: u64,
+    /// Trimmed packets dropped, returned ones too; among `dropped_packets`.
+    pub dropped_headers: u64,
+    /// Packets dropped by a marking rule since they were not ECN-capable; among `dropped_packets`.
+    pub dropped_unscheduled: u64,
     /// Largest queue, exact.
     pub max_queue: Bytes,
     /// Pause frames sent to the peer, those that resume it included. Not among `tx_packets`.
@@ -113,6 +123,16 @@ pub(super) static PORTS: Of<PortRow> = Of {
             counts lost_packets, Sum ""]
         ["marked_packets" "packets" "Packets that got a congestion mark (CE) here.",
             counts marked_packets, Sum ""]
+        ["trimmed_packets" "packets" "Data packets whose payload was cut off here since their queue was full.",
+            counts trimmed_packets, Sum "trimmed"]
+        ["trimmed_bytes" "bytes" "Payload cut off of those packets.",
+            counts trimmed_bytes, Sum ""]
+        ["returned_packets" "packets" "Trimmed packets that found their queue full too and went back to their source; here they count as neither sent nor dropped.",
+            counts returned_packets, Sum "returned"]
+        ["dropped_headers" "packets" "Trimmed packets dropped, returned ones too; among dropped_packets.",
+            counts dropped_headers, Sum "headers dropped"]
+        ["dropped_unscheduled" "packets" "Packets that a marking rule with not_ect = \"drop\" dropped since they were not ECN-capable; among dropped_packets.",
+            counts dropped_unscheduled, Sum "not ECT, dropped"]
         ["max_queue_bytes" "bytes" "Largest queue in bytes, exact. In summary.json: of any switch port in any seed, or in a tier of any of its ports.",
             counts max_queue, Max ""]
         ["busy_ps" "ps" "Time for which the port transmitted by the end of the run, in picoseconds: headers and wire overhead included, at its rate at the end.",

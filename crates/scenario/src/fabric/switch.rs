@@ -25,9 +25,13 @@ pub struct Switch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_limit: Option<QueueLength>,
     /// Limits of the queues of some classes at each port, beside port_limit and counted as it is: a packet beyond the limit of its class is
-    /// dropped. With limits, marks go by the queue of a class. Lossless classes (fabric.switch.pause) have none. Default: none.
+    /// dropped or trimmed. With limits, marks go by the queue of a class. Lossless classes (fabric.switch.pause) have none. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<ClassLimit>,
+    /// Whether a trimmed packet that finds the queue of its new class full goes back to its source, once, rather than be dropped. Only
+    /// transport "receiver-driven" names the source in its data. Default: false.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub return_to_sender: bool,
     /// Congestion marks by the queue of the port, "off", or a list of marks by the queues of classes. Transports without ECN are
     /// never marked. Default: a step at 30KB for each 10Gbps of the port's rate, the convention of the public HPCC simulator for
     /// DCTCP, and never below 30KB, which the DCTCP paper takes at 1Gbps.
@@ -42,6 +46,10 @@ pub struct Switch {
     /// A metered class for the credits of a transport, at every switch port and host NIC. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credits: Option<CreditClass>,
+    /// Turns that classes 1 and 0 take, in packets, below strict classes: NDP has ten headers go for one data packet. Default: both are
+    /// strict, or have weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Turns>,
     /// When a packet stops counting towards queue and buffer. Default: "fluid".
     pub release: Release,
     /// Queues by destination at the switches of racks, credits between racks, and a law that sets the rates of flows of law "explicit"
@@ -61,10 +69,12 @@ impl Default for Switch {
             buffer: Buffer::default(),
             port_limit: None,
             limits: Vec::new(),
+            return_to_sender: false,
             ecn: Ecn::default(),
             classes: 1,
             weights: Vec::new(),
             credits: None,
+            turns: None,
             release: Release::default(),
             hierarchical: None,
             pause: Pause::Off,
@@ -137,13 +147,54 @@ pub enum Policy {
 }
 
 /// Limit of the queue of a class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct ClassLimit {
     /// The class, below fabric.switch.classes.
     #[schemars(range(min = 0, max = 7))]
     pub class: u8,
     /// Most that the queue holds, in bytes or packets: one packet or more.
     pub size: QueueLength,
+    /// Fate of a packet beyond the limit: "drop", or a table that says how data is trimmed (NDP). Default: "drop".
+    #[serde(default, skip_serializing_if = "OverLimit::drops")]
+    pub over: OverLimit,
+}
+
+/// Fate of a packet beyond the limit of its class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OverLimit {
+    /// The packet is dropped.
+    #[default]
+    Drop,
+    /// Data is trimmed; all else is dropped.
+    #[serde(untagged)]
+    Trim(Trim),
+}
+
+impl OverLimit {
+    fn drops(&self) -> bool {
+        self == &Self::Drop
+    }
+}
+
+/// Trimming: the payload of a data packet that finds its queue full is cut off, and its header joins another class. A header is never
+/// trimmed again (Handley et al., NDP, SIGCOMM 2017).
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Trim {
+    /// What is left of a packet: its header. At least the header of every transport, and less than a full packet.
+    pub trim_to: Bytes,
+    /// Class of the header, above that of the data.
+    #[schemars(range(min = 1, max = 7))]
+    pub class: u8,
+    /// Probability that the packet which finds the queue full is trimmed, rather than the newest one in the queue. Default: 0.5.
+    #[serde(default = "fair")]
+    #[schemars(range(min = 0, max = 1))]
+    pub coin: f64,
+}
+
+/// A fair coin.
+fn fair() -> f64 {
+    0.5
 }
 
 /// Share of a class.
@@ -155,6 +206,17 @@ pub struct ClassWeight {
     /// Part of the class in the sum of all weights of classes that have something to send.
     #[schemars(range(min = 1, max = 100))]
     pub weight: u8,
+}
+
+/// Turns of two classes, as long as both have something to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct Turns {
+    /// Packets of class 1 in a turn.
+    #[schemars(range(min = 1, max = 255))]
+    pub high: u8,
+    /// Packets of class 0 in a turn.
+    #[schemars(range(min = 1, max = 255))]
+    pub low: u8,
 }
 
 /// When a packet stops counting towards its queue and the shared buffer.
@@ -195,6 +257,23 @@ impl Switch {
         core::array::from_fn(|class| of(class).map(|one| one.size))
     }
 
+    /// Packets in a turn of each class; 0: it takes none.
+    pub fn class_turns(&self) -> [u8; 8] {
+        let Turns { high, low } = self.turns.unwrap_or(Turns { high: 0, low: 0 });
+        [low, high, 0, 0, 0, 0, 0, 0]
+    }
+
+    /// How data of each class is trimmed.
+    pub fn class_trims(&self) -> [Option<Trim>; 8] {
+        let mut trims = [None; 8];
+        for one in &self.limits {
+            if let OverLimit::Trim(trim) = one.over {
+                trims[usize::from(one.class & 7)] = Some(trim);
+            }
+        }
+        trims
+    }
+
     /// Marks by the queue of each class alone.
     pub fn class_ecn(&self) -> [Option<EcnMarking>; 8] {
         core::array::from_fn(|class| self.ecn.of_class(class as u8))
@@ -210,11 +289,17 @@ impl Switch {
     ) {
         judge.delay("fabric.switch.latency", self.latency);
         judge.holds_a_packet("fabric.switch.port_limit", self.port_limit, packet);
-        if self.port_limit.is_some() && !judge.given("fabric.switch.buffer") {
+        let trims = self.limits.iter().any(|one| !one.over.drops());
+        if (self.port_limit.is_some() || trims) && !judge.given("fabric.switch.buffer") {
             self.buffer = Buffer::None;
         }
         self.check_limits(judge, packet);
         self.check_buffer(judge, topology, packet);
+        if trims && self.shared_buffer().is_some() {
+            let text =
+                "would drop packets before their class could trim them; write buffer = \"none\"";
+            judge.say("fabric.switch.buffer", text);
+        }
         self.ecn.check(judge, self.classes);
         self.check_weights(judge);
         if let Some(hierarchical) = &mut self.hierarchical {
@@ -267,6 +352,54 @@ impl Switch {
                 judge.say(key, format!("{} has a limit already; write it once", one.class));
             }
             judge.holds_a_packet(&format!("{path}.size"), Some(one.size), packet);
+            if let OverLimit::Trim(trim) = one.over {
+                self.check_trim(judge, &path, (one, trim), packet);
+            }
+        }
+        let into = self.class_trims().into_iter().flatten().map(|trim| trim.class);
+        let limited = |class: &u8| self.limits.iter().any(|one| one.class == *class);
+        match (self.return_to_sender, into.clone().next(), into.clone().find(|to| !limited(to))) {
+            (true, None, _) => judge.say(
+                "fabric.switch.return_to_sender",
+                "is about trimmed packets; write over = { trim_to = \"64B\", class = 1 } in fabric.switch.limits",
+            ),
+            (true, _, Some(class)) => judge.say(
+                "fabric.switch.return_to_sender",
+                format!("needs a limit that headers may meet; write {{ class = {class}, size = \"33KB\" }} in fabric.switch.limits"),
+            ),
+            _ => {}
+        }
+    }
+
+    fn check_trim(
+        &self,
+        judge: &mut Judge<'_>,
+        path: &str,
+        (limit, trim): (&ClassLimit, Trim),
+        packet: Bytes,
+    ) {
+        let at = |key: &str| format!("{path}.over.{key}");
+        judge.class_exists(&at("class"), trim.class, self.classes);
+        if trim.class <= limit.class {
+            let text = format!(
+                "{} is not above class {}, whose data headers have to overtake; write {} or more",
+                trim.class,
+                limit.class,
+                limit.class + 1
+            );
+            judge.say(&at("class"), text);
+        }
+        if trim.trim_to >= packet || trim.trim_to == Bytes::ZERO {
+            let text = format!("is no part of a packet of {packet}; write \"64B\"");
+            judge.wrong(&at("trim_to"), text);
+        }
+        let short = match limit.size {
+            QueueLength::Bytes(bytes) => bytes < packet.saturating_add(packet),
+            QueueLength::Packets(n) => n < 2,
+        };
+        if short {
+            let text = "leaves no packet to trim behind the one in transmission; write \"2 packets\" or more";
+            judge.wrong(&format!("{path}.size"), text);
         }
     }
 
@@ -284,6 +417,17 @@ impl Switch {
             judge.say(path, text);
         }
         self.weights.sort_by_key(|one| one.class);
+        match self.turns {
+            Some(_) if self.classes < 2 => {
+                let text = "are of two classes; write fabric.switch.classes = 2";
+                judge.say("fabric.switch.turns", text);
+            }
+            Some(_) if !self.weights.is_empty() => {
+                let text = "and weights both order classes; write one of them";
+                judge.say("fabric.switch.turns", text);
+            }
+            _ => {}
+        }
     }
 }
 

@@ -339,19 +339,49 @@ fn limit_classes(
         return;
     }
     let from = d.0.below(classes - 1);
+    let mut coins = Draw(Stream::new(seed, 16, Purpose::Test));
+    let mut trims = !drawn.pauses && fabric.contains("buffer = \"none\"");
+    // Packets that a shared buffer drops cannot be trimmed.
+    if !drawn.pauses && !trims && coins.one_in(2) {
+        let line = fabric.lines().find(|line| line.starts_with("buffer = ")).map(String::from);
+        let none = |line: String| fabric.replacen(&line, "buffer = \"none\"", 1);
+        *fabric = line.map_or(fabric.clone(), none);
+        trims = true;
+    }
     let limits: Vec<String> = (from..classes)
         .filter(|class| !lossless.contains(class))
-        .map(|class| match d.one_in(4) {
-            true => format!("{{ class = {class}, size = \"{} packets\" }}", d.between(2, 60)),
-            false => format!("{{ class = {class}, size = \"{}KB\" }}", d.between(6, 90)),
+        .map(|class| {
+            let trims = trims && class + 1 < classes && !coins.one_in(4);
+            let two_packets = if trims { 9 } else { 0 };
+            let size = match d.one_in(4) {
+                true => format!("{} packets", d.between(2, 60)),
+                false => format!("{}KB", d.between(6, 90).max(two_packets)),
+            };
+            let over = if trims { over(&mut coins, class, classes) } else { String::new() };
+            format!("{{ class = {class}, size = \"{size}\"{over} }}")
         })
         .collect();
     if limits.is_empty() {
         return;
     }
     drawn.boundless = false;
+    let returns = limits.iter().any(|limit| limit.contains("trim_to")) && coins.one_in(2);
+    let returns = if returns { "return_to_sender = true\n" } else { "" };
     let line = format!("classes = {classes}\n");
-    *fabric = fabric.replacen(&line, &format!("{line}limits = [{}]\n", limits.join(", ")), 1);
+    let turns = match coins.one_in(3) {
+        true => format!("turns = {{ high = {}, low = {} }}\n", d.between(1, 12), d.between(1, 3)),
+        false => String::new(),
+    };
+    let limits = format!("{line}limits = [{}]\n{returns}{turns}", limits.join(", "));
+    *fabric = fabric.replacen(&line, &limits, 1);
+}
+
+/// Trimming of a class into one above it.
+fn over(d: &mut Draw, class: u64, classes: u64) -> String {
+    let to = d.between(64, 100);
+    let coin = d.of(&["", "", ", coin = 0.0", ", coin = 1.0"]);
+    let into = d.between(class + 1, classes - 1);
+    format!(", over = {{ trim_to = \"{to}B\", class = {into}{coin} }}")
 }
 
 /// A metered class above all others, with the answers of flows in it: in one scenario of four without pause.
