@@ -238,3 +238,30 @@ fn a_short_message_passes_long_ones() {
     assert!(waits("") <= packet, "{} ps", waits(""));
     assert!(waits("levels = 1\n") > 3 * packet, "{} ps", waits("levels = 1\n"));
 }
+
+/// Senders of n packets each, eight packets of queue and trimming: the pulls of the receiver set the pace, N n tx / 0.99 and a round trip in all,
+/// and all senders end together.
+#[test]
+fn an_ndp_incast_ends_when_its_pulls_do() {
+    let switch = "limits = [{ class = 0, size = \"8 packets\", over = { trim_to = \"64B\", class = 1 } }, { class = 1, size = \"64KB\" }]\n";
+    for senders in [12, 48, 100] {
+        let star = STAR.replace("hosts = 13", &format!("hosts = {}", senders + 1));
+        let names: Vec<String> = (1..=senders).map(|i| format!("host[{i}]")).collect();
+        let flows: Vec<_> =
+            names.iter().map(|from| (from.as_str(), "host[0]", 100 * 4_000)).collect();
+        let scenario = with(&format!("{star}{switch}"), NDP, &list(&flows));
+        let record = run(&scenario, 1, Options::default()).record;
+        let mut ends: Vec<u64> =
+            record.flows.iter().map(|flow| flow.acked.unwrap().as_ps()).collect();
+        ends.sort_unstable();
+        let (median, last) = (ends[ends.len() / 2], ends[ends.len() - 1]);
+        let (tx, trip) = (325_120, 2 * (325_120 + 1_000_000) + 2 * (5_120 + 1_000_000));
+        let wire = senders * 100 * tx;
+        let paced = wire * 100 / 99 + trip;
+        assert!(last >= wire, "{senders} senders: nothing beats the wire");
+        assert!(last.abs_diff(paced) * 100 <= paced, "{senders} senders: {last} ps, not {paced}");
+        assert!(median * 100 >= last * 98, "{senders} senders: {median} to {last} ps");
+        let timeouts: u64 = record.flows.iter().map(|flow| u64::from(flow.timeouts)).sum();
+        assert_eq!(timeouts, 0, "{senders} senders: headers tell of every loss");
+    }
+}
