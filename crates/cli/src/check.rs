@@ -7,7 +7,7 @@ use crate::about::{shape, source};
 use crate::args::Check;
 use crate::estimate::{Estimate, overflow};
 use crate::failure::Failure;
-use crate::run::cores;
+use crate::machine::cores;
 use crate::{expect, human, machine, say};
 use forebay_scenario::model::TrafficKind;
 use forebay_scenario::plan::Plan;
@@ -191,20 +191,4 @@ pub fn check(args: &Check) -> Result<(), Failure> {
         ),
     );
     say::data(&text)
-}
-
-/// Memory of this process that is in use now, where the system reports it.
-pub fn resident_bytes() -> Option<u64> {
-    status_kib("VmRSS:")
-}
-
-/// The most memory that this process has used.
-pub fn peak_resident_bytes() -> Option<u64> {
-    status_kib("VmHWM:")
-}
-
-fn status_kib(key: &str) -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(key))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }

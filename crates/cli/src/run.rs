@@ -3,6 +3,7 @@
 use crate::args::Run;
 use crate::estimate::Estimate;
 use crate::failure::Failure;
+use crate::machine::cores;
 use crate::progress::Meter;
 use crate::surroundings::Here;
 use crate::{about, clock, expect, human, interrupt, machine, place, say};
@@ -124,11 +125,6 @@ pub fn run(args: &Run) -> Result<(), Failure> {
             }
         }
     }
-}
-
-/// Cores that this process may use.
-pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Threads for one simulation: more than there are cores only wait for each other.

@@ -1,7 +1,7 @@
 //! This process around its simulations: clock, files, memory and the user.
 
-use crate::machine::free_memory;
-use crate::{check, clock, interrupt, say};
+use crate::machine::{free_memory, resident_bytes};
+use crate::{clock, interrupt, say};
 use forebay_record::capture::CaptureFiles;
 use forebay_record::law_logs::LawLogFiles;
 use forebay_record::{About, RecordError, RunRecord, save};
@@ -63,7 +63,7 @@ impl Surroundings for Here<'_> {
 
 /// While a simulation is saved, its nodes are in memory twice, and their rows beside them.
 fn fits_twice() -> bool {
-    match (check::resident_bytes(), free_memory()) {
+    match (resident_bytes(), free_memory()) {
         (Some(used), Some(free)) => free > 2.0 * used as f64,
         _ => true,
     }

@@ -5,9 +5,9 @@
 
 use super::cases::{Case, Family};
 use crate::about::VERSION;
-use crate::check::{peak_resident_bytes, resident_bytes};
 use crate::clock;
 use crate::failure::Failure;
+use crate::machine::{peak_resident_bytes, resident_bytes};
 use forebay_record::{RunRecord, hex};
 use forebay_scenario::model::Scenario;
 use forebay_sim::{EngineStats, Options, Simulation, Watch};

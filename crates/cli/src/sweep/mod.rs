@@ -19,9 +19,10 @@ pub use worker::worker;
 
 use crate::args::Sweep;
 use crate::failure::Failure;
+use crate::machine::cores;
 use crate::place::file_name;
 use crate::progress::Meter;
-use crate::run::{cores, missed, threads};
+use crate::run::{missed, threads};
 use crate::{human, interrupt, say};
 use forebay_record::{RecordError, RunDir, RunRecord};
 use forebay_study::sweep::{Plan, Row, Store, Tables, is_done, terminal};
