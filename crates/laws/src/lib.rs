@@ -6,8 +6,8 @@
 //!
 //! One module per role, each with its pair of events and actions, its trait and its registry: [`flow`] at a sender,
 //! [`grant`] at a receiving host, [`credit`] for a flow at its receiver, [`group`] for an aggregate in a switch, [`host`] for a host's
-//! memory path, [`pool`] for credits of a receiver's cache. The simulator runs laws of `flow`, `grant`, `group` and
-//! `host`; those of the other two run from this library. [`host_driver`] runs a host law over counters and a throttle, modelled or real.
+//! memory path, [`pool`] for credits of a receiver's cache. The simulator runs all but those of `pool`, which
+//! run from this library. [`host_driver`] runs a host law over counters and a throttle, modelled or real.
 //!
 //! Invariant: `no_std`, no `unsafe`, nothing but `forebay-units` below it.
 #![no_std]

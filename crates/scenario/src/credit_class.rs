@@ -1,14 +1,41 @@
 //! What is wrong with `fabric.switch.credits`.
 
-use crate::fabric::CreditClass;
+use crate::fabric::{CreditClass, Routing};
 use crate::judge::Judge;
 use crate::scenario::Scenario;
+use crate::transport::{self, Transport};
+use forebay_laws::Paths;
 use forebay_units::Bytes;
 
-/// What is wrong with the class of credits of a scenario, if it has one.
+/// What is wrong with the class of credits of a scenario, if it has one, or with laws that need it.
 pub(crate) fn check(judge: &mut Judge<'_>, scenario: &Scenario) {
+    check_law(judge, scenario, "transport", &scenario.transport);
+    for (name, one) in &scenario.transports {
+        check_law(judge, scenario, &transport::path(name), one);
+    }
     if let Some(credits) = &scenario.fabric.switch.credits {
         credits.check(judge, scenario);
+    }
+}
+
+/// Credits take the links that their data takes back, and ports meter them there.
+fn check_law(judge: &mut Judge<'_>, scenario: &Scenario, place: &str, of: &Transport) {
+    let Some(law) = of.credit_law() else { return };
+    let key = |key: &str| format!("{place}.{key}");
+    if scenario.fabric.switch.credits.is_none() {
+        let text = format!(
+            "{:?} has credits that ports meter; write fabric.switch.classes = 2 and fabric.switch.credits = {{ class = 1 }}",
+            of.law
+        );
+        judge.say(&key("law"), text);
+    }
+    let routing = of.routing.unwrap_or(scenario.fabric.routing);
+    if law.paths() == Paths::Symmetric && routing != Routing::EcmpSymmetric {
+        let text = format!(
+            "{:?} needs credits and data on the same links; write {place}.routing = \"ecmp-symmetric\"",
+            of.law
+        );
+        judge.say(&key(if of.routing.is_some() { "routing" } else { "law" }), text);
     }
 }
 

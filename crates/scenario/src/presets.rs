@@ -31,6 +31,7 @@ pub const PRESETS: &[Preset] = &[
     preset!("link-failure"),
     preset!("permutation"),
     preset!("homa"),
+    preset!("expresspass"),
     preset!("dumbbell-reno"),
     preset!("graph"),
 ];

@@ -16,6 +16,7 @@ use crate::options::{Options, Outputs, SimError};
 use crate::racks::{self, Racks};
 use crate::routes::Routing;
 use crate::stacks::{Stacks, profiles, usual};
+use crate::symmetric;
 use crate::timeline::{Link, Timeline};
 use forebay_engine::{Goal, NodeId};
 use forebay_net::{
@@ -115,7 +116,9 @@ pub(crate) fn build_with(
         wanted,
     };
     let mut nodes = maker.hosts(&machines, counted)?;
-    nodes.extend(maker.switches(routing.routes(&fabric, &|_| true))?);
+    let routes = routing.routes(&fabric, &|_| true);
+    symmetric::check(&fabric, &routes, &common, &plan.names)?;
+    nodes.extend(maker.switches(routes)?);
     let memories = machines.iter().map(|nics| maker.shared_memory(nics));
     let memories = memories.collect::<Result<Vec<_>, _>>()?;
     let each = (0u32..).zip(nodes);

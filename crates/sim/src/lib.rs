@@ -27,6 +27,7 @@ mod rpc;
 mod run;
 mod stacks;
 mod stall;
+mod symmetric;
 mod timeline;
 #[cfg(any(test, feature = "reference"))]
 pub mod twin;

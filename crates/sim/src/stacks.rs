@@ -4,9 +4,11 @@ use crate::host::{BaseRtt, Common, Nic, Profile};
 use crate::law::law;
 use crate::options::SimError;
 use forebay_host::{Moderation, PullOrder};
+use forebay_laws::credit::CreditParams;
 use forebay_laws::flow::FlowParams;
 use forebay_laws::grant::GrantParams;
 use forebay_scenario::model::{self, HostSettings, NicOrder, Pacing, Scenario, TransportKind};
+use forebay_transport::credited::CreditedConfig;
 use forebay_transport::granted::GrantedConfig;
 use forebay_transport::rdma::{Cap, RdmaConfig, Recovery};
 use forebay_transport::{Config, TcpConfig, Tick};
@@ -112,7 +114,11 @@ pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile
             }
             TransportKind::ReceiverDriven(keys) => {
                 let overhead = scenario.fabric.wire_overhead;
-                (Config::from(receiver_driven(of, keys, overhead)?), None)
+                let cfg = match (of.credit_law(), scenario.fabric.switch.credits) {
+                    (Some(_), Some(credits)) => credited(of, credits, overhead)?.into(),
+                    _ => receiver_driven(of, keys, overhead)?.into(),
+                };
+                (cfg, None)
             }
         };
         Ok(Profile { transport, law, base_rtt: BaseRtt::Unknown })
@@ -154,6 +160,24 @@ fn tcp(transport: &model::Transport, keys: &model::Tcp, class: u8, law: &FlowPar
         ack_class: transport.ack_class,
         ..TcpConfig::default()
     }
+}
+
+fn credited(
+    transport: &model::Transport,
+    credits: model::CreditClass,
+    overhead: Bytes,
+) -> Result<CreditedConfig, SimError> {
+    let law = law(&transport.law, &transport.params, CreditParams::new, CreditParams::set)?;
+    Ok(CreditedConfig {
+        law,
+        mss: transport.mss,
+        header: transport.header,
+        ack_size: transport.ack_size,
+        overhead,
+        data_class: transport.class,
+        credit_class: credits.class,
+        share: (credits.share.of, credits.share.whole),
+    })
 }
 
 /// What depends on fabric and flows, [`crate::messages`] fills in.

@@ -25,6 +25,7 @@
 //! Invariant: no law is named, nothing allocates per packet once warm, time is integer picoseconds.
 
 mod config;
+pub mod credited;
 pub mod granted;
 mod half;
 mod marks;

@@ -201,6 +201,8 @@ transports! { $
     tcp: Tcp(TcpConfig),
     /// As an RDMA NIC.
     rdma: Rdma(RdmaConfig),
+    /// A packet for each credit of its receiver.
+    credited: Credited(crate::credited::CreditedConfig),
     /// Granted by its receivers.
     granted: Granted(crate::granted::GrantedConfig),
     /// Pulled by its receivers, in tests.

@@ -15,6 +15,15 @@ registry! {
     expresspass::ExpressPass,
 }
 
+impl CreditParams {
+    /// Paths that the law's credits and their data need.
+    pub fn paths(&self) -> Paths {
+        match &self.of {
+            Params::ExpressPass(_) => super::expresspass::ExpressPass::PATHS,
+        }
+    }
+}
+
 impl Credit {
     /// Paths that the law's credits and their data need.
     pub fn paths(&self) -> Paths {

@@ -7,6 +7,7 @@ use crate::problem::or_list;
 use crate::quantity::QueueLength;
 use crate::tree::did_you_mean;
 use forebay_laws::Paths;
+use forebay_laws::credit::{self, CreditParams};
 use forebay_laws::grant::{GrantNeeds, GrantParams, LAWS};
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
@@ -60,6 +61,18 @@ impl ReceiverDriven {
         (law, params): (&str, &[(String, String)]),
         mss: Bytes,
     ) {
+        if let Ok(mut of_flow) = CreditParams::new(law) {
+            let info = of_flow.info();
+            let set = |key: &str, text: &str| of_flow.set(key, text);
+            judge.set_params(&format!("{place}.params"), info, params, set);
+            if self.window.is_some() {
+                let text = format!(
+                    "means nothing under {law:?}, where each packet has a credit; leave it out"
+                );
+                judge.say(&format!("{place}.window"), text);
+            }
+            return;
+        }
         let mut law = judge.grant_law(&format!("{place}.law"), law);
         if let Some(law) = &mut law {
             let info = law.info();
@@ -134,6 +147,12 @@ impl Transport {
         }
     }
 
+    /// The law of a flow's credits; `None` where there is none.
+    pub fn credit_law(&self) -> Option<CreditParams> {
+        self.receiver_driven()?;
+        CreditParams::new(&self.law).ok()
+    }
+
     /// The paths of this transport's packets must be those that its law needs.
     pub(crate) fn check_paths(&self, judge: &mut Judge<'_>, place: &str, usual: Routing) {
         let Some(needs) = self.grant_needs() else { return };
@@ -154,7 +173,7 @@ impl Judge<'_> {
     pub(super) fn grant_law(&mut self, path: &str, law: &str) -> Option<GrantParams> {
         let known = GrantParams::new(law).ok();
         if known.is_none() {
-            let names = || LAWS.iter().map(|law| law.name);
+            let names = || LAWS.iter().chain(credit::LAWS).map(|law| law.name);
             let close = did_you_mean(law, names());
             let text = if forebay_laws::flow::LAWS.iter().any(|flow| flow.name == law) {
                 let names = or_list(names());

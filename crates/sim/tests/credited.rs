@@ -1,0 +1,147 @@
+//! Transports on credits in a fabric: known answers, and that every flow ends whatever is lost.
+
+mod common;
+
+use common::{run, scenario};
+use forebay_record::RunRecord;
+use forebay_scenario::model::Scenario;
+use forebay_sim::{Options, Simulation, twin};
+
+/// Frames of 1,538 B and credits of 84 B on the wire, as in the paper.
+const EXPRESSPASS: &str = r#"
+[transport]
+kind = "receiver-driven"
+law = "expresspass"
+mss = "1460B"
+header = "40B"
+ack_size = "46B"
+"#;
+
+const SWITCH: &str = r#"
+routing = "ecmp-symmetric"
+wire_overhead = "38B"
+[fabric.switch]
+classes = 2
+ecn = "off"
+credits = { class = 1 }
+"#;
+
+fn with(stop: &str, fabric: &str, more: &str) -> Scenario {
+    scenario(&format!(
+        "version = 1\nname = \"t\"\nseeds = [1]\nstop = {{ {stop} }}\n[fabric]\n{fabric}{SWITCH}{EXPRESSPASS}{more}"
+    ))
+}
+
+/// Hosts on links of 10 Gb/s.
+fn star(hosts: u32, delay: &str) -> String {
+    format!(
+        "kind = \"star\"\nhosts = {hosts}\nhost_link = {{ rate = \"10Gbps\", delay = \"{delay}\" }}\n"
+    )
+}
+
+/// Runs a scenario in several ways, which all give the same record.
+fn agreed(scenario: &Scenario) -> RunRecord {
+    let record = run(scenario, 1, Options::default()).record;
+    let two = run(scenario, 1, Options { threads: 2, ..Options::default() }).record;
+    assert_eq!(two.digest, record.digest, "two threads");
+    for explicit in [false, true] {
+        let twin = twin::reference(scenario, 1, explicit).unwrap();
+        assert_eq!(twin.digest, record.digest, "reference engine, explicit ports: {explicit}");
+        assert_eq!(twin.flows, record.flows);
+    }
+    record
+}
+
+fn dropped(record: &RunRecord) -> (u64, u64) {
+    let sum = |of: fn(&forebay_record::PortRow) -> u64| record.ports.iter().map(of).sum();
+    (sum(|port| port.dropped_packets), sum(|port| port.dropped_credits))
+}
+
+/// One packet across racks of the Dilemma: a request, a credit and the data over four links of 100 Gb/s and 1 us each. The credit is of 76 to 92 B.
+#[test]
+fn a_flow_of_one_packet_takes_a_request_and_a_credit() {
+    let fabric = "kind = \"leaf-spine\"\nleaves = 10\nspines = 4\nhosts_per_leaf = 16\n\
+                  host_link = { rate = \"100Gbps\", delay = \"1us\" }\n";
+    let flow = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"leaf[0].host[0]\", to = \"leaf[7].host[3]\", size = \"1460B\", at = \"0s\" }]\n";
+    let record = agreed(&with("time = \"1ms\", flows = \"all\"", fabric, flow));
+    let took = record.flows[0].delivered.unwrap().as_ps();
+    let without_credit = 12_000_000 + 4 * 80 * (84 + 1_538);
+    let credit = (took - without_credit) / (4 * 80);
+    assert!(
+        (76..=92).contains(&credit) && (took - without_credit).is_multiple_of(320),
+        "{took} ps"
+    );
+    assert!((12_540_000..12_555_000).contains(&took), "{took} ps: 12.55 us");
+    assert_eq!((record.flows[0].retransmits, record.flows[0].timeouts), (0, 0));
+    assert_eq!(dropped(&record), (0, 0));
+}
+
+/// Flows from as many hosts into one at 10 Gb/s, over a round trip of some 20 us: no data is dropped, flows share alike and fill what is left of the link.
+///
+/// The law aims at the rate where the loss 1 - most / (n rate) is (1 - rate / most) / 8: 0.531, 0.275 and 0.1125 of the most for 2, 4 and 10 flows. It saws
+/// upward from there, by 0.01 of the most a round trip at least, which is the more the smaller a flow's part is: rates are 1 %, 10 % and
+/// 33 % above those points in the mean. The paper has no figure for that; loss is what it costs, and goodput is not touched.
+#[test]
+fn flows_share_the_credits_of_a_link_and_no_data_is_dropped() {
+    for (n, point, above) in [(1, 1.0, 0.05), (2, 0.531, 0.05), (4, 0.275, 0.15), (10, 0.1125, 0.4)]
+    {
+        let from: Vec<String> = (1..=n).map(|host| format!("\"host[{host}]\"")).collect();
+        let flows = format!(
+            "[[traffic]]\nkind = \"long\"\nfrom = [{}]\nto = \"host[0]\"\n",
+            from.join(", ")
+        );
+        let scenario = with("time = \"40ms\"", &star(n + 1, "5us"), &flows);
+        let record = run(&scenario, 1, Options::default()).record;
+        let (data, _) = dropped(&record);
+        assert_eq!(data, 0, "{n} flows");
+        let of = |node: &str| record.ports.iter().find(|port| port.node == node).unwrap();
+        let receiver = of("host[0]");
+        let most = 770_653.0 * 0.04;
+        let rate = (receiver.tx_packets + receiver.dropped_credits) as f64 / most / f64::from(n);
+        let sent: Vec<f64> =
+            (1..=n).map(|host| of(&format!("host[{host}]")).tx_bytes.get() as f64).collect();
+        let (sum, squares) = (sent.iter().sum::<f64>(), sent.iter().map(|x| x * x).sum::<f64>());
+        let jain = sum * sum / (f64::from(n) * squares);
+        let goodput = sum * 1_460.0 / 1_500.0 * 8.0 / 0.04 / 1e9;
+        assert!((0.95 * point..(1.0 + above) * point).contains(&rate), "{n} flows: {rate}");
+        assert!(jain >= 0.99, "{n} flows: {jain}");
+        // Of 9.00 Gb/s; a little more, since a queue of credits that is nearly full takes small ones.
+        assert!((8.9..9.05).contains(&goodput), "{n} flows: {goodput} Gb/s");
+    }
+}
+
+#[test]
+fn credits_that_leave_the_links_of_their_data_are_refused_by_name() {
+    let fabric = "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n\
+                  host_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
+                  paths = [{ flow = 0, data = [\"leaf[0]\", \"spine[0]\", \"leaf[1]\"], ack = [\"leaf[1]\", \"spine[1]\", \"leaf[0]\"] }]\n";
+    let flow = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"leaf[0].host[0]\", to = \"leaf[1].host[0]\", size = \"1460B\", at = \"0s\" }]\n";
+    let scenario = with("time = \"1ms\"", fabric, flow);
+    let refused = Simulation::new(&scenario, 1, Options::default());
+    let said = refused.err().map_or_else(String::new, |e| e.to_string());
+    let links = "data over leaf[0]->spine[0] and gets credits over spine[1]->leaf[0]";
+    assert!(said.contains(links), "{said}");
+}
+
+/// Random loss of everything, then the loss of single packets: all flows end.
+#[test]
+fn every_flow_ends_whatever_is_lost() {
+    let flows = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"host[1]\", to = \"host[0]\", size = \"20KB\", at = \"0s\" },\n\
+                 { from = \"host[2]\", to = \"host[0]\", size = \"1B\", at = \"0s\" }]\n";
+    let ends = |fault: String| {
+        let scenario =
+            with("time = \"5s\", flows = \"all\"", &star(3, "1us"), &format!("{flows}{fault}"));
+        let record = run(&scenario, 1, Options::default()).record;
+        assert!(record.flows.iter().all(|flow| flow.acked.is_some()), "{fault}");
+    };
+    for loss in ["0.01", "0.1"] {
+        let lossy =
+            |host| format!("[[fault]]\nat = \"0s\"\nlink = \"host[{host}]-tor\"\nloss = {loss}\n");
+        ends((0..3).map(lossy).collect());
+    }
+    for direction in ["host[1]->tor", "tor->host[1]"] {
+        for nth in 1..=24 {
+            ends(format!("[[fault]]\nat = \"0s\"\nlink = \"{direction}\"\ndrop = [{nth}]\n"));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A transport on credits: every data packet is released by a credit of its receiver (ExpressPass).
+//!
+//! A sender requests credits ([`Kind::Want`], [`REQUEST`]). The receiver sends numbered credits ([`Kind::Grant`]) at the rate that a law of role `credit`
+//! sets, with jitter of gaps and sizes so that flows lose credits at random where ports meter them. Each credit that reaches the sender
+//! releases one packet, which echoes the number and the receiver's clock: gaps in the numbers are lost credits, and the law sees them. Behind the last
+//! byte a sender asks the receiver to stop ([`STOP`]), again and again until all is acknowledged. A hole in the data is repaired by going back to it ([`Kind::Nack`]).
+//!
+//! Source: Cho, Jang and Han, SIGCOMM 2017; timers, sizes and jitter as in the authors' simulator (kaist-ina/ns2-xpass, last commit 2020).
+//! Deviations: the last byte is acknowledged, so that senders know when a flow is complete; a retransmit timer doubles up to 10 ms;
+//! there is no early stop, which not every public version has; a receiver knows the size of a flow, and stops by itself once all is there.
+//!
+//! Invariant: no law is named; a packet of data leaves for each credit at most.
+
+mod receiver;
+mod sender;
+
+pub use receiver::{CreditedHost, CreditedReceiver};
+pub use sender::CreditedSender;
+
+use crate::FlowSpec;
+use crate::half::{Frames, HostStart, Transport};
+use forebay_laws::Start;
+use forebay_laws::credit::CreditParams;
+use forebay_laws::flow::{FlowParams, Needs};
+use forebay_units::{Bytes, Span, Time};
+use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
+
+/// Settings of a transport on credits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreditedConfig {
+    /// Law of a flow's credits.
+    pub law: CreditParams,
+    /// Payload of a full packet.
+    pub mss: Bytes,
+    /// Header bytes of a data packet.
+    pub header: Bytes,
+    /// Size of a request, a stop, an ACK or a NACK.
+    pub ack_size: Bytes,
+    /// Bytes that a packet takes on a link beyond its size.
+    pub overhead: Bytes,
+    /// Traffic class of everything but credits.
+    pub data_class: u8,
+    /// Traffic class of credits.
+    pub credit_class: u8,
+    /// Part of a link that ports give credits: numerator and denominator.
+    pub share: (u32, u32),
+}
+
+/// `word` of a [`Kind::Want`]: the sender has data and wants credits.
+const REQUEST: u16 = 1;
+
+/// `word` of a [`Kind::Want`]: the sender has sent its last byte.
+const STOP: u16 = 2;
+
+/// Mean size of a credit on the wire: a least Ethernet frame with preamble and gap.
+const CREDIT: Bytes = Bytes::new(84);
+
+/// Largest difference of a credit's size from the mean: a model of jitter, since no Ethernet frame is smaller than the mean.
+const CREDIT_JITTER: u64 = 8;
+
+/// First wait for the answer to a request, a stop or a NACK. Source: kaist-ina/ns2-xpass.
+const RETRANSMIT: Span = Span::from_us(100);
+
+/// Longest such wait, and time without a credit after which a sender requests them anew.
+const LAST_RESORT: Span = Span::from_ms(10);
+
+/// The wait after so many in vain.
+fn patience(doublings: u32) -> Span {
+    (RETRANSMIT * (1 << doublings.min(10))).min(LAST_RESORT)
+}
+
+impl CreditedConfig {
+    /// A control packet without meaning yet.
+    fn control(&self, kind: Kind, flow: FlowId, dst: HostAddr) -> Packet {
+        let (size, class) = (self.ack_size.get() as u16, self.data_class);
+        Packet { flow, dst, size, kind, class, ..Packet::default() }
+    }
+}
+
+impl Transport for CreditedConfig {
+    type Sender = CreditedSender;
+    type Receiver = CreditedReceiver;
+    type Host = CreditedHost;
+
+    fn mss(&self) -> Bytes {
+        self.mss
+    }
+
+    fn header(&self) -> Bytes {
+        self.header
+    }
+
+    fn ack_size(&self) -> Bytes {
+        self.ack_size
+    }
+
+    fn ack_class(&self) -> u8 {
+        self.data_class
+    }
+
+    fn data_classes(&self) -> u8 {
+        1 << self.data_class
+    }
+
+    fn initial_window(&self) -> Bytes {
+        self.mss
+    }
+
+    fn needs(&self) -> &Needs {
+        &Needs::NONE
+    }
+
+    /// The NIC puts what arrives where the application reads it.
+    fn copies(&self) -> bool {
+        false
+    }
+
+    fn frames(&self) -> Frames {
+        Frames::None
+    }
+
+    fn takes_headers(&self) -> bool {
+        true
+    }
+
+    fn sender(
+        &self,
+        spec: FlowSpec,
+        _law: Option<&FlowParams>,
+        _at: Start,
+        now: Time,
+    ) -> CreditedSender {
+        CreditedSender::new(spec, now)
+    }
+
+    fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes) -> CreditedReceiver {
+        CreditedReceiver::new(flow, sender, size)
+    }
+
+    fn host(&self, at: HostStart) -> CreditedHost {
+        CreditedHost { at }
+    }
+
+    fn ack_again(&self, data: &Packet, sender: HostAddr, size: Bytes) -> Packet {
+        let answer = self.control(Kind::Ack, data.flow, sender);
+        Packet { seq: size.get(), flags: Flags::FIN, ..answer }
+    }
+}

@@ -1,0 +1,233 @@
+//! Receiver half: credits at the rate that the law sets, and what came of them.
+
+use super::{CREDIT, CREDIT_JITTER, CreditedConfig, REQUEST, STOP, patience};
+use crate::half::{HostHalf, HostStart, PacketSink, ReceiverHalf};
+use crate::receiver::Arrival;
+use forebay_laws::Acts;
+use forebay_laws::credit::{Credit, CreditAct, CreditEvent, CreditSeen, CreditStart, CreditTotals};
+use forebay_units::random::{Purpose, Stream};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
+
+/// What receivers of one host have in common: its link.
+#[derive(Clone, Debug)]
+pub struct CreditedHost {
+    pub(super) at: HostStart,
+}
+
+impl HostHalf<CreditedConfig> for CreditedHost {
+    fn deadline(&self) -> Time {
+        Time::MAX
+    }
+
+    fn on_deadline(&mut self, _cfg: &CreditedConfig, _now: Time, _sink: &mut impl PacketSink) {}
+}
+
+/// Receiver half of a flow.
+#[derive(Clone, Debug)]
+pub struct CreditedReceiver {
+    flow: FlowId,
+    sender: HostAddr,
+    size: u64,
+    next: u64,                 // first byte that is missing
+    clock: Option<Box<Clock>>, // once credits were requested
+    nack_due: Time,            // repetition of a NACK whose hole is still there
+    nacks: u32,                // in a row
+    backward: u64,
+}
+
+/// Credits of a flow.
+#[derive(Clone, Debug)]
+struct Clock {
+    law: Credit,
+    totals: CreditTotals,
+    rate: BitsPerSec,
+    due: Time,     // of the next credit; never while the sender has nothing to send
+    number: u64,   // of the next credit
+    expected: u16, // number that the next data packet echoes if no credit is lost
+    key: u64,      // of jitter
+}
+
+impl Clock {
+    fn new(cfg: &CreditedConfig, at: HostStart, flow: FlowId, now: Time) -> Self {
+        let (of, whole) = cfg.share;
+        let most = u128::from(at.line_rate.get()) * u128::from(of) / u128::from(whole.max(1));
+        let most = BitsPerSec::new((most as u64).max(1));
+        let seed = Stream::new(at.seed, u64::from(flow.0), Purpose::Law).key();
+        let mut acts = Acts::default();
+        let law = cfg.law.start(now, CreditStart { most, size: CREDIT, seed }, &mut acts);
+        let totals = CreditTotals::default();
+        let key = Stream::new(seed, 0, Purpose::Jitter).key();
+        let mut clock = Self { law, totals, rate: most, due: now, number: 0, expected: 0, key };
+        clock.obey(&acts);
+        clock
+    }
+
+    fn obey(&mut self, acts: &Acts<CreditAct>) {
+        for act in acts.iter() {
+            if let CreditAct::Rate(rate) = act {
+                self.rate = rate;
+            }
+        }
+    }
+
+    /// The credit that is due, and when the next one is: 10 % earlier or later than at the rate.
+    fn credit(&mut self, cfg: &CreditedConfig, now: Time) -> Packet {
+        let mut acts = Acts::default();
+        let seen = CreditSeen { totals: &self.totals, event: CreditEvent::Credit };
+        self.law.step(now, seen, &mut acts);
+        self.obey(&acts);
+        let mut draws = Stream::new(self.key, self.number, Purpose::Jitter);
+        let gap = self.rate.time_for(CREDIT).as_ps();
+        self.due = now + Span::from_ps(gap - gap / 10 + draws.below(gap / 5 + 1));
+        let wire = CREDIT.get() - CREDIT_JITTER + draws.below(2 * CREDIT_JITTER + 1);
+        let number = self.number as u16;
+        self.number += 1;
+        Packet {
+            size: wire.saturating_sub(cfg.overhead.get()).max(1) as u16,
+            kind: Kind::Grant,
+            class: cfg.credit_class,
+            stamp: clock_ns(now),
+            word: number,
+            ..Packet::default()
+        }
+    }
+
+    /// A packet of data echoes the number and the clock of its credit. False: the number is older than one that came before.
+    fn on_echo(&mut self, now: Time, packet: &Packet) -> bool {
+        let gap = packet.word.wrapping_sub(self.expected);
+        if gap > u16::MAX / 2 {
+            return false;
+        }
+        self.totals.answered += u64::from(gap) + 1;
+        self.totals.lost += u64::from(gap);
+        self.expected = packet.word.wrapping_add(1);
+        let trip = Span::from_ns(clock_ns(now).wrapping_sub(packet.stamp).into());
+        self.totals.rtt = match self.totals.rtt {
+            Span::ZERO => trip,
+            before => (before * 4 + trip) / 5,
+        };
+        true
+    }
+}
+
+fn clock_ns(now: Time) -> u32 {
+    (now.as_ps() / 1_000) as u32
+}
+
+impl CreditedReceiver {
+    /// A flow of which nothing has arrived.
+    pub(super) fn new(flow: FlowId, sender: HostAddr, size: Bytes) -> Self {
+        let (nack_due, size) = (Time::MAX, size.get());
+        Self { flow, sender, size, next: 0, clock: None, nack_due, nacks: 0, backward: 0 }
+    }
+
+    /// Data packets whose credit was older than that of one before: credits and data take different paths.
+    pub fn backward(&self) -> u64 {
+        self.backward
+    }
+
+    /// Requests the first byte that is missing, and all after it.
+    fn nack(&mut self, cfg: &CreditedConfig, now: Time, sink: &mut impl PacketSink) {
+        self.nack_due = now + patience(self.nacks);
+        self.nacks += 1;
+        let nack = cfg.control(Kind::Nack, self.flow, self.sender);
+        sink.send(&Packet { seq: self.next, ..nack });
+    }
+
+    fn send_credit(&mut self, cfg: &CreditedConfig, now: Time, sink: &mut impl PacketSink) {
+        let (flow, dst) = (self.flow, self.sender);
+        if let Some(clock) = &mut self.clock {
+            let credit = clock.credit(cfg, now);
+            sink.send(&Packet { flow, dst, ..credit });
+        }
+    }
+
+    fn on_want(
+        &mut self,
+        cfg: &CreditedConfig,
+        host: &CreditedHost,
+        now: Time,
+        word: u16,
+        sink: &mut impl PacketSink,
+    ) {
+        if word == REQUEST {
+            let flow = self.flow;
+            let clock =
+                self.clock.get_or_insert_with(|| Clock::new(cfg, host.at, flow, now).into());
+            if clock.number == 0 || clock.due == Time::MAX {
+                self.send_credit(cfg, now, sink);
+            }
+        } else if word == STOP {
+            if let Some(clock) = &mut self.clock {
+                clock.due = Time::MAX;
+            }
+            if self.nack_due == Time::MAX {
+                self.nack(cfg, now, sink); // it sent all, and something is missing
+            }
+        }
+    }
+
+    fn on_payload(
+        &mut self,
+        cfg: &CreditedConfig,
+        now: Time,
+        packet: &Packet,
+        sink: &mut impl PacketSink,
+    ) {
+        if let Some(clock) = &mut self.clock {
+            self.backward += u64::from(!clock.on_echo(now, packet));
+        }
+        let payload = u64::from(packet.size) - cfg.header.get();
+        if packet.seq == self.next {
+            self.next += payload;
+            (self.nack_due, self.nacks) = (Time::MAX, 0);
+        } else if packet.seq > self.next && self.nack_due == Time::MAX {
+            self.nack(cfg, now, sink);
+        }
+    }
+}
+
+impl ReceiverHalf<CreditedConfig> for CreditedReceiver {
+    fn on_data(
+        &mut self,
+        cfg: &CreditedConfig,
+        host: &mut CreditedHost,
+        now: Time,
+        _newest: Arrival,
+        packet: &Packet,
+        sink: &mut impl PacketSink,
+    ) {
+        match packet.kind {
+            Kind::Want => self.on_want(cfg, host, now, packet.word, sink),
+            Kind::Data => self.on_payload(cfg, now, packet, sink),
+            _ => {}
+        }
+        if self.complete() {
+            self.clock = None;
+            let ack = cfg.control(Kind::Ack, self.flow, self.sender);
+            sink.send(&Packet { seq: self.size, flags: Flags::FIN, ..ack });
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        self.clock.as_ref().map_or(Time::MAX, |clock| clock.due).min(self.nack_due)
+    }
+
+    fn on_deadline(&mut self, cfg: &CreditedConfig, now: Time, sink: &mut impl PacketSink) {
+        if self.clock.as_ref().is_some_and(|clock| clock.due <= now) {
+            self.send_credit(cfg, now, sink);
+        }
+        if self.nack_due <= now {
+            self.nack(cfg, now, sink);
+        }
+    }
+
+    fn delivered(&self) -> Bytes {
+        Bytes::new(self.next)
+    }
+
+    fn complete(&self) -> bool {
+        self.next == self.size
+    }
+}
