@@ -83,7 +83,7 @@ struct Cold {
     held: VecDeque<Packet>, // one touch: the queue while the link is dead
     held_bytes: u64,
     drops: Vec<DropRule>, // packets to lose
-    meter: Option<Meter>,
+    meter: Option<Box<Meter>>,
     pause: pause::Pause,
     classes: Option<Box<classes::Classes>>, // where classes have queues
     observed: bool, // somebody has to hear of each departure as it is served
@@ -214,7 +214,7 @@ impl Port {
                 held: VecDeque::new(),
                 held_bytes: 0,
                 drops: Vec::new(),
-                meter: Meter::of(&settings),
+                meter: Meter::of(&settings).map(Box::new),
                 pause: pause::Pause::default(),
                 classes: None,
                 observed: false,

@@ -114,7 +114,7 @@ impl Port {
 
     /// When a credit of a NIC may leave, which pulls it once the wire is free: when there are tokens for it.
     pub fn credit_ready(&self, packet: &Packet) -> Time {
-        match &self.cold.meter {
+        match self.cold.meter.as_deref() {
             Some(Meter::Credits(_, bucket)) => bucket.ready(self.wire(packet)),
             _ => Time::ZERO,
         }
@@ -125,7 +125,7 @@ impl Port {
     #[cold]
     pub(super) fn start_of_metered(&self, wire: Time, paused: u8) -> Time {
         let waiting = self.scheduled.waiting_but(paused);
-        match &self.cold.meter {
+        match self.cold.meter.as_deref() {
             Some(Meter::Credits(of, _)) if waiting & !self.credit_lane(of) != 0 => wire,
             Some(Meter::Credits(of, bucket)) => {
                 wire.max(self.ready_in(bucket, usize::from(of.class)))
@@ -139,7 +139,7 @@ impl Port {
 
     /// The credit class as a bit if its first packet lacks tokens at `start`: other classes go.
     pub(super) fn lacks_tokens(&self, start: Time) -> u8 {
-        match &self.cold.meter {
+        match self.cold.meter.as_deref() {
             Some(Meter::Credits(of, bucket)) if self.ready_in(bucket, of.class.into()) > start => {
                 self.credit_lane(of)
             }

@@ -16,9 +16,9 @@ use std::collections::VecDeque;
 /// Most packets, or super-packets, of data of a class that wait in the queue of a NIC.
 pub(super) const LIMIT: usize = 1_000;
 
-/// The queue's data by class, and who waits for room in it.
+/// The queue's data by class, and who waits for room in it. Empty where no flow pushes, since every host has one.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pushing([OfClass; CLASSES]);
+pub(super) struct Pushing(Vec<OfClass>);
 
 #[derive(Clone, Debug, Default)]
 struct OfClass {
@@ -28,6 +28,9 @@ struct OfClass {
 
 impl Pushing {
     fn of(&mut self, class: u8) -> &mut OfClass {
+        if self.0.is_empty() {
+            self.0.resize_with(CLASSES, OfClass::default);
+        }
         &mut self.0[usize::from(class).min(CLASSES - 1)]
     }
 }
