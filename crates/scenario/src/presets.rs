@@ -30,6 +30,7 @@ pub const PRESETS: &[Preset] = &[
     preset!("host-congestion"),
     preset!("link-failure"),
     preset!("permutation"),
+    preset!("ndp"),
     preset!("homa"),
     preset!("expresspass"),
     preset!("dumbbell-reno"),

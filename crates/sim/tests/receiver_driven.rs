@@ -265,3 +265,10 @@ fn an_ndp_incast_ends_when_its_pulls_do() {
         assert_eq!(timeouts, 0, "{senders} senders: headers tell of every loss");
     }
 }
+
+#[test]
+fn the_shipped_incast_loses_no_message_and_times_out_nowhere() {
+    let record =
+        run(&scenario(include_str!("../../../scenarios/ndp.toml")), 1, Options::default()).record;
+    assert!(record.flows.iter().all(|flow| flow.acked.is_some() && flow.timeouts == 0));
+}
