@@ -33,7 +33,7 @@ fn of_kind(bench: &Bench, kind: Kind) -> Vec<&Packet> {
 
 const FORMS: [Form; 2] = [Form::Queued, Form::Naive];
 
-/// Sheet switch-features, 13.1: `f` of 2 packets stay whole where `f * 1538 + (2 - f) * 84 = 1538`. Senders in step to the byte differ by more than
+/// `f` of 2 packets stay whole where `f * 1538 + (2 - f) * 84 = 1538`. Senders in step to the byte differ by more than
 /// the 1 % there: in the 5.8 % of rounds in which headers have taken the wire, whoever is second may still displace the first, by a quarter of these.
 #[test]
 fn two_senders_at_line_rate_share_a_port_by_the_coin() {

@@ -77,7 +77,7 @@ mod tests {
         let all = order(&mut turns, 0b11, 44);
         assert_eq!(all[..11], [[1; 10].as_slice(), &[0]].concat());
         assert_eq!(all.iter().filter(|class| **class == 0).count(), 4);
-        // Sheet switch-features, 13.2: 84 B and 1,538 B on the wire.
+        // 84 B and 1,538 B on the wire: ten headers take 840 of 2,378 bytes.
         let headers: u64 = all.iter().map(|class| 84 * *class as u64).sum();
         assert_eq!(headers * 100 / (headers + 4 * 1_538), 35, "per cent of the wire");
     }
