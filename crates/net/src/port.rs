@@ -248,7 +248,7 @@ impl Port {
         self.cold.bounds.class_limit = classes.map(bytes).min().unwrap_or(Span::MAX);
         (self.cold.bounds.mark_from, self.scheduled.picks) = (mark_from, picks);
         let all_from = |rule: Marking| match rule.kmax {
-            Length::Bytes(bytes) if !rule.at_dequeue => time(bytes),
+            Length::Bytes(bytes) if !rule.at_dequeue && !rule.spares_ect => time(bytes),
             _ => Span::MAX,
         };
         let rule = settings.marking.filter(|_| !self.scheduled.apart);

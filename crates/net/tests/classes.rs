@@ -84,6 +84,7 @@ fn marks(at_dequeue: bool) -> [ClassPolicy; CLASSES] {
         pmax: 1.0,
         at_dequeue,
         drop_not_ect: false,
+        spares_ect: false,
     };
     policies[2].marking = Some(step);
     policies[1].marking =

@@ -26,6 +26,7 @@ fn settings(rng: &mut Stream) -> PortSettings {
         pmax: of(rng, &[0.05, 0.5, 1.0]),
         at_dequeue: false,
         drop_not_ect: rng.below(3) == 0,
+        spares_ect: rng.below(5) == 0,
     };
     PortSettings {
         rate: BitsPerSec::from_gbps(of(rng, &[1, 10, 25, 100])),
@@ -59,6 +60,7 @@ fn policies(rng: &mut Stream) -> [ClassPolicy; CLASSES] {
             pmax: of(rng, &[0.3, 1.0]),
             at_dequeue: rng.below(3) == 0,
             drop_not_ect: rng.below(3) == 0,
+            spares_ect: rng.below(5) == 0,
         };
         let limit = unit(1_500 + rng.below(20_000));
         ClassPolicy {
@@ -361,6 +363,7 @@ fn a_ramp_marks_its_share() {
         pmax: 0.4,
         at_dequeue: false,
         drop_not_ect: false,
+        spares_ect: false,
     };
     for form in FORMS {
         for (queue, share) in [
@@ -386,6 +389,7 @@ fn a_step_marks_from_k_on_exactly() {
         pmax: 1.0,
         at_dequeue: false,
         drop_not_ect: false,
+        spares_ect: false,
     };
     for form in FORMS {
         let (marked, n) = marked_share(step(20_000), 20_000 + 1_000, form);
@@ -403,6 +407,7 @@ fn what_is_not_ecn_capable_is_never_marked() {
         pmax: 1.0,
         at_dequeue: false,
         drop_not_ect: false,
+        spares_ect: false,
     };
     for form in FORMS {
         for drop_not_ect in [false, true] {
@@ -503,5 +508,50 @@ fn one_seed() {
     let seed = std::env::var("FOREBAY_SEED").ok().and_then(|s| s.parse().ok());
     if let Some(seed) = seed {
         early_is_explicit(seed, 2_500, 1, More::default());
+    }
+}
+
+/// Selective drop: what is not ECN-capable and finds K bytes is dropped, and nothing else is dropped or marked. So capable packets find as much of
+/// the other kind as fills the queue to K, and a packet, however many of these come.
+#[test]
+fn selective_drop_leaves_what_is_ecn_capable_alone() {
+    let k = 6_000;
+    let marking = Marking {
+        kmin: Length::Bytes(k),
+        kmax: Length::Bytes(k),
+        pmax: 1.0,
+        at_dequeue: false,
+        drop_not_ect: true,
+        spares_ect: true,
+    };
+    for (form, gap) in FORMS.iter().flat_map(|form| [(*form, 1_300_000), (*form, 300_000)]) {
+        let mut alone = Vec::new();
+        for crowd in [0, 1, 7, 60] {
+            let mut bench =
+                Bench::new(2, PortSettings { marking: Some(marking), form, ..plain() }, None);
+            for seq in 0..40 {
+                for other in 0..crowd {
+                    let one = packet(0, 1_000 + seq * 100 + other, 1_500, Ecn::NotEct);
+                    bench.arrive(ps(seq * gap), 1, one);
+                }
+                bench.arrive(ps(seq * gap), 1, packet(0, seq, 1_500, Ecn::Ect));
+            }
+            bench.run_to(ps(1_000_000_000));
+            let counters = bench.switch.ports()[1].counters();
+            assert_eq!(counters.dropped_packets, counters.dropped_unscheduled);
+            assert_eq!(counters.marked_packets, 0);
+            assert_eq!(counters.dropped_unscheduled > 0, crowd > 0, "crowd of {crowd}");
+            let capable = bench.wires.arrived.iter().filter(|(_, _, p)| p.ecn == Ecn::Ect);
+            let left: Vec<u64> = capable.map(|(_, at, _)| at.as_ps()).collect();
+            assert_eq!(left.len(), 40);
+            if crowd == 0 {
+                alone = left;
+                continue;
+            }
+            for (with, without) in left.iter().zip(&alone) {
+                let later = (with - without) / 800;
+                assert!(later <= k + 1_500, "{later} B later, crowd of {crowd}");
+            }
+        }
     }
 }

@@ -285,7 +285,8 @@ fn network(seed: u64, explicit: bool) -> (Fabric, Vec<Either>) {
     let lengths =
         [[Length::Packets(2), Length::Packets(20)], [Length::Bytes(2_000), Length::Bytes(20_000)]];
     let [kmin, kmax] = of(&mut rng, &lengths);
-    let at_dequeue = Marking { kmin, kmax, pmax: 0.5, at_dequeue: true, drop_not_ect: false };
+    let at_dequeue =
+        Marking { kmin, kmax, pmax: 0.5, at_dequeue: true, drop_not_ect: false, spares_ect: false };
     let marking = of(&mut rng, &[None, Some(at_dequeue)]);
     let limit = of(&mut rng, &[None, Some(Length::Bytes(20_000)), Some(Length::Packets(9))]);
     let loss = of(&mut rng, &[0.0, 0.0, 0.1]);

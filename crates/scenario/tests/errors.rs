@@ -621,6 +621,16 @@ fn switches() {
             "15:9: fabric.switch.turns: and weights both order classes; write one of them",
         ),
         (
+            "k = \"300KB\"",
+            "k = \"6KB\", ect = \"pass\"",
+            "14:26: fabric.switch.ecn.ect: \"pass\" leaves a rule that does nothing; write not_ect = \"drop\", or leave ect out",
+        ),
+        (
+            "k = \"300KB\"",
+            "k = \"6KB\", not_ect = \"drop\", ect = \"pass\", at = \"dequeue\"",
+            "14:44: fabric.switch.ecn.ect: \"pass\" leaves a rule that does nothing; write at = \"enqueue\", or leave ect out",
+        ),
+        (
             "ecn",
             "return_to_sender = true\necn",
             "14:20: fabric.switch.return_to_sender: is about trimmed packets; write over = { trim_to = \"64B\", class = 1 } in fabric.switch.limits",

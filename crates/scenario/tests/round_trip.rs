@@ -220,6 +220,7 @@ prop_compose! {
             for_rate: deq.then_some(BitsPerSec::from_gbps(kmin + 1)),
             at: if deq { MarkAt::Dequeue } else { MarkAt::Enqueue },
             not_ect: if drop { NotEct::Drop } else { NotEct::Pass },
+            ect: if drop && !deq { Ect::Pass } else { Ect::Mark },
         });
         let shared = pool.map(|(size, alpha)| SharedBuffer {
             size,

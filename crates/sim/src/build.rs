@@ -26,8 +26,8 @@ use forebay_net::{
 };
 use forebay_record::law_logs::LawLogs;
 use forebay_scenario::model::{
-    self, Change, Clock, DeadPort, MarkAt, NotEct, PoolThreshold, QueueLength, Release, Scenario,
-    Topology, WatchdogAction,
+    self, Change, Clock, DeadPort, Ect, MarkAt, NotEct, PoolThreshold, QueueLength, Release,
+    Scenario, Topology, WatchdogAction,
 };
 use forebay_scenario::pause::{Pausing, Threshold};
 use forebay_scenario::plan::{self, Plan};
@@ -617,6 +617,7 @@ fn marking(ecn: &model::EcnMarking, rate: BitsPerSec) -> Marking {
         pmax: ecn.pmax,
         at_dequeue: ecn.at == MarkAt::Dequeue,
         drop_not_ect: ecn.not_ect == NotEct::Drop,
+        spares_ect: ecn.ect == Ect::Pass,
     }
 }
 

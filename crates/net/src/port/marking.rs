@@ -69,7 +69,8 @@ impl Port {
     /// The marking rule at dequeue, for a packet that may be marked and leaves the queue behind.
     #[inline(never)]
     pub(super) fn mark_leaving(&mut self, packet: &mut Packet) {
-        let Some(marking) = self.marking_of(packet.class).filter(|m| m.at_dequeue) else { return };
+        let marks = |m: &Marking| m.at_dequeue && !m.spares_ect;
+        let Some(marking) = self.marking_of(packet.class).filter(marks) else { return };
         let (bytes, packets) = self.left_behind(packet.class);
         if self.picks(&marking, bytes, packets, self.hot.tx_packets) {
             packet.ecn = Ecn::Ce;
@@ -84,7 +85,8 @@ impl Port {
         };
         // Draws are numbered by packets accepted: those sent, and those waiting.
         let nth = self.hot.tx_packets + self.waiting();
-        let applies = packet.ecn != Ecn::NotEct || marking.drop_not_ect;
+        let applies =
+            if packet.ecn == Ecn::NotEct { marking.drop_not_ect } else { !marking.spares_ect };
         if !applies || !self.picks(&marking, queue, packets, nth) {
             return Verdict::Accepted;
         }

@@ -38,6 +38,8 @@ pub struct Marking {
     pub at_dequeue: bool,
     /// Drop packets that are not ECN-capable where they would be marked.
     pub drop_not_ect: bool,
+    /// Leave ECN-capable packets unmarked: the rule only drops.
+    pub spares_ect: bool,
 }
 
 /// How a port keeps what it has accepted. Changes no result.

@@ -59,6 +59,10 @@ pub struct EcnMarking {
     pub at: MarkAt,
     /// Fate of a packet that is not ECN-capable where it would be marked. Default: "pass".
     pub not_ect: NotEct,
+    /// Fate of an ECN-capable packet there. With "pass", which takes not_ect = "drop", the rule marks nothing: selective drop of
+    /// unscheduled packets (Aeolus). Default: "mark".
+    #[serde(skip_serializing_if = "Ect::is_marked")]
+    pub ect: Ect,
 }
 
 impl Default for EcnMarking {
@@ -66,8 +70,8 @@ impl Default for EcnMarking {
     /// DCTCP paper (SIGCOMM 2010) takes as much, 20 packets, at 1 Gb/s.
     fn default() -> Self {
         let k = QueueLength::Bytes(Bytes::new(30_000));
-        let (at, not_ect) = (MarkAt::Enqueue, NotEct::Pass);
-        Self { k: None, kmin: k, kmax: k, pmax: 1.0, for_rate: None, at, not_ect }
+        let (at, not_ect, ect) = (MarkAt::Enqueue, NotEct::Pass, Ect::Mark);
+        Self { k: None, kmin: k, kmax: k, pmax: 1.0, for_rate: None, at, not_ect, ect }
     }
 }
 
@@ -89,6 +93,23 @@ pub enum NotEct {
     Pass,
     /// The packet is dropped (RFC 3168).
     Drop,
+}
+
+/// Fate of an ECN-capable packet where a marking rule applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ect {
+    /// The packet is marked.
+    Mark,
+    /// The packet passes unmarked.
+    Pass,
+}
+
+impl Ect {
+    /// Whether packets are marked, the default.
+    fn is_marked(&self) -> bool {
+        *self == Self::Mark
+    }
 }
 
 impl EcnMarking {
@@ -139,6 +160,14 @@ impl EcnMarking {
             judge.wrong(&at("for_rate"), "is no rate; write for instance \"10Gbps\"");
         }
         judge.share(&at("pmax"), self.pmax);
+        if self.ect == Ect::Pass && (self.not_ect == NotEct::Pass || self.at == MarkAt::Dequeue) {
+            let remedy = match self.not_ect {
+                NotEct::Pass => "not_ect = \"drop\"",
+                NotEct::Drop => "at = \"enqueue\"",
+            };
+            let text = format!("leaves a rule that does nothing; write {remedy}, or leave ect out");
+            judge.wrong(&at("ect"), text);
+        }
     }
 }
 

@@ -304,7 +304,11 @@ fn switch(d: &mut Draw, out: &mut String, drawn: &mut Drawn) -> u64 {
     let low = d.between(1, 20);
     let high = low + d.between(1, 40);
     let at = d.of(&["", "", ", at = \"dequeue\""]);
-    let not_ect = if d.one_in(5) { ", not_ect = \"drop\"" } else { "" };
+    let not_ect = match (d.one_in(5), at) {
+        (true, "") if high.is_multiple_of(2) => ", not_ect = \"drop\", ect = \"pass\"",
+        (true, _) => ", not_ect = \"drop\"",
+        _ => "",
+    };
     match d.0.below(4) {
         0 => out.push_str("ecn = \"off\"\n"),
         1 | 2 => {
