@@ -156,8 +156,7 @@ impl Host {
     fn settle(&mut self, pull: Time) {
         let timer = self.timers.first().map_or(Time::MAX, |first| first.0);
         let memory = self.memory.as_ref().map_or(Time::MAX, |memory| memory.due());
-        let halves = self.receive.halves.deadline();
-        self.timers.next = pull.min(timer).min(self.timers.planned).min(memory).min(halves);
+        self.timers.next = pull.min(timer).min(self.timers.planned).min(memory);
     }
 
     /// A packet arrives.
@@ -225,6 +224,7 @@ impl Host {
         }
         if self.receive.halves.deadline() <= now {
             self.receive.halves.on_deadline(now, &mut self.nic.at(now));
+            self.plan_next();
         }
         if self.memory.is_some() {
             self.memory_due(now, out);

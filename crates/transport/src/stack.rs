@@ -79,31 +79,57 @@ impl<C: Transport> Places<C> {
     }
 }
 
+/// Code of a transport that few flows run: where it stood in place, callers of all would be too large to be inlined themselves.
+#[cold]
+#[inline(never)]
+fn out_of_line<R>(call: impl FnOnce() -> R) -> R {
+    call()
+}
+
+/// Code of a transport, where its row says.
+macro_rules! placed {
+    (in_place, $call:expr) => {
+        $call
+    };
+    (out_of_line, $call:expr) => {
+        out_of_line(move || $call)
+    };
+}
+
 /// Types over all transports, and `each!`: the same expression for whichever of them a value is of.
 macro_rules! transports {
-    ($d:tt $($(#[doc = $doc:literal])* $(#[cfg($cfg:meta)])? $field:ident: $Name:ident($Config:ty),)+) => {
+    ($d:tt $($(#[doc = $doc:literal])* $(#[cfg($cfg:meta)])? $field:ident: $Name:ident($Config:ty) $place:ident,)+) => {
         /// Settings of a flow's transport.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Config {
             $($(#[doc = $doc])* $(#[cfg($cfg)])? $Name(Arc<$Config>),)+
         }
 
-        /// Sender half of a flow.
+        /// Sender half of a flow. Its tag has a byte of its own: one hidden in a half takes longer to read, and every call reads it.
         #[derive(Clone, Debug)]
+        #[repr(u8)]
         pub enum Sender {
             $($(#[doc = $doc])* $(#[cfg($cfg)])? $Name(Bound<$Config, <$Config as Transport>::Sender>),)+
         }
 
-        /// Receiver half of a flow.
+        /// Receiver half of a flow, with a tag as that of [`Sender`].
         #[derive(Clone, Debug)]
+        #[repr(u8)]
         pub enum Receiver {
             $($(#[doc = $doc])* $(#[cfg($cfg)])? $Name(BoundReceiver<$Config>),)+
         }
 
         /// What the flows that end at one host have in common, kind by kind.
-        #[derive(Clone, Debug, Default)]
+        #[derive(Clone, Debug)]
         pub struct HostHalves {
+            deadline: Time, // the earliest of theirs
             $($(#[cfg($cfg)])? $field: Places<$Config>,)+
+        }
+
+        impl Default for HostHalves {
+            fn default() -> Self {
+                Self { deadline: Time::MAX, $($(#[cfg($cfg)])? $field: Places::default(),)+ }
+            }
         }
 
         $($(#[cfg($cfg)])? impl From<$Config> for Config {
@@ -115,7 +141,7 @@ macro_rules! transports {
         macro_rules! each {
             ($d All:ident, $d one:expr, |$d it:pat_param| $d call:expr) => {
                 match $d one {
-                    $($(#[cfg($cfg)])? $d All::$Name($d it) => $d call,)+
+                    $($(#[cfg($cfg)])? $d All::$Name($d it) => placed!($place, $d call),)+
                 }
             };
         }
@@ -163,6 +189,10 @@ macro_rules! transports {
             /// When to call [`HostHalves::on_deadline`]; [`Time::MAX`]: never.
             #[inline]
             pub fn deadline(&self) -> Time {
+                self.deadline
+            }
+
+            fn earliest(&self) -> Time {
                 [$($(#[cfg($cfg)])? self.$field.deadline(),)+].into_iter().fold(Time::MAX, Time::min)
             }
 
@@ -170,6 +200,7 @@ macro_rules! transports {
             #[inline]
             pub fn on_deadline(&mut self, now: Time, sink: &mut impl PacketSink) {
                 $($(#[cfg($cfg)])? self.$field.on_deadline(now, sink);)+
+                self.deadline = self.earliest();
             }
         }
 
@@ -186,10 +217,13 @@ macro_rules! transports {
                 sink: &mut impl PacketSink,
             ) {
                 match self {
-                    $($(#[cfg($cfg)])? Receiver::$Name(of) => {
-                        let host = HostHalf::<$Config>::of(&mut host.$field.halves, of.host);
-                        ReceiverHalf::on_data(&mut of.half, &of.cfg, host, now, newest, packet, sink);
-                    })+
+                    $($(#[cfg($cfg)])? Receiver::$Name(of) => placed!($place, {
+                        let half = HostHalf::<$Config>::of(&mut host.$field.halves, of.host);
+                        ReceiverHalf::on_data(&mut of.half, &of.cfg, half, now, newest, packet, sink);
+                        if <<$Config as Transport>::Host as HostHalf<$Config>>::PRESENT {
+                            host.deadline = host.earliest();
+                        }
+                    }),)+
                 }
             }
         }
@@ -198,16 +232,16 @@ macro_rules! transports {
 
 transports! { $
     /// As Linux.
-    tcp: Tcp(TcpConfig),
+    tcp: Tcp(TcpConfig) in_place,
     /// As an RDMA NIC.
-    rdma: Rdma(RdmaConfig),
+    rdma: Rdma(RdmaConfig) in_place,
     /// A packet for each credit of its receiver.
-    credited: Credited(crate::credited::CreditedConfig),
+    credited: Credited(crate::credited::CreditedConfig) out_of_line,
     /// Granted by its receivers.
-    granted: Granted(crate::granted::GrantedConfig),
+    granted: Granted(crate::granted::GrantedConfig) out_of_line,
     /// Pulled by its receivers, in tests.
     #[cfg(feature = "pulled")]
-    pulled: Pulled(crate::pulled::PulledConfig),
+    pulled: Pulled(crate::pulled::PulledConfig) out_of_line,
 }
 
 const _: () = assert!(size_of::<Sender>() <= size_of::<TcpSender>() + 16);

@@ -108,13 +108,19 @@ impl Host {
         self.nic.by_class = true;
     }
 
-    /// When something that waits in the queue of a class may go, if the wire is free; [`Time::MAX`]: nothing waits.
+    /// When something that waits in the queue of a class may go, if the wire is free; `None`: nothing waits.
     #[inline]
-    pub(super) fn classes_queued_until(&self) -> Time {
-        self.nic.class_queues.as_ref().map_or(Time::MAX, |queues| {
-            let credit = || queues.first_credit().map(|first| self.nic.port.credit_ready(first));
-            if queues.is_empty() { credit().unwrap_or(Time::MAX) } else { Time::ZERO }
-        })
+    pub(super) fn classes_queued_until(&self) -> Option<Time> {
+        self.first_of_classes(self.nic.class_queues.as_deref()?)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first_of_classes(&self, queues: &ClassQueues) -> Option<Time> {
+        match queues.is_empty() {
+            true => queues.first_credit().map(|first| self.nic.port.credit_ready(first)),
+            false => Some(Time::ZERO),
+        }
     }
 
     /// What goes out next where classes have queues. `None`: what was next has been put aside, or there is nothing.

@@ -96,9 +96,10 @@ impl Host {
     pub(super) fn next_pull(&self) -> Time {
         let mut from = self.nic.since;
         if self.nic.is_idle() && !self.is_cutting() {
-            from = from.max(self.classes_queued_until());
+            let Some(queued) = self.classes_queued_until() else { return Time::MAX };
+            from = from.max(queued);
         }
-        if from == Time::MAX || !self.nic.port.open() {
+        if !self.nic.port.open() {
             return Time::MAX;
         }
         let read = self.memory.as_ref().map_or(Time::ZERO, |memory| memory.path.send_free());

@@ -112,6 +112,7 @@ impl Host {
         let mut answers = Answers { nic: self.nic.at(now), slot: packet.int_slot(), kept: false };
         receiving.receiver.on_data(&mut self.receive.halves, now, newest, packet, &mut answers);
         let kept = answers.kept;
+        self.timers.planned = self.timers.planned.min(self.receive.halves.deadline());
         let delivered = receiving.receiver.delivered().get();
         let complete = receiving.receiver.complete();
         let deadline = receiving.receiver.deadline();

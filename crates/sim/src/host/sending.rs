@@ -170,7 +170,7 @@ impl Host {
         self.arm_sender(slot);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn arm_sender(&mut self, slot: u32) {
         let sending = &mut self.send.slots[slot as usize];
         let deadline = sending.sender.deadline();

@@ -22,7 +22,7 @@ pub(super) enum Due {
 #[derive(Clone, Debug)]
 pub(super) struct Timers {
     pub next: Time,    // earliest timer, start, observation or pull
-    pub planned: Time, // earliest start or observation
+    pub planned: Time, // not after the earliest start, observation, or deadline of what receivers have in common
     heap: BinaryHeap<Reverse<(Time, Due, u32)>>,
     pub starts: Vec<u32>, // own flows with a start time, latest first
 }
@@ -57,11 +57,13 @@ impl Timers {
 }
 
 impl Host {
-    /// Notes when the next flow starts or the next observer samples. Both move in [`Host::timer`] only.
+    /// Notes when the next flow starts, the next observer samples, or receivers have something to do together. The first two move in
+    /// [`Host::timer`] only, the last also with data.
     pub(super) fn plan_next(&mut self) {
         let start = self.timers.starts.last();
         let start = start.map_or(Time::MAX, |flow| self.common.flows[*flow as usize].start);
-        self.timers.planned = start.min(self.observers.next());
+        let receivers = self.receive.halves.deadline();
+        self.timers.planned = start.min(self.observers.next()).min(receivers);
     }
 
     /// Starts what is to start by `now`, and lets observers sample whose time has come.
