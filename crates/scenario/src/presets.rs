@@ -33,6 +33,7 @@ pub const PRESETS: &[Preset] = &[
     preset!("ndp"),
     preset!("homa"),
     preset!("expresspass"),
+    preset!("aeolus"),
     preset!("dumbbell-reno"),
     preset!("graph"),
 ];

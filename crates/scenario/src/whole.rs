@@ -44,6 +44,10 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
     for (name, one) in &s.transports {
         one.check_paths(judge, &transport::path(name), s.fabric.routing);
     }
+    s.transport.check_protect(judge, "transport", &s.fabric.switch.ecn);
+    for (name, one) in &s.transports {
+        one.check_protect(judge, &transport::path(name), &s.fabric.switch.ecn);
+    }
     let plan = Plan::of(&s.fabric);
     plan::check(judge, &s.fabric, &plan);
     let paths = s.transports.keys().map(|name| transport::path(name));

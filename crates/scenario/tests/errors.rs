@@ -2066,6 +2066,18 @@ fn receiver_driven_transports() {
             ),
             "a receiver-driven transport has one class for all of its messages; write transport.class",
         ),
+        (
+            "law = \"expresspass\"\nwindow = \"9KB\"".into(),
+            "means nothing under \"expresspass\", where each packet has a credit; leave it out, or write transport.protect = true",
+        ),
+        (
+            "law = \"expresspass\"\nprotect = true".into(),
+            "is about packets that switches drop first; write fabric.switch.ecn = [{ classes = [0], k = \"6KB\", not_ect = \"drop\", ect = \"pass\" }]",
+        ),
+        (
+            format!("law = \"ndp\"\n{spray}\nprotect = true"),
+            "is for laws of role credit; write law = expresspass, or leave it out",
+        ),
     ] {
         let found = driven(&lines);
         assert!(found.contains(expected), "{lines}\nsays now: {found}");

@@ -20,15 +20,24 @@ pub(crate) fn fill(
     for (profile, entry) in profiles.iter_mut().zip(&scenario.traffic) {
         let transport = scenario.transport_of(entry);
         let Some(keys) = transport.receiver_driven() else { continue };
-        let round_trip = || base_rtt::longest(std::slice::from_ref(profile), scenario, fabric);
-        let round_trip = keys.window.is_none().then(round_trip);
-        let Config::Granted(cfg) = &mut profile.transport else { continue };
-        let cfg = Arc::make_mut(cfg);
-        if let Some(trip) = round_trip {
-            let packet = cfg.mss + cfg.header + cfg.overhead;
-            let tx = fastest_host(fabric, packet);
-            cfg.window = cfg.mss * trip.as_ps().div_ceil(tx);
-        }
+        let usual = || {
+            let trip = base_rtt::longest(std::slice::from_ref(profile), scenario, fabric);
+            let cfg = &profile.transport;
+            let packet = cfg.mss() + cfg.header() + scenario.fabric.wire_overhead;
+            cfg.mss() * trip.as_ps().div_ceil(fastest_host(fabric, packet))
+        };
+        let has_window = keys.protect || transport.grant_needs().is_some();
+        let window = (has_window && keys.window.is_none()).then(usual);
+        let cfg = match &mut profile.transport {
+            Config::Granted(cfg) => Arc::make_mut(cfg),
+            Config::Credited(cfg) => {
+                let cfg = Arc::make_mut(cfg);
+                cfg.unscheduled = window.unwrap_or(cfg.unscheduled);
+                continue;
+            }
+            _ => continue,
+        };
+        cfg.window = window.unwrap_or(cfg.window);
         if keys.levels > 1 {
             let its = |flow: &&FlowSpec| {
                 let entry = &scenario.traffic[usize::from(flow.traffic)];

@@ -50,7 +50,7 @@ impl<'a> Stacks<'a> {
         let mut profiles = profiles(self.scenario, &settings)?;
         for (profile, usual) in profiles.iter_mut().zip(&self.met[0].1.profiles) {
             profile.base_rtt = usual.base_rtt.clone();
-            if let Config::Granted(_) = usual.transport {
+            if let Config::Granted(_) | Config::Credited(_) = usual.transport {
                 profile.transport = usual.transport.clone(); // with its window and cutoffs
             }
         }
@@ -115,7 +115,7 @@ pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile
             TransportKind::ReceiverDriven(keys) => {
                 let overhead = scenario.fabric.wire_overhead;
                 let cfg = match (of.credit_law(), scenario.fabric.switch.credits) {
-                    (Some(_), Some(credits)) => credited(of, credits, overhead)?.into(),
+                    (Some(_), Some(credits)) => credited(of, keys, credits, overhead)?.into(),
                     _ => receiver_driven(of, keys, overhead)?.into(),
                 };
                 (cfg, None)
@@ -162,8 +162,10 @@ fn tcp(transport: &model::Transport, keys: &model::Tcp, class: u8, law: &FlowPar
     }
 }
 
+/// What depends on the fabric, [`crate::messages`] fills in.
 fn credited(
     transport: &model::Transport,
+    keys: &model::ReceiverDriven,
     credits: model::CreditClass,
     overhead: Bytes,
 ) -> Result<CreditedConfig, SimError> {
@@ -177,6 +179,7 @@ fn credited(
         data_class: transport.class,
         credit_class: credits.class,
         share: (credits.share.of, credits.share.whole),
+        unscheduled: keys.window.map_or(Bytes::ZERO, |window| window.payload(transport.mss)),
     })
 }
 

@@ -145,3 +145,104 @@ fn every_flow_ends_whatever_is_lost() {
         }
     }
 }
+
+/// Aeolus: switches drop unscheduled data at a queue of 6 KB.
+fn protected(stop: &str, fabric: &str, more: &str) -> String {
+    let transport = format!("{EXPRESSPASS}protect = true\n");
+    let rule = "ecn = [{ classes = [0], k = \"6KB\", not_ect = \"drop\", ect = \"pass\" }]";
+    let switch = SWITCH.replace("ecn = \"off\"", rule);
+    format!(
+        "version = 1\nname = \"t\"\nseeds = [1]\nstop = {{ {stop} }}\n[fabric]\n{fabric}{switch}{transport}{more}"
+    )
+}
+
+fn list(flows: &[(String, u64)]) -> String {
+    let one = |(from, size): &(String, u64)| {
+        format!("{{ from = \"{from}\", to = \"host[0]\", size = \"{size}B\", at = \"0s\" }}")
+    };
+    let flows: Vec<String> = flows.iter().map(one).collect();
+    format!("[[traffic]]\nkind = \"list\"\nflows = [{}]\n", flows.join(", "))
+}
+
+/// What leaves before the first credit is there takes a request and its packets back to back, one way.
+#[test]
+fn a_lone_protected_flow_waits_for_no_credit() {
+    // The first credit comes after 4 us and 4 (84 + 84) B / 2 at 10 Gb/s, when four packets of 1.2304 us have begun.
+    for n in [1, 2, 4] {
+        let flow = list(&[("host[1]".into(), n * 1_460)]);
+        let text = protected("time = \"1ms\", flows = \"all\"", &star(2, "1us"), &flow);
+        let record = agreed(&scenario(&text));
+        let took = record.flows[0].delivered.unwrap().as_ps();
+        assert_eq!(took, 2_000_000 + 800 * (84 + 1_538 * (n + 1)), "{n} packets");
+        assert_eq!(dropped(&record).0, 0);
+        assert_eq!(record.flows[0].timeouts, 0);
+    }
+}
+
+/// The port of the switch to the receiver.
+fn of_tor(record: &RunRecord) -> &forebay_record::PortRow {
+    let to_receiver =
+        |port: &&forebay_record::PortRow| port.node == "tor" && port.peer == "host[0]";
+    record.ports.iter().find(to_receiver).unwrap()
+}
+
+/// An incast of a window from each host: the first round trip brings what the link carries, and K; the rest is dropped, and sent once more.
+#[test]
+fn an_incast_delivers_a_round_trip_and_the_threshold_at_first() {
+    for n in [4, 8, 40] {
+        let packets = 60; // fewer than a round trip of 80 us holds, 65
+        let flows: Vec<_> = (1..=n).map(|i| (format!("host[{i}]"), packets * 1_460)).collect();
+        let text =
+            protected("time = \"50ms\", flows = \"all\"", &star(n + 1, "20us"), &list(&flows));
+        let record = run(&scenario(&text), 1, Options::default()).record;
+        let port = of_tor(&record);
+        let kept = u64::from(n) * packets - port.dropped_unscheduled;
+        // 60 packets cross while 60 arrive behind the requests, and the queue holds the threshold.
+        let first = 60 * 1_538 + 6_000 - 84 * u64::from(n);
+        assert!((kept * 1_538).abs_diff(first) <= 1_538, "{n} senders: {kept} packets");
+        assert_eq!(dropped(&record).0, port.dropped_unscheduled, "{n} senders");
+        let again: u64 = record.flows.iter().map(|flow| u64::from(flow.retransmits)).sum();
+        assert!(
+            again >= port.dropped_unscheduled && again <= u64::from(n) * packets,
+            "{n} senders: {again} packets sent again"
+        );
+        assert!(record.flows.iter().all(|flow| flow.acked.is_some()));
+        // Of 40 flows' first credits, the queue holds eight: some flows request theirs again after 100 us.
+        let most = if n > 8 { 2 } else { 0 };
+        assert!(record.flows.iter().all(|flow| flow.timeouts <= most), "{n} senders");
+    }
+}
+
+/// Random loss of everything, then the loss of single packets: all flows end. Two flows of several windows collide, so packets are dropped too.
+#[test]
+fn every_protected_flow_ends_whatever_is_lost() {
+    let flows =
+        list(&[("host[1]".into(), 30_000), ("host[2]".into(), 1), ("host[2]".into(), 9_000)]);
+    let mut unscheduled = 0;
+    let mut ends = |fault: String| {
+        let text = protected(
+            "time = \"5s\", flows = \"all\"",
+            &star(3, "2us"),
+            &format!("{flows}{fault}"),
+        );
+        let record = run(&scenario(&text), 1, Options::default()).record;
+        assert!(record.flows.iter().all(|flow| flow.acked.is_some()), "{fault}");
+        let ports = record.ports.iter();
+        assert!(
+            ports.clone().all(|port| port.dropped_packets == port.dropped_unscheduled),
+            "{fault}"
+        );
+        unscheduled += ports.map(|port| port.dropped_unscheduled).sum::<u64>();
+    };
+    for loss in ["0.01", "0.1"] {
+        let lossy =
+            |host| format!("[[fault]]\nat = \"0s\"\nlink = \"host[{host}]-tor\"\nloss = {loss}\n");
+        ends((0..3).map(lossy).collect());
+    }
+    for direction in ["host[1]->tor", "tor->host[1]", "host[2]->tor", "tor->host[2]"] {
+        for nth in 1..=40 {
+            ends(format!("[[fault]]\nat = \"0s\"\nlink = \"{direction}\"\ndrop = [{nth}]\n"));
+        }
+    }
+    assert!(unscheduled > 0, "bursts collide");
+}

@@ -1,7 +1,7 @@
 //! `kind = "receiver-driven"`: settings, and what its law needs of the rest.
 
 use super::Transport;
-use crate::fabric::Routing;
+use crate::fabric::{Ecn, MarkAt, NotEct, Routing};
 use crate::judge::Judge;
 use crate::problem::or_list;
 use crate::quantity::QueueLength;
@@ -23,6 +23,11 @@ pub struct ReceiverDriven {
     /// path, in whole packets, rounded up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<QueueLength>,
+    /// Whether what leaves unasked is not ECN-capable and all else is, so that switches with ecn = { k = "6KB", not_ect = "drop", ect = "pass" } drop
+    /// that alone before it queues; each such packet is acknowledged, a probe follows the last one, and what was dropped leaves again as
+    /// granted data (Aeolus). Under a law of role credit a window then leaves before the first credit. Default: false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub protect: bool,
     /// Time without an arrival after which a receiver requests what is missing of a message, doubled each time. Default: by law, 1ms for ndp (its RTO),
     /// 2ms for homa.
     pub resend_after: Span,
@@ -44,6 +49,7 @@ impl Default for ReceiverDriven {
     fn default() -> Self {
         Self {
             window: None,
+            protect: false,
             resend_after: Span::from_ms(1),
             levels: 1,
             unscheduled_levels: None,
@@ -65,13 +71,24 @@ impl ReceiverDriven {
             let info = of_flow.info();
             let set = |key: &str, text: &str| of_flow.set(key, text);
             judge.set_params(&format!("{place}.params"), info, params, set);
-            if self.window.is_some() {
-                let text = format!(
-                    "means nothing under {law:?}, where each packet has a credit; leave it out"
-                );
-                judge.say(&format!("{place}.window"), text);
+            match self.window {
+                Some(window) if self.protect => {
+                    judge.window(&format!("{place}.window"), window, mss);
+                }
+                Some(_) => {
+                    let text = format!(
+                        "means nothing under {law:?}, where each packet has a credit; leave it out, or write {place}.protect = true"
+                    );
+                    judge.say(&format!("{place}.window"), text);
+                }
+                None => {}
             }
             return;
+        }
+        if self.protect {
+            let names = or_list(credit::LAWS.iter().map(|law| law.name));
+            let text = format!("is for laws of role credit; write law = {names}, or leave it out");
+            judge.say(&format!("{place}.protect"), text);
         }
         let mut law = judge.grant_law(&format!("{place}.law"), law);
         if let Some(law) = &mut law {
@@ -144,6 +161,21 @@ impl Transport {
                 keys.levels, self.class
             );
             judge.say(&format!("{place}.levels"), text);
+        }
+    }
+
+    /// Packets that may be dropped first need switches that drop them first, by the queue that all data shares.
+    pub(crate) fn check_protect(&self, judge: &mut Judge<'_>, place: &str, ecn: &Ecn) {
+        if !self.receiver_driven().is_some_and(|keys| keys.protect) {
+            return;
+        }
+        let rule = ecn.of_class(self.class).or(ecn.of_port());
+        if !rule.is_some_and(|rule| rule.not_ect == NotEct::Drop && rule.at == MarkAt::Enqueue) {
+            let text = format!(
+                "is about packets that switches drop first; write fabric.switch.ecn = [{{ classes = [{}], k = \"6KB\", not_ect = \"drop\", ect = \"pass\" }}]",
+                self.class
+            );
+            judge.say(&format!("{place}.protect"), text);
         }
     }
 

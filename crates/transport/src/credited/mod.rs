@@ -5,14 +5,21 @@
 //! releases one packet, which echoes the number and the receiver's clock: gaps in the numbers are lost credits, and the law sees them. Behind the last
 //! byte a sender asks the receiver to stop ([`STOP`]), again and again until all is acknowledged. A hole in the data is repaired by going back to it ([`Kind::Nack`]).
 //!
-//! Source: Cho, Jang and Han, SIGCOMM 2017; timers, sizes and jitter as in the authors' simulator (kaist-ina/ns2-xpass, last commit 2020).
+//! With [`CreditedConfig::unscheduled`] a sender does not wait for its first credit: behind the request leave so many bytes at line rate, as packets that
+//! are not ECN-capable, which switches drop before they queue; all others are ECN-capable. Each of them is acknowledged by number, and behind the last
+//! one goes a probe ([`PROBE`]), so the sender knows after a round trip which were dropped. A credit then releases what is lost, else what is new, else
+//! what is unanswered; each packet is sent again once, but for holes that its receiver still has when it is asked to stop (Aeolus).
+//!
+//! Source: Cho, Jang and Han, SIGCOMM 2017; timers, sizes and jitter as in the authors' simulator (kaist-ina/ns2-xpass, last commit 2020). Unscheduled
+//! packets: Hu et al., SIGCOMM 2020, in the order of a public simulator (kaist-ina/ns2-flexpass), which sends a probe behind each fourth packet as well.
 //! Deviations: the last byte is acknowledged, so that senders know when a flow is complete; a retransmit timer doubles up to 10 ms;
 //! there is no early stop, which not every public version has; a receiver knows the size of a flow, and stops by itself once all is there.
 //!
-//! Invariant: no law is named; a packet of data leaves for each credit at most.
+//! Invariant: no law is named; a packet of scheduled data leaves for each credit at most.
 
 mod receiver;
 mod sender;
+mod unscheduled;
 
 pub use receiver::{CreditedHost, CreditedReceiver};
 pub use sender::CreditedSender;
@@ -23,7 +30,7 @@ use forebay_laws::Start;
 use forebay_laws::credit::CreditParams;
 use forebay_laws::flow::{FlowParams, Needs};
 use forebay_units::{Bytes, Span, Time};
-use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
+use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
 
 /// Settings of a transport on credits.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +51,8 @@ pub struct CreditedConfig {
     pub credit_class: u8,
     /// Part of a link that ports give credits: numerator and denominator.
     pub share: (u32, u32),
+    /// Payload that leaves before the first credit, as packets that switches drop first; zero: none.
+    pub unscheduled: Bytes,
 }
 
 /// `word` of a [`Kind::Want`]: the sender has data and wants credits.
@@ -51,6 +60,9 @@ const REQUEST: u16 = 1;
 
 /// `word` of a [`Kind::Want`]: the sender has sent its last byte.
 const STOP: u16 = 2;
+
+/// `word` of a [`Kind::Want`]: the sender has sent its last unscheduled packet, up to the byte `seq`; of the [`Kind::Ack`] that answers it.
+const PROBE: u16 = 3;
 
 /// Mean size of a credit on the wire: a least Ethernet frame with preamble and gap.
 const CREDIT: Bytes = Bytes::new(84);
@@ -72,8 +84,18 @@ fn patience(doublings: u32) -> Span {
 impl CreditedConfig {
     /// A control packet without meaning yet.
     fn control(&self, kind: Kind, flow: FlowId, dst: HostAddr) -> Packet {
-        let (size, class) = (self.ack_size.get() as u16, self.data_class);
-        Packet { flow, dst, size, kind, class, ..Packet::default() }
+        let (size, class, ecn) = (self.ack_size.get() as u16, self.data_class, self.ecn());
+        Packet { flow, dst, size, kind, class, ecn, ..Packet::default() }
+    }
+
+    /// Code point of whatever is not unscheduled.
+    fn ecn(&self) -> Ecn {
+        if self.protects() { Ecn::Ect } else { Ecn::NotEct }
+    }
+
+    /// Whether switches drop unscheduled packets first, which are not ECN-capable.
+    fn protects(&self) -> bool {
+        self.unscheduled > Bytes::ZERO
     }
 }
 
@@ -130,11 +152,11 @@ impl Transport for CreditedConfig {
         _at: Start,
         now: Time,
     ) -> CreditedSender {
-        CreditedSender::new(spec, now)
+        CreditedSender::new(self, spec, now)
     }
 
     fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes) -> CreditedReceiver {
-        CreditedReceiver::new(flow, sender, size)
+        CreditedReceiver::new(self, flow, sender, size)
     }
 
     fn host(&self, at: HostStart) -> CreditedHost {

@@ -1,13 +1,15 @@
 //! Receiver half: credits at the rate that the law sets, and what came of them.
 
-use super::{CREDIT, CREDIT_JITTER, CreditedConfig, REQUEST, STOP, patience};
+use super::{CREDIT, CREDIT_JITTER, CreditedConfig, PROBE, REQUEST, STOP, patience};
+use crate::bits::Bits;
 use crate::half::{HostHalf, HostStart, PacketSink, ReceiverHalf};
 use crate::receiver::Arrival;
 use forebay_laws::Acts;
 use forebay_laws::credit::{Credit, CreditAct, CreditEvent, CreditSeen, CreditStart, CreditTotals};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
-use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
+use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
+use std::ops::Range;
 
 /// What receivers of one host have in common: its link.
 #[derive(Clone, Debug)]
@@ -34,6 +36,45 @@ pub struct CreditedReceiver {
     nack_due: Time,            // repetition of a NACK whose hole is still there
     nacks: u32,                // in a row
     backward: u64,
+    there: Option<Box<There>>, // where packets leave before the first credit
+}
+
+/// Most holes that a receiver names at a time.
+const MOST_HOLES: usize = 16;
+
+/// Packets of a flow that are there, and where the next is due that a credit releases for the first time.
+#[derive(Clone, Debug, Default)]
+struct There {
+    packets: Bits,
+    next: u64,              // number of the first packet that is missing
+    scheduled: Option<u64>, // number; once a probe says how many came unscheduled
+}
+
+impl There {
+    /// Packets that are missing of those that were sent, by runs.
+    fn holes(&self) -> Vec<Range<u64>> {
+        let (mut from, end) = (self.next, self.scheduled.unwrap_or(0));
+        let mut holes = Vec::new();
+        while from < end && holes.len() < MOST_HOLES {
+            let upto = self.packets.next_in(from).unwrap_or(end).min(end);
+            holes.push(from..upto);
+            from = self.packets.next_out(upto);
+        }
+        holes
+    }
+
+    /// A packet arrives. Returns packets that were scheduled before it and are missing.
+    fn take(&mut self, number: u64, scheduled: bool) -> Option<Range<u64>> {
+        if number >= self.next {
+            self.packets.add(number);
+            self.next = self.packets.next_out(self.next);
+            self.packets.forget_below(self.next);
+        }
+        let due = self.scheduled.as_mut().filter(|due| scheduled && number >= **due)?;
+        let hole = *due..number;
+        *due = number + 1;
+        (!hole.is_empty()).then_some(hole)
+    }
 }
 
 /// Credits of a flow.
@@ -87,6 +128,7 @@ impl Clock {
             size: wire.saturating_sub(cfg.overhead.get()).max(1) as u16,
             kind: Kind::Grant,
             class: cfg.credit_class,
+            ecn: cfg.ecn(),
             stamp: clock_ns(now),
             word: number,
             ..Packet::default()
@@ -117,9 +159,10 @@ fn clock_ns(now: Time) -> u32 {
 
 impl CreditedReceiver {
     /// A flow of which nothing has arrived.
-    pub(super) fn new(flow: FlowId, sender: HostAddr, size: Bytes) -> Self {
+    pub(super) fn new(cfg: &CreditedConfig, flow: FlowId, sender: HostAddr, size: Bytes) -> Self {
+        let there = cfg.protects().then(Box::default);
         let (nack_due, size) = (Time::MAX, size.get());
-        Self { flow, sender, size, next: 0, clock: None, nack_due, nacks: 0, backward: 0 }
+        Self { flow, sender, size, next: 0, clock: None, nack_due, nacks: 0, backward: 0, there }
     }
 
     /// Data packets whose credit was older than that of one before: credits and data take different paths.
@@ -127,12 +170,39 @@ impl CreditedReceiver {
         self.backward
     }
 
-    /// Requests the first byte that is missing, and all after it.
+    /// Requests what is missing: the first byte, and all after it; or each hole.
     fn nack(&mut self, cfg: &CreditedConfig, now: Time, sink: &mut impl PacketSink) {
+        match self.there.as_ref().map(|there| there.holes()) {
+            Some(holes) => self.request(cfg, now, &holes, sink),
+            None => {
+                self.expect_again(now);
+                let nack = cfg.control(Kind::Nack, self.flow, self.sender);
+                sink.send(&Packet { seq: self.next, ..nack });
+            }
+        }
+    }
+
+    /// Requests packets that are missing.
+    fn request(
+        &mut self,
+        cfg: &CreditedConfig,
+        now: Time,
+        holes: &[Range<u64>],
+        sink: &mut impl PacketSink,
+    ) {
+        self.expect_again(now);
+        let mss = cfg.mss.get();
+        for hole in holes {
+            let (seq, end) = (hole.start * mss, self.size.min(hole.end * mss));
+            let stamp = u32::try_from(end - seq).unwrap_or(u32::MAX);
+            let nack = cfg.control(Kind::Nack, self.flow, self.sender);
+            sink.send(&Packet { seq, stamp, ..nack });
+        }
+    }
+
+    fn expect_again(&mut self, now: Time) {
         self.nack_due = now + patience(self.nacks);
         self.nacks += 1;
-        let nack = cfg.control(Kind::Nack, self.flow, self.sender);
-        sink.send(&Packet { seq: self.next, ..nack });
     }
 
     fn send_credit(&mut self, cfg: &CreditedConfig, now: Time, sink: &mut impl PacketSink) {
@@ -148,10 +218,13 @@ impl CreditedReceiver {
         cfg: &CreditedConfig,
         host: &CreditedHost,
         now: Time,
-        word: u16,
+        packet: &Packet,
         sink: &mut impl PacketSink,
     ) {
-        if word == REQUEST {
+        let word = packet.word;
+        if word == PROBE {
+            self.on_probe(cfg, packet.seq, sink);
+        } else if word == REQUEST {
             let flow = self.flow;
             let clock =
                 self.clock.get_or_insert_with(|| Clock::new(cfg, host.at, flow, now).into());
@@ -162,9 +235,53 @@ impl CreditedReceiver {
             if let Some(clock) = &mut self.clock {
                 clock.due = Time::MAX;
             }
+            if let Some(there) = &mut self.there {
+                there.scheduled = Some(self.size.div_ceil(cfg.mss.get()));
+            }
             if self.nack_due == Time::MAX {
                 self.nack(cfg, now, sink); // it sent all, and something is missing
             }
+        }
+    }
+
+    /// Unscheduled packets end before the byte `seq`.
+    fn on_probe(&mut self, cfg: &CreditedConfig, seq: u64, sink: &mut impl PacketSink) {
+        let end = seq.div_ceil(cfg.mss.get());
+        if let Some(there) = &mut self.there {
+            there.scheduled.get_or_insert(end);
+        }
+        if !self.complete() {
+            self.ack(cfg, end, PROBE, sink);
+        }
+    }
+
+    /// Answers packet `number`, or with [`PROBE`] those below.
+    fn ack(&self, cfg: &CreditedConfig, number: u64, word: u16, sink: &mut impl PacketSink) {
+        let ack = cfg.control(Kind::Ack, self.flow, self.sender);
+        sink.send(&Packet { seq: self.next, stamp: number as u32, word, ..ack });
+    }
+
+    /// A packet of a flow whose packets leave before the first credit, too.
+    fn on_packet(
+        &mut self,
+        cfg: &CreditedConfig,
+        now: Time,
+        packet: &Packet,
+        sink: &mut impl PacketSink,
+    ) {
+        let (number, scheduled) = (packet.seq / cfg.mss.get(), packet.ecn != Ecn::NotEct);
+        let Some(there) = &mut self.there else { return };
+        let hole = there.take(number, scheduled);
+        let next = (there.next * cfg.mss.get()).min(self.size);
+        if next > self.next {
+            (self.nack_due, self.nacks) = (Time::MAX, 0);
+        }
+        self.next = next;
+        if let Some(hole) = hole {
+            self.request(cfg, now, &[hole], sink);
+        }
+        if !scheduled && !self.complete() {
+            self.ack(cfg, number, 0, sink);
         }
     }
 
@@ -175,8 +292,12 @@ impl CreditedReceiver {
         packet: &Packet,
         sink: &mut impl PacketSink,
     ) {
-        if let Some(clock) = &mut self.clock {
+        let scheduled = !cfg.protects() || packet.ecn != Ecn::NotEct;
+        if let Some(clock) = self.clock.as_mut().filter(|_| scheduled) {
             self.backward += u64::from(!clock.on_echo(now, packet));
+        }
+        if self.there.is_some() {
+            return self.on_packet(cfg, now, packet, sink);
         }
         let payload = u64::from(packet.size) - cfg.header.get();
         if packet.seq == self.next {
@@ -199,7 +320,7 @@ impl ReceiverHalf<CreditedConfig> for CreditedReceiver {
         sink: &mut impl PacketSink,
     ) {
         match packet.kind {
-            Kind::Want => self.on_want(cfg, host, now, packet.word, sink),
+            Kind::Want => self.on_want(cfg, host, now, packet, sink),
             Kind::Data => self.on_payload(cfg, now, packet, sink),
             _ => {}
         }

@@ -1,11 +1,12 @@
 //! Sender half: a packet for each credit.
 
-use super::{CreditedConfig, LAST_RESORT, REQUEST, STOP, patience};
+use super::unscheduled::Unscheduled;
+use super::{CreditedConfig, LAST_RESORT, PROBE, REQUEST, STOP, patience};
 use crate::half::SenderHalf;
 use crate::{Burst, FlowSpec, Wait};
 use forebay_laws::flow::{IntHop, Totals};
 use forebay_units::{BitsPerSec, Bytes, Time};
-use forebay_wire::{Flags, Kind, Packet};
+use forebay_wire::{Ecn, Flags, Kind, Packet};
 use std::collections::VecDeque;
 
 /// Sender half of a flow.
@@ -17,6 +18,7 @@ pub struct CreditedSender {
     credits: VecDeque<(u16, u32)>, // number and clock of credits that have come and release a packet each
     credited: bool,                // a credit has come since the last request
     sent: u64,                     // first byte that was never sent
+    unscheduled: Option<Box<Unscheduled>>, // where packets leave before the first credit
     heard: Time,                   // last credit or NACK, or last expiry of the timer
     doublings: u32,
     wasted: u64,
@@ -27,7 +29,8 @@ pub struct CreditedSender {
 
 impl CreditedSender {
     /// A flow that requests credits.
-    pub(super) fn new(spec: FlowSpec, now: Time) -> Self {
+    pub(super) fn new(cfg: &CreditedConfig, spec: FlowSpec, now: Time) -> Self {
+        let budget = cfg.unscheduled.get();
         Self {
             spec,
             totals: Totals::default(),
@@ -35,6 +38,7 @@ impl CreditedSender {
             credits: VecDeque::new(),
             credited: false,
             sent: 0,
+            unscheduled: cfg.protects().then(|| Unscheduled::new(budget).into()),
             heard: now,
             doublings: 0,
             wasted: 0,
@@ -52,13 +56,106 @@ impl CreditedSender {
     fn request(&mut self) {
         (self.control, self.credited) = (Some(REQUEST), false);
     }
+
+    /// Whether a credit would release a packet.
+    fn has_work(&self) -> bool {
+        self.unsent() > 0 || self.unscheduled.as_ref().is_some_and(|of| of.has_work())
+    }
+
+    /// Whether a packet may leave without a credit.
+    fn leaves_unscheduled(&self) -> bool {
+        self.unsent() > 0 && self.unscheduled.as_ref().is_some_and(|of| of.is_open())
+    }
+
+    /// Whether a probe leaves next.
+    fn has_probe(&self) -> bool {
+        self.unscheduled.as_ref().is_some_and(|of| of.has_probe())
+    }
+
+    /// First byte of the packet that a credit releases: what is lost, what is new, what is unanswered.
+    fn released(&mut self, cfg: &CreditedConfig) -> u64 {
+        let (new, mss) = (self.unsent() > 0, cfg.mss.get());
+        let again = self.unscheduled.as_mut().and_then(|of| match of.take_lost() {
+            None if !new => of.take_unknown(),
+            lost => lost,
+        });
+        again.map_or(self.totals.nxt, |number| number * mss)
+    }
+
+    /// The packet of data that begins at a byte; it was sent before, or is the next. `word` and `stamp` are those of its credit.
+    fn data(&mut self, cfg: &CreditedConfig, seq: u64, ecn: Ecn, credit: (u16, u32)) -> Packet {
+        let payload = (self.spec.size.get() - seq).min(cfg.mss.get());
+        if seq == self.totals.nxt {
+            self.totals.nxt += payload;
+        }
+        self.totals.sent += payload;
+        let again = seq < self.sent;
+        self.retransmits += u64::from(again);
+        self.sent = self.sent.max(self.totals.nxt);
+        let last = seq + payload == self.spec.size.get() && !self.spec.open;
+        Packet {
+            flow: self.spec.flow,
+            dst: self.spec.dst,
+            size: (payload + cfg.header.get()) as u16,
+            class: cfg.data_class,
+            ecn,
+            flags: Flags::NONE.with_if(last, Flags::FIN).with_if(again, Flags::RETRANSMIT),
+            stamp: credit.1,
+            word: credit.0,
+            seq,
+            ..Packet::default()
+        }
+    }
+
+    /// The receiver may stop its credits: nothing is left to send.
+    fn stop(&mut self) {
+        if !self.has_work() && !self.spec.open && !self.complete {
+            self.control = Some(STOP);
+            self.wasted += std::mem::take(&mut self.credits).len() as u64;
+        }
+    }
+
+    /// The receiver has an unscheduled packet, or all of them that it will get.
+    fn on_ack(&mut self, packet: &Packet) {
+        self.totals.una = self.totals.una.max(packet.seq);
+        let had_work = self.has_work();
+        let Some(of) = &mut self.unscheduled else { return };
+        match packet.word {
+            PROBE => of.answered_below(packet.stamp.into()),
+            _ => of.acked(packet.stamp.into()),
+        }
+        if had_work {
+            self.stop();
+        }
+    }
+
+    /// The receiver misses what begins at `seq`: all from there on, or where packets leave before the first credit, `stamp` bytes.
+    fn on_nack(&mut self, cfg: &CreditedConfig, packet: &Packet) {
+        let stopped = !self.has_work();
+        self.totals.una = self.totals.una.max(packet.seq);
+        let nxt = self.totals.nxt;
+        match &mut self.unscheduled {
+            None => self.totals.nxt = nxt.min(packet.seq),
+            Some(of) => {
+                let end = nxt.min(packet.seq + u64::from(packet.stamp));
+                let mss = cfg.mss.get();
+                of.missed(packet.seq / mss..end.div_ceil(mss));
+            }
+        }
+        if stopped {
+            self.request();
+        }
+    }
 }
 
 impl SenderHalf<CreditedConfig> for CreditedSender {
     #[inline]
     fn ready(&self, _cfg: &CreditedConfig) -> bool {
         !self.complete
-            && (self.control.is_some() || (!self.credits.is_empty() && self.unsent() > 0))
+            && (self.control.is_some()
+                || self.leaves_unscheduled()
+                || self.has_probe()
+                || (!self.credits.is_empty() && self.has_work()))
     }
 
     fn next_class(&self, cfg: &CreditedConfig) -> u8 {
@@ -75,30 +172,23 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
             let control = cfg.control(Kind::Want, flow, dst);
             return Some(Packet { seq: self.totals.nxt, word, ..control });
         }
-        let (number, stamp) = self.credits.pop_front()?;
-        let seq = self.totals.nxt;
-        let payload = self.unsent().min(cfg.mss.get());
-        self.totals.nxt += payload;
-        self.totals.sent += payload;
-        let again = seq < self.sent;
-        self.retransmits += u64::from(again);
-        self.sent = self.sent.max(self.totals.nxt);
-        let last = self.unsent() == 0 && !self.spec.open;
-        if last {
-            self.control = Some(STOP);
-            self.wasted += std::mem::take(&mut self.credits).len() as u64;
+        if self.leaves_unscheduled() {
+            let packet = self.data(cfg, self.totals.nxt, Ecn::NotEct, (0, 0));
+            let last = self.unsent() == 0;
+            let payload = u64::from(packet.size) - cfg.header.get();
+            self.unscheduled.as_mut()?.sent(payload, last);
+            return Some(packet);
         }
-        Some(Packet {
-            flow: self.spec.flow,
-            dst: self.spec.dst,
-            size: (payload + cfg.header.get()) as u16,
-            class: cfg.data_class,
-            flags: Flags::NONE.with_if(last, Flags::FIN).with_if(again, Flags::RETRANSMIT),
-            stamp,
-            word: number,
-            seq,
-            ..Packet::default()
-        })
+        if let Some(end) = self.unscheduled.as_mut().and_then(|of| of.take_probe()) {
+            let probe = cfg.control(Kind::Want, self.spec.flow, self.spec.dst);
+            let seq = (end * cfg.mss.get()).min(self.spec.size.get());
+            return Some(Packet { seq, word: PROBE, ..probe });
+        }
+        let credit = self.credits.pop_front()?;
+        let seq = self.released(cfg);
+        let packet = self.data(cfg, seq, cfg.ecn(), credit);
+        self.stop();
+        Some(packet)
     }
 
     fn next_burst(&mut self, cfg: &CreditedConfig, now: Time) -> Option<Burst> {
@@ -110,7 +200,7 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
 
     fn on_answer(
         &mut self,
-        _cfg: &CreditedConfig,
+        cfg: &CreditedConfig,
         now: Time,
         _arrived: Time,
         packet: &Packet,
@@ -121,19 +211,18 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
                 self.complete = true;
                 self.totals.una = self.spec.size.get();
             }
-            Kind::Grant if self.unsent() == 0 => self.wasted += 1,
+            Kind::Ack => self.on_ack(packet),
+            Kind::Grant if !self.has_work() => self.wasted += 1,
             Kind::Grant => {
                 (self.heard, self.doublings, self.credited) = (now, 0, true);
                 self.credits.push_back((packet.word, packet.stamp));
+                if let Some(of) = self.unscheduled.as_mut().filter(|of| of.is_open()) {
+                    of.close();
+                }
             }
             Kind::Nack => {
                 self.heard = now;
-                self.totals.una = self.totals.una.max(packet.seq);
-                let stopped = self.unsent() == 0;
-                self.totals.nxt = self.totals.nxt.min(packet.seq);
-                if stopped {
-                    self.request();
-                }
+                self.on_nack(cfg, packet);
             }
             _ => {}
         }
@@ -143,7 +232,7 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
         let waits = self.control.is_none() && !self.complete;
         match waits {
             false => Time::MAX,
-            true if self.credited && self.unsent() > 0 => self.heard + LAST_RESORT,
+            true if self.credited && self.has_work() => self.heard + LAST_RESORT,
             true => self.heard + patience(self.doublings),
         }
     }
@@ -155,9 +244,9 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
         self.heard = now;
         self.doublings += 1;
         self.timeouts += 1;
-        match self.unsent() {
-            0 => self.control = Some(STOP),
-            _ => self.request(),
+        match self.has_work() {
+            false => self.control = Some(STOP),
+            true => self.request(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Receiver half: what of a message is there.
 
-use super::bits::Bits;
 use super::{GrantedConfig, Grantor};
+use crate::bits::Bits;
 use crate::half::{PacketSink, ReceiverHalf};
 use crate::receiver::Arrival;
 use forebay_laws::grant::{Incoming, MessageId, Order};

@@ -15,7 +15,6 @@
 //!
 //! Invariant: no scheme is named. Payload sent on credit never exceeds the credit.
 
-mod bits;
 mod grantor;
 mod message;
 mod sender;

@@ -1,7 +1,7 @@
 //! Sender half: a message, and the credit that it has.
 
-use super::bits::Bits;
 use super::{GrantedConfig, LAST_RESORT};
+use crate::bits::Bits;
 use crate::half::SenderHalf;
 use crate::{Burst, FlowSpec, Wait};
 use forebay_laws::flow::{IntHop, Totals};

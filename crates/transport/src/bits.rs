@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// A set of packets, by number. Those below its beginning are forgotten.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Bits {
+pub(crate) struct Bits {
     first: u64, // number of the first word
     words: VecDeque<u64>,
 }

@@ -1,0 +1,105 @@
+//! What a sender knows of the packets that left before its first credit.
+//!
+//! They cross one path, and so do their answers, in order: an answer to one of them, or to the probe behind the last, says that those before it
+//! which are unanswered are lost.
+
+use crate::bits::Bits;
+use std::ops::Range;
+
+/// Packets that left unscheduled, and those to be sent again. Packets have numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Unscheduled {
+    budget: u64,     // payload that may still leave without a credit
+    end: u64,        // first number that did not leave so
+    known: u64,      // first number whose fate is unknown; invariant: at most `end`
+    lost: Bits,      // to be sent again
+    lost_count: u64, // of those
+    probe: bool,     // a probe leaves next
+}
+
+impl Unscheduled {
+    /// So much payload may leave unscheduled.
+    pub fn new(budget: u64) -> Self {
+        Self { budget, end: 0, known: 0, lost: Bits::default(), lost_count: 0, probe: false }
+    }
+
+    /// Whether packets may leave without a credit.
+    pub fn is_open(&self) -> bool {
+        self.budget > 0
+    }
+
+    /// A packet of so much payload leaves without a credit. `last`: the flow has no more.
+    pub fn sent(&mut self, payload: u64, last: bool) {
+        self.end += 1;
+        self.budget = self.budget.saturating_sub(payload);
+        if last || self.budget == 0 {
+            self.close();
+        }
+    }
+
+    /// No packet leaves without a credit any more; a probe follows those that have.
+    pub fn close(&mut self) {
+        self.budget = 0;
+        self.probe = self.end > 0;
+    }
+
+    /// Whether a probe leaves next.
+    pub fn has_probe(&self) -> bool {
+        self.probe
+    }
+
+    /// The probe leaves. Returns the first number that did not leave unscheduled.
+    pub fn take_probe(&mut self) -> Option<u64> {
+        std::mem::take(&mut self.probe).then_some(self.end)
+    }
+
+    /// A packet has arrived, and those before it that are unanswered have not.
+    pub fn acked(&mut self, number: u64) {
+        self.answered_below(number);
+        self.known = self.known.max(number + 1).min(self.end);
+        if self.lost.remove(number) {
+            self.lost_count -= 1;
+        }
+    }
+
+    /// Packets below `end` that are unanswered are lost.
+    pub fn answered_below(&mut self, end: u64) {
+        let end = end.min(self.end);
+        for number in self.known..end {
+            self.lose(number);
+        }
+        self.known = self.known.max(end);
+    }
+
+    /// Packets that a receiver misses are lost, but for those whose answers are still to come.
+    pub fn missed(&mut self, numbers: Range<u64>) {
+        let (known, end) = (self.known, self.end);
+        numbers
+            .filter(|number| !(known..end).contains(number))
+            .for_each(|number| self.lose(number));
+    }
+
+    fn lose(&mut self, number: u64) {
+        self.lost_count += u64::from(self.lost.add(number));
+    }
+
+    /// Whether packets are to be sent again, or may have to be.
+    pub fn has_work(&self) -> bool {
+        self.lost_count > 0 || self.known < self.end
+    }
+
+    /// The first packet that is lost. It is sent again.
+    pub fn take_lost(&mut self) -> Option<u64> {
+        let number = self.lost.next_in(0).filter(|_| self.lost_count > 0)?;
+        self.lost.remove(number);
+        self.lost_count -= 1;
+        Some(number)
+    }
+
+    /// The first packet whose fate is unknown. It is sent again, once.
+    pub fn take_unknown(&mut self) -> Option<u64> {
+        let number = (self.known < self.end).then_some(self.known)?;
+        self.known += 1;
+        Some(number)
+    }
+}
