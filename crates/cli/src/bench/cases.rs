@@ -7,7 +7,12 @@
 //! `hpcc-websearch-320` and `dcqcn-websearch-320` have the fabric of the HPCC paper's simulations: 320 hosts of 100 Gb/s under 56 switches
 //! with 400 Gb/s between them, lossless by class, payload of 1,000 B, and web-search flows for 2 ms.
 //!
+//! `ndp-perm`, `xpass-perm` and `homa-websearch-160` are the receiver-driven ones, each with the switches that its transport is made for; see
+//! [`granted`].
+//!
 //! `host-3x` is no fabric at all: one congested receiver, of which a simulated second is to be cheap.
+
+mod granted;
 
 use crate::failure::Failure;
 use forebay_units::{Span, Time};
@@ -21,6 +26,12 @@ pub enum Family {
     DctcpWebsearch,
     /// Flows of 2 MB, one from and one to each host, every packet on a path of its own, until all are done.
     SprayPerm,
+    /// Messages of 2 MB under NDP, one from and one to each host, through switches that trim, until all are done.
+    NdpPerm,
+    /// The same under ExpressPass, through switches that meter credits.
+    XpassPerm,
+    /// Web-search messages under Homa, at 80 % of uplinks that are a quarter of what hosts could send.
+    HomaWebsearch,
     /// Web-search flows over queue pairs under HPCC, lossless, with telemetry.
     HpccWebsearch,
     /// The same under DCQCN.
@@ -33,11 +44,17 @@ pub enum Family {
 
 impl Family {
     /// Those that come in sizes.
-    pub const SIZED: [Self; 3] = [Self::DctcpPerm, Self::DctcpWebsearch, Self::SprayPerm];
+    pub const SIZED: [Self; 5] =
+        [Self::DctcpPerm, Self::DctcpWebsearch, Self::SprayPerm, Self::NdpPerm, Self::XpassPerm];
 
     /// Those that are one bench.
-    pub const SINGLE: [Self; 4] =
-        [Self::HpccWebsearch, Self::DcqcnWebsearch, Self::Host3x, Self::Host3xHostcc];
+    pub const SINGLE: [Self; 5] = [
+        Self::HpccWebsearch,
+        Self::DcqcnWebsearch,
+        Self::HomaWebsearch,
+        Self::Host3x,
+        Self::Host3xHostcc,
+    ];
 
     /// Whether it is about one host's memory.
     pub fn is_host(self) -> bool {
@@ -49,12 +66,36 @@ impl Family {
         matches!(self, Self::HpccWebsearch | Self::DcqcnWebsearch)
     }
 
+    /// Whether it ends when all flows have; the others end at a time.
+    pub fn is_to_completion(self) -> bool {
+        matches!(self, Self::SprayPerm | Self::NdpPerm | Self::XpassPerm)
+    }
+
+    /// Whether the receiver decides who sends.
+    fn is_granted(self) -> bool {
+        matches!(self, Self::NdpPerm | Self::XpassPerm | Self::HomaWebsearch)
+    }
+
+    /// Bytes of a full data packet, header included; `None` where there is a choice.
+    pub fn fixed_mtu(self) -> Option<u32> {
+        match self {
+            Self::DctcpPerm | Self::DctcpWebsearch => None,
+            Self::SprayPerm => Some(SPRAY_PAYLOAD + SPRAY_HEADER),
+            Self::NdpPerm | Self::XpassPerm | Self::HomaWebsearch => Some(granted::mtu(self)),
+            Self::HpccWebsearch | Self::DcqcnWebsearch => Some(RDMA_PAYLOAD + RDMA_HEADER),
+            Self::Host3x | Self::Host3xHostcc => Some(HOST_MTU),
+        }
+    }
+
     /// The name before `-N`.
     pub fn name(self) -> &'static str {
         match self {
             Self::DctcpPerm => "dctcp-perm",
             Self::DctcpWebsearch => "dctcp-websearch",
             Self::SprayPerm => "spray-perm",
+            Self::NdpPerm => "ndp-perm",
+            Self::XpassPerm => "xpass-perm",
+            Self::HomaWebsearch => "homa-websearch-160",
             Self::HpccWebsearch => "hpcc-websearch-320",
             Self::DcqcnWebsearch => "dcqcn-websearch-320",
             Self::Host3x => "host-3x",
@@ -73,6 +114,16 @@ impl Family {
                 "permutation of 2 MB flows, each packet on a random path, one 64 B ACK per packet, to completion; \
                  DCTCP with a first window that covers the flow"
             }
+            Self::NdpPerm => {
+                "permutation of 2 MB messages under NDP, trimming switches, each packet on a random path, an ACK and a \
+                 pull per packet, to completion"
+            }
+            Self::XpassPerm => {
+                "permutation of 2 MB messages under ExpressPass, a credit per packet, symmetric paths, to completion"
+            }
+            Self::HomaWebsearch => {
+                "Poisson web-search messages under Homa on 160 hosts, 4:1, at 80 % of the uplinks, 8 classes, shared buffer"
+            }
             Self::HpccWebsearch => {
                 "Poisson web-search flows at 50 % over RDMA on 320 hosts, lossless: HPCC with its telemetry"
             }
@@ -81,6 +132,21 @@ impl Family {
                 "one simulated second of four DCTCP flows into a 100 Gb/s host whose memory three antagonist cores keep busy"
             }
             Self::Host3xHostcc => "the same under hostCC",
+        }
+    }
+}
+
+impl Family {
+    /// Bytes of a full data packet of the bench `name`, where `chosen` are wanted.
+    fn mtu(self, name: &str, chosen: Option<u32>) -> Result<u32, Failure> {
+        match (self.fixed_mtu(), chosen) {
+            (Some(fixed), None) => Ok(fixed),
+            (Some(fixed), Some(_)) => Err(Failure::Input(format!(
+                "{name} has packets of its own, {fixed} B with the header; leave --mtu out"
+            ))),
+            (None, Some(mtu @ (1500 | 4096))) => Ok(mtu),
+            (None, None) => Ok(4096),
+            (None, Some(mtu)) => Err(Failure::Input(format!("--mtu {mtu}: write 4096 or 1500"))),
         }
     }
 }
@@ -124,11 +190,7 @@ impl Case {
     /// The bench of this name.
     pub fn new(name: &str, mtu: Option<u32>, time: Option<Span>) -> Result<Self, Failure> {
         if let Some(family) = Family::SINGLE.into_iter().find(|family| family.name() == name) {
-            return if family.is_rdma() {
-                Self::rdma(family, mtu, time)
-            } else {
-                Self::host(family, mtu, time)
-            };
+            return Self::single(family, mtu, time);
         }
         let family = Family::SIZED.into_iter().find_map(|family| {
             let hosts = name.strip_prefix(family.name())?.strip_prefix('-')?;
@@ -149,29 +211,13 @@ impl Case {
             ))
         })?;
         let hosts = k * k * k / 4;
-        let mtu = match (family, mtu) {
-            (Family::SprayPerm, Some(_)) => {
-                return Err(Failure::Input(format!(
-                    "{name} has packets of its own ({SPRAY_PAYLOAD} B and a header of {SPRAY_HEADER} B); leave --mtu out"
-                )));
-            }
-            (Family::SprayPerm, None) => SPRAY_PAYLOAD + SPRAY_HEADER,
-            (_, Some(mtu @ (1500 | 4096))) => mtu,
-            (_, None) => 4096,
-            (_, Some(mtu)) => {
-                return Err(Failure::Input(format!("--mtu {mtu}: write 4096 or 1500")));
-            }
-        };
+        let mtu = family.mtu(name, mtu)?;
         let (_, perm, websearch) =
             TIMES.iter().find(|(most, ..)| hosts <= *most).expect("the last row takes all");
         let [warmup, measured] = match family {
             Family::DctcpPerm => *perm,
             Family::DctcpWebsearch => *websearch,
-            Family::SprayPerm => [0, 100_000], // a bound: it ends when all flows have
-            Family::HpccWebsearch
-            | Family::DcqcnWebsearch
-            | Family::Host3x
-            | Family::Host3xHostcc => unreachable!("these come in one size"),
+            _ => [0, 100_000], // a bound: it ends when all flows have
         };
         let measured = time.unwrap_or(Span::from_us(measured));
         if measured == Span::ZERO {
@@ -183,22 +229,20 @@ impl Case {
         Ok(Self { name: name.into(), family, hosts, k, mtu, warmup, measured })
     }
 
-    /// A bench of queue pairs.
-    fn rdma(family: Family, mtu: Option<u32>, time: Option<Span>) -> Result<Self, Failure> {
-        if mtu.is_some() {
-            return Err(Failure::Input(format!(
-                "{} has a payload of {RDMA_PAYLOAD} B; leave --mtu out",
-                family.name()
-            )));
-        }
-        let measured = time.unwrap_or(Span::from_ms(2));
-        let (warmup, name) = (Span::ZERO, family.name().into());
-        let (hosts, mtu) = (320, RDMA_PAYLOAD + RDMA_HEADER);
-        Ok(Self { name, family, hosts, k: 20, mtu, warmup, measured })
+    /// A bench that comes in one size.
+    fn single(family: Family, mtu: Option<u32>, time: Option<Span>) -> Result<Self, Failure> {
+        let mtu = family.mtu(family.name(), mtu)?;
+        let (hosts, k, warmup, measured) = match family {
+            Family::HomaWebsearch => (160, 20, Span::ZERO, granted::WEBSEARCH),
+            Family::Host3x | Family::Host3xHostcc => (2, 2, Span::from_ms(10), Span::from_secs(1)),
+            _ => (320, 20, Span::ZERO, Span::from_ms(2)),
+        };
+        let measured = time.unwrap_or(measured);
+        Ok(Self { name: family.name().into(), family, hosts, k, mtu, warmup, measured })
     }
 
     fn rdma_scenario(&self) -> String {
-        let stop = Time::ZERO.saturating_add(self.warmup).saturating_add(self.measured);
+        let stop = self.stop();
         let (law, marks) = match self.family {
             Family::HpccWebsearch => ("hpcc", "\"off\""),
             _ => (
@@ -218,21 +262,8 @@ impl Case {
         )
     }
 
-    /// A bench of one host, which another sends to.
-    fn host(family: Family, mtu: Option<u32>, time: Option<Span>) -> Result<Self, Failure> {
-        if mtu.is_some_and(|mtu| mtu != HOST_MTU) {
-            let name = family.name();
-            return Err(Failure::Input(format!(
-                "{name} has packets of {HOST_MTU} B; leave --mtu out"
-            )));
-        }
-        let measured = time.unwrap_or(Span::from_secs(1));
-        let (warmup, name) = (Span::from_ms(10), family.name().into());
-        Ok(Self { name, family, hosts: 2, k: 2, mtu: HOST_MTU, warmup, measured })
-    }
-
     fn host_scenario(&self) -> String {
-        let stop = Time::ZERO.saturating_add(self.warmup).saturating_add(self.measured);
+        let stop = self.stop();
         let control = match self.family {
             Family::Host3xHostcc => "[host.override.memory.control]\nlaw = \"hostcc\"\n",
             _ => "",
@@ -250,6 +281,11 @@ impl Case {
         )
     }
 
+    /// Virtual time at which it stops.
+    fn stop(&self) -> Time {
+        Time::ZERO.saturating_add(self.warmup).saturating_add(self.measured)
+    }
+
     /// Its scenario file.
     pub fn scenario(&self) -> String {
         if self.family.is_host() {
@@ -258,8 +294,11 @@ impl Case {
         if self.family.is_rdma() {
             return self.rdma_scenario();
         }
+        if self.family.is_granted() {
+            return granted::scenario(self);
+        }
         let Self { name, k, .. } = self;
-        let stop = Time::ZERO.saturating_add(self.warmup).saturating_add(self.measured);
+        let stop = self.stop();
         let spray = self.family == Family::SprayPerm;
         let (flows, routing) = if spray { ("all", "spray") } else { ("ignore", "ecmp") };
         let packets = if spray {
@@ -309,10 +348,9 @@ mod tests {
                 assert_eq!(plan.hosts, hosts, "{name}");
                 let transport = &loaded.scenario.transport;
                 assert_eq!(transport.mss.get() + transport.header.get(), u64::from(case.mtu));
-                assert!(
-                    transport.tcp().is_some_and(|tcp| !tcp.delayed_ack)
-                        && transport.ack_size.get() == 64
-                );
+                let acks = transport.tcp().is_some_and(|tcp| !tcp.delayed_ack)
+                    && transport.ack_size.get() == 64;
+                assert!(family.is_granted() || acks, "{name}");
             }
         }
     }
@@ -342,6 +380,15 @@ mod tests {
             );
             assert!(Case::new(family.name(), Some(1500), None).is_err());
         }
+    }
+
+    #[test]
+    fn a_bench_of_priorities_is_four_to_one_with_a_shared_buffer() {
+        let case = Case::new("homa-websearch-160", None, None).unwrap();
+        let loaded = forebay_scenario::text("bench.toml", &case.scenario())
+            .unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        let plan = forebay_scenario::plan::Plan::of(&loaded.scenario.fabric);
+        assert_eq!((plan.hosts, loaded.scenario.fabric.switch.classes), (160, 8));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The clocks run from the end of the warm-up to the end of the measured part; laying out, warming up and collecting
 //! results are outside. Time per packet-hop is user CPU time of all threads over packets pushed onto links.
 
-use super::cases::{Case, Family};
+use super::cases::Case;
 use crate::about::VERSION;
 use crate::clock;
 use crate::failure::Failure;
@@ -93,7 +93,7 @@ pub fn measure(case: &Case, threads: usize) -> Result<Measured, Failure> {
     let (mut record, execution) = once(case, &scenario, options, &mut clocks)?;
     // Repetitions are for short benches that end by themselves; the longer ones are long enough.
     let short = |clocks: &Clocks| clocks.wall < AT_LEAST && clocks.repetitions < MOST_REPETITIONS;
-    while case.family == Family::SprayPerm && short(&clocks) {
+    while case.family.is_to_completion() && short(&clocks) {
         record.flows.clear();
         let (again, _) = once(case, &scenario, options, &mut clocks)?;
         if again.digest != record.digest {

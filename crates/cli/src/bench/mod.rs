@@ -12,7 +12,7 @@ use measure::{Measured, measure};
 use std::process::{Command, Stdio};
 
 /// What a bare `forebay bench` runs: name, threads, and an MTU other than the usual.
-const USUAL: [(&str, usize, Option<u32>); 12] = [
+const USUAL: [(&str, usize, Option<u32>); 16] = [
     ("dctcp-perm-128", 1, None),
     ("dctcp-perm-128", 1, Some(1500)),
     ("dctcp-perm-1024", 1, None),
@@ -23,6 +23,10 @@ const USUAL: [(&str, usize, Option<u32>); 12] = [
     ("dctcp-websearch-1024", 2, None),
     ("spray-perm-128", 1, None),
     ("spray-perm-1024", 1, None),
+    ("ndp-perm-128", 1, None),
+    ("ndp-perm-1024", 1, None),
+    ("xpass-perm-1024", 1, None),
+    ("homa-websearch-160", 1, None),
     ("host-3x", 1, None),
     ("host-3x-hostcc", 1, None),
 ];
@@ -85,8 +89,9 @@ pub fn bench(args: &Bench) -> Result<(), Failure> {
 impl Bench {
     /// `--mtu` applies to the usual benches that have a choice.
     fn mtu_for(&self, name: &str) -> Option<u32> {
-        let mut fixed = Family::SINGLE.into_iter().chain([Family::SprayPerm]);
-        self.mtu.filter(|_| !fixed.any(|family| name.starts_with(family.name())))
+        let mut fixed = Family::SINGLE.into_iter().chain(Family::SIZED);
+        let fixed = fixed.any(|one| one.fixed_mtu().is_some() && name.starts_with(one.name()));
+        self.mtu.filter(|_| !fixed)
     }
 }
 
