@@ -76,37 +76,45 @@ fn a_flow_of_one_packet_takes_a_request_and_a_credit() {
     assert_eq!(dropped(&record), (0, 0));
 }
 
-/// Flows from as many hosts into one at 10 Gb/s, over a round trip of some 20 us: no data is dropped, flows share alike and fill what is left of the link.
+/// Flows from as many hosts into one at 10 Gb/s: no data is dropped, flows share alike and fill what is left of the link.
 ///
-/// The law aims at the rate where the loss 1 - most / (n rate) is (1 - rate / most) / 8: 0.531, 0.275 and 0.1125 of the most for 2, 4 and 10 flows. It saws
-/// upward from there, by 0.01 of the most a round trip at least, which is the more the smaller a flow's part is: rates are 1 %, 10 % and
-/// 33 % above those points in the mean. The paper has no figure for that; loss is what it costs, and goodput is not touched.
+/// The law aims at the rate where the loss 1 - most / (n rate) is (1 - rate / most) / 8: 0.531, 0.275 and 0.1125 of the most for 2, 4 and 10 flows. It
+/// knows the loss a round trip late, so rates lie above these points: by 1.5, 5 and 17.5 % where a round trip has many credits (the law's own test
+/// `rates_lie_above_their_fixed_points_since_loss_is_known_late`), and higher where a flow has two or three, whose loss says little. Goodput is not touched.
 #[test]
 fn flows_share_the_credits_of_a_link_and_no_data_is_dropped() {
-    for (n, point, above) in [(1, 1.0, 0.05), (2, 0.531, 0.05), (4, 0.275, 0.15), (10, 0.1125, 0.4)]
-    {
-        let from: Vec<String> = (1..=n).map(|host| format!("\"host[{host}]\"")).collect();
-        let flows = format!(
-            "[[traffic]]\nkind = \"long\"\nfrom = [{}]\nto = \"host[0]\"\n",
-            from.join(", ")
-        );
-        let scenario = with("time = \"40ms\"", &star(n + 1, "5us"), &flows);
-        let record = run(&scenario, 1, Options::default()).record;
-        let (data, _) = dropped(&record);
-        assert_eq!(data, 0, "{n} flows");
-        let of = |node: &str| record.ports.iter().find(|port| port.node == node).unwrap();
-        let receiver = of("host[0]");
-        let most = 770_653.0 * 0.04;
-        let rate = (receiver.tx_packets + receiver.dropped_credits) as f64 / most / f64::from(n);
-        let sent: Vec<f64> =
-            (1..=n).map(|host| of(&format!("host[{host}]")).tx_bytes.get() as f64).collect();
-        let (sum, squares) = (sent.iter().sum::<f64>(), sent.iter().map(|x| x * x).sum::<f64>());
-        let jain = sum * sum / (f64::from(n) * squares);
-        let goodput = sum * 1_460.0 / 1_500.0 * 8.0 / 0.04 / 1e9;
-        assert!((0.95 * point..(1.0 + above) * point).contains(&rate), "{n} flows: {rate}");
-        assert!(jain >= 0.99, "{n} flows: {jain}");
-        // Of 9.00 Gb/s; a little more, since a queue of credits that is nearly full takes small ones.
-        assert!((8.9..9.05).contains(&goodput), "{n} flows: {goodput} Gb/s");
+    let points = [(1, 1.0), (2, 0.531), (4, 0.275), (10, 0.1125)];
+    // Beyond a fixed point, as measured over a round trip of some 20 us; and as computed, for a long one.
+    let short = [0.0, 0.014, 0.097, 0.333];
+    let long = [0.0, 0.015, 0.051, 0.175];
+    // Of 160 ms a flow sees 400 round trips, of 40 ms five times as many: its part evens out later.
+    for (delay, ms, above, fair) in [("5us", 40, short, 0.99), ("100us", 160, long, 0.97)] {
+        for ((n, point), above) in points.into_iter().zip(above) {
+            let from: Vec<String> = (1..=n).map(|host| format!("\"host[{host}]\"")).collect();
+            let flows = format!(
+                "[[traffic]]\nkind = \"long\"\nfrom = [{}]\nto = \"host[0]\"\n",
+                from.join(", ")
+            );
+            let scenario = with(&format!("time = \"{ms}ms\""), &star(n + 1, delay), &flows);
+            let record = run(&scenario, 1, Options::default()).record;
+            let what = format!("{n} flows, {delay}");
+            assert_eq!(dropped(&record).0, 0, "{what}");
+            let of = |node: &str| record.ports.iter().find(|port| port.node == node).unwrap();
+            let receiver = of("host[0]");
+            let span = f64::from(ms) / 1e3;
+            let credits = (receiver.tx_packets + receiver.dropped_credits) as f64;
+            let beyond = credits / (770_653.0 * span) / f64::from(n) / point - 1.0;
+            let sent: Vec<f64> =
+                (1..=n).map(|host| of(&format!("host[{host}]")).tx_bytes.get() as f64).collect();
+            let (sum, squares) =
+                (sent.iter().sum::<f64>(), sent.iter().map(|x| x * x).sum::<f64>());
+            let jain = sum * sum / (f64::from(n) * squares);
+            let goodput = sum * 1_460.0 / 1_500.0 * 8.0 / span / 1e9;
+            assert!((beyond - above).abs() < 0.03, "{what}: {beyond}");
+            assert!(jain >= fair, "{what}: {jain}");
+            // Of 9.00 Gb/s; a little more, since a queue of credits that is nearly full takes small ones.
+            assert!((8.9..9.05).contains(&goodput), "{what}: {goodput} Gb/s");
+        }
     }
 }
 
@@ -210,6 +218,43 @@ fn an_incast_delivers_a_round_trip_and_the_threshold_at_first() {
         // Of 40 flows' first credits, the queue holds eight: some flows request theirs again after 100 us.
         let most = if n > 8 { 2 } else { 0 };
         assert!(record.flows.iter().all(|flow| flow.timeouts <= most), "{n} senders");
+    }
+}
+
+/// Two flows on credits, and bursts that collide with them every 100 us: switches drop nothing that is scheduled, and the queue to the receiver grows by no
+/// more than K and a packet over what it is with bursts that wait for their credits. (Exactly so, for given arrivals, in `crates/net/tests/ports.rs`.)
+#[test]
+fn unscheduled_bursts_leave_scheduled_data_alone() {
+    let long =
+        "[[traffic]]\nkind = \"long\"\nfrom = [\"host[1]\", \"host[2]\"]\nto = \"host[0]\"\n";
+    let queue = |text: &str| {
+        let record = run(&scenario(text), 1, Options::default()).record;
+        let ports = record.ports.iter();
+        let scheduled = ports.map(|port| port.dropped_packets - port.dropped_unscheduled);
+        assert_eq!(scheduled.sum::<u64>(), 0, "scheduled packets are dropped");
+        (of_tor(&record).max_queue.get(), of_tor(&record).dropped_unscheduled)
+    };
+    let stop = "time = \"2ms\"";
+    for burst in [1, 4, 12] {
+        let mut flows: String = long.into();
+        for at in 1..18 {
+            for host in 3..3 + burst {
+                flows += &format!(
+                    "[[traffic]]\nkind = \"list\"\nflows = [{{ from = \"host[{host}]\", to = \"host[0]\", size = \"20KB\", at = \"{at}00us\" }}]\n"
+                );
+            }
+        }
+        let (with_bursts, lost) = queue(&protected(stop, &star(16, "5us"), &flows));
+        assert!(lost > 0, "bursts of {burst} collide");
+        let credited = protected(stop, &star(16, "5us"), &flows).replace("protect = true", "");
+        let (alone, none) = queue(&credited);
+        assert_eq!(none, 0);
+        // Beside K and a packet: requests, probes, and a packet by which the two runs differ in what is scheduled at a time.
+        let more = 2 * 84 * burst + 1_538;
+        assert!(
+            with_bursts <= alone + 6_000 + 1_538 + more,
+            "bursts of {burst}: {with_bursts} B, {alone} B without"
+        );
     }
 }
 

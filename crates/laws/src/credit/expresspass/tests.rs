@@ -108,3 +108,51 @@ fn flows_of_one_meter_rest_where_loss_is_the_target() {
         assert!((mean / share - 1.0).abs() < 0.2, "{flows}: {mean}, not {share}");
     }
 }
+
+/// Mean rate of n flows that share a link, as a share of the most. Each loses the part of its credits that the link does not carry, without chance,
+/// and sees that `delay` steps of a twentieth of a round trip later.
+fn shared(n: usize, delay: usize) -> f64 {
+    const STEPS: u64 = 20;
+    let trip = Span::from_ms(13); // some 10,000 credits
+    let step = Span::from_ps(trip.as_ps() / STEPS);
+    let at = CreditStart { most: BitsPerSec::new(MOST), size: Bytes::new(84), seed: 1 };
+    let params = Arc::new(ExpressPassParams::default());
+    let start = |i: usize| {
+        let now = Time::ZERO + Span::from_ps(trip.as_ps() * i as u64 / n as u64);
+        ExpressPass::start(&params, now, at, &mut Acts::default())
+    };
+    let mut flows: std::vec::Vec<_> = (0..n).map(|i| (start(i), 0.0, 0.0)).collect();
+    let mut under_way =
+        std::collections::VecDeque::from(std::vec![(0.0, std::vec![0.0; n]); delay]);
+    let (mut now, mut sum, mut rounds) = (Time::ZERO + trip, 0.0, 0);
+    for i in 0..1_000 * STEPS {
+        now += step;
+        let rates: std::vec::Vec<f64> = flows.iter().map(|(law, ..)| law.rate).collect();
+        let all: f64 = rates.iter().sum();
+        if i > 200 * STEPS {
+            (sum, rounds) = (sum + all / n as f64 / MOST as f64, rounds + 1);
+        }
+        under_way.push_back(((1.0 - MOST as f64 / all).max(0.0), rates));
+        let (loss, rates) = under_way.pop_front().unwrap();
+        for ((law, answered, lost), rate) in flows.iter_mut().zip(rates) {
+            let sent = rate * step.as_secs_f64() / 672.0;
+            (*answered, *lost) = (*answered + sent, *lost + sent * loss);
+            let totals = CreditTotals { answered: *answered as u64, lost: *lost as u64, rtt: trip };
+            let event = CreditEvent::Credit;
+            law.step(now, CreditSeen { totals: &totals, event }, &mut Acts::default());
+        }
+    }
+    sum / f64::from(rounds)
+}
+
+/// The law aims at the rate where the loss, 1 - most / (n rate), is the target, (1 - rate / most) / 8. Flows that see their loss at once stay within 1 % of it
+/// in the mean. But loss is known a round trip late: a flow that has grown grows once more before it sees what the first step cost, and then its w is larger by
+/// 0.05, half of what one of ten flows has.
+#[test]
+fn rates_lie_above_their_fixed_points_since_loss_is_known_late() {
+    for (n, point, above) in [(2, 0.531, 0.014), (4, 0.275, 0.054), (10, 0.1125, 0.18)] {
+        let of = |delay: usize| shared(n, delay) / point - 1.0;
+        assert!(of(0).abs() < 0.01, "{n} flows: {}", of(0));
+        assert!((of(20) - above).abs() < 0.02, "{n} flows: {}", of(20));
+    }
+}
