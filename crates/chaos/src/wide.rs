@@ -23,23 +23,35 @@ pub fn draw(seed: u64) -> String {
         text = text.replacen("[fabric.switch]\n", &format!("[fabric.switch]\n{hierarchical}"), 1);
     }
     let racks = racks.is_some();
-    if d.one_in(4) {
-        let _ = write!(text, "[transport]\n{own}");
-    } else {
-        let _ = write!(text, "[transport]\n{}", transport(&mut d, classes, racks));
+    let received = own.contains(RECEIVED);
+    let own = match d.one_in(if received { 2 } else { 4 }) {
+        true => own.to_string(),
+        false => transport(&mut d, classes, racks),
+    };
+    let _ = write!(text, "[transport]\n{own}");
+    let others: Vec<String> = (0..d.0.below(3))
+        .map(|_| match d.one_in(4) {
+            true => homa(&mut d, classes),
+            false => transport(&mut d, classes, racks),
+        })
+        .collect();
+    for (n, other) in others.iter().enumerate() {
+        let _ = write!(text, "[transports.other{n}]\n{other}");
     }
-    let others = d.0.below(3);
-    for other in 0..others {
-        let _ = write!(text, "[transports.other{other}]\n{}", transport(&mut d, classes, racks));
-    }
-    for entry in traffic.split_inclusive("[[traffic]]\n") {
-        text.push_str(entry);
-        if entry.ends_with("[[traffic]]\n") && others > 0 && d.one_in(2) {
-            let _ = writeln!(text, "transport = \"other{}\"", d.0.below(others));
+    for entry in traffic.split("[[traffic]]\n").skip(1) {
+        text.push_str("[[traffic]]\n");
+        let n = d.0.below(2 * others.len().max(1) as u64) as usize;
+        // RPCs are written onto streams, which messages are not.
+        let takes =
+            |other: &&String| !(entry.contains("kind = \"rpc\"") && other.contains(RECEIVED));
+        if others.get(n).filter(takes).is_some() {
+            let _ = writeln!(text, "transport = \"other{n}\"");
         }
+        text.push_str(entry);
     }
-    // No protocol has credits, so captures cannot write them.
-    if d.one_in(5) && !racks {
+    // Captures cannot write credits between racks, which no protocol has, nor receiver-driven messages.
+    let received = text.contains(RECEIVED);
+    if d.one_in(5) && !racks && !received {
         let place = two_hosts(head).map_or("left->right", |(a, b)| d.of(&[a, b]));
         let _ = write!(text, "\n[[output.capture]]\nwhere = \"{place}\"\n");
     }
@@ -51,6 +63,19 @@ pub fn draw(seed: u64) -> String {
         let _ = write!(text, "\n[[host.machine]]\nnics = [\"{a}\", \"{b}\"]\n");
     }
     text
+}
+
+/// What a receiver-driven transport says first.
+const RECEIVED: &str = "kind = \"receiver-driven\"\n";
+
+/// Homa beside others, on any number of classes: the one law of receivers that needs nothing of switches.
+fn homa(d: &mut Draw, classes: u64) -> String {
+    let class = d.0.below(classes);
+    let levels = d.between(1, classes - class);
+    format!(
+        "{RECEIVED}law = \"homa\"\nrouting = \"spray\"\nclass = {class}\nlevels = {levels}\nack_class = {}\n",
+        d.0.below(classes)
+    )
 }
 
 /// Of the fabric's switches.

@@ -464,8 +464,10 @@ fn the_random_scenarios_are_not_trivial() {
     let (mut packets, mut drops, mut marks, mut lost, mut done, mut retransmits) =
         (0, 0, 0, 0, 0, 0);
     let (mut paused, mut overflowed, mut trims) = (0, 0, 0);
+    let (mut pulls, mut returns, mut credits) = (0, 0, 0);
     for seed in 0..80 {
-        let record = run(&scenario(&draw(seed, 0).text), 1, Options::default()).record;
+        let drawn = draw(seed, 0);
+        let record = run(&scenario(&drawn.text), 1, Options::default()).record;
         packets += record.totals.packet_hops;
         drops += u32::from(record.ports.iter().any(|p| p.dropped_packets > 0));
         marks += u32::from(record.ports.iter().any(|p| p.marked_packets > 0));
@@ -476,13 +478,19 @@ fn the_random_scenarios_are_not_trivial() {
         paused += u32::from(record.ports.iter().any(|p| p.paused > Span::ZERO));
         overflowed += u32::from(record.ports.iter().any(|p| p.lossless_drops > 0));
         assert!(record.ports.iter().all(|p| p.max_queue <= Bytes::new(1 << 30)));
+        let received = drawn.received && record.flows.iter().any(|f| f.acked.is_some());
+        pulls += u32::from(received);
+        returns += u32::from(received && record.ports.iter().any(|p| p.returned_packets > 0));
+        credits += u32::from(received && drawn.text.contains("credits = "));
     }
     println!(
         "{packets} packet-hops; of 80 scenarios {drops} drop, {marks} mark, {lost} lose, {done} complete, {retransmits} retransmit, \
-         {trims} trim, {paused} pause, {overflowed} of them with too little headroom"
+         {trims} trim, {paused} pause, {overflowed} of them with too little headroom; {pulls} receiver-driven, {returns} of them return headers, \
+         {credits} on metered credits"
     );
     assert!(packets > 80_000, "{packets} packet-hops");
     assert!(paused >= 8 && overflowed >= 2, "{paused} pause, {overflowed} overflow");
     assert!(trims >= 1, "{trims} trim");
+    assert!(pulls >= 8 && returns >= 1 && credits >= 1, "{pulls}, {returns}, {credits}");
     assert!(drops >= 8 && marks >= 12 && lost >= 8 && done >= 60 && retransmits >= 12);
 }

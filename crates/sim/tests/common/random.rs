@@ -35,6 +35,8 @@ pub struct Drawn {
     pub pauses: bool,
     /// A host's path to memory is modelled; its applications read late.
     pub memory: bool,
+    /// Receivers give credit: a flow is a message, and nothing writes onto streams.
+    pub received: bool,
 }
 
 pub struct Draw(pub Stream);
@@ -100,10 +102,21 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
         0 => pausing_switch(seed, &mut fabric, &names, &mut drawn),
         _ => (switch(&mut d, &mut fabric, &mut drawn), Vec::new()),
     };
-    limit_classes(seed, (classes, &lossless), &mut fabric, &mut drawn);
-    let mut transport =
-        transport(&mut d, classes) + &own_routing(seed, &mut drawn) + &kernel_timers(seed);
-    if !meter_answers(seed, classes, &mut fabric, &mut transport, &mut drawn) {
+    let law = receivers_law(seed, classes, &mut fabric, &mut drawn);
+    let classes = if law == Some("ndp") { classes.max(2) } else { classes };
+    if law != Some("ndp") {
+        limit_classes(seed, (classes, &lossless), &mut fabric, &mut drawn);
+    }
+    let of_senders = transport(&mut d, classes);
+    let (transport, metered) = match law {
+        Some(law) => receiver_driven(seed, law, classes, &mut fabric, &mut drawn),
+        None => {
+            let mut text = of_senders + &own_routing(seed, &mut drawn) + &kernel_timers(seed);
+            let metered = meter_answers(seed, classes, &mut fabric, &mut text, &mut drawn);
+            (text, metered)
+        }
+    };
+    if !metered {
         fabric.push_str(&shapers(seed, &names, &mut drawn));
     }
     let traffic = traffic(&mut d, &names, &drawn);
@@ -361,7 +374,8 @@ fn limit_classes(
                 true => format!("{} packets", d.between(2, 60)),
                 false => format!("{}KB", d.between(6, 90).max(two_packets)),
             };
-            let over = if trims { over(&mut coins, class, classes) } else { String::new() };
+            let into = coins.between(class + 1, classes.max(class + 2) - 1);
+            let over = if trims { over(&mut coins, into) } else { String::new() };
             format!("{{ class = {class}, size = \"{size}\"{over} }}")
         })
         .collect();
@@ -380,11 +394,10 @@ fn limit_classes(
     *fabric = fabric.replacen(&line, &limits, 1);
 }
 
-/// Trimming of a class into one above it.
-fn over(d: &mut Draw, class: u64, classes: u64) -> String {
+/// Trimming into a class.
+fn over(d: &mut Draw, into: u64) -> String {
     let to = d.between(64, 100);
     let coin = d.of(&["", "", ", coin = 0.0", ", coin = 1.0"]);
-    let into = d.between(class + 1, classes - 1);
     format!(", over = {{ trim_to = \"{to}B\", class = {into}{coin} }}")
 }
 
@@ -400,6 +413,19 @@ fn meter_answers(
     if drawn.pauses || classes > 7 || !d.one_in(4) {
         return false;
     }
+    meter(&mut d, classes, fabric, drawn);
+    if classes == 1 {
+        *transport = transport.replacen("[transport]\n", "[transport]\nack_class = 1\n", 1);
+    }
+    for class in 0..classes {
+        let of_answers = |class| format!("ack_class = {class}\n");
+        *transport = transport.replace(&of_answers(class), &of_answers(classes));
+    }
+    true
+}
+
+/// A class above all others that ports meter.
+fn meter(d: &mut Draw, classes: u64, fabric: &mut String, drawn: &mut Drawn) {
     (drawn.shaped, drawn.boundless) = (true, false);
     (drawn.limit_bytes, drawn.limit_packets) = (None, None); // of ports, and not of credits
     let share = d.of(&["84/1622", "1/3", "7/50"]);
@@ -409,14 +435,96 @@ fn meter_answers(
         classes + 1
     );
     *fabric = fabric.replacen(&format!("classes = {classes}\n"), &metered, 1);
-    if classes == 1 {
-        *transport = transport.replacen("[transport]\n", "[transport]\nack_class = 1\n", 1);
+}
+
+/// A law of receivers, in one scenario of four; `ndp` has switches trim its class 0.
+fn receivers_law(
+    seed: u64,
+    classes: u64,
+    fabric: &mut String,
+    drawn: &mut Drawn,
+) -> Option<&'static str> {
+    let mut d = Draw(Stream::new(seed, 17, Purpose::Test));
+    if !d.one_in(4) {
+        return None;
     }
-    for class in 0..classes {
-        let of_answers = |class| format!("ack_class = {class}\n");
-        *transport = transport.replace(&of_answers(class), &of_answers(classes));
+    drawn.received = true;
+    let law = match d.0.below(3) {
+        1 if !drawn.pauses => "ndp",
+        2 if few_credits(drawn, classes, fabric) => "expresspass",
+        _ => "homa",
+    };
+    if law == "ndp" {
+        drawn.boundless = false;
+        let buffer = fabric.lines().find(|line| line.starts_with("buffer = ")).map(String::from);
+        if let Some(buffer) = buffer {
+            *fabric = fabric.replacen(&buffer, "buffer = \"none\"", 1);
+        }
+        let size = d.of(&["2 packets", "8 packets", "9KB", "40KB"]);
+        let headers = d.of(&["2 packets", "9 packets", "20KB"]);
+        let into = d.between(1, classes.max(2) - 1);
+        let over = over(&mut d, into);
+        let returns = d.one_in(2);
+        let turns = match d.one_in(2) {
+            true => format!("turns = {{ high = {}, low = 1 }}\n", d.between(1, 12)),
+            false => String::new(),
+        };
+        let limits = format!(
+            "classes = {}\nlimits = [{{ class = 0, size = \"{size}\"{over} }}, {{ class = {into}, size = \"{headers}\" }}]\n\
+             return_to_sender = {returns}\n{turns}",
+            classes.max(2)
+        );
+        *fabric = fabric.replacen(&format!("classes = {classes}\n"), &limits, 1);
     }
-    true
+    Some(law)
+}
+
+/// Whether credits have a class, take the links of their data, as in an arbitrary graph they need not, and are few in a round trip.
+fn few_credits(drawn: &Drawn, classes: u64, fabric: &str) -> bool {
+    let metered = !drawn.pauses && classes < 8 && !fabric.contains("kind = \"graph\"");
+    metered && drawn.stop_ps < 5_000_000_000
+}
+
+/// A transport of this law of receivers, and whether ports meter its credits.
+fn receiver_driven(
+    seed: u64,
+    law: &str,
+    classes: u64,
+    fabric: &mut String,
+    drawn: &mut Drawn,
+) -> (String, bool) {
+    let mut d = Draw(Stream::new(seed, 18, Purpose::Test));
+    let mut out = format!("[transport]\nkind = \"receiver-driven\"\nlaw = \"{law}\"\n");
+    drawn.ordered = law == "expresspass";
+    drawn.even &= drawn.ordered;
+    if law == "expresspass" {
+        meter(&mut d, classes, fabric, drawn);
+        let (mss, class) = (d.of(&[1_460, 1_460, 900, 4_000]), d.0.below(classes));
+        let _ = writeln!(out, "mss = \"{mss}B\"\nheader = \"40B\"\nack_size = \"46B\"");
+        let _ = writeln!(out, "class = {class}\nrouting = \"ecmp-symmetric\"");
+        return (out, true);
+    }
+    let _ = writeln!(out, "mss = \"{}B\"\nrouting = \"spray\"", d.of(&[1_436, 4_000, 900]));
+    if d.one_in(2) {
+        let _ = writeln!(out, "window = \"{} packets\"", d.between(1, 60));
+    }
+    if d.one_in(2) {
+        // Of about a round trip, so that not all is sent again and again.
+        let _ = writeln!(out, "resend_after = \"{}ps\"", drawn.stop_ps / d.of(&[100, 30, 10]));
+    }
+    let class = if law == "ndp" { 0 } else { d.0.below(classes) };
+    let levels = if law == "ndp" { 1 } else { d.between(1, classes - class) };
+    let _ = writeln!(out, "class = {class}\nlevels = {levels}");
+    let _ = writeln!(out, "ack_class = {}", d.0.below(classes));
+    if levels > 1 && d.one_in(2) {
+        let unasked = d.between(1, levels - 1);
+        let cutoffs: Vec<_> = (1..unasked).map(|n| format!("\"{}B\"", n * 2_000)).collect();
+        let _ = writeln!(out, "unscheduled_levels = {unasked}\ncutoffs = [{}]", cutoffs.join(", "));
+    }
+    if law == "homa" && d.one_in(2) {
+        let _ = writeln!(out, "params = {{ overcommit = {} }}", d.of(&[1, 2, 16]));
+    }
+    (out, false)
 }
 
 /// What hosts do beyond the NIC's order: of all, and of one.
@@ -646,7 +754,7 @@ fn traffic(d: &mut Draw, names: &Names, drawn: &Drawn) -> String {
     let hosts = names.hosts.len() as u64;
     for _ in 0..d.between(1, 3) {
         match d.0.below(8) {
-            7 => out.push_str(&rpc(d, names)),
+            7 if !drawn.received => out.push_str(&rpc(d, names)),
             0 => {
                 let _ = writeln!(
                     out,
