@@ -1,9 +1,9 @@
 //! What holds for every scenario, whatever it says.
 
 use forebay_laws::log::{ReplayError, replay};
-use forebay_record::RunRecord;
 use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, RoceFrame, Sink};
 use forebay_record::law_logs::LawLogsInMemory;
+use forebay_record::{FlowRow, RunRecord};
 use forebay_scenario::model::{LawLog, Scenario};
 use forebay_scenario::plan::Plan;
 use forebay_sim::{Options, Outputs, Simulation, Watch, simulate, simulate_into};
@@ -192,7 +192,13 @@ fn longer(scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
     let third = scenario.stop.time.since(Time::ZERO) / 3;
     long.stop.time = scenario.stop.time.saturating_add(third);
     let long = run(&long, Options::default())?;
-    for (a, b) in first.flows.iter().zip(&long.flows) {
+    // A flow of a later round may begin in the longer run only.
+    let of: BTreeMap<u32, &FlowRow> = long.flows.iter().map(|flow| (flow.flow, flow)).collect();
+    for a in &first.flows {
+        let Some(b) = of.get(&a.flow) else {
+            let text = format!("flow {} is not in a run a third longer", a.flow);
+            return Err(Fault { kind: "longer", text });
+        };
         if a.delivered.is_some()
             && (a.delivered, a.acked) != (b.delivered, b.acked)
             && a.acked.is_some()

@@ -78,10 +78,11 @@ fn homa(d: &mut Draw, classes: u64) -> String {
     )
 }
 
-/// Of the fabric's switches.
+/// Classes of the fabric's switches, without that of credits.
 fn classes(head: &str) -> u64 {
     let line = head.lines().find_map(|line| line.strip_prefix("classes = "));
-    line.and_then(|n| n.parse().ok()).unwrap_or(1)
+    let all = line.and_then(|n| n.parse().ok()).unwrap_or(1);
+    all - u64::from(head.contains("credits = {"))
 }
 
 /// The same with shares for some of the classes.
@@ -90,8 +91,7 @@ fn weighted(d: &mut Draw, head: &str, classes: u64) -> String {
     let shares: Vec<String> = (from..classes)
         .map(|class| format!("{{ class = {class}, weight = {} }}", d.of(&[1, 3, 10, 100])))
         .collect();
-    let line = format!("classes = {classes}\n");
-    head.replacen(&line, &format!("{line}weights = [{}]\n", shares.join(", ")), 1)
+    head.replacen("\nclasses = ", &format!("\nweights = [{}]\nclasses = ", shares.join(", ")), 1)
 }
 
 /// Two hosts by name, where the shape makes them easy to name.
@@ -111,7 +111,7 @@ fn racks(seed: u64, head: &str) -> Option<String> {
     let mut d = Draw(Stream::new(seed, 8, Purpose::Test));
     let fat_tree = head.contains("kind = \"fat-tree\"");
     let has_racks = fat_tree || head.contains("kind = \"leaf-spine\"");
-    let alone = head.contains("pause = ") || head.contains("over = ");
+    let alone = ["pause = ", "over = ", "credits = "].iter().any(|key| head.contains(key));
     if !has_racks || alone || !d.one_in(2) {
         return None;
     }
