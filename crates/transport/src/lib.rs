@@ -51,6 +51,6 @@ pub use half::{
 pub use receiver::{Acks, Arrival, TcpReceiver};
 pub use scoreboard::Segment;
 pub use sender::{Burst, FlowSpec, TcpSender, Wait};
-pub use stack::{Config, HostHalves, Receiver, Sender};
+pub use stack::{Config, HostHalves, Progress, Receiver, Sender};
 pub use telemetry::{Heard, Telemetry};
 pub use ticks::Tick;

@@ -30,6 +30,19 @@ pub struct BoundReceiver<C: Transport> {
     host: u16,
 }
 
+/// How far a flow is at its receiver after one more packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Bytes that had been delivered in order before the packet.
+    pub before: Bytes,
+    /// Bytes delivered in order.
+    pub delivered: Bytes,
+    /// Whether every byte up to the end of the flow has been delivered.
+    pub complete: bool,
+    /// When to call [`Receiver::on_deadline`]; [`Time::MAX`]: never.
+    pub deadline: Time,
+}
+
 /// Halves of a host for one transport, each with its settings.
 #[derive(Clone, Debug)]
 struct Places<C: Transport> {
@@ -79,20 +92,68 @@ impl<C: Transport> Places<C> {
     }
 }
 
-/// Code of a transport that few flows run: where it stood in place, callers of all would be too large to be inlined themselves.
+impl<C: Transport> BoundReceiver<C> {
+    #[inline(always)]
+    fn on_data(
+        &mut self,
+        host: &mut HostHalves,
+        due: &mut Time,
+        now: Time,
+        newest: Arrival,
+        packet: &Packet,
+        sink: &mut impl PacketSink,
+    ) -> Progress
+    where
+        HostHalves: Holds<C>,
+    {
+        let before = self.half.delivered();
+        let half = HostHalf::<C>::of(&mut host.places().halves, self.host);
+        ReceiverHalf::on_data(&mut self.half, &self.cfg, half, now, newest, packet, sink);
+        if C::Host::PRESENT {
+            host.deadline = host.earliest();
+            *due = host.deadline.min(*due);
+        }
+        Progress {
+            before,
+            delivered: self.half.delivered(),
+            complete: self.half.complete(),
+            deadline: ReceiverHalf::deadline(&self.half),
+        }
+    }
+}
+
+/// Has the host halves of a transport.
+trait Holds<C: Transport> {
+    fn places(&mut self) -> &mut Places<C>;
+}
+
+/// Code of transports that few flows run: where it stood in place, callers of all would be too large to be inlined themselves.
 #[cold]
 #[inline(never)]
 fn out_of_line<R>(call: impl FnOnce() -> R) -> R {
     call()
 }
 
-/// Code of a transport, where its row says.
-macro_rules! placed {
-    (in_place, $call:expr) => {
+/// Whether a row's code stands in place.
+macro_rules! stands {
+    (in_place) => {
+        true
+    };
+    (out_of_line) => {
+        false
+    };
+}
+
+/// A row's code in the one of two places that is its own; the other is never reached.
+macro_rules! only {
+    (in_place, in_place, $call:expr) => {
         $call
     };
-    (out_of_line, $call:expr) => {
-        out_of_line(move || $call)
+    (out_of_line, out_of_line, $call:expr) => {
+        $call
+    };
+    ($here:ident, $place:ident, $call:expr) => {
+        unreachable!()
     };
 }
 
@@ -141,7 +202,10 @@ macro_rules! transports {
         macro_rules! each {
             ($d All:ident, $d one:expr, |$d it:pat_param| $d call:expr) => {
                 match $d one {
-                    $($(#[cfg($cfg)])? $d All::$Name($d it) => placed!($place, $d call),)+
+                    $($(#[cfg($cfg)])? #[allow(unused_variables)] $d All::$Name($d it) if stands!($place) => only!(in_place, $place, $d call),)+
+                    few => out_of_line(move || match few {
+                        $($(#[cfg($cfg)])? #[allow(unused_variables)] $d All::$Name($d it) => only!(out_of_line, $place, $d call),)+
+                    }),
                 }
             };
         }
@@ -204,29 +268,12 @@ macro_rules! transports {
             }
         }
 
-        impl Receiver {
-            /// Takes a data packet, which may stand for several: `newest` is the last of them. `host` has the halves of the
-            /// host that it was made with.
-            #[inline(always)]
-            pub fn on_data(
-                &mut self,
-                host: &mut HostHalves,
-                now: Time,
-                newest: Arrival,
-                packet: &Packet,
-                sink: &mut impl PacketSink,
-            ) {
-                match self {
-                    $($(#[cfg($cfg)])? Receiver::$Name(of) => placed!($place, {
-                        let half = HostHalf::<$Config>::of(&mut host.$field.halves, of.host);
-                        ReceiverHalf::on_data(&mut of.half, &of.cfg, half, now, newest, packet, sink);
-                        if <<$Config as Transport>::Host as HostHalf<$Config>>::PRESENT {
-                            host.deadline = host.earliest();
-                        }
-                    }),)+
-                }
+        $($(#[cfg($cfg)])? impl Holds<$Config> for HostHalves {
+            #[inline]
+            fn places(&mut self) -> &mut Places<$Config> {
+                &mut self.$field
             }
-        }
+        })+
     };
 }
 
@@ -433,6 +480,21 @@ impl Sender {
 }
 
 impl Receiver {
+    /// Takes a data packet, which may stand for several: `newest` is the last of them. `host` has the halves of the host that it was
+    /// made with; `due` becomes their deadline if that is earlier.
+    #[inline(always)]
+    pub fn on_data(
+        &mut self,
+        host: &mut HostHalves,
+        due: &mut Time,
+        now: Time,
+        newest: Arrival,
+        packet: &Packet,
+        sink: &mut impl PacketSink,
+    ) -> Progress {
+        each!(Receiver, self, |of| of.on_data(host, due, now, newest, packet, sink))
+    }
+
     /// Payload of a full packet.
     #[inline]
     pub fn mss(&self) -> Bytes {

@@ -108,19 +108,15 @@ impl Host {
         self.nic.by_class = true;
     }
 
-    /// When something that waits in the queue of a class may go, if the wire is free; `None`: nothing waits.
-    #[inline]
-    pub(super) fn classes_queued_until(&self) -> Option<Time> {
-        self.first_of_classes(self.nic.class_queues.as_deref()?)
-    }
-
+    /// When the NIC pulls next if nothing waits but in queues of classes.
     #[cold]
     #[inline(never)]
-    fn first_of_classes(&self, queues: &ClassQueues) -> Option<Time> {
-        match queues.is_empty() {
-            true => queues.first_credit().map(|first| self.nic.port.credit_ready(first)),
-            false => Some(Time::ZERO),
+    pub(super) fn next_pull_of_class(&self, queues: &ClassQueues) -> Time {
+        if !queues.is_empty() {
+            return self.next_free();
         }
+        let credit = queues.first_credit().map(|first| self.nic.port.credit_ready(first));
+        credit.map_or(Time::MAX, |tokens| self.next_free().max(tokens))
     }
 
     /// What goes out next where classes have queues. `None`: what was next has been put aside, or there is nothing.

@@ -94,16 +94,21 @@ impl Host {
     /// When the NIC pulls next.
     #[inline]
     pub(super) fn next_pull(&self) -> Time {
-        let mut from = self.nic.since;
         if self.nic.is_idle() && !self.is_cutting() {
-            let Some(queued) = self.classes_queued_until() else { return Time::MAX };
-            from = from.max(queued);
+            let queues = self.nic.class_queues.as_deref();
+            return queues.map_or(Time::MAX, |queues| self.next_pull_of_class(queues));
         }
+        self.next_free()
+    }
+
+    /// When the NIC may send whatever waits; [`Time::MAX`]: not before something else happens.
+    #[inline]
+    pub(super) fn next_free(&self) -> Time {
         if !self.nic.port.open() {
             return Time::MAX;
         }
         let read = self.memory.as_ref().map_or(Time::ZERO, |memory| memory.path.send_free());
-        self.nic.port.busy().max(from).max(read)
+        self.nic.port.busy().max(self.nic.since).max(read)
     }
 
     /// Whether part of a super-packet has not gone out.

@@ -7,7 +7,7 @@ use super::telemetry::with_inline_space;
 use super::timers::Due;
 use crate::flow_map::{DONE, FlowMap};
 use forebay_engine::Out;
-use forebay_transport::{Arrival, HostHalves, HostStart, PacketSink, Receiver};
+use forebay_transport::{Arrival, HostHalves, HostStart, PacketSink, Progress, Receiver};
 use forebay_units::Time;
 use forebay_units::random::{Purpose, Stream};
 use forebay_wire::{FlowId, Packet};
@@ -100,7 +100,6 @@ impl Host {
             None => self.accept(now, packet.flow),
         };
         let receiving = &mut self.receive.slots[slot as usize];
-        let before = receiving.receiver.delivered().get();
         let lighter; // its ACK has delays, which take an inline place
         let packet = match packet.is_int_full() && receiving.receiver.needs().stamps {
             true => {
@@ -110,12 +109,11 @@ impl Host {
             false => packet,
         };
         let mut answers = Answers { nic: self.nic.at(now), slot: packet.int_slot(), kept: false };
-        receiving.receiver.on_data(&mut self.receive.halves, now, newest, packet, &mut answers);
+        let (halves, due) = (&mut self.receive.halves, &mut self.timers.planned);
+        let progress = receiving.receiver.on_data(halves, due, now, newest, packet, &mut answers);
         let kept = answers.kept;
-        self.timers.planned = self.timers.planned.min(self.receive.halves.deadline());
-        let delivered = receiving.receiver.delivered().get();
-        let complete = receiving.receiver.complete();
-        let deadline = receiving.receiver.deadline();
+        let Progress { before, delivered, complete, deadline } = progress;
+        let (before, delivered) = (before.get(), delivered.get());
         let copied = self.memory.is_some() && receiving.receiver.copies();
         if deadline < receiving.armed {
             receiving.armed = deadline;
