@@ -2067,6 +2067,16 @@ fn receiver_driven_transports() {
             "a receiver-driven transport has one class for all of its messages; write transport.class",
         ),
         (
+            format!("law = \"ndp\"\n{spray}"),
+            "\"ndp\" learns of losses from headers whose payload a switch cut off; write { class = 0, size = \"8 packets\", over = { trim_to = \"64B\", class = 1 } } in fabric.switch.limits, or fabric.switch.buffer = \"none\" for queues without an end",
+        ),
+        (
+            format!(
+                "law = \"homa\"\n{spray}\nunscheduled_levels = 5\nparams = {{ overcommit = 4 }}"
+            ),
+            "lets 4 messages send at a time, and at most 3 of 8 levels are for granted data; let 3 send, or write more levels",
+        ),
+        (
             "law = \"expresspass\"\nwindow = \"9KB\"".into(),
             "means nothing under \"expresspass\", where each packet has a credit; leave it out, or write transport.protect = true",
         ),

@@ -95,6 +95,7 @@ pub(crate) fn build_with(
     let machines = machine::all(scenario, &plan);
     let fabric = lay_cables(scenario, &plan, &machines, &table);
     let (mut common, counted) = common(profiles, scenario, &plan, &fabric, table, seed)?;
+    warnings.extend(messages::short_window(&common.profiles, scenario, &fabric));
     let law_logs = scenario.output.law_log.as_ref().zip(outputs.law_logs);
     common.law_taps = law_logs.map(|(logged, logs)| FlowTaps::of(logged, logs));
     let common = Arc::new(common);

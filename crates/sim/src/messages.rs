@@ -3,7 +3,7 @@
 use crate::base_rtt;
 use crate::host::Profile;
 use forebay_net::Fabric;
-use forebay_scenario::model::{ReceiverDriven, Scenario};
+use forebay_scenario::model::{ReceiverDriven, Scenario, Transport};
 use forebay_scenario::workload::FlowSpec;
 use forebay_transport::Config;
 use forebay_transport::granted::GrantedConfig;
@@ -19,15 +19,10 @@ pub(crate) fn fill(
 ) {
     for (profile, entry) in profiles.iter_mut().zip(&scenario.traffic) {
         let transport = scenario.transport_of(entry);
-        let Some(keys) = transport.receiver_driven() else { continue };
-        let usual = || {
-            let trip = base_rtt::longest(std::slice::from_ref(profile), scenario, fabric);
-            let cfg = &profile.transport;
-            let packet = cfg.mss() + cfg.header() + scenario.fabric.wire_overhead;
-            cfg.mss() * trip.as_ps().div_ceil(fastest_host(fabric, packet))
+        let Some(keys) = transport.receiver_driven().filter(|_| has_window(transport)) else {
+            continue;
         };
-        let has_window = keys.protect || transport.grant_needs().is_some();
-        let window = (has_window && keys.window.is_none()).then(usual);
+        let window = keys.window.is_none().then(|| round_trip(profile, scenario, fabric));
         let cfg = match &mut profile.transport {
             Config::Granted(cfg) => Arc::make_mut(cfg),
             Config::Credited(cfg) => {
@@ -47,6 +42,40 @@ pub(crate) fn fill(
             levels(cfg, keys, sizes.filter(|size| *size < u64::MAX).collect());
         }
     }
+}
+
+/// Whether something of a transport's messages leaves unasked.
+fn has_window(transport: &Transport) -> bool {
+    let protects = transport.receiver_driven().is_some_and(|keys| keys.protect);
+    protects || transport.grant_needs().is_some()
+}
+
+/// Payload that the fastest link of a host carries in the longest round trip, in whole packets.
+fn round_trip(profile: &Profile, scenario: &Scenario, fabric: &Fabric) -> Bytes {
+    let trip = base_rtt::longest(std::slice::from_ref(profile), scenario, fabric);
+    let cfg = &profile.transport;
+    let packet = cfg.mss() + cfg.header() + scenario.fabric.wire_overhead;
+    cfg.mss() * trip.as_ps().div_ceil(fastest_host(fabric, packet))
+}
+
+/// Says so if a window that the scenario names is less than a round trip carries.
+pub(crate) fn short_window(
+    profiles: &[Profile],
+    scenario: &Scenario,
+    fabric: &Fabric,
+) -> Option<String> {
+    profiles.iter().zip(&scenario.traffic).find_map(|(profile, entry)| {
+        let transport = scenario.transport_of(entry);
+        let keys = transport.receiver_driven().filter(|_| has_window(transport))?;
+        let window = keys.window?.payload(transport.mss);
+        let usual = round_trip(profile, scenario, fabric);
+        let one_packet = Bytes::new(transport.mss.get() - 1);
+        (window.saturating_add(one_packet) < usual).then(|| {
+            format!(
+                "a window of {window} is less than a round trip carries, {usual}, so senders wait behind it even on an empty fabric; leave window out, or write more"
+            )
+        })
+    })
 }
 
 /// Time that a packet takes on the fastest link of a host, in ps.

@@ -5,7 +5,8 @@ mod common;
 use common::{run, scenario};
 use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
-use forebay_sim::{Options, twin};
+use forebay_sim::{Options, Simulation, Watch, twin};
+use forebay_units::Time;
 
 /// Six links of 100 Gb/s and 1 us between any two pods.
 const FAT_TREE: &str = r#"
@@ -17,6 +18,7 @@ routing = "spray"
 host_link = { rate = "100Gbps", delay = "1us" }
 fabric_link = { rate = "100Gbps", delay = "1us" }
 [fabric.switch]
+buffer = "none"
 classes = 2
 "#;
 
@@ -27,6 +29,7 @@ hosts = 13
 routing = "spray"
 host_link = { rate = "100Gbps", delay = "1us" }
 [fabric.switch]
+buffer = "none"
 classes = 2
 "#;
 
@@ -131,7 +134,14 @@ fn the_usual_window_covers_a_round_trip() {
         record.flows[0].acked
     };
     assert_eq!(acked(NDP), acked(&format!("{NDP}window = \"44 packets\"\n")));
-    assert_ne!(acked(NDP), acked(&format!("{NDP}window = \"43 packets\"\n")));
+    let short = format!("{NDP}window = \"43 packets\"\n");
+    assert_ne!(acked(NDP), acked(&short));
+    let warnings = |transport: &str| {
+        run(&with(FAT_TREE, transport, &list(&flow)), 1, Options::default()).warnings
+    };
+    assert_eq!(warnings(NDP), [""; 0]);
+    let said = "a window of 172KB is less than a round trip carries, 176KB, so senders wait";
+    assert!(warnings(&short)[0].starts_with(said), "{:?}", warnings(&short));
 }
 
 /// Twelve senders and a queue that holds all: pulls fill the link, and all senders end within a few packets of each other.
@@ -271,4 +281,34 @@ fn the_shipped_incast_loses_no_message_and_times_out_nowhere() {
     let record =
         run(&scenario(include_str!("../../../scenarios/ndp.toml")), 1, Options::default()).record;
     assert!(record.flows.iter().all(|flow| flow.acked.is_some() && flow.timeouts == 0));
+}
+
+/// Twelve long messages, of which K may send at a time. Once what they sent unasked is through, at most a round trip's payload of each of them is on its way,
+/// and a round trip holds one of these: the queue to the receiver has K - 1 and a packet each at most, and what a window has beyond a round trip. Each packet behind the first
+/// window takes a grant, and a message an ACK.
+#[test]
+fn granted_data_queues_for_no_more_than_overcommitment() {
+    let (window, packets, packet) = (15, 200, 4_064);
+    let trip = 2 * (80 * packet + 1_000_000) + 2 * (80 * 64 + 1_000_000); // 14.33 packets
+    let names: Vec<String> = (1..13).map(|i| format!("host[{i}]")).collect();
+    let flows: Vec<_> =
+        names.iter().map(|from| (from.as_str(), "host[0]", packets * 4_000)).collect();
+    for k in [1, 2, 4, 7] {
+        let levels =
+            format!("{HOMA}window = \"{window} packets\"\nunscheduled_levels = {}\n", 8 - k);
+        let scenario = with(&star_of_eight_classes(), &levels, &list(&flows));
+        let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();
+        let mut queue = 0;
+        for us in 80..900 {
+            simulation.advance(Time::from_ps(us * 1_000_000), &Watch::default());
+            let state = simulation.inspect();
+            let down = |port: &&forebay_sim::PortState| port.node == 13 && port.peer == 0;
+            queue = queue.max(state.ports.iter().find(down).unwrap().queue);
+        }
+        let record = simulation.finish().record;
+        let most = k * window * packet - trip / 80 + k * packet;
+        assert!((most - 6_000..=most).contains(&queue), "K = {k}: {queue} B of {most}");
+        let receiver = record.ports.iter().find(|port| port.node == "host[0]").unwrap();
+        assert_eq!(receiver.tx_packets, 12 * (packets - window) + 12, "K = {k}");
+    }
 }

@@ -54,9 +54,13 @@ impl GrantLaw for Homa {
     };
     type Params = HomaParams;
 
+    fn active(params: &HomaParams) -> Option<u8> {
+        params.overcommit.0.map(|n| n.get() as u8)
+    }
+
     fn start(params: &HomaParams, _now: Time, at: GrantStart, _acts: &mut Acts<GrantAct>) -> Self {
         let priorities = at.priorities.max(1);
-        let overcommit = params.overcommit.0.map_or(priorities, |n| n.get() as u8);
+        let overcommit = Self::active(params).unwrap_or(priorities);
         Self { mss: at.mss, rtt_bytes: at.rtt_bytes, overcommit, priorities }
     }
 

@@ -211,6 +211,11 @@ pub trait GrantLaw: Sized + Clone {
     /// What a scenario may set. Every field has a published default.
     type Params: Clone + Default;
 
+    /// Most messages that may send at the same time, where parameters say so: each has a priority of its own.
+    fn active(_params: &Self::Params) -> Option<u8> {
+        None
+    }
+
     /// State of a receiving host without messages, at time `now`.
     fn start(params: &Self::Params, now: Time, at: GrantStart, acts: &mut Acts<GrantAct>) -> Self;
 

@@ -28,6 +28,14 @@ impl GrantParams {
             Params::Ndp(_) => (super::ndp::Ndp::ORDER, super::ndp::Ndp::NEEDS),
         }
     }
+
+    /// Most messages that may send at the same time, where parameters say so.
+    pub fn active(&self) -> Option<u8> {
+        match &self.of {
+            Params::Homa(params) => super::homa::Homa::active(params),
+            Params::Ndp(params) => super::ndp::Ndp::active(params),
+        }
+    }
 }
 
 registry! {

@@ -1,7 +1,7 @@
 //! `kind = "receiver-driven"`: settings, and what its law needs of the rest.
 
 use super::Transport;
-use crate::fabric::{Ecn, MarkAt, NotEct, Routing};
+use crate::fabric::{Buffer, Ecn, MarkAt, NotEct, Routing, Switch};
 use crate::judge::Judge;
 use crate::problem::or_list;
 use crate::quantity::QueueLength;
@@ -100,6 +100,7 @@ impl ReceiverDriven {
             judge.window(&format!("{place}.window"), window, mss);
         }
         let key = format!("{place}.resend_after");
+        let active = law.as_ref().and_then(GrantParams::active);
         let needs = law.map(|law| law.wants().1);
         let usual = needs.map_or(self.resend_after, |needs| needs.resend_after);
         judge.usual(&key, &mut self.resend_after, usual);
@@ -107,6 +108,14 @@ impl ReceiverDriven {
         let usual = needs.map_or(self.levels, |needs| needs.classes);
         judge.usual(&format!("{place}.levels"), &mut self.levels, usual);
         self.check_levels(judge, place);
+        let granted = self.levels.saturating_sub(self.unscheduled_levels.unwrap_or(1));
+        if let Some(active) = active.filter(|active| self.levels > 1 && *active > granted) {
+            let text = format!(
+                "lets {active} messages send at a time, and at most {granted} of {} levels are for granted data; let {granted} send, or write more levels",
+                self.levels
+            );
+            judge.say(&format!("{place}.params"), text);
+        }
     }
 
     /// Classes for what leaves unasked are some of the levels, and each has its messages.
@@ -161,6 +170,23 @@ impl Transport {
                 keys.levels, self.class
             );
             judge.say(&format!("{place}.levels"), text);
+        }
+    }
+
+    /// Where the law learns of losses from headers, no port drops a packet of data whole.
+    pub(crate) fn check_trims(&self, judge: &mut Judge<'_>, place: &str, switch: &Switch) {
+        let class = self.class;
+        let trimmed = switch.class_trims()[usize::from(class & 7)].is_some();
+        let limits = switch.limits.iter().any(|one| one.class == class);
+        let endless = switch.buffer == Buffer::None && switch.port_limit.is_none() && !limits;
+        if self.grant_needs().is_some_and(|needs| needs.trims) && !trimmed && !endless {
+            let text = format!(
+                "{:?} learns of losses from headers whose payload a switch cut off; write {{ class = {class}, size = \"8 packets\", over = {{ trim_to = \"{}\", class = {} }} }} in fabric.switch.limits, or fabric.switch.buffer = \"none\" for queues without an end",
+                self.law,
+                self.header,
+                class + 1
+            );
+            judge.say(&format!("{place}.law"), text);
         }
     }
 
