@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn saturated_queues_share_as_the_closed_form_says() {
-        // Each alpha/(1 + alpha n), free 1/(1 + alpha n); lossless-fabric sheet section 2.
+        // Each alpha/(1 + alpha n), free 1/(1 + alpha n): Choudhury and Hahne, IEEE/ACM ToN 1998.
         for (alpha, n) in
             [(0.125, 1), (0.125, 8), (0.5, 2), (0.5, 8), (1.0, 1), (1.0, 8), (8.0, 1), (8.0, 8)]
         {

@@ -47,7 +47,7 @@ fn held_when_full(alpha: f64, n: u32, headroom: Option<u64>, lossless: u8) -> u6
     bench.switch.held().get()
 }
 
-/// Lossless-fabric sheet, section 2: each of `n` saturated ingress ports takes alpha / (1 + alpha n) of the pool.
+/// Each of `n` saturated ingress ports takes alpha / (1 + alpha n) of the pool: Choudhury and Hahne, IEEE/ACM ToN 1998.
 #[test]
 fn shares_of_the_pool_are_those_of_the_dynamic_threshold() {
     for (alpha, free) in [

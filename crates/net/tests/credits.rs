@@ -239,7 +239,8 @@ fn us(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-/// Section 11.2 of sheet hiercc: a queue that requests what it sent is a window, C0 / RTT; one that requests what arrived fills the port.
+/// A queue that requests what it sent has a window, C0 per round trip; one that requests what arrived fills the port (HierCC, APNet 2021,
+/// section 3.2, counts what was sent).
 #[test]
 fn a_single_aggregate_gets_its_window_or_the_port() {
     for (requests, advance, away, gbps) in [

@@ -42,7 +42,7 @@ fn settle(bundle: Bundle, flows: usize, request_interval: Span) -> (f64, (u64, u
     (mean, bounds, gbps(all(&mut world) - before, Span::from_us(2_000)))
 }
 
-/// Section 11.3 of sheet hiercc: with flows counted, Q rests at q0 = 20 KB and the port is full. In packets of 1048 B that holds for few
+/// With flows counted, Q rests at q0 = 20 KB and the port is full (HierCC, APNet 2021, section 3.3). In packets of 1048 B that holds for few
 /// flows: a host gets its rate with its own packets, which at an eighth of the port are 2.7 us apart and after a cut 10 us, so
 /// that eight flows need to request more often than the paper has them, and sixteen ring whatever they do.
 #[test]

@@ -127,7 +127,7 @@ fn swift_flows_settle_at_the_target_that_flow_scaling_gives_them() {
 /// Packets that 20 us of an empty path hold.
 const EMPTY: f64 = 20.0 / 1.2;
 
-/// Sheet swift, section 5: windows below one packet are paced, so that 400 flows hold less than half a packet each, which a law
+/// Kumar et al., SIGCOMM 2020, on pacing: windows below one packet are paced, so that 400 flows hold less than half a packet each, which a law
 /// with a floor of one cannot.
 #[test]
 fn four_hundred_swift_flows_share_less_than_a_packet_each() {
@@ -143,7 +143,7 @@ fn four_hundred_swift_flows_share_less_than_a_packet_each() {
     assert!(queue + EMPTY > 400.0, "{queue}: a packet each");
 }
 
-/// Sheet timely, section 7.1: patched flows rest at a round-trip time of t_low (1 + N delta / (beta_p C)), whatever they began
+/// Zhu et al., CoNEXT 2016, fixed point of patched TIMELY: flows rest at a round-trip time of t_low (1 + N delta / (beta_p C)), whatever they began
 /// with; 20 us of it are the empty path.
 #[test]
 fn patched_timely_flows_hold_a_queue_that_grows_with_their_number() {

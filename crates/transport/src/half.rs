@@ -120,9 +120,9 @@ impl PacketSink for Vec<Packet> {
     }
 }
 
-/// Asks memory for what will soon be read: a hint, which changes nothing but time.
+/// Prefetches what will soon be read: a hint, which changes nothing but time.
 pub trait Prefetch {
-    /// Asks for all of a value.
+    /// Prefetches all of a value.
     fn prefetch<T>(&self, of: &T);
 }
 
@@ -166,9 +166,9 @@ pub trait SenderHalf<C>: Clone + Debug {
     fn retransmits(&self) -> u64;
     /// Expiries of the retransmission timer.
     fn timeouts(&self) -> u64;
-    /// Asks for state that lies elsewhere than in place.
+    /// Prefetches state that lies elsewhere than in place.
     fn prefetch(&self, _memory: &impl Prefetch) {}
-    /// Asks for what is noted of the oldest packet that is not acknowledged, where that lies elsewhere.
+    /// Prefetches what is noted of the oldest packet that is not acknowledged, where that lies elsewhere.
     fn prefetch_oldest(&self, _memory: &impl Prefetch) {}
 }
 

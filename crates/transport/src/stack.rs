@@ -359,13 +359,13 @@ impl Sender {
         each!(Sender, self, |of| of.half.on_switch_message(now, message))
     }
 
-    /// Asks for state that lies elsewhere than in place.
+    /// Prefetches state that lies elsewhere than in place.
     #[inline(always)]
     pub fn prefetch(&self, memory: &impl Prefetch) {
         each!(Sender, self, |of| of.half.prefetch(memory))
     }
 
-    /// Asks for what is noted of the oldest packet that is not acknowledged, where that lies elsewhere.
+    /// Prefetches what is noted of the oldest packet that is not acknowledged, where that lies elsewhere.
     #[inline(always)]
     pub fn prefetch_oldest(&self, memory: &impl Prefetch) {
         each!(Sender, self, |of| of.half.prefetch_oldest(memory))

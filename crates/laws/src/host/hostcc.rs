@@ -295,7 +295,7 @@ impl HostCc {
         }
     }
 
-    /// Asks for a level if it is another one, none is being written, and the last did not just fail.
+    /// Requests a level if it is another one, none is being written, and the last did not just fail.
     fn request(&mut self, now: Time, level: u8, acts: &mut Acts<HostAct>) -> bool {
         let level = if self.lifting { 0 } else { level };
         let write = self.params.local_response
@@ -385,7 +385,7 @@ impl HostCc {
         self.params.lease.0.map(|lease| self.leased.saturating_add(lease))
     }
 
-    /// Asks for a wake when readings or the lease lapse or a failed lift is due again, if there is something to lift.
+    /// Sets a wake-up for when readings or the lease lapse or a failed lift is due again, if there is something to lift.
     fn arm(&mut self, now: Time, acts: &mut Acts<HostAct>) {
         let held = self.level > 0 && self.requested.is_none() && self.params.local_response;
         let stale = self.stale_from().filter(|_| held || self.echo);

@@ -37,7 +37,7 @@ mod tests {
         assert_eq!(marks_first(pool, accounts, 8.0).get(), 21_755);
     }
 
-    /// Lossless-fabric sheet, section 2, in per mille of the pool.
+    /// Choudhury and Hahne, IEEE/ACM ToN 1998, in per mille of the pool.
     #[test]
     fn shares_under_a_dynamic_threshold() {
         let table = [
