@@ -164,6 +164,8 @@ pub struct Case {
     /// Virtual time before the clock is read, and while it runs.
     pub warmup: Span,
     pub measured: Span,
+    /// Whether a short measured part is repeated: where it ends by itself.
+    pub repeats: bool,
 }
 
 /// Virtual time by hosts: up to so many, warm-up and measured part in microseconds. Warm-up is tens of round trips
@@ -219,6 +221,7 @@ impl Case {
             Family::DctcpWebsearch => *websearch,
             _ => [0, 100_000], // a bound: it ends when all flows have
         };
+        let repeats = family.is_to_completion() && time.is_none();
         let measured = time.unwrap_or(Span::from_us(measured));
         if measured == Span::ZERO {
             return Err(Failure::Input(
@@ -226,7 +229,7 @@ impl Case {
             ));
         }
         let warmup = Span::from_us(warmup);
-        Ok(Self { name: name.into(), family, hosts, k, mtu, warmup, measured })
+        Ok(Self { name: name.into(), family, hosts, k, mtu, warmup, measured, repeats })
     }
 
     /// A bench that comes in one size.
@@ -238,7 +241,8 @@ impl Case {
             _ => (320, 20, Span::ZERO, Span::from_ms(2)),
         };
         let measured = time.unwrap_or(measured);
-        Ok(Self { name: family.name().into(), family, hosts, k, mtu, warmup, measured })
+        let name = family.name().into();
+        Ok(Self { name, family, hosts, k, mtu, warmup, measured, repeats: false })
     }
 
     fn rdma_scenario(&self) -> String {

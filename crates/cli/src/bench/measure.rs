@@ -69,7 +69,7 @@ pub struct Measured {
     pub version: String,
 }
 
-/// A measured part shorter than this is repeated.
+/// A measured part shorter than this is repeated, if the bench may be.
 const AT_LEAST: Duration = Duration::from_millis(1000);
 const MOST_REPETITIONS: u32 = 50;
 
@@ -91,9 +91,8 @@ pub fn measure(case: &Case, threads: usize) -> Result<Measured, Failure> {
     let options = Options { threads, ..Options::default() };
     let mut clocks = Clocks::default();
     let (mut record, execution) = once(case, &scenario, options, &mut clocks)?;
-    // Repetitions are for short benches that end by themselves; the longer ones are long enough.
     let short = |clocks: &Clocks| clocks.wall < AT_LEAST && clocks.repetitions < MOST_REPETITIONS;
-    while case.family.is_to_completion() && short(&clocks) {
+    while case.repeats && short(&clocks) {
         record.flows.clear();
         let (again, _) = once(case, &scenario, options, &mut clocks)?;
         if again.digest != record.digest {
