@@ -22,6 +22,7 @@ mod pause;
 mod scheduled;
 mod settings;
 mod shares;
+mod strict_limits;
 mod telemetry;
 mod trim;
 mod turns;
@@ -119,6 +120,9 @@ pub(crate) enum PortMode {
     /// sent. Something else happens on departures too, or decides on arrivals: marks at dequeue, INT, policies of classes, ingress accounting,
     /// a shared buffer.
     WorkConserving,
+    /// The same, and nothing but priority order and the limits of the port and of its classes counts; that of the highest is in bytes. What
+    /// becomes of a packet beyond its limit is for [`Over`] to say.
+    StrictLimits,
     /// The same, and nothing but priority order and the limits and marks of the port counts.
     StrictPriority,
     /// One queue, a number: a packet goes to the link as it is accepted. A shared buffer decides on arrivals too.
@@ -135,7 +139,7 @@ impl PortMode {
 
     #[inline(always)]
     pub fn is_work_conserving(self) -> bool {
-        matches!(self, Self::WorkConserving | Self::StrictPriority)
+        matches!(self, Self::WorkConserving | Self::StrictLimits | Self::StrictPriority)
     }
 }
 
@@ -144,7 +148,7 @@ impl PortMode {
 #[repr(C, align(64))]
 struct Hot {
     busy: Time, // when all that was accepted has been sent; in mode `PerPacket`: the packet in transmission
-    free_below: Span, // of queues shorter than this neither limit nor mark can come about
+    free_below: Span, // of queues shorter than this neither limit nor mark can come about; mode `StrictLimits`: see `free_up_to`
     tx_packets: u64,
     highest: Span, // largest queue as time at the present rate
     tx_bytes: u64,
@@ -152,6 +156,8 @@ struct Hot {
     overhead: u32, // ps that wire overhead adds to each packet
     link: LinkId,
     mode: PortMode,
+    free_packets: u16, // mode `StrictLimits`: with no more packets in the port, no limit in packets is reached
+    lower_end: Time, // mode `StrictLimits`: when what was sent last of the lower classes has been sent; those of the highest class go behind it
 }
 
 const _: () = assert!(size_of::<Hot>() == 64);
@@ -191,6 +197,8 @@ impl Port {
                 overhead: 0,
                 link: settings.link,
                 mode: PortMode::PerPacket,
+                free_packets: 0,
+                lower_end: Time::ZERO,
             },
             counted: 0,
             scheduled: Scheduled::new(&settings, !one_touch),
@@ -244,7 +252,10 @@ impl Port {
         let mark_from = self.rules().map(from).min().unwrap_or(Span::MAX);
         let picks = self.rules().any(|rule| rule.at_dequeue);
         let classes = self.cold.classes.iter().flat_map(|classes| classes.limits());
-        let bytes = |limit| if let Length::Bytes(bytes) = limit { time(bytes) } else { Span::MAX };
+        let bytes = |limit| match limit {
+            Length::Bytes(bytes) => time(bytes),
+            Length::Packets(_) => Span::ZERO, // of any size
+        };
         self.cold.bounds.class_limit = classes.map(bytes).min().unwrap_or(Span::MAX);
         (self.cold.bounds.mark_from, self.scheduled.picks) = (mark_from, picks);
         let all_from = |rule: Marking| match rule.kmax {
@@ -279,6 +290,7 @@ impl Port {
             PortMode::WorkConserving | PortMode::StrictPriority => {
                 self.enter_work_conserving();
             }
+            PortMode::StrictLimits => self.enter_strict_limits(),
             PortMode::Fifo | PortMode::FifoUnshared => {}
         }
     }
@@ -450,6 +462,9 @@ impl Port {
         if self.cold.old_until != Time::ZERO && self.cold.old_until <= now {
             self.cold.old_until = Time::ZERO;
             self.derive_mode();
+        }
+        if self.hot.mode == PortMode::StrictLimits {
+            return self.offer_strict_limits(now, ingress_port, packet, out).0;
         }
         if self.is_work_conserving() {
             return match self.cold.observed {

@@ -314,6 +314,7 @@ impl Switch {
             PortMode::StrictPriority => {
                 target.offer_strict_priority(now, ingress_port, packet, out)
             }
+            PortMode::StrictLimits => target.offer_strict_limits(now, ingress_port, packet, out),
             PortMode::WorkConserving if self.shared.is_none() => {
                 (target.offer_work_conserving(now, ingress_port, packet, out), true)
             }

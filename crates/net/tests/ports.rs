@@ -95,11 +95,23 @@ fn trimming(classes: u8, rng: &mut Stream) -> [ClassPolicy; CLASSES] {
     all
 }
 
+/// The same where nothing but strict order and limits counts: that of the highest class in bytes, those of others in bytes or packets.
+fn only_limits(classes: u8, rng: &mut Stream) -> [ClassPolicy; CLASSES] {
+    let mut all = trimming(classes, rng);
+    for policy in &mut all {
+        (policy.marking, policy.weight, policy.turn) = (None, 0, 0);
+    }
+    let limit = Length::Bytes(64 + rng.below(6_000));
+    all[usize::from(classes) - 1].limit = of(rng, &[None, Some(limit), Some(limit)]);
+    all
+}
+
 /// What a switch has beyond ports.
 #[derive(Clone, Copy, Default)]
 struct More {
     policies: bool,
     trims: bool,
+    only_limits: bool,
     shared: bool,
 }
 
@@ -110,10 +122,14 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8, more: More) -> usize 
     let mut rng = Stream::new(seed, 0, Purpose::Test);
     let mut settings = PortSettings { classes, ..settings(&mut rng) };
     let mut apart = Stream::new(seed, 1, Purpose::Test);
-    let policies = more.policies.then(|| match more.trims {
-        true => trimming(classes, &mut apart),
-        false => policies(&mut apart),
+    let policies = more.policies.then(|| match (more.trims, more.only_limits) {
+        (true, true) => only_limits(classes, &mut apart),
+        (true, false) => trimming(classes, &mut apart),
+        (false, _) => policies(&mut apart),
     });
+    if more.only_limits {
+        (settings.marking, settings.telemetry) = (None, None);
+    }
     let shared = more.shared.then(|| {
         let size = of(&mut apart, &[20_000, 60_000, 400_000, 1_500_000]);
         let pool =
@@ -121,7 +137,8 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8, more: More) -> usize 
         if apart.below(2) == 0 { pool.by_class() } else { pool }
     });
     if more.policies {
-        settings.form = Form::Queued;
+        let early = classes > 1 && (more.only_limits || apart.below(2) == 0);
+        settings.form = if early { Form::Any } else { Form::Queued };
     }
     let bench = |settings| Bench::with(2, settings, shared, None, policies);
     let mut fast = bench(settings);
@@ -234,12 +251,17 @@ proptest! {
 
     #[test]
     fn what_is_trimmed_does_not_depend_on_when_queues_are_served(seed in any::<u64>().no_shrink(), classes in 2u8..5) {
-        early_is_explicit(seed, 2_500, classes, More { policies: true, trims: true, shared: false });
+        early_is_explicit(seed, 2_500, classes, More { policies: true, trims: true, ..More::default() });
+    }
+
+    #[test]
+    fn limits_of_classes_do_not_depend_on_what_is_sent_early(seed in any::<u64>().no_shrink(), classes in 2u8..5) {
+        early_is_explicit(seed, 2_500, classes, More { policies: true, trims: true, only_limits: true, shared: false });
     }
 
     #[test]
     fn a_shared_buffer_of_ports_or_classes_does_not_depend_on_it_either(seed in any::<u64>().no_shrink(), classes in 1u8..5, policies: bool) {
-        early_is_explicit(seed, 2_500, classes, More { policies, shared: true, trims: false });
+        early_is_explicit(seed, 2_500, classes, More { policies, shared: true, ..More::default() });
     }
 
     /// Against the obvious server: whenever the wire is free, the oldest packet of the highest class that waits.

@@ -31,7 +31,7 @@ fn of_kind(bench: &Bench, kind: Kind) -> Vec<&Packet> {
     sent.filter(|packet| packet.kind == kind).collect()
 }
 
-const FORMS: [Form; 2] = [Form::Queued, Form::Naive];
+const FORMS: [Form; 3] = [Form::Any, Form::Queued, Form::Naive];
 
 /// `f` of 2 packets stay whole where `f * 1538 + (2 - f) * 84 = 1538`. Senders in step to the byte differ by more than
 /// the 1 % there: in the 5.8 % of rounds in which headers have taken the wire, whoever is second may still displace the first, by a quarter of these.
@@ -40,6 +40,8 @@ fn two_senders_at_line_rate_share_a_port_by_the_coin() {
     let (packets, bytes) = (Length::Packets(8), Length::Bytes(8 * 1_538));
     for (form, low, behind, within) in [
         (Form::Queued, packets, 0, 0.02),
+        (Form::Any, packets, 0, 0.02),
+        (Form::Any, packets, 100, 0.01),
         (Form::Queued, packets, 100, 0.01),
         (Form::Queued, bytes, 769, 0.01),
         (Form::Naive, bytes, 1_400, 0.01),

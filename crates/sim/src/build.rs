@@ -547,7 +547,7 @@ impl<'a> Maker<'a> {
         // A pause may stop one port and free room taken by packets of any, so all queues are explicit.
         let classes = self.classes(node);
         let explicit = self.has_pause(node, false) || self.has_pause(node, true);
-        let explicit = explicit || !classes.is_empty();
+        let explicit = explicit || (!classes.is_empty() && switch.classes <= 1);
         let least = if explicit { Form::Queued } else { Form::Any };
         let formed = |port: PortSettings| PortSettings { form: port.form.max(least), ..port };
         let ports = (0..count).map(|p| formed(self.switch_port(node, p))).collect();

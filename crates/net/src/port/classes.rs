@@ -5,7 +5,7 @@
 use super::shares::Shares;
 use super::trim::Over;
 use super::turns::Turns;
-use super::{Length, Marking, PauseCounters, Port};
+use super::{Length, Marking, PauseCounters, Port, PortMode};
 use forebay_units::{Span, Time};
 
 /// Traffic classes.
@@ -276,6 +276,7 @@ impl Port {
         if !self.scheduled.by_class {
             return self.port_queue(now);
         }
+        debug_assert!(self.hot.mode != PortMode::StrictLimits, "its highest class is sent early");
         let class = self.scheduled.lane(class);
         let sends = self.scheduled.sending == class as u8 && !self.cold.settings.release_at_start;
         let sending = if sends { self.in_transmission(now) } else { 0 };

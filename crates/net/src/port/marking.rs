@@ -1,6 +1,6 @@
 //! Admission: limits and marks by the instantaneous queue, and the draws that go with marks.
 
-use super::{Length, Marking, Port, Verdict};
+use super::{Length, Marking, Port, PortMode, Verdict};
 use forebay_engine::Out;
 use forebay_units::random::Stream;
 use forebay_units::{Span, Time};
@@ -58,7 +58,10 @@ impl Port {
         if limit.is_none() && !may_mark {
             return Verdict::Accepted;
         }
-        let (queue, packets) = self.queue_of(now, packet.class);
+        let (queue, packets) = match self.hot.mode {
+            PortMode::StrictLimits => self.strict_queue_of(now, packet.class),
+            _ => self.queue_of(now, packet.class),
+        };
         let wire = self.wire(packet);
         if limit.is_none_or(|limit| limit.holds(queue, packets, wire)) {
             return self.mark(queue, packets, packet);

@@ -71,14 +71,29 @@ impl Scheduled {
     }
 
     #[inline]
-    fn class_of(&self, packet: &Packet) -> usize {
+    pub fn class_of(&self, packet: &Packet) -> usize {
         self.lane(packet.class)
     }
 
     /// Whether a packet of this queue goes to the link as it is accepted: nothing overtakes it, and none of its class waits.
     #[inline]
-    fn sends_early(&self, lane: usize) -> bool {
+    pub fn sends_early(&self, lane: usize) -> bool {
         lane == usize::from(self.sent_early) && self.filled >> lane == 0
+    }
+
+    /// Whether packets of some queue go to the link as they are accepted.
+    pub fn sends_some_early(&self) -> bool {
+        self.sent_early != NOTHING
+    }
+
+    /// Number of the last queue.
+    pub fn top(&self) -> u8 {
+        self.top
+    }
+
+    /// Whether this is the last queue.
+    pub fn is_top(&self, lane: u8) -> bool {
+        lane == self.top
     }
 
     /// Whether there are several queues.
@@ -105,7 +120,7 @@ impl Scheduled {
 
     /// Queues a packet in a queue.
     #[inline(always)]
-    fn add(&mut self, lane: usize, ingress_port: u16, packet: &Packet) {
+    pub fn add(&mut self, lane: usize, ingress_port: u16, packet: &Packet) {
         let wire = packet.on_wire(self.overhead.into());
         let queue = &mut self.queues[lane];
         queue.push(packet, ingress_port, &mut self.rests, lane);
@@ -189,13 +204,13 @@ impl Scheduled {
 
     /// Whether more happens as a transmission begins than that.
     #[inline]
-    fn is_special(&self) -> bool {
+    pub fn is_special(&self) -> bool {
         self.has_int() || self.picks || self.by_class
     }
 
     /// Whether INT, marks at dequeue or the turns of weighted classes follow from what waits as a transmission begins.
     #[inline]
-    fn is_watched(&self) -> bool {
+    pub fn is_watched(&self) -> bool {
         self.has_int() || self.picks || self.weighs
     }
 
@@ -242,9 +257,10 @@ impl Port {
             && !settings.release_at_start
             && settings.limit.is_none_or(is_bytes)
             && settings.marking.iter().all(in_bytes)
-            && classes.as_ref().is_none_or(|c| c.rules().all(in_bytes) && c.limits().all(is_bytes));
+            && classes.as_ref().is_none_or(|c| c.rules().all(in_bytes));
         match work_conserving {
             false => PortMode::PerPacket,
+            true if !*observed && !*shares && self.has_strict_limits() => PortMode::StrictLimits,
             true if self.scheduled.is_special() || *observed || *shares => PortMode::WorkConserving,
             true => PortMode::StrictPriority,
         }
@@ -261,6 +277,7 @@ impl Port {
     pub(super) fn leave_work_conserving(&mut self) {
         if self.is_work_conserving() {
             self.hot.busy = self.hot.busy - self.waiting_time();
+            self.leave_strict_limits();
             self.cold.since = self.hot.busy;
             (self.hot.mode, self.hot.pace) = (PortMode::PerPacket, 0);
         }
@@ -322,7 +339,7 @@ impl Port {
 
     /// Serves every departure of a work-conserving port that starts at or before `now`; nobody observes them.
     #[inline(never)]
-    fn serve_unobserved(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    pub(super) fn serve_unobserved(&mut self, now: Time, out: &mut impl Out<Packet>) {
         self.serve_work_conserving(now, out, &mut |_, _, _| {});
     }
 
@@ -416,7 +433,7 @@ impl Port {
 
     /// Sends a packet that has been added to `busy`, ahead of all that wait.
     #[inline(always)]
-    fn send_ahead(&mut self, packet: &Packet, out: &mut impl Out<Packet>) {
+    pub(super) fn send_ahead(&mut self, packet: &Packet, out: &mut impl Out<Packet>) {
         let end = self.hot.busy - self.waiting_time();
         self.hot.tx_packets += 1;
         self.hot.tx_bytes += u64::from(packet.size);
@@ -433,7 +450,7 @@ impl Port {
     ) {
         let mut start = self.hot.busy - self.waiting_time();
         let mut packet = Packet::default();
-        if self.scheduled.is_special() {
+        if self.hot.mode == PortMode::WorkConserving && self.scheduled.is_special() {
             while self.scheduled.packets > 0 && start <= now {
                 let class = self.next_class(0);
                 self.scheduled.take_into(class, &mut packet);
@@ -452,6 +469,9 @@ impl Port {
             out.push(hot.link, end, &packet);
             departed(start, &packet, Verdict::Accepted);
             start = end;
+        }
+        if self.hot.mode == PortMode::StrictLimits {
+            self.sent_in_order(start, &packet);
         }
     }
 

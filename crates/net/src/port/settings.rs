@@ -48,7 +48,7 @@ pub enum Form {
     /// As is cheapest.
     #[default]
     Any,
-    /// In explicit queues, even where one touch would do. So it has to be where a peer may pause it, where classes are told apart, and
+    /// In explicit queues, even where one touch would do. So it has to be where a peer may pause it, where the one class has a policy, and
     /// where a port may lose packets or get an odd rate later.
     Queued,
     /// There, and each departure is an event of its own. For whoever watches departures, and as the slow twin of the other forms.

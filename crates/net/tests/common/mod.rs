@@ -65,6 +65,7 @@ impl Wires {
                     self.slab.release(packet.int_slot());
                     packet.ext = Packet::default().ext;
                 }
+                packet.ingress = 0; // of the switch, while the packet waits there
                 self.arrived.push((*link, at, packet));
             }
         }
