@@ -2086,7 +2086,7 @@ fn receiver_driven_transports() {
         ),
         (
             format!("law = \"ndp\"\n{spray}\nprotect = true"),
-            "is for laws of role credit; write law = expresspass, or leave it out",
+            "is about packets that switches drop first; write fabric.switch.ecn = [{ classes = [0], k",
         ),
     ] {
         let found = driven(&lines);

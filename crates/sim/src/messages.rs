@@ -133,6 +133,7 @@ mod tests {
             priorities: 1,
             cutoffs: None,
             resend_after: Span::from_ms(2),
+            protect: false,
         };
         levels(&mut cfg, keys, sizes.to_vec());
         (cfg.priorities, cfg.cutoffs.unwrap().iter().map(|size| size.get()).collect())

@@ -202,6 +202,7 @@ fn receiver_driven(
         priorities: 1,
         cutoffs: None,
         resend_after: keys.resend_after,
+        protect: keys.protect,
     })
 }
 

@@ -161,8 +161,18 @@ fn an_incast_fills_the_link_and_is_fair() {
 /// Three messages of 12 packets to one host, of which four packets leave unasked.
 fn three_messages(law: &str, fault: &str) -> Scenario {
     let window = "window = \"4 packets\"\n";
+    let protected = |classes: &str| {
+        let rule = format!(
+            "classes = 8\necn = [{{ classes = {classes}, k = \"6KB\", not_ect = \"drop\", ect = \"pass\" }}]"
+        );
+        STAR.replace("classes = 2", &rule)
+    };
     let (fabric, transport) = match law {
         "homa" => (star_of_eight_classes(), format!("{HOMA}{window}")),
+        "homa, protected" => {
+            (protected("[0, 1, 2, 3, 4, 5, 6, 7]"), format!("{HOMA}{window}protect = true\n"))
+        }
+        "ndp, protected" => (protected("[0]"), format!("{NDP}{window}protect = true\n")),
         _ => (STAR.into(), format!("{NDP}{window}")),
     };
     let flows = [1, 2, 3].map(|i| (format!("host[{i}]"), 12 * 4_000 - 1_000 * i));
@@ -183,7 +193,7 @@ fn all_end(scenario: &Scenario, what: &str) -> RunRecord {
 /// On the receiver's cable, and on that of one sender, each packet in turn is lost: data, ACKs, grants, the last ACK.
 #[test]
 fn every_message_ends_whatever_packet_is_lost() {
-    for law in ["ndp", "homa"] {
+    for law in ["ndp", "homa", "ndp, protected", "homa, protected"] {
         let (mut late, mut packets) = (0, 0);
         for link in ["host[0]->tor", "tor->host[0]", "host[1]->tor", "tor->host[1]"] {
             for nth in 1..=36 {
@@ -203,7 +213,7 @@ fn every_message_ends_whatever_packet_is_lost() {
 
 #[test]
 fn every_message_ends_under_random_loss_of_everything() {
-    for law in ["ndp", "homa"] {
+    for law in ["ndp", "homa", "ndp, protected", "homa, protected"] {
         for loss in [0.01, 0.1] {
             let losses = format!("[[fabric.override]]\nwhere = \"host[*]\"\nloss = {loss}\n");
             let scenario = three_messages(law, &losses);
@@ -310,5 +320,30 @@ fn granted_data_queues_for_no_more_than_overcommitment() {
         assert!((most - 6_000..=most).contains(&queue), "K = {k}: {queue} B of {most}");
         let receiver = record.ports.iter().find(|port| port.node == "host[0]").unwrap();
         assert_eq!(receiver.tx_packets, 12 * (packets - window) + 12, "K = {k}");
+    }
+}
+
+/// Twelve senders of a round trip's payload each, and switches that drop what leaves unasked where 6 KB wait: the first round trip brings what the link
+/// carries, and K; probes tell the rest, which leaves once more, without a timer of milliseconds.
+#[test]
+fn a_protected_incast_repairs_what_was_dropped_within_round_trips() {
+    let names: Vec<String> = (1..13).map(|i| format!("host[{i}]")).collect();
+    let flows: Vec<_> = names.iter().map(|from| (from.as_str(), "host[0]", 15 * 4_000)).collect();
+    for law in [NDP.replace("ack_class = 1", "ack_class = 7"), format!("{HOMA}levels = 1\n")] {
+        let rule = "classes = 8\necn = [{ classes = [0], k = \"6KB\", not_ect = \"drop\", ect = \"pass\" }]";
+        let star = STAR.replace("classes = 2", rule);
+        let scenario = with(&star, &format!("{law}protect = true\n"), &list(&flows));
+        let record = agreed(&scenario);
+        let down = |port: &&forebay_record::PortRow| port.node == "tor" && port.peer == "host[0]";
+        let port = record.ports.iter().find(down).unwrap();
+        assert_eq!(port.dropped_packets, port.dropped_unscheduled, "{law}");
+        let kept = 12 * 15 - port.dropped_unscheduled;
+        let again: u64 = record.flows.iter().map(|flow| u64::from(flow.retransmits)).sum();
+        let last = record.flows.iter().map(|flow| flow.acked.unwrap().as_ps()).max().unwrap();
+        assert!((15..=17).contains(&kept), "{law}: {kept} packets");
+        assert_eq!(again, port.dropped_unscheduled, "{law}");
+        let (wire, trip) = (180 * 325_120, 2 * (325_120 + 1_000_000) + 2 * (5_120 + 1_000_000));
+        assert!((wire + trip..wire + 4 * trip).contains(&last), "{law}: {last} ps");
+        assert!(record.flows.iter().all(|flow| flow.timeouts == 0), "{law}");
     }
 }

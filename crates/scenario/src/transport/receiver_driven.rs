@@ -24,8 +24,8 @@ pub struct ReceiverDriven {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<QueueLength>,
     /// Whether what leaves unasked is not ECN-capable and all else is, so that switches with ecn = { k = "6KB", not_ect = "drop", ect = "pass" } drop
-    /// that alone before it queues; each such packet is acknowledged, a probe follows the last one, and what was dropped leaves again as
-    /// granted data (Aeolus). Under a law of role credit a window then leaves before the first credit. Default: false.
+    /// that alone before it queues; a probe follows the last such packet, and what was dropped leaves again as granted data (Aeolus). Under a
+    /// law of role credit a window then leaves before the first credit. Default: false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub protect: bool,
     /// Time without an arrival after which a receiver requests what is missing of a message, doubled each time. Default: by law, 1ms for ndp (its RTO),
@@ -84,11 +84,6 @@ impl ReceiverDriven {
                 None => {}
             }
             return;
-        }
-        if self.protect {
-            let names = or_list(credit::LAWS.iter().map(|law| law.name));
-            let text = format!("is for laws of role credit; write law = {names}, or leave it out");
-            judge.say(&format!("{place}.protect"), text);
         }
         let mut law = judge.grant_law(&format!("{place}.law"), law);
         if let Some(law) = &mut law {
@@ -173,13 +168,14 @@ impl Transport {
         }
     }
 
-    /// Where the law learns of losses from headers, no port drops a packet of data whole.
+    /// Where the law learns of losses from headers, and not from probes, no port drops a packet of data whole.
     pub(crate) fn check_trims(&self, judge: &mut Judge<'_>, place: &str, switch: &Switch) {
         let class = self.class;
         let trimmed = switch.class_trims()[usize::from(class & 7)].is_some();
         let limits = switch.limits.iter().any(|one| one.class == class);
+        let protect = self.receiver_driven().is_some_and(|keys| keys.protect);
         let endless = switch.buffer == Buffer::None && switch.port_limit.is_none() && !limits;
-        if self.grant_needs().is_some_and(|needs| needs.trims) && !trimmed && !endless {
+        if self.grant_needs().is_some_and(|needs| needs.trims) && !trimmed && !endless && !protect {
             let text = format!(
                 "{:?} learns of losses from headers whose payload a switch cut off; write {{ class = {class}, size = \"8 packets\", over = {{ trim_to = \"{}\", class = {} }} }} in fabric.switch.limits, or fabric.switch.buffer = \"none\" for queues without an end",
                 self.law,
@@ -195,11 +191,15 @@ impl Transport {
         if !self.receiver_driven().is_some_and(|keys| keys.protect) {
             return;
         }
-        let rule = ecn.of_class(self.class).or(ecn.of_port());
-        if !rule.is_some_and(|rule| rule.not_ect == NotEct::Drop && rule.at == MarkAt::Enqueue) {
+        let levels = self.receiver_driven().map_or(1, |keys| keys.levels.max(1));
+        let classes: Vec<u8> = (self.class..self.class.saturating_add(levels)).collect();
+        let drops = |class: &u8| {
+            let rule = ecn.of_class(*class).or(ecn.of_port());
+            rule.is_some_and(|rule| rule.not_ect == NotEct::Drop && rule.at == MarkAt::Enqueue)
+        };
+        if !classes.iter().all(drops) {
             let text = format!(
-                "is about packets that switches drop first; write fabric.switch.ecn = [{{ classes = [{}], k = \"6KB\", not_ect = \"drop\", ect = \"pass\" }}]",
-                self.class
+                "is about packets that switches drop first; write fabric.switch.ecn = [{{ classes = {classes:?}, k = \"6KB\", not_ect = \"drop\", ect = \"pass\" }}]",
             );
             judge.say(&format!("{place}.protect"), text);
         }

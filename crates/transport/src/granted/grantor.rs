@@ -7,7 +7,7 @@ use forebay_laws::Acts;
 use forebay_laws::grant::{
     Grant, GrantAct, GrantEvent, GrantSeen, GrantStart, Incoming, MessageId, Order,
 };
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, Kind, Packet};
 use std::collections::VecDeque;
 
@@ -15,19 +15,24 @@ use std::collections::VecDeque;
 const SHOWN: usize = 64;
 const SHOWN_IN_TURNS: usize = 4;
 
+/// Part of a round trip for which a probe waits for packets on other paths. Assumption: the source has one path, and no such wait.
+const REORDER: u64 = 4;
+
 /// A receiving host.
 #[derive(Clone, Debug)]
 pub struct Grantor {
     law: Grant,
     order: Order,
     acks: bool,
+    reorder: Span, // from a probe until what is missing counts as lost
     messages: Vec<Message>,
     free: Vec<u32>,
     ranks: Vec<(Rank, u32)>, // messages that need credit, the best first, where order is by a rank
     turns: VecDeque<u32>,    // the same in turns: of these, those that may have some now
     shown: Vec<Incoming>,    // for the law
-    wake: Time,              // of the law
-    silence: Time,           // no message is silent before
+    probes: VecDeque<(Time, u32)>, // messages whose probes have come, by when packets are there or lost
+    wake: Time,                    // of the law
+    silence: Time,                 // no message is silent before
 }
 
 impl Grantor {
@@ -48,11 +53,13 @@ impl Grantor {
             law,
             order,
             acks: needs.acks,
+            reorder: at.line_rate.time_for(cfg.window) / REORDER,
             messages: Vec::new(),
             free: Vec::new(),
             ranks: Vec::new(),
             turns: VecDeque::new(),
             shown: Vec::new(),
+            probes: VecDeque::new(),
             wake: Time::MAX,
             silence: Time::MAX,
         };
@@ -131,6 +138,14 @@ impl Grantor {
             self.free.push(id.0);
         }
         delivered
+    }
+
+    /// A sender has sent what leaves unasked, up to the byte `seq`; soon what is missing of it is lost.
+    pub(super) fn on_probe(&mut self, cfg: &GrantedConfig, now: Time, id: MessageId, seq: u64) {
+        let message = &mut self.messages[id.0 as usize];
+        message.touch(now);
+        message.probe(cfg, now + self.reorder, seq);
+        self.probes.push_back((now + self.reorder, id.0));
     }
 
     /// One event of the law. Credit for the message that is just being answered rides on the answer.
@@ -257,13 +272,20 @@ impl Grantor {
 
 impl HostHalf<GrantedConfig> for Grantor {
     fn deadline(&self) -> Time {
-        self.wake.min(self.silence)
+        let probe = self.probes.front().map_or(Time::MAX, |(at, _)| *at);
+        self.wake.min(self.silence).min(probe)
     }
 
     fn on_deadline(&mut self, cfg: &GrantedConfig, now: Time, sink: &mut impl PacketSink) {
         if self.wake <= now {
             self.wake = Time::MAX;
             self.step(cfg, now, GrantEvent::Wake, None, sink);
+        }
+        while let Some((at, id)) = self.probes.front().copied().filter(|(at, _)| *at <= now) {
+            self.probes.pop_front();
+            if self.messages[id as usize].probed_at() == at {
+                self.request_unscheduled(cfg, now, id, sink);
+            }
         }
         if self.silence <= now {
             self.silence = Time::MAX;
@@ -273,6 +295,26 @@ impl HostHalf<GrantedConfig> for Grantor {
 }
 
 impl Grantor {
+    /// A probe came a reorder window ago: what is missing of what left unasked is written off, and requested.
+    fn request_unscheduled(
+        &mut self,
+        cfg: &GrantedConfig,
+        now: Time,
+        id: u32,
+        sink: &mut impl PacketSink,
+    ) {
+        let (message, mss) = (MessageId(id), cfg.mss.get());
+        let (gaps, bytes) = self.messages[id as usize].write_off_unscheduled(cfg);
+        if gaps.is_empty() {
+            return;
+        }
+        self.list(cfg, id, false);
+        for (from, upto) in gaps {
+            self.request(cfg, message, from * mss, upto * mss, sink);
+        }
+        self.step(cfg, now, GrantEvent::Trimmed { message, bytes }, None, sink);
+    }
+
     /// Looks for messages of which nothing arrives: what is on its way is written off, and what is missing requested.
     #[cold]
     fn repair(&mut self, cfg: &GrantedConfig, now: Time, sink: &mut impl PacketSink) {

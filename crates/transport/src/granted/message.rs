@@ -6,7 +6,7 @@ use crate::half::{PacketSink, ReceiverHalf};
 use crate::receiver::Arrival;
 use forebay_laws::grant::{Incoming, MessageId, Order};
 use forebay_units::{Bytes, Time};
-use forebay_wire::{FlowId, HostAddr, Packet};
+use forebay_wire::{FlowId, HostAddr, Kind, Packet};
 
 /// Ranges that a receiver requests at a time.
 const MOST_GAPS: usize = 16;
@@ -44,6 +44,9 @@ impl ReceiverHalf<GrantedConfig> for GrantedReceiver {
             let message = Message::new(self.flow, self.sender, self.size, unscheduled, now);
             host.open(cfg, now, message, sink)
         });
+        if packet.kind == Kind::Want {
+            return host.on_probe(cfg, now, id, packet.seq);
+        }
         self.delivered = host.on_packet(cfg, now, id, packet, sink);
         self.complete = self.delivered == self.size.get();
     }
@@ -73,6 +76,7 @@ pub(super) struct Message {
     there: Bits,              // from `next` on
     next: u64,                // number of the first packet that is missing
     silences: u32,            // in a row
+    probed: Option<(Time, u64)>, // when packets below this number are there or lost
 }
 
 impl Message {
@@ -100,6 +104,7 @@ impl Message {
             there: Bits::default(),
             next: 0,
             silences: 0,
+            probed: None,
         }
     }
 
@@ -170,15 +175,41 @@ impl Message {
         self.quiet_since + cfg.resend_after * (1 << self.silences)
     }
 
+    /// What left unasked ends below the byte `seq`; what is missing of it then is lost.
+    pub fn probe(&mut self, cfg: &GrantedConfig, then: Time, seq: u64) {
+        self.probed = (!self.closed).then_some((then, cfg.packets(seq)));
+    }
+
+    /// When packets are there or lost, as a probe says.
+    pub fn probed_at(&self) -> Time {
+        self.probed.filter(|_| !self.closed).map_or(Time::MAX, |(at, _)| at)
+    }
+
+    /// Gives up what is missing of what left unasked. Returns its ranges of packets, and its payload.
+    pub fn write_off_unscheduled(&mut self, cfg: &GrantedConfig) -> (Vec<(u64, u64)>, Bytes) {
+        let end = self.probed.take().map_or(0, |(_, end)| end);
+        let gaps = self.gaps(end, usize::MAX);
+        let size = self.seen.size.get();
+        let payload =
+            |(from, upto): &(u64, u64)| size.min(upto * cfg.mss.get()) - from * cfg.mss.get();
+        let payload = gaps.iter().map(payload).sum();
+        self.in_vain(payload);
+        (gaps, Bytes::new(payload))
+    }
+
     /// Gives up what is on its way. Returns ranges of packets that are missing, of those for which there was credit.
     pub fn write_off(&mut self, cfg: &GrantedConfig, now: Time) -> Vec<(u64, u64)> {
         self.in_vain(self.seen.under_way().get());
         self.quiet_since = now;
         self.silences = (self.silences + 1).min(5);
-        let end = cfg.packets(self.seen.size.min(self.seen.credited).get());
+        self.gaps(cfg.packets(self.seen.size.min(self.seen.credited).get()), MOST_GAPS)
+    }
+
+    /// Ranges of packets below `end` that are missing.
+    fn gaps(&self, end: u64, most: usize) -> Vec<(u64, u64)> {
         let mut gaps = Vec::new();
         let mut from = self.next;
-        while from < end && gaps.len() < MOST_GAPS {
+        while from < end && gaps.len() < most {
             let upto = self.there.next_in(from).unwrap_or(end).min(end);
             gaps.push((from, upto));
             from = self.there.next_out(upto);

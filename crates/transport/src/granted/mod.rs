@@ -9,6 +9,11 @@
 //! [`Kind::Grant`]. The last byte is always acknowledged, with FIN: schemes that publish no such ACK have one here, so that senders know
 //! when a message is complete.
 //!
+//! With [`GrantedConfig::protect`] what leaves unasked is not ECN-capable, and all else is: switches drop that alone, before it queues. A probe
+//! ([`Kind::Want`]) follows the last such packet in its class. A reorder window later its receiver writes off what is missing of them, and requests it
+//! again as granted data (Aeolus: Hu et al., SIGCOMM 2020). Deviation: no ACKs of its own, since the receiver, which has to give the credit,
+//! finds what is missing.
+//!
 //! What was lost without a trace: a message of which nothing arrives for `resend_after` though there is credit out has that credit
 //! written off, and its receiver requests what is missing ([`Flags::RESEND`]). A sender that gets no answer at all repeats its first
 //! unanswered packet after 10 ms, and then after twice the time, again and again.
@@ -29,7 +34,7 @@ use forebay_laws::Start;
 use forebay_laws::flow::{FlowParams, Needs};
 use forebay_laws::grant::GrantParams;
 use forebay_units::{Bytes, Span, Time};
-use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
+use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
 
 /// Settings of a receiver-driven transport.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +62,8 @@ pub struct GrantedConfig {
     pub cutoffs: Option<Vec<Bytes>>,
     /// Silence after which a receiver requests what is missing.
     pub resend_after: Span,
+    /// Whether switches drop what leaves unasked before it queues, so that a probe follows it.
+    pub protect: bool,
 }
 
 /// Time without an answer after which a sender repeats a packet. Source: none, a last resort beyond what schemes have.
@@ -92,8 +99,13 @@ impl GrantedConfig {
 
     /// An answer without meaning yet.
     fn answer(&self, kind: Kind, flow: FlowId, dst: HostAddr) -> Packet {
-        let (size, class) = (self.ack_size.get() as u16, self.ack_class);
-        Packet { flow, dst, size, kind, class, ..Packet::default() }
+        let (size, class, ecn) = (self.ack_size.get() as u16, self.ack_class, self.ecn());
+        Packet { flow, dst, size, kind, class, ecn, ..Packet::default() }
+    }
+
+    /// Code point of whatever switches do not drop first.
+    fn ecn(&self) -> Ecn {
+        if self.protect { Ecn::Ect } else { Ecn::NotEct }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::half::SenderHalf;
 use crate::{Burst, FlowSpec, Wait};
 use forebay_laws::flow::{IntHop, Totals};
 use forebay_units::{BitsPerSec, Bytes, Time};
-use forebay_wire::{Flags, Kind, Packet};
+use forebay_wire::{Ecn, Flags, Kind, Packet};
 
 /// Doublings of the last resort at most: 10 s.
 const MOST_DOUBLINGS: u32 = 10;
@@ -27,6 +27,7 @@ pub struct GrantedSender {
     unanswered: u64,  // packets on their way, as far as answers tell
     returned: u64,    // packets that came back and whose credit is still counted as spent
     forced: bool,     // a packet leaves whatever the credit
+    probe: bool,      // a probe leaves next
     complete: bool,
     priority: u8, // of what is sent on credit
     heard: Time,  // last answer, or last resort
@@ -53,6 +54,7 @@ impl GrantedSender {
             unanswered: 0,
             returned: 0,
             forced: false,
+            probe: false,
             complete: false,
             priority: 0,
             heard: now,
@@ -76,6 +78,14 @@ impl GrantedSender {
     /// Whether a packet leaves without a grant.
     fn is_unscheduled(&self, cfg: &GrantedConfig, number: u64) -> bool {
         number == self.nxt && number * cfg.mss.get() < self.unscheduled
+    }
+
+    /// The probe behind what left unasked: `seq` is the first byte that did not.
+    fn take_probe(&mut self, cfg: &GrantedConfig) -> Packet {
+        self.probe = false;
+        let probe = cfg.answer(Kind::Want, self.spec.flow, self.spec.dst);
+        let class = cfg.unscheduled_class(self.spec.size.get());
+        Packet { class, seq: self.totals.nxt, ..probe }
     }
 
     fn class(&self, cfg: &GrantedConfig, number: u64) -> u8 {
@@ -121,21 +131,29 @@ impl GrantedSender {
 impl SenderHalf<GrantedConfig> for GrantedSender {
     #[inline]
     fn ready(&self, _cfg: &GrantedConfig) -> bool {
-        self.next().is_some()
+        self.probe || self.next().is_some()
     }
 
     fn next_class(&self, cfg: &GrantedConfig) -> u8 {
+        if self.probe {
+            return cfg.unscheduled_class(self.spec.size.get());
+        }
         self.next().map_or(cfg.data_class, |number| self.class(cfg, number))
     }
 
     fn next_packet(&mut self, cfg: &GrantedConfig, now: Time) -> Option<Packet> {
+        if self.probe {
+            return Some(self.take_probe(cfg));
+        }
         let number = self.next()?;
         if self.una == self.nxt {
             self.heard = now; // answers are due from now on
         }
         let (class, again) = (self.class(cfg, number), number < self.nxt);
+        let unscheduled = self.is_unscheduled(cfg, number);
         let size = self.spec.size.get();
         let payload = cfg.payload(number, size);
+        self.probe = cfg.protect && unscheduled && (number + 1) * cfg.mss.get() >= self.unscheduled;
         if again {
             self.lost.remove(number);
             self.lost_count -= 1;
@@ -157,6 +175,7 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
             dst: self.spec.dst,
             size: (payload + cfg.header.get()) as u16,
             class,
+            ecn: if unscheduled { Ecn::NotEct } else { cfg.ecn() },
             flags,
             stamp: self.spec.src.word(),
             seq,
@@ -166,7 +185,9 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
 
     fn next_burst(&mut self, cfg: &GrantedConfig, now: Time) -> Option<Burst> {
         let first = self.next_packet(cfg, now)?;
-        Some(Burst { first, payload: u64::from(first.size) - cfg.header.get() })
+        let overhead =
+            if first.kind == Kind::Data { cfg.header.get() } else { u64::from(first.size) };
+        Some(Burst { first, payload: u64::from(first.size) - overhead })
     }
 
     fn on_answer(
