@@ -41,10 +41,10 @@ impl Role {
     /// Table of the law's parameters in a scenario; `None`: no scenario runs laws of this role yet.
     fn table(self) -> Option<&'static str> {
         match self {
-            Self::Flow | Self::Grant => Some("transport.params"),
+            Self::Flow | Self::Grant | Self::Credit => Some("transport.params"),
             Self::Host => Some("host.memory.control.params"),
             Self::Group => Some("fabric.switch.hierarchical.params"),
-            Self::Credit | Self::Pool => None,
+            Self::Pool => None,
         }
     }
 }
