@@ -172,6 +172,21 @@ fn list(flows: &[(String, u64)]) -> String {
     format!("[[traffic]]\nkind = \"list\"\nflows = [{}]\n", flows.join(", "))
 }
 
+/// Requests, probes and stops have no payload to be cut: they leave NICs with TSO and queues of NICs that push as they are.
+#[test]
+fn messages_without_payload_leave_every_nic() {
+    let flows = list(&[("host[1]".into(), 30_000), ("host[2]".into(), 9_000)]);
+    for host in ["tso = true", "nic = \"push\"", "tso = true\nnic = \"push\""] {
+        for transport in ["", "protect = true"] {
+            let text = protected("time = \"1s\", flows = \"all\"", &star(3, "2us"), &flows);
+            let text = text.replace("protect = true", transport) + &format!("[host]\n{host}\n");
+            let record = agreed(&scenario(&text));
+            let ended = |flow: &forebay_record::FlowRow| flow.acked.is_some() && flow.timeouts == 0;
+            assert!(record.flows.iter().all(ended), "{host}, {transport}");
+        }
+    }
+}
+
 /// What leaves before the first credit is there takes a request and its packets back to back, one way.
 #[test]
 fn a_lone_protected_flow_waits_for_no_credit() {

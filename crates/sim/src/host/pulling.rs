@@ -188,6 +188,9 @@ impl Host {
         let packet = match &mut self.nic.burst {
             None => sending.sender.next_packet(start),
             Some(nic) => sending.sender.next_burst(start).and_then(|burst| {
+                if burst.payload == 0 {
+                    return Some(burst.first); // a message without payload
+                }
                 nic.load(&burst.first, burst.payload, sending.sender.mss().get());
                 nic.take()
             }),

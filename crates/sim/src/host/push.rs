@@ -11,6 +11,7 @@ use super::Host;
 use super::sending::RETIRED;
 use forebay_net::CLASSES;
 use forebay_units::Time;
+use forebay_wire::Kind;
 use std::collections::VecDeque;
 
 /// Most packets, or super-packets, of data of a class that wait in the queue of a NIC.
@@ -61,11 +62,17 @@ impl Host {
         let sending = &mut self.send.slots[slot as usize];
         let Some(cutter) = &mut self.nic.burst else {
             let Some(packet) = sending.sender.next_packet(now) else { return false };
-            self.nic.pushing.of(packet.class).queued.push_back(1);
+            if packet.kind == Kind::Data {
+                self.nic.pushing.of(packet.class).queued.push_back(1);
+            }
             self.nic.enqueue(now, &packet);
             return true;
         };
         let Some(burst) = sending.sender.next_burst(now) else { return false };
+        if burst.payload == 0 {
+            self.nic.enqueue(now, &burst.first); // a message without payload
+            return true;
+        }
         let class = burst.first.class;
         cutter.load(&burst.first, burst.payload, sending.sender.mss().get());
         let mut packets = 0;

@@ -502,6 +502,10 @@ fn receiver_driven(
         let (mss, class) = (d.of(&[1_460, 1_460, 900, 4_000]), d.0.below(classes));
         let _ = writeln!(out, "mss = \"{mss}B\"\nheader = \"40B\"\nack_size = \"46B\"");
         let _ = writeln!(out, "class = {class}\nrouting = \"ecmp-symmetric\"");
+        if protect(seed, (class, 1), fabric, drawn) {
+            drawn.ordered = false;
+            let _ = writeln!(out, "protect = true\nwindow = \"{} packets\"", d.between(1, 60));
+        }
         return (out, true);
     }
     let _ = writeln!(out, "mss = \"{}B\"\nrouting = \"spray\"", d.of(&[1_436, 4_000, 900]));
@@ -516,15 +520,36 @@ fn receiver_driven(
     let levels = if law == "ndp" { 1 } else { d.between(1, classes - class) };
     let _ = writeln!(out, "class = {class}\nlevels = {levels}");
     let _ = writeln!(out, "ack_class = {}", d.0.below(classes));
+    if protect(seed, (class, levels), fabric, drawn) {
+        out.push_str("protect = true\n");
+    }
+    let mut granted = levels.max(2) - 1;
     if levels > 1 && d.one_in(2) {
         let unasked = d.between(1, levels - 1);
+        granted = levels - unasked;
         let cutoffs: Vec<_> = (1..unasked).map(|n| format!("\"{}B\"", n * 2_000)).collect();
         let _ = writeln!(out, "unscheduled_levels = {unasked}\ncutoffs = [{}]", cutoffs.join(", "));
     }
     if law == "homa" && d.one_in(2) {
-        let _ = writeln!(out, "params = {{ overcommit = {} }}", d.of(&[1, 2, 16]));
+        let active = d.of(&[1, 2, 16]);
+        let active = if levels > 1 { active.min(granted) } else { active };
+        let _ = writeln!(out, "params = {{ overcommit = {active} }}");
     }
     (out, false)
+}
+
+/// Has switches drop first what leaves unasked in these classes, in one scenario of three.
+fn protect(seed: u64, (class, levels): (u64, u64), fabric: &mut String, drawn: &mut Drawn) -> bool {
+    let mut d = Draw(Stream::new(seed, 20, Purpose::Test));
+    let marks = fabric.lines().find(|line| line.starts_with("ecn = ")).map(String::from);
+    let Some(marks) = marks.filter(|_| !drawn.pauses && d.one_in(3)) else { return false };
+    drawn.boundless = false;
+    let classes: Vec<u64> = (class..class + levels).collect();
+    let k = d.of(&["0B", "1500B", "6KB", "30KB"]);
+    let ect = d.of(&["", ", ect = \"pass\""]);
+    let rule = format!("ecn = [{{ classes = {classes:?}, k = \"{k}\", not_ect = \"drop\"{ect} }}]");
+    *fabric = fabric.replacen(&marks, &rule, 1);
+    true
 }
 
 /// What hosts do beyond the NIC's order: of all, and of one.
