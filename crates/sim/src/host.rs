@@ -222,7 +222,7 @@ impl Host {
                 Due::ResumeRequest => self.resume_request_due(now),
             }
         }
-        if self.receive.halves.deadline() <= now {
+        if self.timers.planned <= now && self.receive.halves.deadline() <= now {
             self.receive.halves.on_deadline(now, &mut self.nic.at(now));
             self.plan_next();
         }

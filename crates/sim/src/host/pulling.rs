@@ -12,21 +12,27 @@ use forebay_units::Time;
 use forebay_wire::{Kind, Packet};
 use std::collections::VecDeque;
 
-/// The way out of a NIC: what waits for the wire, and the wire's port.
+/// The way out of a NIC: what waits for the wire, and the wire's port. What every event reads besides the port is one cache line.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Egress {
     pub port: Port,
-    pub ready: ReadyList,                       // flows that may send
-    pub queue: VecDeque<Packet>,                // ACKs, and data where flows push it
-    pub burst: Option<Box<Segmenter>>, // the super-packet that goes out, where the NIC cuts them
-    pub paused: Option<Box<Paused>>,   // what waits because its class is paused
-    pub class_queues: Option<Box<ClassQueues>>, // what waits, class by class, where data is of several
-    pub moved: Option<u32>, // a flow that was pulled from and whose next packet is of another class
-    pub by_class: bool,     // it goes by class: data is of several, or some class is paused
-    pub pushes: bool,       // flows hand down what they may send at once
-    pub pushing: Pushing,
     pub since: Time, // when the NIC last got something to send after having nothing
+    pub queue: VecDeque<Packet>, // ACKs, and data where flows push it
+    pub burst: Option<Box<Segmenter>>, // the super-packet that goes out, where the NIC cuts them
+    pub class_queues: Option<Box<ClassQueues>>, // what waits, class by class, where data is of several
+    pub by_class: bool, // it goes by class: data is of several, or some class is paused
+    pub pushes: bool,   // flows hand down what they may send at once
+    pub ready: ReadyList, // flows that may send
+    pub paused: Option<Box<Paused>>, // what waits because its class is paused
+    pub moved: Option<u32>, // a flow that was pulled from and whose next packet is of another class
+    pub pushing: Pushing,
 }
+
+const _: () = {
+    let line = std::mem::offset_of!(Egress, since);
+    assert!(line.is_multiple_of(64) && std::mem::offset_of!(Egress, ready) == line + 64);
+};
 
 impl Egress {
     /// A NIC with nothing to send.

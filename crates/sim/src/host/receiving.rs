@@ -25,7 +25,7 @@ pub(super) struct Receivers {
     pub slots: Vec<Receiving>,
     pub free: Vec<u32>,
     pub of: FlowMap,
-    pub halves: HostHalves,      // what they have in common, by kind of flow
+    pub halves: Box<HostHalves>, // what they have in common, by kind of flow
     pub ring: Option<Box<Ring>>, // what arrives waits here for an interrupt
     pub bytes: u64,              // handed to applications
     pub segments: u64,           // of data that have arrived
@@ -40,7 +40,7 @@ impl Receivers {
             slots: Vec::new(),
             free: Vec::new(),
             of: FlowMap::new(),
-            halves: HostHalves::default(),
+            halves: Box::default(),
             ring,
             bytes: 0,
             segments: 0,
