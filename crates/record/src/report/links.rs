@@ -4,7 +4,7 @@ use super::{Figure, micro, pretty};
 use crate::columns::PortRow;
 use crate::human::{bytes, count, gbps, percent};
 use crate::rows::RunRecord;
-use crate::summary::Summary;
+use crate::summary::{Summary, Tier};
 use crate::svg::{Canvas, esc, px};
 use crate::tiers::{Tiers, utilisation};
 use std::fmt::Write;
@@ -35,14 +35,16 @@ pub(super) fn bar(share: f64, class: &str, text: &str) -> String {
     )
 }
 
+/// A counter of tiers and its heading.
+type Counter = (&'static str, fn(&Tier) -> u64);
+
 /// Totals by tier: utilisation against 1, drops and marks against the worst tier.
 pub(super) fn tiers(summary: &Summary) -> Option<Figure> {
     if summary.tiers.is_empty() {
         return None;
     }
-    let most = |value: fn(&crate::summary::Tier) -> f64| {
-        summary.tiers.iter().map(value).fold(0.0, f64::max).max(1e-300)
-    };
+    let most =
+        |value: fn(&Tier) -> f64| summary.tiers.iter().map(value).fold(0.0, f64::max).max(1e-300);
     let (worst_drop, worst_mark) = (most(|t| t.drop_fraction), most(|t| t.mark_fraction));
     let lost = summary.tiers.iter().any(|tier| tier.lost_packets > 0);
     let mut plot = String::from(
@@ -51,6 +53,18 @@ pub(super) fn tiers(summary: &Summary) -> Option<Figure> {
          <th class=\"num\">Marked",
     );
     plot.push_str(if lost { "<th class=\"num\">Lost to faults" } else { "" });
+    // What receiver-driven transports have beside drops.
+    let others: [Counter; 2] = [
+        ("Trimmed", |tier| tier.trimmed_packets),
+        ("Credits dropped", |tier| tier.dropped_credits),
+    ];
+    let others: Vec<_> = others
+        .into_iter()
+        .filter(|(_, of)| summary.tiers.iter().any(|tier| of(tier) > 0))
+        .collect();
+    for (heading, _) in &others {
+        let _ = write!(plot, "<th class=\"num\">{heading}");
+    }
     plot.push_str("<th class=\"num\">Largest queue</tr></thead><tbody>");
     for tier in &summary.tiers {
         let _ = write!(
@@ -72,6 +86,10 @@ pub(super) fn tiers(summary: &Summary) -> Option<Figure> {
         plot.push_str(&bar(tier.mark_fraction / worst_mark, "mark", &marked));
         if lost {
             let _ = write!(plot, "<td class=\"num\">{}", count(tier.lost_packets));
+        }
+        for (_, of) in &others {
+            let worst = summary.tiers.iter().map(of).max().unwrap_or(0).max(1);
+            plot.push_str(&bar(of(tier) as f64 / worst as f64, "drop", &count(of(tier))));
         }
         let _ = write!(plot, "<td class=\"num\">{}</tr>", bytes(tier.max_queue_bytes));
     }
@@ -240,7 +258,10 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
         }
         ports.push(sum);
     }
-    let badness = |p: &PortRow| (p.dropped_packets + p.lost_packets, p.max_queue, p.marked_packets);
+    let badness = |p: &PortRow| {
+        let cut_off = p.trimmed_packets + p.dropped_credits;
+        (p.dropped_packets + p.lost_packets, cut_off, p.max_queue, p.marked_packets)
+    };
     ports.sort_by_key(|port| std::cmp::Reverse(badness(port)));
     ports.truncate(WORST);
     let uses = mean_use(runs);
@@ -301,7 +322,7 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
         id: "worst-ports".into(),
         title: "Ports to look at first".into(),
         plot,
-        caption: "Switch ports with the most packets dropped or lost, then with the largest queue. Counts are sums over \
+        caption: "Switch ports with the most packets dropped or lost, then trimmed, then with the largest queue. Counts are sums over \
                   seeds, the queue is the largest of any seed, utilisation the mean."
             .into(),
     })

@@ -129,6 +129,28 @@ pub(super) fn verdict(summary: &Summary) -> String {
     if net.lost_packets > 0 {
         let _ = write!(words, " {} were lost to faults.", count(net.lost_packets));
     }
+    words.push_str(&cut_off(summary));
+    words
+}
+
+/// What receivers make up for: payload that switches cut off, and credits that ports dropped.
+fn cut_off(summary: &Summary) -> String {
+    let mut words = String::new();
+    let at = |most: Option<(&str, u64)>| match most {
+        Some((tier, n)) => format!(", {} of them at {}", count(n), pretty(tier)),
+        None => String::new(),
+    };
+    let (trimmed, credits) =
+        (summary.port_total("trimmed_packets"), summary.port_total("dropped_credits"));
+    if trimmed > 0 {
+        let where_most = at(summary.most_at(|tier| tier.trimmed_packets));
+        let _ =
+            write!(words, " Switches cut the payload off {} packets{where_most}.", count(trimmed));
+    }
+    if credits > 0 {
+        let where_most = at(summary.most_at(|tier| tier.dropped_credits));
+        let _ = write!(words, " Ports dropped {} credits{where_most}.", count(credits));
+    }
     words
 }
 
@@ -261,6 +283,29 @@ pub(super) fn tiles(summary: &Summary) -> String {
         rate(&net.drop_rate),
         format!("{} packets, {} timeouts", count(net.dropped_packets), count(net.timeouts)),
     ));
+    let unscheduled = summary.port_total("dropped_unscheduled");
+    if unscheduled > 0 {
+        tiles.push((
+            "Unscheduled dropped".into(),
+            count(unscheduled),
+            "packets, among those dropped: they left before any credit".into(),
+        ));
+    }
+    let trimmed = summary.port_total("trimmed_packets");
+    if trimmed > 0 {
+        let (back, dropped) =
+            (summary.port_total("returned_packets"), summary.port_total("dropped_headers"));
+        tiles.push((
+            "Packets trimmed".into(),
+            count(trimmed),
+            format!("{} headers returned to senders, {} dropped", count(back), count(dropped)),
+        ));
+    }
+    let credits = summary.port_total("dropped_credits");
+    if credits > 0 {
+        let note = "by ports that meter them, beside the packets dropped";
+        tiles.push(("Credits dropped".into(), count(credits), note.into()));
+    }
     if let Some(hosts) = hosts {
         let (dropped, came) = (hosts.nic_dropped_packets, hosts.nic_arrived_packets);
         tiles.push((

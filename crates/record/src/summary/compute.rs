@@ -403,6 +403,8 @@ fn tiers(runs: &[RunRecord]) -> Vec<Tier> {
             row.dropped_packets += port.dropped_packets;
             row.lost_packets += port.lost_packets;
             row.marked_packets += port.marked_packets;
+            row.trimmed_packets += port.trimmed_packets;
+            row.dropped_credits += port.dropped_credits;
             row.max_queue_bytes = row.max_queue_bytes.max(port.max_queue.get());
             uses[at].extend(utilisation(port, run.end));
         }

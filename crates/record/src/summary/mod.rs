@@ -305,6 +305,12 @@ pub struct Tier {
     pub lost_packets: u64,
     /// Packets marked.
     pub marked_packets: u64,
+    /// Data packets whose payload was cut off.
+    #[serde(default)]
+    pub trimmed_packets: u64,
+    /// Credits beyond the limit of their queue; not among `dropped_packets`.
+    #[serde(default)]
+    pub dropped_credits: u64,
     /// Dropped over offered (sent + dropped).
     pub drop_fraction: f64,
     /// Marked over sent.
@@ -315,6 +321,19 @@ pub struct Tier {
     pub utilisation_max: f64,
     /// Largest queue of any of its ports.
     pub max_queue_bytes: u64,
+}
+
+impl Summary {
+    /// Sum of a counter of ports.csv over all ports and seeds.
+    pub(crate) fn port_total(&self, counter: &str) -> u64 {
+        self.network.port_totals.get(counter).copied().unwrap_or(0)
+    }
+
+    /// The tier that counted most, and how much; `None` where none did or there is no other.
+    pub(crate) fn most_at(&self, counts: fn(&Tier) -> u64) -> Option<(&str, u64)> {
+        let most = self.tiers.iter().max_by_key(|tier| counts(tier))?;
+        (self.tiers.len() > 1 && counts(most) > 0).then(|| (most.name.as_str(), counts(most)))
+    }
 }
 
 /// A run's digests as one word: the only one, or all of them mixed in seed order.

@@ -190,6 +190,10 @@ impl Summary {
             alarm(net.dropped_packets),
             format!("{} dropped ({})", count(net.dropped_packets), rate(&net.drop_rate)),
         );
+        let unscheduled = self.port_total("dropped_unscheduled");
+        if unscheduled > 0 {
+            packets = packets.plain(format!(", {} of them unscheduled", count(unscheduled)));
+        }
         if net.nic_dropped_packets > 0 {
             let by_nics = format!(", {} dropped by NICs", count(net.nic_dropped_packets));
             packets = packets.add(Tone::Warn, by_nics);
@@ -244,7 +248,10 @@ impl Summary {
             bytes(net.max_queue_bytes),
             if net.max_queue_port.is_empty() { "no port" } else { &net.max_queue_port }
         ));
-        let mut lines = vec![packets, repairs, links, goodput];
+        let mut lines = vec![packets];
+        lines.extend(self.trim_line());
+        lines.extend(self.credit_line());
+        lines.extend([repairs, links, goodput]);
         if let (Some(offered), Some(carried)) = (net.offered_load.mean, net.carried_load.mean) {
             lines.push(Line::new("load").plain(format!(
                 "{} of the host links offered, {} carried, while flows arrived",
@@ -255,6 +262,36 @@ impl Summary {
         lines.push(queue);
         lines.extend(self.pause_line());
         lines
+    }
+
+    /// What switches cut off, and where most of it.
+    fn trim_line(&self) -> Option<Line> {
+        let trimmed = self.port_total("trimmed_packets");
+        let line = Line::new("trims").plain(format!("{} packets", count(trimmed)));
+        let line = match self.most_at(|tier| tier.trimmed_packets) {
+            Some((tier, most)) => line.plain(format!(", {} of them at {tier}", count(most))),
+            None => line,
+        };
+        let line = match self.port_total("returned_packets") {
+            0 => line,
+            n => line.plain(format!("; {} headers went back to senders", count(n))),
+        };
+        let line = match self.port_total("dropped_headers") {
+            0 => line,
+            n => line.add(Tone::Warn, format!("; {} headers dropped", count(n))),
+        };
+        (trimmed > 0).then_some(line)
+    }
+
+    /// Credits that ports dropped, and where most of them.
+    fn credit_line(&self) -> Option<Line> {
+        let dropped = self.port_total("dropped_credits");
+        let line = Line::new("credits").plain(format!("{} dropped by ports", count(dropped)));
+        let line = match self.most_at(|tier| tier.dropped_credits) {
+            Some((tier, most)) => line.plain(format!(", {} of them at {tier}", count(most))),
+            None => line,
+        };
+        (dropped > 0).then_some(line)
     }
 
     fn pause_line(&self) -> Option<Line> {
