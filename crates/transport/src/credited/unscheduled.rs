@@ -103,3 +103,74 @@ impl Unscheduled {
         Some(number)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Eight packets of 100 B left, and a probe.
+    fn eight() -> Unscheduled {
+        let mut of = Unscheduled::new(800);
+        for number in 0..8 {
+            assert!(of.is_open() && !of.has_probe(), "{number} packets");
+            of.sent(100, false);
+        }
+        assert!(!of.is_open());
+        assert_eq!((of.take_probe(), of.take_probe()), (Some(8), None), "one probe");
+        of
+    }
+
+    #[test]
+    fn an_ack_loses_what_is_unanswered_before_it_and_the_probe_all() {
+        let mut of = eight();
+        of.acked(0);
+        of.acked(3);
+        assert_eq!([of.take_lost(), of.take_lost(), of.take_lost()], [Some(1), Some(2), None]);
+        of.answered_below(8);
+        let rest: Vec<u64> = std::iter::from_fn(|| of.take_lost()).collect();
+        assert_eq!(rest, [4, 5, 6, 7]);
+        assert!(!of.has_work());
+    }
+
+    /// A late ACK takes back a loss; what was sent again as unknown is not lost by later answers.
+    #[test]
+    fn each_packet_leaves_again_once() {
+        let mut of = eight();
+        of.acked(5);
+        of.acked(2);
+        assert_eq!(
+            [of.take_unknown(), of.take_unknown(), of.take_unknown()],
+            [Some(6), Some(7), None]
+        );
+        of.answered_below(8);
+        of.acked(7);
+        let lost: Vec<u64> = std::iter::from_fn(|| of.take_lost()).collect();
+        assert_eq!(lost, [0, 1, 3, 4]);
+        assert!(!of.has_work());
+    }
+
+    #[test]
+    fn what_a_receiver_misses_waits_for_no_answer_that_is_still_to_come() {
+        let mut of = eight();
+        of.acked(2);
+        of.missed(1..6);
+        of.missed(8..11);
+        let lost: Vec<u64> = std::iter::from_fn(|| of.take_lost()).collect();
+        assert_eq!(lost, [0, 1, 2, 8, 9, 10]);
+        assert!(of.has_work(), "3 to 7 are unknown");
+    }
+
+    #[test]
+    fn the_first_credit_ends_it_and_nothing_sent_needs_no_probe() {
+        let mut of = Unscheduled::new(800);
+        of.close();
+        assert!(!of.is_open() && !of.has_probe());
+        let mut of = Unscheduled::new(800);
+        of.sent(100, false);
+        of.close();
+        assert!(!of.is_open() && of.has_probe());
+        let mut of = Unscheduled::new(800);
+        of.sent(40, true);
+        assert!(!of.is_open() && of.has_probe(), "the flow has no more");
+    }
+}
