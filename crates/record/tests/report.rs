@@ -306,6 +306,32 @@ fn marks_of_hosts_count_among_marks() {
     assert!(tile.contains("0 by switch ports, 8,406 by hosts"), "{tile}");
 }
 
+/// Trims and dropped credits are no drops of packets, and stand beside them: in the head, by tier, by port and in the summary's text.
+#[test]
+fn trims_and_dropped_credits_stand_beside_drops() {
+    let about = about(&[1]);
+    let mut runs = [run(1, 50)];
+    let up = |node: &str, peer: &str| node.starts_with("leaf") && peer.starts_with("spine");
+    let ports = &mut runs[0].ports;
+    let port = ports.iter_mut().find(|port| up(&port.node, &port.peer)).unwrap();
+    (port.trimmed_packets, port.returned_packets, port.dropped_headers) = (1_234, 56, 7);
+    port.dropped_credits = 89;
+    let html = page(&about, &runs);
+    for text in [
+        "Switches cut the payload off 1,234 packets, all at leaf → spine.",
+        "Ports dropped 89 credits, all at leaf → spine.",
+        "56 headers returned to senders, 7 dropped",
+        "<th class=\"num\">Trimmed",
+        "<th class=\"num\">Credits dropped",
+    ] {
+        assert!(html.contains(text), "{text}");
+    }
+    let text = Summary::of(&about, &runs).render(100, false);
+    let line = "trims     1,234 packets, all at leaf -> spine; 56 headers went back to senders; 7 headers dropped";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("credits   89 dropped by ports, all at leaf -> spine"), "{text}");
+}
+
 #[test]
 fn the_traffic_stands_among_the_settings() {
     let about = about(&[1]);

@@ -3,7 +3,9 @@
 use crate::check::Finding;
 use crate::problem::or_list;
 use crate::tree::{Document, did_you_mean, push_key, shorten};
+use forebay_laws::credit::CreditParams;
 use forebay_laws::flow::{FlowParams, LAWS};
+use forebay_laws::grant::GrantParams;
 use forebay_laws::params::{LawInfo, ParamError};
 use forebay_units::{BitsPerSec, Bytes, Span};
 use serde::Serialize;
@@ -100,6 +102,10 @@ impl Judge<'_> {
                 format!("{law:?} is a law for host.memory.control; write {names} for flows")
             } else if forebay_laws::group::LAWS.iter().any(|group| group.name == law) {
                 format!("{law:?} is a law for fabric.switch.hierarchical; write {names} for flows")
+            } else if GrantParams::new(&law).is_ok() || CreditParams::new(&law).is_ok() {
+                format!(
+                    "{law:?} is a law of receivers; write {names}, or kind = \"receiver-driven\""
+                )
             } else {
                 format!("no law is called {law:?}; write {names}{close}")
             };

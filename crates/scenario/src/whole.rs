@@ -75,6 +75,12 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
         let text = "cannot write messages of receiver-driven transports, which have no frame format yet; leave it out";
         judge.say("output.capture[0]", text);
     }
+    let logs_flows = s.output.law_log.as_ref().is_some_and(|log| !log.flows.is_empty());
+    let mut entries = s.traffic.iter();
+    if logs_flows && entries.all(|entry| s.transport_of(entry).receiver_driven().is_some()) {
+        let text = "logs laws of senders, and here receivers have the laws, which are not logged yet; leave it out";
+        judge.say("output.law_log.flows", text);
+    }
     pause::check(judge, s, &plan);
     shapers::check(judge, s, &plan);
     hierarchical_alone(s, judge);

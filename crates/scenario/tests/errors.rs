@@ -237,6 +237,9 @@ fn laws_and_their_parameters() {
     let law = said("\"dctcp\"", "\"dtcp\"");
     assert!(law.starts_with("18:7: transport.law: no law is called \"dtcp\"; write reno"), "{law}");
     assert!(law.ends_with("; did you mean \"dctcp\"?"), "{law}");
+    let law = said("\"dctcp\"", "\"expresspass\"");
+    assert!(law.contains("\"expresspass\" is a law of receivers; write reno"), "{law}");
+    assert!(law.ends_with("or kind = \"receiver-driven\""), "{law}");
     let law = said("\"dctcp\"", "\"hostcc\"");
     assert!(law.contains("\"hostcc\" is a law for host.memory.control; write reno"), "{law}");
     let law = said("\"dctcp\"", "\"hiercc\"");
@@ -2075,6 +2078,10 @@ fn receiver_driven_transports() {
                 "law = \"homa\"\n{spray}\nunscheduled_levels = 5\nparams = {{ overcommit = 4 }}"
             ),
             "lets 4 messages send at a time, and at most 3 of 8 levels are for granted data; let 3 send, or write more levels",
+        ),
+        (
+            format!("law = \"homa\"\n{spray}\nlevels = 1\n[output.law_log]\nflows = [0]"),
+            "logs laws of senders, and here receivers have the laws, which are not logged yet; leave it out",
         ),
         (
             "law = \"expresspass\"\nwindow = \"9KB\"".into(),

@@ -171,6 +171,9 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
             ("rto_min", tcp.rto_min.to_string()),
         ]),
         TransportKind::Rdma(rdma) => all.extend(queue_pairs(rdma)),
+        // Each packet has a credit: there is no window, and senders repeat what they request.
+        TransportKind::ReceiverDriven(keys)
+            if transport.credit_law().is_some() && !keys.protect => {}
         TransportKind::ReceiverDriven(keys) => all.extend([
             ("window", keys.window.map_or("a round trip".into(), length)),
             ("resend after", keys.resend_after.to_string()),

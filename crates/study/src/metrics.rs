@@ -225,12 +225,26 @@ const MEMORY: [Named<OfMemory>; 24] = [
     }),
 ];
 
-const COUNTS: [Named<Count>; 14] = [
+/// Sum of a counter of ports.csv.
+fn port_total(summary: &Summary, counter: &str) -> f64 {
+    summary.network.port_totals.get(counter).copied().unwrap_or(0) as f64
+}
+
+const COUNTS: [Named<Count>; 17] = [
     ("drops", "packets refused for lack of buffer, over all seeds", |s| {
         s.network.dropped_packets as f64
     }),
     ("marks", "packets that got a congestion mark, over all seeds", |s| {
         s.network.marked_packets as f64
+    }),
+    ("trims", "data packets whose payload switches cut off, over all seeds", |s| {
+        port_total(s, "trimmed_packets")
+    }),
+    ("returned_headers", "headers of those that went back to their senders, over all seeds", |s| {
+        port_total(s, "returned_packets")
+    }),
+    ("credit_drops", "credits that ports dropped, over all seeds", |s| {
+        port_total(s, "dropped_credits")
     }),
     ("nic_drops", "packets that NICs dropped where memory is modelled, over all seeds", |s| {
         s.network.nic_dropped_packets as f64

@@ -118,21 +118,21 @@ pub(super) static PORTS: Of<PortRow> = Of {
         ["dropped_bytes" "bytes" "Bytes of those packets.",
             counts dropped_bytes, Sum ""]
         ["dropped_credits" "packets" "Credits refused by their own queue (fabric.switch.credits), and not among dropped_packets: how a receiver learns of congestion.",
-            counts dropped_credits, Sum "credits dropped"]
+            counts dropped_credits, Sum "Credits dropped"]
         ["lost_packets" "packets" "Packets lost to a fault: random loss, or a dead link.",
             counts lost_packets, Sum ""]
         ["marked_packets" "packets" "Packets that got a congestion mark (CE) here.",
             counts marked_packets, Sum ""]
         ["trimmed_packets" "packets" "Data packets whose payload was cut off here since their queue was full.",
-            counts trimmed_packets, Sum "trimmed"]
+            counts trimmed_packets, Sum "Trimmed"]
         ["trimmed_bytes" "bytes" "Payload cut off of those packets.",
             counts trimmed_bytes, Sum ""]
         ["returned_packets" "packets" "Trimmed packets that found their queue full too and went back to their source; here they count as neither sent nor dropped.",
-            counts returned_packets, Sum "returned"]
+            counts returned_packets, Sum "Returned"]
         ["dropped_headers" "packets" "Trimmed packets dropped, returned ones too; among dropped_packets.",
-            counts dropped_headers, Sum "headers dropped"]
+            counts dropped_headers, Sum "Headers dropped"]
         ["dropped_unscheduled" "packets" "Packets that a marking rule with not_ect = \"drop\" dropped since they were not ECN-capable; among dropped_packets.",
-            counts dropped_unscheduled, Sum "not ECT, dropped"]
+            counts dropped_unscheduled, Sum "Not ECT, dropped"]
         ["max_queue_bytes" "bytes" "Largest queue in bytes, exact. In summary.json: of any switch port in any seed, or in a tier of any of its ports.",
             counts max_queue, Max ""]
         ["busy_ps" "ps" "Time for which the port transmitted by the end of the run, in picoseconds: headers and wire overhead included, at its rate at the end.",

@@ -136,19 +136,20 @@ pub(super) fn verdict(summary: &Summary) -> String {
 /// What receivers make up for: payload that switches cut off, and credits that ports dropped.
 fn cut_off(summary: &Summary) -> String {
     let mut words = String::new();
-    let at = |most: Option<(&str, u64)>| match most {
+    let at = |all: u64, most: Option<(&str, u64)>| match most {
+        Some((tier, n)) if n == all => format!(", all at {}", pretty(tier)),
         Some((tier, n)) => format!(", {} of them at {}", count(n), pretty(tier)),
         None => String::new(),
     };
-    let (trimmed, credits) =
-        (summary.port_total("trimmed_packets"), summary.port_total("dropped_credits"));
+    let trimmed = summary.port_total("trimmed_packets");
     if trimmed > 0 {
-        let where_most = at(summary.most_at(|tier| tier.trimmed_packets));
-        let _ =
-            write!(words, " Switches cut the payload off {} packets{where_most}.", count(trimmed));
+        let where_most = at(trimmed, summary.most_at(|tier| tier.trimmed_packets));
+        let trimmed = count(trimmed);
+        let _ = write!(words, " Switches cut the payload off {trimmed} packets{where_most}.");
     }
+    let credits = summary.port_total("dropped_credits");
     if credits > 0 {
-        let where_most = at(summary.most_at(|tier| tier.dropped_credits));
+        let where_most = at(credits, summary.most_at(|tier| tier.dropped_credits));
         let _ = write!(words, " Ports dropped {} credits{where_most}.", count(credits));
     }
     words

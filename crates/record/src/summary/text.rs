@@ -269,6 +269,7 @@ impl Summary {
         let trimmed = self.port_total("trimmed_packets");
         let line = Line::new("trims").plain(format!("{} packets", count(trimmed)));
         let line = match self.most_at(|tier| tier.trimmed_packets) {
+            Some((tier, most)) if most == trimmed => line.plain(format!(", all at {tier}")),
             Some((tier, most)) => line.plain(format!(", {} of them at {tier}", count(most))),
             None => line,
         };
@@ -288,6 +289,7 @@ impl Summary {
         let dropped = self.port_total("dropped_credits");
         let line = Line::new("credits").plain(format!("{} dropped by ports", count(dropped)));
         let line = match self.most_at(|tier| tier.dropped_credits) {
+            Some((tier, most)) if most == dropped => line.plain(format!(", all at {tier}")),
             Some((tier, most)) => line.plain(format!(", {} of them at {tier}", count(most))),
             None => line,
         };
