@@ -251,13 +251,15 @@ impl Port {
         };
         let mark_from = self.rules().map(from).min().unwrap_or(Span::MAX);
         let picks = self.rules().any(|rule| rule.at_dequeue);
+        let marks = self.rules().any(|rule| !rule.at_dequeue);
         let classes = self.cold.classes.iter().flat_map(|classes| classes.limits());
         let bytes = |limit| match limit {
             Length::Bytes(bytes) => time(bytes),
             Length::Packets(_) => Span::ZERO, // of any size
         };
         self.cold.bounds.class_limit = classes.map(bytes).min().unwrap_or(Span::MAX);
-        (self.cold.bounds.mark_from, self.scheduled.picks) = (mark_from, picks);
+        self.cold.bounds.mark_from = mark_from;
+        (self.scheduled.picks, self.scheduled.marks) = (picks, marks);
         let all_from = |rule: Marking| match rule.kmax {
             Length::Bytes(bytes) if !rule.at_dequeue && !rule.spares_ect => time(bytes),
             _ => Span::MAX,
@@ -484,10 +486,7 @@ impl Port {
         let verdict = match () {
             () if self.is_credit(packet) => self.admit_credit(packet),
             () if !self.has_room(queue, size) => Verdict::Dropped,
-            () => {
-                let may_mark = self.rules().any(|rule| !rule.at_dequeue);
-                self.admit_to_class(now, may_mark, ingress_port, packet, out)
-            }
+            () => self.admit_to_class(now, self.scheduled.marks, ingress_port, packet, out),
         };
         if verdict != Verdict::Accepted {
             return verdict;

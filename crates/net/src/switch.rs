@@ -307,12 +307,32 @@ impl Switch {
         out: &mut impl Out<Packet>,
     ) {
         let target = &mut self.ports[port];
+        if target.mode() != PortMode::StrictPriority || packet.kind == Kind::Pause {
+            return self.arrive_by_mode(now, ingress_port, port, packet, out);
+        }
+        let (verdict, moved) = target.offer_strict_priority(now, ingress_port, packet, out);
+        if moved {
+            self.update_departure(port);
+        }
+        if verdict != Verdict::Accepted {
+            self.refuse(now, port, packet, verdict, out);
+        }
+    }
+
+    /// A port in another mode than `StrictPriority`, or a pause frame.
+    #[inline(never)]
+    fn arrive_by_mode(
+        &mut self,
+        now: Time,
+        ingress_port: u16,
+        port: usize,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        let target = &mut self.ports[port];
         let (verdict, moved) = match target.mode() {
             _ if packet.kind == Kind::Pause => {
                 return self.arrive_at_any_port(now, ingress_port, port, packet, out);
-            }
-            PortMode::StrictPriority => {
-                target.offer_strict_priority(now, ingress_port, packet, out)
             }
             PortMode::StrictLimits => target.offer_strict_limits(now, ingress_port, packet, out),
             PortMode::WorkConserving if self.shared.is_none() => {

@@ -152,7 +152,7 @@ impl Port {
     }
 
     fn ready_in(&self, bucket: &Bucket, class: usize) -> Time {
-        let first = self.scheduled.first_of(self.scheduled.lane(class as u8));
-        first.map_or(Time::ZERO, |packet| bucket.ready(self.wire(&packet)))
+        let first = self.scheduled.first_wire_of(self.scheduled.lane(class as u8));
+        first.map_or(Time::ZERO, |wire| bucket.ready(wire))
     }
 }

@@ -101,6 +101,13 @@ impl PacketQueue {
         Some(self.heads[(self.first + last) as usize & (self.heads.len() - 1)].packet())
     }
 
+    /// Size of the oldest packet; `None` if none waits.
+    #[inline]
+    pub fn first_size(&self) -> Option<u16> {
+        let mask = self.heads.len().wrapping_sub(1);
+        (self.len > 0).then(|| self.heads[self.first as usize & mask].size)
+    }
+
     /// Prefetches the cache line that the next packet goes to.
     #[inline]
     pub fn prefetch(&self) {

@@ -30,6 +30,7 @@ pub(super) struct Scheduled {
     pub sending: u8, // class of what was transmitted last; `NOTHING` if that was a pause frame
     pub code: u8,   // of the rate in INT records; `NOTHING` if the port writes none
     pub picks: bool, // what it marks, as a packet's transmission begins
+    pub marks: bool, // or as a packet joins
     pub apart: bool, // classes, from each other: each has a policy of its own
     pub by_class: bool, // a reader needs the queue of a class, with what is in transmission of it
     pub weighs: bool, // classes against each other, if some of those that are apart are not strict
@@ -58,6 +59,7 @@ impl Scheduled {
             sending: NOTHING,
             code: NOTHING,
             picks: false,
+            marks: false,
             apart: false,
             by_class: false,
             weighs: false,
@@ -172,9 +174,9 @@ impl Scheduled {
         self.queues.iter().flat_map(PacketQueue::iter)
     }
 
-    /// The first packet of a queue, without its `ext`.
-    pub fn first_of(&self, lane: usize) -> Option<Packet> {
-        self.queues[lane].iter().next()
+    /// Bytes on the wire of the first packet of a queue; `None` if none waits.
+    pub fn first_wire_of(&self, lane: usize) -> Option<u64> {
+        self.queues[lane].first_size().map(|size| u64::from(size) + u64::from(self.overhead))
     }
 
     /// The newest packet of a queue, without its `ext`.

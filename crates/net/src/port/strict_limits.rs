@@ -78,7 +78,7 @@ impl Port {
     }
 
     /// Offers a packet to a port in mode `StrictLimits`. True beside the verdict: its next departure may be another.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn offer_strict_limits(
         &mut self,
         now: Time,

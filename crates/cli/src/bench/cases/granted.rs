@@ -1,8 +1,9 @@
 //! Benches of receiver-driven transports, each through the switches that its transport is made for.
 //!
 //! `ndp-perm` has what csg-htsim runs as NDP: 4,000 B of payload and 64 B of header, queues of eight packets, headers always before data,
-//! and an ACK per packet beside the pulls. `xpass-perm` has ExpressPass's frames and credits, 1,538 and 84 B on the wire. The fabric of `homa-websearch-160`
-//! is that of the Dilemma paper (APNet 2023): 10 racks of 16 hosts under 4 spines, all links of one rate.
+//! and an ACK per packet beside the pulls. `xpass-perm` has ExpressPass's frames and credits, 1,538 and 84 B on the wire, and ports of 4 MB
+//! as other permutations. The fabric of `homa-websearch-160` is that of the Dilemma paper (APNet 2023): 10 racks of 16 hosts under 4 spines, all
+//! links of one rate.
 
 use super::{Case, Family};
 use forebay_units::Span;
@@ -65,6 +66,8 @@ wire_overhead = "38B"
 
 [fabric.switch]
 classes = 2
+buffer = "none"
+port_limit = "4MB"
 ecn = "off"
 credits = { class = 1, share = "84/1622", burst = "168B", limit = "672B" }"#;
 
