@@ -35,11 +35,35 @@ pub(crate) fn run_looking(
     seed: u64,
     (warm, end): (f64, f64),
     at: impl IntoIterator<Item = Time>,
+    inspect: impl FnMut(&Inspection),
+) -> Seen {
+    headed(name, text, seed, (warm, end, false), at, inspect)
+}
+
+/// The same, which ends when all flows have, or at `end`.
+pub(crate) fn run_flows(
+    name: &str,
+    text: &str,
+    seed: u64,
+    (warm, end): (f64, f64),
+    at: impl IntoIterator<Item = Time>,
+    inspect: impl FnMut(&Inspection),
+) -> Seen {
+    headed(name, text, seed, (warm, end, true), at, inspect)
+}
+
+fn headed(
+    name: &str,
+    text: &str,
+    seed: u64,
+    (warm, end, by_flows): (f64, f64, bool),
+    at: impl IntoIterator<Item = Time>,
     mut inspect: impl FnMut(&Inspection),
 ) -> Seen {
     let head = format!(
-        "version = 1\nseeds = [{seed}]\nstop = {{ time = \"{}us\" }}\n{text}\n",
-        (end * 1e6).round() as u64
+        "version = 1\nseeds = [{seed}]\nstop = {{ time = \"{}us\"{} }}\n{text}\n",
+        (end * 1e6).round() as u64,
+        if by_flows { ", flows = \"all\"" } else { "" }
     );
     let scenario = match forebay_scenario::text(name, &head) {
         Ok(loaded) => loaded.scenario,
@@ -116,6 +140,11 @@ impl Seen {
         let dropped = after.counters.dropped_packets - before.counters.dropped_packets;
         let sent = after.counters.tx_packets - before.counters.tx_packets;
         (dropped as f64, sent as f64)
+    }
+
+    /// Of [`Seen::lost`], packets that a marking rule dropped since they were not ECN-capable.
+    pub fn lost_unscheduled(&self) -> f64 {
+        self.record.ports.iter().map(|port| port.dropped_unscheduled).sum::<u64>() as f64
     }
 
     /// Packets lost anywhere and for whatever reason, warm-up included.

@@ -10,6 +10,7 @@ mod analytic;
 mod bench;
 mod chart;
 mod curves;
+mod dilemma;
 mod hiercc;
 mod hostcc;
 mod jobs;
@@ -32,7 +33,8 @@ use jobs::Cores;
 use measured::Measured;
 
 /// Suites that [`run`] knows.
-pub const SUITES: &[&str] = &["analytic", "tcp-nv", "linux", "hostcc", "hiercc", "rdma"];
+pub const SUITES: &[&str] =
+    &["analytic", "tcp-nv", "linux", "hostcc", "hiercc", "pcc-dilemma", "rdma"];
 
 /// File name and SVG text.
 type Pictures = Vec<(String, String)>;
@@ -92,6 +94,13 @@ fn suite(name: &str) -> Suite {
             measure: hiercc::measure,
             parts: hiercc::parts,
             part_of: hiercc::part_of,
+            sensitivity: None,
+        },
+        "pcc-dilemma" => Suite {
+            rows: include_str!("../../../validation/pcc-dilemma/rows.toml"),
+            measure: dilemma::measure,
+            parts: dilemma::parts,
+            part_of: dilemma::part_of,
             sensitivity: None,
         },
         "rdma" => Suite {

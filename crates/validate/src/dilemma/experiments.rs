@@ -1,0 +1,282 @@
+//! Which runs there are, and what one of them leaves.
+
+use super::setup::{HEADER, LINE, PAYLOAD, RACK, SCHEMES, Scheme, Setup, alone};
+use crate::bench::{Seen, run_flows};
+use crate::jobs::Cores;
+use crate::order::Samples;
+use forebay_sim::Inspection;
+use forebay_units::Time;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// A distribution of flow sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Workload {
+    WebServer,
+    CacheFollower,
+    WebSearch,
+    DataMining,
+}
+
+pub(super) const WORKLOADS: [Workload; 4] =
+    [Workload::DataMining, Workload::WebSearch, Workload::CacheFollower, Workload::WebServer];
+
+impl Workload {
+    /// As scenarios and ids of rows have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Workload::WebServer => "webserver",
+            Workload::CacheFollower => "cachefollower",
+            Workload::WebSearch => "websearch",
+            Workload::DataMining => "datamining",
+        }
+    }
+
+    /// Milliseconds of arrivals in a whole run.
+    fn span(self) -> f64 {
+        match self {
+            Workload::WebServer => 10.0,
+            Workload::CacheFollower => 20.0,
+            Workload::WebSearch => 30.0,
+            Workload::DataMining => 60.0,
+        }
+    }
+}
+
+/// What is run: the experiments of `validation/pcc-dilemma/rows.toml`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Experiment {
+    /// E1 under bundle core.
+    Core(Workload),
+    /// E1 under bundle host.
+    Host(Workload),
+    /// E2.
+    NonBlocking(Workload),
+    /// E3.
+    HalfLoad,
+    /// E4, MB.
+    Buffer(u32),
+    /// E5.
+    Incast,
+    /// E6.
+    Tiny,
+    /// E7.
+    Levels(u8),
+}
+
+/// How much of everything is run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    pub seeds: u64,
+    /// Arrivals last so many times less.
+    shorter: f64,
+    rounds: u32,
+}
+
+impl Extent {
+    pub fn new(quick: bool) -> Self {
+        match quick {
+            true => Self { seeds: 1, shorter: 10.0, rounds: 20 },
+            false => Self { seeds: 5, shorter: 1.0, rounds: 20 },
+        }
+    }
+
+    /// In words.
+    pub fn said(self) -> String {
+        match self.shorter {
+            1.0 => format!("seeds 1 to {}", self.seeds),
+            by => format!("seed 1, arrivals of a {by}th of the time"),
+        }
+    }
+}
+
+impl Experiment {
+    /// All, the longest first.
+    pub fn all() -> Vec<Self> {
+        use Workload::{CacheFollower, WebSearch, WebServer};
+        let mut all: Vec<Self> = WORKLOADS.into_iter().map(Self::Core).collect();
+        all.extend([WebSearch, CacheFollower].map(Self::NonBlocking));
+        all.push(Self::HalfLoad);
+        all.extend([4, 2, 1].map(Self::Levels));
+        all.extend([WebSearch, CacheFollower, WebServer].map(Self::Host));
+        all.extend([16, 8, 4, 2].map(Self::Buffer));
+        all.extend([Self::Incast, Self::Tiny]);
+        all
+    }
+
+    /// Schemes that take part.
+    pub fn schemes(self) -> Vec<Scheme> {
+        let proactive = |scheme: &Scheme| !matches!(scheme, Scheme::Dcqcn | Scheme::Hpcc);
+        match self {
+            Self::Levels(_) => vec![Scheme::Homa],
+            Self::Buffer(_) => SCHEMES.into_iter().filter(proactive).collect(),
+            _ => SCHEMES.to_vec(),
+        }
+    }
+
+    /// Seconds of arrivals; 0 where rounds follow each other.
+    fn arrivals(self, extent: Extent) -> f64 {
+        let ms = match self {
+            Self::Core(workload) | Self::NonBlocking(workload) => workload.span(),
+            Self::HalfLoad | Self::Levels(_) => Workload::WebSearch.span(),
+            Self::Host(_) => 2.0,
+            Self::Buffer(_) => Workload::WebServer.span(),
+            Self::Incast => return 0.0,
+            Self::Tiny => 1.0,
+        };
+        ms / extent.shorter * 1e-3
+    }
+
+    fn setup(self, scheme: Scheme, extent: Extent) -> Setup {
+        let until = format!("{}us", (self.arrivals(extent) * 1e6).round());
+        let poisson = |sizes: &str, load: f64, of: &str| {
+            format!(
+                "[[traffic]]\nkind = \"poisson\"\nsizes = \"{sizes}\"\nload = {load}\nload_ref = \"{of}\"\nuntil = \"{until}\"\n"
+            )
+        };
+        let one_to_four = |traffic| Setup::new(scheme, traffic);
+        match self {
+            Self::Core(workload) => one_to_four(poisson(workload.name(), 0.8, "core")),
+            Self::Host(workload) => one_to_four(poisson(workload.name(), 0.8, "host")),
+            Self::NonBlocking(workload) => {
+                Setup { cores: 16, ..one_to_four(poisson(workload.name(), 0.8, "host")) }
+            }
+            Self::HalfLoad => Setup { cores: 16, ..one_to_four(poisson("websearch", 0.5, "host")) },
+            Self::Buffer(buffer) => {
+                Setup { buffer, ..one_to_four(poisson("webserver", 0.8, "core")) }
+            }
+            Self::Levels(levels) => {
+                Setup { levels, ..one_to_four(poisson("websearch", 0.8, "core")) }
+            }
+            Self::Tiny => one_to_four(poisson("1000B", 0.3, "core")),
+            Self::Incast => one_to_four(format!(
+                "[[traffic]]\nkind = \"incast\"\nfan_in = 64\nsize = \"64KB\"\nrounds = {}\n",
+                extent.rounds
+            )),
+        }
+    }
+
+    fn run(self, scheme: Scheme, seed: u64, extent: Extent) -> One {
+        let arrivals = self.arrivals(extent);
+        let end = if arrivals > 0.0 { 3.0 * arrivals } else { 1.0 };
+        let at = Time::from_ps((arrivals * 1e12).round() as u64);
+        let mut full = None;
+        let text = self.setup(scheme, extent).text();
+        let looks = (arrivals > 0.0).then_some(at);
+        let seen = run_flows("pcc-dilemma", &text, seed, (0.1 * arrivals, end), looks, |then| {
+            full = Some(then.clone());
+        });
+        One::new(&seen, full.as_ref())
+    }
+}
+
+/// A counted flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flow {
+    /// Bytes.
+    pub size: u64,
+    /// s; its age if it has not ended.
+    pub fct: f64,
+    pub slowdown: f64,
+}
+
+/// One run, or several pooled.
+#[derive(Clone, Debug, Default)]
+pub(super) struct One {
+    pub flows: Vec<Flow>,
+    pub unfinished: usize,
+    /// Data packets that left hosts.
+    pub data: f64,
+    /// Packets dropped, but for credits and unscheduled packets that a rule drops on purpose.
+    pub dropped: f64,
+    /// Payload on the uplinks of racks while flows arrive, as a share of their rate; a value for each run.
+    pub uplinks: Vec<f64>,
+}
+
+impl One {
+    fn new(seen: &Seen, full: Option<&Inspection>) -> Self {
+        let mut one = Self { dropped: seen.lost() - seen.lost_unscheduled(), ..Self::default() };
+        for row in &seen.record.flows {
+            one.data += row.size.get().div_ceil(PAYLOAD) as f64 + f64::from(row.retransmits);
+            if row.start.as_secs_f64() < seen.warm() {
+                continue;
+            }
+            one.unfinished += usize::from(row.delivered.is_none());
+            let fct = row.fct().unwrap_or(seen.after.at.since(row.start)).as_secs_f64();
+            let size = row.size.get();
+            one.flows.push(Flow { size, fct, slowdown: fct / alone(row.src, row.dst, size) });
+        }
+        one.uplinks.extend(full.map(|full| uplinks(&seen.before, full)));
+        one
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.flows.extend_from_slice(&other.flows);
+        self.unfinished += other.unfinished;
+        self.data += other.data;
+        self.dropped += other.dropped;
+        self.uplinks.extend_from_slice(&other.uplinks);
+    }
+
+    /// Mean of something of the flows.
+    pub fn mean(&self, of: impl Fn(&Flow) -> f64) -> f64 {
+        self.flows.iter().map(of).sum::<f64>() / self.flows.len() as f64
+    }
+
+    /// 99th percentile of something of those flows that it is asked of, and how many lie beyond.
+    pub fn p99(&self, of: impl Fn(&Flow) -> Option<f64>) -> (f64, usize) {
+        let samples = Samples::new(self.flows.iter().filter_map(of).collect());
+        (samples.percentile(9_900).value, samples.beyond(9_900))
+    }
+}
+
+/// Payload from racks to cores between two instants, over what the cables carry. Answers of 46 B count 6 of them.
+fn uplinks(before: &Inspection, after: &Inspection) -> f64 {
+    let hosts = super::setup::HOSTS;
+    let racks = hosts..hosts + hosts / RACK;
+    let up = |port: &&forebay_sim::PortState| racks.contains(&port.node) && port.peer >= racks.end;
+    let sum = |of: &Inspection| {
+        let ports = of.ports.iter().filter(up);
+        let bytes = ports.map(|p| p.counters.tx_bytes - HEADER * p.counters.tx_packets);
+        bytes.sum::<u64>() as f64
+    };
+    let cables = after.ports.iter().filter(up).count() as f64;
+    (sum(after) - sum(before)) * 8.0 / (cables * LINE * after.at.since(before.at).as_secs_f64())
+}
+
+/// Everything that was run.
+pub(super) struct Runs {
+    pub extent: Extent,
+    found: BTreeMap<(Experiment, Scheme), One>,
+}
+
+impl Runs {
+    /// Runs some experiments.
+    pub fn new(cores: &Cores<'_>, extent: Extent, experiments: &[Experiment]) -> Self {
+        let found: Mutex<BTreeMap<(Experiment, Scheme, u64), One>> = Mutex::default();
+        let mut calls = Vec::new();
+        for experiment in experiments {
+            for scheme in experiment.schemes() {
+                for seed in 1..=extent.seeds {
+                    let found = &found;
+                    calls.push(move || {
+                        let one = experiment.run(scheme, seed, extent);
+                        let key = (*experiment, scheme, seed);
+                        found.lock().expect("entering does not panic").insert(key, one);
+                    });
+                }
+            }
+        }
+        cores.call(calls);
+        let mut pooled: BTreeMap<(Experiment, Scheme), One> = BTreeMap::new();
+        for ((experiment, scheme, _), one) in found.into_inner().expect("every worker has ended") {
+            pooled.entry((experiment, scheme)).or_default().add(&one);
+        }
+        Self { extent, found: pooled }
+    }
+
+    /// All seeds of one experiment under one scheme; `None` if the scheme is not there.
+    pub fn of(&self, experiment: Experiment, scheme: Scheme) -> Option<&One> {
+        self.found.get(&(experiment, scheme))
+    }
+}
