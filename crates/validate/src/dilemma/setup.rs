@@ -160,7 +160,8 @@ mod tests {
     #[test]
     fn every_setting_is_a_scenario() {
         for scheme in SCHEMES {
-            let text = Setup::new(scheme, String::new()).text();
+            let traffic = "[[traffic]]\nkind = \"incast\"\nfan_in = 8\nsize = \"64KB\"\n";
+            let text = Setup::new(scheme, traffic.into()).text();
             let text = format!("version = 1\nstop = {{ time = \"1ms\" }}\n{text}");
             forebay_scenario::text("x", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         }
