@@ -29,6 +29,7 @@ pub(super) struct Egress {
     pub pushing: Pushing,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = {
     let line = std::mem::offset_of!(Egress, since);
     assert!(line.is_multiple_of(64) && std::mem::offset_of!(Egress, ready) == line + 64);
