@@ -37,9 +37,9 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     if let Some(why) = here.hopeless(scenario, &estimate) {
         return Err(Failure::Input(format!("{}: {why}", args.input.name())));
     }
+    interrupt::listen(); // before there is a folder to leave behind
     let (dir, place) = place::begin(args.out.as_deref(), args.force, &scenario.name, &about)?;
     let at = dir.path().to_path_buf();
-    interrupt::listen();
 
     let meter = Meter::new(args.show);
     if !loaded.sweep.is_empty() {

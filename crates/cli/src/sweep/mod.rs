@@ -43,8 +43,8 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
         .out
         .clone()
         .unwrap_or_else(|| Path::new("results").join(format!("{}-sweep", file_name(&plan.name))));
+    interrupt::listen(); // before there is a folder to leave behind
     let home = Home::open(dir)?;
-    interrupt::listen();
     let meter = Meter::new(args.show);
 
     let (done, todo): (Vec<_>, Vec<_>) = plan.runs.iter().partition(|run| is_done(&home, run));
