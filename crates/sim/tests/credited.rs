@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{run, scenario};
+use common::{agreed, run, scenario};
 use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
-use forebay_sim::{Options, Simulation, twin};
+use forebay_sim::{Options, Simulation};
 
 /// Frames of 1,538 B and credits of 84 B on the wire, as in the paper.
 const EXPRESSPASS: &str = r#"
@@ -37,19 +37,6 @@ fn star(hosts: u32, delay: &str) -> String {
     format!(
         "kind = \"star\"\nhosts = {hosts}\nhost_link = {{ rate = \"10Gbps\", delay = \"{delay}\" }}\n"
     )
-}
-
-/// Runs a scenario in several ways, which all give the same record.
-fn agreed(scenario: &Scenario) -> RunRecord {
-    let record = run(scenario, 1, Options::default()).record;
-    let two = run(scenario, 1, Options { threads: 2, ..Options::default() }).record;
-    assert_eq!(two.digest, record.digest, "two threads");
-    for explicit in [false, true] {
-        let twin = twin::reference(scenario, 1, explicit).unwrap();
-        assert_eq!(twin.digest, record.digest, "reference engine, explicit ports: {explicit}");
-        assert_eq!(twin.flows, record.flows);
-    }
-    record
 }
 
 fn dropped(record: &RunRecord) -> (u64, u64) {

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{run, scenario};
+use common::{agreed, run, scenario};
 use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
-use forebay_sim::{Options, Simulation, Watch, twin};
+use forebay_sim::{Options, Simulation, Watch};
 use forebay_units::{Span, Time};
 
 /// Six links of 100 Gb/s and 1 us between any two pods.
@@ -68,19 +68,6 @@ fn list(flows: &[(&str, &str, u64)]) -> String {
     };
     let flows: Vec<String> = flows.iter().map(one).collect();
     format!("[[traffic]]\nkind = \"list\"\nflows = [{}]\n", flows.join(", "))
-}
-
-/// Runs a scenario in several ways, which all give the same record.
-fn agreed(scenario: &Scenario) -> RunRecord {
-    let record = run(scenario, 1, Options::default()).record;
-    let two = run(scenario, 1, Options { threads: 2, ..Options::default() }).record;
-    assert_eq!(two.digest, record.digest, "two threads");
-    for explicit in [false, true] {
-        let twin = twin::reference(scenario, 1, explicit).unwrap();
-        assert_eq!(twin.digest, record.digest, "reference engine, explicit ports: {explicit}");
-        assert_eq!(twin.flows, record.flows);
-    }
-    record
 }
 
 /// A lone NDP flow of n packets with a window of w, over six links: R + max((n-1) tx, R + (n-w-1) g), where R is the time until the first ACK is back, and

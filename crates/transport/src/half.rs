@@ -40,12 +40,18 @@ pub trait Transport: Clone + Debug + PartialEq {
     }
     /// Window at the start where the law has no opinion of its own.
     fn initial_window(&self) -> Bytes;
-    /// What the law needs of the other end.
-    fn needs(&self) -> &Needs;
-    /// Whether cores copy what arrives to the application, which interrupts report.
-    fn copies(&self) -> bool;
+    /// What the sender's law needs of the other end.
+    fn needs(&self) -> &Needs {
+        &Needs::NONE
+    }
+    /// Whether cores copy what arrives to the application, which interrupts report. Otherwise the NIC puts it where the application reads it.
+    fn copies(&self) -> bool {
+        false
+    }
     /// Whose frames its packets are shown as in captures.
-    fn frames(&self) -> Frames;
+    fn frames(&self) -> Frames {
+        Frames::None
+    }
 
     /// Whether receivers take headers whose payload a switch cut off, and messages without payload. To others they are as good as lost.
     fn takes_headers(&self) -> bool {
@@ -127,7 +133,9 @@ pub trait Prefetch {
 }
 
 /// Sender half of a flow of transport `C`.
-pub trait SenderHalf<C>: Clone + Debug {
+///
+/// Defaults are those of a sender that has no window and no rate of its own, and that cuts no super-packets: it waits for its receiver.
+pub trait SenderHalf<C: Transport>: Clone + Debug {
     /// Whether a packet may leave now. Changes only by calls to `&mut self` methods.
     fn ready(&self, cfg: &C) -> bool;
     /// Traffic class of the packet that leaves next. May change only by calls to `&mut self` methods.
@@ -135,7 +143,12 @@ pub trait SenderHalf<C>: Clone + Debug {
     /// The next packet, if one may leave now.
     fn next_packet(&mut self, cfg: &C, now: Time) -> Option<Packet>;
     /// The same for a NIC that cuts super-packets.
-    fn next_burst(&mut self, cfg: &C, now: Time) -> Option<Burst>;
+    fn next_burst(&mut self, cfg: &C, now: Time) -> Option<Burst> {
+        let first = self.next_packet(cfg, now)?;
+        let whole = u64::from(first.size);
+        let payload = if first.kind == Kind::Data { whole - cfg.header().get() } else { 0 };
+        Some(Burst { first, payload })
+    }
     /// Takes an answer that had `arrived` at the NIC, with the telemetry that it brought.
     fn on_answer(&mut self, cfg: &C, now: Time, arrived: Time, packet: &Packet, hops: &[IntHop]);
     /// Takes a message of the host's switch.
@@ -149,19 +162,29 @@ pub trait SenderHalf<C>: Clone + Debug {
     /// Whether every byte of a closed flow is acknowledged.
     fn finished(&self) -> bool;
     /// Whether all that the application has written is acknowledged.
-    fn idle(&self) -> bool;
+    fn idle(&self) -> bool {
+        self.finished()
+    }
     /// Bytes that the application has written and that wait to leave. Falls only by calls to `next_packet` and `next_burst`.
     fn unsent(&self) -> u64;
     /// Bytes acknowledged in order.
-    fn acked(&self) -> Bytes;
+    fn acked(&self) -> Bytes {
+        Bytes::new(self.totals().una)
+    }
     /// What the sender waits for.
-    fn waits_for(&self, cfg: &C) -> Wait;
+    fn waits_for(&self, cfg: &C) -> Wait {
+        if self.ready(cfg) { Wait::Nic } else { Wait::Receiver }
+    }
     /// Running totals, as the law sees them.
     fn totals(&self) -> &Totals;
     /// Window in force; [`Bytes::MAX`] if nothing but a rate holds the flow.
-    fn window(&self) -> Bytes;
+    fn window(&self) -> Bytes {
+        Bytes::MAX
+    }
     /// Rate in force, where the transport has one.
-    fn rate(&self) -> Option<BitsPerSec>;
+    fn rate(&self) -> Option<BitsPerSec> {
+        None
+    }
     /// Packets sent again.
     fn retransmits(&self) -> u64;
     /// Expiries of the retransmission timer.

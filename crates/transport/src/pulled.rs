@@ -4,12 +4,12 @@
 //! may be lost, and no law runs. It shows what transports of this kind find here: a half per host that has a clock and answers to
 //! any flow, and a traffic class per packet.
 
+use crate::FlowSpec;
 use crate::half::{Frames, HostHalf, HostStart, PacketSink, ReceiverHalf, SenderHalf, Transport};
 use crate::receiver::Arrival;
-use crate::{Burst, FlowSpec, Wait};
 use forebay_laws::Start;
-use forebay_laws::flow::{FlowParams, IntHop, Needs, Totals};
-use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use forebay_laws::flow::{FlowParams, IntHop, Totals};
+use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
 use std::collections::VecDeque;
 
@@ -82,14 +82,6 @@ impl Transport for PulledConfig {
         self.mss
     }
 
-    fn needs(&self) -> &Needs {
-        &Needs::NONE
-    }
-
-    fn copies(&self) -> bool {
-        false
-    }
-
     fn frames(&self) -> Frames {
         Frames::Tcp
     }
@@ -141,11 +133,6 @@ impl SenderHalf<PulledConfig> for PulledSender {
         })
     }
 
-    fn next_burst(&mut self, cfg: &PulledConfig, now: Time) -> Option<Burst> {
-        let first = self.next_packet(cfg, now)?;
-        Some(Burst { first, payload: u64::from(first.size) - cfg.header.get() })
-    }
-
     fn on_answer(
         &mut self,
         _cfg: &PulledConfig,
@@ -169,10 +156,6 @@ impl SenderHalf<PulledConfig> for PulledSender {
     }
 
     fn finished(&self) -> bool {
-        self.idle()
-    }
-
-    fn idle(&self) -> bool {
         self.totals.una == self.spec.size.get()
     }
 
@@ -180,24 +163,8 @@ impl SenderHalf<PulledConfig> for PulledSender {
         self.spec.size.get() - self.totals.nxt
     }
 
-    fn acked(&self) -> Bytes {
-        Bytes::new(self.totals.una)
-    }
-
-    fn waits_for(&self, cfg: &PulledConfig) -> Wait {
-        if self.ready(cfg) { Wait::Nic } else { Wait::Receiver }
-    }
-
     fn totals(&self) -> &Totals {
         &self.totals
-    }
-
-    fn window(&self) -> Bytes {
-        Bytes::MAX
-    }
-
-    fn rate(&self) -> Option<BitsPerSec> {
-        None
     }
 
     fn retransmits(&self) -> u64 {

@@ -5,7 +5,7 @@ use crate::receiver::{Arrival, send_acks};
 use crate::{Burst, FlowSpec, TcpConfig, TcpReceiver, TcpSender, Wait};
 use forebay_laws::Start;
 use forebay_laws::flow::{FlowParams, IntHop, Needs, Totals};
-use forebay_units::{BitsPerSec, Bytes, Time};
+use forebay_units::{Bytes, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
 
 impl Transport for TcpConfig {
@@ -138,10 +138,6 @@ impl SenderHalf<TcpConfig> for TcpSender {
 
     fn window(&self) -> Bytes {
         self.cwnd()
-    }
-
-    fn rate(&self) -> Option<BitsPerSec> {
-        None
     }
 
     fn retransmits(&self) -> u64 {

@@ -3,7 +3,7 @@
 mod memory;
 mod rpc;
 
-use super::{CENSORED, Distribution, FlowClass, Status, Summary};
+use super::{CENSORED, Distribution, FlowClass, Status, Summary, Tier};
 use crate::human::{bytes, count, gbps, micros, percent, sig2, sig3};
 use crate::stats::Estimate;
 
@@ -268,11 +268,7 @@ impl Summary {
     fn trim_line(&self) -> Option<Line> {
         let trimmed = self.port_total("trimmed_packets");
         let line = Line::new("trims").plain(format!("{} packets", count(trimmed)));
-        let line = match self.most_at(|tier| tier.trimmed_packets) {
-            Some((tier, most)) if most == trimmed => line.plain(format!(", all at {tier}")),
-            Some((tier, most)) => line.plain(format!(", {} of them at {tier}", count(most))),
-            None => line,
-        };
+        let line = self.mostly(line, trimmed, |tier| tier.trimmed_packets);
         let line = match self.port_total("returned_packets") {
             0 => line,
             n => line.plain(format!("; {} headers went back to senders", count(n))),
@@ -288,12 +284,17 @@ impl Summary {
     fn credit_line(&self) -> Option<Line> {
         let dropped = self.port_total("dropped_credits");
         let line = Line::new("credits").plain(format!("{} dropped by ports", count(dropped)));
-        let line = match self.most_at(|tier| tier.dropped_credits) {
-            Some((tier, most)) if most == dropped => line.plain(format!(", all at {tier}")),
+        let line = self.mostly(line, dropped, |tier| tier.dropped_credits);
+        (dropped > 0).then_some(line)
+    }
+
+    /// Adds at which tier most of `total` was, or all of it.
+    fn mostly(&self, line: Line, total: u64, of: fn(&Tier) -> u64) -> Line {
+        match self.most_at(of) {
+            Some((tier, most)) if most == total => line.plain(format!(", all at {tier}")),
             Some((tier, most)) => line.plain(format!(", {} of them at {tier}", count(most))),
             None => line,
-        };
-        (dropped > 0).then_some(line)
+        }
     }
 
     fn pause_line(&self) -> Option<Line> {

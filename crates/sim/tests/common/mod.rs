@@ -3,8 +3,9 @@
 
 pub mod random;
 
+use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
-use forebay_sim::{Options, Outcome, Watch, simulate};
+use forebay_sim::{Options, Outcome, Watch, simulate, twin};
 
 /// A checked scenario.
 pub fn scenario(text: &str) -> Scenario {
@@ -17,4 +18,17 @@ pub fn scenario(text: &str) -> Scenario {
 /// One run with one seed.
 pub fn run(scenario: &Scenario, seed: u64, options: Options) -> Outcome {
     simulate(scenario, seed, options, &Watch::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Runs a scenario in several ways, which all give the same record.
+pub fn agreed(scenario: &Scenario) -> RunRecord {
+    let record = run(scenario, 1, Options::default()).record;
+    let two = run(scenario, 1, Options { threads: 2, ..Options::default() }).record;
+    assert_eq!(two.digest, record.digest, "two threads");
+    for explicit in [false, true] {
+        let twin = twin::reference(scenario, 1, explicit).unwrap();
+        assert_eq!(twin.digest, record.digest, "reference engine, explicit ports: {explicit}");
+        assert_eq!(twin.flows, record.flows);
+    }
+    record
 }

@@ -25,10 +25,10 @@ pub use receiver::{CreditedHost, CreditedReceiver};
 pub use sender::CreditedSender;
 
 use crate::FlowSpec;
-use crate::half::{Frames, HostStart, Transport};
+use crate::half::{HostStart, Transport};
 use forebay_laws::Start;
 use forebay_laws::credit::CreditParams;
-use forebay_laws::flow::{FlowParams, Needs};
+use forebay_laws::flow::FlowParams;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
 
@@ -126,19 +126,6 @@ impl Transport for CreditedConfig {
 
     fn initial_window(&self) -> Bytes {
         self.mss
-    }
-
-    fn needs(&self) -> &Needs {
-        &Needs::NONE
-    }
-
-    /// The NIC puts what arrives where the application reads it.
-    fn copies(&self) -> bool {
-        false
-    }
-
-    fn frames(&self) -> Frames {
-        Frames::None
     }
 
     fn takes_headers(&self) -> bool {

@@ -2,10 +2,10 @@
 
 use super::unscheduled::Unscheduled;
 use super::{CreditedConfig, LAST_RESORT, PROBE, REQUEST, STOP, patience};
+use crate::FlowSpec;
 use crate::half::SenderHalf;
-use crate::{Burst, FlowSpec, Wait};
 use forebay_laws::flow::{IntHop, Totals};
-use forebay_units::{BitsPerSec, Bytes, Time};
+use forebay_units::{Bytes, Time};
 use forebay_wire::{Ecn, Flags, Kind, Packet};
 use std::collections::VecDeque;
 
@@ -191,13 +191,6 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
         Some(packet)
     }
 
-    fn next_burst(&mut self, cfg: &CreditedConfig, now: Time) -> Option<Burst> {
-        let first = self.next_packet(cfg, now)?;
-        let overhead =
-            if first.kind == Kind::Data { cfg.header.get() } else { u64::from(first.size) };
-        Some(Burst { first, payload: u64::from(first.size) - overhead })
-    }
-
     fn on_answer(
         &mut self,
         cfg: &CreditedConfig,
@@ -259,32 +252,12 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
         self.complete
     }
 
-    fn idle(&self) -> bool {
-        self.complete
-    }
-
     fn unsent(&self) -> u64 {
         self.spec.size.get() - self.totals.nxt
     }
 
-    fn acked(&self) -> Bytes {
-        Bytes::new(self.totals.una)
-    }
-
-    fn waits_for(&self, cfg: &CreditedConfig) -> Wait {
-        if self.ready(cfg) { Wait::Nic } else { Wait::Receiver }
-    }
-
     fn totals(&self) -> &Totals {
         &self.totals
-    }
-
-    fn window(&self) -> Bytes {
-        Bytes::MAX
-    }
-
-    fn rate(&self) -> Option<BitsPerSec> {
-        None
     }
 
     fn retransmits(&self) -> u64 {

@@ -29,9 +29,9 @@ pub use message::GrantedReceiver;
 pub use sender::GrantedSender;
 
 use crate::FlowSpec;
-use crate::half::{Frames, HostStart, Transport};
+use crate::half::{HostStart, Transport};
 use forebay_laws::Start;
-use forebay_laws::flow::{FlowParams, Needs};
+use forebay_laws::flow::FlowParams;
 use forebay_laws::grant::GrantParams;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
@@ -137,19 +137,6 @@ impl Transport for GrantedConfig {
 
     fn initial_window(&self) -> Bytes {
         self.window
-    }
-
-    fn needs(&self) -> &Needs {
-        &Needs::NONE
-    }
-
-    /// The NIC puts what arrives where the application reads it.
-    fn copies(&self) -> bool {
-        false
-    }
-
-    fn frames(&self) -> Frames {
-        Frames::None
     }
 
     fn takes_headers(&self) -> bool {

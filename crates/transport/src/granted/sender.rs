@@ -1,11 +1,11 @@
 //! Sender half: a message, and the credit that it has.
 
 use super::{GrantedConfig, LAST_RESORT};
+use crate::FlowSpec;
 use crate::bits::Bits;
 use crate::half::SenderHalf;
-use crate::{Burst, FlowSpec, Wait};
 use forebay_laws::flow::{IntHop, Totals};
-use forebay_units::{BitsPerSec, Bytes, Time};
+use forebay_units::{Bytes, Time};
 use forebay_wire::{Ecn, Flags, Kind, Packet};
 
 /// Doublings of the last resort at most: 10 s.
@@ -183,13 +183,6 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
         })
     }
 
-    fn next_burst(&mut self, cfg: &GrantedConfig, now: Time) -> Option<Burst> {
-        let first = self.next_packet(cfg, now)?;
-        let overhead =
-            if first.kind == Kind::Data { cfg.header.get() } else { u64::from(first.size) };
-        Some(Burst { first, payload: u64::from(first.size) - overhead })
-    }
-
     fn on_answer(
         &mut self,
         cfg: &GrantedConfig,
@@ -255,32 +248,12 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
         self.complete
     }
 
-    fn idle(&self) -> bool {
-        self.complete
-    }
-
     fn unsent(&self) -> u64 {
         self.spec.size.get() - self.totals.nxt
     }
 
-    fn acked(&self) -> Bytes {
-        Bytes::new(self.totals.una)
-    }
-
-    fn waits_for(&self, cfg: &GrantedConfig) -> Wait {
-        if self.ready(cfg) { Wait::Nic } else { Wait::Receiver }
-    }
-
     fn totals(&self) -> &Totals {
         &self.totals
-    }
-
-    fn window(&self) -> Bytes {
-        Bytes::MAX
-    }
-
-    fn rate(&self) -> Option<BitsPerSec> {
-        None
     }
 
     fn retransmits(&self) -> u64 {

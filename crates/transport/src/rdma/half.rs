@@ -48,11 +48,6 @@ impl Transport for RdmaConfig {
         &self.needs
     }
 
-    /// The NIC puts what arrives where the application reads it.
-    fn copies(&self) -> bool {
-        false
-    }
-
     fn frames(&self) -> Frames {
         Frames::Roce { ack_every: self.ack_every() }
     }
