@@ -262,13 +262,15 @@ pub enum Format {
         #[command(flatten)]
         into: Into,
     },
-    /// Connection matrix (.cm) and topology (.topo) of csg-htsim
+    /// Connection matrix (.cm), topology (.topo) and flags of csg-htsim
     Htsim {
         /// Connection matrix
         matrix: PathBuf,
         /// Topology [default: the fat tree that htsim makes of the number of nodes]
         #[arg(long, value_name = "FILE")]
         topology: Option<PathBuf>,
+        #[command(flatten)]
+        command: HtsimCommand,
         #[command(flatten)]
         into: Into,
     },
@@ -279,6 +281,32 @@ pub enum Format {
         #[command(flatten)]
         into: Into,
     },
+}
+
+/// The command line of csg-htsim, with its defaults.
+#[derive(Clone, Debug, Args)]
+pub struct HtsimCommand {
+    /// Transport: ndp [default: DCTCP stands in]
+    #[arg(long, value_name = "NAME")]
+    pub transport: Option<String>,
+    /// First window, in packets [default: 15]
+    #[arg(long, value_name = "PACKETS")]
+    pub cwnd: Option<u64>,
+    /// Limit of a queue, in packets [default: 15]
+    #[arg(short = 'q', value_name = "PACKETS")]
+    pub queue: Option<u64>,
+    /// Payload of a packet [default: 9000]
+    #[arg(long, value_name = "BYTES")]
+    pub mtu: Option<u64>,
+    /// How packets find their paths: perm, rand, pull, ecmp, ecmp_host or single
+    #[arg(long, value_name = "NAME")]
+    pub strat: Option<String>,
+    /// Number of paths of a flow [default: all]
+    #[arg(long, value_name = "PATHS")]
+    pub paths: Option<u64>,
+    /// End of the run, in microseconds [default: when all flows are over]
+    #[arg(long, value_name = "US")]
+    pub end: Option<u64>,
 }
 
 /// Where an import goes.

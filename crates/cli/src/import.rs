@@ -1,9 +1,9 @@
 //! `forebay import`: files of other simulators in, a folder with a scenario out.
 
-use crate::args::{Format, Into};
+use crate::args::{Format, HtsimCommand, Into};
 use crate::failure::Failure;
 use crate::say;
-use forebay_scenario::import::{self, Fate, Hpcc, Import, Source};
+use forebay_scenario::import::{self, Fate, Hpcc, Htsim, Import, Source};
 use forebay_units::Time;
 use std::fs;
 use std::io::Read;
@@ -24,11 +24,12 @@ pub fn import(format: &Format) -> Result<(), Failure> {
             let files = [config, topology, flows, paths].map(Option::as_deref);
             (hpcc(files, *start_at, &name_of(&into.out))?, into)
         }
-        Format::Htsim { matrix, topology, into } => {
+        Format::Htsim { matrix, topology, command, into } => {
             let (matrix, topology) =
                 (Text::read(matrix)?, topology.as_deref().map(Text::read).transpose()?);
             let topology = topology.as_ref().map(Text::source);
-            (import::htsim(&name_of(&into.out), matrix.source(), topology)?, into)
+            let files = Htsim { matrix: matrix.source(), topology, command: flags(command) };
+            (import::htsim(&name_of(&into.out), &files)?, into)
         }
         Format::Cdf { file, into } => {
             (import::cdf(&name_of(&into.out), Text::read(file)?.source())?, into)
@@ -41,6 +42,18 @@ pub fn import(format: &Format) -> Result<(), Failure> {
     let scenario = into.out.join("scenario.toml");
     say::note(&format!("wrote {}; next: forebay run {}", into.out.display(), scenario.display()));
     Ok(())
+}
+
+fn flags(given: &HtsimCommand) -> import::Command<'_> {
+    import::Command {
+        transport: given.transport.as_deref(),
+        cwnd: given.cwnd,
+        queue: given.queue,
+        mtu: given.mtu,
+        strategy: given.strat.as_deref(),
+        paths: given.paths,
+        end: given.end,
+    }
 }
 
 fn hpcc(

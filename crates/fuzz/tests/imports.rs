@@ -2,7 +2,7 @@
 
 use forebay_fuzz::{Edits, each, is_a_sentence};
 use forebay_scenario::Error;
-use forebay_scenario::import::{self, Hpcc, Import, Source};
+use forebay_scenario::import::{self, Hpcc, Htsim, Import, Source};
 use std::path::PathBuf;
 
 const TOPOLOGY: &str = include_str!("../../scenario/tests/data/hpcc-topology.txt");
@@ -83,6 +83,11 @@ fn htsim() {
         let edited = if *matrix { &mut matrix_text } else { &mut topology };
         *edited = edits.of(edited);
         let topology = Some(source("a.topo", &topology));
-        folder.judge(import::htsim("made", source("a.cm", &matrix_text), topology));
+        let files = Htsim {
+            matrix: source("a.cm", &matrix_text),
+            topology,
+            command: import::Command::default(),
+        };
+        folder.judge(import::htsim("made", &files));
     });
 }

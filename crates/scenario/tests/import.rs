@@ -1,7 +1,7 @@
 //! Files of other simulators: what is read, what is said about what is wrong, and that nothing is lost on the way there and back.
 
 use forebay_scenario::import::{
-    self, Fate, Flow, Flows, Hpcc, Import, Link, Paths, Source, Topology,
+    self, Command, Fate, Flow, Flows, Hpcc, Htsim, Import, Link, Paths, Source, Topology,
 };
 use forebay_scenario::model::{BaseRtt, Clock, MarkAt, NextHops, Pause, Release, Routing};
 use forebay_scenario::workload::{self, Hosts, Table};
@@ -37,8 +37,13 @@ fn hpcc(
 }
 
 fn htsim(matrix: &str, topo: Option<&str>) -> Result<Import, String> {
+    htsim_with(matrix, topo, Command::default())
+}
+
+fn htsim_with(matrix: &str, topo: Option<&str>, command: Command<'_>) -> Result<Import, String> {
     let topo = topo.map(|text| source("a.topo", text));
-    import::htsim("made", source("a.cm", matrix), topo).map_err(|e| e.to_string())
+    let files = Htsim { matrix: source("a.cm", matrix), topology: topo, command };
+    import::htsim("made", &files).map_err(|e| e.to_string())
 }
 
 /// Reads an import back from a folder, as a user does.
@@ -577,6 +582,78 @@ fn what_is_wrong_with_a_matrix_is_one_sentence() {
         topo("Downlink_Latency_ns 500", ""),
         "a.topo:13: tier 1 has no Downlink_Latency_ns; is the file cut off?",
     );
+}
+
+/// 100 packets and a byte are 101 packets; a queue of 35 packets of 4,000 B holds 34 with their headers, so says `memFromPkt`.
+#[test]
+fn the_command_line_of_htsim_is_in_the_scenario() {
+    let matrix = "Nodes 16\nConnections 1\n0->15 start 0 size 400001\n";
+    let command = Command {
+        transport: Some("ndp"),
+        cwnd: Some(50),
+        queue: Some(35),
+        mtu: Some(4000),
+        strategy: Some("rand"),
+        end: Some(300),
+        ..Command::default()
+    };
+    let made = htsim_with(matrix, None, command).unwrap();
+    let loaded = load(&made);
+    assert_eq!(table(&loaded).flows[0].size.get(), 404_000);
+    let text = &made.files[0].1;
+    for line in [
+        "stop = { time = \"300us\", flows = \"all\" }",
+        "routing = \"spray\"",
+        "{ class = 0, size = \"140KB\", over = { trim_to = \"64B\", class = 1 } }",
+        "{ class = 1, size = \"280KB\" }",
+        "window = \"50 packets\"",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let left = notes(&made, Fate::Left);
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn what_is_wrong_with_the_command_line_of_htsim_is_one_sentence() {
+    let usual = Command { transport: Some("ndp"), strategy: Some("perm"), ..Command::default() };
+    let says_of = |command| {
+        let made = htsim_with(MATRIX, Some(TOPO), command);
+        made.expect_err("an error")
+    };
+    for (command, expected) in [
+        (
+            Command { cwnd: Some(0), ..usual },
+            "--cwnd: 0 packets are not possible; write 1 to 60000",
+        ),
+        (
+            Command { mtu: Some(70_000), ..usual },
+            "--mtu: 70000 bytes are not possible; write 1 to 60000",
+        ),
+        (
+            Command { queue: Some(1), ..usual },
+            "-q: 1 packet has no room for its header; write 2 or more",
+        ),
+        (Command { end: Some(0), ..usual }, "--end: 0 us are not possible; write 1 to 2147483647"),
+        (
+            Command { transport: Some("eqds"), ..usual },
+            "--transport: \"eqds\" is not carried over; write ndp, or leave the flag out for DCTCP in its place",
+        ),
+        (
+            Command { transport: None, ..usual },
+            "--strat: goes with a transport; add --transport ndp",
+        ),
+        (
+            Command { strategy: None, ..usual },
+            "--strat: is missing; write one of perm, rand, pull, ecmp, ecmp_host, single",
+        ),
+        (
+            Command { strategy: Some("ecmp_ar"), ..usual },
+            "--strat: \"ecmp_ar\" is not carried over; write one of perm, rand, pull, ecmp, ecmp_host, single",
+        ),
+    ] {
+        assert_eq!(says_of(command), expected);
+    }
 }
 
 /// `1 + 2 + 2 + 1` us both ways, 1000 B at 25, 100, 100 and 25 Gb/s, and the bytes with a header of 48 B for each packet: by hand

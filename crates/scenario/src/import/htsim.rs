@@ -4,9 +4,10 @@
 //! bytes. A trigger acts at once there, wherever its flows are; here word of it travels for [`CONTROL_DELAY`].
 
 use super::draft::{Draft, List, node_name};
+use super::htsim_command::Ndp;
 use super::htsim_topo::{Topo, by_nodes};
 use super::words::{picoseconds, without_mark};
-use super::{Fate, Import, Source};
+use super::{Fate, Htsim, Import, Source};
 use crate::Error;
 use crate::quantity::Measure;
 use crate::traffic::ListedFlow;
@@ -48,11 +49,9 @@ struct Matrix {
 }
 
 /// The whole scenario.
-pub(super) fn import(
-    name: &str,
-    matrix: Source<'_>,
-    topology: Option<Source<'_>>,
-) -> Result<Import, Error> {
+pub(super) fn import(name: &str, files: &Htsim<'_>) -> Result<Import, Error> {
+    let Htsim { matrix, topology, command } = *files;
+    let ndp = command.ndp()?;
     let parsed = Matrix::parse(matrix)?;
     let topo = match topology {
         Some(source) => Topo::parse(source)?,
@@ -97,11 +96,19 @@ pub(super) fn import(
     for (line, fate, text) in &parsed.notes {
         draft.note(place(*line), *fate, text.clone());
     }
-    parsed.flows(&mut draft, &place, topo.nodes as u32);
-    draft.transport.push("kind = \"tcp\"\nlaw = \"dctcp\"\nmss = \"4000B\"\nheader = \"64B\"\nack_size = \"64B\"\ndelayed_ack = false".into());
-    draft.note("settings", Fate::Left, "transport, packet size, queues and marks are on the source's command line, not in its files; law = \"dctcp\" with 4000 B of payload and 64 B of header stands in");
-    draft.note("settings", Fate::Left, "routing is on the source's command line; routing = \"ecmp\", one path for each flow, stands in");
+    parsed.flows(&mut draft, &place, topo.nodes as u32, ndp.as_ref());
+    match ndp {
+        Some(ndp) => ndp.draw(&mut draft),
+        None => stand_in(&mut draft),
+    }
     draft.finish(None)
+}
+
+/// What stands in where nobody says which transport it is.
+fn stand_in(draft: &mut Draft) {
+    draft.transport.push("kind = \"tcp\"\nlaw = \"dctcp\"\nmss = \"4000B\"\nheader = \"64B\"\nack_size = \"64B\"\ndelayed_ack = false".into());
+    draft.note("settings", Fate::Left, "transport, packet size, queues and marks are on the source's command line, not in its files; law = \"dctcp\" with 4000 B of payload and 64 B of header stands in; --transport ndp and its flags carry them over");
+    draft.note("settings", Fate::Left, "routing is on the source's command line; routing = \"ecmp\", one path for each flow, stands in");
 }
 
 impl Matrix {
@@ -296,12 +303,19 @@ impl Matrix {
     }
 
     /// Flows as a list with triggers; those without an end as `long` entries.
-    fn flows(&self, draft: &mut Draft, place: &dyn Fn(usize) -> String, nodes: u32) {
+    fn flows(
+        &self,
+        draft: &mut Draft,
+        place: &dyn Fn(usize) -> String,
+        nodes: u32,
+        ndp: Option<&Ndp<'_>>,
+    ) {
         let name = |host: u64| node_name("host", host as u32, nodes);
         let last = self.connections.iter().filter_map(|one| one.start).max().unwrap_or(Time::ZERO);
         let endless = self.connections.iter().any(|one| one.size == 0);
         let rest = if endless { Span::from_ms(10) } else { Span::from_secs(1) };
-        draft.stop = Some(last.saturating_add(rest));
+        let end = ndp.and_then(|ndp| ndp.end());
+        draft.stop = Some(end.unwrap_or(last.saturating_add(rest)));
         let mut flows: Vec<(usize, ListedFlow)> = Vec::new();
         for (index, one) in self.connections.iter().enumerate() {
             let (from, to) = (name(one.src), name(one.dst));
@@ -327,7 +341,8 @@ impl Matrix {
                 ),
                 (size, start) => {
                     let at = start.unwrap_or(Time::MAX);
-                    flows.push((index, ListedFlow::new(from, to, Bytes::new(size), at)));
+                    let size = Bytes::new(ndp.map_or(size, |ndp| ndp.size(size)));
+                    flows.push((index, ListedFlow::new(from, to, size, at)));
                 }
             }
         }

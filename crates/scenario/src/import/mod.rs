@@ -11,12 +11,14 @@ mod hpcc;
 mod hpcc_config;
 mod hpcc_ideal;
 mod htsim;
+mod htsim_command;
 mod htsim_topo;
 mod paths;
 mod words;
 
 pub use hpcc::{Flow, Flows, Link, Topology};
 pub use hpcc_ideal::{Paths, Way};
+pub use htsim_command::Command;
 
 use crate::Error;
 use forebay_units::{OneLine, Time};
@@ -110,17 +112,23 @@ pub fn hpcc_named_files(config: Source<'_>) -> Result<[Option<String>; 2], Error
     hpcc_config::named_files(config)
 }
 
-/// A scenario from a connection matrix and a topology of csg-htsim. Without a topology, the one that htsim makes of the
-/// matrix's number of nodes: a three-tier fat tree of 100 Gb/s links of 1 us.
+/// What csg-htsim is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Htsim<'a> {
+    /// Connection matrix.
+    pub matrix: Source<'a>,
+    /// Topology; `None`: the one that htsim makes of the matrix's number of nodes, a three-tier fat tree of 100 Gb/s links of 1 us.
+    pub topology: Option<Source<'a>>,
+    /// Flags of its command line.
+    pub command: Command<'a>,
+}
+
+/// A scenario from what csg-htsim is given.
 ///
 /// # Errors
-/// One sentence with file and line.
-pub fn htsim(
-    name: &str,
-    matrix: Source<'_>,
-    topology: Option<Source<'_>>,
-) -> Result<Import, Error> {
-    htsim::import(name, matrix, topology)
+/// One sentence with file and line, or with the flag.
+pub fn htsim(name: &str, files: &Htsim<'_>) -> Result<Import, Error> {
+    htsim::import(name, files)
 }
 
 /// A scenario that draws flow sizes from a CDF file, which is put into the form of `sizes = { file = ... }`.
