@@ -20,8 +20,8 @@ pub(crate) struct Entry<I> {
 
 /// The chunks of all rings of one shard: chunk `c` is slots `[c * CHUNK, (c + 1) * CHUNK)`.
 pub(crate) struct Pool<I> {
-    slots: Vec<Entry<I>>,
-    next: Vec<u32>, // of each chunk: the next one of its ring, or of the free list
+    slots: Vec<Entry<I>>, // of all chunks, and one behind them, so that each has a next one
+    next: Vec<u32>,       // of each chunk: the next one of its ring, or of the free list
     free: u32,
 }
 
@@ -49,11 +49,9 @@ impl<I: Copy + Default> Pool<I> {
     /// Chunks for so many rings. Room for two each is set aside and not touched: growth would move all there is, and for a while take it
     /// twice.
     pub fn new(rings: usize) -> Self {
-        Self {
-            slots: Vec::with_capacity(2 * rings * CHUNK as usize),
-            next: Vec::with_capacity(2 * rings),
-            free: NONE,
-        }
+        let mut slots = Vec::with_capacity(2 * rings * CHUNK as usize + 1);
+        slots.push(Entry::default());
+        Self { slots, next: Vec::with_capacity(2 * rings), free: NONE }
     }
 
     /// The first slot of a fresh chunk.
@@ -121,18 +119,22 @@ impl<I: Copy + Default> Pool<I> {
     /// Takes the head of a ring that is not empty, into `item`. False if the ring is empty then.
     #[inline(always)]
     pub fn pop(&mut self, ring: &mut Ring, item: &mut I) -> bool {
-        *item = self.entry(ring.head).item;
+        // One check for both: most often the next head is the next slot.
+        let head = ring.head as usize;
+        let Some([entry, next]) = self.slots.get(head..head + 2) else { missing() };
+        *item = entry.item;
         if ring.head == ring.tail {
             ring.head -= ring.head % CHUNK;
             ring.head_at = Time::MAX;
             return false;
         }
         ring.head += 1;
+        ring.head_at = next.at;
         if ring.head.is_multiple_of(CHUNK) {
             rarely();
             ring.head = self.release(ring.head / CHUNK - 1);
+            ring.head_at = self.entry(ring.head).at;
         }
-        ring.head_at = self.entry(ring.head).at;
         self.prefetch_slot(ring.head as usize + 1); // the next pop reads its time
         true
     }
@@ -183,7 +185,8 @@ impl<I: Copy + Default> Pool<I> {
 
     /// Bytes held by chunks, free ones included.
     pub fn bytes(&self) -> usize {
-        self.slots.len() * size_of::<Entry<I>>() + self.next.len() * size_of::<u32>()
+        self.next.len() * CHUNK as usize * size_of::<Entry<I>>()
+            + self.next.len() * size_of::<u32>()
     }
 }
 
