@@ -30,7 +30,7 @@ pub struct Incoming {
     pub message: MessageId,
     /// Host that sends it, as a number.
     pub sender: u32,
-    /// Payload bytes in all.
+    /// Payload bytes in all; [`Bytes::MAX`] where the receiver does not know.
     pub size: Bytes,
     /// Payload bytes that have arrived.
     pub received: Bytes,
@@ -214,6 +214,11 @@ pub trait GrantLaw: Sized + Clone {
     /// Most messages that may send at the same time, where parameters say so: each has a priority of its own.
     fn active(_params: &Self::Params) -> Option<u8> {
         None
+    }
+
+    /// Whether receivers know the size of a message before its last packet has come. Else [`Incoming::size`] has no end.
+    fn knows_size(_params: &Self::Params) -> bool {
+        true
     }
 
     /// State of a receiving host without messages, at time `now`.

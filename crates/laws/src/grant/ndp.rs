@@ -8,12 +8,22 @@
 //! that htsim adds to the payload of a packet for the interval are the header of data, not a pull: the interval is that of the packet on
 //! the wire.
 //! Needs: switches that trim and forward headers first, spraying. State: 72 bytes. Integers only; the pace has no drift.
-//! Deviation: a message that was silent for long gets a packet's credit, since in this model the receiver knows its length; the
+//! Deviation: unless `known_size` is false, a receiver sends no pull that its sender has no packet for; the paper's receivers send them until
+//! the last packet has come. A message that was silent for long gets a packet's credit, since in this model the receiver knows its length; the
 //! paper's sender has a timer.
 
 use super::{First, GrantAct, GrantEvent, GrantLaw, GrantNeeds, GrantSeen, GrantStart, Order};
+use crate::params::params;
 use crate::{Acts, Paths};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
+
+params! {
+    /// What a scenario may set on NDP.
+    pub struct NdpParams {
+        /// Whether a receiver knows the size of a message, and pulls nothing beyond it.
+        known_size: bool = true => "this model; SIGCOMM 2017, section 3.2: false",
+    }
+}
 
 /// Part of the link that pulled data fills, so that queues drain, in percent. Source: htsim.
 const PACE: u64 = 99;
@@ -38,9 +48,13 @@ impl GrantLaw for Ndp {
         resend_after: Span::from_ms(1), // SIGCOMM 2017: its RTO
         classes: 1,
     };
-    type Params = ();
+    type Params = NdpParams;
 
-    fn start(_: &(), now: Time, at: GrantStart, _acts: &mut Acts<GrantAct>) -> Self {
+    fn knows_size(params: &NdpParams) -> bool {
+        params.known_size
+    }
+
+    fn start(_: &NdpParams, now: Time, at: GrantStart, _acts: &mut Acts<GrantAct>) -> Self {
         let pace = BitsPerSec::new((at.line_rate.get() / 100).saturating_mul(PACE).max(1));
         Self { mss: at.mss, packet: at.packet, pace: Serializer::new(pace), next: now }
     }

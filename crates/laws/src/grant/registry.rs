@@ -36,6 +36,14 @@ impl GrantParams {
             Params::Ndp(params) => super::ndp::Ndp::active(params),
         }
     }
+
+    /// Whether receivers know the size of a message before its last packet has come.
+    pub fn knows_size(&self) -> bool {
+        match &self.of {
+            Params::Homa(params) => super::homa::Homa::knows_size(params),
+            Params::Ndp(params) => super::ndp::Ndp::knows_size(params),
+        }
+    }
 }
 
 registry! {

@@ -105,7 +105,7 @@ impl Grantor {
         let message = &mut self.messages[place];
         message.touch(now);
         let number = packet.seq / cfg.mss.get();
-        let bytes = cfg.payload(number, message.seen.size.get());
+        let bytes = cfg.payload(number, message.size.get());
         let whole = packet.kind == Kind::Data;
         let new = whole && message.take(number, bytes);
         if !whole {

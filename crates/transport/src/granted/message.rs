@@ -41,7 +41,10 @@ impl ReceiverHalf<GrantedConfig> for GrantedReceiver {
     ) {
         let id = *self.id.get_or_insert_with(|| {
             let unscheduled = cfg.unscheduled(self.size);
-            let message = Message::new(self.flow, self.sender, self.size, unscheduled, now);
+            let mut message = Message::new(self.flow, self.sender, self.size, unscheduled, now);
+            if !cfg.law.knows_size() {
+                message.seen.size = Bytes::MAX;
+            }
             host.open(cfg, now, message, sink)
         });
         if packet.kind == Kind::Want {
@@ -68,6 +71,7 @@ pub(super) type Rank = (u64, Time);
 pub(super) struct Message {
     pub flow: FlowId,
     pub sender: HostAddr,
+    pub size: Bytes,    // also where `seen.size` is unknown
     pub seen: Incoming, // as the law sees it; `trimmed` is all payload that was credited in vain
     pub closed: bool,
     pub listed: Option<Rank>, // among those that the law may grant something
@@ -96,6 +100,7 @@ impl Message {
         Self {
             flow,
             sender,
+            size,
             seen,
             closed: false,
             listed: None,
@@ -131,12 +136,12 @@ impl Message {
 
     /// Payload still to come.
     pub fn left(&self) -> u64 {
-        self.seen.size.get() - self.seen.received.get()
+        self.size.get() - self.seen.received.get()
     }
 
     /// Payload delivered in order.
     pub fn delivered(&self, cfg: &GrantedConfig) -> u64 {
-        (self.next * cfg.mss.get()).min(self.seen.size.get())
+        (self.next * cfg.mss.get()).min(self.size.get())
     }
 
     /// Something of the message has arrived.
@@ -189,7 +194,7 @@ impl Message {
     pub fn write_off_unscheduled(&mut self, cfg: &GrantedConfig) -> (Vec<(u64, u64)>, Bytes) {
         let end = self.probed.take().map_or(0, |(_, end)| end);
         let gaps = self.gaps(end, usize::MAX);
-        let size = self.seen.size.get();
+        let size = self.size.get();
         let payload =
             |(from, upto): &(u64, u64)| size.min(upto * cfg.mss.get()) - from * cfg.mss.get();
         let payload = gaps.iter().map(payload).sum();
@@ -202,7 +207,7 @@ impl Message {
         self.in_vain(self.seen.under_way().get());
         self.quiet_since = now;
         self.silences = (self.silences + 1).min(5);
-        self.gaps(cfg.packets(self.seen.size.min(self.seen.credited).get()), MOST_GAPS)
+        self.gaps(cfg.packets(self.size.min(self.seen.credited).get()), MOST_GAPS)
     }
 
     /// Ranges of packets below `end` that are missing.

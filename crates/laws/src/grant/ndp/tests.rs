@@ -33,7 +33,7 @@ fn pulls_are_paced_and_in_turns() {
         last_arrival: Time::ZERO,
     };
     let (mut a, mut b) = (message(0), message(1));
-    let mut law = Ndp::start(&(), Time::ZERO, at, &mut Acts::default());
+    let mut law = Ndp::start(&NdpParams::default(), Time::ZERO, at, &mut Acts::default());
     let ns = |n: u64| Time::ZERO + Span::from_ps(n * 10);
     let mut run = |now, event, open: &[Incoming]| -> Vec<GrantAct> {
         let mut acts = Acts::default();
