@@ -604,7 +604,7 @@ fn the_command_line_of_htsim_is_in_the_scenario() {
     for line in [
         "stop = { time = \"300us\", flows = \"all\" }",
         "routing = \"spray\"",
-        "{ class = 0, size = \"140KB\", over = { trim_to = \"64B\", class = 1 } }",
+        "{ class = 0, size = \"34 packets\", over = { trim_to = \"64B\", class = 1 } }",
         "{ class = 1, size = \"280KB\" }",
         "window = \"50 packets\"",
     ] {

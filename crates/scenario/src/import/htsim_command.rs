@@ -171,21 +171,25 @@ impl Ndp<'_> {
         self.end_us.map(|us| Time::ZERO.saturating_add(Span::from_us(us)))
     }
 
+    /// Packets that a queue holds, the one in transmission as a whole: all packets have the same size there.
+    fn packets(&self) -> u64 {
+        self.queue * self.mtu / (self.mtu + HEADER)
+    }
+
     /// Switches and transport.
     pub fn draw(&self, draft: &mut Draft) {
         let (low, mtu) = (self.queue * self.mtu, self.mtu);
-        let bytes = |n: u64| Bytes::new(n).to_string();
         draft.fabric.push(format!("routing = \"{}\"", self.strategy.routing));
         draft.switch.extend([
             "classes = 2\nbuffer = \"none\"\necn = \"off\"".to_string(),
             format!(
-                "limits = [\n    {{ class = 0, size = \"{}\", over = {{ trim_to = \"{HEADER}B\", class = 1 }} }},\n    {{ class = 1, size = \"{}\" }},\n]",
-                bytes(low),
-                bytes(2 * low)
+                "limits = [\n    {{ class = 0, size = \"{} packets\", over = {{ trim_to = \"{HEADER}B\", class = 1 }} }},\n    {{ class = 1, size = \"{}\" }},\n]",
+                self.packets(),
+                Bytes::new(2 * low)
             ),
         ]);
         draft.transport.push(format!(
-            "kind = \"receiver-driven\"\nlaw = \"ndp\"\nwindow = \"{} packets\"\nmss = \"{mtu}B\"\nheader = \"{HEADER}B\"\nack_size = \"{HEADER}B\"\nack_class = 1",
+            "kind = \"receiver-driven\"\nlaw = \"ndp\"\nwindow = \"{} packets\"\nmss = \"{mtu}B\"\nheader = \"{HEADER}B\"\nack_size = \"{HEADER}B\"\nack_class = 1\nparams = {{ known_size = false }}",
             self.cwnd
         ));
         self.explain(draft);
@@ -200,7 +204,7 @@ impl Ndp<'_> {
             format!("{cwnd} packets leave unasked, then one per pull; pulls at 0.99 of the link"),
         );
         draft.note("--mtu", Fate::Carried, format!("{wire} B per packet, no wire overhead; sizes of flows in whole packets; ACKs, NACKs, pulls and headers of {HEADER} B"));
-        draft.note("-q", Fate::Carried, format!("{low} B of data at each port, {} packets; twice that of headers and control, which go first", low / wire));
+        draft.note("-q", Fate::Carried, format!("{low} B of data at each port, {} packets with their headers; twice that of headers and control, which go first", self.packets()));
         draft.note("--strat", strategy.fate, format!("{}: {}", strategy.word, strategy.text));
         if let Some(paths) = self.paths {
             let text = format!("{paths}: all paths are taken");
@@ -214,7 +218,7 @@ impl Ndp<'_> {
                 format!("not given: the run ends with its last flow; there at {USUAL_END_US} us"),
             ),
         }
-        draft.note("settings", Fate::Changed, "a receiver that knows the size of a message sends no pull beyond it; there pulls go on until the last packet has come");
+        draft.note("settings", Fate::Changed, "senders to one host are pulled in the order of their first packets; there in that of the file");
         draft.note("settings", Fate::Changed, "a packet whose header is dropped too is requested after transport.resend_after; there nothing repairs it");
     }
 }
