@@ -13,6 +13,7 @@ mod curves;
 mod dilemma;
 mod hiercc;
 mod hostcc;
+mod htsim;
 mod jobs;
 mod linux;
 mod measured;
@@ -34,7 +35,7 @@ use measured::Measured;
 
 /// Suites that [`run`] knows.
 pub const SUITES: &[&str] =
-    &["analytic", "tcp-nv", "linux", "hostcc", "hiercc", "pcc-dilemma", "rdma"];
+    &["analytic", "tcp-nv", "linux", "hostcc", "hiercc", "htsim", "pcc-dilemma", "rdma"];
 
 /// File name and SVG text.
 type Pictures = Vec<(String, String)>;
@@ -94,6 +95,13 @@ fn suite(name: &str) -> Suite {
             measure: hiercc::measure,
             parts: hiercc::parts,
             part_of: hiercc::part_of,
+            sensitivity: None,
+        },
+        "htsim" => Suite {
+            rows: include_str!("../../../validation/htsim/rows.toml"),
+            measure: |cores, part, quick, _| (htsim::measure(cores, part, quick), Vec::new()),
+            parts: htsim::parts,
+            part_of: htsim::part_of,
             sensitivity: None,
         },
         "pcc-dilemma" => Suite {

@@ -20,7 +20,7 @@ pub use hpcc::{Flow, Flows, Link, Topology};
 pub use hpcc_ideal::{Paths, Way};
 pub use htsim_command::Command;
 
-use crate::Error;
+use crate::{Error, Loaded};
 use forebay_units::{OneLine, Time};
 use std::fmt;
 
@@ -79,6 +79,16 @@ pub struct Import {
     pub files: Vec<(String, String)>,
     /// What became of the sources, in their order.
     pub notes: Vec<Note>,
+}
+
+impl Import {
+    /// The scenario, read as from a folder that holds the files.
+    ///
+    /// # Errors
+    /// As of any scenario; imports of this module have been read back before they are returned.
+    pub fn load(&self) -> Result<Loaded, Error> {
+        draft::read_back(&self.files)
+    }
 }
 
 /// What the files of the public HPCC simulator are, or those of its many forks.
