@@ -73,7 +73,8 @@ fn homa(d: &mut Draw, classes: u64) -> String {
     let class = d.0.below(classes);
     let levels = d.between(1, classes - class);
     format!(
-        "{RECEIVED}law = \"homa\"\nrouting = \"spray\"\nclass = {class}\nlevels = {levels}\nack_class = {}\n",
+        "{RECEIVED}law = \"homa\"\nrouting = \"{}\"\nclass = {class}\nlevels = {levels}\nack_class = {}\n",
+        d.of(&["spray", "source"]),
         d.0.below(classes)
     )
 }

@@ -26,7 +26,9 @@ pub use port::{
     PauseCounters, Port, PortCounters, PortFault, PortSettings, Recalled, Shaper, Share, Trim,
     Watchdog,
 };
-pub use routing::{Numbering, Path, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin};
+pub use routing::{
+    Numbering, Path, PathCounts, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin,
+};
 pub use shared_buffer::SharedBuffer;
 pub use switch::{Drop, Switch, SwitchSettings, trace};
 pub use tor::{Peer, Tor, TorCounters, TorSettings};

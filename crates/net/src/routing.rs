@@ -1,9 +1,11 @@
 //! Shortest paths to every rack, and the choice among equal ones.
 
 mod murmur3;
+mod numbered;
 mod pins;
 
 pub use murmur3::{Numbering, Tuple, murmur3_paths};
+pub use numbered::PathCounts;
 pub use pins::{Path, pin};
 
 use crate::fabric::Fabric;
@@ -24,6 +26,8 @@ pub enum Paths {
     SymmetricHash,
     /// Anew for each packet.
     Spray,
+    /// By the number of a path that the sender gave the packet; without one, anew for each packet.
+    Source,
 }
 
 /// Which flows choose how.
@@ -52,7 +56,7 @@ impl RoutingPolicy {
     }
 }
 
-/// What decides at one switch.
+/// What decides at one switch. Numbered paths are `ByFlow`, since one more case on the way of every packet would become a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum How {
     Hash,
@@ -70,11 +74,12 @@ pub struct Routes {
     /// a set of others, from 1 on, or it is `UNREACHABLE`.
     by_tor: Vec<u32>,
     sets: Vec<Box<[u16]>>,
-    height: Vec<u8>, // distance to each rack, for symmetric hashing only
+    height: Vec<u8>,  // distance to each rack, for symmetric hashing only
+    beyond: Vec<u16>, // paths from each of the next switches to each rack, for numbered paths only
     how: How,
     key: u64, // of the usual choice
     policy: RoutingPolicy,
-    keys: [u64; 3],                // by `Paths`
+    keys: [u64; 4],                // by `Paths`
     pins: Option<Box<pins::Pins>>, // instead of all that, for some flows
 }
 
@@ -128,17 +133,17 @@ impl Routes {
                 all[s].set(tor, &equal, distance[s]);
             }
         }
-        all.into_iter()
-            .enumerate()
-            .map(|(s, draft)| {
-                let node = NodeId(hosts + s as u32);
-                let own = tors.binary_search(&node).map_or(NO_RACK, |tor| tor as u16);
-                let key = |node, purpose| Stream::new(seed, node, purpose).key();
-                let (hash, spray) = (Purpose::Ecmp, Purpose::Spray);
-                let node = u64::from(node.0);
-                draft.finish(own, policy.clone(), [key(node, hash), key(0, hash), key(node, spray)])
-            })
-            .collect()
+        let finish = |(node, draft): (u32, Draft)| {
+            let own = tors.binary_search(&NodeId(node)).map_or(NO_RACK, |tor| tor as u16);
+            let key = |node, purpose| Stream::new(seed, u64::from(node), purpose).key();
+            let (hash, spray) = (key(node, Purpose::Ecmp), key(node, Purpose::Spray));
+            draft.finish(own, policy.clone(), [hash, key(0, Purpose::Ecmp), spray, spray])
+        };
+        let mut routes: Vec<Routes> = (hosts..).zip(all).map(finish).collect();
+        if policy.uses(Paths::Source) {
+            numbered::number(&mut routes, fabric);
+        }
+        routes
     }
 
     /// Prefetches the cache lines of what is looked up for each packet.
@@ -154,7 +159,7 @@ impl Routes {
     }
 
     /// The egress port towards rack `tor`, host port `port`, for a packet of `flow` in direction `reverse`; `nth` is
-    /// how many packets this switch has routed. `None`: unreachable.
+    /// how many packets this switch has routed, `path` the number of its path if it has one. `None`: unreachable.
     #[inline(always)]
     pub fn port(
         &self,
@@ -163,6 +168,7 @@ impl Routes {
         flow: u32,
         reverse: bool,
         nth: impl FnOnce() -> u64,
+        path: impl FnOnce() -> Option<u16>,
     ) -> Option<u16> {
         let route = *self.by_tor.get(usize::from(tor))?;
         // The usual hash first: a match over all four would become a jump, which costs 4 instructions more per hop.
@@ -173,7 +179,7 @@ impl Routes {
             match self.how {
                 How::Spray => Stream::at(self.key, nth()),
                 How::Symmetric => symmetric(self.key, self.height[usize::from(tor)], flow),
-                _ => return self.port_by_flow(tor, port, flow, reverse, nth()),
+                _ => return self.port_by_flow((tor, port), (flow, reverse), nth(), path()),
             }
         };
         let chosen = self.chosen(route, word)?;
@@ -198,21 +204,31 @@ impl Routes {
         Some(set[below(word, set.len() as u32) as usize])
     }
 
-    /// What chooses among ports for a packet of this flow, as the policy says.
-    fn word(&self, tor: u16, flow: u32, reverse: bool, nth: u64) -> u64 {
+    /// How packets of this flow choose, as the policy says.
+    fn paths_of(&self, flow: u32) -> Paths {
         let own = self.policy.by_flow.as_ref().and_then(|flows| flows.get(flow as usize));
-        let paths = *own.unwrap_or(&self.policy.usual);
+        *own.unwrap_or(&self.policy.usual)
+    }
+
+    /// What chooses among ports for a packet without the number of a path.
+    fn word(&self, paths: Paths, tor: u16, flow: u32, reverse: bool, nth: u64) -> u64 {
         let key = self.keys[paths as usize];
         match paths {
             Paths::Hash => hash(key, flow, reverse),
             Paths::SymmetricHash => symmetric(key, self.height[usize::from(tor)], flow),
-            Paths::Spray => Stream::at(key, nth),
+            Paths::Spray | Paths::Source => Stream::at(key, nth),
         }
     }
 
     /// The port of a flow that has a pin here, and of others as the policy says. Apart, since one more case above would become a jump.
     #[inline(never)]
-    fn port_by_flow(&self, tor: u16, port: u16, flow: u32, reverse: bool, nth: u64) -> Option<u16> {
+    fn port_by_flow(
+        &self,
+        (tor, port): (u16, u16),
+        (flow, reverse): (u32, bool),
+        nth: u64,
+        path: Option<u16>,
+    ) -> Option<u16> {
         let route = self.by_tor[usize::from(tor)];
         if route == UNREACHABLE {
             return None;
@@ -224,7 +240,11 @@ impl Routes {
         if tor == self.own {
             return Some(port);
         }
-        self.chosen(route, self.word(tor, flow, reverse, nth))
+        let paths = self.paths_of(flow);
+        match path {
+            Some(number) if paths == Paths::Source => Some(self.port_of_path(tor, number)),
+            _ => self.chosen(route, self.word(paths, tor, flow, reverse, nth)),
+        }
     }
 
     /// Equal-cost ports towards a rack, ascending.
@@ -283,18 +303,19 @@ impl Draft {
         }
     }
 
-    fn finish(mut self, own: u16, policy: RoutingPolicy, keys: [u64; 3]) -> Routes {
+    fn finish(mut self, own: u16, policy: RoutingPolicy, keys: [u64; 4]) -> Routes {
         if own != NO_RACK {
             self.set(usize::from(own), &[0], 0); // never taken, but there to be loaded
         }
         let Self { by_tor, sets, height, .. } = self;
         let how = match policy.usual {
             _ if policy.by_flow.is_some() => How::ByFlow,
+            Paths::Source => How::ByFlow,
             Paths::Hash => How::Hash,
             Paths::Spray => How::Spray,
             Paths::SymmetricHash => How::Symmetric,
         };
         let key = keys[policy.usual as usize];
-        Routes { own, by_tor, sets, height, how, key, policy, keys, pins: None }
+        Routes { own, by_tor, sets, height, beyond: Vec::new(), how, key, policy, keys, pins: None }
     }
 }

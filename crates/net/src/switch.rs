@@ -155,7 +155,7 @@ impl Switch {
 
     /// The port by which the first packet of a flow would leave.
     pub fn route(&self, to: HostAddr, flow: u32, reverse: bool) -> Option<u16> {
-        self.routes.port(to.tor, to.port, flow, reverse, || 0)
+        self.routes.port(to.tor, to.port, flow, reverse, || 0, || None)
     }
 
     /// Counters of a port.
@@ -273,7 +273,7 @@ impl Switch {
     ) {
         let reverse = packet.kind.is_answer();
         let (to, nth) = (packet.dst, || self.routed + 1);
-        let port = self.routes.port(to.tor, to.port, packet.flow.0, reverse, nth);
+        let port = self.routes.port(to.tor, to.port, packet.flow.0, reverse, nth, || packet.path());
         self.routed += 1;
         let Some(port) = port else {
             self.drop_unroutable(now, ingress_port, packet, out);

@@ -4,7 +4,9 @@ mod common;
 
 use common::{packet, plain, ps};
 use forebay_engine::{LinkId, NodeId, Out, Slab};
-use forebay_net::{Cable, Fabric, Paths, Routes, RoutingPolicy, Switch, SwitchSettings};
+use forebay_net::{
+    Cable, Fabric, PathCounts, Paths, Routes, RoutingPolicy, Switch, SwitchSettings,
+};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Span, Time};
 use forebay_wire::{Ecn, HostAddr, Packet};
@@ -46,6 +48,19 @@ fn fat_tree(k: u32) -> Fabric {
     Fabric::new(cores + half * half, hosts, cables, Span::ZERO, &[])
 }
 
+/// Cables that a packet with the number of a path crosses.
+fn walk_numbered(
+    fabric: &Fabric,
+    routes: &[Routes],
+    src: u32,
+    dst: u32,
+    number: u16,
+) -> Option<Vec<u32>> {
+    walk_by(fabric, (src, dst), |at, to| {
+        routes[at].port(to.tor, to.port, 0, false, || 0, || Some(number))
+    })
+}
+
 /// Cables that a packet crosses; `None` if some switch has no route.
 fn walk(
     fabric: &Fabric,
@@ -56,19 +71,24 @@ fn walk(
     reverse: bool,
     nth: u64,
 ) -> Option<Vec<u32>> {
+    walk_by(fabric, (src, dst), |at, to| {
+        routes[at].port(to.tor, to.port, flow, reverse, || nth, || None)
+    })
+}
+
+/// The same where `port` says by which port a switch forwards.
+fn walk_by(
+    fabric: &Fabric,
+    (src, dst): (u32, u32),
+    port: impl Fn(usize, HostAddr) -> Option<u16>,
+) -> Option<Vec<u32>> {
     let to: HostAddr = fabric.addr(dst);
     let mut at = NodeId(src);
     let mut cables = Vec::new();
     while at != NodeId(dst) {
         let port = match fabric.is_host(at) {
             true => 0,
-            false => routes[(at.0 - fabric.hosts()) as usize].port(
-                to.tor,
-                to.port,
-                flow,
-                reverse,
-                || nth,
-            )?,
+            false => port((at.0 - fabric.hosts()) as usize, to)?,
         };
         let direction = fabric.ports_of(at)[usize::from(port)];
         cables.push(direction.cable);
@@ -155,7 +175,7 @@ fn spraying_is_uniform_and_memoryless() {
         let mut last = u16::MAX;
         let n = 50_000;
         for nth in 0..n {
-            let port = tor.port(to.tor, to.port, 3, false, || nth).unwrap();
+            let port = tor.port(to.tor, to.port, 3, false, || nth, || None).unwrap();
             counts[usize::from(port) - 1] += 1;
             repeats += u64::from(port == last);
             last = port;
@@ -165,6 +185,58 @@ fn spraying_is_uniform_and_memoryless() {
         let p = 1.0 / f64::from(spines);
         let sigma = (n as f64 * p * (1.0 - p)).sqrt();
         assert!((repeats as f64 - n as f64 * p).abs() < 5.0 * sigma, "{repeats} repeats of {n}");
+    }
+}
+
+/// The cables of a numbered path and the count of such paths, by reading the number digit by digit.
+fn read(fabric: &Fabric, routes: &[Routes], dst: u32, at: NodeId, number: u32) -> (Vec<u32>, u32) {
+    let to = fabric.addr(dst);
+    let here = &routes[(at.0 - fabric.hosts()) as usize];
+    let directions = fabric.ports_of(at);
+    if here.tor() == Some(to.tor) {
+        return (vec![directions[usize::from(to.port)].cable], 1);
+    }
+    let choices = here.choices(to.tor);
+    let beyond = |port: u16| read(fabric, routes, dst, directions[usize::from(port)].peer, 0).1;
+    let paths = choices.iter().map(|port| beyond(*port)).max().unwrap();
+    let digit = (number / paths) as usize % choices.len();
+    let next = directions[usize::from(choices[digit])];
+    let (mut cables, _) = read(fabric, routes, dst, next.peer, number % paths);
+    cables.insert(0, next.cable);
+    (cables, paths * choices.len() as u32)
+}
+
+#[test]
+fn numbers_name_every_shortest_path_once() {
+    for (fabric, far) in [(fat_tree(4), 4), (fat_tree(8), 16), (leaf_spine(3, 5, 2), 5)] {
+        let routes = Routes::all(&fabric, Paths::Source, 7, &|_| true);
+        let counts = PathCounts::of(&routes);
+        for (src, dst) in [(0, 1), (0, fabric.hosts() - 1), (fabric.hosts() - 1, 2)] {
+            let n = counts.between(fabric.addr(src).tor, fabric.addr(dst).tor);
+            assert!(n == far || fabric.addr(src).tor == fabric.addr(dst).tor && n == 1);
+            let mut seen: Vec<Vec<u32>> = Vec::new();
+            for number in 0..n {
+                let path = walk_numbered(&fabric, &routes, src, dst, number).unwrap();
+                let home = fabric.ports_of(NodeId(src))[0].peer;
+                assert_eq!(path[1..], read(&fabric, &routes, dst, home, number.into()).0);
+                assert!(!seen.contains(&path));
+                seen.push(path);
+            }
+        }
+    }
+}
+
+/// A number is a path even where switches have lost some of theirs.
+#[test]
+fn every_number_is_a_path_after_a_failure() {
+    let fabric = fat_tree(4);
+    let dead = fabric.ports_of(NodeId(16))[2].cable; // from an edge switch up
+    let routes = Routes::all(&fabric, Paths::Source, 9, &|cable| cable != dead);
+    for (src, dst) in [(0, 15), (15, 0), (0, 2), (3, 1)] {
+        for number in 0..u16::MAX {
+            let path = walk_numbered(&fabric, &routes, src, dst, number).unwrap();
+            assert!(!path.contains(&dead));
+        }
     }
 }
 
@@ -182,7 +254,7 @@ fn flows_that_choose_differently_do_not_disturb_each_other() {
             let alone = match if flow < 300 { of_flow(flow) } else { usual } {
                 Paths::Hash => &hash,
                 Paths::SymmetricHash => &symmetric,
-                Paths::Spray => &spray,
+                Paths::Spray | Paths::Source => &spray,
             };
             let (src, dst, nth) = (flow % 16, (flow + 1 + flow % 15) % 16, u64::from(flow));
             for (src, dst, reverse) in [(src, dst, false), (dst, src, true)] {
@@ -227,7 +299,7 @@ fn ports_with_a_gap_between_them_are_chosen_evenly() {
         let mut counts = [0u64; 6];
         for flow in 0..20_000u32 {
             let nth = || u64::from(flow);
-            let port = routes[0].port(to.tor, to.port, flow, false, nth).unwrap();
+            let port = routes[0].port(to.tor, to.port, flow, false, nth, || None).unwrap();
             counts[usize::from(port)] += 1;
         }
         assert_eq!((counts[0], counts[3]), (0, 0), "{paths:?}");

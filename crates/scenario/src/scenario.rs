@@ -87,7 +87,8 @@ impl Scenario {
 
     /// Whether packets of some flow choose their paths one by one.
     pub fn sprays(&self) -> bool {
-        self.traffic.iter().any(|entry| self.routing_of(entry) == Routing::Spray)
+        let each = |entry| matches!(self.routing_of(entry), Routing::Spray | Routing::Source);
+        self.traffic.iter().any(each)
     }
 
     /// The law of the flows of an entry.

@@ -2033,7 +2033,7 @@ fn receiver_driven_transports() {
         ("law = \"nd\"".into(), "no law of receivers is called \"nd\"; write"),
         (
             "law = \"ndp\"".into(),
-            "\"ndp\" takes all paths, packet by packet; write transport.routing = \"spray\"",
+            "\"ndp\" takes all paths, packet by packet; write transport.routing = \"spray\", or \"source\"",
         ),
         (
             format!("law = \"ndp\"\n{spray}\nwindow = \"100B\""),
@@ -2084,6 +2084,10 @@ fn receiver_driven_transports() {
             "logs laws of senders, and here receivers have the laws, which are not logged yet; leave it out",
         ),
         (
+            "law = \"expresspass\"\nrouting = \"source\"".into(),
+            "needs credits and data on the same links",
+        ),
+        (
             "law = \"expresspass\"\nwindow = \"9KB\"".into(),
             "means nothing under \"expresspass\", where each packet has a credit; leave it out, or write transport.protect = true",
         ),
@@ -2099,4 +2103,7 @@ fn receiver_driven_transports() {
         let found = driven(&lines);
         assert!(found.contains(expected), "{lines}\nsays now: {found}");
     }
+    let found = said(tcp, &format!("{tcp}\nrouting = \"source\""));
+    let expected = "senders of \"dctcp\" number no paths, as \"source\" needs it; write transport.routing = \"spray\"";
+    assert!(found.contains(expected), "says now: {found}");
 }

@@ -21,8 +21,8 @@ use crate::timeline::{Link, Timeline};
 use forebay_engine::{Goal, NodeId};
 use forebay_net::{
     CLASSES, Cable, ClassPolicy, CreditClass, Fabric, Form, IngressPool, IngressSettings, Length,
-    Marking, Over, PortSettings, Routes, Shaper, Share as PartOfRate, SharedBuffer, Switch,
-    SwitchSettings, Tor, Watchdog, Xoff,
+    Marking, Over, PathCounts, PortSettings, Routes, Shaper, Share as PartOfRate, SharedBuffer,
+    Switch, SwitchSettings, Tor, Watchdog, Xoff,
 };
 use forebay_record::law_logs::LawLogs;
 use forebay_scenario::model::{
@@ -98,8 +98,10 @@ pub(crate) fn build_with(
     warnings.extend(messages::short_window(&common.profiles, scenario, &fabric));
     let law_logs = scenario.output.law_log.as_ref().zip(outputs.law_logs);
     common.law_taps = law_logs.map(|(logged, logs)| FlowTaps::of(logged, logs));
-    let common = Arc::new(common);
     let routing = Routing::new(scenario, &plan, &fabric, &common.flows, seed);
+    let routes = routing.routes(&fabric, &|_| true);
+    common.path_counts = PathCounts::of(&routes);
+    let common = Arc::new(common);
     let mut taps = match outputs.captures {
         Some(_) => Taps::plan(scenario, &plan, &fabric),
         None => Taps::default(),
@@ -117,7 +119,6 @@ pub(crate) fn build_with(
         wanted,
     };
     let mut nodes = maker.hosts(&machines, counted)?;
-    let routes = routing.routes(&fabric, &|_| true);
     symmetric::check(&fabric, &routes, &common, &plan.names)?;
     nodes.extend(maker.switches(routes)?);
     let memories = machines.iter().map(|nics| maker.shared_memory(nics));
@@ -178,6 +179,7 @@ fn common(
         telemetry,
         resume_requests: racks::resume_requests(scenario),
         law_taps: None,
+        path_counts: PathCounts::default(),
     };
     Ok((common, Counted { of_flow, barriers }))
 }

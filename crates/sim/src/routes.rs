@@ -77,6 +77,7 @@ fn paths(routing: model::Routing) -> Paths {
         model::Routing::Ecmp | model::Routing::EcmpMurmur3 => Paths::Hash, // murmur3 pins each flow
         model::Routing::EcmpSymmetric => Paths::SymmetricHash,
         model::Routing::Spray => Paths::Spray,
+        model::Routing::Source => Paths::Source,
     }
 }
 

@@ -54,7 +54,9 @@ fn nodes(
     while at != NodeId(dst) && nodes.len() <= fabric.nodes() as usize {
         let port = match at.0.checked_sub(fabric.hosts()) {
             None => Some(0),
-            Some(switch) => routes[switch as usize].port(to.tor, to.port, flow, reverse, || 0),
+            Some(switch) => {
+                routes[switch as usize].port(to.tor, to.port, flow, reverse, || 0, || None)
+            }
         };
         let Some(port) = port else { return nodes };
         at = fabric.ports_of(at)[usize::from(port)].peer;

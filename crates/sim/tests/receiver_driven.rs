@@ -273,6 +273,22 @@ fn an_ndp_incast_ends_when_its_pulls_do() {
     }
 }
 
+/// Four paths between two pods: each has one of four packets that follow each other, so it has as many as any other in the end.
+#[test]
+fn packets_that_number_their_paths_load_all_alike() {
+    let source = FAT_TREE.replace("\"spray\"", "\"source\"");
+    let flow = [("pod[0].edge[0].host[0]", "pod[3].edge[1].host[1]", 40 * 4_000)];
+    let cores = |fabric: &str| {
+        let record = agreed(&with(fabric, NDP, &list(&flow)));
+        let up = record.ports.iter().filter(|port| port.node.starts_with("core"));
+        let bytes: Vec<u64> =
+            up.map(|port| port.tx_bytes.get()).filter(|bytes| *bytes > 40_000).collect();
+        bytes.iter().map(|bytes| bytes / 4_064).collect::<Vec<u64>>()
+    };
+    assert_eq!(cores(&source), [10; 4]);
+    assert_ne!(cores(FAT_TREE), [10; 4], "chance is not so even");
+}
+
 #[test]
 fn the_shipped_incast_loses_no_message_and_times_out_nowhere() {
     let record =

@@ -210,6 +210,7 @@ fn routing(of: Routing) -> &'static str {
         Routing::Ecmp => "ecmp",
         Routing::EcmpSymmetric => "ecmp-symmetric",
         Routing::Spray => "spray",
+        Routing::Source => "source",
         Routing::EcmpMurmur3 => "ecmp-murmur3",
     }
 }
@@ -293,6 +294,9 @@ fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
         Routing::Ecmp => "hash of flow number and direction, another one at each switch",
         Routing::EcmpSymmetric => "hash of the flow number, the same for both directions",
         Routing::Spray => "each packet at random",
+        Routing::Source => {
+            "each packet the path of the number that its sender gave it, all in turn and permuted anew each round; answers at random"
+        }
         Routing::EcmpMurmur3 => {
             "murmur3-32 of source address, destination address, sport | dport << 16, with the number of the switch as its \
              seed, modulo the number of next hops, which stand in the order of a breadth-first search from the destination"

@@ -31,6 +31,7 @@ fn main() {
         dst: HostAddr::default(),
         size: Bytes::MAX,
         open: false,
+        paths: 1,
     };
     let mut now = Time::ZERO;
     let mut sender = TcpSender::new(&cfg, spec, &law, start, now);

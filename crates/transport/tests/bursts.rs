@@ -35,6 +35,7 @@ impl Ends {
             dst: HostAddr::default(),
             size,
             open: false,
+            paths: 1,
         };
         let law = FlowParams::new("reno").unwrap();
         let tcp = TcpSender::new(&cfg, spec, &law, common::start(&cfg), Time::ZERO);

@@ -274,6 +274,7 @@ fn stretch_acks_grow_the_window_as_much() {
         dst: HostAddr::default(),
         size: Bytes::MAX,
         open: false,
+        paths: 1,
     };
     let law = FlowParams::new("reno").unwrap();
     let cfg = config("reno");

@@ -39,6 +39,7 @@ fn qp(cfg: &RdmaConfig, name: &str, size: u64) -> QpSender {
         dst: HostAddr::default(),
         size: Bytes::new(size),
         open: false,
+        paths: 1,
     };
     QpSender::new(cfg, spec, &law(name), start(Span::from_us(9)), Time::ZERO)
 }
@@ -176,6 +177,7 @@ fn departures(rate: BitsPerSec) -> Vec<u64> {
         dst: HostAddr::default(),
         size: Bytes::MAX,
         open: false,
+        paths: 1,
     };
     let mut sender = QpSender::new(&cfg, spec, &params, start(Span::from_us(9)), Time::ZERO);
     let (mut now, mut left) = (Time::ZERO, Vec::new());

@@ -33,6 +33,7 @@ impl Pipe {
             dst: HostAddr::default(),
             size: Bytes::MAX,
             open: true,
+            paths: 1,
         };
         let start = Start {
             mss: cfg.mss,

@@ -136,7 +136,7 @@ impl Flags {
     pub const TELEMETRY: Flags = Flags(1 << 7);
     /// Data, [`Kind::RackRequest`]: has a [`RackTag`] in `ext`.
     pub const TAG: Flags = Flags(1 << 9);
-    /// Data: `stamp` is the address of the source ([`HostAddr::word`]), so that a switch can return the packet.
+    /// Data: `stamp` is the address of the source ([`HostAddr::word`]), so that a switch can return the packet, and `word` the number of a path.
     pub const FROM: Flags = Flags(1 << 10);
     /// [`Kind::Grant`]: a request for bytes that are missing.
     pub const RESEND: Flags = Flags(1 << 11);
@@ -264,6 +264,12 @@ impl Packet {
     #[inline(always)]
     pub fn on_wire(&self, overhead: u64) -> u64 {
         u64::from(self.size) + overhead
+    }
+
+    /// Number of the path that the sender chose, where packets have one.
+    #[inline]
+    pub fn path(&self) -> Option<u16> {
+        self.flags.has(Flags::FROM).then_some(self.word)
     }
 
     /// Cuts off the payload of a data packet, and its INT records with it: `size` bytes of header are left, in a class of their own. The

@@ -78,6 +78,9 @@ pub enum Routing {
     EcmpSymmetric,
     /// A fresh uniform choice for each packet.
     Spray,
+    /// The path whose number the sender gave the packet: all paths in an order drawn anew for each round of them. Packets that answer
+    /// have no number, and are sprayed.
+    Source,
     /// murmur3-32 of addresses and ports with the number of the switch as its seed, as the public HPCC simulator does.
     EcmpMurmur3,
 }

@@ -213,14 +213,23 @@ impl Transport {
 
     /// The paths of this transport's packets must be those that its law needs.
     pub(crate) fn check_paths(&self, judge: &mut Judge<'_>, place: &str, usual: Routing) {
-        let Some(needs) = self.grant_needs() else { return };
         let routing = self.routing.unwrap_or(usual);
-        if needs.paths == Paths::Spray && routing != Routing::Spray {
+        let key = if self.routing.is_some() { "routing" } else { "law" };
+        let Some(needs) = self.grant_needs() else {
+            if routing == Routing::Source && self.credit_law().is_none() {
+                let text = format!(
+                    "senders of {:?} number no paths, as \"source\" needs it; write {place}.routing = \"spray\"",
+                    self.law
+                );
+                judge.say(&format!("{place}.{key}"), text);
+            }
+            return;
+        };
+        if needs.paths == Paths::Spray && !matches!(routing, Routing::Spray | Routing::Source) {
             let text = format!(
-                "{:?} takes all paths, packet by packet; write {place}.routing = \"spray\"",
+                "{:?} takes all paths, packet by packet; write {place}.routing = \"spray\", or \"source\"",
                 self.law
             );
-            let key = if self.routing.is_some() { "routing" } else { "law" };
             judge.say(&format!("{place}.{key}"), text);
         }
     }

@@ -3,6 +3,7 @@
 use super::{Dependency, ResumeRequests};
 use crate::law_log::FlowTaps;
 use forebay_laws::flow::FlowParams;
+use forebay_net::PathCounts;
 use forebay_scenario::model::Rpc;
 use forebay_scenario::workload::{Connection, FlowSpec};
 use forebay_transport::Config;
@@ -52,6 +53,7 @@ pub(crate) struct Common {
     pub telemetry: Option<Rates>, // of the ports that stamp INT records, if a law wants them
     pub resume_requests: Option<ResumeRequests>, // where switches pause flows
     pub law_taps: Option<FlowTaps>, // logs of laws
+    pub path_counts: PathCounts,  // where senders number the paths of packets
 }
 
 impl Common {

@@ -101,7 +101,8 @@ impl Host {
         let dst = self.common.addrs[spec.dst as usize];
         let open = spec.size == Bytes::MAX || spec.size == Bytes::ZERO;
         let src = self.common.addrs[spec.src as usize];
-        let flow_spec = SenderSpec { flow: FlowId(flow), src, dst, size: spec.size, open };
+        let paths = self.common.path_counts.between(src.tor, dst.tor);
+        let flow_spec = SenderSpec { flow: FlowId(flow), src, dst, size: spec.size, open, paths };
         let tap = self.common.law_taps.as_ref().and_then(|taps| taps.get(flow));
         let law = profile.law.as_ref();
         let logged = law.zip(tap).map(|(law, tap)| law.clone().with_log(tap));

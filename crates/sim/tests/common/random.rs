@@ -508,7 +508,8 @@ fn receiver_driven(
         }
         return (out, true);
     }
-    let _ = writeln!(out, "mss = \"{}B\"\nrouting = \"spray\"", d.of(&[1_436, 4_000, 900]));
+    let routing = Draw(Stream::new(seed, 21, Purpose::Test)).of(&["spray", "source"]);
+    let _ = writeln!(out, "mss = \"{}B\"\nrouting = \"{routing}\"", d.of(&[1_436, 4_000, 900]));
     if d.one_in(2) {
         let _ = writeln!(out, "window = \"{} packets\"", d.between(1, 60));
     }

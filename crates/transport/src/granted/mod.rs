@@ -22,6 +22,7 @@
 
 mod grantor;
 mod message;
+mod paths;
 mod sender;
 
 pub use grantor::Grantor;
@@ -147,10 +148,10 @@ impl Transport for GrantedConfig {
         &self,
         spec: FlowSpec,
         _law: Option<&FlowParams>,
-        _at: Start,
+        at: Start,
         now: Time,
     ) -> GrantedSender {
-        GrantedSender::new(self, spec, now)
+        GrantedSender::new(self, spec, at.seed, now)
     }
 
     fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes) -> GrantedReceiver {

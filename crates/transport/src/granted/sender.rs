@@ -1,5 +1,6 @@
 //! Sender half: a message, and the credit that it has.
 
+use super::paths::PathOrder;
 use super::{GrantedConfig, LAST_RESORT};
 use crate::FlowSpec;
 use crate::bits::Bits;
@@ -15,6 +16,7 @@ const MOST_DOUBLINGS: u32 = 10;
 #[derive(Clone, Debug)]
 pub struct GrantedSender {
     spec: FlowSpec,
+    paths: PathOrder,
     totals: Totals,
     una: u64,         // number of the first packet that is not acknowledged
     nxt: u64,         // number of the first packet that was never sent
@@ -38,10 +40,11 @@ pub struct GrantedSender {
 
 impl GrantedSender {
     /// A message that may send what needs no credit.
-    pub(super) fn new(cfg: &GrantedConfig, spec: FlowSpec, now: Time) -> Self {
+    pub(super) fn new(cfg: &GrantedConfig, spec: FlowSpec, seed: u64, now: Time) -> Self {
         let unscheduled = cfg.unscheduled(spec.size).get();
         Self {
             spec,
+            paths: PathOrder::new(seed, spec.paths),
             totals: Totals::default(),
             una: 0,
             nxt: 0,
@@ -178,6 +181,7 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
             ecn: if unscheduled { Ecn::NotEct } else { cfg.ecn() },
             flags,
             stamp: self.spec.src.word(),
+            word: self.paths.next(),
             seq,
             ..Packet::default()
         })

@@ -46,6 +46,8 @@ pub struct FlowSpec {
     /// Whether the application may write more later ([`TcpSender::app_write`]). If not, the last of
     /// `size` bytes carries FIN.
     pub open: bool,
+    /// Paths to the receiver's rack among which the sender may choose, by number; 1: it has no choice.
+    pub paths: u16,
 }
 
 /// Sender half of one flow.

@@ -23,6 +23,7 @@ fn sender_of(cfg: &TcpConfig, law: &str, size: Bytes) -> TcpSender {
         dst: HostAddr::default(),
         size,
         open: false,
+        paths: 1,
     };
     TcpSender::new(cfg, spec, &FlowParams::new(law).unwrap(), at, Time::ZERO)
 }

@@ -123,7 +123,7 @@ impl Pipe {
 
     pub fn with_spec(cfg: TcpConfig, law: &FlowParams, size: Bytes, open: bool, rtt: Span) -> Self {
         let (flow, dst) = (FlowId(7), HostAddr { tor: 1, port: 2 });
-        let spec = FlowSpec { flow, src: HostAddr::default(), dst, size, open };
+        let spec = FlowSpec { flow, src: HostAddr::default(), dst, size, open, paths: 1 };
         let sender = TcpSender::new(&cfg, spec, law, start(&cfg), Time::ZERO);
         let receiver = TcpReceiver::new(&cfg, flow, HostAddr { tor: 0, port: 1 });
         Self {
