@@ -307,6 +307,15 @@ pub struct HtsimCommand {
     /// End of the run, in microseconds [default: when all flows are over]
     #[arg(long, value_name = "US")]
     pub end: Option<u64>,
+    /// Rate of links in Mb/s, where no topology says it [default: 100000]
+    #[arg(long, value_name = "MBPS")]
+    pub linkspeed: Option<u64>,
+    /// Delay of links in microseconds, where no topology says it [default: 1]
+    #[arg(long, value_name = "US")]
+    pub hop_latency: Option<f64>,
+    /// Delay of switches in microseconds, where no topology says it [default: 0]
+    #[arg(long, value_name = "US")]
+    pub switch_latency: Option<f64>,
 }
 
 /// Where an import goes.

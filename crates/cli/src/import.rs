@@ -53,6 +53,9 @@ fn flags(given: &HtsimCommand) -> import::Command<'_> {
         strategy: given.strat.as_deref(),
         paths: given.paths,
         end: given.end,
+        linkspeed: given.linkspeed,
+        hop_latency: given.hop_latency,
+        switch_latency: given.switch_latency,
     }
 }
 

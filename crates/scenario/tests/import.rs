@@ -595,6 +595,8 @@ fn the_command_line_of_htsim_is_in_the_scenario() {
         mtu: Some(4000),
         strategy: Some("rand"),
         end: Some(300),
+        hop_latency: Some(0.5),
+        linkspeed: Some(40_000),
         ..Command::default()
     };
     let made = htsim_with(matrix, None, command).unwrap();
@@ -603,6 +605,7 @@ fn the_command_line_of_htsim_is_in_the_scenario() {
     let text = &made.files[0].1;
     for line in [
         "stop = { time = \"300us\", flows = \"all\" }",
+        "fabric_link = { rate = \"40Gbps\", delay = \"500ns\" }",
         "routing = \"spray\"",
         "{ class = 0, size = \"34 packets\", over = { trim_to = \"64B\", class = 1 } }",
         "{ class = 1, size = \"280KB\" }",
@@ -654,6 +657,24 @@ fn what_is_wrong_with_the_command_line_of_htsim_is_one_sentence() {
     ] {
         assert_eq!(says_of(command), expected);
     }
+    let says_without_topology =
+        |command| htsim_with("Nodes 16\nConnections 1\n0->1 start 0 size 1\n", None, command);
+    for (command, expected) in [
+        (
+            Command { linkspeed: Some(2500), ..Command::default() },
+            "--linkspeed: 2500 Mb/s are no whole Gb/s; write 100000 for 100 Gb/s",
+        ),
+        (
+            Command { hop_latency: Some(f64::NAN), ..Command::default() },
+            "--hop-latency: NaN us are no whole nanoseconds; write 0.5 for 500 ns",
+        ),
+    ] {
+        says(says_without_topology(command), expected);
+    }
+    assert_eq!(
+        says_of(Command { linkspeed: Some(1000), ..Command::default() }),
+        "--linkspeed: a.topo says it for each tier; leave the flag out"
+    );
 }
 
 /// `1 + 2 + 2 + 1` us both ways, 1000 B at 25, 100, 100 and 25 Gb/s, and the bytes with a header of 48 B for each packet: by hand

@@ -105,7 +105,7 @@ impl Case {
             mtu: Some(*mtu),
             strategy: Some(strat),
             paths: *paths,
-            end: None,
+            ..Command::default()
         };
         let files = Htsim { matrix: Source { name, text }, topology: None, command };
         let made = import::htsim(&self.id, &files).unwrap_or_else(|e| panic!("{}: {e}", self.id));

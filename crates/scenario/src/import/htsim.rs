@@ -52,10 +52,11 @@ struct Matrix {
 pub(super) fn import(name: &str, files: &Htsim<'_>) -> Result<Import, Error> {
     let Htsim { matrix, topology, command } = *files;
     let ndp = command.ndp()?;
+    let links = command.links(topology.map(|source| source.name))?;
     let parsed = Matrix::parse(matrix)?;
     let topo = match topology {
         Some(source) => Topo::parse(source)?,
-        None => by_nodes(parsed.nodes, &format!("{}:1", matrix.name))?,
+        None => by_nodes(parsed.nodes, links, &format!("{}:1", matrix.name))?,
     };
     let place = |line: usize| format!("{}:{line}", matrix.name);
     if topo.nodes < parsed.nodes {
@@ -72,7 +73,7 @@ pub(super) fn import(name: &str, files: &Htsim<'_>) -> Result<Import, Error> {
         Some(source) => topo.draw(&mut draft, source.name)?,
         None => {
             topo.draw(&mut draft, matrix.name)?;
-            draft.note(place(1), Fate::Changed, "no .topo file was given: a fat tree of 100 Gb/s links of 1 us, as the source makes it");
+            draft.note(place(1), Fate::Changed, format!("no .topo file was given: a fat tree of {} Gb/s links of {}, as the source makes it", links.speed, Span::from_ns(links.latency).text()));
         }
     }
     for (line, kind, switch, link) in &parsed.failures {

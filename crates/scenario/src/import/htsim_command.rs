@@ -11,7 +11,7 @@ use crate::tree::shorten;
 use forebay_units::{Bytes, Span, Time};
 
 /// Flags of the command line; those that were not given are `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Command<'a> {
     /// Which of its programs: `ndp`.
     pub transport: Option<&'a str>,
@@ -27,6 +27,23 @@ pub struct Command<'a> {
     pub paths: Option<u64>,
     /// End, in microseconds.
     pub end: Option<u64>,
+    /// Rate of links, in Mb/s.
+    pub linkspeed: Option<u64>,
+    /// Delay of links, in microseconds.
+    pub hop_latency: Option<f64>,
+    /// Delay of switches, in microseconds.
+    pub switch_latency: Option<f64>,
+}
+
+/// Links of the fat tree that is made without a topology file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Links {
+    /// Gb/s.
+    pub speed: u64,
+    /// Delay, in ns.
+    pub latency: u64,
+    /// Delay of a switch, in ns.
+    pub switch_latency: u64,
 }
 
 /// Header of data, and size of all that carries none.
@@ -96,6 +113,43 @@ const STRATEGIES: [Strategy<'static>; 6] = [
 ];
 
 impl<'a> Command<'a> {
+    /// The links that a topology made of the number of nodes has.
+    ///
+    /// # Errors
+    /// One sentence that names the flag, also where there is a topology file, whose links have rates and delays of their own.
+    pub(super) fn links(&self, topology: Option<&str>) -> Result<Links, Error> {
+        let given = [
+            ("--linkspeed", self.linkspeed.is_some()),
+            ("--hop-latency", self.hop_latency.is_some()),
+            ("--switch-latency", self.switch_latency.is_some()),
+        ];
+        if let (Some(file), Some((flag, _))) = (topology, given.iter().find(|(_, given)| *given)) {
+            let text = format!("{file} says it for each tier; leave the flag out");
+            return Err(Error::one(*flag, text));
+        }
+        let speed = match self.linkspeed {
+            None => 100,
+            Some(mbps) if mbps > 0 && mbps.is_multiple_of(1000) => mbps / 1000,
+            Some(mbps) => {
+                let text = format!("{mbps} Mb/s are no whole Gb/s; write 100000 for 100 Gb/s");
+                return Err(Error::one("--linkspeed", text));
+            }
+        };
+        let ns = |flag: &str, us: Option<f64>, usual: f64| {
+            let ns = us.unwrap_or(usual) * 1e3;
+            if (0.0..1e9).contains(&ns) && ns.fract() == 0.0 {
+                return Ok(ns as u64);
+            }
+            let text = format!("{} us are no whole nanoseconds; write 0.5 for 500 ns", ns / 1e3);
+            Err(Error::one(flag, text))
+        };
+        Ok(Links {
+            speed,
+            latency: ns("--hop-latency", self.hop_latency, 1.0)?,
+            switch_latency: ns("--switch-latency", self.switch_latency, 0.0)?,
+        })
+    }
+
     /// The transport, if one is named.
     ///
     /// # Errors

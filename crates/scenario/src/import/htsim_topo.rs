@@ -4,6 +4,7 @@
 //! there are and what is joined to what follows from them.
 
 use super::draft::{Cable, Draft, node_name};
+use super::htsim_command::Links;
 use super::words::without_mark;
 use super::{Fate, Source};
 use crate::Error;
@@ -48,8 +49,8 @@ pub(super) struct Topo {
     tier: [Tier; 3],
 }
 
-/// What a number of nodes alone gives: three tiers of k-port switches, 100 Gb/s, 1 us.
-pub(super) fn by_nodes(nodes: u64, place: &str) -> Result<Topo, Error> {
+/// What a number of nodes gives: three tiers of k-port switches, with equal links.
+pub(super) fn by_nodes(nodes: u64, links: Links, place: &str) -> Result<Topo, Error> {
     let fits = |k: &u64| k * k * k / 4 >= nodes;
     let k = (1..=200).find(fits).filter(|k| k * k * k / 4 == nodes && k % 2 == 0);
     let Some(k) = k else {
@@ -57,7 +58,9 @@ pub(super) fn by_nodes(nodes: u64, place: &str) -> Result<Topo, Error> {
             format!("{nodes} nodes make no fat tree of k * k * k / 4 hosts; name a .topo file too");
         return Err(Error::one(place, text));
     };
-    let tier = Tier { speed: 100, radix_up: k / 2, radix_down: k / 2, latency: 1000, ..Tier::NONE };
+    let Links { speed, latency, switch_latency } = links;
+    let radix = Tier { radix_up: k / 2, radix_down: k / 2, ..Tier::NONE };
+    let tier = Tier { speed, latency, switch_latency, ..radix };
     let core = Tier { radix_up: 0, radix_down: k, ..tier };
     Ok(Topo { nodes, tiers: 3, pod: k * k / 4, tier: [tier, tier, core] })
 }

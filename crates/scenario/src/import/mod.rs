@@ -127,7 +127,8 @@ pub fn hpcc_named_files(config: Source<'_>) -> Result<[Option<String>; 2], Error
 pub struct Htsim<'a> {
     /// Connection matrix.
     pub matrix: Source<'a>,
-    /// Topology; `None`: the one that htsim makes of the matrix's number of nodes, a three-tier fat tree of 100 Gb/s links of 1 us.
+    /// Topology; `None`: the one that htsim makes of the matrix's number of nodes, a three-tier fat tree, of 100 Gb/s links of 1 us unless the
+    /// command says otherwise.
     pub topology: Option<Source<'a>>,
     /// Flags of its command line.
     pub command: Command<'a>,
