@@ -1,9 +1,10 @@
 //! Which runs there are, and what one of them leaves.
 
-use super::setup::{HEADER, LINE, PAYLOAD, RACK, SCHEMES, Scheme, Setup, alone};
+use super::setup::{HEADER, HOSTS, LINE, RACK, SCHEMES, Scheme, Setup, alone};
 use crate::bench::{Seen, run_flows};
 use crate::jobs::Cores;
 use crate::order::Samples;
+use forebay_record::FlowRow;
 use forebay_sim::Inspection;
 use forebay_units::Time;
 use std::collections::BTreeMap;
@@ -29,6 +30,16 @@ impl Workload {
             Workload::CacheFollower => "cachefollower",
             Workload::WebSearch => "websearch",
             Workload::DataMining => "datamining",
+        }
+    }
+
+    /// As pictures have it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Workload::WebServer => "Web Server",
+            Workload::CacheFollower => "Cache Follower",
+            Workload::WebSearch => "Web Search",
+            Workload::DataMining => "Data Mining",
         }
     }
 
@@ -114,10 +125,13 @@ impl Experiment {
     }
 
     /// Seconds of arrivals; 0 where rounds follow each other.
-    fn arrivals(self, extent: Extent) -> f64 {
+    pub fn arrivals(self, extent: Extent) -> f64 {
         let ms = match self {
-            Self::Core(workload) | Self::NonBlocking(workload) => workload.span(),
-            Self::HalfLoad | Self::Levels(_) => Workload::WebSearch.span(),
+            Self::Core(workload) => workload.span(),
+            // As many bytes as E1 has.
+            Self::NonBlocking(workload) => workload.span() / 4.0,
+            Self::HalfLoad => Workload::WebSearch.span() / 4.0,
+            Self::Levels(_) => Workload::WebSearch.span(),
             Self::Host(_) => 2.0,
             Self::Buffer(_) => Workload::WebServer.span(),
             Self::Incast => return 0.0,
@@ -184,10 +198,14 @@ pub(super) struct Flow {
 pub(super) struct One {
     pub flows: Vec<Flow>,
     pub unfinished: usize,
-    /// Data packets that left hosts.
-    pub data: f64,
+    /// Bytes of packets that left hosts: an answer of 46 B counts little.
+    pub sent_bytes: f64,
+    /// Those of them that ports dropped.
+    pub dropped_bytes: f64,
     /// Packets dropped, but for credits and unscheduled packets that a rule drops on purpose.
     pub dropped: f64,
+    /// Payload of flows that have begun and not ended, at [`INSTANTS`] instants of three spans; a row for each run.
+    pub backlog: Vec<Vec<f64>>,
     /// Payload on the uplinks of racks while flows arrive, as a share of their rate; a value for each run.
     pub uplinks: Vec<f64>,
 }
@@ -195,8 +213,13 @@ pub(super) struct One {
 impl One {
     fn new(seen: &Seen, full: Option<&Inspection>) -> Self {
         let mut one = Self { dropped: seen.lost() - seen.lost_unscheduled(), ..Self::default() };
+        for port in &seen.after.ports {
+            one.dropped_bytes += port.counters.dropped_bytes as f64;
+            if port.node < HOSTS {
+                one.sent_bytes += port.counters.tx_bytes as f64;
+            }
+        }
         for row in &seen.record.flows {
-            one.data += row.size.get().div_ceil(PAYLOAD) as f64 + f64::from(row.retransmits);
             if row.start.as_secs_f64() < seen.warm() {
                 continue;
             }
@@ -206,15 +229,19 @@ impl One {
             one.flows.push(Flow { size, fct, slowdown: fct / alone(row.src, row.dst, size) });
         }
         one.uplinks.extend(full.map(|full| uplinks(&seen.before, full)));
+        one.backlog
+            .extend(full.map(|full| backlog(&seen.record.flows, 3.0 * full.at.as_secs_f64())));
         one
     }
 
     fn add(&mut self, other: &Self) {
         self.flows.extend_from_slice(&other.flows);
         self.unfinished += other.unfinished;
-        self.data += other.data;
+        self.sent_bytes += other.sent_bytes;
+        self.dropped_bytes += other.dropped_bytes;
         self.dropped += other.dropped;
         self.uplinks.extend_from_slice(&other.uplinks);
+        self.backlog.extend_from_slice(&other.backlog);
     }
 
     /// Mean of something of the flows.
@@ -229,10 +256,25 @@ impl One {
     }
 }
 
+/// Instants at which a run's backlog is taken.
+pub(super) const INSTANTS: usize = 60;
+
+/// Payload of flows that have begun and not ended, at equal steps up to `end`, s.
+fn backlog(flows: &[FlowRow], end: f64) -> Vec<f64> {
+    let under_way = |flow: &&FlowRow, at: f64| {
+        flow.start.as_secs_f64() <= at && flow.delivered.is_none_or(|done| done.as_secs_f64() > at)
+    };
+    let held = |step: usize| {
+        let at = end * (step + 1) as f64 / INSTANTS as f64;
+        let flows = flows.iter().filter(|flow| under_way(flow, at));
+        flows.map(|flow| flow.size.get() as f64).sum()
+    };
+    (0..INSTANTS).map(held).collect()
+}
+
 /// Payload from racks to cores between two instants, over what the cables carry. Answers of 46 B count 6 of them.
 fn uplinks(before: &Inspection, after: &Inspection) -> f64 {
-    let hosts = super::setup::HOSTS;
-    let racks = hosts..hosts + hosts / RACK;
+    let racks = HOSTS..HOSTS + HOSTS / RACK;
     let up = |port: &&forebay_sim::PortState| racks.contains(&port.node) && port.peer >= racks.end;
     let sum = |of: &Inspection| {
         let ports = of.ports.iter().filter(up);

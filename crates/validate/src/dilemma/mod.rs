@@ -3,6 +3,7 @@
 //! Readings, experiments and the rule of table 1 stand at the top of `validation/pcc-dilemma/rows.toml`.
 
 mod experiments;
+mod pictures;
 mod setup;
 
 use crate::jobs::Cores;
@@ -11,8 +12,11 @@ use crate::row::Row;
 use experiments::{Experiment, Extent, Flow, One, Runs, Workload};
 use setup::{SCHEMES, Scheme};
 
+/// Schemes of table 1.
+const PROACTIVE: [Scheme; 4] = [Scheme::ExpressPass, Scheme::Aeolus, Scheme::Ndp, Scheme::Homa];
+
 /// Parts: what each needs is run for it alone.
-const PARTS: [&str; 4] = ["traffic", "buffer", "incast", "tiny"];
+const PARTS: [&str; 6] = ["core", "nonblocking", "host", "buffer", "incast", "tiny"];
 
 pub(crate) fn parts() -> Vec<&'static str> {
     PARTS.to_vec()
@@ -26,11 +30,13 @@ pub(crate) fn part_of(row: &Row) -> &str {
 /// The part that an experiment belongs to. [`Experiment::Core`] of Web Server is the first point of part "buffer", too.
 fn belongs(experiment: Experiment, part: &str) -> bool {
     match experiment {
-        Experiment::Core(Workload::WebServer) => part == "traffic" || part == "buffer",
+        Experiment::Core(Workload::WebServer) => part == "core" || part == "buffer",
+        Experiment::NonBlocking(_) => part == "nonblocking",
+        Experiment::Host(_) => part == "host",
         Experiment::Buffer(_) => part == "buffer",
         Experiment::Incast => part == "incast",
         Experiment::Tiny => part == "tiny",
-        _ => part == "traffic",
+        _ => part == "core",
     }
 }
 
@@ -39,7 +45,7 @@ pub(crate) fn measure(
     cores: &Cores<'_>,
     part: Option<&str>,
     quick: bool,
-    _draw: bool,
+    draw: bool,
 ) -> (Measured, Vec<(String, String)>) {
     let parts = PARTS.into_iter().filter(|name| part.is_none_or(|part| part == *name));
     let parts: Vec<&str> = parts.collect();
@@ -47,21 +53,25 @@ pub(crate) fn measure(
     let experiments: Vec<Experiment> = Experiment::all().into_iter().filter(wanted).collect();
     let runs = Runs::new(cores, Extent::new(quick), &experiments);
     let mut measured = Measured::new();
+    if parts.iter().any(|part| matches!(*part, "core" | "nonblocking" | "host")) {
+        traffic(&runs, &mut measured);
+    }
     for part in parts {
         match part {
-            "traffic" => traffic(&runs, &mut measured),
             "buffer" => buffer(&runs, &mut measured),
             "incast" => cells(&runs, "incast", &[Experiment::Incast], &mut measured),
-            _ => cells(&runs, "tiny", &[Experiment::Tiny], &mut measured),
+            "tiny" => cells(&runs, "tiny", &[Experiment::Tiny], &mut measured),
+            _ => {}
         }
         let of: Vec<Experiment> =
             experiments.iter().copied().filter(|one| belongs(*one, part)).collect();
         drops(&runs, part, &of, &mut measured);
     }
-    (measured, Vec::new())
+    let pictures = if draw { pictures::all(&runs, &measured) } else { Vec::new() };
+    (measured, pictures)
 }
 
-/// Rows of E1 to E3 and E7.
+/// Rows of E1 to E3 and E7, as far as those have been run.
 fn traffic(runs: &Runs, measured: &mut Measured) {
     use Workload::{CacheFollower, WebSearch, WebServer};
     for workload in [CacheFollower, WebSearch] {
@@ -84,9 +94,14 @@ fn traffic(runs: &Runs, measured: &mut Measured) {
     ];
     for (end, experiment) in lost {
         let Some(one) = runs.of(experiment, Scheme::Homa) else { continue };
-        let remark =
-            format!("{} of {} packets; {}", one.dropped, one.data, said(runs, experiment, one));
-        measured.insert_saying(format!("homa-loss-{end}"), 100.0 * one.dropped / one.data, remark);
+        let (dropped, sent) = (one.dropped_bytes, one.sent_bytes);
+        let remark = format!(
+            "{:.2} of {:.0} MB; {}",
+            dropped / 1e6,
+            sent / 1e6,
+            said(runs, experiment, one)
+        );
+        measured.insert_saying(format!("homa-loss-{end}"), 100.0 * dropped / sent, remark);
     }
     let levels = [
         Experiment::Core(WebSearch),
@@ -118,7 +133,7 @@ fn buffer(runs: &Runs, measured: &mut Measured) {
         Experiment::Buffer(4),
         Experiment::Buffer(2),
     ];
-    for scheme in [Scheme::ExpressPass, Scheme::Aeolus, Scheme::Ndp, Scheme::Homa] {
+    for scheme in PROACTIVE {
         let Some(tails) = tails(runs, scheme, &all, |flow| Some(flow.fct)) else { continue };
         let id = format!("table1-buffer-{}", scheme.name());
         tails.enter(&id, tails.seconds[2] / tails.seconds[0], runs, measured);
@@ -174,7 +189,7 @@ impl Tails {
 /// A line of table 1: for each of the four schemes the worst, over some experiments, of mean and 99th percentile of slowdown over
 /// the median of all six schemes.
 fn cells(runs: &Runs, line: &str, of: &[Experiment], measured: &mut Measured) {
-    for scheme in [Scheme::ExpressPass, Scheme::Aeolus, Scheme::Ndp, Scheme::Homa] {
+    for scheme in PROACTIVE {
         let ratios = of.iter().map(|experiment| over_the_median(runs, *experiment, scheme));
         let Some(ratios) = ratios.collect::<Option<Vec<_>>>() else { continue };
         let worst = ratios.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));

@@ -43,6 +43,18 @@ impl Scheme {
             Scheme::Hpcc => "hpcc",
         }
     }
+
+    /// As pictures have it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Scheme::ExpressPass => "ExpressPass",
+            Scheme::Aeolus => "Aeolus",
+            Scheme::Ndp => "NDP",
+            Scheme::Homa => "Homa",
+            Scheme::Dcqcn => "DCQCN",
+            Scheme::Hpcc => "HPCC",
+        }
+    }
 }
 
 /// A scenario in the making.
