@@ -298,7 +298,7 @@ pub struct HtsimCommand {
     /// Payload of a packet [default: 9000]
     #[arg(long, value_name = "BYTES")]
     pub mtu: Option<u64>,
-    /// How packets find their paths: perm, rand, pull, ecmp, ecmp_host or single
+    /// How packets find their paths: perm, rand, pull, ecmp or ecmp_host
     #[arg(long, value_name = "NAME")]
     pub strat: Option<String>,
     /// Number of paths of a flow [default: all]

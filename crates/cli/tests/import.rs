@@ -146,7 +146,7 @@ fn matrices_and_distributions_run_at_once() {
 fn a_run_of_htsim_with_its_flags_takes_as_long_here() {
     let here = Scratch::new();
     here.write("lone.cm", "Nodes 16\nConnections 1\n0->15 start 0 size 399999\n");
-    let flags = ["--cwnd", "50", "-q", "35", "--mtu", "4000", "--strat", "rand"];
+    let flags = ["--cwnd", "50", "-q", "35", "--mtu", "4000", "--strat", "perm"];
     let import = ["import", "htsim", "lone.cm", "--transport", "ndp", "--out", "lone"];
     here.run(&[&import[..], &flags].concat()).ends(0);
     here.run(&["run", "lone/scenario.toml", "--out", "run"]).ends(0);

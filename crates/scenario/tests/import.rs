@@ -648,11 +648,11 @@ fn what_is_wrong_with_the_command_line_of_htsim_is_one_sentence() {
         ),
         (
             Command { strategy: None, ..usual },
-            "--strat: is missing; write one of perm, rand, pull, ecmp, ecmp_host, single",
+            "--strat: is missing; write one of perm, rand, pull, ecmp, ecmp_host",
         ),
         (
             Command { strategy: Some("ecmp_ar"), ..usual },
-            "--strat: \"ecmp_ar\" is not carried over; write one of perm, rand, pull, ecmp, ecmp_host, single",
+            "--strat: \"ecmp_ar\" is not carried over; write one of perm, rand, pull, ecmp, ecmp_host",
         ),
     ] {
         assert_eq!(says_of(command), expected);

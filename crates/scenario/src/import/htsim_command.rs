@@ -73,12 +73,12 @@ struct Strategy<'a> {
     text: &'static str,
 }
 
-const STRATEGIES: [Strategy<'static>; 6] = [
+const STRATEGIES: [Strategy<'static>; 5] = [
     Strategy {
         word: "perm",
-        routing: "spray",
-        fate: Fate::Changed,
-        text: "each switch draws a port per packet; there a sender takes all its paths in turn, in an order drawn anew each time",
+        routing: "source",
+        fate: Fate::Carried,
+        text: "a sender takes all its paths in turn, in an order drawn anew for each round; ACKs and pulls draw theirs",
     },
     Strategy {
         word: "rand",
@@ -88,9 +88,9 @@ const STRATEGIES: [Strategy<'static>; 6] = [
     },
     Strategy {
         word: "pull",
-        routing: "spray",
+        routing: "source",
         fate: Fate::Changed,
-        text: "each switch draws a port per packet; there a sender takes its paths in turn and leaves out bad ones",
+        text: "a sender takes all its paths in turn; there it leaves out bad ones",
     },
     Strategy {
         word: "ecmp",
@@ -103,12 +103,6 @@ const STRATEGIES: [Strategy<'static>; 6] = [
         routing: "spray",
         fate: Fate::Changed,
         text: "each switch draws a port per packet; there switches hash one of so many numbers that the sender takes in turn",
-    },
-    Strategy {
-        word: "single",
-        routing: "ecmp",
-        fate: Fate::Carried,
-        text: "one path for each flow, though not the same one",
     },
 ];
 
