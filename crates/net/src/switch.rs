@@ -296,7 +296,8 @@ impl Switch {
         }
     }
 
-    /// A port with explicit queues, or of a switch with a shared buffer.
+    /// A port with explicit queues, or of a switch with a shared buffer. Two jumps and no code of its own: what is in one function with another
+    /// mode pays for its registers.
     #[inline(never)]
     fn arrive_queued(
         &mut self,
@@ -306,13 +307,27 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
-        let target = &mut self.ports[port];
-        if target.mode() != PortMode::StrictPriority || packet.kind == Kind::Pause {
-            return self.arrive_by_mode(now, ingress_port, port, packet, out);
+        if self.ports[port].mode() == PortMode::StrictPriority && packet.kind != Kind::Pause {
+            self.arrive_in_order(now, ingress_port, port, packet, out);
+        } else {
+            self.arrive_by_mode(now, ingress_port, port, packet, out);
         }
+    }
+
+    /// A port in mode `StrictPriority`.
+    #[inline(never)]
+    fn arrive_in_order(
+        &mut self,
+        now: Time,
+        ingress_port: u16,
+        port: usize,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        let target = &mut self.ports[port];
         let (verdict, moved) = target.offer_strict_priority(now, ingress_port, packet, out);
         if moved {
-            self.update_departure(port);
+            self.departs_next(port);
         }
         if verdict != Verdict::Accepted {
             self.refuse(now, port, packet, verdict, out);
@@ -341,7 +356,7 @@ impl Switch {
             _ => return self.arrive_at_any_port(now, ingress_port, port, packet, out),
         };
         if moved {
-            self.update_departure(port);
+            self.departs_next(port);
         }
         if verdict != Verdict::Accepted {
             self.refuse(now, port, packet, verdict, out);
@@ -444,6 +459,13 @@ impl Switch {
     #[inline]
     fn update_departure(&mut self, port: usize) {
         self.due[port] = self.ports[port].next_departure();
+        self.departures_moved = true;
+    }
+
+    /// The same of a work-conserving port.
+    #[inline(always)]
+    fn departs_next(&mut self, port: usize) {
+        self.due[port] = self.ports[port].next_in_order();
         self.departures_moved = true;
     }
 

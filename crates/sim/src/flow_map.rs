@@ -9,8 +9,8 @@ pub(crate) const DONE: u32 = u32::MAX - 1;
 /// A map that only grows: a flow stays known, as [`DONE`], after its state is freed.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowMap {
-    cells: Vec<(u32, u32)>, // flow, slot; slot u32::MAX: free. Length a power of two
-    len: usize,
+    cells: Box<[(u32, u32)]>, // flow, slot; slot u32::MAX: free. Length a power of two
+    len: u32,
 }
 
 const FREE: u32 = u32::MAX;
@@ -23,7 +23,7 @@ impl Default for FlowMap {
 
 impl FlowMap {
     pub fn new() -> Self {
-        Self { cells: vec![(0, FREE); 8], len: 0 }
+        Self { cells: vec![(0, FREE); 8].into(), len: 0 }
     }
 
     #[inline]
@@ -53,14 +53,14 @@ impl FlowMap {
 
     /// Sets the slot of a flow.
     pub fn set(&mut self, flow: FlowId, slot: u32) {
-        if self.len * 4 >= self.cells.len() * 3 {
-            let old = std::mem::replace(&mut self.cells, vec![(0, FREE); 0]);
-            self.cells = vec![(0, FREE); old.len() * 2];
+        if self.len as usize * 4 >= self.cells.len() * 3 {
+            let double = vec![(0, FREE); self.cells.len() * 2].into();
+            let old = std::mem::replace(&mut self.cells, double);
             for (key, slot) in old.into_iter().filter(|c| c.1 != FREE) {
                 self.place(key, slot);
             }
         }
-        self.len += usize::from(self.place(flow.0, slot));
+        self.len += u32::from(self.place(flow.0, slot));
     }
 
     /// True if the flow was new.

@@ -51,6 +51,7 @@ use forebay_wire::{Kind, Packet};
 use observers::Observers;
 use pulling::Egress;
 use receiving::Receivers;
+use ring::Ring;
 use sending::Senders;
 use std::sync::Arc;
 use timers::{Due, Timers};
@@ -67,20 +68,31 @@ pub(crate) struct Nic {
     pub segments: bool,
 }
 
-/// A host.
+/// A host. What every event reads besides the NIC is one cache line, and what each arrival reads of receivers or senders is another.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Host {
-    common: Arc<Common>,
-    nic: Egress,
-    send: Senders,
     timers: Timers,
-    receive: Receivers,
     pub digest: Digest,
+    memory: Option<Box<Memory>>, // the path to memory, where it is modelled
+    arrived: u64,                // packets for the stack, over its cable
+    nic: Egress,
+    receive: Receivers,
+    send: Senders,
+    ring: Option<Box<Ring>>, // what arrives waits here for an interrupt
+    rpc: Option<Box<Ends>>,  // ends of connections that carry RPCs
+    starts: Vec<u32>,        // own flows with a start time, latest first
+    common: Arc<Common>,
     observers: Observers,
     dependencies: Dependencies,
-    rpc: Option<Box<Ends>>,      // ends of connections that carry RPCs
-    memory: Option<Box<Memory>>, // the path to memory, where it is modelled
 }
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(
+    std::mem::offset_of!(Host, nic) == 64
+        && std::mem::offset_of!(Host, receive).is_multiple_of(64)
+        && std::mem::offset_of!(Host, send).is_multiple_of(64)
+);
 
 impl Host {
     /// An idle host. `starts` are its own flows, in order of start; `counts_for` pairs flows received here with the
@@ -89,23 +101,28 @@ impl Host {
         common: Arc<Common>,
         port: PortSettings,
         nic: Nic,
-        starts: Vec<u32>,
+        mut starts: Vec<u32>,
         counts_for: Vec<(u32, u32)>,
     ) -> Self {
+        starts.reverse();
         let jitter = Stream::new(common.seed, port.key, Purpose::Interrupt);
-        let ring = nic.moderation.map(|moderation| ring::Ring::new(moderation, jitter));
+        let ring = nic.moderation.map(|moderation| Ring::new(moderation, jitter));
         let mut host = Self {
             nic: Egress::new(port, nic),
             send: Senders::default(),
-            timers: Timers::new(starts),
-            receive: Receivers::new(ring),
+            timers: Timers::default(),
+            receive: Receivers::default(),
             digest: Digest::default(),
+            arrived: 0,
+            ring,
+            starts,
             observers: Observers::default(),
             dependencies: Dependencies::new(&common.dependencies, counts_for),
             rpc: None,
             memory: None,
             common,
         };
+        host.nic.extended = host.ring.is_some();
         host.plan_next();
         host.settle_next();
         host
@@ -113,7 +130,7 @@ impl Host {
 
     /// Packets that have arrived over its cable.
     pub fn arrived(&self) -> u64 {
-        self.receive.packets
+        self.arrived
     }
 
     /// Data segments that its flows' receivers took.
@@ -172,7 +189,7 @@ impl Host {
         }
         trace(&mut self.digest, now, DELIVERED, packet);
         let for_the_stack = packet.kind.is_end_to_end();
-        self.receive.packets += u64::from(for_the_stack);
+        self.arrived += u64::from(for_the_stack);
         if self.memory.is_some() && for_the_stack {
             self.offer(now, packet, out);
         } else if for_the_stack && self.interrupts(packet.flow) {

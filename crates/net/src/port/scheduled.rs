@@ -508,7 +508,7 @@ impl Port {
     pub fn next_departure(&self) -> Time {
         let s = &self.scheduled;
         if self.is_work_conserving() {
-            return if s.packets > 0 { self.hot.busy - self.waiting_time() } else { Time::MAX };
+            return self.next_in_order();
         }
         if s.exists() && self.cold.pause.concerns() {
             self.next_departure_in_pause()
@@ -517,6 +517,13 @@ impl Port {
         } else {
             Time::MAX
         }
+    }
+
+    /// The same at a work-conserving port.
+    #[inline(always)]
+    pub(crate) fn next_in_order(&self) -> Time {
+        let start = || self.hot.busy - self.waiting_time();
+        if self.scheduled.packets > 0 { start() } else { Time::MAX }
     }
 
     /// When the packet that goes next may start, if some wait that are not of `paused` classes: the wire is free, and there are tokens.

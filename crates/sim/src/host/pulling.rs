@@ -23,6 +23,7 @@ pub(super) struct Egress {
     pub class_queues: Option<Box<ClassQueues>>, // what waits, class by class, where data is of several
     pub by_class: bool, // it goes by class: data is of several, or some class is paused
     pub pushes: bool,   // flows hand down what they may send at once
+    pub extended: bool, // its host has a receive ring or ends of connections
     pub ready: ReadyList, // flows that may send
     pub paused: Option<Box<Paused>>, // what waits because its class is paused
     pub moved: Option<u32>, // a flow that was pulled from and whose next packet is of another class
@@ -48,6 +49,7 @@ impl Egress {
             moved: None,
             by_class: false,
             pushes: nic.pushes,
+            extended: false,
             pushing: Pushing::default(),
             since: Time::ZERO,
         }

@@ -2,7 +2,7 @@
 
 use super::Host;
 use super::pulling::AtNic;
-use super::ring::Ring;
+use super::sending::room_for_more;
 use super::telemetry::with_inline_space;
 use super::timers::Due;
 use crate::flow_map::{DONE, FlowMap};
@@ -19,36 +19,20 @@ pub(super) struct Receiving {
     pub armed: Time,
 }
 
-/// The way up: flows that end here.
-#[derive(Clone, Debug)]
+/// The way up: flows that end here. The first cache line is for data that arrives.
+#[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
 pub(super) struct Receivers {
     pub slots: Vec<Receiving>,
-    pub free: Vec<u32>,
     pub of: FlowMap,
-    pub halves: Box<HostHalves>, // what they have in common, by kind of flow
-    pub ring: Option<Box<Ring>>, // what arrives waits here for an interrupt
     pub bytes: u64,              // handed to applications
     pub segments: u64,           // of data that have arrived
-    pub packets: u64,            // that have arrived over the cable
+    pub halves: Box<HostHalves>, // what they have in common, by kind of flow
+    pub free: Vec<u32>,
     pub finished: Vec<(u32, Time)>, // flows, with the time of the last byte
 }
 
 impl Receivers {
-    /// None yet.
-    pub fn new(ring: Option<Box<Ring>>) -> Self {
-        Self {
-            slots: Vec::new(),
-            free: Vec::new(),
-            of: FlowMap::new(),
-            halves: Box::default(),
-            ring,
-            bytes: 0,
-            segments: 0,
-            packets: 0,
-            finished: Vec::new(),
-        }
-    }
-
     /// A slot for one more.
     pub fn open(&mut self, receiver: Receiver) -> u32 {
         match self.free.pop() {
@@ -58,6 +42,7 @@ impl Receivers {
                 slot
             }
             None => {
+                self.slots.reserve_exact(room_for_more(&self.slots));
                 self.slots.push(Receiving { receiver, armed: Time::MAX });
                 self.slots.len() as u32 - 1
             }
@@ -129,7 +114,7 @@ impl Host {
         self.receive.bytes += delivered - before;
         if complete {
             self.complete(now, packet.flow, slot, out);
-        } else if self.rpc.is_some() && delivered > before {
+        } else if self.nic.extended && delivered > before {
             self.stream_delivered(now, packet.flow, delivered, out);
         }
     }
@@ -144,7 +129,7 @@ impl Host {
     /// Whether the packets of a flow wait for interrupts. What RDMA NICs do needs none.
     #[inline]
     pub(super) fn interrupts(&self, flow: FlowId) -> bool {
-        self.receive.ring.is_some() && {
+        self.nic.extended && self.ring.is_some() && {
             let traffic = self.common.flows[flow.0 as usize].traffic;
             self.common.profiles[usize::from(traffic)].transport.copies()
         }

@@ -32,7 +32,7 @@ impl Host {
         packet: &Packet,
         out: &mut impl Out<Packet>,
     ) {
-        let Some(ring) = &mut self.receive.ring else { return };
+        let Some(ring) = &mut self.ring else { return };
         let traffic = self.common.flows[packet.flow.0 as usize].traffic;
         let header = self.common.profiles[usize::from(traffic)].transport.header().get() as u16;
         if ring.held.join(now, arrived, packet, header) {
@@ -42,7 +42,7 @@ impl Host {
     }
 
     fn arm_ring(&mut self) {
-        let Some(ring) = &mut self.receive.ring else { return };
+        let Some(ring) = &mut self.ring else { return };
         let due = ring.held.due();
         if due < ring.armed {
             ring.armed = due;
@@ -52,7 +52,7 @@ impl Host {
 
     /// The ring's timer fired, for what waits or for what an earlier interrupt took.
     pub(super) fn ring_due(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        let Some(ring) = &mut self.receive.ring else { return };
+        let Some(ring) = &mut self.ring else { return };
         ring.armed = Time::MAX;
         if ring.held.due() <= now {
             self.poll(now, out);
@@ -62,7 +62,7 @@ impl Host {
 
     /// The interrupt: everything that waits goes up.
     fn poll(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        let Some(ring) = &mut self.receive.ring else { return };
+        let Some(ring) = &mut self.ring else { return };
         let units = ring.held.poll();
         for unit in &units {
             if unit.packet.kind == Kind::Data {
@@ -71,7 +71,7 @@ impl Host {
             let newest = Arrival { at: unit.arrived, stamp: unit.stamp };
             self.climb(now, newest, unit.packet, unit.segments, out);
         }
-        if let Some(ring) = &mut self.receive.ring {
+        if let Some(ring) = &mut self.ring {
             ring.held.reuse(units);
         }
     }

@@ -77,7 +77,7 @@ impl Host {
         let rpc = self.common.rpc(of.traffic);
         let role = Role::Client(Client::new(self.common.seed, connection, &of, rpc));
         let waits_for = if rpc.response.is_some() { of.responses } else { of.requests };
-        let index = self.rpc.get_or_insert_default().add(connection, role, waits_for);
+        let index = self.ends_mut().add(connection, role, waits_for);
         self.timers.push(of.start, Due::Rpc, index);
         self.settle_next();
     }
@@ -86,7 +86,13 @@ impl Host {
     pub fn add_server(&mut self, connection: u32) {
         let of = self.common.connections[connection as usize];
         let role = Role::Server(Server::new(self.common.seed, &of, self.common.rpc(of.traffic)));
-        self.rpc.get_or_insert_default().add(connection, role, of.requests);
+        self.ends_mut().add(connection, role, of.requests);
+    }
+
+    /// The ends here, from now on.
+    fn ends_mut(&mut self) -> &mut Ends {
+        self.nic.extended = true;
+        self.rpc.get_or_insert_default()
     }
 
     /// The ends here, if there are any.

@@ -35,21 +35,15 @@ pub(super) struct Sending {
     pub telemetry: Option<Box<Telemetry>>, // where its law wants that
 }
 
-/// The way down, as far as flows go: those that start here.
-#[derive(Clone, Debug)]
+/// The way down, as far as flows go: those that start here. What each answer reads comes first.
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(super) struct Senders {
     pub slots: Vec<Sending>,
-    pub free: Vec<u32>,
     pub of: FlowMap,
-    pub finished: Vec<Sent>,
     pub paused: Option<Box<PausedDestinations>>, // destinations that the switch has paused
-}
-
-impl Default for Senders {
-    fn default() -> Self {
-        let of = FlowMap::new();
-        Self { slots: Vec::new(), free: Vec::new(), of, finished: Vec::new(), paused: None }
-    }
+    pub free: Vec<u32>,
+    pub finished: Vec<Sent>,
 }
 
 impl Senders {
@@ -62,6 +56,8 @@ impl Senders {
                 slot
             }
             None => {
+                // Most hosts have one or two: room for four, as `Vec` begins with, is memory that caches would carry along.
+                self.slots.reserve_exact(room_for_more(&self.slots));
                 self.slots.push(sending);
                 self.slots.len() as u32 - 1
             }
@@ -73,6 +69,11 @@ impl Senders {
     pub fn slot(&self, flow: FlowId) -> Option<u32> {
         self.of.get(flow).filter(|slot| *slot != DONE)
     }
+}
+
+/// Places to add to a list before its next element: as many as it has if it is full, from one on.
+pub(super) fn room_for_more<T>(list: &Vec<T>) -> usize {
+    if list.len() == list.capacity() { list.len().max(1) } else { 0 }
 }
 
 /// Flow of a slot that was finished while in the ready list.
@@ -149,7 +150,7 @@ impl Host {
         if sending.sender.finished() {
             self.finish(now, slot, out);
         } else {
-            if self.rpc.is_some() {
+            if self.nic.extended {
                 self.stream_acked(now, packet.flow, acked, out);
             }
             self.wake_sender(now, slot);

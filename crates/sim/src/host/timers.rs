@@ -24,16 +24,16 @@ pub(super) struct Timers {
     pub next: Time,    // earliest timer, start, observation or pull
     pub planned: Time, // not after the earliest start, observation, or deadline of what receivers have in common
     heap: BinaryHeap<Reverse<(Time, Due, u32)>>,
-    pub starts: Vec<u32>, // own flows with a start time, latest first
+}
+
+impl Default for Timers {
+    /// No timers yet.
+    fn default() -> Self {
+        Self { next: Time::MAX, planned: Time::MAX, heap: BinaryHeap::new() }
+    }
 }
 
 impl Timers {
-    /// No timers yet. `starts` are flows, in order of start.
-    pub fn new(mut starts: Vec<u32>) -> Self {
-        starts.reverse();
-        Self { next: Time::MAX, planned: Time::MAX, heap: BinaryHeap::new(), starts }
-    }
-
     /// Sets a timer.
     #[inline]
     pub fn push(&mut self, at: Time, due: Due, which: u32) {
@@ -60,7 +60,7 @@ impl Host {
     /// Notes when the next flow starts, the next observer samples, or receivers have something to do together. The first two move in
     /// [`Host::timer`] only, the last also with data.
     pub(super) fn plan_next(&mut self) {
-        let start = self.timers.starts.last();
+        let start = self.starts.last();
         let start = start.map_or(Time::MAX, |flow| self.common.flows[*flow as usize].start);
         let receivers = self.receive.halves.deadline();
         self.timers.planned = start.min(self.observers.next()).min(receivers);
@@ -69,10 +69,10 @@ impl Host {
     /// Starts what is to start by `now`, and lets observers sample whose time has come.
     #[cold]
     pub(super) fn planned(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        while let Some(flow) = self.timers.starts.last().copied()
+        while let Some(flow) = self.starts.last().copied()
             && self.common.flows[flow as usize].start <= now
         {
-            self.timers.starts.pop();
+            self.starts.pop();
             self.begin(now, flow, out);
         }
         self.observe(now);

@@ -82,7 +82,12 @@ impl Grantor {
         let id = self.free.pop().unwrap_or(self.messages.len() as u32);
         match self.messages.get_mut(id as usize) {
             Some(place) => *place = message,
-            None => self.messages.push(message),
+            None => {
+                if self.messages.is_empty() {
+                    self.messages.reserve_exact(1); // many hosts never have two
+                }
+                self.messages.push(message);
+            }
         }
         let message = MessageId(id);
         self.messages[id as usize].seen.message = message;
