@@ -145,6 +145,15 @@ fn an_incast_fills_the_link_and_is_fair() {
     assert!(last - first < 30 * tx, "{first} to {last} ps");
 }
 
+/// Two packets of queue, two headers, and what finds no room goes back.
+const TRIMMED: &str = r#"classes = 2
+return_to_sender = true
+limits = [
+    { class = 0, size = "2 packets", over = { trim_to = "64B", class = 1 } },
+    { class = 1, size = "2 packets" },
+]
+"#;
+
 /// Three messages of 12 packets to one host, of which four packets leave unasked.
 fn three_messages(law: &str, fault: &str) -> Scenario {
     let window = "window = \"4 packets\"\n";
@@ -160,6 +169,7 @@ fn three_messages(law: &str, fault: &str) -> Scenario {
             (protected("[0, 1, 2, 3, 4, 5, 6, 7]"), format!("{HOMA}{window}protect = true\n"))
         }
         "ndp, protected" => (protected("[0]"), format!("{NDP}{window}protect = true\n")),
+        "ndp, trimmed" => (STAR.replace("classes = 2\n", TRIMMED), format!("{NDP}{window}")),
         _ => (STAR.into(), format!("{NDP}{window}")),
     };
     let flows = [1, 2, 3].map(|i| (format!("host[{i}]"), 12 * 4_000 - 1_000 * i));
@@ -180,7 +190,7 @@ fn all_end(scenario: &Scenario, what: &str) -> RunRecord {
 /// On the receiver's cable, and on that of one sender, each packet in turn is lost: data, ACKs, grants, the last ACK.
 #[test]
 fn every_message_ends_whatever_packet_is_lost() {
-    for law in ["ndp", "homa", "ndp, protected", "homa, protected"] {
+    for law in ["ndp", "ndp, trimmed", "homa", "ndp, protected", "homa, protected"] {
         let (mut late, mut packets) = (0, 0);
         for link in ["host[0]->tor", "tor->host[0]", "host[1]->tor", "tor->host[1]"] {
             for nth in 1..=36 {
@@ -200,7 +210,7 @@ fn every_message_ends_whatever_packet_is_lost() {
 
 #[test]
 fn every_message_ends_under_random_loss_of_everything() {
-    for law in ["ndp", "homa", "ndp, protected", "homa, protected"] {
+    for law in ["ndp", "ndp, trimmed", "homa", "ndp, protected", "homa, protected"] {
         for loss in [0.01, 0.1] {
             let losses = format!("[[fabric.override]]\nwhere = \"host[*]\"\nloss = {loss}\n");
             let scenario = three_messages(law, &losses);
