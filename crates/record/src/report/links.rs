@@ -322,7 +322,7 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
         id: "worst-ports".into(),
         title: "Ports to look at first".into(),
         plot,
-        caption: "Switch ports with the most packets dropped or lost, then trimmed, then with the largest queue. Counts are sums over \
+        caption: "Switch ports with the most packets dropped or lost, then most packets trimmed and credits dropped, then the largest queue. Counts are sums over \
                   seeds, the queue is the largest of any seed, utilisation the mean."
             .into(),
     })

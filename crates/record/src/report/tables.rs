@@ -264,7 +264,12 @@ pub(super) fn tiles(summary: &Summary) -> String {
     tiles.push((
         "Goodput per receiver".into(),
         gbps(net.goodput_per_receiver_gbps.mean),
-        format!("{} in all, {} receivers", gbps(net.goodput_gbps.mean), count(net.receivers)),
+        format!(
+            "{} in all, {} receiver{}",
+            gbps(net.goodput_gbps.mean),
+            count(net.receivers),
+            plural(net.receivers as usize)
+        ),
     ));
     if let (Some(offered), Some(carried)) = (net.offered_load.mean, net.carried_load.mean) {
         tiles.push((
