@@ -28,38 +28,36 @@ pub(crate) fn run_seed(name: &str, text: &str, seed: u64, warm: f64, end: f64) -
     run_looking(name, text, seed, (warm, end), [], |_| {})
 }
 
+/// When a run's measured part begins, and when the run ends; s.
+pub(crate) struct Times {
+    warm: f64,
+    end: f64,
+    by_flows: bool,
+}
+
+impl Times {
+    /// A run that ends when all its flows have, or at `end`.
+    pub fn by_flows(warm: f64, end: f64) -> Self {
+        Self { warm, end, by_flows: true }
+    }
+}
+
+impl From<(f64, f64)> for Times {
+    fn from((warm, end): (f64, f64)) -> Self {
+        Self { warm, end, by_flows: false }
+    }
+}
+
 /// The same, with an inspection at each of some times after the warm-up, in order.
 pub(crate) fn run_looking(
     name: &str,
     text: &str,
     seed: u64,
-    (warm, end): (f64, f64),
-    at: impl IntoIterator<Item = Time>,
-    inspect: impl FnMut(&Inspection),
-) -> Seen {
-    headed(name, text, seed, (warm, end, false), at, inspect)
-}
-
-/// The same, which ends when all flows have, or at `end`.
-pub(crate) fn run_flows(
-    name: &str,
-    text: &str,
-    seed: u64,
-    (warm, end): (f64, f64),
-    at: impl IntoIterator<Item = Time>,
-    inspect: impl FnMut(&Inspection),
-) -> Seen {
-    headed(name, text, seed, (warm, end, true), at, inspect)
-}
-
-fn headed(
-    name: &str,
-    text: &str,
-    seed: u64,
-    (warm, end, by_flows): (f64, f64, bool),
+    times: impl Into<Times>,
     at: impl IntoIterator<Item = Time>,
     mut inspect: impl FnMut(&Inspection),
 ) -> Seen {
+    let Times { warm, end, by_flows } = times.into();
     let head = format!(
         "version = 1\nseeds = [{seed}]\nstop = {{ time = \"{}us\"{} }}\n{text}\n",
         (end * 1e6).round() as u64,

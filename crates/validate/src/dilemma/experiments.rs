@@ -1,7 +1,7 @@
 //! Which runs there are, and what one of them leaves.
 
 use super::setup::{HEADER, HOSTS, LINE, RACK, SCHEMES, Scheme, Setup, alone};
-use crate::bench::{Seen, run_flows};
+use crate::bench::{Seen, Times, run_looking};
 use crate::jobs::Cores;
 use crate::order::Samples;
 use forebay_record::FlowRow;
@@ -176,7 +176,8 @@ impl Experiment {
         let mut full = None;
         let text = self.setup(scheme, extent).text();
         let looks = (arrivals > 0.0).then_some(at);
-        let seen = run_flows("pcc-dilemma", &text, seed, (0.1 * arrivals, end), looks, |then| {
+        let times = Times::by_flows(0.1 * arrivals, end);
+        let seen = run_looking("pcc-dilemma", &text, seed, times, looks, |then| {
             full = Some(then.clone());
         });
         One::new(&seen, full.as_ref())
