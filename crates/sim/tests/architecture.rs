@@ -43,12 +43,13 @@ const USES: [(&str, &[&str]); 15] = [
 const MODELS: [&str; 8] = ["units", "engine", "wire", "net", "host", "transport", "sim", "record"];
 
 /// Files outside `scenario` that parse TOML or JSON, and of whom.
-const PARSERS: [&str; 7] = [
+const PARSERS: [&str; 8] = [
     "study/",                       // manifests of runs
     "cli/src/bench/mod.rs",         // its own child processes
     "cli/src/sweep/pool.rs",        // its own child processes
     "record/src/dir/read.rs",       // run folders
     "validate/src/hiercc/setup.rs", // its own tables, part of the program
+    "validate/src/htsim.rs",        // likewise
     "validate/src/linux/mod.rs",    // likewise
     "validate/src/row.rs",          // likewise
 ];
