@@ -311,6 +311,7 @@ fn a_percentile_that_leaves_out_more_than_one_flow_in_a_hundred_says_so_everywhe
         let row = text.lines().find(|line| line.trim_start().starts_with("<= 10 KB ")).unwrap();
         assert_eq!(row.contains("3.00*"), censored, "{text}");
         assert_eq!(text.contains("note      * leaves out unfinished flows"), censored, "{text}");
+        assert_eq!(text.contains("%* carried, while"), censored, "{text}");
         let done = format!("{}/400", 400 - late);
         assert_eq!(row.contains(&done), late > 0, "{text}");
         let page = forebay_record::report::render(&about(&[1, 2]), &summary, &[]);

@@ -109,7 +109,7 @@ fn suite(name: &str) -> Suite {
             measure: dilemma::measure,
             parts: dilemma::parts,
             part_of: dilemma::part_of,
-            sensitivity: None,
+            sensitivity: Some(dilemma::sensitivity),
         },
         "rdma" => Suite {
             rows: include_str!("../../../validation/rdma/rows.toml"),

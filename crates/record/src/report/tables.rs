@@ -276,8 +276,9 @@ pub(super) fn tiles(summary: &Summary) -> String {
             "Load offered".into(),
             percent(offered),
             format!(
-                "of the host links while flows arrived, {} carried; {} and {}",
+                "of the host links while flows arrived, {} carried{}; {} and {}",
                 percent(carried),
+                if summary.overall.censored { " by flows that completed" } else { "" },
                 gbps(net.offered_gbps.mean),
                 gbps(net.carried_gbps.mean)
             ),

@@ -254,9 +254,10 @@ impl Summary {
         lines.extend([repairs, links, goodput]);
         if let (Some(offered), Some(carried)) = (net.offered_load.mean, net.carried_load.mean) {
             lines.push(Line::new("load").plain(format!(
-                "{} of the host links offered, {} carried, while flows arrived",
+                "{} of the host links offered, {}{} carried, while flows arrived",
                 percent(offered),
-                percent(carried)
+                percent(carried),
+                if self.overall.censored { "*" } else { "" }
             )));
         }
         lines.push(queue);

@@ -140,7 +140,7 @@ impl Experiment {
         ms / extent.shorter * 1e-3
     }
 
-    fn setup(self, scheme: Scheme, extent: Extent) -> Setup {
+    pub fn setup(self, scheme: Scheme, extent: Extent) -> Setup {
         let until = format!("{}us", (self.arrivals(extent) * 1e6).round());
         let poisson = |sizes: &str, load: f64, of: &str| {
             format!(
@@ -170,17 +170,7 @@ impl Experiment {
     }
 
     fn run(self, scheme: Scheme, seed: u64, extent: Extent) -> One {
-        let arrivals = self.arrivals(extent);
-        let end = if arrivals > 0.0 { 3.0 * arrivals } else { 1.0 };
-        let at = Time::from_ps((arrivals * 1e12).round() as u64);
-        let mut full = None;
-        let text = self.setup(scheme, extent).text();
-        let looks = (arrivals > 0.0).then_some(at);
-        let times = Times::by_flows(0.1 * arrivals, end);
-        let seen = run_looking("pcc-dilemma", &text, seed, times, looks, |then| {
-            full = Some(then.clone());
-        });
-        One::new(&seen, full.as_ref())
+        One::of(&self.setup(scheme, extent), seed, self.arrivals(extent))
     }
 }
 
@@ -212,6 +202,19 @@ pub(super) struct One {
 }
 
 impl One {
+    /// Runs a setting with flows that arrive for `arrivals` s, or in rounds if that is 0.
+    pub fn of(setup: &Setup, seed: u64, arrivals: f64) -> Self {
+        let end = if arrivals > 0.0 { 3.0 * arrivals } else { 1.0 };
+        let at = Time::from_ps((arrivals * 1e12).round() as u64);
+        let mut full = None;
+        let looks = (arrivals > 0.0).then_some(at);
+        let times = Times::by_flows(0.1 * arrivals, end);
+        let seen = run_looking("pcc-dilemma", &setup.text(), seed, times, looks, |then| {
+            full = Some(then.clone());
+        });
+        Self::new(&seen, full.as_ref())
+    }
+
     fn new(seen: &Seen, full: Option<&Inspection>) -> Self {
         let mut one = Self { dropped: seen.lost() - seen.lost_unscheduled(), ..Self::default() };
         for port in &seen.after.ports {

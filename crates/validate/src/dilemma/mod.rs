@@ -4,12 +4,14 @@
 
 mod experiments;
 mod pictures;
+mod sensitivity;
 mod setup;
 
 use crate::jobs::Cores;
 use crate::measured::Measured;
 use crate::row::Row;
 use experiments::{Experiment, Extent, Flow, One, Runs, Workload};
+pub(crate) use sensitivity::sensitivity;
 use setup::{SCHEMES, Scheme};
 
 /// Schemes of table 1.

@@ -65,6 +65,8 @@ pub(super) struct Setup {
     pub cores: u32,
     /// MB that the ports of a switch share.
     pub buffer: u32,
+    /// Of the dynamic threshold; `None`: each queue may take what is free.
+    pub alpha: Option<f64>,
     /// Classes for data under Homa.
     pub levels: u8,
     /// `[[traffic]]`.
@@ -73,7 +75,7 @@ pub(super) struct Setup {
 
 impl Setup {
     pub fn new(scheme: Scheme, traffic: String) -> Self {
-        Self { scheme, cores: 4, buffer: 32, levels: 8, traffic }
+        Self { scheme, cores: 4, buffer: 32, alpha: Some(1.0), levels: 8, traffic }
     }
 
     /// Its text, but for version, seed and end.
@@ -96,7 +98,11 @@ impl Setup {
     /// What switches do.
     fn switch(&self) -> String {
         let pool = |threshold: &str| {
-            format!("buffer = {{ size = \"{}MB\", alpha = 1.0{threshold} }}\n", self.buffer)
+            let policy = match self.alpha {
+                Some(alpha) => format!("alpha = {alpha:?}{threshold}"),
+                None => "policy = \"shared\"".into(),
+            };
+            format!("buffer = {{ size = \"{}MB\", {policy} }}\n", self.buffer)
         };
         match self.scheme {
             Scheme::Ndp => "buffer = \"none\"\nclasses = 2\nturns = { high = 10, low = 1 }\necn = \"off\"\n\
