@@ -19,6 +19,7 @@
 //! loads go through a filter, here they are those of the last 600 ns ([`recent`]).
 
 mod antagonists;
+pub mod buffers;
 mod chance;
 mod controller;
 mod curve;
