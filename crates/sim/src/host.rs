@@ -225,9 +225,20 @@ impl Host {
         self.settle(pull);
     }
 
-    /// Handles everything due at `now`.
+    /// Handles everything due at `now`: most of the time the NIC's next packet, and nothing else.
     pub fn timer(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        self.pull(self.next_pull(), now, out);
+        let pull = self.pull(self.next_pull(), now, out);
+        if self.memory.is_none() {
+            self.settle(pull);
+            if self.timers.next > now {
+                return;
+            }
+        }
+        self.due(now, out);
+    }
+
+    /// Handles what is due besides the NIC's next packet.
+    fn due(&mut self, now: Time, out: &mut impl Out<Packet>) {
         while let Some((due, which)) = self.timers.take(now) {
             self.prefetch_due();
             match due {
