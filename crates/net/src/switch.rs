@@ -296,8 +296,8 @@ impl Switch {
         }
     }
 
-    /// A port with explicit queues, or of a switch with a shared buffer. Two jumps and no code of its own: what is in one function with another
-    /// mode pays for its registers.
+    /// A port with explicit queues, or of a switch with a shared buffer. What is in one function with another mode pays for its registers, so
+    /// those but for `StrictPriority` are in others.
     #[inline(never)]
     fn arrive_queued(
         &mut self,
@@ -307,24 +307,10 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
-        if self.ports[port].mode() == PortMode::StrictPriority && packet.kind != Kind::Pause {
-            self.arrive_in_order(now, ingress_port, port, packet, out);
-        } else {
-            self.arrive_by_mode(now, ingress_port, port, packet, out);
-        }
-    }
-
-    /// A port in mode `StrictPriority`.
-    #[inline(never)]
-    fn arrive_in_order(
-        &mut self,
-        now: Time,
-        ingress_port: u16,
-        port: usize,
-        packet: &mut Packet,
-        out: &mut impl Out<Packet>,
-    ) {
         let target = &mut self.ports[port];
+        if target.mode() != PortMode::StrictPriority || packet.kind == Kind::Pause {
+            return self.arrive_by_mode(now, ingress_port, port, packet, out);
+        }
         let (verdict, moved) = target.offer_strict_priority(now, ingress_port, packet, out);
         if moved {
             self.departs_next(port);

@@ -227,12 +227,15 @@ impl Host {
 
     /// Handles everything due at `now`: most of the time the NIC's next packet, and nothing else.
     pub fn timer(&mut self, now: Time, out: &mut impl Out<Packet>) {
-        let pull = self.pull(self.next_pull(), now, out);
+        let mut pull = self.next_pull();
         if self.memory.is_none() {
+            pull = self.pull(pull, now, out);
             self.settle(pull);
             if self.timers.next > now {
                 return;
             }
+        } else if pull <= now {
+            self.pull(pull, now, out);
         }
         self.due(now, out);
     }
