@@ -276,7 +276,7 @@ impl Switch {
         let port = self.routes.port(to.tor, to.port, packet.flow.0, reverse, nth, || packet.path());
         self.routed += 1;
         let Some(port) = port else {
-            self.drop_unroutable(now, ingress_port, packet, out);
+            self.arrive_unroutable(now, ingress_port, packet, out);
             return;
         };
         let port = usize::from(port);
@@ -308,7 +308,7 @@ impl Switch {
         out: &mut impl Out<Packet>,
     ) {
         let target = &mut self.ports[port];
-        if target.mode() != PortMode::StrictPriority || packet.kind == Kind::Pause {
+        if target.mode() != PortMode::StrictPriority {
             return self.arrive_by_mode(now, ingress_port, port, packet, out);
         }
         let (verdict, moved) = target.offer_strict_priority(now, ingress_port, packet, out);
@@ -320,7 +320,7 @@ impl Switch {
         }
     }
 
-    /// A port in another mode than `StrictPriority`, or a pause frame.
+    /// A port in another mode than `StrictPriority`.
     #[inline(never)]
     fn arrive_by_mode(
         &mut self,
@@ -332,9 +332,6 @@ impl Switch {
     ) {
         let target = &mut self.ports[port];
         let (verdict, moved) = match target.mode() {
-            _ if packet.kind == Kind::Pause => {
-                return self.arrive_at_any_port(now, ingress_port, port, packet, out);
-            }
             PortMode::StrictLimits => target.offer_strict_limits(now, ingress_port, packet, out),
             PortMode::WorkConserving if self.shared.is_none() => {
                 (target.offer_work_conserving(now, ingress_port, packet, out), true)
@@ -349,8 +346,9 @@ impl Switch {
         }
     }
 
+    /// A packet that no port leads on with: a pause frame ends here, others are lost.
     #[cold]
-    fn drop_unroutable(
+    fn arrive_unroutable(
         &mut self,
         now: Time,
         ingress_port: u32,
@@ -375,12 +373,6 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
-        // A pause frame has no destination, so it is sent here as if to the first: its port is explicit, like all of a switch
-        // that may hear one, and the common path need not check.
-        if packet.kind == Kind::Pause {
-            self.on_pause_frame(now, ingress_port.into(), packet, out);
-            return;
-        }
         if self.ports[port].is_scheduled() && !self.ports[port].is_lazy() {
             self.serve(now, port, out);
         }

@@ -35,6 +35,9 @@ pub struct HostAddr {
 }
 
 impl HostAddr {
+    /// No host: the destination of frames that go no further than the other end of a cable. No rack has this number.
+    pub const NOWHERE: Self = Self { tor: u16::MAX, port: 0 };
+
     /// Both parts in one word.
     pub const fn word(self) -> u32 {
         (self.tor as u32) << 16 | self.port as u32

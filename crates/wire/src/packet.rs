@@ -250,7 +250,13 @@ impl Packet {
     ///
     /// A MAC control frame of 64 B (IEEE 802.3 Annex 31B; 802.1Qbb has one bit for each class).
     pub fn pause(classes: u8) -> Self {
-        Self { kind: Kind::Pause, size: 64, seq: u64::from(classes), ..Self::default() }
+        Self {
+            kind: Kind::Pause,
+            dst: HostAddr::NOWHERE,
+            size: 64,
+            seq: u64::from(classes),
+            ..Self::default()
+        }
     }
 
     /// Whether `ext` holds anything. If not, a queue need not keep it.

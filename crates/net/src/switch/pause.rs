@@ -10,7 +10,7 @@ use crate::ingress::{Ingresses, Place};
 use crate::port::{Port, PortFault, Verdict};
 use forebay_engine::{Out, rarely};
 use forebay_units::Time;
-use forebay_wire::{Kind, Packet};
+use forebay_wire::Packet;
 
 impl Switch {
     pub(super) fn has_paused(&self) -> bool {
@@ -52,10 +52,6 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
-        if packet.kind == Kind::Pause {
-            rarely();
-            return self.on_pause_frame(now, ingress_port.into(), packet, out);
-        }
         if self.has_paused() {
             rarely();
             self.depart_in_order(now, out);
