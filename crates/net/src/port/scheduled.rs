@@ -80,7 +80,7 @@ impl Scheduled {
     /// Whether a packet of this queue goes to the link as it is accepted: nothing overtakes it, and none of its class waits.
     #[inline]
     pub fn sends_early(&self, lane: usize) -> bool {
-        lane == usize::from(self.sent_early) && self.filled >> lane == 0
+        lane == usize::from(self.sent_early) && u32::from(self.filled) < 1 << lane
     }
 
     /// Whether packets of some queue go to the link as they are accepted.
@@ -323,7 +323,7 @@ impl Port {
             return (Verdict::Accepted, waits != 0);
         }
         let lane = self.scheduled.class_of(packet);
-        let overtakes = waits & ((1 << lane) - 1) != 0;
+        let overtakes = u32::from(waits) & ((1 << lane) - 1) != 0;
         if overtakes {
             rarely();
             self.serve_unobserved(now, out);
