@@ -1,7 +1,8 @@
 //! How a command ends badly: exit codes and the sentence that goes with each.
 
 use crate::about::VERSION;
-use crate::{place, say};
+use crate::say;
+use forebay_record::RecordError;
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -70,15 +71,29 @@ impl From<forebay_study::expect::Problems> for Failure {
     }
 }
 
-impl From<forebay_record::RecordError> for Failure {
-    fn from(error: forebay_record::RecordError) -> Self {
-        use forebay_record::RecordError;
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
         match error {
             RecordError::Exists { .. } | RecordError::AtWork { .. } | RecordError::Wreck { .. } => {
-                Self::Input(place::for_people(&error))
+                Self::Input(for_people(&error))
             }
             _ => Self::Run(say::without_os_error(&error.to_string())),
         }
+    }
+}
+
+/// Why a directory cannot be had, with the options of the command line as remedies.
+pub fn for_people(error: &RecordError) -> String {
+    let text = error.to_string();
+    let text = text.replace(
+        "name another directory, or ask to replace it",
+        "name another directory, or add --force to replace it",
+    );
+    match error {
+        RecordError::Wreck { left, .. } => {
+            format!("{text}; \"forebay report {}\" shows what it has", left.display())
+        }
+        _ => text,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where the results of a run go, and what is done about what is there already.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, for_people};
 use crate::say;
 use forebay_record::{About, IfExists, RecordError, RunDir};
 use std::path::{Path, PathBuf};
@@ -35,21 +35,6 @@ pub fn begin(
         }
     }
     Err(Failure::Input(format!("{} is taken many times over; use --out", base.display())))
-}
-
-/// Why a directory cannot be had, with the options of the command line as remedies.
-pub fn for_people(error: &RecordError) -> String {
-    let text = error.to_string();
-    let text = text.replace(
-        "name another directory, or ask to replace it",
-        "name another directory, or add --force to replace it",
-    );
-    match error {
-        RecordError::Wreck { left, .. } => {
-            format!("{text}; \"forebay report {}\" shows what it has", left.display())
-        }
-        _ => text,
-    }
 }
 
 /// A title as the name of a folder.
