@@ -17,6 +17,7 @@ mod counters;
 mod credit_class;
 mod fault;
 mod marking;
+mod metered;
 mod packet_queue;
 mod pause;
 mod scheduled;
@@ -116,6 +117,8 @@ struct Bounds {
 pub(crate) enum PortMode {
     /// One departure at a time: the link is down, lossy, shaped, paused or between two rates; lengths are in packets; or [`Form::Naive`].
     PerPacket,
+    /// One departure at a time, but nothing beside strict order and the limits and marks of the port counts, and the tokens of credits.
+    Metered,
     /// Explicit queues, whose wire never idles while a packet waits: limits and marks follow from the time at which all will have been
     /// sent. Something else happens on departures too, or decides on arrivals: marks at dequeue, INT, policies of classes, ingress accounting,
     /// a shared buffer.
@@ -147,7 +150,7 @@ impl PortMode {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Hot {
-    busy: Time, // when all that was accepted has been sent; in mode `PerPacket`: the packet in transmission
+    busy: Time, // when all that was accepted has been sent; in modes `PerPacket` and `Metered`: the packet in transmission
     free_below: Span, // of queues shorter than this neither limit nor mark can come about; mode `StrictLimits`: see `free_up_to`
     tx_packets: u64,
     highest: Span, // largest queue as time at the present rate
@@ -157,7 +160,7 @@ struct Hot {
     link: LinkId,
     mode: PortMode,
     free_packets: u16, // mode `StrictLimits`: with no more packets in the port, no limit in packets is reached
-    lower_end: Time, // mode `StrictLimits`: when what was sent last of the lower classes has been sent; those of the highest class go behind it
+    top_from: Time, // the highest class goes from then on: in mode `StrictLimits` behind what was sent last of lower ones, in `Metered` with tokens
 }
 
 const _: () = assert!(size_of::<Hot>() == 64);
@@ -198,7 +201,7 @@ impl Port {
                 link: settings.link,
                 mode: PortMode::PerPacket,
                 free_packets: 0,
-                lower_end: Time::ZERO,
+                top_from: Time::ZERO,
             },
             counted: 0,
             scheduled: Scheduled::new(&settings, !one_touch),
@@ -293,6 +296,7 @@ impl Port {
                 self.enter_work_conserving();
             }
             PortMode::StrictLimits => self.enter_strict_limits(),
+            PortMode::Metered => self.enter_metered(),
             PortMode::Fifo | PortMode::FifoUnshared => {}
         }
     }
@@ -319,8 +323,10 @@ impl Port {
     /// Bytes left of what is in transmission at a scheduled port that has been served up to `now`.
     fn in_transmission(&self, now: Time) -> u64 {
         match u64::from(self.hot.pace) {
-            0 => self.backlog(now),
-            whole => (self.hot.busy - self.waiting_time()).since(now).as_ps() / whole,
+            whole if self.is_work_conserving() => {
+                (self.hot.busy - self.waiting_time()).since(now).as_ps() / whole
+            }
+            _ => self.backlog(now),
         }
     }
 
@@ -465,8 +471,12 @@ impl Port {
             self.cold.old_until = Time::ZERO;
             self.derive_mode();
         }
-        if self.hot.mode == PortMode::StrictLimits {
-            return self.offer_strict_limits(now, ingress_port, packet, out).0;
+        match self.hot.mode {
+            PortMode::StrictLimits => {
+                return self.offer_strict_limits(now, ingress_port, packet, out).0;
+            }
+            PortMode::Metered => return self.offer_metered(now, ingress_port, packet, out),
+            _ => {}
         }
         if self.is_work_conserving() {
             return match self.cold.observed {

@@ -333,6 +333,13 @@ impl Switch {
         let target = &mut self.ports[port];
         let (verdict, moved) = match target.mode() {
             PortMode::StrictLimits => target.offer_strict_limits(now, ingress_port, packet, out),
+            PortMode::Metered => {
+                let verdict = target.offer_metered(now, ingress_port, packet, out);
+                let next = target.next_metered();
+                self.departures_moved |= self.due[port] != next;
+                self.due[port] = next;
+                (verdict, false)
+            }
             PortMode::WorkConserving if self.shared.is_none() => {
                 (target.offer_work_conserving(now, ingress_port, packet, out), true)
             }

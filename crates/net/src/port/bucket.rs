@@ -70,16 +70,24 @@ impl Bucket {
     /// When there are tokens for a packet of so many bytes on the wire, if it is the next to leave; rounds up to a picosecond.
     pub fn ready(&self, wire: u64) -> Time {
         let short = (self.missing + u128::from(wire) * self.byte).saturating_sub(self.depth);
-        let wait = u64::try_from(short.div_ceil(self.refill)).unwrap_or(u64::MAX);
+        let wait = match (u64::try_from(short), u64::try_from(self.refill)) {
+            (Ok(short), Ok(refill)) => short.div_ceil(refill),
+            _ => u64::try_from(short.div_ceil(self.refill)).unwrap_or(u64::MAX),
+        };
         self.at.saturating_add(Span::from_ps(wait))
     }
 
     /// A packet that could leave at `start` takes its tokens; the answer is when it leaves.
     pub fn take(&mut self, start: Time, wire: u64) -> Time {
         let start = start.max(self.ready(wire));
+        self.spend(start, wire);
+        start
+    }
+
+    /// A packet leaves at `start`, when there are tokens for it.
+    pub fn spend(&mut self, start: Time, wire: u64) {
         self.missing = self.missing_at(start) + u128::from(wire) * self.byte;
         self.at = self.at.max(start);
-        start
     }
 }
 

@@ -103,6 +103,20 @@ impl Scheduled {
         self.top > 0
     }
 
+    /// Whether packets wait in another queue than the last.
+    #[inline]
+    pub fn lower_wait(&self) -> bool {
+        u32::from(self.filled) & ((1 << self.top) - 1) != 0
+    }
+
+    /// The highest queue that has packets, the last only if it `may` go or no other has any.
+    #[inline]
+    pub fn first_class(&self, may: bool) -> usize {
+        let lower = u32::from(self.filled) & ((1 << self.top) - 1);
+        let all = if may || lower == 0 { self.filled.into() } else { lower };
+        all.ilog2() as usize
+    }
+
     /// The queue of a class.
     #[inline]
     pub fn lane(&self, class: u8) -> usize {
@@ -134,7 +148,7 @@ impl Scheduled {
 
     /// Takes the first packet of a class that has one.
     #[inline(always)]
-    fn take_into(&mut self, class: usize, packet: &mut Packet) {
+    pub fn take_into(&mut self, class: usize, packet: &mut Packet) {
         let queue = &mut self.queues[class];
         queue.pop(packet, &mut self.rests, class);
         let wire = packet.on_wire(self.overhead.into());
@@ -253,14 +267,16 @@ impl Port {
         }
         let is_bytes = |length| matches!(length, Length::Bytes(_));
         let in_bytes = |marking: &Marking| is_bytes(marking.kmin);
-        let work_conserving = settings.form != Form::Naive
+        let plain = settings.form != Form::Naive
             && !self.cold.may_lose()
-            && self.cold.meter.is_none()
             && !settings.release_at_start
             && settings.limit.is_none_or(is_bytes)
             && settings.marking.iter().all(in_bytes)
             && classes.as_ref().is_none_or(|c| c.rules().all(in_bytes));
-        match work_conserving {
+        match plain && self.cold.meter.is_none() {
+            false if plain && !*observed && !*shares && self.meters_credits_alone() => {
+                PortMode::Metered
+            }
             false => PortMode::PerPacket,
             true if !*observed && !*shares && self.has_strict_limits() => PortMode::StrictLimits,
             true if self.scheduled.is_special() || *observed || *shares => PortMode::WorkConserving,
@@ -285,7 +301,7 @@ impl Port {
         }
     }
 
-    /// Time for which what waits at a work-conserving port will be on the wire; zero at others.
+    /// Time for which what waits will be on the wire; zero in mode `PerPacket`.
     #[inline]
     pub(super) fn waiting_time(&self) -> Span {
         Span::from_ps(self.scheduled.bytes * u64::from(self.hot.pace))
@@ -507,8 +523,10 @@ impl Port {
     #[inline]
     pub fn next_departure(&self) -> Time {
         let s = &self.scheduled;
-        if self.is_work_conserving() {
-            return self.next_in_order();
+        match self.hot.mode {
+            PortMode::Metered => return self.next_metered(),
+            mode if mode.is_work_conserving() => return self.next_in_order(),
+            _ => {}
         }
         if s.exists() && self.cold.pause.concerns() {
             self.next_departure_in_pause()
@@ -592,8 +610,12 @@ impl Port {
         out: &mut impl Out<Packet>,
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
-        if self.is_work_conserving() {
-            return self.serve_work_conserving(now, out, departed);
+        match self.hot.mode {
+            PortMode::Metered => return self.serve_metered(now, out), // nobody has to hear of departures
+            mode if mode.is_work_conserving() => {
+                return self.serve_work_conserving(now, out, departed);
+            }
+            _ => {}
         }
         loop {
             let start = self.next_departure();
@@ -611,8 +633,8 @@ impl Port {
         out: &mut impl Out<Packet>,
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
-        if self.is_work_conserving() {
-            return self.serve_work_conserving(start, out, departed); // any other starts later
+        if self.hot.mode != PortMode::PerPacket {
+            return self.serve(start, out, departed); // any other starts later
         }
         if self.cold.pause.concerns()
             && (self.fire_watchdog(start, out, departed) || self.send_pause_frame(start, out))

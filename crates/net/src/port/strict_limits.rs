@@ -2,7 +2,7 @@
 //!
 //! The highest class goes to the link as it is accepted, as at other work-conserving ports, so its queue is no list of packets. The wire carries,
 //! from now on: what is left of a packet of a lower class, then all of the highest class that was sent early, then what waits. The first ends at
-//! `Hot::lower_end`, the second where the third begins, so both have their bytes. The number of packets sent early is not known: in this
+//! `Hot::top_from`, the second where the third begins, so both have their bytes. The number of packets sent early is not known: in this
 //! mode the limit of the highest class is in bytes.
 
 use super::scheduled::NOTHING;
@@ -27,7 +27,7 @@ impl Port {
     pub(super) fn enter_strict_limits(&mut self) {
         let sending = self.scheduled.sending;
         let lower = sending != NOTHING && !self.scheduled.is_top(sending);
-        self.hot.lower_end = if lower { self.hot.busy } else { Time::ZERO };
+        self.hot.top_from = if lower { self.hot.busy } else { Time::ZERO };
         let limits = self.cold.classes.iter().flat_map(|classes| classes.limits());
         let (mut least, mut packets) = (self.cold.bounds.limit, u16::MAX);
         for limit in limits {
@@ -47,7 +47,7 @@ impl Port {
     /// The wire begins to be described by the packet in transmission, which ends at `busy`: what was sent early and had not begun has been
     /// taken back.
     pub(super) fn leave_strict_limits(&mut self) {
-        if self.hot.mode == PortMode::StrictLimits && self.hot.busy > self.hot.lower_end {
+        if self.hot.mode == PortMode::StrictLimits && self.hot.busy > self.hot.top_from {
             self.scheduled.sending = self.scheduled.top();
         }
     }
@@ -57,7 +57,7 @@ impl Port {
     pub(super) fn sent_in_order(&mut self, end: Time, packet: &Packet) {
         let class = self.scheduled.lane(packet.class) as u8;
         if !self.scheduled.is_top(class) {
-            (self.hot.lower_end, self.scheduled.sending) = (end, class);
+            (self.hot.top_from, self.scheduled.sending) = (end, class);
         }
     }
 
@@ -67,10 +67,10 @@ impl Port {
         let lane = self.scheduled.lane(class);
         let pace = u64::from(self.hot.pace);
         let (bytes, packets) = (self.scheduled.bytes_of(lane), self.scheduled.packets_of(lane));
-        let lower = self.hot.lower_end.since(now).as_ps() / pace;
+        let lower = self.hot.top_from.since(now).as_ps() / pace;
         if self.scheduled.is_top(lane as u8) {
             let waiting_from = self.hot.busy - self.waiting_time();
-            let early = waiting_from.since(now.max(self.hot.lower_end)).as_ps() / pace;
+            let early = waiting_from.since(now.max(self.hot.top_from)).as_ps() / pace;
             return (bytes + early, packets);
         }
         let sending = if self.scheduled.sending == lane as u8 { lower } else { 0 };
