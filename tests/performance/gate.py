@@ -33,6 +33,7 @@ COUNTED = [
     ("dctcp-websearch-16", "500us", "4ms"),
     ("ndp-perm-128", "20us", "60us"),
     ("homa-websearch-160", "50us", "200us"),
+    ("xpass-perm-16", "100us", "300us"),
 ]
 BALANCED = [("dctcp-perm-128", "200us"), ("dctcp-perm-1024", "50us")]
 

@@ -602,6 +602,11 @@ impl Port {
             out.push(hot.link, hot.busy, packet);
             return true;
         }
+        if hot.mode == PortMode::Metered {
+            let class = self.scheduled.class_of(packet);
+            self.begin(start, class, packet, out);
+            return true;
+        }
         self.transmit(start, packet, out) == Verdict::Accepted
     }
 }

@@ -483,7 +483,7 @@ impl<'a> Maker<'a> {
             link: direction.link,
             limit: None,
             marking: None,
-            classes: 1,
+            classes: self.credits().map_or(1, |of| of.class + 1),
             release_at_start: false,
             overhead: self.scenario.fabric.wire_overhead.get() as u16,
             loss: cable.loss,

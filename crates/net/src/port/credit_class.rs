@@ -8,7 +8,7 @@
 //! Source: Cho, Jang and Han, SIGCOMM 2017, section 3.1; credits before data as in the authors' simulator (kaist-ina/ns2-xpass, xpass-drop-tail.cc).
 
 use super::bucket::{Bucket, Shaper, Share};
-use super::{Port, PortSettings, Verdict};
+use super::{Port, PortMode, PortSettings, Verdict};
 use forebay_units::{BitsPerSec, Bytes, Time};
 use forebay_wire::Packet;
 
@@ -124,6 +124,9 @@ impl Port {
     /// from `wire` on.
     #[cold]
     pub(super) fn start_of_metered(&self, wire: Time, paused: u8) -> Time {
+        if self.mode() == PortMode::Metered {
+            return self.next_metered();
+        }
         let waiting = self.scheduled.waiting_but(paused);
         match self.cold.meter.as_deref() {
             Some(Meter::Credits(of, _)) if waiting & !self.credit_lane(of) != 0 => wire,

@@ -69,7 +69,13 @@ impl Port {
 
     /// The transmission of a packet begins, which may.
     #[inline]
-    fn begin(&mut self, start: Time, class: usize, packet: &Packet, out: &mut impl Out<Packet>) {
+    pub(super) fn begin(
+        &mut self,
+        start: Time,
+        class: usize,
+        packet: &Packet,
+        out: &mut impl Out<Packet>,
+    ) {
         let hot = &mut self.hot;
         hot.busy = start + hot.time_of(packet);
         hot.tx_packets += 1;
@@ -78,6 +84,7 @@ impl Port {
         self.scheduled.sending = class as u8;
         if self.scheduled.is_top(class as u8) {
             let wire = self.wire(packet);
+            debug_assert!(self.bucket().ready(wire) <= start, "a credit leaves with its tokens");
             self.bucket().spend(start, wire);
             self.await_tokens();
         }

@@ -523,10 +523,8 @@ impl Port {
     #[inline]
     pub fn next_departure(&self) -> Time {
         let s = &self.scheduled;
-        match self.hot.mode {
-            PortMode::Metered => return self.next_metered(),
-            mode if mode.is_work_conserving() => return self.next_in_order(),
-            _ => {}
+        if self.is_work_conserving() {
+            return self.next_in_order();
         }
         if s.exists() && self.cold.pause.concerns() {
             self.next_departure_in_pause()
@@ -610,12 +608,8 @@ impl Port {
         out: &mut impl Out<Packet>,
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
-        match self.hot.mode {
-            PortMode::Metered => return self.serve_metered(now, out), // nobody has to hear of departures
-            mode if mode.is_work_conserving() => {
-                return self.serve_work_conserving(now, out, departed);
-            }
-            _ => {}
+        if self.is_work_conserving() {
+            return self.serve_work_conserving(now, out, departed);
         }
         loop {
             let start = self.next_departure();
@@ -633,8 +627,11 @@ impl Port {
         out: &mut impl Out<Packet>,
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
-        if self.hot.mode != PortMode::PerPacket {
-            return self.serve(start, out, departed); // any other starts later
+        if self.is_work_conserving() {
+            return self.serve_work_conserving(start, out, departed); // any other starts later
+        }
+        if self.hot.mode == PortMode::Metered {
+            return self.serve_metered(start, out); // nobody has to hear of departures
         }
         if self.cold.pause.concerns()
             && (self.fire_watchdog(start, out, departed) || self.send_pause_frame(start, out))

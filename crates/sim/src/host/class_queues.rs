@@ -9,7 +9,7 @@
 //! is of one class, with no answers below, has no such queues.
 //!
 //! A metered class, of credits, has a short queue of its own: its first packet goes before all others once the port has tokens for it, and one that finds
-//! no room is dropped.
+//! no room is dropped. Where there is one queue beside it, all else stays in the list that every host has.
 
 use super::{Host, REFUSED};
 use forebay_engine::Out;
@@ -25,6 +25,7 @@ pub(crate) struct ClassQueues {
     of_class: [u8; 8],
     queues: Vec<ClassQueue>, // the highest goes first
     credits: Option<CreditQueue>,
+    examined: usize, // packets of the NIC's list that are known not to be credits, where only they are sorted out
 }
 
 /// Credits that wait for tokens.
@@ -52,6 +53,7 @@ impl ClassQueues {
             of_class: core::array::from_fn(|class| queue_of(class).saturating_sub(1) as u8),
             queues: vec![ClassQueue::default(); count.max(1)],
             credits: credits.map(|of| CreditQueue { of, packets: VecDeque::new(), bytes: 0 }),
+            examined: 0,
         })
     }
 
@@ -133,8 +135,23 @@ impl Host {
         let Some(mut queues) = self.nic.class_queues.take() else {
             return self.next_of_list::<false>(start);
         };
-        self.sort_into(&mut queues, start, out);
-        let mut next = self.next_credit(&mut queues, start);
+        let next = match queues.queues.len() {
+            1 => self.next_beside_credits(&mut queues, start, out),
+            _ => self.next_of_queues(&mut queues, start, out),
+        };
+        self.nic.class_queues = Some(queues);
+        next
+    }
+
+    #[inline(always)]
+    fn next_of_queues(
+        &mut self,
+        queues: &mut ClassQueues,
+        start: Time,
+        out: &mut impl Out<Packet>,
+    ) -> Option<Packet> {
+        self.sort_into(queues, start, out);
+        let mut next = self.next_credit(queues, start);
         for queue in queues.queues.iter_mut().rev() {
             if next.is_some() {
                 break;
@@ -154,22 +171,64 @@ impl Host {
             self.nic.ready.add(slot, || left);
             self.nic.ready.exchange(&mut queue.flows);
         }
-        self.nic.class_queues = Some(queues);
         next
     }
 
+    /// The same where all but credits are of one queue, which is the NIC's list.
+    #[inline(never)]
+    fn next_beside_credits(
+        &mut self,
+        queues: &mut ClassQueues,
+        start: Time,
+        out: &mut impl Out<Packet>,
+    ) -> Option<Packet> {
+        let back = &mut queues.queues[0].answers;
+        queues.examined += back.len();
+        back.drain(..).rev().for_each(|packet| self.nic.queue.push_front(packet));
+        self.take_credits(queues, start, out);
+        let mut next = self.next_credit(queues, start);
+        while next.is_none() && !(self.nic.queue.is_empty() && self.nic.ready.is_empty()) {
+            next = self.next_of_list::<false>(start);
+        }
+        queues.examined = self.nic.queue.len();
+        next
+    }
+
+    fn take_credits(&mut self, queues: &mut ClassQueues, now: Time, out: &mut impl Out<Packet>) {
+        let Some(credits) = &mut queues.credits else { return };
+        let mut at = queues.examined;
+        while let Some(packet) = self.nic.queue.get(at) {
+            match credits.of.has(packet) {
+                true => {
+                    let packet = self.nic.queue.remove(at).expect("it has just been seen");
+                    self.add_credit(credits, &packet, now, out);
+                }
+                false => at += 1,
+            }
+        }
+    }
+
+    /// A credit waits for tokens, or is dropped.
+    #[inline(never)]
+    fn add_credit(
+        &mut self,
+        credits: &mut CreditQueue,
+        packet: &Packet,
+        now: Time,
+        out: &mut impl Out<Packet>,
+    ) {
+        if !credits.add(packet, self.nic.port.settings().overhead.into()) {
+            self.nic.port.count_drop(packet);
+            trace(&mut self.digest, now, REFUSED, packet);
+            out.slab().release(packet.int_slot());
+        }
+    }
+
     fn sort_into(&mut self, queues: &mut ClassQueues, now: Time, out: &mut impl Out<Packet>) {
-        let overhead = self.nic.port.settings().overhead.into();
         while let Some(packet) = self.nic.queue.pop_front() {
-            let credits = queues.credits.as_mut().filter(|credits| credits.of.has(&packet));
-            let Some(credits) = credits else {
-                queues.queue(packet.class).answers.push_back(packet);
-                continue;
-            };
-            if !credits.add(&packet, overhead) {
-                self.nic.port.count_drop(&packet);
-                trace(&mut self.digest, now, REFUSED, &packet);
-                out.slab().release(packet.int_slot());
+            match queues.credits.as_mut().filter(|credits| credits.of.has(&packet)) {
+                Some(credits) => self.add_credit(credits, &packet, now, out),
+                None => queues.queue(packet.class).answers.push_back(packet),
             }
         }
         let mut flows = VecDeque::new();
