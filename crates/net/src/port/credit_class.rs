@@ -89,7 +89,10 @@ impl CreditClass {
 impl Port {
     /// The credit class, if there is one.
     fn credits(&self) -> Option<&CreditClass> {
-        self.cold.settings.credits.as_ref()
+        match self.cold.meter.as_deref() {
+            Some(Meter::Credits(of, _)) => Some(of),
+            _ => None,
+        }
     }
 
     /// Whether a packet is a credit.
@@ -108,7 +111,7 @@ impl Port {
     /// Admission of a credit, by the limit of its queue alone.
     pub(super) fn admit_credit(&self, packet: &Packet) -> Verdict {
         let (waiting, _) = self.credits_waiting();
-        let limit = self.credits().map_or(0, |credits| credits.limit.get());
+        let limit = self.credits().map_or(0, |of| of.limit.get());
         if waiting + self.wire(packet) <= limit { Verdict::Accepted } else { Verdict::Dropped }
     }
 

@@ -12,7 +12,7 @@
 
 use super::packet_queue::{PacketQueue, Rests};
 use super::{Cold, Form, Length, Marking, Port, PortMode, PortSettings, Verdict};
-use forebay_engine::{Out, prefetch, rarely};
+use forebay_engine::{Out, prefetch, prefetch_all, rarely};
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
 
@@ -651,11 +651,17 @@ impl Port {
     #[inline]
     pub(crate) fn prefetch_queues(&self) {
         self.scheduled.queues.iter().for_each(prefetch);
+        if self.hot.mode == PortMode::Metered {
+            prefetch(&self.cold.meter);
+        }
     }
 
     /// Prefetches the cache lines that packets will be queued in.
     #[inline]
     pub(crate) fn prefetch_heads(&self) {
         self.scheduled.queues.iter().for_each(PacketQueue::prefetch);
+        if self.hot.mode == PortMode::Metered {
+            self.cold.meter.as_deref().iter().for_each(prefetch_all);
+        }
     }
 }
