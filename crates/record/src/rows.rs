@@ -59,6 +59,17 @@ impl FlowRow {
     }
 }
 
+/// Credits of one flow whose receiver sent any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct CreditRow {
+    /// Index in the run's flow table.
+    pub flow: u32,
+    /// Credits, grants or pulls that its receiver sent as packets of their own.
+    pub sent: u64,
+    /// Those that came and released something.
+    pub used: u64,
+}
+
 /// A span in units of another; an ideal of zero counts as one picosecond.
 fn ratio(span: Span, ideal: Span) -> f64 {
     span.as_ps() as f64 / ideal.as_ps().max(1) as f64
@@ -375,6 +386,8 @@ pub struct RunRecord {
     pub hosts: Vec<String>,
     /// Flows, in flow order; those that had not started by the end are absent.
     pub flows: Vec<FlowRow>,
+    /// Credits of flows whose receivers sent any, in flow order.
+    pub credits: Vec<CreditRow>,
     /// Flows of the table that had not started by the end.
     pub not_started: u64,
     /// Connections that carried RPCs.

@@ -4,7 +4,9 @@ mod support;
 
 use forebay_record::{About, Quantity, RunRecord, Series, Summary, report};
 use forebay_units::{Bytes, Span, Time};
-use support::{about, run, with_class_pauses, with_memory, with_memory_series, with_rpcs};
+use support::{
+    about, run, with_class_pauses, with_credits, with_memory, with_memory_series, with_rpcs,
+};
 
 fn page(about: &About, runs: &[RunRecord]) -> String {
     report::render(about, &Summary::of(about, runs), runs)
@@ -310,7 +312,7 @@ fn marks_of_hosts_count_among_marks() {
 #[test]
 fn trims_and_dropped_credits_stand_beside_drops() {
     let about = about(&[1]);
-    let mut runs = [run(1, 50)];
+    let mut runs = [with_credits(run(1, 50))];
     let up = |node: &str, peer: &str| node.starts_with("leaf") && peer.starts_with("spine");
     let ports = &mut runs[0].ports;
     let port = ports.iter_mut().find(|port| up(&port.node, &port.peer)).unwrap();
@@ -329,7 +331,9 @@ fn trims_and_dropped_credits_stand_beside_drops() {
     let text = Summary::of(&about, &runs).render(100, false);
     let line = "trims     1,234 packets, all at leaf -> spine; 56 headers went back to senders; 7 headers dropped";
     assert!(text.contains(line), "{text}");
-    assert!(text.contains("credits   89 dropped by ports, all at leaf -> spine"), "{text}");
+    let line = "credits   1,088 sent; 319 wasted; 89 dropped by ports, all at leaf -> spine";
+    assert!(text.contains(line), "{text}");
+    assert!(html.contains("89 dropped by ports, 319 released nothing"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{about, run, with_class_pauses, with_memory_series, with_rpcs};
+use support::{about, run, with_class_pauses, with_credits, with_memory_series, with_rpcs};
 
 /// A fresh path under the target directory.
 fn scratch(name: &str) -> PathBuf {
@@ -34,7 +34,8 @@ fn write(path: &Path, about: &About, runs: &[RunRecord], wall_s: f64) -> forebay
 }
 
 fn sampled(seed: u64) -> RunRecord {
-    with_class_pauses(with_memory_series(with_rpcs(run(seed, 600), 40), Span::from_us(100)))
+    let whole = with_credits(with_rpcs(run(seed, 600), 40));
+    with_class_pauses(with_memory_series(whole, Span::from_us(100)))
 }
 
 fn sample() -> (About, Vec<RunRecord>) {
@@ -56,6 +57,7 @@ fn assert_same(a: &RunRecord, b: &RunRecord) {
     assert_eq!(a.stalled, b.stalled);
     assert_eq!((a.not_started, &a.totals, &a.hosts), (b.not_started, &b.totals, &b.hosts));
     assert_eq!(a.flows, b.flows);
+    assert_eq!(a.credits, b.credits);
     assert_eq!(a.connections, b.connections);
     assert_eq!(a.rpcs, b.rpcs);
     assert_eq!(a.ports, b.ports);
@@ -81,6 +83,7 @@ fn the_same_run_leaves_the_same_bytes_and_reads_back_whole() {
         [
             "class_pauses.csv",
             "connections.csv",
+            "credits.csv",
             "deadlocks.csv",
             "flows.csv",
             "hosts.csv",

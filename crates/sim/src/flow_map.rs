@@ -51,6 +51,11 @@ impl FlowMap {
         }
     }
 
+    /// Flows that have a slot, in no order.
+    pub fn live(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.cells.iter().copied().filter(|(_, slot)| *slot < DONE)
+    }
+
     /// Sets the slot of a flow.
     pub fn set(&mut self, flow: FlowId, slot: u32) {
         if self.len as usize * 4 >= self.cells.len() * 3 {

@@ -36,6 +36,7 @@ pub(crate) use memory::{Memory, NicSide, Snapshot};
 pub(crate) use memory_samples::Samples as MemorySamples;
 pub(crate) use observers::{AnyObserver, Deliveries, Observer};
 pub(crate) use paused_destinations::{PAUSED_FOR, ResumeRequests};
+pub(crate) use receiving::Delivered;
 pub(crate) use rpc::Ends;
 pub(crate) use sender_waits::SenderWaits;
 pub(crate) use sending::Sent;
@@ -143,8 +144,8 @@ impl Host {
         self.receive.bytes
     }
 
-    /// Flows that end here and are complete, with the time of the last byte.
-    pub fn delivered(&self) -> &[(u32, Time)] {
+    /// Flows that end here and are complete.
+    pub fn delivered(&self) -> &[Delivered] {
         &self.receive.finished
     }
 

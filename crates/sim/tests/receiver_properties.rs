@@ -335,6 +335,24 @@ fn pulls_keep_their_pace() {
     assert!(slower > 0, "all hosts pulled far below their pace");
 }
 
+/// Tables and packets agree: what was sent left its NIC or was dropped there, and as many credits were used as packets of data left.
+fn credits_are_counted(all: &Tap, seed: u64) {
+    let left_hosts = all.sent().filter(|one| one.packet.kind == Kind::Grant).count() as u64;
+    let mut data: BTreeMap<u32, u64> = BTreeMap::new();
+    for one in all.sent().filter(|one| one.packet.kind == Kind::Data) {
+        *data.entry(one.packet.flow.0).or_default() += 1;
+    }
+    let at_nics = all.record.ports.iter().filter(|port| all.record.hosts.contains(&port.node));
+    let dropped: u64 = at_nics.map(|port| port.dropped_credits).sum();
+    let sent: u64 = all.record.credits.iter().map(|row| row.sent).sum();
+    assert!(sent > 0 && dropped > 0, "seed {seed}: {sent} sent, {dropped} dropped by NICs");
+    assert_eq!(sent, left_hosts + dropped, "seed {seed}");
+    for row in &all.record.credits {
+        assert_eq!(row.used, data[&row.flow], "seed {seed}, flow {}", row.flow);
+        assert!(row.used <= row.sent, "seed {seed}, flow {}", row.flow);
+    }
+}
+
 #[test]
 fn expresspass_loses_no_data_and_spends_no_more_than_its_credits() {
     let (mut lost_credits, mut unmetered) = (0, 0);
@@ -353,6 +371,7 @@ fn expresspass_loses_no_data_and_spends_no_more_than_its_credits() {
             }
             assert!(*left_over >= 0, "seed {seed}: data without a credit");
         }
+        credits_are_counted(&all, seed);
         metered(&all, seed);
         // With a third of each link for credits, data is three times what fits.
         unmetered += sum(&run(&expresspass(seed, "1/3"), 1, Options::default()).record, |p| {

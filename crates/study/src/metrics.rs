@@ -230,7 +230,7 @@ fn port_total(summary: &Summary, counter: &str) -> f64 {
     summary.network.port_totals.get(counter).copied().unwrap_or(0) as f64
 }
 
-const COUNTS: [Named<Count>; 17] = [
+const COUNTS: [Named<Count>; 19] = [
     ("drops", "packets refused for lack of buffer, over all seeds", |s| {
         s.network.dropped_packets as f64
     }),
@@ -246,6 +246,14 @@ const COUNTS: [Named<Count>; 17] = [
     ("credit_drops", "credits that ports dropped, over all seeds", |s| {
         port_total(s, "dropped_credits")
     }),
+    ("credits", "credits, grants and pulls that receivers sent, over all seeds", |s| {
+        s.network.credits_sent as f64
+    }),
+    (
+        "credits_wasted",
+        "those that released nothing and that no port dropped which meters them, over all seeds",
+        |s| s.wasted_credits() as f64,
+    ),
     ("nic_drops", "packets that NICs dropped where memory is modelled, over all seeds", |s| {
         s.network.nic_dropped_packets as f64
     }),

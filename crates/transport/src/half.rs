@@ -189,6 +189,10 @@ pub trait SenderHalf<C: Transport>: Clone + Debug {
     fn retransmits(&self) -> u64;
     /// Expiries of the retransmission timer.
     fn timeouts(&self) -> u64;
+    /// Credits, grants or pulls that came and released something, where the transport has any.
+    fn credits_used(&self) -> u64 {
+        0
+    }
     /// Prefetches state that lies elsewhere than in place.
     fn prefetch(&self, _memory: &impl Prefetch) {}
     /// Prefetches what is noted of the oldest packet that is not acknowledged, where that lies elsewhere.
@@ -223,6 +227,10 @@ pub trait ReceiverHalf<C: Transport>: Clone + Debug {
     }
     /// Whether every byte up to the end of the flow has been delivered.
     fn complete(&self) -> bool;
+    /// Credits, grants or pulls sent as packets of their own, where the transport has any.
+    fn credits_sent(&self, _host: Option<&C::Host>) -> u64 {
+        0
+    }
 }
 
 /// What all flows of transport `C` and of one kind have in common where they end: at one host.

@@ -120,11 +120,19 @@ impl<C: Transport> BoundReceiver<C> {
             deadline: ReceiverHalf::deadline(&self.half),
         }
     }
+
+    fn credits_sent(&self, host: &HostHalves) -> u64
+    where
+        HostHalves: Holds<C>,
+    {
+        self.half.credits_sent(host.seen().halves.get(usize::from(self.host)))
+    }
 }
 
 /// Has the host halves of a transport.
 trait Holds<C: Transport> {
     fn places(&mut self) -> &mut Places<C>;
+    fn seen(&self) -> &Places<C>;
 }
 
 /// Code of transports that few flows run: where it stood in place, callers of all would be too large to be inlined themselves.
@@ -272,6 +280,10 @@ macro_rules! transports {
             #[inline]
             fn places(&mut self) -> &mut Places<$Config> {
                 &mut self.$field
+            }
+
+            fn seen(&self) -> &Places<$Config> {
+                &self.$field
             }
         })+
     };
@@ -477,6 +489,11 @@ impl Sender {
     pub fn timeouts(&self) -> u64 {
         each!(Sender, self, |of| of.half.timeouts())
     }
+
+    /// Credits, grants or pulls that came and released something.
+    pub fn credits_used(&self) -> u64 {
+        each!(Sender, self, |of| of.half.credits_used())
+    }
 }
 
 impl Receiver {
@@ -535,6 +552,11 @@ impl Receiver {
     #[inline]
     pub fn delivered(&self) -> Bytes {
         each!(Receiver, self, |of| of.half.delivered())
+    }
+
+    /// Credits, grants or pulls sent as packets of their own. `host` has the halves of the host that it was made with.
+    pub fn credits_sent(&self, host: &HostHalves) -> u64 {
+        each!(Receiver, self, |of| of.credits_sent(host))
     }
 
     /// Bytes of these that the application has still to read.

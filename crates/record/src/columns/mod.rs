@@ -4,6 +4,7 @@
 //! ports in the summary, the metrics of these and the report. A new counter of a port is a field and a column in [`ports`].
 //! Invariant: a name means the same wherever it appears.
 
+mod credits;
 mod flows;
 mod keys;
 mod memory;
@@ -194,9 +195,10 @@ pub struct Explained {
 }
 
 /// The tables, in the order of the manifest.
-pub(crate) const TABLES: [&dyn TableOf; 11] = [
+pub(crate) const TABLES: [&dyn TableOf; 12] = [
     &runs::HOSTS,
     &flows::FLOWS,
+    &credits::CREDITS,
     &ports::PORTS,
     &runs::SERIES,
     &runs::RUNS,

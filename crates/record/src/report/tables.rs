@@ -309,7 +309,11 @@ pub(super) fn tiles(summary: &Summary) -> String {
         ));
     }
     let credits = summary.port_total("dropped_credits");
-    if credits > 0 {
+    if net.credits_sent > 0 {
+        let (dropped, wasted) = (count(credits), count(summary.wasted_credits()));
+        let note = format!("{dropped} dropped by ports, {wasted} released nothing");
+        tiles.push(("Credits sent".into(), count(net.credits_sent), note));
+    } else if credits > 0 {
         let note = "by ports that meter them, beside the packets dropped";
         tiles.push(("Credits dropped".into(), count(credits), note.into()));
     }

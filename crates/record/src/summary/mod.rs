@@ -217,6 +217,12 @@ pub struct Network {
     pub timeouts: u64,
     /// Timeouts per started flow.
     pub timeouts_per_flow: Estimate,
+    /// Credits, grants and pulls that receivers sent as packets of their own.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub credits_sent: u64,
+    /// Those that came and released something.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub credits_used: u64,
     /// Segments delivered to receivers, duplicates included.
     pub delivered_segments: u64,
     /// Largest queue of any port in any seed.
@@ -323,10 +329,20 @@ pub struct Tier {
     pub max_queue_bytes: u64,
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl Summary {
     /// Sum of a counter of ports.csv over all ports and seeds.
     pub(crate) fn port_total(&self, counter: &str) -> u64 {
         self.network.port_totals.get(counter).copied().unwrap_or(0)
+    }
+
+    /// Credits, grants and pulls that released nothing and that no port dropped which meters them.
+    pub fn wasted_credits(&self) -> u64 {
+        let Network { credits_sent, credits_used, .. } = self.network;
+        credits_sent.saturating_sub(credits_used + self.port_total("dropped_credits"))
     }
 
     /// The tier that counted most, and how much; `None` where none did or there is no other.

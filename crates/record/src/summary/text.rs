@@ -281,12 +281,21 @@ impl Summary {
         (trimmed > 0).then_some(line)
     }
 
-    /// Credits that ports dropped, and where most of them.
+    /// Credits that receivers sent, those that ports dropped and where most of them, and those that released nothing.
     fn credit_line(&self) -> Option<Line> {
-        let dropped = self.port_total("dropped_credits");
-        let line = Line::new("credits").plain(format!("{} dropped by ports", count(dropped)));
+        let (sent, dropped) = (self.network.credits_sent, self.port_total("dropped_credits"));
+        let line = Line::new("credits");
+        let line = match sent {
+            0 => line,
+            _ => line.plain(format!(
+                "{} sent; {} wasted; ",
+                count(sent),
+                count(self.wasted_credits())
+            )),
+        };
+        let line = line.plain(format!("{} dropped by ports", count(dropped)));
         let line = self.mostly(line, dropped, |tier| tier.dropped_credits);
-        (dropped > 0).then_some(line)
+        (sent + dropped > 0).then_some(line)
     }
 
     /// Adds at which tier most of `total` was, or all of it.

@@ -4,8 +4,8 @@
 #![allow(dead_code, reason = "each user of this file needs a part of it")]
 
 use forebay_record::{
-    About, ClassPauseRow, ConnectionRow, DeadlockRow, FaultSpan, FlowRow, MemoryRow, MemorySample,
-    MemorySeries, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
+    About, ClassPauseRow, ConnectionRow, CreditRow, DeadlockRow, FaultSpan, FlowRow, MemoryRow,
+    MemorySample, MemorySeries, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
 };
 use forebay_units::math::{ln, mix};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -204,6 +204,14 @@ pub fn run(seed: u64, flows: u64) -> RunRecord {
         digest: mix(seed),
         ..RunRecord::default()
     }
+}
+
+/// A made-up simulation in which receivers of every third flow sent credits.
+pub fn with_credits(mut run: RunRecord) -> RunRecord {
+    let row =
+        |flow: &FlowRow| CreditRow { flow: flow.flow, sent: 40 + u64::from(flow.flow), used: 40 };
+    run.credits = run.flows.iter().step_by(3).map(row).collect();
+    run
 }
 
 /// A made-up simulation with so many RPCs on each of eight connections, the last of them cut by the end.

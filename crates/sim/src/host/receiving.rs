@@ -19,6 +19,14 @@ pub(super) struct Receiving {
     pub armed: Time,
 }
 
+/// What is known of a flow that ended here.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivered {
+    pub flow: u32,
+    pub credits_sent: u32,
+    pub at: Time, // the last byte
+}
+
 /// The way up: flows that end here. The first cache line is for data that arrives.
 #[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
@@ -29,7 +37,7 @@ pub(super) struct Receivers {
     pub segments: u64,           // of data that have arrived
     pub halves: Box<HostHalves>, // what they have in common, by kind of flow
     pub free: Vec<u32>,
-    pub finished: Vec<(u32, Time)>, // flows, with the time of the last byte
+    pub finished: Vec<Delivered>,
 }
 
 impl Receivers {
@@ -160,9 +168,18 @@ impl Host {
     ) {
         self.receive.of.set(flow, DONE);
         self.receive.free.push(slot);
-        self.receive.finished.push((flow.0, now));
+        let receiver = &self.receive.slots[slot as usize].receiver;
+        let credits_sent = receiver.credits_sent(&self.receive.halves) as u32;
+        self.receive.finished.push(Delivered { flow: flow.0, credits_sent, at: now });
         out.done();
         self.count_delivery(now, flow, out);
+    }
+
+    /// Flows that began and are not complete here, with the credits sent to each.
+    pub fn credits_of_unfinished(&self) -> impl Iterator<Item = (u32, u32)> {
+        let Receivers { slots, of, halves, .. } = &self.receive;
+        of.live()
+            .map(|(flow, slot)| (flow, slots[slot as usize].receiver.credits_sent(halves) as u32))
     }
 
     /// Data of a flow that is complete here: its last ACK was lost.

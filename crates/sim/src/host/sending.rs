@@ -22,6 +22,7 @@ pub(crate) struct Sent {
     pub acked: Option<Time>,
     pub retransmits: u32,
     pub timeouts: u32,
+    pub credits_used: u32,
 }
 
 /// A flow that has started here.
@@ -248,5 +249,6 @@ fn standing(sending: &Sending, acked: Option<Time>) -> Sent {
         acked,
         retransmits: sending.sender.retransmits() as u32,
         timeouts: sending.sender.timeouts() as u32,
+        credits_used: sending.sender.credits_used() as u32,
     }
 }

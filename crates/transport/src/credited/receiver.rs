@@ -32,7 +32,8 @@ pub struct CreditedReceiver {
     sender: HostAddr,
     size: u64,
     next: u64,                 // first byte that is missing
-    clock: Option<Box<Clock>>, // once credits were requested
+    clock: Option<Box<Clock>>, // once credits were requested, until all is there
+    sent: u32,                 // credits, until then
     nack_due: Time,            // repetition of a NACK whose hole is still there
     nacks: u32,                // in a row
     backward: u64,
@@ -162,7 +163,18 @@ impl CreditedReceiver {
     pub(super) fn new(cfg: &CreditedConfig, flow: FlowId, sender: HostAddr, size: Bytes) -> Self {
         let there = cfg.protects().then(Box::default);
         let (nack_due, size) = (Time::MAX, size.get());
-        Self { flow, sender, size, next: 0, clock: None, nack_due, nacks: 0, backward: 0, there }
+        Self {
+            flow,
+            sender,
+            size,
+            next: 0,
+            clock: None,
+            sent: 0,
+            nack_due,
+            nacks: 0,
+            backward: 0,
+            there,
+        }
     }
 
     /// Data packets whose credit was older than that of one before: credits and data take different paths.
@@ -325,6 +337,7 @@ impl ReceiverHalf<CreditedConfig> for CreditedReceiver {
             _ => {}
         }
         if self.complete() {
+            self.sent = self.credits_sent(None) as u32;
             self.clock = None;
             let ack = cfg.control(Kind::Ack, self.flow, self.sender);
             sink.send(&Packet { seq: self.size, flags: Flags::FIN, ..ack });
@@ -350,5 +363,9 @@ impl ReceiverHalf<CreditedConfig> for CreditedReceiver {
 
     fn complete(&self) -> bool {
         self.next == self.size
+    }
+
+    fn credits_sent(&self, _host: Option<&CreditedHost>) -> u64 {
+        self.clock.as_ref().map_or(self.sent.into(), |clock| clock.number)
     }
 }

@@ -21,7 +21,7 @@ pub struct CreditedSender {
     unscheduled: Option<Box<Unscheduled>>, // where packets leave before the first credit
     heard: Time,                   // last credit or NACK, or last expiry of the timer
     doublings: u32,
-    wasted: u64,
+    used: u64, // credits that released a packet
     complete: bool,
     retransmits: u64,
     timeouts: u64,
@@ -41,16 +41,11 @@ impl CreditedSender {
             unscheduled: cfg.protects().then(|| Unscheduled::new(budget).into()),
             heard: now,
             doublings: 0,
-            wasted: 0,
+            used: 0,
             complete: false,
             retransmits: 0,
             timeouts: 0,
         }
-    }
-
-    /// Credits that came when nothing was left to send.
-    pub fn wasted(&self) -> u64 {
-        self.wasted
     }
 
     fn request(&mut self) {
@@ -111,7 +106,7 @@ impl CreditedSender {
     fn stop(&mut self) {
         if !self.has_work() && !self.spec.open && !self.complete {
             self.control = Some(STOP);
-            self.wasted += std::mem::take(&mut self.credits).len() as u64;
+            self.credits.clear();
         }
     }
 
@@ -185,6 +180,7 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
             return Some(Packet { seq, word: PROBE, ..probe });
         }
         let credit = self.credits.pop_front()?;
+        self.used += 1;
         let seq = self.released(cfg);
         let packet = self.data(cfg, seq, cfg.ecn(), credit);
         self.stop();
@@ -205,7 +201,7 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
                 self.totals.una = self.spec.size.get();
             }
             Kind::Ack => self.on_ack(packet),
-            Kind::Grant if !self.has_work() => self.wasted += 1,
+            Kind::Grant if !self.has_work() => {}
             Kind::Grant => {
                 (self.heard, self.doublings, self.credited) = (now, 0, true);
                 self.credits.push_back((packet.word, packet.stamp));
@@ -266,5 +262,9 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
 
     fn timeouts(&self) -> u64 {
         self.timeouts
+    }
+
+    fn credits_used(&self) -> u64 {
+        self.used
     }
 }

@@ -202,8 +202,14 @@ impl Grantor {
         self.list(cfg, id.0, true);
     }
 
-    fn send_grant(&self, cfg: &GrantedConfig, id: MessageId, sink: &mut impl PacketSink) {
-        let message = &self.messages[id.0 as usize];
+    /// Grants of a message that were packets of their own; of one that is complete, until another takes its place.
+    pub(super) fn grants_of(&self, id: MessageId) -> u32 {
+        self.messages[id.0 as usize].grants
+    }
+
+    fn send_grant(&mut self, cfg: &GrantedConfig, id: MessageId, sink: &mut impl PacketSink) {
+        let message = &mut self.messages[id.0 as usize];
+        message.grants += 1;
         let grant = cfg.answer(Kind::Grant, message.flow, message.sender);
         let (seq, word) = (message.seen.credited.get(), u16::from(message.priority));
         sink.send(&Packet { seq, word, ..grant });

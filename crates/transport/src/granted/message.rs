@@ -20,12 +20,13 @@ pub struct GrantedReceiver {
     id: Option<MessageId>, // once something has arrived
     delivered: u64,
     complete: bool,
+    grants: u32, // once it is complete
 }
 
 impl GrantedReceiver {
     /// A message of which nothing has arrived.
     pub(super) fn new(flow: FlowId, sender: HostAddr, size: Bytes) -> Self {
-        Self { flow, sender, size, id: None, delivered: 0, complete: false }
+        Self { flow, sender, size, id: None, delivered: 0, complete: false, grants: 0 }
     }
 }
 
@@ -52,6 +53,9 @@ impl ReceiverHalf<GrantedConfig> for GrantedReceiver {
         }
         self.delivered = host.on_packet(cfg, now, id, packet, sink);
         self.complete = self.delivered == self.size.get();
+        if self.complete {
+            self.grants = host.grants_of(id);
+        }
     }
 
     fn delivered(&self) -> Bytes {
@@ -60,6 +64,11 @@ impl ReceiverHalf<GrantedConfig> for GrantedReceiver {
 
     fn complete(&self) -> bool {
         self.complete
+    }
+
+    fn credits_sent(&self, host: Option<&Grantor>) -> u64 {
+        let open = host.zip(self.id).filter(|_| !self.complete);
+        open.map_or(self.grants, |(host, id)| host.grants_of(id)).into()
     }
 }
 
@@ -76,6 +85,7 @@ pub(super) struct Message {
     pub closed: bool,
     pub listed: Option<Rank>, // among those that the law may grant something
     pub priority: u8,         // of the last grant
+    pub grants: u32,          // packets of their own
     quiet_since: Time,        // last arrival, or the grant that ended a time without credit
     there: Bits,              // from `next` on
     next: u64,                // number of the first packet that is missing
@@ -105,6 +115,7 @@ impl Message {
             closed: false,
             listed: None,
             priority: 0,
+            grants: 0,
             quiet_since: now,
             there: Bits::default(),
             next: 0,

@@ -36,6 +36,7 @@ pub struct GrantedSender {
     doublings: u32,
     retransmits: u64,
     timeouts: u64,
+    used: u32, // grants that brought credit
 }
 
 impl GrantedSender {
@@ -64,6 +65,7 @@ impl GrantedSender {
             doublings: 0,
             retransmits: 0,
             timeouts: 0,
+            used: 0,
         }
     }
 
@@ -218,6 +220,7 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
             _ => {}
         }
         if packet.seq >= self.credit {
+            self.used += u32::from(packet.kind == Kind::Grant && packet.seq > self.credit);
             (self.credit, self.priority) = (packet.seq, packet.word as u8);
         }
         if packet.kind != Kind::Grant {
@@ -266,5 +269,9 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
 
     fn timeouts(&self) -> u64 {
         self.timeouts
+    }
+
+    fn credits_used(&self) -> u64 {
+        self.used.into()
     }
 }

@@ -1,0 +1,27 @@
+//! `credits.csv`, in run directories of runs in which receivers sent credits and in no others.
+
+use super::Value::Number;
+use super::columns;
+use crate::dir::Of;
+use crate::rows::CreditRow;
+
+pub(super) static CREDITS: Of<CreditRow> = Of {
+    file: "credits.csv",
+    always: false,
+    seeded: true,
+    needed: &["flow", "credits_sent", "credits_used"],
+    blank: CreditRow::default,
+    any: |run| !run.credits.is_empty(),
+    each: |run, row| run.credits.iter().try_for_each(row),
+    take: |run, row| {
+        run.credits.push(row);
+        Ok(())
+    },
+    columns: columns! { CreditRow:
+        ["flow" "" "", = |c, _| Number(c.flow.into()) => |c, cell| c.flow = cell.small()?]
+        ["credits_sent" "packets" "Credits (expresspass), grants (homa) or pulls (ndp) that the flow's receiver sent as packets of their own; what rides on an acknowledgement does not count. Flows without any are not in credits.csv.",
+            = |c, _| Number(c.sent) => |c, cell| c.sent = cell.number()?]
+        ["credits_used" "packets" "Those that came to the sender and released something: a packet, or of grants and pulls, which are cumulative, more credit than was known. The others were dropped on the way (dropped_credits of ports.csv), came when nothing was left to send or late, or were under way at the end.",
+            = |c, _| Number(c.used) => |c, cell| c.used = cell.number()?]
+    },
+};
