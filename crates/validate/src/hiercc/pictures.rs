@@ -122,19 +122,20 @@ fn draw_4(dcqcn: &Lab, bundle: &'static str) -> String {
 }
 
 /// A line for each scheme that figure 5 compares; the style of each is its place.
-const CURVES: [(&str, Scheme); 5] = [
+const CURVES: [(&str, Scheme); 6] = [
     ("HPCC", Scheme::Hpcc),
     ("DCQCN", Scheme::Dcqcn),
     ("HierCC, literal", Scheme::HierCc("literal")),
     ("TIMELY", Scheme::Timely),
     ("HierCC, recommended-count", Scheme::HierCc(NAMED)),
+    ("ExpressPass", Scheme::ExpressPass),
 ];
 
 /// The bundle that the verdict names.
 const NAMED: &str = "recommended-count";
 
 pub(super) fn draw_5(figure: &Figure) -> String {
-    let others = [("hpcc", 0), ("dcqcn", 1), ("timely", 3)];
+    let others = [("hpcc", 0), ("dcqcn", 1), ("timely", 3), ("expresspass", 5)];
     let said = |panel: &str, other: &str| published(&format!("{panel}-over-{other}-{NAMED}"));
     let times = |label, range: (f64, f64), which| curves::Panel {
         label,

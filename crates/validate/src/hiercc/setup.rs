@@ -62,6 +62,7 @@ pub(super) enum Scheme {
     Hpcc,
     Dcqcn,
     Timely,
+    ExpressPass,
 }
 
 impl Scheme {
@@ -72,6 +73,7 @@ impl Scheme {
             Scheme::Hpcc => "hpcc",
             Scheme::Dcqcn => "dcqcn",
             Scheme::Timely => "timely",
+            Scheme::ExpressPass => "expresspass",
         }
     }
 }
@@ -124,16 +126,33 @@ impl Setup {
             "[fabric]\nkind = \"clos\"\n{shape}hosts_per_edge = 16\n\
              host_link = {{ rate = \"25Gbps\", delay = \"{delay}\" }}\n\
              fabric_link = {{ rate = \"100Gbps\", delay = \"{delay}\" }}\nwire_overhead = \"0B\"\n\
-             [fabric.switch]\n{}{}\
-             [transport]\nkind = \"rdma\"\nmss = \"1000B\"\nheader = \"48B\"\nrecovery = \"go-back-n\"\n{}{}",
+             {}[fabric.switch]\n{}{}\
+             [transport]\n{}mss = \"1000B\"\nheader = \"48B\"\n{}{}",
+            self.routing(),
             self.switch(),
             self.holding(),
+            self.kind(),
             self.law(),
             self.rest
         )
     }
 
-    /// Marks, and what the switches of racks do.
+    /// What differs from ECMP by flow.
+    fn routing(&self) -> &'static str {
+        match self.scheme {
+            Scheme::ExpressPass => "routing = \"ecmp-symmetric\"\n",
+            _ => "",
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.scheme {
+            Scheme::ExpressPass => "kind = \"receiver-driven\"\n",
+            _ => "kind = \"rdma\"\nrecovery = \"go-back-n\"\n",
+        }
+    }
+
+    /// Marks, credits, and what the switches of racks do.
     fn switch(&self) -> String {
         match self.scheme {
             Scheme::HierCc(name) => {
@@ -161,6 +180,9 @@ impl Setup {
                               for_rate = \"100Gbps\", at = \"dequeue\" }\n"
                 .into(),
             Scheme::Hpcc | Scheme::Timely => "ecn = \"off\"\n".into(),
+            Scheme::ExpressPass => {
+                "ecn = \"off\"\ncredits = { class = 1, share = \"84/1132\" }\n".into()
+            }
         }
     }
 
@@ -169,6 +191,7 @@ impl Setup {
         match (self.buffers, self.scheme) {
             (Buffers::Shared, Scheme::HierCc(_)) => "classes = 8\nbuffer = { size = \"32MB\" }\n",
             (Buffers::Unbounded, Scheme::HierCc(_)) => "classes = 8\nbuffer = \"none\"\n",
+            (Buffers::Shared, Scheme::ExpressPass) => "classes = 2\nbuffer = { size = \"32MB\" }\n",
             (Buffers::Shared, _) => {
                 "classes = 2\nbuffer = { size = \"32MB\" }\npause = { classes = [0] }\n"
             }
@@ -192,6 +215,7 @@ impl Setup {
             Scheme::Timely => {
                 "law = \"timely\"\nparams = { form = \"plain\", delta = \"25Mbps\" }\n".into()
             }
+            Scheme::ExpressPass => "law = \"expresspass\"\nack_size = \"64B\"\n".into(),
         }
     }
 }

@@ -21,13 +21,14 @@ const RACK: u64 = 16;
 const DRAIN: f64 = 100e-3;
 
 /// All schemes, the dearest first.
-const SCHEMES: [Scheme; 6] = [
+const SCHEMES: [Scheme; 7] = [
     Scheme::HierCc(BUNDLES[0]),
     Scheme::HierCc(BUNDLES[1]),
     Scheme::HierCc(BUNDLES[2]),
     Scheme::Hpcc,
     Scheme::Dcqcn,
     Scheme::Timely,
+    Scheme::ExpressPass,
 ];
 
 /// How much of the figure is run.
@@ -225,7 +226,7 @@ pub(super) fn measure(figure: &Figure, measured: &mut Measured) {
     for (which, panel) in ["fig5a", "fig5b"].into_iter().enumerate() {
         for bundle in BUNDLES {
             let ours = figure.of(Scheme::HierCc(bundle));
-            for other in [Scheme::Hpcc, Scheme::Timely, Scheme::Dcqcn] {
+            for other in [Scheme::Hpcc, Scheme::Timely, Scheme::Dcqcn, Scheme::ExpressPass] {
                 let (gain, remark) = best(&ours, &figure.of(other), which);
                 let id = format!("{panel}-over-{}-{bundle}", other.name());
                 let remark = format!("{said}: {remark}");
@@ -239,11 +240,14 @@ pub(super) fn measure(figure: &Figure, measured: &mut Measured) {
             "fig5a" => &[
                 ("order-hpcc-timely", Scheme::Timely, Scheme::Hpcc),
                 ("order-timely-dcqcn", Scheme::Dcqcn, Scheme::Timely),
+                ("order-timely-expresspass", Scheme::ExpressPass, Scheme::Timely),
+                ("order-expresspass-dcqcn", Scheme::Dcqcn, Scheme::ExpressPass),
             ],
             _ => &[
                 ("same-hpcc-timely", Scheme::Timely, Scheme::Hpcc),
                 ("order-hpcc-dcqcn", Scheme::Dcqcn, Scheme::Hpcc),
                 ("order-timely-dcqcn", Scheme::Dcqcn, Scheme::Timely),
+                ("order-dcqcn-expresspass", Scheme::ExpressPass, Scheme::Dcqcn),
             ],
         };
         for (name, over, under) in pairs {
