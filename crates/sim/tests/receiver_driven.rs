@@ -435,6 +435,15 @@ fn the_shipped_scenarios_teach_what_they_say() {
     let (one, eight) = (short("1"), short("8"));
     assert!(one > 3.0 * eight, "{one} and {eight}");
 
+    let mixed = shipped(include_str!("../../../scenarios/homa-beside-dcqcn.toml"), &[]);
+    let mean = |traffic: u16| {
+        let of = mixed.flows.iter().filter(|flow| flow.traffic == traffic);
+        let slowdowns: Vec<f64> = of.map(|flow| flow.slowdown().expect("all end")).collect();
+        slowdowns.iter().sum::<f64>() / slowdowns.len() as f64
+    };
+    assert!(mean(0) < 2.0 && mean(1) > 10.0 * mean(0), "{} and {}", mean(0), mean(1));
+    assert_eq!(mixed.ports.iter().map(|port| port.dropped_packets).sum::<u64>(), 0);
+
     let lot = include_str!("../../../scenarios/expresspass-parking-lot.toml");
     let carried = |set: &[(&str, &str)]| {
         let record = shipped(lot, set);
