@@ -456,3 +456,35 @@ fn the_shipped_scenarios_teach_what_they_say() {
     assert!((0.925..0.945).contains(&fed_back), "{fed_back}");
     assert!((0.88..0.90).contains(&naive), "{naive}");
 }
+
+/// Two flows into a host whose antagonists leave its NIC 6.9 Gb/s of a link of 100.
+#[test]
+fn a_slow_host_paces_pulls_and_grants_but_not_credits() {
+    let ran = |law: &str, routing: &str, switch: &str| {
+        let fabric = format!(
+            "kind = \"star\"\nhosts = 3\nhost_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\nwire_overhead = \"24B\"\nrouting = \"{routing}\"\n\
+             [fabric.switch]\n{switch}\
+             [[host.override]]\nwhere = \"host[2]\"\n[host.override.memory]\n[[host.override.memory.antagonist]]\ncores = 24\n"
+        );
+        let flows =
+            list(&[("host[0]", "host[2]", 200_000_000), ("host[1]", "host[2]", 200_000_000)]);
+        let text = format!(
+            "version = 1\nname = \"slow\"\nseeds = [1]\nstop = {{ time = \"10ms\" }}\n[fabric]\n{fabric}\
+             [transport]\nkind = \"receiver-driven\"\nlaw = \"{law}\"\n{flows}"
+        );
+        let record = run(&scenario(&text), 1, Options::default()).record;
+        let gbps = record.totals.delivered_bytes as f64 * 8.0 / record.end.as_secs_f64() / 1e9;
+        (gbps, record.memory.iter().map(|row| row.dropped_in_all).sum::<u64>())
+    };
+    let trim = "classes = 2\nlimits = [{ class = 0, size = \"8 packets\", over = { trim_to = \"64B\", class = 1 } }]\n";
+    for (law, switch) in [("ndp", trim), ("homa", "classes = 8\n")] {
+        let (gbps, dropped) = ran(law, "spray", switch);
+        assert!(
+            (6.0..7.5).contains(&gbps) && dropped == 0,
+            "{law}: {gbps} Gb/s, {dropped} dropped"
+        );
+    }
+    let metered = "classes = 2\ncredits = { class = 1, share = \"84/1622\" }\n";
+    let (gbps, dropped) = ran("expresspass", "ecmp-symmetric", metered);
+    assert!(gbps < 4.0 && dropped > 1_000, "expresspass: {gbps} Gb/s, {dropped} dropped");
+}
