@@ -392,6 +392,31 @@ fn an_outcast_beside_an_incast_fills_both_links() {
     }
 }
 
+/// Homa beside DCQCN in one lossless class, which granted data shares. A packet of Homa that leaves unasked is in a class above and waits for the packet in transmission
+/// alone; DCQCN reacts to marks, loses nothing, and fills the link: all of it ends within 1.8 times what the bytes take.
+#[test]
+fn homa_beside_dcqcn_keeps_short_messages_short_and_loses_nothing() {
+    let lossless = "pause = { classes = [0] }\necn = [{ classes = [0], kmin = \"100KB\", kmax = \"400KB\", pmax = 0.2 }]\n";
+    let fabric = star_of_eight_classes()
+        .replace("buffer = \"none\"", "buffer = { size = \"16MB\", alpha = 1.0 }");
+    let storage =
+        "[transports.storage]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nclass = 0\nack_class = 6\n";
+    let bulk = list(&[("host[1]", "host[0]", 4_000_000), ("host[2]", "host[0]", 4_000_000)]);
+    let homa = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"host[3]\", to = \"host[0]\", size = \"1MB\", at = \"50us\" }, \
+        { from = \"host[4]\", to = \"host[0]\", size = \"4000B\", at = \"60us\" }]\n";
+    let traffic = format!("{bulk}transport = \"storage\"\n{homa}");
+    let transports = format!("{HOMA}{storage}");
+    let record = agreed(&with(&format!("{fabric}{lossless}"), &transports, &traffic));
+    let short = record.flows.iter().find(|flow| flow.size.get() == 4_000).unwrap();
+    let waits = short.fct().unwrap().as_ps() - short.ideal.as_ps();
+    assert!(waits <= (4_064 + 24) * 80, "{waits} ps");
+    assert!(record.flows.iter().all(|flow| flow.retransmits == 0 && flow.timeouts == 0));
+    assert!(record.ports.iter().all(|port| port.dropped_packets == 0));
+    assert!(record.ports.iter().any(|port| port.marked_packets > 0));
+    let last = record.flows.iter().map(|flow| flow.fct().unwrap().as_ps()).max().unwrap();
+    assert!(last <= 9_004_000 * 80 * 18 / 10, "{last} ps");
+}
+
 /// What the heads of the shipped scenarios say.
 #[test]
 fn the_shipped_scenarios_teach_what_they_say() {
