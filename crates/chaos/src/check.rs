@@ -1,7 +1,9 @@
 //! What holds for every scenario, whatever it says.
 
 use forebay_laws::log::{ReplayError, replay};
-use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, RoceFrame, Sink};
+use forebay_record::capture::{
+    CapturedPort, Frame, MessageFrame, PauseFrame, PortTotals, RoceFrame, Sink,
+};
 use forebay_record::law_logs::LawLogsInMemory;
 use forebay_record::{FlowRow, RunRecord};
 use forebay_scenario::model::{LawLog, Scenario};
@@ -254,6 +256,10 @@ impl Sink for Sum {
     }
 
     fn roce(&mut self, port: usize, frame: &RoceFrame) {
+        self.add(port, frame);
+    }
+
+    fn message(&mut self, port: usize, frame: &MessageFrame) {
         self.add(port, frame);
     }
 

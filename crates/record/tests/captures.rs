@@ -3,8 +3,8 @@
 use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
 use forebay_record::RecordError;
 use forebay_record::capture::{
-    CaptureFile, CaptureFiles, CapturedPort, Frame, Note, PauseFrame, PortTotals, Sink, TcpBits,
-    host_address, node_mac,
+    CaptureFile, CaptureFiles, CapturedPort, Frame, MessageBits, MessageFrame, MessageKind, Note,
+    PauseFrame, PortTotals, Sink, TcpBits, host_address, node_mac,
 };
 use forebay_units::{Bytes, Time};
 use pcap_parser::pcapng::{Block, EnhancedPacketBlock, NameRecordType, parse_block_le};
@@ -225,6 +225,53 @@ fn frames_read_back_equal_with_right_checksums() {
         let comment =
             (frame.note != Note::Nothing).then_some(&b"synthetic handshake of flow 16392"[..]);
         assert_eq!(option_of(block, 1), comment);
+    });
+    assert!(left.next().is_none());
+}
+
+#[test]
+fn a_packet_of_a_message_is_a_datagram_as_long_as_the_model_counts() {
+    let folder = Folder::new("message");
+    let mut files = CaptureFiles::new(&folder.0, "s", 1);
+    files.begin(vec![port("host[0]", "tor", 65_536)], &[(0, "host[0]".into())]);
+    let data = MessageFrame {
+        at: Time::from_ps(5_000),
+        inbound: false,
+        src: 0,
+        dst: 1,
+        src_port: 49_160,
+        kind: MessageKind::Data,
+        bits: MessageBits { fin: true, again: false, resend: true },
+        flow: 8,
+        seq: 0x1_0000_0002,
+        stamp: 3,
+        word: 4,
+        payload: 1_436,
+        size: 1_500,
+        ecn: 2,
+        class: 6,
+        drops: 0,
+    };
+    let bare = MessageFrame { kind: MessageKind::Grant, payload: 0, size: 46, ..data };
+    [data, bare].iter().for_each(|frame| files.message(0, frame));
+    files.end(0, PortTotals::default());
+    let bytes = std::fs::read(folder.0.join(&files.finish().unwrap()[0].file)).unwrap();
+    let mut left = [(data, 1, 1_500), (bare, 7, 52)].into_iter();
+    packets(&bytes, |block| {
+        let (frame, kind, length) = left.next().unwrap();
+        let read = SlicedPacket::from_ethernet(&block.data[..block.caplen as usize]).unwrap();
+        let Some(NetSlice::Ipv4(ip)) = &read.net else { panic!() };
+        let ip = ip.header().to_header();
+        assert_eq!((ip.total_len, ip.dscp.value(), ip.ecn.value()), (length, 48, 2));
+        assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+        let Some(TransportSlice::Udp(udp)) = &read.transport else { panic!() };
+        let (ports, payload) = ((udp.source_port(), udp.destination_port()), udp.payload());
+        assert_eq!(ports, (49_160, 1_021));
+        let checksum = udp.to_header().calc_checksum_ipv4(&ip, payload).unwrap();
+        assert_eq!(udp.checksum(), checksum);
+        let header = [kind, 0, 0, 5, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 4];
+        assert_eq!(payload[..22], header);
+        assert_eq!(payload[22..24], frame.payload.to_be_bytes());
     });
     assert!(left.next().is_none());
 }

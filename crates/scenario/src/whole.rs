@@ -70,11 +70,6 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
         let text = "cannot write credits, which no protocol has; leave it out with fabric.switch.hierarchical";
         judge.say("output.capture[0]", text);
     }
-    let received = s.all_transports().any(|one| one.receiver_driven().is_some());
-    if received && !s.output.captures.is_empty() {
-        let text = "cannot write messages of receiver-driven transports, which have no frame format yet; leave it out";
-        judge.say("output.capture[0]", text);
-    }
     let logs_flows = s.output.law_log.as_ref().is_some_and(|log| !log.flows.is_empty());
     let mut entries = s.traffic.iter();
     if logs_flows && entries.all(|entry| s.transport_of(entry).receiver_driven().is_some()) {

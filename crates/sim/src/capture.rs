@@ -1,9 +1,10 @@
-//! Captures: nodes with a tap on some of their ports, and what the tap saw as TCP segments, packets of queue pairs and pause frames.
+//! Captures: nodes with a tap on some of their ports, and what the tap saw as TCP segments, packets of queue pairs, those of receiver-driven transports and pause frames.
 //!
 //! A tapped node is a node whose `Out` passes through its tap, so other nodes pay nothing. Egress ports with a tap serve
 //! every departure as an explicit one: what they push has begun transmission, and no fault takes it back.
 //! Invariant: a tap changes no result, and what it hands over depends neither on threads nor on windows.
 
+mod message;
 mod roce;
 
 use crate::host::Common;
@@ -385,7 +386,7 @@ impl<'a> Captures<'a> {
                 Frames::Roce { ack_every } => {
                     self.sink.roce(i, &roce::frame(&seen, flow, cfg, ack_every));
                 }
-                Frames::None => {}
+                Frames::Message => self.sink.message(i, &message::frame(&seen, flow, cfg)),
             }
         }
     }

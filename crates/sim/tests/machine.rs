@@ -3,7 +3,9 @@
 mod common;
 
 use common::{run, scenario};
-use forebay_record::capture::{CapturedPort, Frame, PauseFrame, PortTotals, RoceFrame, Sink};
+use forebay_record::capture::{
+    CapturedPort, Frame, MessageFrame, PauseFrame, PortTotals, RoceFrame, Sink,
+};
 use forebay_record::{MemoryRow, RunRecord};
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Outputs, Simulation, Watch, simulate_into, twin};
@@ -346,6 +348,8 @@ impl Sink for Frames {
     }
 
     fn roce(&mut self, _: usize, _: &RoceFrame) {}
+
+    fn message(&mut self, _: usize, _: &MessageFrame) {}
 
     fn pause(&mut self, _: usize, _: &PauseFrame) {}
 

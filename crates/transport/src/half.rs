@@ -50,7 +50,7 @@ pub trait Transport: Clone + Debug + PartialEq {
     }
     /// Whose frames its packets are shown as in captures.
     fn frames(&self) -> Frames {
-        Frames::None
+        Frames::Message
     }
 
     /// Whether receivers take headers whose payload a switch cut off, and messages without payload. To others they are as good as lost.
@@ -99,8 +99,8 @@ pub enum Frames {
         /// Packets per ACK.
         ack_every: u32,
     },
-    /// None: they are not captured.
-    None,
+    /// UDP datagrams with a header for receiver-driven transports.
+    Message,
 }
 
 /// What a host half starts from.

@@ -3,7 +3,7 @@
 //! Invariant: what is in a file is whole blocks, whatever went wrong, so every file can be opened at any time. A file
 //! gets its name when the simulation has ended.
 
-use super::{CapturedPort, Frame, PauseFrame, PortTotals, RoceFrame, Sink, pcapng};
+use super::{CapturedPort, Frame, MessageFrame, PauseFrame, PortTotals, RoceFrame, Sink, pcapng};
 use crate::dir::PARTIAL;
 use crate::error::RecordError;
 use std::collections::BTreeSet;
@@ -140,6 +140,10 @@ impl Sink for CaptureFiles {
 
     fn roce(&mut self, port: usize, frame: &RoceFrame) {
         self.add(port, |to, snap| pcapng::roce(to, frame, snap));
+    }
+
+    fn message(&mut self, port: usize, frame: &MessageFrame) {
+        self.add(port, |to, snap| pcapng::message(to, frame, snap));
     }
 
     fn pause(&mut self, port: usize, frame: &PauseFrame) {

@@ -1,16 +1,18 @@
 //! Captures: what crossed a port, as a pcapng file that Wireshark opens.
 //!
-//! `frame.rs` makes the bytes of one TCP segment or pause, `roce.rs` those of a packet of a queue pair, `pcapng.rs` the blocks of a file, `files.rs` the files of one simulation.
+//! `frame.rs` makes the bytes of one TCP segment or pause, `roce.rs` those of a packet of a queue pair, `message.rs` those of a receiver-driven transport, `pcapng.rs` the blocks of a file, `files.rs` the files of one simulation.
 //! Invariant: the bytes of a capture are a function of scenario, seed and version.
 
 mod files;
 mod frame;
+mod message;
 mod pcapng;
 mod roce;
 
 pub(crate) use files::remove_old;
 pub use files::{CaptureFile, CaptureFiles, FOLDER};
 pub use frame::{Frame, Note, PauseFrame, TcpBits, host_address, node_mac};
+pub use message::{MessageBits, MessageFrame, MessageKind};
 pub use roce::{RoceFrame, RoceKind};
 
 use forebay_units::{Bytes, Time};
@@ -54,6 +56,9 @@ pub trait Sink: Send {
 
     /// A packet of a queue pair at a port.
     fn roce(&mut self, port: usize, frame: &RoceFrame);
+
+    /// A packet of a receiver-driven transport at a port.
+    fn message(&mut self, port: usize, frame: &MessageFrame);
 
     /// A pause frame of a port.
     fn pause(&mut self, port: usize, frame: &PauseFrame);

@@ -4,7 +4,9 @@
 //! nanoseconds since the start of the simulation, and each file has one interface. Wireshark keeps no more than that,
 //! and with picoseconds its product of 10^9 and the part of a second overflows 64 bits from 18.4 ms on.
 
-use super::{CapturedPort, Frame, Note, PauseFrame, PortTotals, RoceFrame, host_address};
+use super::{
+    CapturedPort, Frame, MessageFrame, Note, PauseFrame, PortTotals, RoceFrame, host_address,
+};
 use forebay_units::Time;
 
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -65,6 +67,12 @@ pub(crate) fn segment(to: &mut Vec<u8>, frame: &Frame, snap: usize) {
 
 /// Appends a packet of a queue pair, cut to `snap` bytes.
 pub(crate) fn roce(to: &mut Vec<u8>, frame: &RoceFrame, snap: usize) {
+    let about = Packet { at: frame.at, inbound: frame.inbound, drops: frame.drops, comment: None };
+    packet(to, &about, snap, |to| frame.bytes(to));
+}
+
+/// Appends a packet of a receiver-driven transport, cut to `snap` bytes.
+pub(crate) fn message(to: &mut Vec<u8>, frame: &MessageFrame, snap: usize) {
     let about = Packet { at: frame.at, inbound: frame.inbound, drops: frame.drops, comment: None };
     packet(to, &about, snap, |to| frame.bytes(to));
 }
