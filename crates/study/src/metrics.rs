@@ -251,7 +251,7 @@ const COUNTS: [Named<Count>; 19] = [
     }),
     (
         "credits_wasted",
-        "those that released nothing and that no port dropped which meters them, over all seeds",
+        "credits, grants and pulls that released nothing, without those that metered ports dropped, over all seeds",
         |s| s.wasted_credits() as f64,
     ),
     ("nic_drops", "packets that NICs dropped where memory is modelled, over all seeds", |s| {
