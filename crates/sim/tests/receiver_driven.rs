@@ -417,6 +417,27 @@ fn homa_beside_dcqcn_keeps_short_messages_short_and_loses_nothing() {
     assert!(last <= 9_004_000 * 80 * 18 / 10, "{last} ps");
 }
 
+/// A NIC buffer of 100 KB before busy memory drops what eight senders bring, without a trace, and receivers request it after a silence: all messages end, and each
+/// lost packet leaves again.
+#[test]
+fn messages_end_where_the_nic_of_their_receiver_drops() {
+    let names: Vec<String> = (1..9).map(|i| format!("host[{i}]")).collect();
+    let flows: Vec<_> = names.iter().map(|from| (from.as_str(), "host[0]", 1_000_000)).collect();
+    let memory = "[[host.override]]\nwhere = \"host[0]\"\n[host.override.memory]\nnic_buffer = \"100KB\"\n\
+        [[host.override.memory.antagonist]]\ncores = 4\n";
+    let trim =
+        "limits = [{ class = 0, size = \"8 packets\", over = { trim_to = \"64B\", class = 1 } }]\n";
+    for (fabric, transport) in [(format!("{STAR}{trim}"), NDP), (star_of_eight_classes(), HOMA)] {
+        let record =
+            all_end(&with(&format!("{fabric}{memory}"), transport, &list(&flows)), transport);
+        let trims: u64 = record.ports.iter().map(|port| port.trimmed_packets).sum();
+        let again: u64 = record.flows.iter().map(|flow| u64::from(flow.retransmits)).sum();
+        let dropped: u64 = record.memory.iter().map(|host| host.dropped).sum();
+        assert!(dropped > 0, "{transport}");
+        assert_eq!(again, dropped + trims, "{transport}");
+    }
+}
+
 /// What the heads of the shipped scenarios say.
 #[test]
 fn the_shipped_scenarios_teach_what_they_say() {
