@@ -88,6 +88,41 @@ fn a_ring_above_the_cache_misses_all_once_more_waits_than_ddio_holds() {
     assert_eq!(misses(120, 59, Reuse::Lifo), 0.0, "the same buffers come back");
 }
 
+/// The machine of hostCC: rings of 8 x 1,024 buffers of 2 KiB, 16.8 MB, fit its cache of 24.75 MB but not the 4.5 MB of two ways.
+///
+/// While no more waits than those hold, each write evicts and no read misses. A round with more waiting brings the whole ring in, and
+/// neither happens again.
+#[test]
+fn rings_that_fit_the_cache_evict_at_each_write_until_more_waits_than_ddio_holds() {
+    let buffers = |bytes: u32| bytes / 2048;
+    let capacity = Capacity { cache: buffers(24_750_000), ddio: buffers(4_500_000) };
+    let size = 8 * 1024;
+    let mut ring = Ring::new(capacity, size, Refresh::Write, Reuse::Fifo);
+    // Writes in place and misses of two rounds, after two to settle, with up to `unread` waiting.
+    let mut rounds = |unread: u32| {
+        for _ in 1..unread {
+            ring.write();
+        }
+        let mut before = *ring.cache.counts();
+        for i in 0..4 * size {
+            if i == 2 * size {
+                before = *ring.cache.counts();
+            }
+            ring.write();
+            ring.read();
+        }
+        while !ring.unread.is_empty() {
+            ring.read();
+        }
+        let after = ring.cache.counts();
+        (after.in_place - before.in_place, after.misses() - before.misses())
+    };
+    let all = u64::from(2 * size);
+    assert_eq!(rounds(capacity.ddio), (0, 0));
+    assert_eq!(rounds(capacity.ddio + 1), (all, 0));
+    assert_eq!(rounds(1), (all, 0), "what came in stays");
+}
+
 /// With D = 10: under [`Refresh::Both`] buffers that were read are younger than those that wait, so that S1 ends at U = D / 2.
 #[test]
 fn reads_that_refresh_end_s1_at_half_of_ddio() {
