@@ -11,6 +11,7 @@ mod bench;
 mod chart;
 mod curves;
 mod dilemma;
+mod expresspass;
 mod hiercc;
 mod hostcc;
 mod htsim;
@@ -34,8 +35,17 @@ use jobs::Cores;
 use measured::Measured;
 
 /// Suites that [`run`] knows.
-pub const SUITES: &[&str] =
-    &["analytic", "tcp-nv", "linux", "hostcc", "hiercc", "htsim", "pcc-dilemma", "rdma"];
+pub const SUITES: &[&str] = &[
+    "analytic",
+    "tcp-nv",
+    "linux",
+    "hostcc",
+    "hiercc",
+    "htsim",
+    "pcc-dilemma",
+    "rdma",
+    "expresspass",
+];
 
 /// File name and SVG text.
 type Pictures = Vec<(String, String)>;
@@ -110,6 +120,13 @@ fn suite(name: &str) -> Suite {
             parts: dilemma::parts,
             part_of: dilemma::part_of,
             sensitivity: Some(dilemma::sensitivity),
+        },
+        "expresspass" => Suite {
+            rows: include_str!("../../../validation/expresspass/rows.toml"),
+            measure: |cores, _, _, _| (expresspass::measure(cores), Vec::new()),
+            parts: none,
+            part_of: |_| "",
+            sensitivity: None,
         },
         "rdma" => Suite {
             rows: include_str!("../../../validation/rdma/rows.toml"),
