@@ -49,9 +49,8 @@ pub fn draw(seed: u64) -> String {
         }
         text.push_str(entry);
     }
-    // Captures cannot write credits between racks, which no protocol has, nor receiver-driven messages.
-    let received = text.contains(RECEIVED);
-    if d.one_in(5) && !racks && !received {
+    // Captures cannot write credits between racks, which no protocol has.
+    if d.one_in(5) && !racks {
         let place = two_hosts(head).map_or("left->right", |(a, b)| d.of(&[a, b]));
         let _ = write!(text, "\n[[output.capture]]\nwhere = \"{place}\"\n");
     }
