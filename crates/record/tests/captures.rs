@@ -269,7 +269,7 @@ fn a_packet_of_a_message_is_a_datagram_as_long_as_the_model_counts() {
         assert_eq!(ports, (49_160, 1_021));
         let checksum = udp.to_header().calc_checksum_ipv4(&ip, payload).unwrap();
         assert_eq!(udp.checksum(), checksum);
-        let header = [kind, 0, 0, 5, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 4];
+        let header = [kind, 1, 0, 5, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 4];
         assert_eq!(payload[..22], header);
         assert_eq!(payload[22..24], frame.payload.to_be_bytes());
     });

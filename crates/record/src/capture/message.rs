@@ -1,7 +1,7 @@
 //! The bytes of one packet of a receiver-driven transport: Ethernet II, IPv4, UDP, and a header of 24 bytes.
 //!
 //! Source: RFC 768; port 1021 of RFC 4727 (for experiments), since these transports have no port, and no published format that all of them share.
-//! The header, big-endian: kind (1 B), zero (1 B), flags (2 B), flow (4 B), `seq` (8 B), `stamp` (4 B), `word` (2 B), bytes of payload (2 B).
+//! The header, big-endian: kind (1 B), version (1 B: 1), flags (2 B), flow (4 B), `seq` (8 B), `stamp` (4 B), `word` (2 B), bytes of payload (2 B).
 //! Zeros follow, up to the size that the model counts, so `ip.len` is that size unless the model's headers are shorter than these 52 bytes.
 
 use super::frame::{TTL, host_address, node_mac};
@@ -78,6 +78,7 @@ pub struct MessageBits {
 
 /// Port of UDP at the other end: experiment 1 (RFC 4727, section 6).
 const PORT: u16 = 1021;
+const VERSION: u8 = 1; // with zeros there, Wireshark takes the header for that of WireGuard
 const HEADER_LEN: usize = 24;
 const LEAST: usize = Ipv4Header::MIN_LEN + UdpHeader::LEN + HEADER_LEN;
 
@@ -116,7 +117,7 @@ impl MessageFrame {
         let MessageBits { fin, again, resend } = self.bits;
         let flags = u16::from(fin) | u16::from(again) << 1 | u16::from(resend) << 2;
         let mut header = [0; HEADER_LEN];
-        header[0] = self.kind as u8;
+        (header[0], header[1]) = (self.kind as u8, VERSION);
         header[2..4].copy_from_slice(&flags.to_be_bytes());
         header[4..8].copy_from_slice(&self.flow.to_be_bytes());
         header[8..16].copy_from_slice(&self.seq.to_be_bytes());
