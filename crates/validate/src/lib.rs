@@ -13,6 +13,7 @@ mod curves;
 mod dilemma;
 mod expresspass;
 mod hiercc;
+mod homa;
 mod hostcc;
 mod htsim;
 mod jobs;
@@ -45,6 +46,7 @@ pub const SUITES: &[&str] = &[
     "pcc-dilemma",
     "rdma",
     "expresspass",
+    "homa",
 ];
 
 /// File name and SVG text.
@@ -124,6 +126,13 @@ fn suite(name: &str) -> Suite {
         "expresspass" => Suite {
             rows: include_str!("../../../validation/expresspass/rows.toml"),
             measure: |cores, _, _, _| (expresspass::measure(cores), Vec::new()),
+            parts: none,
+            part_of: |_| "",
+            sensitivity: None,
+        },
+        "homa" => Suite {
+            rows: include_str!("../../../validation/homa/rows.toml"),
+            measure: |cores, _, quick, _| (homa::measure(cores, quick), Vec::new()),
             parts: none,
             part_of: |_| "",
             sensitivity: None,
