@@ -296,8 +296,8 @@ impl Switch {
         }
     }
 
-    /// A port with explicit queues, or of a switch with a shared buffer. What is in one function with another mode pays for its registers, so
-    /// those but for `StrictPriority` are in others.
+    /// A port with explicit queues, or of a switch with a shared buffer. Nothing but a jump: what is in one function with another mode pays for its
+    /// registers.
     #[inline(never)]
     fn arrive_queued(
         &mut self,
@@ -307,22 +307,47 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
-        let target = &mut self.ports[port];
-        if target.mode() != PortMode::StrictPriority {
-            return self.arrive_by_mode(now, ingress_port, port, packet, out);
-        }
-        let (verdict, moved) = target.offer_strict_priority(now, ingress_port, packet, out);
-        if moved {
-            self.departs_next(port);
-        }
-        if verdict != Verdict::Accepted {
-            self.refuse(now, port, packet, verdict, out);
+        match self.ports[port].mode() {
+            PortMode::StrictPriority => {
+                self.arrive_in_strict_order(now, ingress_port, port, packet, out)
+            }
+            PortMode::StrictLimits => {
+                self.arrive_at_strict_limits(now, ingress_port, port, packet, out)
+            }
+            PortMode::Metered => self.arrive_metered(now, ingress_port, port, packet, out),
+            _ => self.arrive_at_any_port(now, ingress_port, port, packet, out),
         }
     }
 
-    /// A port in another mode than `StrictPriority`.
     #[inline(never)]
-    fn arrive_by_mode(
+    fn arrive_in_strict_order(
+        &mut self,
+        now: Time,
+        ingress_port: u16,
+        port: usize,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        let (verdict, moved) =
+            self.ports[port].offer_strict_priority(now, ingress_port, packet, out);
+        self.settle_offer(now, port, packet, (verdict, moved), out);
+    }
+
+    #[inline(never)]
+    fn arrive_at_strict_limits(
+        &mut self,
+        now: Time,
+        ingress_port: u16,
+        port: usize,
+        packet: &mut Packet,
+        out: &mut impl Out<Packet>,
+    ) {
+        let (verdict, moved) = self.ports[port].offer_strict_limits(now, ingress_port, packet, out);
+        self.settle_offer(now, port, packet, (verdict, moved), out);
+    }
+
+    #[inline(never)]
+    fn arrive_metered(
         &mut self,
         now: Time,
         ingress_port: u16,
@@ -331,20 +356,23 @@ impl Switch {
         out: &mut impl Out<Packet>,
     ) {
         let target = &mut self.ports[port];
-        let (verdict, moved) = match target.mode() {
-            PortMode::StrictLimits => target.offer_strict_limits(now, ingress_port, packet, out),
-            PortMode::Metered => {
-                let verdict = target.offer_metered(now, ingress_port, packet, out);
-                let next = target.next_metered();
-                self.departures_moved |= self.due[port] != next;
-                self.due[port] = next;
-                (verdict, false)
-            }
-            PortMode::WorkConserving if self.shared.is_none() => {
-                (target.offer_work_conserving(now, ingress_port, packet, out), true)
-            }
-            _ => return self.arrive_at_any_port(now, ingress_port, port, packet, out),
-        };
+        let verdict = target.offer_metered(now, ingress_port, packet, out);
+        let next = target.next_metered();
+        self.departures_moved |= self.due[port] != next;
+        self.due[port] = next;
+        self.settle_offer(now, port, packet, (verdict, false), out);
+    }
+
+    /// A port has taken a packet or not, and its next departure may have moved.
+    #[inline(always)]
+    fn settle_offer(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: &mut Packet,
+        (verdict, moved): (Verdict, bool),
+        out: &mut impl Out<Packet>,
+    ) {
         if moved {
             self.departs_next(port);
         }
@@ -380,6 +408,10 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
+        if self.shared.is_none() && self.ports[port].mode() == PortMode::WorkConserving {
+            let verdict = self.ports[port].offer_work_conserving(now, ingress_port, packet, out);
+            return self.settle_offer(now, port, packet, (verdict, true), out);
+        }
         if self.ports[port].is_scheduled() && !self.ports[port].is_lazy() {
             self.serve(now, port, out);
         }

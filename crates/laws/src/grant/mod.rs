@@ -224,6 +224,12 @@ pub trait GrantLaw: Sized + Clone {
     /// State of a receiving host without messages, at time `now`.
     fn start(params: &Self::Params, now: Time, at: GrantStart, acts: &mut Acts<GrantAct>) -> Self;
 
+    /// Before this time a step changes nothing, and at most requests to be woken then. So where that is planned it may be left out.
+    #[inline]
+    fn waits_until(&self) -> Time {
+        Time::ZERO
+    }
+
     /// One event.
     fn step(&mut self, now: Time, seen: GrantSeen<'_>, acts: &mut Acts<GrantAct>);
 }

@@ -59,6 +59,11 @@ impl GrantLaw for Ndp {
         Self { mss: at.mss, packet: at.packet, pace: Serializer::new(pace), next: now }
     }
 
+    #[inline]
+    fn waits_until(&self) -> Time {
+        self.next
+    }
+
     fn step(&mut self, now: Time, seen: GrantSeen<'_>, acts: &mut Acts<GrantAct>) {
         let silent = match seen.event {
             GrantEvent::Silent { message } => Some(message),

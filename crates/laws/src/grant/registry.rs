@@ -5,6 +5,7 @@
 
 use super::{GrantLaw, GrantNeeds, Order};
 use crate::by_name::registry;
+use forebay_units::Time;
 
 /// Most bytes that a law may keep per host.
 pub const MAX_STATE: usize = 192;
@@ -16,6 +17,16 @@ impl Grant {
             Self::Homa(_) => (super::homa::Homa::ORDER, super::homa::Homa::NEEDS),
             Self::Ndp(_) => (super::ndp::Ndp::ORDER, super::ndp::Ndp::NEEDS),
             Self::Logged(of) => of.law().wants(),
+        }
+    }
+
+    /// Before this time a step only requests to be woken then: [`GrantLaw::waits_until`]. A log misses none.
+    #[inline]
+    pub fn waits_until(&self) -> Time {
+        match self {
+            Self::Homa(law) => law.waits_until(),
+            Self::Ndp(law) => law.waits_until(),
+            Self::Logged(_) => Time::ZERO,
         }
     }
 }

@@ -162,6 +162,10 @@ impl Grantor {
         answered: Option<MessageId>,
         sink: &mut impl PacketSink,
     ) {
+        let until = self.law.waits_until();
+        if now < until && self.wake <= until {
+            return; // all that the law could do now is planned
+        }
         loop {
             let mut acts = Acts::default();
             self.show();
@@ -237,8 +241,12 @@ impl Grantor {
         if self.order == Order::Turns {
             if message.listed.is_some() && (had_turn || !needs) {
                 message.listed = None;
-                let at = self.turns.iter().position(|other| *other == id);
-                at.and_then(|at| self.turns.remove(at));
+                if self.turns.front() == Some(&id) {
+                    self.turns.pop_front();
+                } else {
+                    let at = self.turns.iter().position(|other| *other == id);
+                    at.and_then(|at| self.turns.remove(at));
+                }
             }
             if needs && message.listed.is_none() {
                 message.listed = Some(Rank::default());
