@@ -442,7 +442,7 @@ fn arrive<N: Node>(
 fn stages(nodes: usize) -> u32 {
     match nodes {
         0..512 => 0,
-        512..4096 => 3,
+        512..1024 => 3,
         _ => LAST_STAGE + 1,
     }
 }

@@ -108,11 +108,12 @@ impl PacketQueue {
         (self.len > 0).then(|| self.heads[self.first as usize & mask].size)
     }
 
-    /// Prefetches the cache line that the next packet goes to.
+    /// Prefetches the cache lines that the next packet goes to, and that the first one is taken from.
     #[inline]
     pub fn prefetch(&self) {
         let mask = self.heads.len().wrapping_sub(1);
         prefetch_at(&self.heads, (self.first + self.len) as usize & mask);
+        prefetch_at(&self.heads, self.first as usize & mask);
     }
 
     #[cold]

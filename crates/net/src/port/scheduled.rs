@@ -656,7 +656,7 @@ impl Port {
         }
     }
 
-    /// Prefetches the cache lines that packets will be queued in.
+    /// Prefetches the cache lines that packets will be queued in and taken from.
     #[inline]
     pub(crate) fn prefetch_heads(&self) {
         self.scheduled.queues.iter().for_each(PacketQueue::prefetch);
