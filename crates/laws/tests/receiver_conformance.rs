@@ -185,9 +185,18 @@ proptest! {
                 let mut law = params.start(Time::ZERO, grant_start(), &mut first);
                 let mut logged = params.clone().with_log(tap).start(Time::ZERO, grant_start(), &mut again);
                 assert_eq!((first, law.name()), (again, logged.name()));
+                let mut spared = law.clone(); // the steps before `waits_until`
                 for (now, open, event) in &steps {
+                    let until = law.waits_until();
                     let mut acts = Acts::default();
                     law.step(*now, GrantSeen { open, event: *event }, &mut acts);
+                    if *now < until {
+                        assert!(acts.iter().all(|act| act == GrantAct::WakeAt(until)), "{acts:?}");
+                    } else {
+                        let mut same = Acts::default();
+                        spared.step(*now, GrantSeen { open, event: *event }, &mut same);
+                        assert_eq!(acts, same);
+                    }
                     assert_eq!(granted(*now, open, &acts), Ok(()), "{params:?} {event:?}");
                     let mut same = Acts::default();
                     logged.step(*now, GrantSeen { open, event: *event }, &mut same);
