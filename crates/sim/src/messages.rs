@@ -3,7 +3,8 @@
 use crate::base_rtt;
 use crate::host::Profile;
 use forebay_net::Fabric;
-use forebay_scenario::model::{ReceiverDriven, Scenario, Transport};
+use forebay_scenario::cdf::Cdf;
+use forebay_scenario::model::{ReceiverDriven, Scenario, Traffic, TrafficKind, Transport};
 use forebay_scenario::workload::FlowSpec;
 use forebay_transport::Config;
 use forebay_transport::granted::GrantedConfig;
@@ -34,14 +35,24 @@ pub(crate) fn fill(
         };
         cfg.window = window.unwrap_or(cfg.window);
         if keys.levels > 1 {
-            let its = |flow: &&FlowSpec| {
-                let entry = &scenario.traffic[usize::from(flow.traffic)];
-                std::ptr::eq(scenario.transport_of(entry), transport)
-            };
-            let sizes = flows.iter().filter(its).map(|flow| flow.size.get());
-            levels(cfg, keys, sizes.filter(|size| *size < u64::MAX).collect());
+            let its = |entry: &Traffic| std::ptr::eq(scenario.transport_of(entry), transport);
+            let its_flow = |flow: &&FlowSpec| its(&scenario.traffic[usize::from(flow.traffic)]);
+            let sizes = flows.iter().filter(its_flow).map(|flow| flow.size.get());
+            let known = sizes.filter(|size| (1..u64::MAX).contains(size));
+            let rpcs = scenario.traffic.iter().filter(|entry| its(entry)).flat_map(rpc_sizes);
+            levels(cfg, keys, known.chain(rpcs).collect());
         }
     }
+}
+
+/// Sizes of an entry's requests and responses: of each so many quantiles, since nobody knows how many there will be.
+fn rpc_sizes(entry: &Traffic) -> Vec<u64> {
+    const QUANTILES: u32 = 1_000;
+    let TrafficKind::Rpc(rpc) = &entry.kind else { return Vec::new() };
+    let middle = |n: u32| (f64::from(n) + 0.5) / f64::from(QUANTILES);
+    let of =
+        |sizes: &Cdf| (0..QUANTILES).map(|n| sizes.sample(middle(n)).get()).collect::<Vec<_>>();
+    [Some(&rpc.request), rpc.response.as_ref()].into_iter().flatten().flat_map(of).collect()
 }
 
 /// Whether something of a transport's messages leaves unasked.

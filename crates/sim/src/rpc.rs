@@ -2,7 +2,7 @@
 //!
 //! A connection is two one-way streams. Nothing but bytes travels on them: both ends draw the sizes of the n-th RPC from
 //! streams of the same key, as if each request began with a header that states them, and responses come in the order of
-//! requests. So a client learns of a response by its last byte, a server of a request likewise. A one-way RPC is over when
+//! requests. Where the transport carries messages, each request and each response is one. So a client learns of a response by its last byte, a server of a request likewise. A one-way RPC is over when
 //! its last byte is acknowledged at the client; a run that ends with its flows waits until the server has read it, too.
 //!
 //! Simplifications: a server works on the requests of one connection one after another; no packet carries both data and an
@@ -92,19 +92,18 @@ impl Client {
         }
     }
 
-    /// The start, or the end of a time to think: bytes to write.
-    pub fn wake(&mut self, rpc: &Rpc, now: Time) -> u64 {
+    /// The start, or the end of a time to think. Adds what to write.
+    pub fn wake(&mut self, rpc: &Rpc, now: Time, writes: &mut Vec<u64>) {
         if self.started {
             self.thinking -= 1;
-            return self.issue(rpc, now);
+            writes.push(self.issue(rpc, now));
+            return;
         }
         self.started = true;
-        let mut bytes = 0;
         for _ in 0..u64::from(rpc.outstanding).min(self.left) {
             self.left -= 1;
-            bytes += self.issue(rpc, now);
+            writes.push(self.issue(rpc, now));
         }
-        bytes
     }
 
     fn issue(&mut self, rpc: &Rpc, now: Time) -> u64 {
@@ -195,16 +194,16 @@ impl Server {
         }
     }
 
-    /// Work on a request is over: bytes to write, and when to call again.
-    pub fn wake(&mut self, rpc: &Rpc, now: Time) -> (u64, Option<Time>) {
-        let mut bytes = self.received.pop_front().expect("what was worked on is first");
+    /// Work on a request is over. Adds what to write; the answer is when to call again.
+    pub fn wake(&mut self, rpc: &Rpc, now: Time, writes: &mut Vec<u64>) -> Option<Time> {
+        writes.push(self.received.pop_front().expect("what was worked on is first"));
         while !self.received.is_empty() {
             match self.work(rpc, now) {
-                Then::Write(more) => bytes += more,
-                Then::WakeAt(at) => return (bytes, Some(at)),
+                Then::Write(more) => writes.push(more),
+                Then::WakeAt(at) => return Some(at),
                 Then::Rest => break,
             }
         }
-        (bytes, None)
+        None
     }
 }

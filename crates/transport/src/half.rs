@@ -158,7 +158,7 @@ pub trait SenderHalf<C: Transport>: Clone + Debug {
     /// The clock has come to the deadline. Calling earlier changes nothing.
     fn on_deadline(&mut self, cfg: &C, now: Time);
     /// The application writes `bytes` more; `last` closes the flow.
-    fn app_write(&mut self, bytes: Bytes, last: bool);
+    fn app_write(&mut self, cfg: &C, now: Time, bytes: Bytes, last: bool);
     /// Whether every byte of a closed flow is acknowledged.
     fn finished(&self) -> bool;
     /// Whether all that the application has written is acknowledged.
@@ -217,6 +217,10 @@ pub trait ReceiverHalf<C: Transport>: Clone + Debug {
     }
     /// The clock has come to the deadline. Calling earlier changes nothing.
     fn on_deadline(&mut self, _cfg: &C, _now: Time, _sink: &mut impl PacketSink) {}
+    /// When an acknowledgement leaves that waits for company; [`Time::MAX`]: none does.
+    fn ack_due(&self) -> Time {
+        self.deadline()
+    }
     /// The application read `bytes` of what was delivered.
     fn on_read(&mut self, _cfg: &C, _now: Time, _bytes: u64, _sink: &mut impl PacketSink) {}
     /// Bytes delivered in order.

@@ -43,6 +43,7 @@ mod stack;
 mod tcp;
 mod telemetry;
 mod ticks;
+mod writes;
 
 pub use config::TcpConfig;
 pub use half::{

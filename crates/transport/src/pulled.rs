@@ -151,7 +151,7 @@ impl SenderHalf<PulledConfig> for PulledSender {
 
     fn on_deadline(&mut self, _cfg: &PulledConfig, _now: Time) {}
 
-    fn app_write(&mut self, bytes: Bytes, _last: bool) {
+    fn app_write(&mut self, _cfg: &PulledConfig, _now: Time, bytes: Bytes, _last: bool) {
         self.spec.size = self.spec.size.saturating_add(bytes);
     }
 

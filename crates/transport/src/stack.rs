@@ -433,8 +433,8 @@ impl Sender {
     ///
     /// # Panics
     /// If the flow is closed.
-    pub fn app_write(&mut self, bytes: Bytes, last: bool) {
-        each!(Sender, self, |of| of.half.app_write(bytes, last))
+    pub fn app_write(&mut self, now: Time, bytes: Bytes, last: bool) {
+        each!(Sender, self, |of| SenderHalf::app_write(&mut of.half, &of.cfg, now, bytes, last))
     }
 
     /// Whether every byte of a closed flow is acknowledged.
@@ -539,6 +539,11 @@ impl Receiver {
     /// The clock has come to the deadline. Calling earlier changes nothing.
     pub fn on_deadline(&mut self, now: Time, sink: &mut impl PacketSink) {
         each!(Receiver, self, |of| ReceiverHalf::on_deadline(&mut of.half, &of.cfg, now, sink))
+    }
+
+    /// When an acknowledgement leaves that waits for company; [`Time::MAX`]: none does.
+    pub fn ack_due(&self) -> Time {
+        each!(Receiver, self, |of| ReceiverHalf::ack_due(&of.half))
     }
 
     /// The application read `bytes` of what was delivered. The sender may hear of the room.

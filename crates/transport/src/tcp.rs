@@ -103,7 +103,7 @@ impl SenderHalf<TcpConfig> for TcpSender {
         self.on_deadline(cfg, now);
     }
 
-    fn app_write(&mut self, bytes: Bytes, last: bool) {
+    fn app_write(&mut self, _cfg: &TcpConfig, _now: Time, bytes: Bytes, last: bool) {
         self.app_write(bytes, last);
     }
 

@@ -11,7 +11,7 @@ mod packet;
 mod telemetry;
 
 pub use int::{IntRecords, MAX_HOPS, SLOT_RECORDS};
-pub use packet::{Ecn, Flags, Kind, Packet, RackTag, SackBlock, Stamps};
+pub use packet::{Ecn, Flags, Kind, MessageTag, Packet, RackTag, SackBlock, Stamps};
 pub use telemetry::{Hop, Rates};
 
 /// Index of a flow in a run's flow table. Dense, and the same on every thread count.

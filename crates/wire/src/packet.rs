@@ -140,6 +140,8 @@ impl Flags {
     pub const FROM: Flags = Flags(1 << 10);
     /// [`Kind::Grant`]: a request for bytes that are missing.
     pub const RESEND: Flags = Flags(1 << 11);
+    /// Of a stream of messages: has a [`MessageTag`] in `ext`.
+    pub const MESSAGE: Flags = Flags(1 << 12);
     /// Flags that only the last segment of a super-packet, or of a merged unit, may have.
     pub const LAST: Flags = Flags(Self::FIN.0 | Self::PSH.0);
 
@@ -209,6 +211,15 @@ impl RackTag {
     pub const BYTES: u16 = 12;
 }
 
+/// Message of a stream that a packet of data, or an answer to it, is about. Real headers have it among their bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MessageTag {
+    /// Which one, from 1 on.
+    pub number: u32,
+    /// Its payload in bytes.
+    pub size: u32,
+}
+
 /// One packet. 56 bytes, so that it and its arrival time share a cache line; without gaps and in this order, so that all before
 /// `ext` is copied in two steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -239,7 +250,7 @@ pub struct Packet {
     /// See [`Kind`].
     pub seq: u64,
     /// See [`Kind`] and [`Packet::carries_ext`]. ACK: `sacks` blocks, and delays behind them with [`Flags::STAMPS`]. Data: a tag with
-    /// [`Flags::TAG`]. With [`Flags::TELEMETRY`]: INT records, and delays.
+    /// [`Flags::TAG`]. With [`Flags::MESSAGE`] a message. With [`Flags::TELEMETRY`]: INT records, and delays.
     pub ext: [SackBlock; 3],
 }
 
@@ -262,7 +273,8 @@ impl Packet {
     /// Whether `ext` holds anything. If not, a queue need not keep it.
     #[inline(always)]
     pub const fn carries_ext(&self) -> bool {
-        const BY_FLAG: Flags = Flags::STAMPS.with(Flags::TELEMETRY).with(Flags::TAG);
+        const BY_FLAG: Flags =
+            Flags::STAMPS.with(Flags::TELEMETRY).with(Flags::TAG).with(Flags::MESSAGE);
         self.flags.of(BY_FLAG).0 != 0 || self.sacks | (self.kind as u8 & EXT) != 0
     }
 
@@ -284,7 +296,27 @@ impl Packet {
         debug_assert!(self.kind == Kind::Data && !self.flags.has(Flags::TAG));
         (self.kind, self.size, self.class) = (Kind::Trimmed, size, class);
         self.flags = self.flags.without(Flags::TELEMETRY);
-        self.ext = [SackBlock::default(); 3];
+        let of_message =
+            if self.flags.has(Flags::MESSAGE) { self.ext[0] } else { SackBlock::default() };
+        self.ext = [of_message, SackBlock::default(), SackBlock::default()];
+    }
+
+    /// The message of its stream that it is about, if its flow is a stream of messages.
+    #[inline]
+    pub fn message(&self) -> Option<MessageTag> {
+        let SackBlock { start: number, end: size } = self.ext[0];
+        self.flags.has(Flags::MESSAGE).then_some(MessageTag { number, size })
+    }
+
+    /// The same packet, about a message of its stream if there is one.
+    #[inline]
+    #[must_use]
+    pub fn about(mut self, message: Option<MessageTag>) -> Self {
+        if let Some(MessageTag { number, size }) = message {
+            self.flags = self.flags.with(Flags::MESSAGE);
+            self.ext[0] = SackBlock { start: number, end: size };
+        }
+        self
     }
 
     /// Sends a trimmed packet back to its source, if it names one.

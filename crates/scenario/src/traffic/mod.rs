@@ -250,6 +250,22 @@ impl Traffic {
             return judge.say(&at("kind"), text);
         }
         self.kind.check(judge, path, around);
+        if common.receiver_driven().is_some() {
+            self.check_message_sizes(judge, path);
+        }
+    }
+
+    /// Each write of an RPC is a message, whose header has four bytes for its size.
+    fn check_message_sizes(&self, judge: &mut Judge<'_>, path: &str) {
+        let TrafficKind::Rpc(rpc) = &self.kind else { return };
+        let most = f64::from(u32::MAX);
+        for (key, sizes) in [("request", Some(&rpc.request)), ("response", rpc.response.as_ref())] {
+            let largest = sizes.and_then(|sizes| sizes.points.last());
+            if largest.is_some_and(|(bytes, _)| *bytes > most) {
+                let text = "has more than 4 GiB, the most that a message of a receiver-driven transport can have; write less, or kind = \"tcp\" or \"rdma\"";
+                judge.wrong(&format!("{path}.{key}"), text);
+            }
+        }
     }
 
     /// Messages to one host share its law, and both ends know their size.
@@ -264,12 +280,6 @@ impl Traffic {
                 "a receiver-driven transport has one {key} for all of its messages; write {common_path}.{key}"
             );
             judge.say(&format!("{path}.{key}"), text);
-        }
-        if let TrafficKind::Rpc(_) = self.kind {
-            let text = format!(
-                "\"rpc\" writes onto streams, which receiver-driven transports do not have; write {common_path}.kind = \"tcp\" or \"rdma\""
-            );
-            judge.say(&format!("{path}.kind"), text);
         }
     }
 

@@ -15,6 +15,7 @@ pub(crate) struct Ends {
     ends: Vec<End>,
     of: FlowMap,          // the stream that an end waits for, to its index
     pub calls: Vec<Call>, // what has completed here
+    writes: Vec<u64>,     // of the event at hand
 }
 
 /// One end of a connection.
@@ -137,9 +138,9 @@ impl Host {
         let end = &mut ends.ends[index as usize];
         let of = self.common.connections[end.connection as usize];
         let rpc = self.common.rpc(of.traffic);
-        let mut bytes = 0;
+        let writes = &mut ends.writes;
         let mut follow = |then: Then| match then {
-            Then::Write(more) => bytes += more,
+            Then::Write(bytes) => writes.push(bytes),
             Then::WakeAt(at) => self.timers.push(at, Due::Rpc, index),
             Then::Rest => {}
         };
@@ -167,7 +168,7 @@ impl Host {
                 of.responses
             }
         };
-        self.write(now, onto, bytes);
+        self.write(now, onto);
     }
 
     /// An end wanted to be called now.
@@ -176,25 +177,25 @@ impl Host {
         let end = &mut ends.ends[index as usize];
         let of = self.common.connections[end.connection as usize];
         let rpc = self.common.rpc(of.traffic);
-        let (onto, bytes) = match &mut end.role {
+        let onto = match &mut end.role {
             Role::Client(client) => {
                 let before = client.issued();
-                let bytes = client.wake(rpc, now);
+                client.wake(rpc, now, &mut ends.writes);
                 one_way_issued(rpc, client.issued() - before, out);
-                (of.requests, bytes)
+                of.requests
             }
             Role::Server(server) => {
-                let (bytes, next) = server.wake(rpc, now);
+                let next = server.wake(rpc, now, &mut ends.writes);
                 next.into_iter().for_each(|at| self.timers.push(at, Due::Rpc, index));
-                (of.responses, bytes)
+                of.responses
             }
         };
-        self.write(now, onto, bytes);
+        self.write(now, onto);
     }
 
-    /// Bytes for a stream that begins here, which may be its first.
-    fn write(&mut self, now: Time, stream: u32, bytes: u64) {
-        if bytes == 0 {
+    /// Writes what the event at hand brought onto a stream that begins here; it may be the stream's first.
+    fn write(&mut self, now: Time, stream: u32) {
+        if self.rpc.as_ref().is_none_or(|ends| ends.writes.is_empty()) {
             return;
         }
         self.flush_ack(now, stream);
@@ -202,7 +203,11 @@ impl Host {
             self.start(now, stream);
         }
         let slot = self.send.of.get(FlowId(stream)).expect("a stream stays open");
-        self.send.slots[slot as usize].sender.app_write(Bytes::new(bytes), false);
+        let Some(ends) = &mut self.rpc else { return };
+        let sender = &mut self.send.slots[slot as usize].sender;
+        for bytes in ends.writes.drain(..) {
+            sender.app_write(now, Bytes::new(bytes), false);
+        }
         self.wake_sender(now, slot);
     }
 
@@ -211,10 +216,10 @@ impl Host {
         let other = self.common.opposite(stream);
         let Some(slot) = self.receive.of.get(FlowId(other)) else { return };
         let receiving = &mut self.receive.slots[slot as usize];
-        let deadline = receiving.receiver.deadline();
-        if deadline == Time::MAX {
+        let due = receiving.receiver.ack_due();
+        if due == Time::MAX {
             return;
         }
-        receiving.receiver.on_deadline(deadline, &mut self.nic.at(now));
+        receiving.receiver.on_deadline(due, &mut self.nic.at(now));
     }
 }

@@ -8,7 +8,7 @@ use forebay_laws::Acts;
 use forebay_laws::credit::{Credit, CreditAct, CreditEvent, CreditSeen, CreditStart, CreditTotals};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
-use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
+use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, MessageTag, Packet};
 use std::ops::Range;
 
 /// What receivers of one host have in common: its link.
@@ -25,15 +25,17 @@ impl HostHalf<CreditedConfig> for CreditedHost {
     fn on_deadline(&mut self, _cfg: &CreditedConfig, _now: Time, _sink: &mut impl PacketSink) {}
 }
 
-/// Receiver half of a flow.
+/// Receiver half of a flow, or of a stream: of one message after another.
 #[derive(Clone, Debug)]
 pub struct CreditedReceiver {
     flow: FlowId,
     sender: HostAddr,
-    size: u64,
+    size: u64,                 // of a stream: of the message under way
+    tag: Option<MessageTag>,   // of that
+    before: u64,               // delivered of the messages of a stream before that
     next: u64,                 // first byte that is missing
     clock: Option<Box<Clock>>, // once credits were requested, until all is there
-    sent: u32,                 // credits, until then
+    sent: u32,                 // credits that no clock counts any more
     nack_due: Time,            // repetition of a NACK whose hole is still there
     nacks: u32,                // in a row
     backward: u64,
@@ -167,6 +169,8 @@ impl CreditedReceiver {
             flow,
             sender,
             size,
+            tag: None,
+            before: 0,
             next: 0,
             clock: None,
             sent: 0,
@@ -175,6 +179,41 @@ impl CreditedReceiver {
             backward: 0,
             there,
         }
+    }
+
+    /// Whether all of the flow is there, or of a stream, of its message under way.
+    fn is_whole(&self) -> bool {
+        self.next == self.size
+    }
+
+    /// A control packet to the sender without meaning yet.
+    fn control(&self, cfg: &CreditedConfig, kind: Kind) -> Packet {
+        cfg.control(kind, self.flow, self.sender).about(self.tag)
+    }
+
+    /// The last ACK of so many bytes.
+    fn last_ack(&self, cfg: &CreditedConfig, tag: Option<MessageTag>, size: u64) -> Packet {
+        let ack = cfg.control(Kind::Ack, self.flow, self.sender).about(tag);
+        Packet { seq: size, flags: ack.flags.with(Flags::FIN), ..ack }
+    }
+
+    /// Whether a packet is of the message under way, or begins the next. Of one that is complete, the last ACK was lost.
+    fn is_of_this(
+        &mut self,
+        cfg: &CreditedConfig,
+        tag: MessageTag,
+        sink: &mut impl PacketSink,
+    ) -> bool {
+        if self.tag.is_none_or(|last| tag.number > last.number) {
+            let before = self.before + self.next;
+            let next = Self::new(cfg, self.flow, self.sender, Bytes::new(tag.size.into()));
+            *self =
+                Self { tag: Some(tag), before, sent: self.sent, backward: self.backward, ..next };
+        } else if self.tag != Some(tag) || self.is_whole() {
+            sink.send(&self.last_ack(cfg, Some(tag), tag.size.into()));
+            return false;
+        }
+        true
     }
 
     /// Data packets whose credit was older than that of one before: credits and data take different paths.
@@ -188,7 +227,7 @@ impl CreditedReceiver {
             Some(holes) => self.request(cfg, now, &holes, sink),
             None => {
                 self.expect_again(now);
-                let nack = cfg.control(Kind::Nack, self.flow, self.sender);
+                let nack = self.control(cfg, Kind::Nack);
                 sink.send(&Packet { seq: self.next, ..nack });
             }
         }
@@ -207,7 +246,7 @@ impl CreditedReceiver {
         for hole in holes {
             let (seq, end) = (hole.start * mss, self.size.min(hole.end * mss));
             let stamp = u32::try_from(end - seq).unwrap_or(u32::MAX);
-            let nack = cfg.control(Kind::Nack, self.flow, self.sender);
+            let nack = self.control(cfg, Kind::Nack);
             sink.send(&Packet { seq, stamp, ..nack });
         }
     }
@@ -221,7 +260,7 @@ impl CreditedReceiver {
         let (flow, dst) = (self.flow, self.sender);
         if let Some(clock) = &mut self.clock {
             let credit = clock.credit(cfg, now);
-            sink.send(&Packet { flow, dst, ..credit });
+            sink.send(&Packet { flow, dst, ..credit }.about(self.tag));
         }
     }
 
@@ -262,14 +301,14 @@ impl CreditedReceiver {
         if let Some(there) = &mut self.there {
             there.scheduled.get_or_insert(end);
         }
-        if !self.complete() {
+        if !self.is_whole() {
             self.ack(cfg, end, PROBE, sink);
         }
     }
 
     /// Answers packet `number`, or with [`PROBE`] those below.
     fn ack(&self, cfg: &CreditedConfig, number: u64, word: u16, sink: &mut impl PacketSink) {
-        let ack = cfg.control(Kind::Ack, self.flow, self.sender);
+        let ack = self.control(cfg, Kind::Ack);
         sink.send(&Packet { seq: self.next, stamp: number as u32, word, ..ack });
     }
 
@@ -292,7 +331,7 @@ impl CreditedReceiver {
         if let Some(hole) = hole {
             self.request(cfg, now, &[hole], sink);
         }
-        if !scheduled && !self.complete() {
+        if !scheduled && !self.is_whole() {
             self.ack(cfg, number, 0, sink);
         }
     }
@@ -331,16 +370,20 @@ impl ReceiverHalf<CreditedConfig> for CreditedReceiver {
         packet: &Packet,
         sink: &mut impl PacketSink,
     ) {
+        if let Some(tag) = packet.message()
+            && !self.is_of_this(cfg, tag, sink)
+        {
+            return;
+        }
         match packet.kind {
             Kind::Want => self.on_want(cfg, host, now, packet, sink),
             Kind::Data => self.on_payload(cfg, now, packet, sink),
             _ => {}
         }
-        if self.complete() {
+        if self.is_whole() {
             self.sent = self.credits_sent(None) as u32;
             self.clock = None;
-            let ack = cfg.control(Kind::Ack, self.flow, self.sender);
-            sink.send(&Packet { seq: self.size, flags: Flags::FIN, ..ack });
+            sink.send(&self.last_ack(cfg, self.tag, self.size));
         }
     }
 
@@ -357,15 +400,19 @@ impl ReceiverHalf<CreditedConfig> for CreditedReceiver {
         }
     }
 
+    fn ack_due(&self) -> Time {
+        Time::MAX
+    }
+
     fn delivered(&self) -> Bytes {
-        Bytes::new(self.next)
+        Bytes::new(self.before + self.next)
     }
 
     fn complete(&self) -> bool {
-        self.next == self.size
+        self.tag.is_none() && self.is_whole()
     }
 
     fn credits_sent(&self, _host: Option<&CreditedHost>) -> u64 {
-        self.clock.as_ref().map_or(self.sent.into(), |clock| clock.number)
+        u64::from(self.sent) + self.clock.as_ref().map_or(0, |clock| clock.number)
     }
 }

@@ -4,9 +4,10 @@ use super::unscheduled::Unscheduled;
 use super::{CreditedConfig, LAST_RESORT, PROBE, REQUEST, STOP, patience};
 use crate::FlowSpec;
 use crate::half::SenderHalf;
+use crate::writes::Writes;
 use forebay_laws::flow::{IntHop, Totals};
 use forebay_units::{Bytes, Time};
-use forebay_wire::{Ecn, Flags, Kind, Packet};
+use forebay_wire::{Ecn, Flags, Kind, MessageTag, Packet};
 use std::collections::VecDeque;
 
 /// Sender half of a flow.
@@ -25,11 +26,20 @@ pub struct CreditedSender {
     complete: bool,
     retransmits: u64,
     timeouts: u64,
+    writes: Option<Box<Writes>>, // of a stream, whose messages go one after another
 }
 
 impl CreditedSender {
-    /// A flow that requests credits.
+    /// A flow that requests credits, or a stream without messages.
     pub(super) fn new(cfg: &CreditedConfig, spec: FlowSpec, now: Time) -> Self {
+        if spec.size > Bytes::ZERO {
+            return Self::message(cfg, spec, now);
+        }
+        let writes = Some(Box::default());
+        Self { control: None, complete: true, writes, ..Self::message(cfg, spec, now) }
+    }
+
+    fn message(cfg: &CreditedConfig, spec: FlowSpec, now: Time) -> Self {
         let budget = cfg.unscheduled.get();
         Self {
             spec,
@@ -45,21 +55,55 @@ impl CreditedSender {
             complete: false,
             retransmits: 0,
             timeouts: 0,
+            writes: None,
         }
+    }
+
+    /// The next message of a stream that has nothing under way, if one waits.
+    fn begin_write(&mut self, cfg: &CreditedConfig, now: Time) {
+        let Some(size) = self.writes.as_mut().and_then(|writes| writes.begin()) else { return };
+        *self = Self {
+            totals: Totals { una: 0, nxt: 0, ..self.totals },
+            used: self.used,
+            retransmits: self.retransmits,
+            timeouts: self.timeouts,
+            writes: self.writes.take(),
+            ..Self::message(cfg, FlowSpec { size, open: false, ..self.spec }, now)
+        };
+    }
+
+    /// The message is complete; of a stream, another may follow.
+    fn complete(&mut self, cfg: &CreditedConfig, now: Time) {
+        self.complete = true;
+        self.totals.una = self.spec.size.get();
+        if let Some(writes) = &mut self.writes {
+            writes.end();
+            self.begin_write(cfg, now);
+        }
+    }
+
+    /// What packets are about, where the flow is a stream.
+    fn tag(&self) -> Option<MessageTag> {
+        self.writes.as_ref().map(|writes| writes.message())
     }
 
     fn request(&mut self) {
         (self.control, self.credited) = (Some(REQUEST), false);
     }
 
+    /// Payload of the message that has not left.
+    fn to_send(&self) -> u64 {
+        self.spec.size.get() - self.totals.nxt
+    }
+
     /// Whether a credit would release a packet.
     fn has_work(&self) -> bool {
-        self.unsent() > 0 || self.unscheduled.as_ref().is_some_and(|of| of.has_work())
+        self.to_send() > 0 || self.unscheduled.as_ref().is_some_and(|of| of.has_work())
     }
 
     /// Whether a packet may leave without a credit.
     fn leaves_unscheduled(&self) -> bool {
-        self.unsent() > 0 && self.unscheduled.as_ref().is_some_and(|of| of.is_open())
+        self.to_send() > 0 && self.unscheduled.as_ref().is_some_and(|of| of.is_open())
     }
 
     /// Whether a probe leaves next.
@@ -69,7 +113,7 @@ impl CreditedSender {
 
     /// First byte of the packet that a credit releases: what is lost, what is new, what is unanswered.
     fn released(&mut self, cfg: &CreditedConfig) -> u64 {
-        let (new, mss) = (self.unsent() > 0, cfg.mss.get());
+        let (new, mss) = (self.to_send() > 0, cfg.mss.get());
         let again = self.unscheduled.as_mut().and_then(|of| match of.take_lost() {
             None if !new => of.take_unknown(),
             lost => lost,
@@ -141,6 +185,34 @@ impl CreditedSender {
             self.request();
         }
     }
+
+    /// What leaves next of the message: a request or a stop, what needs no credit, a probe, or what a credit releases.
+    fn next_of_message(&mut self, cfg: &CreditedConfig, now: Time) -> Option<Packet> {
+        if let Some(word) = self.control.take() {
+            self.heard = now; // its answer is due from now on
+            let (flow, dst) = (self.spec.flow, self.spec.dst);
+            let control = cfg.control(Kind::Want, flow, dst);
+            return Some(Packet { seq: self.totals.nxt, word, ..control });
+        }
+        if self.leaves_unscheduled() {
+            let packet = self.data(cfg, self.totals.nxt, Ecn::NotEct, (0, 0));
+            let last = self.to_send() == 0;
+            let payload = u64::from(packet.size) - cfg.header.get();
+            self.unscheduled.as_mut()?.sent(payload, last);
+            return Some(packet);
+        }
+        if let Some(end) = self.unscheduled.as_mut().and_then(|of| of.take_probe()) {
+            let probe = cfg.control(Kind::Want, self.spec.flow, self.spec.dst);
+            let seq = (end * cfg.mss.get()).min(self.spec.size.get());
+            return Some(Packet { seq, word: PROBE, ..probe });
+        }
+        let credit = self.credits.pop_front()?;
+        self.used += 1;
+        let seq = self.released(cfg);
+        let packet = self.data(cfg, seq, cfg.ecn(), credit);
+        self.stop();
+        Some(packet)
+    }
 }
 
 impl SenderHalf<CreditedConfig> for CreditedSender {
@@ -161,30 +233,8 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
         if !self.ready(cfg) {
             return None;
         }
-        if let Some(word) = self.control.take() {
-            self.heard = now; // its answer is due from now on
-            let (flow, dst) = (self.spec.flow, self.spec.dst);
-            let control = cfg.control(Kind::Want, flow, dst);
-            return Some(Packet { seq: self.totals.nxt, word, ..control });
-        }
-        if self.leaves_unscheduled() {
-            let packet = self.data(cfg, self.totals.nxt, Ecn::NotEct, (0, 0));
-            let last = self.unsent() == 0;
-            let payload = u64::from(packet.size) - cfg.header.get();
-            self.unscheduled.as_mut()?.sent(payload, last);
-            return Some(packet);
-        }
-        if let Some(end) = self.unscheduled.as_mut().and_then(|of| of.take_probe()) {
-            let probe = cfg.control(Kind::Want, self.spec.flow, self.spec.dst);
-            let seq = (end * cfg.mss.get()).min(self.spec.size.get());
-            return Some(Packet { seq, word: PROBE, ..probe });
-        }
-        let credit = self.credits.pop_front()?;
-        self.used += 1;
-        let seq = self.released(cfg);
-        let packet = self.data(cfg, seq, cfg.ecn(), credit);
-        self.stop();
-        Some(packet)
+        let packet = self.next_of_message(cfg, now)?;
+        Some(packet.about(self.tag()))
     }
 
     fn on_answer(
@@ -195,11 +245,11 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
         packet: &Packet,
         _hops: &[IntHop],
     ) {
+        if self.writes.is_some() && packet.message() != self.tag() {
+            return; // of an earlier message
+        }
         match packet.kind {
-            Kind::Ack if packet.flags.has(Flags::FIN) => {
-                self.complete = true;
-                self.totals.una = self.spec.size.get();
-            }
+            Kind::Ack if packet.flags.has(Flags::FIN) => self.complete(cfg, now),
             Kind::Ack => self.on_ack(packet),
             Kind::Grant if !self.has_work() => {}
             Kind::Grant => {
@@ -239,17 +289,30 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
         }
     }
 
-    fn app_write(&mut self, bytes: Bytes, last: bool) {
-        self.spec.size = self.spec.size.saturating_add(bytes);
-        self.spec.open = !last;
+    fn app_write(&mut self, cfg: &CreditedConfig, now: Time, bytes: Bytes, last: bool) {
+        let Some(writes) = &mut self.writes else { return };
+        writes.add(bytes, last);
+        if self.complete {
+            self.begin_write(cfg, now);
+        }
     }
 
     fn finished(&self) -> bool {
-        self.complete
+        self.complete && self.writes.as_ref().is_none_or(|writes| writes.is_over())
+    }
+
+    fn idle(&self) -> bool {
+        self.complete // a stream that has more would have begun it
+    }
+
+    fn acked(&self) -> Bytes {
+        let Some(writes) = &self.writes else { return Bytes::new(self.totals.una) };
+        Bytes::new(writes.done() + if self.complete { 0 } else { self.totals.una })
     }
 
     fn unsent(&self) -> u64 {
-        self.spec.size.get() - self.totals.nxt
+        let waiting = self.writes.as_ref().map_or(0, |writes| writes.waiting());
+        self.to_send() + waiting
     }
 
     fn totals(&self) -> &Totals {

@@ -129,12 +129,12 @@ impl Grantor {
         let message = &self.messages[place];
         if self.acks || left == 0 {
             let kind = if there { Kind::Ack } else { Kind::Nack };
-            let answer = cfg.answer(kind, message.flow, message.sender);
+            let answer = message.answer(cfg, kind);
             sink.send(&Packet {
                 seq: message.seen.credited.get(),
                 stamp: number as u32,
                 word: u16::from(message.priority),
-                flags: Flags::NONE.with_if(left == 0, Flags::FIN),
+                flags: answer.flags.with_if(left == 0, Flags::FIN),
                 ..answer
             });
         }
@@ -214,7 +214,7 @@ impl Grantor {
     fn send_grant(&mut self, cfg: &GrantedConfig, id: MessageId, sink: &mut impl PacketSink) {
         let message = &mut self.messages[id.0 as usize];
         message.grants += 1;
-        let grant = cfg.answer(Kind::Grant, message.flow, message.sender);
+        let grant = message.answer(cfg, Kind::Grant);
         let (seq, word) = (message.seen.credited.get(), u16::from(message.priority));
         sink.send(&Packet { seq, word, ..grant });
     }
@@ -229,9 +229,14 @@ impl Grantor {
         sink: &mut impl PacketSink,
     ) {
         let message = &self.messages[id.0 as usize];
-        let request = cfg.answer(Kind::Grant, message.flow, message.sender);
+        let request = message.answer(cfg, Kind::Grant);
         let stamp = u32::try_from(upto - from).unwrap_or(u32::MAX);
-        sink.send(&Packet { seq: from, stamp, flags: Flags::RESEND, ..request });
+        sink.send(&Packet {
+            seq: from,
+            stamp,
+            flags: request.flags.with(Flags::RESEND),
+            ..request
+        });
     }
 
     /// Lists a message where the law finds it, or not, after a change. In turns a message keeps its place until it `had_turn`.

@@ -2,31 +2,63 @@
 
 use super::{GrantedConfig, Grantor};
 use crate::bits::Bits;
-use crate::half::{PacketSink, ReceiverHalf};
+use crate::half::{PacketSink, ReceiverHalf, Transport};
 use crate::receiver::Arrival;
 use forebay_laws::grant::{Incoming, MessageId, Order};
 use forebay_units::{Bytes, Time};
-use forebay_wire::{FlowId, HostAddr, Kind, Packet};
+use forebay_wire::{FlowId, HostAddr, Kind, MessageTag, Packet};
 
 /// Ranges that a receiver requests at a time.
 const MOST_GAPS: usize = 16;
 
-/// Receiver half of a message. What is there, its host's [`Grantor`] knows.
+/// Receiver half of a message, or of a stream: of one message after another. What is there, its host's [`Grantor`] knows.
 #[derive(Clone, Debug)]
 pub struct GrantedReceiver {
     flow: FlowId,
     sender: HostAddr,
-    size: Bytes,
-    id: Option<MessageId>, // once something has arrived
+    size: Bytes,             // of a stream: of the message under way
+    tag: Option<MessageTag>, // of that
+    id: Option<MessageId>,   // once something has arrived; of a stream, until it is complete
+    before: u64,             // delivered of complete messages of a stream
     delivered: u64,
     complete: bool,
-    grants: u32, // once it is complete
+    grants: u32, // of what is complete
 }
 
 impl GrantedReceiver {
     /// A message of which nothing has arrived.
     pub(super) fn new(flow: FlowId, sender: HostAddr, size: Bytes) -> Self {
-        Self { flow, sender, size, id: None, delivered: 0, complete: false, grants: 0 }
+        Self {
+            flow,
+            sender,
+            size,
+            tag: None,
+            id: None,
+            before: 0,
+            delivered: 0,
+            complete: false,
+            grants: 0,
+        }
+    }
+
+    /// Whether a packet is of the message under way, or begins the next. Of one that is complete, the last ACK was lost.
+    fn is_of_this(
+        &mut self,
+        cfg: &GrantedConfig,
+        tag: MessageTag,
+        packet: &Packet,
+        sink: &mut impl PacketSink,
+    ) -> bool {
+        if self.tag.is_none_or(|last| tag.number > last.number) {
+            (self.tag, self.size) = (Some(tag), Bytes::new(tag.size.into()));
+            return true;
+        }
+        let under_way = self.tag == Some(tag) && self.id.is_some();
+        if !under_way {
+            let ack = cfg.ack_again(packet, self.sender, Bytes::new(tag.size.into()));
+            sink.send(&ack.about(Some(tag)));
+        }
+        under_way
     }
 }
 
@@ -40,9 +72,15 @@ impl ReceiverHalf<GrantedConfig> for GrantedReceiver {
         packet: &Packet,
         sink: &mut impl PacketSink,
     ) {
+        if let Some(tag) = packet.message()
+            && !self.is_of_this(cfg, tag, packet, sink)
+        {
+            return;
+        }
         let id = *self.id.get_or_insert_with(|| {
             let unscheduled = cfg.unscheduled(self.size);
             let mut message = Message::new(self.flow, self.sender, self.size, unscheduled, now);
+            message.tag = self.tag;
             if !cfg.law.knows_size() {
                 message.seen.size = Bytes::MAX;
             }
@@ -52,14 +90,21 @@ impl ReceiverHalf<GrantedConfig> for GrantedReceiver {
             return host.on_probe(cfg, now, id, packet.seq);
         }
         self.delivered = host.on_packet(cfg, now, id, packet, sink);
-        self.complete = self.delivered == self.size.get();
-        if self.complete {
-            self.grants = host.grants_of(id);
+        if self.delivered < self.size.get() {
+            return;
+        }
+        self.grants += host.grants_of(id);
+        match self.tag {
+            None => self.complete = true,
+            Some(_) => {
+                self.before += std::mem::take(&mut self.delivered);
+                self.id = None;
+            }
         }
     }
 
     fn delivered(&self) -> Bytes {
-        Bytes::new(self.delivered)
+        Bytes::new(self.before + self.delivered)
     }
 
     fn complete(&self) -> bool {
@@ -68,7 +113,7 @@ impl ReceiverHalf<GrantedConfig> for GrantedReceiver {
 
     fn credits_sent(&self, host: Option<&Grantor>) -> u64 {
         let open = host.zip(self.id).filter(|_| !self.complete);
-        open.map_or(self.grants, |(host, id)| host.grants_of(id)).into()
+        (self.grants + open.map_or(0, |(host, id)| host.grants_of(id))).into()
     }
 }
 
@@ -80,7 +125,8 @@ pub(super) type Rank = (u64, Time);
 pub(super) struct Message {
     pub flow: FlowId,
     pub sender: HostAddr,
-    pub size: Bytes,    // also where `seen.size` is unknown
+    pub tag: Option<MessageTag>, // where it is one of a stream
+    pub size: Bytes,             // also where `seen.size` is unknown
     pub seen: Incoming, // as the law sees it; `trimmed` is all payload that was credited in vain
     pub closed: bool,
     pub listed: Option<Rank>, // among those that the law may grant something
@@ -110,6 +156,7 @@ impl Message {
         Self {
             flow,
             sender,
+            tag: None,
             size,
             seen,
             closed: false,
@@ -122,6 +169,11 @@ impl Message {
             silences: 0,
             probed: None,
         }
+    }
+
+    /// An answer to its sender without meaning yet.
+    pub fn answer(&self, cfg: &GrantedConfig, kind: Kind) -> Packet {
+        cfg.answer(kind, self.flow, self.sender).about(self.tag)
     }
 
     /// Place in the list where messages are ranked.

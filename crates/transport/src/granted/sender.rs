@@ -5,9 +5,10 @@ use super::{GrantedConfig, LAST_RESORT};
 use crate::FlowSpec;
 use crate::bits::Bits;
 use crate::half::SenderHalf;
+use crate::writes::Writes;
 use forebay_laws::flow::{IntHop, Totals};
 use forebay_units::{Bytes, Time};
-use forebay_wire::{Ecn, Flags, Kind, Packet};
+use forebay_wire::{Ecn, Flags, Kind, MessageTag, Packet};
 
 /// Doublings of the last resort at most: 10 s.
 const MOST_DOUBLINGS: u32 = 10;
@@ -36,16 +37,26 @@ pub struct GrantedSender {
     doublings: u32,
     retransmits: u64,
     timeouts: u64,
-    used: u32, // grants that brought credit
+    used: u32,                   // grants that brought credit
+    writes: Option<Box<Writes>>, // of a stream, whose messages go one after another
 }
 
 impl GrantedSender {
-    /// A message that may send what needs no credit.
+    /// A message that may send what needs no credit, or a stream without any.
     pub(super) fn new(cfg: &GrantedConfig, spec: FlowSpec, seed: u64, now: Time) -> Self {
+        let stream = spec.size == Bytes::ZERO;
+        Self {
+            complete: stream,
+            writes: stream.then(Box::default),
+            ..Self::message(cfg, spec, PathOrder::new(seed, spec.paths), now)
+        }
+    }
+
+    fn message(cfg: &GrantedConfig, spec: FlowSpec, paths: PathOrder, now: Time) -> Self {
         let unscheduled = cfg.unscheduled(spec.size).get();
         Self {
             spec,
-            paths: PathOrder::new(seed, spec.paths),
+            paths,
             totals: Totals::default(),
             una: 0,
             nxt: 0,
@@ -66,7 +77,37 @@ impl GrantedSender {
             retransmits: 0,
             timeouts: 0,
             used: 0,
+            writes: None,
         }
+    }
+
+    /// The next message of a stream that has nothing under way, if one waits.
+    fn begin_write(&mut self, cfg: &GrantedConfig, now: Time) {
+        let Some(size) = self.writes.as_mut().and_then(|writes| writes.begin()) else { return };
+        let spec = FlowSpec { size, open: false, ..self.spec };
+        *self = Self {
+            totals: Totals { una: 0, nxt: 0, ..self.totals },
+            retransmits: self.retransmits,
+            timeouts: self.timeouts,
+            used: self.used,
+            writes: self.writes.take(),
+            ..Self::message(cfg, spec, self.paths.clone(), now)
+        };
+    }
+
+    /// The message is complete; of a stream, another may follow.
+    fn complete(&mut self, cfg: &GrantedConfig, now: Time) {
+        self.complete = true;
+        self.totals.una = self.spec.size.get();
+        if let Some(writes) = &mut self.writes {
+            writes.end();
+            self.begin_write(cfg, now);
+        }
+    }
+
+    /// What packets are about, where the flow is a stream.
+    fn tag(&self) -> Option<MessageTag> {
+        self.writes.as_ref().map(|writes| writes.message())
     }
 
     /// Number of the packet that leaves next.
@@ -90,7 +131,7 @@ impl GrantedSender {
         self.probe = false;
         let probe = cfg.answer(Kind::Want, self.spec.flow, self.spec.dst);
         let class = cfg.unscheduled_class(self.spec.size.get());
-        Packet { class, seq: self.totals.nxt, ..probe }
+        Packet { class, seq: self.totals.nxt, ..probe }.about(self.tag())
     }
 
     fn class(&self, cfg: &GrantedConfig, number: u64) -> u8 {
@@ -175,7 +216,7 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
         let seq = number * cfg.mss.get();
         let last = seq + payload == size && !self.spec.open;
         let flags = Flags::FROM.with_if(last, Flags::FIN).with_if(again, Flags::RETRANSMIT);
-        Some(Packet {
+        let packet = Packet {
             flow: self.spec.flow,
             dst: self.spec.dst,
             size: (payload + cfg.header.get()) as u16,
@@ -186,7 +227,8 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
             word: self.paths.next(),
             seq,
             ..Packet::default()
-        })
+        };
+        Some(packet.about(self.tag()))
     }
 
     fn on_answer(
@@ -197,14 +239,13 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
         packet: &Packet,
         _hops: &[IntHop],
     ) {
+        if self.writes.is_some() && packet.message() != self.tag() {
+            return; // of an earlier message
+        }
         (self.heard, self.doublings) = (now, 0);
         let number = u64::from(packet.stamp);
         match packet.kind {
-            Kind::Ack if packet.flags.has(Flags::FIN) => {
-                self.complete = true;
-                self.totals.una = self.spec.size.get();
-                return;
-            }
+            Kind::Ack if packet.flags.has(Flags::FIN) => return self.complete(cfg, now),
             Kind::Ack => self.ack(cfg, number),
             Kind::Nack => self.lose(number),
             Kind::Returned => {
@@ -246,17 +287,30 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
         self.forced = true;
     }
 
-    fn app_write(&mut self, bytes: Bytes, last: bool) {
-        self.spec.size = self.spec.size.saturating_add(bytes);
-        self.spec.open = !last;
+    fn app_write(&mut self, cfg: &GrantedConfig, now: Time, bytes: Bytes, last: bool) {
+        let Some(writes) = &mut self.writes else { return };
+        writes.add(bytes, last);
+        if self.complete {
+            self.begin_write(cfg, now);
+        }
     }
 
     fn finished(&self) -> bool {
-        self.complete
+        self.complete && self.writes.as_ref().is_none_or(|writes| writes.is_over())
+    }
+
+    fn idle(&self) -> bool {
+        self.complete // a stream that has more would have begun it
+    }
+
+    fn acked(&self) -> Bytes {
+        let Some(writes) = &self.writes else { return Bytes::new(self.totals.una) };
+        Bytes::new(writes.done() + if self.complete { 0 } else { self.totals.una })
     }
 
     fn unsent(&self) -> u64 {
-        self.spec.size.get() - self.totals.nxt
+        let waiting = self.writes.as_ref().map_or(0, |writes| writes.waiting());
+        self.spec.size.get() - self.totals.nxt + waiting
     }
 
     fn totals(&self) -> &Totals {

@@ -117,7 +117,7 @@ impl SenderHalf<RdmaConfig> for Box<QpSender> {
         (**self).on_deadline(cfg, now);
     }
 
-    fn app_write(&mut self, bytes: Bytes, last: bool) {
+    fn app_write(&mut self, _cfg: &RdmaConfig, _now: Time, bytes: Bytes, last: bool) {
         (**self).app_write(bytes, last);
     }
 
