@@ -41,10 +41,7 @@ pub fn draw(seed: u64) -> String {
     for entry in traffic.split("[[traffic]]\n").skip(1) {
         text.push_str("[[traffic]]\n");
         let n = d.0.below(2 * others.len().max(1) as u64) as usize;
-        // RPCs are written onto streams, which messages are not.
-        let takes =
-            |other: &&String| !(entry.contains("kind = \"rpc\"") && other.contains(RECEIVED));
-        if others.get(n).filter(takes).is_some() {
+        if others.get(n).is_some() {
             let _ = writeln!(text, "transport = \"other{n}\"");
         }
         text.push_str(entry);

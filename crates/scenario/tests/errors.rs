@@ -2103,6 +2103,20 @@ fn receiver_driven_transports() {
         let found = driven(&lines);
         assert!(found.contains(expected), "{lines}\nsays now: {found}");
     }
+    let homa = "kind = \"receiver-driven\"\nlaw = \"homa\"\nrouting = \"spray\"\nlevels = 1";
+    let of = |request: &str| {
+        let rpc = format!(
+            "[[traffic]]\nkind = \"rpc\"\nfrom = \"leaf[0].host[0]\"\nto = \"leaf[1].host[1]\"\nrequest = \"{request}\"\n"
+        );
+        let file = BASE.replacen(tcp, homa, 1) + &rpc;
+        text("a.toml", &file).map_or_else(|e| e.to_string(), |_| "nothing".into())
+    };
+    assert!(
+        of("5GB").contains("request: \"5GB\" has more than 4 GiB, the most that"),
+        "{}",
+        of("5GB")
+    );
+    assert_eq!(of("4GB"), "nothing");
     let found = said(tcp, &format!("{tcp}\nrouting = \"source\""));
     let expected = "senders of \"dctcp\" number no paths, as \"source\" needs it; write transport.routing = \"spray\"";
     assert!(found.contains(expected), "says now: {found}");

@@ -141,6 +141,40 @@ fn every_flow_ends_whatever_is_lost() {
     }
 }
 
+/// Two clients with two requests under way each: every one is answered, with and without unscheduled packets, whichever packet is lost, and under
+/// random loss.
+#[test]
+fn every_rpc_ends_whatever_is_lost() {
+    let loops = "[[traffic]]\nkind = \"rpc\"\nfrom = [\"host[1]\", \"host[2]\"]\nto = \"host[0]\"\npairs = \"all\"\n\
+                 request = \"1B..9KB\"\nresponse = \"1B..9KB\"\noutstanding = 2\ncount = 5\n";
+    for protects in [false, true] {
+        let answered = |fault: String| {
+            let (stop, fabric, more) =
+                ("time = \"5s\", flows = \"all\"", star(3, "2us"), format!("{loops}{fault}"));
+            let scenario = match protects {
+                false => with(stop, &fabric, &more),
+                true => scenario(&protected(stop, &fabric, &more)),
+            };
+            let record = run(&scenario, 1, Options::default()).record;
+            let completed = record.rpcs.iter().filter(|rpc| rpc.latency().is_some()).count();
+            assert_eq!((completed, record.rpcs.len()), (10, 10), "{protects}: {fault}");
+        };
+        for loss in ["0.01", "0.1"] {
+            let lossy = |host| {
+                format!("[[fault]]\nat = \"0s\"\nlink = \"host[{host}]-tor\"\nloss = {loss}\n")
+            };
+            answered((0..3).map(lossy).collect());
+        }
+        for direction in ["host[1]->tor", "tor->host[1]"] {
+            for nth in 1..=30 {
+                answered(format!(
+                    "[[fault]]\nat = \"0s\"\nlink = \"{direction}\"\ndrop = [{nth}]\n"
+                ));
+            }
+        }
+    }
+}
+
 /// Aeolus: switches drop unscheduled data at a queue of 6 KB.
 fn protected(stop: &str, fabric: &str, more: &str) -> String {
     let transport = format!("{EXPRESSPASS}protect = true\n");

@@ -156,6 +156,14 @@ limits = [
 
 /// Three messages of 12 packets to one host, of which four packets leave unasked.
 fn three_messages(law: &str, fault: &str) -> Scenario {
+    let flows = [1, 2, 3].map(|i| (format!("host[{i}]"), 12 * 4_000 - 1_000 * i));
+    let flows: Vec<_> =
+        flows.iter().map(|(from, size)| (from.as_str(), "host[0]", *size)).collect();
+    in_a_star(law, &format!("{}{fault}", list(&flows)))
+}
+
+/// Traffic on a star, under a law by a short name. Four packets leave unasked.
+fn in_a_star(law: &str, traffic: &str) -> Scenario {
     let window = "window = \"4 packets\"\n";
     let protected = |classes: &str| {
         let rule = format!(
@@ -172,10 +180,7 @@ fn three_messages(law: &str, fault: &str) -> Scenario {
         "ndp, trimmed" => (STAR.replace("classes = 2\n", TRIMMED), format!("{NDP}{window}")),
         _ => (STAR.into(), format!("{NDP}{window}")),
     };
-    let flows = [1, 2, 3].map(|i| (format!("host[{i}]"), 12 * 4_000 - 1_000 * i));
-    let flows: Vec<_> =
-        flows.iter().map(|(from, size)| (from.as_str(), "host[0]", *size)).collect();
-    with(&fabric, &transport, &format!("{}{fault}", list(&flows)))
+    with(&fabric, &transport, traffic)
 }
 
 fn all_end(scenario: &Scenario, what: &str) -> RunRecord {
@@ -220,6 +225,34 @@ fn every_message_ends_under_random_loss_of_everything() {
                 assert!(record.flows.iter().all(ended), "{law}, loss {loss}, seed {seed}");
             }
             agreed(&scenario);
+        }
+    }
+}
+
+/// Three clients with two requests under way each, of one to six packets: every one is answered, whichever packet is lost, and under random loss.
+#[test]
+fn every_rpc_ends_whatever_is_lost() {
+    let loop_of_six = "[[traffic]]\nkind = \"rpc\"\nfrom = [\"host[1]\", \"host[2]\", \"host[3]\"]\nto = \"host[0]\"\npairs = \"all\"\n\
+                       request = \"1B..24KB\"\nresponse = \"1B..24KB\"\noutstanding = 2\ncount = 6\n";
+    for law in ["ndp", "ndp, trimmed", "homa", "ndp, protected", "homa, protected"] {
+        let answered = |fault: &str, seed: u64| {
+            let scenario = in_a_star(law, &format!("{loop_of_six}{fault}"));
+            let record = run(&scenario, seed, Options::default()).record;
+            let completed = record.rpcs.iter().filter(|rpc| rpc.latency().is_some()).count();
+            assert_eq!((completed, record.rpcs.len()), (18, 18), "{law}, {fault}");
+            record.ports.iter().map(|port| port.lost_packets).sum::<u64>()
+        };
+        let mut lost = 0;
+        for link in ["host[1]->tor", "tor->host[1]"] {
+            for nth in 1..=40 {
+                let fault = format!("[[fault]]\nat = \"0s\"\nlink = \"{link}\"\ndrop = [{nth}]\n");
+                lost += answered(&fault, 1);
+            }
+        }
+        assert!(lost > 60, "{law}: {lost} packets lost");
+        for seed in 1..=5 {
+            let loss = "[[fabric.override]]\nwhere = \"host[*]\"\nloss = 0.1\n";
+            assert!(answered(loss, seed) > 20, "{law}");
         }
     }
 }
@@ -489,6 +522,12 @@ fn the_shipped_scenarios_teach_what_they_say() {
     };
     assert!(mean(0) < 2.0 && mean(1) > 10.0 * mean(0), "{} and {}", mean(0), mean(1));
     assert_eq!(mixed.ports.iter().map(|port| port.dropped_packets).sum::<u64>(), 0);
+
+    let rpcs = shipped(include_str!("../../../scenarios/homa-rpc.toml"), &[]).rpcs;
+    let mut took: Vec<u64> =
+        rpcs.iter().filter_map(|rpc| rpc.latency()).map(|took| took.as_ps()).collect();
+    took.sort_unstable();
+    assert!((5_400_000..5_600_000).contains(&took[took.len() / 2]), "{}", took[took.len() / 2]);
 
     let lot = include_str!("../../../scenarios/expresspass-parking-lot.toml");
     let carried = |set: &[(&str, &str)]| {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{run, scenario};
+use common::{agreed, run, scenario};
 use forebay_record::{RpcRow, RunRecord};
 use forebay_sim::{Options, twin};
 use forebay_units::{Bytes, Span, Time};
@@ -68,6 +68,47 @@ fn a_lone_rpc_takes_its_request_and_its_response_to_the_picosecond() {
         assert_eq!(record.connections[0].response_bytes, Bytes::new(3 * 500));
         assert!(record.end < Time::from_ps(10_000_000_000), "it ends when all are done");
     }
+}
+
+/// Over a transport of messages each write is one, unasked where a round trip covers it. ACKs go first there too.
+#[test]
+fn a_lone_rpc_of_messages_takes_its_request_and_its_response_to_the_picosecond() {
+    for (law, classes) in [("ndp", 2), ("homa", 8)] {
+        for n in [1, 2, 7] {
+            let keys =
+                rpc(&format!("request = \"{}B\"\nresponse = \"500B\"\ncount = 3\n", n * MSS));
+            let record = messages(law, classes, &keys);
+            for (i, row) in record.rpcs.iter().enumerate() {
+                // NDP acknowledges each packet, the last one as all other transports do.
+                let acks = if i == 0 { TX_ACK } else { 2 * TX_ACK };
+                assert_eq!(latency(row), one_way(n) + short(500) + acks, "{law}, {n} packets");
+                assert_eq!(row.ideal.as_ps(), one_way(n) + short(500));
+            }
+            assert_eq!(record.rpcs.len(), 3);
+            assert_eq!(record.connections[0].request_bytes, Bytes::new(3 * n * MSS));
+        }
+    }
+}
+
+/// Requests of one connection are messages that go one after another: the second leaves when the ACK of the first is there.
+#[test]
+fn messages_of_a_connection_go_one_after_another() {
+    let keys = "request = \"4000B\"\nresponse = \"500B\"\noutstanding = 2\ncount = 2\n";
+    let record = messages("homa", 8, &rpc(keys));
+    let acked = one_way(1) + LINKS * (TX_ACK + FLIGHT);
+    // The response of the first has left, and its ACK goes before that of the second request's response.
+    assert_eq!(latency(&record.rpcs[0]), one_way(1) + short(500) + TX_ACK);
+    assert_eq!(latency(&record.rpcs[1]), acked + one_way(1) + short(500) + TX_ACK);
+}
+
+/// Two hosts around a switch, and messages.
+fn messages(law: &str, classes: u32, traffic: &str) -> RunRecord {
+    let text = format!(
+        "version = 1\nname = \"rpc\"\nseeds = [1]\nstop = {{ time = \"10ms\", flows = \"all\" }}\n[fabric]\nkind = \"star\"\nhosts = 6\n\
+         host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\nrouting = \"spray\"\n[fabric.switch]\nclasses = {classes}\nbuffer = \"none\"\n\
+         [transport]\nkind = \"receiver-driven\"\nlaw = \"{law}\"\nmss = \"{MSS}B\"\nheader = \"64B\"\n{traffic}"
+    );
+    agreed(&scenario(&text))
 }
 
 #[test]

@@ -78,6 +78,8 @@ mod tests {
             Flags::RATE_REQUEST,
             Flags::TAG,
             Flags::FROM,
+            Flags::RESEND,
+            Flags::MESSAGE,
         ];
         let together = all.into_iter().fold(Flags::NONE, Flags::with);
         assert_eq!(together.0.count_ones() as usize, all.len());
@@ -97,6 +99,11 @@ mod tests {
         assert_eq!(packet, Packet { kind: Kind::Returned, dst: source, ..trimmed });
         assert!(!packet.turn_back(), "once");
         assert!(packet.kind.is_answer() && !trimmed.kind.is_answer());
+        let tag = MessageTag { number: 3, size: u32::MAX };
+        let mut of_stream = data.about(Some(tag));
+        assert!(of_stream.carries_ext() && !data.carries_ext());
+        of_stream.trim(64, 1);
+        assert_eq!((of_stream.message(), data.about(None).message()), (Some(tag), None));
         let mut anonymous = Packet { flags: Flags::NONE, ..trimmed };
         assert!(!anonymous.turn_back(), "nobody knows where to");
     }

@@ -214,7 +214,7 @@ mod tests {
                 kind: [Kind::Data, Kind::Ack, Kind::RackRequest][(draw >> 50) as usize % 3],
                 ecn: Ecn::Ect,
                 class: (draw >> 32) as u8,
-                flags: Flags((draw >> 40) as u16 & 0x3ff), // with delays, INT, a tag, some or none
+                flags: Flags((draw >> 40) as u16 & 0x13ff), // with delays, INT, a tag, a message, some or none
                 stamp: (draw >> 11) as u32,
                 word: (draw >> 44) as u16,
                 sacks,
@@ -222,7 +222,9 @@ mod tests {
                 ..Packet::default()
             };
             let stamped = packet.flags.has(Flags::STAMPS);
-            let tagged = packet.flags.has(Flags::TAG) || packet.kind == Kind::RackRequest;
+            let tagged = packet.flags.has(Flags::TAG)
+                || packet.flags.has(Flags::MESSAGE)
+                || packet.kind == Kind::RackRequest;
             let blocks = usize::from(sacks);
             for (i, block) in packet.ext.iter_mut().enumerate() {
                 let has_int = packet.flags.has(Flags::TELEMETRY) && i == 0;

@@ -35,7 +35,7 @@ pub struct Drawn {
     pub pauses: bool,
     /// A host's path to memory is modelled; its applications read late.
     pub memory: bool,
-    /// Receivers give credit: a flow is a message, and nothing writes onto streams.
+    /// Receivers give credit: a flow is a message, and so is each write of a connection.
     pub received: bool,
 }
 
@@ -780,7 +780,7 @@ fn traffic(d: &mut Draw, names: &Names, drawn: &Drawn) -> String {
     let hosts = names.hosts.len() as u64;
     for _ in 0..d.between(1, 3) {
         match d.0.below(8) {
-            7 if !drawn.received => out.push_str(&rpc(d, names)),
+            7 => out.push_str(&rpc(d, names)),
             0 => {
                 let _ = writeln!(
                     out,
