@@ -1,16 +1,18 @@
 //! CARC: a connection's share of the receiver's cache, and a little more while the receiver idles.
 //!
 //! A connection may have C lines unread at its receiver, the lines of the cache over the connections that share it. With requests blocked
-//! and latencies that are those of an empty path, the receiver waits for requests: the limit then moves towards C and what the
-//! receiver consumes in a round trip, by a quarter of the way per round trip, and otherwise back. It stays between C/2 and 2 C.
+//! while the fastest of a window took no longer than an empty path and its own service, the receiver waits for requests: the limit then
+//! moves towards C and what the receiver consumes in a round trip. Three windows in which it consumes less and takes longer
+//! within C credits mean that others use the cache: the limit moves below C. Else it goes back to C. It moves by a quarter of the way
+//! per window, and stays between C/2 and 2 C.
 //!
 //! Source: CARC (APNet 2025), formulas 1 and 2. The paper prints no rule for the second term.
-//! Needs: the latency of each request; the round-trip time of the empty path, or the least latency seen stands for it. State: 80
-//! bytes. Integers only.
-//! Deviation: the rule for the second term, its quarter and its bounds are assumptions. A limit below C for other users of the
-//! cache is not modelled.
+//! Needs: bytes and latency of each request; the round-trip time of the empty path, or the least latency seen stands for it, the
+//! service of one request included. State: 120 bytes. Integers only.
+//! Deviation: the rule for the second term, its fractions, its thresholds and its bounds are assumptions. Windows are of a round trip,
+//! and last on while credits are out and none comes back, as with returns in batches.
 
-use super::{PoolAct, PoolEvent, PoolLaw, PoolSeen, PoolStart};
+use super::{PoolAct, PoolEvent, PoolLaw, PoolSeen, PoolStart, PoolTotals};
 use crate::Acts;
 use crate::params::{params, whole};
 use forebay_units::{Span, Time};
@@ -32,36 +34,59 @@ whole! {
 #[derive(Clone, Debug)]
 pub struct Carc {
     lines: u64, // of the cache
-    line: u64,  // bytes
+    line: u32,  // bytes
+    percent: u16,
+    slow: u8, // windows in a row in which the receiver consumed less and took longer
     share: u64,
-    delta: i64, // from -share/2 to share
-    rtt: Span,  // of the empty path; `Span::MAX`: not known yet
+    delta: i64,    // from -share/2 to share
+    pressure: i64, // where others use the cache, what delta moves to: from -share/2 to 0
+    rtt: Span,     // of the empty path; `Span::MAX`: not known yet
     due: Time,
-    completed: u64, // bytes, at the last round trip
-    latency: Span,  // of the last request
-    percent: u64,
+    at: Time,        // of the last event
+    busy: Span,      // time with credits out, from the last rate on
+    counted: Span,   // the part of it up to the last completion
+    completed: u64,  // bytes, at the last rate
+    rate: u64,       // bytes per second that the receiver consumes while credits are out
+    fastest: Span,   // least latency of this window; `Span::MAX`: no request completed
+    fast_bytes: u64, // of the request that had it
+    usual: Span,     // least latency of the last window that was not slow
 }
 
 /// Where nothing is known of the path.
 const FIRST_RTT: Span = Span::from_us(10);
+
+/// Slow windows in a row that lower the limit.
+///
+/// Assumption: 3.
+const SLOW_WINDOWS: u8 = 3;
+
+/// Picoseconds in a second.
+const SECOND: u128 = 1_000_000_000_000;
 
 impl PoolLaw for Carc {
     const NAME: &'static str = "carc";
     type Params = CarcParams;
 
     fn start(params: &CarcParams, now: Time, at: PoolStart, acts: &mut Acts<PoolAct>) -> Self {
-        let line = at.line.get().max(1);
-        let lines = at.llc.get() / line;
+        let line = u32::try_from(at.line.get()).unwrap_or(u32::MAX).max(1);
         let mut carc = Self {
-            lines,
+            lines: at.llc.get() / u64::from(line),
             line,
+            percent: params.idle_percent.get() as u16,
+            slow: 0,
             share: 0,
             delta: 0,
+            pressure: 0,
             rtt: at.base_rtt.unwrap_or(Span::MAX),
             due: now,
+            at: now,
+            busy: Span::ZERO,
+            counted: Span::ZERO,
             completed: 0,
-            latency: Span::MAX,
-            percent: params.idle_percent.get(),
+            rate: 0,
+            fastest: Span::MAX,
+            fast_bytes: 0,
+            usual: Span::MAX,
         };
         carc.connections(at.connections);
         carc.due = now.saturating_add(carc.period());
@@ -73,19 +98,18 @@ impl PoolLaw for Carc {
     fn step(&mut self, now: Time, seen: PoolSeen<'_>, acts: &mut Acts<PoolAct>) {
         match seen.event {
             PoolEvent::Connections(n) => self.connections(n),
-            PoolEvent::Completed { latency, .. } => {
-                self.latency = latency;
+            PoolEvent::Completed { bytes, latency } => {
+                self.pass(now, true);
+                self.counted = self.busy;
                 self.rtt = self.rtt.min(latency);
+                if latency < self.fastest {
+                    (self.fastest, self.fast_bytes) = (latency, bytes.get());
+                }
                 return;
             }
             PoolEvent::Wake if now >= self.due => {
-                let consumed = seen.totals.completed.saturating_sub(self.completed);
-                self.completed = seen.totals.completed;
-                let empty = self.rtt.saturating_mul(self.percent) / 100;
-                let idle = seen.totals.blocked > 0 && self.latency <= empty;
-                let goal = if idle { (consumed / self.line).min(self.share) as i64 } else { 0 };
-                self.delta += (goal - self.delta) / 4;
-                self.bound();
+                self.pass(now, seen.totals.outstanding > 0);
+                self.look(seen.totals);
                 self.due = now.saturating_add(self.period());
                 acts.push(PoolAct::WakeAt(self.due));
             }
@@ -105,10 +129,78 @@ impl Carc {
     fn bound(&mut self) {
         let share = self.share as i64;
         self.delta = self.delta.clamp(-share / 2, share);
+        self.pressure = self.pressure.max(-share / 2);
     }
 
     fn limit(&self) -> u64 {
         self.share.saturating_add_signed(self.delta)
+    }
+
+    /// Counts time with credits out.
+    fn pass(&mut self, now: Time, out: bool) {
+        if out {
+            self.busy += now.since(self.at);
+        }
+        self.at = now;
+    }
+
+    /// Ends a window, unless it tells nothing: credits are out and none came back.
+    fn look(&mut self, totals: &PoolTotals) {
+        let mut goal = 0;
+        if self.fastest != Span::MAX {
+            self.judge(totals);
+            goal = self.goal(totals);
+        } else if totals.outstanding > 0 {
+            return;
+        }
+        // Rounded away from zero, so that it arrives.
+        let way = goal - self.delta;
+        self.delta += (way + 3 * way.signum()) / 4;
+        self.bound();
+        self.fastest = Span::MAX;
+    }
+
+    /// Takes the window's rate, and whether others use the cache: the rate falls by more than a tenth while latencies rise.
+    fn judge(&mut self, totals: &PoolTotals) {
+        let bytes = totals.completed.saturating_sub(self.completed);
+        self.completed = totals.completed;
+        let mut slow = false;
+        if self.counted > Span::ZERO {
+            let now = u128::from(bytes) * SECOND / u128::from(self.counted.as_ps());
+            let now = u64::try_from(now).unwrap_or(u64::MAX);
+            let less = now < self.rate - self.rate / 10;
+            slow = less && self.fastest > self.usual && totals.outstanding <= self.share;
+            self.rate = if self.rate == 0 { now } else { self.rate - self.rate / 8 + now / 8 };
+            self.busy = self.busy.saturating_sub(self.counted);
+            self.counted = Span::ZERO;
+        }
+        let share = self.share as i64;
+        if slow {
+            self.slow += 1;
+            if self.slow == SLOW_WINDOWS {
+                self.slow = 0;
+                self.pressure = (self.pressure - share / 8).max(-share / 2);
+            }
+        } else {
+            self.slow = 0;
+            self.usual = self.fastest;
+            self.pressure = (self.pressure + (share / 32).max(1)).min(0);
+        }
+    }
+
+    /// What delta moves to.
+    fn goal(&self, totals: &PoolTotals) -> i64 {
+        if self.pressure < 0 {
+            return self.pressure;
+        }
+        let rate = u128::from(self.rate.max(1));
+        let service = u128::from(self.fast_bytes) * SECOND / rate;
+        let empty = u128::from(self.rtt.as_ps()) * u128::from(self.percent) / 100;
+        if totals.blocked == 0 || u128::from(self.fastest.as_ps()) > empty + service {
+            return 0;
+        }
+        let in_flight = rate * u128::from(self.rtt.as_ps()) / SECOND / u128::from(self.line);
+        in_flight.min(u128::from(self.share)) as i64
     }
 
     /// From one look at the receiver to the next: a round trip, and 1 us at least.
