@@ -70,6 +70,19 @@ pub struct CreditRow {
     pub used: u64,
 }
 
+/// Payload of receiver-driven transports that one host got in one traffic class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ClassArrivalRow {
+    /// Index of the host.
+    pub host: u32,
+    /// Traffic class.
+    pub class: u8,
+    /// Of the beginning of messages, which leaves unasked.
+    pub unscheduled: Bytes,
+    /// On credit.
+    pub scheduled: Bytes,
+}
+
 /// A span in units of another; an ideal of zero counts as one picosecond.
 fn ratio(span: Span, ideal: Span) -> f64 {
     span.as_ps() as f64 / ideal.as_ps().max(1) as f64
@@ -328,13 +341,21 @@ pub enum Quantity {
     LawRate,
     /// Share of an interval for which a port was paused.
     Paused,
+    /// Flows to a host with credit out.
+    Credited,
+    /// Payload to a host that waits for credit.
+    AwaitsCredit,
+    /// Payload that came beyond the first gap of its flow.
+    BeyondGaps,
+    /// Credits, grants and pulls per time.
+    CreditRate,
     /// None of these.
     Other,
 }
 
 impl Quantity {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Queue,
         Self::Goodput,
         Self::Window,
@@ -343,6 +364,10 @@ impl Quantity {
         Self::FlowRate,
         Self::LawRate,
         Self::Paused,
+        Self::Credited,
+        Self::AwaitsCredit,
+        Self::BeyondGaps,
+        Self::CreditRate,
         Self::Other,
     ];
 
@@ -357,6 +382,10 @@ impl Quantity {
             Self::FlowRate => "flow-rate",
             Self::LawRate => "law-rate",
             Self::Paused => "paused",
+            Self::Credited => "credited",
+            Self::AwaitsCredit => "awaits-credit",
+            Self::BeyondGaps => "beyond-gaps",
+            Self::CreditRate => "credit-rate",
             Self::Other => "other",
         }
     }
@@ -388,6 +417,8 @@ pub struct RunRecord {
     pub flows: Vec<FlowRow>,
     /// Credits of flows whose receivers sent any, in flow order.
     pub credits: Vec<CreditRow>,
+    /// Payload that receivers which give credit got, by host and traffic class.
+    pub class_arrivals: Vec<ClassArrivalRow>,
     /// Flows of the table that had not started by the end.
     pub not_started: u64,
     /// Connections that carried RPCs.

@@ -308,6 +308,40 @@ fn marks_of_hosts_count_among_marks() {
     assert!(tile.contains("0 by switch ports, 8,406 by hosts"), "{tile}");
 }
 
+#[test]
+fn levels_are_shown_where_there_are_several() {
+    let about = about(&[1]);
+    let mut runs = [with_credits(run(1, 50))];
+    let html = page(&about, &runs);
+    let rows = "<tr><th>6<td class=\"num bar\"><span class=\"track\"><i class=\"use\" style=\"width:25%\"></i></span><b>25.0 %</b></td>\
+                <td class=\"num\">250 KB<td class=\"num\">–</tr><tr><th>1<";
+    assert!(html.contains(rows));
+    runs[0].class_arrivals.truncate(1);
+    assert!(!page(&about, &runs).contains("id=\"levels\""));
+}
+
+#[test]
+fn samples_of_receivers_are_explained() {
+    let about = about(&[1]);
+    let mut runs = [run(1, 50)];
+    let at: Vec<Time> = (0..9).map(|i| Time::from_ps(i * 1_000_000)).collect();
+    let quantities = [
+        (Quantity::Credited, "flows", "Over-commitment over time", "peak 8 flows"),
+        (Quantity::AwaitsCredit, "bytes", "Waiting for credit over time", "the pull queue"),
+        (Quantity::BeyondGaps, "bytes", "Reorder memory over time", "When the gap closes"),
+        (Quantity::CreditRate, "per_us", "Credits, grants and pulls over time", "peak 8.00 per µs"),
+    ];
+    let values: Vec<f64> = (0..9).map(f64::from).collect();
+    for (quantity, unit, ..) in quantities {
+        let (name, at, values) = (quantity.word().into(), at.clone(), values.clone());
+        runs[0].series.push(Series { name, quantity, unit, at, values });
+    }
+    let html = page(&about, &runs);
+    for (.., title, says) in quantities {
+        assert!(html.contains(title) && html.contains(says), "{title}: {says}");
+    }
+}
+
 /// Trims and dropped credits are no drops of packets, and stand beside them: in the head, by tier, by port and in the summary's text.
 #[test]
 fn trims_and_dropped_credits_stand_beside_drops() {

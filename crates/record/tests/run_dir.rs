@@ -58,6 +58,7 @@ fn assert_same(a: &RunRecord, b: &RunRecord) {
     assert_eq!((a.not_started, &a.totals, &a.hosts), (b.not_started, &b.totals, &b.hosts));
     assert_eq!(a.flows, b.flows);
     assert_eq!(a.credits, b.credits);
+    assert_eq!(a.class_arrivals, b.class_arrivals);
     assert_eq!(a.connections, b.connections);
     assert_eq!(a.rpcs, b.rpcs);
     assert_eq!(a.ports, b.ports);
@@ -81,6 +82,7 @@ fn the_same_run_leaves_the_same_bytes_and_reads_back_whole() {
     assert_eq!(
         names,
         [
+            "class_arrivals.csv",
             "class_pauses.csv",
             "connections.csv",
             "credits.csv",

@@ -5,8 +5,8 @@ use crate::capture::Taps;
 use crate::dependencies::{DependencyTable, control_links};
 use crate::flow_samples::FlowSamples;
 use crate::host::{
-    ClassQueues, Common, Deliveries, Host, Memory, MemorySamples, Nic, NicSide, Profile,
-    SenderWaits,
+    ClassQueues, Common, CreditSamples, Deliveries, Host, Memory, MemorySamples, Nic, NicSide,
+    Profile, SenderWaits,
 };
 use crate::law_log::{FlowTaps, host_tap};
 use crate::machine;
@@ -32,6 +32,7 @@ use forebay_scenario::model::{
 use forebay_scenario::pause::{Pausing, Threshold};
 use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, FlowSpec, Hosts};
+use forebay_transport::Frames;
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::Rates;
@@ -348,12 +349,17 @@ impl<'a> Maker<'a> {
     /// One host, with its observers.
     fn host(&self, id: u32, (common, nic): (Arc<Common>, Nic), share: Share) -> Host {
         let output = &self.scenario.output;
+        let profiles = &common.profiles;
+        let gives_credit = profiles.iter().any(|one| one.transport.frames() == Frames::Message);
         let mut host = Host::new(common, self.nic(NodeId(id)), nic, share.starts, share.counts_for);
         if self.pausing.is_some_and(|pausing| pausing.classes().is_some()) {
             host.separate_classes();
         }
         if let Some(queues) = &output.queues {
             host.add_observer(Deliveries::new(queues.every));
+            if gives_credit {
+                host.add_observer(CreditSamples::new(queues.every));
+            }
         }
         if let Some(samples) = share.samples {
             host.add_observer(samples);

@@ -1,5 +1,6 @@
 //! From nodes that have stopped to a record.
 
+mod credits;
 mod memory;
 mod rpc;
 
@@ -10,9 +11,7 @@ use crate::machine;
 use crate::node::AnyNode;
 use forebay_engine::{Digest, EngineAccess, NodeId, combine};
 use forebay_net::{CLASSES, Fabric, Paths, Port, PortCounters, Routes};
-use forebay_record::{
-    ClassPauseRow, CreditRow, FlowRow, NodeCounters, PortRow, Quantity, RunRecord, Series,
-};
+use forebay_record::{ClassPauseRow, FlowRow, NodeCounters, PortRow, Quantity, RunRecord, Series};
 use forebay_scenario::model::Scenario;
 use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
@@ -60,7 +59,8 @@ pub(crate) fn collect(
         hosts: built.plan.names[..built.plan.hosts].to_vec(),
         not_started: unstarted(built, &flows),
         flows,
-        credits: credits(nodes),
+        credits: credits::by_flow(nodes),
+        class_arrivals: credits::by_class(nodes),
         connections: rpc::connections(built, nodes),
         rpcs: rpc::rpcs(scenario, built, nodes),
         ports,
@@ -128,28 +128,6 @@ fn flows(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<FlowRow> 
         });
     }
     rows
-}
-
-/// Of flows whose receivers sent credits.
-fn credits(nodes: &[AnyNode]) -> Vec<CreditRow> {
-    let mut rows = BTreeMap::new();
-    for host in nodes.iter().filter_map(AnyNode::host) {
-        let ended = host.delivered().iter().map(|one| (one.flow, one.credits_sent));
-        rows.extend(ended.chain(host.credits_of_unfinished()).filter(|(_, sent)| *sent > 0));
-    }
-    let mut used = BTreeMap::new();
-    if !rows.is_empty() {
-        for host in nodes.iter().filter_map(AnyNode::host) {
-            let all = host.sent().iter().copied().chain(host.unfinished().map(|u| u.0));
-            used.extend(all.map(|one| (one.flow, one.credits_used)));
-        }
-    }
-    let row = |(flow, sent): (u32, u32)| CreditRow {
-        flow,
-        sent: sent.into(),
-        used: used.get(&flow).copied().unwrap_or_default().into(),
-    };
-    rows.into_iter().map(row).collect()
 }
 
 fn ports(built: &Built, nodes: &[AnyNode], unsent: &[Unsent], end: Time) -> Vec<PortRow> {
@@ -277,6 +255,7 @@ fn series(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<Series> 
     }
     all.push(goodput(every, nodes));
     all.extend(paused(built, every, nodes));
+    all.extend(credits::series(built, every, nodes));
     all
 }
 

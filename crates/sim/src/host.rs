@@ -6,6 +6,7 @@
 mod class_queues;
 mod common;
 mod control;
+mod credit_samples;
 #[cfg(test)]
 mod departures;
 mod dependencies;
@@ -31,6 +32,7 @@ mod timers;
 
 pub(crate) use class_queues::ClassQueues;
 pub(crate) use common::{BaseRtt, Common, Profile};
+pub(crate) use credit_samples::{CreditSample, CreditSamples};
 pub(crate) use dependencies::{Dependency, Successor};
 pub(crate) use memory::{Memory, NicSide, Snapshot};
 pub(crate) use memory_samples::Samples as MemorySamples;
@@ -44,8 +46,8 @@ pub(crate) use sending::Sent;
 use dependencies::Dependencies;
 use forebay_engine::{Digest, Flying, Out};
 use forebay_host::{Moderation, PullOrder};
-use forebay_net::{Port, PortFault, PortSettings, Recalled, trace};
-use forebay_transport::Arrival;
+use forebay_net::{CLASSES, Port, PortFault, PortSettings, Recalled, trace};
+use forebay_transport::{Arrival, Arrived};
 use forebay_units::Time;
 use forebay_units::random::{Purpose, Stream};
 use forebay_wire::{Kind, Packet};
@@ -142,6 +144,11 @@ impl Host {
     /// Payload handed to its applications.
     pub fn delivered_bytes(&self) -> u64 {
         self.receive.bytes
+    }
+
+    /// Payload of receiver-driven transports that came, by traffic class.
+    pub fn class_arrivals(&self) -> [Arrived; CLASSES] {
+        self.receive.halves.arrived()
     }
 
     /// Flows that end here and are complete.

@@ -369,6 +369,49 @@ fn granted_data_queues_for_no_more_than_overcommitment() {
     }
 }
 
+/// The same, sampled: K messages have grants out, and more where the last data of one is on its way; all that does not leave unasked waits for grants at first, and every grant is in some
+/// interval. Payload comes in the class that its message's size, or its receiver, gives it.
+#[test]
+fn samples_show_overcommitment_and_classes_what_they_carry() {
+    let (window, packets, k) = (15, 200, 3);
+    let names: Vec<String> = (1..13).map(|i| format!("host[{i}]")).collect();
+    let flows: Vec<_> =
+        names.iter().map(|from| (from.as_str(), "host[0]", packets * 4_000)).collect();
+    let levels = format!("{HOMA}window = \"{window} packets\"\nunscheduled_levels = {}\n", 8 - k);
+    let output = format!("{}[output]\nqueues = {{ every = \"1us\" }}\n", list(&flows));
+    let record =
+        run(&with(&star_of_eight_classes(), &levels, &output), 1, Options::default()).record;
+    let values = |name: &str| {
+        &record
+            .series
+            .iter()
+            .find(|series| series.name == name)
+            .unwrap_or_else(|| panic!("{name}"))
+            .values
+    };
+    let most = |name: &str| values(name).iter().copied().fold(0.0, f64::max);
+    let with_credit = values("host[0] flows with credit");
+    let usual = with_credit.iter().filter(|n| **n == k as f64).count();
+    assert!(usual > with_credit.len() / 2, "{k} in {usual} of {}", with_credit.len());
+    let granted = 12 * (packets - window) * 4_000;
+    let waiting = most("host[0] waiting for credit");
+    assert!((0.9..=1.0).contains(&(waiting / granted as f64)), "{waiting} B of {granted}");
+    let sent: u64 = record.credits.iter().map(|row| row.sent).sum();
+    for name in ["credits sent", "credits used"] {
+        let all = values(name).iter().sum::<f64>().round() as u64;
+        assert_eq!(all, sent, "{name}");
+    }
+    let parts = record
+        .class_arrivals
+        .iter()
+        .map(|row| (row.host, row.class, row.unscheduled.get(), row.scheduled.get()));
+    assert!(parts.clone().all(|(host, class, unscheduled, scheduled)| {
+        host == 0 && if u64::from(class) < k { unscheduled == 0 } else { scheduled == 0 }
+    }));
+    assert_eq!(parts.clone().map(|part| part.2).sum::<u64>(), 12 * window * 4_000);
+    assert_eq!(parts.map(|part| part.3).sum::<u64>(), granted);
+}
+
 /// Twelve senders of a round trip's payload each, and switches that drop what leaves unasked where 6 KB wait: the first round trip brings what the link
 /// carries, and K; probes tell the rest, which leaves once more, without a timer of milliseconds.
 #[test]

@@ -44,6 +44,14 @@ impl Bits {
         there
     }
 
+    /// Packets from `number` on that are in the set.
+    pub fn count_from(&self, number: u64) -> u64 {
+        let Some((begin, bit)) = self.at(number.max(self.first * 64)) else { return 0 };
+        let words = self.words.iter().enumerate().skip(begin);
+        let cut = |i: usize, word: u64| if i == begin { word & !(bit - 1) } else { word };
+        words.map(|(i, word)| u64::from(cut(i, *word).count_ones())).sum()
+    }
+
     /// The first packet from `number` on that is in the set.
     pub fn next_in(&self, number: u64) -> Option<u64> {
         let number = number.max(self.first * 64);

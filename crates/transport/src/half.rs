@@ -114,6 +114,29 @@ pub struct HostStart {
     pub seed: u64,
 }
 
+/// How a flow stands at a receiver that gives credit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct CreditState {
+    /// Whether credit of its receiver is out: data for it is still to come, or the receiver sends it without end.
+    pub credited: bool,
+    /// Payload for which its receiver may give credit now and has not.
+    pub waiting: Bytes,
+    /// Payload that came beyond the first byte that is missing.
+    pub beyond_gap: Bytes,
+}
+
+/// Traffic classes of a packet.
+pub const CLASSES: usize = 8;
+
+/// Payload that came in one traffic class, what came twice included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Arrived {
+    /// Of the beginning of messages, which leaves unasked.
+    pub unscheduled: Bytes,
+    /// On credit.
+    pub scheduled: Bytes,
+}
+
 /// Takes packets that leave for any host, in order.
 pub trait PacketSink {
     /// Takes one more.
@@ -235,6 +258,10 @@ pub trait ReceiverHalf<C: Transport>: Clone + Debug {
     fn credits_sent(&self, _host: Option<&C::Host>) -> u64 {
         0
     }
+    /// How the flow stands, where its receiver gives credit.
+    fn credit_state(&self, _cfg: &C, _host: Option<&C::Host>) -> CreditState {
+        CreditState::default()
+    }
 }
 
 /// What all flows of transport `C` and of one kind have in common where they end: at one host.
@@ -245,6 +272,10 @@ pub trait HostHalf<C>: Clone + Debug {
     fn deadline(&self) -> Time;
     /// The clock has come to the deadline. Calling earlier changes nothing.
     fn on_deadline(&mut self, cfg: &C, now: Time, sink: &mut impl PacketSink);
+    /// Payload that came, by traffic class, where that is counted.
+    fn arrived(&self) -> Option<&[Arrived; CLASSES]> {
+        None
+    }
     /// One of several.
     fn of(all: &mut [Self], index: u16) -> &mut Self {
         &mut all[usize::from(index)]

@@ -47,7 +47,8 @@ mod writes;
 
 pub use config::TcpConfig;
 pub use half::{
-    Frames, HostHalf, HostStart, PacketSink, Prefetch, ReceiverHalf, SenderHalf, Transport,
+    Arrived, CreditState, Frames, HostHalf, HostStart, PacketSink, Prefetch, ReceiverHalf,
+    SenderHalf, Transport,
 };
 pub use receiver::{Acks, Arrival, TcpReceiver};
 pub use scoreboard::Segment;

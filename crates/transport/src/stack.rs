@@ -4,7 +4,8 @@
 //! by `match` to the halves of whichever it is. One row below is all that a transport adds here.
 
 use crate::half::{
-    Frames, HostHalf, HostStart, PacketSink, Prefetch, ReceiverHalf, SenderHalf, Transport,
+    Arrived, CLASSES, CreditState, Frames, HostHalf, HostStart, PacketSink, Prefetch, ReceiverHalf,
+    SenderHalf, Transport,
 };
 use crate::rdma::RdmaConfig;
 use crate::receiver::Arrival;
@@ -126,6 +127,13 @@ impl<C: Transport> BoundReceiver<C> {
         HostHalves: Holds<C>,
     {
         self.half.credits_sent(host.seen().halves.get(usize::from(self.host)))
+    }
+
+    fn credit_state(&self, host: &HostHalves) -> CreditState
+    where
+        HostHalves: Holds<C>,
+    {
+        self.half.credit_state(&self.cfg, host.seen().halves.get(usize::from(self.host)))
     }
 }
 
@@ -262,6 +270,18 @@ macro_rules! transports {
             #[inline]
             pub fn deadline(&self) -> Time {
                 self.deadline
+            }
+
+            /// Payload of receiver-driven transports that came, by traffic class.
+            pub fn arrived(&self) -> [Arrived; CLASSES] {
+                let mut all = [Arrived::default(); CLASSES];
+                $($(#[cfg($cfg)])? for counted in self.$field.halves.iter().filter_map(HostHalf::<$Config>::arrived) {
+                    for (sum, one) in all.iter_mut().zip(counted) {
+                        sum.unscheduled += one.unscheduled;
+                        sum.scheduled += one.scheduled;
+                    }
+                })+
+                all
             }
 
             fn earliest(&self) -> Time {
@@ -562,6 +582,11 @@ impl Receiver {
     /// Credits, grants or pulls sent as packets of their own. `host` has the halves of the host that it was made with.
     pub fn credits_sent(&self, host: &HostHalves) -> u64 {
         each!(Receiver, self, |of| of.credits_sent(host))
+    }
+
+    /// How the flow stands, where its receiver gives credit. `host` has the halves of the host that it was made with.
+    pub fn credit_state(&self, host: &HostHalves) -> CreditState {
+        each!(Receiver, self, |of| of.credit_state(host))
     }
 
     /// Bytes of these that the application has still to read.

@@ -1,9 +1,10 @@
-//! `credits.csv`, in run directories of runs in which receivers sent credits and in no others.
+//! `credits.csv` and `class_arrivals.csv`, in run directories of runs in which receivers give credit and in no others.
 
 use super::Value::Number;
 use super::columns;
 use crate::dir::Of;
-use crate::rows::CreditRow;
+use crate::rows::{ClassArrivalRow, CreditRow};
+use forebay_units::Bytes;
 
 pub(super) static CREDITS: Of<CreditRow> = Of {
     file: "credits.csv",
@@ -23,5 +24,27 @@ pub(super) static CREDITS: Of<CreditRow> = Of {
             = |c, _| Number(c.sent) => |c, cell| c.sent = cell.number()?]
         ["credits_used" "packets" "Those that came to the sender and released something: a packet, or of grants and pulls, which are cumulative, more credit than was known. The others were dropped on the way (dropped_credits of ports.csv), came when nothing was left to send or late, or were under way at the end.",
             = |c, _| Number(c.used) => |c, cell| c.used = cell.number()?]
+    },
+};
+
+pub(super) static CLASS_ARRIVALS: Of<ClassArrivalRow> = Of {
+    file: "class_arrivals.csv",
+    always: false,
+    seeded: true,
+    needed: &["host", "class", "unscheduled_bytes", "scheduled_bytes"],
+    blank: ClassArrivalRow::default,
+    any: |run| !run.class_arrivals.is_empty(),
+    each: |run, row| run.class_arrivals.iter().try_for_each(row),
+    take: |run, row| {
+        run.class_arrivals.push(row);
+        Ok(())
+    },
+    columns: columns! { ClassArrivalRow:
+        ["host" "" "", = |a, _| Number(a.host.into()) => |a, c| a.host = c.small()?]
+        ["class" "" "", = |a, _| Number(a.class.into()) => |a, c| a.class = c.small()?]
+        ["unscheduled_bytes" "bytes" "Payload of receiver-driven transports (homa, ndp) that reached the host in the class and was of the part of its message that leaves unasked; what came twice counts twice.",
+            = |a, _| Number(a.unscheduled.get()) => |a, c| a.unscheduled = Bytes::new(c.number()?)]
+        ["scheduled_bytes" "bytes" "The same of what leaves on a grant or pull.",
+            = |a, _| Number(a.scheduled.get()) => |a, c| a.scheduled = Bytes::new(c.number()?)]
     },
 };

@@ -195,10 +195,11 @@ pub struct Explained {
 }
 
 /// The tables, in the order of the manifest.
-pub(crate) const TABLES: [&dyn TableOf; 12] = [
+pub(crate) const TABLES: [&dyn TableOf; 13] = [
     &runs::HOSTS,
     &flows::FLOWS,
     &credits::CREDITS,
+    &credits::CLASS_ARRIVALS,
     &ports::PORTS,
     &runs::SERIES,
     &runs::RUNS,

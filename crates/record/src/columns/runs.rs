@@ -114,7 +114,7 @@ pub(super) static SERIES: Of<SeriesPoint> = Of {
     columns: columns! { SeriesPoint:
         ["series" "" "Name of the sampled quantity.",
             = |p, of| Text(&of.run.series[p.series].name) => |p, c| p.name = c.text().into()]
-        ["quantity" "" "What it is a series of: queue, goodput, window, in-flight, round-trip, flow-rate, paused or other.",
+        ["quantity" "" "What it is a series of: queue, goodput, window, in-flight, round-trip, flow-rate, law-rate, paused, credited, awaits-credit, beyond-gaps, credit-rate or other.",
             = |p, of| Text(of.run.series[p.series].quantity.word()) => |p, c| p.quantity = c.text().into()]
         ["unit" "" "Unit of its values.",
             = |p, of| Text(of.run.series[p.series].unit) => |p, c| p.unit = c.text().into()]
@@ -127,6 +127,6 @@ pub(super) static SERIES: Of<SeriesPoint> = Of {
 
 /// A unit is a constant of the program that wrote it; an unknown one is kept for good.
 fn unit(text: &str) -> &'static str {
-    let known = ["bytes", "gbps", "packets", "fraction", "us"];
+    let known = ["bytes", "gbps", "packets", "fraction", "us", "flows", "per_us"];
     known.into_iter().find(|unit| *unit == text).unwrap_or_else(|| text.to_string().leak())
 }

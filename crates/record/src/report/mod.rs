@@ -7,6 +7,7 @@
 mod cdf;
 mod fct;
 mod host;
+mod levels;
 mod links;
 mod over_time;
 mod pauses;
@@ -86,6 +87,7 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
     figures.extend(links::tiers(summary));
     figures.extend(links::utilisation_map(runs));
     figures.extend(links::worst_ports(runs));
+    figures.extend(levels::table(runs));
     figures.extend(pauses::table(runs));
     figures.extend(worst_flows::table(about, runs));
     for figure in &figures {

@@ -170,7 +170,7 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
         title: format!("{title} over time{of}"),
         plot,
         caption: format!(
-            "{}.{seed} Linear scale from zero. Each {COLUMN}-pixel \
+            "{}.{seed}{} Linear scale from zero. Each {COLUMN}-pixel \
              column shows the mean (line) and the least to largest sample in it (shaded), so no sampled peak is lost; \
              what happens between samples is. All samples are in series.csv.",
             match others.len() {
@@ -182,7 +182,8 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
                 ),
                 _ =>
                     format!("{} of {} series, those with the highest peaks", named.len(), all.len()),
-            }
+            },
+            meaning(quantity)
         ),
     })
 }
@@ -294,6 +295,29 @@ fn hover(
     }
 }
 
+/// What a quantity of receivers that give credit is, in a sentence after a space; others are known.
+fn meaning(quantity: Quantity) -> &'static str {
+    match quantity {
+        Quantity::Credited => {
+            " Flows to a host for which it has grants or pulls out that no data has answered (homa, ndp), or to which it sends credits \
+             (expresspass); unscheduled data does not count. Hosts are those where it is largest in the mean."
+        }
+        Quantity::AwaitsCredit => {
+            " Payload to a host for which it may give credit and has not: of all messages what is not granted yet (homa), or what fits their \
+             windows (ndp), the pull queue. Hosts are those where it is largest in the mean."
+        }
+        Quantity::BeyondGaps => {
+            " Payload that a host keeps because something before it is missing. When the gap closes, all of it is delivered at once. Hosts are \
+             those where it is largest in the mean."
+        }
+        Quantity::CreditRate => {
+            " Sent by receivers as packets of their own, and those that released something at senders; between the lines is what was dropped, \
+             wasted or on its way."
+        }
+        _ => "",
+    }
+}
+
 /// Of a figure, and of its vertical axis.
 fn titles(quantity: Quantity, unit: &str) -> (&'static str, String) {
     let (title, axis) = match quantity {
@@ -305,12 +329,18 @@ fn titles(quantity: Quantity, unit: &str) -> (&'static str, String) {
         Quantity::FlowRate => ("Rates of flows", "Acknowledged"),
         Quantity::LawRate => ("Rates that laws set", "Allowed"),
         Quantity::Paused => ("Ports paused", "Share of time paused"),
+        Quantity::Credited => ("Over-commitment", "Flows with credit"),
+        Quantity::AwaitsCredit => ("Waiting for credit", "Payload"),
+        Quantity::BeyondGaps => ("Reorder memory", "Beyond gaps"),
+        Quantity::CreditRate => ("Credits, grants and pulls", "All hosts"),
         Quantity::Other => return ("Samples", unit.into()),
     };
     match unit {
         "gbps" => (title, format!("{axis}, Gb/s")),
         // Labels of times have their units with them.
         "us" => (title, axis.into()),
+        "flows" => (title, axis.into()),
+        "per_us" => (title, format!("{axis}, per µs")),
         other => (title, format!("{axis}, {other}")),
     }
 }
@@ -346,6 +376,8 @@ fn value_label(value: f64, unit: &str) -> String {
         "bytes" => bytes_f(value),
         "gbps" => gbps(value),
         "us" => micro(value),
+        "per_us" => format!("{} per µs", sig3(value)),
+        "flows" => format!("{} flows", plain(value)),
         other => format!("{} {other}", sig3(value)),
     }
 }

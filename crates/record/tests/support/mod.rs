@@ -4,8 +4,9 @@
 #![allow(dead_code, reason = "each user of this file needs a part of it")]
 
 use forebay_record::{
-    About, ClassPauseRow, ConnectionRow, CreditRow, DeadlockRow, FaultSpan, FlowRow, MemoryRow,
-    MemorySample, MemorySeries, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
+    About, ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditRow, DeadlockRow, FaultSpan,
+    FlowRow, MemoryRow, MemorySample, MemorySeries, NodeCounters, PortRow, Quantity, RpcRow,
+    RunRecord, Series,
 };
 use forebay_units::math::{ln, mix};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -211,6 +212,13 @@ pub fn with_credits(mut run: RunRecord) -> RunRecord {
     let row =
         |flow: &FlowRow| CreditRow { flow: flow.flow, sent: 40 + u64::from(flow.flow), used: 40 };
     run.credits = run.flows.iter().step_by(3).map(row).collect();
+    let arrivals = |class: u8, unscheduled: u64, scheduled: u64| ClassArrivalRow {
+        host: 1,
+        class,
+        unscheduled: Bytes::new(unscheduled),
+        scheduled: Bytes::new(scheduled),
+    };
+    run.class_arrivals = vec![arrivals(1, 0, 750_000), arrivals(6, 250_000, 0)];
     run
 }
 

@@ -7,7 +7,9 @@ use super::telemetry::with_inline_space;
 use super::timers::Due;
 use crate::flow_map::{DONE, FlowMap};
 use forebay_engine::Out;
-use forebay_transport::{Arrival, HostHalves, HostStart, PacketSink, Progress, Receiver};
+use forebay_transport::{
+    Arrival, CreditState, HostHalves, HostStart, PacketSink, Progress, Receiver,
+};
 use forebay_units::Time;
 use forebay_units::random::{Purpose, Stream};
 use forebay_wire::{FlowId, Packet};
@@ -180,6 +182,12 @@ impl Host {
         let Receivers { slots, of, halves, .. } = &self.receive;
         of.live()
             .map(|(flow, slot)| (flow, slots[slot as usize].receiver.credits_sent(halves) as u32))
+    }
+
+    /// How flows that began and are not complete here stand, in no order.
+    pub fn credit_states(&self) -> impl Iterator<Item = CreditState> {
+        let Receivers { slots, of, halves, .. } = &self.receive;
+        of.live().map(|(_, slot)| slots[slot as usize].receiver.credit_state(halves))
     }
 
     /// Data of a flow that is complete here: its last ACK was lost.

@@ -2,7 +2,7 @@
 
 use super::{CREDIT, CREDIT_JITTER, CreditedConfig, PROBE, REQUEST, STOP, patience};
 use crate::bits::Bits;
-use crate::half::{HostHalf, HostStart, PacketSink, ReceiverHalf};
+use crate::half::{CreditState, HostHalf, HostStart, PacketSink, ReceiverHalf};
 use crate::receiver::Arrival;
 use forebay_laws::Acts;
 use forebay_laws::credit::{Credit, CreditAct, CreditEvent, CreditSeen, CreditStart, CreditTotals};
@@ -414,5 +414,14 @@ impl ReceiverHalf<CreditedConfig> for CreditedReceiver {
 
     fn credits_sent(&self, _host: Option<&CreditedHost>) -> u64 {
         u64::from(self.sent) + self.clock.as_ref().map_or(0, |clock| clock.number)
+    }
+
+    fn credit_state(&self, cfg: &CreditedConfig, _host: Option<&CreditedHost>) -> CreditState {
+        let kept = self.there.as_ref().map_or(0, |there| there.packets.count_from(there.next));
+        CreditState {
+            credited: self.clock.as_ref().is_some_and(|clock| clock.due != Time::MAX),
+            waiting: Bytes::ZERO,
+            beyond_gap: Bytes::new((kept * cfg.mss.get()).min(self.size - self.next)),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::GrantedConfig;
 use super::message::{Message, Rank};
-use crate::half::{HostHalf, HostStart, PacketSink};
+use crate::half::{Arrived, CLASSES, CreditState, HostHalf, HostStart, PacketSink};
 use forebay_laws::Acts;
 use forebay_laws::grant::{
     Grant, GrantAct, GrantEvent, GrantSeen, GrantStart, Incoming, MessageId, Order,
@@ -26,6 +26,7 @@ pub struct Grantor {
     acks: bool,
     reorder: Span, // from a probe until what is missing counts as lost
     messages: Vec<Message>,
+    arrived: [Arrived; CLASSES],
     free: Vec<u32>,
     ranks: Vec<(Rank, u32)>, // messages that need credit, the best first, where order is by a rank
     turns: VecDeque<u32>,    // the same in turns: of these, those that may have some now
@@ -55,6 +56,7 @@ impl Grantor {
             acks: needs.acks,
             reorder: at.line_rate.time_for(cfg.window) / REORDER,
             messages: Vec::new(),
+            arrived: Default::default(),
             free: Vec::new(),
             ranks: Vec::new(),
             turns: VecDeque::new(),
@@ -113,8 +115,14 @@ impl Grantor {
         let bytes = cfg.payload(number, message.size.get());
         let whole = packet.kind == Kind::Data;
         let new = whole && message.take(number, bytes);
-        if !whole {
-            message.in_vain(bytes);
+        match whole {
+            true => {
+                let class = &mut self.arrived[usize::from(packet.class)];
+                let unasked = packet.seq < message.seen.unscheduled.get();
+                let part = if unasked { &mut class.unscheduled } else { &mut class.scheduled };
+                *part += Bytes::new(bytes);
+            }
+            false => message.in_vain(bytes),
         }
         let there = whole || message.has(number);
         let (delivered, left) = (message.delivered(cfg), message.left());
@@ -211,6 +219,20 @@ impl Grantor {
         self.messages[id.0 as usize].grants
     }
 
+    /// How an open message stands.
+    pub(super) fn state_of(&self, cfg: &GrantedConfig, id: MessageId) -> CreditState {
+        let message = &self.messages[id.0 as usize];
+        let seen = &message.seen;
+        let room = seen.unscheduled.max(cfg.mss).saturating_sub(seen.under_way());
+        let most = if self.order == Order::Turns { room } else { Bytes::MAX };
+        CreditState {
+            credited: seen.credited > seen.unscheduled && seen.under_way() > Bytes::ZERO,
+            waiting: most
+                .min(message.size.saturating_add(seen.trimmed).saturating_sub(seen.credited)),
+            beyond_gap: seen.received.saturating_sub(Bytes::new(message.delivered(cfg))),
+        }
+    }
+
     fn send_grant(&mut self, cfg: &GrantedConfig, id: MessageId, sink: &mut impl PacketSink) {
         let message = &mut self.messages[id.0 as usize];
         message.grants += 1;
@@ -295,6 +317,10 @@ impl Grantor {
 }
 
 impl HostHalf<GrantedConfig> for Grantor {
+    fn arrived(&self) -> Option<&[Arrived; CLASSES]> {
+        Some(&self.arrived)
+    }
+
     fn deadline(&self) -> Time {
         let probe = self.probes.front().map_or(Time::MAX, |(at, _)| *at);
         self.wake.min(self.silence).min(probe)

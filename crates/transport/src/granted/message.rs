@@ -2,7 +2,7 @@
 
 use super::{GrantedConfig, Grantor};
 use crate::bits::Bits;
-use crate::half::{PacketSink, ReceiverHalf, Transport};
+use crate::half::{CreditState, PacketSink, ReceiverHalf, Transport};
 use crate::receiver::Arrival;
 use forebay_laws::grant::{Incoming, MessageId, Order};
 use forebay_units::{Bytes, Time};
@@ -114,6 +114,11 @@ impl ReceiverHalf<GrantedConfig> for GrantedReceiver {
     fn credits_sent(&self, host: Option<&Grantor>) -> u64 {
         let open = host.zip(self.id).filter(|_| !self.complete);
         (self.grants + open.map_or(0, |(host, id)| host.grants_of(id))).into()
+    }
+
+    fn credit_state(&self, cfg: &GrantedConfig, host: Option<&Grantor>) -> CreditState {
+        let open = host.zip(self.id).filter(|_| !self.complete);
+        open.map(|(host, id)| host.state_of(cfg, id)).unwrap_or_default()
     }
 }
 
