@@ -189,17 +189,17 @@ proptest! {
                 for (now, open, event) in &steps {
                     let until = law.waits_until();
                     let mut acts = Acts::default();
-                    law.step(*now, GrantSeen { open, event: *event }, &mut acts);
+                    law.step(*now, GrantSeen { open, oldest: open.last().copied(), event: *event }, &mut acts);
                     if *now < until {
                         assert!(acts.iter().all(|act| act == GrantAct::WakeAt(until)), "{acts:?}");
                     } else {
                         let mut same = Acts::default();
-                        spared.step(*now, GrantSeen { open, event: *event }, &mut same);
+                        spared.step(*now, GrantSeen { open, oldest: open.last().copied(), event: *event }, &mut same);
                         assert_eq!(acts, same);
                     }
                     assert_eq!(granted(*now, open, &acts), Ok(()), "{params:?} {event:?}");
                     let mut same = Acts::default();
-                    logged.step(*now, GrantSeen { open, event: *event }, &mut same);
+                    logged.step(*now, GrantSeen { open, oldest: open.last().copied(), event: *event }, &mut same);
                     assert_eq!(acts, same);
                 }
             });

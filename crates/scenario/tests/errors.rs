@@ -2080,6 +2080,14 @@ fn receiver_driven_transports() {
             "lets 4 messages send at a time, and at most 3 of 8 levels are for granted data; let 3 send, or write more levels",
         ),
         (
+            format!("law = \"homa\"\n{spray}\nlevels = 1\nparams = {{ tail_boost = true }}"),
+            "boosts the end of messages into a higher class, and with one level there is none; leave tail_boost out, or write more levels",
+        ),
+        (
+            format!("law = \"homa\"\n{spray}\nparams = {{ oldest_share = 0.6 }}"),
+            "does not fit; homa.oldest_share takes a share from 0.0 to 0.5",
+        ),
+        (
             format!("law = \"homa\"\n{spray}\nlevels = 1\n[output.law_log]\nflows = [0]"),
             "logs laws of senders, and here receivers have the laws, which are not logged yet; leave it out",
         ),

@@ -34,6 +34,7 @@ pub(crate) fn fill(
             _ => continue,
         };
         cfg.window = window.unwrap_or(cfg.window);
+        cfg.tail = if cfg.law.boosts_tail() { cfg.window } else { Bytes::ZERO };
         if keys.levels > 1 {
             let its = |entry: &Traffic| std::ptr::eq(scenario.transport_of(entry), transport);
             let its_flow = |flow: &&FlowSpec| its(&scenario.traffic[usize::from(flow.traffic)]);
@@ -99,12 +100,12 @@ fn fastest_host(fabric: &Fabric, packet: Bytes) -> u64 {
 }
 
 /// Divides classes between granted data and what leaves unasked by their bytes, and the latter's among messages by size so that each
-/// has the same bytes.
+/// has the same bytes. Tails that ride in these classes count as well.
 ///
-/// Source: Homa, SIGCOMM 2018, section 3.4.
+/// Source: Homa, SIGCOMM 2018, section 3.4; tails: PlatformLab/HomaSimulation.
 fn levels(cfg: &mut GrantedConfig, keys: &ReceiverDriven, mut sizes: Vec<u64>) {
     sizes.sort_unstable();
-    let unasked = |size: u64| u128::from(size.min(cfg.window.get()));
+    let unasked = |size: u64| u128::from(size.min((cfg.window + cfg.tail).get()));
     let all: u128 = sizes.iter().map(|size| u128::from(*size)).sum();
     let sum: u128 = sizes.iter().map(|size| unasked(*size)).sum();
     let by_bytes = || ((2 * u128::from(keys.levels) * sum + all) / (2 * all).max(1)) as u8;
@@ -143,6 +144,7 @@ mod tests {
             ack_class: 7,
             priorities: 1,
             cutoffs: None,
+            tail: Bytes::ZERO,
             resend_after: Span::from_ms(2),
             protect: false,
         };

@@ -201,6 +201,7 @@ fn receiver_driven(
         ack_class: transport.ack_class,
         priorities: 1,
         cutoffs: None,
+        tail: Bytes::ZERO,
         resend_after: keys.resend_after,
         protect: keys.protect,
     })

@@ -412,6 +412,27 @@ fn samples_show_overcommitment_and_classes_what_they_carry() {
     assert_eq!(parts.map(|part| part.3).sum::<u64>(), granted);
 }
 
+/// One message at a time, the shortest, beside eleven shorter ones: a long message that came first has a twentieth of all grants with a share of 0.05, and without one
+/// only those of the time before the others.
+#[test]
+fn the_oldest_message_is_not_starved() {
+    let mut flows = vec![("host[1]".into(), "host[0]", 8_000_000)];
+    flows.extend((2..13).map(|i| (format!("host[{i}]"), "host[0]", 4_000_000)));
+    let flows: Vec<_> = flows.iter().map(|(from, to, size)| (from.as_str(), *to, *size)).collect();
+    let grants = |share: &str| {
+        let keys = format!("{HOMA}window = \"15 packets\"\nlevels = 2\n{share}");
+        let mut scenario = with(&star_of_eight_classes(), &keys, &list(&flows));
+        scenario.stop.time = Time::from_ps(2_000_000_000);
+        let credits = agreed(&scenario).credits;
+        let all: u64 = credits.iter().map(|row| row.sent).sum();
+        (credits.iter().find(|row| row.flow == 0).unwrap().sent, all)
+    };
+    let (before, all) = grants("");
+    assert!(before < 15 && all > 5_500, "{before} of {all}");
+    let (oldest, all) = grants("params = { oldest_share = 0.05 }\n");
+    assert!((oldest - before).abs_diff(all / 20) <= 2, "{oldest} of {all}, {before} before");
+}
+
 /// Twelve senders of a round trip's payload each, and switches that drop what leaves unasked where 6 KB wait: the first round trip brings what the link
 /// carries, and K; probes tell the rest, which leaves once more, without a timer of milliseconds.
 #[test]

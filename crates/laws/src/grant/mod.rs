@@ -116,6 +116,8 @@ pub struct GrantNeeds {
 pub struct GrantSeen<'a> {
     /// Messages that still need grants, in the order of [`GrantLaw::ORDER`].
     pub open: &'a [Incoming],
+    /// Of all messages that still need grants and of which less than a window is on its way, the oldest; where [`GrantLaw::serves_oldest`].
+    pub oldest: Option<Incoming>,
     /// What happened.
     pub event: GrantEvent,
 }
@@ -221,6 +223,11 @@ pub trait GrantLaw: Sized + Clone {
         true
     }
 
+    /// Whether the last window of a message rides in the class of what it sends unasked.
+    fn boosts_tail(_params: &Self::Params) -> bool {
+        false
+    }
+
     /// State of a receiving host without messages, at time `now`.
     fn start(params: &Self::Params, now: Time, at: GrantStart, acts: &mut Acts<GrantAct>) -> Self;
 
@@ -228,6 +235,12 @@ pub trait GrantLaw: Sized + Clone {
     #[inline]
     fn waits_until(&self) -> Time {
         Time::ZERO
+    }
+
+    /// Whether the next step may serve the oldest message, wherever it is in the list.
+    #[inline]
+    fn serves_oldest(&self) -> bool {
+        false
     }
 
     /// One event.

@@ -29,6 +29,16 @@ impl Grant {
             Self::Logged(_) => Time::ZERO,
         }
     }
+
+    /// Whether the next step may serve the oldest message: [`GrantLaw::serves_oldest`].
+    #[inline]
+    pub fn serves_oldest(&self) -> bool {
+        match self {
+            Self::Homa(law) => law.serves_oldest(),
+            Self::Ndp(law) => law.serves_oldest(),
+            Self::Logged(of) => of.law().serves_oldest(),
+        }
+    }
 }
 
 impl GrantParams {
@@ -53,6 +63,14 @@ impl GrantParams {
         match &self.of {
             Params::Homa(params) => super::homa::Homa::knows_size(params),
             Params::Ndp(params) => super::ndp::Ndp::knows_size(params),
+        }
+    }
+
+    /// Whether the last window of a message rides in the class of what it sends unasked.
+    pub fn boosts_tail(&self) -> bool {
+        match &self.of {
+            Params::Homa(params) => super::homa::Homa::boosts_tail(params),
+            Params::Ndp(params) => super::ndp::Ndp::boosts_tail(params),
         }
     }
 }

@@ -288,6 +288,7 @@ impl Code for MessageId {
 pub(crate) fn put_grant(seen: GrantSeen<'_>, (): &mut (), out: &mut Vec<u8>) {
     (seen.open.len() as u64).put(out);
     seen.open.iter().for_each(|open| open.put(out));
+    seen.oldest.put(out);
     seen.event.put(out);
 }
 
@@ -300,7 +301,8 @@ pub(crate) fn get_grant<R>(
     for _ in 0..u64::read(from)? {
         open.push(Incoming::read(from)?);
     }
-    Some(with(GrantSeen { open: &open, event: GrantEvent::read(from)? }))
+    let (oldest, event) = (Option::read(from)?, GrantEvent::read(from)?);
+    Some(with(GrantSeen { open: &open, oldest, event }))
 }
 
 pub(crate) fn put_credit(seen: CreditSeen<'_>, last: &mut [u64; 3], out: &mut Vec<u8>) {

@@ -96,6 +96,7 @@ impl ReceiverDriven {
         }
         let key = format!("{place}.resend_after");
         let active = law.as_ref().and_then(GrantParams::active);
+        let boosts_tail = law.as_ref().is_some_and(GrantParams::boosts_tail);
         let needs = law.map(|law| law.wants().1);
         let usual = needs.map_or(self.resend_after, |needs| needs.resend_after);
         judge.usual(&key, &mut self.resend_after, usual);
@@ -103,6 +104,10 @@ impl ReceiverDriven {
         let usual = needs.map_or(self.levels, |needs| needs.classes);
         judge.usual(&format!("{place}.levels"), &mut self.levels, usual);
         self.check_levels(judge, place);
+        if boosts_tail && self.levels == 1 {
+            let text = "boosts the end of messages into a higher class, and with one level there is none; leave tail_boost out, or write more levels";
+            judge.say(&format!("{place}.params"), text);
+        }
         let granted = self.levels.saturating_sub(self.unscheduled_levels.unwrap_or(1));
         if let Some(active) = active.filter(|active| self.levels > 1 && *active > granted) {
             let text = format!(

@@ -177,7 +177,9 @@ impl Grantor {
         loop {
             let mut acts = Acts::default();
             self.show();
-            self.law.step(now, GrantSeen { open: &self.shown, event }, &mut acts);
+            let oldest = if self.law.serves_oldest() { self.oldest(cfg) } else { None };
+            let seen = GrantSeen { open: &self.shown, oldest, event };
+            self.law.step(now, seen, &mut acts);
             for act in acts.iter() {
                 match act {
                     GrantAct::Grant { message, credit, priority } => {
@@ -290,6 +292,14 @@ impl Grantor {
             let at = self.ranks.partition_point(|other| *other < (rank, id));
             self.ranks.insert(at, (rank, id));
         }
+    }
+
+    /// Of listed messages of which less than a window is on its way, the oldest.
+    #[cold]
+    fn oldest(&self, cfg: &GrantedConfig) -> Option<Incoming> {
+        let listed = self.ranks.iter().map(|(_, id)| self.messages[*id as usize].seen);
+        let open = listed.filter(|seen| seen.under_way() < cfg.window);
+        open.min_by_key(|seen| (seen.since, seen.message))
     }
 
     /// Copies the head of the list for the law, at most one message per sender.

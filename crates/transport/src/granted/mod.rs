@@ -61,6 +61,8 @@ pub struct GrantedConfig {
     /// Classes above those, for data that leaves unasked: the largest message of each but the lowest, the highest class first. `None`: such
     /// data rides in `data_class`.
     pub cutoffs: Option<Vec<Bytes>>,
+    /// Payload at the end of a message that rides in the classes of what leaves unasked.
+    pub tail: Bytes,
     /// Silence after which a receiver requests what is missing.
     pub resend_after: Span,
     /// Whether switches drop what leaves unasked before it queues, so that a probe follows it.

@@ -135,8 +135,10 @@ impl GrantedSender {
     }
 
     fn class(&self, cfg: &GrantedConfig, number: u64) -> u8 {
-        match self.is_unscheduled(cfg, number) {
-            true => cfg.unscheduled_class(self.spec.size.get()),
+        let size = self.spec.size.get();
+        let tail = || size - number * cfg.mss.get() <= cfg.tail.get();
+        match self.is_unscheduled(cfg, number) || tail() {
+            true => cfg.unscheduled_class(size),
             false => cfg.scheduled_class(self.priority),
         }
     }
@@ -327,5 +329,44 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
 
     fn credits_used(&self) -> u64 {
         self.used.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_laws::grant::GrantParams;
+    use forebay_units::Span;
+    use forebay_wire::{FlowId, HostAddr};
+
+    /// Of ten packets three leave unasked, in class 6. Grants name class 1; with a tail of 2,500 B the last two packets, of 2,000 B, are in class 6 as well.
+    #[test]
+    fn the_tail_of_a_message_rides_in_the_class_of_its_beginning() {
+        let classes = |tail: u64| -> Vec<u8> {
+            let cfg = GrantedConfig {
+                law: GrantParams::new("homa").expect("a law"),
+                mss: Bytes::new(1_000),
+                header: Bytes::new(64),
+                ack_size: Bytes::new(64),
+                overhead: Bytes::ZERO,
+                window: Bytes::new(3_000),
+                data_class: 0,
+                ack_class: 7,
+                priorities: 5,
+                cutoffs: Some(vec![Bytes::new(2_000), Bytes::new(20_000)]),
+                tail: Bytes::new(tail),
+                resend_after: Span::from_ms(2),
+                protect: false,
+            };
+            let (flow, src, dst) = (FlowId(0), HostAddr::default(), HostAddr::default());
+            let spec = FlowSpec { flow, src, dst, size: Bytes::new(10_000), open: false, paths: 1 };
+            let mut sender = GrantedSender::new(&cfg, spec, 7, Time::ZERO);
+            let grant = Packet { seq: 10_000, word: 1, ..cfg.answer(Kind::Grant, flow, dst) };
+            sender.on_answer(&cfg, Time::ZERO, Time::ZERO, &grant, &[]);
+            let packets = std::iter::from_fn(|| sender.next_packet(&cfg, Time::ZERO));
+            packets.map(|packet| packet.class).collect()
+        };
+        assert_eq!(classes(0), [6, 6, 6, 1, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(classes(2_500), [6, 6, 6, 1, 1, 1, 1, 1, 6, 6]);
     }
 }

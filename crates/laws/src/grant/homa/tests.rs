@@ -41,12 +41,12 @@ fn grants_go_to_the_shortest_two() {
         priorities: 7,
         seed: 1,
     };
-    let params = HomaParams { overcommit: Degree(Some(Active::new(2))) };
+    let params = HomaParams { overcommit: Degree(Some(Active::new(2))), ..HomaParams::default() };
     let mut law = Homa::start(&params, Time::ZERO, at, &mut Acts::default());
     let mut run = |message, open: &[Incoming]| -> Vec<GrantAct> {
         let event = GrantEvent::Data { message: MessageId(message), bytes: Bytes::new(1456) };
         let mut acts = Acts::default();
-        law.step(Time::ZERO, GrantSeen { open, event }, &mut acts);
+        law.step(Time::ZERO, GrantSeen { open, oldest: None, event }, &mut acts);
         acts.iter().collect()
     };
     let mut a = incoming(0, 50_000, 11_000, 20_000);
@@ -75,10 +75,60 @@ fn as_many_are_active_as_there_are_priorities() {
     let mut law = Homa::start(&HomaParams::default(), Time::ZERO, at, &mut Acts::default());
     let mut open: Vec<Incoming> = (0..9).map(|id| incoming(id, 50_000, 5_000, 9_000)).collect();
     let mut acts = Acts::default();
-    law.step(Time::ZERO, GrantSeen { open: &open, event: GrantEvent::More }, &mut acts);
+    law.step(
+        Time::ZERO,
+        GrantSeen { open: &open, oldest: None, event: GrantEvent::More },
+        &mut acts,
+    );
     assert!(acts.iter().eq((0..4).map(|id| grant(id, 10_000, 6 - id as u8))), "{acts:?}");
     open[..4].iter_mut().for_each(|open| open.credited = Bytes::new(10_000));
     acts.clear();
-    law.step(Time::ZERO, GrantSeen { open: &open, event: GrantEvent::More }, &mut acts);
+    law.step(
+        Time::ZERO,
+        GrantSeen { open: &open, oldest: None, event: GrantEvent::More },
+        &mut acts,
+    );
     assert!(acts.iter().eq((4..7).map(|id| grant(id, 10_000, 6 - id as u8))), "{acts:?}");
+}
+
+/// A twentieth of what is granted: after 20 packets of the shortest the oldest has one, at the highest level of granted data, and 19 of the shortest
+/// later the next. Without a share it has none.
+#[test]
+fn the_oldest_message_has_its_share() {
+    let at = GrantStart {
+        mss: Bytes::new(1000),
+        packet: Bytes::new(1100),
+        line_rate: BitsPerSec::from_gbps(10),
+        rtt_bytes: Bytes::new(5000),
+        priorities: 7,
+        seed: 1,
+    };
+    let packets = |share| -> Vec<u64> {
+        let overcommit = Degree(Some(Active::new(1)));
+        let params = HomaParams { overcommit, oldest_share: share, ..HomaParams::default() };
+        let mut law = Homa::start(&params, Time::ZERO, at, &mut Acts::default());
+        let (mut short, mut old) = (incoming(0, 90_000, 0, 4_000), incoming(1, 900_000, 0, 4_000));
+        let mut of_the_oldest = Vec::new();
+        for n in 1..=61 {
+            let oldest = law.serves_oldest().then_some(old);
+            let mut acts = Acts::default();
+            law.step(
+                Time::ZERO,
+                GrantSeen { open: &[short], oldest, event: GrantEvent::More },
+                &mut acts,
+            );
+            for act in acts.iter() {
+                let GrantAct::Grant { message, credit, priority } = act else { panic!("{act:?}") };
+                let (open, level) = if message.0 == 0 { (&mut short, 0) } else { (&mut old, 6) };
+                assert_eq!((credit, priority), (open.credited + at.mss, level));
+                (open.credited, open.received) = (credit, open.received + at.mss);
+                if message.0 == 1 {
+                    of_the_oldest.push(n);
+                }
+            }
+        }
+        of_the_oldest
+    };
+    assert_eq!(packets(OldestShare::new(0.05)), [21, 40, 59]);
+    assert!(packets(OldestShare::new(0.0)).is_empty());
 }

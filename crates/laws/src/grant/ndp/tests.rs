@@ -37,7 +37,7 @@ fn pulls_are_paced_and_in_turns() {
     let ns = |n: u64| Time::ZERO + Span::from_ps(n * 10);
     let mut run = |now, event, open: &[Incoming]| -> Vec<GrantAct> {
         let mut acts = Acts::default();
-        law.step(now, GrantSeen { open, event }, &mut acts);
+        law.step(now, GrantSeen { open, oldest: None, event }, &mut acts);
         acts.iter().collect()
     };
     let pull = |id, credit| GrantAct::Grant {
