@@ -16,7 +16,7 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOREBAY = ROOT / "target/release/forebay"
-SUITES = ["analytic", "linux", "rdma", "htsim", "expresspass", "homa", "hiercc", "hostcc", "tcp-nv"]
+SUITES = ["analytic", "linux", "rdma", "htsim", "expresspass", "homa", "ndp", "aeolus", "hiercc", "hostcc", "tcp-nv"]
 KINDS = ["out", "empty", "not-run"]
 
 

@@ -6,6 +6,7 @@
 //!
 //! Invariants: same rows, same code, same measured values; no files are written, no clock is read.
 
+mod aeolus;
 mod analytic;
 mod bench;
 mod chart;
@@ -19,6 +20,7 @@ mod htsim;
 mod jobs;
 mod linux;
 mod measured;
+mod ndp;
 mod order;
 mod pipe;
 mod plot;
@@ -47,6 +49,8 @@ pub const SUITES: &[&str] = &[
     "rdma",
     "expresspass",
     "homa",
+    "ndp",
+    "aeolus",
 ];
 
 /// File name and SVG text.
@@ -126,6 +130,20 @@ fn suite(name: &str) -> Suite {
         "expresspass" => Suite {
             rows: include_str!("../../../validation/expresspass/rows.toml"),
             measure: |cores, _, _, _| (expresspass::measure(cores), Vec::new()),
+            parts: none,
+            part_of: |_| "",
+            sensitivity: None,
+        },
+        "ndp" => Suite {
+            rows: include_str!("../../../validation/ndp/rows.toml"),
+            measure: |cores, _, _, _| (ndp::measure(cores), Vec::new()),
+            parts: none,
+            part_of: |_| "",
+            sensitivity: None,
+        },
+        "aeolus" => Suite {
+            rows: include_str!("../../../validation/aeolus/rows.toml"),
+            measure: |cores, _, quick, _| (aeolus::measure(cores, quick), Vec::new()),
             parts: none,
             part_of: |_| "",
             sensitivity: None,
