@@ -174,7 +174,9 @@ fn conserved(record: &RunRecord, scenario: &Scenario) -> Result<(), Fault> {
 fn logged(scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
     let mut scenario = scenario.clone();
     let mut hosts = Plan::of(&scenario.fabric).names;
-    hosts.retain(|name| scenario.host.memory_at(name).is_some());
+    let grants = |entry| scenario.transport_of(entry).receiver_driven().is_some();
+    let some_grant = scenario.traffic.iter().any(grants);
+    hosts.retain(|name| some_grant || scenario.host.memory_at(name).is_some());
     scenario.output.law_log = Some(LawLog { flows: vec![0], hosts });
     let logs = LawLogsInMemory::default();
     let outputs = Outputs { law_logs: Some(&logs), ..Outputs::default() };

@@ -96,7 +96,7 @@ impl Output {
         judge: &mut Judge<'_>,
         (stop, default_snap): (Stop, Bytes),
         plan: &Plan,
-        host: &Host,
+        (host, grants): (&Host, bool),
     ) {
         if self.warmup >= stop.time {
             let text = format!("leaves nothing of a run of {}; write less", stop.time);
@@ -120,7 +120,7 @@ impl Output {
             memory.check(judge, plan, host);
         }
         if let Some(log) = &self.law_log {
-            log.check(judge, plan, host);
+            log.check(judge, plan, (host, grants));
         }
         capture::check(&mut self.captures, judge, (stop, default_snap), plan);
     }

@@ -14,10 +14,11 @@ use crate::plan::{self, Plan};
 use crate::scenario::Scenario;
 use crate::shapers;
 use crate::stop;
-use crate::traffic::{self, Around};
+use crate::traffic::{self, Around, Traffic};
 use crate::transport;
 use crate::workload::{Hosts, MOST_FLOWS, flows, forecast};
 use forebay_laws::flow::{FlowParams, Needs};
+use forebay_laws::grant::GrantParams;
 use forebay_units::Bytes;
 
 /// Fills in the defaults that depend on other keys, and says what is wrong. `stem`: the name of a scenario that has none.
@@ -65,15 +66,17 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
     let around = Around::new((s.stop, classes), (&s.transport, &s.transports), &plan);
     traffic::check(&mut s.traffic, judge, &around);
     let snap = default_snap(s.all_transports());
-    s.output.check(judge, (s.stop, snap), &plan, &s.host);
+    let grants = |entry: &Traffic| GrantParams::new(&s.transport_of(entry).law).is_ok();
+    let (some_grant, all_grant) = (s.traffic.iter().any(grants), s.traffic.iter().all(grants));
+    s.output.check(judge, (s.stop, snap), &plan, (&s.host, some_grant));
     if s.fabric.switch.hierarchical.is_some() && !s.output.captures.is_empty() {
         let text = "cannot write credits, which no protocol has; leave it out with fabric.switch.hierarchical";
         judge.say("output.capture[0]", text);
     }
     let logs_flows = s.output.law_log.as_ref().is_some_and(|log| !log.flows.is_empty());
-    let mut entries = s.traffic.iter();
-    if logs_flows && entries.all(|entry| s.transport_of(entry).receiver_driven().is_some()) {
-        let text = "logs laws of senders, and here receivers have the laws, which are not logged yet; leave it out";
+    if logs_flows && all_grant {
+        let text =
+            "logs laws of flows, and here each receiving host has one; write output.law_log.hosts";
         judge.say("output.law_log.flows", text);
     }
     pause::check(judge, s, &plan);

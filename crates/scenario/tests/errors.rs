@@ -2089,7 +2089,7 @@ fn receiver_driven_transports() {
         ),
         (
             format!("law = \"homa\"\n{spray}\nlevels = 1\n[output.law_log]\nflows = [0]"),
-            "logs laws of senders, and here receivers have the laws, which are not logged yet; leave it out",
+            "logs laws of flows, and here each receiving host has one; write output.law_log.hosts",
         ),
         (
             "law = \"expresspass\"\nrouting = \"source\"".into(),

@@ -8,7 +8,7 @@ use crate::host::{
     ClassQueues, Common, CreditSamples, Deliveries, Host, Memory, MemorySamples, Nic, NicSide,
     Profile, SenderWaits,
 };
-use crate::law_log::{FlowTaps, host_tap};
+use crate::law_log::{LawTaps, host_tap};
 use crate::machine;
 use crate::messages;
 use crate::node::AnyNode;
@@ -32,7 +32,7 @@ use forebay_scenario::model::{
 use forebay_scenario::pause::{Pausing, Threshold};
 use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, FlowSpec, Hosts};
-use forebay_transport::Frames;
+use forebay_transport::{Config, Frames};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::Rates;
@@ -98,7 +98,10 @@ pub(crate) fn build_with(
     let (mut common, counted) = common(profiles, scenario, &plan, &fabric, table, seed)?;
     warnings.extend(messages::short_window(&common.profiles, scenario, &fabric));
     let law_logs = scenario.output.law_log.as_ref().zip(outputs.law_logs);
-    common.law_taps = law_logs.map(|(logged, logs)| FlowTaps::of(logged, logs));
+    let grants = |profile: &&Profile| matches!(profile.transport, Config::Granted(_));
+    let kinds = common.profiles.iter().filter(grants).count();
+    let names = &plan.names[..plan.hosts];
+    common.law_taps = law_logs.map(|(logged, logs)| LawTaps::of(logged, logs, names, kinds));
     let routing = Routing::new(scenario, &plan, &fabric, &common.flows, seed);
     let routes = routing.routes(&fabric, &|_| true);
     common.path_counts = PathCounts::of(&routes);

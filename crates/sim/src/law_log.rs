@@ -21,19 +21,36 @@ fn tap(logs: &dyn LawLogs, whose: &str) -> Tap {
     Tap::new(Arc::new(To(logs.open(whose))))
 }
 
-/// Logs of flows, by number.
+/// Logs of flows, by number, and of hosts that grant, by index.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FlowTaps(BTreeMap<u32, Tap>);
+pub(crate) struct LawTaps {
+    flows: BTreeMap<u32, Tap>,
+    grants: BTreeMap<u32, Vec<Tap>>,
+}
 
-impl FlowTaps {
-    /// Where the laws of a scenario's logged flows write.
-    pub fn of(logged: &model::LawLog, logs: &dyn LawLogs) -> Self {
-        Self(logged.flows.iter().map(|flow| (*flow, tap(logs, &flow.to_string()))).collect())
+impl LawTaps {
+    /// Where the laws of a scenario's logged flows write, and those that grant of its logged `hosts`. A host has up to `kinds` of these.
+    pub fn of(logged: &model::LawLog, logs: &dyn LawLogs, hosts: &[String], kinds: usize) -> Self {
+        let of_kind = |name: &String, kind: usize| match kind {
+            0 => tap(logs, &format!("grant-{name}")),
+            more => tap(logs, &format!("grant-{name}-{}", more + 1)),
+        };
+        let of_host = |name: &String| (0..kinds).map(|kind| of_kind(name, kind)).collect();
+        let granting = (0u32..).zip(hosts).filter(|(_, name)| logged.has_host(name));
+        Self {
+            flows: logged.flows.iter().map(|flow| (*flow, tap(logs, &flow.to_string()))).collect(),
+            grants: granting.map(|(host, name)| (host, of_host(name))).collect(),
+        }
     }
 
     /// Where the law of `flow` writes, if it is logged.
-    pub fn get(&self, flow: u32) -> Option<Tap> {
-        self.0.get(&flow).cloned()
+    pub fn flow(&self, flow: u32) -> Option<Tap> {
+        self.flows.get(&flow).cloned()
+    }
+
+    /// Where the laws write by which this host grants, if they are logged.
+    pub fn grants(&self, host: u32) -> &[Tap] {
+        self.grants.get(&host).map_or(&[], Vec::as_slice)
     }
 }
 

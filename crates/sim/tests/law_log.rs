@@ -7,6 +7,7 @@ use forebay_laws::log::{ReplayError, replay};
 use forebay_record::law_logs::LawLogsInMemory;
 use forebay_scenario::model::{LawLog, Scenario};
 use forebay_sim::{Options, Outputs, Watch, simulate_into};
+use forebay_units::Time;
 use std::collections::BTreeMap;
 
 /// Logs of these laws, by whose they are, and the digest of the run.
@@ -91,4 +92,29 @@ fn a_host_law_writes_its_log_too() {
     let replayed = replay(&logs["host-host[1]"]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((replayed.role, replayed.law.as_str()), ("host", "hostcc"));
     assert!(replayed.events > 2_000, "{replayed:?}: two counters, 0.65 us a reading");
+}
+
+/// Hosts have the laws of grants and pulls, and flows those of credits.
+#[test]
+fn laws_of_receivers_write_their_logs_too() {
+    for (law, text, hosts, flows) in [
+        ("ndp", include_str!("../../../scenarios/ndp.toml"), "leaf[*].host[*]", vec![]),
+        ("homa", include_str!("../../../scenarios/homa.toml"), "leaf[1].host[2]", vec![]),
+        ("expresspass", include_str!("../../../scenarios/expresspass.toml"), "", vec![3, 5]),
+    ] {
+        let mut scenario = scenario(text);
+        scenario.stop.time = Time::from_ps(600_000_000);
+        let alone = run(&scenario, 1, Options::default());
+        let logged = LawLog { flows, hosts: vec![hosts.to_string()] };
+        let (both, digest) = logs(&scenario, logged.clone(), 1);
+        assert_eq!(digest, alone.record.digest, "{law}");
+        assert_eq!(both, logs(&scenario, logged, 2).0, "{law}: threads");
+        assert!(!both.is_empty(), "{law}");
+        for (whose, log) in &both {
+            assert_eq!(whose.starts_with("grant-leaf["), law != "expresspass", "{whose}");
+            let replayed = replay(log).unwrap_or_else(|error| panic!("{law}, {whose}: {error}"));
+            assert_eq!(replayed.law, law);
+            assert!(replayed.events > 10, "{replayed:?}");
+        }
+    }
 }

@@ -87,7 +87,7 @@ impl Work<'_> {
     fn unlogged(&self, seed: u64, whose: &[String]) -> impl Iterator<Item = String> {
         let flows = self.scenario.output.law_log.iter().flat_map(|logged| &logged.flows);
         flows.filter(|flow| !whose.contains(&flow.to_string())).map(move |flow| {
-            format!("seed {seed}: flow {flow} did not begin, so its law has no log")
+            format!("seed {seed}: flow {flow} has no log: it did not begin, or its receiver grants by a law of all its messages (output.law_log.hosts)")
         })
     }
 

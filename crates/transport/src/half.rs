@@ -11,6 +11,7 @@ use crate::receiver::Arrival;
 use crate::{Burst, FlowSpec, Wait};
 use forebay_laws::Start;
 use forebay_laws::flow::{FlowParams, IntHop, Needs, SwitchMessage, Totals};
+use forebay_laws::log::Tap;
 use forebay_units::{BitsPerSec, Bytes, Time};
 use forebay_wire::{FlowId, HostAddr, Kind, Packet};
 use std::fmt::Debug;
@@ -72,6 +73,14 @@ pub trait Transport: Clone + Debug + PartialEq {
     fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes) -> Self::Receiver;
     /// Host half of a host without flows.
     fn host(&self, at: HostStart) -> Self::Host;
+    /// The same settings for one flow whose law writes a log, where receivers have a law for each flow.
+    fn with_flow_log(&self, _log: Tap) -> Option<Self> {
+        None
+    }
+    /// The same settings for one host whose law writes a log, where receiving hosts have a law.
+    fn with_host_log(&self, _log: Tap) -> Option<Self> {
+        None
+    }
 
     /// Answer to data of a flow of `size` bytes that is complete at its receiver, whose state is gone.
     fn ack_again(&self, data: &Packet, sender: HostAddr, size: Bytes) -> Packet {

@@ -12,6 +12,7 @@ use crate::receiver::Arrival;
 use crate::{Burst, FlowSpec, TcpConfig, TcpSender, Wait};
 use forebay_laws::Start;
 use forebay_laws::flow::{FlowParams, IntHop, Needs, SwitchMessage, Totals};
+use forebay_laws::log::Tap;
 use forebay_units::{BitsPerSec, Bytes, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
 use std::sync::Arc;
@@ -58,15 +59,17 @@ impl<C: Transport> Default for Places<C> {
 }
 
 impl<C: Transport> Places<C> {
-    /// Index of the half of these settings, which is made if there is none.
-    fn index(&mut self, cfg: &Arc<C>, at: HostStart) -> u16 {
+    /// Index of the half of these settings, which is made if there is none. Each has a log of its own in `logs`.
+    fn index(&mut self, cfg: &Arc<C>, at: HostStart, logs: &[Tap]) -> u16 {
         if !C::Host::PRESENT {
             return 0;
         }
         let known = self.settings.iter().position(|one| one == cfg);
         let index = known.unwrap_or_else(|| {
             self.settings.push(Arc::clone(cfg));
-            self.halves.push(cfg.host(at));
+            let log = logs.get(self.halves.len()).cloned();
+            let logged = log.and_then(|log| cfg.with_host_log(log));
+            self.halves.push(logged.as_ref().unwrap_or(cfg).host(at));
             self.halves.len() - 1
         });
         u16::try_from(index).expect("there are fewer kinds of flow")
@@ -247,19 +250,29 @@ macro_rules! transports {
             }
         }
 
+        impl Config {
+            /// The same settings for one flow whose law writes a log, where receivers have a law for each flow.
+            pub fn with_flow_log(&self, log: Tap) -> Option<Self> {
+                match self {
+                    $($(#[cfg($cfg)])? Config::$Name(cfg) => cfg.with_flow_log(log).map(Self::from),)+
+                }
+            }
+        }
+
         impl HostHalves {
-            /// The receiver half of a flow of `size` bytes that ends at this host; `sender` is where answers go.
+            /// The receiver half of a flow of `size` bytes that ends at this host; `sender` is where answers go. Laws of the host write `logs`,
+            /// one for each kind of flow in the order of their beginning.
             pub fn receiver(
                 &mut self,
                 cfg: &Config,
-                at: HostStart,
+                (at, logs): (HostStart, &[Tap]),
                 flow: FlowId,
                 sender: HostAddr,
                 size: Bytes,
             ) -> Receiver {
                 match cfg {
                     $($(#[cfg($cfg)])? Config::$Name(cfg) => {
-                        let host = self.$field.index(cfg, at);
+                        let host = self.$field.index(cfg, at, logs);
                         let half = cfg.receiver(flow, sender, size);
                         Receiver::$Name(BoundReceiver { cfg: Arc::clone(cfg), half, host })
                     })+

@@ -12,10 +12,12 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct LawLog {
-    /// Flows whose law is logged, by their numbers in `flows.csv`; of a connection, that of its requests. Default: none.
+    /// Flows whose law is logged, by their numbers in `flows.csv`; of a connection, that of its requests. Under `expresspass` the law is that of
+    /// the flow's credits; those of connections have none. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<u32>,
-    /// Hosts whose host law (`host.memory.control`) is logged: names, or patterns with `*` as an index. Default: none.
+    /// Hosts whose laws are logged, the host law (`host.memory.control`) and the one by which a host grants or pulls (`homa`, `ndp`): names, or
+    /// patterns with `*` as an index. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_more")]
     #[schemars(with = "Option<OneOrMore>")]
     pub hosts: Vec<String>,
@@ -30,10 +32,12 @@ impl LawLog {
         self.hosts.iter().any(|pattern| matches(pattern, name))
     }
 
-    pub(super) fn check(&self, judge: &mut Judge<'_>, plan: &Plan, host: &Host) {
+    pub(super) fn check(&self, judge: &mut Judge<'_>, plan: &Plan, (host, grants): (&Host, bool)) {
         let names = &plan.names[..plan.hosts];
-        let ruled =
-            |name: &String| host.memory_at(name).is_some_and(|m| m.acting_control().is_some());
+        // A host that grants has that law, too.
+        let ruled = |name: &String| {
+            grants || host.memory_at(name).is_some_and(|m| m.acting_control().is_some())
+        };
         for (i, name) in self.hosts.iter().enumerate() {
             let path = judge.one_or_more("output.law_log.hosts", i);
             let mut meant = plan.nodes_like(name).filter(|node| *node < plan.hosts).peekable();

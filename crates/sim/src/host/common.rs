@@ -1,7 +1,7 @@
 //! What hosts read and nobody writes.
 
 use super::{Dependency, ResumeRequests};
-use crate::law_log::FlowTaps;
+use crate::law_log::LawTaps;
 use forebay_laws::flow::FlowParams;
 use forebay_net::PathCounts;
 use forebay_scenario::model::Rpc;
@@ -52,7 +52,7 @@ pub(crate) struct Common {
     pub warmup: Time,
     pub telemetry: Option<Rates>, // of the ports that stamp INT records, if a law wants them
     pub resume_requests: Option<ResumeRequests>, // where switches pause flows
-    pub law_taps: Option<FlowTaps>, // logs of laws
+    pub law_taps: Option<LawTaps>, // logs of laws
     pub path_counts: PathCounts,  // where senders number the paths of packets
 }
 

@@ -153,7 +153,14 @@ impl Host {
         let seed = Stream::new(self.common.seed, port.key, Purpose::Law).key();
         let at = HostStart { line_rate: port.rate, now, seed };
         let sender = self.common.addrs[spec.src as usize];
-        let receiver = self.receive.halves.receiver(cfg, at, flow, sender, spec.size);
+        let taps = self.common.law_taps.as_ref();
+        // On a connection each message has a law of its own.
+        let alone = self.common.connections.first().is_none_or(|c| flow.0 < c.requests);
+        let log = taps.filter(|_| alone).and_then(|taps| taps.flow(flow.0));
+        let logged = log.and_then(|log| cfg.with_flow_log(log));
+        let cfg = logged.as_ref().unwrap_or(cfg);
+        let logs = taps.map_or(&[][..], |taps| taps.grants(spec.dst));
+        let receiver = self.receive.halves.receiver(cfg, (at, logs), flow, sender, spec.size);
         let slot = self.receive.open(receiver);
         self.receive.of.set(flow, slot);
         slot

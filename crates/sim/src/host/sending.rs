@@ -105,7 +105,7 @@ impl Host {
         let src = self.common.addrs[spec.src as usize];
         let paths = self.common.path_counts.between(src.tor, dst.tor);
         let flow_spec = SenderSpec { flow: FlowId(flow), src, dst, size: spec.size, open, paths };
-        let tap = self.common.law_taps.as_ref().and_then(|taps| taps.get(flow));
+        let tap = self.common.law_taps.as_ref().and_then(|taps| taps.flow(flow));
         let law = profile.law.as_ref();
         let logged = law.zip(tap).map(|(law, tap)| law.clone().with_log(tap));
         let law = logged.as_ref().or(law);

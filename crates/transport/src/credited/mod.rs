@@ -29,6 +29,7 @@ use crate::half::{HostStart, Transport};
 use forebay_laws::Start;
 use forebay_laws::credit::CreditParams;
 use forebay_laws::flow::FlowParams;
+use forebay_laws::log::Tap;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
 
@@ -144,6 +145,10 @@ impl Transport for CreditedConfig {
 
     fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes) -> CreditedReceiver {
         CreditedReceiver::new(self, flow, sender, size)
+    }
+
+    fn with_flow_log(&self, log: Tap) -> Option<Self> {
+        Some(Self { law: self.law.clone().with_log(log), ..self.clone() })
     }
 
     fn host(&self, at: HostStart) -> CreditedHost {

@@ -34,6 +34,7 @@ use crate::half::{HostStart, Transport};
 use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
 use forebay_laws::grant::GrantParams;
+use forebay_laws::log::Tap;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
 
@@ -158,6 +159,10 @@ impl Transport for GrantedConfig {
 
     fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes) -> GrantedReceiver {
         GrantedReceiver::new(flow, sender, size)
+    }
+
+    fn with_host_log(&self, log: Tap) -> Option<Self> {
+        Some(Self { law: self.law.clone().with_log(log), ..self.clone() })
     }
 
     fn host(&self, at: HostStart) -> Grantor {
