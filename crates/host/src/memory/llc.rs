@@ -30,12 +30,13 @@ pub(super) struct Llc {
     ddio: Option<DdioSettings>,
     memory: f64, // slot latency without DDIO, ns
     frame: u64,  // the longest frame so far
-    miss: f64,
+    evicting: f64, // share of lines written by the NIC that evict another
+    missing: f64,  // share of lines read by cores that come from memory
 }
 
 impl Llc {
     pub(super) fn new(ddio: Option<DdioSettings>, memory: f64) -> Self {
-        Self { ddio, memory, frame: 0, miss: 1.0 }
+        Self { ddio, memory, frame: 0, evicting: 1.0, missing: 1.0 }
     }
 
     /// A frame of this many bytes came.
@@ -49,18 +50,19 @@ impl Llc {
         if let Some(ddio) = &self.ddio {
             let buffer = self.frame.next_multiple_of(BUFFER_GRAIN);
             let footprint = u64::from(queues) * u64::from(ddio.buffers) * buffer + unread;
-            self.miss = if footprint == 0 {
+            let miss = if footprint == 0 {
                 0.0
             } else {
                 (1.0 - ddio.share() as f64 / footprint as f64).max(0.0)
             };
+            (self.evicting, self.missing) = (miss, miss);
         }
     }
 
-    /// Share of lines that go to memory and come from there.
+    /// Share of the lines that cores read of what the NIC wrote that come from memory.
     #[inline]
-    pub(super) fn miss(&self) -> f64 {
-        self.miss
+    pub(super) fn missing(&self) -> f64 {
+        self.missing
     }
 
     /// How long a slot is held, in ns, when admission takes `wait` ns.
@@ -70,7 +72,7 @@ impl Llc {
             None => self.memory + wait,
             Some(ddio) => {
                 let hit = ddio.hit.as_ps() as f64 * 1e-3;
-                hit + self.miss * (ddio.eviction.as_ps() as f64 * 1e-3 + wait)
+                hit + self.evicting * (ddio.eviction.as_ps() as f64 * 1e-3 + wait)
             }
         }
     }
@@ -83,7 +85,7 @@ impl Llc {
             Some(ddio) => {
                 let hit = ddio.hit.as_ps() as f64 * 1e-3;
                 let evicting = hit + ddio.eviction.as_ps() as f64 * 1e-3;
-                Holds { hit, evicting, miss: self.miss }
+                Holds { hit, evicting, miss: self.evicting }
             }
         }
     }
@@ -95,7 +97,7 @@ impl Llc {
             None => Landing { reach: self.memory, share: 1.0, wait },
             Some(ddio) => {
                 let (hit, eviction) = (ddio.hit.as_ps() as f64, ddio.eviction.as_ps() as f64);
-                let share = (self.miss * LINES_BEHIND).min(1.0);
+                let share = (self.evicting * LINES_BEHIND).min(1.0);
                 Landing { reach: (hit + share * eviction) * 1e-3, share, wait }
             }
         }
@@ -104,6 +106,6 @@ impl Llc {
     /// Mean latency of reading a line that the NIC wrote, in ns, where memory takes `memory` ns.
     #[inline]
     pub(super) fn read_latency(&self, memory: f64) -> f64 {
-        self.miss * memory + (1.0 - self.miss) * READ_HIT
+        self.missing * memory + (1.0 - self.missing) * READ_HIT
     }
 }

@@ -271,7 +271,7 @@ impl MemoryPath {
         if !self.asleep {
             due = due.min(self.at + self.step);
             let memory = self.controller.read_latency(self.local_read)
-                - self.controller.between_bunches(self.readers.bunch() * self.llc.miss());
+                - self.controller.between_bunches(self.readers.bunch() * self.llc.missing());
             let left = self.readers.price(memory, &self.llc) * 1e3;
             // Whoever is done later than in a step has no say here.
             if left < STEP.as_ps() as f64 {
@@ -295,7 +295,7 @@ impl MemoryPath {
             add_others(others, self.at, dt, holds, &self.controller, &mut dma);
         }
         let draw = self.antagonists.draw(self.at, dt, &self.controller);
-        let copy_reads = self.readers.step(ns, &self.llc) * self.llc.miss();
+        let copy_reads = self.readers.step(ns, &self.llc) * self.llc.missing();
         self.count_copied(copy_reads, ns);
         // Copies come one by one, as a mean between evenly and all of a window at once. Lines of the NIC come evenly from its link, and chance
         // is in which of them the cache takes.
@@ -351,7 +351,7 @@ impl MemoryPath {
             return;
         }
         let at_hand = self.nics.index();
-        let copied = |nic: usize| self.readers.rate(nic) * self.llc.miss() * ns;
+        let copied = |nic: usize| self.readers.rate(nic) * self.llc.missing() * ns;
         self.nics.at_hand.copied += copied(at_hand);
         for (i, nic) in self.nics.others_mut().iter_mut().enumerate() {
             nic.copied += copied(i + usize::from(i >= at_hand));

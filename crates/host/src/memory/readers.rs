@@ -139,7 +139,7 @@ impl Readers {
             if core.done >= DONE && work.at == Stage::Work {
                 work.at = Stage::Reads;
                 work.fixed = work.lines * llc.read_latency(0.0) * self.per_line_in_flight;
-                core.rounds = rounds(work.lines, llc.miss(), self.settings.lines_in_flight);
+                core.rounds = rounds(work.lines, llc.missing(), self.settings.lines_in_flight);
                 core.done = 0.0;
             } else if core.done >= DONE {
                 self.unread -= work.read.bytes;
