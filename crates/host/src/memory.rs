@@ -31,6 +31,7 @@ mod nic;
 mod nics;
 mod path;
 mod readers;
+mod receive_queue;
 mod recent;
 pub mod settings;
 mod transmit;
@@ -39,6 +40,7 @@ pub use iio::Landed;
 pub use limit::Limit;
 pub use nics::Nics;
 pub use path::{MemoryPath, Now, Read, STEP, Totals};
+pub use receive_queue::QueueTotals;
 pub use settings::MemorySettings;
 
 /// Fixed-point units of a line.

@@ -1,10 +1,13 @@
 //! The path to memory: its books balance whatever happens to it, and its steady states are the closed forms.
 
-use forebay_host::memory::settings::{Actuator, AntagonistSettings, DdioSettings, LINE};
+use forebay_host::memory::buffers::{Refresh, Reuse};
+use forebay_host::memory::settings::{
+    Actuator, AntagonistSettings, CacheModel, DdioSettings, LINE, QueueSettings,
+};
 use forebay_host::memory::{Landed, MemoryPath, MemorySettings, Read, STEP, Totals};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
-use forebay_wire::{FlowId, Packet};
+use forebay_wire::{FlowId, Kind, Packet};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -628,4 +631,77 @@ fn a_slow_link_moves_its_lines_one_after_the_other() {
     bench.offer(0, 1500);
     bench.run(Time::ZERO + Span::from_us(30));
     assert_eq!((bench.delivered, bench.read), (1, 1500));
+}
+
+/// Reads that miss, writes in place, buffers written back, lines of the NIC to memory and lines copied from it, of 4,000 frames after 1,000, with `window` of them between the cable
+/// and the end of their read, a ring of `depth` buffers, and a cache of 60 buffers with 10 in DDIO ways.
+fn in_a_ring(depth: u32, window: u32) -> ([u64; 3], [f64; 2]) {
+    let queue = QueueSettings {
+        depth,
+        buffer: Bytes::new(4096),
+        reuse: Reuse::Fifo,
+        refresh: Refresh::Write,
+    };
+    let cache = Bytes::new(60 * 4096);
+    let ddio = DdioSettings {
+        cache,
+        cache_ways: 6,
+        ways: 1,
+        model: CacheModel::Buffers,
+        queue: Some(queue),
+        ..<_>::default()
+    };
+    let mut path = MemoryPath::new(&MemorySettings { ddio: Some(ddio), ..<_>::default() });
+    let (mut sent, mut done, mut now) = (0, 0, Time::ZERO);
+    let mut warm = None;
+    while done < 5000 {
+        while sent < done + window {
+            let packet =
+                Packet { kind: Kind::Data, size: 4000, seq: u64::from(sent), ..<_>::default() };
+            assert!(path.offer(now, &packet));
+            sent += 1;
+        }
+        now = path.due();
+        path.advance(now);
+        while let Some(landed) = path.take_packet() {
+            path.replenish(1);
+            path.claim(0, landed.packet.seq + 1);
+            path.deliver(now, 0, Read { flow: 0, bytes: 3948 }, 1);
+        }
+        while path.take_read().is_some() {
+            done += 1;
+        }
+        if done == 1000 && warm.is_none() {
+            warm = Some(path.totals());
+        }
+    }
+    let (from, to) = (warm.unwrap(), path.totals());
+    let counts = |of: &Totals| {
+        let counts = of.queue.unwrap().counts;
+        [counts.misses(), counts.in_place, counts.written_back]
+    };
+    assert_eq!(to.queue.unwrap().extra, 0);
+    let [before, after] = [counts(&from), counts(&to)];
+    (std::array::from_fn(|i| after[i] - before[i]), [to.dma - from.dma, to.copied - from.copied])
+}
+
+/// CARC, section 3.1, by hand: a ring that fits the cache misses nothing whatever waits; once what waits has passed the DDIO ways all of
+/// it is resident, and no write evicts. A ring of twice the cache misses nothing while what waits fits the ways, and everything
+/// with one more: then each write evicts (63 lines and two of the completion, of a frame of 4,014 B) and each line is read from
+/// memory (64.5 of 3,948 B). The frame that is being read counts no more, and the next comes after its read began: twelve are
+/// 11 that wait.
+#[test]
+fn a_ring_above_the_cache_misses_all_or_nothing() {
+    for (window, resident) in [(3, 0), (10, 0), (12, 4000), (40, 4000)] {
+        let evicted = 4000 - resident;
+        let ([misses, in_place, written], [dma, copied]) = in_a_ring(60, window);
+        assert_eq!([misses, in_place, written], [0, resident, evicted], "{window} frames");
+        assert!(copied == 0.0 && (dma - evicted as f64 * 65.0).abs() < 800.0, "{dma}, {copied}");
+    }
+    let ([misses, ..], [_, copied]) = in_a_ring(120, 11);
+    assert_eq!((misses, copied), (0, 0.0));
+    let (counts, [dma, copied]) = in_a_ring(120, 12);
+    assert_eq!(counts, [4000, 0, 4000]);
+    assert!((dma / 4000.0 - 65.0).abs() < 0.2, "{dma}");
+    assert!((copied / 4000.0 - 3948.0 / 64.0 * 1.046).abs() < 0.2, "{copied}");
 }

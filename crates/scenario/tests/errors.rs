@@ -1789,6 +1789,26 @@ fn hosts_that_nobody_can_build() {
             "18:13: host.memory.ddio_ways: gives the NIC 12 of 11 ways; write at most 11",
         ),
         (
+            "ddio = true\ncache_model = \"buffers\"",
+            "18:15: host.memory.cache_model: \"buffers\" needs a receive queue; write for instance rq = { depth = 8192, buffer = \"2KiB\" }",
+        ),
+        (
+            "ddio = true\nrq = { depth = 8192, buffer = \"2KiB\" }",
+            "18:6: host.memory.rq: has no effect without cache_model = \"buffers\"; write that as well",
+        ),
+        (
+            "ddio = true\ncache_model = \"buffers\"\nrq = { depth = 31, buffer = \"2KiB\" }",
+            "19:16: host.memory.rq.depth: 31 holds less than the largest frame; write at least 32",
+        ),
+        (
+            "ddio = true\ncache_model = \"buffers\"\nrq = { depth = 8192, buffer = \"32B\" }",
+            "19:31: host.memory.rq.buffer: \"32B\" is no buffer of a frame; write from \"64B\" to \"64KiB\"",
+        ),
+        (
+            "ddio = true\ncache = \"11KiB\"\ncache_model = \"buffers\"\nrq = { depth = 8192, buffer = \"2049B\" }",
+            "20:31: host.memory.rq.buffer: \"2049B\" is more than the NIC's ways hold; write at most \"2KiB\"",
+        ),
+        (
             "ddio_ways = 4",
             "17:13: host.memory.ddio_ways: has no effect without DDIO; write ddio = true as well",
         ),

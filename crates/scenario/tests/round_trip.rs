@@ -1,8 +1,10 @@
 //! A resolved scenario reads back to the same scenario.
 
+use forebay_host::memory::buffers::{Refresh, Reuse};
 use forebay_host::memory::settings::{
     Actuator, AntagonistSettings, Copying, DdioSettings, NicSettings, ThrottleSettings,
 };
+use forebay_host::memory::settings::{CacheModel, QueueSettings};
 use forebay_scenario::cdf::Cdf;
 use forebay_scenario::model::*;
 use forebay_scenario::{resolved, text};
@@ -494,7 +496,14 @@ prop_compose! {
         let settings = &mut memory.settings;
         settings.nic = NicSettings { buffer: Bytes::new(buffer), descriptors };
         (settings.iio.slots, settings.iio.latency) = (slots, iio);
-        settings.ddio = ddio.then(|| DdioSettings { ways, hit: local, ..DdioSettings::default() });
+        let queue = (ways > 1).then(|| QueueSettings {
+            depth: descriptors.max(1024),
+            buffer: Bytes::new(2048),
+            reuse: Reuse::Lifo,
+            refresh: Refresh::Both,
+        });
+        let model = if queue.is_some() { CacheModel::Buffers } else { CacheModel::Share };
+        settings.ddio = ddio.then(|| DdioSettings { ways, hit: local, model, queue, ..DdioSettings::default() });
         settings.controller.local_read = local;
         settings.controller.read_share_permille = permille[0];
         settings.controller.posted_limit = posted_limit;

@@ -13,6 +13,8 @@
 mod recency;
 
 use recency::{NONE, Recency};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Size of a cache and of its DDIO ways, in buffers.
@@ -25,7 +27,8 @@ pub struct Capacity {
 }
 
 /// Accesses that make a resident buffer the youngest.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Refresh {
     /// Writes only: buffers leave in the order in which they were written or fetched.
     #[default]
@@ -138,6 +141,14 @@ impl BufferCache {
             clock: 0,
             counts: Counts::default(),
         }
+    }
+
+    /// Adds a buffer, which has never been in the cache.
+    pub fn add(&mut self) -> u32 {
+        self.entries.push(Entry::default());
+        self.ddio.add();
+        self.others.add();
+        self.entries.len() as u32 - 1
     }
 
     /// The NIC writes a message into `buffer`.
@@ -267,7 +278,8 @@ impl BufferCache {
 }
 
 /// Order in which freed buffers are posted again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reuse {
     /// The buffer that was freed first: a ring.
     #[default]

@@ -4,12 +4,16 @@
 //! full of older lines with probability `miss`, evicts one (a write to memory, which has to be admitted first) and will
 //! itself be evicted before it is read. Buffers in the cycle: those of the descriptors of each core in use, and
 //! those that hold unread bytes.
-//! Leaves out: ways, sets and replacement order, and the cache's other users; so `miss` is the share that does not fit.
+//! Leaves out: ways, sets and replacement order, and the cache's other users; so `miss` is the share that does not fit. With a
+//! [`ReceiveQueue`] both shares are those of its buffers instead.
 //!
 //! Source: paper 2.1 and figure 3; "leaky DMA" of earlier work by the same lab.
 
 use super::iio::{Holds, Landing};
-use super::settings::DdioSettings;
+use super::receive_queue::{QueueTotals, ReceiveQueue, Traffic};
+use super::settings::{CacheModel, DdioSettings};
+use forebay_wire::Packet;
+use std::sync::Arc;
 
 /// Latency of a read that hits the cache, in ns.
 ///
@@ -28,26 +32,84 @@ const BUFFER_GRAIN: u64 = 2048;
 #[derive(Clone, Debug)]
 pub(super) struct Llc {
     ddio: Option<DdioSettings>,
-    memory: f64, // slot latency without DDIO, ns
-    frame: u64,  // the longest frame so far
-    evicting: f64, // share of lines written by the NIC that evict another
-    missing: f64,  // share of lines read by cores that come from memory
+    memory: f64,                      // slot latency without DDIO, ns
+    frame: u64,                       // the longest frame so far
+    evicting: f64,                    // share of lines written by the NIC that evict another
+    missing: f64, // share of lines read by cores that come from memory; with a queue, of the last work that began
+    queue: Option<Arc<ReceiveQueue>>, // shared by copies that only look
+    states: [f64; 4], // time in each of the queue's, ns
 }
 
 impl Llc {
-    pub(super) fn new(ddio: Option<DdioSettings>, memory: f64) -> Self {
-        Self { ddio, memory, frame: 0, evicting: 1.0, missing: 1.0 }
+    /// That of a machine with so many NICs.
+    pub(super) fn new(ddio: Option<DdioSettings>, memory: f64, nics: usize) -> Self {
+        let queue = ddio.as_ref().and_then(|ddio| {
+            let queue = ddio.queue.as_ref().filter(|_| ddio.model == CacheModel::Buffers)?;
+            Some(Arc::new(ReceiveQueue::new(ddio, queue, nics)))
+        });
+        let share = if queue.is_some() { 0.0 } else { 1.0 };
+        Self { ddio, memory, frame: 0, evicting: share, missing: share, queue, states: [0.0; 4] }
     }
 
-    /// A frame of this many bytes came.
-    pub(super) fn see(&mut self, frame: u64) {
+    /// The receive queue, where its buffers are followed one by one.
+    #[inline]
+    pub(super) fn queue(&mut self) -> Option<&mut ReceiveQueue> {
+        self.queue.as_mut().map(Arc::make_mut)
+    }
+
+    /// Whether they are.
+    #[inline]
+    pub(super) fn by_buffer(&self) -> bool {
+        self.queue.is_some()
+    }
+
+    /// A frame of this many bytes came to NIC `nic`.
+    #[inline]
+    pub(super) fn see(&mut self, nic: usize, frame: u64) {
         self.frame = self.frame.max(frame);
+        if let Some(queue) = self.queue() {
+            queue.write(nic, frame);
+            let evicting = queue.evicting();
+            self.evicting = evicting;
+        }
+    }
+
+    /// A packet of NIC `nic` is in memory.
+    #[inline]
+    pub(super) fn land(&mut self, nic: usize, packet: &Packet) {
+        if let Some(queue) = self.queue() {
+            queue.land(nic, packet);
+        }
+    }
+
+    /// A core begins to read `buffers`.
+    pub(super) fn read(&mut self, buffers: &[u32]) -> Traffic {
+        let traffic = self.queue().map_or_else(Traffic::default, |queue| queue.read(buffers));
+        if self.by_buffer() {
+            self.missing = traffic.missing;
+        }
+        traffic
+    }
+
+    /// `ns` pass.
+    #[inline]
+    pub(super) fn pass(&mut self, ns: f64) {
+        if let Some(queue) = &self.queue {
+            self.states[queue.state() as usize] += ns;
+        }
+    }
+
+    /// Totals of the receive queue.
+    pub(super) fn totals(&self) -> Option<QueueTotals> {
+        self.queue.as_ref().map(|queue| queue.totals(self.states))
     }
 
     /// The buffers in use belong to `queues` cores, and `unread` bytes wait for applications.
     #[inline]
     pub(super) fn update(&mut self, queues: u32, unread: u64) {
-        if let Some(ddio) = &self.ddio {
+        if let Some(queue) = &self.queue {
+            self.evicting = queue.evicting();
+        } else if let Some(ddio) = &self.ddio {
             let buffer = self.frame.next_multiple_of(BUFFER_GRAIN);
             let footprint = u64::from(queues) * u64::from(ddio.buffers) * buffer + unread;
             let miss = if footprint == 0 {
@@ -102,10 +164,10 @@ impl Llc {
             }
         }
     }
+}
 
-    /// Mean latency of reading a line that the NIC wrote, in ns, where memory takes `memory` ns.
-    #[inline]
-    pub(super) fn read_latency(&self, memory: f64) -> f64 {
-        self.missing * memory + (1.0 - self.missing) * READ_HIT
-    }
+/// Mean latency of reading a line that the NIC wrote, in ns, where memory takes `memory` ns and has the share `missing` of them.
+#[inline]
+pub(super) fn read_latency(missing: f64, memory: f64) -> f64 {
+    missing * memory + (1.0 - missing) * READ_HIT
 }

@@ -10,7 +10,8 @@ use super::limit::Limit;
 use super::llc::Llc;
 use super::nic::{Nic, Shared, add_others, step_others};
 use super::nics::Nics;
-use super::readers::Readers;
+use super::readers::{Copied, Readers};
+use super::receive_queue::QueueTotals;
 use super::{MemorySettings, lines, whole};
 use forebay_units::{Span, Time};
 use forebay_wire::Packet;
@@ -72,6 +73,8 @@ pub struct Totals {
     pub limits: [f64; Limit::ALL.len()],
     /// Most bytes that the NIC buffer ever held.
     pub most_buffered: u64,
+    /// The receive queue and its buffers in the cache, where they are followed.
+    pub queue: Option<QueueTotals>,
 }
 
 /// How the path stands at an instant.
@@ -134,7 +137,7 @@ impl MemoryPath {
             asleep: false,
             step: if settings.ddio.is_some() { STEP_TO_CACHE } else { STEP },
             nics: Nics::new(Nic::new(settings), nics[1..].iter().map(|of| Nic::new(of)).collect()),
-            llc: Llc::new(settings.ddio, ns(settings.iio.latency)),
+            llc: Llc::new(settings.ddio, ns(settings.iio.latency), nics.len()),
             controller,
             antagonists,
             readers: Readers::new(&settings.readers, nics.len()),
@@ -180,7 +183,7 @@ impl MemoryPath {
         self.move_to(now);
         let taken = self.nics.at_hand.iio.offer(now, packet);
         if taken {
-            self.llc.see(u64::from(packet.size));
+            self.llc.see(self.nics.index(), u64::from(packet.size));
             self.asleep = false;
         }
         if moves {
@@ -197,8 +200,22 @@ impl MemoryPath {
     /// The stack has `read.bytes` in order for an application on core `core`, which came in `packets`.
     pub fn deliver(&mut self, now: Time, core: u32, read: Read, packets: u32) {
         self.move_to(now);
-        self.readers.add(core, self.nics.index(), read, packets);
+        self.readers.add(core, self.nics.index(), read, packets, &mut self.llc);
         self.wake();
+    }
+
+    /// The next delivery of a flow has all of its data that begins before `upto`.
+    pub fn claim(&mut self, flow: u32, upto: u64) {
+        if let Some(queue) = self.llc.queue() {
+            queue.claim(flow, upto);
+        }
+    }
+
+    /// Nobody reads what has come of a flow's data that begins before `upto`.
+    pub fn release(&mut self, flow: u32, upto: u64) {
+        if let Some(queue) = self.llc.queue() {
+            queue.release(flow, upto);
+        }
     }
 
     /// The NIC begins to send a frame of `bytes`.
@@ -251,7 +268,11 @@ impl MemoryPath {
 
     /// A packet that is in memory by the time of the last advance.
     pub fn take_packet(&mut self) -> Option<Landed> {
-        self.nics.at_hand.iio.deliver(self.at)
+        let landed = self.nics.at_hand.iio.deliver(self.at);
+        if let Some(Landed { packet, .. }) = &landed {
+            self.llc.land(self.nics.index(), packet);
+        }
+        landed
     }
 
     /// A read, of what the NIC received, that is done by the time of the last advance.
@@ -287,6 +308,7 @@ impl MemoryPath {
         let wait = self.controller.wait();
         self.wait += wait * ns;
         self.levels[usize::from(self.antagonists.level())] += ns;
+        self.llc.pass(ns);
         let holds = self.llc.holds();
         let nics = &mut self.nics;
         let mut dma = nics.at_hand.dma_demand(self.at, dt, holds, &self.controller);
@@ -295,7 +317,7 @@ impl MemoryPath {
             add_others(others, self.at, dt, holds, &self.controller, &mut dma);
         }
         let draw = self.antagonists.draw(self.at, dt, &self.controller);
-        let copy_reads = self.readers.step(ns, &self.llc) * self.llc.missing();
+        let Copied { reads: copy_reads, written } = self.readers.step(ns, &mut self.llc);
         self.count_copied(copy_reads, ns);
         // Copies come one by one, as a mean between evenly and all of a window at once. Lines of the NIC come evenly from its link, and chance
         // is in which of them the cache takes.
@@ -303,7 +325,7 @@ impl MemoryPath {
         let slot = holds.evicting + wait;
         let others = copy_reads + by_chance / slot;
         let demand = Demand {
-            reads: draw.reads + copy_reads + dma.sending,
+            reads: draw.reads + copy_reads + dma.sending + written,
             posted: draw.posted,
             posting: draw.posting,
             joining: dma.joining,
@@ -316,7 +338,7 @@ impl MemoryPath {
             },
         };
         let served = draw.served + others;
-        let beside_antagonists = copy_reads + dma.sending + dma.joining;
+        let beside_antagonists = copy_reads + dma.sending + dma.joining + written;
         let before = self.controller.state();
         let line = self.controller.step(ns, demand);
         let shared = Shared {
@@ -351,7 +373,7 @@ impl MemoryPath {
             return;
         }
         let at_hand = self.nics.index();
-        let copied = |nic: usize| self.readers.rate(nic) * self.llc.missing() * ns;
+        let copied = |nic: usize| self.readers.rate(nic) * ns;
         self.nics.at_hand.copied += copied(at_hand);
         for (i, nic) in self.nics.others_mut().iter_mut().enumerate() {
             nic.copied += copied(i + usize::from(i >= at_hand));
@@ -364,6 +386,7 @@ impl MemoryPath {
         self.nics.at_hand.rest(ns);
         self.nics.others_mut().iter_mut().for_each(|nic| nic.rest(ns));
         self.levels[usize::from(self.antagonists.level())] += ns;
+        self.llc.pass(ns);
         self.antagonists.coast(ns, &self.controller);
     }
 
@@ -434,6 +457,7 @@ impl MemoryPath {
             levels: self.levels.clone(),
             limits: nic.limits,
             most_buffered: nic.iio.most_buffered(),
+            queue: self.llc.totals(),
         }
     }
 }

@@ -6,17 +6,19 @@
 //! stay in cache (note, section 2).
 
 use super::Read;
-use super::llc::Llc;
+use super::llc::{Llc, read_latency};
+use super::receive_queue::{ReceiveQueue, Traffic};
 use super::settings::{Copying, LINE, ReaderSettings};
 use std::collections::VecDeque;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Work {
     read: Read,
     nic: u32, // that received it
     at: Stage,
     fixed: f64, // ns
     lines: f64,
+    buffers: Vec<u32>, // that it reads, where they are followed
 }
 
 /// What a core is at.
@@ -36,6 +38,7 @@ struct Core {
     done: f64,               // share of its stage
     time: f64,               // that this takes in all, as memory is, ns
     rounds: f64,             // in which it waits for memory
+    traffic: Traffic,        // for each of its lines, where buffers are followed
     waiting: VecDeque<Work>, // for it
 }
 
@@ -53,10 +56,19 @@ pub(super) struct Readers {
     parts: Vec<Part>, // by NIC, if there are several
 }
 
+/// Lines of memory that copying takes, per ns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Copied {
+    /// Read from there.
+    pub reads: f64,
+    /// Of buffers that were written back to make place for these.
+    pub written: f64,
+}
+
 /// What cores do of what one NIC received.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
-    rate: f64, // lines read per ns in the last step
+    rate: f64, // lines read from memory per ns in the last step
     busy: f64, // ns
 }
 
@@ -80,7 +92,7 @@ impl Readers {
     }
 
     /// Adds work to core `core`, counted round, of what NIC `nic` received.
-    pub(super) fn add(&mut self, core: u32, nic: usize, read: Read, packets: u32) {
+    pub(super) fn add(&mut self, core: u32, nic: usize, read: Read, packets: u32, llc: &mut Llc) {
         let cores = self.cores.len();
         self.in_use = self.in_use.max((core + 1).min(cores as u32));
         let kilobytes = read.bytes as f64 * 1e-3;
@@ -92,11 +104,15 @@ impl Readers {
             Copying::Evenly => Stage::Both,
             Copying::InBunches => Stage::Work,
         };
-        let work = Work { read, nic: nic as u32, at, fixed: fixed * 1e-3, lines };
+        let buffers = llc.queue().map_or_else(Vec::new, ReceiveQueue::claimed);
+        let work = Work { read, nic: nic as u32, at, fixed: fixed * 1e-3, lines, buffers };
         self.unread += read.bytes;
         let core = &mut self.cores[core as usize % cores];
         match core.work {
-            None => core.work = Some(work),
+            None => {
+                core.traffic = llc.read(&work.buffers);
+                core.work = Some(work);
+            }
             Some(_) => core.waiting.push_back(work),
         }
     }
@@ -105,10 +121,15 @@ impl Readers {
     /// until a core is done with it.
     #[inline]
     pub(super) fn price(&mut self, latency: f64, llc: &Llc) -> f64 {
-        let per_line = llc.read_latency(latency) * self.per_line_in_flight;
+        let by_buffer = llc.by_buffer();
+        let of_all = read_latency(llc.missing(), latency) * self.per_line_in_flight;
         let mut least = f64::INFINITY;
         for core in &mut self.cores[..self.in_use as usize] {
             if let Some(work) = &core.work {
+                let per_line = match by_buffer {
+                    false => of_all,
+                    true => read_latency(core.traffic.missing, latency) * self.per_line_in_flight,
+                };
                 core.time = match work.at {
                     Stage::Both => work.fixed + work.lines * per_line,
                     Stage::Work => work.fixed,
@@ -120,16 +141,22 @@ impl Readers {
         least
     }
 
-    /// Works for `dt` ns at the last price. Returns the lines read per ns.
+    /// Works for `dt` ns at the last price. Returns the lines of memory per ns.
     #[inline]
-    pub(super) fn step(&mut self, dt: f64, llc: &Llc) -> f64 {
-        let mut reads = 0.0;
+    pub(super) fn step(&mut self, dt: f64, llc: &mut Llc) -> Copied {
+        let (mut reads, mut written) = (0.0, 0.0);
+        let by_buffer = llc.by_buffer();
+        let of_all = if by_buffer { 1.0 } else { llc.missing() };
         self.parts.iter_mut().for_each(|part| part.rate = 0.0);
         for core in &mut self.cores[..self.in_use as usize] {
             let Some(work) = &mut core.work else { continue };
             self.busy += dt;
             let speed = 1.0 / core.time;
-            let rate = if work.at == Stage::Work { 0.0 } else { work.lines * speed };
+            let mut rate = if work.at == Stage::Work { 0.0 } else { work.lines * speed };
+            if by_buffer {
+                written += rate * core.traffic.written;
+                rate *= core.traffic.missing;
+            }
             reads += rate;
             if let Some(part) = self.parts.get_mut(work.nic as usize) {
                 part.rate += rate;
@@ -138,17 +165,25 @@ impl Readers {
             core.done += dt * speed;
             if core.done >= DONE && work.at == Stage::Work {
                 work.at = Stage::Reads;
-                work.fixed = work.lines * llc.read_latency(0.0) * self.per_line_in_flight;
-                core.rounds = rounds(work.lines, llc.missing(), self.settings.lines_in_flight);
+                let missing = if by_buffer { core.traffic.missing } else { llc.missing() };
+                work.fixed = work.lines * read_latency(missing, 0.0) * self.per_line_in_flight;
+                core.rounds = rounds(work.lines, missing, self.settings.lines_in_flight);
                 core.done = 0.0;
             } else if core.done >= DONE {
                 self.unread -= work.read.bytes;
                 self.finished.push_back((work.nic as usize, work.read));
+                if let Some(queue) = llc.queue() {
+                    queue.give_back(&work.buffers);
+                }
                 core.work = core.waiting.pop_front();
+                if let Some(next) = &core.work {
+                    core.traffic = llc.read(&next.buffers);
+                }
                 core.done = 0.0;
             }
         }
-        reads
+        self.parts.iter_mut().for_each(|part| part.rate *= of_all);
+        Copied { reads: reads * of_all, written }
     }
 
     /// Whether work was done that nobody has taken.
@@ -173,7 +208,7 @@ impl Readers {
         self.parts.get(nic).map_or(self.busy, |part| part.busy)
     }
 
-    /// Lines read per ns in the last step of what NIC `nic` received, one of several.
+    /// Lines read from memory per ns in the last step of what NIC `nic` received, one of several.
     pub(super) fn rate(&self, nic: usize) -> f64 {
         self.parts[nic].rate
     }
@@ -229,14 +264,14 @@ mod tests {
     #[test]
     fn late_is_who_has_work_waiting() {
         let mut readers = Readers::new(&ReaderSettings::default(), 1);
-        let llc = Llc::new(None, 323.0);
+        let mut llc = Llc::new(None, 323.0, 1);
         let read = Read { flow: 0, bytes: 4000 };
         for (core, late) in [(0, false), (0, true), (1, false), (1, true)] {
-            readers.add(core, 0, read, 1);
+            readers.add(core, 0, read, 1, &mut llc);
             assert_eq!(readers.all_late(), late);
         }
         let done = readers.price(70.0, &llc);
-        readers.step(done, &llc);
+        readers.step(done, &mut llc);
         assert!(!readers.all_late());
     }
 

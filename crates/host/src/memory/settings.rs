@@ -9,6 +9,7 @@
 
 mod text;
 
+use super::buffers::{Capacity, Refresh, Reuse};
 use forebay_units::{BitsPerSec, Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -176,6 +177,12 @@ pub struct DdioSettings {
     #[serde(rename = "ddio_ways")]
     #[schemars(range(min = 1, max = 1024))]
     pub ways: u32,
+    /// With DDIO: model of what the cache holds. Default: "share".
+    #[serde(rename = "cache_model", skip_serializing_if = "CacheModel::is_default")]
+    pub model: CacheModel,
+    /// With cache_model = "buffers": receive queue that all flows of the host share. Default: none.
+    #[serde(rename = "rq", skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueSettings>,
     /// Receive buffers that it cycles through, per core: descriptors of a queue, 1,024.
     #[serde(skip)]
     pub buffers: u32,
@@ -189,6 +196,8 @@ impl Default for DdioSettings {
             cache: Bytes::new(24_750_000),
             cache_ways: 11,
             ways: 2,
+            model: CacheModel::Share,
+            queue: None,
             buffers: 1024,
         }
     }
@@ -198,6 +207,48 @@ impl DdioSettings {
     /// Bytes of the cache that the NIC may fill.
     pub fn share(&self) -> u64 {
         self.cache.get() / u64::from(self.cache_ways) * u64::from(self.ways)
+    }
+}
+
+/// Model of a last-level cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheModel {
+    /// One share of misses for writes and reads: what of the buffers in use does not fit the ways of the NIC.
+    #[default]
+    Share,
+    /// The buffers of rq one by one, the least recently used first out (CARC, APNet 2025).
+    Buffers,
+}
+
+impl CacheModel {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A receive queue that all flows of a host share, and how its buffers are kept in the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct QueueSettings {
+    /// Number of buffers. No default.
+    #[schemars(range(min = 1, max = 4_000_000))]
+    pub depth: u32,
+    /// Bytes of a buffer, 64B to 64KiB; a larger frame takes several. No default.
+    pub buffer: Bytes,
+    /// Order in which buffers that were read are filled again, "fifo" or "lifo". Default: "fifo", a ring.
+    #[serde(default)]
+    pub reuse: Reuse,
+    /// Accesses that make a buffer young in the cache, "write" or "both". Default: "write" (our choice: the paper does not say).
+    #[serde(default)]
+    pub refresh: Refresh,
+}
+
+impl QueueSettings {
+    /// Buffers that the cache and its DDIO ways hold. A buffer takes whole lines.
+    pub fn capacity(&self, ddio: &DdioSettings) -> Capacity {
+        let buffer = self.buffer.get().next_multiple_of(LINE);
+        let buffers = |bytes: u64| u32::try_from(bytes / buffer).unwrap_or(u32::MAX);
+        Capacity { cache: buffers(ddio.cache.get()), ddio: buffers(ddio.share()) }
     }
 }
 

@@ -5,7 +5,9 @@ use crate::params::{self, Param};
 use crate::problem::or_list;
 use crate::tree::{did_you_mean, shorten};
 use forebay_host::memory::MemorySettings;
-use forebay_host::memory::settings::{AntagonistSettings, LINE, ThrottleSettings};
+use forebay_host::memory::settings::{
+    AntagonistSettings, CacheModel, DdioSettings, LINE, ThrottleSettings,
+};
 use forebay_laws::host::{HostParams, LAWS};
 use forebay_units::{BitsPerSec, Bytes, Span};
 use schemars::JsonSchema;
@@ -129,7 +131,15 @@ impl Memory {
     fn check_ddio(&self, judge: &mut Judge<'_>, path: &str) {
         let at = |key: &str| format!("{path}.{key}");
         let Some(ddio) = &self.settings.ddio else {
-            for key in ["ddio_hit", "ddio_eviction", "ddio_ways", "cache", "cache_ways"] {
+            for key in [
+                "ddio_hit",
+                "ddio_eviction",
+                "ddio_ways",
+                "cache",
+                "cache_ways",
+                "cache_model",
+                "rq",
+            ] {
                 if judge.given(&at(key)) {
                     judge.say(&at(key), "has no effect without DDIO; write ddio = true as well");
                 }
@@ -146,6 +156,38 @@ impl Memory {
         judge.latency(&at("ddio_hit"), ddio.hit);
         if ddio.eviction > LONGEST {
             judge.latency(&at("ddio_eviction"), ddio.eviction);
+        }
+        self.check_queue(judge, path, ddio);
+    }
+
+    fn check_queue(&self, judge: &mut Judge<'_>, path: &str, ddio: &DdioSettings) {
+        let at = |key: &str| format!("{path}.{key}");
+        let queue = match (ddio.model, &ddio.queue) {
+            (CacheModel::Buffers, Some(queue)) => queue,
+            (CacheModel::Buffers, None) => {
+                let text = "needs a receive queue; write for instance rq = { depth = 8192, buffer = \"2KiB\" }";
+                return judge.wrong(&at("cache_model"), text);
+            }
+            (CacheModel::Share, None) => return,
+            (CacheModel::Share, Some(_)) => {
+                let text = "has no effect without cache_model = \"buffers\"; write that as well";
+                return judge.say(&at("rq"), text);
+            }
+        };
+        let buffer = queue.buffer;
+        if !(Bytes::new(LINE)..=LEAST_BUFFER).contains(&buffer) {
+            let text = format!("is no buffer of a frame; write from \"64B\" to \"{LEAST_BUFFER}\"");
+            judge.wrong(&at("rq.buffer"), text);
+        } else if u64::from(queue.depth) * buffer.get() < LEAST_BUFFER.get() {
+            let least = LEAST_BUFFER.get().div_ceil(buffer.get());
+            let text = format!("holds less than the largest frame; write at least {least}");
+            judge.wrong(&at("rq.depth"), text);
+        } else if ddio.ways <= ddio.cache_ways && queue.capacity(ddio).ddio == 0 {
+            let text = format!(
+                "is more than the NIC's ways hold; write at most \"{}\"",
+                Bytes::new(ddio.share())
+            );
+            judge.wrong(&at("rq.buffer"), text);
         }
     }
 

@@ -15,6 +15,7 @@ use forebay_scenario::model;
 use forebay_transport::Arrival;
 use forebay_units::{Bytes, Time};
 use forebay_wire::{Ecn, FlowId, Kind, Packet};
+use std::ops::Range;
 
 /// A path to memory, as a simulation runs it: of a host, or of a machine, where it goes from one NIC to the other.
 #[derive(Clone, Debug)]
@@ -283,13 +284,25 @@ impl Host {
         self.take(now, newest, &packet, out);
     }
 
-    /// `bytes` of a flow are in order and wait for their application.
-    pub(super) fn await_reading(&mut self, now: Time, flow: FlowId, bytes: u64, mss: u64) {
-        let Some(memory) = &mut self.memory else { return };
-        if bytes > 0 {
+    /// These bytes of a flow are in order and wait for their application.
+    pub(super) fn await_reading(&mut self, now: Time, flow: FlowId, part: Range<u64>, mss: u64) {
+        if part.is_empty() {
+            return self.forget(flow, part.end);
+        }
+        if let Some(memory) = &mut self.memory {
+            let bytes = part.end - part.start;
             let core = memory.core(flow);
+            memory.path.claim(flow.0, part.end);
             let read = Read { flow: flow.0, bytes };
             memory.path.deliver(now, core, read, bytes.div_ceil(mss) as u32);
+        }
+    }
+
+    /// What came of a flow's data that begins before `upto` is not for its application: it came twice, or RDMA placed it.
+    #[inline]
+    pub(super) fn forget(&mut self, flow: FlowId, upto: u64) {
+        if let Some(memory) = &mut self.memory {
+            memory.path.release(flow.0, upto);
         }
     }
 

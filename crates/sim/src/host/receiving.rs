@@ -88,6 +88,7 @@ impl Host {
         self.receive.segments += 1;
         let slot = match self.receive.of.get(packet.flow) {
             Some(DONE) => {
+                self.forget(packet.flow, u64::MAX);
                 out.slab().release(packet.int_slot());
                 return self.acknowledge_again(now, packet);
             }
@@ -119,8 +120,9 @@ impl Host {
         }
         if copied {
             let mss = receiving.receiver.mss().get();
-            return self.await_reading(now, packet.flow, delivered - before, mss);
+            return self.await_reading(now, packet.flow, before..delivered, mss);
         }
+        self.forget(packet.flow, u64::MAX);
         self.receive.bytes += delivered - before;
         if complete {
             self.complete(now, packet.flow, slot, out);

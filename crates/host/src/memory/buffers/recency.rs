@@ -23,11 +23,18 @@ struct Link {
     stamp: u64,
 }
 
+const ALONE: Link = Link { older: NONE, younger: NONE, stamp: 0 };
+
 impl Recency {
     /// An empty list of at most `capacity` among `0..buffers`.
     pub(super) fn new(buffers: u32, capacity: u32) -> Self {
-        let links = vec![Link { older: NONE, younger: NONE, stamp: 0 }; buffers as usize];
+        let links = vec![ALONE; buffers as usize];
         Self { links, oldest: NONE, youngest: NONE, len: 0, capacity }
+    }
+
+    /// Numbers one more buffer, which is not in the list.
+    pub(super) fn add(&mut self) {
+        self.links.push(ALONE);
     }
 
     /// Number of buffers in the list.

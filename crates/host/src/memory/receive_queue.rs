@@ -1,0 +1,186 @@
+//! The receive queue of a host, and which of its buffers are in the cache: `cache_model = "buffers"`.
+//!
+//! Models: all flows take buffers from one queue as their frames come to the NIC; a core that copies reads the buffers of its work as it begins
+//! it, and posts them again when it is done. Frames without data for an application, and data that came twice, give theirs
+//! back unread. Lines of a frame evict in the share in which its buffers do, spread over the frames on their way into the cache.
+//! Leaves out: a queue that runs out holds nobody back, as the stack then posts another buffer (TCP); buffers filled in part, which
+//! take a whole one's place; reads of headers; data that RDMA places, which nobody reads. Lines that a core's read
+//! writes back take what memory serves, and wait in no line.
+//!
+//! Source: CARC (APNet 2025) section 3.1; [`super::buffers`].
+//! Invariant: buffers taken less those given back are those of frames on their way, of data out of order, and of work.
+
+use super::buffers::{BufferCache, Capacity, Congestion, Counts, Posted};
+use super::settings::{DdioSettings, QueueSettings};
+use forebay_wire::{Kind, Packet};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Running totals of a receive queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct QueueTotals {
+    /// Accesses to the cache, in buffers.
+    pub counts: Counts,
+    /// Time in each of [`Congestion`], S1 first, in ns.
+    pub states: [f64; 4],
+    /// Buffers that the stack posted beyond the depth of the queue.
+    pub extra: u64,
+}
+
+/// Traffic of memory for each line that a core reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Traffic {
+    /// Lines that come from there.
+    pub missing: f64,
+    /// Lines of other buffers that go there to make place.
+    pub written: f64,
+}
+
+/// What is between a NIC's cable and its stack, in order.
+#[derive(Clone, Debug, Default)]
+struct Way {
+    frames: VecDeque<Coming>,
+    buffers: VecDeque<u32>, // of those frames
+}
+
+/// Number of a frame's buffers, and of those that evict.
+#[derive(Clone, Copy, Debug)]
+struct Coming {
+    buffers: u32,
+    evicting: u32,
+}
+
+/// The queue, and the cache behind it.
+#[derive(Clone, Debug)]
+pub(super) struct ReceiveQueue {
+    size: u64, // of a buffer, bytes
+    depth: u32,
+    capacity: Capacity,
+    cache: BufferCache,
+    posted: Posted,
+    ways: Vec<Way>,                              // by NIC
+    on_the_way: Coming,                          // in all of them
+    landed: BTreeMap<u32, VecDeque<(u64, u32)>>, // by flow: where the data begins, and its buffer
+    claimed: Vec<u32>,
+    unread: u32,
+    extra: u64, // buffers beyond the depth
+}
+
+impl ReceiveQueue {
+    /// A full queue of a machine with so many NICs.
+    pub(super) fn new(ddio: &DdioSettings, queue: &QueueSettings, nics: usize) -> Self {
+        let capacity = queue.capacity(ddio);
+        Self {
+            size: queue.buffer.get(),
+            depth: queue.depth,
+            capacity,
+            cache: BufferCache::new(capacity, queue.depth, queue.refresh),
+            posted: Posted::new(0..queue.depth, queue.reuse),
+            ways: vec![Way::default(); nics],
+            on_the_way: Coming { buffers: 0, evicting: 0 },
+            landed: BTreeMap::new(),
+            claimed: Vec::new(),
+            unread: 0,
+            extra: 0,
+        }
+    }
+
+    /// A frame of `bytes` comes to NIC `nic`, which writes it into buffers.
+    pub(super) fn write(&mut self, nic: usize, bytes: u64) {
+        let buffers = bytes.div_ceil(self.size).max(1) as u32;
+        let mut evicting = 0;
+        for _ in 0..buffers {
+            let buffer = self.posted.take().unwrap_or_else(|| {
+                self.extra += 1;
+                self.cache.add()
+            });
+            let evicted = self.cache.nic_write(buffer).evicted;
+            evicting += u32::from(evicted.is_some_and(|evicted| evicted.dirty));
+            self.ways[nic].buffers.push_back(buffer);
+        }
+        self.ways[nic].frames.push_back(Coming { buffers, evicting });
+        self.on_the_way.buffers += buffers;
+        self.on_the_way.evicting += evicting;
+        self.unread += buffers;
+    }
+
+    /// Share of the lines on their way that evict.
+    #[inline]
+    pub(super) fn evicting(&self) -> f64 {
+        let Coming { buffers, evicting } = self.on_the_way;
+        if buffers == 0 { 0.0 } else { f64::from(evicting) / f64::from(buffers) }
+    }
+
+    /// The first frame of NIC `nic` is in memory.
+    pub(super) fn land(&mut self, nic: usize, packet: &Packet) {
+        let way = &mut self.ways[nic];
+        let Some(frame) = way.frames.pop_front() else { return };
+        self.on_the_way.buffers -= frame.buffers;
+        self.on_the_way.evicting -= frame.evicting;
+        for buffer in way.buffers.drain(..frame.buffers as usize) {
+            if packet.kind == Kind::Data {
+                self.landed.entry(packet.flow.0).or_default().push_back((packet.seq, buffer));
+            } else {
+                self.posted.give_back(buffer);
+                self.unread -= 1;
+            }
+        }
+    }
+
+    /// Takes buffers of `flow` whose data begins before `upto` for the next work.
+    pub(super) fn claim(&mut self, flow: u32, upto: u64) {
+        let Some(landed) = self.landed.get_mut(&flow) else { return };
+        let mut at = 0;
+        while let Some(&(begin, buffer)) = landed.get(at) {
+            if begin < upto {
+                landed.remove(at);
+                self.claimed.push(buffer);
+            } else {
+                at += 1;
+            }
+        }
+        if landed.is_empty() {
+            self.landed.remove(&flow);
+        }
+    }
+
+    /// Gives back buffers of `flow` whose data begins before `upto`, which nobody reads.
+    pub(super) fn release(&mut self, flow: u32, upto: u64) {
+        self.claim(flow, upto);
+        let claimed = self.claimed();
+        self.give_back(&claimed);
+    }
+
+    /// What was claimed.
+    pub(super) fn claimed(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.claimed)
+    }
+
+    /// A core reads these buffers.
+    pub(super) fn read(&mut self, buffers: &[u32]) -> Traffic {
+        let (mut missing, mut written) = (0, 0);
+        for &buffer in buffers {
+            let touch = self.cache.cpu_read(buffer);
+            missing += u32::from(!touch.hit);
+            written += u32::from(touch.evicted.is_some_and(|evicted| evicted.dirty));
+        }
+        let share = |of: u32| f64::from(of) / buffers.len().max(1) as f64;
+        Traffic { missing: share(missing), written: share(written) }
+    }
+
+    /// Posts buffers again.
+    pub(super) fn give_back(&mut self, buffers: &[u32]) {
+        buffers.iter().for_each(|&buffer| self.posted.give_back(buffer));
+        self.unread -= buffers.len() as u32;
+    }
+
+    /// How far unread buffers fill ways, cache and queue.
+    #[inline]
+    pub(super) fn state(&self) -> Congestion {
+        Congestion::of(self.unread, self.capacity, self.depth)
+    }
+
+    /// Totals so far, with this time in each state.
+    pub(super) fn totals(&self, states: [f64; 4]) -> QueueTotals {
+        QueueTotals { counts: *self.cache.counts(), states, extra: self.extra }
+    }
+}
