@@ -221,6 +221,17 @@ pub struct MemoryRow {
     pub other_nics: f64,
     /// Lines that each antagonist read and wrote.
     pub antagonists: Vec<f64>,
+    /// Share of the time in each state of the receive queue, S1 to S4; empty where its buffers are not followed.
+    pub cache_states: Vec<f64>,
+    /// Buffers that cores read.
+    pub cache_reads: u64,
+    /// Of these, buffers that were not in the cache, by cause: a write of the NIC had evicted them, a core had, or they had never been
+    /// there; empty where buffers are not followed.
+    pub cache_misses: Vec<f64>,
+    /// Buffers that the NIC wrote.
+    pub cache_writes: u64,
+    /// Of these, buffers that were in the cache.
+    pub cache_in_place: u64,
     /// Mean wait of writes for admission to memory, in ns.
     pub wait_ns: f64,
     /// Share of the time with packets in the NIC buffer.

@@ -367,3 +367,27 @@ law = "reno"
         assert!(early.end < late.end);
     }
 }
+
+/// The scenario `cache-of-buffers`: more waits than the DDIO ways hold, so that a ring above the cache misses every read and a ring that
+/// fits it none. Memory sees the difference: 1.046 lines a line read, and what the NIC writes.
+#[test]
+fn a_ring_above_the_cache_misses_and_one_that_fits_does_not() {
+    let text = include_str!("../../../scenarios/cache-of-buffers.toml");
+    let of = |depth: &str| {
+        let scenario = scenario(&text.replace("depth = 4096", depth));
+        run(&scenario, 1, Options::default()).record.memory.remove(0)
+    };
+    let (above, fits) = (of("depth = 4096"), of("depth = 512"));
+    for row in [&above, &fits] {
+        assert!(row.cache_reads > 4500, "{row:?}");
+        assert!(row.cache_states[1] > 0.99, "S2: {row:?}");
+    }
+    assert_eq!(above.cache_misses, [above.cache_reads as f64, 0.0, 0.0]);
+    assert_eq!((above.cache_in_place, fits.cache_in_place), (0, fits.cache_writes));
+    assert_eq!(fits.cache_misses, [0.0; 3]);
+    let copied = above.read_bytes.get() as f64 / 64.0 * 1.046;
+    assert!((above.copied / copied - 1.0).abs() < 0.01, "{} of {copied}", above.copied);
+    assert!((above.dma / above.entered - 1.0).abs() < 0.01, "{above:?}");
+    assert_eq!((fits.copied, fits.dma), (0.0, 0.0));
+    assert!(fits.goodput_gbps() > 1.05 * above.goodput_gbps(), "{above:?} {fits:?}");
+}

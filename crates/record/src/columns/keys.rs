@@ -103,6 +103,11 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ("mean_over_hosts", "The same quantities, within each seed averaged over these hosts."),
     ("mean_level", "Mean throttle level over time."),
     (
+        "cache_miss_shares",
+        "Of the receive buffers that cores read, shares that were not in the cache: evicted by a write of the NIC, evicted by a core, never there before. Not without cache_model = buffers.",
+    ),
+    ("cache_in_place_share", "Of the receive buffers that the NIC wrote, the share in the cache."),
+    (
         "senders",
         "Share of the time for which nothing queued in the host: the bottleneck was with senders or in the network.",
     ),

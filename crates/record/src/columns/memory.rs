@@ -91,6 +91,16 @@ pub(super) static MEMORY: Of<MemoryRow> = Of {
             = |m, _| List(&m.sender_waits) => |m, c| m.sender_waits = c.waits()?]
         ["other_nics_lines" "lines" "Lines of 64 bytes that other NICs of the same machine wrote to memory and read from it, and that were copied of what they received.",
             = |m, _| Exact(m.other_nics) => |m, c| m.other_nics = c.float()?]
+        ["cache_state_shares" "" "Share of the time with unread buffers up to what the DDIO ways hold (S1), up to what the cache holds (S2), above that (S3), and with no buffer of the receive queue left (S4), each a fraction of 1. In CSV parted by semicolons, empty without cache_model = buffers.",
+            = |m, _| List(&m.cache_states) => |m, c| m.cache_states = c.floats()?]
+        ["cache_reads" "" "Receive buffers that cores read; 0 without cache_model = buffers.",
+            = |m, _| Number(m.cache_reads) => |m, c| m.cache_reads = c.number()?]
+        ["cache_misses" "" "Of cache_reads, buffers that were not in the cache: those that a write of the NIC had evicted, those that a core had, those never there before. Parted by semicolons, empty without cache_model = buffers.",
+            = |m, _| List(&m.cache_misses) => |m, c| m.cache_misses = c.floats()?]
+        ["cache_writes" "" "Receive buffers that the NIC wrote; 0 without cache_model = buffers.",
+            = |m, _| Number(m.cache_writes) => |m, c| m.cache_writes = c.number()?]
+        ["cache_writes_in_place" "" "Of cache_writes, buffers that were in the cache, so that nothing was evicted.",
+            = |m, _| Number(m.cache_in_place) => |m, c| m.cache_in_place = c.number()?]
     },
 };
 

@@ -60,6 +60,15 @@ pub struct HostMemory {
     pub limited_by_shares: Limits,
     /// What senders of flows to the host waited for.
     pub sender_wait_shares: Waits,
+    /// Share of the time in each state of the receive queue, S1 to S4; empty where its buffers are not followed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cache_state_shares: Vec<Estimate>,
+    /// Share of the buffers read that were not in the cache, by cause: evicted by a write of the NIC, evicted by a core, never there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cache_miss_shares: Vec<Estimate>,
+    /// Share of the buffers written that were in the cache.
+    #[serde(default)]
+    pub cache_in_place_share: Estimate,
 }
 
 /// Shares of the time of flows to the host.
@@ -191,6 +200,14 @@ fn of(name: String, runs: &[RunRecord], member: impl Fn(&MemoryRow) -> bool) -> 
         level_shares: listed(|row| &row.levels, |_| 1.0),
         level_writes: rows().map(|row| row.level_writes).sum(),
         host_marked_packets: rows().map(|row| row.marked).sum(),
+        cache_state_shares: listed(|row| &row.cache_states, |_| 1.0),
+        cache_miss_shares: listed(
+            |row| &row.cache_misses,
+            |row| 1.0 / row.cache_reads.max(1) as f64,
+        ),
+        cache_in_place_share: across(&|row| {
+            row.cache_in_place as f64 / row.cache_writes.max(1) as f64
+        }),
         limited_by_shares: Limits { senders, copying, pcie, slots, memory, descriptors },
         sender_wait_shares: Waits {
             application,

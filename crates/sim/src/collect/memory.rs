@@ -3,6 +3,8 @@
 use crate::build::Built;
 use crate::host::{MemorySamples, SenderWaits, Snapshot};
 use crate::node::AnyNode;
+use forebay_host::memory::QueueTotals;
+use forebay_host::memory::buffers::Counts;
 use forebay_record::{MemoryRow, MemorySeries};
 use forebay_scenario::model::{self, Scenario};
 use forebay_transport::Wait;
@@ -69,7 +71,7 @@ fn row(name: &str, from: &Snapshot, to: &Snapshot) -> MemoryRow {
         read + b.antagonist_written[i] - before(&a.antagonist_written, i)
     });
     let levels = b.levels.iter().enumerate().map(|(i, time)| (time - before(&a.levels, i)) / ns);
-    MemoryRow {
+    let mut row = MemoryRow {
         host: name.into(),
         span,
         arrived: b.arrived - a.arrived,
@@ -94,7 +96,22 @@ fn row(name: &str, from: &Snapshot, to: &Snapshot) -> MemoryRow {
         dropped_in_all: b.dropped,
         marked_in_all: to.marked,
         ..MemoryRow::default()
+    };
+    if let Some(queue) = &b.queue {
+        cache(&mut row, &a.queue.unwrap_or_default(), queue, ns);
     }
+    row
+}
+
+/// What the receive queue and the cache did in `ns`.
+fn cache(row: &mut MemoryRow, from: &QueueTotals, to: &QueueTotals, ns: f64) {
+    let (a, b) = (&from.counts, &to.counts);
+    row.cache_states = from.states.iter().zip(to.states).map(|(a, b)| (b - a) / ns).collect();
+    row.cache_reads = b.reads - a.reads;
+    let causes = |of: &Counts| [of.missed_after_nic, of.missed_after_cpu, of.missed_cold];
+    row.cache_misses = causes(a).into_iter().zip(causes(b)).map(|(a, b)| (b - a) as f64).collect();
+    row.cache_writes = b.writes - a.writes;
+    row.cache_in_place = b.in_place - a.in_place;
 }
 
 #[cfg(test)]

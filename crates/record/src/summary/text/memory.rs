@@ -71,7 +71,26 @@ fn host(host: &HostMemory) -> Vec<Line> {
     }
     let mut lines = vec![nic, path, traffic, pace(host)];
     lines.extend(waits(host));
+    lines.extend(cache(host));
     lines
+}
+
+/// What was in the cache, where receive buffers were followed.
+fn cache(host: &HostMemory) -> Option<Line> {
+    let states: Vec<String> = (1..)
+        .zip(&host.cache_state_shares)
+        .filter(|(_, share)| value(share) >= 0.0005)
+        .map(|(state, share)| format!("S{state} {}", percent(value(share))))
+        .collect();
+    let misses: f64 = host.cache_miss_shares.iter().map(value).sum();
+    (!states.is_empty()).then(|| {
+        Line::new("").plain(format!(
+            "cache: {} of reads missed, {} of writes in place; {} of the time",
+            percent(misses),
+            percent(value(&host.cache_in_place_share)),
+            states.join(", "),
+        ))
+    })
 }
 
 /// What senders waited for, where nothing in the host was it for a twentieth of the time or more.
