@@ -171,6 +171,7 @@ fn credited(
 ) -> Result<CreditedConfig, SimError> {
     let law = law(&transport.law, &transport.params, CreditParams::new, CreditParams::set)?;
     Ok(CreditedConfig {
+        early_stop: law.stops_early(),
         law,
         mss: transport.mss,
         header: transport.header,

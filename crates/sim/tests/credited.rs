@@ -141,6 +141,58 @@ fn every_flow_ends_whatever_is_lost() {
     }
 }
 
+/// The same with an early stop, of flows of several round trips: whatever is lost of the packets of one, the early stop and each credit after it included.
+#[test]
+fn every_flow_that_stops_early_ends_whatever_is_lost() {
+    let early = "[transport.params]\nearly_stop = true\n";
+    let flows = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"host[1]\", to = \"host[0]\", size = \"146KB\", at = \"0s\" }]\n";
+    let run = |fault: &str| {
+        let more = format!("{early}{flows}{fault}");
+        let scenario = with("time = \"5s\", flows = \"all\"", &star(2, "1us"), &more);
+        let record = run(&scenario, 1, Options::default()).record;
+        assert!(record.flows[0].acked.is_some(), "{fault}");
+        record
+    };
+    let whole = run("");
+    assert_eq!(whole.flows[0].timeouts, 0);
+    let mut again = 0;
+    for direction in ["host[1]->tor", "tor->host[1]"] {
+        for nth in (1..=30).chain(90..=130) {
+            let fault = format!("[[fault]]\nat = \"0s\"\nlink = \"{direction}\"\ndrop = [{nth}]\n");
+            again += run(&fault).flows[0].timeouts;
+        }
+    }
+    assert!(again > 10, "{again}: who stopped early and lost a credit requests more");
+    let lossy = |host| format!("[[fault]]\nat = \"0s\"\nlink = \"host[{host}]-tor\"\nloss = 0.1\n");
+    run(&(0..2).map(lossy).collect::<String>());
+}
+
+/// A lone flow wastes the credits that are under way when it ends. Stopped early, it wastes fewer, and ends as soon, but for the time of the
+/// stop on its link.
+#[test]
+fn an_early_stop_saves_credits_and_no_time() {
+    let of = |packets: u64, early: bool| {
+        let flow = format!(
+            "[[traffic]]\nkind = \"list\"\nflows = [{{ from = \"host[1]\", to = \"host[0]\", size = \"{}B\", at = \"0s\" }}]\n",
+            packets * 1_460
+        );
+        let more = format!("[transport.params]\nearly_stop = {early}\n{flow}");
+        let record = run(
+            &with("time = \"1s\", flows = \"all\"", &star(2, "2us"), &more),
+            1,
+            Options::default(),
+        )
+        .record;
+        (record.flows[0].fct().unwrap(), record.credits[0].sent - record.credits[0].used)
+    };
+    let stop = 84 * 800; // ps on the link, before the data that follows
+    for packets in (200..400).step_by(20) {
+        let ((whole, wasted), (early, fewer)) = (of(packets, false), of(packets, true));
+        assert!(early.as_ps() - whole.as_ps() <= stop, "{packets} packets: {early} after {whole}");
+        assert!(fewer < wasted, "{packets} packets: {fewer} of {wasted} are wasted");
+    }
+}
+
 /// Two clients with two requests under way each: every one is answered, with and without unscheduled packets, whichever packet is lost, and under
 /// random loss.
 #[test]

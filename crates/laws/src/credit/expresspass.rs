@@ -35,6 +35,8 @@ params! {
         w_step: Share = Share::new(0.05) => "kaist-ina/ns2-xpass",
         /// Code: target loss of a flow that is far from the most; paper: of any.
         target: Share = Share::new(0.125) => "kaist-ina/ns2-xpass; SIGCOMM 2017: 0.1",
+        /// Whether a sender stops its receiver as soon as credits under way cover what is left.
+        early_stop: bool = false => "kaist-ina/ns2-xpass: a switch, which some versions lack",
     }
 }
 
@@ -71,6 +73,10 @@ impl CreditLaw for ExpressPass {
     const NAME: &'static str = "expresspass";
     const PATHS: Paths = Paths::Symmetric;
     type Params = Arc<ExpressPassParams>;
+
+    fn stops_early(params: &Arc<ExpressPassParams>) -> bool {
+        params.early_stop
+    }
 
     fn start(
         params: &Arc<ExpressPassParams>,

@@ -72,6 +72,11 @@ pub trait CreditLaw: Sized + Clone {
     /// What a scenario may set. Every field has a published default.
     type Params: Clone + Default;
 
+    /// Whether a sender stops its receiver as soon as credits under way cover what is left.
+    fn stops_early(_params: &Self::Params) -> bool {
+        false
+    }
+
     /// State at the request for credits, at time `now`. Its first rate is pushed to `acts`.
     fn start(params: &Self::Params, now: Time, at: CreditStart, acts: &mut Acts<CreditAct>)
     -> Self;

@@ -22,6 +22,13 @@ impl CreditParams {
             Params::ExpressPass(_) => super::expresspass::ExpressPass::PATHS,
         }
     }
+
+    /// Whether a sender stops its receiver as soon as credits under way cover what is left.
+    pub fn stops_early(&self) -> bool {
+        match &self.of {
+            Params::ExpressPass(params) => super::expresspass::ExpressPass::stops_early(params),
+        }
+    }
 }
 
 impl Credit {

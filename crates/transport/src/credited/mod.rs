@@ -12,11 +12,15 @@
 //!
 //! Source: Cho, Jang and Han, SIGCOMM 2017; timers, sizes and jitter as in the authors' simulator (kaist-ina/ns2-xpass, last commit 2020). Unscheduled
 //! packets: Hu et al., SIGCOMM 2020, in the order of a public simulator (kaist-ina/ns2-flexpass), which sends a probe behind each fourth packet as well.
+//! With [`CreditedConfig::early_stop`] a sender counts credits per round trip, from its request to the first credit. If as many came in the last one as it
+//! has packets left, so many are under way, and it asks the receiver to stop ([`EARLY_STOP`]). Two round trips after the last credit it requests more
+//! if something is left, since some were lost.
 //! Deviations: the last byte is acknowledged, so that senders know when a flow is complete; a retransmit timer doubles up to 10 ms;
-//! there is no early stop, which not every public version has; a receiver knows the size of a flow, and stops by itself once all is there.
+//! a receiver knows the size of a flow, and stops by itself once all is there; a flow with packets to be sent again does not stop early.
 //!
 //! Invariant: no law is named; a packet of scheduled data leaves for each credit at most.
 
+mod early;
 mod receiver;
 mod sender;
 mod unscheduled;
@@ -52,6 +56,8 @@ pub struct CreditedConfig {
     pub credit_class: u8,
     /// Part of a link that ports give credits: numerator and denominator.
     pub share: (u32, u32),
+    /// Whether a sender stops its receiver as soon as credits under way cover what is left.
+    pub early_stop: bool,
     /// Payload that leaves before the first credit, as packets that switches drop first; zero: none.
     pub unscheduled: Bytes,
 }
@@ -64,6 +70,9 @@ const STOP: u16 = 2;
 
 /// `word` of a [`Kind::Want`]: the sender has sent its last unscheduled packet, up to the byte `seq`; of the [`Kind::Ack`] that answers it.
 const PROBE: u16 = 3;
+
+/// `word` of a [`Kind::Want`]: credits under way cover what the sender has left.
+const EARLY_STOP: u16 = 4;
 
 /// Mean size of a credit on the wire: a least Ethernet frame with preamble and gap.
 const CREDIT: Bytes = Bytes::new(84);

@@ -1,6 +1,6 @@
 //! Receiver half: credits at the rate that the law sets, and what came of them.
 
-use super::{CREDIT, CREDIT_JITTER, CreditedConfig, PROBE, REQUEST, STOP, patience};
+use super::{CREDIT, CREDIT_JITTER, CreditedConfig, EARLY_STOP, PROBE, REQUEST, STOP, patience};
 use crate::bits::Bits;
 use crate::half::{CreditState, HostHalf, HostStart, PacketSink, ReceiverHalf};
 use crate::receiver::Arrival;
@@ -282,9 +282,12 @@ impl CreditedReceiver {
             if clock.number == 0 || clock.due == Time::MAX {
                 self.send_credit(cfg, now, sink);
             }
-        } else if word == STOP {
+        } else if word == STOP || word == EARLY_STOP {
             if let Some(clock) = &mut self.clock {
                 clock.due = Time::MAX;
+            }
+            if word == EARLY_STOP {
+                return; // what is missing is still to come
             }
             if let Some(there) = &mut self.there {
                 there.scheduled = Some(self.size.div_ceil(cfg.mss.get()));

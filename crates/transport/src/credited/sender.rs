@@ -1,7 +1,8 @@
 //! Sender half: a packet for each credit.
 
+use super::early::EarlyStop;
 use super::unscheduled::Unscheduled;
-use super::{CreditedConfig, LAST_RESORT, PROBE, REQUEST, STOP, patience};
+use super::{CreditedConfig, EARLY_STOP, LAST_RESORT, PROBE, REQUEST, STOP, patience};
 use crate::FlowSpec;
 use crate::half::SenderHalf;
 use crate::writes::Writes;
@@ -20,6 +21,7 @@ pub struct CreditedSender {
     credited: bool,                // a credit has come since the last request
     sent: u64,                     // first byte that was never sent
     unscheduled: Option<Box<Unscheduled>>, // where packets leave before the first credit
+    early: Option<Box<EarlyStop>>, // where a sender stops its receiver early
     heard: Time,                   // last credit or NACK, or last expiry of the timer
     doublings: u32,
     used: u64, // credits that released a packet
@@ -49,6 +51,7 @@ impl CreditedSender {
             credited: false,
             sent: 0,
             unscheduled: cfg.protects().then(|| Unscheduled::new(budget).into()),
+            early: cfg.early_stop.then(Box::default),
             heard: now,
             doublings: 0,
             used: 0,
@@ -154,6 +157,19 @@ impl CreditedSender {
         }
     }
 
+    /// A credit comes. The receiver may stop its credits if those under way release all that is left.
+    fn stop_early(&mut self, cfg: &CreditedConfig, now: Time) {
+        let waiting = self.credits.len() as u64;
+        let left = self.to_send().div_ceil(cfg.mss.get()).saturating_sub(waiting);
+        let again = self.unscheduled.as_ref().is_some_and(|of| of.has_work());
+        let Some(early) = &mut self.early else { return };
+        if !self.credited {
+            early.begin(now, now.since(self.heard));
+        } else if !again && left > 0 && early.on_credit(now, left) {
+            self.control = Some(EARLY_STOP);
+        }
+    }
+
     /// The receiver has an unscheduled packet, or all of them that it will get.
     fn on_ack(&mut self, packet: &Packet) {
         self.totals.una = self.totals.una.max(packet.seq);
@@ -253,8 +269,11 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
             Kind::Ack => self.on_ack(packet),
             Kind::Grant if !self.has_work() => {}
             Kind::Grant => {
-                (self.heard, self.doublings, self.credited) = (now, 0, true);
                 self.credits.push_back((packet.word, packet.stamp));
+                if self.early.is_some() {
+                    self.stop_early(cfg, now);
+                }
+                (self.heard, self.doublings, self.credited) = (now, 0, true);
                 if let Some(of) = self.unscheduled.as_mut().filter(|of| of.is_open()) {
                     of.close();
                 }
@@ -271,7 +290,10 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
         let waits = self.control.is_none() && !self.complete;
         match waits {
             false => Time::MAX,
-            true if self.credited && self.has_work() => self.heard + LAST_RESORT,
+            true if self.credited && self.has_work() => {
+                let early = self.early.as_ref().and_then(|early| early.patience());
+                self.heard + early.unwrap_or(LAST_RESORT)
+            }
             true => self.heard + patience(self.doublings),
         }
     }
