@@ -412,6 +412,25 @@ fn samples_show_overcommitment_and_classes_what_they_carry() {
     assert_eq!(parts.map(|part| part.3).sum::<u64>(), granted);
 }
 
+/// A long message waits for 3.4 ms behind shorter ones of its sender, longer than its receiver waits before it requests what it has credited. The sender is busy, so nothing is sent twice and
+/// no more is granted than the message has beyond its first window.
+#[test]
+fn a_sender_that_serves_shorter_messages_is_busy() {
+    let (window, packets) = (15, 2_000);
+    let fabric = format!("{}[host]\nnic = \"srpt\"\n", star_of_eight_classes());
+    let short: Vec<_> = (2..12).map(|i| (format!("host[{i}]"), 4_000_000)).collect();
+    let short: Vec<_> = short.iter().map(|(to, size)| ("host[1]", to.as_str(), *size)).collect();
+    let short = list(&short).replace("at = \"0s\"", "at = \"30us\"");
+    let long = list(&[("host[1]", "host[0]", packets * 4_000)]);
+    let transport = format!("{HOMA}window = \"{window} packets\"\n");
+    let record = agreed(&with(&fabric, &transport, &format!("{long}{short}")));
+    let long = record.flows.iter().find(|flow| flow.dst == 0).unwrap();
+    assert!(long.fct().unwrap() > Span::from_ms(3), "{long:?}");
+    assert!(record.flows.iter().all(|flow| (flow.retransmits, flow.timeouts) == (0, 0)));
+    let grants = record.credits.iter().find(|row| row.flow == long.flow).unwrap().sent;
+    assert_eq!(grants, packets - window);
+}
+
 /// One message at a time, the shortest, beside eleven shorter ones: a long message that came first has a twentieth of all grants with a share of 0.05, and without one
 /// only those of the time before the others.
 #[test]

@@ -183,6 +183,10 @@ pub trait SenderHalf<C: Transport>: Clone + Debug {
     }
     /// Takes an answer that had `arrived` at the NIC, with the telemetry that it brought.
     fn on_answer(&mut self, cfg: &C, now: Time, arrived: Time, packet: &Packet, hops: &[IntHop]);
+    /// What a sender says to a request for what is missing that it has taken, if it has not come to send what it may.
+    fn busy(&self, _cfg: &C) -> Option<Packet> {
+        None
+    }
     /// Takes a message of the host's switch.
     fn on_switch_message(&mut self, _now: Time, _message: SwitchMessage) {}
     /// When to call [`SenderHalf::on_deadline`]; [`Time::MAX`]: never.

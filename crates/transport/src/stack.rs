@@ -451,6 +451,11 @@ impl Sender {
         each!(Sender, self, |of| of.half.on_answer(&of.cfg, now, arrived, packet, hops))
     }
 
+    /// What the sender says to a request for what is missing that it has taken, if it has not come to send what it may.
+    pub fn busy(&self) -> Option<Packet> {
+        each!(Sender, self, |of| of.half.busy(&of.cfg))
+    }
+
     /// When to call [`Sender::on_deadline`]; [`Time::MAX`]: never.
     #[inline]
     pub fn deadline(&self) -> Time {

@@ -64,7 +64,8 @@ impl GrantLaw for Homa {
         paths: Paths::Spray,
         trims: false,
         acks: false,
-        resend_after: Span::from_ms(2), // SIGCOMM 2018, section 3.7
+        resend_after: Span::from_ms(2), // SIGCOMM 2018, section 3.7, as is BUSY
+        busy: true,
         classes: 8,
     };
     type Params = HomaParams;

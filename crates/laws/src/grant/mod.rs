@@ -107,6 +107,8 @@ pub struct GrantNeeds {
     pub acks: bool,
     /// Silence after which a receiver requests what is missing of a message.
     pub resend_after: Span,
+    /// A sender that has not come to send what a receiver requests says that it is busy.
+    pub busy: bool,
     /// Traffic classes of data, where a scenario does not say; 1 where grants choose none.
     pub classes: u8,
 }

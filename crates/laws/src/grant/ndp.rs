@@ -46,6 +46,7 @@ impl GrantLaw for Ndp {
         trims: true,
         acks: true,
         resend_after: Span::from_ms(1), // SIGCOMM 2017: its RTO
+        busy: false,
         classes: 1,
     };
     type Params = NdpParams;

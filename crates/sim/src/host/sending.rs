@@ -12,7 +12,7 @@ use forebay_laws::Start;
 use forebay_transport::{FlowSpec as SenderSpec, Heard, Sender, Telemetry, Wait};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Time};
-use forebay_wire::{FlowId, IntRecords, Packet};
+use forebay_wire::{Flags, FlowId, IntRecords, Kind, Packet};
 
 /// How a finished, or unfinished, flow stands at its sender.
 #[derive(Clone, Copy, Debug)]
@@ -147,6 +147,10 @@ impl Host {
             _ => &[],
         };
         sending.sender.on_answer(now, arrived, packet, hops);
+        if packet.kind == Kind::Grant && packet.flags.has(Flags::RESEND) {
+            self.say_busy(now, slot);
+        }
+        let sending = &self.send.slots[slot as usize];
         let acked = sending.sender.acked().get();
         if sending.sender.finished() {
             self.finish(now, slot, out);
@@ -155,6 +159,14 @@ impl Host {
                 self.stream_acked(now, packet.flow, acked, out);
             }
             self.wake_sender(now, slot);
+        }
+    }
+
+    /// A sender that has not come to send what its receiver requests says so, ahead of all data.
+    #[cold]
+    fn say_busy(&mut self, now: Time, slot: u32) {
+        if let Some(busy) = self.send.slots[slot as usize].sender.busy() {
+            self.nic.enqueue(now, &busy);
         }
     }
 

@@ -161,6 +161,12 @@ impl Grantor {
         self.probes.push_back((now + self.reorder, id.0));
     }
 
+    /// The sender of a message has not come to send what was requested: its credit is not lost.
+    pub(super) fn on_busy(&mut self, cfg: &GrantedConfig, now: Time, id: MessageId) {
+        self.messages[id.0 as usize].busy(now);
+        self.list(cfg, id.0, false);
+    }
+
     /// One event of the law. Credit for the message that is just being answered rides on the answer.
     fn step(
         &mut self,

@@ -6,7 +6,7 @@ use crate::half::{CreditState, PacketSink, ReceiverHalf, Transport};
 use crate::receiver::Arrival;
 use forebay_laws::grant::{Incoming, MessageId, Order};
 use forebay_units::{Bytes, Time};
-use forebay_wire::{FlowId, HostAddr, Kind, MessageTag, Packet};
+use forebay_wire::{Flags, FlowId, HostAddr, Kind, MessageTag, Packet};
 
 /// Ranges that a receiver requests at a time.
 const MOST_GAPS: usize = 16;
@@ -86,6 +86,9 @@ impl ReceiverHalf<GrantedConfig> for GrantedReceiver {
             }
             host.open(cfg, now, message, sink)
         });
+        if packet.kind == Kind::Want && packet.flags.has(Flags::RESEND) {
+            return host.on_busy(cfg, now, id);
+        }
         if packet.kind == Kind::Want {
             return host.on_probe(cfg, now, id, packet.seq);
         }
@@ -141,6 +144,7 @@ pub(super) struct Message {
     there: Bits,              // from `next` on
     next: u64,                // number of the first packet that is missing
     silences: u32,            // in a row
+    written_off: u64,         // at the last of them
     probed: Option<(Time, u64)>, // when packets below this number are there or lost
 }
 
@@ -172,6 +176,7 @@ impl Message {
             there: Bits::default(),
             next: 0,
             silences: 0,
+            written_off: 0,
             probed: None,
         }
     }
@@ -248,6 +253,13 @@ impl Message {
         self.quiet_since + cfg.resend_after * (1 << self.silences)
     }
 
+    /// The sender has not come to send what was written off: it is on its way after all.
+    pub fn busy(&mut self, now: Time) {
+        self.touch(now);
+        let written_off = Bytes::new(std::mem::take(&mut self.written_off));
+        self.seen.trimmed = self.seen.trimmed.saturating_sub(written_off);
+    }
+
     /// What left unasked ends below the byte `seq`; what is missing of it then is lost.
     pub fn probe(&mut self, cfg: &GrantedConfig, then: Time, seq: u64) {
         self.probed = (!self.closed).then_some((then, cfg.packets(seq)));
@@ -272,7 +284,8 @@ impl Message {
 
     /// Gives up what is on its way. Returns ranges of packets that are missing, of those for which there was credit.
     pub fn write_off(&mut self, cfg: &GrantedConfig, now: Time) -> Vec<(u64, u64)> {
-        self.in_vain(self.seen.under_way().get());
+        self.written_off = self.seen.under_way().get();
+        self.in_vain(self.written_off);
         self.quiet_since = now;
         self.silences = (self.silences + 1).min(5);
         self.gaps(cfg.packets(self.size.min(self.seen.credited).get()), MOST_GAPS)

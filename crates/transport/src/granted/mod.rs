@@ -14,6 +14,9 @@
 //! again as granted data (Aeolus: Hu et al., SIGCOMM 2020). Deviation: no ACKs of its own, since the receiver, which has to give the credit,
 //! finds what is missing.
 //!
+//! A sender that is requested something while it has credit left to spend answers that it is busy ([`Kind::Want`] with [`Flags::RESEND`]), where the law
+//! wants that: its receiver takes back that the credit was lost, and waits as long again.
+//!
 //! What was lost without a trace: a message of which nothing arrives for `resend_after` though there is credit out has that credit
 //! written off, and its receiver requests what is missing ([`Flags::RESEND`]). A sender that gets no answer at all repeats its first
 //! unanswered packet after 10 ms, and then after twice the time, again and again.

@@ -271,6 +271,13 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
         }
     }
 
+    fn busy(&self, cfg: &GrantedConfig) -> Option<Packet> {
+        let waits = cfg.law.wants().1.busy && self.next().is_some();
+        let busy = cfg.answer(Kind::Want, self.spec.flow, self.spec.dst);
+        let flags = busy.flags.with(Flags::RESEND);
+        waits.then(|| Packet { flags, ..busy }.about(self.tag()))
+    }
+
     fn deadline(&self) -> Time {
         if self.complete || self.una == self.nxt {
             return Time::MAX; // nothing of it can be missing
