@@ -3,7 +3,7 @@
 mod common;
 
 use common::{agreed, run, scenario};
-use forebay_record::RunRecord;
+use forebay_record::{FlowRow, RunRecord};
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Simulation, Watch};
 use forebay_units::{Span, Time};
@@ -334,9 +334,12 @@ fn packets_that_number_their_paths_load_all_alike() {
 
 #[test]
 fn the_shipped_incast_loses_no_message_and_times_out_nowhere() {
-    let record =
-        run(&scenario(include_str!("../../../scenarios/ndp.toml")), 1, Options::default()).record;
+    let scenario = scenario(include_str!("../../../scenarios/ndp.toml"));
+    let record = run(&scenario, 1, Options::default()).record;
     assert!(record.flows.iter().all(|flow| flow.acked.is_some() && flow.timeouts == 0));
+    let packets = |flow: &FlowRow| flow.size.get().div_ceil(scenario.transport.mss.get());
+    let all: u64 = record.flows.iter().map(packets).sum();
+    assert_eq!(record.totals.delivered_segments, all, "a trimmed header is no segment");
 }
 
 /// Twelve long messages, of which K may send at a time. Once what they sent unasked is through, at most a round trip's payload of each of them is on its way,

@@ -12,7 +12,7 @@ use forebay_transport::{
 };
 use forebay_units::Time;
 use forebay_units::random::{Purpose, Stream};
-use forebay_wire::{FlowId, Packet};
+use forebay_wire::{FlowId, Kind, Packet};
 
 /// A flow of which something has arrived here.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ impl Host {
         packet: &Packet,
         out: &mut impl Out<Packet>,
     ) {
-        self.receive.segments += 1;
+        self.receive.segments += u64::from(packet.kind == Kind::Data); // no trimmed header, and no message without payload
         let slot = match self.receive.of.get(packet.flow) {
             Some(DONE) => {
                 self.forget(packet.flow, u64::MAX);
