@@ -473,6 +473,41 @@ def queue_pairs(folder, name, scenario):
     return ", ".join(f"{n} {what}" for what, n in sorted(seen.items()))
 
 
+MESSAGE = [
+    "_ws.malformed", "frame.packet_flags_direction", "ip.len", "ip.checksum.status", "udp.checksum.status", "forebay.kind", "forebay.flow",
+    "forebay.payload",
+]
+
+
+def messages(folder):
+    """A shipped incast of NDP at its receiver, read by the dissector that comes with it: headers that are there are trims that did not go back."""
+    scenario = shipped("ndp-incast.toml", [], "\n[[output.capture]]\nwhere = \"host[0]\"\nsnap = \"64KiB\"\n")
+    out = run(folder, "messages", scenario)
+    script = ["-X", f"lua_script:{ROOT / 'docs/forebay.lua'}", "-o", "udp.check_checksum:TRUE", "-T", "fields", "-E", "separator=|"]
+    for field in MESSAGE:
+        script += ["-e", field]
+    (seed, _, path), = captures(out)
+    found = [dict(zip(MESSAGE, line.split("|"))) for line in tshark(path, *script)]
+    kinds, payload = collections.Counter(), 0
+    for number, frame in enumerate(found, 1):
+        where = f"{path}, packet {number}"
+        check(not frame["_ws.malformed"], f"{where} is malformed")
+        equal([frame["ip.checksum.status"], frame["udp.checksum.status"]], ["1", "1"], f"{where}, checksums")
+        check(frame["forebay.kind"] != "", f"{where} has no header of a message")
+        kinds[frame["forebay.kind"]] += 1
+        payload += int(frame["forebay.payload"]) if frame["forebay.kind"] == "1" else 0
+    flows = rows(out / "flows.csv")
+    equal({f["forebay.flow"] for f in found}, {f["flow"] for f in flows}, "flows")
+    equal(payload, sum(int(f["size_bytes"]) for f in flows), "payload")
+    sent, came = port_row(out, seed, "host[0]->tor"), port_row(out, seed, "tor->host[0]")
+    equal(kinds["1"] + kinds["2"], column(came, "tx_packets"), "data and headers")
+    equal(kinds["2"], column(came, "trimmed") - column(came, "returned"), "headers")
+    equal(kinds["7"], sum(int(r["credits_sent"]) for r in rows(out / "credits.csv")), "pulls")
+    equal(kinds["4"] + kinds["5"] + kinds["7"], column(sent, "tx_packets"), "answers")
+    check(kinds["2"] > 100, f"too calm: {dict(kinds)}")
+    return ", ".join(f"{n} of kind {kind}" for kind, n in sorted(kinds.items()))
+
+
 def main():
     if shutil.which("tshark") is None or shutil.which("capinfos") is None:
         print(f"skipped: {NAME}: tshark is not installed")
@@ -493,6 +528,7 @@ def main():
         print("queue pairs:", queue_pairs(folder, "queue-pairs", QUEUE_PAIRS))
         large = QUEUE_PAIRS.replace('where = "host[*]"', 'where = "host[*]"\nsnap = "64KiB"')
         print("queue pairs, 64 KiB of each frame:", queue_pairs(folder, "queue-pairs-64k", large))
+        print("messages:", messages(folder))
     return 0
 
 
