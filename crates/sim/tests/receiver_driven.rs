@@ -3,7 +3,7 @@
 mod common;
 
 use common::{agreed, run, scenario};
-use forebay_record::{FlowRow, RunRecord};
+use forebay_record::{FlowRow, Quantity, RunRecord, Series};
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Simulation, Watch};
 use forebay_units::{Span, Time};
@@ -453,6 +453,22 @@ fn the_oldest_message_is_not_starved() {
     assert!(before < 15 && all > 5_500, "{before} of {all}");
     let (oldest, all) = grants("params = { oldest_share = 0.05 }\n");
     assert!((oldest - before).abs_diff(all / 20) <= 2, "{oldest} of {all}, {before} before");
+}
+
+/// What a flow without an end has still to send is no number of bytes; its pulls are.
+#[test]
+fn flows_without_an_end_are_sampled_too() {
+    let long =
+        "[[traffic]]\nkind = \"long\"\nfrom = [\"host[1]\", \"host[2]\"]\nto = \"host[0]\"\n";
+    let output = format!("{long}[output]\nqueues = {{ every = \"1us\" }}\n");
+    for (transport, waits) in [(NDP, true), (HOMA, false)] {
+        let mut scenario = with(&star_of_eight_classes(), transport, &output);
+        (scenario.stop.time, scenario.stop.flows) = (Time::from_ps(100_000_000), false);
+        let record = run(&scenario, 1, Options::default()).record;
+        let waiting = |series: &Series| series.quantity == Quantity::AwaitsCredit;
+        assert_eq!(record.series.iter().any(waiting), waits);
+        assert!(record.series.iter().any(|series| series.quantity == Quantity::Credited));
+    }
 }
 
 /// Twelve senders of a round trip's payload each, and switches that drop what leaves unasked where 6 KB wait: the first round trip brings what the link

@@ -67,7 +67,7 @@ impl Observer for CreditSamples {
         let mut sample = CreditSample::default();
         for state in host.credit_states() {
             sample.credited += u32::from(state.credited);
-            sample.waiting += state.waiting;
+            sample.waiting = sample.waiting.saturating_add(state.waiting);
             sample.beyond_gap += state.beyond_gap;
         }
         let open = host.credits_of_unfinished().map(|(_, sent)| u64::from(sent)).sum();

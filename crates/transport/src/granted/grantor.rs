@@ -232,11 +232,14 @@ impl Grantor {
         let message = &self.messages[id.0 as usize];
         let seen = &message.seen;
         let room = seen.unscheduled.max(cfg.mss).saturating_sub(seen.under_way());
-        let most = if self.order == Order::Turns { room } else { Bytes::MAX };
+        let left = message.size.saturating_add(seen.trimmed).saturating_sub(seen.credited);
         CreditState {
             credited: seen.credited > seen.unscheduled && seen.under_way() > Bytes::ZERO,
-            waiting: most
-                .min(message.size.saturating_add(seen.trimmed).saturating_sub(seen.credited)),
+            waiting: match self.order {
+                Order::Turns => room.min(left),
+                _ if message.size == Bytes::MAX => Bytes::ZERO, // it has no end
+                _ => left,
+            },
             beyond_gap: seen.received.saturating_sub(Bytes::new(message.delivered(cfg))),
         }
     }
