@@ -14,7 +14,7 @@ use crate::plan::{self, Plan};
 use crate::scenario::Scenario;
 use crate::shapers;
 use crate::stop;
-use crate::traffic::{self, Around, Traffic};
+use crate::traffic::{self, Around, Traffic, TrafficKind};
 use crate::transport;
 use crate::workload::{Hosts, MOST_FLOWS, flows, forecast};
 use forebay_laws::flow::{FlowParams, Needs};
@@ -140,6 +140,14 @@ fn hierarchical_alone(scenario: &Scenario, judge: &mut Judge<'_>) {
     if by_pod && fabric.topology.clos().is_none_or(|clos| clos.pods < 2) {
         let text = "\"pod\" needs a fabric of several pods; write \"rack\" or \"host\"";
         judge.say("fabric.switch.hierarchical.queue_for", text);
+    }
+    let messages_on_streams = scenario.traffic.iter().any(|entry| {
+        matches!(entry.kind, TrafficKind::Rpc(_))
+            && scenario.transport_of(entry).receiver_driven().is_some()
+    });
+    if hierarchical.is_some() && messages_on_streams {
+        let text = "tags packets where RPCs of receiver-driven transports number their messages; leave out one of them";
+        judge.say("fabric.switch.hierarchical", text);
     }
     let entries = scenario.traffic.iter().filter_map(|t| t.law.as_ref());
     let transports = scenario.all_transports().map(|transport| &transport.law);

@@ -1999,6 +1999,16 @@ fn explicit_flows_need_a_switch_that_tells() {
     assert!(both.contains("tags packets where \"hpcc\" has its telemetry"), "{both}");
 }
 
+#[test]
+fn racks_that_queue_by_destination_tag_no_messages_of_rpcs() {
+    let both = "version = 1\nstop = { time = \"1ms\" }\n[fabric]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\n\
+                host_link = { rate = \"10Gbps\", delay = \"1us\" }\n[fabric.switch]\nhierarchical = { law = \"hiercc\" }\n\
+                [transport]\nkind = \"receiver-driven\"\nlaw = \"homa\"\nlevels = 1\nrouting = \"source\"\n\
+                [[traffic]]\nkind = \"rpc\"\nfrom = [\"leaf[0].host[0]\"]\nto = [\"leaf[1].host[0]\"]\npairs = \"all\"\nrequest = \"40KB\"\n";
+    let both = text("a.toml", both).expect_err("tags and messages").to_string();
+    assert!(both.contains("number their messages; leave out one of them"), "{both}");
+}
+
 /// Transports with names, and traffic that says one.
 #[test]
 fn transports_by_name() {
