@@ -15,9 +15,9 @@ struct Sample {
     at: Time,
     window: Bytes, // `Bytes::MAX`: none
     rate: Option<BitsPerSec>,
-    inflight: Bytes,
+    inflight: Option<Bytes>, // where answers tell
     srtt: Span,
-    acked: Bytes,
+    done: u64, // payload acknowledged, or sent where no answer tells
 }
 
 /// The chosen flows of one host, and what was seen of them.
@@ -61,15 +61,15 @@ impl Observer for FlowSamples {
         self.next = now + self.every;
         for (Sent { flow, .. }, sender) in host.unfinished() {
             if self.chosen.binary_search(&flow).is_ok() {
-                let totals = sender.totals();
+                let (totals, inflight) = (sender.totals(), sender.inflight());
                 self.taken.push(Sample {
                     flow,
                     at: now,
                     window: sender.window(),
                     rate: sender.rate(),
-                    inflight: totals.inflight,
+                    inflight,
                     srtt: totals.srtt,
-                    acked: sender.acked(),
+                    done: if inflight.is_some() { sender.acked().get() } else { totals.sent },
                 });
             }
         }
@@ -96,9 +96,6 @@ pub(crate) fn series(nodes: &[AnyNode], flows: &[FlowSpec], names: &[String]) ->
             let (at, values) = of.iter().copied().unzip();
             series.push(Series { name, quantity, unit, at, values });
         };
-        let each = |value: &dyn Fn(&Sample) -> f64| -> Vec<(Time, f64)> {
-            seen.iter().map(|s| (s.at, value(s))).collect()
-        };
         let bound = seen.iter().filter(|s| s.window != Bytes::MAX);
         let windows: Vec<_> = bound.map(|s| (s.at, s.window.get() as f64)).collect();
         if !windows.is_empty() {
@@ -109,14 +106,18 @@ pub(crate) fn series(nodes: &[AnyNode], flows: &[FlowSpec], names: &[String]) ->
         if !set.is_empty() {
             add("law's rate", Quantity::LawRate, "gbps", &set);
         }
-        add("in flight", Quantity::InFlight, "bytes", &each(&|s| s.inflight.get() as f64));
+        let inflight: Vec<_> =
+            seen.iter().filter_map(|s| Some((s.at, s.inflight?.get() as f64))).collect();
+        if !inflight.is_empty() || seen.is_empty() {
+            add("in flight", Quantity::InFlight, "bytes", &inflight);
+        }
         let known = seen.iter().filter(|s| s.srtt > Span::ZERO);
         let rtts: Vec<_> = known.map(|s| (s.at, s.srtt.as_ps() as f64 / 1e6)).collect();
         add("RTT", Quantity::RoundTrip, "us", &rtts);
         let rates: Vec<(Time, f64)> = seen
             .windows(2)
             .map(|pair| {
-                let bits = (pair[1].acked - pair[0].acked).get() as f64 * 8.0;
+                let bits = (pair[1].done - pair[0].done) as f64 * 8.0;
                 (pair[1].at, bits / (pair[1].at.since(pair[0].at).as_secs_f64() * 1e9))
             })
             .collect();

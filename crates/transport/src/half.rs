@@ -207,6 +207,10 @@ pub trait SenderHalf<C: Transport>: Clone + Debug {
     fn acked(&self) -> Bytes {
         Bytes::new(self.totals().una)
     }
+    /// Payload in flight, where answers tell what has arrived before all has.
+    fn inflight(&self, _cfg: &C) -> Option<Bytes> {
+        Some(self.totals().inflight)
+    }
     /// What the sender waits for.
     fn waits_for(&self, cfg: &C) -> Wait {
         if self.ready(cfg) { Wait::Nic } else { Wait::Receiver }

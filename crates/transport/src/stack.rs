@@ -498,6 +498,11 @@ impl Sender {
         each!(Sender, self, |of| of.half.acked())
     }
 
+    /// Payload in flight, where answers tell what has arrived before all has.
+    pub fn inflight(&self) -> Option<Bytes> {
+        each!(Sender, self, |of| SenderHalf::inflight(&of.half, &of.cfg))
+    }
+
     /// What the sender waits for.
     pub fn waits_for(&self) -> Wait {
         each!(Sender, self, |of| of.half.waits_for(&of.cfg))

@@ -298,6 +298,9 @@ fn hover(
 /// What a quantity of receivers that give credit is, in a sentence after a space; others are known.
 fn meaning(quantity: Quantity) -> &'static str {
     match quantity {
+        Quantity::FlowRate => {
+            " Payload acknowledged; sent, where nothing is acknowledged before all has come (homa, expresspass)."
+        }
         Quantity::Credited => {
             " Flows to a host for which it has grants or pulls out that no data has answered (homa, ndp), or to which it sends credits \
              (expresspass); unscheduled data does not count. Hosts are those where it is largest in the mean."
@@ -326,7 +329,7 @@ fn titles(quantity: Quantity, unit: &str) -> (&'static str, String) {
         Quantity::Window => ("Windows", "Congestion window"),
         Quantity::InFlight => ("Bytes in flight", "In flight"),
         Quantity::RoundTrip => ("Round trips", "Smoothed RTT"),
-        Quantity::FlowRate => ("Rates of flows", "Acknowledged"),
+        Quantity::FlowRate => ("Rates of flows", "Payload"),
         Quantity::LawRate => ("Rates that laws set", "Allowed"),
         Quantity::Paused => ("Ports paused", "Share of time paused"),
         Quantity::Credited => ("Over-commitment", "Flows with credit"),

@@ -332,6 +332,10 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
         Bytes::new(writes.done() + if self.complete { 0 } else { self.totals.una })
     }
 
+    fn inflight(&self, _cfg: &CreditedConfig) -> Option<Bytes> {
+        None
+    }
+
     fn unsent(&self) -> u64 {
         let waiting = self.writes.as_ref().map_or(0, |writes| writes.waiting());
         self.to_send() + waiting

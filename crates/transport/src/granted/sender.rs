@@ -317,6 +317,10 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
         Bytes::new(writes.done() + if self.complete { 0 } else { self.totals.una })
     }
 
+    fn inflight(&self, cfg: &GrantedConfig) -> Option<Bytes> {
+        cfg.law.wants().1.acks.then(|| cfg.mss * self.unanswered)
+    }
+
     fn unsent(&self) -> u64 {
         let waiting = self.writes.as_ref().map_or(0, |writes| writes.waiting());
         self.spec.size.get() - self.totals.nxt + waiting
