@@ -39,8 +39,8 @@ mod transmit;
 pub use iio::Landed;
 pub use limit::Limit;
 pub use nics::Nics;
-pub use path::{MemoryPath, Now, Read, STEP, Totals};
-pub use receive_queue::QueueTotals;
+pub use path::{Handling, MemoryPath, Now, Read, STEP, Totals};
+pub use receive_queue::{QueueTotals, Refusal};
 pub use settings::MemorySettings;
 
 /// Fixed-point units of a line.

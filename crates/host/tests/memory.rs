@@ -2,9 +2,11 @@
 
 use forebay_host::memory::buffers::{Refresh, Reuse};
 use forebay_host::memory::settings::{
-    Actuator, AntagonistSettings, CacheModel, DdioSettings, LINE, QueueSettings,
+    Actuator, AntagonistSettings, CacheModel, DdioSettings, LINE, QueueSettings, Rnr,
 };
-use forebay_host::memory::{Landed, MemoryPath, MemorySettings, Read, STEP, Totals};
+use forebay_host::memory::{
+    Handling, Landed, Limit, MemoryPath, MemorySettings, Read, STEP, Totals,
+};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{FlowId, Kind, Packet};
@@ -103,9 +105,9 @@ impl Bench {
             assert_eq!(packet.size, self.inside.remove(0));
             self.delivered += 1;
             self.path.replenish(1);
-            let read = Read { flow: packet.flow.0, bytes: u64::from(packet.size) };
+            let read = Read { flow: packet.flow.0, bytes: u64::from(packet.size), upto: 0 };
             self.to_read += read.bytes;
-            self.path.deliver(self.now, read.flow, read, 1);
+            self.path.deliver(self.now, read.flow, read, Handling::of(1));
         }
         while let Some(read) = self.path.take_read() {
             self.read += read.bytes;
@@ -588,7 +590,7 @@ fn antagonists_have_all_of_memory_when_copying_has_ended() {
         totals.antagonist_read[0] + totals.antagonist_written[0]
     };
     run(&mut path, 100);
-    path.deliver(path.at(), 0, Read { flow: 0, bytes: 1_000_000 }, 250);
+    path.deliver(path.at(), 0, Read { flow: 0, bytes: 1_000_000, upto: 0 }, Handling::of(250));
     let [copying, idle] = [150, 700].map(|us| {
         let before = run(&mut path, us);
         (run(&mut path, us + 50) - before) * LINE as f64 / 50e3
@@ -636,11 +638,24 @@ fn a_slow_link_moves_its_lines_one_after_the_other() {
 /// Reads that miss, writes in place, buffers written back, lines of the NIC to memory and lines copied from it, of 4,000 frames after 1,000, with `window` of them between the cable
 /// and the end of their read, a ring of `depth` buffers, and a cache of 60 buffers with 10 in DDIO ways.
 fn in_a_ring(depth: u32, window: u32) -> ([u64; 3], [f64; 2]) {
+    let (from, to) = around_a_ring(depth, window, None);
+    let counts = |of: &Totals| {
+        let counts = of.queue.unwrap().counts;
+        [counts.misses(), counts.in_place, counts.written_back]
+    };
+    assert_eq!(to.queue.unwrap().extra, 0);
+    let [before, after] = [counts(&from), counts(&to)];
+    (std::array::from_fn(|i| after[i] - before[i]), [to.dma - from.dma, to.copied - from.copied])
+}
+
+/// Totals after 1,000 frames and after 5,000.
+fn around_a_ring(depth: u32, window: u32, rnr: Option<Rnr>) -> (Totals, Totals) {
     let queue = QueueSettings {
         depth,
         buffer: Bytes::new(4096),
         reuse: Reuse::Fifo,
         refresh: Refresh::Write,
+        rnr,
     };
     let cache = Bytes::new(60 * 4096);
     let ddio = DdioSettings {
@@ -666,7 +681,7 @@ fn in_a_ring(depth: u32, window: u32) -> ([u64; 3], [f64; 2]) {
         while let Some(landed) = path.take_packet() {
             path.replenish(1);
             path.claim(0, landed.packet.seq + 1);
-            path.deliver(now, 0, Read { flow: 0, bytes: 3948 }, 1);
+            path.deliver(now, 0, Read { flow: 0, bytes: 3948, upto: 0 }, Handling::of(1));
         }
         while path.take_read().is_some() {
             done += 1;
@@ -675,14 +690,24 @@ fn in_a_ring(depth: u32, window: u32) -> ([u64; 3], [f64; 2]) {
             warm = Some(path.totals());
         }
     }
-    let (from, to) = (warm.unwrap(), path.totals());
-    let counts = |of: &Totals| {
-        let counts = of.queue.unwrap().counts;
-        [counts.misses(), counts.in_place, counts.written_back]
-    };
-    assert_eq!(to.queue.unwrap().extra, 0);
-    let [before, after] = [counts(&from), counts(&to)];
-    (std::array::from_fn(|i| after[i] - before[i]), [to.dma - from.dma, to.copied - from.copied])
+    (warm.unwrap(), path.totals())
+}
+
+/// Sixty frames under way and twenty buffers: the others wait in the NIC, in turn, and all are read; the stack posts no buffer of its own.
+/// Of the first twenty, the ten that the ways cannot hold are missed; from then on all twenty are resident. Without a rule the stack posts forty.
+#[test]
+fn data_without_a_buffer_waits_in_the_nic() {
+    let (_, totals) = around_a_ring(20, 60, Some(Rnr::Wait));
+    let queue = totals.queue.unwrap();
+    assert_eq!((queue.extra, queue.refused, queue.counts.misses()), (0, 0, 10));
+    assert!((4940..=5040).contains(&queue.waited), "{}", queue.waited);
+    assert!(totals.most_buffered > 39 * 4000, "{}", totals.most_buffered);
+    let pace = totals.limits[Limit::Descriptors as usize] / totals.limits.iter().sum::<f64>();
+    assert!(pace > 0.5, "the queue sets the pace: {pace}");
+
+    let (_, totals) = around_a_ring(20, 60, None);
+    let queue = totals.queue.unwrap();
+    assert!((39..=41).contains(&queue.extra) && queue.waited == 0, "{}", queue.extra);
 }
 
 /// CARC, section 3.1, by hand: a ring that fits the cache misses nothing whatever waits; once what waits has passed the DDIO ways all of

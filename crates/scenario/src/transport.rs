@@ -170,6 +170,9 @@ pub struct Rdma {
     pub max_inflight: InflightCap,
     /// Go-back-N: time after which the receiver reports the same gap again. Default: 500us (public HPCC simulator).
     pub nack_interval: Span,
+    /// Time that a sender waits after an RNR NAK, for receivers with rq = { rnr = "nak" }, before it sends again what was refused. Default:
+    /// 640us (our choice: code 12 of the InfiniBand timer, which perftest uses).
+    pub rnr_timer: Span,
     /// Time without an answer after which the oldest packet counts as lost. Default: 4ms (RoCE NICs); 320us with
     /// recovery = "selective" (IRN, RTO_high).
     pub timeout: Span,
@@ -199,6 +202,7 @@ impl Default for Rdma {
             ack_every: 1,
             max_inflight: InflightCap::None,
             nack_interval: Span::from_us(500),
+            rnr_timer: Span::from_us(640),
             timeout: Span::from_ms(4),
             timeout_few: Span::from_ms(4),
             few: 0,
@@ -472,6 +476,7 @@ impl Rdma {
             judge.span(&at("timeout_few"), self.timeout_few);
         }
         judge.span(&at("nack_interval"), self.nack_interval);
+        judge.span(&at("rnr_timer"), self.rnr_timer);
         judge.short(&at("cnp_interval"), self.cnp_interval);
         if let BaseRtt::Fixed(span) = self.base_rtt {
             judge.span(&at("base_rtt"), span);

@@ -4,7 +4,7 @@ use forebay_host::memory::buffers::{Refresh, Reuse};
 use forebay_host::memory::settings::{
     Actuator, AntagonistSettings, Copying, DdioSettings, NicSettings, ThrottleSettings,
 };
-use forebay_host::memory::settings::{CacheModel, QueueSettings};
+use forebay_host::memory::settings::{CacheModel, QueueSettings, Rnr};
 use forebay_scenario::cdf::Cdf;
 use forebay_scenario::model::*;
 use forebay_scenario::{resolved, text};
@@ -403,6 +403,7 @@ fn rdma() -> impl Strategy<Value = Rdma> {
             ack_every,
             max_inflight,
             nack_interval: spans.0,
+            rnr_timer: spans.3,
             timeout: spans.1,
             timeout_few: spans.2,
             few,
@@ -501,6 +502,7 @@ prop_compose! {
             buffer: Bytes::new(2048),
             reuse: Reuse::Lifo,
             refresh: Refresh::Both,
+            rnr: [Some(Rnr::Wait), Some(Rnr::Nak), None][ways as usize % 3],
         });
         let model = if queue.is_some() { CacheModel::Buffers } else { CacheModel::Share };
         settings.ddio = ddio.then(|| DdioSettings { ways, hit: local, model, queue, ..DdioSettings::default() });

@@ -160,6 +160,7 @@ pub(crate) struct Server {
     service: Stream,
     awaited: (u64, u64), // byte that completes the next request, and its response
     received: VecDeque<u64>, // responses of whole requests, the one being worked on first
+    on_core: VecDeque<(u64, u64)>, // requests that a core is to read and work on: last byte, response
 }
 
 impl Server {
@@ -168,17 +169,37 @@ impl Server {
         let mut sizes = Sizes(stream(seed, of, Purpose::RpcSizes));
         let awaited = sizes.next(rpc);
         let service = stream(seed, of, Purpose::Service);
-        Self { sizes, service, awaited, received: VecDeque::new() }
+        Self { sizes, service, awaited, received: VecDeque::new(), on_core: VecDeque::new() }
     }
 
-    /// Takes the next request, if the whole of it is among the `delivered` bytes; and what follows.
-    pub fn take(&mut self, rpc: &Rpc, now: Time, delivered: u64) -> Option<Then> {
-        let (end, response) = self.awaited;
-        if end > delivered {
-            return None;
+    /// Requests that end by byte `upto` wait for a core, which works on them as it reads their last bytes: for how long.
+    pub fn hold_core(&mut self, rpc: &Rpc, upto: u64) -> Span {
+        let mut time = Span::ZERO;
+        while let Some(request) = self.arrived(rpc, upto) {
+            self.on_core.push_back(request);
+            time += draw(rpc.service, &mut self.service);
         }
+        time
+    }
+
+    /// The next request, as its last byte and its response, if the whole of it is among the `delivered` bytes.
+    fn arrived(&mut self, rpc: &Rpc, delivered: u64) -> Option<(u64, u64)> {
+        let arrived = Some(self.awaited).filter(|(end, _)| *end <= delivered)?;
         let (request, next) = self.sizes.next(rpc);
-        self.awaited = (end + request, next);
+        self.awaited = (arrived.0 + request, next);
+        Some(arrived)
+    }
+
+    /// Takes the next request, if the whole of it is among the `delivered` bytes, read where a core reads them; and what follows.
+    pub fn take(&mut self, rpc: &Rpc, now: Time, delivered: u64) -> Option<Then> {
+        if let Some(&(end, response)) = self.on_core.front() {
+            if end > delivered {
+                return None;
+            }
+            self.on_core.pop_front();
+            return Some(if response == 0 { Then::Rest } else { Then::Write(response) });
+        }
+        let (_, response) = self.arrived(rpc, delivered)?;
         if response == 0 {
             return Some(Then::Rest);
         }

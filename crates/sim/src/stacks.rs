@@ -233,6 +233,7 @@ fn queue_pairs(
         },
         ack_every: rdma.ack_every,
         nack_interval: rdma.nack_interval,
+        rnr_timer: rdma.rnr_timer,
         timeout: rdma.timeout,
         timeout_few: rdma.timeout_few,
         few: rdma.few,

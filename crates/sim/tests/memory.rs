@@ -391,3 +391,58 @@ fn a_ring_above_the_cache_misses_and_one_that_fits_does_not() {
     assert_eq!((fits.copied, fits.dma), (0.0, 0.0));
     assert!(fits.goodput_gbps() > 1.05 * above.goodput_gbps(), "{above:?} {fits:?}");
 }
+
+/// RPCs over RDMA to a host whose one core reads what is placed.
+fn consumed(keys: &str, memory: &str, transport: &str) -> RunRecord {
+    agreed(&scenario(&format!(
+        "version = 1\nstop = {{ time = \"20ms\" }}\n[fabric]\nkind = \"star\"\nhosts = 3\n\
+         host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n[[host.override]]\nwhere = \"host[0]\"\n\
+         [host.override.memory]\ncores = 1\nread_placed = true\n{memory}\n\
+         [transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmtu = \"4000B\"\n{transport}\
+         [[traffic]]\nkind = \"rpc\"\nfrom = [\"host[1]\", \"host[2]\"]\nto = \"host[0]\"\n{keys}"
+    )))
+}
+
+/// Two clients ask at once. A core that reads and works serves one after the other; a host without a path to memory serves each
+/// connection for itself. Work on a request takes the core as much longer as it is written.
+#[test]
+fn a_service_holds_its_core() {
+    let completed = |service: &str| {
+        let keys = format!("request = \"256B\"\nservice = \"{service}\"\ncount = 1\n");
+        let record = consumed(&keys, "per_packet = \"1us\"\nper_kilobyte = \"0us\"", "");
+        let mut ns: Vec<_> =
+            record.rpcs.iter().map(|row| row.completed.as_ps() as i64 / 1000).collect();
+        ns.sort_unstable();
+        (ns, record.memory[0].clone())
+    };
+    let (soon, row) = completed("0s");
+    assert_eq!(row.read_bytes.get(), 512, "the core reads what RDMA places");
+    let (late, row) = completed("20us");
+    assert!((late[0] - soon[0] - 20_000).abs() < 100, "{soon:?}, {late:?}");
+    let each = [&soon, &late].map(|ns| ns[1] - ns[0]);
+    assert!((each[0] - 1_050).abs() < 100 && (each[1] - 21_050).abs() < 100, "{each:?}");
+    let busy = row.reading * row.span.as_ps() as f64 * 1e-3;
+    assert!((busy - 42_100.0).abs() < 200.0, "{busy} ns");
+}
+
+/// A receive queue of sixteen buffers before a core that reads 8 Gb/s. Held, data waits in the NIC and is read in order; refused, it is sent
+/// again after the timer. Each way all requests are answered, and no buffer is taken beyond the sixteen.
+#[test]
+fn a_receive_queue_that_runs_out_holds_its_senders() {
+    for recovery in ["go-back-n", "selective"] {
+        for (rnr, refuses) in [("wait", false), ("nak", true)] {
+            let memory = format!(
+                "per_kilobyte = \"1us\"\nddio = true\ncache_model = \"buffers\"\nnic_buffer = \"2MB\"\n\
+                 rq = {{ depth = 16, buffer = \"4KiB\", rnr = \"{rnr}\" }}"
+            );
+            let transport = format!("recovery = \"{recovery}\"\nrnr_timer = \"100us\"\n");
+            let record = consumed("request = \"400KB\"\ncount = 5\n", &memory, &transport);
+            let row = &record.memory[0];
+            assert_eq!(record.rpcs.len(), 10, "{recovery}, {rnr}");
+            assert!(record.rpcs.iter().all(|rpc| rpc.latency().is_some()));
+            assert_eq!(row.read_bytes.get(), 10 * 400_000, "each byte is read once");
+            let again: u32 = record.flows.iter().map(|flow| flow.retransmits).sum();
+            assert_eq!((again > 0, row.dropped), (refuses, 0), "{recovery}, {rnr}: {again} again");
+        }
+    }
+}

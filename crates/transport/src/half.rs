@@ -82,6 +82,11 @@ pub trait Transport: Clone + Debug + PartialEq {
         None
     }
 
+    /// Answer of a NIC to data for which no receive buffer is posted; none: it is as good as lost.
+    fn not_ready(&self, _data: &Packet, _sender: HostAddr) -> Option<Packet> {
+        None
+    }
+
     /// Answer to data of a flow of `size` bytes that is complete at its receiver, whose state is gone.
     fn ack_again(&self, data: &Packet, sender: HostAddr, size: Bytes) -> Packet {
         Packet {
@@ -265,10 +270,6 @@ pub trait ReceiverHalf<C: Transport>: Clone + Debug {
     fn on_read(&mut self, _cfg: &C, _now: Time, _bytes: u64, _sink: &mut impl PacketSink) {}
     /// Bytes delivered in order.
     fn delivered(&self) -> Bytes;
-    /// Bytes of these that the application has still to read, where the transport counts them.
-    fn unread(&self) -> Bytes {
-        Bytes::ZERO
-    }
     /// Whether every byte up to the end of the flow has been delivered.
     fn complete(&self) -> bool;
     /// Credits, grants or pulls sent as packets of their own, where the transport has any.

@@ -244,12 +244,6 @@ impl TcpReceiver {
         Bytes::new(self.next)
     }
 
-    /// Bytes of these that [`TcpReceiver::on_read`] has not heard of; none unless the application reads late.
-    pub fn unread(&self) -> Bytes {
-        let unread = self.extras.as_ref().and_then(|extras| extras.unread.as_ref());
-        Bytes::new(unread.map_or(0, Unread::bytes))
-    }
-
     /// Whether every byte up to the end of the flow has been delivered.
     #[inline]
     pub fn complete(&self) -> bool {

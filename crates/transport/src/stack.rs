@@ -392,6 +392,11 @@ impl Config {
         each!(Config, self, |of| of.frames())
     }
 
+    /// Answer of a NIC to data for which no receive buffer is posted; none: it is as good as lost.
+    pub fn not_ready(&self, data: &Packet, sender: HostAddr) -> Option<Packet> {
+        each!(Config, self, |of| of.not_ready(data, sender))
+    }
+
     /// Answer to data of a flow of `size` bytes that is complete at its receiver, whose state is gone.
     pub fn ack_again(&self, data: &Packet, sender: HostAddr, size: Bytes) -> Packet {
         each!(Config, self, |of| of.ack_again(data, sender, size))
@@ -610,11 +615,6 @@ impl Receiver {
     /// How the flow stands, where its receiver gives credit. `host` has the halves of the host that it was made with.
     pub fn credit_state(&self, host: &HostHalves) -> CreditState {
         each!(Receiver, self, |of| of.credit_state(host))
-    }
-
-    /// Bytes of these that the application has still to read.
-    pub fn unread(&self) -> Bytes {
-        each!(Receiver, self, |of| ReceiverHalf::unread(&of.half))
     }
 
     /// Whether every byte up to the end of the flow has been delivered.

@@ -181,10 +181,6 @@ impl ReceiverHalf<TcpConfig> for TcpReceiver {
         self.delivered()
     }
 
-    fn unread(&self) -> Bytes {
-        self.unread()
-    }
-
     #[inline]
     fn complete(&self) -> bool {
         self.complete()

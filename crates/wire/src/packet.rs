@@ -142,6 +142,8 @@ impl Flags {
     pub const RESEND: Flags = Flags(1 << 11);
     /// Of a stream of messages: has a [`MessageTag`] in `ext`.
     pub const MESSAGE: Flags = Flags(1 << 12);
+    /// [`Kind::Nack`]: no receive buffer is posted (Receiver Not Ready); `seq` is where the data begins that was refused.
+    pub const NOT_READY: Flags = Flags(1 << 13);
     /// Flags that only the last segment of a super-packet, or of a merged unit, may have.
     pub const LAST: Flags = Flags(Self::FIN.0 | Self::PSH.0);
 

@@ -82,6 +82,8 @@ pub(super) struct Iio {
     admitted: u64,
     taken: u32,     // descriptors that the stack has not given back
     occupancy: f64, // lines x ns
+    /// Frames, the last that wait, that have no receive buffer yet.
+    pub without_buffers: usize,
     /// Frames that did not fit.
     pub dropped: u64,
     /// Frames that came.
@@ -168,6 +170,7 @@ impl Iio {
             admitted: 0,
             taken: 0,
             occupancy: 0.0,
+            without_buffers: 0,
             dropped: 0,
             arrived: 0,
         }
@@ -228,8 +231,8 @@ impl Iio {
         let in_line = float(self.waited + self.reached - admitted) * 0.5;
         let mut held = (float(on_the_way) + in_line) * float(dt) - self.reaching - caching;
         let free = self.slots - (self.entered - self.left);
-        let backlog = self.offered - self.entered;
-        let starved = backlog > 0 && self.taken >= self.descriptors;
+        let backlog = self.may_enter() - self.entered;
+        let starved = self.has_backlog() && (self.taken >= self.descriptors || backlog == 0);
         let queued = self.held.len() > 1;
         let mut moved = Moved { out: lines(to_memory), full: false, queued, starved };
         if backlog > 0 && !starved {
@@ -259,6 +262,16 @@ impl Iio {
         self.occupancy += held.min(float(self.slots) * float(dt)) * (1e-3 / UNIT as f64);
         self.land(at, dt, line, landing);
         moved
+    }
+
+    /// Units that came and have receive buffers, where they need any.
+    #[inline]
+    fn may_enter(&self) -> u64 {
+        if self.without_buffers == 0 {
+            return self.offered;
+        }
+        let with_buffers = self.held.len() - self.without_buffers;
+        with_buffers.checked_sub(1).map_or(self.entered, |last| self.held[last].mark)
     }
 
     /// How many of `free` slots are empty still when the link has filled what it could in a step, of `before` when it began: memory serves the

@@ -63,15 +63,21 @@ impl Llc {
         self.queue.is_some()
     }
 
-    /// A frame of this many bytes came to NIC `nic`.
+    /// A frame came to NIC `nic`.
     #[inline]
-    pub(super) fn see(&mut self, nic: usize, frame: u64) {
-        self.frame = self.frame.max(frame);
+    pub(super) fn see(&mut self, nic: usize, packet: &Packet) {
+        self.frame = self.frame.max(u64::from(packet.size));
         if let Some(queue) = self.queue() {
-            queue.write(nic, frame);
+            queue.write(nic, packet);
             let evicting = queue.evicting();
             self.evicting = evicting;
         }
+    }
+
+    /// Frames at the end of the line before NIC `nic` that have no buffers yet.
+    #[inline]
+    pub(super) fn without_buffers(&self, nic: usize) -> usize {
+        self.queue.as_ref().map_or(0, |queue| queue.without_buffers(nic))
     }
 
     /// A packet of NIC `nic` is in memory.

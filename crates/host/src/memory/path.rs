@@ -11,7 +11,7 @@ use super::llc::Llc;
 use super::nic::{Nic, Shared, add_others, step_others};
 use super::nics::Nics;
 use super::readers::{Copied, Readers};
-use super::receive_queue::QueueTotals;
+use super::receive_queue::{QueueTotals, Refusal};
 use super::{MemorySettings, lines, whole};
 use forebay_units::{Span, Time};
 use forebay_wire::Packet;
@@ -25,13 +25,31 @@ const STEP_TO_CACHE: Span = Span::from_ns(110);
 /// Share by which the state may still move in a [`STEP`] when nothing is carried and the path goes to sleep.
 const SETTLED: f64 = 1e-7;
 
-/// Bytes that an application has read.
+/// Bytes that an application reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Read {
     /// What the caller knows the flow by.
     pub flow: u32,
     /// How many.
     pub bytes: u64,
+    /// Offset in its stream that this read comes to.
+    pub upto: u64,
+}
+
+/// Work of a core on what it reads, beside copying.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Handling {
+    /// Packets that it came in.
+    pub packets: u32,
+    /// Time that the application takes for it.
+    pub service: Span,
+}
+
+impl Handling {
+    /// That of so many packets, of an application without work of its own.
+    pub const fn of(packets: u32) -> Self {
+        Self { packets, service: Span::ZERO }
+    }
 }
 
 /// Running totals, to be read as differences: of one NIC, but for antagonists, levels and the wait. Lines are of 64 bytes.
@@ -177,13 +195,22 @@ impl MemoryPath {
         self.nics.others().iter().fold(due, |due, nic| due.min(nic.iio.next_delivery()))
     }
 
+    /// Whether the NIC refuses a packet that comes from the cable, for want of a receive buffer. Then it is not offered.
+    pub fn refuse(&mut self, now: Time, packet: &Packet) -> Option<Refusal> {
+        self.llc.queue()?;
+        self.move_to(now);
+        let refusal = self.llc.queue()?.refuse(packet);
+        self.plan();
+        refusal
+    }
+
     /// A packet comes from the cable. False: the NIC dropped it.
     pub fn offer(&mut self, now: Time, packet: &Packet) -> bool {
         let moves = self.asleep || now > self.at;
         self.move_to(now);
         let taken = self.nics.at_hand.iio.offer(now, packet);
         if taken {
-            self.llc.see(self.nics.index(), u64::from(packet.size));
+            self.llc.see(self.nics.index(), packet);
             self.asleep = false;
         }
         if moves {
@@ -197,10 +224,10 @@ impl MemoryPath {
         self.nics.at_hand.iio.replenish(packets);
     }
 
-    /// The stack has `read.bytes` in order for an application on core `core`, which came in `packets`.
-    pub fn deliver(&mut self, now: Time, core: u32, read: Read, packets: u32) {
+    /// The stack has `read.bytes` in order for an application on core `core`.
+    pub fn deliver(&mut self, now: Time, core: u32, read: Read, handling: Handling) {
         self.move_to(now);
-        self.readers.add(core, self.nics.index(), read, packets, &mut self.llc);
+        self.readers.add(core, self.nics.index(), read, handling, &mut self.llc);
         self.wake();
     }
 
@@ -319,6 +346,9 @@ impl MemoryPath {
         let draw = self.antagonists.draw(self.at, dt, &self.controller);
         let Copied { reads: copy_reads, written } = self.readers.step(ns, &mut self.llc);
         self.count_copied(copy_reads, ns);
+        if self.llc.by_buffer() {
+            self.hold_back();
+        }
         // Copies come one by one, as a mean between evenly and all of a window at once. Lines of the NIC come evenly from its link, and chance
         // is in which of them the cache takes.
         let by_chance = dma.inside * (1.0 - holds.miss);
@@ -363,6 +393,15 @@ impl MemoryPath {
             && beside_antagonists == 0.0
             && self.controller.moved_since(before) < settled
             && self.antagonists.is_settled(SETTLED, &self.controller);
+    }
+
+    /// Frames without receive buffers wait in their NICs.
+    fn hold_back(&mut self) {
+        let (llc, at_hand) = (&self.llc, self.nics.index());
+        self.nics.at_hand.iio.without_buffers = llc.without_buffers(at_hand);
+        for (i, nic) in self.nics.others_mut().iter_mut().enumerate() {
+            nic.iio.without_buffers = llc.without_buffers(i + usize::from(i >= at_hand));
+        }
     }
 
     /// Copying read `lines` per ns for `ns`.
@@ -498,8 +537,8 @@ mod tests {
             }
             while let Some(Landed { packet, .. }) = path.take_packet() {
                 path.replenish(1);
-                let read = Read { flow: packet.flow.0, bytes: 3948 };
-                path.deliver(now, read.flow, read, 1);
+                let read = Read { flow: packet.flow.0, bytes: 3948, upto: 0 };
+                path.deliver(now, read.flow, read, Handling::of(1));
             }
             while path.take_read().is_some() {}
         }

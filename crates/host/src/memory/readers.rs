@@ -5,10 +5,10 @@
 //! Leaves out: protocol work is done with the copy, so acknowledgements do not wait for it; wake-ups; user buffers, which
 //! stay in cache (note, section 2).
 
-use super::Read;
 use super::llc::{Llc, read_latency};
 use super::receive_queue::{ReceiveQueue, Traffic};
 use super::settings::{Copying, LINE, ReaderSettings};
+use super::{Handling, Read};
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug)]
@@ -92,12 +92,21 @@ impl Readers {
     }
 
     /// Adds work to core `core`, counted round, of what NIC `nic` received.
-    pub(super) fn add(&mut self, core: u32, nic: usize, read: Read, packets: u32, llc: &mut Llc) {
+    pub(super) fn add(
+        &mut self,
+        core: u32,
+        nic: usize,
+        read: Read,
+        handling: Handling,
+        llc: &mut Llc,
+    ) {
         let cores = self.cores.len();
         self.in_use = self.in_use.max((core + 1).min(cores as u32));
         let kilobytes = read.bytes as f64 * 1e-3;
+        let Handling { packets, service } = handling;
         let fixed = self.settings.per_packet.as_ps() as f64 * f64::from(packets)
-            + self.settings.per_kilobyte.as_ps() as f64 * kilobytes;
+            + self.settings.per_kilobyte.as_ps() as f64 * kilobytes
+            + service.as_ps() as f64;
         let reads = f64::from(self.settings.reads_permille) * 1e-3;
         let lines = read.bytes as f64 / LINE as f64 * reads;
         let at = match self.settings.copying {
@@ -265,9 +274,9 @@ mod tests {
     fn late_is_who_has_work_waiting() {
         let mut readers = Readers::new(&ReaderSettings::default(), 1);
         let mut llc = Llc::new(None, 323.0, 1);
-        let read = Read { flow: 0, bytes: 4000 };
+        let read = Read { flow: 0, bytes: 4000, upto: 0 };
         for (core, late) in [(0, false), (0, true), (1, false), (1, true)] {
-            readers.add(core, 0, read, 1, &mut llc);
+            readers.add(core, 0, read, Handling::of(1), &mut llc);
             assert_eq!(readers.all_late(), late);
         }
         let done = readers.price(70.0, &llc);

@@ -3,15 +3,15 @@
 //! Models: all flows take buffers from one queue as their frames come to the NIC; a core that copies reads the buffers of its work as it begins
 //! it, and posts them again when it is done. Frames without data for an application, and data that came twice, give theirs
 //! back unread. Lines of a frame evict in the share in which its buffers do, spread over the frames on their way into the cache.
-//! Leaves out: a queue that runs out holds nobody back, as the stack then posts another buffer (TCP); buffers filled in part, which
-//! take a whole one's place; reads of headers; data that RDMA places, which nobody reads. Lines that a core's read
+//! Where the queue runs out the stack posts another buffer (TCP), or data waits in the NIC or is refused ([`Rnr`]).
+//! Leaves out: buffers filled in part, which take a whole one's place; reads of headers. Lines that a core's read
 //! writes back take what memory serves, and wait in no line.
 //!
 //! Source: CARC (APNet 2025) section 3.1; [`super::buffers`].
 //! Invariant: buffers taken less those given back are those of frames on their way, of data out of order, and of work.
 
 use super::buffers::{BufferCache, Capacity, Congestion, Counts, Posted};
-use super::settings::{DdioSettings, QueueSettings};
+use super::settings::{DdioSettings, QueueSettings, Rnr};
 use forebay_wire::{Kind, Packet};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,6 +24,19 @@ pub struct QueueTotals {
     pub states: [f64; 4],
     /// Buffers that the stack posted beyond the depth of the queue.
     pub extra: u64,
+    /// Frames that found no buffer and waited in the NIC for one.
+    pub waited: u64,
+    /// Frames that found no buffer and were refused.
+    pub refused: u64,
+}
+
+/// Answer of a NIC to data that it refuses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// An RNR NAK.
+    Nak,
+    /// None: the flow has had one, and this is what it sent behind that data.
+    Silent,
 }
 
 /// Traffic of memory for each line that a core reads.
@@ -40,6 +53,7 @@ pub(super) struct Traffic {
 struct Way {
     frames: VecDeque<Coming>,
     buffers: VecDeque<u32>, // of those frames
+    waiting: VecDeque<u32>, // for so many buffers each: frames behind those
 }
 
 /// Number of a frame's buffers, and of those that evict.
@@ -62,7 +76,9 @@ pub(super) struct ReceiveQueue {
     landed: BTreeMap<u32, VecDeque<(u64, u32)>>, // by flow: where the data begins, and its buffer
     claimed: Vec<u32>,
     unread: u32,
-    extra: u64, // buffers beyond the depth
+    rnr: Option<Rnr>,
+    refused: BTreeMap<u32, u64>, // by flow: where the data begins that was refused first
+    totals: QueueTotals,         // but for counts and states
 }
 
 impl ReceiveQueue {
@@ -80,17 +96,64 @@ impl ReceiveQueue {
             landed: BTreeMap::new(),
             claimed: Vec::new(),
             unread: 0,
-            extra: 0,
+            rnr: queue.rnr,
+            refused: BTreeMap::new(),
+            totals: QueueTotals::default(),
         }
     }
 
-    /// A frame of `bytes` comes to NIC `nic`, which writes it into buffers.
-    pub(super) fn write(&mut self, nic: usize, bytes: u64) {
-        let buffers = bytes.div_ceil(self.size).max(1) as u32;
+    /// Buffers that a frame takes.
+    fn needs(&self, packet: &Packet) -> u32 {
+        if self.rnr.is_some() && packet.kind != Kind::Data {
+            return 0;
+        }
+        u64::from(packet.size).div_ceil(self.size).max(1) as u32
+    }
+
+    /// Whether a NIC refuses a packet that comes, and what it answers.
+    pub(super) fn refuse(&mut self, packet: &Packet) -> Option<Refusal> {
+        if self.rnr != Some(Rnr::Nak) || packet.kind != Kind::Data {
+            return None;
+        }
+        let flow = packet.flow.0;
+        let refusal = match self.refused.get(&flow) {
+            Some(first) if packet.seq > *first => Refusal::Silent,
+            _ if self.posted.len() < self.needs(packet) as usize => {
+                self.refused.insert(flow, packet.seq);
+                Refusal::Nak
+            }
+            _ => {
+                self.refused.remove(&flow);
+                return None;
+            }
+        };
+        self.totals.refused += 1;
+        Some(refusal)
+    }
+
+    /// A frame comes to NIC `nic`, which writes it into buffers, or holds it until there are some.
+    pub(super) fn write(&mut self, nic: usize, packet: &Packet) {
+        let buffers = self.needs(packet);
+        let short = self.posted.len() < buffers as usize || !self.ways[nic].waiting.is_empty();
+        if self.rnr == Some(Rnr::Wait) && short {
+            self.ways[nic].waiting.push_back(buffers);
+            self.totals.waited += u64::from(buffers > 0);
+        } else {
+            self.fill(nic, buffers);
+        }
+    }
+
+    /// Frames at the end of the line before NIC `nic` that have no buffers yet.
+    pub(super) fn without_buffers(&self, nic: usize) -> usize {
+        self.ways[nic].waiting.len()
+    }
+
+    /// The next frame of NIC `nic` goes to so many buffers.
+    fn fill(&mut self, nic: usize, buffers: u32) {
         let mut evicting = 0;
         for _ in 0..buffers {
             let buffer = self.posted.take().unwrap_or_else(|| {
-                self.extra += 1;
+                self.totals.extra += 1;
                 self.cache.add()
             });
             let evicted = self.cache.nic_write(buffer).evicted;
@@ -124,6 +187,7 @@ impl ReceiveQueue {
                 self.unread -= 1;
             }
         }
+        self.fill_waiting();
     }
 
     /// Takes buffers of `flow` whose data begins before `upto` for the next work.
@@ -171,6 +235,19 @@ impl ReceiveQueue {
     pub(super) fn give_back(&mut self, buffers: &[u32]) {
         buffers.iter().for_each(|&buffer| self.posted.give_back(buffer));
         self.unread -= buffers.len() as u32;
+        self.fill_waiting();
+    }
+
+    /// Frames that wait for buffers take those that were posted.
+    fn fill_waiting(&mut self) {
+        for nic in 0..self.ways.len() {
+            while let Some(&buffers) = self.ways[nic].waiting.front()
+                && self.posted.len() >= buffers as usize
+            {
+                self.ways[nic].waiting.pop_front();
+                self.fill(nic, buffers);
+            }
+        }
     }
 
     /// How far unread buffers fill ways, cache and queue.
@@ -181,6 +258,6 @@ impl ReceiveQueue {
 
     /// Totals so far, with this time in each state.
     pub(super) fn totals(&self, states: [f64; 4]) -> QueueTotals {
-        QueueTotals { counts: *self.cache.counts(), states, extra: self.extra }
+        QueueTotals { counts: *self.cache.counts(), states, ..self.totals }
     }
 }

@@ -241,6 +241,20 @@ pub struct QueueSettings {
     /// Accesses that make a buffer young in the cache, "write" or "both". Default: "write" (our choice: the paper does not say).
     #[serde(default)]
     pub refresh: Refresh,
+    /// Fate of data for which no buffer is posted, "wait" or "nak" ("Receiver not Ready"). Then frames without data take no buffer, as
+    /// with RDMA. Default: the stack posts another buffer, as TCP's does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rnr: Option<Rnr>,
+}
+
+/// Fate of data for which no receive buffer is posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rnr {
+    /// It waits in the NIC buffer, and what comes behind it too.
+    Wait,
+    /// The NIC refuses it, and what the flow sends behind it, with one RNR NAK; the sender repeats from there after transport.rnr_timer.
+    Nak,
 }
 
 impl QueueSettings {
@@ -319,6 +333,10 @@ pub struct ReaderSettings {
     /// Order in which a core works and reads what it copies. Default: "evenly" (our choice; with "in-bunches" slots hold up to three
     /// lines more or less).
     pub copying: Copying,
+    /// Whether applications read what RDMA and receiver-driven transports place, on these cores. With false it is theirs as soon as it is
+    /// in memory, and nobody reads it. Default: false.
+    #[serde(rename = "read_placed", skip_serializing_if = "std::ops::Not::not")]
+    pub reads_placed: bool,
 }
 
 /// How a core reads the lines of what it copies.
@@ -341,6 +359,7 @@ impl Default for ReaderSettings {
             lines_in_flight: 13,
             reads_permille: 1046,
             copying: Copying::Evenly,
+            reads_placed: false,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The same packets, readers and level writes for two models of a host.
 
 use forebay_host::memory::settings::LINE;
-use forebay_host::memory::{MemoryPath, Read};
+use forebay_host::memory::{Handling, MemoryPath, Read};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{FlowId, Packet};
 use std::fmt;
@@ -69,7 +69,7 @@ impl Host for Plant {
 
     fn deliver(&mut self, core: u32, read: Read, packets: u32) {
         self.path.replenish(packets);
-        self.path.deliver(self.now, core, read, packets);
+        self.path.deliver(self.now, core, read, Handling::of(packets));
     }
 
     fn take_read(&mut self) -> Option<Read> {
@@ -190,7 +190,7 @@ pub fn drive(host: &mut impl Host, load: &Load) -> Outcome {
             delay += now.since(Time::from_ps(packet.seq)).as_ps() as f64 * 1e-6;
             let (flow, bytes) = (packet.flow.0, u64::from(packet.size) - HEADER);
             unread[flow as usize] += bytes;
-            host.deliver(flow, Read { flow, bytes }, 1);
+            host.deliver(flow, Read { flow, bytes, upto: 0 }, 1);
         }
         while let Some(done) = host.take_read() {
             unread[done.flow as usize] -= done.bytes;

@@ -47,7 +47,8 @@ pub struct Rpc {
     /// From a response to the next request in its place. Default: 0s.
     #[serde(default)]
     pub think: Wait,
-    /// From the last byte of a request to the first of its response; one request of a connection at a time. Default: 0s.
+    /// From the last byte of a request to the first of its response; one request of a connection at a time. Where cores of a path to memory
+    /// read the request, one of them works so long on it. Default: 0s.
     #[serde(default)]
     pub service: Wait,
     /// How many RPCs each connection makes. Default: without end.

@@ -6,7 +6,7 @@ use crate::flow_map::FlowMap;
 use crate::inspect::MemoryState;
 use crate::options::SimError;
 use forebay_engine::Out;
-use forebay_host::memory::{Landed, MemoryPath, Nics, Read, Totals};
+use forebay_host::memory::{Handling, Landed, MemoryPath, Nics, Read, Refusal, Totals};
 use forebay_laws::host::{Echo, Side, Watched};
 use forebay_laws::host_driver::Driver;
 use forebay_laws::log::Tap;
@@ -24,6 +24,7 @@ pub(crate) struct Memory {
     sides: Nics<NicSide>,
     core_of: FlowMap, // core that reads a flow
     cores: u32,       // flows that have one
+    reads_placed: bool,
 }
 
 /// What a NIC has for itself beside its part of the path.
@@ -107,6 +108,7 @@ impl Memory {
     /// If there are none.
     pub(crate) fn new(nics: Vec<(&model::Memory, NicSide)>) -> Box<Self> {
         let settings: Vec<_> = nics.iter().map(|(of, _)| &of.settings).collect();
+        let reads_placed = settings[0].readers.reads_placed;
         let mut path = MemoryPath::of_nics(&settings);
         for (nic, (of, _)) in nics.iter().enumerate().rev() {
             path.hand(nic);
@@ -115,7 +117,7 @@ impl Memory {
         let mut sides = nics.into_iter().map(|(_, side)| side);
         let first = sides.next().expect("a host has a NIC");
         let sides = Nics::new(first, sides.collect());
-        Box::new(Self { path, sides, core_of: FlowMap::new(), cores: 0 })
+        Box::new(Self { path, sides, core_of: FlowMap::new(), cores: 0, reads_placed })
     }
 
     /// From here on it is about this NIC.
@@ -157,6 +159,12 @@ impl Memory {
         self.cores += 1;
         self.core_of.set(flow, core);
         core
+    }
+
+    /// Whether a core reads what its NIC wrote, which it copies to the application or not.
+    #[inline]
+    pub(super) fn reads(&self, copies: bool) -> bool {
+        copies || self.reads_placed
     }
 
     /// The mark that the control puts on a packet on its way up, or out.
@@ -207,11 +215,29 @@ impl Host {
     /// A packet for the stack comes from the cable.
     pub(super) fn offer(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
         let Some(memory) = &mut self.memory else { return };
+        if let Some(refusal) = memory.path.refuse(now, packet) {
+            trace(&mut self.digest, now, NOT_READY, packet);
+            out.slab().release(packet.int_slot());
+            if refusal == Refusal::Nak {
+                self.refuse(now, packet);
+            }
+            return;
+        }
         if !memory.path.offer(now, packet) {
             trace(&mut self.digest, now, NIC_DROP, packet);
             out.slab().release(packet.int_slot());
         }
         self.brake(now, out);
+    }
+
+    /// Tells the sender of data that no receive buffer is posted.
+    #[cold]
+    fn refuse(&mut self, now: Time, packet: &Packet) {
+        let spec = self.common.flows[packet.flow.0 as usize];
+        let cfg = &self.common.profiles[usize::from(spec.traffic)].transport;
+        if let Some(nak) = cfg.not_ready(packet, self.common.addrs[spec.src as usize]) {
+            self.nic.enqueue(now, &nak);
+        }
     }
 
     /// Sends a PFC frame to the switch where the fill of the NIC buffer crosses a threshold.
@@ -289,12 +315,14 @@ impl Host {
         if part.is_empty() {
             return self.forget(flow, part.end);
         }
+        let service = self.hold_core(flow, part.end);
         if let Some(memory) = &mut self.memory {
             let bytes = part.end - part.start;
             let core = memory.core(flow);
             memory.path.claim(flow.0, part.end);
-            let read = Read { flow: flow.0, bytes };
-            memory.path.deliver(now, core, read, bytes.div_ceil(mss) as u32);
+            let read = Read { flow: flow.0, bytes, upto: part.end };
+            let handling = Handling { packets: bytes.div_ceil(mss) as u32, service };
+            memory.path.deliver(now, core, read, handling);
         }
     }
 
@@ -313,13 +341,11 @@ impl Host {
         let slot = self.receive.of.get(flow).expect("a flow stays until all of it was read");
         let receiving = &mut self.receive.slots[slot as usize];
         receiving.receiver.on_read(now, read.bytes, &mut self.nic.at(now));
-        let left = receiving.receiver.unread().get();
-        let upto = receiving.receiver.delivered().get() - left;
-        let complete = receiving.receiver.complete() && left == 0;
-        if complete {
+        let all_read = read.upto == receiving.receiver.delivered().get();
+        if all_read && receiving.receiver.complete() {
             self.complete(now, flow, slot, out);
         } else if self.rpc.is_some() {
-            self.stream_delivered(now, flow, upto, out);
+            self.stream_delivered(now, flow, read.upto, out);
         }
     }
 
@@ -360,3 +386,6 @@ const NIC_DROP: u8 = 6;
 
 /// A packet that reached memory, likewise.
 const IN_MEMORY: u8 = 7;
+
+/// Data for which no receive buffer was posted, likewise.
+const NOT_READY: u8 = 8;

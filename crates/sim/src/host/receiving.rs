@@ -110,7 +110,8 @@ impl Host {
         let kept = answers.kept;
         let Progress { before, delivered, complete, deadline } = progress;
         let (before, delivered) = (before.get(), delivered.get());
-        let copied = self.memory.is_some() && receiving.receiver.copies();
+        let copies = receiving.receiver.copies();
+        let read_later = self.memory.as_ref().is_some_and(|memory| memory.reads(copies));
         if deadline < receiving.armed {
             receiving.armed = deadline;
             self.timers.push(deadline, Due::Receiver, slot);
@@ -118,7 +119,7 @@ impl Host {
         if packet.int_slot() != 0 && !kept {
             out.slab().release(packet.int_slot());
         }
-        if copied {
+        if read_later {
             let mss = receiving.receiver.mss().get();
             return self.await_reading(now, packet.flow, before..delivered, mss);
         }

@@ -6,7 +6,7 @@ use crate::flow_map::FlowMap;
 use crate::rpc::{Call, Client, Server, Then};
 use forebay_engine::Out;
 use forebay_scenario::model::Rpc;
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{FlowId, Packet};
 
 /// All ends of connections at one host.
@@ -99,6 +99,18 @@ impl Host {
     /// The ends here, if there are any.
     pub fn ends(&self) -> Option<&Ends> {
         self.rpc.as_deref()
+    }
+
+    /// Time for which a core works on the requests of `flow` that end by byte `upto`, once it has read them.
+    pub(super) fn hold_core(&mut self, flow: FlowId, upto: u64) -> Span {
+        let Some(ends) = &mut self.rpc else { return Span::ZERO };
+        let Some(index) = ends.of.get(flow) else { return Span::ZERO };
+        let end = &mut ends.ends[index as usize];
+        let of = self.common.connections[end.connection as usize];
+        match &mut end.role {
+            Role::Server(server) => server.hold_core(self.common.rpc(of.traffic), upto),
+            Role::Client(_) => Span::ZERO,
+        }
     }
 
     /// A stream has `delivered` bytes here in order.

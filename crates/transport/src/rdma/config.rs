@@ -52,6 +52,8 @@ pub struct RdmaConfig {
     pub timeout_few: Span,
     /// See there.
     pub few: u32,
+    /// How long a sender waits after an RNR NAK before it repeats what was refused.
+    pub rnr_timer: Span,
     /// Least time between two CNPs of a queue pair.
     pub cnp_interval: Span,
     /// What the law needs of the other end.
@@ -78,6 +80,7 @@ impl Default for RdmaConfig {
             timeout: Span::from_ms(4),
             timeout_few: Span::from_ms(4),
             few: 0,
+            rnr_timer: Span::from_us(640),
             cnp_interval: Span::from_us(50),
             needs: Needs::NONE,
             data_class: 0,

@@ -7,7 +7,7 @@ use crate::{Burst, FlowSpec, Wait};
 use forebay_laws::Start;
 use forebay_laws::flow::{FlowParams, IntHop, Needs, SwitchMessage, Totals};
 use forebay_units::{BitsPerSec, Bytes, Time};
-use forebay_wire::{FlowId, HostAddr, Packet};
+use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
 
 impl Transport for RdmaConfig {
     /// In a box, since queue pairs are larger than TCP's senders, which are to lie close together.
@@ -68,6 +68,21 @@ impl Transport for RdmaConfig {
     }
 
     fn host(&self, _at: HostStart) {}
+
+    fn not_ready(&self, data: &Packet, sender: HostAddr) -> Option<Packet> {
+        Some(Packet {
+            flow: data.flow,
+            dst: sender,
+            size: self.ack_size.get() as u16,
+            kind: Kind::Nack,
+            class: self.ack_class,
+            flags: Flags::NOT_READY,
+            stamp: data.stamp,
+            word: u16::MAX,
+            seq: data.seq,
+            ..Packet::default()
+        })
+    }
 }
 
 impl SenderHalf<RdmaConfig> for Box<QpSender> {

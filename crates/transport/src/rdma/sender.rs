@@ -47,6 +47,7 @@ pub struct QpSender {
     open: bool,
     shut: bool,            // until `next_at`
     held: bool,            // until the law has another rate
+    not_ready: bool,       // the gate is shut by an RNR NAK
     rate_request_at: Time, // the first packet from then on requests a rate
 }
 
@@ -106,6 +107,7 @@ impl QpSender {
             open: spec.open,
             shut: false,
             held: false,
+            not_ready: false,
             rate_request_at: if cfg.needs.rate_request.is_some() { Time::ZERO } else { Time::MAX },
         };
         sender.apply(now, &acts);
@@ -236,6 +238,7 @@ impl QpSender {
         }
         if now >= self.next_at {
             self.shut = false;
+            self.end_not_ready(cfg);
         }
         if now >= self.wake_at {
             self.wake_at = Time::MAX;
@@ -365,7 +368,8 @@ impl QpSender {
     fn shut_gate(&mut self) {
         let size = u64::from(self.last_size);
         let takes = self.pace.as_mut().map_or(Span::ZERO, |pace| pace.take(size));
-        self.next_at = self.left_at.saturating_add(takes.max(self.gap));
+        let open = self.left_at.saturating_add(takes.max(self.gap));
+        self.next_at = if self.not_ready { open.max(self.next_at) } else { open };
         self.shut = true;
     }
 

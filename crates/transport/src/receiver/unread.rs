@@ -20,11 +20,6 @@ impl Unread {
         self.bytes += bytes;
     }
 
-    /// How many wait.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
     /// Bytes beyond `next` that the sender may use, in a socket buffer of `buffer` bytes.
     #[inline]
     pub(crate) fn window(&mut self, next: u64, buffer: u64) -> u64 {

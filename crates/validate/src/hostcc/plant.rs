@@ -3,7 +3,7 @@
 use super::lab::Lab;
 use crate::measured::Measured;
 use forebay_host::memory::settings::{AntagonistSettings, DdioSettings, LINE};
-use forebay_host::memory::{Landed, MemoryPath, MemorySettings, Read, Totals};
+use forebay_host::memory::{Handling, Landed, MemoryPath, MemorySettings, Read, Totals};
 use forebay_units::{Span, Time};
 use forebay_wire::{FlowId, Packet};
 
@@ -85,8 +85,8 @@ impl Source {
             }
             while let Some(Landed { packet, .. }) = self.path.take_packet() {
                 self.path.replenish(1);
-                let read = Read { flow: packet.flow.0, bytes: PAYLOAD };
-                self.path.deliver(now, packet.flow.0, read, 1);
+                let read = Read { flow: packet.flow.0, bytes: PAYLOAD, upto: 0 };
+                self.path.deliver(now, packet.flow.0, read, Handling::of(1));
             }
             while self.path.take_read().is_some() {}
             inspect(now, &self.path);

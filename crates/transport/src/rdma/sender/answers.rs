@@ -23,6 +23,9 @@ impl QpSender {
             self.notify(now, FlowEvent::Cnp);
             return self.settle_deadline();
         }
+        if packet.flags.has(Flags::NOT_READY) {
+            return self.on_not_ready(cfg, now);
+        }
         let moved;
         let packet = match self.before() {
             0 => packet,
@@ -49,6 +52,29 @@ impl QpSender {
             self.enter(now, CaState::Cwr);
         }
         self.settle_deadline();
+    }
+
+    /// The other end has no receive buffer: nothing leaves for a while.
+    fn on_not_ready(&mut self, cfg: &RdmaConfig, now: Time) {
+        if self.not_ready || self.idle() {
+            return;
+        }
+        let until = now.saturating_add(cfg.rnr_timer);
+        self.next_at = if self.shut { self.next_at.max(until) } else { until };
+        (self.shut, self.not_ready) = (true, true);
+        self.timeout_at = until.saturating_add(self.timeout(cfg));
+        self.settle_deadline();
+    }
+
+    /// The gate is open: if it was shut by an RNR NAK, all that is not acknowledged leaves again.
+    pub(super) fn end_not_ready(&mut self, cfg: &RdmaConfig) {
+        if !std::mem::take(&mut self.not_ready) {
+            return;
+        }
+        match cfg.recovery {
+            Recovery::GoBackN | Recovery::GoBackZero => self.rewind(),
+            Recovery::Selective => self.repeat_all(),
+        }
     }
 
     /// Takes a message of the host's switch.
