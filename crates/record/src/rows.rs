@@ -232,6 +232,10 @@ pub struct MemoryRow {
     pub cache_writes: u64,
     /// Of these, buffers that were in the cache.
     pub cache_in_place: u64,
+    /// Frames that found no receive buffer and waited in the NIC for one.
+    pub rnr_waited: u64,
+    /// Frames that found no receive buffer and were refused, those behind them included.
+    pub rnr_refused: u64,
     /// Mean wait of writes for admission to memory, in ns.
     pub wait_ns: f64,
     /// Share of the time with packets in the NIC buffer.

@@ -443,6 +443,7 @@ fn a_receive_queue_that_runs_out_holds_its_senders() {
             assert_eq!(row.read_bytes.get(), 10 * 400_000, "each byte is read once");
             let again: u32 = record.flows.iter().map(|flow| flow.retransmits).sum();
             assert_eq!((again > 0, row.dropped), (refuses, 0), "{recovery}, {rnr}: {again} again");
+            assert_eq!((row.rnr_waited > 0, row.rnr_refused > 0), (!refuses, refuses), "{row:?}");
         }
     }
 }

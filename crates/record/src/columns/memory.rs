@@ -101,6 +101,10 @@ pub(super) static MEMORY: Of<MemoryRow> = Of {
             = |m, _| Number(m.cache_writes) => |m, c| m.cache_writes = c.number()?]
         ["cache_writes_in_place" "" "Of cache_writes, buffers that were in the cache, so that nothing was evicted.",
             = |m, _| Number(m.cache_in_place) => |m, c| m.cache_in_place = c.number()?]
+        ["rnr_waited_frames" "packets" "Frames that found no receive buffer and waited in the NIC for one, with rq = { rnr = \"wait\" }. In summary.json: summed over seeds.",
+            = |m, _| Number(m.rnr_waited) => |m, c| m.rnr_waited = c.number()?]
+        ["rnr_refused_frames" "packets" "Frames that found no receive buffer and were refused, with rq = { rnr = \"nak\" }, and those of their flows behind them. In summary.json: summed over seeds.",
+            = |m, _| Number(m.rnr_refused) => |m, c| m.rnr_refused = c.number()?]
     },
 };
 

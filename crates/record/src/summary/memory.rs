@@ -69,6 +69,12 @@ pub struct HostMemory {
     /// Share of the buffers written that were in the cache.
     #[serde(default)]
     pub cache_in_place_share: Estimate,
+    /// Frames that waited in the NIC for a receive buffer, summed over seeds.
+    #[serde(default)]
+    pub rnr_waited_frames: u64,
+    /// Frames that were refused for want of a receive buffer, summed over seeds.
+    #[serde(default)]
+    pub rnr_refused_frames: u64,
 }
 
 /// Shares of the time of flows to the host.
@@ -208,6 +214,8 @@ fn of(name: String, runs: &[RunRecord], member: impl Fn(&MemoryRow) -> bool) -> 
         cache_in_place_share: across(&|row| {
             row.cache_in_place as f64 / row.cache_writes.max(1) as f64
         }),
+        rnr_waited_frames: rows().map(|row| row.rnr_waited).sum(),
+        rnr_refused_frames: rows().map(|row| row.rnr_refused).sum(),
         limited_by_shares: Limits { senders, copying, pcie, slots, memory, descriptors },
         sender_wait_shares: Waits {
             application,

@@ -128,6 +128,8 @@ pub fn with_memory(mut run: RunRecord) -> RunRecord {
             cache_misses: if levels > 1 { vec![3000.0, 400.0, 0.0] } else { Vec::new() },
             cache_writes: if levels > 1 { 5000 } else { 0 },
             cache_in_place: if levels > 1 { 1000 } else { 0 },
+            rnr_waited: if levels > 1 { 70 } else { 0 },
+            rnr_refused: if levels > 1 { 7 } else { 0 },
             wait_ns: 700.0 * draw.next(),
             backlog: draw.next(),
             full: draw.next(),

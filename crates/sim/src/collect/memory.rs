@@ -112,6 +112,8 @@ fn cache(row: &mut MemoryRow, from: &QueueTotals, to: &QueueTotals, ns: f64) {
     row.cache_misses = causes(a).into_iter().zip(causes(b)).map(|(a, b)| (b - a) as f64).collect();
     row.cache_writes = b.writes - a.writes;
     row.cache_in_place = b.in_place - a.in_place;
+    row.rnr_waited = to.waited - from.waited;
+    row.rnr_refused = to.refused - from.refused;
 }
 
 #[cfg(test)]
