@@ -655,6 +655,7 @@ fn around_a_ring(depth: u32, window: u32, rnr: Option<Rnr>) -> (Totals, Totals) 
         buffer: Bytes::new(4096),
         reuse: Reuse::Fifo,
         refresh: Refresh::Write,
+        assemble: None,
         rnr,
     };
     let cache = Bytes::new(60 * 4096);

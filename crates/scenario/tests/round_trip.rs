@@ -502,6 +502,7 @@ prop_compose! {
             buffer: Bytes::new(2048),
             reuse: Reuse::Lifo,
             refresh: Refresh::Both,
+            assemble: (ways > 4).then_some(Bytes::new(buffer)),
             rnr: [Some(Rnr::Wait), Some(Rnr::Nak), None][ways as usize % 3],
         });
         let model = if queue.is_some() { CacheModel::Buffers } else { CacheModel::Share };

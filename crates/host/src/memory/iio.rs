@@ -232,7 +232,10 @@ impl Iio {
         let mut held = (float(on_the_way) + in_line) * float(dt) - self.reaching - caching;
         let free = self.slots - (self.entered - self.left);
         let backlog = self.may_enter() - self.entered;
-        let starved = self.has_backlog() && (self.taken >= self.descriptors || backlog == 0);
+        let starved = match backlog {
+            0 => self.has_backlog(), // frames without buffers
+            _ => self.taken >= self.descriptors,
+        };
         let queued = self.held.len() > 1;
         let mut moved = Moved { out: lines(to_memory), full: false, queued, starved };
         if backlog > 0 && !starved {

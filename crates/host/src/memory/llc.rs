@@ -10,7 +10,7 @@
 //! Source: paper 2.1 and figure 3; "leaky DMA" of earlier work by the same lab.
 
 use super::iio::{Holds, Landing};
-use super::receive_queue::{QueueTotals, ReceiveQueue, Traffic};
+use super::receive_queue::{QueueTotals, ReceiveQueue};
 use super::settings::{CacheModel, DdioSettings};
 use forebay_wire::Packet;
 use std::sync::Arc;
@@ -88,13 +88,9 @@ impl Llc {
         }
     }
 
-    /// A core begins to read `buffers`.
-    pub(super) fn read(&mut self, buffers: &[u32]) -> Traffic {
-        let traffic = self.queue().map_or_else(Traffic::default, |queue| queue.read(buffers));
-        if self.by_buffer() {
-            self.missing = traffic.missing;
-        }
-        traffic
+    /// A core begins to read buffers of which it misses this share.
+    pub(super) fn reads_miss(&mut self, share: f64) {
+        self.missing = share;
     }
 
     /// `ns` pass.

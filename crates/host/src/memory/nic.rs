@@ -165,8 +165,8 @@ pub(super) fn add_others(
 /// Moves the lines of the other NICs of a machine.
 #[cold]
 #[inline(never)]
-pub(super) fn step_others(nics: &mut [Nic], at: Time, dt: u64, shared: &Shared<'_>) {
+pub(super) fn step_others(nics: &mut [Nic], at: Time, dt: u64, shared: Shared<'_>) {
     for nic in nics {
-        nic.step(at, dt, *shared);
+        nic.step(at, dt, shared);
     }
 }

@@ -43,12 +43,14 @@ pub struct Handling {
     pub packets: u32,
     /// Time that the application takes for it.
     pub service: Span,
+    /// Whether these are fragments of messages of more than one packet.
+    pub fragments: bool,
 }
 
 impl Handling {
     /// That of so many packets, of an application without work of its own.
     pub const fn of(packets: u32) -> Self {
-        Self { packets, service: Span::ZERO }
+        Self { packets, service: Span::ZERO, fragments: false }
     }
 }
 
@@ -149,16 +151,18 @@ impl MemoryPath {
             Antagonists::new(&settings.antagonists, settings.throttle, &settings.controller);
         let controller = Controller::new(&settings.controller);
         antagonists.apply(Time::ZERO, &controller);
+        let llc = Llc::new(settings.ddio, ns(settings.iio.latency), nics.len());
+        let readers = Readers::new(&settings.readers, nics.len(), llc.by_buffer());
         let mut path = Self {
             at: Time::ZERO,
             due: Time::MAX,
             asleep: false,
             step: if settings.ddio.is_some() { STEP_TO_CACHE } else { STEP },
             nics: Nics::new(Nic::new(settings), nics[1..].iter().map(|of| Nic::new(of)).collect()),
-            llc: Llc::new(settings.ddio, ns(settings.iio.latency), nics.len()),
+            llc,
             controller,
             antagonists,
-            readers: Readers::new(&settings.readers, nics.len()),
+            readers,
             local_read: ns(settings.controller.local_read),
             wait: 0.0,
             levels: vec![0.0; usize::from(settings.throttle.max_level()) + 1],
@@ -295,11 +299,17 @@ impl MemoryPath {
 
     /// A packet that is in memory by the time of the last advance.
     pub fn take_packet(&mut self) -> Option<Landed> {
-        let landed = self.nics.at_hand.iio.deliver(self.at);
-        if let Some(Landed { packet, .. }) = &landed {
-            self.llc.land(self.nics.index(), packet);
+        if self.llc.by_buffer() {
+            return self.take_in_buffers();
         }
-        landed
+        self.nics.at_hand.iio.deliver(self.at)
+    }
+
+    #[inline(never)]
+    fn take_in_buffers(&mut self) -> Option<Landed> {
+        let landed = self.nics.at_hand.iio.deliver(self.at)?;
+        self.llc.land(self.nics.index(), &landed.packet);
+        Some(landed)
     }
 
     /// A read, of what the NIC received, that is done by the time of the last advance.
@@ -335,7 +345,6 @@ impl MemoryPath {
         let wait = self.controller.wait();
         self.wait += wait * ns;
         self.levels[usize::from(self.antagonists.level())] += ns;
-        self.llc.pass(ns);
         let holds = self.llc.holds();
         let nics = &mut self.nics;
         let mut dma = nics.at_hand.dma_demand(self.at, dt, holds, &self.controller);
@@ -347,6 +356,7 @@ impl MemoryPath {
         let Copied { reads: copy_reads, written } = self.readers.step(ns, &mut self.llc);
         self.count_copied(copy_reads, ns);
         if self.llc.by_buffer() {
+            self.llc.pass(ns);
             self.hold_back();
         }
         // Copies come one by one, as a mean between evenly and all of a window at once. Lines of the NIC come evenly from its link, and chance
@@ -381,7 +391,7 @@ impl MemoryPath {
         };
         self.nics.at_hand.step(self.at, dt, shared);
         if !self.nics.others().is_empty() {
-            step_others(self.nics.others_mut(), self.at, dt, &shared);
+            step_others(self.nics.others_mut(), self.at, dt, shared);
         }
         self.llc.update(self.readers.in_use(), self.readers.unread());
         let idle = self.nic().is_idle()

@@ -11,14 +11,15 @@ use super::settings::{Copying, LINE, ReaderSettings};
 use super::{Handling, Read};
 use std::collections::VecDeque;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Work {
     read: Read,
     nic: u32, // that received it
     at: Stage,
-    fixed: f64, // ns
+    fragments: bool, // of a message that is assembled
+    buffers: u32,    // that it reads, where they are followed
+    fixed: f64,      // ns
     lines: f64,
-    buffers: Vec<u32>, // that it reads, where they are followed
 }
 
 /// What a core is at.
@@ -38,8 +39,24 @@ struct Core {
     done: f64,               // share of its stage
     time: f64,               // that this takes in all, as memory is, ns
     rounds: f64,             // in which it waits for memory
-    traffic: Traffic,        // for each of its lines, where buffers are followed
     waiting: VecDeque<Work>, // for it
+}
+
+/// Receive buffers of a core's work, where they are followed.
+#[derive(Clone, Debug, Default)]
+struct Buffers {
+    at_hand: Vec<u32>,
+    waiting: VecDeque<u32>, // of the work that waits, in order
+    traffic: Traffic,       // of what is at hand
+}
+
+impl Buffers {
+    /// The core begins to read what comes next.
+    fn begin(&mut self, work: &Work, queue: &mut ReceiveQueue) {
+        self.at_hand.clear();
+        self.at_hand.extend(self.waiting.drain(..work.buffers as usize));
+        self.traffic = queue.read(&self.at_hand, work.fragments.then_some(work.read.flow));
+    }
 }
 
 /// All such cores of a host.
@@ -49,6 +66,10 @@ pub(super) struct Readers {
     per_line_in_flight: f64, // 1 / lines in flight of a copy
     bunch: f64,
     cores: Vec<Core>,
+    buffers: Vec<Buffers>, // by core; none where they are not followed
+    beside_another: f64, // by how much work takes longer while the other thread of a core works; 1: each core has one
+    each_for_itself: bool, // for one or the other reason
+    working: Vec<bool>,  // by core, as the stages of others are priced
     unread: u64,
     finished: VecDeque<(usize, Read)>,
     in_use: u32,
@@ -72,9 +93,26 @@ struct Part {
     busy: f64, // ns
 }
 
+impl Core {
+    /// Where a line takes `per_line` ns, and work that waits for no memory `longer` times what it takes alone: sets how long the stage takes,
+    /// and lowers `least` to how long it takes on.
+    #[inline(always)]
+    fn price(&mut self, latency: f64, per_line: f64, longer: f64, least: &mut f64) {
+        let Some(work) = &self.work else { return };
+        self.time = match work.at {
+            Stage::Both => work.fixed * longer + work.lines * per_line,
+            Stage::Work => work.fixed * longer,
+            Stage::Reads => work.fixed + self.rounds * latency,
+        };
+        let left = (1.0 - self.done) * self.time;
+        *least = if left < *least { left } else { *least }; // no number is a NaN, which `min` allows for
+    }
+}
+
 impl Readers {
-    /// Those of a machine with so many NICs.
-    pub(super) fn new(settings: &ReaderSettings, nics: usize) -> Self {
+    /// Those of a machine with so many NICs, whose buffers are followed or not.
+    pub(super) fn new(settings: &ReaderSettings, nics: usize, by_buffer: bool) -> Self {
+        let cores = settings.cores.max(1) as usize;
         Self {
             settings: *settings,
             per_line_in_flight: 1.0 / f64::from(settings.lines_in_flight),
@@ -82,7 +120,14 @@ impl Readers {
                 Copying::Evenly => 0.0,
                 Copying::InBunches => f64::from(settings.lines_in_flight),
             },
-            cores: vec![Core::default(); settings.cores.max(1) as usize],
+            cores: vec![Core::default(); cores],
+            buffers: if by_buffer { vec![Buffers::default(); cores] } else { Vec::new() },
+            beside_another: match settings.smt {
+                0 | 1 => 1.0,
+                _ => 1e3 / f64::from(settings.smt_share_permille.max(1)),
+            },
+            each_for_itself: by_buffer || settings.smt > 1,
+            working: Vec::new(),
             unread: 0,
             finished: VecDeque::new(),
             in_use: 0,
@@ -103,7 +148,7 @@ impl Readers {
         let cores = self.cores.len();
         self.in_use = self.in_use.max((core + 1).min(cores as u32));
         let kilobytes = read.bytes as f64 * 1e-3;
-        let Handling { packets, service } = handling;
+        let Handling { packets, service, fragments } = handling;
         let fixed = self.settings.per_packet.as_ps() as f64 * f64::from(packets)
             + self.settings.per_kilobyte.as_ps() as f64 * kilobytes
             + service.as_ps() as f64;
@@ -113,16 +158,23 @@ impl Readers {
             Copying::Evenly => Stage::Both,
             Copying::InBunches => Stage::Work,
         };
-        let buffers = llc.queue().map_or_else(Vec::new, ReceiveQueue::claimed);
-        let work = Work { read, nic: nic as u32, at, fixed: fixed * 1e-3, lines, buffers };
+        let nic = nic as u32;
+        let mut work = Work { read, nic, at, fragments, buffers: 0, fixed: fixed * 1e-3, lines };
         self.unread += read.bytes;
-        let core = &mut self.cores[core as usize % cores];
-        match core.work {
-            None => {
-                core.traffic = llc.read(&work.buffers);
-                core.work = Some(work);
+        let core = core as usize % cores;
+        let idle = self.cores[core].work.is_none();
+        if let Some(queue) = llc.queue() {
+            let of_core = &mut self.buffers[core];
+            work.buffers = queue.take_claimed(&mut of_core.waiting);
+            if idle {
+                of_core.begin(&work, queue);
+                llc.reads_miss(of_core.traffic.missing);
             }
-            Some(_) => core.waiting.push_back(work),
+        }
+        let core = &mut self.cores[core];
+        match idle {
+            true => core.work = Some(work),
+            false => core.waiting.push_back(work),
         }
     }
 
@@ -130,22 +182,30 @@ impl Readers {
     /// until a core is done with it.
     #[inline]
     pub(super) fn price(&mut self, latency: f64, llc: &Llc) -> f64 {
-        let by_buffer = llc.by_buffer();
-        let of_all = read_latency(llc.missing(), latency) * self.per_line_in_flight;
+        let per_line = read_latency(llc.missing(), latency) * self.per_line_in_flight;
+        if self.each_for_itself {
+            return self.price_each(latency, per_line);
+        }
         let mut least = f64::INFINITY;
         for core in &mut self.cores[..self.in_use as usize] {
-            if let Some(work) = &core.work {
-                let per_line = match by_buffer {
-                    false => of_all,
-                    true => read_latency(core.traffic.missing, latency) * self.per_line_in_flight,
-                };
-                core.time = match work.at {
-                    Stage::Both => work.fixed + work.lines * per_line,
-                    Stage::Work => work.fixed,
-                    Stage::Reads => work.fixed + core.rounds * latency,
-                };
-                least = least.min((1.0 - core.done) * core.time);
-            }
+            core.price(latency, per_line, 1.0, &mut least);
+        }
+        least
+    }
+
+    /// The same where cores differ in what they miss, or in whether another thread works beside theirs.
+    #[cold]
+    fn price_each(&mut self, latency: f64, per_line: f64) -> f64 {
+        let (cores, mut least) = (self.cores.len(), f64::INFINITY);
+        self.working.clear();
+        self.working.extend(self.cores.iter().map(|core| core.work.is_some()));
+        for (i, core) in self.cores[..self.in_use as usize].iter_mut().enumerate() {
+            let per_line = self.buffers.get(i).map_or(per_line, |of_core| {
+                of_core.traffic.latency(latency) * self.per_line_in_flight
+            });
+            let other = self.working[(i + cores / 2) % cores];
+            let longer = if other { self.beside_another } else { 1.0 };
+            core.price(latency, per_line, longer, &mut least);
         }
         least
     }
@@ -153,18 +213,27 @@ impl Readers {
     /// Works for `dt` ns at the last price. Returns the lines of memory per ns.
     #[inline]
     pub(super) fn step(&mut self, dt: f64, llc: &mut Llc) -> Copied {
+        if self.buffers.is_empty() {
+            self.step_of::<false>(dt, llc)
+        } else {
+            self.step_of::<true>(dt, llc)
+        }
+    }
+
+    #[inline(always)]
+    fn step_of<const BY_BUFFER: bool>(&mut self, dt: f64, llc: &mut Llc) -> Copied {
         let (mut reads, mut written) = (0.0, 0.0);
-        let by_buffer = llc.by_buffer();
-        let of_all = if by_buffer { 1.0 } else { llc.missing() };
+        let of_all = if BY_BUFFER { 1.0 } else { llc.missing() };
         self.parts.iter_mut().for_each(|part| part.rate = 0.0);
-        for core in &mut self.cores[..self.in_use as usize] {
+        for (i, core) in self.cores[..self.in_use as usize].iter_mut().enumerate() {
             let Some(work) = &mut core.work else { continue };
             self.busy += dt;
             let speed = 1.0 / core.time;
             let mut rate = if work.at == Stage::Work { 0.0 } else { work.lines * speed };
-            if by_buffer {
-                written += rate * core.traffic.written;
-                rate *= core.traffic.missing;
+            if BY_BUFFER {
+                let traffic = &self.buffers[i].traffic;
+                written += rate * traffic.written;
+                rate *= traffic.missing + traffic.fetched;
             }
             reads += rate;
             if let Some(part) = self.parts.get_mut(work.nic as usize) {
@@ -174,21 +243,19 @@ impl Readers {
             core.done += dt * speed;
             if core.done >= DONE && work.at == Stage::Work {
                 work.at = Stage::Reads;
-                let missing = if by_buffer { core.traffic.missing } else { llc.missing() };
+                let missing =
+                    if BY_BUFFER { self.buffers[i].traffic.missing } else { llc.missing() };
                 work.fixed = work.lines * read_latency(missing, 0.0) * self.per_line_in_flight;
                 core.rounds = rounds(work.lines, missing, self.settings.lines_in_flight);
                 core.done = 0.0;
             } else if core.done >= DONE {
                 self.unread -= work.read.bytes;
                 self.finished.push_back((work.nic as usize, work.read));
-                if let Some(queue) = llc.queue() {
-                    queue.give_back(&work.buffers);
-                }
                 core.work = core.waiting.pop_front();
-                if let Some(next) = &core.work {
-                    core.traffic = llc.read(&next.buffers);
-                }
                 core.done = 0.0;
+                if BY_BUFFER {
+                    turn_over(&mut self.buffers[i], core.work.as_ref(), llc);
+                }
             }
         }
         self.parts.iter_mut().for_each(|part| part.rate *= of_all);
@@ -249,6 +316,18 @@ impl Readers {
     }
 }
 
+/// A core gives back the buffers that it has read, and begins with those of `next`.
+#[inline(never)]
+fn turn_over(buffers: &mut Buffers, next: Option<&Work>, llc: &mut Llc) {
+    let Some(queue) = llc.queue() else { return };
+    queue.give_back(&buffers.at_hand);
+    buffers.at_hand.clear();
+    if let Some(next) = next {
+        buffers.begin(next, queue);
+        llc.reads_miss(buffers.traffic.missing);
+    }
+}
+
 /// How many times a core waits for memory, one after the other, that reads `lines` of which it misses the share `miss`, `at_once` of them and
 /// one more for each that is back. Those that miss stay together, so they go in rounds, the last of which takes as long as a full one. How
 /// many they are is by chance of the cache, here as evenly spread as has the same mean and variance.
@@ -272,7 +351,7 @@ mod tests {
     /// A core that only works is not late; one for which a second delivery waits is, and all of them have to be.
     #[test]
     fn late_is_who_has_work_waiting() {
-        let mut readers = Readers::new(&ReaderSettings::default(), 1);
+        let mut readers = Readers::new(&ReaderSettings::default(), 1, false);
         let mut llc = Llc::new(None, 323.0, 1);
         let read = Read { flow: 0, bytes: 4000, upto: 0 };
         for (core, late) in [(0, false), (0, true), (1, false), (1, true)] {

@@ -10,7 +10,8 @@
 //! Source: CARC (APNet 2025) section 3.1; [`super::buffers`].
 //! Invariant: buffers taken less those given back are those of frames on their way, of data out of order, and of work.
 
-use super::buffers::{BufferCache, Capacity, Congestion, Counts, Posted};
+use super::buffers::{BufferCache, Capacity, Congestion, Counts, Posted, Touch};
+use super::llc::read_latency;
 use super::settings::{DdioSettings, QueueSettings, Rnr};
 use forebay_wire::{Kind, Packet};
 use std::collections::{BTreeMap, VecDeque};
@@ -44,8 +45,25 @@ pub enum Refusal {
 pub(super) struct Traffic {
     /// Lines that come from there.
     pub missing: f64,
+    /// Lines that a copy goes to and that come from there first.
+    pub fetched: f64,
     /// Lines of other buffers that go there to make place.
     pub written: f64,
+}
+
+impl Traffic {
+    /// How long a line takes, one at a time, where memory takes `memory` ns.
+    #[inline]
+    pub(super) fn latency(&self, memory: f64) -> f64 {
+        read_latency(self.missing, memory) + self.fetched * memory
+    }
+}
+
+/// A second set of buffers, to which the fragments of a flow's messages are copied in turn.
+#[derive(Clone, Debug, Default)]
+struct Copies {
+    buffers: Vec<u32>,
+    next: usize,
 }
 
 /// What is between a NIC's cable and its stack, in order.
@@ -75,6 +93,8 @@ pub(super) struct ReceiveQueue {
     on_the_way: Coming,                          // in all of them
     landed: BTreeMap<u32, VecDeque<(u64, u32)>>, // by flow: where the data begins, and its buffer
     claimed: Vec<u32>,
+    copies: BTreeMap<u32, Copies>, // by flow
+    copies_of_flow: usize,
     unread: u32,
     rnr: Option<Rnr>,
     refused: BTreeMap<u32, u64>, // by flow: where the data begins that was refused first
@@ -95,6 +115,9 @@ impl ReceiveQueue {
             on_the_way: Coming { buffers: 0, evicting: 0 },
             landed: BTreeMap::new(),
             claimed: Vec::new(),
+            copies: BTreeMap::new(),
+            copies_of_flow: queue.assemble.map_or(0, |of| of.get().div_ceil(queue.buffer.get()))
+                as usize,
             unread: 0,
             rnr: queue.rnr,
             refused: BTreeMap::new(),
@@ -210,25 +233,50 @@ impl ReceiveQueue {
     /// Gives back buffers of `flow` whose data begins before `upto`, which nobody reads.
     pub(super) fn release(&mut self, flow: u32, upto: u64) {
         self.claim(flow, upto);
-        let claimed = self.claimed();
+        let mut claimed = std::mem::take(&mut self.claimed);
         self.give_back(&claimed);
+        claimed.clear();
+        self.claimed = claimed;
     }
 
-    /// What was claimed.
-    pub(super) fn claimed(&mut self) -> Vec<u32> {
-        std::mem::take(&mut self.claimed)
+    /// Moves what was claimed to the end of `to`. Returns how many these are.
+    pub(super) fn take_claimed(&mut self, to: &mut VecDeque<u32>) -> u32 {
+        let claimed = self.claimed.len() as u32;
+        to.extend(self.claimed.drain(..));
+        claimed
     }
 
-    /// A core reads these buffers.
-    pub(super) fn read(&mut self, buffers: &[u32]) -> Traffic {
-        let (mut missing, mut written) = (0, 0);
+    /// A core reads these buffers, and copies them if they are fragments of messages of flow `copied`.
+    pub(super) fn read(&mut self, buffers: &[u32], copied: Option<u32>) -> Traffic {
+        let dirty = |touch: &Touch| u32::from(touch.evicted.is_some_and(|evicted| evicted.dirty));
+        let (mut missing, mut fetched, mut written) = (0, 0, 0);
         for &buffer in buffers {
             let touch = self.cache.cpu_read(buffer);
             missing += u32::from(!touch.hit);
-            written += u32::from(touch.evicted.is_some_and(|evicted| evicted.dirty));
+            written += dirty(&touch);
+            if let Some(to) = copied.and_then(|flow| self.copy_of(flow)) {
+                let touch = self.cache.cpu_write(to);
+                fetched += u32::from(!touch.hit);
+                written += dirty(&touch);
+            }
         }
         let share = |of: u32| f64::from(of) / buffers.len().max(1) as f64;
-        Traffic { missing: share(missing), written: share(written) }
+        Traffic { missing: share(missing), fetched: share(fetched), written: share(written) }
+    }
+
+    /// The buffer to which the next fragment of a flow's messages is copied, where they are.
+    fn copy_of(&mut self, flow: u32) -> Option<u32> {
+        let most = self.copies_of_flow;
+        if most == 0 {
+            return None;
+        }
+        let copies = self.copies.entry(flow).or_default();
+        if copies.buffers.len() < most {
+            copies.buffers.push(self.cache.add());
+        }
+        let to = copies.buffers[copies.next];
+        copies.next = (copies.next + 1) % most;
+        Some(to)
     }
 
     /// Posts buffers again.

@@ -241,6 +241,10 @@ pub struct QueueSettings {
     /// Accesses that make a buffer young in the cache, "write" or "both". Default: "write" (our choice: the paper does not say).
     #[serde(default)]
     pub refresh: Refresh,
+    /// Bytes of a second set of buffers of each flow, where cores assemble messages of more than one packet: it takes cache too. Default:
+    /// none; cores read messages where the NIC wrote them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assemble: Option<Bytes>,
     /// Fate of data for which no buffer is posted, "wait" or "nak" ("Receiver not Ready"). Then frames without data take no buffer, as
     /// with RDMA. Default: the stack posts another buffer, as TCP's does.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -337,6 +341,20 @@ pub struct ReaderSettings {
     /// in memory, and nobody reads it. Default: false.
     #[serde(rename = "read_placed", skip_serializing_if = "std::ops::Not::not")]
     pub reads_placed: bool,
+    /// Hardware threads of a core, 1 or 2. With 2, `cores` counts threads: thread i and thread i + cores / 2 are one core. Default: 1.
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 2))]
+    pub smt: u32,
+    /// With smt = 2: speed of a thread beside one that works, of what it has alone, in work that waits for no memory. Default: 0.6 (our
+    /// choice: two threads do 1.2 times the work of one).
+    // In thousandths.
+    #[serde(rename = "smt_share", with = "text::thousandths")]
+    #[schemars(with = "f64", range(min = 0.001, max = 1))]
+    pub smt_share_permille: u32,
+}
+
+fn is_one(threads: &u32) -> bool {
+    *threads == 1
 }
 
 /// How a core reads the lines of what it copies.
@@ -360,6 +378,8 @@ impl Default for ReaderSettings {
             reads_permille: 1046,
             copying: Copying::Evenly,
             reads_placed: false,
+            smt: 1,
+            smt_share_permille: 600,
         }
     }
 }

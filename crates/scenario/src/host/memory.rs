@@ -107,6 +107,11 @@ impl Memory {
     pub(super) fn check(&mut self, judge: &mut Judge<'_>, path: &str) {
         let at = |key: &str| format!("{path}.{key}");
         self.check_ddio(judge, path);
+        let readers = &self.settings.readers;
+        if readers.smt == 2 && readers.cores % 2 == 1 {
+            let (even, key) = (readers.cores + 1, at("cores"));
+            judge.wrong(&key, format!("counts threads, two to a core with smt = 2; write {even}"));
+        }
         judge.throttle(&at("throttle"), &self.settings.throttle);
         for (i, one) in self.settings.antagonists.iter().enumerate() {
             judge.antagonist(&format!("{path}.antagonist[{i}]"), one);

@@ -4,11 +4,12 @@ use super::{Dependency, ResumeRequests};
 use crate::law_log::LawTaps;
 use forebay_laws::flow::FlowParams;
 use forebay_net::PathCounts;
+use forebay_scenario::cdf::Cdf;
 use forebay_scenario::model::Rpc;
 use forebay_scenario::workload::{Connection, FlowSpec};
 use forebay_transport::Config;
 use forebay_units::{Span, Time};
-use forebay_wire::{HostAddr, Rates};
+use forebay_wire::{FlowId, HostAddr, Rates};
 use std::sync::Arc;
 
 /// A transport with its law, as one traffic entry uses it.
@@ -30,7 +31,7 @@ pub(crate) enum BaseRtt {
 }
 
 impl BaseRtt {
-    pub(super) fn of(&self, flow: u32) -> Option<Span> {
+    pub(crate) fn of(&self, flow: u32) -> Option<Span> {
         match self {
             BaseRtt::Unknown => None,
             BaseRtt::Common(span) => Some(*span),
@@ -60,6 +61,14 @@ impl Common {
     /// What an entry of kind `rpc` requests.
     pub fn rpc(&self, traffic: u16) -> &Rpc {
         self.rpcs[usize::from(traffic)].as_ref().expect("a connection belongs to such an entry")
+    }
+
+    /// Sizes of the messages of a connection's stream; none of a flow that is no such stream.
+    pub fn sizes_of(&self, flow: FlowId) -> Option<&Cdf> {
+        let past_first = flow.0.checked_sub(self.connections.first()?.requests)?;
+        let of = self.connections.get(past_first as usize / 2)?;
+        let rpc = self.rpc(of.traffic);
+        if flow.0 == of.requests { Some(&rpc.request) } else { rpc.response.as_ref() }
     }
 
     /// The stream the other way on the same connection: the two stand side by side, requests first.

@@ -25,6 +25,7 @@ pub(crate) struct Memory {
     core_of: FlowMap, // core that reads a flow
     cores: u32,       // flows that have one
     reads_placed: bool,
+    assembles: bool,
 }
 
 /// What a NIC has for itself beside its part of the path.
@@ -109,6 +110,8 @@ impl Memory {
     pub(crate) fn new(nics: Vec<(&model::Memory, NicSide)>) -> Box<Self> {
         let settings: Vec<_> = nics.iter().map(|(of, _)| &of.settings).collect();
         let reads_placed = settings[0].readers.reads_placed;
+        let queue = settings[0].ddio.and_then(|ddio| ddio.queue);
+        let assembles = queue.is_some_and(|queue| queue.assemble.is_some());
         let mut path = MemoryPath::of_nics(&settings);
         for (nic, (of, _)) in nics.iter().enumerate().rev() {
             path.hand(nic);
@@ -117,7 +120,8 @@ impl Memory {
         let mut sides = nics.into_iter().map(|(_, side)| side);
         let first = sides.next().expect("a host has a NIC");
         let sides = Nics::new(first, sides.collect());
-        Box::new(Self { path, sides, core_of: FlowMap::new(), cores: 0, reads_placed })
+        let core_of = FlowMap::new();
+        Box::new(Self { path, sides, core_of, cores: 0, reads_placed, assembles })
     }
 
     /// From here on it is about this NIC.
@@ -316,14 +320,28 @@ impl Host {
             return self.forget(flow, part.end);
         }
         let service = self.hold_core(flow, part.end);
+        let fragments = self.has_fragments(flow, mss);
         if let Some(memory) = &mut self.memory {
             let bytes = part.end - part.start;
             let core = memory.core(flow);
             memory.path.claim(flow.0, part.end);
             let read = Read { flow: flow.0, bytes, upto: part.end };
-            let handling = Handling { packets: bytes.div_ceil(mss) as u32, service };
+            let packets = bytes.div_ceil(mss) as u32;
+            let handling = Handling { packets, service, fragments };
             memory.path.deliver(now, core, read, handling);
         }
+    }
+
+    /// Whether messages of a flow have more than one packet of `mss` bytes, and cores assemble such; of a connection, whether the largest have.
+    fn has_fragments(&self, flow: FlowId, mss: u64) -> bool {
+        if !self.memory.as_ref().is_some_and(|memory| memory.assembles) {
+            return false;
+        }
+        let largest = match self.common.sizes_of(flow) {
+            Some(sizes) => sizes.largest(),
+            None => self.common.flows[flow.0 as usize].size,
+        };
+        largest.get() > mss
     }
 
     /// What came of a flow's data that begins before `upto` is not for its application: it came twice, or RDMA placed it.
