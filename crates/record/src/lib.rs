@@ -28,8 +28,8 @@ pub use dir::{
 pub use error::RecordError;
 pub use memory_series::{MemorySample, MemorySeries};
 pub use rows::{
-    ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditRow, DeadlockRow, FlowRow, LIMITS,
-    MemoryRow, NodeCounters, Quantity, RpcRow, RunRecord, Series, WAITS,
+    ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow, DeadlockRow, FlowRow,
+    LIMITS, MemoryRow, NodeCounters, Quantity, RpcRow, RunRecord, Series, WAITS,
 };
 pub use stats::{Estimate, MIN_SEEDS_FOR_CI, jain, nearest_rank, student_t95};
 pub use summary::{

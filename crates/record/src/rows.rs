@@ -109,6 +109,23 @@ pub struct ConnectionRow {
     pub request_bytes: Bytes,
     /// Bytes of responses in order at the client since then.
     pub response_bytes: Bytes,
+    /// What held its requests to credits of the server's cache, where something did.
+    pub credits: Option<CreditPool>,
+}
+
+/// Credits of a connection's requests, each a line of its server's cache, over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CreditPool {
+    /// Most that may be outstanding, at the end of the run.
+    pub limit: u64,
+    /// Most that ever were.
+    pub most: u64,
+    /// Requests that its application made.
+    pub requests: u64,
+    /// Of these, requests that had to wait for credits.
+    pub blocked: u64,
+    /// Time that they waited, all together.
+    pub waited: Span,
 }
 
 impl ConnectionRow {

@@ -157,6 +157,7 @@ fn few_rpcs() -> (About, RunRecord) {
         done,
         request_bytes: Bytes::new(request_bytes),
         response_bytes: Bytes::ZERO,
+        credits: None,
     };
     let rpc = |connection, issued, completed| RpcRow {
         connection,

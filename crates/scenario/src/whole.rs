@@ -19,6 +19,7 @@ use crate::transport;
 use crate::workload::{Hosts, MOST_FLOWS, flows, forecast};
 use forebay_laws::flow::{FlowParams, Needs};
 use forebay_laws::grant::GrantParams;
+use forebay_laws::pool::PoolParams;
 use forebay_units::Bytes;
 
 /// Fills in the defaults that depend on other keys, and says what is wrong. `stem`: the name of a scenario that has none.
@@ -65,6 +66,7 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
     s.faults = faults::check(&faults, judge, (s.stop, &plan));
     let around = Around::new((s.stop, classes), (&s.transport, &s.transports), &plan);
     traffic::check(&mut s.traffic, judge, &around);
+    pools_have_caches(s, judge);
     let snap = default_snap(s.all_transports());
     let grants = |entry: &Traffic| GrantParams::new(&s.transport_of(entry).law).is_ok();
     let (some_grant, all_grant) = (s.traffic.iter().any(grants), s.traffic.iter().all(grants));
@@ -95,6 +97,23 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
         let counts = tables.iter().map(|(seed, flows)| (flows.len(), *seed));
         faults::check_flows(&faults, judge, counts);
         paths::check(&mut s.fabric.paths, judge, &plan, &tables);
+    }
+}
+
+/// Credits are lines of a server's cache, so it has one.
+fn pools_have_caches(scenario: &Scenario, judge: &mut Judge<'_>) {
+    for (i, entry) in scenario.traffic.iter().enumerate() {
+        let TrafficKind::Rpc(rpc) = &entry.kind else { continue };
+        let cache = |host: &&String| {
+            scenario.host.memory_at(host).is_some_and(|memory| memory.settings.ddio.is_some())
+        };
+        let pool = rpc.pool.as_ref().filter(|pool| PoolParams::new(&pool.law).is_ok());
+        if let (Some(_), Some(without)) = (pool, rpc.to.iter().find(|host| !cache(host))) {
+            let text = format!(
+                "shares the cache of {without}, which has none; write host.memory with ddio = true for it"
+            );
+            judge.say(&format!("traffic[{i}].pool"), text);
+        }
     }
 }
 

@@ -1649,6 +1649,14 @@ fn rpcs_that_make_no_sense() {
             "service: precedes a response, and a one-way RPC has none; leave it out",
         ),
         (with("outstanding = 0"), "outstanding: 0 is too few; write 1 or more"),
+        (
+            with("pool = { law = \"crac\" }"),
+            "pool.law: no law of role pool is called \"crac\"; write carc; did you mean \"carc\"?",
+        ),
+        (
+            with("pool = { law = \"carc\" }"),
+            "pool: shares the cache of leaf[1].host[0], which has none; write host.memory with ddio = true for it",
+        ),
         (with("connections = -1"), "connections: -1 is too few; write 1 or more"),
         (with("count = 0"), "count: 0 is too few; write 1 or more"),
         (
@@ -1807,6 +1815,10 @@ fn hosts_that_nobody_can_build() {
         (
             "ddio = true\ncache = \"11KiB\"\ncache_model = \"buffers\"\nrq = { depth = 8192, buffer = \"2049B\" }",
             "20:31: host.memory.rq.buffer: \"2049B\" is more than the NIC's ways hold; write at most \"2KiB\"",
+        ),
+        (
+            "cores = 3\nsmt = 2",
+            "17:9: host.memory.cores: 3 counts threads, two to a core with smt = 2; write 4",
         ),
         (
             "ddio_ways = 4",

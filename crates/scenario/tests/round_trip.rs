@@ -148,6 +148,7 @@ fn rpc([a, b]: [&'static str; 2]) -> impl Strategy<Value = TrafficKind> {
                 think,
                 service: if one_way { Wait::Fixed(Span::ZERO) } else { service },
                 count,
+                pool: None,
             }))
         },
     )

@@ -13,6 +13,7 @@ use crate::machine;
 use crate::messages;
 use crate::node::AnyNode;
 use crate::options::{Options, Outputs, SimError};
+use crate::pools::Pools;
 use crate::racks::{self, Racks};
 use crate::routes::Routing;
 use crate::stacks::{Stacks, profiles, usual};
@@ -313,8 +314,10 @@ impl<'a> Maker<'a> {
         for (host, barrier) in counted.barriers {
             hosts[host as usize].add_barrier(barrier);
         }
+        let pools = Pools::new(self.scenario, &self.plan.names, self.common);
         for (connection, one) in (0u32..).zip(self.common.connections.iter()) {
-            hosts[one.client as usize].add_client(connection);
+            let pool = pools.driver(connection, one)?;
+            hosts[one.client as usize].add_client(connection, pool);
             hosts[one.server as usize].add_server(connection);
         }
         Ok(hosts.into_iter().map(AnyNode::Host).collect())

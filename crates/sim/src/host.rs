@@ -258,6 +258,7 @@ impl Host {
                 Due::Sender => self.sender_due(now, which),
                 Due::Receiver => self.receiver_due(now, which),
                 Due::Rpc => self.rpc_due(now, which, out),
+                Due::Pool => self.pool_due(now, which),
                 Due::ResumeRequest => self.resume_request_due(now),
             }
         }

@@ -21,6 +21,7 @@ mod messages;
 mod node;
 mod options;
 mod path;
+mod pools;
 mod racks;
 mod routes;
 mod rpc;

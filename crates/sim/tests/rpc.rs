@@ -326,3 +326,34 @@ fn goodput_leaves_the_warm_up_out() {
     assert!((after * 8_000 - 8_000..=after * 8_000).contains(&half.response_bytes.get()));
     assert!((after * 40_000 - 40_000..=after * 40_000).contains(&half.request_bytes.get()));
 }
+
+/// Requests of 1 MB over a cache of 12 MiB that sixteen connections share: each has 786,432 B of credits, so one request of a connection is under way at a
+/// time, alone. Without a pool all four are. Unread data stays below the credits that are out.
+#[test]
+fn a_pool_holds_requests_to_credits_of_the_cache() {
+    let credited = |pool: &str| {
+        let scenario = scenario(&format!(
+            "version = 1\nstop = {{ time = \"50ms\" }}\n[fabric]\nkind = \"star\"\nhosts = 5\n\
+             host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n[[host.override]]\nwhere = \"host[0]\"\n\
+             [host.override.memory]\nread_placed = true\nddio = true\ncache = \"12582912B\"\ncache_ways = 12\n\
+             [transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmtu = \"4000B\"\n\
+             [[traffic]]\nkind = \"rpc\"\nfrom = [\"host[1]\", \"host[2]\", \"host[3]\", \"host[4]\"]\nto = \"host[0]\"\n\
+             connections = 4\nrequest = \"1MB\"\noutstanding = 4\ncount = 8\n{pool}\n"
+        ));
+        let record = agreed(&scenario);
+        assert_eq!(record.rpcs.len(), 16 * 8);
+        assert!(record.rpcs.iter().all(|row| row.latency().is_some()));
+        record
+    };
+    let free = credited("");
+    assert!(free.connections.iter().all(|row| row.credits.is_none()));
+    let held = credited("pool = { law = \"carc\" }");
+    for row in &held.connections {
+        let credits = row.credits.unwrap();
+        assert_eq!((credits.requests, credits.blocked), (8, 7), "one alone after the other");
+        assert_eq!(credits.most, 1_000_000 / 64);
+        assert!((12_288 / 2..=12_288 * 2).contains(&credits.limit), "{}", credits.limit);
+    }
+    let longest = |record: &RunRecord| record.rpcs.iter().map(latency).max().unwrap();
+    assert!(longest(&held) < 3 * longest(&free) / 2, "blocked time is in the latency");
+}

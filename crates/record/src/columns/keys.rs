@@ -108,6 +108,14 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ),
     ("cache_in_place_share", "Of the receive buffers that the NIC wrote, the share in the cache."),
     (
+        "blocked_share",
+        "Share of the requests of RPCs that had to wait for credits, warm-up included; absent without pool.",
+    ),
+    (
+        "blocked_us",
+        "Mean wait for credits of the requests that waited, in microseconds; absent without pool.",
+    ),
+    (
         "senders",
         "Share of the time for which nothing queued in the host: the bottleneck was with senders or in the network.",
     ),

@@ -2,8 +2,9 @@
 
 use super::Value::{Maybe, Number, Ratio};
 use super::{IDEAL_LATENCY_DEFINITION, columns};
-use crate::dir::Of;
-use crate::rows::{ConnectionRow, RpcRow};
+use crate::dir::{Cell, Of};
+use crate::error::RecordError;
+use crate::rows::{ConnectionRow, CreditPool, RpcRow};
 use forebay_units::{Bytes, Span, Time};
 
 /// A connection as it is read, with its number.
@@ -51,8 +52,30 @@ pub(super) static CONNECTIONS: Of<Connection> = Of {
             = |c, _| Number(c.row.response_bytes.get()) => |c, cell| c.row.response_bytes = Bytes::new(cell.number()?)]
         ["connection_goodput_gbps" "Gb/s" "Both of these per second, from the later of opened_ps and the end of the warm-up to done_ps or the end of the run, in Gb/s. In summary.json: over connections.",
             = |c, of| Ratio(c.row.goodput_gbps(of.warmup, of.run.end))]
+        ["credit_limit" "lines" "Most credits that the connection's requests may hold at the end of the run, each a line of 64 bytes of its server's cache; empty without pool.",
+            = |c, _| Maybe(c.row.credits.map(|of| of.limit)) => |c, cell| set(&mut c.row, cell, |of, n| of.limit = n)?]
+        ["most_credits" "lines" "Most that they ever held; empty without pool.",
+            = |c, _| Maybe(c.row.credits.map(|of| of.most)) => |c, cell| set(&mut c.row, cell, |of, n| of.most = n)?]
+        ["pooled_requests" "" "Requests that the application made in the whole run; empty without pool.",
+            = |c, _| Maybe(c.row.credits.map(|of| of.requests)) => |c, cell| set(&mut c.row, cell, |of, n| of.requests = n)?]
+        ["blocked_requests" "" "Of pooled_requests, requests that had to wait for credits.",
+            = |c, _| Maybe(c.row.credits.map(|of| of.blocked)) => |c, cell| set(&mut c.row, cell, |of, n| of.blocked = n)?]
+        ["blocked_ps" "ps" "Time that blocked_requests waited for credits, all together, in picoseconds; those that wait at the end are not in it.",
+            = |c, _| Maybe(c.row.credits.map(|of| of.waited.as_ps())) => |c, cell| set(&mut c.row, cell, |of, n| of.waited = Span::from_ps(n))?]
     },
 };
+
+/// Sets a number of the connection's credits, where the cell has one.
+fn set(
+    row: &mut ConnectionRow,
+    cell: &Cell<'_>,
+    to: impl FnOnce(&mut CreditPool, u64),
+) -> Result<(), RecordError> {
+    if let Some(number) = cell.maybe()? {
+        to(row.credits.get_or_insert_default(), number);
+    }
+    Ok(())
+}
 
 const BLANK: ConnectionRow = ConnectionRow {
     traffic: 0,
@@ -64,6 +87,7 @@ const BLANK: ConnectionRow = ConnectionRow {
     done: None,
     request_bytes: Bytes::ZERO,
     response_bytes: Bytes::ZERO,
+    credits: None,
 };
 
 pub(super) static RPCS: Of<RpcRow> = Of {

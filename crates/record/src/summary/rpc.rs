@@ -2,7 +2,7 @@
 
 use super::is_censored;
 use crate::about::About;
-use crate::rows::{ConnectionRow, RpcRow, RunRecord};
+use crate::rows::{ConnectionRow, CreditPool, RpcRow, RunRecord};
 use crate::stats::{Estimate, jain, mean, quantile, quantile_per_mille};
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +62,15 @@ pub struct RpcClass {
     pub connection_goodput_gbps: Latency,
     /// Jain's index of that: 1 if all have the same, 1/n if one has all.
     pub jain_fairness: Estimate,
+    /// Mean of the credits that a connection may hold at the end; absent without pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credit_limit: Option<Estimate>,
+    /// Share of the requests that had to wait for credits, warm-up included; absent without pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_share: Option<Estimate>,
+    /// Mean wait of those, in microseconds; absent without pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_us: Option<Estimate>,
     /// What to beware of.
     pub note: Option<String>,
 }
@@ -154,7 +163,28 @@ fn class(
     class.response_goodput_gbps = Estimate::new(response);
     class.jain_fairness = Estimate::new(fairness);
     class.note = note(&class);
+    credits(&mut class, runs, member);
     class
+}
+
+/// What held requests to credits, where something did.
+fn credits(class: &mut RpcClass, runs: &[RunRecord], member: impl Fn(&ConnectionRow) -> bool) {
+    let (mut limits, mut shares, mut waits) = (vec![], vec![], vec![]);
+    for run in runs {
+        let pools = run.connections.iter().filter(|c| member(c)).filter_map(|c| c.credits);
+        let pools: Vec<CreditPool> = pools.collect();
+        if pools.is_empty() {
+            return;
+        }
+        let sum = |of: fn(&CreditPool) -> u64| pools.iter().map(of).sum::<u64>() as f64;
+        let [requests, blocked] = [sum(|of| of.requests), sum(|of| of.blocked)];
+        limits.push(Some(sum(|of| of.limit) / pools.len() as f64));
+        shares.push(Some(blocked / requests.max(1.0)));
+        waits.push((blocked > 0.0).then(|| sum(|of| of.waited.as_ps()) * 1e-6 / blocked));
+    }
+    class.credit_limit = Some(Estimate::new(limits));
+    class.blocked_share = Some(Estimate::new(shares));
+    class.blocked_us = Some(Estimate::new(waits));
 }
 
 fn note(class: &RpcClass) -> Option<String> {

@@ -4,9 +4,9 @@
 #![allow(dead_code, reason = "each user of this file needs a part of it")]
 
 use forebay_record::{
-    About, ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditRow, DeadlockRow, FaultSpan,
-    FlowRow, MemoryRow, MemorySample, MemorySeries, NodeCounters, PortRow, Quantity, RpcRow,
-    RunRecord, Series,
+    About, ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow, DeadlockRow,
+    FaultSpan, FlowRow, MemoryRow, MemorySample, MemorySeries, NodeCounters, PortRow, Quantity,
+    RpcRow, RunRecord, Series,
 };
 use forebay_units::math::{ln, mix};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -259,6 +259,13 @@ pub fn with_rpcs(mut run: RunRecord, rpcs: u64) -> RunRecord {
             done: (c == 3).then_some(at),
             request_bytes: Bytes::new(1_000_000 + draw.below(900_000)),
             response_bytes: Bytes::new(64 * rpcs),
+            credits: (c >= 4).then_some(CreditPool {
+                limit: 98_304,
+                most: 90_000 + u64::from(c),
+                requests: rpcs,
+                blocked: rpcs / 3,
+                waited: Span::from_ns(1_500 * (rpcs / 3)),
+            }),
         });
     }
     run

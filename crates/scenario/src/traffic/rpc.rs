@@ -3,7 +3,10 @@
 use super::{Around, Judge, MOST_FLOWS};
 use crate::cdf::{Cdf, Sizes};
 use crate::names::{OneOrMore, one_or_more};
-use crate::problem::grouped;
+use crate::params::{self, Param};
+use crate::problem::{grouped, or_list};
+use crate::tree::{did_you_mean, shorten};
+use forebay_laws::pool::{LAWS, PoolParams};
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -55,6 +58,22 @@ pub struct Rpc {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub count: Option<u64>,
+    /// Law that bounds how much of a connection's requests its server has not consumed, for instance { law = "carc" }; servers need a
+    /// host.memory with ddio = true. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<PoolControl>,
+}
+
+/// A pool law with its parameters: credits of a receiver's cache.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "Pool")]
+pub struct PoolControl {
+    /// Name of the law, of those in `forebay laws` that have role pool.
+    pub law: String,
+    /// Parameters of the law, by their names in `forebay laws`. Default: as published.
+    #[serde(default, with = "params", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<BTreeMap<String, Param>>")]
+    pub params: Vec<(String, String)>,
 }
 
 /// Which clients talk to which servers.
@@ -163,6 +182,13 @@ impl Rpc {
             let text = "precedes a response, and a one-way RPC has none; leave it out";
             judge.say(&at("service"), text);
         }
+        if let Some(pool) = &self.pool {
+            pool.check(judge, &at("pool"));
+            if self.response.is_none() {
+                let text = "returns credits with responses, and a one-way RPC has none; leave out response = \"0B\" or pool";
+                judge.say(&at("pool"), text);
+            }
+        }
         let all = pairs(self).saturating_mul(self.connections.into());
         if let Some(each) = self.count
             && all.saturating_mul(each.into()) > MOST_FLOWS
@@ -203,6 +229,25 @@ impl Rpc {
                 }
             }
             Pairs::All => {}
+        }
+    }
+}
+
+impl PoolControl {
+    fn check(&self, judge: &mut Judge<'_>, path: &str) {
+        let at = |key: &str| format!("{path}.{key}");
+        match PoolParams::new(&self.law) {
+            Ok(mut law) => {
+                let info = law.info();
+                judge.set_params(&at("params"), info, &self.params, |key, text| law.set(key, text));
+            }
+            Err(_) => {
+                let names = || LAWS.iter().map(|law| law.name);
+                let close = did_you_mean(&self.law, names());
+                let (law, names) = (shorten(&self.law), or_list(names()));
+                let text = format!("no law of role pool is called {law:?}; write {names}{close}");
+                judge.say(&at("law"), text);
+            }
         }
     }
 }

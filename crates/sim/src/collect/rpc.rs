@@ -4,8 +4,9 @@ use crate::build::Built;
 use crate::ideal::{self, Hop};
 use crate::node::AnyNode;
 use crate::rpc::Call;
+use forebay_laws::pool_driver::PoolDriver;
 use forebay_net::{Paths, Routes};
-use forebay_record::{ConnectionRow, RpcRow};
+use forebay_record::{ConnectionRow, CreditPool, RpcRow};
 use forebay_scenario::model::Scenario;
 use forebay_units::{Bytes, Span};
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ pub(super) fn connections(built: &Built, nodes: &[AnyNode]) -> Vec<ConnectionRow
         done: None,
         request_bytes: Bytes::ZERO,
         response_bytes: Bytes::ZERO,
+        credits: None,
     };
     let mut rows: Vec<ConnectionRow> = built.common.connections.iter().map(row).collect();
     let ends = nodes.iter().filter_map(AnyNode::host).filter_map(|host| host.ends());
@@ -31,11 +33,24 @@ pub(super) fn connections(built: &Built, nodes: &[AnyNode]) -> Vec<ConnectionRow
             Some((_, done)) => {
                 row.done = done;
                 row.response_bytes = Bytes::new(end.measured());
+                row.credits = end.pool().map(credits);
             }
             None => row.request_bytes = Bytes::new(end.measured()),
         }
     }
     rows
+}
+
+/// What held the requests of a client back.
+fn credits(of: &PoolDriver) -> CreditPool {
+    let counts = of.counts();
+    CreditPool {
+        limit: of.limit(),
+        most: counts.most_outstanding,
+        requests: counts.requests,
+        blocked: counts.blocked,
+        waited: counts.waited,
+    }
 }
 
 /// All RPCs that were issued, by connection and in order of issue.

@@ -5,6 +5,7 @@ use super::timers::Due;
 use crate::flow_map::FlowMap;
 use crate::rpc::{Call, Client, Server, Then};
 use forebay_engine::Out;
+use forebay_laws::pool_driver::PoolDriver;
 use forebay_scenario::model::Rpc;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{FlowId, Packet};
@@ -26,6 +27,23 @@ pub(crate) struct End {
     delivered: u64,
     before: u64, // delivered before the warm-up ended
     done: Option<Time>,
+    pool: Option<Box<Pool>>, // of a client
+}
+
+/// What holds the requests of a client to credits of its server's cache.
+#[derive(Clone, Debug)]
+struct Pool {
+    driver: PoolDriver,
+    armed: Time, // timer that is set for it
+}
+
+impl Pool {
+    /// The application makes a request of `bytes`: written now, or kept until there are credits.
+    fn ask(pool: &mut Option<Box<Self>>, now: Time, bytes: u64, writes: &mut Vec<u64>) {
+        if pool.as_mut().is_none_or(|pool| pool.driver.request(now, bytes)) {
+            writes.push(bytes);
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -38,6 +56,11 @@ impl End {
     /// Bytes of its incoming stream since the end of the warm-up.
     pub fn measured(&self) -> u64 {
         self.delivered - self.before
+    }
+
+    /// What holds its requests to credits of the server's cache, where something does.
+    pub fn pool(&self) -> Option<&PoolDriver> {
+        self.pool.as_ref().map(|pool| &pool.driver)
     }
 
     /// Its client and when that had completed all it will ever issue; `None` at the server's end.
@@ -66,20 +89,25 @@ impl Ends {
     fn add(&mut self, connection: u32, role: Role, waits_for: u32) -> u32 {
         let index = self.ends.len() as u32;
         self.of.set(FlowId(waits_for), index);
-        self.ends.push(End { connection, role, delivered: 0, before: 0, done: None });
+        let pool = None;
+        self.ends.push(End { connection, role, delivered: 0, before: 0, done: None, pool });
         index
     }
 }
 
 impl Host {
-    /// Puts the client of a connection here.
-    pub fn add_client(&mut self, connection: u32) {
+    /// Puts the client of a connection here; `pool` holds its requests to credits.
+    pub fn add_client(&mut self, connection: u32, pool: Option<PoolDriver>) {
         let of = self.common.connections[connection as usize];
         let rpc = self.common.rpc(of.traffic);
         let role = Role::Client(Client::new(self.common.seed, connection, &of, rpc));
         let waits_for = if rpc.response.is_some() { of.responses } else { of.requests };
-        let index = self.ends_mut().add(connection, role, waits_for);
+        let ends = self.ends_mut();
+        let index = ends.add(connection, role, waits_for);
+        let pool = pool.map(|driver| Box::new(Pool { driver, armed: Time::MAX }));
+        ends.ends[index as usize].pool = pool;
         self.timers.push(of.start, Due::Rpc, index);
+        self.arm_pool(index);
         self.settle_next();
     }
 
@@ -150,18 +178,20 @@ impl Host {
         let end = &mut ends.ends[index as usize];
         let of = self.common.connections[end.connection as usize];
         let rpc = self.common.rpc(of.traffic);
-        let writes = &mut ends.writes;
-        let mut follow = |then: Then| match then {
-            Then::Write(bytes) => writes.push(bytes),
-            Then::WakeAt(at) => self.timers.push(at, Due::Rpc, index),
-            Then::Rest => {}
-        };
+        let (writes, pool) = (&mut ends.writes, &mut end.pool);
         let onto = match &mut end.role {
             Role::Client(client) => {
                 let before = client.issued();
                 while let Some((call, then)) = client.complete(rpc, now, upto) {
                     ends.calls.push(call);
-                    follow(then);
+                    if let Some(pool) = pool {
+                        pool.driver.complete(now, |bytes| writes.push(bytes));
+                    }
+                    match then {
+                        Then::Write(bytes) => Pool::ask(pool, now, bytes, writes),
+                        Then::WakeAt(at) => self.timers.push(at, Due::Rpc, index),
+                        Then::Rest => {}
+                    }
                 }
                 one_way_issued(rpc, client.issued() - before, out);
                 if client.done() && end.done.is_none() {
@@ -175,12 +205,41 @@ impl Host {
                     if rpc.response.is_none() {
                         out.ends();
                     }
-                    follow(then);
+                    match then {
+                        Then::Write(bytes) => writes.push(bytes),
+                        Then::WakeAt(at) => self.timers.push(at, Due::Rpc, index),
+                        Then::Rest => {}
+                    }
                 }
                 of.responses
             }
         };
+        self.arm_pool(index);
         self.write(now, onto);
+    }
+
+    /// The law of a pool wanted to be called now.
+    pub(super) fn pool_due(&mut self, now: Time, index: u32) {
+        let Some(ends) = &mut self.rpc else { return };
+        let end = &mut ends.ends[index as usize];
+        let Some(pool) = &mut end.pool else { return };
+        pool.armed = Time::MAX;
+        pool.driver.wake(now, |bytes| ends.writes.push(bytes));
+        let onto = self.common.connections[end.connection as usize].requests;
+        self.arm_pool(index);
+        self.write(now, onto);
+    }
+
+    /// Sets the timer of an end's pool, if it has one whose client makes more requests.
+    fn arm_pool(&mut self, index: u32) {
+        let Some(ends) = &mut self.rpc else { return };
+        let end = &mut ends.ends[index as usize];
+        let Some(pool) = end.pool.as_mut().filter(|_| end.done.is_none()) else { return };
+        let due = pool.driver.due();
+        if due < pool.armed {
+            pool.armed = due;
+            self.timers.push(due, Due::Pool, index);
+        }
     }
 
     /// An end wanted to be called now.
@@ -193,6 +252,9 @@ impl Host {
             Role::Client(client) => {
                 let before = client.issued();
                 client.wake(rpc, now, &mut ends.writes);
+                if let Some(pool) = &mut end.pool {
+                    ends.writes.retain(|bytes| pool.driver.request(now, *bytes));
+                }
                 one_way_issued(rpc, client.issued() - before, out);
                 of.requests
             }

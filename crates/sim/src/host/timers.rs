@@ -15,6 +15,7 @@ pub(super) enum Due {
     Sender,
     Receiver,
     Rpc,
+    Pool,
     ResumeRequest,
 }
 

@@ -1,0 +1,266 @@
+//! Driver of a pool law: charges requests of one connection to its credits, and holds back those that do not fit.
+//!
+//! Simulator and agent share it: they ask before they post a request, and tell of each that came back. A request takes a credit for each
+//! line of the receiver's cache that it fills. Requests go in the order in which the application made them; a request above the whole limit goes
+//! when nothing is outstanding, and alone.
+//!
+//! Source: CARC (APNet 2025), section 4, "Credit-Based Rate Control".
+//! Invariant: credits outstanding are at most the largest limit so far, unless one oversized request is alone.
+
+use crate::Acts;
+use crate::pool::{Pool, PoolAct, PoolEvent, PoolParams, PoolSeen, PoolStart, PoolTotals};
+use alloc::collections::VecDeque;
+use forebay_units::{Bytes, Span, Time};
+
+/// Running totals of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Requests that the application made.
+    pub requests: u64,
+    /// Requests that had to wait for credits.
+    pub blocked: u64,
+    /// Time that they waited, all together; of those that wait still, nothing.
+    pub waited: Span,
+    /// Most credits that were ever outstanding.
+    pub most_outstanding: u64,
+}
+
+/// A request that is posted.
+#[derive(Clone, Copy, Debug)]
+struct Posted {
+    at: Time,
+    bytes: u64,
+}
+
+/// A request that waits for credits.
+#[derive(Clone, Copy, Debug)]
+struct Blocked {
+    since: Time,
+    bytes: u64,
+}
+
+/// A pool law with the requests of its connection. The owner calls [`PoolDriver::wake`] at [`PoolDriver::due`].
+#[derive(Clone, Debug)]
+pub struct PoolDriver {
+    law: Pool,
+    line: u64,
+    limit: u64,
+    due: Time,
+    totals: PoolTotals,
+    posted: VecDeque<Posted>,
+    blocked: VecDeque<Blocked>,
+    counts: Counts,
+}
+
+impl PoolDriver {
+    /// A connection without requests, at `now`.
+    pub fn new(params: &PoolParams, now: Time, at: PoolStart) -> Self {
+        let mut acts = Acts::default();
+        let law = params.start(now, at, &mut acts);
+        let mut driver = Self {
+            law,
+            line: at.line.get().max(1),
+            limit: 0,
+            due: Time::MAX,
+            totals: PoolTotals::default(),
+            posted: VecDeque::new(),
+            blocked: VecDeque::new(),
+            counts: Counts::default(),
+        };
+        driver.apply(&acts);
+        driver
+    }
+
+    /// The application makes a request of `bytes`. True: it is to be posted now; else it waits, and a later call releases it.
+    pub fn request(&mut self, now: Time, bytes: u64) -> bool {
+        self.counts.requests += 1;
+        if self.blocked.is_empty() && self.fits(bytes) {
+            self.post(now, bytes);
+            return true;
+        }
+        self.blocked.push_back(Blocked { since: now, bytes });
+        self.totals.blocked += 1;
+        self.counts.blocked += 1;
+        false
+    }
+
+    /// The oldest posted request came back, and its credits with it. `post` gets the sizes of requests to be posted now, in order.
+    ///
+    /// # Panics
+    /// If none is posted.
+    pub fn complete(&mut self, now: Time, post: impl FnMut(u64)) {
+        let done = self.posted.pop_front().expect("what comes back was posted");
+        self.totals.outstanding -= self.credits(done.bytes);
+        self.totals.completed += done.bytes;
+        let latency = now.since(done.at);
+        self.notify(now, PoolEvent::Completed { bytes: Bytes::new(done.bytes), latency });
+        self.release(now, post);
+    }
+
+    /// The time has come to [`PoolDriver::due`]. Calling earlier changes nothing.
+    pub fn wake(&mut self, now: Time, post: impl FnMut(u64)) {
+        if now >= self.due {
+            self.due = Time::MAX;
+            self.notify(now, PoolEvent::Wake);
+            self.release(now, post);
+        }
+    }
+
+    /// When to call [`PoolDriver::wake`]; [`Time::MAX`]: never.
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// Most credits that may be outstanding.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// How the connection stands.
+    pub fn totals(&self) -> &PoolTotals {
+        &self.totals
+    }
+
+    /// Totals since the start.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    fn credits(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.line)
+    }
+
+    fn fits(&self, bytes: u64) -> bool {
+        let outstanding = self.totals.outstanding;
+        outstanding == 0 || outstanding.saturating_add(self.credits(bytes)) <= self.limit
+    }
+
+    fn post(&mut self, now: Time, bytes: u64) {
+        self.totals.outstanding += self.credits(bytes);
+        self.counts.most_outstanding = self.counts.most_outstanding.max(self.totals.outstanding);
+        self.posted.push_back(Posted { at: now, bytes });
+    }
+
+    fn release(&mut self, now: Time, mut post: impl FnMut(u64)) {
+        while let Some(&Blocked { since, bytes }) = self.blocked.front()
+            && self.fits(bytes)
+        {
+            self.blocked.pop_front();
+            self.totals.blocked -= 1;
+            self.counts.waited += now.since(since);
+            self.post(now, bytes);
+            post(bytes);
+        }
+    }
+
+    fn notify(&mut self, now: Time, event: PoolEvent) {
+        let mut acts = Acts::default();
+        self.law.step(now, PoolSeen { totals: &self.totals, event }, &mut acts);
+        self.apply(&acts);
+    }
+
+    fn apply(&mut self, acts: &Acts<PoolAct>) {
+        for act in acts.iter() {
+            match act {
+                PoolAct::Limit(limit) => self.limit = limit,
+                PoolAct::WakeAt(at) => self.due = self.due.min(at),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    const LINE: u64 = 64;
+
+    fn driver(llc: u64, connections: u32) -> PoolDriver {
+        let at = PoolStart {
+            llc: Bytes::new(llc),
+            line: Bytes::new(LINE),
+            connections,
+            base_rtt: Some(Span::from_us(10)),
+            seed: 1,
+        };
+        PoolDriver::new(&PoolParams::new("carc").unwrap(), Time::ZERO, at)
+    }
+
+    /// Twelve MiB over so many connections, and a request of 7.9 MB: one credit fewer than it takes, and it goes alone.
+    #[test]
+    fn a_request_above_the_whole_limit_goes_alone() {
+        let long = 7_900_000;
+        for (connections, credits, alone) in
+            [(1, 196_608, false), (2, 98_304, true), (8, 24_576, true), (16, 12_288, true)]
+        {
+            let mut driver = driver(12 << 20, connections);
+            assert_eq!(driver.limit(), credits);
+            assert!(driver.request(Time::ZERO, long), "nothing is outstanding");
+            assert_eq!(driver.request(Time::ZERO, 100), !alone);
+            assert_eq!(driver.totals().outstanding, 123_438 + u64::from(!alone) * 2);
+            let mut posted = Vec::new();
+            driver.complete(Time::from_ps(1), |bytes| posted.push(bytes));
+            assert_eq!(posted, if alone { vec![100] } else { Vec::new() });
+        }
+    }
+
+    /// A byte above a whole number of lines takes one more.
+    #[test]
+    fn credits_are_whole_lines() {
+        let mut driver = driver(10 * LINE, 1);
+        assert!(driver.request(Time::ZERO, 9 * LINE));
+        assert!(!driver.request(Time::ZERO, LINE + 1), "two lines, and one is left");
+        assert!(!driver.request(Time::ZERO, 1), "nobody overtakes");
+        let mut posted = Vec::new();
+        driver.complete(Time::from_ps(1), |bytes| posted.push(bytes));
+        assert_eq!(posted, [LINE + 1, 1]);
+        assert_eq!(driver.counts().blocked, 2);
+        assert_eq!(driver.counts().waited, Span::from_ps(2));
+    }
+
+    proptest! {
+        /// Whatever comes when: requests go in order, all of them in the end, credits stay within the limit but for one that is alone, and
+        /// when all are back nothing is outstanding.
+        #[test]
+        fn credits_are_kept(
+            steps in prop::collection::vec((0..3u8, 1..40_000u64, 0..30_000u64), 1..200),
+            lines in 1..2_000u64,
+            connections in 1..5u32,
+        ) {
+            let mut driver = driver(lines * LINE, connections);
+            let (mut now, mut made, mut posted, mut back) = (Time::ZERO, Vec::new(), Vec::new(), 0);
+            let mut largest = driver.limit();
+            for (what, bytes, ns) in steps {
+                now += Span::from_ns(ns);
+                match what {
+                    0 => {
+                        made.push(bytes);
+                        if driver.request(now, bytes) {
+                            posted.push(bytes);
+                        }
+                    }
+                    1 if back < posted.len() => {
+                        back += 1;
+                        driver.complete(now, |bytes| posted.push(bytes));
+                    }
+                    _ => driver.wake(now, |bytes| posted.push(bytes)),
+                }
+                largest = largest.max(driver.limit());
+                let out: u64 = posted[back..].iter().map(|bytes| bytes.div_ceil(LINE)).sum();
+                prop_assert_eq!(driver.totals().outstanding, out);
+                prop_assert!(out <= largest || posted.len() - back == 1, "{} of {}", out, largest);
+                prop_assert_eq!(driver.totals().blocked as usize, made.len() - posted.len());
+            }
+            while back < posted.len() {
+                back += 1;
+                now += Span::from_ns(100);
+                driver.complete(now, |bytes| posted.push(bytes));
+            }
+            prop_assert_eq!(driver.totals().outstanding, 0);
+            prop_assert_eq!(made, posted);
+        }
+    }
+}
