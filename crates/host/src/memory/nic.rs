@@ -11,7 +11,7 @@ use super::limit::Limit;
 use super::llc::Llc;
 use super::readers::Readers;
 use super::transmit::Transmit;
-use super::{MemorySettings, lines};
+use super::{MemorySettings, float, lines};
 use forebay_units::{Span, Time};
 
 /// State of one NIC's stages.
@@ -84,7 +84,7 @@ impl Nic {
         let latency = controller.read_latency(self.transmit.unloaded());
         let waiting = self.iio.waiting();
         DmaDemand {
-            sending: self.transmit.step(dt as f64 * 1e-3, latency),
+            sending: self.transmit.step(float(dt) * 1e-3, latency),
             waiting,
             joining: self.iio.reach(at + Span::from_ps(dt), holds),
             inside: self.iio.to_memory(),
@@ -94,10 +94,14 @@ impl Nic {
     /// Moves lines for `dt` ps from `at`.
     #[inline(always)] // as above
     pub(super) fn step(&mut self, at: Time, dt: u64, shared: Shared<'_>) {
-        let ns = dt as f64 * 1e-3;
-        self.backlog += if self.iio.has_backlog() { ns } else { 0.0 };
+        let ns = float(dt) * 1e-3;
+        if self.iio.has_backlog() {
+            self.backlog += ns;
+        }
         let moved = self.iio.step(at, dt, shared.holds, shared.landing, shared.line, shared.chance);
-        self.full += if moved.full { ns } else { 0.0 };
+        if moved.full {
+            self.full += ns;
+        }
         self.limits[self.limit(&moved, &shared) as usize] += ns;
         self.dma += moved.out;
     }

@@ -12,7 +12,7 @@ use super::nic::{Nic, Shared, add_others, step_others};
 use super::nics::Nics;
 use super::readers::{Copied, Readers};
 use super::receive_queue::{QueueTotals, Refusal};
-use super::{MemorySettings, lines, whole};
+use super::{MemorySettings, float, lines, whole};
 use forebay_units::{Span, Time};
 use forebay_wire::Packet;
 
@@ -341,7 +341,7 @@ impl MemoryPath {
 
     /// Moves everything by `dt` ps, with the rates of its beginning.
     fn step(&mut self, dt: u64) {
-        let ns = dt as f64 * 1e-3;
+        let ns = float(dt) * 1e-3;
         let wait = self.controller.wait();
         self.wait += wait * ns;
         self.levels[usize::from(self.antagonists.level())] += ns;
@@ -398,7 +398,7 @@ impl MemoryPath {
             && self.readers.is_idle()
             && self.nics.others().iter().all(Nic::is_idle);
         // A copy or a frame that ended in this step still counts among the lines requested.
-        let settled = SETTLED * dt as f64 / STEP.as_ps() as f64;
+        let settled = SETTLED * float(dt) / STEP.as_ps() as f64;
         self.asleep = idle
             && beside_antagonists == 0.0
             && self.controller.moved_since(before) < settled

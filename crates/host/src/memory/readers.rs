@@ -222,12 +222,14 @@ impl Readers {
 
     #[inline(always)]
     fn step_of<const BY_BUFFER: bool>(&mut self, dt: f64, llc: &mut Llc) -> Copied {
-        let (mut reads, mut written) = (0.0, 0.0);
+        let (mut reads, mut written, mut worked) = (0.0, 0.0, self.busy);
         let of_all = if BY_BUFFER { 1.0 } else { llc.missing() };
-        self.parts.iter_mut().for_each(|part| part.rate = 0.0);
+        if !self.parts.is_empty() {
+            self.parts.iter_mut().for_each(|part| part.rate = 0.0);
+        }
         for (i, core) in self.cores[..self.in_use as usize].iter_mut().enumerate() {
             let Some(work) = &mut core.work else { continue };
-            self.busy += dt;
+            worked += dt;
             let speed = 1.0 / core.time;
             let mut rate = if work.at == Stage::Work { 0.0 } else { work.lines * speed };
             if BY_BUFFER {
@@ -258,7 +260,10 @@ impl Readers {
                 }
             }
         }
-        self.parts.iter_mut().for_each(|part| part.rate *= of_all);
+        self.busy = worked;
+        if !self.parts.is_empty() {
+            self.parts.iter_mut().for_each(|part| part.rate *= of_all);
+        }
         Copied { reads: reads * of_all, written }
     }
 
