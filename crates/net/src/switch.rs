@@ -281,7 +281,8 @@ impl Switch {
         };
         let port = usize::from(port);
         let target = self.ports.get_mut(port).expect("routes name ports that there are");
-        if target.mode() == PortMode::FifoUnshared {
+        let mode = target.mode();
+        if mode == PortMode::FifoUnshared {
             let verdict = target.offer_fifo(now, packet, out);
             if verdict != Verdict::Accepted {
                 self.refuse(now, port, packet, verdict, out);
@@ -291,23 +292,23 @@ impl Switch {
                 Some(_) => {
                     self.arrive_with_ingress_accounts(now, ingress_port as u16, port, packet, out)
                 }
-                None => self.arrive_queued(now, ingress_port as u16, port, packet, out),
+                None => self.arrive_queued(now, ingress_port as u16, (port, mode), packet, out),
             }
         }
     }
 
     /// A port with explicit queues, or of a switch with a shared buffer. Nothing but a jump: what is in one function with another mode pays for its
     /// registers.
-    #[inline(never)]
+    #[inline(always)]
     fn arrive_queued(
         &mut self,
         now: Time,
         ingress_port: u16,
-        port: usize,
+        (port, mode): (usize, PortMode),
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
-        match self.ports[port].mode() {
+        match mode {
             PortMode::StrictPriority => {
                 self.arrive_in_strict_order(now, ingress_port, port, packet, out)
             }
@@ -421,7 +422,9 @@ impl Switch {
             return;
         }
         let target = &mut self.ports[port];
+        let in_order = target.mode() == PortMode::WorkConserving; // without ingress accounts nobody observes its departures
         let verdict = match target.is_fifo() {
+            _ if in_order => target.offer_work_conserving(now, ingress_port, packet, out),
             false => target.offer(now, ingress_port, packet, out),
             true => target.offer_fifo(now, packet, out),
         };
@@ -429,8 +432,11 @@ impl Switch {
         if let (Some(shared), Verdict::Accepted) = (&mut self.shared, verdict) {
             shared.admit(counted, size);
         }
-        if scheduled {
-            self.update_departure(port); // what was refused may have found departures that were due
+        // What was refused may have found departures that were due.
+        if in_order {
+            self.departs_next(port);
+        } else if scheduled {
+            self.update_departure(port);
         }
         if verdict != Verdict::Accepted {
             self.refuse(now, port, packet, verdict, out);
