@@ -53,6 +53,6 @@ pub use half::{
 pub use receiver::{Acks, Arrival, TcpReceiver};
 pub use scoreboard::Segment;
 pub use sender::{Burst, FlowSpec, TcpSender, Wait};
-pub use stack::{Config, HostHalves, Progress, Receiver, Sender};
+pub use stack::{Config, HostHalves, Next, Progress, Receiver, Sender};
 pub use telemetry::{Heard, Telemetry};
 pub use ticks::Tick;

@@ -45,6 +45,22 @@ pub struct Progress {
     pub deadline: Time,
 }
 
+/// What a sender does next.
+#[derive(Clone, Copy, Debug)]
+pub struct Next {
+    /// Whether a packet may leave now.
+    pub ready: bool,
+    /// When to call [`Sender::on_deadline`]; [`Time::MAX`]: never.
+    pub deadline: Time,
+}
+
+impl Next {
+    #[inline(always)]
+    fn of<C: Transport>(half: &impl SenderHalf<C>, cfg: &C) -> Self {
+        Self { ready: half.ready(cfg), deadline: half.deadline() }
+    }
+}
+
 /// Halves of a host for one transport, each with its settings.
 #[derive(Clone, Debug)]
 struct Places<C: Transport> {
@@ -427,6 +443,12 @@ impl Sender {
         each!(Sender, self, |of| Transport::mss(&*of.cfg))
     }
 
+    /// What comes next. Changes only by calls to `&mut self` methods.
+    #[inline(always)]
+    pub fn next(&self) -> Next {
+        each!(Sender, self, |of| Next::of(&of.half, &of.cfg))
+    }
+
     /// Whether a packet may leave now. Changes only by calls to `&mut self` methods.
     #[inline(always)]
     pub fn ready(&self) -> bool {
@@ -450,10 +472,20 @@ impl Sender {
         each!(Sender, self, |of| of.half.next_burst(&of.cfg, now))
     }
 
-    /// Takes an answer that had `arrived` at the NIC, with the telemetry that it brought.
+    /// Takes an answer that had `arrived` at the NIC, with the telemetry that it brought. Returns what comes next; `None` if every byte of
+    /// a closed flow is acknowledged.
     #[inline(always)]
-    pub fn on_answer(&mut self, now: Time, arrived: Time, packet: &Packet, hops: &[IntHop]) {
-        each!(Sender, self, |of| of.half.on_answer(&of.cfg, now, arrived, packet, hops))
+    pub fn on_answer(
+        &mut self,
+        now: Time,
+        arrived: Time,
+        packet: &Packet,
+        hops: &[IntHop],
+    ) -> Option<Next> {
+        each!(Sender, self, |of| {
+            of.half.on_answer(&of.cfg, now, arrived, packet, hops);
+            if of.half.finished() { None } else { Some(Next::of(&of.half, &of.cfg)) }
+        })
     }
 
     /// What the sender says to a request for what is missing that it has taken, if it has not come to send what it may.

@@ -204,7 +204,8 @@ impl Host {
                 nic.take()
             }),
         };
-        sending.ready = sending.sender.ready();
+        let next = sending.sender.next();
+        sending.ready = next.ready;
         if sending.ready {
             let left = || sending.sender.unsent();
             match BY_CLASS && sending.sender.next_class() != class {
@@ -212,7 +213,7 @@ impl Host {
                 false => self.nic.ready.put_back(slot, left),
             }
         }
-        self.arm_sender(slot);
+        self.arm(slot, next.deadline);
         if let Some(packet) = &packet {
             let rest = || self.nic.burst.as_ref().map_or(0, |burst| burst.left());
             self.nic.ready.charge(slot, || u64::from(packet.size) + rest());

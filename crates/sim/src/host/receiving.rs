@@ -110,8 +110,8 @@ impl Host {
         let kept = answers.kept;
         let Progress { before, delivered, complete, deadline } = progress;
         let (before, delivered) = (before.get(), delivered.get());
-        let copies = receiving.receiver.copies();
-        let read_later = self.memory.as_ref().is_some_and(|memory| memory.reads(copies));
+        let receiver = &receiving.receiver;
+        let read_later = self.memory.as_ref().is_some_and(|memory| memory.reads(receiver.copies()));
         if deadline < receiving.armed {
             receiving.armed = deadline;
             self.timers.push(deadline, Due::Receiver, slot);

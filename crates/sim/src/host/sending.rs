@@ -9,7 +9,7 @@ use super::timers::Due;
 use crate::flow_map::{DONE, FlowMap};
 use forebay_engine::Out;
 use forebay_laws::Start;
-use forebay_transport::{FlowSpec as SenderSpec, Heard, Sender, Telemetry, Wait};
+use forebay_transport::{FlowSpec as SenderSpec, Heard, Next, Sender, Telemetry, Wait};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Time};
 use forebay_wire::{Flags, FlowId, IntRecords, Kind, Packet};
@@ -146,19 +146,18 @@ impl Host {
             }
             _ => &[],
         };
-        sending.sender.on_answer(now, arrived, packet, hops);
+        let next = sending.sender.on_answer(now, arrived, packet, hops);
         if packet.kind == Kind::Grant && packet.flags.has(Flags::RESEND) {
             self.say_busy(now, slot);
         }
-        let sending = &self.send.slots[slot as usize];
-        let acked = sending.sender.acked().get();
-        if sending.sender.finished() {
-            self.finish(now, slot, out);
-        } else {
-            if self.nic.extended {
+        match next {
+            None => self.finish(now, slot, out),
+            Some(_) if self.nic.extended => {
+                let acked = self.send.slots[slot as usize].sender.acked().get();
                 self.stream_acked(now, packet.flow, acked, out);
+                self.wake_sender(now, slot);
             }
-            self.wake_sender(now, slot);
+            Some(next) => self.wake_for(now, slot, next),
         }
     }
 
@@ -171,24 +170,35 @@ impl Host {
     }
 
     /// After anything that may let a sender send, or moved its deadline.
-    #[inline]
     pub(super) fn wake_sender(&mut self, now: Time, slot: u32) {
+        let next = self.send.slots[slot as usize].sender.next();
+        self.wake_for(now, slot, next);
+    }
+
+    /// The same where it is known what the sender does next.
+    #[inline]
+    fn wake_for(&mut self, now: Time, slot: u32, next: Next) {
         let sending = &mut self.send.slots[slot as usize];
         if self.nic.pushes {
             self.push(now, slot);
-        } else if !sending.ready && sending.sender.ready() {
+            return self.arm_sender(slot);
+        } else if !sending.ready && next.ready {
             sending.ready = true;
             self.nic.add_flow(now, slot, || sending.sender.unsent());
         } else if sending.ready && self.nic.ready.ranks() {
             self.rank_anew(slot);
         }
-        self.arm_sender(slot);
+        self.arm(slot, next.deadline);
+    }
+
+    /// Sets a timer for a sender that has sent, if it needs one.
+    pub(super) fn arm_sender(&mut self, slot: u32) {
+        self.arm(slot, self.send.slots[slot as usize].sender.deadline());
     }
 
     #[inline(always)]
-    pub(super) fn arm_sender(&mut self, slot: u32) {
+    pub(super) fn arm(&mut self, slot: u32, deadline: Time) {
         let sending = &mut self.send.slots[slot as usize];
-        let deadline = sending.sender.deadline();
         if sending.armed.needs(deadline) {
             self.timers.push(deadline, Due::Sender, slot);
         }
