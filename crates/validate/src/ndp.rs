@@ -129,7 +129,10 @@ fn outcast(measured: &mut Measured) -> f64 {
         let sender = seen.senders.iter().find(|sender| sender.flow == flow);
         sender.expect("flows are endless").acked as f64
     };
-    for (flow, (id, ..)) in (0..).zip(FLOWS) {
+    // Flows have their numbers by their starts, entries of the traffic theirs by the text.
+    for (entry, (id, ..)) in (0..).zip(FLOWS) {
+        let row = seen.record.flows.iter().find(|row| row.traffic == entry);
+        let flow = row.expect("a flow for each entry").flow;
         let bytes = acked(&seen.after, flow) - acked(&seen.before, flow);
         measured.insert(format!("outcast-{id}"), bytes * 8e-9 / seen.seconds());
     }

@@ -13,7 +13,7 @@
 //! paper's sender has a timer.
 
 use super::{First, GrantAct, GrantEvent, GrantLaw, GrantNeeds, GrantSeen, GrantStart, Order};
-use crate::params::params;
+use crate::params::{decimal, params};
 use crate::{Acts, Paths};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 
@@ -22,11 +22,15 @@ params! {
     pub struct NdpParams {
         /// Whether a receiver knows the size of a message, and pulls nothing beyond it.
         known_size: bool = true => "this model; SIGCOMM 2017, section 3.2: false",
+        /// Part of the receiver's link that pulled data fills; below 1 queues drain, above 1 they stay full and the switch trims what is too much.
+        pace: Pace = Pace::new(0.99) => "Broadcom/csg-htsim; the simulator of SIGCOMM 2017: payload's time on the link, 1.0071 for 9,000 B in 9,064",
     }
 }
 
-/// Part of the link that pulled data fills, so that queues drain, in percent. Source: htsim.
-const PACE: u64 = 99;
+decimal! {
+    /// Part of a link, to a millionth.
+    pub struct Pace: "share" from 0.5 to 1.1;
+}
 
 /// A receiving host under NDP.
 #[derive(Clone, Debug)]
@@ -55,8 +59,10 @@ impl GrantLaw for Ndp {
         params.known_size
     }
 
-    fn start(_: &NdpParams, now: Time, at: GrantStart, _acts: &mut Acts<GrantAct>) -> Self {
-        let pace = BitsPerSec::new((at.line_rate.get() / 100).saturating_mul(PACE).max(1));
+    fn start(params: &NdpParams, now: Time, at: GrantStart, _acts: &mut Acts<GrantAct>) -> Self {
+        let millionths = (params.pace.get() * 1e6 + 0.5) as u128;
+        let pace = u128::from(at.line_rate.get()) * millionths / 1_000_000;
+        let pace = BitsPerSec::new(u64::try_from(pace).unwrap_or(u64::MAX).max(1));
         Self { mss: at.mss, packet: at.packet, pace: Serializer::new(pace), next: now }
     }
 
