@@ -51,8 +51,8 @@ pub(super) fn latencies(lab: &Lab, ddio: bool, beside: Beside, size: u32) -> Sam
 /// which no percentile beyond P99.9 is needed, a sixth will do.
 fn effort(quick: bool, ddio: bool, beside: Beside, size: u32) -> (u64, u32) {
     match (quick, beside, size == 128) {
-        (true, Beside::Congested, true) => (2, 1500),
-        (true, Beside::Congested, false) => (2, 500),
+        (true, Beside::Congested, true) => (1, 1500),
+        (true, Beside::Congested, false) => (1, 500),
         (true, _, true) => (1, 150),
         (true, _, false) => (1, 100),
         (false, Beside::Congested, true) => (if ddio { 4 } else { 24 }, 5000),

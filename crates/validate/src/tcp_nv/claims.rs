@@ -53,14 +53,14 @@ fn mixed(settings: &Settings, quick: bool, all: &mut Measured) {
         let (nv, bic) = (rate(&seen, "host[1]"), rate(&seen, "host[2]"));
         nv / (nv + bic)
     };
-    let end = if quick { 1.0 } else { 5.0 };
+    let end = if quick { 0.6 } else { 5.0 };
     all.insert("mix-nv-share", share(false, 0.3, end));
     all.insert("mix-nv-near-bic-far", share(true, 0.3, end));
 }
 
 /// How many flows run without a loss once they have started.
 fn loss_free(settings: &Settings, quick: bool, all: &mut Measured) {
-    let end = if quick { 0.4 } else { 1.2 };
+    let end = if quick { 0.3 } else { 1.2 };
     let lossless = |flows: u32, buffer: &str| {
         let text = format!(
             "{}{}{}",
@@ -85,7 +85,7 @@ fn loss_free(settings: &Settings, quick: bool, all: &mut Measured) {
 
 /// Four NV flows whose ACKs share ports with BIC flows.
 fn reverse(settings: &Settings, quick: bool, all: &mut Measured) {
-    let end = if quick { 0.6 } else { 2.0 };
+    let end = if quick { 0.4 } else { 2.0 };
     let goodput = |congested: bool, switch: &str, keys: &str, params: &str| {
         let mut against = String::new();
         for i in 1..=4 {
@@ -118,7 +118,7 @@ fn reverse(settings: &Settings, quick: bool, all: &mut Measured) {
 
 /// One NV flow with the offloads of a real host.
 fn offload(settings: &Settings, quick: bool, all: &mut Measured) {
-    let end = if quick { 0.5 } else { 2.0 };
+    let end = if quick { 0.35 } else { 2.0 };
     let goodput = |host: &str, settings: &Settings| {
         let text = format!(
             "{}{}{}[output]\nflows = {{ every = \"1ms\" }}\n",
@@ -139,7 +139,7 @@ fn offload(settings: &Settings, quick: bool, all: &mut Measured) {
 
 /// Large RPCs with and without pacing where the round trip is long, and without where it is short.
 fn bursts(settings: &Settings, quick: bool, all: &mut Measured) {
-    let end = if quick { 1.0 } else { 4.0 };
+    let end = if quick { 0.6 } else { 4.0 };
     let drops = |rtt: u32, host: &str| {
         let text = format!(
             "{}{}{}",
@@ -156,7 +156,7 @@ fn bursts(settings: &Settings, quick: bool, all: &mut Measured) {
 
 /// RPCs of ten packets, which are over before NV knows anything.
 fn short(settings: &Settings, quick: bool, all: &mut Measured) {
-    let end = if quick { 0.5 } else { 2.0 };
+    let end = if quick { 0.35 } else { 2.0 };
     let [bic, nv] = Law::BOTH.map(|law| {
         let text = format!(
             "{}{}{}",

@@ -51,7 +51,7 @@ pub(super) fn measure(
 }
 
 fn cell(law: Law, per_host: u32, pause: bool, settings: &Settings, quick: bool) -> Cell {
-    let (warm, end) = if quick { (1.0, 3.0) } else { (2.0, 12.0) };
+    let (warm, end) = if quick { (1.0, 2.0) } else { (2.0, 12.0) };
     let flows: String = (0..per_host)
         .map(|_| "[[traffic]]\nkind = \"long\"\nfrom = [\"host[1]\", \"host[2]\"]\nto = \"host[0]\"\n")
         .collect();

@@ -12,7 +12,7 @@ const RTT_US: u32 = 100;
 
 /// A run of 128 flows with RPCs of 1 to 8 MB; flow 0 is sampled, and so is the queue.
 pub(super) fn seen(law: Law, buffer: &str, settings: &Settings, quick: bool) -> Seen {
-    let (warm, end): (f64, f64) = if quick { (0.3, 1.0) } else { (0.5, 3.5) };
+    let (warm, end): (f64, f64) = if quick { (0.3, 0.6) } else { (0.5, 3.5) };
     let text = format!(
         "{}{}{}[output]\nwarmup = \"{}ms\"\nqueues = {{ every = \"100us\", where = \"tor\" }}\n\
          flows = {{ every = \"20us\", where = \"host[1]\", most = 1 }}\n",
