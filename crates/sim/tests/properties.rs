@@ -30,7 +30,7 @@ fn repro(seed: u64, check: impl FnOnce(&Drawn, &Scenario)) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 800, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn everything_is_conserved_and_nothing_beats_the_wire(seed in any::<u64>().no_shrink()) {
@@ -39,7 +39,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 160, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_way_to_run_gives_the_same_digest(seed in any::<u64>().no_shrink()) {
