@@ -213,18 +213,33 @@ impl Readers {
     /// Works for `dt` ns at the last price. Returns the lines of memory per ns.
     #[inline]
     pub(super) fn step(&mut self, dt: f64, llc: &mut Llc) -> Copied {
-        if self.buffers.is_empty() {
-            self.step_of::<false>(dt, llc)
-        } else {
-            self.step_of::<true>(dt, llc)
+        match (self.buffers.is_empty(), self.parts.is_empty()) {
+            (true, true) => self.step_of::<false, false>(dt, llc),
+            (true, false) => self.step_of_several(dt, llc),
+            (false, _) => self.step_by_buffer(dt, llc),
         }
     }
 
+    #[inline(never)]
+    fn step_of_several(&mut self, dt: f64, llc: &mut Llc) -> Copied {
+        self.step_of::<false, true>(dt, llc)
+    }
+
+    #[inline(never)]
+    fn step_by_buffer(&mut self, dt: f64, llc: &mut Llc) -> Copied {
+        self.step_of::<true, true>(dt, llc)
+    }
+
+    /// The same where buffers are followed or not, and there may be parts by NIC or not.
     #[inline(always)]
-    fn step_of<const BY_BUFFER: bool>(&mut self, dt: f64, llc: &mut Llc) -> Copied {
+    fn step_of<const BY_BUFFER: bool, const BY_NIC: bool>(
+        &mut self,
+        dt: f64,
+        llc: &mut Llc,
+    ) -> Copied {
         let (mut reads, mut written, mut worked) = (0.0, 0.0, self.busy);
         let of_all = if BY_BUFFER { 1.0 } else { llc.missing() };
-        if !self.parts.is_empty() {
+        if BY_NIC {
             self.parts.iter_mut().for_each(|part| part.rate = 0.0);
         }
         for (i, core) in self.cores[..self.in_use as usize].iter_mut().enumerate() {
@@ -238,7 +253,7 @@ impl Readers {
                 rate *= traffic.missing + traffic.fetched;
             }
             reads += rate;
-            if let Some(part) = self.parts.get_mut(work.nic as usize) {
+            if BY_NIC && let Some(part) = self.parts.get_mut(work.nic as usize) {
                 part.rate += rate;
                 part.busy += dt;
             }
@@ -261,7 +276,7 @@ impl Readers {
             }
         }
         self.busy = worked;
-        if !self.parts.is_empty() {
+        if BY_NIC {
             self.parts.iter_mut().for_each(|part| part.rate *= of_all);
         }
         Copied { reads: reads * of_all, written }
