@@ -343,8 +343,13 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Out<Packet>,
     ) {
-        let (verdict, moved) = self.ports[port].offer_strict_limits(now, ingress_port, packet, out);
-        self.settle_offer(now, port, packet, (verdict, moved), out);
+        let target = &mut self.ports[port];
+        let (verdict, moved) = target.offer_strict_limits(now, ingress_port, packet, out);
+        if moved {
+            self.due[port] = target.next_in_order();
+            self.departures_moved = true;
+        }
+        self.settle_offer(now, port, packet, (verdict, false), out);
     }
 
     #[inline(never)]
@@ -424,16 +429,16 @@ impl Switch {
         let target = &mut self.ports[port];
         let in_order = target.mode() == PortMode::WorkConserving; // without ingress accounts nobody observes its departures
         let verdict = match target.is_fifo() {
-            _ if in_order => target.offer_work_conserving(now, ingress_port, packet, out),
-            false => target.offer(now, ingress_port, packet, out),
             true => target.offer_fifo(now, packet, out),
+            false if in_order => target.offer_work_conserving(now, ingress_port, packet, out),
+            false => target.offer(now, ingress_port, packet, out),
         };
         let (scheduled, counted) = (target.is_scheduled(), &mut target.counted);
         if let (Some(shared), Verdict::Accepted) = (&mut self.shared, verdict) {
             shared.admit(counted, size);
         }
         // What was refused may have found departures that were due.
-        if in_order {
+        if scheduled && in_order {
             self.departs_next(port);
         } else if scheduled {
             self.update_departure(port);

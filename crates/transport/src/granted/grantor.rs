@@ -277,6 +277,9 @@ impl Grantor {
         let message = &mut self.messages[id as usize];
         let needs = message.needs_credit(cfg, self.order);
         if self.order == Order::Turns {
+            if message.listed.is_some() && needs && (!had_turn || self.turns.len() == 1) {
+                return; // behind all others is where it is
+            }
             if message.listed.is_some() && (had_turn || !needs) {
                 message.listed = None;
                 if self.turns.front() == Some(&id) {
@@ -317,8 +320,9 @@ impl Grantor {
         let messages = &self.messages;
         match self.order {
             Order::Turns => {
-                let head = self.turns.iter().take(SHOWN_IN_TURNS);
-                self.shown.extend(head.map(|id| messages[*id as usize].seen));
+                for place in 0..self.turns.len().min(SHOWN_IN_TURNS) {
+                    self.shown.push(messages[self.turns[place] as usize].seen);
+                }
             }
             Order::Shortest | Order::Oldest => {
                 for (_, id) in &self.ranks {
