@@ -30,6 +30,7 @@ pub struct Counts {
 struct Posted {
     at: Time,
     bytes: u64,
+    end: u64, // in the stream of all requests
 }
 
 /// A request that waits for credits.
@@ -49,6 +50,7 @@ pub struct PoolDriver {
     totals: PoolTotals,
     posted: VecDeque<Posted>,
     blocked: VecDeque<Blocked>,
+    sent: u64, // bytes of all requests posted so far
     counts: Counts,
 }
 
@@ -65,6 +67,7 @@ impl PoolDriver {
             totals: PoolTotals::default(),
             posted: VecDeque::new(),
             blocked: VecDeque::new(),
+            sent: 0,
             counts: Counts::default(),
         };
         driver.apply(&acts);
@@ -89,12 +92,24 @@ impl PoolDriver {
     /// # Panics
     /// If none is posted.
     pub fn complete(&mut self, now: Time, post: impl FnMut(u64)) {
+        self.take_back(now);
+        self.release(now, post);
+    }
+
+    /// The receiver has consumed the first `upto` bytes of all requests, which gives back the credits of those that are whole.
+    pub fn consumed(&mut self, now: Time, upto: u64, post: impl FnMut(u64)) {
+        while self.posted.front().is_some_and(|oldest| oldest.end <= upto) {
+            self.take_back(now);
+        }
+        self.release(now, post);
+    }
+
+    fn take_back(&mut self, now: Time) {
         let done = self.posted.pop_front().expect("what comes back was posted");
         self.totals.outstanding -= self.credits(done.bytes);
         self.totals.completed += done.bytes;
         let latency = now.since(done.at);
         self.notify(now, PoolEvent::Completed { bytes: Bytes::new(done.bytes), latency });
-        self.release(now, post);
     }
 
     /// The time has come to [`PoolDriver::due`]. Calling earlier changes nothing.
@@ -138,7 +153,8 @@ impl PoolDriver {
     fn post(&mut self, now: Time, bytes: u64) {
         self.totals.outstanding += self.credits(bytes);
         self.counts.most_outstanding = self.counts.most_outstanding.max(self.totals.outstanding);
-        self.posted.push_back(Posted { at: now, bytes });
+        self.sent += bytes;
+        self.posted.push_back(Posted { at: now, bytes, end: self.sent });
     }
 
     fn release(&mut self, now: Time, mut post: impl FnMut(u64)) {
@@ -219,6 +235,22 @@ mod tests {
         assert_eq!(posted, [LINE + 1, 1]);
         assert_eq!(driver.counts().blocked, 2);
         assert_eq!(driver.counts().waited, Span::from_ps(2));
+    }
+
+    /// Counts of what was consumed are cumulative: one heals all that were lost before it, and one that comes late changes nothing.
+    #[test]
+    fn what_was_consumed_is_counted_from_the_beginning() {
+        let mut driver = driver(10 * LINE, 1);
+        for _ in 0..12 {
+            driver.request(Time::ZERO, LINE);
+        }
+        let mut posted = 0;
+        for (upto, out, again) in [(LINE - 1, 10, 0), (3 * LINE, 9, 2), (2 * LINE, 9, 2)] {
+            driver.consumed(Time::from_ps(1), upto, |_| posted += 1);
+            assert_eq!((driver.totals().outstanding, posted), (out, again), "{upto}");
+        }
+        driver.consumed(Time::from_ps(2), 12 * LINE, |_| posted += 1);
+        assert_eq!((driver.totals().outstanding, driver.totals().completed), (0, 12 * LINE));
     }
 
     proptest! {

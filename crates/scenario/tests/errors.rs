@@ -1654,6 +1654,11 @@ fn rpcs_that_make_no_sense() {
             "pool.law: no law of role pool is called \"crac\"; write carc; did you mean \"carc\"?",
         ),
         (
+            with("pool = { law = \"carc\", fragment = \"63B\" }"),
+            "pool: shares the cache of leaf[1].host[0], which has none; write host.memory with ddio = true for it\n\
+             traffic[0].pool.fragment: \"63B\" is less than a line of the cache, which is one credit; write \"64B\" or more",
+        ),
+        (
             with("pool = { law = \"carc\" }"),
             "pool: shares the cache of leaf[1].host[0], which has none; write host.memory with ddio = true for it",
         ),

@@ -318,7 +318,7 @@ impl<'a> Maker<'a> {
         for (connection, one) in (0u32..).zip(self.common.connections.iter()) {
             let pool = pools.driver(connection, one)?;
             hosts[one.client as usize].add_client(connection, pool);
-            hosts[one.server as usize].add_server(connection);
+            hosts[one.server as usize].add_server(connection, pools.batch(one));
         }
         Ok(hosts.into_iter().map(AnyNode::Host).collect())
     }

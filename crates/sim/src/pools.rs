@@ -30,6 +30,21 @@ impl<'a> Pools<'a> {
         Self { scenario, names, common, connections }
     }
 
+    /// Bytes whose credits the server of a connection returns together, an eighth of its share of the cache; none if responses return them.
+    pub fn batch(&self, of: &Connection) -> Option<u64> {
+        let rpc = entry(self.common, of);
+        let pool = rpc.pool.as_ref()?;
+        let explicit = rpc.response.is_none() || pool.fragment.is_some();
+        explicit.then(|| self.cache(of).get() / (8 * u64::from(self.connections[&of.server])))
+    }
+
+    /// Cache of a connection's server.
+    fn cache(&self, of: &Connection) -> Bytes {
+        let server = self.scenario.host.memory_at(&self.names[of.server as usize]);
+        let ddio = server.and_then(|memory| memory.settings.ddio);
+        ddio.map_or(Bytes::ZERO, |ddio| ddio.cache)
+    }
+
     /// The driver of a connection, if its entry has a pool.
     ///
     /// # Errors
@@ -37,11 +52,9 @@ impl<'a> Pools<'a> {
     pub fn driver(&self, number: u32, of: &Connection) -> Result<Option<PoolDriver>, SimError> {
         let Some(pool) = &entry(self.common, of).pool else { return Ok(None) };
         let params = law(&pool.law, &pool.params, PoolParams::new, PoolParams::set)?;
-        let server = self.scenario.host.memory_at(&self.names[of.server as usize]);
-        let ddio = server.and_then(|memory| memory.settings.ddio);
         let profile = &self.common.profiles[usize::from(of.traffic)];
         let at = PoolStart {
-            llc: ddio.map_or(Bytes::ZERO, |ddio| ddio.cache),
+            llc: self.cache(of),
             line: Bytes::new(LINE),
             connections: self.connections[&of.server],
             base_rtt: profile.base_rtt.of(of.requests),

@@ -74,6 +74,10 @@ pub struct PoolControl {
     #[serde(default, with = "params", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<BTreeMap<String, Param>>")]
     pub params: Vec<(String, String)>,
+    /// Bytes of the pieces in which larger requests are posted and charged, 64B or more. Then servers return credits in messages of their
+    /// own as they read, as they do for one-way RPCs. Default: requests are charged whole, and responses return their credits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fragment: Option<Bytes>,
 }
 
 /// Which clients talk to which servers.
@@ -184,10 +188,6 @@ impl Rpc {
         }
         if let Some(pool) = &self.pool {
             pool.check(judge, &at("pool"));
-            if self.response.is_none() {
-                let text = "returns credits with responses, and a one-way RPC has none; leave out response = \"0B\" or pool";
-                judge.say(&at("pool"), text);
-            }
         }
         let all = pairs(self).saturating_mul(self.connections.into());
         if let Some(each) = self.count
@@ -236,6 +236,11 @@ impl Rpc {
 impl PoolControl {
     fn check(&self, judge: &mut Judge<'_>, path: &str) {
         let at = |key: &str| format!("{path}.{key}");
+        if self.fragment.is_some_and(|piece| piece < Bytes::new(64)) {
+            let text =
+                "is less than a line of the cache, which is one credit; write \"64B\" or more";
+            judge.wrong(&at("fragment"), text);
+        }
         match PoolParams::new(&self.law) {
             Ok(mut law) => {
                 let info = law.info();

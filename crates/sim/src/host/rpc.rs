@@ -8,15 +8,16 @@ use forebay_engine::Out;
 use forebay_laws::pool_driver::PoolDriver;
 use forebay_scenario::model::Rpc;
 use forebay_units::{Bytes, Span, Time};
-use forebay_wire::{FlowId, Packet};
+use forebay_wire::{FlowId, Kind, Packet};
 
 /// All ends of connections at one host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ends {
     ends: Vec<End>,
     of: FlowMap,          // the stream that an end waits for, to its index
+    credited: FlowMap, // the stream of requests whose credits come in messages, to the index of its client
     pub calls: Vec<Call>, // what has completed here
-    writes: Vec<u64>,     // of the event at hand
+    writes: Vec<u64>,  // of the event at hand
 }
 
 /// One end of a connection.
@@ -27,29 +28,80 @@ pub(crate) struct End {
     delivered: u64,
     before: u64, // delivered before the warm-up ended
     done: Option<Time>,
-    pool: Option<Box<Pool>>, // of a client
-}
-
-/// What holds the requests of a client to credits of its server's cache.
-#[derive(Clone, Debug)]
-struct Pool {
-    driver: PoolDriver,
-    armed: Time, // timer that is set for it
-}
-
-impl Pool {
-    /// The application makes a request of `bytes`: written now, or kept until there are credits.
-    fn ask(pool: &mut Option<Box<Self>>, now: Time, bytes: u64, writes: &mut Vec<u64>) {
-        if pool.as_mut().is_none_or(|pool| pool.driver.request(now, bytes)) {
-            writes.push(bytes);
-        }
-    }
+    pool: Option<Box<Pool>>,       // of a client
+    returns: Option<Box<Returns>>, // of a server
 }
 
 #[derive(Clone, Debug)]
 enum Role {
     Client(Client),
     Server(Server),
+}
+
+/// What holds the requests of a client to credits of its server's cache.
+#[derive(Clone, Debug)]
+struct Pool {
+    driver: PoolDriver,
+    armed: Time,    // timer that is set for it
+    explicit: bool, // credits come back in messages of their own
+    piece: u64,     // most bytes that are charged at once
+}
+
+impl Pool {
+    /// The application makes a request of `bytes`: written now, or kept until there are credits.
+    fn ask(pool: &mut Option<Box<Self>>, now: Time, bytes: u64, writes: &mut Vec<u64>) {
+        let Some(pool) = pool else { return writes.push(bytes) };
+        let mut left = bytes;
+        while left > 0 {
+            let piece = left.min(pool.piece);
+            if pool.driver.request(now, piece) {
+                writes.push(piece);
+            }
+            left -= piece;
+        }
+    }
+}
+
+/// Credits that a server returns in messages of its own: the bytes of requests that it has read, counted from the beginning.
+#[derive(Clone, Debug)]
+struct Returns {
+    batch: u64, // bytes that are returned together
+    read: u64,
+    told: u64,
+    repeats: u32, // of the last message
+    due: Time,    // of the next, if `read` does not rise
+    armed: Time,
+}
+
+/// Longest that a server keeps credits back for company.
+///
+/// Assumption: 10 us (sheet).
+const KEEP: Span = Span::from_us(10);
+
+/// A message that was the last is repeated so often, in case it was lost.
+const REPEATS: u32 = 8;
+
+/// Time to the first repetition; each later one takes twice as long.
+const REPEAT: Span = Span::from_us(200);
+
+impl Returns {
+    /// The application has read the first `read` bytes. Whether a message leaves now.
+    fn read(&mut self, now: Time, read: u64) -> bool {
+        if read > self.read && self.read == self.told {
+            self.due = now.saturating_add(KEEP);
+        }
+        self.read = read;
+        read - self.told >= self.batch.max(1)
+    }
+
+    /// A message leaves. Returns what it says.
+    fn tell(&mut self, now: Time) -> u64 {
+        self.repeats = if self.read > self.told { 0 } else { self.repeats + 1 };
+        self.told = self.read;
+        let again = (self.repeats < REPEATS).then(|| REPEAT * (1 << self.repeats));
+        self.due = again.map_or(Time::MAX, |span| now.saturating_add(span));
+        self.told
+    }
 }
 
 impl End {
@@ -89,8 +141,8 @@ impl Ends {
     fn add(&mut self, connection: u32, role: Role, waits_for: u32) -> u32 {
         let index = self.ends.len() as u32;
         self.of.set(FlowId(waits_for), index);
-        let pool = None;
-        self.ends.push(End { connection, role, delivered: 0, before: 0, done: None, pool });
+        let (done, pool, returns) = (None, None, None);
+        self.ends.push(End { connection, role, delivered: 0, before: 0, done, pool, returns });
         index
     }
 }
@@ -99,23 +151,36 @@ impl Host {
     /// Puts the client of a connection here; `pool` holds its requests to credits.
     pub fn add_client(&mut self, connection: u32, pool: Option<PoolDriver>) {
         let of = self.common.connections[connection as usize];
-        let rpc = self.common.rpc(of.traffic);
+        let common = self.common.clone();
+        let rpc = common.rpc(of.traffic);
         let role = Role::Client(Client::new(self.common.seed, connection, &of, rpc));
         let waits_for = if rpc.response.is_some() { of.responses } else { of.requests };
         let ends = self.ends_mut();
         let index = ends.add(connection, role, waits_for);
-        let pool = pool.map(|driver| Box::new(Pool { driver, armed: Time::MAX }));
-        ends.ends[index as usize].pool = pool;
+        if let Some(driver) = pool {
+            let fragment = rpc.pool.as_ref().and_then(|pool| pool.fragment);
+            let explicit = fragment.is_some() || rpc.response.is_none();
+            let piece = fragment.map_or(u64::MAX, Bytes::get);
+            let pool = Pool { driver, armed: Time::MAX, explicit, piece };
+            if explicit {
+                ends.credited.set(FlowId(of.requests), index);
+            }
+            ends.ends[index as usize].pool = Some(Box::new(pool));
+        }
         self.timers.push(of.start, Due::Rpc, index);
         self.arm_pool(index);
         self.settle_next();
     }
 
-    /// Puts the server of a connection here.
-    pub fn add_server(&mut self, connection: u32) {
+    /// Puts the server of a connection here, which returns the credits of `batch` bytes together, if it does so in messages.
+    pub fn add_server(&mut self, connection: u32, batch: Option<u64>) {
         let of = self.common.connections[connection as usize];
         let role = Role::Server(Server::new(self.common.seed, &of, self.common.rpc(of.traffic)));
-        self.ends_mut().add(connection, role, of.requests);
+        let ends = self.ends_mut();
+        let index = ends.add(connection, role, of.requests);
+        let (due, armed) = (Time::MAX, Time::MAX);
+        let returns = |batch| Box::new(Returns { batch, read: 0, told: 0, repeats: 0, due, armed });
+        ends.ends[index as usize].returns = batch.map(returns);
     }
 
     /// The ends here, from now on.
@@ -184,7 +249,7 @@ impl Host {
                 let before = client.issued();
                 while let Some((call, then)) = client.complete(rpc, now, upto) {
                     ends.calls.push(call);
-                    if let Some(pool) = pool {
+                    if let Some(pool) = pool.as_mut().filter(|pool| !pool.explicit) {
                         pool.driver.complete(now, |bytes| writes.push(bytes));
                     }
                     match then {
@@ -211,6 +276,9 @@ impl Host {
                         Then::Rest => {}
                     }
                 }
+                if end.returns.as_mut().is_some_and(|returns| returns.read(now, upto)) {
+                    self.return_credits(now, index);
+                }
                 of.responses
             }
         };
@@ -218,10 +286,43 @@ impl Host {
         self.write(now, onto);
     }
 
-    /// The law of a pool wanted to be called now.
+    /// The server of an end tells its client how much it has read.
+    fn return_credits(&mut self, now: Time, index: u32) {
+        let Some(ends) = &mut self.rpc else { return };
+        let end = &mut ends.ends[index as usize];
+        let Some(returns) = &mut end.returns else { return };
+        let of = &self.common.connections[end.connection as usize];
+        let cfg = &self.common.profiles[usize::from(of.traffic)].transport;
+        let requests = Packet { flow: FlowId(of.requests), ..Packet::default() };
+        let ack = cfg.ack_again(&requests, self.common.addrs[of.client as usize], Bytes::ZERO);
+        let message = Packet { kind: Kind::Grant, seq: returns.tell(now), ..ack };
+        self.nic.enqueue(now, &message);
+    }
+
+    /// A message of a server that returns credits, or of something else.
+    pub(super) fn credits_came(&mut self, now: Time, packet: &Packet) -> bool {
+        let Some(ends) = &mut self.rpc else { return false };
+        let Some(index) = ends.credited.get(packet.flow) else { return false };
+        let end = &mut ends.ends[index as usize];
+        if let Some(pool) = &mut end.pool {
+            pool.driver.consumed(now, packet.seq, |bytes| ends.writes.push(bytes));
+        }
+        self.arm_pool(index);
+        self.write(now, packet.flow.0);
+        true
+    }
+
+    /// The law of a client's pool wanted to be called now, or a server that returns credits.
     pub(super) fn pool_due(&mut self, now: Time, index: u32) {
         let Some(ends) = &mut self.rpc else { return };
         let end = &mut ends.ends[index as usize];
+        if let Some(returns) = &mut end.returns {
+            returns.armed = Time::MAX;
+            if returns.due <= now {
+                self.return_credits(now, index);
+            }
+            return self.arm_pool(index);
+        }
         let Some(pool) = &mut end.pool else { return };
         pool.armed = Time::MAX;
         pool.driver.wake(now, |bytes| ends.writes.push(bytes));
@@ -230,14 +331,17 @@ impl Host {
         self.write(now, onto);
     }
 
-    /// Sets the timer of an end's pool, if it has one whose client makes more requests.
+    /// Sets the timer of an end's pool, if it has one whose client makes more requests, or of its returns.
     fn arm_pool(&mut self, index: u32) {
         let Some(ends) = &mut self.rpc else { return };
         let end = &mut ends.ends[index as usize];
-        let Some(pool) = end.pool.as_mut().filter(|_| end.done.is_none()) else { return };
-        let due = pool.driver.due();
-        if due < pool.armed {
-            pool.armed = due;
+        let (due, armed) = match (&mut end.pool, &mut end.returns) {
+            (Some(pool), _) if end.done.is_none() => (pool.driver.due(), &mut pool.armed),
+            (_, Some(returns)) => (returns.due, &mut returns.armed),
+            _ => return,
+        };
+        if due < *armed {
+            *armed = due;
             self.timers.push(due, Due::Pool, index);
         }
     }
@@ -252,8 +356,10 @@ impl Host {
             Role::Client(client) => {
                 let before = client.issued();
                 client.wake(rpc, now, &mut ends.writes);
-                if let Some(pool) = &mut end.pool {
-                    ends.writes.retain(|bytes| pool.driver.request(now, *bytes));
+                if end.pool.is_some() {
+                    for bytes in std::mem::take(&mut ends.writes) {
+                        Pool::ask(&mut end.pool, now, bytes, &mut ends.writes);
+                    }
                 }
                 one_way_issued(rpc, client.issued() - before, out);
                 of.requests

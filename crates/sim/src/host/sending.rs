@@ -134,6 +134,9 @@ impl Host {
         packet: &Packet,
         out: &mut impl Out<Packet>,
     ) {
+        if packet.kind == Kind::Grant && self.nic.extended && self.credits_came(now, packet) {
+            return;
+        }
         let Some(slot) = self.send.slot(packet.flow) else {
             return;
         };
