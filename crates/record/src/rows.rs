@@ -23,6 +23,8 @@ pub struct FlowRow {
     pub delivered: Option<Time>,
     /// When the sender knew that.
     pub acked: Option<Time>,
+    /// When the sender gave it up; `None` if it did not.
+    pub gave_up: Option<Time>,
     /// FCT of the same flow alone on the empty path: first byte handed over to last byte delivered,
     /// all packets back to back at the slowest link's rate, header bytes and store-and-forward included.
     pub ideal: Span,

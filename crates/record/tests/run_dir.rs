@@ -392,7 +392,7 @@ fn a_malformed_file_is_refused_in_one_sentence() {
     let line = |n: usize| flows.lines().nth(n).unwrap().to_string();
     let cases: [(String, &str); 6] = [
         (flows.replacen("size_bytes", "size", 1), "line 1: no column is called \"size_bytes\""),
-        (flows.replacen(&line(2), "1,2,3", 1), "line 3: has 3 fields, not 14"),
+        (flows.replacen(&line(2), "1,2,3", 1), "line 3: has 3 fields, not 15"),
         (
             flows.replacen(&line(1), &line(1).replacen("1,0,", "1,x,", 1), 1),
             "line 2: flow is \"x\", not a number",
@@ -429,7 +429,7 @@ fn a_derived_column_has_to_be_a_number_too() {
     let cells: Vec<&str> = first.split(',').collect();
     for bad in ["NaN", "inf", "fast"] {
         let mut cells = cells.clone();
-        cells[11] = bad;
+        cells[12] = bad;
         fs::write(path.join("flows.csv"), flows.replacen(first, &cells.join(","), 1)).unwrap();
         let said = RunDir::load(&path).unwrap_err().to_string();
         let expected = format!("flows.csv, line 2: slowdown is \"{bad}\", not a number");

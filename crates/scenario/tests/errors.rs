@@ -2147,6 +2147,10 @@ fn receiver_driven_transports() {
             "means nothing under \"expresspass\", where each packet has a credit; leave it out, or write transport.protect = true",
         ),
         (
+            "law = \"expresspass\"\ntries = 5".into(),
+            "means nothing under \"expresspass\", whose senders request credits for ever; leave it out",
+        ),
+        (
             "law = \"expresspass\"\nprotect = true".into(),
             "is about packets that switches drop first; write fabric.switch.ecn = [{ classes = [0], k = \"6KB\", not_ect = \"drop\", ect = \"pass\" }]",
         ),

@@ -122,6 +122,7 @@ fn flows(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<FlowRow> 
             start: one.started,
             delivered: delivered[flow as usize],
             acked: one.acked,
+            gave_up: one.gave_up,
             ideal,
             retransmits: one.retransmits,
             timeouts: one.timeouts,

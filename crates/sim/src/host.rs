@@ -255,7 +255,7 @@ impl Host {
             match due {
                 Due::Ring => self.ring_due(now, out),
                 Due::Start => self.begin(now, which, out),
-                Due::Sender => self.sender_due(now, which),
+                Due::Sender => self.sender_due(now, which, out),
                 Due::Receiver => self.receiver_due(now, which),
                 Due::Rpc => self.rpc_due(now, which, out),
                 Due::Pool => self.pool_due(now, which),

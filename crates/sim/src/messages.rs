@@ -146,6 +146,7 @@ mod tests {
             cutoffs: None,
             tail: Bytes::ZERO,
             resend_after: Span::from_ms(2),
+            tries: 0,
             protect: false,
         };
         levels(&mut cfg, keys, sizes.to_vec());

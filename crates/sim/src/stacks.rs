@@ -204,6 +204,7 @@ fn receiver_driven(
         cutoffs: None,
         tail: Bytes::ZERO,
         resend_after: keys.resend_after,
+        tries: keys.tries.into(),
         protect: keys.protect,
     })
 }

@@ -176,6 +176,8 @@ fn in_a_star(law: &str, traffic: &str) -> Scenario {
         "homa, protected" => {
             (protected("[0, 1, 2, 3, 4, 5, 6, 7]"), format!("{HOMA}{window}protect = true\n"))
         }
+        "homa, 2 tries" => (star_of_eight_classes(), format!("{HOMA}{window}tries = 2\n")),
+        "ndp, 3 tries" => (STAR.into(), format!("{NDP}{window}tries = 3\n")),
         "ndp, protected" => (protected("[0]"), format!("{NDP}{window}protect = true\n")),
         "ndp, trimmed" => (STAR.replace("classes = 2\n", TRIMMED), format!("{NDP}{window}")),
         _ => (STAR.into(), format!("{NDP}{window}")),
@@ -227,6 +229,44 @@ fn every_message_ends_under_random_loss_of_everything() {
             agreed(&scenario);
         }
     }
+}
+
+/// Nothing of the first message ever arrives: its sender repeats its first packet after 10 ms, and then after twice the time, and gives up when as long again has
+/// passed as the next try would take. The other messages end, and so does the run.
+#[test]
+fn a_sender_without_any_answer_gives_up_after_so_many_tries() {
+    let dead = "[[fabric.override]]\nwhere = \"host[1]\"\nloss = 1\n";
+    for (law, tries) in [("homa", 5), ("homa, 2 tries", 2), ("ndp, 3 tries", 3)] {
+        let record = agreed(&three_messages(law, dead));
+        let after = Span::from_ms((0..=tries).map(|n| 10 << n).sum());
+        for flow in &record.flows {
+            let lost = flow.src == 1;
+            assert_eq!(flow.gave_up, lost.then_some(Time::ZERO + after), "{law}, {tries} tries");
+            assert_eq!((flow.acked.is_none(), flow.delivered.is_none()), (lost, lost));
+            assert_eq!(flow.timeouts, if lost { tries } else { 0 });
+        }
+        assert!(
+            !record.stalled && record.end < Time::ZERO + after + Span::from_ms(60),
+            "{}",
+            record.end
+        );
+    }
+}
+
+/// A sender is heard no more once its first four packets have left. Its receiver requests what is missing 2.25 ms after the first of them arrived, since it looks for silence an eighth of 2 ms
+/// later at the soonest, and then after 4, 8, 16 and 32 ms; each try is a request and a grant. 64 ms later it gives up, so that its sender, which hears the fifth try, hears no more: three times it repeated a packet between
+/// tries, and five times after them.
+#[test]
+fn a_receiver_that_hears_nothing_gives_up_after_so_many_tries() {
+    let mute = "[[fault]]\nat = \"1500ns\"\nlink = \"host[1]->tor\"\nloss = 1\n";
+    let message = list(&[("host[1]", "host[0]", 12 * 4_000)]);
+    let record = agreed(&in_a_star("homa", &format!("{message}{mute}")));
+    let flow = record.flows[0];
+    let trip = |tx: u64| Span::from_ps(2 * (tx + 1_000_000));
+    let fifth = trip(325_120) + Span::from_us(2_250) + Span::from_ms(4 + 8 + 16 + 32);
+    let heard = fifth + trip(5_120) + Span::from_ps(5_120);
+    assert_eq!(flow.gave_up, Some(Time::ZERO + heard + Span::from_ms(630)));
+    assert_eq!((flow.delivered, flow.acked, flow.timeouts), (None, None, 3 + 5));
 }
 
 /// Three clients with two requests under way each, of one to six packets: every one is answered, whichever packet is lost, and under random loss.

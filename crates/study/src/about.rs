@@ -177,6 +177,7 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         TransportKind::ReceiverDriven(keys) => all.extend([
             ("window", keys.window.map_or("a round trip".into(), length)),
             ("resend after", keys.resend_after.to_string()),
+            ("tries", if keys.tries == 0 { "for ever".into() } else { keys.tries.to_string() }),
         ]),
     }
     all.extend(transport.routing.map(|own| ("routing of these flows", routing(own).into())));

@@ -143,6 +143,7 @@ mod tests {
             ideal: Span::from_us(10),
             retransmits: 0,
             timeouts: 0,
+            gave_up: None,
         };
         let run = RunRecord {
             seed: 1,

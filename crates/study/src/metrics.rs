@@ -143,7 +143,7 @@ const RPC_COUNTS: [Named<Count>; 2] = [
     }),
 ];
 
-const FLOW_COUNTS: [Named<Count>; 6] = [
+const FLOW_COUNTS: [Named<Count>; 7] = [
     ("flows.started", "flows with an end that started, over all seeds", |s| {
         (s.flows.completed + s.flows.not_finished) as f64
     }),
@@ -159,6 +159,7 @@ const FLOW_COUNTS: [Named<Count>; 6] = [
     ("flows.not_finished", "flows that started and did not complete", |s| {
         s.flows.not_finished as f64
     }),
+    ("flows.given_up", "of those, flows that their senders gave up", |s| s.flows.given_up as f64),
     ("flows.total", "flows in the flow tables", |s| s.flows.total as f64),
     ("flows.not_started", "flows that had not started by the end", |s| s.flows.not_started as f64),
 ];

@@ -54,6 +54,11 @@ pub trait Transport: Clone + Debug + PartialEq {
         Frames::Message
     }
 
+    /// Whether senders end flows that are not delivered. What ends with them is then counted there.
+    fn gives_up(&self) -> bool {
+        false
+    }
+
     /// Whether receivers take headers whose payload a switch cut off, and messages without payload. To others they are as good as lost.
     fn takes_headers(&self) -> bool {
         false
@@ -200,8 +205,12 @@ pub trait SenderHalf<C: Transport>: Clone + Debug {
     fn on_deadline(&mut self, cfg: &C, now: Time);
     /// The application writes `bytes` more; `last` closes the flow.
     fn app_write(&mut self, cfg: &C, now: Time, bytes: Bytes, last: bool);
-    /// Whether every byte of a closed flow is acknowledged.
+    /// Whether every byte of a closed flow is acknowledged, or the flow given up.
     fn finished(&self) -> bool;
+    /// Whether the flow is given up: it ends although bytes of it are not acknowledged.
+    fn gave_up(&self) -> bool {
+        false
+    }
     /// Whether all that the application has written is acknowledged.
     fn idle(&self) -> bool {
         self.finished()

@@ -398,6 +398,11 @@ impl Config {
         each!(Config, self, |of| of.copies())
     }
 
+    /// Whether senders end flows that are not delivered.
+    pub fn gives_up(&self) -> bool {
+        each!(Config, self, |of| of.gives_up())
+    }
+
     /// Whether receivers take headers whose payload a switch cut off, and messages without payload.
     pub fn takes_headers(&self) -> bool {
         each!(Config, self, |of| of.takes_headers())
@@ -516,6 +521,12 @@ impl Sender {
     #[inline]
     pub fn finished(&self) -> bool {
         each!(Sender, self, |of| of.half.finished())
+    }
+
+    /// Whether the flow is given up: it ends although bytes of it are not acknowledged.
+    #[inline]
+    pub fn gave_up(&self) -> bool {
+        each!(Sender, self, |of| of.half.gave_up())
     }
 
     /// Whether all that the application has written is acknowledged.

@@ -65,6 +65,7 @@ impl GrantLaw for Homa {
         trims: false,
         acks: false,
         resend_after: Span::from_ms(2), // SIGCOMM 2018, section 3.7, as is BUSY
+        tries: 5,                       // its kernel module
         busy: true,
         classes: 8,
     };

@@ -107,6 +107,8 @@ pub struct GrantNeeds {
     pub acks: bool,
     /// Silence after which a receiver requests what is missing of a message.
     pub resend_after: Span,
+    /// Tries in a row that bring nothing before a message is given up, where a scenario does not say; 0: it never is.
+    pub tries: u8,
     /// A sender that has not come to send what a receiver requests says that it is busy.
     pub busy: bool,
     /// Traffic classes of data, where a scenario does not say; 1 where grants choose none.

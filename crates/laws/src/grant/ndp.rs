@@ -50,6 +50,7 @@ impl GrantLaw for Ndp {
         trims: true,
         acks: true,
         resend_after: Span::from_ms(1), // SIGCOMM 2017: its RTO
+        tries: 0,
         busy: false,
         classes: 1,
     };

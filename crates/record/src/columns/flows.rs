@@ -29,6 +29,7 @@ pub(super) static FLOWS: Of<FlowRow> = Of {
         start: Time::ZERO,
         delivered: None,
         acked: None,
+        gave_up: None,
         ideal: Span::ZERO,
         retransmits: 0,
         timeouts: 0,
@@ -54,6 +55,8 @@ pub(super) static FLOWS: Of<FlowRow> = Of {
             = |f, _| Maybe(f.delivered.map(Time::as_ps)) => |f, c| f.delivered = c.maybe()?.map(Time::from_ps)]
         ["acked_ps" "ps" "Virtual time at which the sender knew that, in picoseconds; empty if it did not by the end.",
             = |f, _| Maybe(f.acked.map(Time::as_ps)) => |f, c| f.acked = c.maybe()?.map(Time::from_ps)]
+        ["gave_up_ps" "ps" "Virtual time at which the sender gave the flow up, in picoseconds; empty if it did not.",
+            = |f, _| Maybe(f.gave_up.map(Time::as_ps)) => |f, c| f.gave_up = c.maybe()?.map(Time::from_ps)]
         ["fct_ps" "ps" "Flow completion time, receiver-delivered: delivered_ps - start_ps; empty if not completed.",
             = |f, _| Maybe(f.fct().map(Span::as_ps))]
         ["ideal_fct_ps" "ps" IDEAL_FCT_DEFINITION,

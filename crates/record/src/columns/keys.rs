@@ -53,6 +53,7 @@ pub(super) const KEYS: &[(&str, &str)] = &[
         "not_finished",
         "Flows (in rpc: RPCs) that had started and not completed by the end. Percentiles leave them out, so they are too good by what these would have added.",
     ),
+    ("given_up", "Of flows that did not complete, those that their senders gave up."),
     ("endless", "Flows without an end by design; never in FCT statistics."),
     (
         "in_warmup",

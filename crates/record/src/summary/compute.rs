@@ -79,7 +79,10 @@ fn flow_counts(about: &About, runs: &[RunRecord]) -> FlowCounts {
             match flow.delivered {
                 _ if flow.is_endless() => counts.endless += 1,
                 Some(_) => counts.completed += 1,
-                None => counts.not_finished += 1,
+                None => {
+                    counts.not_finished += 1;
+                    counts.given_up += u64::from(flow.gave_up.is_some());
+                }
             }
         }
     }

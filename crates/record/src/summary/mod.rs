@@ -128,6 +128,9 @@ pub struct FlowCounts {
     pub completed: u64,
     /// Started, of finite size, and not completed by the end.
     pub not_finished: u64,
+    /// Of these, given up by their senders.
+    #[serde(default)]
+    pub given_up: u64,
     /// Had not started by the end.
     pub not_started: u64,
     /// Without an end by design.

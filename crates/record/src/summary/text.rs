@@ -157,7 +157,8 @@ impl Summary {
             first = false;
         }
         for (number, what, tone) in [
-            (flows.not_finished, "unfinished", Tone::Warn),
+            (flows.not_finished - flows.given_up, "unfinished", Tone::Warn),
+            (flows.given_up, "given up", Tone::Warn),
             (flows.not_started, "not started", Tone::Warn),
             (flows.endless, "endless", Tone::Plain),
             (flows.in_warmup, "in warm-up", Tone::Faint),

@@ -300,6 +300,7 @@ fn flow(i: u64, flows: u64, end: Time, draw: &mut Draw) -> FlowRow {
         start: Time::from_ps(start),
         delivered: ends(done),
         acked: ends(done + Span::from_ns(2_400)),
+        gave_up: None,
         ideal: Span::from_ps(ideal),
         retransmits: timeouts * 3,
         timeouts,

@@ -31,6 +31,9 @@ pub struct ReceiverDriven {
     /// Time without an arrival after which a receiver requests what is missing of a message, doubled each time. Default: by law, 1ms for ndp (its RTO),
     /// 2ms for homa.
     pub resend_after: Span,
+    /// Tries in a row that bring nothing before a message ends without completing: requests of its receiver, packets that its sender repeats for want of
+    /// an answer. 0: it is tried again for ever, as messages of RPCs always are. Default: by law, 0 for ndp, 5 for homa.
+    pub tries: u8,
     /// Traffic classes of data, from class up: the lower ones for granted data, whose law chooses, the others for what leaves unasked, where the
     /// size of the message decides; with 1, all data is of class. Default: by law, 1 for ndp, 8 for homa.
     #[schemars(range(min = 1, max = 8))]
@@ -51,6 +54,7 @@ impl Default for ReceiverDriven {
             window: None,
             protect: false,
             resend_after: Span::from_ms(1),
+            tries: 0,
             levels: 1,
             unscheduled_levels: None,
             cutoffs: Vec::new(),
@@ -71,6 +75,12 @@ impl ReceiverDriven {
             let info = of_flow.info();
             let set = |key: &str, text: &str| of_flow.set(key, text);
             judge.set_params(&format!("{place}.params"), info, params, set);
+            if self.tries > 0 {
+                let text = format!(
+                    "means nothing under {law:?}, whose senders request credits for ever; leave it out"
+                );
+                judge.say(&format!("{place}.tries"), text);
+            }
             match self.window {
                 Some(window) if self.protect => {
                     judge.window(&format!("{place}.window"), window, mss);
@@ -101,6 +111,8 @@ impl ReceiverDriven {
         let usual = needs.map_or(self.resend_after, |needs| needs.resend_after);
         judge.usual(&key, &mut self.resend_after, usual);
         judge.span(&key, self.resend_after);
+        let usual = needs.map_or(self.tries, |needs| needs.tries);
+        judge.usual(&format!("{place}.tries"), &mut self.tries, usual);
         let usual = needs.map_or(self.levels, |needs| needs.classes);
         judge.usual(&format!("{place}.levels"), &mut self.levels, usual);
         self.check_levels(judge, place);

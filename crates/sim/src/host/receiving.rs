@@ -183,7 +183,9 @@ impl Host {
         let receiver = &self.receive.slots[slot as usize].receiver;
         let credits_sent = receiver.credits_sent(&self.receive.halves) as u32;
         self.receive.finished.push(Delivered { flow: flow.0, credits_sent, at: now });
-        out.done();
+        if !self.common.gives_up(flow.0) {
+            out.done();
+        }
         self.count_delivery(now, flow, out);
     }
 

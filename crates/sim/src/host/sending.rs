@@ -20,6 +20,7 @@ pub(crate) struct Sent {
     pub flow: u32,
     pub started: Time,
     pub acked: Option<Time>,
+    pub gave_up: Option<Time>,
     pub retransmits: u32,
     pub timeouts: u32,
     pub credits_used: u32,
@@ -208,13 +209,16 @@ impl Host {
     }
 
     /// A timer of a sender came up.
-    pub(super) fn sender_due(&mut self, now: Time, slot: u32) {
+    pub(super) fn sender_due(&mut self, now: Time, slot: u32, out: &mut impl Out<Packet>) {
         let sending = &mut self.send.slots[slot as usize];
         if !sending.armed.fires(now) {
             return;
         }
         if sending.sender.deadline() <= now {
             sending.sender.on_deadline(now);
+            if sending.sender.gave_up() {
+                return self.finish(now, slot, out);
+            }
         }
         self.wake_sender(now, slot);
     }
@@ -244,6 +248,9 @@ impl Host {
         } else {
             self.send.free.push(slot);
         }
+        if self.common.gives_up(flow) {
+            out.done();
+        }
         out.ends();
     }
 
@@ -267,11 +274,13 @@ impl Host {
     }
 }
 
-fn standing(sending: &Sending, acked: Option<Time>) -> Sent {
+fn standing(sending: &Sending, ended: Option<Time>) -> Sent {
+    let gave_up = sending.sender.gave_up();
     Sent {
         flow: sending.flow,
         started: sending.started,
-        acked,
+        acked: ended.filter(|_| !gave_up),
+        gave_up: ended.filter(|_| gave_up),
         retransmits: sending.sender.retransmits() as u32,
         timeouts: sending.sender.timeouts() as u32,
         credits_used: sending.sender.credits_used() as u32,

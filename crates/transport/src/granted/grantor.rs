@@ -110,6 +110,9 @@ impl Grantor {
     ) -> u64 {
         let place = id.0 as usize;
         let message = &mut self.messages[place];
+        if message.closed {
+            return message.delivered(cfg); // it was given up
+        }
         message.touch(now);
         let number = packet.seq / cfg.mss.get();
         let bytes = cfg.payload(number, message.size.get());
@@ -230,6 +233,9 @@ impl Grantor {
     /// How an open message stands.
     pub(super) fn state_of(&self, cfg: &GrantedConfig, id: MessageId) -> CreditState {
         let message = &self.messages[id.0 as usize];
+        if message.closed {
+            return CreditState::default();
+        }
         let seen = &message.seen;
         let room = seen.unscheduled.max(cfg.mss).saturating_sub(seen.under_way());
         let left = message.size.saturating_add(seen.trimmed).saturating_sub(seen.credited);
@@ -388,12 +394,22 @@ impl Grantor {
         self.step(cfg, now, GrantEvent::Trimmed { message, bytes }, None, sink);
     }
 
+    /// A message has been silent for so many requests that it is given up. Its place stays taken: packets of it may still come, and find nothing.
+    fn give_up(&mut self, cfg: &GrantedConfig, now: Time, id: u32, sink: &mut impl PacketSink) {
+        self.messages[id as usize].give_up();
+        self.list(cfg, id, false);
+        self.step(cfg, now, GrantEvent::Closed { message: MessageId(id) }, None, sink);
+    }
+
     /// Looks for messages of which nothing arrives: what is on its way is written off, and what is missing requested.
     #[cold]
     fn repair(&mut self, cfg: &GrantedConfig, now: Time, sink: &mut impl PacketSink) {
         let mut next = Time::MAX;
         for id in 0..self.messages.len() as u32 {
-            if self.messages[id as usize].silent_at(cfg) <= now {
+            let silent = self.messages[id as usize].silent_at(cfg) <= now;
+            if silent && self.messages[id as usize].in_vain_for_long(cfg) {
+                self.give_up(cfg, now, id, sink);
+            } else if silent {
                 let message = MessageId(id);
                 let gaps = self.messages[id as usize].write_off(cfg, now);
                 self.list(cfg, id, false);

@@ -11,6 +11,9 @@ use forebay_wire::{Flags, FlowId, HostAddr, Kind, MessageTag, Packet};
 /// Ranges that a receiver requests at a time.
 const MOST_GAPS: usize = 16;
 
+/// Doublings at most of the silence after which a receiver requests what is missing.
+const MOST_DOUBLINGS: u32 = 5;
+
 /// Receiver half of a message, or of a stream: of one message after another. What is there, its host's [`Grantor`] knows.
 #[derive(Clone, Debug)]
 pub struct GrantedReceiver {
@@ -136,15 +139,15 @@ pub(super) struct Message {
     pub tag: Option<MessageTag>, // where it is one of a stream
     pub size: Bytes,             // also where `seen.size` is unknown
     pub seen: Incoming, // as the law sees it; `trimmed` is all payload that was credited in vain
-    pub closed: bool,
+    pub closed: bool,   // complete or given up
     pub listed: Option<Rank>, // among those that the law may grant something
-    pub priority: u8,         // of the last grant
-    pub grants: u32,          // packets of their own
-    quiet_since: Time,        // last arrival, or the grant that ended a time without credit
-    there: Bits,              // from `next` on
-    next: u64,                // number of the first packet that is missing
-    silences: u32,            // in a row
-    written_off: u64,         // at the last of them
+    pub priority: u8,   // of the last grant
+    pub grants: u32,    // packets of their own
+    quiet_since: Time,  // last arrival, or the grant that ended a time without credit
+    there: Bits,        // from `next` on
+    next: u64,          // number of the first packet that is missing
+    silences: u32,      // in a row
+    written_off: u64,   // at the last of them
     probed: Option<(Time, u64)>, // when packets below this number are there or lost
 }
 
@@ -250,7 +253,19 @@ impl Message {
         if self.closed || self.seen.under_way() == Bytes::ZERO {
             return Time::MAX;
         }
-        self.quiet_since + cfg.resend_after * (1 << self.silences)
+        self.quiet_since + cfg.resend_after * (1 << self.silences.min(MOST_DOUBLINGS))
+    }
+
+    /// Whether so many requests in a row brought nothing that the message is given up. One of a stream never is.
+    pub fn in_vain_for_long(&self, cfg: &GrantedConfig) -> bool {
+        cfg.tries > 0 && self.silences >= cfg.tries && self.tag.is_none()
+    }
+
+    /// Gives the message up: what is on its way will not be taken.
+    pub fn give_up(&mut self) {
+        self.in_vain(self.seen.under_way().get());
+        self.closed = true;
+        self.there = Bits::default();
     }
 
     /// The sender has not come to send what was written off: it is on its way after all.
@@ -287,7 +302,7 @@ impl Message {
         self.written_off = self.seen.under_way().get();
         self.in_vain(self.written_off);
         self.quiet_since = now;
-        self.silences = (self.silences + 1).min(5);
+        self.silences = self.silences.saturating_add(1);
         self.gaps(cfg.packets(self.size.min(self.seen.credited).get()), MOST_GAPS)
     }
 

@@ -19,7 +19,8 @@
 //!
 //! What was lost without a trace: a message of which nothing arrives for `resend_after` though there is credit out has that credit
 //! written off, and its receiver requests what is missing ([`Flags::RESEND`]). A sender that gets no answer at all repeats its first
-//! unanswered packet after 10 ms, and then after twice the time, again and again.
+//! unanswered packet after 10 ms, and then after twice the time. With [`GrantedConfig::tries`] each end gives a message up that so many
+//! of its own tries in a row did nothing for; neither tells the other, and a receiver takes no more of what it gave up.
 //!
 //! Invariant: no scheme is named. Payload sent on credit never exceeds the credit.
 
@@ -69,6 +70,9 @@ pub struct GrantedConfig {
     pub tail: Bytes,
     /// Silence after which a receiver requests what is missing.
     pub resend_after: Span,
+    /// Requests, and packets sent for want of an answer, that bring nothing one after another before a message is given up, unless it is of a stream; 0:
+    /// it never is.
+    pub tries: u32,
     /// Whether switches drop what leaves unasked before it queues, so that a probe follows it.
     pub protect: bool,
 }
@@ -144,6 +148,10 @@ impl Transport for GrantedConfig {
 
     fn initial_window(&self) -> Bytes {
         self.window
+    }
+
+    fn gives_up(&self) -> bool {
+        self.tries > 0
     }
 
     fn takes_headers(&self) -> bool {

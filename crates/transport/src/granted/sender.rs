@@ -34,7 +34,8 @@ pub struct GrantedSender {
     complete: bool,
     priority: u8, // of what is sent on credit
     heard: Time,  // last answer, or last resort
-    doublings: u32,
+    gave_up: bool,
+    doublings: u32, // last resorts since the last answer
     retransmits: u64,
     timeouts: u64,
     used: u32,                   // grants that brought credit
@@ -73,6 +74,7 @@ impl GrantedSender {
             complete: false,
             priority: 0,
             heard: now,
+            gave_up: false,
             doublings: 0,
             retransmits: 0,
             timeouts: 0,
@@ -282,15 +284,19 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
         if self.complete || self.una == self.nxt {
             return Time::MAX; // nothing of it can be missing
         }
-        self.heard + LAST_RESORT * (1 << self.doublings)
+        self.heard + LAST_RESORT * (1 << self.doublings.min(MOST_DOUBLINGS))
     }
 
-    fn on_deadline(&mut self, _cfg: &GrantedConfig, now: Time) {
+    fn on_deadline(&mut self, cfg: &GrantedConfig, now: Time) {
         if now < self.deadline() {
             return;
         }
+        if cfg.tries > 0 && self.doublings >= cfg.tries && self.writes.is_none() {
+            (self.complete, self.gave_up, self.probe) = (true, true, false);
+            return;
+        }
         self.heard = now;
-        self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
+        self.doublings = self.doublings.saturating_add(1);
         self.timeouts += 1;
         self.lose(self.una);
         self.forced = true;
@@ -306,6 +312,10 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
 
     fn finished(&self) -> bool {
         self.complete && self.writes.as_ref().is_none_or(|writes| writes.is_over())
+    }
+
+    fn gave_up(&self) -> bool {
+        self.gave_up
     }
 
     fn idle(&self) -> bool {
@@ -367,6 +377,7 @@ mod tests {
                 cutoffs: Some(vec![Bytes::new(2_000), Bytes::new(20_000)]),
                 tail: Bytes::new(tail),
                 resend_after: Span::from_ms(2),
+                tries: 0,
                 protect: false,
             };
             let (flow, src, dst) = (FlowId(0), HostAddr::default(), HostAddr::default());
