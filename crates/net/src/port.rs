@@ -363,6 +363,20 @@ impl Port {
         }
     }
 
+    /// Number of its queues; 0 for a one-touch port.
+    pub fn classes(&self) -> usize {
+        if self.scheduled.exists() { usize::from(self.scheduled.top()) + 1 } else { 0 }
+    }
+
+    /// Queues of the classes at `now`, the lowest first, served as for [`Port::queue`], which is their sum. The packet in transmission, of
+    /// whatever class, counts for the highest, whose packets may be on the link already.
+    pub fn class_queues(&self, now: Time) -> impl Iterator<Item = u64> {
+        let lower = self.classes().saturating_sub(1);
+        let waits: u64 = (0..lower).map(|class| self.scheduled.bytes_of(class)).sum();
+        let highest = self.queue(now) - waits;
+        (0..lower).map(|class| self.scheduled.bytes_of(class)).chain([highest])
+    }
+
     /// Largest queue so far, exact: it grows only when a packet is accepted.
     pub fn highest(&self) -> u64 {
         self.cold.highest.max(self.bytes_in(self.hot.highest))

@@ -72,7 +72,8 @@ struct Sampler {
     every: Span,
     next: Time,
     times: Vec<Time>,
-    queues: Vec<u64>,  // one for each port at each time
+    queues: Vec<u64>,   // one for each port at each time
+    by_class: Vec<u64>, // likewise, of the classes of each port that has several, the lowest first
     paused: Vec<Span>, // likewise, time paused so far: from the first pause on; all of a port's values together
 }
 
@@ -126,6 +127,7 @@ impl Switch {
                     next: Time::ZERO,
                     times: Vec::new(),
                     queues: Vec::new(),
+                    by_class: Vec::new(),
                     paused: Vec::new(),
                 })
             });
@@ -212,6 +214,11 @@ impl Switch {
     /// Sampled queues: ports, times, and for each time one queue per port.
     pub fn samples(&self) -> Option<(&[u16], &[Time], &[u64])> {
         self.sampler.as_ref().map(|s| (&s.ports[..], &s.times[..], &s.queues[..]))
+    }
+
+    /// Queues of classes at the sampled times: of each sampled port that has several, as [`Port::class_queues`] gives them.
+    pub fn sampled_classes(&self) -> &[u64] {
+        self.sampler.as_ref().map_or(&[], |s| &s.by_class)
     }
 
     /// Time for which each sampled port had been paused, at the last of the sampled times: from the first pause on. Each port has
@@ -553,6 +560,8 @@ impl Switch {
                 .queues
                 .extend(sampler.ports.iter().map(|p| self.ports[usize::from(*p)].queue(now)));
             let sampled = || sampler.ports.iter().map(|p| &self.ports[usize::from(*p)]);
+            let several = sampled().filter(|port| port.classes() > 1);
+            sampler.by_class.extend(several.flat_map(|port| port.class_queues(now)));
             let begun = |port: &Port| port.pauses(now).received > 0;
             if !sampler.paused.is_empty() || sampled().any(begun) {
                 sampled().for_each(|port| port.paused_so_far(now, &mut sampler.paused));

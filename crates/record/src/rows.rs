@@ -361,6 +361,8 @@ pub struct NodeCounters {
 pub enum Quantity {
     /// Bytes or packets at an egress port.
     Queue,
+    /// Bytes of one class at an egress port.
+    ClassQueue,
     /// Payload delivered per time.
     Goodput,
     /// What a sender may have in flight.
@@ -389,8 +391,9 @@ pub enum Quantity {
 
 impl Quantity {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Queue,
+        Self::ClassQueue,
         Self::Goodput,
         Self::Window,
         Self::InFlight,
@@ -409,6 +412,7 @@ impl Quantity {
     pub fn word(self) -> &'static str {
         match self {
             Self::Queue => "queue",
+            Self::ClassQueue => "class-queue",
             Self::Goodput => "goodput",
             Self::Window => "window",
             Self::InFlight => "in-flight",

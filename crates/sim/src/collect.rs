@@ -1,5 +1,6 @@
 //! From nodes that have stopped to a record.
 
+mod classes;
 mod credits;
 mod memory;
 mod rpc;
@@ -254,6 +255,7 @@ fn series(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<Series> 
             });
         }
     }
+    all.extend(classes::series(built, nodes));
     all.push(goodput(every, nodes));
     all.extend(paused(built, every, nodes));
     all.extend(credits::series(built, every, nodes));

@@ -114,7 +114,7 @@ pub(super) static SERIES: Of<SeriesPoint> = Of {
     columns: columns! { SeriesPoint:
         ["series" "" "Name of the sampled quantity.",
             = |p, of| Text(&of.run.series[p.series].name) => |p, c| p.name = c.text().into()]
-        ["quantity" "" "What it is a series of: queue, goodput, window, in-flight, round-trip, flow-rate, law-rate, paused, credited, awaits-credit, beyond-gaps, credit-rate or other.",
+        ["quantity" "" "What it is a series of: queue, class-queue, goodput, window, in-flight, round-trip, flow-rate, law-rate, paused, credited, awaits-credit, beyond-gaps, credit-rate or other.",
             = |p, of| Text(of.run.series[p.series].quantity.word()) => |p, c| p.quantity = c.text().into()]
         ["unit" "" "Unit of its values.",
             = |p, of| Text(of.run.series[p.series].unit) => |p, c| p.unit = c.text().into()]

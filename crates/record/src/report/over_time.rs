@@ -11,6 +11,9 @@ use forebay_units::Time;
 /// Series drawn by name in one figure.
 const NAMED: usize = 4;
 
+/// Ports whose queues by class have a figure each, of all classes: the busiest, which come first in the record.
+const BY_CLASS: usize = 2;
+
 /// Seeds to pick from; `report.css` has a rule for each.
 const PICKED: usize = 6;
 
@@ -27,8 +30,10 @@ struct Column {
 }
 
 /// What all seeds have in common, so that their figures can be compared.
-struct Frame {
+struct Frame<'a> {
     quantity: Quantity,
+    /// The port, of queues by class.
+    port: Option<&'a str>,
     unit: &'static str,
     /// The longest run, us.
     end_us: f64,
@@ -74,27 +79,45 @@ pub(super) fn sections(about: &About, runs: &[RunRecord]) -> Option<String> {
     (!picked.is_empty()).then(|| format!("<div class=\"by-seed\">{inputs}{seeds}{parts}</div>"))
 }
 
-fn frames(runs: &[&RunRecord]) -> Vec<Frame> {
+fn frames<'a>(runs: &[&'a RunRecord]) -> Vec<Frame<'a>> {
     let mut frames: Vec<Frame> = Vec::new();
     let end_us = runs.iter().map(|run| us(run.end)).fold(1e-6, f64::max);
-    for series in runs.iter().flat_map(|run| &run.series).filter(|s| !s.values.is_empty()) {
-        let (quantity, unit) = (series.quantity, series.unit);
+    for series in runs.iter().flat_map(|run| drawn(run)) {
+        let (quantity, unit, port) = (series.quantity, series.unit, port_of(series));
         let finite = series.values.iter().copied().filter(|v| v.is_finite());
         let [low, top] = [finite.clone().fold(0.0, f64::min), finite.fold(f64::MIN, f64::max)];
-        match frames.iter_mut().find(|f| (f.quantity, f.unit) == (quantity, unit)) {
+        let same = |f: &&mut Frame| (f.quantity, f.unit, f.port) == (quantity, unit, port);
+        match frames.iter_mut().find(same) {
             Some(frame) => (frame.low, frame.top) = (frame.low.min(low), frame.top.max(top)),
-            None => frames.push(Frame { quantity, unit, end_us, low, top, seeds: runs.len() }),
+            None => {
+                frames.push(Frame { quantity, port, unit, end_us, low, top, seeds: runs.len() })
+            }
         }
     }
     frames
 }
 
+/// Series of a run that have samples, of queues by class only those of its first ports.
+fn drawn(run: &RunRecord) -> impl Iterator<Item = &Series> {
+    let mut ports: Vec<&str> = run.series.iter().filter_map(port_of).collect();
+    ports.dedup();
+    ports.truncate(BY_CLASS);
+    let shown = move |series: &&Series| port_of(series).is_none_or(|port| ports.contains(&port));
+    run.series.iter().filter(|series| !series.values.is_empty()).filter(shown)
+}
+
+/// Of queues by class: the port, `leaf[0]->leaf[0].host[1]`.
+fn port_of(series: &Series) -> Option<&str> {
+    let by_class = series.quantity == Quantity::ClassQueue;
+    by_class.then(|| series.name.split(" class ").next().unwrap_or_default())
+}
+
 fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<Figure> {
-    let Frame { quantity, unit, end_us, low, top, seeds } = *frame;
+    let Frame { quantity, port, unit, end_us, low, top, seeds } = *frame;
     let mut all: Vec<(&Series, f64)> = run
         .series
         .iter()
-        .filter(|series| series.quantity == quantity && series.unit == unit)
+        .filter(|one| (one.quantity, one.unit, port_of(one)) == (quantity, unit, port))
         .filter_map(|series| Some((series, peak(series)?)))
         .collect();
     // Ports that lost packets to a fault, then the highest peaks; stable, so equal ones stay in the order of the record.
@@ -104,7 +127,8 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
     all.first()?;
     // Those with names in the order of the record, so that a flow has one colour in all its figures.
     let place = |series: &Series| run.series.iter().position(|s| s.name == series.name);
-    let named = all.len().min(NAMED);
+    let most = if port.is_some() { usize::MAX } else { NAMED };
+    let named = all.len().min(most);
     all[..named].sort_by_key(|(series, _)| place(series));
     let tall = if top > 0.0 { round_up_scaled(top, unit) } else { 1.0 };
     let (x, y) = (Axis::linear(0.0, end_us), Axis::linear(low, tall));
@@ -118,7 +142,7 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
     chart.plot.axes(&x_ticks, &y_ticks, &format!("Virtual time ({})", time_unit.1), &y_title);
 
     let columns = (chart.plot.frame.width() / COLUMN) as usize;
-    let (named, others) = all.split_at(all.len().min(NAMED));
+    let (named, others) = all.split_at(named);
     let drawn: Vec<Vec<Option<Column>>> =
         named.iter().map(|(series, _)| downsample(series, end_us, columns)).collect();
     let rest = envelope(others, end_us, columns);
@@ -165,9 +189,10 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
             (format!(" Seed {}; axes are those of all.", run.seed), format!(", seed {}", run.seed))
         }
     };
+    let at = port.map_or(String::new(), |port| format!(", {}", pretty(port)));
     Some(Figure {
         id,
-        title: format!("{title} over time{of}"),
+        title: format!("{title} over time{at}{of}"),
         plot,
         caption: format!(
             "{}.{seed}{} Linear scale from zero. Each {COLUMN}-pixel \
@@ -298,6 +323,10 @@ fn hover(
 /// What a quantity of receivers that give credit is, in a sentence after a space; others are known.
 fn meaning(quantity: Quantity) -> &'static str {
     match quantity {
+        Quantity::ClassQueue => {
+            " The packet in transmission, of whatever class, counts for the highest class of the port. Ports are those with the largest queue \
+             in the mean; series.csv has up to four."
+        }
         Quantity::FlowRate => {
             " Payload acknowledged; sent, where nothing is acknowledged before all has come (homa, expresspass)."
         }
@@ -325,6 +354,7 @@ fn meaning(quantity: Quantity) -> &'static str {
 fn titles(quantity: Quantity, unit: &str) -> (&'static str, String) {
     let (title, axis) = match quantity {
         Quantity::Queue => ("Queues", "Queue"),
+        Quantity::ClassQueue => ("Queues by class", "Queue"),
         Quantity::Goodput => ("Throughput", "Throughput"),
         Quantity::Window => ("Windows", "Congestion window"),
         Quantity::InFlight => ("Bytes in flight", "In flight"),
