@@ -342,6 +342,24 @@ fn samples_of_receivers_are_explained() {
     }
 }
 
+/// A figure for each of the two busiest ports, which come first; a class has one colour in both.
+#[test]
+fn queues_by_class_are_of_the_busiest_ports() {
+    let about = about(&[1]);
+    let mut runs = [run(1, 50)];
+    let at: Vec<Time> = (0..9).map(|i| Time::from_ps(i * 1_000_000)).collect();
+    for (port, class) in [("a->b", 0), ("a->b", 5), ("c->d", 5), ("e->f", 0)] {
+        let name = format!("{port} class {class} queue");
+        let (quantity, values) = (Quantity::ClassQueue, vec![f64::from(class) * 1e3; 9]);
+        runs[0].series.push(Series { name, quantity, unit: "bytes", at: at.clone(), values });
+    }
+    let html = page(&about, &runs);
+    let shown =
+        ["a→b", "c→d", "e→f"].map(|port| html.matches(&format!("over time, {port}</h2>")).count());
+    assert_eq!(shown, [1, 1, 0]);
+    assert_eq!(html.matches("<i class=\"key s5\"></i>class 5 <small>peak 5").count(), 2);
+}
+
 /// Trims and dropped credits are no drops of packets, and stand beside them: in the head, by tier, by port and in the summary's text.
 #[test]
 fn trims_and_dropped_credits_stand_beside_drops() {

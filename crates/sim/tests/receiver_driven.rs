@@ -5,7 +5,7 @@ mod common;
 use common::{agreed, run, scenario};
 use forebay_record::{FlowRow, Quantity, RunRecord, Series};
 use forebay_scenario::model::Scenario;
-use forebay_sim::{Options, Simulation, Watch};
+use forebay_sim::{Options, Simulation, Watch, twin};
 use forebay_units::{Span, Time};
 
 /// Six links of 100 Gb/s and 1 us between any two pods.
@@ -493,6 +493,25 @@ fn the_oldest_message_is_not_starved() {
     assert!(before < 15 && all > 5_500, "{before} of {all}");
     let (oldest, all) = grants("params = { oldest_share = 0.05 }\n");
     assert!((oldest - before).abs_diff(all / 20) <= 2, "{oldest} of {all}, {before} before");
+}
+
+/// Queues by class add up to the port's, and explicit queues, where no packet is on the link early, have the same.
+#[test]
+fn queues_by_class_add_up() {
+    let flows = ["host[1]", "host[2]", "host[3]"].map(|from| (from, "host[0]", 200_000));
+    let output = format!("{}[output]\nqueues = {{ every = \"300ns\" }}\n", list(&flows));
+    let scenario = with(&star_of_eight_classes(), HOMA, &output);
+    let record = run(&scenario, 1, Options::default()).record;
+    let by_class = || record.series.iter().filter(|one| one.quantity == Quantity::ClassQueue);
+    let port = "tor->host[0]";
+    let whole = record.series.iter().find(|one| one.name == format!("{port} queue")).unwrap();
+    let classes: Vec<&Series> = by_class().filter(|one| one.name.starts_with(port)).collect();
+    let busy = |one: &&&Series| one.values.iter().any(|queue| *queue > 4_100.0);
+    assert!(classes.iter().filter(busy).count() >= 2, "several classes wait");
+    for (i, queue) in whole.values.iter().enumerate() {
+        assert_eq!(classes.iter().map(|one| one.values[i]).sum::<f64>(), *queue);
+    }
+    assert_eq!(twin::reference(&scenario, 1, true).unwrap().series, record.series);
 }
 
 /// What a flow without an end has still to send is no number of bytes; its pulls are.

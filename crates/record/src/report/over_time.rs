@@ -112,6 +112,18 @@ fn port_of(series: &Series) -> Option<&str> {
     by_class.then(|| series.name.split(" class ").next().unwrap_or_default())
 }
 
+/// Of a line in its figure: the name of its series, or the class at the port that the figure is of.
+fn label(series: &Series) -> &str {
+    let class = port_of(series).and_then(|port| series.name.get(port.len() + 1..));
+    class.map_or(&series.name, |class| class.trim_end_matches(" queue"))
+}
+
+/// Of a line: a class has the same colour at all ports, another series that of its `place`.
+fn colour(series: &Series, place: usize) -> usize {
+    let class = port_of(series).and_then(|_| label(series).strip_prefix("class ")?.parse().ok());
+    class.unwrap_or(place)
+}
+
 fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<Figure> {
     let Frame { quantity, port, unit, end_us, low, top, seeds } = *frame;
     let mut all: Vec<(&Series, f64)> = run
@@ -152,7 +164,7 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
         chart.plot.band(&area, "band rest");
     }
     for (i, columns) in drawn.iter().enumerate().rev() {
-        let class = format!("s{i}");
+        let class = format!("s{}", colour(named[i].0, i));
         let present: Vec<Column> = columns.iter().flatten().copied().collect();
         if present.iter().any(|c| c.high > c.low) {
             let band: Vec<_> = present.iter().map(|c| (c.at_us, c.low, c.high)).collect();
@@ -167,8 +179,9 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
     let mut plot = String::from("<div class=\"legend\">");
     for (i, (series, peak)) in named.iter().enumerate() {
         plot.push_str(&format!(
-            "<span><i class=\"key s{i}\"></i>{} <small>peak {}</small></span>",
-            esc(&pretty(&series.name)),
+            "<span><i class=\"key s{}\"></i>{} <small>peak {}</small></span>",
+            colour(series, i),
+            esc(&pretty(label(series))),
             esc(&value_label(*peak, unit))
         ));
     }
@@ -310,7 +323,8 @@ fn hover(
             })
         };
         let values: Vec<_> = kept.iter().map(read).collect();
-        chart.hover_row(&pretty(&series.name), &format!("s{s}"), values);
+        let class = format!("s{}", colour(series, s));
+        chart.hover_row(&pretty(label(series)), &class, values);
     }
     if let Some(rest) = rest {
         let read =
