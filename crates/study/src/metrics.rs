@@ -165,7 +165,7 @@ const FLOW_COUNTS: [Named<Count>; 7] = [
 ];
 
 /// Of hosts whose path to memory is modelled; means over these.
-const MEMORY: [Named<OfMemory>; 24] = [
+const MEMORY: [Named<OfMemory>; 32] = [
     ("goodput_gbps", "payload that applications of a host read, Gb/s", |m| &m.goodput_gbps),
     ("pcie_gbps", "what crossed PCIe, Gb/s", |m| &m.pcie_gbps),
     ("iio_occupancy", "lines in IIO slots", |m| &m.iio_occupancy_lines),
@@ -223,6 +223,32 @@ const MEMORY: [Named<OfMemory>; 24] = [
     }),
     ("sender_waits.pause", "share in which a pause (PFC) was in force at its NIC", |m| {
         &m.sender_wait_shares.pause
+    }),
+    ("cache_in_place_share", "share of the receive buffers written that were in the cache", |m| {
+        &m.cache_in_place_share
+    }),
+    ("cache_states.s1", "share of time with no more unread buffers than the DDIO ways hold", |m| {
+        part(&m.cache_state_shares, 0)
+    }),
+    ("cache_states.s2", "share of time with more, and no more than the cache holds", |m| {
+        part(&m.cache_state_shares, 1)
+    }),
+    ("cache_states.s3", "share of time with more than the cache holds", |m| {
+        part(&m.cache_state_shares, 2)
+    }),
+    ("cache_states.s4", "share of time with no buffer of the receive queue left", |m| {
+        part(&m.cache_state_shares, 3)
+    }),
+    (
+        "cache_misses.after_nic",
+        "share of the receive buffers read that a write of the NIC had evicted",
+        |m| part(&m.cache_miss_shares, 0),
+    ),
+    ("cache_misses.after_cpu", "share of those that a core had evicted", |m| {
+        part(&m.cache_miss_shares, 1)
+    }),
+    ("cache_misses.cold", "share of those that were never in the cache", |m| {
+        part(&m.cache_miss_shares, 2)
     }),
 ];
 
@@ -328,6 +354,13 @@ const SPREADS: [Named<Spread>; 16] = [
     }),
 ];
 
+/// One of some estimates, without a value where nothing was measured: a cache whose buffers are not followed has no states.
+fn part(of: &[Estimate], which: usize) -> &Estimate {
+    static ABSENT: Estimate =
+        Estimate { mean: None, ci95: None, ci95_absent_because: None, per_seed: Vec::new() };
+    of.get(which).unwrap_or(&ABSENT)
+}
+
 /// All metrics, in the order of `forebay list metrics`.
 pub fn all() -> Vec<Metric> {
     let mut all = Vec::new();
@@ -392,5 +425,16 @@ mod tests {
         }
         assert!(by_name("flows.slowdown.p99").is_some_and(|m| m.of_flows));
         assert!(by_name("drops").is_some_and(|m| !m.of_flows));
+    }
+
+    #[test]
+    fn parts_of_a_list_are_metrics_and_may_be_absent() {
+        let mut summary = Summary { memory: Some(Default::default()), ..Default::default() };
+        let value = |summary: &Summary, name| by_name(name).unwrap().value(summary).mean;
+        assert_eq!(value(&summary, "memory.cache_states.s2"), None, "no buffers are followed");
+        let shares = [0.5, 0.3, 0.2, 0.0].map(|share| Estimate::new(vec![Some(share)]));
+        summary.memory.as_mut().unwrap().mean_over_hosts.cache_state_shares = shares.into();
+        assert_eq!(value(&summary, "memory.cache_states.s2"), Some(0.3));
+        assert_eq!(value(&summary, "memory.cache_states.s4"), Some(0.0));
     }
 }
