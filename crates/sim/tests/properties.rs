@@ -302,10 +302,10 @@ fn work_conserving(drawn: &Drawn, before: &Inspection, after: &Inspection) {
     }
 }
 
-/// New data of one flow never overtakes itself on any cable.
+/// New data of one flow never overtakes itself on any cable, and messages of one stream come one after another.
 #[derive(Default)]
 struct Order {
-    last: BTreeMap<(u32, u32, u32), (Time, u64)>, // by sender, receiver and flow: newest arrival seen, and its seq
+    last: BTreeMap<(u32, u32, u32), (Time, u32, u64)>, // by sender, receiver and flow: newest arrival seen, its message and its seq
 }
 
 impl Order {
@@ -319,17 +319,18 @@ impl Order {
                     continue;
                 }
                 let key = (port.node, port.peer, packet.flow.0);
-                let (seen, seq) = self.last.get(&key).copied().unwrap_or_default();
+                let (seen, before, seq) = self.last.get(&key).copied().unwrap_or_default();
+                let message = packet.message().map_or(0, |of| of.number);
                 if *at > seen {
                     assert!(
-                        packet.seq > seq || seen == Time::ZERO,
+                        (message, packet.seq) > (before, seq) || seen == Time::ZERO,
                         "flow {} overtakes itself on {}->{}: {} after {seq}",
                         packet.flow.0,
                         port.node,
                         port.peer,
                         packet.seq
                     );
-                    self.last.insert(key, (*at, packet.seq));
+                    self.last.insert(key, (*at, message, packet.seq));
                 }
             }
         }
