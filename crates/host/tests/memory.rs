@@ -638,7 +638,7 @@ fn a_slow_link_moves_its_lines_one_after_the_other() {
 /// Reads that miss, writes in place, buffers written back, lines of the NIC to memory and lines copied from it, of 4,000 frames after 1,000, with `window` of them between the cable
 /// and the end of their read, a ring of `depth` buffers, and a cache of 60 buffers with 10 in DDIO ways.
 fn in_a_ring(depth: u32, window: u32) -> ([u64; 3], [f64; 2]) {
-    let (from, to) = around_a_ring(depth, window, None);
+    let (from, to) = around_a_ring(depth, window, None, None);
     let counts = |of: &Totals| {
         let counts = of.queue.unwrap().counts;
         [counts.misses(), counts.in_place, counts.written_back]
@@ -648,14 +648,19 @@ fn in_a_ring(depth: u32, window: u32) -> ([u64; 3], [f64; 2]) {
     (std::array::from_fn(|i| after[i] - before[i]), [to.dma - from.dma, to.copied - from.copied])
 }
 
-/// Totals after 1,000 frames and after 5,000.
-fn around_a_ring(depth: u32, window: u32, rnr: Option<Rnr>) -> (Totals, Totals) {
+/// Totals after 1,000 frames and after 5,000, which are copied to `copies` other buffers in turn, if to any.
+fn around_a_ring(
+    depth: u32,
+    window: u32,
+    rnr: Option<Rnr>,
+    copies: Option<u64>,
+) -> (Totals, Totals) {
     let queue = QueueSettings {
         depth,
         buffer: Bytes::new(4096),
         reuse: Reuse::Fifo,
         refresh: Refresh::Write,
-        assemble: None,
+        assemble: copies.map(|buffers| Bytes::new(buffers * 4096)),
         rnr,
     };
     let cache = Bytes::new(60 * 4096);
@@ -682,7 +687,9 @@ fn around_a_ring(depth: u32, window: u32, rnr: Option<Rnr>) -> (Totals, Totals) 
         while let Some(landed) = path.take_packet() {
             path.replenish(1);
             path.claim(0, landed.packet.seq + 1);
-            path.deliver(now, 0, Read { flow: 0, bytes: 3948, upto: 0 }, Handling::of(1));
+            let fragments = copies.is_some();
+            let handling = Handling { fragments, ..Handling::of(1) };
+            path.deliver(now, 0, Read { flow: 0, bytes: 3948, upto: 0 }, handling);
         }
         while path.take_read().is_some() {
             done += 1;
@@ -698,7 +705,7 @@ fn around_a_ring(depth: u32, window: u32, rnr: Option<Rnr>) -> (Totals, Totals) 
 /// Of the first twenty, the ten that the ways cannot hold are missed; from then on all twenty are resident. Without a rule the stack posts forty.
 #[test]
 fn data_without_a_buffer_waits_in_the_nic() {
-    let (_, totals) = around_a_ring(20, 60, Some(Rnr::Wait));
+    let (_, totals) = around_a_ring(20, 60, Some(Rnr::Wait), None);
     let queue = totals.queue.unwrap();
     assert_eq!((queue.extra, queue.refused, queue.counts.misses()), (0, 0, 10));
     assert!((4940..=5040).contains(&queue.waited), "{}", queue.waited);
@@ -706,9 +713,49 @@ fn data_without_a_buffer_waits_in_the_nic() {
     let pace = totals.limits[Limit::Descriptors as usize] / totals.limits.iter().sum::<f64>();
     assert!(pace > 0.5, "the queue sets the pace: {pace}");
 
-    let (_, totals) = around_a_ring(20, 60, None);
+    let (_, totals) = around_a_ring(20, 60, None, None);
     let queue = totals.queue.unwrap();
     assert!((39..=41).contains(&queue.extra) && queue.waited == 0, "{}", queue.extra);
+}
+
+/// Twenty receive buffers and those that they are copied to take the same 60 places. Twenty of these find all resident; of a hundred each is gone when its
+/// turn comes, so that every line copied comes from memory first, and takes the place of one that has to be written back.
+#[test]
+fn a_second_set_of_buffers_takes_cache_too() {
+    let lines = |copies| {
+        let (from, to) = around_a_ring(20, 5, None, copies);
+        (to.copied - from.copied) / 4000.0
+    };
+    let per_frame = 3948.0 / 64.0 * 1.046;
+    assert_eq!([lines(None), lines(Some(20))], [0.0, 0.0]);
+    let found = lines(Some(100));
+    assert!((found / per_frame - 1.0).abs() < 0.01, "{found} of {per_frame}");
+}
+
+/// A microsecond of work on each of two threads takes a microsecond on two cores, and 1 / 0.6 us on one.
+#[test]
+fn two_threads_of_a_core_slow_each_other_down() {
+    let takes = |smt, threads: u32| {
+        let mut settings = MemorySettings::default();
+        settings.readers.smt = smt;
+        settings.readers.cores = 2;
+        settings.readers.per_packet = Span::from_us(1);
+        settings.readers.per_kilobyte = Span::ZERO;
+        let mut path = MemoryPath::new(&settings);
+        for core in 0..threads {
+            path.deliver(Time::ZERO, core, Read { flow: core, bytes: 1, upto: 1 }, Handling::of(1));
+        }
+        let mut done = 0;
+        while done < threads {
+            path.advance(path.due());
+            done += std::iter::from_fn(|| path.take_read()).count() as u32;
+        }
+        path.at().as_ps() as f64 * 1e-6
+    };
+    for (smt, threads, us) in [(1, 2, 1.0), (2, 1, 1.0), (2, 2, 1.0 / 0.6)] {
+        let found = takes(smt, threads);
+        assert!((found - us).abs() < 0.01, "smt = {smt}, {threads} at work: {found} us");
+    }
 }
 
 /// CARC, section 3.1, by hand: a ring that fits the cache misses nothing whatever waits; once what waits has passed the DDIO ways all of

@@ -12,6 +12,9 @@ use crate::pool::{Pool, PoolAct, PoolEvent, PoolParams, PoolSeen, PoolStart, Poo
 use alloc::collections::VecDeque;
 use forebay_units::{Bytes, Span, Time};
 
+/// Wakes after which a law without requests moves no more: it goes a quarter of its way each time.
+const MOST_WAKES: u32 = 100;
+
 /// Running totals of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
@@ -77,6 +80,7 @@ impl PoolDriver {
     /// The application makes a request of `bytes`. True: it is to be posted now; else it waits, and a later call releases it.
     pub fn request(&mut self, now: Time, bytes: u64) -> bool {
         self.counts.requests += 1;
+        self.catch_up(now);
         if self.blocked.is_empty() && self.fits(bytes) {
             self.post(now, bytes);
             return true;
@@ -121,9 +125,22 @@ impl PoolDriver {
         }
     }
 
-    /// When to call [`PoolDriver::wake`]; [`Time::MAX`]: never.
+    /// When to call [`PoolDriver::wake`]; [`Time::MAX`]: not before the next request, since nothing is under way.
     pub fn due(&self) -> Time {
-        self.due
+        let idle = self.totals.outstanding == 0 && self.blocked.is_empty();
+        if idle { Time::MAX } else { self.due }
+    }
+
+    /// Wakes the law as often as it wanted while nothing was under way, the last [`MOST_WAKES`] times at most.
+    fn catch_up(&mut self, now: Time) {
+        for left in (0..MOST_WAKES).rev() {
+            if self.due > now {
+                return;
+            }
+            let at = if left == 0 { now } else { self.due };
+            self.due = Time::MAX;
+            self.notify(at, PoolEvent::Wake);
+        }
     }
 
     /// Most credits that may be outstanding.
@@ -235,6 +252,39 @@ mod tests {
         assert_eq!(posted, [LINE + 1, 1]);
         assert_eq!(driver.counts().blocked, 2);
         assert_eq!(driver.counts().waited, Span::from_ps(2));
+    }
+
+    /// A connection without requests is woken by nobody, and its law stands where it would stand.
+    #[test]
+    fn an_idle_connection_sleeps() {
+        let busy = || {
+            let (mut driver, mut now) = (driver(12 << 20, 16), Time::ZERO);
+            for _ in 0..40 {
+                for _ in 0..3 {
+                    driver.request(now, 12_288 * LINE);
+                }
+                while driver.totals().outstanding > 0 {
+                    now += Span::from_us(10);
+                    driver.wake(now, |_| {});
+                    driver.complete(now, |_| {});
+                }
+            }
+            (driver, now)
+        };
+        for us in [5, 15, 55, 10_000] {
+            let ((mut asleep, now), (mut awake, _)) = (busy(), busy());
+            assert!(asleep.limit() > 12_288, "it has more than its share");
+            assert_eq!(asleep.due(), Time::MAX);
+            let then = now + Span::from_us(us);
+            while awake.due <= then {
+                awake.wake(awake.due, |_| {});
+            }
+            for driver in [&mut asleep, &mut awake] {
+                driver.request(then, LINE);
+            }
+            assert_eq!(asleep.limit(), awake.limit(), "after {us} us");
+            assert!(asleep.due() < Time::MAX);
+        }
     }
 
     /// Counts of what was consumed are cumulative: one heals all that were lost before it, and one that comes late changes nothing.

@@ -370,6 +370,7 @@ impl Host {
                 of.responses
             }
         };
+        self.arm_pool(index);
         self.write(now, onto);
     }
 
