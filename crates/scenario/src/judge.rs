@@ -102,6 +102,8 @@ impl Judge<'_> {
                 format!("{law:?} is a law for host.memory.control; write {names} for flows")
             } else if forebay_laws::group::LAWS.iter().any(|group| group.name == law) {
                 format!("{law:?} is a law for fabric.switch.hierarchical; write {names} for flows")
+            } else if forebay_laws::pool::LAWS.iter().any(|pool| pool.name == law) {
+                format!("{law:?} is a law for pool of an rpc entry; write {names} for flows")
             } else if GrantParams::new(&law).is_ok() || CreditParams::new(&law).is_ok() {
                 format!(
                     "{law:?} is a law of receivers; write {names}, or kind = \"receiver-driven\""
@@ -148,6 +150,15 @@ impl Judge<'_> {
                 }
             }
         }
+    }
+
+    /// Says which laws a role has, where `law` is none of them.
+    pub fn no_such_law(&mut self, path: &str, role: &str, law: &str, laws: &[LawInfo]) {
+        let names = || laws.iter().map(|law| law.name);
+        let close = did_you_mean(law, names());
+        let (law, names) = (shorten(law), or_list(names()));
+        let text = format!("no law of role {role} is called {law:?}; write {names}{close}");
+        self.say(path, text);
     }
 
     /// The path of entry `i` of a key that is one text or a list of them.

@@ -244,6 +244,8 @@ fn laws_and_their_parameters() {
     assert!(law.contains("\"hostcc\" is a law for host.memory.control; write reno"), "{law}");
     let law = said("\"dctcp\"", "\"hiercc\"");
     assert!(law.contains("\"hiercc\" is a law for fabric.switch.hierarchical; write"), "{law}");
+    let law = said("\"dctcp\"", "\"carc\"");
+    assert!(law.contains("\"carc\" is a law for pool of an rpc entry; write reno"), "{law}");
     let law = said("[transport]", "[host.memory.control]\nlaw = \"dctcp\"\n[transport]");
     assert!(law.contains("\"dctcp\" is a law for transport.law; write hostcc"), "{law}");
     let value = said("\"dctcp\"", "\"dctcp\"\nparams = { g = 0.3 }");

@@ -3,8 +3,6 @@
 
 use crate::judge::Judge;
 use crate::params::{self, Param};
-use crate::problem::or_list;
-use crate::tree::{did_you_mean, shorten};
 use forebay_laws::group::{GroupParams, LAWS};
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
@@ -130,13 +128,7 @@ impl Hierarchical {
                 let info = law.info();
                 judge.set_params(&at("params"), info, &self.params, |key, text| law.set(key, text));
             }
-            Err(_) => {
-                let names = || LAWS.iter().map(|law| law.name);
-                let close = did_you_mean(&self.law, names());
-                let (law, names) = (shorten(&self.law), or_list(names()));
-                let text = format!("no law of role group is called {law:?}; write {names}{close}");
-                judge.say(&at("law"), text);
-            }
+            Err(_) => judge.no_such_law(&at("law"), "group", &self.law, LAWS),
         }
     }
 }

@@ -3,7 +3,6 @@
 use crate::judge::Judge;
 use crate::params::{self, Param};
 use crate::problem::or_list;
-use crate::tree::{did_you_mean, shorten};
 use forebay_host::memory::MemorySettings;
 use forebay_host::memory::settings::{
     AntagonistSettings, CacheModel, DdioSettings, LINE, ThrottleSettings,
@@ -281,17 +280,12 @@ impl HostControl {
                 let info = law.info();
                 judge.set_params(&at("params"), info, &self.params, |key, text| law.set(key, text));
             }
-            Err(_) => {
-                let names = || LAWS.iter().map(|law| law.name);
-                let close = did_you_mean(&self.law, names());
-                let (law, names) = (shorten(&self.law), or_list(names()));
-                let text = if forebay_laws::flow::LAWS.iter().any(|flow| flow.name == law) {
-                    format!("{law:?} is a law for transport.law; write {names} for a host")
-                } else {
-                    format!("no law of role host is called {law:?}; write {names}{close}")
-                };
+            Err(_) if forebay_laws::flow::LAWS.iter().any(|flow| flow.name == self.law) => {
+                let (law, names) = (&self.law, or_list(LAWS.iter().map(|law| law.name)));
+                let text = format!("{law:?} is a law for transport.law; write {names} for a host");
                 judge.say(&at("law"), text);
             }
+            Err(_) => judge.no_such_law(&at("law"), "host", &self.law, LAWS),
         }
         if self.read < Span::from_ns(100) || self.read > LONGEST {
             let text = format!(

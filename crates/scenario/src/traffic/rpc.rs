@@ -4,8 +4,7 @@ use super::{Around, Judge, MOST_FLOWS};
 use crate::cdf::{Cdf, Sizes};
 use crate::names::{OneOrMore, one_or_more};
 use crate::params::{self, Param};
-use crate::problem::{grouped, or_list};
-use crate::tree::{did_you_mean, shorten};
+use crate::problem::grouped;
 use forebay_laws::pool::{LAWS, PoolParams};
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
@@ -246,13 +245,7 @@ impl PoolControl {
                 let info = law.info();
                 judge.set_params(&at("params"), info, &self.params, |key, text| law.set(key, text));
             }
-            Err(_) => {
-                let names = || LAWS.iter().map(|law| law.name);
-                let close = did_you_mean(&self.law, names());
-                let (law, names) = (shorten(&self.law), or_list(names()));
-                let text = format!("no law of role pool is called {law:?}; write {names}{close}");
-                judge.say(&at("law"), text);
-            }
+            Err(_) => judge.no_such_law(&at("law"), "pool", &self.law, LAWS),
         }
     }
 }
