@@ -32,10 +32,8 @@ impl<'a> Pools<'a> {
 
     /// Bytes whose credits the server of a connection returns together, an eighth of its share of the cache; none if responses return them.
     pub fn batch(&self, of: &Connection) -> Option<u64> {
-        let rpc = entry(self.common, of);
-        let pool = rpc.pool.as_ref()?;
-        let explicit = rpc.response.is_none() || pool.fragment.is_some();
-        explicit.then(|| self.cache(of).get() / (8 * u64::from(self.connections[&of.server])))
+        let in_messages = entry(self.common, of).returns_credits_in_messages();
+        in_messages.then(|| self.cache(of).get() / (8 * u64::from(self.connections[&of.server])))
     }
 
     /// Cache of a connection's server.

@@ -152,6 +152,12 @@ fn one_way_too<S: Serializer>(response: &Option<Cdf>, to: S) -> Result<S::Ok, S:
 const MOST_OUTSTANDING: u64 = 1 << 20;
 
 impl Rpc {
+    /// Whether servers return credits in messages of their own: responses return those of whole requests.
+    pub fn returns_credits_in_messages(&self) -> bool {
+        let in_pieces = |pool: &PoolControl| pool.fragment.is_some();
+        self.pool.as_ref().is_some_and(|pool| in_pieces(pool) || self.response.is_none())
+    }
+
     pub(super) fn check(&mut self, judge: &mut Judge<'_>, path: &str, around: &Around<'_>) {
         let at = |name: &str| format!("{path}.{name}");
         judge.hosts(&at("from"), &mut self.from, around);

@@ -159,7 +159,7 @@ impl Host {
         let index = ends.add(connection, role, waits_for);
         if let Some(driver) = pool {
             let fragment = rpc.pool.as_ref().and_then(|pool| pool.fragment);
-            let explicit = fragment.is_some() || rpc.response.is_none();
+            let explicit = rpc.returns_credits_in_messages();
             let piece = fragment.map_or(u64::MAX, Bytes::get);
             let pool = Pool { driver, armed: Time::MAX, explicit, piece };
             if explicit {
