@@ -447,3 +447,19 @@ fn a_receive_queue_that_runs_out_holds_its_senders() {
         }
     }
 }
+
+/// The same queue behind a NIC that drops: data that go-back-N discards behind a gap gives its buffer back, or what fills the gap would
+/// never find one.
+#[test]
+fn data_that_is_discarded_holds_no_receive_buffer() {
+    for recovery in ["go-back-n", "selective"] {
+        let memory = "per_kilobyte = \"1us\"\nddio = true\ncache_model = \"buffers\"\nnic_buffer = \"64KiB\"\n\
+                      rq = { depth = 16, buffer = \"4KiB\", rnr = \"wait\" }";
+        let transport = format!("recovery = \"{recovery}\"\n");
+        let record = consumed("request = \"400KB\"\ncount = 5\n", memory, &transport);
+        let row = &record.memory[0];
+        assert!(row.dropped > 0, "{row:?}");
+        assert!(record.rpcs.iter().all(|rpc| rpc.latency().is_some()), "{recovery}: {row:?}");
+        assert_eq!((record.rpcs.len(), row.read_bytes.get()), (10, 10 * 400_000), "{recovery}");
+    }
+}

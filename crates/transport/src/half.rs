@@ -49,6 +49,10 @@ pub trait Transport: Clone + Debug + PartialEq {
     fn copies(&self) -> bool {
         false
     }
+    /// Whether receivers keep data that arrives behind a gap. Otherwise they discard it, and it comes again.
+    fn keeps_gaps(&self) -> bool {
+        true
+    }
     /// Whose frames its packets are shown as in captures.
     fn frames(&self) -> Frames {
         Frames::Message

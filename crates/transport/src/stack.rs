@@ -615,6 +615,12 @@ impl Receiver {
         each!(Receiver, self, |of| of.cfg.copies())
     }
 
+    /// Whether data that arrives behind a gap is kept.
+    #[inline]
+    pub fn keeps_gaps(&self) -> bool {
+        each!(Receiver, self, |of| of.cfg.keeps_gaps())
+    }
+
     /// What the law needs of this end.
     #[inline]
     pub fn needs(&self) -> &Needs {

@@ -15,6 +15,7 @@ use super::receive_queue::{QueueTotals, Refusal};
 use super::{MemorySettings, float, lines, whole};
 use forebay_units::{Span, Time};
 use forebay_wire::Packet;
+use std::ops::Range;
 
 /// The longest step: what enters slots in one leaves none of them in the same, by default: the cache takes 151 ns.
 pub const STEP: Span = Span::from_ns(150);
@@ -238,14 +239,15 @@ impl MemoryPath {
     /// The next delivery of a flow has all of its data that begins before `upto`.
     pub fn claim(&mut self, flow: u32, upto: u64) {
         if let Some(queue) = self.llc.queue() {
-            queue.claim(flow, upto);
+            queue.claim(flow, 0..upto);
         }
     }
 
-    /// Nobody reads what has come of a flow's data that begins before `upto`.
-    pub fn release(&mut self, flow: u32, upto: u64) {
-        if let Some(queue) = self.llc.queue() {
-            queue.release(flow, upto);
+    /// Nobody reads what has come of a flow's data that begins in `part`.
+    pub fn release(&mut self, now: Time, flow: u32, part: Range<u64>) {
+        if self.llc.queue().is_some_and(|queue| queue.release(flow, part)) {
+            self.move_to(now);
+            self.wake();
         }
     }
 

@@ -3,7 +3,8 @@
 //! Models: all flows take buffers from one queue as their frames come to the NIC; a core that copies reads the buffers of its work as it begins
 //! it, and posts them again when it is done. Frames without data for an application, and data that came twice, give theirs
 //! back unread. Lines of a frame evict in the share in which its buffers do, spread over the frames on their way into the cache.
-//! Where the queue runs out the stack posts another buffer (TCP), or data waits in the NIC or is refused ([`Rnr`]).
+//! Where the queue runs out the stack posts another buffer (TCP), or data waits in the NIC or is refused ([`Rnr`]); where all
+//! of it holds data behind gaps, another is posted for what waits.
 //! Leaves out: buffers filled in part, which take a whole one's place; reads of headers. Lines that a core's read
 //! writes back take what memory serves, and wait in no line.
 //!
@@ -15,6 +16,7 @@ use super::llc::read_latency;
 use super::settings::{DdioSettings, QueueSettings, Rnr};
 use forebay_wire::{Kind, Packet};
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 /// Running totals of a receive queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -161,6 +163,7 @@ impl ReceiveQueue {
         if self.rnr == Some(Rnr::Wait) && short {
             self.ways[nic].waiting.push_back(buffers);
             self.totals.waited += u64::from(buffers > 0);
+            self.unblock();
         } else {
             self.fill(nic, buffers);
         }
@@ -213,12 +216,12 @@ impl ReceiveQueue {
         self.fill_waiting();
     }
 
-    /// Takes buffers of `flow` whose data begins before `upto` for the next work.
-    pub(super) fn claim(&mut self, flow: u32, upto: u64) {
+    /// Takes buffers of `flow` whose data begins in `part` for the next work.
+    pub(super) fn claim(&mut self, flow: u32, part: Range<u64>) {
         let Some(landed) = self.landed.get_mut(&flow) else { return };
         let mut at = 0;
         while let Some(&(begin, buffer)) = landed.get(at) {
-            if begin < upto {
+            if part.contains(&begin) {
                 landed.remove(at);
                 self.claimed.push(buffer);
             } else {
@@ -230,13 +233,35 @@ impl ReceiveQueue {
         }
     }
 
-    /// Gives back buffers of `flow` whose data begins before `upto`, which nobody reads.
-    pub(super) fn release(&mut self, flow: u32, upto: u64) {
-        self.claim(flow, upto);
+    /// Gives back buffers of `flow` whose data begins in `part`, which nobody reads. Whether frames that waited have buffers now.
+    pub(super) fn release(&mut self, flow: u32, part: Range<u64>) -> bool {
+        let waiting = self.waiting();
+        self.claim(flow, part);
         let mut claimed = std::mem::take(&mut self.claimed);
         self.give_back(&claimed);
         claimed.clear();
         self.claimed = claimed;
+        self.unblock();
+        self.waiting() < waiting
+    }
+
+    /// Frames without buffers before all NICs.
+    fn waiting(&self) -> usize {
+        self.ways.iter().map(|way| way.waiting.len()).sum()
+    }
+
+    /// Where every buffer holds data behind a gap, none would be given back before the gap is filled: the stack posts another for
+    /// the frame that waits first.
+    #[inline]
+    fn unblock(&mut self) {
+        for nic in 0..self.ways.len() {
+            if let Some(&buffers) = self.ways[nic].waiting.front()
+                && self.landed.values().map(VecDeque::len).sum::<usize>() == self.unread as usize
+            {
+                self.ways[nic].waiting.pop_front();
+                self.fill(nic, buffers);
+            }
+        }
     }
 
     /// Moves what was claimed to the end of `to`. Returns how many these are.

@@ -316,9 +316,6 @@ impl Host {
 
     /// These bytes of a flow are in order and wait for their application.
     pub(super) fn await_reading(&mut self, now: Time, flow: FlowId, part: Range<u64>, mss: u64) {
-        if part.is_empty() {
-            return self.forget(flow, part.end);
-        }
         let service = self.hold_core(flow, part.end);
         let fragments = self.has_fragments(flow, mss);
         if let Some(memory) = &mut self.memory {
@@ -344,11 +341,11 @@ impl Host {
         largest.get() > mss
     }
 
-    /// What came of a flow's data that begins before `upto` is not for its application: it came twice, or RDMA placed it.
+    /// What came of a flow's data that begins in `part` is not for its application: it came twice, was discarded, or RDMA placed it.
     #[inline]
-    pub(super) fn forget(&mut self, flow: FlowId, upto: u64) {
+    pub(super) fn forget(&mut self, now: Time, flow: FlowId, part: Range<u64>) {
         if let Some(memory) = &mut self.memory {
-            memory.path.release(flow.0, upto);
+            memory.path.release(now, flow.0, part);
         }
     }
 

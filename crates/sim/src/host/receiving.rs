@@ -88,7 +88,7 @@ impl Host {
         self.receive.segments += u64::from(packet.kind == Kind::Data); // no trimmed header, and no message without payload
         let slot = match self.receive.of.get(packet.flow) {
             Some(DONE) => {
-                self.forget(packet.flow, u64::MAX);
+                self.forget(now, packet.flow, 0..u64::MAX);
                 out.slab().release(packet.int_slot());
                 return self.acknowledge_again(now, packet);
             }
@@ -119,11 +119,16 @@ impl Host {
         if packet.int_slot() != 0 && !kept {
             out.slab().release(packet.int_slot());
         }
-        if read_later {
+        if read_later && delivered > before {
             let mss = receiving.receiver.mss().get();
             return self.await_reading(now, packet.flow, before..delivered, mss);
         }
-        self.forget(packet.flow, u64::MAX);
+        if read_later {
+            let discarded = packet.seq >= delivered && !receiver.keeps_gaps();
+            let part = if discarded { packet.seq..packet.seq + 1 } else { 0..delivered };
+            return self.forget(now, packet.flow, part);
+        }
+        self.forget(now, packet.flow, 0..u64::MAX);
         self.receive.bytes += delivered - before;
         if complete {
             self.complete(now, packet.flow, slot, out);

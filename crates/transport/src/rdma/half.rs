@@ -1,6 +1,6 @@
 //! RDMA as one of the transports.
 
-use super::{QpReceiver, QpSender, RdmaConfig};
+use super::{QpReceiver, QpSender, RdmaConfig, Recovery};
 use crate::half::{Frames, HostStart, PacketSink, Prefetch, ReceiverHalf, SenderHalf, Transport};
 use crate::receiver::{Arrival, send_acks};
 use crate::{Burst, FlowSpec, Wait};
@@ -46,6 +46,10 @@ impl Transport for RdmaConfig {
 
     fn needs(&self) -> &Needs {
         &self.needs
+    }
+
+    fn keeps_gaps(&self) -> bool {
+        self.recovery == Recovery::Selective
     }
 
     fn frames(&self) -> Frames {
