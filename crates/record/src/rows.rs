@@ -334,6 +334,11 @@ impl MemoryRow {
         self.dropped as f64 / self.arrived.max(1) as f64
     }
 
+    /// Share of the receive buffers read that were not in the cache.
+    pub fn miss_share(&self) -> f64 {
+        self.cache_misses.iter().sum::<f64>() / self.cache_reads.max(1) as f64
+    }
+
     /// Mean throttle level.
     pub fn mean_level(&self) -> f64 {
         (0_u32..).zip(&self.levels).map(|(level, share)| f64::from(level) * share).sum()

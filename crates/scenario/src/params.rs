@@ -4,6 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
+/// Default of `enabled`: a law that is named acts.
+pub(crate) fn yes() -> bool {
+    true
+}
+
 /// Value of a law's parameter.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]

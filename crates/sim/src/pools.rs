@@ -24,7 +24,9 @@ impl<'a> Pools<'a> {
     /// Those of a scenario whose hosts have these names.
     pub fn new(scenario: &'a Scenario, names: &'a [String], common: &'a Common) -> Self {
         let mut connections = BTreeMap::new();
-        for one in common.connections.iter().filter(|one| entry(common, one).pool.is_some()) {
+        for one in
+            common.connections.iter().filter(|one| entry(common, one).acting_pool().is_some())
+        {
             *connections.entry(one.server).or_default() += 1;
         }
         Self { scenario, names, common, connections }
@@ -48,7 +50,7 @@ impl<'a> Pools<'a> {
     /// # Errors
     /// If there is no such law, or a parameter of it.
     pub fn driver(&self, number: u32, of: &Connection) -> Result<Option<PoolDriver>, SimError> {
-        let Some(pool) = &entry(self.common, of).pool else { return Ok(None) };
+        let Some(pool) = entry(self.common, of).acting_pool() else { return Ok(None) };
         let params = law(&pool.law, &pool.params, PoolParams::new, PoolParams::set)?;
         let profile = &self.common.profiles[usize::from(of.traffic)];
         let at = PoolStart {

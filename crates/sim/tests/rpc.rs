@@ -350,6 +350,8 @@ fn pooled(keys: &str, more: &str) -> RunRecord {
 fn a_pool_holds_requests_to_credits_of_the_cache() {
     let free = pooled("count = 4", "");
     assert!(free.connections.iter().all(|row| row.credits.is_none()));
+    let off = pooled("count = 4\npool = { law = \"carc\", enabled = false }", "");
+    assert_eq!((off.digest, off.connections), (free.digest, free.connections.clone()));
     let held = pooled("count = 4\npool = { law = \"carc\" }", "");
     for row in &held.connections {
         let credits = row.credits.unwrap();

@@ -165,7 +165,7 @@ const FLOW_COUNTS: [Named<Count>; 7] = [
 ];
 
 /// Of hosts whose path to memory is modelled; means over these.
-const MEMORY: [Named<OfMemory>; 32] = [
+const MEMORY: [Named<OfMemory>; 33] = [
     ("goodput_gbps", "payload that applications of a host read, Gb/s", |m| &m.goodput_gbps),
     ("pcie_gbps", "what crossed PCIe, Gb/s", |m| &m.pcie_gbps),
     ("iio_occupancy", "lines in IIO slots", |m| &m.iio_occupancy_lines),
@@ -223,6 +223,9 @@ const MEMORY: [Named<OfMemory>; 32] = [
     }),
     ("sender_waits.pause", "share in which a pause (PFC) was in force at its NIC", |m| {
         &m.sender_wait_shares.pause
+    }),
+    ("cache_miss_share", "share of the receive buffers read that were not in the cache", |m| {
+        &m.cache_miss_share
     }),
     ("cache_in_place_share", "share of the receive buffers written that were in the cache", |m| {
         &m.cache_in_place_share

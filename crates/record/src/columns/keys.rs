@@ -107,6 +107,10 @@ pub(super) const KEYS: &[(&str, &str)] = &[
         "cache_miss_shares",
         "Of the receive buffers that cores read, shares that were not in the cache: evicted by a write of the NIC, evicted by a core, never there before. Not without cache_model = buffers.",
     ),
+    (
+        "cache_miss_share",
+        "Of the receive buffers that cores read, the share that was not in the cache, whatever the cause; null without cache_model = buffers.",
+    ),
     ("cache_in_place_share", "Of the receive buffers that the NIC wrote, the share in the cache."),
     (
         "blocked_share",

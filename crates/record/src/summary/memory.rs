@@ -66,6 +66,9 @@ pub struct HostMemory {
     /// Share of the buffers read that were not in the cache, by cause: evicted by a write of the NIC, evicted by a core, never there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cache_miss_shares: Vec<Estimate>,
+    /// Share of the buffers read that were not in the cache; without a value where buffers are not followed.
+    #[serde(default)]
+    pub cache_miss_share: Estimate,
     /// Share of the buffers written that were in the cache.
     #[serde(default)]
     pub cache_in_place_share: Estimate,
@@ -211,6 +214,11 @@ fn of(name: String, runs: &[RunRecord], member: impl Fn(&MemoryRow) -> bool) -> 
             |row| &row.cache_misses,
             |row| 1.0 / row.cache_reads.max(1) as f64,
         ),
+        cache_miss_share: if rows().any(|row| !row.cache_states.is_empty()) {
+            across(&MemoryRow::miss_share)
+        } else {
+            Estimate::default()
+        },
         cache_in_place_share: across(&|row| {
             row.cache_in_place as f64 / row.cache_writes.max(1) as f64
         }),

@@ -56,7 +56,7 @@ pub struct HostControl {
     /// Name of the law, of those in `forebay laws` that have role host.
     pub law: String,
     /// Whether the law acts; with false the host runs as without this table, so that a sweep can compare both. Default: true.
-    #[serde(default = "yes")]
+    #[serde(default = "params::yes")]
     pub enabled: bool,
     /// Parameters of the law, by their names in `forebay laws`. Default: as published.
     #[serde(default, with = "params", skip_serializing_if = "Vec::is_empty")]
@@ -66,10 +66,6 @@ pub struct HostControl {
     /// section 4.1: 0.6 to 0.7 us).
     #[serde(default = "read")]
     pub read: Span,
-}
-
-fn yes() -> bool {
-    true
 }
 
 fn read() -> Span {

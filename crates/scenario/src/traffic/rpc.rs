@@ -69,6 +69,9 @@ pub struct Rpc {
 pub struct PoolControl {
     /// Name of the law, of those in `forebay laws` that have role pool.
     pub law: String,
+    /// Whether the law acts; with false requests are posted as without this table, so that a sweep can compare both. Default: true.
+    #[serde(default = "params::yes")]
+    pub enabled: bool,
     /// Parameters of the law, by their names in `forebay laws`. Default: as published.
     #[serde(default, with = "params", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<BTreeMap<String, Param>>")]
@@ -152,10 +155,15 @@ fn one_way_too<S: Serializer>(response: &Option<Cdf>, to: S) -> Result<S::Ok, S:
 const MOST_OUTSTANDING: u64 = 1 << 20;
 
 impl Rpc {
+    /// The pool whose law acts.
+    pub fn acting_pool(&self) -> Option<&PoolControl> {
+        self.pool.as_ref().filter(|pool| pool.enabled)
+    }
+
     /// Whether servers return credits in messages of their own: responses return those of whole requests.
     pub fn returns_credits_in_messages(&self) -> bool {
         let in_pieces = |pool: &PoolControl| pool.fragment.is_some();
-        self.pool.as_ref().is_some_and(|pool| in_pieces(pool) || self.response.is_none())
+        self.acting_pool().is_some_and(|pool| in_pieces(pool) || self.response.is_none())
     }
 
     pub(super) fn check(&mut self, judge: &mut Judge<'_>, path: &str, around: &Around<'_>) {

@@ -158,7 +158,7 @@ impl Host {
         let ends = self.ends_mut();
         let index = ends.add(connection, role, waits_for);
         if let Some(driver) = pool {
-            let fragment = rpc.pool.as_ref().and_then(|pool| pool.fragment);
+            let fragment = rpc.acting_pool().and_then(|pool| pool.fragment);
             let explicit = rpc.returns_credits_in_messages();
             let piece = fragment.map_or(u64::MAX, Bytes::get);
             let pool = Pool { driver, armed: Time::MAX, explicit, piece };

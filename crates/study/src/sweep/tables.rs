@@ -13,7 +13,7 @@ use serde_json::{Map, json};
 use std::collections::BTreeSet;
 
 /// The metrics of a row, by their names in `forebay list metrics`.
-pub const METRICS: [&str; 23] = [
+pub const METRICS: [&str; 26] = [
     "flows.completed",
     "flows.not_finished",
     "flows.slowdown.mean",
@@ -37,6 +37,9 @@ pub const METRICS: [&str; 23] = [
     "memory.antagonist_gigabytes_per_s",
     "memory.iio_occupancy",
     "memory.mean_level",
+    "memory.cache_miss_share",
+    "rpc.latency_us.p50",
+    "rpc.latency_us.p99",
 ];
 
 /// Version of the layout of `sweep.json`.
@@ -300,10 +303,12 @@ fn json_text(plan: &Plan, rows: &[Row]) -> String {
 
 /// The columns of the terminal and of the page: heading, metric, and how to write it.
 pub(super) type Column = (&'static str, &'static str, fn(f64) -> String);
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 14] = [
     ("slowdown p50", "flows.slowdown.p50", digits),
     ("p99", "flows.slowdown.p99", digits),
     ("mean", "flows.slowdown.mean", digits),
+    ("RPC p50 us", "rpc.latency_us.p50", digits),
+    ("RPC p99 us", "rpc.latency_us.p99", digits),
     ("Gb/s per receiver", "goodput_per_receiver_gbps", digits),
     ("drops", "drop_rate", percent),
     ("marks", "mark_rate", percent),
@@ -312,6 +317,7 @@ const COLUMNS: [Column; 11] = [
     ("antagonist GB/s", "memory.antagonist_gigabytes_per_s", digits),
     ("lines in IIO", "memory.iio_occupancy", digits),
     ("level", "memory.mean_level", digits),
+    ("reads missed", "memory.cache_miss_share", percent),
 ];
 
 /// Those that a row has a value for: without flows that end there is no slowdown, on ideal hosts no memory.

@@ -82,7 +82,6 @@ fn cache(host: &HostMemory) -> Option<Line> {
         .filter(|(_, share)| value(share) >= 0.0005)
         .map(|(state, share)| format!("S{state} {}", percent(value(share))))
         .collect();
-    let misses: f64 = host.cache_miss_shares.iter().map(value).sum();
     let not_ready = [
         (host.rnr_waited_frames, "waited for a receive buffer"),
         (host.rnr_refused_frames, "were refused for want of one"),
@@ -94,7 +93,7 @@ fn cache(host: &HostMemory) -> Option<Line> {
     (!states.is_empty()).then(|| {
         Line::new("").plain(format!(
             "cache: {} of reads missed, {} of writes in place; {} of the time{}",
-            percent(misses),
+            percent(value(&host.cache_miss_share)),
             percent(value(&host.cache_in_place_share)),
             states.join(", "),
             not_ready.concat(),
