@@ -463,3 +463,17 @@ fn data_that_is_discarded_holds_no_receive_buffer() {
         assert_eq!((record.rpcs.len(), row.read_bytes.get()), (10, 10 * 400_000), "{recovery}");
     }
 }
+
+/// Requests of 256 B over two connections, many at once: each takes a receive buffer of its own, and a core reads it as one.
+#[test]
+fn each_request_over_rdma_is_a_message_of_its_own() {
+    let memory = "ddio = true\ncache_model = \"buffers\"\n\
+                  rq = { depth = 4096, buffer = \"4KiB\", rnr = \"wait\" }";
+    let record = consumed("request = \"256B\"\noutstanding = 64\ncount = 640\n", memory, "");
+    let row = &record.memory[0];
+    assert!(record.rpcs.len() == 1_280 && record.rpcs.iter().all(|rpc| rpc.latency().is_some()));
+    assert_eq!(
+        (row.cache_writes, row.cache_reads, row.read_bytes.get()),
+        (1_280, 1_280, 1_280 * 256)
+    );
+}

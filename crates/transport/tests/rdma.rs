@@ -566,3 +566,66 @@ proptest! {
         }
     }
 }
+
+/// Messages of these sizes, posted at once on a stream that ends with them.
+fn posted<F: FnMut(&Packet, u64) -> Fate>(cfg: RdmaConfig, messages: &[u64], fate: F) -> Cable<F> {
+    let mut cable = Cable::new(cfg, "dcqcn", 0, fate);
+    let spec = FlowSpec {
+        flow: FlowId(0),
+        src: HostAddr::default(),
+        dst: HostAddr::default(),
+        size: Bytes::ZERO,
+        open: true,
+        paths: 1,
+    };
+    cable.sender =
+        QpSender::new(&cable.cfg, spec, &law("dcqcn"), start(Span::from_us(9)), Time::ZERO);
+    for (i, bytes) in messages.iter().enumerate() {
+        cable.sender.app_write(&cable.cfg, Bytes::new(*bytes), i + 1 == messages.len());
+    }
+    cable.run(at(60_000_000));
+    cable
+}
+
+/// Three messages of 256 B and one of 2,500 B: six packets, none with bytes of two.
+#[test]
+fn messages_share_no_packet() {
+    let cable = posted(RdmaConfig::default(), &[256, 256, 2_500, 256], whole);
+    let data = cable.seen.iter().filter(|(_, packet)| packet.kind == Kind::Data);
+    let packets: Vec<_> =
+        data.map(|(_, packet)| (packet.seq, u64::from(packet.size) - 48)).collect();
+    let expected = [(0, 256), (256, 256), (512, 1_000), (1_512, 1_000), (2_512, 500), (3_012, 256)];
+    assert_eq!(packets, expected);
+    assert!(cable.receiver.complete());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Sent again or not, a packet begins where its message does or a whole number of full packets later, and ends with it or is full.
+    #[test]
+    fn messages_share_no_packet_however_often_they_are_sent(
+        fates in prop::collection::vec(0..20u8, 100..200),
+        messages in prop::collection::vec(1..4_000u64, 1..60),
+        recovery in prop::sample::select(vec![Recovery::GoBackN, Recovery::Selective]),
+    ) {
+        let fate = |_: &Packet, n: u64| match fates.get(n as usize) {
+            Some(0 | 1) => Fate::Lost,
+            Some(3) => Fate::Late(Span::from_us(700)),
+            _ => Fate::Arrives,
+        };
+        let few = Span::from_us(300);
+        let cfg = RdmaConfig { recovery, timeout: few, timeout_few: few, ..RdmaConfig::default() };
+        let cable = posted(cfg, &messages, fate);
+        prop_assert!(cable.done.is_some() && cable.receiver.complete());
+        let mut end = 0;
+        let ends: Vec<_> = messages.iter().map(|bytes| { end += bytes; end }).collect();
+        for (_, packet) in cable.seen.iter().filter(|(_, packet)| packet.kind == Kind::Data) {
+            let of = ends.partition_point(|&end| end <= packet.seq);
+            let begin = ends[of] - messages[of];
+            let upto = packet.seq + u64::from(packet.size) - 48;
+            prop_assert_eq!((packet.seq - begin) % 1_000, 0);
+            prop_assert!(upto == ends[of] || (upto < ends[of] && packet.size == 1_048));
+        }
+    }
+}

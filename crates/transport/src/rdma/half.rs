@@ -136,8 +136,8 @@ impl SenderHalf<RdmaConfig> for Box<QpSender> {
         (**self).on_deadline(cfg, now);
     }
 
-    fn app_write(&mut self, _cfg: &RdmaConfig, _now: Time, bytes: Bytes, last: bool) {
-        (**self).app_write(bytes, last);
+    fn app_write(&mut self, cfg: &RdmaConfig, _now: Time, bytes: Bytes, last: bool) {
+        (**self).app_write(cfg, bytes, last);
     }
 
     #[inline]

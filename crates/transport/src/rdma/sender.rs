@@ -2,12 +2,12 @@
 //!
 //! This file holds the state, transmission and the clock; `answers` takes ACKs, NACKs and CNPs, `repair` sends again.
 //!
-//! Invariants: `una <= nxt <= most`; segments tile `[una, nxt)`; `inflight = nxt - una - sacked`.
+//! Invariants: `una <= nxt <= most`; segments tile `[una, nxt)`, and none has bytes of two messages; `inflight = nxt - una - sacked`.
 
 mod answers;
 mod repair;
 
-use super::{Cap, RdmaConfig};
+use super::{Cap, RdmaConfig, Recovery};
 use crate::scoreboard::{Scoreboard, Segment};
 use crate::sender::{Burst, FlowSpec, Wait, stamp};
 use forebay_laws::flow::{CaState, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, Totals, Window};
@@ -15,6 +15,7 @@ use forebay_laws::{Acts, Start};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
 use repair::Repair;
+use std::collections::VecDeque;
 
 /// Requester half of a queue pair.
 #[derive(Clone, Debug)]
@@ -38,7 +39,7 @@ pub struct QpSender {
     board: Scoreboard,
     law: Flow,
     repair: Option<Box<Repair>>, // selective repeat, once something was lost
-    anew: Option<Box<Anew>>,     // go-back-0, likewise
+    messages: Option<Box<Messages>>, // where one was posted on an open stream, or began anew
     flow: FlowId,
     dst: HostAddr,
     last_size: u32, // of the last packet
@@ -51,14 +52,17 @@ pub struct QpSender {
     rate_request_at: Time, // the first packet from then on requests a rate
 }
 
-/// A message that is sent once more.
-#[derive(Clone, Copy, Debug, Default)]
-struct Anew {
-    before: u64, // bytes acknowledged before it began
-    again: u64,  // its packets below this were sent before
+/// Messages of a stream. With go-back-0 all of it is one, which may be sent once more.
+#[derive(Clone, Debug, Default)]
+struct Messages {
+    before: u64,         // bytes acknowledged before it began anew
+    again: u64,          // its packets below this were sent before
+    ends: VecDeque<u64>, // of messages that are not acknowledged, ascending
+    current: u64,        // end of the message to which the next new byte belongs
 }
 
-impl Anew {
+impl Messages {
+    /// Whether what begins at `seq` was sent before the message began anew.
     fn covers(&self, seq: u64) -> bool {
         seq - self.before < self.again
     }
@@ -98,7 +102,7 @@ impl QpSender {
             board: Scoreboard::new(segments),
             law,
             repair: None,
-            anew: None,
+            messages: None,
             flow: spec.flow,
             dst: spec.dst,
             last_size: 0,
@@ -114,14 +118,29 @@ impl QpSender {
         sender
     }
 
-    /// The application posts `bytes` more; `last` closes the flow, and the last of them carries FIN.
+    /// The application posts a message of `bytes`, which shares no packet with others; `last` closes the flow, and the last packet
+    /// carries FIN.
     ///
     /// # Panics
     /// If the flow is closed.
-    pub fn app_write(&mut self, bytes: Bytes, last: bool) {
+    pub fn app_write(&mut self, cfg: &RdmaConfig, bytes: Bytes, last: bool) {
         assert!(self.open, "the application writes after the last byte");
         self.written = self.written.saturating_add(bytes.get());
         self.open = !last;
+        let (una, messages) = (self.totals.una, self.messages.get_or_insert_default());
+        if cfg.recovery != Recovery::GoBackZero {
+            let acked = messages.ends.partition_point(|&end| end <= una);
+            messages.ends.drain(..acked);
+            messages.ends.push_back(self.written);
+        }
+        self.settle_message();
+    }
+
+    /// Finds the message to which the next new byte belongs, after `nxt` or `written` moved.
+    fn settle_message(&mut self) {
+        let Some(messages) = &mut self.messages else { return };
+        let sent = messages.ends.partition_point(|&end| end <= self.totals.nxt);
+        messages.current = messages.ends.get(sent).copied().unwrap_or(self.written);
     }
 
     /// What it notes of the oldest packet that is not acknowledged: what an answer will be about.
@@ -163,7 +182,7 @@ impl QpSender {
     /// Bytes sent before the message began anew; on the wire it counts from there.
     #[inline]
     fn before(&self) -> u64 {
-        self.anew.as_ref().map_or(0, |anew| anew.before)
+        self.messages.as_ref().map_or(0, |messages| messages.before)
     }
 
     /// Running totals, as the law sees them.
@@ -253,7 +272,8 @@ impl QpSender {
     /// Payload of the next new packet; zero if there is none.
     #[inline]
     fn new_len(&self, cfg: &RdmaConfig) -> u64 {
-        (self.written - self.totals.nxt).min(cfg.mtu.get())
+        let end = self.messages.as_ref().map_or(self.written, |messages| messages.current);
+        (end - self.totals.nxt).min(cfg.mtu.get())
     }
 
     /// Whether there is new data and the window takes it. One packet under way is always allowed, since laws with less
@@ -288,9 +308,12 @@ impl QpSender {
     fn send(&mut self, cfg: &RdmaConfig, now: Time) -> Packet {
         let len = self.new_len(cfg);
         let seq = self.totals.nxt;
-        let again = seq < self.most || self.anew.as_ref().is_some_and(|anew| anew.covers(seq));
+        let again = seq < self.most || self.messages.as_ref().is_some_and(|of| of.covers(seq));
         self.retransmits += u32::from(again);
         self.totals.nxt += len;
+        if self.messages.as_ref().is_some_and(|messages| messages.current == self.totals.nxt) {
+            self.settle_message();
+        }
         self.most = self.most.max(self.totals.nxt);
         self.totals.inflight += Bytes::new(len);
         let sends = 1 + u8::from(again);

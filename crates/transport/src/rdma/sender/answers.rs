@@ -1,6 +1,6 @@
 //! ACKs, NACKs and CNPs at the requester.
 
-use super::{Anew, QpSender};
+use super::QpSender;
 use crate::rdma::{RdmaConfig, Recovery};
 use crate::rtt::smooth;
 use crate::scoreboard::Segment;
@@ -36,7 +36,8 @@ impl QpSender {
         };
         if packet.seq > self.most {
             // A message that began anew may be there already from before.
-            if self.anew.is_none() || packet.seq > self.written {
+            let anew = self.messages.as_ref().is_some_and(|messages| messages.again > 0);
+            if !anew || packet.seq > self.written {
                 return;
             }
             self.most = packet.seq;
@@ -137,6 +138,7 @@ impl QpSender {
         t.delivered += seq - una - sacked;
         if seq > t.nxt {
             t.nxt = seq; // a late answer: what would be repeated next is there already
+            self.settle_message();
         }
         let idle = self.board.is_empty();
         self.timeout_at = if idle { Time::MAX } else { now.saturating_add(self.timeout(cfg)) };
@@ -180,13 +182,14 @@ impl QpSender {
 
     /// The whole message is to be sent again: as many more bytes as were acknowledged of it, which stay so.
     fn begin_anew(&mut self) {
-        let Anew { before, again } = self.anew.as_deref().copied().unwrap_or_default();
-        let again = again.max(self.most - before);
         self.rewind();
         let una = self.totals.una;
-        self.written = self.written.saturating_add(una - before);
+        let messages = self.messages.get_or_insert_default();
+        messages.again = messages.again.max(self.most - messages.before);
+        self.written = self.written.saturating_add(una - messages.before);
+        messages.before = una;
         self.most = una;
-        self.anew = Some(Box::new(Anew { before: una, again }));
+        self.settle_message();
     }
 
     /// Everything that is not acknowledged is to be sent again.
@@ -196,6 +199,7 @@ impl QpSender {
         t.inflight = Bytes::ZERO;
         self.board.clear();
         self.timeout_at = Time::MAX;
+        self.settle_message();
     }
 
     /// An episode of repair that ends with the acknowledgement of `high`, unless one runs.
