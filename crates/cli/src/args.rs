@@ -49,9 +49,20 @@ pub enum Verb {
     Explain(Explain),
     /// Print the JSON Schema of scenario files, for editors
     Schema,
+    /// Sense and record this Linux machine; runs forebay-agent, a program of its own
+    #[command(disable_help_flag = true)]
+    Agent(Agent),
     /// One run of a sweep, in a process of its own
     #[command(hide = true)]
     Worker(Worker),
+}
+
+/// What goes on to the agent.
+#[derive(Clone, Debug, Args)]
+pub struct Agent {
+    /// Command and options of forebay-agent
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub rest: Vec<std::ffi::OsString>,
 }
 
 /// A scenario, and settings on top of it.

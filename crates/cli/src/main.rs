@@ -4,6 +4,7 @@
 //! [`failure`]; no panic reaches a user as one. The wall clock is read here and nowhere below, so no result can
 //! depend on it.
 
+mod agent;
 mod args;
 mod bench;
 mod check;
@@ -84,5 +85,6 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::List(args) => list::list(&args),
         Verb::Explain(args) => list::explain(&args),
         Verb::Schema => list::schema(),
+        Verb::Agent(args) => agent::agent(&args),
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{SMALL, Scratch};
+use common::{FOREBAY, SMALL, Scratch};
 use serde_json::Value;
 
 #[test]
@@ -212,4 +212,29 @@ fn a_law_log_is_written_and_replayed() {
         let ran = here.run(args).ends(2);
         assert!(ran.err.contains(says), "{}", ran.err);
     }
+}
+
+/// The agent beside the program gets every argument, and its exit code is that of the command; without one, how to build it.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_agent_is_a_program_of_its_own() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
+    let scratch = Scratch::new();
+    let forebay = scratch.path.join("forebay");
+    std::fs::hard_link(FOREBAY, &forebay)
+        .or_else(|_| std::fs::copy(FOREBAY, &forebay).map(|_| ()))
+        .unwrap();
+    let run = || {
+        Command::new(&forebay).args(["agent", "probe", "--json", "--help"]).env("PATH", "").output()
+    };
+    let out = run().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(said.contains("cargo build --release -p forebay-agent"), "{said}");
+    let agent = scratch.write("forebay-agent", "#!/bin/sh\necho \"$@\"\nexit 7\n");
+    std::fs::set_permissions(&agent, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let out = run().unwrap();
+    assert_eq!(out.status.code(), Some(7));
+    assert_eq!(String::from_utf8_lossy(&out.stdout), "probe --json --help\n");
 }

@@ -267,71 +267,179 @@ impl fmt::Display for ReplayError {
 
 impl core::error::Error for ReplayError {}
 
+/// A log beside its law, which may have other parameters by now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compared {
+    /// What was replayed, up to the end or the cut.
+    pub replayed: Replayed,
+    /// Events that the law answers otherwise, the start among them.
+    pub differing: u64,
+    /// The first of them.
+    pub difference: Option<Box<Difference>>,
+    /// Whether the log ends, or makes no sense, within the event after those.
+    pub cut: bool,
+}
+
 /// Steps the law of a log through the log again.
 ///
 /// # Errors
 /// If this is no log, or the law is not known, or it answers otherwise: the first such event.
 pub fn replay(log: &[u8]) -> Result<Replayed, ReplayError> {
+    let compared = compare(log, &[])?;
+    match compared.difference {
+        Some(difference) => Err(ReplayError::Differs(difference)),
+        None if compared.cut => Err(ReplayError::Cut { events: Some(compared.replayed.events) }),
+        None => Ok(compared.replayed),
+    }
+}
+
+/// Steps the law of a log, with these parameters set on top of those of the log, through all of it.
+///
+/// # Errors
+/// If this is no log, or the law or a parameter is not known. A log that is cut behind its head is compared up to there.
+pub fn compare(log: &[u8], set: &[(String, String)]) -> Result<Compared, ReplayError> {
+    let (role, from) = role(log)?;
+    roles::compare(role, from, set)
+}
+
+/// The byte of a log's role, and what is behind it.
+fn role(log: &[u8]) -> Result<(u8, Reader<'_>), ReplayError> {
     let mut from = Reader::new(log);
     if from.take(4) != Some(&MAGIC[..]) {
         return Err(ReplayError::NoLog);
     }
     let head = ReplayError::Cut { events: None };
-    let Some(version) = u8::read(&mut from) else { return Err(head) };
-    if version != VERSION {
-        return Err(ReplayError::Version(version));
-    }
     match u8::read(&mut from) {
-        Some(role) => roles::replay(role, from),
-        None => Err(head),
+        None => return Err(head),
+        Some(VERSION) => {}
+        Some(other) => return Err(ReplayError::Version(other)),
+    }
+    u8::read(&mut from).map(|role| (role, from)).ok_or(head)
+}
+
+/// A log of a role that is known, event by event.
+#[derive(Debug)]
+pub struct Log<'a, L: Role> {
+    /// Name of the law.
+    pub law: String,
+    /// Its parameters.
+    pub params: L::Params,
+    /// Time of the start.
+    pub first: Time,
+    /// Facts of the start.
+    pub at: L::Start,
+    /// Actions of the start.
+    pub acts: Acts<L::Act>,
+    rest: Reader<'a>,
+    last: L::Last,
+    now: Time,
+}
+
+impl<'a, L: Role> Log<'a, L> {
+    /// Reads the head.
+    ///
+    /// # Errors
+    /// If this is no log of the role, or the law or a parameter is not known.
+    pub fn open(log: &'a [u8]) -> Result<Self, ReplayError> {
+        match role(log)? {
+            (code, from) if code == L::CODE => Self::behind_role(from),
+            (other, _) => Err(ReplayError::Role(other)),
+        }
+    }
+
+    fn behind_role(mut from: Reader<'a>) -> Result<Self, ReplayError> {
+        let head = || ReplayError::Cut { events: None };
+        let law = String::read(&mut from).ok_or_else(head)?;
+        let failed =
+            |why: ParamError| ReplayError::Params { law: law.clone(), why: why.to_string() };
+        let mut params = L::params(&law).map_err(failed)?;
+        for _ in 0..u64::read(&mut from).ok_or_else(head)? {
+            let (param, value) = (String::read(&mut from), String::read(&mut from));
+            let (Some(param), Some(value)) = (param, value) else { return Err(head()) };
+            L::set(&mut params, &param, &value).map_err(failed)?;
+        }
+        let first = Time::read(&mut from).ok_or_else(head)?;
+        let at = L::Start::read(&mut from)
+            .filter(|at| L::may_start(at) && first <= LATEST)
+            .ok_or_else(head)?;
+        let acts = get_acts(&mut from).ok_or_else(head)?;
+        Ok(Self { law, params, first, at, acts, rest: from, last: L::Last::default(), now: first })
+    }
+
+    /// Sets parameters on top of those of the log.
+    ///
+    /// # Errors
+    /// If the law has no such parameter, or the parameter no such value.
+    pub fn set(&mut self, set: &[(String, String)]) -> Result<(), ReplayError> {
+        set.iter().try_for_each(|(name, value)| {
+            L::set(&mut self.params, name, value)
+                .map_err(|why| ReplayError::Params { law: self.law.clone(), why: why.to_string() })
+        })
+    }
+
+    /// Whether no event is left.
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Hands on the next event with its time, and gives its actions; `None`: the log ends within it, or it makes no sense.
+    pub fn next<R>(
+        &mut self,
+        with: impl FnOnce(Time, L::Seen<'_>) -> R,
+    ) -> Option<(R, Acts<L::Act>)> {
+        let gap = forebay_units::Span::read(&mut self.rest)?;
+        let now = Some(self.now.saturating_add(gap)).filter(|now| *now <= LATEST)?;
+        self.now = now;
+        let done = L::read(&mut self.rest, &mut self.last, |seen| with(now, seen))?;
+        Some((done, get_acts(&mut self.rest)?))
     }
 }
 
-/// [`replay`] for a role, from behind its byte.
-fn replay_of<L: Role>(mut from: Reader<'_>) -> Result<Replayed, ReplayError> {
-    let head = || ReplayError::Cut { events: None };
-    let from = &mut from;
-    let name = String::read(from).ok_or_else(head)?;
-    let failed = |why: ParamError| ReplayError::Params { law: name.clone(), why: why.to_string() };
-    let mut params = L::params(&name).map_err(failed)?;
-    for _ in 0..u64::read(from).ok_or_else(head)? {
-        let (param, value) = (String::read(from), String::read(from));
-        let (Some(param), Some(value)) = (param, value) else { return Err(head()) };
-        L::set(&mut params, &param, &value).map_err(failed)?;
-    }
-    let first = Time::read(from).ok_or_else(head)?;
-    let at =
-        L::Start::read(from).filter(|at| L::may_start(at) && first <= LATEST).ok_or_else(head)?;
-    let mut now = first;
+/// [`compare`] for a role, from behind its byte.
+fn compare_of<L: Role>(
+    from: Reader<'_>,
+    set: &[(String, String)],
+) -> Result<Compared, ReplayError> {
+    let mut log = Log::<L>::behind_role(from)?;
+    log.set(set)?;
     let mut acts = Acts::default();
-    let mut law = L::start(&params, now, at, &mut acts);
+    let mut law = L::start(&log.params, log.first, log.at, &mut acts);
+    let (name, first) = (log.law.clone(), log.first);
+    let (mut differing, mut difference) = (0, None);
     let differs = |event, now, seen, logged: &Acts<L::Act>, acts: &Acts<L::Act>| {
         let (logged, acts) = (alloc::format!("{logged:?}"), alloc::format!("{acts:?}"));
-        let law = name.clone();
-        ReplayError::Differs(Box::new(Difference { law, event, now, seen, logged, acts }))
+        Box::new(Difference { law: name.clone(), event, now, seen, logged, acts })
     };
-    let logged = get_acts(from).ok_or_else(head)?;
-    if logged != acts {
-        return Err(differs(0, now, "its start".to_string(), &logged, &acts));
+    if log.acts != acts {
+        differing += 1;
+        difference = Some(differs(0, first, "its start".to_string(), &log.acts, &acts));
     }
-    let (mut events, mut last) = (0, L::Last::default());
-    while !from.is_empty() {
-        let cut = || ReplayError::Cut { events: Some(events) };
-        let gap = forebay_units::Span::read(from).ok_or_else(cut)?;
-        now = Some(now.saturating_add(gap)).filter(|now| *now <= LATEST).ok_or_else(cut)?;
+    let (mut events, mut last, mut cut) = (0, first, false);
+    while !log.is_empty() {
+        let (mut check, mut before) = (log.rest.clone(), log.last.clone());
         acts.clear();
-        let mut check = from.clone();
-        let mut before = last.clone();
-        L::read(from, &mut last, |seen| law.step(now, seen, &mut acts)).ok_or_else(cut)?;
-        let logged = get_acts(from).ok_or_else(cut)?;
+        let Some((now, logged)) = log.next(|now, seen| {
+            law.step(now, seen, &mut acts);
+            now
+        }) else {
+            cut = true;
+            break;
+        };
         events += 1;
+        last = now;
         if logged != acts {
-            let text = |seen: L::Seen<'_>| alloc::format!("{seen:?}");
-            let seen = L::read(&mut check, &mut before, text).unwrap_or_default();
-            return Err(differs(events, now, seen, &logged, &acts));
+            differing += 1;
+            difference.get_or_insert_with(|| {
+                let text = |seen: L::Seen<'_>| alloc::format!("{seen:?}");
+                let seen = forebay_units::Span::read(&mut check)
+                    .and_then(|_| L::read(&mut check, &mut before, text));
+                differs(events, now, seen.unwrap_or_default(), &logged, &acts)
+            });
         }
     }
-    Ok(Replayed { role: L::NAME, law: name, events, first, last: now })
+    let law = name.clone();
+    let replayed = Replayed { role: L::NAME, law, events, first, last };
+    Ok(Compared { replayed, differing, difference, cut })
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod law_logs;
 mod memory_series;
 pub mod report;
 mod rows;
+pub mod signals;
 mod stats;
 mod summary;
 pub mod svg;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and those that it may use: the arrows of the picture. None points up.
-const USES: [(&str, &[&str]); 15] = [
+const USES: [(&str, &[&str]); 17] = [
     ("units", &[]),
     ("laws", &["units"]),
     ("wire", &["units"]),
@@ -37,6 +37,8 @@ const USES: [(&str, &[&str]); 15] = [
     ("chaos", &["units", "laws", "record", "scenario", "sim"]),
     ("fuzz", &[]), // its tests read what scenario and record parse
     ("cli", &["units", "laws", "record", "scenario", "sim", "validate", "study"]),
+    ("linux", &[]),
+    ("agent", &["units", "laws", "record", "linux"]),
 ];
 
 /// Crates of one simulation: no text of users, no law by name.
@@ -55,7 +57,8 @@ const PARSERS: [&str; 8] = [
 ];
 
 /// Crates whose code may open files, and the one file of `scenario` that does.
-const OPENS_FILES: [&str; 5] = ["chaos/", "cli/", "record/", "validate/", "scenario/src/load.rs"];
+const OPENS_FILES: [&str; 7] =
+    ["agent/", "chaos/", "cli/", "linux/", "record/", "validate/", "scenario/src/load.rs"];
 
 /// The only file with unsafe code: one prefetch hint.
 const UNSAFE: [&str; 1] = ["engine/src/prefetch.rs"];

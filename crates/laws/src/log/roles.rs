@@ -1,8 +1,8 @@
 //! What the roles put into a log.
 
 use super::{
-    Code, Reader, ReplayError, Replayed, Role, fields, get_changes, number, put_changes, replay_of,
-    variants,
+    Code, Compared, Reader, ReplayError, Role, compare_of, fields, get_changes, number,
+    put_changes, variants,
 };
 use crate::Start;
 use crate::credit::{Credit, CreditAct, CreditEvent, CreditSeen, CreditStart, CreditTotals};
@@ -14,18 +14,23 @@ use crate::grant::{Grant, GrantAct, GrantEvent, GrantSeen, GrantStart, Incoming,
 use crate::group::{Group, GroupAct, GroupEvent, GroupSeen, GroupStart, GroupTotals};
 use crate::host::{self, Counters, Host, HostAct, HostEvent, HostSeen, HostStart, Reading};
 use crate::pool::{Pool, PoolAct, PoolEvent, PoolSeen, PoolStart, PoolTotals};
+use alloc::string::String;
 use alloc::vec::Vec;
 use forebay_units::{Bytes, Span};
 
 /// The role of this byte.
-pub(super) fn replay(role: u8, from: Reader<'_>) -> Result<Replayed, ReplayError> {
+pub(super) fn compare(
+    role: u8,
+    from: Reader<'_>,
+    set: &[(String, String)],
+) -> Result<Compared, ReplayError> {
     match role {
-        Flow::CODE => replay_of::<Flow>(from),
-        Host::CODE => replay_of::<Host>(from),
-        Group::CODE => replay_of::<Group>(from),
-        Grant::CODE => replay_of::<Grant>(from),
-        Credit::CODE => replay_of::<Credit>(from),
-        Pool::CODE => replay_of::<Pool>(from),
+        Flow::CODE => compare_of::<Flow>(from, set),
+        Host::CODE => compare_of::<Host>(from, set),
+        Group::CODE => compare_of::<Group>(from, set),
+        Grant::CODE => compare_of::<Grant>(from, set),
+        Credit::CODE => compare_of::<Credit>(from, set),
+        Pool::CODE => compare_of::<Pool>(from, set),
         other => Err(ReplayError::Role(other)),
     }
 }

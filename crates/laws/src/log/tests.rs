@@ -93,3 +93,23 @@ fn what_is_no_log_says_so() {
     assert_eq!(text(&log[..20]), "the log ends within its head");
     assert_eq!(text(&log[..log.len() - 1]), "the log ends within event 3, or is damaged there");
 }
+
+/// The law answers the loss and the end of recovery; with another answer to each in the log, both differ, and a cut log is read up to the cut.
+#[test]
+fn all_that_differs_is_counted_up_to_the_cut() {
+    let mut log = log();
+    let whole = compare(&log, &[]).expect("whole");
+    assert_eq!((whole.replayed.events, whole.differing, whole.cut), (3, 0, false));
+    let mut window = Vec::new();
+    (5_000u64 * 256).put(&mut window);
+    let places: Vec<usize> =
+        (0..log.len() - 3).filter(|at| log[*at..].starts_with(&window)).collect();
+    places.iter().for_each(|at| log[*at] ^= 1);
+    log.pop();
+    let cut = compare(&log, &[]).expect("its head is whole");
+    assert_eq!((cut.replayed.events, cut.cut), (2, true));
+    assert_eq!(cut.differing as usize, places.len().min(2));
+    assert!(cut.differing >= 1 && cut.difference.is_some());
+    let unknown = compare(&log, &[("gain".into(), "2".into())]).expect_err("reno has none");
+    assert!(unknown.to_string().contains("no parameter of this name"), "{unknown}");
+}

@@ -235,7 +235,8 @@ pub fn port_counters() -> impl Iterator<Item = (&'static str, &'static str, Tota
 
 /// What a column of a CSV file or a key of `summary.json`, `manifest.json` or `volatile.json` means.
 pub fn explain(name: &str) -> Option<&'static str> {
-    explained().into_iter().find(|(known, _)| *known == name).map(|(_, text)| text)
+    let known = explained().into_iter().find(|(known, _)| *known == name).map(|(_, text)| text);
+    known.or_else(|| crate::signals::explain(name))
 }
 
 /// All names that [`explain`] knows, with their explanations, table by table.

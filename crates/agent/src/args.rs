@@ -1,0 +1,113 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand};
+use forebay_units::Span;
+use std::path::PathBuf;
+
+/// Host congestion on a live Linux machine: what it can sense, what it does, and what a law makes of it. Changes nothing.
+#[derive(Debug, Parser)]
+#[command(name = "forebay-agent", version, about, after_help = AFTER, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+const AFTER: &str = "\
+Exit codes: 0 done, 1 the machine refused, 2 bad input, 3 a law answers otherwise than its log has it.";
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Say what this machine can sense, do and mark; each \"no\" with its cause and a remedy
+    Probe(Probe),
+    /// Show drops, losses and pressure, a line for each period
+    Watch(Watch),
+    /// Write the machine's counters into a folder
+    Record(Record),
+    /// Step the laws of a folder's law logs again and say which rows differ; check its recording
+    Replay(Replay),
+}
+
+/// Where `proc` and `sys` are.
+#[derive(Debug, Args)]
+pub struct From {
+    /// Read the recorded tree in this folder, which has proc and sys, in place of the machine
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Probe {
+    #[command(flatten)]
+    pub from: From,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Watch {
+    #[command(flatten)]
+    pub from: From,
+    /// Time between two lines, from 1ms to 1h
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = period)]
+    pub every: Span,
+    /// End after this many lines
+    #[arg(long, value_name = "N")]
+    pub lines: Option<u64>,
+    /// Print each line as JSON, with every counter
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Record {
+    #[command(flatten)]
+    pub from: From,
+    /// How long, from 1ms to 24h; an interrupt ends it earlier
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    pub time: Span,
+    /// Time between two readings of all counters, from 1ms to 1h
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = period)]
+    pub every: Span,
+    /// Folder to make; one that has a recording already is refused
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Replay {
+    /// Folder of a recording or of a run with law logs, or one law log
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// Take the logs of this law only
+    #[arg(long, value_name = "NAME")]
+    pub law: Option<String>,
+    /// Set a parameter of a host law and say what it would have done: --set iio_threshold=50
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    /// Of a file that was cut, take what is before the cut
+    #[arg(long)]
+    pub partial: bool,
+    /// Print the rows of host laws as CSV: seq, now_ps, event, at_ps, raw, acts
+    #[arg(long, conflicts_with = "set")]
+    pub rows: bool,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, such as iio_threshold=50")?;
+    Ok((key.trim().into(), value.trim().into()))
+}
+
+fn period(text: &str) -> Result<Span, String> {
+    within(text, Span::from_secs(3600), "from 1ms to 1h, such as 10ms")
+}
+
+fn duration(text: &str) -> Result<Span, String> {
+    within(text, Span::from_secs(24 * 3600), "from 1ms to 24h, such as 5s")
+}
+
+fn within(text: &str, most: Span, range: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error| format!("{error}; write a time {range}"))?;
+    let fits = (Span::from_ms(1)..=most).contains(&span);
+    if fits { Ok(span) } else { Err(format!("write a time {range}")) }
+}

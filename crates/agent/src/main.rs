@@ -1,0 +1,27 @@
+//! The `forebay-agent` command: what a machine can sense and do, its signals, and replays of recordings and law logs.
+//!
+//! Invariants: nothing but data on stdout; every failure is a sentence on stderr and an exit code; nothing here changes
+//! the machine.
+
+mod args;
+mod failure;
+mod probe;
+mod record;
+mod replay;
+mod watch;
+mod what_if;
+
+use args::{Cli, Verb};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().verb {
+        Verb::Probe(args) => probe::probe(&args),
+        Verb::Watch(args) => watch::watch(&args),
+        Verb::Record(args) => record::record(&args),
+        Verb::Replay(args) => replay::replay(&args),
+    };
+    done.map_or_else(|failure: Failure| failure.report(), |()| ExitCode::SUCCESS)
+}

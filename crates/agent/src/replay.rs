@@ -1,0 +1,194 @@
+//! `forebay-agent replay`: steps the law of every log again, says what differs, and what other parameters would have done.
+
+use crate::args;
+use crate::failure::{self, Failure};
+use crate::what_if::{self, Course};
+use forebay_laws::host::{Host, HostEvent};
+use forebay_laws::log::{self, Log, MAGIC, ReplayError};
+use forebay_record::signals;
+use forebay_units::Time;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// `forebay-agent replay`.
+pub fn replay(args: &args::Replay) -> Result<(), Failure> {
+    let (mut logs, mut text) = (0, String::new());
+    let mut differing = None;
+    for path in files(&args.trace)? {
+        let shown = path.display().to_string();
+        let bytes = fs::read(&path).map_err(|error| Failure::Input(format!("{shown}: {error}")))?;
+        if path.file_name().is_some_and(|name| name == signals::FILE) {
+            if args.law.is_none() && !args.rows {
+                text += &recording(&path, &bytes, args.partial)?;
+            }
+            continue;
+        }
+        let wrong = |error: ReplayError| Failure::Input(format!("{shown}: {error}"));
+        // The log as it is first: what the parameters of --set change is said apart.
+        let compared = log::compare(&bytes, &[]).map_err(wrong)?;
+        let of = &compared.replayed;
+        if args.law.as_ref().is_some_and(|law| *law != of.law) {
+            continue;
+        }
+        if compared.cut && !args.partial {
+            let error = ReplayError::Cut { events: Some(of.events) };
+            return Err(Failure::Input(format!(
+                "{shown}: {error}; --partial takes what is before it"
+            )));
+        }
+        logs += 1;
+        if args.rows {
+            text += &rows(&bytes).map_err(wrong)?;
+            continue;
+        }
+        let (role, law, events) = (of.role, &of.law, of.events);
+        let _ = writeln!(
+            text,
+            "{shown}: {law} (role {role}), {events} rows from {} to {}, {} rows differ{}",
+            us(of.first),
+            us(of.last),
+            compared.differing,
+            if compared.cut { "; cut after the last of them" } else { "" },
+        );
+        if let Some(first) = compared.difference {
+            let _ = writeln!(text, "  first: {}", ReplayError::Differs(first.clone()));
+            differing.get_or_insert(format!("{shown}: row {} differs", first.event));
+        }
+        if !args.set.is_empty() {
+            if role != "host" {
+                let why =
+                    format!("{shown}: --set is for host laws, and {law} is a law of role {role}");
+                return Err(Failure::Input(format!("{why}; add --law to choose another log")));
+            }
+            text += &changed(&bytes, &args.set).map_err(wrong)?;
+        }
+    }
+    if logs == 0 && (text.is_empty() || args.law.is_some() || !args.set.is_empty()) {
+        let of = args.law.as_ref().map_or(String::new(), |law| format!(" of \"{law}\""));
+        let (trace, how) = (args.trace.display(), "output.law_log of a scenario makes one");
+        return Err(Failure::Input(format!("{trace} has no law log{of} ({how})")));
+    }
+    failure::data(&text)?;
+    differing.map_or(Ok(()), |text| Err(Failure::Differs(text)))
+}
+
+/// Law logs and recordings of a folder, or the file itself.
+fn files(trace: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !trace.is_dir() {
+        return Ok(vec![trace.into()]);
+    }
+    let shown = trace.display();
+    let entries =
+        fs::read_dir(trace).map_err(|error| Failure::Input(format!("{shown}: {error}")))?;
+    let is_ours = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name == signals::FILE || (name.starts_with("law-") && name.ends_with(".log"))
+    };
+    let mut found: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(is_ours).collect();
+    found.sort();
+    if found.is_empty() {
+        return Err(Failure::Input(format!(
+            "{shown} has no law log (law-*.log) and no {}",
+            signals::FILE
+        )));
+    }
+    Ok(found)
+}
+
+/// What is in a recording: its rows and time, and by how much each counter rose.
+fn recording(path: &Path, bytes: &[u8], partial: bool) -> Result<String, Failure> {
+    if bytes.starts_with(&MAGIC) {
+        return Err(Failure::Input(format!(
+            "{} is a law log; name it law-NAME.log",
+            path.display()
+        )));
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let rows = signals::read(path, &text, partial).map_err(|error| {
+        let hint = if partial { "" } else { "; --partial takes what is before it" };
+        Failure::Input(format!("{error}{hint}"))
+    })?;
+    let mut rises: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let mut lost = 0;
+    for row in &rows {
+        match row.event.as_str() {
+            "gap" => lost += row.raw,
+            name => rises.entry(name).or_insert((row.raw, row.raw)).1 = row.raw,
+        }
+    }
+    let last = rows.last().map_or(Time::ZERO, |row| row.now);
+    let mut text = format!(
+        "{}: {} rows of {} counters over {:.3} s, {lost} rows lost; no law ran, so 0 of its rows differ\n",
+        path.display(),
+        rows.len(),
+        rises.len(),
+        last.as_secs_f64(),
+    );
+    for (name, (first, last)) in rises.iter().filter(|(_, (first, last))| first != last) {
+        let _ = writeln!(text, "  {name:32} {:>+16}", i128::from(*last) - i128::from(*first));
+    }
+    Ok(text)
+}
+
+/// What the host law of a log did, beside what it would have done with other parameters.
+fn changed(bytes: &[u8], set: &[(String, String)]) -> Result<String, ReplayError> {
+    let logged = what_if::logged(bytes)?;
+    let other = what_if::with(bytes, set, logged.write)?;
+    let mut text = format!("  {:26} {:>12} {:>12}\n", "", "as logged", "with --set");
+    let mut line = |name: &str, of: &dyn Fn(&Course) -> String| {
+        let _ = writeln!(text, "  {name:26} {:>12} {:>12}", of(&logged), of(&other));
+    };
+    line("level writes", &|of| of.writes.to_string());
+    line("strongest level", &|of| of.strongest().to_string());
+    line("time at a level above 0", &|of| format!("{:.1} %", of.held() * 100.0));
+    line("mean level", &|of| format!("{:.2}", of.mean()));
+    line("time with marks on", &|of| format!("{:.1} %", of.marking() * 100.0));
+    text += "  The readings stay those of the log: what other levels and marks would have done to them is not in it.\n";
+    Ok(text)
+}
+
+/// The rows of a host law's log as CSV.
+fn rows(bytes: &[u8]) -> Result<String, ReplayError> {
+    let mut log = Log::<Host>::open(bytes)?;
+    let mut text = String::from("seq,now_ps,event,at_ps,raw,acts\n");
+    let mut seq = 1;
+    let _ = writeln!(text, "0,{},start,,,{}", log.first.as_ps(), acts(&log.acts));
+    while !log.is_empty() {
+        let Some(((now, event), of)) = log.next(|now, seen| (now, seen.event)) else { break };
+        let (name, at, raw) = match event {
+            HostEvent::WriteOccupancy(of) => ("write_occupancy", Some(of.at), Some(of.raw)),
+            HostEvent::WriteInserts(of) => ("write_inserts", Some(of.at), Some(of.raw)),
+            HostEvent::ReadOccupancy(of) => ("read_occupancy", Some(of.at), Some(of.raw)),
+            HostEvent::ReadInserts(of) => ("read_inserts", Some(of.at), Some(of.raw)),
+            HostEvent::LevelWritten(level) => ("level_written", None, Some(level.into())),
+            HostEvent::LevelFailed => ("level_failed", None, None),
+            HostEvent::Target(rate) => ("target_bps", None, Some(rate.get())),
+            HostEvent::Disable => ("disable", None, None),
+            HostEvent::Wake => ("wake", None, None),
+        };
+        let cell = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
+        let (at, raw) = (cell(at.map(Time::as_ps)), cell(raw));
+        let _ = writeln!(text, "{seq},{},{name},{at},{raw},{}", now.as_ps(), acts(&of));
+        seq += 1;
+    }
+    Ok(text)
+}
+
+/// Actions of one row: `level=2 echo=on`.
+fn acts(of: &forebay_laws::Acts<forebay_laws::host::HostAct>) -> String {
+    use forebay_laws::host::{Echo, HostAct};
+    let one = |act| match act {
+        HostAct::Level(level) => format!("level={level}"),
+        HostAct::Echo(Echo::Off) => "echo=off".into(),
+        HostAct::Echo(Echo::Capable) => "echo=capable".into(),
+        HostAct::Echo(Echo::All) => "echo=all".into(),
+        HostAct::WakeAt(at) => format!("wake_at={}", at.as_ps()),
+    };
+    of.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+fn us(time: Time) -> String {
+    format!("{:.3} us", time.as_secs_f64() * 1e6)
+}

@@ -1,0 +1,161 @@
+//! `forebay-agent watch`: what came in, what was lost and where, a line for each period.
+
+use crate::args;
+use crate::failure::{self, Failure};
+use crate::probe::root;
+use forebay_linux::Clock;
+use forebay_linux::counters::{Counters, Value};
+use serde_json::{Map, Value as Json, json};
+use std::time::Duration;
+
+/// A column: its heading, and the counters whose increases it sums. A name that ends in `*` is a beginning, one that begins
+/// with `*` an end.
+struct Column {
+    heading: &'static str,
+    of: &'static [&'static str],
+    shown: Shown,
+}
+
+#[derive(Clone, Copy)]
+enum Shown {
+    Gbps, // of bytes
+    PerSecond,
+    Share, // of microseconds
+}
+
+const COLUMNS: [Column; 9] = [
+    Column { heading: "rx Gb/s", of: &["*.rx_bytes"], shown: Shown::Gbps },
+    Column {
+        heading: "NIC drops/s",
+        of: &["*.rx_missed_errors", "*.rx_fifo_errors"],
+        shown: Shown::PerSecond,
+    },
+    Column { heading: "softnet/s", of: &["softnet.dropped"], shown: Shown::PerSecond },
+    Column { heading: "squeezed/s", of: &["softnet.squeezed"], shown: Shown::PerSecond },
+    Column {
+        heading: "TCP drops/s",
+        of: &["tcp.TCPBacklogDrop", "tcp.TCPRcvQDrop"],
+        shown: Shown::PerSecond,
+    },
+    Column { heading: "resent/s", of: &["tcp.RetransSegs"], shown: Shown::PerSecond },
+    Column { heading: "CE in/s", of: &["tcp.InCEPkts"], shown: Shown::PerSecond },
+    Column { heading: "cpu wait", of: &["psi.cpu.some_us"], shown: Shown::Share },
+    Column { heading: "mem wait", of: &["psi.memory.some_us"], shown: Shown::Share },
+];
+
+/// `forebay-agent watch`.
+pub fn watch(args: &args::Watch) -> Result<(), Failure> {
+    let root = root(&args.from)?;
+    let mut counters = Counters::open(&root);
+    if counters.is_empty() {
+        return Err(Failure::Run(
+            "there is no counter to watch: /proc and /sys cannot be read".into(),
+        ));
+    }
+    let of: Vec<_> = counters.each().map(|of| (of.name.to_string(), of.bits)).collect();
+    let every = Duration::from_nanos(args.every.as_ps() / 1000);
+    let clock = Clock::start();
+    let (mut before, mut now) = (Vec::new(), Vec::new());
+    counters.read(&clock, &mut before);
+    for line in 0..args.lines.unwrap_or(u64::MAX) {
+        let due = every * u32::try_from(line + 1).unwrap_or(u32::MAX);
+        std::thread::sleep(due.saturating_sub(clock.now()));
+        counters.read(&clock, &mut now);
+        let rises: Vec<_> = of
+            .iter()
+            .zip(before.iter().zip(&now))
+            .map(|((name, bits), (before, now))| (name.as_str(), rise(*before, *now, *bits)))
+            .collect();
+        if args.json {
+            failure::data(&format!("{}\n", as_json(clock.now(), &rises)))?;
+        } else {
+            if line % 20 == 0 {
+                failure::data(&heading())?;
+            }
+            failure::data(&shown(clock.now(), &rises))?;
+        }
+        std::mem::swap(&mut before, &mut now);
+    }
+    Ok(())
+}
+
+/// How much a counter rose, and in how long.
+type Rise = Option<(u64, Duration)>;
+
+/// The difference of two readings, modulo the counter's width.
+fn rise(before: Value, now: Value, bits: u32) -> Rise {
+    let ((from, before), (to, now)) = (before?, now?);
+    let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+    let time = to.checked_sub(from).filter(|time| !time.is_zero())?;
+    Some((now.wrapping_sub(before) & mask, time))
+}
+
+fn heading() -> String {
+    let names: String = COLUMNS.iter().map(|of| format!("  {:>11}", of.heading)).collect();
+    format!("{:>9}{names}\n", "time s")
+}
+
+/// One line; a column without a counter that could be read has a dash.
+fn shown(now: Duration, rises: &[(&str, Rise)]) -> String {
+    let mut line = format!("{:>9.3}", now.as_secs_f64());
+    for column in &COLUMNS {
+        let is = |name: &str| {
+            column.of.iter().any(|of| match of.strip_prefix('*') {
+                Some(end) => name.ends_with(end),
+                None => name == *of,
+            })
+        };
+        let rates: Vec<f64> = rises
+            .iter()
+            .filter(|(name, _)| is(name))
+            .filter_map(|(_, rise)| rise.map(|(by, time)| by as f64 / time.as_secs_f64()))
+            .collect();
+        let sum: f64 = rates.iter().sum();
+        let text = match column.shown {
+            _ if rates.is_empty() => "-".into(),
+            Shown::Gbps => format!("{:.3}", sum * 8e-9),
+            Shown::PerSecond => format!("{sum:.0}"),
+            Shown::Share => format!("{:.1} %", sum * 1e-4),
+        };
+        line += &format!("  {text:>11}");
+    }
+    line + "\n"
+}
+
+/// Every counter by name: its increase; null where it could not be read.
+fn as_json(now: Duration, rises: &[(&str, Rise)]) -> Json {
+    let all: Map<String, Json> = rises
+        .iter()
+        .map(|(name, rise)| (name.to_string(), json!(rise.map(|(by, _)| by))))
+        .collect();
+    json!({ "time_s": now.as_secs_f64(), "rises": all })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rise_wraps_at_the_counters_width() {
+        let at = |s, value| Some((Duration::from_secs(s), value));
+        let second = Duration::from_secs(1);
+        assert_eq!(rise(at(1, 0xffff_fffe), at(2, 3), 32), Some((5, second)));
+        assert_eq!(rise(at(1, 7), at(2, 9), 64), Some((2, second)));
+        assert_eq!((rise(None, at(2, 3), 64), rise(at(1, 1), at(1, 3), 64)), (None, None));
+    }
+
+    #[test]
+    fn a_column_sums_its_counters_and_a_missing_one_is_a_dash() {
+        let second = Duration::from_secs(1);
+        let rises = [
+            ("nic.eth0.rx_bytes", Some((1_000_000_000, second))),
+            ("nic.eth1.rx_bytes", Some((250_000_000, second))),
+            ("psi.cpu.some_us", Some((500_000, second))),
+            ("softnet.dropped", None),
+        ];
+        let line = shown(second, &rises);
+        let words: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(words[..4], ["1.000", "10.000", "-", "-"]);
+        assert!(line.contains("50.0 %"), "{line}");
+    }
+}

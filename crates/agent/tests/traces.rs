@@ -1,0 +1,186 @@
+//! Recordings and law logs: what is written replays, and what was cut or changed is noticed.
+
+use forebay_laws::host::{Counters, HostParams, HostStart, Reading, Side};
+use forebay_laws::host_driver::{Counter, Driver, Pace, Plant, Written};
+use forebay_laws::log::{Sink, Tap};
+use forebay_units::{Span, Time};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+fn agent(args: &[&str]) -> (i32, String, String) {
+    let out =
+        Command::new(env!("CARGO_BIN_EXE_forebay-agent")).args(args).output().expect("it runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (out.status.code().expect("it ends"), text(&out.stdout), text(&out.stderr))
+}
+
+/// An empty folder.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).expect("a folder");
+    path
+}
+
+#[derive(Debug, Default)]
+struct Memory(Mutex<Vec<u8>>);
+
+impl Sink for Memory {
+    fn write(&self, bytes: &[u8]) {
+        self.0.lock().expect("one writer").extend_from_slice(bytes);
+    }
+}
+
+/// A host whose buffer holds 90 lines from 1 ms to 3 ms and 40 otherwise, at 60 Gb/s.
+struct Host;
+
+impl Plant for Host {
+    fn read(&mut self, now: Time, _: Side, counter: Counter, of: &Counters) -> Option<Reading> {
+        let us = now.since(Time::ZERO).as_us();
+        let busy = us.clamp(1000, 3000) - 1000;
+        let raw = match counter {
+            Counter::Occupancy => (us * 40 + busy * 50) * (of.clock_hz / 1_000_000),
+            Counter::Inserts => us * 7500 / of.insert_bytes,
+        };
+        Some(Reading { at: now, raw })
+    }
+
+    fn write_level(&mut self, now: Time, _: u8) -> Written {
+        Written { at: now, in_force: true }
+    }
+}
+
+/// The log of hostcc over 4 ms of that host.
+fn law_log() -> Vec<u8> {
+    let memory = Arc::new(Memory::default());
+    let params = HostParams::new("hostcc").expect("registered").with_log(Tap::new(memory.clone()));
+    let at = HostStart { write: Counters::WRITE, read: Counters::READ, max_level: 4, seed: 1 };
+    let pace = Pace { read: Span::from_us(5), write: Span::from_us(22) };
+    let mut driver = Driver::new(&params, Time::ZERO, at, pace);
+    while driver.due() < Time::ZERO + Span::from_ms(4) {
+        driver.run(driver.due(), &mut Host);
+    }
+    drop((driver, params));
+    Arc::into_inner(memory).expect("the driver is gone").0.into_inner().expect("no writer")
+}
+
+#[test]
+fn a_law_log_replays_and_a_cut_one_names_its_row() {
+    let trace = folder("law-log");
+    let shown = trace.to_str().expect("text");
+    let (log, path) = (law_log(), trace.join("law-host-eth0-seed-1.log"));
+    fs::write(&path, &log).expect("written");
+    let (code, said, _) = agent(&["replay", shown]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("hostcc (role host)") && said.contains(" 0 rows differ"), "{said}");
+
+    let (code, rows, _) = agent(&["replay", shown, "--rows"]);
+    assert_eq!(code, 0);
+    assert!(rows.starts_with("seq,now_ps,event,at_ps,raw,acts\n0,0,start,,,"), "{rows}");
+    assert!(rows.contains(",write_occupancy,") && rows.contains("level=1"), "{rows}");
+
+    fs::write(&path, &log[..log.len() - 1]).expect("written");
+    let (code, _, error) = agent(&["replay", shown]);
+    assert_eq!(code, 2);
+    assert!(error.contains("the log ends within event ") && error.contains("--partial"), "{error}");
+    let (code, said, _) = agent(&["replay", shown, "--partial"]);
+    assert!(code == 0 && said.contains(" 0 rows differ; cut"), "{said}");
+
+    let mut other = log;
+    other[4] = 9;
+    fs::write(&path, other).expect("written");
+    let (code, _, error) = agent(&["replay", shown]);
+    assert!(code == 2 && error.contains("version 9; this program reads version 1"), "{error}");
+}
+
+/// Another action in the log is a difference, which is counted and exits 3.
+#[test]
+fn a_log_with_another_answer_differs() {
+    let trace = folder("differs");
+    let mut log = law_log();
+    // A lowered or raised level is one byte of an action; some byte of the last half is one.
+    let shown = trace.to_str().expect("text").to_string();
+    let path = trace.join("law-host-eth0-seed-1.log");
+    let hit = (log.len() / 4..log.len()).find(|at| {
+        log[*at] ^= 1;
+        fs::write(&path, &log).expect("written");
+        let (code, _, error) = agent(&["replay", &shown]);
+        log[*at] ^= 1;
+        code == 3 && error.contains("differs")
+    });
+    assert!(hit.is_some(), "no change of a byte is an answer that differs");
+}
+
+/// With a threshold that nothing reaches there are no levels and no marks; the same parameters give the logged course.
+#[test]
+fn other_parameters_are_held_against_the_log() {
+    let trace = folder("what-if");
+    let shown = trace.to_str().expect("text");
+    fs::write(trace.join("law-host-eth0-seed-1.log"), law_log()).expect("written");
+    let numbers = |set: &str| -> Vec<(String, String)> {
+        let (code, said, error) = agent(&["replay", shown, "--set", set]);
+        assert_eq!(code, 0, "{error}");
+        let rows = said.lines().filter(|line| line.starts_with("  ")).skip(1).take(5);
+        let cells = rows.map(|row| {
+            let mut cells: Vec<&str> = row.split("  ").filter(|cell| !cell.is_empty()).collect();
+            let other = cells.pop().expect("a cell").trim().to_string();
+            (cells.pop().expect("a cell").trim().to_string(), other)
+        });
+        cells.collect()
+    };
+    let same = numbers("iio_threshold=70");
+    assert!(same.iter().all(|(logged, other)| logged == other), "{same:?}");
+    assert_ne!(same[1].0, "0", "the host was throttled: {same:?}");
+    let never = numbers("iio_threshold=200");
+    assert!(never.iter().all(|(_, other)| other.starts_with('0')), "{never:?}");
+    let (code, _, error) = agent(&["replay", shown, "--set", "iio=1"]);
+    assert!(code == 2 && error.contains("hostcc has no parameter of this name"), "{error}");
+}
+
+#[test]
+fn a_recording_is_whole_and_is_not_overwritten() {
+    let trace = folder("recording");
+    let shown = trace.to_str().expect("text");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/icx-2s");
+    let root = root.to_str().expect("text");
+    let record = ["record", "--for", "50ms", "--every", "5ms", "--out", shown, "--root", root];
+    let (code, said, error) = agent(&record);
+    assert_eq!(code, 0, "{error}");
+    assert!(said.contains(" counters, "), "{said}");
+    let (code, said, _) = agent(&["replay", shown]);
+    assert!(
+        code == 0 && said.contains("0 rows lost") && said.contains("0 of its rows differ"),
+        "{said}"
+    );
+    let text = fs::read_to_string(trace.join("signals.csv")).expect("a recording");
+    assert!(text.contains(",nic.eth0.rx_missed_errors,") && text.contains(",4821,"), "{text}");
+    assert!(
+        text.contains(",mbm.L3-0.total_bytes,") && !text.contains("mbm.L3-1"),
+        "unavailable is no row"
+    );
+    assert!(fs::read_to_string(trace.join("machine.json")).is_ok_and(|text| text.contains("8380")));
+
+    let (code, _, error) = agent(&record);
+    assert!(code == 2 && error.contains("has a recording already"), "{error}");
+    fs::write(trace.join("signals.csv"), &text[..text.len() / 2]).expect("written");
+    let (code, _, error) = agent(&["replay", shown]);
+    assert!(code == 2 && error.contains("row ") && error.contains("--partial"), "{error}");
+    assert_eq!(agent(&["replay", shown, "--partial"]).0, 0);
+}
+
+#[test]
+fn what_has_no_sense_gets_one_sentence() {
+    let empty = folder("empty");
+    let empty = empty.to_str().expect("text");
+    for (args, said) in [
+        (&["replay", empty][..], "has no law log (law-*.log) and no signals.csv"),
+        (&["replay", "/nowhere"], "/nowhere: "),
+        (&["record", "--for", "5", "--out", empty], "from 1ms to 24h"),
+        (&["watch", "--every", "10us"], "from 1ms to 1h"),
+    ] {
+        let (code, _, error) = agent(args);
+        assert!(code == 2 && error.contains(said), "{args:?}: {error}");
+    }
+}

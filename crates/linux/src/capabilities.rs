@@ -1,0 +1,46 @@
+//! Capabilities of a process, from its `status`.
+
+use crate::Root;
+
+/// What the agent may want of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capability {
+    /// To attach programs to interfaces.
+    NetAdmin = 12,
+    /// To run before all processes of the normal class.
+    SysNice = 23,
+    /// To read counters of the processor, and for the verifier to accept the marking program.
+    Perfmon = 38,
+    /// To load programs.
+    Bpf = 39,
+}
+
+impl Capability {
+    /// As `setcap` writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NetAdmin => "cap_net_admin",
+            Self::SysNice => "cap_sys_nice",
+            Self::Perfmon => "cap_perfmon",
+            Self::Bpf => "cap_bpf",
+        }
+    }
+}
+
+/// Effective capabilities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities(u64);
+
+impl Capabilities {
+    /// Those of this process; of a tree, those in its `proc/self/status`. None if there is no such file.
+    pub fn read(root: &Root) -> Self {
+        let status = root.read("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+        Self(line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0))
+    }
+
+    /// Whether this one is among them.
+    pub fn has(self, one: Capability) -> bool {
+        self.0 >> (one as u32) & 1 == 1
+    }
+}

@@ -1,0 +1,28 @@
+//! The clock of the agent: CLOCK_BOOTTIME, which also runs while the machine sleeps, from zero at the start.
+
+use rustix::time::{ClockId, clock_gettime};
+use std::time::Duration;
+
+/// Nanoseconds since the clock was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start: Duration,
+}
+
+impl Clock {
+    /// A clock that stands at zero now.
+    pub fn start() -> Self {
+        Self { start: boot_time() }
+    }
+
+    /// Time since the start.
+    pub fn now(&self) -> Duration {
+        boot_time().saturating_sub(self.start)
+    }
+}
+
+fn boot_time() -> Duration {
+    let now = clock_gettime(ClockId::Boottime);
+    // Neither is negative: the clock begins with the kernel.
+    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
+}

@@ -1,0 +1,249 @@
+//! Cumulative counters that any Linux has: softnet, PSI, TCP, NICs, memory bandwidth by resctrl group.
+//!
+//! [`Counters::open`] opens all that a machine has; [`Counters::read`] reads them into a row, with the time before each `pread`.
+//!
+//! Invariant: number, order and names of the counters stay as at the opening. A counter that cannot be read is `None`
+//! in its row, and is tried again in the next.
+
+use crate::nic::{Nic, STATISTICS};
+use crate::resctrl::{MOUNT, Resctrl};
+use crate::{Clock, Root};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+/// Counters of one file.
+#[derive(Debug)]
+struct Source {
+    file: File,
+    path: String,
+    format: Format,
+    first: usize,
+    names: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Format {
+    Softnet,
+    Pressure { full: bool },
+    Protocols(Vec<(&'static str, &'static str)>),
+    Number,
+}
+
+/// One counter: its name, its unit and the file that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter<'a> {
+    /// Such as `nic.eth0.rx_missed_errors`.
+    pub name: &'a str,
+    /// Where it is read.
+    pub path: &'a str,
+    /// Its width: differences are modulo 2 to this power.
+    pub bits: u32,
+}
+
+/// One value, with the time before it was read.
+pub type Value = Option<(Duration, u64)>;
+
+/// All counters of a machine, open.
+#[derive(Debug)]
+pub struct Counters {
+    sources: Vec<Source>,
+    text: Vec<u8>,
+}
+
+/// Counters of TCP: protocol, name in the file.
+const SNMP: [(&str, &str); 2] = [("Tcp", "OutSegs"), ("Tcp", "RetransSegs")];
+const NETSTAT: [(&str, &str); 5] = [
+    ("TcpExt", "TCPTimeouts"),
+    ("TcpExt", "TCPBacklogDrop"),
+    ("TcpExt", "TCPRcvQDrop"),
+    ("TcpExt", "TCPDeliveredCE"),
+    ("IpExt", "InCEPkts"),
+];
+
+impl Counters {
+    /// Opens what there is.
+    pub fn open(root: &Root) -> Self {
+        let mut found = Self { sources: Vec::new(), text: Vec::new() };
+        let softnet = ["processed", "dropped", "squeezed"].map(|n| format!("softnet.{n}"));
+        found.add(root, "/proc/net/softnet_stat", Format::Softnet, softnet.into());
+        for resource in ["cpu", "memory", "io"] {
+            let full = resource != "cpu";
+            let mut names = vec![format!("psi.{resource}.some_us")];
+            names.extend(full.then(|| format!("psi.{resource}.full_us")));
+            found.add(
+                root,
+                &format!("/proc/pressure/{resource}"),
+                Format::Pressure { full },
+                names,
+            );
+        }
+        for (path, wanted) in [("/proc/net/snmp", &SNMP[..]), ("/proc/net/netstat", &NETSTAT)] {
+            let text = root.read(path).unwrap_or_default();
+            let there: Vec<_> =
+                wanted.iter().copied().filter(|of| protocol(&text, of.0, of.1).is_some()).collect();
+            let names = there.iter().map(|(_, name)| format!("tcp.{name}")).collect();
+            if !there.is_empty() {
+                found.add(root, path, Format::Protocols(there), names);
+            }
+        }
+        for nic in Nic::all(root) {
+            for name in STATISTICS {
+                let path = format!("/sys/class/net/{}/statistics/{name}", nic.name);
+                found.add(root, &path, Format::Number, vec![format!("nic.{}.{name}", nic.name)]);
+            }
+        }
+        for cache in Resctrl::read(root).unwrap_or_default().counted {
+            let path = root
+                .names(&format!("{MOUNT}/mon_data"))
+                .into_iter()
+                .find(|name| {
+                    name.strip_prefix("mon_L3_").and_then(|n| n.parse().ok()) == Some(cache)
+                })
+                .map(|name| format!("{MOUNT}/mon_data/{name}/mbm_total_bytes"));
+            if let Some(path) = path {
+                found.add(root, &path, Format::Number, vec![format!("mbm.L3-{cache}.total_bytes")]);
+            }
+        }
+        found
+    }
+
+    fn add(&mut self, root: &Root, path: &str, format: Format, names: Vec<String>) {
+        let first = self.len();
+        let path = path.to_string();
+        if let Ok(file) = root.open(&path) {
+            self.sources.push(Source { file, path, format, first, names });
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.sources.last().map_or(0, |last| last.first + last.names.len())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    /// All of them, in the order of a row.
+    pub fn each(&self) -> impl Iterator<Item = Counter<'_>> {
+        self.sources.iter().flat_map(|source| {
+            let bits = if matches!(source.format, Format::Softnet) { 32 } else { 64 };
+            source.names.iter().map(move |name| Counter { name, path: &source.path, bits })
+        })
+    }
+
+    /// Reads all of them into `row`.
+    pub fn read(&mut self, clock: &Clock, row: &mut Vec<Value>) {
+        row.clear();
+        row.resize(self.len(), None);
+        for source in &self.sources {
+            let at = clock.now();
+            if read_whole(&source.file, &mut self.text).is_none() {
+                continue;
+            }
+            let text = String::from_utf8_lossy(&self.text);
+            let mut put = |nth: usize, value: Option<u64>| {
+                row[source.first + nth] = value.map(|value| (at, value));
+            };
+            match &source.format {
+                Format::Softnet => {
+                    let sums = softnet(&text);
+                    (0..3).for_each(|nth| put(nth, sums.map(|sums| sums[nth])));
+                }
+                Format::Pressure { full } => {
+                    put(0, pressure(&text, "some"));
+                    if *full {
+                        put(1, pressure(&text, "full"));
+                    }
+                }
+                Format::Protocols(wanted) => {
+                    for (nth, (of, name)) in wanted.iter().enumerate() {
+                        put(nth, protocol(&text, of, name));
+                    }
+                }
+                Format::Number => put(0, text.trim().parse().ok()),
+            }
+        }
+    }
+}
+
+/// The whole of a small file from its beginning.
+fn read_whole(file: &File, text: &mut Vec<u8>) -> Option<()> {
+    text.resize(text.capacity().max(4096), 0);
+    let mut len = 0;
+    loop {
+        match file.read_at(&mut text[len..], len as u64) {
+            Ok(0) => break,
+            Ok(more) => len += more,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+        if len == text.len() {
+            text.resize(len * 2, 0);
+        }
+    }
+    text.truncate(len);
+    Some(())
+}
+
+/// Packets processed, dropped for a full backlog, and polls that ran out of budget (`time_squeeze`), summed over CPUs modulo 2^32.
+/// Each CPU has a line of hexadecimal columns; how many differs by kernel, and these are the first three.
+pub fn softnet(text: &str) -> Option<[u64; 3]> {
+    let mut sums = [0u32; 3];
+    for line in text.lines() {
+        let mut columns = line.split_whitespace();
+        for sum in &mut sums {
+            *sum = sum.wrapping_add(u32::from_str_radix(columns.next()?, 16).ok()?);
+        }
+    }
+    (!text.is_empty()).then(|| sums.map(u64::from))
+}
+
+/// Microseconds for which some task, or all, waited: `total` of the line that begins with `kind`.
+pub fn pressure(text: &str, kind: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.split(' ').next() == Some(kind))?;
+    line.split(' ').find_map(|word| word.strip_prefix("total="))?.parse().ok()
+}
+
+/// A value of `/proc/net/snmp` or `netstat`: a line of names and one of values for each protocol. Negative values are 0.
+pub fn protocol(text: &str, of: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(": "));
+    let names = lines.find(|(protocol, _)| *protocol == of)?.1;
+    let values = lines.find(|(protocol, _)| *protocol == of)?.1;
+    let nth = names.split(' ').position(|known| known == name)?;
+    let value: i128 = values.split(' ').nth(nth)?.parse().ok()?;
+    u64::try_from(value.max(0)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn softnet_sums_its_cpus_whatever_the_number_of_columns() {
+        let old = "0000000a 00000001 00000002 00000000 00000000\n00000006 00000000 00000001 00000000 00000000\n";
+        assert_eq!(softnet(old), Some([16, 1, 3]));
+        let new = "00000015 00000000 00000007 0 0 0 0 0 0 0 0 0 0 00000000 00000000\n";
+        assert_eq!(softnet(new), Some([21, 0, 7]));
+        assert_eq!(softnet("ffffffff 0 0\n00000002 0 0\n"), Some([1, 0, 0]));
+        assert_eq!((softnet(""), softnet("12 x 0\n"), softnet("12\n")), (None, None, None));
+    }
+
+    #[test]
+    fn pressure_is_the_total_of_its_line() {
+        let text = "some avg10=0.00 avg60=0.01 avg300=0.00 total=54081373\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=12\n";
+        assert_eq!((pressure(text, "some"), pressure(text, "full")), (Some(54_081_373), Some(12)));
+        assert_eq!((pressure("", "some"), pressure("some total=x", "some")), (None, None));
+    }
+
+    #[test]
+    fn protocols_are_read_by_name_not_by_place() {
+        let text = "Ip: Forwarding\nIp: 1\nTcp: MaxConn OutSegs RetransSegs\nTcp: -1 700 3\n";
+        assert_eq!(protocol(text, "Tcp", "RetransSegs"), Some(3));
+        assert_eq!(protocol(text, "Tcp", "MaxConn"), Some(0));
+        assert_eq!(protocol(text, "Tcp", "InSegs"), None);
+        assert_eq!(protocol("Tcp: A B\nTcp: 1\n", "Tcp", "B"), None);
+    }
+}

@@ -1,0 +1,21 @@
+//! Thin readers of what Linux says about a machine: kernel, processor, capabilities, counters, actuators.
+//!
+//! Every path goes through a [`Root`], so a test or a user reads a recorded tree in place of the machine. A counter is read
+//! by one `pread` of a descriptor that stays open. Values are raw and cumulative; nobody here takes differences.
+//!
+//! Sources: kernel documentation of `/proc` and sysfs; `filesystems/resctrl.rst`; the perf event lists of Intel and AMD.
+//!
+//! Invariant: nothing here changes the machine, and no parser panics, whatever a file says.
+
+pub mod capabilities;
+pub mod cgroup;
+mod clock;
+pub mod counters;
+pub mod machine;
+pub mod nic;
+pub mod pmu;
+pub mod resctrl;
+mod root;
+
+pub use clock::Clock;
+pub use root::Root;
