@@ -7,6 +7,7 @@ use crate::failure::{self, Failure};
 use forebay_linux::Root;
 use forebay_linux::capabilities::{Capabilities, Capability};
 use forebay_linux::cgroup::Cgroups;
+use forebay_linux::ethtool::DriverCounters;
 use forebay_linux::machine::Machine;
 use forebay_linux::nic::{Nic, STATISTICS};
 use forebay_linux::pmu::{Event, Pmu, Uncore, iio_of, uncore};
@@ -102,13 +103,15 @@ fn sense(root: &Root, machine: &Machine, found: &mut Vec<Finding>) {
         let driver = nic.driver.as_deref().unwrap_or("no device");
         let iio = nic.pci.as_deref().and_then(|pci| iio_of(root, pci));
         let iio = iio.map_or(String::new(), |iio| format!(", behind {iio}"));
+        let own = if root.is_machine() { DriverCounters::open(&nic.name).ok() } else { None };
+        let own = own.map_or(0, |of| of.names().len());
         let there = STATISTICS
             .iter()
             .filter(|name| root.has(&format!("/sys/class/net/{}/statistics/{name}", nic.name)));
         sense.yes(
             format!("NIC {}", nic.name),
             format!(
-                "{driver}, {} counters that every driver has{iio}; the driver's own are not read",
+                "{driver}, {} counters that every driver has, {own} of the driver's own{iio}",
                 there.count()
             ),
         );
@@ -358,4 +361,4 @@ fn page(machine: &Machine, found: &[Finding]) -> String {
 }
 
 /// What a yes does not mean.
-const LIMITS: &str = "\nA yes says that the machine could. This version reads softnet, TCP, PSI, MBM and NICs; it runs no law, throttles nothing and marks nothing.\n";
+const LIMITS: &str = "\nA yes says that the machine could. This version watches and records; it runs no law, throttles nothing and marks nothing.\n";

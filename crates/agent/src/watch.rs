@@ -27,7 +27,7 @@ const COLUMNS: [Column; 9] = [
     Column { heading: "rx Gb/s", of: &["*.rx_bytes"], shown: Shown::Gbps },
     Column {
         heading: "NIC drops/s",
-        of: &["*.rx_missed_errors", "*.rx_fifo_errors"],
+        of: &["*.rx_missed_errors", "*.rx_fifo_errors", "*.rx_discards_phy"],
         shown: Shown::PerSecond,
     },
     Column { heading: "softnet/s", of: &["softnet.dropped"], shown: Shown::PerSecond },

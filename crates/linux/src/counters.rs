@@ -1,25 +1,36 @@
-//! Cumulative counters that any Linux has: softnet, PSI, TCP, NICs, memory bandwidth by resctrl group.
+//! Cumulative counters: softnet, PSI, TCP, NICs and their drivers, memory bandwidth by resctrl, and the units outside the cores.
 //!
-//! [`Counters::open`] opens all that a machine has; [`Counters::read`] reads them into a row, with the time before each `pread`.
+//! [`Counters::open`] opens all that a machine has and this process may read; [`Counters::read`] reads them into a row, with the
+//! time before each system call. Of a recorded tree only files are read, no driver and no unit.
 //!
 //! Invariant: number, order and names of the counters stay as at the opening. A counter that cannot be read is `None`
 //! in its row, and is tried again in the next.
 
+use crate::ethtool::DriverCounters;
+use crate::machine::Machine;
 use crate::nic::{Nic, STATISTICS};
+use crate::perf::Group;
+use crate::pmu::{Event, Pmu, uncore};
 use crate::resctrl::{MOUNT, Resctrl};
 use crate::{Clock, Root};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-/// Counters of one file.
+/// Counters that one system call reads.
 #[derive(Debug)]
 struct Source {
-    file: File,
+    input: Input,
     path: String,
-    format: Format,
     first: usize,
     names: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Input {
+    Text(File, Format),
+    Driver(DriverCounters),
+    Units(Group),
 }
 
 #[derive(Debug)]
@@ -93,6 +104,19 @@ impl Counters {
                 found.add(root, &path, Format::Number, vec![format!("nic.{}.{name}", nic.name)]);
             }
         }
+        if root.is_machine() {
+            for nic in Nic::all(root) {
+                let Ok(driver) = DriverCounters::open(&nic.name) else { continue };
+                let names = driver.names().iter().map(|name| format!("driver.{}.{name}", nic.name));
+                let names: Vec<_> = names.collect();
+                if names.is_empty() {
+                    continue;
+                }
+                let (first, path) = (found.len(), format!("ethtool -S {}", nic.name));
+                found.sources.push(Source { input: Input::Driver(driver), path, first, names });
+            }
+            found.add_units(root);
+        }
         for cache in Resctrl::read(root).unwrap_or_default().counted {
             let path = root
                 .names(&format!("{MOUNT}/mon_data"))
@@ -112,7 +136,36 @@ impl Counters {
         let first = self.len();
         let path = path.to_string();
         if let Ok(file) = root.open(&path) {
-            self.sources.push(Source { file, path, format, first, names });
+            self.sources.push(Source { input: Input::Text(file, format), path, first, names });
+        }
+    }
+
+    /// Units outside the cores, as far as the processor is known and this process may read them.
+    fn add_units(&mut self, root: &Root) {
+        let Some(of) = Machine::read(root).generation().map(uncore) else { return };
+        let irp =
+            of.occupancy.zip(of.clock).map(|(lines, clock)| ([lines, clock], ["lines", "clock"]));
+        for (events, names) in irp.into_iter().chain([(of.memory, ["reads", "writes"])]) {
+            self.add_unit(root, &events, &names);
+        }
+        self.add_unit(root, &[of.inserts], &["part0_inserts"]);
+    }
+
+    /// The same events of all units of a kind, for each socket.
+    fn add_unit(&mut self, root: &Root, events: &[Event], names: &[&str]) {
+        for pmu in Pmu::all(root, events[0].unit) {
+            let Ok(codes) =
+                events.iter().map(|of| pmu.encode(of.fields)).collect::<Result<Vec<_>, _>>()
+            else {
+                continue;
+            };
+            for cpu in &pmu.cpus {
+                let Ok(group) = Group::open(pmu.kind, *cpu, &codes) else { continue };
+                let names =
+                    names.iter().map(|name| format!("{}.cpu{cpu}.{name}", pmu.name)).collect();
+                let (first, path) = (self.len(), format!("perf_event_open, {}", pmu.name));
+                self.sources.push(Source { input: Input::Units(group), path, first, names });
+            }
         }
     }
 
@@ -129,7 +182,8 @@ impl Counters {
     /// All of them, in the order of a row.
     pub fn each(&self) -> impl Iterator<Item = Counter<'_>> {
         self.sources.iter().flat_map(|source| {
-            let bits = if matches!(source.format, Format::Softnet) { 32 } else { 64 };
+            let bits =
+                if matches!(source.input, Input::Text(_, Format::Softnet)) { 32 } else { 64 };
             source.names.iter().map(move |name| Counter { name, path: &source.path, bits })
         })
     }
@@ -138,16 +192,27 @@ impl Counters {
     pub fn read(&mut self, clock: &Clock, row: &mut Vec<Value>) {
         row.clear();
         row.resize(self.len(), None);
-        for source in &self.sources {
+        for source in &mut self.sources {
             let at = clock.now();
-            if read_whole(&source.file, &mut self.text).is_none() {
-                continue;
-            }
-            let text = String::from_utf8_lossy(&self.text);
             let mut put = |nth: usize, value: Option<u64>| {
                 row[source.first + nth] = value.map(|value| (at, value));
             };
-            match &source.format {
+            let (file, format) = match &mut source.input {
+                Input::Text(file, format) => (file, format),
+                Input::Driver(of) => {
+                    of.read(|nth, value| put(nth, Some(value)));
+                    continue;
+                }
+                Input::Units(of) => {
+                    of.read(|nth, value| put(nth, Some(value)));
+                    continue;
+                }
+            };
+            if read_whole(file, &mut self.text).is_none() {
+                continue;
+            }
+            let text = String::from_utf8_lossy(&self.text);
+            match format {
                 Format::Softnet => {
                     let sums = softnet(&text);
                     (0..3).for_each(|nth| put(nth, sums.map(|sums| sums[nth])));

@@ -16,8 +16,8 @@ pub struct Pmu {
     pub name: String,
     /// Its `type` for `perf_event_open`.
     pub kind: u32,
-    /// The first CPU of its `cpumask`, from which it is read; empty masks are 0.
-    pub cpu: u32,
+    /// The CPUs from which it is read, one for each socket that it counts for (`cpumask`).
+    pub cpus: Vec<u32>,
     /// Its fields: name, and where they lie.
     pub fields: Vec<(String, Field)>,
 }
@@ -82,13 +82,13 @@ impl Pmu {
         let at = format!("{DEVICES}/{name}");
         let kind = root.read(&format!("{at}/type")).ok()?.parse().ok()?;
         let mask = root.read(&format!("{at}/cpumask")).unwrap_or_default();
-        let cpu = mask.split(['-', ',']).next().and_then(|first| first.parse().ok()).unwrap_or(0);
+        let cpus = cpus(&mask);
         let field = |field: String| {
             let text = root.read(&format!("{at}/format/{field}")).ok()?;
             Some((field, Field::parse(&text)?))
         };
         let fields = root.names(&format!("{at}/format")).into_iter().filter_map(field).collect();
-        Some(Self { name: name.to_string(), kind, cpu, fields })
+        Some(Self { name: name.to_string(), kind, cpus, fields })
     }
 
     /// `config`, `config1` and `config2` of an event.
@@ -192,6 +192,16 @@ pub fn iio_of(root: &Root, device: &str) -> Option<String> {
     best.map(|(_, name)| name)
 }
 
+/// The CPUs of `0,32` or `0-1,64`, at most 64; one that names none, as that of `msr`, stands for CPU 0.
+fn cpus(mask: &str) -> Vec<u32> {
+    let range = |text: &str| {
+        let (first, last) = text.trim().split_once('-').unwrap_or((text.trim(), text.trim()));
+        Some(first.parse::<u32>().ok()?..=last.parse().ok()?)
+    };
+    let found: Vec<u32> = mask.split(',').filter_map(range).flatten().take(64).collect();
+    if found.is_empty() { vec![0] } else { found }
+}
+
 /// Domain and bus of `0000:5e` or `0000:5e:00.0`.
 fn bus(address: &str) -> Option<(u32, u32)> {
     let mut parts = address.trim().split(':').map(|part| u32::from_str_radix(part, 16).ok());
@@ -207,7 +217,7 @@ mod tests {
         let pmu = Pmu {
             name: "uncore_iio_0".into(),
             kind: 20,
-            cpu: 0,
+            cpus: vec![0],
             fields: vec![
                 ("event".into(), Field::parse("config:0-7").expect("a field")),
                 ("umask".into(), Field::parse("config:8-15").expect("a field")),
@@ -221,6 +231,14 @@ mod tests {
         assert_eq!(pmu.encode(&[("split", 0xab)]), Ok([0, 0xa0b, 0]));
         assert_eq!(pmu.encode(&[("event", 0x100)]), Err("event"));
         assert_eq!(pmu.encode(&[("opcode", 1)]), Err("opcode"));
+    }
+
+    #[test]
+    fn masks_are_lists_of_ranges() {
+        assert_eq!(cpus("0,32\n"), [0, 32]);
+        assert_eq!(cpus("0-2,64"), [0, 1, 2, 64]);
+        assert_eq!((cpus(""), cpus("x"), cpus("9-8")), (vec![0], vec![0], vec![0]));
+        assert_eq!(cpus("0-4000000000").len(), 64);
     }
 
     #[test]

@@ -60,8 +60,9 @@ const PARSERS: [&str; 8] = [
 const OPENS_FILES: [&str; 7] =
     ["agent/", "chaos/", "cli/", "linux/", "record/", "validate/", "scenario/src/load.rs"];
 
-/// The only file with unsafe code: one prefetch hint.
-const UNSAFE: [&str; 1] = ["engine/src/prefetch.rs"];
+/// The only files with unsafe code: one prefetch hint, and system calls that no library has a safe form of.
+const UNSAFE: [&str; 4] =
+    ["engine/src/prefetch.rs", "linux/src/ethtool.rs", "linux/src/guarded.rs", "linux/src/perf.rs"];
 
 /// Crates that do without the standard library.
 const NO_STD: [&str; 3] = ["units", "laws", "wire"];
