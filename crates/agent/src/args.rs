@@ -79,10 +79,10 @@ pub struct Replay {
     /// Folder of a recording or of a run with law logs, or one law log
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
-    /// Take the logs of this law only
+    /// Of law logs, take those of this law; over a recording, say what this host law would have done
     #[arg(long, value_name = "NAME")]
     pub law: Option<String>,
-    /// Set a parameter of a host law and say what it would have done: --set iio_threshold=50
+    /// Set a parameter of the host law and say what it would have done: --set iio_threshold=50
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
     /// Of a file that was cut, take what is before the cut

@@ -8,6 +8,7 @@ mod failure;
 mod probe;
 mod record;
 mod replay;
+mod stacks;
 mod watch;
 mod what_if;
 

@@ -2,10 +2,12 @@
 
 use crate::args;
 use crate::failure::{self, Failure};
+use crate::stacks;
 use crate::what_if::{self, Course};
 use forebay_laws::host::{Host, HostEvent};
-use forebay_laws::log::{self, Log, MAGIC, ReplayError};
-use forebay_record::signals;
+use forebay_laws::log::{self, Log, ReplayError};
+use forebay_laws::params::ParamError;
+use forebay_record::signals::{self, SignalRow};
 use forebay_units::Time;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,14 +16,19 @@ use std::path::{Path, PathBuf};
 
 /// `forebay-agent replay`.
 pub fn replay(args: &args::Replay) -> Result<(), Failure> {
-    let (mut logs, mut text) = (0, String::new());
+    let (mut logs, mut recordings, mut text) = (0, 0, String::new());
     let mut differing = None;
     for path in files(&args.trace)? {
         let shown = path.display().to_string();
         let bytes = fs::read(&path).map_err(|error| Failure::Input(format!("{shown}: {error}")))?;
         if path.file_name().is_some_and(|name| name == signals::FILE) {
-            if args.law.is_none() && !args.rows {
-                text += &recording(&path, &bytes, args.partial)?;
+            if !args.rows {
+                let rows = recorded(&path, &bytes, args.partial)?;
+                text += &match &args.law {
+                    None => summary(&path, &rows),
+                    Some(law) => under_law(&path, &rows, law, &args.set)?,
+                };
+                recordings += 1;
             }
             continue;
         }
@@ -65,7 +72,13 @@ pub fn replay(args: &args::Replay) -> Result<(), Failure> {
             text += &changed(&bytes, &args.set).map_err(wrong)?;
         }
     }
-    if logs == 0 && (text.is_empty() || args.law.is_some() || !args.set.is_empty()) {
+    if logs == 0 && recordings > 0 && args.law.is_none() && !args.set.is_empty() {
+        let trace = args.trace.display();
+        return Err(Failure::Input(format!(
+            "{trace}: --set on a recording needs --law NAME, such as --law hostcc"
+        )));
+    }
+    if logs + recordings == 0 {
         let of = args.law.as_ref().map_or(String::new(), |law| format!(" of \"{law}\""));
         let (trace, how) = (args.trace.display(), "output.law_log of a scenario makes one");
         return Err(Failure::Input(format!("{trace} has no law log{of} ({how})")));
@@ -97,22 +110,20 @@ fn files(trace: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-/// What is in a recording: its rows and time, and by how much each counter rose.
-fn recording(path: &Path, bytes: &[u8], partial: bool) -> Result<String, Failure> {
-    if bytes.starts_with(&MAGIC) {
-        return Err(Failure::Input(format!(
-            "{} is a law log; name it law-NAME.log",
-            path.display()
-        )));
-    }
+/// Rows of a recording.
+fn recorded(path: &Path, bytes: &[u8], partial: bool) -> Result<Vec<SignalRow>, Failure> {
     let text = String::from_utf8_lossy(bytes);
-    let rows = signals::read(path, &text, partial).map_err(|error| {
+    signals::read(path, &text, partial).map_err(|error| {
         let hint = if partial { "" } else { "; --partial takes what is before it" };
         Failure::Input(format!("{error}{hint}"))
-    })?;
+    })
+}
+
+/// What is in a recording: its rows and time, and by how much each counter rose.
+fn summary(path: &Path, rows: &[SignalRow]) -> String {
     let mut rises: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     let mut lost = 0;
-    for row in &rows {
+    for row in rows {
         match row.event.as_str() {
             "gap" => lost += row.raw,
             name => rises.entry(name).or_insert((row.raw, row.raw)).1 = row.raw,
@@ -129,22 +140,63 @@ fn recording(path: &Path, bytes: &[u8], partial: bool) -> Result<String, Failure
     for (name, (first, last)) in rises.iter().filter(|(_, (first, last))| first != last) {
         let _ = writeln!(text, "  {name:32} {:>+16}", i128::from(*last) - i128::from(*first));
     }
-    Ok(text)
+    text
 }
+
+/// What a host law would have done over a recording: one law for each IIO stack that was recorded.
+fn under_law(
+    path: &Path,
+    rows: &[SignalRow],
+    law: &str,
+    set: &[(String, String)],
+) -> Result<String, Failure> {
+    let shown = path.display();
+    let stacks = stacks::of(rows);
+    if stacks.is_empty() {
+        return Err(Failure::Input(format!(
+            "{shown}: a host law wants {}, which this recording lacks; machine.json beside it says why",
+            stacks::WANTED
+        )));
+    }
+    let mut text = format!("{shown}: {law} over the recording, which it did not act upon\n");
+    for stack in &stacks {
+        let wrong = |error: ParamError| Failure::Input(format!("--law {law}: {error}"));
+        let course = stack.under(law, set).map_err(wrong)?;
+        let _ = writeln!(text, "{}, {} readings", stack.name, stack.readings());
+        let mut line = |name: &str, value: String| {
+            let _ = writeln!(text, "  {name:26} {value:>12}");
+        };
+        line("mean lines (I_S)", format!("{:.1}", stack.mean_lines()));
+        line("mean rate (B_S)", format!("{:.2} Gb/s", stack.mean_gbps()));
+        for (name, of) in COURSE {
+            line(name, of(&course));
+        }
+    }
+    Ok(
+        text + "  The readings stay as recorded: what levels and marks would have done to them is not in it.\n"
+    )
+}
+
+/// A line of text, and what stands in it.
+type Said = (&'static str, fn(&Course) -> String);
+
+/// What is said of a course.
+const COURSE: [Said; 5] = [
+    ("level writes", |of| of.writes.to_string()),
+    ("strongest level", |of| of.strongest().to_string()),
+    ("time at a level above 0", |of| format!("{:.1} %", of.held() * 100.0)),
+    ("mean level", |of| format!("{:.2}", of.mean())),
+    ("time with marks on", |of| format!("{:.1} %", of.marking() * 100.0)),
+];
 
 /// What the host law of a log did, beside what it would have done with other parameters.
 fn changed(bytes: &[u8], set: &[(String, String)]) -> Result<String, ReplayError> {
     let logged = what_if::logged(bytes)?;
     let other = what_if::with(bytes, set, logged.write)?;
     let mut text = format!("  {:26} {:>12} {:>12}\n", "", "as logged", "with --set");
-    let mut line = |name: &str, of: &dyn Fn(&Course) -> String| {
+    for (name, of) in COURSE {
         let _ = writeln!(text, "  {name:26} {:>12} {:>12}", of(&logged), of(&other));
-    };
-    line("level writes", &|of| of.writes.to_string());
-    line("strongest level", &|of| of.strongest().to_string());
-    line("time at a level above 0", &|of| format!("{:.1} %", of.held() * 100.0));
-    line("mean level", &|of| format!("{:.2}", of.mean()));
-    line("time with marks on", &|of| format!("{:.1} %", of.marking() * 100.0));
+    }
     text += "  The readings stay those of the log: what other levels and marks would have done to them is not in it.\n";
     Ok(text)
 }

@@ -1,11 +1,11 @@
-//! What a host law would have done with other parameters, given the readings of its log.
+//! What a host law would have done with other parameters, given the readings of its log, or of a recording.
 //!
 //! Open loop: the readings stay as they were. Of the log's other events, changes of the target and the end of control are kept;
 //! the law's own level writes take as long as those of the log did on average, and its own wake-ups come when it wanted them.
 
 use forebay_laws::Acts;
-use forebay_laws::host::{Echo, Host, HostAct, HostEvent, HostSeen};
-use forebay_laws::log::{Log, ReplayError, Role};
+use forebay_laws::host::{Echo, Host, HostAct, HostEvent, HostParams, HostSeen, HostStart};
+use forebay_laws::log::{Log, ReplayError};
 use forebay_units::{Span, Time};
 
 /// Levels and marks over a log.
@@ -105,24 +105,21 @@ pub fn logged(bytes: &[u8]) -> Result<Course, ReplayError> {
 pub fn with(bytes: &[u8], set: &[(String, String)], write: Span) -> Result<Course, ReplayError> {
     let mut log = Log::<Host>::open(bytes)?;
     log.set(set)?;
-    let mut acts = Acts::default();
-    let law = <Host as Role>::start(&log.params, log.first, log.at, &mut acts);
-    let mut run =
-        Run { law, course: Course::new(log.first), write, writing: None, next: None, wake: None };
-    run.course.write = write;
-    run.carry_out(log.first, &acts);
+    let mut run = Run::start(&log.params, log.first, log.at, write);
     while !log.is_empty() {
         let Some(((now, event), _)) = log.next(|now, seen| (now, seen.event)) else { break };
-        run.catch_up(now);
         match event {
-            HostEvent::LevelWritten(_) | HostEvent::LevelFailed | HostEvent::Wake => {}
-            _ => run.on_event(now, event),
+            HostEvent::LevelWritten(_) | HostEvent::LevelFailed | HostEvent::Wake => {
+                run.catch_up(now);
+            }
+            _ => run.feed(now, event),
         }
     }
     Ok(run.course)
 }
 
-struct Run {
+/// A law over events from elsewhere, with level writes and wake-ups of its own.
+pub struct Run {
     law: Host,
     course: Course,
     write: Span,
@@ -132,6 +129,27 @@ struct Run {
 }
 
 impl Run {
+    /// Starts the law, where a level write takes `write`.
+    pub fn start(params: &HostParams, now: Time, at: HostStart, write: Span) -> Self {
+        let mut acts = Acts::default();
+        let law = params.start(now, at, &mut acts);
+        let course = Course { write, ..Course::new(now) };
+        let mut run = Self { law, course, write, writing: None, next: None, wake: None };
+        run.carry_out(now, &acts);
+        run
+    }
+
+    /// Hands the law an event, after all of its own that are due by then.
+    pub fn feed(&mut self, now: Time, event: HostEvent) {
+        self.catch_up(now);
+        self.on_event(now, event);
+    }
+
+    /// Levels and marks so far.
+    pub fn course(&self) -> &Course {
+        &self.course
+    }
+
     /// Ends of writes and wake-ups that are due by `now`, in their order.
     fn catch_up(&mut self, now: Time) {
         loop {

@@ -3,6 +3,7 @@
 use forebay_laws::host::{Counters, HostParams, HostStart, Reading, Side};
 use forebay_laws::host_driver::{Counter, Driver, Pace, Plant, Written};
 use forebay_laws::log::{Sink, Tap};
+use forebay_record::signals::SignalWriter;
 use forebay_units::{Span, Time};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -179,6 +180,69 @@ fn what_has_no_sense_gets_one_sentence() {
         (&["replay", "/nowhere"], "/nowhere: "),
         (&["record", "--for", "5", "--out", empty], "from 1ms to 24h"),
         (&["watch", "--every", "10us"], "from 1ms to 1h"),
+    ] {
+        let (code, _, error) = agent(args);
+        assert!(code == 2 && error.contains(said), "{args:?}: {error}");
+    }
+}
+
+/// A recording of a machine with one stack, as an Intel server would give: 40 lines at 60 Gb/s, from 1 s to 3 s 90 lines, a
+/// reading each millisecond for 4 s.
+fn recording_of_a_stack() -> String {
+    let mut out = Vec::new();
+    let mut writer = SignalWriter::new(&mut out).expect("memory");
+    for ms in 0..=4000u64 {
+        let at = Time::from_ps(ms * 1_000_000_000);
+        let busy = ms.clamp(1000, 3000) - 1000;
+        for (name, raw) in [
+            ("uncore_irp_1.cpu0.lines", (ms * 40 + busy * 50) * 500_000),
+            ("uncore_irp_1.cpu0.clock", ms * 500_000),
+            ("uncore_iio_1.cpu0.part0_inserts", ms * 1_875_000),
+            ("uncore_iio_2.cpu0.part0_inserts", 0),
+        ] {
+            writer.row(at, name, at, raw).expect("memory");
+        }
+    }
+    writer.finish(Time::from_ps(4_000_000_000_000)).expect("memory");
+    String::from_utf8(out).expect("text")
+}
+
+/// I_S and B_S are what was put in; marks are on while the lines are above the threshold; the level climbs to the top in 4 ms
+/// and, as bandwidth stays below the target, comes down by the lease alone: one level a second.
+#[test]
+fn a_law_over_a_recording() {
+    let trace = folder("stack");
+    let shown = trace.to_str().expect("text");
+    fs::write(trace.join("signals.csv"), recording_of_a_stack()).expect("written");
+    let value = |said: &str, name: &str| -> f64 {
+        let line = said.lines().find(|line| line.trim_start().starts_with(name));
+        let rest = line.and_then(|line| line.split(name).nth(1)).expect("a line of it");
+        rest.split_whitespace().next().and_then(|n| n.parse().ok()).expect("a number")
+    };
+    let (code, said, error) = agent(&["replay", shown, "--law", "hostcc"]);
+    assert_eq!(code, 0, "{error}");
+    assert!(said.contains("uncore_irp_1.cpu0, 4001 readings") && !said.contains("irp_2"), "{said}");
+    assert_eq!(value(&said, "mean lines (I_S)"), 65.0);
+    assert_eq!(value(&said, "mean rate (B_S)"), 60.0);
+    assert_eq!(value(&said, "strongest level"), 4.0);
+    assert!((value(&said, "time with marks on") - 50.0).abs() < 0.2, "{said}");
+    let never = ["replay", shown, "--law", "hostcc", "--set", "iio_threshold=100"];
+    let (_, said, _) = agent(&never);
+    assert_eq!((value(&said, "level writes"), value(&said, "time with marks on")), (0.0, 0.0));
+
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/icx-2s");
+    let other = folder("no-stack");
+    let other = other.to_str().expect("text");
+    let root = root.to_str().expect("text");
+    assert_eq!(
+        agent(&["record", "--for", "3ms", "--every", "1ms", "--out", other, "--root", root]).0,
+        0
+    );
+    for (args, said) in [
+        (&["replay", other, "--law", "hostcc"][..], "wants uncore_irp_N.cpuC.lines"),
+        (&["replay", shown, "--law", "hostc"], "there is no law of this name; use hostcc"),
+        (&["replay", shown, "--set", "iio_threshold=50"], "needs --law NAME"),
+        (&["replay", shown, "--law", "hostcc", "--set", "target=5"], "hostcc.target takes"),
     ] {
         let (code, _, error) = agent(args);
         assert!(code == 2 && error.contains(said), "{args:?}: {error}");

@@ -1,0 +1,137 @@
+//! IIO stacks in a recording, and a host law over each: what the law would have seen and done, had it run.
+//!
+//! A stack is an IRP unit as one socket counts it, with the IIO unit of the same number. The law's occupancy counter is the recorded
+//! sum of lines; its clock is the recorded clock of the same unit, over the whole recording.
+//!
+//! Weights of hostCC's averages are per sample of 0.65 us. A recording's samples are exact means over a millisecond or more, longer
+//! than either published time constant (5 and 166 us), so both weights are 1 unless they are set. Levels lapse as the agent has it:
+//! `stale_after` 50 ms or 20 periods, `lease` 1 s.
+
+use crate::what_if::{Course, Run};
+use forebay_laws::host::{Counters, HostEvent, HostParams, HostStart, Reading};
+use forebay_laws::params::ParamError;
+use forebay_record::signals::SignalRow;
+use forebay_units::{Span, Time};
+use std::collections::BTreeMap;
+
+/// The counters without which there is no stack.
+pub const WANTED: &str =
+    "uncore_irp_N.cpuC.lines, uncore_irp_N.cpuC.clock and uncore_iio_N.cpuC.part0_inserts";
+
+/// Time of a level write. Source: hostCC paper, section 4.1.
+const WRITE: Span = Span::from_us(22);
+
+/// Levels of the published testbed; a recording knows no ladder.
+const LEVELS: u8 = 4;
+
+/// Readings of one stack.
+#[derive(Debug)]
+pub struct Stack {
+    /// Its IRP unit and CPU.
+    pub name: String,
+    lines: Vec<Reading>,
+    clock: Vec<Reading>,
+    inserts: Vec<Reading>,
+}
+
+/// The stacks of a recording, by name. A stack without two readings of each counter is none.
+pub fn of(rows: &[SignalRow]) -> Vec<Stack> {
+    let mut found: BTreeMap<(u32, u32), Stack> = BTreeMap::new();
+    for row in rows {
+        let Some((unit, number, cpu, counter)) = parts(&row.event) else { continue };
+        let stack = found.entry((number, cpu)).or_insert_with(|| Stack {
+            name: format!("uncore_irp_{number}.cpu{cpu}"),
+            lines: Vec::new(),
+            clock: Vec::new(),
+            inserts: Vec::new(),
+        });
+        let readings = match (unit, counter) {
+            ("irp", "lines") => &mut stack.lines,
+            ("irp", "clock") => &mut stack.clock,
+            ("iio", "part0_inserts") => &mut stack.inserts,
+            _ => continue,
+        };
+        readings.push(Reading { at: row.at, raw: row.raw });
+    }
+    let whole = |of: &Stack| [&of.lines, &of.clock, &of.inserts].iter().all(|r| seconds(r) > 0.0);
+    found.into_values().filter(whole).collect()
+}
+
+/// `irp`, 2, 0 and `lines` of `uncore_irp_2.cpu0.lines`.
+fn parts(event: &str) -> Option<(&str, u32, u32, &str)> {
+    let mut words = event.strip_prefix("uncore_")?.splitn(3, '.');
+    let (unit, number) = words.next()?.split_once('_')?;
+    let cpu = words.next()?.strip_prefix("cpu")?;
+    Some((unit, number.parse().ok()?, cpu.parse().ok()?, words.next()?))
+}
+
+/// Time from the first reading to the last.
+fn seconds(of: &[Reading]) -> f64 {
+    let ends = of.first().zip(of.last());
+    ends.map_or(0.0, |(first, last)| last.at.as_secs_f64() - first.at.as_secs_f64())
+}
+
+/// Rise from the first reading to the last.
+fn rise(of: &[Reading]) -> f64 {
+    of.first().zip(of.last()).map_or(0.0, |(first, last)| last.raw.wrapping_sub(first.raw) as f64)
+}
+
+impl Stack {
+    /// Number of readings of the lines.
+    pub fn readings(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Mean number of lines in the IIO buffer.
+    pub fn mean_lines(&self) -> f64 {
+        rise(&self.lines) / rise(&self.clock).max(1.0)
+    }
+
+    /// Mean rate into the IIO unit.
+    pub fn mean_gbps(&self) -> f64 {
+        rise(&self.inserts) * 4.0 * 8e-9 / seconds(&self.inserts)
+    }
+
+    /// A law over the readings.
+    ///
+    /// # Errors
+    /// If there is no such law, or it has no such parameter, or the parameter no such value.
+    pub fn under(&self, law: &str, set: &[(String, String)]) -> Result<Course, ParamError> {
+        let hz = rise(&self.clock) / seconds(&self.clock);
+        let counters =
+            Counters { clock_hz: hz as u64, occupancy_bits: 64, insert_bits: 64, insert_bytes: 4 };
+        let at = HostStart { write: counters, read: counters, max_level: LEVELS, seed: 0 };
+        let mut params = HostParams::new(law)?;
+        let period_us = seconds(&self.lines) * 1e6 / (self.lines.len() - 1) as f64;
+        let stale = format!("{}us", (20.0 * period_us).max(50_000.0) as u64);
+        let defaults = [
+            ("occupancy_weight", "1"),
+            ("bandwidth_weight", "1"),
+            ("stale_after", stale.as_str()),
+            ("lease", "1s"),
+        ];
+        for (name, value) in defaults {
+            if params.info().params.iter().any(|param| param.name == name) {
+                params.set(name, value)?;
+            }
+        }
+        for (name, value) in set {
+            params.set(name, value)?;
+        }
+        let start = self.lines[0].at.min(self.inserts[0].at);
+        let mut run = Run::start(&params, start, at, WRITE);
+        for (now, event) in self.events() {
+            run.feed(now, event);
+        }
+        Ok(run.course().clone())
+    }
+
+    /// All readings in the order of their times; of two at the same time, the lines first.
+    fn events(&self) -> Vec<(Time, HostEvent)> {
+        let lines = self.lines.iter().map(|of| (of.at, HostEvent::WriteOccupancy(*of)));
+        let inserts = self.inserts.iter().map(|of| (of.at, HostEvent::WriteInserts(*of)));
+        let mut all: Vec<_> = lines.chain(inserts).collect();
+        all.sort_by_key(|(at, _)| *at);
+        all
+    }
+}
