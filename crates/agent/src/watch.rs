@@ -23,24 +23,31 @@ enum Shown {
     Share, // of microseconds
 }
 
+impl Column {
+    /// Width on the screen; all of them and the time fit into 80.
+    fn width(&self) -> usize {
+        self.heading.len().max(6)
+    }
+}
+
 const COLUMNS: [Column; 9] = [
     Column { heading: "rx Gb/s", of: &["*.rx_bytes"], shown: Shown::Gbps },
     Column {
-        heading: "NIC drops/s",
+        heading: "NIC drop",
         of: &["*.rx_missed_errors", "*.rx_fifo_errors", "*.rx_discards_phy"],
         shown: Shown::PerSecond,
     },
-    Column { heading: "softnet/s", of: &["softnet.dropped"], shown: Shown::PerSecond },
-    Column { heading: "squeezed/s", of: &["softnet.squeezed"], shown: Shown::PerSecond },
+    Column { heading: "softnet", of: &["softnet.dropped"], shown: Shown::PerSecond },
+    Column { heading: "squeezed", of: &["softnet.squeezed"], shown: Shown::PerSecond },
     Column {
-        heading: "TCP drops/s",
+        heading: "TCP drop",
         of: &["tcp.TCPBacklogDrop", "tcp.TCPRcvQDrop"],
         shown: Shown::PerSecond,
     },
-    Column { heading: "resent/s", of: &["tcp.RetransSegs"], shown: Shown::PerSecond },
-    Column { heading: "CE in/s", of: &["tcp.InCEPkts"], shown: Shown::PerSecond },
-    Column { heading: "cpu wait", of: &["psi.cpu.some_us"], shown: Shown::Share },
-    Column { heading: "mem wait", of: &["psi.memory.some_us"], shown: Shown::Share },
+    Column { heading: "resent", of: &["tcp.RetransSegs"], shown: Shown::PerSecond },
+    Column { heading: "CE in", of: &["tcp.InCEPkts"], shown: Shown::PerSecond },
+    Column { heading: "cpu %", of: &["psi.cpu.some_us"], shown: Shown::Share },
+    Column { heading: "mem %", of: &["psi.memory.some_us"], shown: Shown::Share },
 ];
 
 /// `forebay-agent watch`.
@@ -91,13 +98,14 @@ fn rise(before: Value, now: Value, bits: u32) -> Rise {
 }
 
 fn heading() -> String {
-    let names: String = COLUMNS.iter().map(|of| format!("  {:>11}", of.heading)).collect();
-    format!("{:>9}{names}\n", "time s")
+    let names: String =
+        COLUMNS.iter().map(|of| format!(" {:>1$}", of.heading, of.width())).collect();
+    format!("{:>7}{names}\n", "time s")
 }
 
 /// One line; a column without a counter that could be read has a dash.
 fn shown(now: Duration, rises: &[(&str, Rise)]) -> String {
-    let mut line = format!("{:>9.3}", now.as_secs_f64());
+    let mut line = format!("{:>7.1}", now.as_secs_f64());
     for column in &COLUMNS {
         let is = |name: &str| {
             column.of.iter().any(|of| match of.strip_prefix('*') {
@@ -115,9 +123,9 @@ fn shown(now: Duration, rises: &[(&str, Rise)]) -> String {
             _ if rates.is_empty() => "-".into(),
             Shown::Gbps => format!("{:.3}", sum * 8e-9),
             Shown::PerSecond => format!("{sum:.0}"),
-            Shown::Share => format!("{:.1} %", sum * 1e-4),
+            Shown::Share => format!("{:.1}", sum * 1e-4),
         };
-        line += &format!("  {text:>11}");
+        line += &format!(" {text:>0$}", column.width());
     }
     line + "\n"
 }
@@ -155,7 +163,8 @@ mod tests {
         ];
         let line = shown(second, &rises);
         let words: Vec<_> = line.split_whitespace().collect();
-        assert_eq!(words[..4], ["1.000", "10.000", "-", "-"]);
-        assert!(line.contains("50.0 %"), "{line}");
+        assert_eq!(words[..4], ["1.0", "10.000", "-", "-"]);
+        assert!(line.contains(" 50.0 "), "{line}");
+        assert!(heading().len() <= 80 && line.len() == heading().len(), "{line}");
     }
 }
