@@ -150,7 +150,7 @@ pub fn uncore(of: Generation) -> Uncore {
         SapphireRapids | GraniteRapids => {
             [&[("event", 0x05), ("umask", 0xcf)], &[("event", 0x05), ("umask", 0xf0)]]
         }
-        // Beats of 64 B: clocks of the data bus by reads and by writes (Zen 4 and later).
+        // CAS commands of the memory controller, 64 B each (Zen 4 and later).
         Zen4 | Zen5 => {
             [&[("event", 0x0a), ("rdwrmask", 0x1)], &[("event", 0x0a), ("rdwrmask", 0x2)]]
         }
