@@ -63,6 +63,26 @@ fn a_flow_of_one_packet_takes_a_request_and_a_credit() {
     assert_eq!(dropped(&record), (0, 0));
 }
 
+/// Flows of `n` hosts into one at 10 Gb/s, all from the start on.
+fn into_one(n: u32, delay: &str, ms: u32) -> RunRecord {
+    let from: Vec<String> = (1..=n).map(|host| format!("\"host[{host}]\"")).collect();
+    let from = from.join(", ");
+    let flows = format!("[[traffic]]\nkind = \"long\"\nfrom = [{from}]\nto = \"host[0]\"\n");
+    let scenario = with(&format!("time = \"{ms}ms\""), &star(n + 1, delay), &flows);
+    run(&scenario, 1, Options::default()).record
+}
+
+/// The bytes that the NICs of hosts 1 to `n` sent, and Jain's index of them.
+fn sent_and_shares(record: &RunRecord, n: u32) -> (f64, f64) {
+    let of = |host: u32| {
+        let node = format!("host[{host}]");
+        record.ports.iter().find(|port| port.node == node).unwrap().tx_bytes.get() as f64
+    };
+    let (sum, squares) =
+        (1..=n).map(of).fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    (sum, sum * sum / (f64::from(n) * squares))
+}
+
 /// Flows from as many hosts into one at 10 Gb/s: no data is dropped, flows share alike and fill what is left of the link.
 ///
 /// The law aims at the rate where the loss 1 - most / (n rate) is (1 - rate / most) / 8: 0.531, 0.275 and 0.1125 of the most for 2, 4 and 10 flows. It
@@ -77,13 +97,7 @@ fn flows_share_the_credits_of_a_link_and_no_data_is_dropped() {
     // Of 160 ms a flow sees 400 round trips, of 40 ms five times as many: its part evens out later.
     for (delay, ms, above, fair) in [("5us", 40, short, 0.99), ("100us", 160, long, 0.97)] {
         for ((n, point), above) in points.into_iter().zip(above) {
-            let from: Vec<String> = (1..=n).map(|host| format!("\"host[{host}]\"")).collect();
-            let flows = format!(
-                "[[traffic]]\nkind = \"long\"\nfrom = [{}]\nto = \"host[0]\"\n",
-                from.join(", ")
-            );
-            let scenario = with(&format!("time = \"{ms}ms\""), &star(n + 1, delay), &flows);
-            let record = run(&scenario, 1, Options::default()).record;
+            let record = into_one(n, delay, ms);
             let what = format!("{n} flows, {delay}");
             assert_eq!(dropped(&record).0, 0, "{what}");
             let of = |node: &str| record.ports.iter().find(|port| port.node == node).unwrap();
@@ -91,17 +105,33 @@ fn flows_share_the_credits_of_a_link_and_no_data_is_dropped() {
             let span = f64::from(ms) / 1e3;
             let credits = (receiver.tx_packets + receiver.dropped_credits) as f64;
             let beyond = credits / (770_653.0 * span) / f64::from(n) / point - 1.0;
-            let sent: Vec<f64> =
-                (1..=n).map(|host| of(&format!("host[{host}]")).tx_bytes.get() as f64).collect();
-            let (sum, squares) =
-                (sent.iter().sum::<f64>(), sent.iter().map(|x| x * x).sum::<f64>());
-            let jain = sum * sum / (f64::from(n) * squares);
+            let (sum, jain) = sent_and_shares(&record, n);
             let goodput = sum * 1_460.0 / 1_500.0 * 8.0 / span / 1e9;
             assert!((beyond - above).abs() < 0.03, "{what}: {beyond}");
             assert!(jain >= fair, "{what}: {jain}");
             // Of 9.00 Gb/s; a little more, since a queue of credits that is nearly full takes small ones.
             assert!((8.9..9.05).contains(&goodput), "{what}: {goodput} Gb/s");
         }
+    }
+}
+
+/// 64 flows have less than a credit each in a round trip of 20 us, 16 flows one. Each round trip tells a flow little; over a tenth of a second shares are even.
+///
+/// The receiver's NIC sends what the meter lets pass, 84 of 1,622 bytes of the link. A queue that is nearly full takes the smaller credits, so they are more
+/// than credits of 84 B would be. Of 16 flows with a round trip of 100 us the rates fall together, and 3.5 % of the share stays unused.
+#[test]
+fn many_flows_share_alike_over_a_tenth_of_a_second_and_no_data_is_dropped() {
+    let cases = [(16, "5us", 0.995), (64, "5us", 0.995), (16, "25us", 0.955), (64, "25us", 0.995)];
+    for (n, delay, least) in cases {
+        let record = into_one(n, delay, 100);
+        let what = format!("{n} flows, {delay}");
+        assert_eq!(dropped(&record).0, 0, "{what}");
+        let (_, jain) = sent_and_shares(&record, n);
+        assert!(jain >= 0.99, "{what}: {jain}");
+        let nic = record.ports.iter().find(|port| port.node == "host[0]").unwrap();
+        let credits = (nic.tx_bytes.get() + 38 * nic.tx_packets) as f64;
+        let share = 1.25e9 * 0.1 * 84.0 / 1_622.0;
+        assert!((least * share..share + 168.0).contains(&credits), "{what}: {credits} B");
     }
 }
 
