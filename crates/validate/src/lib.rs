@@ -9,6 +9,7 @@
 mod aeolus;
 mod analytic;
 mod bench;
+mod carc;
 mod chart;
 mod curves;
 mod dilemma;
@@ -51,6 +52,7 @@ pub const SUITES: &[&str] = &[
     "homa",
     "ndp",
     "aeolus",
+    "carc",
 ];
 
 /// File name and SVG text.
@@ -144,6 +146,13 @@ fn suite(name: &str) -> Suite {
         "aeolus" => Suite {
             rows: include_str!("../../../validation/aeolus/rows.toml"),
             measure: |cores, _, quick, _| (aeolus::measure(cores, quick), Vec::new()),
+            parts: none,
+            part_of: |_| "",
+            sensitivity: None,
+        },
+        "carc" => Suite {
+            rows: include_str!("../../../validation/carc/rows.toml"),
+            measure: |cores, _, quick, _| (carc::measure(cores, quick), Vec::new()),
             parts: none,
             part_of: |_| "",
             sensitivity: None,

@@ -1,0 +1,251 @@
+//! CARC (APNet 2025): cores that are slower than their link, and what credits of the cache change.
+//!
+//! The readings stand at the top of `validation/carc/rows.toml`.
+
+use crate::bench::run;
+use crate::jobs::Cores;
+use crate::measured::Measured;
+use crate::order::{Samples, beyond};
+use forebay_record::MemoryRow;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// A reading of the receive queues: its name, and the table of the scenario.
+type Bundle = (&'static str, &'static str);
+
+const BUNDLES: [Bundle; 3] = [
+    ("literal", "{ depth = 65536, buffer = \"1500B\", rnr = \"nak\" }"),
+    ("fits", "{ depth = 8192, buffer = \"1500B\", rnr = \"nak\" }"),
+    ("lifo", "{ depth = 65536, buffer = \"1500B\", reuse = \"lifo\", rnr = \"nak\" }"),
+];
+
+/// Numbers of long cores beside eight short ones.
+const LONG: [u32; 4] = [2, 4, 6, 8];
+
+/// Work for 1,000 bytes, fitted to `table1-hostcc-p50-8-2-literal`.
+const PER_KILOBYTE: &str = "219ns";
+
+/// Bytes of a long request.
+const REQUEST: f64 = 7.9e6;
+
+/// Payload of a packet.
+const PAYLOAD: f64 = 1_452.0;
+
+/// What bounds requests.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Scheme {
+    Erpc,
+    HostCc,
+    Carc,
+}
+
+/// What is run: in which bundle, under which scheme.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Load {
+    /// So many cores with long requests; eight with short ones if the flag is set.
+    Long(u32, bool),
+    /// Echoes, each of which takes its core so many nanoseconds beside reading it.
+    Echo(u32),
+}
+
+/// What one run showed.
+#[derive(Clone, Debug, Default)]
+struct Outcome {
+    /// Microseconds of long requests.
+    long: Vec<f64>,
+    /// Gb/s of long requests, all cores together; short requests, or echoes, a second.
+    long_gbps: f64,
+    short_rate: f64,
+    /// Reads that missed: of those of long requests, where there are some, else of all.
+    misses: f64,
+}
+
+type Outcomes = BTreeMap<(&'static str, Scheme, Load), Outcome>;
+
+/// Runs all rows, for a sixteenth of the time if `quick`.
+pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> Measured {
+    let found: Mutex<Outcomes> = Mutex::default();
+    let see = |bundle: Bundle, scheme, load| {
+        let outcome = outcome(&text(bundle, scheme, load), quick);
+        let mut found = found.lock().expect("entering does not panic");
+        found.insert((bundle.0, scheme, load), outcome);
+    };
+    let mut calls: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
+    let see = &see;
+    for bundle in BUNDLES {
+        for scheme in [Scheme::HostCc, Scheme::Carc] {
+            for long in LONG {
+                calls.push(Box::new(move || see(bundle, scheme, Load::Long(long, true))));
+            }
+        }
+        for long in [0, 1] {
+            calls.push(Box::new(move || see(bundle, Scheme::HostCc, Load::Long(long, true))));
+        }
+        for (scheme, long) in
+            [(Scheme::Erpc, 16), (Scheme::HostCc, 16), (Scheme::Erpc, 1), (Scheme::HostCc, 1)]
+        {
+            calls.push(Box::new(move || see(bundle, scheme, Load::Long(long, false))));
+        }
+        // What a message takes at 0 ticks says how many ticks are the most.
+        calls.push(Box::new(move || {
+            see(bundle, Scheme::HostCc, Load::Echo(0));
+        }));
+    }
+    cores.call(calls);
+    let ticks = |bundle: Bundle| {
+        let fast =
+            &found.lock().expect("it was not poisoned")[&(bundle.0, Scheme::HostCc, Load::Echo(0))];
+        (SLOWER * THREADS / fast.short_rate * 1e9).round() as u32
+    };
+    let most: BTreeMap<_, _> = BUNDLES.map(|bundle| (bundle.0, ticks(bundle))).into();
+    let mut calls: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
+    for bundle in BUNDLES {
+        for scheme in [Scheme::HostCc, Scheme::Carc] {
+            let load = Load::Echo(most[bundle.0]);
+            calls.push(Box::new(move || see(bundle, scheme, load)));
+        }
+    }
+    cores.call(calls);
+    let found = found.into_inner().expect("every worker has ended");
+    let mut measured = Measured::new();
+    for (bundle, _) in BUNDLES {
+        let of = |scheme, load| &found[&(bundle, scheme, load)];
+        rows(bundle, &of, Load::Echo(most[bundle]), &mut measured);
+    }
+    measured
+}
+
+/// Threads of the server.
+const THREADS: f64 = 16.0;
+
+/// Part of a message's time that the most ticks add: throughput falls to 55 %.
+const SLOWER: f64 = 1.0 / 0.55 - 1.0;
+
+fn rows<'a>(
+    bundle: &str,
+    of: &dyn Fn(Scheme, Load) -> &'a Outcome,
+    slow: Load,
+    measured: &mut Measured,
+) {
+    use Scheme::{Carc, Erpc, HostCc};
+    let mut enter = |id: &str, value: f64| measured.insert(format!("{id}-{bundle}"), value);
+    let per_core =
+        |scheme, long: u32, short| of(scheme, Load::Long(long, short)).long_gbps / f64::from(long);
+    for (id, scheme) in [("fig2-erpc", Erpc), ("fig2-hostcc", HostCc)] {
+        enter(id, per_core(scheme, 1, false) / per_core(scheme, 16, false));
+    }
+    let fall = |from: f64, to: f64| 100.0 * (1.0 - to / from);
+    let (fast, hostcc, carc) = (of(HostCc, Load::Echo(0)), of(HostCc, slow), of(Carc, slow));
+    enter("fig5a-throughput", fall(fast.short_rate, hostcc.short_rate));
+    enter("fig5a-misses", 100.0 * hostcc.misses);
+    enter("fig5a-fast", 100.0 * fast.misses);
+    enter("fig8a-throughput", carc.short_rate / hostcc.short_rate);
+    let mixed = |scheme, long| of(scheme, Load::Long(long, true));
+    enter("fig5b-short", fall(mixed(HostCc, 0).short_rate, mixed(HostCc, 8).short_rate));
+    enter("fig5c-misses", 100.0 * mixed(HostCc, 8).misses);
+    enter("fig5c-long", fall(per_core(HostCc, 1, true), per_core(HostCc, 8, true)));
+    let gains = LONG.map(|long| mixed(Carc, long).long_gbps / mixed(HostCc, long).long_gbps);
+    enter("fig8b-throughput", gains.into_iter().fold(0.0, f64::max));
+    enter("fig8b-left", 100.0 * mixed(Carc, 8).misses);
+    enter("core-8-2", per_core(HostCc, 2, true));
+    enter("core-8-8", per_core(HostCc, 8, true));
+    let less = [
+        ("fig8a", hostcc.misses, carc.misses),
+        ("fig8b", mixed(HostCc, 8).misses, mixed(Carc, 8).misses),
+    ];
+    for (id, without, with) in less {
+        let id = format!("{id}-misses-{bundle}");
+        measured.insert_of(id, fall(without, with), ("misses", [without, with]), String::new());
+    }
+    for long in LONG {
+        for (p, per_10_000) in [("p50", 5_000), ("p99", 9_900)] {
+            let [without, with] = [HostCc, Carc].map(|scheme| &mixed(scheme, long).long);
+            let value = |all: &[f64]| Samples::new(all.to_vec()).percentile(per_10_000).value;
+            let mut tail = |id: &str, value: f64, count: usize| {
+                let (id, beyond) =
+                    (format!("table1-{id}-{p}-8-{long}-{bundle}"), beyond(count, per_10_000));
+                measured.insert_tail(id, value, beyond, format!("{count} requests"));
+            };
+            tail("hostcc", value(without), without.len());
+            tail("carc", value(with), with.len());
+            tail("gain", value(without) / value(with), without.len().min(with.len()));
+        }
+    }
+}
+
+/// The server and its client; longs and shorts, or echoes.
+fn text((_, queue): Bundle, scheme: Scheme, load: Load) -> String {
+    let control = match scheme {
+        Scheme::HostCc => {
+            "[host.override.memory.control]\nlaw = \"hostcc\"\nparams = { iio_threshold = \"140\", target = \"160Gbps\" }\n"
+        }
+        _ => "",
+    };
+    let pool = match scheme {
+        Scheme::Carc => "pool = { law = \"carc\", fragment = \"1452B\" }\n",
+        _ => "",
+    };
+    let rpc = |connections: u32, keys: &str| {
+        if connections == 0 {
+            return String::new();
+        }
+        format!(
+            "[[traffic]]\nkind = \"rpc\"\nfrom = \"host[1]\"\nto = \"host[0]\"\nconnections = {connections}\n{keys}\n{pool}"
+        )
+    };
+    let traffic = match load {
+        Load::Echo(ticks) => rpc(
+            16,
+            &format!(
+                "outstanding = 256\nrequest = \"256B\"\nresponse = \"256B\"\nservice = \"{ticks}ns\""
+            ),
+        ),
+        Load::Long(long, short) => {
+            let short = rpc(
+                if short { 8 } else { 0 },
+                "outstanding = 8\nrequest = \"72B\"\nresponse = \"32B\"",
+            );
+            short + &rpc(long, "outstanding = 1\nrequest = \"7900000B\"\nresponse = \"32B\"")
+        }
+    };
+    format!(
+        "[fabric]\nkind = \"star\"\nhosts = 2\nhost_link = {{ rate = \"200Gbps\", delay = \"500ns\" }}\n\
+         [fabric.switch]\npause = \"on\"\n[transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmtu = \"1500B\"\n\
+         [[host.override]]\nwhere = \"host[0]\"\n[host.override.memory]\nread_placed = true\ncores = 16\nsmt = 2\n\
+         per_kilobyte = \"{PER_KILOBYTE}\"\nbandwidth = \"1013Gbps\"\npcie_rate = \"252.06Gbps\"\niio_slots = 186\npause_above = \"256KB\"\n\
+         ddio = true\ncache = \"12MiB\"\ncache_ways = 12\nddio_ways = 2\ncache_model = \"buffers\"\n\
+         rq = {queue_with_copies}\n{control}{traffic}",
+        queue_with_copies = queue.replace(" }", ", assemble = \"8MB\" }")
+    )
+}
+
+fn outcome(text: &str, quick: bool) -> Outcome {
+    let (warm, end) = if quick { (5e-3, 20e-3) } else { (50e-3, 300e-3) };
+    let seen = run("carc", text, warm, end);
+    let record = &seen.record;
+    let is_long = |traffic: u16| {
+        record.rpcs.iter().any(|rpc| {
+            record.connections[rpc.connection as usize].traffic == traffic
+                && rpc.request.get() as f64 == REQUEST
+        })
+    };
+    let mut outcome = Outcome::default();
+    let entries = record.connections.iter().map(|row| row.traffic).max().map_or(0, |most| most + 1);
+    for traffic in 0..entries {
+        if is_long(traffic) {
+            outcome.long = seen.latencies(traffic);
+            let bytes = record.connections.iter().filter(|row| row.traffic == traffic);
+            let bytes: u64 = bytes.map(|row| row.request_bytes.get()).sum();
+            outcome.long_gbps = bytes as f64 * 8e-9 / seen.seconds();
+        } else {
+            outcome.short_rate = seen.latencies(traffic).len() as f64 / seen.seconds();
+        }
+    }
+    outcome.misses = record.memory.first().map_or(0.0, MemoryRow::miss_share);
+    if outcome.long_gbps > 0.0 {
+        let reads = outcome.long_gbps * 1e9 / 8.0 * seen.seconds() / PAYLOAD;
+        let missed: f64 = record.memory.iter().flat_map(|row| &row.cache_misses).sum();
+        outcome.misses = missed / reads;
+    }
+    outcome
+}
