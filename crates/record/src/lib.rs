@@ -27,7 +27,7 @@ pub use dir::{
     EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir, Unfinished, partial_of, save,
 };
 pub use error::RecordError;
-pub use memory_series::{MemorySample, MemorySeries};
+pub use memory_series::{CacheSample, MemorySample, MemorySeries};
 pub use rows::{
     ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow, DeadlockRow, FlowRow,
     LIMITS, MemoryRow, NodeCounters, Quantity, RpcRow, RunRecord, Series, WAITS,

@@ -27,6 +27,26 @@ pub struct MemorySample {
     pub level: u8,
     /// Lines in IIO slots and Gb/s over PCIe as the control's law saw them last, smoothed; `None` without such a law.
     pub seen: Option<[f32; 2]>,
+    /// What the cache of receive buffers held and missed; `None` where buffers are not followed.
+    pub cache: Option<CacheSample>,
+}
+
+/// A cache of receive buffers in one interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CacheSample {
+    /// Bytes of buffers with data that nobody has read, at the end.
+    pub unread: u64,
+    /// Buffers that cores read.
+    pub reads: u32,
+    /// Of these, buffers that were not in the cache: evicted by a write of the NIC, evicted by a core, never there.
+    pub misses: [u32; 3],
+}
+
+impl CacheSample {
+    /// Share of the reads that missed for cause `which`.
+    pub fn missed(&self, which: usize) -> f32 {
+        self.misses[which] as f32 / self.reads.max(1) as f32
+    }
 }
 
 /// Samples of one host, an interval apart.

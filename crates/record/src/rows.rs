@@ -284,6 +284,9 @@ pub struct MemoryRow {
     pub iio_slots: u32,
     /// What the memory controller serves at most, gigabytes per second.
     pub memory_limit_gigabytes: f64,
+    /// Bytes of receive buffers that the NIC's ways, the cache and the receive queue hold (D, S, Q); empty where buffers are not
+    /// followed.
+    pub cache_bounds: Vec<f64>,
     /// What the control compares with, if it has such: lines in IIO slots, and Gb/s over PCIe.
     pub targets: Option<[f64; 2]>,
 }

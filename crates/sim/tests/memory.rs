@@ -477,3 +477,22 @@ fn each_request_over_rdma_is_a_message_of_its_own() {
         (1_280, 1_280, 1_280 * 256)
     );
 }
+
+/// Samples of a cache add up to its totals, and what is unread never exceeds the queue.
+#[test]
+fn samples_of_a_cache_add_up() {
+    let memory = "per_kilobyte = \"1us\"\nddio = true\ncache = \"12MiB\"\ncache_model = \"buffers\"\n\
+                  rq = { depth = 4096, buffer = \"4KiB\", rnr = \"nak\" }";
+    let keys = "request = \"400KB\"\noutstanding = 8\n[output]\nmemory = { every = \"10us\" }\n";
+    let record = consumed(keys, memory, "");
+    let (row, series) = (&record.memory[0], &record.memory_series[0]);
+    let samples =
+        || series.samples.iter().map(|sample| sample.cache.expect("buffers are followed"));
+    let reads: u64 = samples().map(|cache| u64::from(cache.reads)).sum();
+    let misses: u64 = samples().flat_map(|cache| cache.misses).map(u64::from).sum();
+    let missed: f64 = row.cache_misses.iter().sum();
+    assert!(missed > 0.0 && row.cache_reads - reads <= 20 && missed - misses as f64 <= 20.0);
+    assert_eq!(row.cache_bounds[2], 4096.0 * 4096.0);
+    let most = samples().map(|cache| cache.unread).max().unwrap();
+    assert!(most > row.cache_bounds[0] as u64 && most <= row.cache_bounds[2] as u64, "{most}");
+}

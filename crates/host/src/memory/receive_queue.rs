@@ -13,7 +13,7 @@
 
 use super::buffers::{BufferCache, Capacity, Congestion, Counts, Posted, Touch};
 use super::llc::read_latency;
-use super::settings::{DdioSettings, QueueSettings, Rnr};
+use super::settings::{DdioSettings, LINE, QueueSettings, Rnr};
 use forebay_wire::{Kind, Packet};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -31,6 +31,10 @@ pub struct QueueTotals {
     pub waited: u64,
     /// Frames that found no buffer and were refused.
     pub refused: u64,
+    /// Bytes of buffers that hold data nobody has read, now: the paper's U.
+    pub unread: u64,
+    /// Bytes of buffers that the ways of the NIC, the cache and the queue hold: its D, S and Q.
+    pub bounds: [u64; 3],
 }
 
 /// Answer of a NIC to data that it refuses.
@@ -331,6 +335,13 @@ impl ReceiveQueue {
 
     /// Totals so far, with this time in each state.
     pub(super) fn totals(&self, states: [f64; 4]) -> QueueTotals {
-        QueueTotals { counts: *self.cache.counts(), states, ..self.totals }
+        let bytes = |buffers: u32| u64::from(buffers) * self.size.next_multiple_of(LINE);
+        QueueTotals {
+            counts: *self.cache.counts(),
+            states,
+            unread: bytes(self.unread),
+            bounds: [self.capacity.ddio, self.capacity.cache, self.depth].map(bytes),
+            ..self.totals
+        }
     }
 }

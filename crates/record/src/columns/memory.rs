@@ -1,10 +1,10 @@
 //! `memory.csv` and `memory_series.csv`, in run directories of scenarios with modelled paths to memory and in no others.
 
-use super::Value::{Exact, List, Number, Owned, Ratio, Single, Singles, Text};
+use super::Value::{Exact, List, Maybe, Number, Owned, Ratio, Single, Singles, Text};
 use super::{Place, columns};
 use crate::dir::{Cell, Of};
 use crate::error::RecordError;
-use crate::memory_series::{MemorySample, MemorySeries};
+use crate::memory_series::{CacheSample, MemorySample, MemorySeries};
 use crate::rows::MemoryRow;
 use forebay_units::{Bytes, Span, Time};
 
@@ -95,6 +95,8 @@ pub(super) static MEMORY: Of<MemoryRow> = Of {
             = |m, _| List(&m.cache_states) => |m, c| m.cache_states = c.floats()?]
         ["cache_reads" "" "Receive buffers that cores read; 0 without cache_model = buffers.",
             = |m, _| Number(m.cache_reads) => |m, c| m.cache_reads = c.number()?]
+        ["cache_bounds_bytes" "bytes" "Bytes of receive buffers that the NIC's ways of the cache, the whole cache and the receive queue hold (D, S and Q of CARC). Parted by semicolons, empty without cache_model = buffers.",
+            = |m, _| List(&m.cache_bounds) => |m, c| m.cache_bounds = c.floats()?]
         ["cache_misses" "" "Of cache_reads, buffers that were not in the cache: those that a write of the NIC had evicted, those that a core had, those never there before. Parted by semicolons, empty without cache_model = buffers.",
             = |m, _| List(&m.cache_misses) => |m, c| m.cache_misses = c.floats()?]
         ["cache_writes" "" "Receive buffers that the NIC wrote; 0 without cache_model = buffers.",
@@ -142,6 +144,12 @@ impl MemoryPoint {
     fn antagonists<'a>(&self, of: &Place<'a>) -> &'a [f32] {
         let series = self.series(of);
         &series.by_antagonist[self.at * series.antagonists..(self.at + 1) * series.antagonists]
+    }
+
+    fn cache<T>(&mut self, value: Option<T>, enter: impl FnOnce(&mut CacheSample, T)) {
+        if let Some(value) = value {
+            enter(self.sample.cache.get_or_insert_default(), value);
+        }
     }
 
     fn see(&mut self, which: usize, value: Option<f32>) {
@@ -210,6 +218,16 @@ pub(super) static MEMORY_SERIES: Of<MemoryPoint> = Of {
             = |p, of| Single(p.of(of).seen.map(|seen| seen[0])) => |p, c| p.see(0, c.some()?)]
         ["law_pcie_gbps" "Gb/s" "Smoothed PCIe bandwidth as the control's law had it at that instant (B_S), in Gb/s; empty without such a law.",
             = |p, of| Single(p.of(of).seen.map(|seen| seen[1])) => |p, c| p.see(1, c.some()?)]
+        ["unread_bytes" "bytes" "Bytes of receive buffers with data that no core has read, at that instant (U of CARC); empty without cache_model = buffers, as the next four.",
+            = |p, of| Maybe(p.of(of).cache.map(|cache| cache.unread)) => |p, c| p.cache(c.some()?, |cache, n| cache.unread = n)]
+        ["cache_reads" "" "",
+            = |p, of| Maybe(p.of(of).cache.map(|cache| cache.reads.into())) => |p, c| p.cache(c.some()?, |cache, n| cache.reads = n)]
+        ["cache_misses_after_nic" "" "Of cache_reads, buffers that a write of the NIC had evicted.",
+            = |p, of| Maybe(p.of(of).cache.map(|cache| cache.misses[0].into())) => |p, c| p.cache(c.some()?, |cache, n| cache.misses[0] = n)]
+        ["cache_misses_after_cpu" "" "Of cache_reads, buffers that a core had evicted.",
+            = |p, of| Maybe(p.of(of).cache.map(|cache| cache.misses[1].into())) => |p, c| p.cache(c.some()?, |cache, n| cache.misses[1] = n)]
+        ["cache_misses_cold" "" "Of cache_reads, buffers that had never been in the cache.",
+            = |p, of| Maybe(p.of(of).cache.map(|cache| cache.misses[2].into())) => |p, c| p.cache(c.some()?, |cache, n| cache.misses[2] = n)]
         ["other_nics_gigabytes_per_s" "GB/s" "Memory traffic of other NICs of the same machine, in 10^9 bytes per second. In CSV empty where there are none.",
             = |p, of| Single(p.of(of).other_nics) => |p, c| p.sample.other_nics = c.some()?]
     },

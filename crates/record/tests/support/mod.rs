@@ -4,9 +4,9 @@
 #![allow(dead_code, reason = "each user of this file needs a part of it")]
 
 use forebay_record::{
-    About, ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow, DeadlockRow,
-    FaultSpan, FlowRow, MemoryRow, MemorySample, MemorySeries, NodeCounters, PortRow, Quantity,
-    RpcRow, RunRecord, Series,
+    About, CacheSample, ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow,
+    DeadlockRow, FaultSpan, FlowRow, MemoryRow, MemorySample, MemorySeries, NodeCounters, PortRow,
+    Quantity, RpcRow, RunRecord, Series,
 };
 use forebay_units::math::{ln, mix};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -126,6 +126,7 @@ pub fn with_memory(mut run: RunRecord) -> RunRecord {
             cache_states: if levels > 1 { vec![0.25, 0.5, 0.25, 0.0] } else { Vec::new() },
             cache_reads: if levels > 1 { 4000 } else { 0 },
             cache_misses: if levels > 1 { vec![3000.0, 400.0, 0.0] } else { Vec::new() },
+            cache_bounds: if levels > 1 { vec![4.5e6, 24.75e6, 67e6] } else { Vec::new() },
             cache_writes: if levels > 1 { 5000 } else { 0 },
             cache_in_place: if levels > 1 { 1000 } else { 0 },
             rnr_waited: if levels > 1 { 70 } else { 0 },
@@ -177,6 +178,11 @@ pub fn with_memory_series(mut run: RunRecord, every: Span) -> RunRecord {
             level,
             seen: Some([60.0 + 10.0 * noise, 90.0]),
             other_nics: busy.then_some(4.0 + noise),
+            cache: Some(CacheSample {
+                unread: if busy { 30_000_000 } else { 3_000_000 },
+                reads: 20,
+                misses: if busy { [12, 5, 0] } else { [0; 3] },
+            }),
         });
         series.by_antagonist.extend([if busy { 12.0 - f32::from(level) } else { 0.0 }, 1.5]);
     }

@@ -114,6 +114,7 @@ fn cache(row: &mut MemoryRow, from: &QueueTotals, to: &QueueTotals, ns: f64) {
     row.cache_in_place = b.in_place - a.in_place;
     row.rnr_waited = to.waited - from.waited;
     row.rnr_refused = to.refused - from.refused;
+    row.cache_bounds = to.bounds.iter().map(|bytes| *bytes as f64).collect();
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use super::memory::Snapshot;
 use super::{AnyObserver, Host, Observer};
-use forebay_host::memory::Now;
+use forebay_host::memory::buffers::Counts;
 use forebay_host::memory::settings::LINE;
+use forebay_host::memory::{Now, QueueTotals};
 use forebay_laws::host::Watched;
-use forebay_record::{MemorySample, MemorySeries};
+use forebay_record::{CacheSample, MemorySample, MemorySeries};
 use forebay_units::{Span, Time};
 
 /// Samples of one host so far.
@@ -46,6 +47,7 @@ impl Samples {
             marked: (seen.marked - self.last.marked) as u32,
             level: state.level,
             seen: watched.map(|w| [w.lines_1024 as f32 / 1024.0, w.rate.get() as f32 * 1e-9]),
+            cache: b.queue.map(|queue| cache(&a.queue.unwrap_or_default(), &queue)),
         });
         let traffic = |read: &[f64], written: &[f64], i: usize| {
             read.get(i).copied().unwrap_or(0.0) + written.get(i).copied().unwrap_or(0.0)
@@ -67,6 +69,17 @@ impl Samples {
             antagonists: self.last.path.antagonist_read.len(),
             by_antagonist: self.antagonists.clone(),
         }
+    }
+}
+
+/// What the cache of receive buffers missed between two instants, and what is unread at the second.
+fn cache(from: &QueueTotals, to: &QueueTotals) -> CacheSample {
+    let causes = |of: &Counts| [of.missed_after_nic, of.missed_after_cpu, of.missed_cold];
+    let (before, after) = (causes(&from.counts), causes(&to.counts));
+    CacheSample {
+        unread: to.unread,
+        reads: (to.counts.reads - from.counts.reads) as u32,
+        misses: std::array::from_fn(|i| (after[i] - before[i]) as u32),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::bins::{Bins, packed};
 use super::windows::{Window, windows};
 use crate::human::sig3;
-use crate::memory_series::{MemorySample, MemorySeries};
+use crate::memory_series::{CacheSample, MemorySample, MemorySeries};
 use crate::rows::MemoryRow;
 use crate::svg::{Axis, Canvas, Frame, Plot, esc, plain, quarters, time_unit};
 use std::fmt::Write;
@@ -119,9 +119,49 @@ fn panels(series: &MemorySeries, row: &MemoryRow) -> Vec<Panel> {
         let level = one("level", "s3", all(&|s| f32::from(s.level)));
         panels.push(panel("Throttle level", "", level, vec![]));
     }
+    panels.extend(cache(series, row).into_iter().flatten());
     let goodput = one("goodput", "s2", smoothed(&goodput, smooth));
     panels.push(panel("Application throughput", "Gb/s", goodput, vec![]));
     panels
+}
+
+/// Unread data against what holds it, and reads that missed by cause, where receive buffers are followed.
+fn cache(series: &MemorySeries, row: &MemoryRow) -> Option<[Panel; 2]> {
+    let samples: Option<Vec<_>> = series.samples.iter().map(|sample| sample.cache).collect();
+    let samples = samples.filter(|samples| !samples.is_empty())?;
+    let trace = |name: &str, class, values| Trace { name: name.into(), class, values, bare: false };
+    let all = |value: &dyn Fn(&CacheSample) -> f32| samples.iter().map(value).collect();
+    let unread: Vec<f32> = all(&|cache| cache.unread as f32 * 1e-6);
+    let most = unread.iter().copied().fold(0.0, f32::max);
+    // A queue far above all that ever waited would flatten the rest.
+    let names = ["D: NIC's ways", "S: cache", "Q: queue"];
+    let rules =
+        row.cache_bounds.iter().zip(names).map(|(bytes, name)| Rule { at: bytes * 1e-6, name });
+    let near = |rule: &Rule| !rule.name.starts_with('Q') || rule.at <= 2.0 * f64::from(most);
+    let missed = ["evicted by the NIC", "evicted by a core", "never cached"];
+    let missed =
+        missed.into_iter().zip(["s7", "s5", "s4"]).enumerate().map(|(i, (name, class))| {
+            trace(name, class, all(&|cache: &CacheSample| 100.0 * cache.missed(i)))
+        });
+    let mut missed: Vec<Trace> = missed.collect();
+    let mut first = true;
+    missed.retain(|trace| std::mem::take(&mut first) || trace.values.iter().any(|v| *v > 0.0));
+    Some([
+        Panel {
+            title: "Unread data in receive buffers (U)",
+            unit: "MB",
+            traces: vec![trace("unread", "s0", unread)],
+            rules: rules.filter(near).collect(),
+            stacked: false,
+        },
+        Panel {
+            title: "Reads that miss the cache",
+            unit: "%",
+            traces: missed,
+            rules: Vec::new(),
+            stacked: true,
+        },
+    ])
 }
 
 /// The mean over the `over` values up to each.
@@ -141,6 +181,9 @@ fn smoothed(values: &[f32], over: usize) -> Vec<f32> {
 impl Panel {
     /// Top of its axis.
     fn top(&self) -> f64 {
+        if self.unit == "%" {
+            return 100.0;
+        }
         let n = self.traces.first().map_or(0, |trace| trace.values.len());
         let sum =
             |i: usize| self.traces.iter().map(|trace| f64::from(trace.values[i])).sum::<f64>();
