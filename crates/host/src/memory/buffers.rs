@@ -90,9 +90,14 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Reads that missed a buffer which a write of the NIC had evicted, which the CPU had, and which had never been there.
+    pub const fn missed_by_cause(&self) -> [u64; 3] {
+        [self.missed_after_nic, self.missed_after_cpu, self.missed_cold]
+    }
+
     /// Reads that missed.
-    pub const fn misses(&self) -> u64 {
-        self.missed_after_nic + self.missed_after_cpu + self.missed_cold
+    pub fn misses(&self) -> u64 {
+        self.missed_by_cause().iter().sum()
     }
 }
 

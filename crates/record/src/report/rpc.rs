@@ -57,9 +57,9 @@ pub(super) fn table(summary: &Summary) -> String {
     let mut html = String::from(
         "<section id=\"rpcs\"><h2>RPCs in numbers</h2><div class=\"scroll\"><table><thead><tr>\
          <th rowspan=\"2\">Traffic<th rowspan=\"2\" class=\"num\">RPCs<th rowspan=\"2\" class=\"num\">Unfinished\
-         <th colspan=\"7\" class=\"span\">Latency<th class=\"span\">Over ideal\
+         <th colspan=\"6\" class=\"span\">Latency<th class=\"span\">Over ideal\
          <th colspan=\"2\" class=\"span\">Goodput<th rowspan=\"2\" class=\"num\">Fairness</tr>\
-         <tr><th class=\"num\">mean<th class=\"num\">p50<th class=\"num\">p90<th class=\"num\">p95<th class=\"num\">p99\
+         <tr><th class=\"num\">mean<th class=\"num\">p50<th class=\"num\">p95<th class=\"num\">p99\
          <th class=\"num\">p99.9<th class=\"num\">max<th class=\"num\">p99\
          <th class=\"num\">requests<th class=\"num\">responses</tr></thead><tbody>",
     );
@@ -78,8 +78,9 @@ pub(super) fn table(summary: &Summary) -> String {
         esc(RPC_DEFINITION)
     );
     let notes: String = classes(rpc)
-        .filter_map(|class| {
-            Some(format!("<li>{}: {}.</li>", esc(&class.name), esc(class.note.as_ref()?)))
+        .flat_map(|class| {
+            let said = [class.credits(), class.note.clone()].into_iter().flatten();
+            said.map(|text| format!("<li>{}: {}.</li>", esc(&class.name), esc(&text)))
         })
         .collect();
     if !notes.is_empty() {
@@ -101,7 +102,7 @@ fn row(class: &RpcClass) -> String {
         count(class.not_finished)
     );
     let l = &class.latency_us;
-    for estimate in [&l.mean, &l.p50, &l.p90, &l.p95, &l.p99, &l.p999, &l.max] {
+    for estimate in [&l.mean, &l.p50, &l.p95, &l.p99, &l.p999, &l.max] {
         let latency = |us: f64| marked(micro(us), class.censored);
         let _ = write!(row, "<td class=\"num\">{}", spread(estimate, latency));
     }

@@ -2,6 +2,7 @@
 
 use super::is_censored;
 use crate::about::About;
+use crate::human::{count, micros, percent};
 use crate::rows::{ConnectionRow, CreditPool, RpcRow, RunRecord};
 use crate::stats::{Estimate, jain, mean, quantile, quantile_per_mille};
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,21 @@ pub struct RpcClass {
     pub blocked_us: Option<Estimate>,
     /// What to beware of.
     pub note: Option<String>,
+}
+
+impl RpcClass {
+    /// How credits of servers' caches held requests back, in a sentence; `None` without a pool.
+    pub(crate) fn credits(&self) -> Option<String> {
+        let limit = self.credit_limit.as_ref()?.mean?;
+        let share = self.blocked_share.as_ref()?.mean?;
+        let wait = self.blocked_us.as_ref().and_then(|us| us.mean);
+        let wait = wait.map_or(String::new(), |us| format!(", for {} on average", micros(us)));
+        Some(format!(
+            "{} credits per connection; {} of requests waited for some{wait}",
+            count(limit.round() as u64),
+            percent(share)
+        ))
+    }
 }
 
 /// A distribution with its tail, each number across seeds.

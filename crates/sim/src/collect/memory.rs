@@ -4,7 +4,6 @@ use crate::build::Built;
 use crate::host::{MemorySamples, SenderWaits, Snapshot};
 use crate::node::AnyNode;
 use forebay_host::memory::QueueTotals;
-use forebay_host::memory::buffers::Counts;
 use forebay_record::{MemoryRow, MemorySeries};
 use forebay_scenario::model::{self, Scenario};
 use forebay_transport::Wait;
@@ -108,8 +107,8 @@ fn cache(row: &mut MemoryRow, from: &QueueTotals, to: &QueueTotals, ns: f64) {
     let (a, b) = (&from.counts, &to.counts);
     row.cache_states = from.states.iter().zip(to.states).map(|(a, b)| (b - a) / ns).collect();
     row.cache_reads = b.reads - a.reads;
-    let causes = |of: &Counts| [of.missed_after_nic, of.missed_after_cpu, of.missed_cold];
-    row.cache_misses = causes(a).into_iter().zip(causes(b)).map(|(a, b)| (b - a) as f64).collect();
+    let missed = a.missed_by_cause().into_iter().zip(b.missed_by_cause());
+    row.cache_misses = missed.map(|(a, b)| (b - a) as f64).collect();
     row.cache_writes = b.writes - a.writes;
     row.cache_in_place = b.in_place - a.in_place;
     row.rnr_waited = to.waited - from.waited;

@@ -2,7 +2,6 @@
 
 use super::memory::Snapshot;
 use super::{AnyObserver, Host, Observer};
-use forebay_host::memory::buffers::Counts;
 use forebay_host::memory::settings::LINE;
 use forebay_host::memory::{Now, QueueTotals};
 use forebay_laws::host::Watched;
@@ -74,8 +73,7 @@ impl Samples {
 
 /// What the cache of receive buffers missed between two instants, and what is unread at the second.
 fn cache(from: &QueueTotals, to: &QueueTotals) -> CacheSample {
-    let causes = |of: &Counts| [of.missed_after_nic, of.missed_after_cpu, of.missed_cold];
-    let (before, after) = (causes(&from.counts), causes(&to.counts));
+    let (before, after) = (from.counts.missed_by_cause(), to.counts.missed_by_cause());
     CacheSample {
         unread: to.unread,
         reads: (to.counts.reads - from.counts.reads) as u32,

@@ -1,7 +1,7 @@
 //! Lines about RPCs.
 
 use super::{LABEL, Line, NAME, Tone, clipped, count_width, done, done_within, sign};
-use crate::human::{count, gbps, micros, percent, sig2, sig3};
+use crate::human::{count, gbps, micros, sig2, sig3};
 use crate::stats::Estimate;
 use crate::summary::rpc::{Latency, RpcClass, RpcSummary};
 
@@ -23,7 +23,7 @@ pub(super) fn lines(rpc: &RpcSummary, width: usize) -> Vec<Line> {
         lines.push(row(class, columns, name, counts));
     }
     lines.push(shares(&rpc.overall));
-    lines.extend(credits(&rpc.overall));
+    lines.extend(rpc.overall.credits().map(|text| Line::new("").plain(text)));
     lines
 }
 
@@ -49,19 +49,6 @@ fn shares(all: &RpcClass) -> Line {
         all.rpcs_per_s.mean.map_or("-".into(), sig3),
         all.jain_fairness.mean.map_or("-".into(), sig3),
     ))
-}
-
-/// How credits of servers' caches held requests back.
-fn credits(all: &RpcClass) -> Option<Line> {
-    let limit = all.credit_limit.as_ref()?.mean?;
-    let share = all.blocked_share.as_ref()?.mean?;
-    let wait = all.blocked_us.as_ref().and_then(|us| us.mean);
-    let wait = wait.map_or(String::new(), |us| format!(", for {} on average", micros(us)));
-    Some(Line::new("").plain(format!(
-        "{} credits per connection; {} of requests waited for some{wait}",
-        count(limit.round() as u64),
-        percent(share),
-    )))
 }
 
 type Pick = fn(&Latency) -> &Estimate;
