@@ -49,7 +49,7 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     if args.json {
         say::data(&forebay_validate::json(&rows))?;
     } else {
-        say::data(forebay_validate::table(&rows).trim_end())?;
+        say::data(forebay_validate::table(&args.suite, &rows).trim_end())?;
     }
     let out = rows.iter().filter(|r| r.verdict == Verdict::Out).count();
     if args.strict && out > 0 {

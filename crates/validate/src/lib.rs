@@ -26,14 +26,16 @@ mod order;
 mod pipe;
 mod plot;
 mod rdma;
+mod repeats;
 mod row;
 mod source;
 mod table;
 mod tcp_nv;
 
 pub use jobs::OnProgress;
+pub use repeats::Repeats;
 pub use row::{Basis, Row, Tolerance, Verdict};
-pub use table::{json, table};
+pub use table::{json, table, totals};
 
 use jobs::Cores;
 use measured::Measured;
@@ -233,6 +235,7 @@ pub fn reproduce(
     for row in &mut rows {
         row.judge(measured.get(&row.id));
     }
+    repeats::check(&mut rows);
     (rows, pictures)
 }
 
@@ -243,6 +246,14 @@ pub fn reproduce(
 pub fn rows(suite: &str) -> Vec<Row> {
     row::parse(self::suite(suite).rows)
         .unwrap_or_else(|error| panic!("validation/{suite}/rows.toml: {error}"))
+}
+
+/// Ends of ids of rows that stand once under each reading of a text; the verdict on it names the first.
+pub fn readings(suite: &str) -> &'static [&'static str] {
+    match split(suite).0 {
+        "hiercc" => &["-recommended-count", "-recommended", "-literal"],
+        _ => &[],
+    }
 }
 
 /// How the open settings of a suite were chosen and what they do to its rows, as text; `None` if it has none.

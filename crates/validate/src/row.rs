@@ -1,6 +1,7 @@
 //! One row: a published number, what we measure, and whether that is within its tolerance.
 
 use crate::measured::{Found, Value};
+use crate::repeats::Repeats;
 use forebay_record::judge::{Band, Judged};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -24,6 +25,9 @@ pub struct Row {
     pub citation: String,
     /// How far from it we may be.
     pub tolerance: Tolerance,
+    /// How its number follows from those of other rows, so that it is not a measurement of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<Repeats>,
     /// Our number; `None` if the row was not run.
     #[serde(default)]
     pub measured: Option<f64>,
@@ -52,6 +56,13 @@ pub enum Basis {
     Input,
     /// A setting is open in the text.
     Assumed,
+}
+
+impl Basis {
+    /// Whether a row with it counts towards what is reproduced.
+    pub fn counts(self) -> bool {
+        !matches!(self, Self::Calibrated | Self::Input | Self::Assumed)
+    }
 }
 
 /// Whether a measured number is within its tolerance.
@@ -94,7 +105,8 @@ impl fmt::Display for Basis {
     }
 }
 
-/// How far a measured number may be from the published one. Written `"25%"`, `"x2"`, `"+-0.1"`, `">="` or `"<="`.
+/// How far a measured number may be from the published one. Written `"25%"`, `"x2"`, `"+-0.1"`, `"order x3"`, `">="` or
+/// `"<="`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Tolerance {
@@ -104,6 +116,8 @@ pub enum Tolerance {
     Factor(f64),
     /// This far from it, either side, in the row's unit.
     Absolute(f64),
+    /// Of a ratio that says which of two is the larger: on its side of 1, and between it divided by this and it times this.
+    Order(f64),
     /// At least it.
     AtLeast,
     /// At most it, and of its sign: "less" of a positive number does not mean a negative one.
@@ -118,6 +132,10 @@ impl Tolerance {
             Self::Percent(p) => around(p / 100.0 * published.abs()),
             Self::Factor(f) => (Some(published / f), Some(published * f)),
             Self::Absolute(d) => around(d),
+            Self::Order(f) if published < 1.0 => {
+                (Some(published / f), Some((published * f).min(1.0)))
+            }
+            Self::Order(f) => (Some((published / f).max(1.0)), Some(published * f)),
             Self::AtLeast => (Some(published), (published < 0.0).then_some(0.0)),
             Self::AtMost => ((published >= 0.0).then_some(0.0), Some(published)),
         };
@@ -148,6 +166,8 @@ impl TryFrom<String> for Tolerance {
             Some(Self::AtMost)
         } else if let Some(percent) = text.strip_suffix('%') {
             number(percent, 0.0).map(Self::Percent)
+        } else if let Some(factor) = text.strip_prefix("order x") {
+            number(factor, 1.0).map(Self::Order)
         } else if let Some(factor) = text.strip_prefix('x') {
             number(factor, 1.0).map(Self::Factor)
         } else if let Some(distance) = text.strip_prefix("+-") {
@@ -156,7 +176,9 @@ impl TryFrom<String> for Tolerance {
             None
         };
         read.ok_or_else(|| {
-            format!("\"{text}\" is no tolerance: write \"5%\", \"x2\", \"+-0.1\", \">=\" or \"<=\"")
+            format!(
+                "\"{text}\" is no tolerance: write \"5%\", \"x2\", \"+-0.1\", \"order x3\", \">=\" or \"<=\""
+            )
         })
     }
 }
@@ -173,6 +195,7 @@ impl fmt::Display for Tolerance {
             Self::Percent(p) => write!(f, "{p}%"),
             Self::Factor(factor) => write!(f, "x{factor}"),
             Self::Absolute(distance) => write!(f, "+-{distance}"),
+            Self::Order(factor) => write!(f, "order x{factor}"),
             Self::AtLeast => f.write_str(">="),
             Self::AtMost => f.write_str("<="),
         }
@@ -212,9 +235,9 @@ impl Row {
         }
     }
 
-    /// Whether it counts towards what is reproduced: neither fitted nor given, and no setting of it is open.
+    /// Whether it counts towards what is reproduced: neither fitted nor given, no setting of it is open, and it repeats no other.
     pub fn counts(&self) -> bool {
-        !matches!(self.basis, Basis::Calibrated | Basis::Input | Basis::Assumed)
+        self.basis.counts() && self.repeats.is_none()
     }
 }
 
@@ -248,13 +271,32 @@ mod tests {
             (">=", -2.0, -1.0, 0.01),
             (">=", 1.0, 1.0, f64::INFINITY),
             ("<=", 1.0, 1.0, f64::NEG_INFINITY),
+            ("order x3", 0.03, 0.09, 0.091),
+            ("order x3", 0.03, 0.01, 0.0),
+            ("order x3", 0.5, 1.0, 1.01),
+            ("order x3", 2.0, 1.0, 0.99),
+            ("order x3", 2.0, 6.0, 6.01),
         ] {
             let tolerance = Tolerance::try_from(text.to_string()).unwrap();
             assert_eq!(tolerance.to_string(), text);
             assert!(tolerance.holds(published, inside), "{text}");
             assert!(!tolerance.holds(published, outside), "{text}");
         }
-        for text in ["", "5", "-1%", "nan%", "about 5%", "x", "x0.5", "xinf", "+-", "+--1"] {
+        for text in [
+            "",
+            "5",
+            "-1%",
+            "nan%",
+            "about 5%",
+            "x",
+            "x0.5",
+            "xinf",
+            "order",
+            "order 3",
+            "order x0.5",
+            "+-",
+            "+--1",
+        ] {
             assert!(Tolerance::try_from(text.to_string()).is_err(), "{text}");
         }
     }

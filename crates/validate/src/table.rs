@@ -1,10 +1,9 @@
 //! Rows for people and for programs.
 
-use crate::row::{Row, Verdict};
-use std::collections::BTreeMap;
+use crate::row::{Basis, Row, Verdict};
 
-/// An aligned table, lines of totals, and the note of every row that missed or says nothing.
-pub fn table(rows: &[Row]) -> String {
+/// An aligned table, the note of every row that missed or says nothing, and the totals.
+pub fn table(suite: &str, rows: &[Row]) -> String {
     let head = ["id", "published", "measured", "unit", "tolerance", "verdict", "basis", "quantity"];
     let mut cells: Vec<[String; 8]> = vec![head.map(String::from)];
     cells.extend(rows.iter().map(|r| {
@@ -31,7 +30,7 @@ pub fn table(rows: &[Row]) -> String {
         text.push_str(columns.join("  ").trim_end());
         text.push('\n');
     }
-    text.push_str(&totals(rows));
+    text.push('\n');
     for row in rows {
         match row.verdict {
             Verdict::Out => {
@@ -42,76 +41,64 @@ pub fn table(rows: &[Row]) -> String {
             Verdict::In | Verdict::NotRun => {}
         }
     }
-    text
+    text + "\n" + &totals(rows, crate::readings(suite))
 }
 
-/// How many rows are in, and how much that says.
-fn totals(rows: &[Row]) -> String {
-    let count = |verdict: Verdict| rows.iter().filter(|r| r.verdict == verdict).count();
+/// How many rows are in, and how much that says, as a table in Markdown: rows that count by the sides of their tolerance, then those
+/// that do not. `readings` are the ends of ids of rows that stand once under each reading of a text; only those of the first count.
+pub fn totals(rows: &[Row], readings: &[&str]) -> String {
+    let other = |row: &Row| readings.iter().skip(1).any(|end| is_under(row, end, readings));
+    let (others, rows): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| other(row));
+    let of = |keep: &dyn Fn(&Row) -> bool| -> Vec<&Row> {
+        rows.iter().copied().filter(|row| keep(row)).collect()
+    };
+    let two_sided = of(&|row| row.counts() && !row.tolerance.is_one_sided());
+    let one_sided = of(&|row| row.counts() && row.tolerance.is_one_sided());
+    let counted = of(&Row::counts);
+    let without = |basis| of(&|row| row.basis == basis);
+    let groups = [
+        ("two-sided", two_sided.clone()),
+        ("one-sided, >= or <=", one_sided),
+        ("**count**", counted.clone()),
+        ("repeat another row", of(&|row| row.basis.counts() && row.repeats.is_some())),
+        ("calibrated", without(Basis::Calibrated)),
+        ("input", without(Basis::Input)),
+        ("assumed", without(Basis::Assumed)),
+        ("other readings", others),
+    ];
     let mut text = format!(
-        "\n{} rows: {} in, {} out, {} empty, {} not run\n",
-        rows.len(),
-        count(Verdict::In),
-        count(Verdict::Out),
-        count(Verdict::Empty),
-        count(Verdict::NotRun)
+        "| {:<19} | {:>4} | {:>4} | {:>5} | {:>7} |\n|{:-<21}|{:->5}:|{:->5}:|{:->6}:|{:->8}:|\n",
+        "rows", "in", "out", "empty", "not run", "", "", "", "", ""
     );
-    let (counted, open): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.counts());
-    let judged: Vec<&Row> = counted
-        .iter()
-        .copied()
-        .filter(|row| matches!(row.verdict, Verdict::In | Verdict::Out))
-        .collect();
-    text += &format!("reproduced: {} of {} rows that were judged", within(&judged), judged.len());
-    if !open.is_empty() {
-        text += &format!(
-            "; {} are calibrated, input or assumed and do not count, {} of them in",
-            open.len(),
-            within(&open)
-        );
+    for (name, rows) in
+        groups.iter().filter(|(name, rows)| *name == "**count**" || !rows.is_empty())
+    {
+        let [within, out, empty, not_run] =
+            [Verdict::In, Verdict::Out, Verdict::Empty, Verdict::NotRun].map(|v| count(rows, v));
+        text += &format!("| {name:<19} | {within:>4} | {out:>4} | {empty:>5} | {not_run:>7} |\n");
     }
-    let (one, two): (Vec<&Row>, Vec<&Row>) =
-        judged.iter().copied().partition(|row| row.tolerance.is_one_sided());
-    text += &format!(
-        "\n  two-sided: {} of {} in; one-sided (>= or <=): {} of {} in\n",
-        within(&two),
-        two.len(),
-        within(&one),
-        one.len()
-    );
-    let by_number = measurements(&judged);
-    let all_in = by_number.iter().filter(|rows| within(rows) == rows.len()).count();
-    text += &format!(
-        "  independent measurements: {all_in} of {} in; {} rows repeat the number of another\n",
-        by_number.len(),
-        judged.len() - by_number.len()
-    );
+    text += &format!("\nreproduced: {} that count", share(&counted));
+    if !two_sided.is_empty() {
+        text += &format!("; {} with two sides", share(&two_sided));
+    }
+    text.push('\n');
     text
 }
 
-fn within(rows: &[&Row]) -> usize {
-    rows.iter().filter(|row| row.verdict == Verdict::In).count()
+/// Whether a row is under the reading `end`: the longest that its id ends with.
+fn is_under(row: &Row, end: &str, readings: &[&str]) -> bool {
+    let of = readings.iter().filter(|one| row.id.ends_with(**one)).max_by_key(|one| one.len());
+    of == Some(&end)
 }
 
-/// Rows by what was measured: those with the same number to its last bit are one measurement, unless it is a whole one, as
-/// counts and shares of nothing or all are.
-fn measurements<'a>(rows: &[&'a Row]) -> Vec<Vec<&'a Row>> {
-    let mut places: BTreeMap<u64, usize> = BTreeMap::new();
-    let mut all: Vec<Vec<&Row>> = Vec::new();
-    for row in rows {
-        let number = row.measured.filter(|number| number.fract() != 0.0);
-        let known = number.and_then(|number| places.get(&number.to_bits()).copied());
-        match known {
-            Some(place) => all[place].push(row),
-            None => {
-                if let Some(number) = number {
-                    places.insert(number.to_bits(), all.len());
-                }
-                all.push(vec![row]);
-            }
-        }
-    }
-    all
+fn count(rows: &[&Row], verdict: Verdict) -> usize {
+    rows.iter().filter(|row| row.verdict == verdict).count()
+}
+
+/// How many rows of those that were judged are in.
+fn share(rows: &[&Row]) -> String {
+    let within = count(rows, Verdict::In);
+    format!("{within} of {} rows", within + count(rows, Verdict::Out))
 }
 
 /// A JSON array of rows. The names of the fields are the same for every suite.
@@ -146,33 +133,44 @@ mod tests {
 
     #[test]
     fn totals_tell_apart_what_says_much_and_what_says_little() {
-        use crate::row::Basis;
-        let made = |basis, tolerance: &str, measured, verdict| Row {
+        let made = |id: &str, basis, tolerance: &str, repeats: Option<&str>, verdict| Row {
+            id: id.into(),
             basis,
             tolerance: tolerance.to_string().try_into().expect("it is one"),
-            measured,
+            repeats: repeats.map(|text| text.to_string().try_into().expect("it is one")),
             verdict,
             ..crate::rows("analytic").remove(0)
         };
+        use Verdict::{Empty, In, NotRun, Out};
         let rows = [
-            made(Basis::Stated, "5%", Some(1.25), Verdict::In),
-            made(Basis::Stated, ">=", Some(1.25), Verdict::In), // the same measurement
-            made(Basis::Stated, "<=", Some(1.5), Verdict::In),
-            made(Basis::Derived, "x2", Some(1.5), Verdict::Out), // and again, of which one row is out
-            made(Basis::Stated, "<=", Some(0.0), Verdict::In),
-            made(Basis::Stated, "<=", Some(0.0), Verdict::In), // no drops is no measurement in common
-            made(Basis::Stated, "<=", None, Verdict::Empty),
-            made(Basis::Stated, "5%", None, Verdict::NotRun),
-            made(Basis::Input, "5%", Some(3.5), Verdict::In),
-            made(Basis::Assumed, "5%", Some(4.5), Verdict::Out),
+            made("a-count", Basis::Stated, "5%", None, In),
+            made("b-count", Basis::Derived, "order x3", None, Out),
+            made("c-count", Basis::Plotted, "<=", None, In),
+            made("d", Basis::Stated, "<=", None, Empty),
+            made("e", Basis::Stated, ">=", None, NotRun),
+            made("f", Basis::Stated, ">=", Some("a-count x 1.05"), In),
+            made("g", Basis::Input, "5%", None, In),
+            made("h", Basis::Calibrated, "5%", Some("g"), In),
+            made("i", Basis::Assumed, "5%", None, Out),
+            made("a", Basis::Stated, "5%", None, Out),
+            made("b", Basis::Stated, "5%", None, In),
+            made("a-literal", Basis::Stated, "5%", None, Out),
         ];
-        let expected = "
-10 rows: 6 in, 2 out, 1 empty, 1 not run
-reproduced: 5 of 6 rows that were judged; 2 are calibrated, input or assumed and do not count, 1 of them in
-  two-sided: 1 of 2 in; one-sided (>= or <=): 4 of 4 in
-  independent measurements: 3 of 4 in; 2 rows repeat the number of another
+        let expected = "\
+| rows                |   in |  out | empty | not run |
+|---------------------|-----:|-----:|------:|--------:|
+| two-sided           |    2 |    2 |     0 |       0 |
+| one-sided, >= or <= |    1 |    0 |     1 |       1 |
+| **count**           |    3 |    2 |     1 |       1 |
+| repeat another row  |    1 |    0 |     0 |       0 |
+| calibrated          |    1 |    0 |     0 |       0 |
+| input               |    1 |    0 |     0 |       0 |
+| assumed             |    0 |    1 |     0 |       0 |
+| other readings      |    0 |    1 |     0 |       0 |
+
+reproduced: 3 of 5 rows that count; 2 of 4 rows with two sides
 ";
-        assert_eq!(totals(&rows), expected);
+        assert_eq!(totals(&rows, &["-count", "-literal"]), expected);
     }
 
     #[test]

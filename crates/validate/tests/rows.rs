@@ -25,6 +25,31 @@ fn every_row_has_one_name_and_says_where_it_comes_from() {
 }
 
 #[test]
+fn a_row_that_repeats_others_claims_no_more_than_they_do() {
+    for suite in SUITES {
+        let rows = rows(suite);
+        for row in &rows {
+            let Some(repeats) = &row.repeats else { continue };
+            let others: Vec<&Row> = repeats
+                .ids()
+                .map(|id| rows.iter().find(|row| row.id == id).expect("it names a row"))
+                .collect();
+            assert!(
+                others.iter().all(|other| other.repeats.is_none()),
+                "{suite}: {} of repeats",
+                row.id
+            );
+            let counts = others.iter().any(|other| other.basis.counts());
+            assert!(
+                counts || !row.basis.counts(),
+                "{suite}: {} follows from what does not count",
+                row.id
+            );
+        }
+    }
+}
+
+#[test]
 fn a_row_of_hiercc_that_the_paper_states_stands_under_each_bundle() {
     let rows = rows("hiercc");
     let ends = |row: &Row, bundle: &str| row.id.strip_suffix(bundle).map(str::to_string);
