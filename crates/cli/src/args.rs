@@ -21,6 +21,14 @@ First steps:
 Exit codes: 0 done, 1 the run failed, 2 bad input, 3 a band in [[expect]] was missed,
 130 interrupted (what was written is valid and partial).";
 
+const COMPARE: &str = "\
+Example:
+  forebay run --preset incast --out a
+  forebay run --preset incast --set transport.law=cubic --out b
+  forebay compare a b
+
+Runs have to be defined alike: the same topology, traffic, headers, clock and measured window, and seeds in common.";
+
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Write a commented example scenario
@@ -41,6 +49,9 @@ pub enum Verb {
     Export(Export),
     /// Draw report.html of a results directory anew
     Report(Report),
+    /// Compare runs on one page: pictures, every metric, differences with intervals paired by seed
+    #[command(after_help = COMPARE)]
+    Compare(Compare),
     /// List control laws, or show the page of one
     Laws(Laws),
     /// List what can be named: laws, workloads, presets, metrics, columns, benches
@@ -389,6 +400,25 @@ pub enum Completion {
 pub enum Ideal {
     Hpcc,
     Forebay,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Compare {
+    /// Results directories; all are compared with the first
+    #[arg(required = true)]
+    pub places: Vec<PathBuf>,
+    /// Write the page to this file
+    #[arg(long, value_name = "FILE", default_value = "compare.html")]
+    pub out: PathBuf,
+    /// Compare runs that are not defined alike; the page says what differs
+    #[arg(long)]
+    pub force: bool,
+    /// Print all numbers as JSON on stdout instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// Print nothing but warnings and errors
+    #[arg(long)]
+    pub quiet: bool,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -9,6 +9,7 @@ mod args;
 mod bench;
 mod check;
 mod clock;
+mod compare;
 mod export;
 mod failure;
 mod import;
@@ -81,6 +82,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Import(args) => import::import(&args.format),
         Verb::Export(args) => export::export(&args),
         Verb::Report(args) => report::report(&args),
+        Verb::Compare(args) => compare::compare(&args),
         Verb::Laws(args) => laws::laws(&args),
         Verb::List(args) => list::list(&args),
         Verb::Explain(args) => list::explain(&args),

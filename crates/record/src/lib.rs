@@ -25,6 +25,7 @@ pub use about::{About, FaultSpan, Volatile};
 pub use columns::{PortRow, Total, explain};
 pub use dir::{
     EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir, Unfinished, partial_of, save,
+    write_whole,
 };
 pub use error::RecordError;
 pub use memory_series::{CacheSample, MemorySample, MemorySeries};

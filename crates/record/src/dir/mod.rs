@@ -28,7 +28,8 @@ use manifest::{FileRows, Manifest};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 pub(crate) use table::PARTIAL;
-use table::{Table, write_whole};
+use table::Table;
+pub use table::write_whole;
 
 const WHOLE_FILES: [&str; 5] =
     ["manifest.json", "summary.json", "volatile.json", "resolved.toml", "report.html"];

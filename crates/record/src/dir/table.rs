@@ -163,7 +163,10 @@ impl Row<'_> {
 }
 
 /// Writes a whole file under a temporary name, then gives it its own.
-pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), RecordError> {
+///
+/// # Errors
+/// If the system refuses.
+pub fn write_whole(path: &Path, text: &str) -> Result<(), RecordError> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(PARTIAL);
     let partial = PathBuf::from(partial);

@@ -14,24 +14,30 @@ use forebay_units::math::ln;
 const BINS_PER_DECADE: f64 = 4.0;
 
 /// Percentiles drawn, their classes, and the least flows of a seed that give each a meaning.
-const PERCENTILES: [(u32, &str, usize); 3] = [(50, "q1", 2), (95, "q2", 20), (99, "q3", 100)];
+pub(super) const PERCENTILES: [(u32, &str, usize); 3] =
+    [(50, "q1", 2), (95, "q2", 20), (99, "q3", 100)];
 
-struct Bin {
+pub(super) struct Bin {
+    /// Which: the same sizes in all runs.
+    pub at: i64,
     /// Median size of its flows, all seeds together.
-    size: f64,
+    pub size: f64,
     /// Completed flows, all seeds together.
-    count: usize,
+    pub count: usize,
     /// Fewest of any seed.
-    fewest: usize,
+    pub fewest: usize,
     /// One for each of [`PERCENTILES`].
-    estimates: Vec<Estimate>,
+    pub estimates: Vec<Estimate>,
 }
 
 fn bin_of(size: u64) -> i64 {
     (ln(size.max(1) as f64) / core::f64::consts::LN_10 * BINS_PER_DECADE + 1e-9).floor() as i64
 }
 
-fn completed<'a>(about: &'a About, run: &'a RunRecord) -> impl Iterator<Item = &'a FlowRow> {
+pub(super) fn completed<'a>(
+    about: &'a About,
+    run: &'a RunRecord,
+) -> impl Iterator<Item = &'a FlowRow> {
     run.flows.iter().filter(|flow| measured(flow, about.warmup) && flow.delivered.is_some())
 }
 
@@ -54,7 +60,7 @@ pub(super) fn by_size_and_traffic(
     figures
 }
 
-fn bins(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Vec<Bin> {
+pub(super) fn bins(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Vec<Bin> {
     let mut by_bin: std::collections::BTreeMap<i64, (Vec<u64>, Vec<Vec<f64>>)> = Default::default();
     for (seed, run) in runs.iter().enumerate() {
         let of = |flow: &&FlowRow| entry.is_none_or(|entry| flow.traffic == entry);
@@ -66,19 +72,20 @@ fn bins(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Vec<Bin> {
             slowdowns[seed].extend(flow.slowdown());
         }
     }
-    let bin = |(mut sizes, mut seeds): (Vec<u64>, Vec<Vec<f64>>)| {
+    let bin = |(at, (mut sizes, mut seeds)): (i64, (Vec<u64>, Vec<Vec<f64>>))| {
         sizes.sort_unstable();
         seeds.iter_mut().for_each(|values| values.sort_by(f64::total_cmp));
         let across =
             |percent| Estimate::new(seeds.iter().map(|values| quantile(values, percent)).collect());
         Bin {
+            at,
             size: sizes[sizes.len() / 2] as f64,
             count: sizes.len(),
             fewest: seeds.iter().map(Vec::len).min().unwrap_or(0),
             estimates: PERCENTILES.iter().map(|(percent, ..)| across(*percent)).collect(),
         }
     };
-    by_bin.into_values().map(bin).collect()
+    by_bin.into_iter().map(bin).collect()
 }
 
 /// Slowdown against flow size, with the number of flows below; none if all flows are of about one

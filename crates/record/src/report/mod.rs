@@ -4,6 +4,7 @@
 //! page is whole without its script, which only adds read-outs under the pointer. A content policy
 //! in the page forbids every request. All text from outside goes through `svg::esc`.
 
+pub mod beside;
 mod cdf;
 mod fct;
 mod host;

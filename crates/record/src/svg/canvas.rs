@@ -123,6 +123,16 @@ impl Canvas {
         );
     }
 
+    /// Draws the mark of a series around a point, so that series differ without their colours.
+    pub fn mark(&mut self, series: usize, (x, y): Point, class: &str) {
+        if series.is_multiple_of(MARKS.len() + 1) {
+            return self.dot((x, y), class, "");
+        }
+        let at = |(dx, dy): &Point| format!("{} {}", px(x + dx), px(y + dy));
+        let corners: Vec<String> = MARKS[series % (MARKS.len() + 1) - 1].iter().map(at).collect();
+        self.shape(&format!("M{}Z", corners.join("L")), class, "");
+    }
+
     /// Draws a line with a head at its end, level or upright.
     pub fn arrow(&mut self, from: Point, to: Point, class: &str) {
         let (dx, dy) = (to.0 - from.0, to.1 - from.1);
@@ -135,17 +145,18 @@ impl Canvas {
     /// Draws names at the ends of lines, moved apart where they would overlap and kept above `lowest`: each a point, a class and
     /// a text.
     pub fn end_labels(&mut self, mut labels: Vec<(Point, String, String)>, lowest: f64) {
-        labels.sort_by(|a, b| a.0.1.total_cmp(&b.0.1));
-        for i in 1..labels.len() {
-            labels[i].0.1 = labels[i].0.1.max(labels[i - 1].0.1 + LABEL_GAP);
-        }
-        let mut floor = lowest;
-        for label in labels.iter_mut().rev() {
-            label.0.1 = label.0.1.min(floor);
-            floor = label.0.1 - LABEL_GAP;
-        }
+        move_apart(&mut labels, lowest);
         for ((x, y), class, text) in labels {
             self.text((x + 8.0, y + 4.0), &format!("label {class}"), &text);
+        }
+    }
+
+    /// The same beside a mark: each a point, a series and a text.
+    pub fn marked_labels(&mut self, mut labels: Vec<(Point, usize, String)>, lowest: f64) {
+        move_apart(&mut labels, lowest);
+        for ((x, y), series, text) in labels {
+            self.mark(series, (x + 12.0, y), &format!("dot s{series}"));
+            self.text((x + 22.0, y + 4.0), "label", &text);
         }
     }
 
@@ -174,6 +185,30 @@ fn end(element: &str, title: &str) -> String {
     }
 }
 
+/// Corners of the marks of series after the first, whose mark is a dot: square, triangle, diamond, triangle on its tip, and so on.
+const MARKS: [&[Point]; 7] = [
+    &[(-3.4, -3.4), (3.4, -3.4), (3.4, 3.4), (-3.4, 3.4)],
+    &[(0.0, -4.6), (4.4, 3.2), (-4.4, 3.2)],
+    &[(0.0, -4.8), (4.8, 0.0), (0.0, 4.8), (-4.8, 0.0)],
+    &[(0.0, 4.6), (4.4, -3.2), (-4.4, -3.2)],
+    &[(-4.6, 0.0), (3.2, -4.4), (3.2, 4.4)],
+    &[(4.6, 0.0), (-3.2, -4.4), (-3.2, 4.4)],
+    &[(-2.2, -4.0), (2.2, -4.0), (4.4, 0.0), (2.2, 4.0), (-2.2, 4.0), (-4.4, 0.0)],
+];
+
+/// Sorts labels from above to below and moves them apart where they would overlap, above `lowest`.
+fn move_apart<T>(labels: &mut [(Point, T, String)], lowest: f64) {
+    labels.sort_by(|a, b| a.0.1.total_cmp(&b.0.1));
+    for i in 1..labels.len() {
+        labels[i].0.1 = labels[i].0.1.max(labels[i - 1].0.1 + LABEL_GAP);
+    }
+    let mut floor = lowest;
+    for label in labels.iter_mut().rev() {
+        label.0.1 = label.0.1.min(floor);
+        floor = label.0.1 - LABEL_GAP;
+    }
+}
+
 /// Between names at line ends.
 const LABEL_GAP: f64 = 14.0;
 
@@ -184,6 +219,19 @@ mod tests {
     #[test]
     fn no_text_can_become_markup() {
         assert_eq!(esc("<script>\"&'\u{0}\n"), "&lt;script&gt;&quot;&amp;&#39;\u{fffd}\n");
+    }
+
+    #[test]
+    fn each_series_has_a_mark_of_its_own() {
+        let drawn = |series| {
+            let mut canvas = Canvas::default();
+            canvas.mark(series, (10.0, 10.0), "dot");
+            canvas.body().to_string()
+        };
+        let all: std::collections::BTreeSet<String> =
+            (0..super::super::SERIES).map(drawn).collect();
+        assert_eq!(all.len(), super::super::SERIES);
+        assert_eq!(drawn(1), "<path d=\"M6.6 6.6L13.4 6.6L13.4 13.4L6.6 13.4Z\" class=\"dot\"/>");
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn title(settings: &[(String, String)]) -> String {
 }
 
 /// A TOML value as people read it: `dctcp`, `kind rdma, law hpcc`.
-fn words(value: &str) -> String {
+pub(crate) fn words(value: &str) -> String {
     let text: String = value.chars().filter(|c| !"{}[]\"".contains(*c)).collect();
     let parts = text.split(',').map(|part| part.trim().replacen(" = ", " ", 1));
     let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();

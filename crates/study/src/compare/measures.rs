@@ -1,0 +1,421 @@
+//! The metrics that runs are compared by, and what a difference is worth.
+
+use super::Side;
+use crate::metrics::{self, Metric};
+use forebay_record::{Estimate, FlowClass, MIN_SEEDS_FOR_CI, Summary};
+use forebay_units::human;
+
+/// Which way a metric gets better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Delays, drops.
+    Lower,
+    /// Throughput, fairness.
+    Higher,
+    /// Neither: it explains others.
+    Neither,
+}
+
+impl Better {
+    /// Its word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Lower => "lower",
+            Self::Higher => "higher",
+            Self::Neither => "neither",
+        }
+    }
+}
+
+/// What a difference is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// No seed differs.
+    Same,
+    /// The interval leaves zero out.
+    Better,
+    /// Likewise.
+    Worse,
+    /// Likewise, of a metric that is better neither way.
+    Higher,
+    /// Likewise.
+    Lower,
+    /// The interval has zero in it.
+    WithinNoise,
+    /// Of too few seeds; so many.
+    NoInterval(usize),
+    /// The run that looks better leaves out flows or RPCs that had not finished.
+    Unfinished,
+}
+
+impl Word {
+    /// For tables.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Higher => "higher",
+            Self::Lower => "lower",
+            Self::WithinNoise => "within noise",
+            Self::NoInterval(0) => "no common seed",
+            Self::NoInterval(1) => "one seed: no interval",
+            Self::NoInterval(_) => "two seeds: no interval",
+            Self::Unfinished => "unfinished left out",
+        }
+    }
+}
+
+/// A number of a run against that of the first run, over the seeds that both have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Against {
+    /// Seeds.
+    pub pairs: usize,
+    /// Mean of the differences.
+    pub difference: f64,
+    /// The same as a share of the mean of the first run; `None` where that is zero.
+    pub share: Option<f64>,
+    /// 95 % confidence interval of the mean of the differences, by Student's t.
+    pub ci95: Option<[f64; 2]>,
+    /// Mean of the differences over their standard deviation (Cohen's d of pairs); `None` of too few seeds, or where they do not vary.
+    pub effect: Option<f64>,
+    /// What it is worth.
+    pub word: Word,
+}
+
+impl Against {
+    /// The interval as shares of the mean of the first run.
+    pub fn ci95_shares(&self) -> Option<[f64; 2]> {
+        let scale = self.share.filter(|_| self.difference != 0.0)? / self.difference;
+        self.ci95.map(|[low, high]| [low * scale, high * scale])
+    }
+}
+
+/// A number of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// Across seeds.
+    pub estimate: Estimate,
+    /// Whether it leaves out more than 1 % of the flows or RPCs, which had not finished.
+    pub censored: bool,
+    /// Against the first run; `None` for that one, and where either has no value.
+    pub against: Option<Against>,
+    /// Whether it is the best, or cannot be told from the best.
+    pub best: bool,
+}
+
+/// A metric and what it came to in each run.
+pub struct Measured {
+    /// As in `forebay list metrics`, with the size class in brackets where it is of one: `flows.slowdown.p99[10-100 KB]`.
+    pub name: String,
+    /// Heading of the rows around it.
+    pub group: &'static str,
+    /// For people.
+    pub title: String,
+    /// Which way it gets better.
+    pub better: Better,
+    /// How its values are written.
+    pub write: fn(f64) -> String,
+    /// One for each run.
+    pub cells: Vec<Cell>,
+}
+
+impl Measured {
+    /// Whether it is zero in all runs.
+    pub fn is_zero(&self) -> bool {
+        self.cells.iter().all(|cell| cell.estimate.mean.is_none_or(|mean| mean == 0.0))
+    }
+}
+
+/// Metrics that a headline can be about, the first that all runs have.
+pub const HEADLINES: [&str; 4] = [
+    "flows.slowdown.p99",
+    "rpc.latency_us.p99",
+    "memory.goodput_gbps",
+    "goodput_per_receiver_gbps",
+];
+
+const FLOWS: &str = "Flow completion";
+const RPCS: &str = "RPCs";
+const NETWORK: &str = "Network";
+const HOSTS: &str = "Receiving hosts";
+
+type Row = (&'static str, &'static str, &'static str, Better, fn(f64) -> String);
+
+/// After which row the size classes stand.
+const CLASSES_AFTER: &str = "flows.slowdown.mean";
+
+use Better::{Higher, Lower, Neither};
+
+const ROWS: [Row; 33] = [
+    (FLOWS, "flows.slowdown.p99", "p99 slowdown", Lower, human::sig3),
+    (FLOWS, "flows.slowdown.p50", "p50 slowdown", Lower, human::sig3),
+    (FLOWS, "flows.slowdown.mean", "mean slowdown", Lower, human::sig3),
+    (FLOWS, "flows.fct_us.p99", "p99 FCT", Lower, human::micros),
+    (FLOWS, "flows.fct_us.p50", "p50 FCT", Lower, human::micros),
+    (FLOWS, "flows.not_finished_share", "flows not finished", Lower, human::percent),
+    (RPCS, "rpc.latency_us.p99", "p99 latency", Lower, human::micros),
+    (RPCS, "rpc.latency_us.p999", "p99.9 latency", Lower, human::micros),
+    (RPCS, "rpc.latency_us.p50", "p50 latency", Lower, human::micros),
+    (RPCS, "rpc.rpcs_per_s", "RPCs per second", Higher, human::si),
+    (RPCS, "rpc.jain_fairness", "fairness of connections (Jain)", Higher, human::sig3),
+    (NETWORK, "goodput_per_receiver_gbps", "goodput per receiver", Higher, human::gbps),
+    (NETWORK, "carried_load", "load carried", Higher, human::percent),
+    (NETWORK, "max_queue_bytes", "largest queue", Lower, human::bytes_f),
+    (NETWORK, "drop_rate", "packets dropped", Lower, human::percent),
+    (NETWORK, "mark_rate", "packets marked", Neither, human::percent),
+    (NETWORK, "trims", "packets trimmed", Neither, human::si),
+    (NETWORK, "credits_wasted", "credits wasted", Lower, human::si),
+    (NETWORK, "retransmit_rate", "segments sent again", Lower, human::percent),
+    (NETWORK, "timeouts", "timeouts", Lower, human::si),
+    (NETWORK, "loss_rate", "packets lost to faults", Neither, human::percent),
+    (NETWORK, "paused_us", "ports paused, all together", Lower, human::micros),
+    (NETWORK, "lossless_drops", "drops in spite of pauses", Lower, human::si),
+    (HOSTS, "memory.goodput_gbps", "goodput to applications", Higher, human::gbps),
+    (HOSTS, "memory.nic_drop_share", "packets dropped by NICs", Lower, human::percent),
+    (
+        HOSTS,
+        "memory.nic_backlog_share",
+        "time with packets in the NIC buffer",
+        Lower,
+        human::percent,
+    ),
+    (HOSTS, "memory.iio_occupancy", "lines in IIO slots", Neither, human::sig3),
+    (HOSTS, "memory.write_wait_ns", "wait of writes for memory, ns", Lower, human::sig3),
+    (
+        HOSTS,
+        "memory.network_gigabytes_per_s",
+        "memory traffic of the network, GB/s",
+        Neither,
+        human::sig3,
+    ),
+    (
+        HOSTS,
+        "memory.antagonist_gigabytes_per_s",
+        "memory traffic of antagonists, GB/s",
+        Higher,
+        human::sig3,
+    ),
+    (HOSTS, "memory.mean_level", "throttle level", Neither, human::sig3),
+    (HOSTS, "memory.reader_cores", "cores that read", Neither, human::sig3),
+    (HOSTS, "memory.cache_miss_share", "reads that missed the cache", Lower, human::percent),
+];
+
+/// Every metric that some run has a value for.
+pub(super) fn measured(sides: &[Side]) -> Vec<Measured> {
+    let mut all = Vec::new();
+    let metrics = metrics::all();
+    for (group, name, title, better, write) in ROWS {
+        let metric =
+            metrics.iter().find(|one| one.name == name).expect("it is one, as a test holds");
+        let title = title.to_string();
+        let read = |summary: &Summary| value(metric, summary);
+        all.push(Measured {
+            name: name.into(),
+            group,
+            title,
+            better,
+            write,
+            cells: cells(sides, better, read),
+        });
+        if name == CLASSES_AFTER {
+            all.extend(size_classes(sides));
+        }
+    }
+    all.retain(|one| one.cells.iter().any(|cell| cell.estimate.mean.is_some()));
+    all
+}
+
+fn value(metric: &Metric, summary: &Summary) -> Option<(f64, bool)> {
+    let value = metric.value(summary);
+    Some((value.mean?, value.censored))
+}
+
+/// The 99th percentile of each size class, where there are several.
+fn size_classes(sides: &[Side]) -> Vec<Measured> {
+    let mut names: Vec<(Option<u64>, String)> = Vec::new();
+    for class in sides.iter().flat_map(|side| &side.summary.size_classes) {
+        if names.iter().all(|(_, name)| *name != class.name) {
+            names.push((class.above_bytes, class.name.clone()));
+        }
+    }
+    names.sort();
+    if names.len() < 2 {
+        return Vec::new();
+    }
+    let one = |(_, name): (_, String)| {
+        let of = |class: &&FlowClass| class.name == name;
+        let read = |summary: &Summary| {
+            let class = summary.size_classes.iter().find(of)?;
+            Some((class.slowdown.p99.mean?, class.censored))
+        };
+        Measured {
+            cells: cells(sides, Lower, read),
+            group: FLOWS,
+            title: format!("p99 slowdown, {name}"),
+            name: format!("flows.slowdown.p99[{name}]"),
+            better: Lower,
+            write: human::sig3,
+        }
+    };
+    names.into_iter().map(one).collect()
+}
+
+type BySeed = Vec<(u64, f64)>;
+
+fn cells(
+    sides: &[Side],
+    better: Better,
+    read: impl Fn(&Summary) -> Option<(f64, bool)>,
+) -> Vec<Cell> {
+    let mut all: Vec<(BySeed, Cell)> = Vec::new();
+    for side in sides {
+        let of: Vec<(u64, Option<(f64, bool)>)> =
+            side.by_seed.iter().map(|(seed, summary)| (*seed, read(summary))).collect();
+        let by_seed: BySeed =
+            of.iter().filter_map(|(seed, v)| Some((*seed, v.as_ref()?.0))).collect();
+        let censored = of.iter().any(|(_, v)| v.is_some_and(|(_, censored)| censored));
+        let estimate = Estimate::new(of.into_iter().map(|(_, v)| v.map(|(v, _)| v)).collect());
+        let against = all
+            .first()
+            .and_then(|(first, cell)| against(first, &by_seed, better, [cell.censored, censored]));
+        all.push((by_seed, Cell { estimate, censored, against, best: false }));
+    }
+    best(&mut all, better);
+    all.into_iter().map(|(_, cell)| cell).collect()
+}
+
+/// Marks the best, and those that cannot be told from it; none where too few seeds say so, or where all are alike.
+fn best(all: &mut [(BySeed, Cell)], better: Better) {
+    if better == Neither
+        || all.iter().any(|(_, cell)| cell.censored || cell.estimate.mean.is_none())
+    {
+        return;
+    }
+    let sign = if better == Lower { 1.0 } else { -1.0 };
+    let mean = |(_, cell): &(BySeed, Cell)| cell.estimate.mean.map_or(f64::MAX, |mean| mean * sign);
+    let Some(least) = all.iter().min_by(|a, b| mean(a).total_cmp(&mean(b))).map(|of| of.0.clone())
+    else {
+        return;
+    };
+    let alike: Vec<bool> = all
+        .iter()
+        .map(|(by_seed, _)| {
+            let word = against(&least, by_seed, better, [false; 2]).map(|against| against.word);
+            matches!(word, Some(Word::Same | Word::WithinNoise))
+        })
+        .collect();
+    if alike.iter().all(|alike| *alike) || least.len() < MIN_SEEDS_FOR_CI {
+        return;
+    }
+    all.iter_mut().zip(alike).for_each(|((_, cell), alike)| cell.best = alike);
+}
+
+/// Compares the values of two runs over the seeds that both have; `None` where either has no value at all. `censored`: of the first,
+/// and of the other.
+fn against(first: &BySeed, other: &BySeed, better: Better, censored: [bool; 2]) -> Option<Against> {
+    let at = |seed: u64| first.iter().find(|(s, _)| *s == seed).map(|(_, value)| *value);
+    let paired: Vec<(f64, f64)> =
+        other.iter().filter_map(|(seed, value)| Some((at(*seed)?, *value))).collect();
+    let mean = |values: &mut dyn Iterator<Item = f64>| {
+        let all: Vec<f64> = values.collect();
+        Estimate::new(all.into_iter().map(Some).collect()).mean
+    };
+    let (base, difference, estimate) = if paired.is_empty() {
+        let base = mean(&mut first.iter().map(|(_, v)| *v))?;
+        (base, mean(&mut other.iter().map(|(_, v)| *v))? - base, None)
+    } else {
+        let base = mean(&mut paired.iter().map(|(a, _)| *a))?;
+        let estimate = Estimate::new(paired.iter().map(|(a, b)| Some(b - a)).collect());
+        (base, estimate.mean?, Some(estimate))
+    };
+    let ci95 = estimate.as_ref().and_then(|e| e.ci95);
+    let n = paired.len() as f64;
+    let square: f64 = paired.iter().map(|(a, b)| (b - a - difference) * (b - a - difference)).sum();
+    let deviation = ci95.map(|_| (square / (n - 1.0)).sqrt()).filter(|d| *d > 0.0);
+    let same = !paired.is_empty() && paired.iter().all(|(a, b)| a == b);
+    let word = match ci95 {
+        _ if same => Word::Same,
+        None => Word::NoInterval(paired.len()),
+        Some([low, high]) if low <= 0.0 && high >= 0.0 => Word::WithinNoise,
+        Some(_) => match (better, difference > 0.0) {
+            (Neither, true) => Word::Higher,
+            (Neither, false) => Word::Lower,
+            (Lower, true) | (Higher, false) if censored[0] => Word::Unfinished,
+            (Lower, false) | (Higher, true) if censored[1] => Word::Unfinished,
+            (Lower, true) | (Higher, false) => Word::Worse,
+            (Lower, false) | (Higher, true) => Word::Better,
+        },
+    };
+    let share = (base != 0.0).then(|| difference / base.abs());
+    let effect = deviation.map(|deviation| difference / deviation);
+    Some(Against { pairs: paired.len(), difference, share, ci95, effect, word })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seeds(values: &[f64]) -> BySeed {
+        (1..).zip(values.iter().copied()).collect()
+    }
+
+    #[test]
+    fn every_row_is_a_metric() {
+        for (_, name, ..) in ROWS {
+            assert!(metrics::by_name(name).is_some(), "{name}");
+        }
+        assert!(HEADLINES.iter().all(|name| ROWS.iter().any(|row| row.1 == *name)));
+    }
+
+    /// By hand: differences 1, 2, 3 have mean 2 and deviation 1; t of two degrees of freedom is 4.3027, so half the interval is
+    /// 4.3027 / sqrt(3) = 2.4842, and zero lies in it. Unpaired, the seeds' own spread of 10 would hide everything.
+    #[test]
+    fn the_interval_is_that_of_the_paired_differences() {
+        let (first, other) = (seeds(&[10.0, 20.0, 30.0]), seeds(&[11.0, 22.0, 33.0]));
+        let a = against(&first, &other, Lower, [false; 2]).unwrap();
+        let [low, high] = a.ci95.unwrap();
+        assert!((low - (2.0 - 2.4842)).abs() < 1e-4 && (high - (2.0 + 2.4842)).abs() < 1e-4);
+        assert_eq!((a.pairs, a.difference, a.share, a.effect), (3, 2.0, Some(0.1), Some(2.0)));
+        assert_eq!(a.word, Word::WithinNoise);
+        let [low, high] = a.ci95_shares().unwrap();
+        assert!((low + 0.02421).abs() < 1e-5 && (high - 0.22421).abs() < 1e-5);
+        // Differences 2, 2.1, 1.9: deviation 0.1, half 0.2484.
+        let steady = against(&first, &seeds(&[12.0, 22.1, 31.9]), Lower, [false; 2]).unwrap();
+        assert_eq!(steady.word, Word::Worse);
+        assert!((steady.ci95.unwrap()[0] - 1.7516).abs() < 1e-4);
+        assert!((steady.effect.unwrap() - 20.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn words_know_which_way_is_better() {
+        let (low, high) = (seeds(&[1.0, 1.1, 0.9]), seeds(&[5.0, 5.2, 4.9]));
+        let word = |a, b, better| against(a, b, better, [false; 2]).unwrap().word;
+        assert_eq!(word(&low, &high, Lower), Word::Worse);
+        assert_eq!(word(&low, &high, Higher), Word::Better);
+        assert_eq!(word(&high, &low, Lower), Word::Better);
+        assert_eq!(word(&low, &high, Neither), Word::Higher);
+        assert_eq!(word(&low, &low, Lower), Word::Same);
+    }
+
+    #[test]
+    fn too_few_seeds_have_no_interval_and_no_verdict() {
+        for (n, text) in [(1, "one seed: no interval"), (2, "two seeds: no interval")] {
+            let (first, other) = (seeds(&[1.0, 2.0][..n]), seeds(&[5.0, 7.0][..n]));
+            let a = against(&first, &other, Lower, [false; 2]).unwrap();
+            assert_eq!((a.ci95, a.effect, a.word.text()), (None, None, text));
+        }
+        let apart = against(&vec![(1, 2.0)], &vec![(2, 3.0)], Lower, [false; 2]).unwrap();
+        assert_eq!((apart.pairs, apart.difference, apart.word.text()), (0, 1.0, "no common seed"));
+    }
+
+    #[test]
+    fn what_leaves_flows_out_is_never_called_better() {
+        let (low, high) = (seeds(&[1.0, 1.1, 0.9]), seeds(&[5.0, 5.2, 4.9]));
+        let word = |a, b, censored| against(a, b, Lower, censored).unwrap().word;
+        assert_eq!(word(&high, &low, [false, true]), Word::Unfinished);
+        assert_eq!(word(&low, &high, [true, false]), Word::Unfinished);
+        // It leaves flows out, and is worse all the same.
+        assert_eq!(word(&low, &high, [false, true]), Word::Worse);
+    }
+}

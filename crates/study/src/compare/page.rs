@@ -1,0 +1,240 @@
+//! The page of a comparison: the answer, the pictures, every metric, and what the runs were.
+
+use super::definitions::short;
+use super::text::{difference, effect, interval, value};
+use super::{Against, Cell, Comparison, Kind, Measured, Side, Word};
+use forebay_record::report::{self, beside};
+use forebay_record::svg::esc;
+use forebay_units::human;
+use std::fmt::Write;
+
+/// The page; `command` makes it anew.
+pub fn page(of: &Comparison, command: &str) -> String {
+    let sides: Vec<beside::Side<'_>> = of
+        .sides
+        .iter()
+        .map(|side| beside::Side { name: &side.name, about: &side.about, runs: &side.runs })
+        .collect();
+    let mut body = header(of);
+    let figures = beside::figures(&sides);
+    let table = table(of);
+    match figures.split_once("</section>") {
+        // The first picture, then all numbers, then the other pictures.
+        Some((first, rest)) => {
+            let _ = write!(body, "{first}</section>{table}{rest}");
+        }
+        None => body.push_str(&table),
+    }
+    body.push_str(&runs(of, command));
+    let names: Vec<&str> = of.sides.iter().map(|side| side.name.as_str()).collect();
+    report::page(&names.join(", "), "Forebay comparison", &body)
+}
+
+fn header(of: &Comparison) -> String {
+    let forced = of.differences.iter().any(|one| one.kind != Kind::Setting);
+    let (chip, word) = match forced {
+        true => ("bad", "definitions differ"),
+        false => ("good", "defined alike"),
+    };
+    let seeds = of.sides.iter().map(|side| side.by_seed.len()).max().unwrap_or(0);
+    let mut scenarios: Vec<&str> = of.sides.iter().map(|s| s.about.scenario.as_str()).collect();
+    scenarios.dedup();
+    let mut html = format!(
+        "<header><p class=\"kind\">Forebay comparison <span class=\"chip {chip}\">{word}</span></p><h1>{}</h1>\
+         <p class=\"verdict\">{}</p><dl class=\"facts\"><div><dt>Runs</dt><dd>{}</dd></div>\
+         <div><dt>Seeds</dt><dd>{seeds}</dd></div><div><dt>Scenario</dt><dd>{}</dd></div></dl></header>",
+        esc(&headline(of)),
+        esc(&verdict(of)),
+        of.sides.len(),
+        esc(&scenarios.join(", ")),
+    );
+    let cautions: String =
+        of.cautions().iter().map(|text| format!("<li>{}</li>", esc(text))).collect();
+    if !cautions.is_empty() {
+        let _ = write!(html, "<ul class=\"cautions\">{cautions}</ul>");
+    }
+    html
+}
+
+/// Which is best, in one line.
+fn headline(of: &Comparison) -> String {
+    let Some(measured) = of.headline() else {
+        return of.sides.iter().map(|side| side.name.as_str()).collect::<Vec<_>>().join(" and ");
+    };
+    let best: Vec<&str> = (measured.cells.iter().zip(&of.sides))
+        .filter(|(cell, _)| cell.best)
+        .map(|(_, side)| side.name.as_str())
+        .collect();
+    let lower = measured.better == super::measures::Better::Lower;
+    match best[..] {
+        [only] => {
+            let word = if lower { "lowest" } else { "highest" };
+            format!("{only} has the {word} {}", measured.title)
+        }
+        [.., last] => {
+            let others = best[..best.len() - 1].join(", ");
+            let word = if lower { "low" } else { "high" };
+            format!("{others} and {last} have an equally {word} {}", measured.title)
+        }
+        [] if measured.cells.iter().skip(1).all(is_alike) => {
+            format!("No difference in {} between {}", measured.title, names(&of.sides))
+        }
+        [] => format!("{} of {}", upper(&measured.title), names(&of.sides)),
+    }
+}
+
+/// Whether no seed differs, or no more than seeds do among themselves.
+fn is_alike(cell: &Cell) -> bool {
+    let word = cell.against.as_ref().map(|against| against.word);
+    matches!(word, Some(Word::Same | Word::WithinNoise))
+}
+
+fn names(sides: &[Side]) -> String {
+    let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.join(""),
+    }
+}
+
+/// The metric of the headline in each run, against the first.
+fn verdict(of: &Comparison) -> String {
+    let Some(measured) = of.headline() else { return "No metric has a value in all runs.".into() };
+    let first = (measured.write)(measured.cells[0].estimate.mean.unwrap_or_default());
+    let mut words = format!("{}: {} {first}", upper(&measured.title), of.sides[0].name);
+    for (cell, side) in measured.cells.iter().zip(&of.sides).skip(1) {
+        let _ = write!(words, ", {} {}", side.name, value(measured, cell));
+        let Some(against) = &cell.against else { continue };
+        let said = match (against.word, interval(measured, against)) {
+            (Word::Same, _) => "the same".into(),
+            (_, Some(interval)) => {
+                format!("{}, {interval}: {}", difference(measured, against), against.word.text())
+            }
+            (_, None) => format!("{}, {}", difference(measured, against), against.word.text()),
+        };
+        let _ = write!(words, " ({said})");
+    }
+    words + "."
+}
+
+fn upper(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
+}
+
+/// Every metric of every run.
+fn table(of: &Comparison) -> String {
+    let mut html = String::from(
+        "<section id=\"metrics\"><h2>Every metric, against the first run</h2><div class=\"scroll\"><table class=\"metrics\"><thead><tr><th>",
+    );
+    for (i, side) in of.sides.iter().enumerate() {
+        let first = if i == 0 { " <small>(first)</small>" } else { "" };
+        let _ = write!(html, "<th>{}{}{first}", beside::mark(i), esc(&side.name));
+    }
+    html.push_str("</tr></thead><tbody>");
+    let mut group = "";
+    let (zero, some): (Vec<&Measured>, Vec<_>) = of.measured.iter().partition(|m| m.is_zero());
+    for measured in some {
+        if measured.group != group {
+            group = measured.group;
+            let _ =
+                write!(html, "<tr class=\"group\"><th colspan=\"{}\">{group}", of.sides.len() + 1);
+        }
+        let _ = write!(html, "<tr><th>{}", esc(&measured.title.replace("<=", "≤")));
+        for cell in &measured.cells {
+            let class = if cell.best { " class=\"best\"" } else { "" };
+            let mean = cell.estimate.mean.unwrap_or(0.0).abs();
+            let half = cell.estimate.half_width().filter(|half| *half > 0.0 && mean > 0.0);
+            let half = half.map_or(String::new(), |half| {
+                format!(" <small>±{} %</small>", human::sig2(half / mean * 100.0))
+            });
+            let shown = value(measured, cell).replace(" us", " µs");
+            let _ = write!(html, "<td{class}>{}{half}", esc(&shown));
+            html.push_str(
+                &cell.against.as_ref().map_or(String::new(), |a| against_first(measured, a)),
+            );
+        }
+        html.push_str("</tr>");
+    }
+    let zero: Vec<String> = zero.iter().map(|measured| measured.title.clone()).collect();
+    let zero = match zero.is_empty() {
+        true => String::new(),
+        false => format!(" Zero in all runs: {}.", zero.join(", ")),
+    };
+    let sign = match of.measured.iter().flat_map(|m| &m.cells).any(|cell| cell.censored) {
+        true => format!(" * {}.", forebay_record::CENSORED),
+        false => String::new(),
+    };
+    let _ = write!(
+        html,
+        "</tbody></table></div><p class=\"caption\">Mean over seeds, ± half of its 95 % interval. Below: mean difference to the first run, \
+         its 95 % interval (Student's t over the differences, paired by seed), a word, and the effect size d, the mean difference over \
+         its standard deviation. <b>Better</b> and <b>worse</b>: the interval leaves zero out; <b>within noise</b>: it does not. Of \
+         twenty comparisons of runs that are alike one is called different all the same. Shaded: best of the row, or not to be told from \
+         the best.{} All numbers, of each seed too: <code>--json</code>.</p></section>",
+        esc(&format!("{sign}{zero}"))
+    );
+    html
+}
+
+fn against_first(measured: &Measured, against: &Against) -> String {
+    let class = match against.word {
+        Word::Better => "better",
+        Word::Worse => "worse",
+        _ => "plainly",
+    };
+    let word = against.word.text();
+    if against.word == Word::Same {
+        return format!("<small class=\"change {class}\">{word}</small>");
+    }
+    let interval = interval(measured, against).map_or(String::new(), |text| format!(" ({text})"));
+    let effect = effect(against).map_or(String::new(), |effect| format!(", d {effect}"));
+    format!(
+        "<small class=\"change {class}\">{}</small><small class=\"change {class}\">{}</small>",
+        esc(&format!("{}{interval}", difference(measured, against)).replace(" us", " µs")),
+        esc(&format!("{word}{effect}"))
+    )
+}
+
+/// What the runs were, and in which keys they differ.
+fn runs(of: &Comparison, command: &str) -> String {
+    let mut html = String::from(
+        "<section id=\"runs\"><h2>Runs, and what differs between them</h2><div class=\"scroll\"><table><thead><tr><th>",
+    );
+    for (i, side) in of.sides.iter().enumerate() {
+        let _ = write!(html, "<th>{}{}", beside::mark(i), esc(&side.name));
+    }
+    html.push_str("</tr></thead><tbody>");
+    let mut row = |name: &str, values: Vec<String>| {
+        let _ = write!(html, "<tr><th>{}", esc(name));
+        values.iter().for_each(|value| {
+            let _ = write!(html, "<td>{}", esc(value));
+        });
+        html.push_str("</tr>");
+    };
+    let each = |value: &dyn Fn(&Side) -> String| of.sides.iter().map(value).collect::<Vec<_>>();
+    row("place", each(&|side| side.place.clone()));
+    row("law", each(&|side| side.about.laws.join(", ")));
+    row(
+        "seeds",
+        each(&|side| {
+            side.by_seed.iter().map(|(seed, _)| seed.to_string()).collect::<Vec<_>>().join(", ")
+        }),
+    );
+    row("flows completed", each(&|side| human::count(side.summary.flows.completed)));
+    row("digest", each(&|side| side.summary.digest.clone()));
+    for one in &of.differences {
+        let name = match one.kind {
+            Kind::Setting => one.key.clone(),
+            kind => format!("{} ({})", one.key, kind.word()),
+        };
+        row(&name, one.values.iter().map(|value| short(value)).collect());
+    }
+    let _ = write!(
+        html,
+        "</tbody></table></div><p class=\"caption\">All other keys of the scenarios are equal, those of [output] and names apart. This page \
+         again: <code>{}</code></p></section>",
+        esc(command)
+    );
+    html
+}

@@ -1,0 +1,191 @@
+//! A comparison for the terminal, and as JSON.
+
+use super::{Against, Cell, Comparison, Measured, Side};
+use forebay_units::human::{self, sig2};
+use serde_json::{Map, Value, json};
+
+/// Version of the layout of the JSON.
+const FORMAT: u32 = 1;
+
+/// A metric of size classes is in the page and in the JSON only, as are those that a terminal has no room for.
+fn is_short(measured: &Measured) -> bool {
+    !measured.name.contains('[') && !measured.is_zero() && !SPARED.contains(&measured.name.as_str())
+}
+
+const SPARED: [&str; 6] = [
+    "flows.fct_us.p50",
+    "memory.nic_backlog_share",
+    "memory.iio_occupancy",
+    "memory.write_wait_ns",
+    "memory.reader_cores",
+    "carried_load",
+];
+
+/// A share as people read a change: `+14 %`, `-88 %`, `+1,200 %`.
+pub(super) fn change(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0 %".into(),
+        percent if percent.abs() < 9.95 => format!("{percent:+.1} %"),
+        percent if percent >= 999.5 => format!("+{} %", human::count(percent as u64)),
+        percent => format!("{percent:+.0} %"),
+    }
+}
+
+/// The difference of a cell in the words that suit it: a share, or the number itself where the first run has zero.
+pub(super) fn difference(measured: &Measured, against: &Against) -> String {
+    match against.share {
+        Some(share) => change(share),
+        None if against.difference > 0.0 => format!("+{}", (measured.write)(against.difference)),
+        None => (measured.write)(against.difference),
+    }
+}
+
+/// The interval of the difference likewise.
+pub(super) fn interval(measured: &Measured, against: &Against) -> Option<String> {
+    let [low, high] = match against.ci95_shares() {
+        Some(ends) => ends.map(change),
+        None => against.ci95?.map(measured.write),
+    };
+    Some(format!("{low} to {high}"))
+}
+
+/// A value.
+pub(super) fn value(measured: &Measured, cell: &Cell) -> String {
+    let text = cell.estimate.mean.map_or("-".into(), measured.write);
+    if cell.censored { text + "*" } else { text }
+}
+
+/// The effect size, where there is one.
+pub(super) fn effect(against: &Against) -> Option<String> {
+    against.effect.map(|effect| match effect.abs() {
+        e if e >= 99.5 => ">99".into(),
+        e => sig2(e),
+    })
+}
+
+/// The table for a terminal of so many columns, a block for as many runs as fit.
+pub fn terminal(of: &Comparison, width: usize) -> String {
+    let rows: Vec<&Measured> = of.measured.iter().filter(|one| is_short(one)).collect();
+    let column = |at: usize, intervals: bool| -> Vec<String> {
+        let name = vec![of.sides[at].name.clone()];
+        let cell = |one: &&Measured| {
+            let cell = &one.cells[at];
+            let Some(against) = &cell.against else { return value(one, cell) };
+            let interval = interval(one, against).filter(|_| intervals);
+            let interval = interval.map_or(String::new(), |text| format!(" ({text})"));
+            let word = against.word.text().trim_end_matches(": no interval");
+            let shown = match word {
+                "same" => "same".into(),
+                "one seed" | "two seeds" => difference(one, against),
+                word => format!("{}{interval} {word}", difference(one, against)),
+            };
+            format!("{:>8}  {shown}", value(one, cell))
+        };
+        name.into_iter().chain(rows.iter().map(cell)).collect()
+    };
+    let first = column(0, false);
+    let titles: Vec<String> =
+        [String::new()].into_iter().chain(rows.iter().map(|one| one.title.clone())).collect();
+    let wide = |lines: &[String]| lines.iter().map(|l| l.chars().count()).max().unwrap_or(0);
+    let left = wide(&titles) + 2 + wide(&first);
+    let others: Vec<usize> = (1..of.sides.len()).collect();
+    let fits = |columns: &[Vec<String>]| {
+        left + columns.iter().map(|lines| wide(lines) + 2).sum::<usize>() <= width
+    };
+    let all = |intervals| others.iter().map(|at| column(*at, intervals)).collect::<Vec<_>>();
+    let columns = Some(all(true)).filter(|columns| fits(columns)).unwrap_or_else(|| all(false));
+    let mut text = String::new();
+    let mut rest = &columns[..];
+    while !rest.is_empty() {
+        let n = (1..=rest.len()).rev().find(|n| fits(&rest[..*n])).unwrap_or(1);
+        let (block, later) = rest.split_at(n);
+        for line in 0..titles.len() {
+            let mut out = format!(
+                "{:<w$}  {:>v$}",
+                titles[line],
+                first[line],
+                w = wide(&titles),
+                v = wide(&first)
+            );
+            for lines in block {
+                // Names stand over the numbers.
+                let cell = if line == 0 { format!("{:>8}", lines[0]) } else { lines[line].clone() };
+                out.push_str(&format!("  {cell:<w$}", w = wide(lines)));
+            }
+            text.push_str(out.trim_end());
+            text.push('\n');
+        }
+        rest = later;
+        if !rest.is_empty() {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// All numbers.
+pub fn json(of: &Comparison) -> Value {
+    let sides: Vec<Value> = of.sides.iter().map(side).collect();
+    let differences: Vec<Value> = of
+        .differences
+        .iter()
+        .map(|one| json!({ "key": one.key, "about": one.kind.word(), "values": one.values }))
+        .collect();
+    let metrics: Vec<Value> = of
+        .measured
+        .iter()
+        .map(|one| {
+            let values = one.cells.iter().zip(&of.sides);
+            json!({
+                "name": one.name, "title": one.title, "better": one.better.word(),
+                "values": values.map(|(cell, side)| number(cell, side)).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    json!({
+        "format": FORMAT, "first": of.sides[0].name, "runs": sides, "differences": differences,
+        "cautions": of.cautions(), "metrics": metrics,
+    })
+}
+
+fn side(side: &Side) -> Value {
+    json!({
+        "name": side.name, "place": side.place, "scenario": side.about.scenario, "laws": side.about.laws,
+        "version": side.about.version, "seeds": side.summary.seeds, "digest": side.summary.digest,
+        "status": side.summary.status,
+    })
+}
+
+fn number(cell: &Cell, side: &Side) -> Value {
+    let seeds = side.by_seed.iter().zip(&cell.estimate.per_seed);
+    let by_seed: Map<String, Value> =
+        seeds.map(|((seed, _), value)| (seed.to_string(), json!(value))).collect();
+    let against = cell.against.as_ref().map(|a| {
+        json!({
+            "pairs": a.pairs, "difference": a.difference, "share": a.share, "ci95": a.ci95,
+            "effect": a.effect, "word": a.word.text(),
+        })
+    });
+    json!({
+        "mean": cell.estimate.mean, "ci95": cell.estimate.ci95, "by_seed": by_seed,
+        "unfinished_left_out": cell.censored, "against_first": against,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_signed() {
+        for (share, text) in [
+            (0.137, "+14 %"),
+            (-0.745, "-74 %"),
+            (0.028, "+2.8 %"),
+            (12.0, "+1,200 %"),
+            (0.0, "0 %"),
+        ] {
+            assert_eq!(change(share), text);
+        }
+    }
+}
