@@ -75,7 +75,7 @@ def commands(text):
 
 def folder_for(temporary):
     """What a reader has in front of them."""
-    for name in ("scenarios", "validation", "docs", "tests", "crates", "test"):
+    for name in ("scenarios", "validation", "docs", "tests", "crates", "packaging", "test"):
         (temporary / name).symlink_to(ROOT / name)
 
 

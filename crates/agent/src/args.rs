@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::config::Mode;
 use clap::{Args, Parser, Subcommand};
 use forebay_units::Span;
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ pub enum Verb {
     Watch(Watch),
     /// Write the machine's counters into a folder
     Record(Record),
+    /// Run a law over this machine's signals: show them, or what the law would do
+    Run(Run),
     /// Step the laws of a folder's law logs again and say which rows differ; check its recording
     Replay(Replay),
 }
@@ -72,6 +75,27 @@ pub struct Record {
     /// Folder to make; one that has a recording already is refused
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Configuration, a TOML file: docs/agent.md
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
+    #[command(flatten)]
+    pub from: From,
+    /// What to do, whatever the configuration says
+    #[arg(long, value_enum)]
+    pub mode: Option<Mode>,
+    /// End after this time, from 1ms to 24h; an interrupt ends it earlier
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    pub time: Option<Span>,
+    /// Write the law's log into this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Read I_S and B_S from this file in place of the processor's counters, two words such as `93 43Gbps`: for tests
+    #[arg(long, value_name = "FILE")]
+    pub signals: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -39,6 +39,11 @@ impl Failure {
     }
 }
 
+/// A sentence on stderr that is no failure.
+pub fn note(text: &str) {
+    let _ = writeln!(io::stderr(), "note: {text}");
+}
+
 /// Data on stdout.
 pub fn data(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();

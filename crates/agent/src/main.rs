@@ -4,10 +4,18 @@
 //! the machine.
 
 mod args;
+mod config;
+mod control;
 mod failure;
+mod ladder;
+mod live;
+mod plan;
 mod probe;
 mod record;
 mod replay;
+mod run;
+mod senses;
+mod sink;
 mod stacks;
 mod watch;
 mod what_if;
@@ -22,6 +30,7 @@ fn main() -> ExitCode {
         Verb::Probe(args) => probe::probe(&args),
         Verb::Watch(args) => watch::watch(&args),
         Verb::Record(args) => record::record(&args),
+        Verb::Run(args) => run::run(&args),
         Verb::Replay(args) => replay::replay(&args),
     };
     done.map_or_else(|failure: Failure| failure.report(), |()| ExitCode::SUCCESS)

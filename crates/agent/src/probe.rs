@@ -102,7 +102,7 @@ fn sense(root: &Root, machine: &Machine, found: &mut Vec<Finding>) {
     for nic in &nics {
         let driver = nic.driver.as_deref().unwrap_or("no device");
         let iio = nic.pci.as_deref().and_then(|pci| iio_of(root, pci));
-        let iio = iio.map_or(String::new(), |iio| format!(", behind {iio}"));
+        let iio = iio.map_or(String::new(), |(unit, _)| format!(", behind {unit}"));
         let own = if root.is_machine() { DriverCounters::open(&nic.name).ok() } else { None };
         let own = own.map_or(0, |of| of.names().len());
         let there = STATISTICS

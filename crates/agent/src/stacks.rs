@@ -3,12 +3,11 @@
 //! A stack is an IRP unit as one socket counts it, with the IIO unit of the same number. The law's occupancy counter is the recorded
 //! sum of lines; its clock is the recorded clock of the same unit, over the whole recording.
 //!
-//! Weights of hostCC's averages are per sample of 0.65 us. A recording's samples are exact means over a millisecond or more, longer
-//! than either published time constant (5 and 166 us), so both weights are 1 unless they are set. Levels lapse as the agent has it:
-//! `stale_after` 50 ms or 20 periods, `lease` 1 s.
+//! Parameters are those of a live machine with this period ([`live`]).
 
+use crate::live;
 use crate::what_if::{Course, Run};
-use forebay_laws::host::{Counters, HostEvent, HostParams, HostStart, Reading};
+use forebay_laws::host::{Counters, HostEvent, HostStart, Reading};
 use forebay_laws::params::ParamError;
 use forebay_record::signals::SignalRow;
 use forebay_units::{Span, Time};
@@ -101,23 +100,9 @@ impl Stack {
         let counters =
             Counters { clock_hz: hz as u64, occupancy_bits: 64, insert_bits: 64, insert_bytes: 4 };
         let at = HostStart { write: counters, read: counters, max_level: LEVELS, seed: 0 };
-        let mut params = HostParams::new(law)?;
-        let period_us = seconds(&self.lines) * 1e6 / (self.lines.len() - 1) as f64;
-        let stale = format!("{}us", (20.0 * period_us).max(50_000.0) as u64);
-        let defaults = [
-            ("occupancy_weight", "1"),
-            ("bandwidth_weight", "1"),
-            ("stale_after", stale.as_str()),
-            ("lease", "1s"),
-        ];
-        for (name, value) in defaults {
-            if params.info().params.iter().any(|param| param.name == name) {
-                params.set(name, value)?;
-            }
-        }
-        for (name, value) in set {
-            params.set(name, value)?;
-        }
+        let period = seconds(&self.lines) * 1e6 / (self.lines.len() - 1) as f64;
+        let set = set.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let params = live::params(law, set, Span::from_us(period as u64))?;
         let start = self.lines[0].at.min(self.inserts[0].at);
         let mut run = Run::start(&params, start, at, WRITE);
         for (now, event) in self.events() {

@@ -6,7 +6,8 @@
 //! next reading when the last one has been handed over. The second loop also writes levels and reads nothing meanwhile.
 //! Source: hostCC paper, section 4.1, and the authors' kernel module.
 //!
-//! Invariant: one level is written at a time; a lift that comes meanwhile ([`HostEvent::Disable`]) follows it.
+//! Invariant: one level is written at a time; a lift that comes meanwhile ([`HostEvent::Disable`]) follows it. The law's time
+//! never goes back, also where a reading ends after the time that [`Driver::run`] was called with.
 
 use crate::Acts;
 use crate::host::{
@@ -56,6 +57,7 @@ pub struct Pace {
 pub struct Driver {
     law: Host,
     counters: Counters, // of the law's side
+    last: Time,         // of the last event
     pace: Pace,
     occupancy: Time, // delivery of the next reading of each loop
     inserts: Time,
@@ -78,6 +80,7 @@ impl Driver {
         let mut driver = Self {
             law,
             counters,
+            last: now,
             pace,
             occupancy: now + pace.read,
             inserts: now + pace.read + pace.read / 2,
@@ -122,8 +125,9 @@ impl Driver {
     /// Hands the law an event: one of its plant, or one from outside, such as another target or the end of control.
     pub fn on_event(&mut self, now: Time, event: HostEvent) {
         let mut acts = Acts::default();
-        self.law.step(now, HostSeen { event }, &mut acts);
-        self.carry_out(now, &acts);
+        self.last = self.last.max(now);
+        self.law.step(self.last, HostSeen { event }, &mut acts);
+        self.carry_out(self.last, &acts);
     }
 
     /// Which packets of this direction are marked.

@@ -8,6 +8,7 @@ use forebay_laws::Acts;
 use forebay_laws::host::registry::MAX_STATE;
 use forebay_laws::host::{
     Counters, Echo, Host, HostAct, HostEvent, HostParams, HostSeen, HostStart, LAWS, Reading,
+    Signal,
 };
 use forebay_units::{BitsPerSec, Span, Time};
 use proptest::prelude::*;
@@ -224,6 +225,27 @@ proptest! {
             prop_assert_eq!(first, again);
             for (step, acts) in log {
                 prop_assert_eq!(run(&mut replay, step), acts, "{:?} {:?}", params, step);
+            }
+        }
+    }
+
+    /// Readings of a signal that the law does not need change nothing: an agent may leave them out.
+    #[test]
+    fn takes_no_notice_of_what_it_does_not_need(steps in steps()) {
+        for params in variants() {
+            let wanted = |event: HostEvent| match event {
+                HostEvent::WriteOccupancy(_) => params.needs().contains(&Signal::WriteOccupancy),
+                HostEvent::WriteInserts(_) => params.needs().contains(&Signal::WriteInserts),
+                HostEvent::ReadOccupancy(_) => params.needs().contains(&Signal::ReadOccupancy),
+                HostEvent::ReadInserts(_) => params.needs().contains(&Signal::ReadInserts),
+                _ => true,
+            };
+            let (mut all, _) = start(&params, at(4));
+            let mut fewer = all.clone();
+            for step in &steps {
+                let acts = run(&mut all, *step);
+                let left = if wanted(step.1) { run(&mut fewer, *step) } else { Acts::default() };
+                prop_assert_eq!(acts, left, "{:?} {:?}", params, step);
             }
         }
     }

@@ -7,6 +7,7 @@
 //!
 //! Invariant: nothing here changes the machine, and no parser panics, whatever a file says.
 
+pub mod board;
 pub mod capabilities;
 pub mod cgroup;
 mod clock;

@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED`, `PERF_FORMAT_TOTAL_TIME_RUNNING` and `PERF_FORMAT_GROUP`.
 const READ_FORMAT: u64 = 1 | 2 | 8;
@@ -32,6 +32,18 @@ impl Group {
         let others = rest.iter().map(|event| open(kind, cpu, *event, leader.as_raw_fd()));
         let others = others.collect::<io::Result<_>>()?;
         Ok(Self { leader, others })
+    }
+
+    /// Their descriptors, the leader's first, for [`Group::of`] in another process.
+    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        [self.leader.as_fd()].into_iter().chain(self.others.iter().map(AsFd::as_fd))
+    }
+
+    /// The group behind such descriptors; `None` if there is none or there are more than four.
+    pub fn of(mut descriptors: Vec<OwnedFd>) -> Option<Self> {
+        let fits = (1..=MOST).contains(&descriptors.len());
+        let others = if fits { descriptors.split_off(1) } else { return None };
+        Some(Self { leader: File::from(descriptors.pop()?), others })
     }
 
     /// Reads all of them. `None`: the system refused, or the group did not count all the time, so its values are too low.

@@ -171,11 +171,11 @@ pub fn uncore(of: Generation) -> Uncore {
     }
 }
 
-/// The IIO unit before a device: the one whose root bus is the greatest that is not above the device's bus. `device` is a
+/// The IIO unit before a device, and its socket: the one whose root bus is the greatest that is not above the device's bus. `device` is a
 /// PCI address such as `0000:5e:00.0`.
-pub fn iio_of(root: &Root, device: &str) -> Option<String> {
+pub fn iio_of(root: &Root, device: &str) -> Option<(String, usize)> {
     let place = bus(device)?;
-    let mut best: Option<((u32, u32), String)> = None;
+    let mut best: Option<((u32, u32), String, usize)> = None;
     for pmu in Pmu::all(root, "uncore_iio") {
         let at = format!("{DEVICES}/{}", pmu.name);
         for die in root.names(&at).into_iter().filter(|name| name.starts_with("die")) {
@@ -184,12 +184,13 @@ pub fn iio_of(root: &Root, device: &str) -> Option<String> {
                 continue;
             };
             let before = first.0 == place.0 && first.1 <= place.1;
-            if before && best.as_ref().is_none_or(|(found, _)| first > *found) {
-                best = Some((first, pmu.name.clone()));
+            let socket = die.strip_prefix("die").and_then(|die| die.parse().ok()).unwrap_or(0);
+            if before && best.as_ref().is_none_or(|(found, ..)| first > *found) {
+                best = Some((first, pmu.name.clone(), socket));
             }
         }
     }
-    best.map(|(_, name)| name)
+    best.map(|(_, name, socket)| (name, socket))
 }
 
 /// The CPUs of `0,32` or `0-1,64`, at most 64; one that names none, as that of `msr`, stands for CPU 0.

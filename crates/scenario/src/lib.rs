@@ -39,8 +39,8 @@ pub mod workload;
 mod written;
 
 pub use expect::Expect;
-pub use load::{Loaded, load, load_with, text, text_from, text_with};
+pub use load::{Loaded, load, load_with, read_as, text, text_from, text_with};
 pub use problem::{Error, Problem};
 
-pub use schema::schema;
+pub use schema::{schema, schema_of};
 pub use written::{resolved, resolved_with};

@@ -7,7 +7,9 @@ use crate::problem::{Error, KEPT, Problem};
 use crate::scenario::{File, Scenario};
 use crate::tree::{Document, Origin};
 use crate::whole;
+use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -118,6 +120,31 @@ pub fn text_from<S: AsRef<str>>(
         Ok(Loaded { scenario, sweep, expect, notes })
     } else {
         Err(sentences(&document, judge.findings))
+    }
+}
+
+/// Checks a file of another program, which has the form of `T`. `judge` gives the keys and sentences of what the form allows
+/// and the program does not.
+///
+/// # Errors
+/// One sentence for each thing to put right.
+pub fn read_as<T: JsonSchema + DeserializeOwned>(
+    name: &str,
+    text: &str,
+    judge: impl FnOnce(&T) -> Vec<(String, String)>,
+) -> Result<T, Error> {
+    let document = Document::parse(name, text)?;
+    let findings = check(&crate::schema::schema_of::<T>(), &document.root);
+    if !findings.is_empty() {
+        return Err(sentences(&document, findings));
+    }
+    let read = T::deserialize(document.root.value.json()).map_err(|e| {
+        sentences(&document, vec![(document.root.at, String::new(), e.to_string())])
+    })?;
+    let findings = judge(&read).into_iter().map(|(key, text)| (document.find(&key), key, text));
+    match findings.collect::<Vec<_>>() {
+        none if none.is_empty() => Ok(read),
+        some => Err(sentences(&document, some)),
     }
 }
 

@@ -1,16 +1,21 @@
 //! The grammar of scenario files as a JSON Schema, for editors and for the checker.
 
-use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 /// JSON Schema (draft 2020-12) of a scenario file.
 ///
 /// Quantities are strings with a `pattern` and an `x-quantity` of `duration`, `size`, `rate` or `length`.
 pub fn schema() -> Value {
+    schema_of::<crate::scenario::File>()
+}
+
+/// JSON Schema of a file that has the form of this type, in the same style.
+pub fn schema_of<T: JsonSchema>() -> Value {
     let generator = SchemaSettings::draft2020_12().with_transform(Tidy).into_generator();
-    generator.into_root_schema_for::<crate::scenario::File>().to_value()
+    generator.into_root_schema_for::<T>().to_value()
 }
 
 /// Tables take no keys but their own; TOML has no null; descriptions are one paragraph.

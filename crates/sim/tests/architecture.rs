@@ -38,7 +38,7 @@ const USES: [(&str, &[&str]); 17] = [
     ("fuzz", &[]), // its tests read what scenario and record parse
     ("cli", &["units", "laws", "record", "scenario", "sim", "validate", "study"]),
     ("linux", &[]),
-    ("agent", &["units", "laws", "record", "linux"]),
+    ("agent", &["units", "laws", "record", "scenario", "linux"]),
 ];
 
 /// Crates of one simulation: no text of users, no law by name.

@@ -45,7 +45,9 @@ mod signals;
 #[cfg(test)]
 mod tests;
 
-use super::{Echo, HostAct, HostEvent, HostLaw, HostSeen, HostStart, Reading, Side, Watched};
+use super::{
+    Echo, HostAct, HostEvent, HostLaw, HostSeen, HostStart, Reading, Side, Signal, Watched,
+};
 use crate::Acts;
 use crate::params::{Gain, ParamType, choice, params, whole};
 use core::cmp::Ordering;
@@ -182,6 +184,10 @@ pub struct HostCc {
 impl HostLaw for HostCc {
     const NAME: &'static str = "hostcc";
     type Params = HostCcParams;
+
+    fn needs(params: &HostCcParams) -> &'static [Signal] {
+        params.side.signals()
+    }
 
     fn start(params: &HostCcParams, now: Time, at: HostStart, _acts: &mut Acts<HostAct>) -> Self {
         let counters = match params.side {

@@ -92,6 +92,41 @@ choice! {
     }
 }
 
+/// A counter of the machine that a law may want.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Signal {
+    /// That of [`HostEvent::WriteOccupancy`].
+    WriteOccupancy,
+    /// That of [`HostEvent::WriteInserts`].
+    WriteInserts,
+    /// That of [`HostEvent::ReadOccupancy`].
+    ReadOccupancy,
+    /// That of [`HostEvent::ReadInserts`].
+    ReadInserts,
+}
+
+impl Signal {
+    /// What it counts, for sentences.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WriteOccupancy => "lines in the IIO buffer on the way to memory (I_S)",
+            Self::WriteInserts => "bytes into the IIO buffer from the NIC (B_S)",
+            Self::ReadOccupancy => "lines in the IIO buffer on the way from memory",
+            Self::ReadInserts => "bytes that the NIC reads from memory",
+        }
+    }
+}
+
+impl Side {
+    /// Occupancy and insertions of this direction.
+    pub fn signals(self) -> &'static [Signal] {
+        match self {
+            Self::Receive => &[Signal::WriteOccupancy, Signal::WriteInserts],
+            Self::Send => &[Signal::ReadOccupancy, Signal::ReadInserts],
+        }
+    }
+}
+
 /// The pair of counters of one direction, as the hardware has them. Values beyond their range count as its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counters {
@@ -152,6 +187,9 @@ pub trait HostLaw: Sized + Clone {
     const NAME: &'static str;
     /// What a scenario may set. Every field has a published default.
     type Params: Clone + Default;
+
+    /// Signals without which it decides nothing; of any other it takes no notice.
+    fn needs(params: &Self::Params) -> &'static [Signal];
 
     /// State of an unthrottled host, at time `now`.
     fn start(params: &Self::Params, now: Time, at: HostStart, acts: &mut Acts<HostAct>) -> Self;

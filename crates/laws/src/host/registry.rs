@@ -3,7 +3,7 @@
 //! A row brings the name, static dispatch, parameters by text, the help page and the conformance
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
-use super::{HostAct, HostLaw, HostSeen, HostStart, Side, Watched};
+use super::{HostAct, HostLaw, HostSeen, HostStart, Side, Signal, Watched};
 use crate::Acts;
 use crate::by_name::by_name;
 use crate::log::Logged;
@@ -63,6 +63,13 @@ macro_rules! registry {
         }
 
         impl HostParams {
+            /// Signals without which the law decides nothing.
+            pub fn needs(&self) -> &'static [Signal] {
+                match &self.of {
+                    $(Params::$law(params) => <super::$module::$law as HostLaw>::needs(params),)+
+                }
+            }
+
             /// State of an unthrottled host, at time `now`.
             pub fn start(&self, now: Time, at: HostStart, acts: &mut Acts<HostAct>) -> Host {
                 match &self.log {

@@ -157,3 +157,36 @@ fn another_target_reaches_the_law() {
     assert_eq!(driver.watched(Side::Receive).expect("watched").rate_target, rate);
     assert_eq!(driver.writes(), 0);
 }
+
+/// Bytes of a log.
+#[derive(Debug, Default)]
+struct Memory(std::sync::Mutex<Vec<u8>>);
+
+impl crate::log::Sink for Memory {
+    fn write(&self, bytes: &[u8]) {
+        self.0.lock().expect("one writer").extend_from_slice(bytes);
+    }
+}
+
+/// An agent wakes once a period, and its readings end after that: what else is due then does not come before them.
+#[test]
+fn time_never_goes_back_and_so_the_log_replays() {
+    let memory = alloc::sync::Arc::new(Memory::default());
+    let mut of = HostParams::new("hostcc").expect("registered");
+    of.set("lease", "20us").expect("a parameter");
+    of.set("stale_after", "50us").expect("a parameter");
+    let of = of.with_log(crate::log::Tap::new(memory.clone()));
+    let at = HostStart { write: Counters::WRITE, read: Counters::READ, max_level: 4, seed: 1 };
+    let mut driver = Driver::new(&of, Time::ZERO, at, Pace { write: Span::ZERO, ..PACE });
+    let mut plant = Constant::congested();
+    plant.delay = Span::from_ns(700);
+    for round in 1..400 {
+        if round == 200 {
+            plant.lines = 1;
+        }
+        driver.run(us(round), &mut plant);
+    }
+    let log = memory.0.lock().expect("no writer").clone();
+    let replayed = crate::log::replay(&log).expect("the law answers as it did");
+    assert!(replayed.events > 400 && plant.levels.len() > 5, "{}", replayed.events);
+}

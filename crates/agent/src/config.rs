@@ -1,0 +1,251 @@
+//! The file that `forebay-agent run` takes: what to watch, under which law, and what may be throttled.
+//!
+//! Form and sentences are those of scenarios. What depends on the machine is checked where it is opened.
+
+use crate::failure::Failure;
+use crate::ladder::Rung;
+use crate::live;
+use forebay_units::{OneLine, Span};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Configuration of the live agent.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct Config {
+    /// What the agent does. Default: observe. The option --mode goes before it.
+    #[serde(default)]
+    pub mode: Mode,
+    /// Time between two readings, from 1ms to 1s. Default: 1ms.
+    #[serde(default = "every")]
+    pub every: Span,
+    /// Time without a sign of life of the control loop after which it is killed and everything is lifted, from 10ms to 10s.
+    /// Default: 50ms.
+    #[serde(default = "deadline")]
+    pub deadline: Span,
+    /// The law that decides.
+    #[serde(default)]
+    pub law: Law,
+    /// Interfaces whose path to memory is watched.
+    #[serde(default)]
+    pub nic: Vec<Nic>,
+    /// What may be throttled.
+    #[serde(default)]
+    pub victim: Vec<Victim>,
+}
+
+/// What the agent does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Shows the signals; no law runs.
+    #[default]
+    Observe,
+    /// Runs the law and shows what it would do.
+    DryRun,
+    /// Does what the law says.
+    Enforce,
+}
+
+impl Mode {
+    /// As a configuration has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Observe => "observe",
+            Self::DryRun => "dry-run",
+            Self::Enforce => "enforce",
+        }
+    }
+}
+
+/// The law that decides.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct Law {
+    /// Name of the law, of those in `forebay laws` that have role host. Default: hostcc.
+    #[serde(default = "hostcc")]
+    pub name: String,
+    /// Parameters of the law as texts, by their names in `forebay laws`. A weight also takes "auto": the published time constant.
+    /// Default: as published, but both weights auto, stale_after the greater of 50ms and 20 periods, and lease 1s.
+    #[serde(default)]
+    pub params: BTreeMap<String, String>,
+}
+
+impl Default for Law {
+    fn default() -> Self {
+        Self { name: hostcc(), params: BTreeMap::new() }
+    }
+}
+
+/// An interface whose path to memory is watched.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct Nic {
+    /// Name of the interface, such as eth0.
+    pub name: String,
+    /// How arriving packets are marked. Default: off.
+    #[serde(default)]
+    pub echo: Echo,
+}
+
+/// How arriving packets are marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Echo {
+    /// Not at all.
+    #[default]
+    Off,
+    /// By a program on the interface's tcx hook.
+    Tcx,
+    /// By one on its clsact hook.
+    Clsact,
+    /// By one on a cgroup.
+    Cgroup,
+}
+
+impl Echo {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Tcx => "tcx",
+            Self::Clsact => "clsact",
+            Self::Cgroup => "cgroup",
+        }
+    }
+}
+
+/// A cgroup that may be throttled.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct Victim {
+    /// Path below the cgroup v2 mount, such as /batch.slice. Neither the root, nor the agent's own, nor one above that.
+    pub cgroup: String,
+    /// What each level does, weakest first: mb:70% or mb:128Gbps (memory bandwidth), cpu:40% (of all CPUs), freeze. A level keeps
+    /// what those below it did.
+    #[schemars(length(min = 1, max = 16))]
+    pub ladder: Vec<String>,
+}
+
+fn every() -> Span {
+    Span::from_ms(1)
+}
+
+fn deadline() -> Span {
+    Span::from_ms(50)
+}
+
+fn hostcc() -> String {
+    "hostcc".into()
+}
+
+/// Reads and checks a file.
+pub fn load(path: &Path) -> Result<Config, Failure> {
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::Input(format!("{name} cannot be read: {error}")))?;
+    parse(&name, &text).map_err(Failure::Input)
+}
+
+/// Checks a text. The error has one sentence for each thing to put right.
+fn parse(name: &str, text: &str) -> Result<Config, String> {
+    forebay_scenario::read_as(name, text, problems).map_err(|error| error.to_string())
+}
+
+/// Keys and sentences of what the form allows and the agent does not.
+fn problems(config: &Config) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut say = |key: String, text: String| found.push((key, text));
+    let mut within = |key: &str, span: Span, least: Span, most: Span| {
+        if !(least..=most).contains(&span) {
+            say(
+                key.into(),
+                format!("\"{span}\" is out of bounds; write a time from {least} to {most}"),
+            );
+        }
+    };
+    within("every", config.every, Span::from_ms(1), Span::from_secs(1));
+    within("deadline", config.deadline, Span::from_ms(10), Span::from_secs(10));
+    if config.deadline < config.every * 4 {
+        say(
+            "deadline".into(),
+            format!(
+                "\"{}\" is less than four periods; write at least {}",
+                config.deadline,
+                config.every * 4
+            ),
+        );
+    }
+    for (key, text) in live::problems(&config.law, config.every) {
+        say(key, text);
+    }
+    for (i, nic) in config.nic.iter().enumerate() {
+        let fits = !nic.name.is_empty()
+            && nic.name.len() < 16
+            && nic.name.bytes().all(|of| of.is_ascii_graphic() && of != b'/');
+        if !fits || nic.name.starts_with('.') {
+            say(
+                format!("nic[{i}].name"),
+                format!("{:?} is no name of an interface; write one such as \"eth0\"", nic.name),
+            );
+        }
+        if nic.echo != Echo::Off {
+            say(
+                format!("nic[{i}].echo"),
+                format!("{:?}: this version marks no packets; write \"off\"", nic.echo.name()),
+            );
+        }
+        if config.nic[..i].iter().any(|other| other.name == nic.name) {
+            say(
+                format!("nic[{i}].name"),
+                format!("{:?} is there twice; leave one of them out", nic.name),
+            );
+        }
+    }
+    for (i, victim) in config.victim.iter().enumerate() {
+        let path = &victim.cgroup;
+        let parts = path.split('/').skip(1);
+        let plain = parts.clone().all(|part| !part.is_empty() && part != "." && part != "..");
+        if path == "/" {
+            say(
+                format!("victim[{i}].cgroup"),
+                "\"/\" is every process; write a cgroup below it, such as \"/batch.slice\"".into(),
+            );
+        } else if !path.starts_with('/') || !plain || path.chars().any(char::is_control) {
+            let path = OneLine(path);
+            say(
+                format!("victim[{i}].cgroup"),
+                format!(
+                    "\"{path}\" is no path below the cgroup v2 mount; write one such as \"/batch.slice\""
+                ),
+            );
+        }
+        let over = |other: &Victim| {
+            let with = |path: &str| format!("{}/", path.trim_end_matches('/'));
+            with(path).starts_with(&with(&other.cgroup))
+                || with(&other.cgroup).starts_with(&with(path))
+        };
+        if let Some(other) = config.victim[..i].iter().find(|other| over(other)) {
+            say(
+                format!("victim[{i}].cgroup"),
+                format!("{path:?} and {:?} overlap; name one of them", other.cgroup),
+            );
+        }
+        if !(1..=16).contains(&victim.ladder.len()) {
+            let rungs = victim.ladder.len();
+            say(
+                format!("victim[{i}].ladder"),
+                format!("has {rungs} rungs; write 1 to 16, such as [\"mb:40%\", \"freeze\"]"),
+            );
+        }
+        let mut before: Vec<Rung> = Vec::new();
+        for (j, text) in victim.ladder.iter().enumerate() {
+            match Rung::parse(text).and_then(|rung| rung.follows(&before).map(|()| rung)) {
+                Ok(rung) => before.push(rung),
+                Err(why) => say(format!("victim[{i}].ladder[{j}]"), format!("{text:?}: {why}")),
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

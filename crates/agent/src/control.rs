@@ -1,0 +1,334 @@
+//! The control loop: at every period, reads each stack, hands the readings to its law, and carries out the strongest level that
+//! any of them wants. The laws run under the driver that the simulator has ([`Driver`]).
+//!
+//! Invariant: between rounds the throttle holds the level on the status, or one that could not be written. Time is the caller's.
+
+use crate::senses::{COUNTERS, Senses};
+use forebay_laws::host::{Counters, Echo, HostEvent, HostParams, HostStart, Reading, Side};
+use forebay_laws::host_driver::{Counter, Driver, Pace, Plant, Written};
+use forebay_laws::log::Tap;
+use forebay_linux::board::WORDS;
+use forebay_units::{Span, Time};
+use std::time::Duration;
+
+/// [`Time`] ends after 213 days: the laws start anew before, with the levels lifted.
+const RENEWAL: Duration = Duration::from_secs(180 * 86_400);
+
+/// A law log has no event after 53 days: a law that is logged starts anew before, without a log.
+const LOGGED_RENEWAL: Duration = Duration::from_secs(50 * 86_400);
+
+/// How often the throttle is looked at, for what others did to it.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// At most so many stacks.
+pub const MOST_STACKS: usize = 16;
+
+/// What carries out levels.
+pub trait Throttle {
+    /// Puts a level in force; whether it is.
+    fn set(&mut self, level: u8) -> bool;
+
+    /// Whether what was written last still stands.
+    fn stands(&mut self) -> bool;
+}
+
+/// A throttle that nothing is behind: every level is in force at once.
+#[derive(Debug)]
+pub struct Nothing;
+
+impl Throttle for Nothing {
+    fn set(&mut self, _level: u8) -> bool {
+        true
+    }
+
+    fn stands(&mut self) -> bool {
+        true
+    }
+}
+
+/// What happened so far, in numbers that fit on a board.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Rounds done: the sign of life.
+    pub rounds: u64,
+    /// Time of the last round, in nanoseconds.
+    pub now_ns: u64,
+    /// Time that rounds took, in nanoseconds.
+    pub busy_ns: u64,
+    /// Rounds that began later than a period after they should have.
+    pub late: u64,
+    /// Level in force.
+    pub level: u64,
+    /// Strongest level that ever was.
+    pub strongest: u64,
+    /// Level writes that succeeded, and that failed.
+    pub writes: u64,
+    /// See `writes`.
+    pub failed: u64,
+    /// Times that the laws started anew.
+    pub renewals: u64,
+    /// Whether somebody else changed what the throttle had written: the laws have ended then, and everything is lifted.
+    pub foreign: bool,
+    /// For each stack.
+    pub stacks: Vec<Shown>,
+}
+
+/// One stack on the status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Time of the last reading of lines, in nanoseconds, and its raw value.
+    pub lines: (u64, u64),
+    /// The same of units that came in.
+    pub inserts: (u64, u64),
+    /// Readings that failed.
+    pub unread: u64,
+    /// Level that the law of this stack wants.
+    pub level: u64,
+    /// Whether it wants packets marked.
+    pub marks: bool,
+}
+
+const HEAD: usize = 11;
+const EACH: usize = 7;
+const _: () = assert!(HEAD + EACH * MOST_STACKS <= WORDS);
+
+impl Status {
+    /// As it lies on a board.
+    pub fn words(&self) -> [u64; WORDS] {
+        let mut words = [0; WORDS];
+        let (foreign, stacks) = (u64::from(self.foreign), self.stacks.len() as u64);
+        words[..HEAD].copy_from_slice(&[
+            self.rounds,
+            self.now_ns,
+            self.busy_ns,
+            self.late,
+            self.level,
+            self.strongest,
+            self.writes,
+            self.failed,
+            self.renewals,
+            foreign,
+            stacks,
+        ]);
+        for (to, of) in words[HEAD..].chunks_exact_mut(EACH).zip(&self.stacks) {
+            let marks = u64::from(of.marks);
+            to.copy_from_slice(&[
+                of.lines.0,
+                of.lines.1,
+                of.inserts.0,
+                of.inserts.1,
+                of.unread,
+                of.level,
+                marks,
+            ]);
+        }
+        words
+    }
+
+    /// From a board.
+    pub fn of(words: &[u64; WORDS]) -> Self {
+        let stacks = words[10].min(MOST_STACKS as u64) as usize;
+        let stack = |of: &[u64]| Shown {
+            lines: (of[0], of[1]),
+            inserts: (of[2], of[3]),
+            unread: of[4],
+            level: of[5],
+            marks: of[6] != 0,
+        };
+        Self {
+            rounds: words[0],
+            now_ns: words[1],
+            busy_ns: words[2],
+            late: words[3],
+            level: words[4],
+            strongest: words[5],
+            writes: words[6],
+            failed: words[7],
+            renewals: words[8],
+            foreign: words[9] != 0,
+            stacks: words[HEAD..].chunks_exact(EACH).take(stacks).map(stack).collect(),
+        }
+    }
+}
+
+/// The laws of all stacks, what they read and what they act on.
+#[derive(Debug)]
+pub struct Controller<S, T> {
+    senses: S,
+    throttle: T,
+    laws: Vec<HostParams>, // one for each stack; none: it is only read
+    max_level: u8,
+    every: Span,
+    drivers: Vec<Driver>,
+    epoch: Duration, // the laws' time begins here
+    logs: Vec<Tap>,  // for the first start of each law
+    lasts: Duration,
+    looked: Duration,
+    status: Status,
+}
+
+impl<S: Senses, T: Throttle> Controller<S, T> {
+    /// Starts the laws at `now`, one for each stack; without laws, `stacks` are read and nothing else happens. `logs`, if any, are
+    /// one for each law.
+    pub fn new(
+        now: Duration,
+        stacks: usize,
+        (laws, logs): (Vec<HostParams>, Vec<Tap>),
+        (max_level, every): (u8, Span),
+        (senses, throttle): (S, T),
+    ) -> Self {
+        let mut controller = Self {
+            senses,
+            throttle,
+            lasts: if logs.is_empty() { RENEWAL } else { LOGGED_RENEWAL },
+            laws,
+            logs,
+            max_level,
+            every,
+            drivers: Vec::new(),
+            epoch: now,
+            looked: now,
+            status: Status {
+                stacks: vec![Shown::default(); stacks.min(MOST_STACKS)],
+                ..Status::default()
+            },
+        };
+        controller.start(now);
+        controller
+    }
+
+    /// What happened so far.
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// Counts what a round took, and whether it began late.
+    pub fn count(&mut self, busy: Duration, late: bool) {
+        self.status.busy_ns += busy.as_nanos() as u64;
+        self.status.late += u64::from(late);
+    }
+
+    /// One round.
+    pub fn round(&mut self, now: Duration) {
+        self.status.rounds += 1;
+        self.status.now_ns = now.as_nanos() as u64;
+        if now.saturating_sub(self.looked) >= LOOK {
+            self.looked = now;
+            if !self.throttle.stands() {
+                self.status.foreign = true;
+                self.end();
+            }
+        }
+        if now.saturating_sub(self.epoch) >= self.lasts && !self.drivers.is_empty() {
+            self.end();
+            self.status.renewals += 1;
+            self.lasts = RENEWAL;
+            self.start(now);
+        }
+        if self.drivers.is_empty() {
+            for stack in 0..self.status.stacks.len() {
+                self.plant(stack).sense(Counter::Occupancy);
+                self.plant(stack).sense(Counter::Inserts);
+            }
+        }
+        let time = Time::ZERO + span(now.saturating_sub(self.epoch));
+        let mut drivers = std::mem::take(&mut self.drivers);
+        for (stack, driver) in drivers.iter_mut().enumerate() {
+            driver.run(time, &mut self.plant(stack));
+            if driver.writing() {
+                driver.run(time, &mut self.plant(stack)); // a level that this round brought about is written in it
+            }
+            self.status.stacks[stack].marks = driver.echo(Side::Receive) != Echo::Off;
+        }
+        self.drivers = drivers;
+    }
+
+    /// Ends the laws and lifts everything.
+    pub fn end(&mut self) {
+        let time =
+            Time::ZERO + span(Duration::from_nanos(self.status.now_ns).saturating_sub(self.epoch));
+        for driver in &mut self.drivers {
+            driver.on_event(time, HostEvent::Disable);
+        }
+        self.drivers.clear();
+        for stack in &mut self.status.stacks {
+            (stack.level, stack.marks) = (0, false);
+        }
+        if self.throttle.set(0) {
+            self.status.level = 0;
+        }
+    }
+
+    fn start(&mut self, now: Duration) {
+        self.epoch = now;
+        let at = HostStart { write: COUNTERS, read: COUNTERS, max_level: self.max_level, seed: 0 };
+        // Readings are due a half period after the last: so at every round, and a round that is late delays no other.
+        let pace = Pace { read: self.every / 2, write: Span::ZERO };
+        let mut logs = std::mem::take(&mut self.logs).into_iter();
+        let laws = self.laws.iter().map(|law| match logs.next() {
+            Some(log) => law.clone().with_log(log),
+            None => law.clone(),
+        });
+        self.drivers = laws.map(|law| Driver::new(&law, Time::ZERO, at, pace)).collect();
+    }
+
+    fn plant(&mut self, stack: usize) -> View<'_, S, T> {
+        let Self { senses, throttle, epoch, status, .. } = self;
+        View { senses, throttle, epoch: *epoch, status, stack }
+    }
+}
+
+/// One stack as its law's driver sees it.
+struct View<'a, S, T> {
+    senses: &'a mut S,
+    throttle: &'a mut T,
+    epoch: Duration,
+    status: &'a mut Status,
+    stack: usize,
+}
+
+impl<S: Senses, T> View<'_, S, T> {
+    fn sense(&mut self, counter: Counter) -> Option<Reading> {
+        let shown = &mut self.status.stacks[self.stack];
+        let Some((at, raw)) = self.senses.read(self.stack, counter) else {
+            shown.unread += 1;
+            return None;
+        };
+        let last = match counter {
+            Counter::Occupancy => &mut shown.lines,
+            Counter::Inserts => &mut shown.inserts,
+        };
+        *last = (at.as_nanos() as u64, raw);
+        Some(Reading { at: Time::ZERO + span(at.saturating_sub(self.epoch)), raw })
+    }
+}
+
+impl<S: Senses, T: Throttle> Plant for View<'_, S, T> {
+    fn read(&mut self, _: Time, _: Side, counter: Counter, _: &Counters) -> Option<Reading> {
+        self.sense(counter)
+    }
+
+    /// The strongest level of all stacks is in force.
+    fn write_level(&mut self, now: Time, level: u8) -> Written {
+        let others =
+            self.status.stacks.iter().enumerate().filter(|(other, _)| *other != self.stack);
+        let strongest = others.map(|(_, of)| of.level).max().unwrap_or(0).max(u64::from(level));
+        let in_force = strongest == self.status.level || self.throttle.set(strongest as u8);
+        if in_force {
+            self.status.stacks[self.stack].level = u64::from(level);
+            self.status.level = strongest;
+            self.status.strongest = self.status.strongest.max(strongest);
+            self.status.writes += 1;
+        } else {
+            self.status.failed += 1;
+        }
+        Written { at: now, in_force }
+    }
+}
+
+fn span(of: Duration) -> Span {
+    Span::from_ps(u64::try_from(of.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1000))
+}
+
+#[cfg(test)]
+mod tests;

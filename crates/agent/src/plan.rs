@@ -1,0 +1,233 @@
+//! A configuration on a machine: which counters there are, and what each level writes where.
+//!
+//! Nothing here changes the machine.
+
+use crate::config::{Config, Victim};
+use crate::failure::Failure;
+use crate::ladder::{Rung, line};
+use crate::senses::Input;
+use forebay_laws::host::{HostParams, Signal};
+use forebay_linux::Root;
+use forebay_linux::capabilities::{Capabilities, Capability};
+use forebay_linux::cgroup::Cgroups;
+use forebay_linux::machine::Machine;
+use forebay_linux::nic::Nic;
+use forebay_linux::perf::Group;
+use forebay_linux::pmu::{Pmu, iio_of, uncore};
+use forebay_linux::resctrl::{MOUNT, Resctrl};
+use std::io::ErrorKind;
+
+/// What a file under a throttle is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `cgroup.freeze` of a victim.
+    Freeze,
+    /// `cpu.max` of a victim.
+    Cpu,
+    /// `schemata` of the resctrl group with a victim's tasks.
+    Memory,
+}
+
+/// A file that levels are written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Actuator {
+    /// What it is.
+    pub kind: Kind,
+    /// The victim's folder in the cgroup tree.
+    pub cgroup: String,
+    /// The file.
+    pub path: String,
+    /// What it holds at each level, from 0 on.
+    pub values: Vec<String>,
+}
+
+/// All that levels write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// In the order in which they are written.
+    pub actuators: Vec<Actuator>,
+    /// The strongest level.
+    pub max_level: u8,
+}
+
+/// What levels write on this machine. A victim with a shorter ladder stays at its last rung.
+pub fn plan(root: &Root, config: &Config) -> Result<Plan, Failure> {
+    let most = config.victim.iter().map(|victim| victim.ladder.len()).max().unwrap_or(0);
+    let mut plan = Plan { actuators: Vec::new(), max_level: most as u8 };
+    for (nth, victim) in config.victim.iter().enumerate() {
+        of_victim(root, nth, victim, most, &mut plan.actuators)?;
+    }
+    Ok(plan)
+}
+
+fn of_victim(
+    root: &Root,
+    nth: usize,
+    victim: &Victim,
+    most: usize,
+    into: &mut Vec<Actuator>,
+) -> Result<(), Failure> {
+    let key = format!("victim[{nth}].cgroup");
+    let refuse = |why: String| Failure::Run(format!("{key}: {:?}: {why}", victim.cgroup));
+    let Some(Cgroups { mount, .. }) = Cgroups::find(root) else {
+        return Err(refuse(
+            "no cgroup v2 tree is mounted; mount -t cgroup2 none /sys/fs/cgroup".into(),
+        ));
+    };
+    let own = own_cgroup(root);
+    if format!("{own}/").starts_with(&format!("{}/", victim.cgroup)) {
+        return Err(Failure::Input(format!(
+            "{key}: {:?} holds the agent itself, which is in {own}; write one without it",
+            victim.cgroup
+        )));
+    }
+    let cgroup = format!("{mount}{}", victim.cgroup);
+    match root.read(&format!("{cgroup}/cgroup.freeze")) {
+        Err(error) if error.kind() == ErrorKind::NotFound && !root.has(&cgroup) => {
+            return Err(refuse(format!("there is no such cgroup below {mount}")));
+        }
+        Err(error) => return Err(refuse(format!("cgroup.freeze cannot be read: {error}"))),
+        Ok(frozen) if frozen != "0" => {
+            return Err(refuse("is frozen already, by somebody else; thaw it first".into()));
+        }
+        Ok(_) => {}
+    }
+    let mut rungs = Vec::new();
+    for (j, text) in victim.ladder.iter().enumerate() {
+        let rung = Rung::parse(text).expect("the configuration has been checked");
+        let at = format!("victim[{nth}].ladder[{j}]: {text:?}");
+        rungs.push((rung, at));
+    }
+    let resctrl = Resctrl::read(root).and_then(|of| of.bandwidth);
+    let cpus = Machine::read(root).cpus.max(1);
+    for kind in [Kind::Memory, Kind::Cpu, Kind::Freeze] {
+        let mut neutral = match kind {
+            Kind::Freeze => Some("0".to_string()),
+            Kind::Memory => resctrl.as_ref().map(|of| line(of, of.unlimited)),
+            Kind::Cpu => None,
+        };
+        let mut values: Vec<Option<String>> = vec![None; most + 1];
+        for (level, (rung, at)) in rungs.iter().enumerate() {
+            let bad = |why: String| Failure::Input(format!("{at}: {why}"));
+            values[level + 1] = match (kind, *rung) {
+                (Kind::Freeze, Rung::Freeze) => Some("1".into()),
+                (Kind::Cpu, Rung::Cpu(share)) => {
+                    let now = root.read(&format!("{cgroup}/cpu.max")).map_err(|_| {
+                        Failure::Run(format!("{at}: {cgroup} has no cpu.max: enable the controller cpu for it, in cgroup.subtree_control above"))
+                    })?;
+                    neutral = Some(now);
+                    Some(Rung::quota(share, cpus).map_err(bad)?)
+                }
+                (Kind::Memory, Rung::MemoryPercent(_) | Rung::MemoryGbps(_)) => {
+                    let of = resctrl.as_ref().ok_or_else(|| {
+                        Failure::Run(format!("{at}: this machine throttles no memory bandwidth, or {MOUNT} is not mounted; see forebay agent probe"))
+                    })?;
+                    Some(rung.schemata(of).map_err(bad)?)
+                }
+                _ => None,
+            };
+        }
+        let (Some(neutral), true) = (neutral, values.iter().any(Option::is_some)) else { continue };
+        let path = match kind {
+            Kind::Freeze => format!("{cgroup}/cgroup.freeze"),
+            Kind::Cpu => format!("{cgroup}/cpu.max"),
+            Kind::Memory => format!("{MOUNT}/forebay-{nth}/schemata"),
+        };
+        let mut last = neutral;
+        let values = values.into_iter().map(|value| {
+            last = value.unwrap_or_else(|| last.clone());
+            last.clone()
+        });
+        into.push(Actuator { kind, cgroup: cgroup.clone(), path, values: values.collect() });
+    }
+    Ok(())
+}
+
+/// The cgroup v2 of this process, without a slash at its end.
+fn own_cgroup(root: &Root) -> String {
+    let text = root.read("/proc/self/cgroup").unwrap_or_default();
+    let own = text.lines().find_map(|line| line.strip_prefix("0::"));
+    own.unwrap_or_default().trim_end_matches('/').to_string()
+}
+
+/// Counters of the IIO stacks of the configuration's NICs, each stack once, by name.
+pub fn stacks(
+    root: &Root,
+    config: &Config,
+    law: &HostParams,
+) -> Result<Vec<(String, Input)>, Failure> {
+    let mut found: Vec<(String, Input)> = Vec::new();
+    if config.nic.is_empty() {
+        return Err(Failure::Run(
+            "there is no [[nic]]: name the interface whose path to memory is watched".into(),
+        ));
+    }
+    for (nth, nic) in config.nic.iter().enumerate() {
+        let refuse = |why: String| Failure::Run(format!("nic[{nth}].name: {:?}: {why}", nic.name));
+        let Some(device) = Nic::all(root).into_iter().find(|of| of.name == nic.name) else {
+            return Err(refuse("there is no such interface".into()));
+        };
+        let machine = Machine::read(root);
+        let events = machine.generation().map(uncore);
+        if let Some(missing) = law.needs().iter().find(|of| match of {
+            Signal::WriteOccupancy => {
+                events.is_none_or(|of| of.occupancy.is_none() || of.clock.is_none())
+            }
+            Signal::WriteInserts => events.is_none(),
+            Signal::ReadOccupancy | Signal::ReadInserts => true,
+        }) {
+            let why = format!(
+                "the law {} needs {}, which cannot be read here; see forebay agent probe",
+                law.name(),
+                missing.name()
+            );
+            return Err(refuse(why));
+        }
+        let Some((events, lines, clock)) =
+            events.and_then(|of| Some((of, of.occupancy?, of.clock?)))
+        else {
+            return Err(refuse(
+                "this processor has no counter of the lines in its IIO buffers".into(),
+            ));
+        };
+        let Some((iio, socket)) = device.pci.as_deref().and_then(|pci| iio_of(root, pci)) else {
+            return Err(refuse("its IIO stack is not known: the kernel shows no uncore_iio unit for its PCI address".into()));
+        };
+        let irp = iio.replace("_iio_", "_irp_");
+        let unit = |name: &str| {
+            Pmu::all(root, name.rsplit_once('_').map_or(name, |(kind, _)| kind))
+                .into_iter()
+                .find(|of| of.name == name)
+        };
+        let (Some(irp), Some(iio)) = (unit(&irp), unit(&iio)) else {
+            return Err(refuse(format!("the kernel shows no unit {irp}")));
+        };
+        let name = format!("{}.socket{socket}", irp.name);
+        if found.iter().any(|(other, _)| *other == name) {
+            continue;
+        }
+        let open = |pmu: &Pmu, events: &[&[(&'static str, u64)]]| -> Result<Group, Failure> {
+            let cpu = pmu.cpus.get(socket).or(pmu.cpus.first()).copied().unwrap_or(0);
+            let codes =
+                events.iter().map(|fields| pmu.encode(fields)).collect::<Result<Vec<_>, _>>();
+            let codes =
+                codes.map_err(|field| refuse(format!("{} has no field {field}", pmu.name)))?;
+            Group::open(pmu.kind, cpu, &codes).map_err(|error| match error.kind() {
+                ErrorKind::PermissionDenied
+                    if !Capabilities::read(root).has(Capability::Perfmon) =>
+                {
+                    let name = Capability::Perfmon.name();
+                    refuse(format!(
+                        "{name} is missing, for {}; setcap {name}+ep forebay-agent",
+                        pmu.name
+                    ))
+                }
+                _ => refuse(format!("{}: {error}", pmu.name)),
+            })
+        };
+        let lines = open(&irp, &[lines.fields, clock.fields])?;
+        let inserts = open(&iio, &[events.inserts.fields])?;
+        found.push((name, Input::Units(lines, inserts)));
+    }
+    Ok(found)
+}

@@ -1,0 +1,271 @@
+//! `forebay-agent run`: a law over the machine's signals; shows them, and what the law would do.
+//!
+//! The loop prints nothing and opens nothing: another thread shows its status, and a third writes law logs.
+
+use crate::args;
+use crate::config::{self, Config, Mode};
+use crate::control::{Controller, MOST_STACKS, Nothing, Shown, Status, Throttle};
+use crate::failure::{self, Failure};
+use crate::live;
+use crate::plan::{self, Plan};
+use crate::probe::root;
+use crate::senses::{Input, Senses, Stacks};
+use crate::sink;
+use forebay_laws::host::HostParams;
+use forebay_linux::board::Board;
+use forebay_linux::{Clock, Root};
+use forebay_units::Span;
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often the status is shown.
+const SHOW: Duration = Duration::from_secs(1);
+
+/// `forebay-agent run`.
+pub fn run(args: &args::Run) -> Result<(), Failure> {
+    let root = root(&args.from)?;
+    let config = config::load(&args.config)?;
+    let mode = args.mode.unwrap_or(config.mode);
+    let law = live::params(&config.law.name, pairs(&config), config.every)
+        .map_err(|why| Failure::Input(why.to_string()))?;
+    let mut notes = Vec::new();
+    let mut unless_observed = |failure: Failure| match (mode, failure) {
+        (Mode::Observe, Failure::Run(text)) => {
+            notes.push(format!("observing without: {text}"));
+            Ok(())
+        }
+        (_, failure) => Err(failure),
+    };
+    let plan = match plan::plan(&root, &config) {
+        Ok(plan) => plan,
+        Err(failure) => unless_observed(failure).map(|()| Plan::default())?,
+    };
+    let stacks = match inputs(args, &root, &config, &law) {
+        Ok(stacks) => stacks,
+        Err(failure) => unless_observed(failure).map(|()| Vec::new())?,
+    };
+    if stacks.len() > MOST_STACKS {
+        return Err(Failure::Run(format!(
+            "{} IIO stacks; at most {MOST_STACKS} are watched",
+            stacks.len()
+        )));
+    }
+    for note in notes {
+        failure::note(&note);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .map_err(|error| Failure::io("wait for an interrupt", &error))?;
+    }
+    let until = args.time.map_or(Duration::MAX, duration);
+    match mode {
+        Mode::Enforce => Err(Failure::Input(
+            "mode: \"enforce\" is not in this version; write \"dry-run\"".into(),
+        )),
+        Mode::Observe | Mode::DryRun => {
+            alone(args, mode, &config, &law, stacks, plan.max_level, until, &stop)
+        }
+    }
+}
+
+/// Parameters of the configuration's law.
+fn pairs(config: &Config) -> impl Iterator<Item = (&str, &str)> {
+    config.law.params.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+}
+
+/// The counters of each stack, by name.
+fn inputs(
+    args: &args::Run,
+    root: &Root,
+    config: &Config,
+    law: &HostParams,
+) -> Result<Vec<(String, Input)>, Failure> {
+    match &args.signals {
+        None => plan::stacks(root, config, law),
+        Some(path) => {
+            let file = File::open(path).map_err(|error| {
+                Failure::Input(format!("{} cannot be read: {error}", path.display()))
+            })?;
+            Ok(vec![("signals".into(), Input::File(file))])
+        }
+    }
+}
+
+/// The loop in this process: nothing that it does has to be undone.
+#[expect(clippy::too_many_arguments, reason = "what `run` found out, each once")]
+fn alone(
+    args: &args::Run,
+    mode: Mode,
+    config: &Config,
+    law: &HostParams,
+    stacks: Vec<(String, Input)>,
+    max_level: u8,
+    until: Duration,
+    stop: &Arc<AtomicBool>,
+) -> Result<(), Failure> {
+    let (names, inputs): (Vec<_>, Vec<_>) = stacks.into_iter().unzip();
+    let (laws, mut logs, mut writer) = (vec![law.clone(); names.len()], Vec::new(), None);
+    let laws = if mode == Mode::Observe { Vec::new() } else { laws };
+    if let Some(out) = args.out.as_ref().filter(|_| !laws.is_empty()) {
+        let (taps, of) = sink::open(out, &names)?;
+        (logs, writer) = (taps, Some(of));
+    }
+    let clock = Clock::start();
+    let board = Board::new().map_err(|error| Failure::io("make a board", &error))?;
+    let shown = board.share().map_err(|error| Failure::io("share a board", &error))?;
+    let ended = Arc::new(AtomicBool::new(false));
+    let shower = {
+        let (names, ended) = (names.clone(), Arc::clone(&ended));
+        std::thread::spawn(move || show(&shown, &names, mode, &ended))
+    };
+    let parts = (Stacks::new(clock, inputs), Nothing);
+    let mut controller =
+        Controller::new(clock.now(), names.len(), (laws, logs), (max_level, config.every), parts);
+    rounds(&mut controller, &clock, &board, duration(config.every), |rest| {
+        std::thread::sleep(rest.min(until.saturating_sub(clock.now())));
+        clock.now() < until && !stop.load(Ordering::Relaxed)
+    });
+    let status = controller.status().clone();
+    drop(controller); // and with it the taps, so that the writer ends
+    ended.store(true, Ordering::Relaxed);
+    shower.thread().unpark();
+    shower.join().expect("it does not panic")?;
+    let lost = writer.map_or(Ok(0), sink::Writer::end)?;
+    failure::data(&summary(mode, &status, lost))
+}
+
+/// Rounds at every period, until `wait` says that it is enough; its argument is the time to the next round.
+pub fn rounds<S: Senses, T: Throttle>(
+    controller: &mut Controller<S, T>,
+    clock: &Clock,
+    board: &Board,
+    every: Duration,
+    mut wait: impl FnMut(Duration) -> bool,
+) {
+    let mut due = clock.now();
+    loop {
+        let begun = clock.now();
+        controller.round(begun);
+        controller.count(clock.now().saturating_sub(begun), begun > due + every);
+        // The board is memory: what fails here once fails for ever, and the guard sees that no sign of life comes.
+        let _ = board.publish(&controller.status().words());
+        due += every;
+        if clock.now() > due + every {
+            due = clock.now(); // rounds that were missed are not made up for
+        }
+        if !wait(due.saturating_sub(clock.now())) {
+            return;
+        }
+    }
+}
+
+/// A line for each stack, every second, until `ended`.
+pub fn show(
+    board: &Board,
+    names: &[String],
+    mode: Mode,
+    ended: &AtomicBool,
+) -> Result<(), Failure> {
+    let read = || {
+        board
+            .read()
+            .map(|words| Status::of(&words))
+            .map_err(|error| Failure::io("read the board", &error))
+    };
+    let mut before = read()?;
+    let mut lines = 0;
+    loop {
+        std::thread::park_timeout(SHOW);
+        if ended.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let now = read()?;
+        if now.foreign && !before.foreign {
+            failure::note(
+                "somebody else changed what was throttled: the law has ended, all of ours is lifted, and this only observes now",
+            );
+        }
+        if lines % 20 == 0 {
+            failure::data(&format!(
+                "{:>7} {:<24} {:>9} {:>9} {:>5} {:>5} {:>7} {:>6}\n",
+                "time s", "stack", "I_S lines", "B_S Gb/s", "level", "marks", "writes", "failed"
+            ))?;
+        }
+        for (nth, name) in names.iter().enumerate() {
+            let old = before.stacks.get(nth).copied().unwrap_or_default();
+            let Some(new) = now.stacks.get(nth) else { continue };
+            failure::data(&line(&now, name, &old, new, mode))?;
+            if new.unread > old.unread && old.unread == 0 {
+                failure::note(&format!(
+                    "{name}: a counter could not be read; with no reading for stale_after, everything is lifted"
+                ));
+            }
+        }
+        lines += 1;
+        before = now;
+    }
+}
+
+fn line(now: &Status, name: &str, old: &Shown, new: &Shown, mode: Mode) -> String {
+    let mean = |old: (u64, u64), new: (u64, u64)| {
+        let ns = new.0.saturating_sub(old.0);
+        (old.0 > 0 && ns > 0).then(|| new.1.wrapping_sub(old.1) as f64 / ns as f64)
+    };
+    let dash = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.1}"));
+    let (lines, gbps) =
+        (mean(old.lines, new.lines), mean(old.inserts, new.inserts).map(|of| of * 32.0));
+    let (level, marks) = match mode {
+        Mode::Observe => ("-".to_string(), "-"),
+        _ => (new.level.to_string(), if new.marks { "on" } else { "off" }),
+    };
+    format!(
+        "{:>7.1} {name:<24.24} {:>9} {:>9} {level:>5} {marks:>5} {:>7} {:>6}\n",
+        now.now_ns as f64 * 1e-9,
+        dash(lines),
+        dash(gbps),
+        now.writes,
+        now.failed
+    )
+}
+
+/// What happened, in a few words.
+pub fn summary(mode: Mode, of: &Status, lost: u64) -> String {
+    let each = of.busy_ns as f64 * 1e-3 / of.rounds.max(1) as f64;
+    let mut text = format!(
+        "{}: {} rounds, {each:.1} us a round, {} of them late\n",
+        mode.name(),
+        of.rounds,
+        of.late
+    );
+    let unread: u64 = of.stacks.iter().map(|stack| stack.unread).sum();
+    if unread > 0 {
+        text += &format!("readings that failed: {unread}\n");
+    }
+    match mode {
+        Mode::Observe => text += "no law ran\n",
+        Mode::DryRun => {
+            text += &format!(
+                "strongest level {}, {} level writes, none of them made; marks would be made where the last column says so\n",
+                of.strongest, of.writes
+            );
+        }
+        Mode::Enforce => {
+            text += &format!(
+                "strongest level {}, {} level writes made, {} failed; no packet was marked\n",
+                of.strongest, of.writes, of.failed
+            );
+        }
+    }
+    if lost > 0 {
+        text += &format!("law log: the disk was too slow; {lost} events are missing at its end\n");
+    }
+    text
+}
+
+/// Of the same length.
+pub fn duration(of: Span) -> Duration {
+    Duration::from_nanos(of.as_ps() / 1000)
+}

@@ -1,0 +1,124 @@
+//! `run` without acting: what it refuses, what it shows, and that its law log replays.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Exit code, stdout and stderr.
+fn agent(args: &[&str]) -> (i32, String, String) {
+    let out =
+        Command::new(env!("CARGO_BIN_EXE_forebay-agent")).args(args).output().expect("it runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (out.status.code().expect("it ends"), text(&out.stdout), text(&out.stderr))
+}
+
+/// A folder with a machine of two cgroups, one frozen, and resctrl in steps of 10 %.
+fn machine(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    for (file, text) in [
+        ("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"),
+        ("proc/self/cgroup", "0::/system.slice/agent\n"),
+        ("proc/cpuinfo", "processor : 0\nprocessor : 1\n"),
+        ("sys/fs/cgroup/cgroup.controllers", "cpu\n"),
+        ("sys/fs/cgroup/batch/cgroup.freeze", "0\n"),
+        ("sys/fs/cgroup/batch/cpu.max", "max 100000\n"),
+        ("sys/fs/cgroup/ice/cgroup.freeze", "1\n"),
+        ("sys/fs/cgroup/system.slice/cgroup.freeze", "0\n"),
+        ("sys/fs/resctrl/schemata", "MB:0=100;1=100\n"),
+        ("sys/fs/resctrl/info/MB/min_bandwidth", "10\n"),
+        ("sys/fs/resctrl/info/MB/bandwidth_gran", "10\n"),
+        ("sys/fs/resctrl/info/MB/num_closids", "8\n"),
+        ("signals", "90 60Gbps\n"),
+    ] {
+        let file = path.join(file);
+        fs::create_dir_all(file.parent().expect("below the folder")).expect("a folder");
+        fs::write(file, text).expect("written");
+    }
+    path
+}
+
+/// `run` with this configuration on that machine, for 200 ms.
+fn run(machine: &Path, config: &str, more: &[&str]) -> (i32, String, String) {
+    let file = machine.join("agent.toml");
+    fs::write(&file, config).expect("written");
+    let (file, root) = (file.to_string_lossy(), machine.to_string_lossy());
+    agent(&[&["run", &file, "--root", &root, "--for", "200ms"], more].concat())
+}
+
+#[test]
+fn a_dry_run_climbs_writes_nothing_and_its_log_replays() {
+    let machine = machine("dry");
+    let signals = machine.join("signals").to_string_lossy().into_owned();
+    let out = machine.join("out").to_string_lossy().into_owned();
+    let config = "mode = \"dry-run\"\n[[victim]]\ncgroup = \"/batch\"\nladder = [\"cpu:50%\", \"mb:40%\", \"freeze\"]";
+    let (code, shown, said) = run(&machine, config, &["--signals", &signals, "--out", &out]);
+    assert_eq!((code, said.as_str()), (0, ""), "{shown}");
+    assert!(shown.contains("strongest level 3, 3 level writes, none of them made"), "{shown}");
+    for (file, text) in [("cgroup.freeze", "0\n"), ("cpu.max", "max 100000\n")] {
+        let now = fs::read_to_string(machine.join("sys/fs/cgroup/batch").join(file));
+        assert_eq!(now.expect("it is there"), text, "{file}");
+    }
+    assert!(!machine.join("sys/fs/resctrl/forebay-0").exists());
+    let (code, replayed, _) = agent(&["replay", &out]);
+    assert_eq!(code, 0, "{replayed}");
+    assert!(replayed.contains("0 rows differ"), "{replayed}");
+    let (code, _, said) = run(&machine, config, &["--signals", &signals, "--out", &out]);
+    assert!(code == 2 && said.contains("has a law log already"), "{said}");
+}
+
+#[test]
+fn what_the_machine_lacks_is_named_and_only_observing_goes_on_without() {
+    let machine = machine("lacks");
+    let signals = machine.join("signals").to_string_lossy().into_owned();
+    let victim = |cgroup: &str, rung: &str| {
+        format!("mode = \"dry-run\"\n[[victim]]\ncgroup = \"{cgroup}\"\nladder = [\"{rung}\"]")
+    };
+    for (config, code, wanted) in [
+        (
+            victim("/batch", "mb:5%"),
+            2,
+            "victim[0].ladder[0]: \"mb:5%\": this machine takes 10% to 100% in steps of 10",
+        ),
+        (
+            victim("/none", "freeze"),
+            1,
+            "victim[0].cgroup: \"/none\": there is no such cgroup below /sys/fs/cgroup",
+        ),
+        (victim("/ice", "freeze"), 1, "victim[0].cgroup: \"/ice\": is frozen already"),
+        (victim("/ice/..", "freeze"), 2, "victim[0].cgroup: \"/ice/..\" is no path"),
+        (
+            victim("/system.slice", "freeze"),
+            2,
+            "\"/system.slice\" holds the agent itself, which is in /system.slice/agent",
+        ),
+    ] {
+        let (found, _, said) = run(&machine, &config, &["--signals", &signals]);
+        assert!(found == code && said.contains(wanted), "{found} {said}");
+    }
+    for (config, wanted) in [
+        ("", "there is no [[nic]]: name the interface"),
+        ("[[nic]]\nname = \"eth9\"", "nic[0].name: \"eth9\": there is no such interface"),
+    ] {
+        let (code, _, said) = run(&machine, config, &["--mode", "dry-run"]);
+        assert!(code == 1 && said.contains(wanted), "{code} {said}");
+        let (code, shown, said) = run(&machine, config, &[]);
+        assert!(
+            code == 0 && said.contains(&format!("note: observing without: {wanted}")),
+            "{said}"
+        );
+        assert!(shown.contains("no law ran"), "{shown}");
+    }
+}
+
+#[test]
+fn a_law_that_the_machine_cannot_feed_is_refused_by_its_signal() {
+    let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/icx-2s");
+    let config = Path::new(env!("CARGO_TARGET_TMPDIR")).join("send.toml");
+    fs::write(&config, "mode = \"dry-run\"\nlaw.params.side = \"send\"\n[[nic]]\nname = \"eth0\"")
+        .expect("written");
+    let (config, root) = (config.to_string_lossy(), machine.to_string_lossy());
+    let (code, _, said) = agent(&["run", &config, "--root", &root]);
+    let wanted = "the law hostcc needs lines in the IIO buffer on the way from memory, which cannot be read here";
+    assert!(code == 1 && said.contains(wanted), "{said}");
+}
