@@ -176,6 +176,10 @@ pub fn show(
             .map_err(|error| Failure::io("read the board", &error))
     };
     let mut before = read()?;
+    while before.rounds == 0 && !ended.load(Ordering::Relaxed) {
+        std::thread::park_timeout(SHOW / 100);
+        before = read()?;
+    }
     let mut lines = 0;
     loop {
         std::thread::park_timeout(SHOW);
