@@ -124,5 +124,7 @@ pub(super) fn text(lab: &Lab, all: &mut Measured) {
     all.insert("text-memory-per-goodput", ratio(free.netapp * 8.0, free.goodput));
     all.insert("text-pcie-overhead", ratio(free.pcie, free.goodput));
     let idle = Setup { flows: 0, rpc: Some(128), ..lab.setup(false, 0) };
-    all.insert("text-rtt", lab.see(&idle).latencies.percentile(5000).value);
+    let latencies = &lab.see(&idle).latencies;
+    let (median, beyond) = (latencies.percentile(5000).value, latencies.beyond(5000));
+    all.insert_tail("text-rtt", median, beyond, String::new());
 }

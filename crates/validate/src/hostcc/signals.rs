@@ -55,7 +55,8 @@ pub(super) fn figure_18(lab: &Lab, all: &mut Measured) {
     all.insert("fig18-local-peak", most(&local.trace, |p| p.occupancy));
     all.insert("fig18-local-full", share(&local.trace, |p| p.occupancy >= 90.0));
     all.insert("fig18-both-over", over(both));
-    all.insert("fig18-both-crossing", crossing(&both.trace));
+    let (median, beyond) = crossing(&both.trace);
+    all.insert_tail("fig18-both-crossing", median, beyond, String::new());
     all.insert("fig18-both-under-local", ratio(over(both), over(local)));
 }
 
@@ -109,12 +110,13 @@ fn spread(trace: &[Point], of: impl Fn(&Point) -> f64) -> f64 {
     (samples.percentile(9500).value - samples.percentile(500).value) / mean
 }
 
-/// Median time above I_T, in us.
-fn crossing(trace: &[Point]) -> f64 {
+/// Median time above I_T, in us, and how many times lie beyond it.
+fn crossing(trace: &[Point]) -> (f64, usize) {
     let over = |p: &Point| p.occupancy > THRESHOLD;
     let runs = trace.chunk_by(|a, b| over(a) == over(b)).filter(|run| over(&run[0]));
     let lengths = runs.map(|run| run[run.len() - 1].us - run[0].us);
-    Samples::new(lengths.collect()).percentile(5000).value
+    let lengths = Samples::new(lengths.collect());
+    (lengths.percentile(5000).value, lengths.beyond(5000))
 }
 
 #[cfg(test)]
@@ -130,9 +132,9 @@ mod tests {
     #[test]
     fn crossings_are_timed_each_by_itself() {
         let trace = points(&[60.0, 71.0, 72.0, 73.0, 60.0, 75.0, 75.0, 70.0]);
-        assert_eq!(crossing(&trace), 1.0);
+        assert_eq!(crossing(&trace).0, 1.0);
         assert_eq!(share(&trace, |p| p.occupancy > THRESHOLD), 5.0 / 8.0);
-        assert!(crossing(&points(&[1.0])).is_nan());
+        assert!(crossing(&points(&[1.0])).0.is_nan());
     }
 
     #[test]
