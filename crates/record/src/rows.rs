@@ -247,6 +247,10 @@ pub struct MemoryRow {
     /// Of these, buffers that were not in the cache, by cause: a write of the NIC had evicted them, a core had, or they had never been
     /// there; empty where buffers are not followed.
     pub cache_misses: Vec<f64>,
+    /// Of [`MemoryRow::cache_reads`], those of each `[[traffic]]` entry up to the last one that was read; empty where buffers are not followed.
+    pub cache_reads_of: Vec<f64>,
+    /// Of these, buffers that were not in the cache.
+    pub cache_misses_of: Vec<f64>,
     /// Buffers that the NIC wrote.
     pub cache_writes: u64,
     /// Of these, buffers that were in the cache.

@@ -392,12 +392,13 @@ fn a_ring_above_the_cache_misses_and_one_that_fits_does_not() {
     assert!(fits.goodput_gbps() > 1.05 * above.goodput_gbps(), "{above:?} {fits:?}");
 }
 
-/// RPCs over RDMA to a host whose one core reads what is placed.
+/// RPCs over RDMA to a host whose core reads what is placed; one core, unless `memory` says how many.
 fn consumed(keys: &str, memory: &str, transport: &str) -> RunRecord {
+    let cores = if memory.contains("cores = ") { "" } else { "cores = 1\n" };
     agreed(&scenario(&format!(
         "version = 1\nstop = {{ time = \"20ms\" }}\n[fabric]\nkind = \"star\"\nhosts = 3\n\
          host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n[[host.override]]\nwhere = \"host[0]\"\n\
-         [host.override.memory]\ncores = 1\nread_placed = true\n{memory}\n\
+         [host.override.memory]\n{cores}read_placed = true\n{memory}\n\
          [transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmtu = \"4000B\"\n{transport}\
          [[traffic]]\nkind = \"rpc\"\nfrom = [\"host[1]\", \"host[2]\"]\nto = \"host[0]\"\n{keys}"
     )))
@@ -476,6 +477,24 @@ fn each_request_over_rdma_is_a_message_of_its_own() {
         (row.cache_writes, row.cache_reads, row.read_bytes.get()),
         (1_280, 1_280, 1_280 * 256)
     );
+}
+
+/// Reads and misses of each traffic add up to all. Two requests of 3 MB at once are more than the NIC's ways hold, so a good part has left the cache when
+/// their cores come to them; what an echo's own core reads at once has not.
+#[test]
+fn misses_are_told_apart_by_traffic() {
+    let memory = "cores = 3\nper_kilobyte = \"1us\"\nddio = true\ncache = \"12MiB\"\ncache_model = \"buffers\"\n\
+                  rq = { depth = 4096, buffer = \"4KiB\", rnr = \"nak\" }";
+    let keys = "request = \"3MB\"\noutstanding = 1\n\
+                [[traffic]]\nkind = \"rpc\"\nfrom = \"host[1]\"\nto = \"host[0]\"\nrequest = \"256B\"\n";
+    let record = consumed(keys, memory, "");
+    let row = &record.memory[0];
+    let sum = |list: &[f64]| list.iter().sum::<f64>();
+    assert_eq!(sum(&row.cache_reads_of), row.cache_reads as f64);
+    assert_eq!(sum(&row.cache_misses_of), sum(&row.cache_misses));
+    let [long, echo] = [0, 1].map(|i| row.cache_misses_of[i] / row.cache_reads_of[i]);
+    assert!(long > 0.25 && echo < 0.02, "{row:?}");
+    assert!(row.cache_reads_of[1] > 100.0, "{row:?}");
 }
 
 /// Samples of a cache add up to its totals, and what is unread never exceeds the queue.

@@ -6,7 +6,6 @@ use crate::bench::{mean, run};
 use crate::jobs::Cores;
 use crate::measured::Measured;
 use crate::order::{Samples, beyond};
-use forebay_record::MemoryRow;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -27,9 +26,6 @@ const PER_KILOBYTE: &str = "219ns";
 
 /// Bytes of a long request.
 const REQUEST: f64 = 7.9e6;
-
-/// Payload of a packet.
-const PAYLOAD: f64 = 1_452.0;
 
 /// What bounds requests.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -248,11 +244,11 @@ fn outcome(text: &str, quick: bool) -> Outcome {
             outcome.short_rate = seen.latencies(traffic).len() as f64 / seen.seconds();
         }
     }
-    outcome.misses = record.memory.first().map_or(0.0, MemoryRow::miss_share);
-    if outcome.long_gbps > 0.0 {
-        let reads = outcome.long_gbps * 1e9 / 8.0 * seen.seconds() / PAYLOAD;
-        let missed: f64 = record.memory.iter().flat_map(|row| &row.cache_misses).sum();
-        outcome.misses = missed / reads;
-    }
+    let server = record.memory.first().expect("the server has a path to memory");
+    let long = (0..entries).find(|traffic| is_long(*traffic)).map(usize::from);
+    outcome.misses = match long {
+        Some(long) => server.cache_misses_of[long] / server.cache_reads_of[long].max(1.0),
+        None => server.miss_share(),
+    };
     outcome
 }

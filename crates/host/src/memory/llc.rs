@@ -106,6 +106,11 @@ impl Llc {
         self.queue.as_ref().map(|queue| queue.totals(self.states))
     }
 
+    /// Buffers that cores read by traffic, and those of them that missed.
+    pub(super) fn reads_of(&self) -> &[[u64; 2]] {
+        self.queue.as_ref().map_or(&[], |queue| queue.reads_of())
+    }
+
     /// The buffers in use belong to `queues` cores, and `unread` bytes wait for applications.
     #[inline]
     pub(super) fn update(&mut self, queues: u32, unread: u64) {

@@ -46,12 +46,14 @@ pub struct Handling {
     pub service: Span,
     /// Whether these are fragments of messages of more than one packet.
     pub fragments: bool,
+    /// Traffic that its reads are counted with: see [`Totals::reads_of`].
+    pub traffic: u16,
 }
 
 impl Handling {
     /// That of so many packets, of an application without work of its own.
     pub const fn of(packets: u32) -> Self {
-        Self { packets, service: Span::ZERO, fragments: false }
+        Self { packets, service: Span::ZERO, fragments: false, traffic: 0 }
     }
 }
 
@@ -96,6 +98,8 @@ pub struct Totals {
     pub most_buffered: u64,
     /// The receive queue and its buffers in the cache, where they are followed.
     pub queue: Option<QueueTotals>,
+    /// Buffers that cores read by [`Handling::traffic`], and of these those that were not in the cache; empty where buffers are not followed.
+    pub reads_of: Vec<[u64; 2]>,
 }
 
 /// How the path stands at an instant.
@@ -234,6 +238,12 @@ impl MemoryPath {
         self.move_to(now);
         self.readers.add(core, self.nics.index(), read, handling, &mut self.llc);
         self.wake();
+    }
+
+    /// Whether it knows which receive buffers are in the cache.
+    #[inline]
+    pub fn follows_buffers(&self) -> bool {
+        self.llc.by_buffer()
     }
 
     /// The next delivery of a flow has all of its data that begins before `upto`.
@@ -509,6 +519,7 @@ impl MemoryPath {
             limits: nic.limits,
             most_buffered: nic.iio.most_buffered(),
             queue: self.llc.totals(),
+            reads_of: self.llc.reads_of().to_vec(),
         }
     }
 }

@@ -17,8 +17,9 @@ struct Work {
     nic: u32, // that received it
     at: Stage,
     fragments: bool, // of a message that is assembled
-    buffers: u32,    // that it reads, where they are followed
-    fixed: f64,      // ns
+    traffic: u16,
+    buffers: u32, // that it reads, where they are followed
+    fixed: f64,   // ns
     lines: f64,
 }
 
@@ -55,7 +56,8 @@ impl Buffers {
     fn begin(&mut self, work: &Work, queue: &mut ReceiveQueue) {
         self.at_hand.clear();
         self.at_hand.extend(self.waiting.drain(..work.buffers as usize));
-        self.traffic = queue.read(&self.at_hand, work.fragments.then_some(work.read.flow));
+        self.traffic =
+            queue.read(&self.at_hand, work.traffic, work.fragments.then_some(work.read.flow));
     }
 }
 
@@ -148,7 +150,7 @@ impl Readers {
         let cores = self.cores.len();
         self.in_use = self.in_use.max((core + 1).min(cores as u32));
         let kilobytes = read.bytes as f64 * 1e-3;
-        let Handling { packets, service, fragments } = handling;
+        let Handling { packets, service, fragments, traffic } = handling;
         let fixed = self.settings.per_packet.as_ps() as f64 * f64::from(packets)
             + self.settings.per_kilobyte.as_ps() as f64 * kilobytes
             + service.as_ps() as f64;
@@ -159,7 +161,8 @@ impl Readers {
             Copying::InBunches => Stage::Work,
         };
         let nic = nic as u32;
-        let mut work = Work { read, nic, at, fragments, buffers: 0, fixed: fixed * 1e-3, lines };
+        let fixed = fixed * 1e-3;
+        let mut work = Work { read, nic, at, fragments, traffic, buffers: 0, fixed, lines };
         self.unread += read.bytes;
         let core = core as usize % cores;
         let idle = self.cores[core].work.is_none();

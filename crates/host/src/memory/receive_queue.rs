@@ -105,6 +105,7 @@ pub(super) struct ReceiveQueue {
     rnr: Option<Rnr>,
     refused: BTreeMap<u32, u64>, // by flow: where the data begins that was refused first
     totals: QueueTotals,         // but for counts and states
+    reads_of: Vec<[u64; 2]>,     // by traffic: buffers read, and those of them that missed
 }
 
 impl ReceiveQueue {
@@ -128,6 +129,7 @@ impl ReceiveQueue {
             rnr: queue.rnr,
             refused: BTreeMap::new(),
             totals: QueueTotals::default(),
+            reads_of: Vec::new(),
         }
     }
 
@@ -275,8 +277,8 @@ impl ReceiveQueue {
         claimed
     }
 
-    /// A core reads these buffers, and copies them if they are fragments of messages of flow `copied`.
-    pub(super) fn read(&mut self, buffers: &[u32], copied: Option<u32>) -> Traffic {
+    /// A core reads these buffers of `traffic`, and copies them if they are fragments of messages of flow `copied`.
+    pub(super) fn read(&mut self, buffers: &[u32], traffic: u16, copied: Option<u32>) -> Traffic {
         let dirty = |touch: &Touch| u32::from(touch.evicted.is_some_and(|evicted| evicted.dirty));
         let (mut missing, mut fetched, mut written) = (0, 0, 0);
         for &buffer in buffers {
@@ -289,8 +291,20 @@ impl ReceiveQueue {
                 written += dirty(&touch);
             }
         }
+        let traffic = usize::from(traffic);
+        if self.reads_of.len() <= traffic {
+            self.reads_of.resize(traffic + 1, [0; 2]);
+        }
+        let [read, missed] = &mut self.reads_of[traffic];
+        *read += buffers.len() as u64;
+        *missed += u64::from(missing);
         let share = |of: u32| f64::from(of) / buffers.len().max(1) as f64;
         Traffic { missing: share(missing), fetched: share(fetched), written: share(written) }
+    }
+
+    /// Buffers read by traffic, and of these those that missed.
+    pub(super) fn reads_of(&self) -> &[[u64; 2]] {
+        &self.reads_of
     }
 
     /// The buffer to which the next fragment of a flow's messages is copied, where they are.

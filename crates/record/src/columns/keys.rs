@@ -111,6 +111,10 @@ pub(super) const KEYS: &[(&str, &str)] = &[
         "cache_miss_share",
         "Of the receive buffers that cores read, the share that was not in the cache, whatever the cause; null without cache_model = buffers.",
     ),
+    (
+        "cache_miss_shares_by_traffic",
+        "The same for each [[traffic]] entry, in their order up to the last one of which cores read; not there unless cores read data of two.",
+    ),
     ("cache_in_place_share", "Of the receive buffers that the NIC wrote, the share in the cache."),
     (
         "blocked_share",

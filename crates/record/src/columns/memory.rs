@@ -99,6 +99,10 @@ pub(super) static MEMORY: Of<MemoryRow> = Of {
             = |m, _| List(&m.cache_bounds) => |m, c| m.cache_bounds = c.floats()?]
         ["cache_misses" "" "Of cache_reads, buffers that were not in the cache: those that a write of the NIC had evicted, those that a core had, those never there before. Parted by semicolons, empty without cache_model = buffers.",
             = |m, _| List(&m.cache_misses) => |m, c| m.cache_misses = c.floats()?]
+        ["cache_reads_by_traffic" "" "cache_reads of each [[traffic]] entry, in their order, up to the last one that has some. Parted by semicolons, empty without cache_model = buffers.",
+            = |m, _| List(&m.cache_reads_of) => |m, c| m.cache_reads_of = c.floats()?]
+        ["cache_misses_by_traffic" "" "Of cache_reads_by_traffic, buffers that were not in the cache, likewise.",
+            = |m, _| List(&m.cache_misses_of) => |m, c| m.cache_misses_of = c.floats()?]
         ["cache_writes" "" "Receive buffers that the NIC wrote; 0 without cache_model = buffers.",
             = |m, _| Number(m.cache_writes) => |m, c| m.cache_writes = c.number()?]
         ["cache_writes_in_place" "" "Of cache_writes, buffers that were in the cache, so that nothing was evicted.",

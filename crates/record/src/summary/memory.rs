@@ -69,6 +69,9 @@ pub struct HostMemory {
     /// Share of the buffers read that were not in the cache; without a value where buffers are not followed.
     #[serde(default)]
     pub cache_miss_share: Estimate,
+    /// The same by `[[traffic]]` entry; empty unless cores read data of two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cache_miss_shares_by_traffic: Vec<Estimate>,
     /// Share of the buffers written that were in the cache.
     #[serde(default)]
     pub cache_in_place_share: Estimate,
@@ -219,6 +222,7 @@ fn of(name: String, runs: &[RunRecord], member: impl Fn(&MemoryRow) -> bool) -> 
         } else {
             Estimate::default()
         },
+        cache_miss_shares_by_traffic: by_traffic(&of_seeds),
         cache_in_place_share: across(&|row| {
             row.cache_in_place as f64 / row.cache_writes.max(1) as f64
         }),
@@ -234,4 +238,20 @@ fn of(name: String, runs: &[RunRecord], member: impl Fn(&MemoryRow) -> bool) -> 
             pause,
         },
     }
+}
+
+/// For each entry of traffic the share of its buffers read that were not in the cache; a list only where cores read data of two.
+fn by_traffic(of_seeds: &[Vec<&MemoryRow>]) -> Vec<Estimate> {
+    let sum = |rows: &[&MemoryRow], list: fn(&MemoryRow) -> &[f64], i: usize| {
+        rows.iter().filter_map(|row| list(row).get(i)).sum::<f64>()
+    };
+    let rows = || of_seeds.iter().flatten();
+    let entries = rows().map(|row| row.cache_reads_of.len()).max().unwrap_or(0);
+    let share = |rows: &Vec<&MemoryRow>, i: usize| {
+        let reads = sum(rows, |row| &row.cache_reads_of, i);
+        (reads > 0.0).then(|| sum(rows, |row| &row.cache_misses_of, i) / reads)
+    };
+    let of_entry = |i: usize| Estimate::new(of_seeds.iter().map(|rows| share(rows, i)).collect());
+    let shares: Vec<Estimate> = (0..entries).map(of_entry).collect();
+    if shares.iter().filter(|share| share.mean.is_some()).count() > 1 { shares } else { Vec::new() }
 }

@@ -126,6 +126,8 @@ pub fn with_memory(mut run: RunRecord) -> RunRecord {
             cache_states: if levels > 1 { vec![0.25, 0.5, 0.25, 0.0] } else { Vec::new() },
             cache_reads: if levels > 1 { 4000 } else { 0 },
             cache_misses: if levels > 1 { vec![3000.0, 400.0, 0.0] } else { Vec::new() },
+            cache_reads_of: if levels > 1 { vec![3200.0, 0.0, 800.0] } else { Vec::new() },
+            cache_misses_of: if levels > 1 { vec![3000.0, 0.0, 400.0] } else { Vec::new() },
             cache_bounds: if levels > 1 { vec![4.5e6, 24.75e6, 67e6] } else { Vec::new() },
             cache_writes: if levels > 1 { 5000 } else { 0 },
             cache_in_place: if levels > 1 { 1000 } else { 0 },

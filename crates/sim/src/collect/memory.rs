@@ -98,6 +98,11 @@ fn row(name: &str, from: &Snapshot, to: &Snapshot) -> MemoryRow {
     };
     if let Some(queue) = &b.queue {
         cache(&mut row, &a.queue.unwrap_or_default(), queue, ns);
+        let of = |which: usize| {
+            let before = |i: usize| a.reads_of.get(i).map_or(0, |of| of[which]);
+            b.reads_of.iter().enumerate().map(|(i, of)| (of[which] - before(i)) as f64).collect()
+        };
+        (row.cache_reads_of, row.cache_misses_of) = (of(0), of(1));
     }
     row
 }

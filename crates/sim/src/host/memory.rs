@@ -318,13 +318,15 @@ impl Host {
     pub(super) fn await_reading(&mut self, now: Time, flow: FlowId, part: Range<u64>, mss: u64) {
         let service = self.hold_core(flow, part.end);
         let fragments = self.has_fragments(flow, mss);
+        let follows = self.memory.as_ref().is_some_and(|memory| memory.path.follows_buffers());
+        let traffic = if follows { self.common.flows[flow.0 as usize].traffic } else { 0 };
         if let Some(memory) = &mut self.memory {
             let bytes = part.end - part.start;
             let core = memory.core(flow);
             memory.path.claim(flow.0, part.end);
             let read = Read { flow: flow.0, bytes, upto: part.end };
             let packets = bytes.div_ceil(mss) as u32;
-            let handling = Handling { packets, service, fragments };
+            let handling = Handling { packets, service, fragments, traffic };
             memory.path.deliver(now, core, read, handling);
         }
     }

@@ -90,9 +90,14 @@ fn cache(host: &HostMemory) -> Option<Line> {
         0 => String::new(),
         _ => format!("; {} frames {fate}", count(frames)),
     });
+    let entries = host.cache_miss_shares_by_traffic.iter().enumerate();
+    let entries = entries.filter_map(|(i, share)| Some((i, share.mean?)));
+    let of: Vec<String> =
+        entries.map(|(i, share)| format!("traffic[{i}] {}", percent(share))).collect();
+    let of = if of.is_empty() { String::new() } else { format!(" ({})", of.join(", ")) };
     (!states.is_empty()).then(|| {
         Line::new("").plain(format!(
-            "cache: {} of reads missed, {} of writes in place; {} of the time{}",
+            "cache: {} of reads missed{of}, {} of writes in place; {} of the time{}",
             percent(value(&host.cache_miss_share)),
             percent(value(&host.cache_in_place_share)),
             states.join(", "),
