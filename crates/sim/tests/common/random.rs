@@ -123,7 +123,9 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     let faults = faults(&mut d, &names, &mut drawn);
     let nic = d.of(&["round-robin", "fifo", "srpt", "push"]);
     let host = host(&mut Draw(Stream::new(seed, 3, Purpose::Test)), &names, nic);
+    let mut traffic = traffic;
     let memory = memory(seed, &names, &mut drawn);
+    let memory = receive_queue(seed, memory, &mut traffic);
     let every = (drawn.stop_ps / d.between(20, 150)).max(1_000);
     let output = match d.one_in(3) {
         true => String::new(),
@@ -613,6 +615,55 @@ fn memory(seed: u64, names: &Names, drawn: &mut Drawn) -> String {
         out.push_str("[host.override.memory.control]\nlaw = \"hostcc\"\n");
     }
     out
+}
+
+/// In one of two such hosts a cache that knows its receive buffers. Then it is that of a server, if there is one, whose clients may be held to credits of it.
+fn receive_queue(seed: u64, memory: String, traffic: &mut String) -> String {
+    let mut d = Draw(Stream::new(seed, 22, Purpose::Test));
+    let Some((head, rest)) = memory.split_once("ddio = ") else { return memory };
+    if d.one_in(2) {
+        return memory;
+    }
+    let rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
+    let rnr = d.of(&["", ", rnr = \"nak\"", ", rnr = \"wait\""]);
+    let assemble = d.of(&["", "", ", assemble = \"40KB\""]);
+    let queue = format!(
+        "ddio = true\ncache = \"{}\"\nddio_ways = {}\ncache_model = \"buffers\"\nread_placed = {}\nsmt = {}\n\
+         rq = {{ depth = {}, buffer = \"{}\", reuse = \"{}\", refresh = \"{}\"{rnr}{assemble} }}\n",
+        d.of(&["1MiB", "96KiB"]),
+        d.of(&[1, 2, 11]),
+        d.one_in(2),
+        if rest.contains("cores = 1\n") { 1 } else { d.of(&[1, 2]) },
+        d.of(&[1_025, 64, 17]),
+        d.of(&["4KiB", "4160B"]),
+        d.of(&["fifo", "lifo"]),
+        d.of(&["write", "both"]),
+    );
+    // A pool is of clients of one server, which has a cache.
+    let entries: Vec<&str> = traffic.split("[[traffic]]\n").skip(1).collect();
+    let server = |entry: &str| {
+        let (_, to) = entry.split_once("kind = \"rpc\"\n")?.1.split_once("to = [\"")?;
+        let (name, _) = to.split_once("\"]\n")?;
+        (!name.contains('"')).then(|| name.to_string())
+    };
+    let served = entries.iter().find_map(|entry| server(entry));
+    let head = match &served {
+        Some(name) => format!(
+            "[[host.override]]\nwhere = \"{name}\"\n[host.override.memory]\n{}",
+            head.split_once("[host.override.memory]\n").map_or("", |(_, keys)| keys)
+        ),
+        None => head.to_string(),
+    };
+    let pool = d.of(&[
+        "",
+        "pool = { law = \"carc\" }\n",
+        "pool = { law = \"carc\", fragment = \"4KB\" }\n",
+    ]);
+    *traffic = entries.iter().fold(String::new(), |text, entry| {
+        let pool = if served.is_some() && server(entry) == served { pool } else { "" };
+        text + "[[traffic]]\n" + entry.trim_end() + "\n" + pool
+    });
+    head + &queue + rest
 }
 
 /// Super-packets, interrupt coalescing, and merging.
