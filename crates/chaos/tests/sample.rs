@@ -38,6 +38,10 @@ fn the_draw_reaches_all_features() {
     for word in [
         "kind = \"rdma\"",
         "kind = \"tcp\"",
+        "cache_model = \"buffers\"",
+        "rnr = \"nak\"",
+        "rnr = \"wait\"",
+        "pool = { law",
         "transport = \"other1\"",
         "weights = [",
         "hierarchical = {",

@@ -193,8 +193,14 @@ fn rpcs(drawn: &Drawn, record: &RunRecord) {
         // A one-way RPC is over when TCP has it, which may be before its application does.
         whole.0 = if drawn.memory { 0 } else { whole.0 };
         let delivered = (connection.request_bytes.get(), connection.response_bytes.get());
-        assert!((whole.0..=all.0).contains(&delivered.0), "requests of connection {c}: {delivered:?} {whole:?} {all:?}");
-        assert!((whole.1..=all.1).contains(&delivered.1), "responses of connection {c}: {delivered:?} {whole:?} {all:?}");
+        assert!(
+            (whole.0..=all.0).contains(&delivered.0),
+            "requests of connection {c}: {delivered:?} {whole:?} {all:?}"
+        );
+        assert!(
+            (whole.1..=all.1).contains(&delivered.1),
+            "responses of connection {c}: {delivered:?} {whole:?} {all:?}"
+        );
         let complete = own.iter().all(|rpc| rpc.latency().is_some());
         assert!(connection.done.is_none() || (complete && own.last().is_some()));
     }

@@ -12,7 +12,8 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writes {
     message: MessageTag,    // under way, or the last one
-    done: u64,              // payload of those that are complete
+    under_way: u64,         // payload of it, until it is complete
+    done: u64,              // of those that are
     waiting: VecDeque<u32>, // sizes of those that have not begun
     closed: bool,
 }
@@ -29,12 +30,13 @@ impl Writes {
     pub fn begin(&mut self) -> Option<Bytes> {
         let size = self.waiting.pop_front()?;
         self.message = MessageTag { number: self.message.number + 1, size };
+        self.under_way = size.into();
         Some(Bytes::new(size.into()))
     }
 
-    /// The message under way is complete.
+    /// The message under way is complete. Its receiver may say so again before the next one begins, which counts nothing.
     pub fn end(&mut self) {
-        self.done += u64::from(self.message.size);
+        self.done += std::mem::take(&mut self.under_way);
     }
 
     /// The message under way.
@@ -55,5 +57,22 @@ impl Writes {
     /// Whether none ever will.
     pub fn is_over(&self) -> bool {
         self.closed && self.waiting.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_ends_once() {
+        let mut writes = Writes::default();
+        for (size, done) in [(4_000, 4_000), (5_000, 9_000)] {
+            writes.add(Bytes::new(size), false);
+            assert_eq!(writes.begin(), Some(Bytes::new(size)));
+            writes.end();
+            writes.end();
+            assert_eq!(writes.done(), done);
+        }
     }
 }
