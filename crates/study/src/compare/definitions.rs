@@ -196,11 +196,11 @@ pub fn refusal(sides: &[Side], differences: &[Difference]) -> Option<String> {
             ));
         }
         let seeds = |side: &Side| {
-            let all: Vec<String> = side.by_seed.iter().map(|(seed, _)| seed.to_string()).collect();
+            let all: Vec<String> = side.by_seed.iter().map(|one| one.seed.to_string()).collect();
             all.join(", ")
         };
-        let common =
-            side.by_seed.iter().any(|(seed, _)| first.by_seed.iter().any(|(s, _)| s == seed));
+        let there = |seed: u64| first.by_seed.iter().any(|one| one.seed == seed);
+        let common = side.by_seed.iter().any(|one| there(one.seed));
         if !common {
             return Some(format!(
                 "{} and {} have no seed in common ({}; {}), so nothing can be paired",
@@ -223,6 +223,26 @@ pub(super) fn short(value: &str) -> String {
             value.chars().take(LONGEST - 3).chain("...".chars()).collect()
         }
         _ => crate::sweep::plain(value).into(),
+    }
+}
+
+/// Values of one key so that what differs is to be seen: without what all begin with, where that is long.
+pub(super) fn shortened(values: &[String]) -> Vec<String> {
+    let alike = |n: &usize| {
+        let nth = values.iter().map(|value| value.chars().nth(*n));
+        nth.collect::<BTreeSet<_>>().len() == 1
+    };
+    let common = (0..4096).take_while(alike).count();
+    let first: Vec<char> = values.first().map_or(Vec::new(), |value| value.chars().collect());
+    // From the beginning of a word.
+    let from =
+        (0..common.min(first.len())).rev().find(|at| first[*at] == ' ').map_or(0, |at| at + 1);
+    match from {
+        0..16 => values.iter().map(|value| short(value)).collect(),
+        _ => {
+            let rest = |value: &String| value.chars().skip(from).collect::<String>();
+            values.iter().map(|value| format!("... {}", short(&rest(value)))).collect()
+        }
     }
 }
 
@@ -249,4 +269,35 @@ fn keys(resolved: &str) -> BTreeMap<String, String> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_the_names_that_settings_have() {
+        let text = "version = 1\nstop = { time = \"1s\" }\n\n[fabric]\nkind = \"star\"\n\n[[traffic]]\nkind = \"long\"\n\n[[traffic]]\n\
+                    flows = [\n    [1, 2],\n    [3, 4],\n]\nuntil = \"1ms\"\n";
+        let found: Vec<(String, String)> = keys(text).into_iter().collect();
+        let pairs = [
+            ("fabric.kind", "\"star\""),
+            ("stop", "{ time = \"1s\" }"),
+            ("traffic[0].kind", "\"long\""),
+            ("traffic[1].flows", "[[1, 2],[3, 4],]"),
+            ("traffic[1].until", "\"1ms\""),
+            ("version", "1"),
+        ];
+        assert_eq!(found, pairs.map(|(k, v)| (k.to_string(), v.to_string())));
+    }
+
+    #[test]
+    fn long_values_show_where_they_differ() {
+        let values = [
+            "{ antagonist = [{ cores = 3 }], control = 1 }",
+            "{ antagonist = [{ cores = 3 }], other = 1 }",
+        ];
+        assert_eq!(shortened(&values.map(String::from)), ["... control = 1 }", "... other = 1 }"]);
+        assert_eq!(shortened(&["\"dctcp\"".into(), "\"reno\"".into()]), ["dctcp", "reno"]);
+    }
 }

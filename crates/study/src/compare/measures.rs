@@ -1,6 +1,6 @@
 //! The metrics that runs are compared by, and what a difference is worth.
 
-use super::Side;
+use super::{OfSeed, Side};
 use crate::metrics::{self, Metric};
 use forebay_record::{Estimate, FlowClass, MIN_SEEDS_FOR_CI, Summary};
 use forebay_units::human;
@@ -142,6 +142,9 @@ const HOSTS: &str = "Receiving hosts";
 
 type Row = (&'static str, &'static str, &'static str, Better, fn(f64) -> String);
 
+/// Before which row fairness stands.
+const FAIRNESS_BEFORE: &str = "carried_load";
+
 /// After which row the size classes stand.
 const CLASSES_AFTER: &str = "flows.slowdown.mean";
 
@@ -209,7 +212,7 @@ pub(super) fn measured(sides: &[Side]) -> Vec<Measured> {
         let metric =
             metrics.iter().find(|one| one.name == name).expect("it is one, as a test holds");
         let title = title.to_string();
-        let read = |summary: &Summary| value(metric, summary);
+        let read = |one: &OfSeed| value(metric, &one.summary);
         all.push(Measured {
             name: name.into(),
             group,
@@ -222,8 +225,22 @@ pub(super) fn measured(sides: &[Side]) -> Vec<Measured> {
             all.extend(size_classes(sides));
         }
     }
+    let evenly = all.iter().position(|one: &Measured| one.name == FAIRNESS_BEFORE).unwrap_or(0);
+    all.insert(evenly, fairness(sides));
     all.retain(|one| one.cells.iter().any(|cell| cell.estimate.mean.is_some()));
     all
+}
+
+/// How evenly endless flows share, which no summary has.
+fn fairness(sides: &[Side]) -> Measured {
+    Measured {
+        name: "flows.jain_fairness".into(),
+        group: NETWORK,
+        title: "fairness of flows (Jain)".into(),
+        better: Higher,
+        write: human::sig3,
+        cells: cells(sides, Higher, |one| Some((one.fairness?, false))),
+    }
 }
 
 fn value(metric: &Metric, summary: &Summary) -> Option<(f64, bool)> {
@@ -245,8 +262,8 @@ fn size_classes(sides: &[Side]) -> Vec<Measured> {
     }
     let one = |(_, name): (_, String)| {
         let of = |class: &&FlowClass| class.name == name;
-        let read = |summary: &Summary| {
-            let class = summary.size_classes.iter().find(of)?;
+        let read = |one: &OfSeed| {
+            let class = one.summary.size_classes.iter().find(of)?;
             Some((class.slowdown.p99.mean?, class.censored))
         };
         Measured {
@@ -266,12 +283,12 @@ type BySeed = Vec<(u64, f64)>;
 fn cells(
     sides: &[Side],
     better: Better,
-    read: impl Fn(&Summary) -> Option<(f64, bool)>,
+    read: impl Fn(&OfSeed) -> Option<(f64, bool)>,
 ) -> Vec<Cell> {
     let mut all: Vec<(BySeed, Cell)> = Vec::new();
     for side in sides {
         let of: Vec<(u64, Option<(f64, bool)>)> =
-            side.by_seed.iter().map(|(seed, summary)| (*seed, read(summary))).collect();
+            side.by_seed.iter().map(|one| (one.seed, read(one))).collect();
         let by_seed: BySeed =
             of.iter().filter_map(|(seed, v)| Some((*seed, v.as_ref()?.0))).collect();
         let censored = of.iter().any(|(_, v)| v.is_some_and(|(_, censored)| censored));

@@ -5,6 +5,7 @@
 //! of these differences. So what a seed does to all runs alike, its flows above all, cancels out.
 
 mod definitions;
+mod fairness;
 mod measures;
 mod page;
 mod text;
@@ -30,7 +31,17 @@ pub struct Side {
     /// What it came to.
     pub summary: Summary,
     /// What each of its seeds came to.
-    pub by_seed: Vec<(u64, Summary)>,
+    pub by_seed: Vec<OfSeed>,
+}
+
+/// What one seed of a run came to.
+pub struct OfSeed {
+    /// Which.
+    pub seed: u64,
+    /// What it came to.
+    pub summary: Summary,
+    /// How evenly flows without an end shared.
+    pub fairness: Option<f64>,
 }
 
 impl Side {
@@ -38,7 +49,8 @@ impl Side {
     pub fn new(name: String, place: String, about: About, runs: Vec<RunRecord>) -> Self {
         let one = |run: &RunRecord| {
             let about = About { seeds: vec![run.seed], ..about.clone() };
-            (run.seed, Summary::of(&about, std::slice::from_ref(run)))
+            let summary = Summary::of(&about, std::slice::from_ref(run));
+            OfSeed { seed: run.seed, summary, fairness: fairness::of_flows(run, about.warmup) }
         };
         let by_seed = runs.iter().map(one).collect();
         let summary = Summary::of(&about, &runs);
@@ -133,6 +145,6 @@ impl Comparison {
     /// Seeds that a run shares with the first.
     pub fn pairs(&self, side: &Side) -> usize {
         let first = &self.sides[0].by_seed;
-        side.by_seed.iter().filter(|(seed, _)| first.iter().any(|(s, _)| s == seed)).count()
+        side.by_seed.iter().filter(|one| first.iter().any(|other| other.seed == one.seed)).count()
     }
 }

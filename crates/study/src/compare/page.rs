@@ -1,7 +1,8 @@
 //! The page of a comparison: the answer, the pictures, every metric, and what the runs were.
 
-use super::definitions::short;
-use super::text::{difference, effect, interval, value};
+use super::definitions::shortened;
+use super::measures::Better;
+use super::text::{difference, effect, interval, spaced, value};
 use super::{Against, Cell, Comparison, Kind, Measured, Side, Word};
 use forebay_record::report::{self, beside};
 use forebay_record::svg::esc;
@@ -65,7 +66,7 @@ fn headline(of: &Comparison) -> String {
         .filter(|(cell, _)| cell.best)
         .map(|(_, side)| side.name.as_str())
         .collect();
-    let lower = measured.better == super::measures::Better::Lower;
+    let lower = measured.better == Better::Lower;
     match best[..] {
         [only] => {
             let word = if lower { "lowest" } else { "highest" };
@@ -97,24 +98,32 @@ fn names(sides: &[Side]) -> String {
     }
 }
 
-/// The metric of the headline in each run, against the first.
+/// The metric of the headline in each run, best first, and what the best is against the first run.
 fn verdict(of: &Comparison) -> String {
     let Some(measured) = of.headline() else { return "No metric has a value in all runs.".into() };
-    let first = (measured.write)(measured.cells[0].estimate.mean.unwrap_or_default());
-    let mut words = format!("{}: {} {first}", upper(&measured.title), of.sides[0].name);
-    for (cell, side) in measured.cells.iter().zip(&of.sides).skip(1) {
-        let _ = write!(words, ", {} {}", side.name, value(measured, cell));
-        let Some(against) = &cell.against else { continue };
-        let said = match (against.word, interval(measured, against)) {
-            (Word::Same, _) => "the same".into(),
-            (_, Some(interval)) => {
-                format!("{}, {interval}: {}", difference(measured, against), against.word.text())
-            }
-            (_, None) => format!("{}, {}", difference(measured, against), against.word.text()),
-        };
-        let _ = write!(words, " ({said})");
-    }
-    words + "."
+    let mut all: Vec<(&Cell, &Side)> = measured.cells.iter().zip(&of.sides).collect();
+    all.sort_by(|(a, _), (b, _)| {
+        let (a, b) = (a.estimate.mean.unwrap_or_default(), b.estimate.mean.unwrap_or_default());
+        if measured.better == Better::Lower { a.total_cmp(&b) } else { b.total_cmp(&a) }
+    });
+    let one = |(cell, side): &(&Cell, &Side)| format!("{} {}", side.name, value(measured, cell));
+    let values: Vec<String> = all.iter().map(one).collect();
+    let mut words = format!("{}: {}.", upper(&measured.title), values.join(", "));
+    // The first run against itself says nothing: then the next best.
+    let Some((side, against)) = all.iter().find_map(|(c, side)| Some((side, c.against.as_ref()?)))
+    else {
+        return words;
+    };
+    let interval = interval(measured, against).map_or(String::new(), |text| format!("({text})"));
+    let (other, first) = (&side.name, &of.sides[0].name);
+    let _ = match against.word {
+        Word::Same => write!(words, " {other} is the same as {first}."),
+        word => {
+            let change = spaced(&[&difference(against), &interval]);
+            write!(words, " {other} against {first}: {change}, {}.", word.text())
+        }
+    };
+    words
 }
 
 fn upper(text: &str) -> String {
@@ -187,11 +196,11 @@ fn against_first(measured: &Measured, against: &Against) -> String {
     if against.word == Word::Same {
         return format!("<small class=\"change {class}\">{word}</small>");
     }
-    let interval = interval(measured, against).map_or(String::new(), |text| format!(" ({text})"));
+    let interval = interval(measured, against).map_or(String::new(), |text| format!("({text})"));
     let effect = effect(against).map_or(String::new(), |effect| format!(", d {effect}"));
     format!(
         "<small class=\"change {class}\">{}</small><small class=\"change {class}\">{}</small>",
-        esc(&format!("{}{interval}", difference(measured, against)).replace(" us", " µs")),
+        esc(&spaced(&[&difference(against), &interval]).replace(" us", " µs")),
         esc(&format!("{word}{effect}"))
     )
 }
@@ -218,7 +227,7 @@ fn runs(of: &Comparison, command: &str) -> String {
     row(
         "seeds",
         each(&|side| {
-            side.by_seed.iter().map(|(seed, _)| seed.to_string()).collect::<Vec<_>>().join(", ")
+            side.by_seed.iter().map(|one| one.seed.to_string()).collect::<Vec<_>>().join(", ")
         }),
     );
     row("flows completed", each(&|side| human::count(side.summary.flows.completed)));
@@ -228,7 +237,7 @@ fn runs(of: &Comparison, command: &str) -> String {
             Kind::Setting => one.key.clone(),
             kind => format!("{} ({})", one.key, kind.word()),
         };
-        row(&name, one.values.iter().map(|value| short(value)).collect());
+        row(&name, shortened(&one.values));
     }
     let _ = write!(
         html,

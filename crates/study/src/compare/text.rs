@@ -1,6 +1,6 @@
 //! A comparison for the terminal, and as JSON.
 
-use super::{Against, Cell, Comparison, Measured, Side};
+use super::{Against, Cell, Comparison, Measured, Side, Word};
 use forebay_units::human::{self, sig2};
 use serde_json::{Map, Value, json};
 
@@ -31,13 +31,14 @@ pub(super) fn change(share: f64) -> String {
     }
 }
 
-/// The difference of a cell in the words that suit it: a share, or the number itself where the first run has zero.
-pub(super) fn difference(measured: &Measured, against: &Against) -> String {
-    match against.share {
-        Some(share) => change(share),
-        None if against.difference > 0.0 => format!("+{}", (measured.write)(against.difference)),
-        None => (measured.write)(against.difference),
-    }
+/// The difference of a cell as a share; nothing where the first run has zero, since the value says it.
+pub(super) fn difference(against: &Against) -> String {
+    against.share.map_or(String::new(), change)
+}
+
+/// The parts that are not empty, a space between them.
+pub(super) fn spaced(parts: &[&str]) -> String {
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ")
 }
 
 /// The interval of the difference likewise.
@@ -45,6 +46,11 @@ pub(super) fn interval(measured: &Measured, against: &Against) -> Option<String>
     let [low, high] = match against.ci95_shares() {
         Some(ends) => ends.map(change),
         None => against.ci95?.map(measured.write),
+    };
+    // One unit is enough where both ends have the same.
+    let low = match (low.rsplit_once(' '), high.rsplit_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => number,
+        _ => &low,
     };
     Some(format!("{low} to {high}"))
 }
@@ -72,12 +78,11 @@ pub fn terminal(of: &Comparison, width: usize) -> String {
             let cell = &one.cells[at];
             let Some(against) = &cell.against else { return value(one, cell) };
             let interval = interval(one, against).filter(|_| intervals);
-            let interval = interval.map_or(String::new(), |text| format!(" ({text})"));
-            let word = against.word.text().trim_end_matches(": no interval");
-            let shown = match word {
-                "same" => "same".into(),
-                "one seed" | "two seeds" => difference(one, against),
-                word => format!("{}{interval} {word}", difference(one, against)),
+            let interval = interval.map_or(String::new(), |text| format!("({text})"));
+            let shown = match against.word {
+                Word::Same => "same".into(),
+                Word::NoInterval(_) => difference(against),
+                word => spaced(&[&difference(against), &interval, word.text()]),
             };
             format!("{:>8}  {shown}", value(one, cell))
         };
@@ -159,7 +164,7 @@ fn side(side: &Side) -> Value {
 fn number(cell: &Cell, side: &Side) -> Value {
     let seeds = side.by_seed.iter().zip(&cell.estimate.per_seed);
     let by_seed: Map<String, Value> =
-        seeds.map(|((seed, _), value)| (seed.to_string(), json!(value))).collect();
+        seeds.map(|(one, value)| (one.seed.to_string(), json!(value))).collect();
     let against = cell.against.as_ref().map(|a| {
         json!({
             "pairs": a.pairs, "difference": a.difference, "share": a.share, "ci95": a.ci95,

@@ -1,13 +1,17 @@
 //! Several runs beside each other: figures in which each run has a colour and a mark of its own, the same in all of them.
 
+mod over_time;
+
 use super::cdf::{Class, Words, pair};
 use super::fct::{Bin, PERCENTILES, bins, completed};
-use super::{Figure, WIDE};
+use super::{Figure, WIDE, micro};
 use crate::about::About;
 use crate::human::{bytes, sig3};
-use crate::rows::{FlowRow, RunRecord};
+use crate::rows::{FlowRow, RpcRow, RunRecord};
 use crate::stats::Estimate;
-use crate::svg::{Axis, Canvas, Chart, Margins, SERIES, esc, plain, round_up, text_width};
+use crate::svg::{
+    Axis, Canvas, Chart, Margins, SERIES, esc, plain, round_up, text_width, time_unit,
+};
 use std::collections::BTreeMap;
 
 /// One of the runs: all of its seeds.
@@ -32,6 +36,8 @@ pub fn figures(sides: &[Side<'_>]) -> String {
     let sides = &sides[..sides.len().min(MOST)];
     let mut figures = by_size_and_traffic(sides);
     figures.extend(distribution(sides));
+    figures.extend(rpc_latency(sides));
+    figures.extend(over_time::figures(sides));
     figures.iter().map(Figure::html).collect()
 }
 
@@ -246,6 +252,41 @@ fn distribution(sides: &[Side<'_>]) -> Option<Figure> {
         caption: "Left: share of flows at or below a slowdown, to where every run has had 99 %. Right: the same data from above and to the \
                   end, share of flows beyond a slowdown on a log scale: p99 is where a line crosses 1 %. All seeds together; unfinished \
                   flows are not in."
+            .into(),
+    })
+}
+
+/// The distribution of the latency of all measured RPCs likewise.
+fn rpc_latency(sides: &[Side<'_>]) -> Option<Figure> {
+    let class = |side: &Side<'_>| {
+        let rpcs = side.runs.iter().flat_map(|run| &run.rpcs);
+        let measured = rpcs.filter(|rpc| rpc.issued >= side.about.warmup);
+        let mut sorted: Vec<f64> =
+            measured.filter_map(RpcRow::latency).map(|l| l.as_ps() as f64 / 1e6).collect();
+        sorted.sort_by(f64::total_cmp);
+        Class { name: side.name.into(), sorted }
+    };
+    let classes: Vec<Class> = sides.iter().map(class).collect();
+    if classes.iter().any(|class| class.sorted.is_empty()) {
+        return None;
+    }
+    let worst = classes.iter().filter_map(|class| class.sorted.last()).copied();
+    let (divisor, unit) = time_unit(worst.fold(0.0, f64::max));
+    let words = Words {
+        things: "RPCs",
+        axis: format!("Latency, {unit}, log scale"),
+        divisor,
+        value: micro,
+        about: "RPC latency, a line for each run",
+        least: None,
+    };
+    Some(Figure {
+        id: "rpc-latency".into(),
+        title: "Distribution of RPC latency".into(),
+        plot: pair(&classes, &words)?,
+        caption: "Left: share of RPCs at or below a latency, to where every run has had 99 %. Right: the same data from above and to the \
+                  end: p99.9 is where a line crosses 0.1 %. All seeds together; RPCs issued in the warm-up and those not completed are \
+                  not in."
             .into(),
     })
 }
