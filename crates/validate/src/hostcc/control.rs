@@ -7,6 +7,17 @@ use super::ratio;
 use super::setup::{Control, HostCc, Setup};
 use crate::measured::Measured;
 
+/// The second reading of MApp, which the paper does not have: it works for 2 ms and rests for 1 ms, in turn.
+fn resting(setup: Setup) -> Setup {
+    Setup { rests: (2000, 1000), ..setup }
+}
+
+/// Runs beside a MApp that rests, with hostCC and without.
+fn with_rests(lab: &Lab, ddio: bool, cores: u32) -> (&Outcome, &Outcome) {
+    let setup = resting(lab.setup(ddio, cores));
+    (lab.see(&setup.clone().with_hostcc()), lab.see(&setup))
+}
+
 /// What Figures 10 and 14 have in common: DDIO off and on.
 fn degrees(figure: &str, ddio: bool, lab: &Lab, all: &mut Measured) {
     for cores in [0, 1] {
@@ -44,6 +55,21 @@ pub(super) fn figure_10(lab: &Lab, all: &mut Measured) {
             all.insert_saying(format!("fig10-{cores}x-{what}"), value, with.levels_said());
         }
     }
+    for cores in if lab.quick { 3..4 } else { 2..4 } {
+        let (with, without) = with_rests(lab, false, cores);
+        for (what, of) in [
+            ("drops", [with.drops, without.drops]),
+            ("retransmits", [with.retransmits, without.retransmits]),
+        ] {
+            let id = format!("fig10-{cores}x-{what}-resting");
+            all.insert_saying(id, ratio(of[0], of[1]), per_cent(of));
+        }
+    }
+}
+
+/// Two drop rates, with hostCC and without.
+fn per_cent([with, without]: [f64; 2]) -> String {
+    format!("{with:.4} of {without:.4} %")
 }
 
 /// Figure 14: the same with DDIO on.
@@ -53,6 +79,18 @@ pub(super) fn figure_14(lab: &Lab, all: &mut Measured) {
     for cores in [1, 2, 3] {
         let value = ratio(lab.hostcc(true, cores).mapp, lab.hostcc(false, cores).mapp);
         all.insert(format!("fig14-{cores}x-mapp"), value);
+    }
+    if lab.quick {
+        return;
+    }
+    for (cores, what) in [(2, "drops"), (3, "drop-factor")] {
+        let (with, without) = with_rests(lab, true, cores);
+        let of = [with.drops, without.drops];
+        all.insert_saying(
+            format!("fig14-{cores}x-{what}-resting"),
+            ratio(of[0], of[1]),
+            per_cent(of),
+        );
     }
 }
 
@@ -112,10 +150,10 @@ pub(super) fn targeted(lab: &Lab, target: u32) -> &Outcome {
     tuned(lab, HostCc { target, ..HostCc::of(false) })
 }
 
-/// The same beside an MApp that works for 2 ms and rests for 1 ms, which the paper does not have.
+/// The same beside a MApp that rests.
 pub(super) fn targeted_resting(lab: &Lab, target: u32) -> &Outcome {
     let control = Control::HostCc(HostCc { target, ..HostCc::of(false) });
-    lab.see(&Setup { control, rests: (2000, 1000), ..lab.setup(false, 3) })
+    lab.see(&Setup { control, ..resting(lab.setup(false, 3)) })
 }
 
 /// Figure 16: B_T.
@@ -133,9 +171,15 @@ pub(super) fn figure_16(lab: &Lab, all: &mut Measured) {
     let most = |targets: &[u32]| most_of(targets, targeted);
     let shape = |of| most_of(&[40, 50, 60, 70, 80], of) - most_of(&[20, 100], of);
     all.insert_ratio("fig16-all-drops", most(&TARGETS), lab.base(false, 3).drops);
-    let resting = format!("{:.4} if MApp works 2 ms and rests 1 ms", shape(targeted_resting));
-    all.insert_saying("fig16-shape", shape(targeted), resting);
+    all.insert("fig16-shape", shape(targeted));
     all.insert("fig16-mapp", ratio(targeted(lab, 40).mapp, targeted(lab, 80).mapp));
+    all.insert("fig16-shape-resting", shape(targeted_resting));
+    all.insert("fig16-20-drops-resting", targeted_resting(lab, 20).drops);
+    if !lab.quick {
+        all.insert("fig16-30-drops-resting", targeted_resting(lab, 30).drops);
+        let of = [most_of(&TARGETS, targeted_resting), with_rests(lab, false, 3).1.drops];
+        all.insert_saying("fig16-all-drops-resting", ratio(of[0], of[1]), per_cent(of));
+    }
 }
 
 /// Thresholds of Figure 17, lines.
@@ -151,4 +195,11 @@ pub(super) fn figure_17(lab: &Lab, all: &mut Measured) {
     let [low, high] = [60, 90].map(|threshold| at_threshold(lab, threshold));
     all.insert("fig17-drops", high.drops - low.drops);
     all.insert("fig17-mapp", ratio(high.mapp, low.mapp));
+    if !lab.quick {
+        let drops = |threshold| {
+            let control = Control::HostCc(HostCc { threshold, ..HostCc::of(false) });
+            lab.see(&Setup { control, ..resting(lab.setup(false, 3)) }).drops
+        };
+        all.insert("fig17-drops-resting", drops(90) - drops(60));
+    }
 }
