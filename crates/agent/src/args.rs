@@ -5,7 +5,8 @@ use clap::{Args, Parser, Subcommand};
 use forebay_units::Span;
 use std::path::PathBuf;
 
-/// Host congestion on a live Linux machine: what it can sense, what it does, and what a law makes of it. Changes nothing.
+/// Host congestion on a live Linux machine: what it can sense, what it does, and what a law makes of it. Changes nothing, unless
+/// `run` is told to enforce.
 #[derive(Debug, Parser)]
 #[command(name = "forebay-agent", version, about, after_help = AFTER, disable_help_subcommand = true)]
 pub struct Cli {
@@ -24,8 +25,13 @@ pub enum Verb {
     Watch(Watch),
     /// Write the machine's counters into a folder
     Record(Record),
-    /// Run a law over this machine's signals: show them, or what the law would do
+    /// Run a law over this machine's signals: show them, or what the law would do, or do it
     Run(Run),
+    /// Lift whatever an agent that died has left throttled
+    Undo(Undo),
+    /// The control loop, which the guard starts
+    #[command(hide = true)]
+    Hold,
     /// Step the laws of a folder's law logs again and say which rows differ; check its recording
     Replay(Replay),
 }
@@ -96,7 +102,22 @@ pub struct Run {
     /// Read I_S and B_S from this file in place of the processor's counters, two words such as `93 43Gbps`: for tests
     #[arg(long, value_name = "FILE")]
     pub signals: Option<PathBuf>,
+    /// Folder for the journal, by which what a dead agent left is undone; enforce only
+    #[arg(long, value_name = "DIR", default_value = STATE)]
+    pub state: PathBuf,
 }
+
+#[derive(Debug, Args)]
+pub struct Undo {
+    #[command(flatten)]
+    pub from: From,
+    /// Folder with the agent's journal
+    #[arg(long, value_name = "DIR", default_value = STATE)]
+    pub state: PathBuf,
+}
+
+/// Where the journal is and who runs: gone with the machine, as is what it speaks of.
+const STATE: &str = "/run/forebay";
 
 #[derive(Debug, Args)]
 pub struct Replay {

@@ -32,6 +32,16 @@ pub trait Throttle {
     fn stands(&mut self) -> bool;
 }
 
+impl<T: Throttle> Throttle for &mut T {
+    fn set(&mut self, level: u8) -> bool {
+        T::set(self, level)
+    }
+
+    fn stands(&mut self) -> bool {
+        T::stands(self)
+    }
+}
+
 /// A throttle that nothing is behind: every level is in force at once.
 #[derive(Debug)]
 pub struct Nothing;

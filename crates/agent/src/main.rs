@@ -1,14 +1,20 @@
 //! The `forebay-agent` command: what a machine can sense and do, its signals, and replays of recordings and law logs.
 //!
-//! Invariants: nothing but data on stdout; every failure is a sentence on stderr and an exit code; nothing here changes
-//! the machine.
+//! Invariants: nothing but data on stdout; every failure is a sentence on stderr and an exit code; nothing changes the machine
+//! but `run` in mode enforce, and `undo`.
 
+mod actuators;
 mod args;
 mod config;
 mod control;
 mod failure;
+mod guard;
+mod hold;
+mod journal;
 mod ladder;
 mod live;
+mod manager;
+mod orders;
 mod plan;
 mod probe;
 mod record;
@@ -31,6 +37,8 @@ fn main() -> ExitCode {
         Verb::Watch(args) => watch::watch(&args),
         Verb::Record(args) => record::record(&args),
         Verb::Run(args) => run::run(&args),
+        Verb::Hold => hold::hold(),
+        Verb::Undo(args) => guard::undo(&args),
         Verb::Replay(args) => replay::replay(&args),
     };
     done.map_or_else(|failure: Failure| failure.report(), |()| ExitCode::SUCCESS)

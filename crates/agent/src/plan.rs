@@ -15,10 +15,11 @@ use forebay_linux::nic::Nic;
 use forebay_linux::perf::Group;
 use forebay_linux::pmu::{Pmu, iio_of, uncore};
 use forebay_linux::resctrl::{MOUNT, Resctrl};
+use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 
 /// What a file under a throttle is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// `cgroup.freeze` of a victim.
     Freeze,

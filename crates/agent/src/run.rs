@@ -1,11 +1,12 @@
-//! `forebay-agent run`: a law over the machine's signals; shows them, and what the law would do.
+//! `forebay-agent run`: a law over the machine's signals; shows them, what the law would do, or does it.
 //!
-//! The loop prints nothing and opens nothing: another thread shows its status, and a third writes law logs.
+//! What changes nothing runs in this process; what acts runs under a [`guard`]. The loop prints nothing and opens nothing: another thread shows its status, and a third writes law logs.
 
 use crate::args;
 use crate::config::{self, Config, Mode};
 use crate::control::{Controller, MOST_STACKS, Nothing, Shown, Status, Throttle};
 use crate::failure::{self, Failure};
+use crate::guard::{self, State};
 use crate::live;
 use crate::plan::{self, Plan};
 use crate::probe::root;
@@ -30,6 +31,10 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
     let mode = args.mode.unwrap_or(config.mode);
     let law = live::params(&config.law.name, pairs(&config), config.every)
         .map_err(|why| Failure::Input(why.to_string()))?;
+    let state = match mode {
+        Mode::Enforce => Some(State::begin(&args.state, &root)?),
+        Mode::Observe | Mode::DryRun => None,
+    };
     let mut notes = Vec::new();
     let mut unless_observed = |failure: Failure| match (mode, failure) {
         (Mode::Observe, Failure::Run(text)) => {
@@ -60,15 +65,38 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
         signal_hook::flag::register(signal, Arc::clone(&stop))
             .map_err(|error| Failure::io("wait for an interrupt", &error))?;
     }
-    let until = args.time.map_or(Duration::MAX, duration);
-    match mode {
-        Mode::Enforce => Err(Failure::Input(
-            "mode: \"enforce\" is not in this version; write \"dry-run\"".into(),
-        )),
-        Mode::Observe | Mode::DryRun => {
-            alone(args, mode, &config, &law, stacks, plan.max_level, until, &stop)
-        }
+    let job = Job {
+        args,
+        root: &root,
+        config: &config,
+        law: &law,
+        plan: &plan,
+        until: args.time.map_or(Duration::MAX, duration),
+        stop: &stop,
+    };
+    match state {
+        Some(state) => guard::enforce(&job, state, stacks),
+        None => alone(&job, mode, stacks),
     }
+}
+
+/// What is to be done, as `run` found it out.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// The command line.
+    pub args: &'a args::Run,
+    /// The machine.
+    pub root: &'a Root,
+    /// The configuration.
+    pub config: &'a Config,
+    /// Its law.
+    pub law: &'a HostParams,
+    /// What levels write.
+    pub plan: &'a Plan,
+    /// When it ends by itself.
+    pub until: Duration,
+    /// Set by an interrupt.
+    pub stop: &'a AtomicBool,
 }
 
 /// Parameters of the configuration's law.
@@ -95,22 +123,13 @@ fn inputs(
 }
 
 /// The loop in this process: nothing that it does has to be undone.
-#[expect(clippy::too_many_arguments, reason = "what `run` found out, each once")]
-fn alone(
-    args: &args::Run,
-    mode: Mode,
-    config: &Config,
-    law: &HostParams,
-    stacks: Vec<(String, Input)>,
-    max_level: u8,
-    until: Duration,
-    stop: &Arc<AtomicBool>,
-) -> Result<(), Failure> {
+fn alone(job: &Job<'_>, mode: Mode, stacks: Vec<(String, Input)>) -> Result<(), Failure> {
+    let Job { args, config, law, plan, until, stop, .. } = *job;
     let (names, inputs): (Vec<_>, Vec<_>) = stacks.into_iter().unzip();
     let (laws, mut logs, mut writer) = (vec![law.clone(); names.len()], Vec::new(), None);
     let laws = if mode == Mode::Observe { Vec::new() } else { laws };
     if let Some(out) = args.out.as_ref().filter(|_| !laws.is_empty()) {
-        let (taps, of) = sink::open(out, &names)?;
+        let (taps, of) = sink::of(sink::files(out, &names)?);
         (logs, writer) = (taps, Some(of));
     }
     let clock = Clock::start();
@@ -122,8 +141,13 @@ fn alone(
         std::thread::spawn(move || show(&shown, &names, mode, &ended))
     };
     let parts = (Stacks::new(clock, inputs), Nothing);
-    let mut controller =
-        Controller::new(clock.now(), names.len(), (laws, logs), (max_level, config.every), parts);
+    let mut controller = Controller::new(
+        clock.now(),
+        names.len(),
+        (laws, logs),
+        (plan.max_level, config.every),
+        parts,
+    );
     rounds(&mut controller, &clock, &board, duration(config.every), |rest| {
         std::thread::sleep(rest.min(until.saturating_sub(clock.now())));
         clock.now() < until && !stop.load(Ordering::Relaxed)

@@ -10,6 +10,7 @@ use forebay_linux::perf::Group;
 use forebay_units::BitsPerSec;
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
@@ -33,6 +34,30 @@ pub enum Input {
     Units(Group, Group),
     /// A file with two words, such as `93 43Gbps`: mean lines, and rate. For tests: it takes the processor's place.
     File(File),
+}
+
+impl Input {
+    /// Its descriptors, for [`Input::of`] in another process.
+    pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        match self {
+            Self::Units(lines, inserts) => {
+                lines.descriptors().chain(inserts.descriptors()).collect()
+            }
+            Self::File(file) => vec![file.as_fd()],
+        }
+    }
+
+    /// The counters behind such descriptors: three of the processor, or one file.
+    pub fn of(mut descriptors: Vec<OwnedFd>) -> Option<Self> {
+        match descriptors.len() {
+            1 => Some(Self::File(File::from(descriptors.pop()?))),
+            3 => {
+                let inserts = descriptors.split_off(2);
+                Some(Self::Units(Group::of(descriptors)?, Group::of(inserts)?))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The stacks of a machine.

@@ -40,22 +40,20 @@ impl Sink for Events {
     }
 }
 
-/// Makes `law-NAME.log` in a folder for each of these, and the thread that writes them.
-pub fn open(folder: &Path, names: &[String]) -> Result<(Vec<Tap>, Writer), Failure> {
+/// Makes `law-NAME.log` in a folder for each of these.
+pub fn files(folder: &Path, names: &[String]) -> Result<Vec<File>, Failure> {
     let shown = folder.display();
     fs::create_dir_all(folder).map_err(|error| Failure::io(format!("make {shown}"), &error))?;
-    let mut files = Vec::new();
-    for name in names {
+    let file = |name: &String| {
         let path = folder.join(format!("law-{name}.log"));
-        let file = File::create_new(&path).map_err(|error| match error.kind() {
+        File::create_new(&path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
                 Failure::Input(format!("{shown} has a law log already; name another folder"))
             }
             _ => Failure::io(format!("make {}", path.display()), &error),
-        })?;
-        files.push(file);
-    }
-    Ok(of(files))
+        })
+    };
+    names.iter().map(file).collect()
 }
 
 /// The taps and the thread of these files.

@@ -1,11 +1,13 @@
-//! Thin readers of what Linux says about a machine: kernel, processor, capabilities, counters, actuators.
+//! Thin readers and writers of a Linux machine: kernel, processor, capabilities, counters, actuators, processes.
 //!
 //! Every path goes through a [`Root`], so a test or a user reads a recorded tree in place of the machine. A counter is read
 //! by one `pread` of a descriptor that stays open. Values are raw and cumulative; nobody here takes differences.
 //!
 //! Sources: kernel documentation of `/proc` and sysfs; `filesystems/resctrl.rst`; the perf event lists of Intel and AMD.
 //!
-//! Invariant: nothing here changes the machine, and no parser panics, whatever a file says.
+//! Writers: [`Root`] writes files and makes and removes folders, where its caller says; [`process`] gives up rights.
+//!
+//! Invariant: no reader changes the machine, and no parser panics, whatever a file says.
 
 pub mod board;
 pub mod capabilities;
@@ -18,6 +20,7 @@ pub mod machine;
 pub mod nic;
 pub mod perf;
 pub mod pmu;
+pub mod process;
 pub mod resctrl;
 mod root;
 

@@ -1,7 +1,7 @@
 //! The folder below which `proc` and `sys` are looked up.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// The machine itself, or a recorded tree.
@@ -44,6 +44,43 @@ impl Root {
     /// If the system refuses.
     pub fn open(&self, path: &str) -> io::Result<File> {
         File::open(self.path(path))
+    }
+
+    /// Opens a file for reading and writing; it is not made.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn open_both(&self, path: &str) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).open(self.path(path))
+    }
+
+    /// Writes a text with a newline into a file that is there, by one system call.
+    ///
+    /// # Errors
+    /// If the system refuses, or there is no such file.
+    pub fn write(&self, path: &str, text: &str) -> io::Result<()> {
+        let line = format!("{text}\n");
+        OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .open(self.path(path))?
+            .write_all(line.as_bytes())
+    }
+
+    /// Makes a folder.
+    ///
+    /// # Errors
+    /// If the system refuses, or it is there already.
+    pub fn make(&self, folder: &str) -> io::Result<()> {
+        fs::create_dir(self.path(folder))
+    }
+
+    /// Removes a folder by one `rmdir`: the kernel's own folders go with what they show, others only if they are empty.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn remove(&self, folder: &str) -> io::Result<()> {
+        fs::remove_dir(self.path(folder))
     }
 
     /// Whether there is such a file or folder.

@@ -45,7 +45,8 @@ const USES: [(&str, &[&str]); 17] = [
 const MODELS: [&str; 8] = ["units", "engine", "wire", "net", "host", "transport", "sim", "record"];
 
 /// Files outside `scenario` that parse TOML or JSON, and of whom.
-const PARSERS: [&str; 8] = [
+const PARSERS: [&str; 9] = [
+    "agent/src/orders.rs",          // of its own guard
     "study/",                       // manifests of runs
     "cli/src/bench/mod.rs",         // its own child processes
     "cli/src/sweep/pool.rs",        // its own child processes
@@ -61,8 +62,13 @@ const OPENS_FILES: [&str; 7] =
     ["agent/", "chaos/", "cli/", "linux/", "record/", "validate/", "scenario/src/load.rs"];
 
 /// The only files with unsafe code: one prefetch hint, and system calls that no library has a safe form of.
-const UNSAFE: [&str; 4] =
-    ["engine/src/prefetch.rs", "linux/src/ethtool.rs", "linux/src/guarded.rs", "linux/src/perf.rs"];
+const UNSAFE: [&str; 5] = [
+    "engine/src/prefetch.rs",
+    "linux/src/ethtool.rs",
+    "linux/src/guarded.rs",
+    "linux/src/perf.rs",
+    "linux/src/process.rs",
+];
 
 /// Crates that do without the standard library.
 const NO_STD: [&str; 3] = ["units", "laws", "wire"];

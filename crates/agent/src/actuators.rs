@@ -1,0 +1,223 @@
+//! Files that throttle: made ready and tried by the guard, written by the loop through descriptors.
+
+use crate::control::Throttle;
+use crate::journal::{Change, Journal, Tree};
+use crate::plan::{Actuator, Kind, Plan};
+use forebay_linux::resctrl::memory_line;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+
+/// Makes resctrl groups, moves the victims' tasks into them, and tries each file: what is written is there when it is read. Every
+/// change is in the journal before. The error is a sentence; what was changed by then is left to undoing.
+pub fn prepare<W: Write>(
+    tree: &mut impl Tree,
+    journal: &mut Journal<W>,
+    plan: &Plan,
+) -> Result<(), String> {
+    for actuator in &plan.actuators {
+        let path = &actuator.path;
+        let refuse = |what: &str, error: io::Error| format!("{path}: cannot {what}: {error}");
+        let neutral = &actuator.values[0];
+        let mut ours = actuator.values[1..].to_vec();
+        ours.retain(|value| value != neutral);
+        ours.dedup();
+        let group = path.strip_suffix("/schemata");
+        let change = Change {
+            kind: actuator.kind,
+            path: group.unwrap_or(path).into(),
+            before: neutral.clone(),
+            ours: ours.clone(),
+        };
+        journal.add(change).map_err(|error| refuse("write the journal for it", error))?;
+        // Of a victim nothing is tried but the value that it has: it has done no harm yet. A group of ours has no task so far.
+        let mut tried = vec![neutral.clone()];
+        if let Some(group) = group {
+            tree.make(group).map_err(|error| refuse("make the group", error))?;
+            tried = [ours, tried].concat();
+        }
+        for value in &tried {
+            tree.write(path, value).map_err(|error| refuse(&format!("write {value:?}"), error))?;
+            let found = tree.read(path).map_err(|error| refuse("read it back", error))?;
+            if !same(actuator.kind, value, &found) {
+                return Err(format!("{path}: {value:?} was written, and {found:?} is read back"));
+            }
+        }
+        if let Some(group) = group {
+            move_tasks(tree, &actuator.cgroup, group)
+                .map_err(|error| refuse("move the victim's tasks", error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Threads of a cgroup and of those below it go into a resctrl group. What they start later follows them; what enters the cgroup later
+/// from elsewhere does not.
+fn move_tasks(tree: &mut impl Tree, cgroup: &str, group: &str) -> io::Result<()> {
+    let mut moved: Vec<String> = Vec::new();
+    for _ in 0..8 {
+        let mut new = Vec::new();
+        let mut folders = vec![cgroup.to_string()];
+        while let Some(folder) = folders.pop() {
+            let text = tree.read(&format!("{folder}/cgroup.threads"))?;
+            new.extend(
+                text.split_whitespace()
+                    .filter(|id| !moved.iter().any(|old| old == id))
+                    .map(str::to_string),
+            );
+            folders
+                .extend(tree.folders(&folder).into_iter().map(|name| format!("{folder}/{name}")));
+        }
+        if new.is_empty() {
+            return Ok(());
+        }
+        for thread in &new {
+            match tree.write(&format!("{group}/tasks"), thread) {
+                Err(error) if error.raw_os_error() != Some(3) => return Err(error), // ESRCH: it has ended
+                _ => {}
+            }
+        }
+        moved.extend(new);
+    }
+    Ok(())
+}
+
+/// Whether a file holds what was written: kernels print `schemata` with blanks and other lines.
+fn same(kind: Kind, written: &str, found: &str) -> bool {
+    match kind {
+        Kind::Memory => {
+            let line = found.lines().find_map(memory_line);
+            line.is_some() && line == memory_line(written)
+        }
+        Kind::Freeze | Kind::Cpu => found.lines().next() == Some(written),
+    }
+}
+
+/// A throttle of files that are open.
+#[derive(Debug)]
+pub struct Files {
+    of: Vec<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    kind: Kind,
+    file: File,
+    values: Vec<String>, // by level
+    last: usize,         // the level that it stands at
+    left: bool,          // gone, or somebody else's now
+}
+
+impl Files {
+    /// Over open files, which stand at level 0.
+    pub fn new(of: Vec<(Kind, Vec<String>, File)>) -> Self {
+        let held = |(kind, values, file)| Held { kind, file, values, last: 0, left: false };
+        Self { of: of.into_iter().map(held).collect() }
+    }
+
+    /// What the files of a plan are, for [`Files::new`].
+    pub fn values(of: &Actuator) -> (Kind, Vec<String>) {
+        (of.kind, of.values.clone())
+    }
+}
+
+impl Held {
+    /// Writes the value of a level, unless it stands already.
+    fn set(&mut self, level: usize) -> io::Result<()> {
+        let value = self.values.get(level).or(self.values.last());
+        if self.left || value == self.values.get(self.last) {
+            self.last = level;
+            return Ok(());
+        }
+        self.file.write_all_at(format!("{}\n", value.map_or("", String::as_str)).as_bytes(), 0)?;
+        self.last = level;
+        Ok(())
+    }
+
+    /// Whether what was written last still stands.
+    fn stands(&mut self) -> io::Result<bool> {
+        let mut bytes = [0; 4096];
+        let len = self.file.read_at(&mut bytes, 0)?;
+        Ok(same(
+            self.kind,
+            &self.values[self.last],
+            String::from_utf8_lossy(&bytes[..len]).trim_end(),
+        ))
+    }
+}
+
+impl Throttle for Files {
+    /// Weakest rungs first on the way up, strongest first on the way down. A victim that has gone is left out from then on.
+    fn set(&mut self, level: u8) -> bool {
+        let level = usize::from(level);
+        let down = self.of.iter().any(|held| level < held.last);
+        let mut done = true;
+        let mut each = |held: &mut Held| match held.set(level) {
+            Ok(()) => {}
+            Err(error) if error.raw_os_error() == Some(19) => held.left = true, // ENODEV
+            Err(_) => done = false,
+        };
+        if down {
+            self.of.iter_mut().rev().for_each(&mut each);
+        } else {
+            self.of.iter_mut().for_each(&mut each);
+        }
+        done
+    }
+
+    fn stands(&mut self) -> bool {
+        let mut stand = true;
+        for held in self.of.iter_mut().filter(|held| !held.left) {
+            match held.stands() {
+                Ok(true) => {}
+                Ok(false) => (held.left, stand) = (true, false),
+                Err(_) => held.left = true,
+            }
+        }
+        stand
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn files(values: &[(Kind, &[&str])]) -> (Files, Vec<std::path::PathBuf>) {
+        let mut of = Vec::new();
+        let mut paths = Vec::new();
+        for (nth, (kind, values)) in values.iter().enumerate() {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join(format!("../../target/held-{kind:?}-{nth}"));
+            std::fs::write(&path, format!("{}\n", values[0])).expect("written");
+            let file = File::options().read(true).write(true).open(&path).expect("open");
+            of.push((*kind, values.iter().map(|value| value.to_string()).collect(), file));
+            paths.push(path);
+        }
+        (Files::new(of), paths)
+    }
+
+    #[test]
+    fn levels_are_written_and_what_others_wrote_is_noticed_and_left_alone() {
+        let (mut files, paths) =
+            files(&[(Kind::Cpu, &["9 1", "4 1", "4 1"]), (Kind::Freeze, &["0", "0", "1"])]);
+        let read = |nth: usize| std::fs::read_to_string(&paths[nth]).expect("it reads");
+        assert!(files.set(1) && files.stands());
+        assert_eq!((read(0).as_str(), read(1).as_str()), ("4 1\n", "0\n"));
+        assert!(files.set(2) && files.stands());
+        assert_eq!((read(0).as_str(), read(1).as_str()), ("4 1\n", "1\n"));
+        std::fs::write(&paths[0], "7 1\n").expect("written");
+        assert!(!files.stands(), "somebody else was here");
+        assert!(files.stands(), "which is said once");
+        assert!(files.set(0));
+        assert_eq!((read(0).as_str(), read(1).as_str()), ("7 1\n", "0\n"));
+        paths.iter().for_each(|path| std::fs::remove_file(path).expect("removed"));
+    }
+
+    #[test]
+    fn schemata_are_compared_as_the_kernel_prints_them() {
+        assert!(same(Kind::Memory, "MB:0=40;1=40", "    L3:0=7ff;1=7ff\n    MB:0= 40;1= 40"));
+        assert!(!same(Kind::Memory, "MB:0=40;1=40", "MB:0=40;1=50"));
+        assert!(!same(Kind::Memory, "MB:0=40", "L3:0=7ff"));
+    }
+}

@@ -1,0 +1,307 @@
+//! The guard: makes everything ready, starts the loop, and undoes all of it when the loop ends or shows no sign of life.
+//!
+//! The guard opens the files, writes the journal and keeps its rights; the loop acts and has none. Each sees the other's end: the guard
+//! by a descriptor of the loop's process, the loop by the end of the link. Sources: `docs/agent-safety.md` has the faults and times.
+//!
+//! Invariant: what the machine is changed by is in the journal before; the journal goes only when all of it has been undone.
+
+use crate::actuators;
+use crate::args;
+use crate::config::Mode;
+use crate::control::Status;
+use crate::failure::{self, Failure};
+use crate::journal::{self, Change, Journal};
+use crate::manager::Manager;
+use crate::orders::{Descriptors, Orders};
+use crate::run::{self, Job, duration};
+use crate::senses::Input;
+use forebay_linux::board::Board;
+use forebay_linux::{Clock, Root, process};
+use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often the guard looks at the loop's sign of life.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Time for the loop to begin, and to end when it is told to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How often the service manager is told that the guard is alive: four times in the `WatchdogSec` of the service.
+const TELL: Duration = Duration::from_millis(250);
+
+/// Above the loop, so that a loop that does not end is stopped.
+const PRIORITY: i32 = 11;
+
+/// The state folder, with a lock that one agent holds at a time.
+#[derive(Debug)]
+pub struct State<'a> {
+    folder: &'a Path,
+    lock: File,
+}
+
+impl<'a> State<'a> {
+    /// The state of a new agent: what a dead one left is undone first.
+    pub fn begin(folder: &'a Path, root: &Root) -> Result<Self, Failure> {
+        let state = Self::open(folder)?;
+        if let Some(undone) = state.undo_stale(root)? {
+            let lifted = undone.lifted.join(", ");
+            failure::note(&format!("a dead agent's journal was undone first: {lifted}"));
+        }
+        Ok(state)
+    }
+
+    /// Makes the folder and takes the lock.
+    fn open(folder: &'a Path) -> Result<Self, Failure> {
+        let shown = folder.display();
+        fs::create_dir_all(folder).map_err(|error| Failure::io(format!("make {shown}"), &error))?;
+        let path = folder.join("pid");
+        let lock = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+        let lock = lock.map_err(|error| Failure::io(format!("open {}", path.display()), &error))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { folder, lock }),
+            Err(TryLockError::WouldBlock) => {
+                let pid = fs::read_to_string(&path).unwrap_or_default();
+                let pid = pid.split_whitespace().next().unwrap_or("unknown").to_string();
+                Err(Failure::Run(format!(
+                    "an agent runs already, as process {pid}, with its state in {shown}"
+                )))
+            }
+            Err(TryLockError::Error(error)) => {
+                Err(Failure::io(format!("lock {}", path.display()), &error))
+            }
+        }
+    }
+
+    /// Notes the processes of guard and loop, for whoever asks.
+    fn note(&mut self, loop_pid: u32) -> std::io::Result<()> {
+        self.lock.set_len(0)?;
+        std::os::unix::fs::FileExt::write_all_at(
+            &self.lock,
+            format!("{} {loop_pid}\n", std::process::id()).as_bytes(),
+            0,
+        )
+    }
+
+    /// Undoes what a dead agent left, by its journal. `None`: there is none.
+    fn undo_stale(&self, root: &Root) -> Result<Option<journal::Undone>, Failure> {
+        let path = self.folder.join(journal::FILE);
+        match fs::read(&path) {
+            Ok(text) => self.undo(root, &journal::read(&text)).map(Some),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Failure::io(format!("read {}", path.display()), &error)),
+        }
+    }
+
+    /// Undoes changes, and takes the journal away if all of them are undone.
+    fn undo(&self, root: &Root, changes: &[Change]) -> Result<journal::Undone, Failure> {
+        let undone = journal::undo(&mut root.clone(), changes);
+        if undone.failed.is_empty() {
+            match fs::remove_file(self.folder.join(journal::FILE)) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    Err(Failure::io("remove the journal", &error))
+                }
+                _ => Ok(undone),
+            }
+        } else {
+            let failed = undone.failed.join("; ");
+            Err(Failure::Run(format!(
+                "not everything could be undone: {failed}. forebay-agent undo tries again"
+            )))
+        }
+    }
+}
+
+/// `forebay-agent undo`.
+pub fn undo(args: &args::Undo) -> Result<(), Failure> {
+    let root = crate::probe::root(&args.from)?;
+    let state = State::open(&args.state)?;
+    let text = match state.undo_stale(&root)? {
+        None => "there was nothing to undo\n".to_string(),
+        Some(undone) if undone.lifted.is_empty() => {
+            "a dead agent's journal was there; all had been lifted\n".into()
+        }
+        Some(undone) => format!("lifted what a dead agent left: {}\n", undone.lifted.join(", ")),
+    };
+    failure::data(&text)
+}
+
+/// Why the guard ended the loop, or the loop itself.
+enum End {
+    /// An interrupt, or the time that was asked for.
+    Asked,
+    /// The loop is gone.
+    Gone,
+    /// No sign of life within the deadline.
+    Silent,
+}
+
+/// Acts on the machine until the job's end, an interrupt or a fault.
+pub fn enforce(
+    job: &Job<'_>,
+    mut state: State<'_>,
+    stacks: Vec<(String, Input)>,
+) -> Result<(), Failure> {
+    if job.plan.actuators.is_empty() {
+        return Err(Failure::Input(
+            "victim: there is none, so nothing could be throttled; write a [[victim]]".into(),
+        ));
+    }
+    let path = state.folder.join(journal::FILE);
+    let file = File::create(&path)
+        .map_err(|error| Failure::io(format!("write {}", path.display()), &error))?;
+    let mut journal = Journal::new(Durable(file));
+    let begun = prepare(job, stacks, &mut journal, &mut state);
+    let changes = std::mem::take(&mut journal.changes);
+    let run = begun.and_then(|running| watch(job, running));
+    let undone = state.undo(job.root, &changes);
+    let (mut shown, end) = match run {
+        Ok(of) => of,
+        Err(failure) => {
+            undone?;
+            return Err(failure);
+        }
+    };
+    shown.end();
+    let said = match end {
+        End::Asked => None,
+        End::Gone => Some("the loop has ended by itself"),
+        End::Silent => Some("the loop gave no sign of life within the deadline"),
+    };
+    undone?;
+    failure::data(&run::summary(Mode::Enforce, &shown.status, 0))?;
+    said.map_or(Ok(()), |said| Err(Failure::Run(format!("{said}: everything was lifted"))))
+}
+
+/// A file whose lines are on disk before they are acted upon.
+#[derive(Debug)]
+struct Durable(File);
+
+impl Write for Durable {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.sync_data()
+    }
+}
+
+/// The loop, as its guard has it.
+struct Running {
+    child: Child,
+    watched: OwnedFd,
+    link: OwnedFd,
+    board: Board,
+    shown: Shower,
+}
+
+/// The thread that shows the status.
+struct Shower {
+    thread: Option<std::thread::JoinHandle<Result<(), Failure>>>,
+    ended: Arc<AtomicBool>,
+    status: Status,
+}
+
+impl Shower {
+    /// Ends it. Nobody may read what it says: a guard never waits for that.
+    fn end(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take().filter(std::thread::JoinHandle::is_finished) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Changes what has to be changed before, and starts the loop.
+fn prepare(
+    job: &Job<'_>,
+    stacks: Vec<(String, Input)>,
+    journal: &mut Journal<Durable>,
+    state: &mut State<'_>,
+) -> Result<Running, Failure> {
+    let Job { args, root, config, law, plan, .. } = *job;
+    let failed = |what: &'static str| move |error: std::io::Error| Failure::io(what, &error);
+    actuators::prepare(&mut root.clone(), journal, plan).map_err(|why| {
+        Failure::Run(format!("the self-test failed, so nothing is enforced: {why}"))
+    })?;
+    let files = plan.actuators.iter().map(|of| {
+        root.open_both(&of.path).map_err(|error| Failure::io(format!("open {}", of.path), &error))
+    });
+    let (names, inputs): (Vec<_>, Vec<_>) = stacks.into_iter().unzip();
+    let logs = match &args.out {
+        None => Vec::new(),
+        Some(out) => crate::sink::files(out, &names)?,
+    };
+    let board = Board::new().map_err(failed("make a board"))?;
+    let shared = || board.share().map_err(failed("share a board"));
+    let with =
+        Descriptors { board: shared()?, inputs, files: files.collect::<Result<_, _>>()?, logs };
+    let every = duration(config.every).as_nanos() as u64;
+    let orders = Orders::new(law, every, plan.max_level, &plan.actuators, &with);
+    let (link, loops) = process::link().map_err(failed("make a link"))?;
+    let own = std::env::current_exe().map_err(failed("find this program"))?;
+    let child = Command::new(own)
+        .arg("hold")
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::from(loops))
+        .stdout(Stdio::null())
+        .process_group(0) // an interrupt of the terminal is the guard's
+        .spawn()
+        .map_err(failed("start the loop"))?;
+    state.note(child.id()).map_err(failed("note the processes"))?;
+    let watched = process::watch(child.id()).map_err(failed("watch the loop"))?;
+    orders.send(&link, &with).map_err(failed("hand the loop its orders"))?;
+    let ended = Arc::new(AtomicBool::new(false));
+    let thread = {
+        let (board, ended) = (shared()?, Arc::clone(&ended));
+        std::thread::spawn(move || run::show(&board, &names, Mode::Enforce, &ended))
+    };
+    let shown = Shower { thread: Some(thread), ended, status: Status::default() };
+    Ok(Running { child, watched, link, board, shown })
+}
+
+/// Watches the loop until it ends or is ended. It is dead when this comes back.
+fn watch(job: &Job<'_>, of: Running) -> Result<(Shower, End), Failure> {
+    let Running { mut child, watched, link, board, mut shown } = of;
+    let _ = process::realtime(PRIORITY); // without the right to, it runs as others do
+    let (clock, deadline) = (Clock::start(), duration(job.config.deadline));
+    let (mut seen, mut since) = (0, Duration::ZERO);
+    let (manager, mut told) = (Manager::of_environment(), Duration::ZERO);
+    manager.tell("READY=1");
+    let end = loop {
+        if process::ended(&watched, LOOK) {
+            break End::Gone;
+        }
+        let now = clock.now();
+        let rounds = board.read().map_or(seen, |words| Status::of(&words).rounds);
+        if rounds != seen {
+            (seen, since) = (rounds, now);
+        }
+        if now.saturating_sub(told) > TELL {
+            told = now;
+            manager.tell("WATCHDOG=1");
+        }
+        if now.saturating_sub(since) > if seen == 0 { GRACE } else { deadline } {
+            break End::Silent;
+        }
+        if job.stop.load(Ordering::Relaxed) || now >= job.until {
+            break End::Asked;
+        }
+    };
+    drop(link); // the loop lifts everything and ends
+    let asked = matches!(end, End::Asked) && process::ended(&watched, GRACE);
+    if !asked {
+        let _ = child.kill();
+    }
+    child.wait().map_err(|error| Failure::io("wait for the loop", &error))?;
+    shown.status = board.read().map_or_else(|_| Status::default(), |words| Status::of(&words));
+    Ok((shown, end))
+}

@@ -1,0 +1,63 @@
+//! The loop as a process of its own, started by the guard: no right, no path, nothing but the descriptors that came with its orders.
+//!
+//! Invariant: however it ends, by the guard's end, by a panic or by the orders, it first lifts everything; only a signal that kills
+//! it at once leaves that to the guard.
+
+use crate::actuators::Files;
+use crate::control::{Controller, Throttle};
+use crate::failure::Failure;
+use crate::orders::Orders;
+use crate::run::rounds;
+use crate::senses::Stacks;
+use crate::sink;
+use forebay_linux::{Clock, process};
+use forebay_units::Span;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+/// Below the guard, so that a loop that does not end is stopped.
+const PRIORITY: i32 = 10;
+
+/// `forebay-agent hold`.
+pub fn hold() -> Result<(), Failure> {
+    let link = std::io::stdin();
+    let (orders, with) = Orders::receive(&link)
+        .map_err(|error| Failure::io("receive the guard's orders; the guard runs this", &error))?;
+    let _ = process::realtime(PRIORITY); // without the right to, it runs as others do
+    process::give_up_rights().map_err(|error| Failure::io("give up rights", &error))?;
+    let law =
+        orders.params().ok_or_else(|| Failure::Run(format!("there is no law {:?}", orders.law)))?;
+    let (logs, writer) = if with.logs.is_empty() {
+        (Vec::new(), None)
+    } else {
+        let (logs, writer) = sink::of(with.logs);
+        (logs, Some(writer))
+    };
+    let files =
+        orders.files.into_iter().zip(with.files).map(|((kind, values), file)| (kind, values, file));
+    let clock = Clock::start();
+    let stacks = orders.stacks.len();
+    let mut files = Files::new(files.collect());
+    let every = Span::from_ns(orders.every_ns);
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let parts = (Stacks::new(clock, with.inputs), &mut files);
+        let laws = (vec![law; stacks], logs);
+        let mut controller =
+            Controller::new(clock.now(), stacks, laws, (orders.max_level, every), parts);
+        let every = Duration::from_nanos(orders.every_ns);
+        rounds(&mut controller, &clock, &with.board, every, |rest| !process::ended(&link, rest));
+        controller.end();
+        let _ = with.board.publish(&controller.status().words());
+    }));
+    let lifted = files.set(0);
+    if let Some(writer) = writer {
+        writer.end()?;
+    }
+    match (ended, lifted) {
+        (Ok(()), true) => Ok(()),
+        (Err(_), _) => Err(Failure::Run("the law failed; everything was lifted".into())),
+        (_, false) => {
+            Err(Failure::Run("something could not be lifted; the guard tries again".into()))
+        }
+    }
+}

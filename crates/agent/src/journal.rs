@@ -1,0 +1,172 @@
+//! What the guard is about to change, on disk before it does, and how all of it is undone.
+//!
+//! A line for each change, with a checksum: a line that is not whole was never acted upon, since the change comes after the line.
+//!
+//! Invariant: undoing touches nothing but what whole lines name, and of that nothing that somebody else has changed since. Done
+//! twice, it does nothing the second time.
+
+use crate::plan::Kind;
+use forebay_linux::Root;
+use std::io::{self, ErrorKind, Write};
+
+/// Name of the file in the state folder.
+pub const FILE: &str = "journal";
+
+/// A tree of files that can be changed: the machine's, or one made up.
+pub trait Tree {
+    /// Text of a file.
+    fn read(&mut self, path: &str) -> io::Result<String>;
+    /// Writes a line into a file that is there.
+    fn write(&mut self, path: &str, text: &str) -> io::Result<()>;
+    /// Makes a folder.
+    fn make(&mut self, folder: &str) -> io::Result<()>;
+    /// Removes a folder that the kernel made full.
+    fn remove(&mut self, folder: &str) -> io::Result<()>;
+    /// Folders in a folder.
+    fn folders(&mut self, folder: &str) -> Vec<String>;
+}
+
+impl Tree for Root {
+    fn read(&mut self, path: &str) -> io::Result<String> {
+        Self::read(self, path)
+    }
+
+    fn write(&mut self, path: &str, text: &str) -> io::Result<()> {
+        Self::write(self, path, text)
+    }
+
+    fn make(&mut self, folder: &str) -> io::Result<()> {
+        Self::make(self, folder)
+    }
+
+    fn remove(&mut self, folder: &str) -> io::Result<()> {
+        Self::remove(self, folder)
+    }
+
+    fn folders(&mut self, folder: &str) -> Vec<String> {
+        let names = self.names(folder).into_iter();
+        names.filter(|name| self.path(&format!("{folder}/{name}")).is_dir()).collect()
+    }
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What kind of file.
+    pub kind: Kind,
+    /// The file; for memory bandwidth the resctrl group's folder.
+    pub path: String,
+    /// What it held before.
+    pub before: String,
+    /// What the agent may write there.
+    pub ours: Vec<String>,
+}
+
+const WORDS: [(Kind, &str); 3] =
+    [(Kind::Freeze, "freeze"), (Kind::Cpu, "cpu"), (Kind::Memory, "memory")];
+
+impl Change {
+    /// Its line. Neither paths nor values have control characters.
+    fn line(&self) -> String {
+        let kind = WORDS.iter().find(|(kind, _)| *kind == self.kind).map_or("", |(_, word)| word);
+        let text = format!("{kind}\t{}\t{}\t{}", self.path, self.before, self.ours.join("|"));
+        format!("{text}\t{:08x}\n", checksum(&text))
+    }
+
+    fn of(line: &str) -> Option<Self> {
+        let (text, sum) = line.rsplit_once('\t')?;
+        let sum = (sum.len() == 8).then(|| u32::from_str_radix(sum, 16).ok()).flatten()?;
+        let mut words = text.split('\t');
+        let kind = words.next()?;
+        let kind = WORDS.iter().find(|(_, word)| *word == kind)?.0;
+        let (path, before) = (words.next()?.to_string(), words.next()?.to_string());
+        let ours = words.next()?.split('|').map(str::to_string).collect();
+        (sum == checksum(text) && words.next().is_none()).then_some(Self {
+            kind,
+            path,
+            before,
+            ours,
+        })
+    }
+}
+
+/// FNV-1a of 32 bits.
+fn checksum(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Adds changes to come to a file.
+#[derive(Debug)]
+pub struct Journal<W> {
+    to: W,
+    /// What it has so far.
+    pub changes: Vec<Change>,
+}
+
+impl<W: Write> Journal<W> {
+    /// Into this file.
+    pub fn new(to: W) -> Self {
+        Self { to, changes: Vec::new() }
+    }
+
+    /// Adds a change; it may be made once this has come back.
+    pub fn add(&mut self, change: Change) -> io::Result<()> {
+        self.changes.push(change.clone()); // a line that may be there in part is undone too
+        self.to.write_all(change.line().as_bytes())?;
+        self.to.flush()
+    }
+}
+
+/// The whole lines of a journal, up to the first that is not.
+pub fn read(text: &[u8]) -> Vec<Change> {
+    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(&text[..0], |end| &text[..end]);
+    let whole = String::from_utf8_lossy(whole);
+    whole.split('\n').map_while(Change::of).collect()
+}
+
+/// What undoing did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Undone {
+    /// What was lifted, a clause for each.
+    pub lifted: Vec<String>,
+    /// What could not be.
+    pub failed: Vec<String>,
+}
+
+/// Undoes changes: victims run again first, then CPU time, then memory bandwidth.
+pub fn undo(tree: &mut impl Tree, changes: &[Change]) -> Undone {
+    let mut done = Undone::default();
+    for kind in [Kind::Freeze, Kind::Cpu, Kind::Memory] {
+        for change in changes.iter().filter(|change| change.kind == kind) {
+            let path = &change.path;
+            match undo_one(tree, change) {
+                Ok(true) => done.lifted.push(path.clone()),
+                Ok(false) => {}
+                Err(error) if gone(&error) => {}
+                Err(error) => done.failed.push(format!("{path}: {error}")),
+            }
+        }
+    }
+    done
+}
+
+/// Whether there was something to undo.
+fn undo_one(tree: &mut impl Tree, change: &Change) -> io::Result<bool> {
+    let path = &change.path;
+    if change.kind == Kind::Memory {
+        return tree.remove(path).map(|()| true);
+    }
+    let ours = change.ours.contains(&tree.read(path)?);
+    if ours {
+        tree.write(path, &change.before)?;
+    }
+    Ok(ours)
+}
+
+/// What is not there any more needs no undoing.
+fn gone(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(19) // ENODEV: a cgroup that was removed
+}
+
+#[cfg(test)]
+pub mod tests;

@@ -1,0 +1,234 @@
+//! Undoing on a machine made up, whose calls fail one after the other, and from journals that were cut.
+
+use super::*;
+use crate::actuators::prepare;
+use crate::plan::{Actuator, Plan};
+use std::collections::BTreeMap;
+
+/// A machine of files in memory, with resctrl's rules: groups come with their files, take `MB:` in steps of 10, and give tasks back.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Made {
+    files: BTreeMap<String, String>,
+    calls: usize,
+    fails: Option<usize>,
+}
+
+const GROUP: &str = "/sys/fs/resctrl/forebay-0";
+
+impl Made {
+    fn new() -> Self {
+        let files = [
+            ("/cg/a/cgroup.freeze", "0"),
+            ("/cg/a/cpu.max", "max 100000"),
+            ("/cg/a/cgroup.threads", "11 12"),
+            ("/cg/a/below/cgroup.threads", "13"),
+            ("/cg/b/cgroup.freeze", "1"),
+            ("/sys/fs/resctrl/tasks", "1 11 12 13"),
+        ];
+        let files = files.map(|(path, text)| (path.to_string(), text.to_string()));
+        Self { files: files.into(), ..Self::default() }
+    }
+
+    fn call(&mut self) -> io::Result<()> {
+        self.calls += 1;
+        if self.fails == Some(self.calls) { Err(io::Error::from_raw_os_error(5)) } else { Ok(()) }
+    }
+
+    /// As a machine without us has it.
+    fn whole(&self) -> bool {
+        self.files == Self::new().files
+    }
+}
+
+impl Tree for Made {
+    fn read(&mut self, path: &str) -> io::Result<String> {
+        self.call()?;
+        self.files.get(path).cloned().ok_or(ErrorKind::NotFound.into())
+    }
+
+    fn write(&mut self, path: &str, text: &str) -> io::Result<()> {
+        self.call()?;
+        if path == format!("{GROUP}/schemata") {
+            let values = forebay_linux::resctrl::memory_line(text);
+            let fits = values.is_some_and(|of| of.iter().all(|(_, value)| value % 10 == 0));
+            if !fits {
+                return Err(io::Error::from_raw_os_error(22));
+            }
+        }
+        if path == format!("{GROUP}/tasks") {
+            let root = self.files.get_mut("/sys/fs/resctrl/tasks").expect("it is there");
+            *root = root.split(' ').filter(|id| *id != text).collect::<Vec<_>>().join(" ");
+            let tasks = self.files.get_mut(path).ok_or(ErrorKind::NotFound)?;
+            *tasks = format!("{tasks} {text}");
+            return Ok(());
+        }
+        *self.files.get_mut(path).ok_or(ErrorKind::NotFound)? = text.into();
+        Ok(())
+    }
+
+    fn make(&mut self, folder: &str) -> io::Result<()> {
+        self.call()?;
+        self.files.insert(format!("{folder}/schemata"), "MB:0=100".into());
+        self.files.insert(format!("{folder}/tasks"), String::new());
+        Ok(())
+    }
+
+    fn remove(&mut self, folder: &str) -> io::Result<()> {
+        self.call()?;
+        self.files.remove(&format!("{folder}/schemata")).ok_or(ErrorKind::NotFound)?;
+        let tasks = self.files.remove(&format!("{folder}/tasks")).unwrap_or_default();
+        let root = self.files.get_mut("/sys/fs/resctrl/tasks").expect("it is there");
+        let mut all: Vec<u32> =
+            format!("{root} {tasks}").split_whitespace().filter_map(|id| id.parse().ok()).collect();
+        all.sort_unstable();
+        *root = all.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+        Ok(())
+    }
+
+    fn folders(&mut self, folder: &str) -> Vec<String> {
+        if folder == "/cg/a" { vec!["below".into()] } else { Vec::new() }
+    }
+}
+
+fn plan() -> Plan {
+    let of = |kind, path: &str, values: [&str; 4]| Actuator {
+        kind,
+        cgroup: "/cg/a".into(),
+        path: path.into(),
+        values: values.map(String::from).into(),
+    };
+    Plan {
+        actuators: vec![
+            of(
+                Kind::Memory,
+                &format!("{GROUP}/schemata"),
+                ["MB:0=100", "MB:0=40", "MB:0=40", "MB:0=10"],
+            ),
+            of(
+                Kind::Cpu,
+                "/cg/a/cpu.max",
+                ["max 100000", "max 100000", "20000 100000", "20000 100000"],
+            ),
+            of(Kind::Freeze, "/cg/a/cgroup.freeze", ["0", "0", "0", "1"]),
+        ],
+        max_level: 3,
+    }
+}
+
+/// What the loop would have left in the worst case.
+fn throttle(made: &mut Made) {
+    made.fails = None;
+    for actuator in plan().actuators {
+        if let Some(file) = made.files.get_mut(&actuator.path) {
+            file.clone_from(&actuator.values[3]);
+        }
+    }
+}
+
+#[test]
+fn what_was_prepared_is_undone_and_once_is_enough() {
+    let mut made = Made::new();
+    let mut journal = Journal::new(Vec::new());
+    prepare(&mut made, &mut journal, &plan()).expect("it works");
+    assert_eq!(made.files[&format!("{GROUP}/tasks")].split_whitespace().count(), 3);
+    throttle(&mut made);
+    let changes = read(&journal.to);
+    assert_eq!(changes, journal.changes);
+    assert_eq!(undo(&mut made, &changes).lifted.len(), 3);
+    assert!(made.whole(), "{made:?}");
+    assert_eq!(undo(&mut made, &changes), Undone::default());
+    assert!(made.whole());
+}
+
+#[test]
+fn whichever_call_fails_all_is_undone() {
+    let calls = {
+        let mut made = Made::new();
+        prepare(&mut made, &mut Journal::new(Vec::new()), &plan()).expect("it works");
+        made.calls
+    };
+    assert!(calls > 15, "{calls}");
+    for fails in 1..=calls {
+        let mut made = Made { fails: Some(fails), ..Made::new() };
+        let mut journal = Journal::new(Vec::new());
+        assert!(prepare(&mut made, &mut journal, &plan()).is_err(), "call {fails}");
+        made.fails = None;
+        undo(&mut made, &read(&journal.to));
+        assert!(made.whole(), "call {fails}: {made:?}");
+    }
+}
+
+#[test]
+fn undoing_that_fails_is_done_the_next_time() {
+    let mut ready = Made::new();
+    let mut journal = Journal::new(Vec::new());
+    prepare(&mut ready, &mut journal, &plan()).expect("it works");
+    throttle(&mut ready);
+    for fails in 1..=5 {
+        let mut made = Made { calls: 0, fails: Some(fails), ..ready.clone() };
+        let done = undo(&mut made, &journal.changes);
+        assert_eq!(done.failed.len(), 1, "call {fails}: {done:?}");
+        made.fails = None;
+        assert!(
+            undo(&mut made, &journal.changes).failed.is_empty() && made.whole(),
+            "call {fails}"
+        );
+    }
+}
+
+/// The guard dies at any byte of the journal: what whole lines name may have been changed, and nothing else.
+#[test]
+fn a_journal_cut_at_any_byte_undoes_what_can_have_been_done() {
+    let mut ready = Made::new();
+    let mut journal = Journal::new(Vec::new());
+    prepare(&mut ready, &mut journal, &plan()).expect("it works");
+    for cut in 0..=journal.to.len() {
+        let changes = read(&journal.to[..cut]);
+        let lines = journal.to[..cut].iter().filter(|byte| **byte == b'\n').count();
+        assert_eq!(changes, journal.changes[..lines], "cut at {cut}");
+        let mut made = Made::new();
+        let part = Plan { actuators: plan().actuators[..lines].to_vec(), max_level: 3 };
+        prepare(&mut made, &mut Journal::new(Vec::new()), &part).expect("it works");
+        throttle_those(&mut made, &part);
+        assert!(undo(&mut made, &changes).failed.is_empty() && made.whole(), "cut at {cut}");
+    }
+    for flipped in 0..journal.to.len() {
+        let mut damaged = journal.to.clone();
+        damaged[flipped] ^= 1;
+        let right = read(&damaged).iter().all(|change| journal.changes.contains(change));
+        assert!(right, "byte {flipped}");
+    }
+}
+
+fn throttle_those(made: &mut Made, plan: &Plan) {
+    for actuator in &plan.actuators {
+        made.files.insert(actuator.path.clone(), actuator.values[3].clone());
+    }
+}
+
+#[test]
+fn what_somebody_else_set_stays() {
+    let mut made = Made::new();
+    let mut journal = Journal::new(Vec::new());
+    prepare(&mut made, &mut journal, &plan()).expect("it works");
+    made.files.insert("/cg/a/cpu.max".into(), "70000 100000".into());
+    assert!(undo(&mut made, &journal.changes).failed.is_empty());
+    assert_eq!(made.files["/cg/a/cpu.max"], "70000 100000");
+}
+
+#[test]
+fn nothing_is_changed_that_the_journal_could_not_take() {
+    struct Full;
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut made = Made::new();
+    let said = prepare(&mut made, &mut Journal::new(Full), &plan()).expect_err("no space");
+    assert!(said.contains("cannot write the journal for it"), "{said}");
+    assert!(made.whole() && made.calls == 0);
+}

@@ -1,0 +1,104 @@
+//! What the guard hands to its loop: one message with all that the loop needs, and its descriptors. It opens nothing itself.
+
+use crate::actuators::Files;
+use crate::plan::{Actuator, Kind};
+use crate::senses::Input;
+use forebay_laws::host::HostParams;
+use forebay_linux::board::Board;
+use forebay_linux::process;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// The message.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Orders {
+    /// Name of the law.
+    pub law: String,
+    /// All of its parameters.
+    pub params: Vec<(String, String)>,
+    /// Time between two readings, in nanoseconds.
+    pub every_ns: u64,
+    /// The strongest level.
+    pub max_level: u8,
+    /// For each stack, how many descriptors it is read from.
+    pub stacks: Vec<usize>,
+    /// For each file that throttles, what it is and what it holds at each level.
+    pub files: Vec<(Kind, Vec<String>)>,
+    /// How many law logs there are: none, or one for each stack.
+    pub logs: usize,
+}
+
+/// What comes with the message.
+#[derive(Debug)]
+pub struct Descriptors {
+    /// Where the loop shows its status.
+    pub board: Board,
+    /// The counters of each stack.
+    pub inputs: Vec<Input>,
+    /// The files that throttle.
+    pub files: Vec<File>,
+    /// The law logs.
+    pub logs: Vec<File>,
+}
+
+impl Orders {
+    /// Orders for this law.
+    pub fn new(
+        law: &HostParams,
+        every_ns: u64,
+        max_level: u8,
+        files: &[Actuator],
+        with: &Descriptors,
+    ) -> Self {
+        Self {
+            law: law.name().into(),
+            params: law.values().map(|(of, value)| (of.name.into(), value.to_string())).collect(),
+            every_ns,
+            max_level,
+            stacks: with.inputs.iter().map(|input| input.descriptors().len()).collect(),
+            files: files.iter().map(Files::values).collect(),
+            logs: with.logs.len(),
+        }
+    }
+
+    /// The law that they name.
+    pub fn params(&self) -> Option<HostParams> {
+        let mut params = HostParams::new(&self.law).ok()?;
+        self.params.iter().try_for_each(|(name, value)| params.set(name, value)).ok()?;
+        Some(params)
+    }
+
+    /// Sends them.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn send(&self, link: impl AsFd, with: &Descriptors) -> io::Result<()> {
+        let mut descriptors: Vec<BorrowedFd<'_>> = vec![with.board.as_fd()];
+        descriptors.extend(with.inputs.iter().flat_map(Input::descriptors));
+        descriptors.extend(with.files.iter().chain(&with.logs).map(AsFd::as_fd));
+        process::send(link, &serde_json::to_vec(self)?, &descriptors)
+    }
+
+    /// Waits for them.
+    ///
+    /// # Errors
+    /// If the link ends, or what came is not what was sent.
+    pub fn receive(link: impl AsFd) -> io::Result<(Self, Descriptors)> {
+        let (bytes, descriptors) = process::receive(link)?;
+        let orders: Self = serde_json::from_slice(&bytes)?;
+        let mut rest = descriptors.into_iter();
+        let with = (|| {
+            let board = Board::of(rest.next()?);
+            let inputs =
+                orders.stacks.iter().map(|count| Input::of(rest.by_ref().take(*count).collect()));
+            let inputs = inputs.collect::<Option<Vec<_>>>()?;
+            let files: Vec<_> = rest.by_ref().take(orders.files.len()).map(File::from).collect();
+            let logs: Vec<_> = rest.map(File::from).collect();
+            let whole = files.len() == orders.files.len() && logs.len() == orders.logs;
+            whole.then_some(Descriptors { board, inputs, files, logs })
+        })();
+        Ok((orders, with.ok_or(io::ErrorKind::InvalidData)?))
+    }
+}
