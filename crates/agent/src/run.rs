@@ -173,9 +173,9 @@ pub fn rounds<S: Senses, T: Throttle>(
     loop {
         let begun = clock.now();
         controller.round(begun);
-        controller.count(clock.now().saturating_sub(begun), begun > due + every);
         // The board is memory: what fails here once fails for ever, and the guard sees that no sign of life comes.
         let _ = board.publish(&controller.status().words());
+        controller.count(clock.now().saturating_sub(begun), begun > due + every);
         due += every;
         if clock.now() > due + every {
             due = clock.now(); // rounds that were missed are not made up for
