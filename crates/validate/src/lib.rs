@@ -252,7 +252,7 @@ pub fn rows(suite: &str) -> Vec<Row> {
 pub fn readings(suite: &str) -> &'static [&'static str] {
     match split(suite).0 {
         "hostcc" => &["", "-resting"],
-        "hiercc" => &["-recommended-count", "-recommended", "-literal"],
+        "hiercc" => &["-recommended-count", "-recommended", "-literal", "-own"],
         _ => &[],
     }
 }

@@ -15,7 +15,7 @@ use crate::row::Row;
 use setup::BUNDLES;
 
 /// Parts, by the figure of their rows.
-const PARTS: [&str; 6] = ["fig1", "fig2", "fig4", "fig5", "text", "law"];
+const PARTS: [&str; 7] = ["fig1", "fig2", "fig4", "fig5", "text", "law", "own"];
 
 pub(crate) fn parts() -> Vec<&'static str> {
     PARTS.to_vec()
@@ -26,13 +26,16 @@ pub(crate) fn part_of(row: &Row) -> &str {
     if row.id.starts_with("text-queue-traffic") {
         return "fig5";
     }
+    if row.id.ends_with("-own") {
+        return "own";
+    }
     if row.id.starts_with("law-invariant") {
         return "fig4";
     }
     PARTS.into_iter().find(|part| row.id.starts_with(part)).unwrap_or("text")
 }
 
-/// Everything, or one part. `quick` shortens figure 5 alone.
+/// Everything, or one part. `quick` shortens figure 5 and leaves reading 17 out.
 pub(crate) fn measure(
     cores: &Cores<'_>,
     part: Option<&str>,
@@ -68,9 +71,13 @@ pub(crate) fn measure(
         }
     }
     let mut measured = cores.run(jobs);
-    let figure = wanted("fig5").then(|| traffic::Figure::run(cores, traffic::Extent::new(quick)));
+    let run = |extent, schemes: &[_]| traffic::Figure::run(cores, extent, schemes);
+    let figure = wanted("fig5").then(|| run(traffic::Extent::new(quick), &traffic::SCHEMES));
     if let Some(figure) = &figure {
         traffic::measure(figure, &mut measured);
+    }
+    if wanted("own") && !quick {
+        traffic::measure_own(&run(traffic::Extent::own(), &traffic::OWN), &mut measured);
     }
     let pictures = if draw { pictures::all(figure.as_ref()) } else { Vec::new() };
     (measured, pictures)

@@ -63,6 +63,10 @@ pub(super) enum Scheme {
     Dcqcn,
     Timely,
     ExpressPass,
+    /// The same three as their own papers have them: reading 17.
+    HpccOwn,
+    DcqcnOwn,
+    TimelyOwn,
 }
 
 impl Scheme {
@@ -74,6 +78,9 @@ impl Scheme {
             Scheme::Dcqcn => "dcqcn",
             Scheme::Timely => "timely",
             Scheme::ExpressPass => "expresspass",
+            Scheme::HpccOwn => "hpcc-own",
+            Scheme::DcqcnOwn => "dcqcn-own",
+            Scheme::TimelyOwn => "timely-own",
         }
     }
 }
@@ -179,7 +186,12 @@ impl Setup {
             Scheme::Dcqcn => "ecn = { kmin = \"400KB\", kmax = \"1600KB\", pmax = 0.2, \
                               for_rate = \"100Gbps\", at = \"dequeue\" }\n"
                 .into(),
-            Scheme::Hpcc | Scheme::Timely => "ecn = \"off\"\n".into(),
+            Scheme::DcqcnOwn => "ecn = { kmin = \"5KB\", kmax = \"200KB\", pmax = 0.01, \
+                                 for_rate = \"40Gbps\" }\n"
+                .into(),
+            Scheme::Hpcc | Scheme::Timely | Scheme::HpccOwn | Scheme::TimelyOwn => {
+                "ecn = \"off\"\n".into()
+            }
             Scheme::ExpressPass => {
                 "ecn = \"off\"\ncredits = { class = 1, share = \"84/1132\" }\n".into()
             }
@@ -215,6 +227,15 @@ impl Setup {
             Scheme::Timely => {
                 "law = \"timely\"\nparams = { form = \"plain\", delta = \"25Mbps\" }\n".into()
             }
+            Scheme::HpccOwn => "law = \"hpcc\"\nbase_rtt = \"12us\"\n\
+                                params = { eta = 0.95, max_stage = 5, w_ai = \"80B\" }\n"
+                .into(),
+            Scheme::DcqcnOwn => {
+                "law = \"dcqcn\"\ncnp_class = 1\nparams = { timers = \"paper\" }\n".into()
+            }
+            Scheme::TimelyOwn => "law = \"timely\"\n\
+                                  params = { form = \"plain\", delta = \"25Mbps\", segment = \"1KB\" }\n"
+                .into(),
             Scheme::ExpressPass => "law = \"expresspass\"\nack_size = \"64B\"\n".into(),
         }
     }

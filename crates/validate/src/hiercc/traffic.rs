@@ -20,8 +20,12 @@ const RACK: u64 = 16;
 /// Seconds after the last arrival by which all flows should be over.
 const DRAIN: f64 = 100e-3;
 
-/// All schemes, the dearest first.
-const SCHEMES: [Scheme; 7] = [
+/// What reading 17 compares.
+pub(super) const OWN: [Scheme; 4] =
+    [Scheme::HierCc(BUNDLES[2]), Scheme::HpccOwn, Scheme::DcqcnOwn, Scheme::TimelyOwn];
+
+/// All other schemes, the dearest first.
+pub(super) const SCHEMES: [Scheme; 7] = [
     Scheme::HierCc(BUNDLES[0]),
     Scheme::HierCc(BUNDLES[1]),
     Scheme::HierCc(BUNDLES[2]),
@@ -47,6 +51,11 @@ impl Extent {
         } else {
             Self { loads: vec![0.3, 0.4, 0.5, 0.6, 0.7, 0.8], seeds: 5, arrivals: 20e-3 }
         }
+    }
+
+    /// That of reading 17.
+    pub fn own() -> Self {
+        Self { loads: vec![0.3, 0.4, 0.5, 0.6, 0.7, 0.8], seeds: 3, arrivals: 5e-3 }
     }
 
     /// In words.
@@ -156,13 +165,13 @@ fn one(scheme: Scheme, load: f64, seed: u64, arrivals: f64) -> One {
 }
 
 impl Figure {
-    /// Runs it.
-    pub fn run(cores: &Cores<'_>, extent: Extent) -> Self {
+    /// Runs it under these schemes.
+    pub fn run(cores: &Cores<'_>, extent: Extent, schemes: &[Scheme]) -> Self {
         let found: Mutex<Vec<(Scheme, usize, u64, One)>> = Mutex::new(Vec::new());
         let mut calls = Vec::new();
         for seed in 1..=extent.seeds {
             for (i, load) in extent.loads.iter().enumerate().rev() {
-                for scheme in SCHEMES {
+                for &scheme in schemes {
                     let (found, arrivals) = (&found, extent.arrivals);
                     calls.push(move || {
                         let one = one(scheme, *load, seed, arrivals);
@@ -175,7 +184,7 @@ impl Figure {
         let mut found = found.into_inner().expect("every worker has ended");
         found.sort_by_key(|one| one.2);
         let mut points = Vec::new();
-        for scheme in SCHEMES {
+        for &scheme in schemes {
             for (i, load) in extent.loads.iter().enumerate() {
                 let of = found.iter().filter(|one| one.0 == scheme && one.1 == i);
                 points.push(Point::new(scheme, *load, of.map(|one| &one.3).collect()));
@@ -259,6 +268,41 @@ pub(super) fn measure(figure: &Figure, measured: &mut Measured) {
     }
     for bundle in BUNDLES {
         queues(figure, bundle, &said, measured);
+    }
+}
+
+/// Enters the rows of reading 17, with what is gained at each load.
+pub(super) fn measure_own(figure: &Figure, measured: &mut Measured) {
+    let said = figure.extent.said();
+    let ours = figure.of(OWN[0]);
+    let [_, hpcc, dcqcn, timely] = OWN.map(|scheme| figure.of(scheme));
+    for (which, panel) in ["fig5a", "fig5b"].into_iter().enumerate() {
+        for (name, other) in [("hpcc", &hpcc), ("timely", &timely), ("dcqcn", &dcqcn)] {
+            let (gain, _) = most(&ours, other, which);
+            let by_load: Vec<String> = ours
+                .iter()
+                .zip(other)
+                .map(|(a, b)| format!("{:.0}", less(a.stat(which), b.stat(which))))
+                .collect();
+            let remark = format!("{said}: by load {} %", by_load.join(", "));
+            let of = (which, [&ours[..], other]);
+            enter(measured, format!("{panel}-over-{name}-own"), gain, of, remark);
+        }
+        let mut pairs =
+            vec![("order-hiercc-hpcc", &hpcc, &ours), ("order-timely-dcqcn", &dcqcn, &timely)];
+        if panel == "fig5a" {
+            pairs.push(("order-hpcc-timely", &timely, &hpcc));
+        } else {
+            pairs.extend([
+                ("same-hpcc-timely", &timely, &hpcc),
+                ("order-hpcc-dcqcn", &dcqcn, &hpcc),
+            ]);
+        }
+        for (name, over, under) in pairs {
+            let of = (which, [&over[..], under]);
+            let ratio = geometric(over, under, which);
+            enter(measured, format!("{panel}-{name}-own"), ratio, of, said.clone());
+        }
     }
 }
 
