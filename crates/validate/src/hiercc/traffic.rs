@@ -278,13 +278,13 @@ pub(super) fn measure_own(figure: &Figure, measured: &mut Measured) {
     let [_, hpcc, dcqcn, timely] = OWN.map(|scheme| figure.of(scheme));
     for (which, panel) in ["fig5a", "fig5b"].into_iter().enumerate() {
         for (name, other) in [("hpcc", &hpcc), ("timely", &timely), ("dcqcn", &dcqcn)] {
-            let (gain, _) = most(&ours, other, which);
+            let (gain, best) = best(&ours, other, which);
             let by_load: Vec<String> = ours
                 .iter()
                 .zip(other)
                 .map(|(a, b)| format!("{:.0}", less(a.stat(which), b.stat(which))))
                 .collect();
-            let remark = format!("{said}: by load {} %", by_load.join(", "));
+            let remark = format!("{said}: {best}; by load {} %", by_load.join(", "));
             let of = (which, [&ours[..], other]);
             enter(measured, format!("{panel}-over-{name}-own"), gain, of, remark);
         }
