@@ -27,6 +27,7 @@ Example:
   forebay run --preset incast --set transport.law=cubic --out b
   forebay compare a b
 
+A sweep is compared with itself: what it varies stands beside each other, along its first key with numbers.
 Runs have to be defined alike: the same topology, traffic, headers, clock and measured window, and seeds in common.";
 
 #[derive(Debug, Subcommand)]
@@ -404,9 +405,15 @@ pub enum Ideal {
 
 #[derive(Clone, Debug, Args)]
 pub struct Compare {
-    /// Results directories; all are compared with the first
-    #[arg(required = true)]
+    /// Results directories of runs, directories of sweeps, or scenario files, of which what is missing is simulated into
+    /// results/NAME-sweep; all are compared with the first
+    #[arg(required = true, value_name = "RUN")]
     pub places: Vec<PathBuf>,
+    /// Override a key of the scenario files: --set traffic[0].load=0.7
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub seeds: SeedArgs,
     /// Write the page to this file
     #[arg(long, value_name = "FILE", default_value = "compare.html")]
     pub out: PathBuf,
@@ -416,9 +423,8 @@ pub struct Compare {
     /// Print all numbers as JSON on stdout instead of the table
     #[arg(long)]
     pub json: bool,
-    /// Print nothing but warnings and errors
-    #[arg(long)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub show: Show,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -1,68 +1,198 @@
 //! `forebay compare`: runs beside each other, on one page and in one table.
 
-use crate::args::Compare;
+use crate::args::{Compare, Input, Sweep};
 use crate::failure::Failure;
-use crate::say;
-use forebay_record::{RunDir, write_whole};
-use forebay_study::compare::{Comparison, Side, json, names, page, refusal, terminal};
-use std::path::Path;
+use crate::sweep::{default_dir, sweep};
+use crate::{interrupt, say};
+use forebay_record::{About, RunDir, RunRecord, write_whole};
+use forebay_study::compare::along::{self, Along, Arrangement, Point, arrange};
+use forebay_study::compare::{self, Comparison, Side, refusal};
+use forebay_study::sweep::Written;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// One thing to compare: the directories of its seeds.
+struct Found {
+    point: Point,
+    /// For sentences.
+    place: String,
+    dirs: Vec<PathBuf>,
+}
 
 /// The verb.
 pub fn compare(args: &Compare) -> Result<(), Failure> {
-    if args.places.len() < 2 {
+    let mut found = Vec::new();
+    for place in &args.places {
+        found.extend(find(args, place)?);
+    }
+    if found.len() < 2 {
         return Err(Failure::Input(
-            "there is nothing to compare it with; name two results directories or more".into(),
+            "there is nothing to compare it with; name two runs or more, or a sweep that varies something".into(),
         ));
     }
-    let read = |place: &std::path::PathBuf| load(place);
-    let loaded = args.places.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let named: Vec<_> = loaded
-        .iter()
-        .zip(&args.places)
-        .map(|((about, _), place)| (about, place.display().to_string()))
-        .collect();
-    let names = names(&named);
-    let sides = loaded.into_iter().zip(names).zip(&args.places);
-    let sides = sides.map(|(((about, runs), name), place)| {
-        Side::new(name, place.display().to_string(), about, runs)
-    });
-    let of = Comparison::of(sides.collect());
-    if let Some(why) = refusal(&of.sides, &of.differences).filter(|_| !args.force) {
-        return Err(Failure::Input(format!(
-            "{why}; --force compares them and says so on the page"
-        )));
-    }
-    let typed: Vec<String> = std::env::args()
-        .skip(1)
-        .map(|arg| if arg.contains(' ') { format!("'{arg}'") } else { arg })
-        .collect();
-    write_whole(&args.out, &page(&of, &format!("forebay {}", typed.join(" "))))?;
+    let points: Vec<Point> = found.iter().map(|one| one.point.clone()).collect();
+    let arranged = arrange(&points);
+    let typed = std::env::args().skip(1);
+    let typed = typed.map(|arg| if arg.contains([' ', '[']) { format!("'{arg}'") } else { arg });
+    let command = format!("forebay {}", typed.collect::<Vec<_>>().join(" "));
+    let (page, json, table, cautions) = match &arranged.key {
+        None => {
+            let of = at(args, &found, &arranged, 0)?;
+            let page = compare::page(&of, &command);
+            (page, compare::json(&of), compare::terminal(&of, say::stdout_width()), of.cautions())
+        }
+        Some(key) => {
+            let mut all = Along::new(key.clone(), arranged.left_out.clone());
+            for (n, (value, _)) in arranged.places.iter().enumerate() {
+                all.add(value.clone(), at(args, &found, &arranged, n)?);
+            }
+            let table = along::terminal(&all, say::stdout_width());
+            (along::page(&all, &command), along::json(&all), table, all.cautions())
+        }
+    };
+    write_whole(&args.out, &page)?;
+    print(args, &json, table, &cautions)
+}
+
+fn print(
+    args: &Compare,
+    json: &Value,
+    mut text: String,
+    cautions: &[String],
+) -> Result<(), Failure> {
     if args.json {
-        return say::json(&json(&of));
+        return say::json(json);
     }
-    if args.quiet {
+    if args.show.quiet {
         return Ok(());
     }
-    let mut text = terminal(&of, say::stdout_width());
     text.push('\n');
-    for caution in of.cautions() {
+    for caution in cautions {
         text.push_str(&format!("{caution}\n"));
     }
     text.push_str(&format!("{:<10}{}\n", "page", args.out.display()));
     say::data(&text)
 }
 
-/// What a run left.
-fn load(dir: &Path) -> Result<(forebay_record::About, Vec<forebay_record::RunRecord>), Failure> {
-    if !dir.join("manifest.json").exists() {
-        return Err(Failure::Input(format!(
-            "{} is not a results directory (it has no manifest.json)",
-            dir.display()
-        )));
+/// What stands beside each other at one place, read and compared.
+fn at(
+    args: &Compare,
+    found: &[Found],
+    arranged: &Arrangement,
+    place: usize,
+) -> Result<Comparison, Failure> {
+    let all: Vec<&Found> = arranged.places[place].1.iter().map(|i| &found[*i]).collect();
+    let loaded = all.iter().map(|one| load(one)).collect::<Result<Vec<_>, _>>()?;
+    // Runs have names of their own; points of a sweep those of their settings.
+    let names = match found.iter().all(|one| one.point.settings.is_empty()) {
+        true => {
+            let of = loaded.iter().zip(&all);
+            let named: Vec<_> = of.map(|((about, _), one)| (about, one.place.clone())).collect();
+            compare::names(&named)
+        }
+        false => arranged.names.clone(),
+    };
+    let sides = loaded.into_iter().zip(names).zip(&all);
+    let sides =
+        sides.map(|(((about, runs), name), one)| Side::new(name, one.place.clone(), about, runs));
+    let of = Comparison::of(sides.collect());
+    match refusal(&of.sides, &of.differences).filter(|_| !args.force) {
+        Some(why) => {
+            Err(Failure::Input(format!("{why}; --force compares them and says so on the page")))
+        }
+        None => Ok(of),
     }
-    let (about, runs) = RunDir::load(dir)?;
-    if runs.is_empty() {
-        return Err(Failure::Input(format!("{} has no simulation to compare", dir.display())));
+}
+
+/// What an argument stands for: a run, or the points of a sweep, which is simulated first where it is a scenario.
+fn find(args: &Compare, place: &Path) -> Result<Vec<Found>, Failure> {
+    if place.join("manifest.json").exists() {
+        let name = place.display().to_string();
+        let point = Point { source: name.clone(), settings: Vec::new() };
+        return Ok(vec![Found { point, place: name, dirs: vec![place.into()] }]);
     }
-    Ok((about, runs))
+    if place.join("sweep.json").exists() {
+        return points(place, place);
+    }
+    if place.is_file() {
+        return points(&simulated(args, place)?, place);
+    }
+    let why =
+        if place.exists() { "has neither manifest.json nor sweep.json" } else { "is not there" };
+    Err(Failure::Input(format!(
+        "{} {why}; name the results directory of a run, the directory of a sweep, or a scenario file",
+        place.display()
+    )))
+}
+
+/// Simulates what is missing of a scenario file, as `forebay sweep` does, and gives the directory.
+fn simulated(args: &Compare, file: &Path) -> Result<PathBuf, Failure> {
+    let input = Input { file: Some(file.into()), preset: None, set: args.set.clone() };
+    let dir = default_dir(&input.load()?.scenario.name);
+    let quiet = crate::args::Show { quiet: true, ..args.show };
+    let ran = sweep(&Sweep {
+        input,
+        seeds: args.seeds.clone(),
+        threads: 1,
+        jobs: None,
+        out: Some(dir.clone()),
+        json: false,
+        resume: false,
+        show: quiet,
+    });
+    match ran {
+        // Bands are about the scenario, not about what it is compared with; each miss has been printed.
+        Err(Failure::Missed(_)) => Ok(dir),
+        Err(why) => Err(why),
+        Ok(()) if interrupt::requested() => Err(Failure::Interrupted("interrupted".into())),
+        Ok(()) => Ok(dir),
+    }
+}
+
+/// Points of a sweep that have a complete run; `typed` is what the user calls it.
+fn points(dir: &Path, typed: &Path) -> Result<Vec<Found>, Failure> {
+    let typed = typed.display().to_string();
+    let path = dir.join("sweep.json");
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Failure::io(format!("read {}", path.display()), &error))?;
+    let written = Written::of(&text).map_err(|why| {
+        Failure::Input(format!("{}: {why}; sweep again to make it anew", path.display()))
+    })?;
+    let mut all = Vec::new();
+    for point in &written.points {
+        let run = |hash: &str| dir.join("runs").join(hash);
+        let dirs: Vec<PathBuf> =
+            point.runs().map(run).filter(|dir| dir.join("manifest.json").exists()).collect();
+        let settings = point.settings(&written.keys);
+        let values: Vec<String> =
+            settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        let place = match values.is_empty() {
+            true => typed.clone(),
+            false => format!("{typed} ({})", values.join(", ")),
+        };
+        if !dirs.is_empty() {
+            let point = Point { source: typed.clone(), settings };
+            all.push(Found { point, place, dirs });
+        }
+    }
+    Ok(all)
+}
+
+/// What the runs of a thing left, all seeds together.
+fn load(one: &Found) -> Result<(About, Vec<RunRecord>), Failure> {
+    let mut all: Option<(About, Vec<RunRecord>)> = None;
+    for dir in &one.dirs {
+        let (about, runs) = RunDir::load(dir)?;
+        match &mut all {
+            None => all = Some((about, runs)),
+            Some((whole, records)) => {
+                whole.seeds.extend(about.seeds);
+                records.extend(runs);
+            }
+        }
+    }
+    match all {
+        Some((about, runs)) if !runs.is_empty() => Ok((about, runs)),
+        _ => Err(Failure::Input(format!("{} has no simulation to compare", one.place))),
+    }
 }

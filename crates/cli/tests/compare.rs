@@ -133,9 +133,60 @@ fn what_is_not_a_run_is_said_in_a_sentence() {
     run(&here, "a", &["seeds=[7]"]);
     for (args, why) in [
         (&["a"][..], "there is nothing to compare it with"),
-        (&["a", "nowhere"], "nowhere is not a results directory (it has no manifest.json)"),
+        (
+            &["a", "nowhere"],
+            "nowhere is not there; name the results directory of a run, the directory of a sweep, or a scenario file",
+        ),
     ] {
         let ran = compare(&here, args).ends(2);
         assert!(ran.err.contains(why) && ran.err.lines().count() == 1, "{}", ran.err);
     }
+}
+
+#[test]
+fn a_scenario_with_a_sweep_is_simulated_and_compared_along_its_numbers() {
+    let here = Scratch::new();
+    let sweep =
+        "[sweep]\n\"transport.law\" = [\"dctcp\", \"reno\"]\n\"traffic[0].load\" = [0.7, 0.4]\n";
+    here.write("s.toml", &format!("{}{sweep}", scenario()));
+    let ran = compare(&here, &["s.toml", "--progress", "off"]).ends(0);
+    let rows: Vec<&str> = ran.out.lines().take(3).map(|l| l.split("  ").next().unwrap()).collect();
+    assert_eq!(rows, ["p99 slowdown, load", "0.4", "0.7"], "{}", ran.out);
+    let page = here.read("compare.html");
+    assert!(page.contains("<h2>Along traffic[0].load</h2>") && !page.contains("NaN"));
+    // Nothing on the page has the name of something else.
+    let mut ids: Vec<&str> =
+        page.split(" id=\"").skip(1).filter_map(|s| s.split('"').next()).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
+
+    // What is there is not simulated again, and the directory of the sweep is the same thing.
+    let again = compare(&here, &["results/small-sweep", "--json"]).ends(0);
+    let all: Value = serde_json::from_str(&again.out).unwrap();
+    assert_eq!(all["along"], "traffic[0].load");
+    let places = all["places"].as_array().unwrap();
+    assert_eq!(places.iter().map(|p| &p["value"]).collect::<Vec<_>>(), ["0.4", "0.7"]);
+    let of = &places[1]["comparison"];
+    assert_eq!((&of["first"], &of["runs"][1]["name"]), (&"dctcp".into(), &"reno".into()));
+    assert_eq!(of["metrics"][0]["values"][1]["against_first"]["pairs"], 3);
+    // A point is what a run of the same settings is.
+    run(&here, "a", &[]);
+    run(&here, "b", &["transport.law=\"reno\""]);
+    let runs = compare(&here, &["a", "b", "--json"]).ends(0).out;
+    let runs: Value = serde_json::from_str(&runs).unwrap();
+    assert_eq!(runs["metrics"], of["metrics"]);
+}
+
+#[test]
+fn scenario_files_without_a_sweep_are_runs() {
+    let here = Scratch::new();
+    here.write("a.toml", &scenario());
+    here.write("b.toml", &scenario().replace("\"dctcp\"", "\"reno\""));
+    let ran =
+        compare(&here, &["a.toml", "b.toml", "--seeds", "1,2,3", "--progress", "off"]).ends(0);
+    let first: Vec<&str> = ran.out.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(first, ["dctcp", "reno"], "{}", ran.out);
+    assert!(!ran.err.contains("has no [sweep]"), "{}", ran.err);
 }

@@ -39,16 +39,13 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
     let (fixed, name) = (&args.input.set, args.input.name());
     let plan =
         Plan::of(loaded, fixed, seeds.as_deref(), &name, |point| args.input.load_with(point))?;
-    let dir = args
-        .out
-        .clone()
-        .unwrap_or_else(|| Path::new("results").join(format!("{}-sweep", file_name(&plan.name))));
+    let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan.name));
     interrupt::listen(); // before there is a folder to leave behind
     let home = Home::open(dir)?;
     let meter = Meter::new(args.show);
 
     let (done, todo): (Vec<_>, Vec<_>) = plan.runs.iter().partition(|run| is_done(&home, run));
-    if plan.keys.is_empty() {
+    if plan.keys.is_empty() && !args.show.quiet {
         say::note(&format!("{} has no [sweep]; this is its one point", args.input.name()));
     }
     if !done.is_empty() && !args.show.quiet {
@@ -99,6 +96,11 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
     }
     let misses: Vec<String> = rows.iter().flat_map(|row| row.misses.iter().cloned()).collect();
     missed(&misses, rows.iter().map(|row| row.bands).sum())
+}
+
+/// Where the sweep of a scenario goes if nobody says.
+pub fn default_dir(scenario: &str) -> PathBuf {
+    Path::new("results").join(format!("{}-sweep", file_name(scenario)))
 }
 
 fn print(args: &Sweep, home: &Home, rows: &[Row]) -> Result<(), Failure> {

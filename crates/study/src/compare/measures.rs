@@ -121,6 +121,17 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// The runs that have a value, best first.
+    pub fn ranked(&self) -> Vec<usize> {
+        let mean = |i: usize| self.cells[i].estimate.mean;
+        let mut all: Vec<usize> = (0..self.cells.len()).filter(|i| mean(*i).is_some()).collect();
+        all.sort_by(|a, b| mean(*a).unwrap_or(0.0).total_cmp(&mean(*b).unwrap_or(0.0)));
+        if self.better == Higher {
+            all.reverse();
+        }
+        all
+    }
+
     /// Whether it is zero in all runs.
     pub fn is_zero(&self) -> bool {
         self.cells.iter().all(|cell| cell.estimate.mean.is_none_or(|mean| mean == 0.0))

@@ -4,6 +4,7 @@
 //! Every number of the first run is compared with the same number of each other run, seed by seed: the interval is that of the mean
 //! of these differences. So what a seed does to all runs alike, its flows above all, cancels out.
 
+pub mod along;
 mod definitions;
 mod fairness;
 mod measures;
@@ -80,6 +81,17 @@ impl Comparison {
         let all = |m: &&Measured| m.cells.iter().all(|cell| cell.estimate.mean.is_some());
         let named = |name: &&str| self.measured.iter().find(|m| m.name == **name).filter(all);
         measures::HEADLINES.iter().find_map(named)
+    }
+
+    /// Whether the runs are not defined alike.
+    pub fn is_forced(&self) -> bool {
+        self.differences.iter().any(|one| one.kind != Kind::Setting)
+    }
+
+    /// Names of the runs that are best in a metric or cannot be told from the best; none where all are alike.
+    pub fn best_of(&self, measured: &Measured) -> Vec<&str> {
+        let best = measured.cells.iter().zip(&self.sides).filter(|(cell, _)| cell.best);
+        best.map(|(_, side)| side.name.as_str()).collect()
     }
 
     /// Doubts of a careful reader, a sentence each.

@@ -11,29 +11,42 @@ use std::fmt::Write;
 
 /// The page; `command` makes it anew.
 pub fn page(of: &Comparison, command: &str) -> String {
+    let mut body = header(of);
+    body.push_str(&content(of, ""));
+    let _ = write!(
+        body,
+        "<section id=\"rerun\"><h2>This page again</h2><p><code>{}</code></p></section>",
+        esc(command)
+    );
+    let names: Vec<&str> = of.sides.iter().map(|side| side.name.as_str()).collect();
+    report::page(&names.join(", "), "Forebay comparison", &body)
+}
+
+/// All pictures and tables; names of sections end in `tag`.
+pub(super) fn content(of: &Comparison, tag: &str) -> String {
     let sides: Vec<beside::Side<'_>> = of
         .sides
         .iter()
         .map(|side| beside::Side { name: &side.name, about: &side.about, runs: &side.runs })
         .collect();
-    let mut body = header(of);
-    let figures = beside::figures(&sides);
-    let table = table(of);
-    match figures.split_once("</section>") {
-        // The first picture, then all numbers, then the other pictures.
-        Some((first, rest)) => {
-            let _ = write!(body, "{first}</section>{table}{rest}");
-        }
-        None => body.push_str(&table),
+    let figures = beside::figures(&sides, tag);
+    let table = table(of, tag);
+    // The first picture, then all numbers, then the other pictures.
+    let (first, rest) = figures.split_at(figures.find("</section>").map_or(0, |at| at + 10));
+    format!("{first}{table}{rest}{}", runs(of, tag))
+}
+
+/// Doubts in a box of their own; nothing without any.
+pub(super) fn caution_list(cautions: &[String]) -> String {
+    let items: String = cautions.iter().map(|text| format!("<li>{}</li>", esc(text))).collect();
+    match items.is_empty() {
+        true => items,
+        false => format!("<ul class=\"cautions\">{items}</ul>"),
     }
-    body.push_str(&runs(of, command));
-    let names: Vec<&str> = of.sides.iter().map(|side| side.name.as_str()).collect();
-    report::page(&names.join(", "), "Forebay comparison", &body)
 }
 
 fn header(of: &Comparison) -> String {
-    let forced = of.differences.iter().any(|one| one.kind != Kind::Setting);
-    let (chip, word) = match forced {
+    let (chip, word) = match of.is_forced() {
         true => ("bad", "definitions differ"),
         false => ("good", "defined alike"),
     };
@@ -49,11 +62,7 @@ fn header(of: &Comparison) -> String {
         of.sides.len(),
         esc(&scenarios.join(", ")),
     );
-    let cautions: String =
-        of.cautions().iter().map(|text| format!("<li>{}</li>", esc(text))).collect();
-    if !cautions.is_empty() {
-        let _ = write!(html, "<ul class=\"cautions\">{cautions}</ul>");
-    }
+    html.push_str(&caution_list(&of.cautions()));
     html
 }
 
@@ -62,10 +71,7 @@ fn headline(of: &Comparison) -> String {
     let Some(measured) = of.headline() else {
         return of.sides.iter().map(|side| side.name.as_str()).collect::<Vec<_>>().join(" and ");
     };
-    let best: Vec<&str> = (measured.cells.iter().zip(&of.sides))
-        .filter(|(cell, _)| cell.best)
-        .map(|(_, side)| side.name.as_str())
-        .collect();
+    let best = of.best_of(measured);
     let lower = measured.better == Better::Lower;
     match best[..] {
         [only] => {
@@ -101,11 +107,8 @@ fn names(sides: &[Side]) -> String {
 /// The metric of the headline in each run, best first, and what the best is against the first run.
 fn verdict(of: &Comparison) -> String {
     let Some(measured) = of.headline() else { return "No metric has a value in all runs.".into() };
-    let mut all: Vec<(&Cell, &Side)> = measured.cells.iter().zip(&of.sides).collect();
-    all.sort_by(|(a, _), (b, _)| {
-        let (a, b) = (a.estimate.mean.unwrap_or_default(), b.estimate.mean.unwrap_or_default());
-        if measured.better == Better::Lower { a.total_cmp(&b) } else { b.total_cmp(&a) }
-    });
+    let all: Vec<(&Cell, &Side)> =
+        measured.ranked().into_iter().map(|i| (&measured.cells[i], &of.sides[i])).collect();
     let one = |(cell, side): &(&Cell, &Side)| format!("{} {}", side.name, value(measured, cell));
     let values: Vec<String> = all.iter().map(one).collect();
     let mut words = format!("{}: {}.", upper(&measured.title), values.join(", "));
@@ -126,15 +129,15 @@ fn verdict(of: &Comparison) -> String {
     words
 }
 
-fn upper(text: &str) -> String {
+pub(super) fn upper(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
 }
 
 /// Every metric of every run.
-fn table(of: &Comparison) -> String {
-    let mut html = String::from(
-        "<section id=\"metrics\"><h2>Every metric, against the first run</h2><div class=\"scroll\"><table class=\"metrics\"><thead><tr><th>",
+fn table(of: &Comparison, tag: &str) -> String {
+    let mut html = format!(
+        "<section id=\"metrics{tag}\"><h2>Every metric, against the first run</h2><div class=\"scroll\"><table class=\"metrics\"><thead><tr><th>",
     );
     for (i, side) in of.sides.iter().enumerate() {
         let first = if i == 0 { " <small>(first)</small>" } else { "" };
@@ -206,9 +209,9 @@ fn against_first(measured: &Measured, against: &Against) -> String {
 }
 
 /// What the runs were, and in which keys they differ.
-fn runs(of: &Comparison, command: &str) -> String {
-    let mut html = String::from(
-        "<section id=\"runs\"><h2>Runs, and what differs between them</h2><div class=\"scroll\"><table><thead><tr><th>",
+fn runs(of: &Comparison, tag: &str) -> String {
+    let mut html = format!(
+        "<section id=\"runs{tag}\"><h2>Runs, and what differs between them</h2><div class=\"scroll\"><table><thead><tr><th>",
     );
     for (i, side) in of.sides.iter().enumerate() {
         let _ = write!(html, "<th>{}{}", beside::mark(i), esc(&side.name));
@@ -239,11 +242,8 @@ fn runs(of: &Comparison, command: &str) -> String {
         };
         row(&name, shortened(&one.values));
     }
-    let _ = write!(
-        html,
-        "</tbody></table></div><p class=\"caption\">All other keys of the scenarios are equal, those of [output] and names apart. This page \
-         again: <code>{}</code></p></section>",
-        esc(command)
+    html.push_str(
+        "</tbody></table></div><p class=\"caption\">All other keys of the scenarios are equal, those of [output] and names apart.</p></section>",
     );
     html
 }

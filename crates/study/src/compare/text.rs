@@ -5,7 +5,7 @@ use forebay_units::human::{self, sig2};
 use serde_json::{Map, Value, json};
 
 /// Version of the layout of the JSON.
-const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 1;
 
 /// A metric of size classes is in the page and in the JSON only, as are those that a terminal has no room for.
 fn is_short(measured: &Measured) -> bool {
@@ -69,12 +69,23 @@ pub(super) fn effect(against: &Against) -> Option<String> {
     })
 }
 
-/// The table for a terminal of so many columns, a block for as many runs as fit.
+/// The table for a terminal of so many columns.
 pub fn terminal(of: &Comparison, width: usize) -> String {
-    let rows: Vec<&Measured> = of.measured.iter().filter(|one| is_short(one)).collect();
+    let names: Vec<&str> = of.sides.iter().map(|side| side.name.as_str()).collect();
+    let rows = of.measured.iter().filter(|one| is_short(one));
+    let rows: Vec<(String, &Measured)> = rows.map(|one| (one.title.clone(), one)).collect();
+    table("", &names, &rows, width)
+}
+
+/// Rows of runs against the first, a block for as many runs as fit into the width.
+pub(super) fn table(
+    heading: &str,
+    names: &[&str],
+    rows: &[(String, &Measured)],
+    width: usize,
+) -> String {
     let column = |at: usize, intervals: bool| -> Vec<String> {
-        let name = vec![of.sides[at].name.clone()];
-        let cell = |one: &&Measured| {
+        let cell = |(_, one): &(String, &Measured)| {
             let cell = &one.cells[at];
             let Some(against) = &cell.against else { return value(one, cell) };
             let interval = interval(one, against).filter(|_| intervals);
@@ -86,32 +97,26 @@ pub fn terminal(of: &Comparison, width: usize) -> String {
             };
             format!("{:>8}  {shown}", value(one, cell))
         };
-        name.into_iter().chain(rows.iter().map(cell)).collect()
+        [names[at].to_string()].into_iter().chain(rows.iter().map(cell)).collect()
     };
     let first = column(0, false);
-    let titles: Vec<String> =
-        [String::new()].into_iter().chain(rows.iter().map(|one| one.title.clone())).collect();
+    let titles = rows.iter().map(|(title, _)| title.clone());
+    let titles: Vec<String> = [heading.to_string()].into_iter().chain(titles).collect();
     let wide = |lines: &[String]| lines.iter().map(|l| l.chars().count()).max().unwrap_or(0);
     let left = wide(&titles) + 2 + wide(&first);
-    let others: Vec<usize> = (1..of.sides.len()).collect();
     let fits = |columns: &[Vec<String>]| {
         left + columns.iter().map(|lines| wide(lines) + 2).sum::<usize>() <= width
     };
-    let all = |intervals| others.iter().map(|at| column(*at, intervals)).collect::<Vec<_>>();
+    let all = |intervals| (1..names.len()).map(|at| column(at, intervals)).collect::<Vec<_>>();
     let columns = Some(all(true)).filter(|columns| fits(columns)).unwrap_or_else(|| all(false));
     let mut text = String::new();
     let mut rest = &columns[..];
     while !rest.is_empty() {
         let n = (1..=rest.len()).rev().find(|n| fits(&rest[..*n])).unwrap_or(1);
         let (block, later) = rest.split_at(n);
-        for line in 0..titles.len() {
-            let mut out = format!(
-                "{:<w$}  {:>v$}",
-                titles[line],
-                first[line],
-                w = wide(&titles),
-                v = wide(&first)
-            );
+        for (line, title) in titles.iter().enumerate() {
+            let mut out =
+                format!("{title:<w$}  {:>v$}", first[line], w = wide(&titles), v = wide(&first));
             for lines in block {
                 // Names stand over the numbers.
                 let cell = if line == 0 { format!("{:>8}", lines[0]) } else { lines[line].clone() };

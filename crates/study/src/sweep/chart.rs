@@ -67,7 +67,7 @@ fn along(keys: &[String], rows: &[Row]) -> Option<Along> {
 }
 
 /// A value as a number: bare, or a quantity in its base unit.
-fn number(value: &str) -> Option<f64> {
+pub(crate) fn number(value: &str) -> Option<f64> {
     let text = super::plain(value);
     let exact = |n: u64| n as f64;
     text.parse::<f64>()

@@ -4,8 +4,11 @@
 mod chart;
 mod page;
 mod tables;
+mod written;
 
+pub(crate) use chart::number;
 pub use tables::{METRICS, Row, Store, Tables, is_done, terminal};
+pub use written::{Written, WrittenPoint};
 
 use crate::about::VERSION;
 use crate::expect::{self, Band, Problems};

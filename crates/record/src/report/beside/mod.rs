@@ -31,13 +31,15 @@ pub const MOST: usize = SERIES;
 /// Width of a figure on a phone.
 const NARROW: f64 = 516.0;
 
-/// Sections with all figures that these runs have, of the first [`MOST`] of them.
-pub fn figures(sides: &[Side<'_>]) -> String {
+/// Sections with all figures that these runs have, of the first [`MOST`] of them; their names end in `tag`, so that a page can have
+/// several such.
+pub fn figures(sides: &[Side<'_>], tag: &str) -> String {
     let sides = &sides[..sides.len().min(MOST)];
-    let mut figures = by_size_and_traffic(sides);
+    let mut figures = by_size_and_traffic(sides, tag);
     figures.extend(distribution(sides));
     figures.extend(rpc_latency(sides));
     figures.extend(over_time::figures(sides));
+    figures.iter_mut().for_each(|figure| figure.id.push_str(tag));
     figures.iter().map(Figure::html).collect()
 }
 
@@ -66,11 +68,12 @@ fn short(name: &str) -> String {
     }
 }
 
-/// Parts of a figure of which the reader picks one, without any script; the last of `names` is on show first.
-fn picks(group: &str, what: &str, parts: &[(String, String)]) -> String {
+/// Parts of a page, each with its name, of which the reader picks one without any script; number `first` is on show first.
+/// `report.css` has rules for six.
+pub fn picks(group: &str, what: &str, parts: &[(String, String)], first: usize) -> String {
     let (mut inputs, mut labels, mut shown) = (String::new(), String::new(), String::new());
     for (i, (name, html)) in parts.iter().enumerate() {
-        let checked = if i + 1 == parts.len() { " checked" } else { "" };
+        let checked = if i == first { " checked" } else { "" };
         inputs += &format!(
             "<input type=\"radio\" class=\"pick p{i}\" name=\"{group}\" id=\"{group}-{i}\" aria-label=\"{}\"{checked}>",
             esc(name)
@@ -85,19 +88,19 @@ fn picks(group: &str, what: &str, parts: &[(String, String)]) -> String {
 }
 
 /// The figure for each entry of the traffic if there are several, since their flows are not alike; else the one of all flows.
-fn by_size_and_traffic(sides: &[Side<'_>]) -> Vec<Figure> {
+fn by_size_and_traffic(sides: &[Side<'_>], tag: &str) -> Vec<Figure> {
     let flows = || sides.iter().flat_map(|side| side.runs).flat_map(|run| &run.flows);
     let mut entries: Vec<u16> = flows().filter(|f| !f.is_endless()).map(|f| f.traffic).collect();
     entries.sort_unstable();
     entries.dedup();
     match entries.len() {
-        2.. => entries.into_iter().filter_map(|entry| by_size(sides, Some(entry))).collect(),
-        _ => by_size(sides, None).into_iter().collect(),
+        2.. => entries.into_iter().filter_map(|entry| by_size(sides, Some(entry), tag)).collect(),
+        _ => by_size(sides, None, tag).into_iter().collect(),
     }
 }
 
 /// Slowdown against flow size, a line for each run; none if all flows are of about one size, where the distribution says it all.
-fn by_size(sides: &[Side<'_>], entry: Option<u16>) -> Option<Figure> {
+fn by_size(sides: &[Side<'_>], entry: Option<u16>, tag: &str) -> Option<Figure> {
     let of = |side: &Side<'_>| bins(side.about, side.runs, entry);
     let all: Vec<Vec<Bin>> = sides.iter().map(of).collect();
     // A bin stands at one size in all runs, that of the first run that has it.
@@ -132,7 +135,7 @@ fn by_size(sides: &[Side<'_>], entry: Option<u16>) -> Option<Figure> {
             }
             None => "FCT slowdown by flow size".into(),
         },
-        plot: picks(&format!("{id}-of"), "Percentile", &parts),
+        plot: picks(&format!("{id}-of{tag}"), "Percentile", &parts, PERCENTILES.len() - 1),
         id,
         caption: format!(
             "A flow at 1 was as fast as alone on an empty path. Lines: mean over seeds of the percentile within each seed{} \
