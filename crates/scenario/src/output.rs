@@ -30,8 +30,9 @@ pub struct Output {
     /// Samples of paths to memory: occupancy, bandwidth by owner, drops, levels. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemorySamples>,
-    /// Laws whose events and actions are logged. Default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Laws whose events and actions are logged; true: those of every host that has one. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "law_log::all_or_some")]
+    #[schemars(with = "Option<law_log::AllOrSome>")]
     pub law_log: Option<LawLog>,
     /// Flows that arrived before this are left out of the statistics. Default: 0s.
     pub warmup: Time,
@@ -119,7 +120,7 @@ impl Output {
         if let Some(memory) = &mut self.memory {
             memory.check(judge, plan, host);
         }
-        if let Some(log) = &self.law_log {
+        if let Some(log) = &mut self.law_log {
             log.check(judge, plan, (host, grants));
         }
         capture::check(&mut self.captures, judge, (stop, default_snap), plan);

@@ -1946,6 +1946,14 @@ fn logs_of_laws() {
             "27:11: output.law_log: makes 257 logs, each a file; write at most 256",
         ),
     ];
+    let every = |memory: &str, value: &str| {
+        said("[output]", &format!("{memory}\n[output]\nlaw_log = {value}"))
+    };
+    assert_eq!((every(ruled, "true"), every("", "false")), ("nothing".into(), "nothing".into()));
+    assert_eq!(
+        every("", "true"),
+        "27:11: output.law_log: logs nothing: no law controls a host; write [host.memory.control] as well, or flows = [0]"
+    );
     let mut wrong = String::new();
     for (memory, log, expected) in rows {
         let found = logged(memory, log);

@@ -5,7 +5,7 @@ use crate::judge::Judge;
 use crate::names::{OneOrMore, one_or_more};
 use crate::plan::{Plan, matches};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 
 /// Laws whose events and actions are logged, a file each and per seed, which `forebay laws replay` steps through again.
@@ -23,6 +23,27 @@ pub struct LawLog {
     pub hosts: Vec<String>,
 }
 
+/// Stands for every host that a law controls, until the hosts are known.
+const EVERY: &str = "*";
+
+/// The table, or `true` for the laws of every host.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum AllOrSome {
+    /// The laws of every host that has one.
+    All(bool),
+    /// Those that are named.
+    Some(LawLog),
+}
+
+pub(super) fn all_or_some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<LawLog>, D::Error> {
+    Ok(match AllOrSome::deserialize(from)? {
+        AllOrSome::All(true) => Some(LawLog { hosts: vec![EVERY.into()], flows: Vec::new() }),
+        AllOrSome::All(false) => None,
+        AllOrSome::Some(log) => Some(log),
+    })
+}
+
 /// Most logs of one seed, each of which is a file.
 const MOST: usize = 256;
 
@@ -32,12 +53,25 @@ impl LawLog {
         self.hosts.iter().any(|pattern| matches(pattern, name))
     }
 
-    pub(super) fn check(&self, judge: &mut Judge<'_>, plan: &Plan, (host, grants): (&Host, bool)) {
+    pub(super) fn check(
+        &mut self,
+        judge: &mut Judge<'_>,
+        plan: &Plan,
+        (host, grants): (&Host, bool),
+    ) {
         let names = &plan.names[..plan.hosts];
         // A host that grants has that law, too.
         let ruled = |name: &String| {
             grants || host.memory_at(name).is_some_and(|m| m.acting_control().is_some())
         };
+        if self.hosts == [EVERY] {
+            self.hosts = names.iter().filter(|name| ruled(name)).cloned().collect();
+            if self.hosts.is_empty() {
+                let text = "logs nothing: no law controls a host; write [host.memory.control] as well, or flows = [0]";
+                judge.say("output.law_log", text);
+                return;
+            }
+        }
         for (i, name) in self.hosts.iter().enumerate() {
             let path = judge.one_or_more("output.law_log.hosts", i);
             let mut meant = plan.nodes_like(name).filter(|node| *node < plan.hosts).peekable();
