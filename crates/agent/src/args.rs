@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::config::Mode;
+use crate::metrics::Address;
 use clap::{Args, Parser, Subcommand};
 use forebay_units::Span;
 use std::path::PathBuf;
@@ -102,6 +103,9 @@ pub struct Run {
     /// Read I_S and B_S from this file in place of the processor's counters, two words such as `93 43Gbps`: for tests
     #[arg(long, value_name = "FILE")]
     pub signals: Option<PathBuf>,
+    /// Serve the status as Prometheus text, by GET /metrics: at a unix socket or a loopback address
+    #[arg(long, value_name = "ADDR", value_parser = Address::parse)]
+    pub serve: Option<Address>,
     /// Folder for the journal, by which what a dead agent left is undone; enforce only
     #[arg(long, value_name = "DIR", default_value = STATE)]
     pub state: PathBuf,

@@ -245,6 +245,7 @@ fn prepare(
         Descriptors { board: shared()?, inputs, files: files.collect::<Result<_, _>>()?, logs };
     let every = duration(config.every).as_nanos() as u64;
     let orders = Orders::new(law, every, plan.max_level, &plan.actuators, &with);
+    job.serve(&board, &names, Mode::Enforce)?;
     let (link, loops) = process::link().map_err(failed("make a link"))?;
     let own = std::env::current_exe().map_err(failed("find this program"))?;
     let child = Command::new(own)

@@ -8,6 +8,7 @@ use crate::control::{Controller, MOST_STACKS, Nothing, Shown, Status, Throttle};
 use crate::failure::{self, Failure};
 use crate::guard::{self, State};
 use crate::live;
+use crate::metrics::{self, Served};
 use crate::plan::{self, Plan};
 use crate::probe::root;
 use crate::senses::{Input, Senses, Stacks};
@@ -99,6 +100,15 @@ pub struct Job<'a> {
     pub stop: &'a AtomicBool,
 }
 
+impl Job<'_> {
+    /// Serves the status, if that is asked for.
+    pub fn serve(&self, board: &Board, names: &[String], mode: Mode) -> Result<(), Failure> {
+        let Some(at) = &self.args.serve else { return Ok(()) };
+        let board = board.share().map_err(|error| Failure::io("share a board", &error))?;
+        metrics::serve(at, Served { board, names: names.to_vec(), mode })
+    }
+}
+
 /// Parameters of the configuration's law.
 fn pairs(config: &Config) -> impl Iterator<Item = (&str, &str)> {
     config.law.params.iter().map(|(name, value)| (name.as_str(), value.as_str()))
@@ -135,6 +145,7 @@ fn alone(job: &Job<'_>, mode: Mode, stacks: Vec<(String, Input)>) -> Result<(), 
     let clock = Clock::start();
     let board = Board::new().map_err(|error| Failure::io("make a board", &error))?;
     let shown = board.share().map_err(|error| Failure::io("share a board", &error))?;
+    job.serve(&board, &names, mode)?;
     let ended = Arc::new(AtomicBool::new(false));
     let shower = {
         let (names, ended) = (names.clone(), Arc::clone(&ended));

@@ -1,6 +1,8 @@
 //! `run` without acting: what it refuses, what it shows, and that its law log replays.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -109,6 +111,45 @@ fn what_the_machine_lacks_is_named_and_only_observing_goes_on_without() {
         );
         assert!(shown.contains("no law ran"), "{shown}");
     }
+}
+
+#[test]
+fn the_status_is_served_while_it_runs() {
+    let machine = machine("served");
+    let (signals, socket) = (machine.join("signals"), machine.join("metrics"));
+    let (signals, at) = (signals.to_string_lossy(), socket.to_string_lossy());
+    let config = machine.join("agent.toml");
+    fs::write(
+        &config,
+        "mode = \"dry-run\"\n[[victim]]\ncgroup = \"/batch\"\nladder = [\"freeze\"]",
+    )
+    .expect("written");
+    let mut agent = Command::new(env!("CARGO_BIN_EXE_forebay-agent"))
+        .arg("run")
+        .args([&*config.to_string_lossy(), "--root", &machine.to_string_lossy()])
+        .args(["--signals", &signals, "--serve", &at, "--for", "20s"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let get = |request: &str| {
+        let mut stream = UnixStream::connect(&socket).ok()?;
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).ok()?;
+        Some(text)
+    };
+    let served = (0..2000).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        get("GET /metrics HTTP/1.1\r\n\r\n").filter(|text| text.contains("\nforebay_level 1\n"))
+    });
+    let served = served.expect("the level that the law wants");
+    assert!(served.starts_with("HTTP/1.1 200 OK\r\n"), "{served}");
+    assert!(served.contains("forebay_mode{mode=\"dry-run\"} 1\n"), "{served}");
+    assert!(get("GET / HTTP/1.0\r\n\r\n").is_some_and(|text| text.starts_with("HTTP/1.1 404")));
+    agent.kill().expect("killed");
+    agent.wait().expect("it has ended");
+    let (code, _, said) = run(&machine, "", &["--serve", "0.0.0.0:9099"]);
+    assert!(code == 2 && said.contains("could be reached from elsewhere"), "{said}");
 }
 
 #[test]

@@ -1,0 +1,266 @@
+//! The status as Prometheus text, over a GET of HTTP/1.1 at a unix socket or a loopback address.
+//!
+//! One thread serves one connection at a time, reads the board, and touches neither loop nor guard. A request has at most 4 KiB and
+//! a second; then the connection ends. Source: Prometheus text format 0.0.4.
+
+use crate::config::Mode;
+use crate::control::{Shown, Status};
+use crate::failure::Failure;
+use forebay_linux::board::Board;
+use std::fmt::Write as _;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Most bytes of a request.
+const LONGEST: usize = 4096;
+
+/// Longest wait for the next bytes of a request, and for them to be taken; at most so often.
+const WAIT: Duration = Duration::from_millis(250);
+const WAITS: usize = 4;
+
+/// Where the text can be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A unix socket.
+    Path(PathBuf),
+    /// A loopback address.
+    Loopback(SocketAddr),
+}
+
+impl Address {
+    /// Reads `/run/forebay/metrics` or `127.0.0.1:9099`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.starts_with('/') {
+            return Ok(Self::Path(text.into()));
+        }
+        const WRITE: &str =
+            "write the path of a unix socket, or a loopback address such as 127.0.0.1:9099";
+        let address: SocketAddr = text.parse().map_err(|_| WRITE.to_string())?;
+        if !address.ip().is_loopback() {
+            return Err(format!("{address} could be reached from elsewhere; {WRITE}"));
+        }
+        Ok(Self::Loopback(address))
+    }
+}
+
+/// What is served.
+#[derive(Debug)]
+pub struct Served {
+    /// Where the status is.
+    pub board: Board,
+    /// Names of the stacks.
+    pub names: Vec<String>,
+    /// What the agent does.
+    pub mode: Mode,
+}
+
+/// Serves until the process ends.
+pub fn serve(at: &Address, of: Served) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::io(format!("serve at {at:?}"), &error);
+    match at {
+        Address::Path(path) => {
+            if path.exists() && std::os::unix::net::UnixStream::connect(path).is_err() {
+                std::fs::remove_file(path).map_err(failed)?; // of an agent that has ended
+            }
+            let listener = UnixListener::bind(path).map_err(failed)?;
+            std::thread::spawn(move || {
+                for stream in listener.incoming().flatten() {
+                    let set = stream
+                        .set_read_timeout(Some(WAIT))
+                        .and(stream.set_write_timeout(Some(WAIT)));
+                    let _ = set.and_then(|()| answer(stream, &of));
+                }
+            });
+        }
+        Address::Loopback(address) => {
+            let listener = TcpListener::bind(address).map_err(failed)?;
+            std::thread::spawn(move || {
+                for stream in listener.incoming().flatten() {
+                    let set = stream
+                        .set_read_timeout(Some(WAIT))
+                        .and(stream.set_write_timeout(Some(WAIT)));
+                    let _ = set.and_then(|()| answer(stream, &of));
+                }
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Reads a request and answers it.
+fn answer(mut stream: impl Read + Write, of: &Served) -> io::Result<()> {
+    let mut bytes = [0; LONGEST];
+    let mut len = 0;
+    for _ in 0..WAITS {
+        match stream.read(&mut bytes[len..]) {
+            Ok(0) => break,
+            Ok(more) => len += more,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+        if len == LONGEST || bytes[..len].windows(4).any(|end| end == b"\r\n\r\n") {
+            break;
+        }
+    }
+    let (code, body) = match request(&bytes[..len]) {
+        Ok(()) => ("200 OK", text(&Status::of(&of.board.read()?), &of.names, of.mode)),
+        Err(code) => (code, format!("{code}: GET /metrics\n")),
+    };
+    let head = format!(
+        "HTTP/1.1 {code}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + &body).as_bytes())
+}
+
+/// Whether this is a whole request for the text; otherwise, the status line of the answer.
+fn request(bytes: &[u8]) -> Result<(), &'static str> {
+    if !bytes.windows(4).any(|end| end == b"\r\n\r\n") {
+        return Err(if bytes.len() == LONGEST {
+            "431 Request Header Fields Too Large"
+        } else {
+            "408 Request Timeout"
+        });
+    }
+    let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    match line.split(|byte| *byte == b' ').collect::<Vec<_>>()[..] {
+        [b"GET", b"/metrics", version] if version.starts_with(b"HTTP/1.") => Ok(()),
+        [b"GET", _, version] if version.starts_with(b"HTTP/1.") => Err("404 Not Found"),
+        [_, _, version] if version.starts_with(b"HTTP/1.") => Err("405 Method Not Allowed"),
+        _ => Err("400 Bad Request"),
+    }
+}
+
+/// The status in the text format.
+fn text(of: &Status, names: &[String], mode: Mode) -> String {
+    let mut text = String::new();
+    let mut whole = |name: &str, kind: &str, help: &str, value: u64| {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
+    };
+    whole("forebay_rounds_total", "counter", "Rounds of the control loop.", of.rounds);
+    whole(
+        "forebay_late_rounds_total",
+        "counter",
+        "Rounds that began more than a period late.",
+        of.late,
+    );
+    whole("forebay_busy_nanoseconds_total", "counter", "Time that rounds took.", of.busy_ns);
+    whole(
+        "forebay_level",
+        "gauge",
+        "Throttle level in force; in dry-run, the one that would be.",
+        of.level,
+    );
+    whole("forebay_level_writes_total", "counter", "Level writes that succeeded.", of.writes);
+    whole("forebay_level_write_failures_total", "counter", "Level writes that failed.", of.failed);
+    whole(
+        "forebay_law_renewals_total",
+        "counter",
+        "Times that the laws started anew, before their time ends.",
+        of.renewals,
+    );
+    whole(
+        "forebay_foreign_change",
+        "gauge",
+        "1 after somebody else changed what was throttled: the laws have ended.",
+        of.foreign.into(),
+    );
+    let _ = writeln!(
+        text,
+        "# HELP forebay_mode What the agent does.\n# TYPE forebay_mode gauge\nforebay_mode{{mode=\"{}\"}} 1",
+        mode.name()
+    );
+    let mut each = |name: &str, kind: &str, help: &str, value: &dyn Fn(&Shown) -> u64| {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        for (name_of, stack) in names.iter().zip(&of.stacks) {
+            let _ = writeln!(text, "{name}{{stack=\"{name_of}\"}} {}", value(stack));
+        }
+    };
+    each(
+        "forebay_iio_occupancy_line_nanoseconds_total",
+        "counter",
+        "Lines in the IIO buffer, summed over time: its rate over 1e9 is I_S.",
+        &|of| of.lines.1,
+    );
+    each(
+        "forebay_iio_insert_bytes_total",
+        "counter",
+        "Bytes that came into the IIO buffer: B_S.",
+        &|of| of.inserts.1.saturating_mul(4),
+    );
+    each("forebay_unread_total", "counter", "Readings that failed.", &|of| of.unread);
+    each(
+        "forebay_stack_level",
+        "gauge",
+        "Throttle level that the law of this stack wants.",
+        &|of| of.level,
+    );
+    each(
+        "forebay_marks_wanted",
+        "gauge",
+        "1 while the law wants packets marked; this version marks none.",
+        &|of| of.marks.into(),
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_of_this_machine() {
+        assert_eq!(Address::parse("/run/x"), Ok(Address::Path("/run/x".into())));
+        assert!(matches!(Address::parse("127.0.0.1:9099"), Ok(Address::Loopback(_))));
+        assert!(matches!(Address::parse("[::1]:9099"), Ok(Address::Loopback(_))));
+        for text in ["0.0.0.0:9099", "10.0.0.1:9099", "[::]:1", "localhost:1", "9099", ""] {
+            assert!(Address::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_whole_get_is_answered() {
+        let get = |text: &str| request(text.as_bytes());
+        assert_eq!(get("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"), Ok(()));
+        assert_eq!(get("GET / HTTP/1.1\r\n\r\n"), Err("404 Not Found"));
+        assert_eq!(get("POST /metrics HTTP/1.1\r\n\r\n"), Err("405 Method Not Allowed"));
+        assert_eq!(get("GET /metrics HTTP/1.1\r\n"), Err("408 Request Timeout"));
+        assert_eq!(get(""), Err("408 Request Timeout"));
+        assert_eq!(get("nonsense\r\n\r\n"), Err("400 Bad Request"));
+        assert_eq!(request(&[b'a'; LONGEST]), Err("431 Request Header Fields Too Large"));
+    }
+
+    #[test]
+    fn each_name_has_its_help_and_type_once() {
+        let stack = Shown { lines: (1, 2), inserts: (3, 4), unread: 5, level: 6, marks: true };
+        let status = Status { rounds: 9, stacks: vec![stack, stack], ..Status::default() };
+        let text = text(&status, &["a".into(), "b".into()], Mode::DryRun);
+        let mut names = Vec::new();
+        for line in text.lines() {
+            let words: Vec<_> = line.split(' ').collect();
+            match words[..] {
+                ["#", "HELP", name, ..] => names.push(name),
+                ["#", "TYPE", name, kind] => {
+                    assert!(
+                        names.last() == Some(&name) && ["counter", "gauge"].contains(&kind),
+                        "{line}"
+                    );
+                    assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+                }
+                [value, number] => {
+                    let name = value.split('{').next().unwrap_or_default();
+                    assert!(names.last() == Some(&name) && number.parse::<u64>().is_ok(), "{line}");
+                }
+                _ => panic!("{line}"),
+            }
+        }
+        let mut once = names.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), names.len());
+        assert!(text.contains("forebay_iio_insert_bytes_total{stack=\"b\"} 16\n"), "{text}");
+    }
+}
