@@ -36,9 +36,23 @@ enum Input {
 #[derive(Debug)]
 enum Format {
     Softnet,
-    Pressure { full: bool },
-    Protocols(Vec<(&'static str, &'static str)>),
+    Pressure {
+        full: bool,
+    },
+    /// Line and column of each, both from 0: a running kernel moves none.
+    Protocols(Vec<(usize, usize)>),
     Number,
+}
+
+impl Format {
+    /// Whether the kernel prints the file as one piece, so that a read which leaves room has all of it. Another read would only say so,
+    /// in 0.4 us; there are 20 files.
+    fn is_one_piece(&self) -> bool {
+        match self {
+            Self::Softnet => false, // a piece for each CPU
+            Self::Pressure { .. } | Self::Protocols(_) | Self::Number => true,
+        }
+    }
 }
 
 /// One counter: its name, its unit and the file that has it.
@@ -91,11 +105,11 @@ impl Counters {
         }
         for (path, wanted) in [("/proc/net/snmp", &SNMP[..]), ("/proc/net/netstat", &NETSTAT)] {
             let text = root.read(path).unwrap_or_default();
-            let there: Vec<_> =
-                wanted.iter().copied().filter(|of| protocol(&text, of.0, of.1).is_some()).collect();
-            let names = there.iter().map(|(_, name)| format!("tcp.{name}")).collect();
-            if !there.is_empty() {
-                found.add(root, path, Format::Protocols(there), names);
+            let place =
+                |of: &(&str, &str)| Some((place(&text, of.0, of.1)?, format!("tcp.{}", of.1)));
+            let (places, names): (Vec<_>, Vec<_>) = wanted.iter().filter_map(place).unzip();
+            if !places.is_empty() {
+                found.add(root, path, Format::Protocols(places), names);
             }
         }
         for nic in Nic::all(root) {
@@ -208,7 +222,7 @@ impl Counters {
                     continue;
                 }
             };
-            if read_whole(file, &mut self.text).is_none() {
+            if read_whole(file, &mut self.text, format.is_one_piece()).is_none() {
                 continue;
             }
             let text = String::from_utf8_lossy(&self.text);
@@ -224,8 +238,8 @@ impl Counters {
                     }
                 }
                 Format::Protocols(wanted) => {
-                    for (nth, (of, name)) in wanted.iter().enumerate() {
-                        put(nth, protocol(&text, of, name));
+                    for (nth, place) in wanted.iter().enumerate() {
+                        put(nth, value_at(&text, *place));
                     }
                 }
                 Format::Number => put(0, text.trim().parse().ok()),
@@ -235,13 +249,18 @@ impl Counters {
 }
 
 /// The whole of a small file from its beginning.
-fn read_whole(file: &File, text: &mut Vec<u8>) -> Option<()> {
+fn read_whole(file: &File, text: &mut Vec<u8>, one_piece: bool) -> Option<()> {
     text.resize(text.capacity().max(4096), 0);
     let mut len = 0;
     loop {
         match file.read_at(&mut text[len..], len as u64) {
             Ok(0) => break,
-            Ok(more) => len += more,
+            Ok(more) => {
+                len += more;
+                if one_piece && len < text.len() {
+                    break;
+                }
+            }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(_) => return None,
         }
@@ -274,11 +293,22 @@ pub fn pressure(text: &str, kind: &str) -> Option<u64> {
 
 /// A value of `/proc/net/snmp` or `netstat`: a line of names and one of values for each protocol. Negative values are 0.
 pub fn protocol(text: &str, of: &str, name: &str) -> Option<u64> {
-    let mut lines = text.lines().filter_map(|line| line.split_once(": "));
-    let names = lines.find(|(protocol, _)| *protocol == of)?.1;
-    let values = lines.find(|(protocol, _)| *protocol == of)?.1;
-    let nth = names.split(' ').position(|known| known == name)?;
-    let value: i128 = values.split(' ').nth(nth)?.parse().ok()?;
+    value_at(text, place(text, of, name)?)
+}
+
+/// Line and column of a value, by the names in the line above it.
+fn place(text: &str, of: &str, name: &str) -> Option<(usize, usize)> {
+    let mut lines =
+        text.lines().enumerate().filter_map(|(at, line)| Some((at, line.split_once(": ")?)));
+    let (_, (_, names)) = lines.find(|(_, (protocol, _))| *protocol == of)?;
+    let (line, (_, values)) = lines.find(|(_, (protocol, _))| *protocol == of)?;
+    let column = names.split(' ').position(|known| known == name)?;
+    values.split(' ').nth(column).map(|_| (line, column))
+}
+
+fn value_at(text: &str, (line, column): (usize, usize)) -> Option<u64> {
+    let (_, values) = text.lines().nth(line)?.split_once(": ")?;
+    let value: i128 = values.split(' ').nth(column)?.parse().ok()?;
     u64::try_from(value.max(0)).ok()
 }
 
