@@ -37,7 +37,6 @@ const PARTS: &[Part] = &[
     ("fig12", tails::figure_12),
     ("fig15", tails::figure_15),
     ("fig13", control::figure_13),
-    ("fig7", |_, _| ()),
     ("fig19", signals::figure_19),
     ("intro", introduction),
     ("text", dctcp::text),
