@@ -133,6 +133,7 @@ fn what_is_not_a_run_is_said_in_a_sentence() {
     run(&here, "a", &["seeds=[7]"]);
     for (args, why) in [
         (&["a"][..], "there is nothing to compare it with"),
+        (&["a", "a", "--seeds", "1,2"], "--set, --seed and --seeds are for scenario files"),
         (
             &["a", "nowhere"],
             "nowhere is not there; name the results directory of a run, the directory of a sweep, or a scenario file",
@@ -177,6 +178,22 @@ fn a_scenario_with_a_sweep_is_simulated_and_compared_along_its_numbers() {
     let runs = compare(&here, &["a", "b", "--json"]).ends(0).out;
     let runs: Value = serde_json::from_str(&runs).unwrap();
     assert_eq!(runs["metrics"], of["metrics"]);
+}
+
+#[test]
+fn more_runs_than_colours_are_in_the_table_and_the_page_says_so() {
+    let here = Scratch::new();
+    run(&here, "a", &["seeds=[7]"]);
+    let ran = compare(&here, &["a"; 10]).ends(0);
+    assert!(
+        ran.out.contains("Pictures have the first 8 of 10 runs; tables have all."),
+        "{}",
+        ran.out
+    );
+    let page = here.read("compare.html");
+    assert_eq!(page.matches("<small>(first)</small>").count(), 1);
+    let row = page.split("<tr><th>p99 slowdown").nth(1).and_then(|rest| rest.split("</tr>").next());
+    assert_eq!(row.unwrap_or_default().matches("<td").count(), 10);
 }
 
 #[test]

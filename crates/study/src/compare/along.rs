@@ -188,6 +188,12 @@ impl Along {
                 self.key
             ));
         }
+        if self.places.len() > PICKED {
+            all.push(format!(
+                "All pictures and metrics are here for the first {PICKED} of {} values; --json has the metrics of all.",
+                self.places.len()
+            ));
+        }
         all
     }
 

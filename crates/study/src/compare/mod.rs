@@ -17,6 +17,7 @@ pub use measures::{Against, Cell, Measured, Word};
 pub use page::page;
 pub use text::{json, terminal};
 
+use forebay_record::report::beside;
 use forebay_record::{About, RunRecord, Status, Summary};
 
 /// One run, with all of its seeds.
@@ -130,6 +131,10 @@ impl Comparison {
             }
         }
         said.extend(self.seeds_in_words());
+        let (most, all) = (beside::MOST, self.sides.len());
+        if all > most {
+            said.push(format!("Pictures have the first {most} of {all} runs; tables have all."));
+        }
         let versions: Vec<&str> = self.sides.iter().map(|s| s.about.version.as_str()).collect();
         if versions.iter().any(|version| *version != versions[0]) {
             said.push(format!("Made by different versions: {}.", versions.join(", ")));
