@@ -33,9 +33,10 @@ def pages(folder):
     for line in SMALL:
         key = line.split(" = ")[0]
         websearch = "\n".join(line if old.split(" = ")[0] == key else old for old in websearch.split("\n"))
+    (folder / "one.toml").write_text(websearch)
     (folder / "s.toml").write_text(websearch + "\n" + SWEEP)
     for law in ["dctcp", "cubic"]:
-        forebay("run", "s.toml", "--set", f"transport.law={law}", "--out", law)
+        forebay("run", "one.toml", "--set", f"transport.law={law}", "--out", law)
     forebay("compare", "dctcp", "cubic", "--out", "runs.html")
     forebay("compare", "s.toml", "--out", "sweep.html")
     return [folder / "runs.html", folder / "sweep.html"]
