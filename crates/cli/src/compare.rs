@@ -30,8 +30,8 @@ pub fn compare(args: &Compare) -> Result<(), Failure> {
             "there is nothing to compare it with; name two runs or more, or a sweep that varies something".into(),
         ));
     }
-    let simulates = args.places.iter().any(|place| place.is_file());
-    if !simulates && !(args.set.is_empty() && args.seeds.chosen()?.is_none()) {
+    let for_scenarios = !args.set.is_empty() || args.seeds.chosen()?.is_some();
+    if for_scenarios && !args.places.iter().any(|place| place.is_file()) {
         return Err(Failure::Input(
             "--set, --seed and --seeds are for scenario files, and there is none among what is compared".into(),
         ));
