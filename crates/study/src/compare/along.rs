@@ -394,7 +394,7 @@ fn chart(of: &Along, all: &[&Measured]) -> String {
         }
     };
     let log = if wide_range { ", log scale" } else { "" };
-    let title = format!("{}{log}", all[0].title);
+    let title = format!("{}{log}", all[0].title.replace("<=", "≤"));
     chart.plot.axes(&ticks, &y.ticks(4, label), last(&of.key), &title);
     let n = all[0].cells.len().min(beside::MOST);
     for i in 0..n {
