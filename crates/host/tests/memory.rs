@@ -657,6 +657,7 @@ fn around_a_ring(
 ) -> (Totals, Totals) {
     let queue = QueueSettings {
         depth,
+        shared: true,
         buffer: Bytes::new(4096),
         reuse: Reuse::Fifo,
         refresh: Refresh::Write,

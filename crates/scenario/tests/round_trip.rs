@@ -500,6 +500,7 @@ prop_compose! {
         (settings.iio.slots, settings.iio.latency) = (slots, iio);
         let queue = (ways > 1).then(|| QueueSettings {
             depth: descriptors.max(1024),
+            shared: ways % 2 == 0,
             buffer: Bytes::new(2048),
             reuse: Reuse::Lifo,
             refresh: Refresh::Both,

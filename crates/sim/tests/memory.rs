@@ -497,6 +497,31 @@ fn misses_are_told_apart_by_traffic() {
     assert!(row.cache_reads_of[1] > 100.0, "{row:?}");
 }
 
+/// Requests of 400 KB to a slow core beside echoes to another: the long ones' buffers run out. In a queue that all share echoes are refused with them; with queues of
+/// their own none is, and Q is three queues.
+#[test]
+fn who_has_a_queue_of_its_own_is_not_refused_for_others() {
+    let refused = |shared: bool| {
+        let memory = format!(
+            "cores = 3\nper_kilobyte = \"2us\"\nddio = true\ncache = \"12MiB\"\ncache_model = \"buffers\"\n\
+             rq = {{ depth = 64, buffer = \"4KiB\", rnr = \"nak\", shared = {shared} }}"
+        );
+        let keys = "request = \"400KB\"\noutstanding = 1\n\
+                    [[traffic]]\nkind = \"rpc\"\nfrom = \"host[1]\"\nto = \"host[0]\"\nrequest = \"256B\"\n";
+        let record = consumed(keys, &memory, "");
+        let again = |traffic: u16| {
+            let own = record.connections.iter().filter(|row| row.traffic == traffic);
+            let flows = own.map(|row| &record.flows[row.requests as usize]);
+            flows.map(|flow| u64::from(flow.retransmits)).sum::<u64>()
+        };
+        ([again(0), again(1)], record.memory[0].cache_bounds[2])
+    };
+    let ([long, echo], bound) = refused(true);
+    assert!(long > 0 && echo > 0 && bound == 64.0 * 4096.0, "{long}, {echo}, {bound}");
+    let ([long, echo], bound) = refused(false);
+    assert!(long > 0 && echo == 0 && bound == 3.0 * 64.0 * 4096.0, "{long}, {echo}, {bound}");
+}
+
 /// Samples of a cache add up to its totals, and what is unread never exceeds the queue.
 #[test]
 fn samples_of_a_cache_add_up() {

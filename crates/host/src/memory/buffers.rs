@@ -156,6 +156,13 @@ impl BufferCache {
         self.entries.len() as u32 - 1
     }
 
+    /// Adds so many buffers, which have never been in the cache. Returns the number of the first.
+    pub fn add_several(&mut self, buffers: u32) -> u32 {
+        let first = self.entries.len() as u32;
+        (0..buffers).for_each(|_| _ = self.add());
+        first
+    }
+
     /// The NIC writes a message into `buffer`.
     #[inline]
     pub fn nic_write(&mut self, buffer: u32) -> Touch {

@@ -1,6 +1,6 @@
 //! The receive queue of a host, and which of its buffers are in the cache: `cache_model = "buffers"`.
 //!
-//! Models: all flows take buffers from one queue as their frames come to the NIC; a core that copies reads the buffers of its work as it begins
+//! Models: flows take buffers from one queue, or each from its own, as their frames come to the NIC; a core that copies reads the buffers of its work as it begins
 //! it, and posts them again when it is done. Frames without data for an application, and data that came twice, give theirs
 //! back unread. Lines of a frame evict in the share in which its buffers do, spread over the frames on their way into the cache.
 //! Where the queue runs out the stack posts another buffer (TCP), or data waits in the NIC or is refused ([`Rnr`]); where all
@@ -11,10 +11,13 @@
 //! Source: CARC (APNet 2025) section 3.1; [`super::buffers`].
 //! Invariant: buffers taken less those given back are those of frames on their way, of data out of order, and of work.
 
-use super::buffers::{BufferCache, Capacity, Congestion, Counts, Posted, Touch};
+mod posted;
+
+use super::buffers::{BufferCache, Capacity, Congestion, Counts, Touch};
 use super::llc::read_latency;
 use super::settings::{DdioSettings, LINE, QueueSettings, Rnr};
 use forebay_wire::{Kind, Packet};
+use posted::Queues;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
@@ -76,8 +79,8 @@ struct Copies {
 #[derive(Clone, Debug, Default)]
 struct Way {
     frames: VecDeque<Coming>,
-    buffers: VecDeque<u32>, // of those frames
-    waiting: VecDeque<u32>, // for so many buffers each: frames behind those
+    buffers: VecDeque<u32>,        // of those frames
+    waiting: VecDeque<(u32, u32)>, // for so many buffers each, and of which queue: frames behind those
 }
 
 /// Number of a frame's buffers, and of those that evict.
@@ -91,10 +94,9 @@ struct Coming {
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveQueue {
     size: u64, // of a buffer, bytes
-    depth: u32,
     capacity: Capacity,
     cache: BufferCache,
-    posted: Posted,
+    queues: Queues,
     ways: Vec<Way>,                              // by NIC
     on_the_way: Coming,                          // in all of them
     landed: BTreeMap<u32, VecDeque<(u64, u32)>>, // by flow: where the data begins, and its buffer
@@ -114,10 +116,13 @@ impl ReceiveQueue {
         let capacity = queue.capacity(ddio);
         Self {
             size: queue.buffer.get(),
-            depth: queue.depth,
             capacity,
-            cache: BufferCache::new(capacity, queue.depth, queue.refresh),
-            posted: Posted::new(0..queue.depth, queue.reuse),
+            cache: BufferCache::new(
+                capacity,
+                if queue.shared { queue.depth } else { 0 },
+                queue.refresh,
+            ),
+            queues: Queues::new(queue.depth, queue.reuse, queue.shared),
             ways: vec![Way::default(); nics],
             on_the_way: Coming { buffers: 0, evicting: 0 },
             landed: BTreeMap::new(),
@@ -147,9 +152,10 @@ impl ReceiveQueue {
             return None;
         }
         let flow = packet.flow.0;
+        let queue = self.queues.of(flow, &mut self.cache);
         let refusal = match self.refused.get(&flow) {
             Some(first) if packet.seq > *first => Refusal::Silent,
-            _ if self.posted.len() < self.needs(packet) as usize => {
+            _ if self.queues.posted(queue) < self.needs(packet) as usize => {
                 self.refused.insert(flow, packet.seq);
                 Refusal::Nak
             }
@@ -165,13 +171,14 @@ impl ReceiveQueue {
     /// A frame comes to NIC `nic`, which writes it into buffers, or holds it until there are some.
     pub(super) fn write(&mut self, nic: usize, packet: &Packet) {
         let buffers = self.needs(packet);
-        let short = self.posted.len() < buffers as usize || !self.ways[nic].waiting.is_empty();
-        if self.rnr == Some(Rnr::Wait) && short {
-            self.ways[nic].waiting.push_back(buffers);
+        let queue = if buffers > 0 { self.queues.of(packet.flow.0, &mut self.cache) } else { 0 };
+        let few = buffers > 0 && self.queues.posted(queue) < buffers as usize;
+        if self.rnr == Some(Rnr::Wait) && (few || !self.ways[nic].waiting.is_empty()) {
+            self.ways[nic].waiting.push_back((buffers, queue));
             self.totals.waited += u64::from(buffers > 0);
             self.unblock();
         } else {
-            self.fill(nic, buffers);
+            self.fill(nic, buffers, queue);
         }
     }
 
@@ -180,14 +187,12 @@ impl ReceiveQueue {
         self.ways[nic].waiting.len()
     }
 
-    /// The next frame of NIC `nic` goes to so many buffers.
-    fn fill(&mut self, nic: usize, buffers: u32) {
+    /// The next frame of NIC `nic` goes to so many buffers of a queue.
+    fn fill(&mut self, nic: usize, buffers: u32, queue: u32) {
         let mut evicting = 0;
         for _ in 0..buffers {
-            let buffer = self.posted.take().unwrap_or_else(|| {
-                self.totals.extra += 1;
-                self.cache.add()
-            });
+            let (buffer, extra) = self.queues.take(queue, &mut self.cache);
+            self.totals.extra += u64::from(extra);
             let evicted = self.cache.nic_write(buffer).evicted;
             evicting += u32::from(evicted.is_some_and(|evicted| evicted.dirty));
             self.ways[nic].buffers.push_back(buffer);
@@ -215,7 +220,7 @@ impl ReceiveQueue {
             if packet.kind == Kind::Data {
                 self.landed.entry(packet.flow.0).or_default().push_back((packet.seq, buffer));
             } else {
-                self.posted.give_back(buffer);
+                self.queues.give_back(buffer);
                 self.unread -= 1;
             }
         }
@@ -256,18 +261,28 @@ impl ReceiveQueue {
         self.ways.iter().map(|way| way.waiting.len()).sum()
     }
 
-    /// Where every buffer holds data behind a gap, none would be given back before the gap is filled: the stack posts another for
+    /// Where every buffer of a queue holds data behind a gap, none would be given back before the gap is filled: the stack posts another for
     /// the frame that waits first.
     #[inline]
     fn unblock(&mut self) {
         for nic in 0..self.ways.len() {
-            if let Some(&buffers) = self.ways[nic].waiting.front()
-                && self.landed.values().map(VecDeque::len).sum::<usize>() == self.unread as usize
+            if let Some(&(buffers, queue)) = self.ways[nic].waiting.front()
+                && self.is_blocked(queue)
             {
                 self.ways[nic].waiting.pop_front();
-                self.fill(nic, buffers);
+                self.fill(nic, buffers, queue);
             }
         }
+    }
+
+    /// Whether all buffers that are taken of a queue hold data behind gaps.
+    fn is_blocked(&self, queue: u32) -> bool {
+        let (owner, taken) = self.queues.taken(queue);
+        let behind_gaps = match owner {
+            Some(flow) => self.landed.get(&flow).map_or(0, VecDeque::len),
+            None => self.landed.values().map(VecDeque::len).sum(),
+        };
+        behind_gaps == taken as usize
     }
 
     /// Moves what was claimed to the end of `to`. Returns how many these are.
@@ -324,7 +339,7 @@ impl ReceiveQueue {
 
     /// Posts buffers again.
     pub(super) fn give_back(&mut self, buffers: &[u32]) {
-        buffers.iter().for_each(|&buffer| self.posted.give_back(buffer));
+        buffers.iter().for_each(|&buffer| self.queues.give_back(buffer));
         self.unread -= buffers.len() as u32;
         self.fill_waiting();
     }
@@ -332,11 +347,11 @@ impl ReceiveQueue {
     /// Frames that wait for buffers take those that were posted.
     fn fill_waiting(&mut self) {
         for nic in 0..self.ways.len() {
-            while let Some(&buffers) = self.ways[nic].waiting.front()
-                && self.posted.len() >= buffers as usize
+            while let Some(&(buffers, queue)) = self.ways[nic].waiting.front()
+                && (buffers == 0 || self.queues.posted(queue) >= buffers as usize)
             {
                 self.ways[nic].waiting.pop_front();
-                self.fill(nic, buffers);
+                self.fill(nic, buffers, queue);
             }
         }
     }
@@ -344,7 +359,7 @@ impl ReceiveQueue {
     /// How far unread buffers fill ways, cache and queue.
     #[inline]
     pub(super) fn state(&self) -> Congestion {
-        Congestion::of(self.unread, self.capacity, self.depth)
+        Congestion::of(self.unread, self.capacity, self.queues.depth())
     }
 
     /// Totals so far, with this time in each state.
@@ -354,7 +369,7 @@ impl ReceiveQueue {
             counts: *self.cache.counts(),
             states,
             unread: bytes(self.unread),
-            bounds: [self.capacity.ddio, self.capacity.cache, self.depth].map(bytes),
+            bounds: [self.capacity.ddio, self.capacity.cache, self.queues.depth()].map(bytes),
             ..self.totals
         }
     }

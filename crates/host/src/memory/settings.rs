@@ -227,14 +227,17 @@ impl CacheModel {
     }
 }
 
-/// A receive queue that all flows of a host share, and how its buffers are kept in the cache.
+/// The receive queue of a host or of each flow, and how its buffers are kept in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct QueueSettings {
-    /// Number of buffers. No default.
+    /// Number of buffers, of each queue. No default.
     #[schemars(range(min = 1, max = 4_000_000))]
     pub depth: u32,
     /// Bytes of a buffer, 64B to 64KiB; a larger frame takes several. No default.
     pub buffer: Bytes,
+    /// Whether all flows take buffers from one queue (a shared receive queue); otherwise each has one of its own, from its first frame on. Default: true.
+    #[serde(default = "shared", skip_serializing_if = "is_shared")]
+    pub shared: bool,
     /// Order in which buffers that were read are filled again, "fifo" or "lifo". Default: "fifo", a ring.
     #[serde(default)]
     pub reuse: Reuse,
@@ -249,6 +252,14 @@ pub struct QueueSettings {
     /// with RDMA. Default: the stack posts another buffer, as TCP's does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rnr: Option<Rnr>,
+}
+
+fn shared() -> bool {
+    true
+}
+
+fn is_shared(shared: &bool) -> bool {
+    *shared
 }
 
 /// Fate of data for which no receive buffer is posted.

@@ -627,9 +627,10 @@ fn receive_queue(seed: u64, memory: String, traffic: &mut String) -> String {
     let rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
     let rnr = d.of(&["", ", rnr = \"nak\"", ", rnr = \"wait\""]);
     let assemble = d.of(&["", "", ", assemble = \"40KB\""]);
+    let shared = d.of(&["", "", ", shared = false"]);
     let queue = format!(
         "ddio = true\ncache = \"{}\"\nddio_ways = {}\ncache_model = \"buffers\"\nread_placed = {}\nsmt = {}\n\
-         rq = {{ depth = {}, buffer = \"{}\", reuse = \"{}\", refresh = \"{}\"{rnr}{assemble} }}\n",
+         rq = {{ depth = {}, buffer = \"{}\", reuse = \"{}\", refresh = \"{}\"{rnr}{assemble}{shared} }}\n",
         d.of(&["1MiB", "96KiB"]),
         d.of(&[1, 2, 11]),
         d.one_in(2),
