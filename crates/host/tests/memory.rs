@@ -193,6 +193,7 @@ fn antagonist() -> impl Strategy<Value = AntagonistSettings> {
             cores,
             lines_in_flight_milli,
             writes_permille,
+            cached_permille: 0,
             local,
             rests: rests.map(|(on, off)| (Span::from_us(on), Span::from_us(off))),
             start: Span::from_us(start),
@@ -286,6 +287,7 @@ fn slots_clear_however_long_memory_holds_them() {
         cores,
         lines_in_flight_milli,
         writes_permille,
+        cached_permille: 0,
         local,
         rests: None,
         start: Span::from_us(start),
@@ -638,7 +640,7 @@ fn a_slow_link_moves_its_lines_one_after_the_other() {
 /// Reads that miss, writes in place, buffers written back, lines of the NIC to memory and lines copied from it, of 4,000 frames after 1,000, with `window` of them between the cable
 /// and the end of their read, a ring of `depth` buffers, and a cache of 60 buffers with 10 in DDIO ways.
 fn in_a_ring(depth: u32, window: u32) -> ([u64; 3], [f64; 2]) {
-    let (from, to) = around_a_ring(depth, window, None, None);
+    let (from, to) = around_a_ring(depth, window, None, None, 0);
     let counts = |of: &Totals| {
         let counts = of.queue.unwrap().counts;
         [counts.misses(), counts.in_place, counts.written_back]
@@ -648,12 +650,14 @@ fn in_a_ring(depth: u32, window: u32) -> ([u64; 3], [f64; 2]) {
     (std::array::from_fn(|i| after[i] - before[i]), [to.dma - from.dma, to.copied - from.copied])
 }
 
-/// Totals after 1,000 frames and after 5,000, which are copied to `copies` other buffers in turn, if to any.
+/// Totals after 1,000 frames and after 5,000, which are copied to `copies` other buffers in turn, if to any, beside a core of which a share of reads goes to
+/// the cache.
 fn around_a_ring(
     depth: u32,
     window: u32,
     rnr: Option<Rnr>,
     copies: Option<u64>,
+    cached_permille: u32,
 ) -> (Totals, Totals) {
     let queue = QueueSettings {
         depth,
@@ -673,7 +677,10 @@ fn around_a_ring(
         queue: Some(queue),
         ..<_>::default()
     };
-    let mut path = MemoryPath::new(&MemorySettings { ddio: Some(ddio), ..<_>::default() });
+    let beside = AntagonistSettings { writes_permille: 0, cached_permille, ..<_>::default() };
+    let antagonists = if cached_permille > 0 { vec![beside] } else { Vec::new() };
+    let settings = MemorySettings { ddio: Some(ddio), antagonists, ..<_>::default() };
+    let mut path = MemoryPath::new(&settings);
     let (mut sent, mut done, mut now) = (0, 0, Time::ZERO);
     let mut warm = None;
     while done < 5000 {
@@ -706,7 +713,7 @@ fn around_a_ring(
 /// Of the first twenty, the ten that the ways cannot hold are missed; from then on all twenty are resident. Without a rule the stack posts forty.
 #[test]
 fn data_without_a_buffer_waits_in_the_nic() {
-    let (_, totals) = around_a_ring(20, 60, Some(Rnr::Wait), None);
+    let (_, totals) = around_a_ring(20, 60, Some(Rnr::Wait), None, 0);
     let queue = totals.queue.unwrap();
     assert_eq!((queue.extra, queue.refused, queue.counts.misses()), (0, 0, 10));
     assert!((4940..=5040).contains(&queue.waited), "{}", queue.waited);
@@ -714,7 +721,7 @@ fn data_without_a_buffer_waits_in_the_nic() {
     let pace = totals.limits[Limit::Descriptors as usize] / totals.limits.iter().sum::<f64>();
     assert!(pace > 0.5, "the queue sets the pace: {pace}");
 
-    let (_, totals) = around_a_ring(20, 60, None, None);
+    let (_, totals) = around_a_ring(20, 60, None, None, 0);
     let queue = totals.queue.unwrap();
     assert!((39..=41).contains(&queue.extra) && queue.waited == 0, "{}", queue.extra);
 }
@@ -724,13 +731,35 @@ fn data_without_a_buffer_waits_in_the_nic() {
 #[test]
 fn a_second_set_of_buffers_takes_cache_too() {
     let lines = |copies| {
-        let (from, to) = around_a_ring(20, 5, None, copies);
+        let (from, to) = around_a_ring(20, 5, None, copies, 0);
         (to.copied - from.copied) / 4000.0
     };
     let per_frame = 3948.0 / 64.0 * 1.046;
     assert_eq!([lines(None), lines(Some(20))], [0.0, 0.0]);
     let found = lines(Some(100));
     assert!((found / per_frame - 1.0).abs() < 0.01, "{found} of {per_frame}");
+}
+
+/// A ring of half the cache. While a neighbour brings fewer buffers into it than the NIC writes, each is still there when its turn comes; if it brings
+/// more some are not, and if it brings many none is: each write evicts the oldest in the NIC's ways, which hold fewer frames than wait.
+#[test]
+fn a_neighbour_takes_what_the_ring_leaves_of_the_cache() {
+    let cases = [
+        (500, 0.8..1.0, 0, 4000..=4000),
+        (620, 1.0..1.2, 0, 1..=3999),
+        (1000, 1.5..3.0, 4000, 0..=0),
+    ];
+    for (cached_permille, share, missed, resident) in cases {
+        let (from, to) = around_a_ring(30, 12, None, None, cached_permille);
+        let read = to.antagonist_read[0] - from.antagonist_read[0];
+        let brought = read * f64::from(cached_permille) * 1e-3 / 64.0 / 4000.0;
+        let [before, after] = [&from, &to].map(|of| of.queue.unwrap().counts);
+        let (misses, in_place) =
+            (after.misses() - before.misses(), after.in_place - before.in_place);
+        let seen = format!("{brought} for each frame: {misses} missed, {in_place} in place");
+        assert!(share.contains(&brought) && resident.contains(&in_place), "{seen}");
+        assert_eq!(misses, missed, "{seen}");
+    }
 }
 
 /// A microsecond of work on each of two threads takes a microsecond on two cores, and 1 / 0.6 us on one.

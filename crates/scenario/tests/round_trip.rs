@@ -469,9 +469,10 @@ prop_compose! {
         local in any::<bool>(),
         start in span(),
         rests in of((200_000..1u64 << 40, 200_000..1u64 << 40)),
+        cached_permille in 0..=1000u32,
     ) -> AntagonistSettings {
         let rests = rests.map(|(on, off)| (Span::from_ps(on), Span::from_ps(off)));
-        AntagonistSettings { cores, lines_in_flight_milli, writes_permille, local, rests, start }
+        AntagonistSettings { cores, lines_in_flight_milli, writes_permille, cached_permille, local, rests, start }
     }
 }
 
@@ -516,7 +517,12 @@ prop_compose! {
         settings.readers.reads_permille = permille[1];
         settings.readers.copying = copying;
         settings.throttle = ThrottleSettings { actuator, slowing, pausing, delay, ..settings.throttle };
-        settings.antagonists = antagonists;
+        let by_buffer = settings.ddio.is_some_and(|ddio| ddio.queue.is_some());
+        let cached_permille = |of: u32| if by_buffer { of } else { 0 };
+        settings.antagonists = antagonists
+            .into_iter()
+            .map(|of| AntagonistSettings { cached_permille: cached_permille(of.cached_permille), ..of })
+            .collect();
         let params = vec![("target".to_string(), "60Gbps".to_string())];
         memory.control =
             controlled.map(|enabled| HostControl { law: "hostcc".into(), enabled, params, read });

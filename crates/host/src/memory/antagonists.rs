@@ -4,7 +4,7 @@
 //! is back, the core posts a fixed number of writes for it and reads the next line; a throttle level adds latency to each miss, caps its rate or
 //! stops it (whole or part of the time); work that rests and returns: no read follows one that comes back in a rest, and those that are owed leave
 //! one after the other within an unloaded latency when the work goes on.
-//! Leaves out: caches of the antagonist, computing between misses, hardware threads.
+//! Leaves out: caches of the antagonist (of its reads a share may take place in that of receive buffers), computing between misses, hardware threads.
 //!
 //! Source: hostCC paper, sections 2.2 and 4.2 (rate = lines in flight / latency); its kernel module for levels.
 
@@ -175,6 +175,13 @@ impl Antagonists {
             draw.served += reads * cores.apart;
         }
         draw
+    }
+
+    /// Lines that went to the cache since the beginning.
+    #[inline]
+    pub(super) fn cached(&self) -> f64 {
+        let shares = self.groups.iter().map(|of| f64::from(of.cached_permille) * 1e-3);
+        shares.zip(&self.read).map(|(share, read)| share * read).sum()
     }
 
     /// They go round for `ns` as evenly as they did.

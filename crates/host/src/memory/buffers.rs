@@ -207,6 +207,12 @@ impl BufferCache {
         touch
     }
 
+    /// Another program reads `buffer`, which it alone uses, and which counts as no read.
+    #[inline]
+    pub fn other_read(&mut self, buffer: u32) -> Touch {
+        self.cpu_access(buffer, true)
+    }
+
     /// Totals since the beginning.
     pub const fn counts(&self) -> &Counts {
         &self.counts

@@ -101,6 +101,12 @@ impl Llc {
         }
     }
 
+    /// Other programs have brought so many lines into the cache since the beginning. Returns how many more than at the last call left it for memory.
+    #[inline]
+    pub(super) fn bring(&mut self, lines: f64) -> f64 {
+        if lines == 0.0 { 0.0 } else { self.queue().map_or(0.0, |queue| queue.bring(lines)) }
+    }
+
     /// Totals of the receive queue.
     pub(super) fn totals(&self) -> Option<QueueTotals> {
         self.queue.as_ref().map(|queue| queue.totals(self.states))

@@ -367,9 +367,11 @@ impl MemoryPath {
         let draw = self.antagonists.draw(self.at, dt, &self.controller);
         let Copied { reads: copy_reads, written } = self.readers.step(ns, &mut self.llc);
         self.count_copied(copy_reads, ns);
+        let mut written = written;
         if self.llc.by_buffer() {
             self.llc.pass(ns);
             self.hold_back();
+            written += self.llc.bring(self.antagonists.cached()) / ns;
         }
         // Copies come one by one, as a mean between evenly and all of a window at once. Lines of the NIC come evenly from its link, and chance
         // is in which of them the cache takes.

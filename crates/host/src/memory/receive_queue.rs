@@ -68,11 +68,22 @@ impl Traffic {
     }
 }
 
-/// A second set of buffers, to which the fragments of a flow's messages are copied in turn.
+/// Buffers beside those that are posted, used in turn: those to which fragments of a flow's messages are copied.
 #[derive(Clone, Debug, Default)]
 struct Copies {
     buffers: Vec<u32>,
     next: usize,
+}
+
+impl Copies {
+    /// The next one in turn.
+    fn next(&mut self) -> u32 {
+        if self.next == self.buffers.len() {
+            self.next = 0;
+        }
+        self.next += 1;
+        self.buffers[self.next - 1]
+    }
 }
 
 /// What is between a NIC's cable and its stack, in order.
@@ -103,6 +114,8 @@ pub(super) struct ReceiveQueue {
     claimed: Vec<u32>,
     copies: BTreeMap<u32, Copies>, // by flow
     copies_of_flow: usize,
+    others: Copies, // what other programs bring, more than the cache holds
+    brought: u64,   // times that they brought as much as a buffer is
     unread: u32,
     rnr: Option<Rnr>,
     refused: BTreeMap<u32, u64>, // by flow: where the data begins that was refused first
@@ -130,6 +143,8 @@ impl ReceiveQueue {
             copies: BTreeMap::new(),
             copies_of_flow: queue.assemble.map_or(0, |of| of.get().div_ceil(queue.buffer.get()))
                 as usize,
+            others: Copies::default(),
+            brought: 0,
             unread: 0,
             rnr: queue.rnr,
             refused: BTreeMap::new(),
@@ -332,9 +347,26 @@ impl ReceiveQueue {
         if copies.buffers.len() < most {
             copies.buffers.push(self.cache.add());
         }
-        let to = copies.buffers[copies.next];
-        copies.next = (copies.next + 1) % most;
-        Some(to)
+        Some(copies.next())
+    }
+
+    /// Other programs have brought so many lines into the cache since the beginning, none of them twice. Returns how many lines these pushed out
+    /// that go to memory, since the last call.
+    pub(super) fn bring(&mut self, lines: f64) -> f64 {
+        let of_buffer = self.size.div_ceil(LINE);
+        let brought = lines as u64 / of_buffer;
+        let more = (brought - self.brought).min(self.capacity.cache.into());
+        self.brought = brought;
+        let mut dirty = 0;
+        for _ in 0..more {
+            let others = &mut self.others;
+            if others.buffers.len() <= self.capacity.cache as usize {
+                others.buffers.push(self.cache.add());
+            }
+            let touch = self.cache.other_read(others.next());
+            dirty += u64::from(touch.evicted.is_some_and(|evicted| evicted.dirty));
+        }
+        (dirty * of_buffer) as f64
     }
 
     /// Posts buffers again.

@@ -485,6 +485,16 @@ pub struct AntagonistSettings {
     #[serde(rename = "writes", default = "writes", with = "text::thousandths")]
     #[schemars(with = "Option<f64>", range(min = 0, max = 100))]
     pub writes_permille: u32,
+    /// Share of the lines read that go to the cache of receive buffers (cache_model = "buffers"), where each takes the place of the oldest; from 0 to 1.
+    /// Default: 0, reads that pass the cache by.
+    #[serde(
+        rename = "cached",
+        default,
+        with = "text::thousandths",
+        skip_serializing_if = "is_zero"
+    )]
+    #[schemars(with = "Option<f64>", range(min = 0, max = 1))]
+    pub cached_permille: u32,
     /// Whether the cores are on the NIC's socket. Default: false.
     #[serde(default)]
     pub local: bool,
@@ -495,6 +505,10 @@ pub struct AntagonistSettings {
     /// Time at which the work begins. Default: 0us.
     #[serde(default)]
     pub start: Span,
+}
+
+fn is_zero(of: &u32) -> bool {
+    *of == 0
 }
 
 fn lines() -> u32 {
@@ -511,6 +525,7 @@ impl Default for AntagonistSettings {
             cores: 1,
             lines_in_flight_milli: lines(),
             writes_permille: writes(),
+            cached_permille: 0,
             local: false,
             rests: None,
             start: Span::ZERO,

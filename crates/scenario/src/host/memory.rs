@@ -108,8 +108,9 @@ impl Memory {
             judge.wrong(&key, format!("counts threads, two to a core with smt = 2; write {even}"));
         }
         judge.throttle(&at("throttle"), &self.settings.throttle);
+        let by_buffer = self.settings.ddio.is_some_and(|ddio| ddio.model == CacheModel::Buffers);
         for (i, one) in self.settings.antagonists.iter().enumerate() {
-            judge.antagonist(&format!("{path}.antagonist[{i}]"), one);
+            judge.antagonist(&format!("{path}.antagonist[{i}]"), one, by_buffer);
         }
         if let Some(control) = &self.control {
             control.check(judge, &at("control"));
@@ -314,7 +315,14 @@ impl Judge<'_> {
         }
     }
 
-    fn antagonist(&mut self, path: &str, antagonist: &AntagonistSettings) {
+    fn antagonist(&mut self, path: &str, antagonist: &AntagonistSettings, by_buffer: bool) {
+        let cached = format!("{path}.cached");
+        if antagonist.cached_permille > 1000 {
+            self.wrong(&cached, "is a share of what is read; write from 0 to 1");
+        } else if antagonist.cached_permille > 0 && !by_buffer {
+            let text = "takes place in a cache of buffers; write ddio = true, cache_model = \"buffers\" and rq as well";
+            self.say(&cached, text);
+        }
         let [on, off] = ["on", "off"].map(|key| format!("{path}.{key}"));
         match (self.given(&on), self.given(&off)) {
             (true, false) => self.say(&on, "needs a rest; write off as well"),

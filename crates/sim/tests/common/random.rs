@@ -640,6 +640,11 @@ fn receive_queue(seed: u64, memory: String, traffic: &mut String) -> String {
         d.of(&["fifo", "lifo"]),
         d.of(&["write", "both"]),
     );
+    let cached = d.of(&["", "", "cached = 0.3\n"]);
+    let rest = rest.replace(
+        "[host.override.memory.antagonist]]\n",
+        &format!("[host.override.memory.antagonist]]\n{cached}"),
+    );
     // A pool is of clients of one server, which has a cache.
     let entries: Vec<&str> = traffic.split("[[traffic]]\n").skip(1).collect();
     let server = |entry: &str| {
