@@ -669,7 +669,7 @@ fn receive_queue(seed: u64, memory: String, traffic: &mut String) -> String {
         let pool = if served.is_some() && server(entry) == served { pool } else { "" };
         text + "[[traffic]]\n" + entry.trim_end() + "\n" + pool
     });
-    head + &queue + rest
+    head + &queue + &rest
 }
 
 /// Super-packets, interrupt coalescing, and merging.
