@@ -32,7 +32,7 @@ COUNTED = [
     ("dctcp-perm-128", "50us", "250us"),
     ("dctcp-websearch-16", "500us", "4ms"),
     ("ndp-perm-128", "20us", "60us"),
-    ("homa-websearch-160", "50us", "200us"),
+    ("homa-websearch-160", "200us", "500us"),
     ("xpass-perm-16", "100us", "300us"),
     ("host-3x", "1ms", "4ms"),
 ]
