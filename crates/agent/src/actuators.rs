@@ -2,6 +2,7 @@
 
 use crate::control::Throttle;
 use crate::journal::{Change, Journal, Tree};
+use crate::marks::Leases;
 use crate::plan::{Actuator, Kind, Plan};
 use forebay_linux::resctrl::memory_line;
 use std::fs::File;
@@ -89,7 +90,7 @@ fn same(kind: Kind, written: &str, found: &str) -> bool {
             let line = found.lines().find_map(memory_line);
             line.is_some() && line == memory_line(written)
         }
-        Kind::Freeze | Kind::Cpu => found.lines().next() == Some(written),
+        Kind::Freeze | Kind::Cpu | Kind::Mark => found.lines().next() == Some(written),
     }
 }
 
@@ -175,6 +176,29 @@ impl Throttle for Files {
             }
         }
         stand
+    }
+}
+
+/// All that a loop acts by: files that throttle, and leases of marks.
+#[derive(Debug)]
+pub struct Acting<'a> {
+    /// See [`Files`].
+    pub files: &'a mut Files,
+    /// See [`Leases`].
+    pub leases: &'a Leases,
+}
+
+impl Throttle for Acting<'_> {
+    fn set(&mut self, level: u8) -> bool {
+        self.files.set(level)
+    }
+
+    fn stands(&mut self) -> bool {
+        self.files.stands()
+    }
+
+    fn mark(&mut self, stack: usize, on: bool) {
+        self.leases.mark(stack, on);
     }
 }
 

@@ -83,9 +83,23 @@ impl Default for Law {
 pub struct Nic {
     /// Name of the interface, such as eth0.
     pub name: String,
-    /// How arriving packets are marked. Default: off.
+    /// How ECN-capable packets that arrive there are marked while the law wants it; in mode enforce. Default: off.
     #[serde(default)]
     pub echo: Echo,
+    /// Share of these packets that is marked, from 1% to 100%. Default: 100%.
+    #[serde(default = "all")]
+    pub share: String,
+    /// With echo = "cgroup": whose packets are marked, as a path below the cgroup v2 mount, such as /web.slice.
+    #[serde(default)]
+    pub cgroup: Option<String>,
+}
+
+impl Nic {
+    /// The share in units of 1/65536, rounded down.
+    pub fn share(&self) -> Option<u64> {
+        let percent: u64 = self.share.strip_suffix('%')?.parse().ok()?;
+        (1..=100).contains(&percent).then_some(percent * forebay_abi::WHOLE / 100)
+    }
 }
 
 /// How arriving packets are marked.
@@ -95,16 +109,17 @@ pub enum Echo {
     /// Not at all.
     #[default]
     Off,
-    /// By a program on the interface's tcx hook.
+    /// By a program on the interface's tcx hook: Linux 6.6 and later. It ends with the agent.
     Tcx,
-    /// By one on its clsact hook.
+    /// By a filter on its clsact hook: Linux 5.15 and later. It marks nothing once the agent is dead, and undo removes it.
     Clsact,
-    /// By one on a cgroup.
+    /// By a program on a cgroup, for packets that its sockets are about to get. It ends with the agent.
     Cgroup,
 }
 
 impl Echo {
-    fn name(self) -> &'static str {
+    /// As a configuration has it.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
             Self::Tcx => "tcx",
@@ -133,6 +148,10 @@ fn deadline() -> Span {
     Span::from_ms(50)
 }
 
+fn all() -> String {
+    "100%".into()
+}
+
 fn hostcc() -> String {
     "hostcc".into()
 }
@@ -148,6 +167,14 @@ pub fn load(path: &Path) -> Result<Config, Failure> {
 /// Checks a text. The error has one sentence for each thing to put right.
 fn parse(name: &str, text: &str) -> Result<Config, String> {
     forebay_scenario::read_as(name, text, problems).map_err(|error| error.to_string())
+}
+
+/// Whether this is a path below the cgroup v2 mount; the mount itself is none.
+fn is_cgroup(path: &str) -> bool {
+    let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
+    path.starts_with('/')
+        && path.split('/').skip(1).all(plain)
+        && !path.chars().any(char::is_control)
 }
 
 /// Keys and sentences of what the form allows and the agent does not.
@@ -187,11 +214,35 @@ fn problems(config: &Config) -> Vec<(String, String)> {
                 format!("{:?} is no name of an interface; write one such as \"eth0\"", nic.name),
             );
         }
-        if nic.echo != Echo::Off {
+        if nic.share().is_none() {
             say(
-                format!("nic[{i}].echo"),
-                format!("{:?}: this version marks no packets; write \"off\"", nic.echo.name()),
+                format!("nic[{i}].share"),
+                format!(
+                    "{:?} is no share of packets; write one from \"1%\" to \"100%\"",
+                    nic.share
+                ),
             );
+        }
+        match (nic.echo, &nic.cgroup) {
+            (Echo::Cgroup, None) => say(
+                format!("nic[{i}].cgroup"),
+                "is missing: echo = \"cgroup\" marks the packets of one; write cgroup = \"/web.slice\""
+                    .into(),
+            ),
+            (Echo::Cgroup, Some(path)) if !is_cgroup(path) => {
+                let path = OneLine(path);
+                say(
+                    format!("nic[{i}].cgroup"),
+                    format!(
+                        "\"{path}\" is no path below the cgroup v2 mount; write one such as \"/web.slice\""
+                    ),
+                );
+            }
+            (Echo::Off | Echo::Tcx | Echo::Clsact, Some(_)) => say(
+                format!("nic[{i}].cgroup"),
+                format!("is for echo = \"cgroup\", this is {:?}; leave it out", nic.echo.name()),
+            ),
+            _ => {}
         }
         if config.nic[..i].iter().any(|other| other.name == nic.name) {
             say(
@@ -202,14 +253,12 @@ fn problems(config: &Config) -> Vec<(String, String)> {
     }
     for (i, victim) in config.victim.iter().enumerate() {
         let path = &victim.cgroup;
-        let parts = path.split('/').skip(1);
-        let plain = parts.clone().all(|part| !part.is_empty() && part != "." && part != "..");
         if path == "/" {
             say(
                 format!("victim[{i}].cgroup"),
                 "\"/\" is every process; write a cgroup below it, such as \"/batch.slice\"".into(),
             );
-        } else if !path.starts_with('/') || !plain || path.chars().any(char::is_control) {
+        } else if !is_cgroup(path) {
             let path = OneLine(path);
             say(
                 format!("victim[{i}].cgroup"),

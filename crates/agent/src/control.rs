@@ -30,6 +30,9 @@ pub trait Throttle {
 
     /// Whether what was written last still stands.
     fn stands(&mut self) -> bool;
+
+    /// Packets on their way to this stack are marked until the next round; or are not.
+    fn mark(&mut self, _stack: usize, _on: bool) {}
 }
 
 impl<T: Throttle> Throttle for &mut T {
@@ -39,6 +42,10 @@ impl<T: Throttle> Throttle for &mut T {
 
     fn stands(&mut self) -> bool {
         T::stands(self)
+    }
+
+    fn mark(&mut self, stack: usize, on: bool) {
+        T::mark(self, stack, on);
     }
 }
 
@@ -248,7 +255,9 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
             if driver.writing() {
                 driver.run(time, &mut self.plant(stack)); // a level that this round brought about is written in it
             }
-            self.status.stacks[stack].marks = driver.echo(Side::Receive) != Echo::Off;
+            let marks = driver.echo(Side::Receive) != Echo::Off;
+            self.status.stacks[stack].marks = marks;
+            self.throttle.mark(stack, marks);
         }
         self.drivers = drivers;
     }
@@ -261,8 +270,9 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
             driver.on_event(time, HostEvent::Disable);
         }
         self.drivers.clear();
-        for stack in &mut self.status.stacks {
+        for (nth, stack) in self.status.stacks.iter_mut().enumerate() {
             (stack.level, stack.marks) = (0, false);
+            self.throttle.mark(nth, false);
         }
         if self.throttle.set(0) {
             self.status.level = 0;

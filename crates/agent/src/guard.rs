@@ -12,7 +12,10 @@ use crate::control::Status;
 use crate::failure::{self, Failure};
 use crate::journal::{self, Change, Journal};
 use crate::manager::Manager;
+use crate::marks::{Counters, Echoes};
 use crate::orders::{Descriptors, Orders};
+use crate::plan;
+use crate::plan::Marking;
 use crate::run::{self, Job, duration};
 use crate::senses::Input;
 use forebay_linux::board::Board;
@@ -148,16 +151,18 @@ pub fn enforce(
     mut state: State<'_>,
     stacks: Vec<(String, Input)>,
 ) -> Result<(), Failure> {
-    if job.plan.actuators.is_empty() {
+    let names: Vec<_> = stacks.iter().map(|(name, _)| name.clone()).collect();
+    let markings = plan::markings(job.root, job.config, &names)?;
+    if job.plan.actuators.is_empty() && markings.is_empty() {
         return Err(Failure::Input(
-            "victim: there is none, so nothing could be throttled; write a [[victim]]".into(),
+            "victim: there is none, and no nic has an echo: there is nothing to enforce; write a [[victim]], or echo = \"tcx\" for a nic".into(),
         ));
     }
     let path = state.folder.join(journal::FILE);
     let file = File::create(&path)
         .map_err(|error| Failure::io(format!("write {}", path.display()), &error))?;
     let mut journal = Journal::new(Durable(file));
-    let begun = prepare(job, stacks, &mut journal, &mut state);
+    let begun = prepare(job, stacks, &markings, &mut journal, &mut state);
     let changes = std::mem::take(&mut journal.changes);
     let run = begun.and_then(|running| watch(job, running));
     let undone = state.undo(job.root, &changes);
@@ -176,6 +181,7 @@ pub fn enforce(
     };
     undone?;
     failure::data(&run::summary(Mode::Enforce, &shown.status, 0))?;
+    failure::data(&run::marked(&shown.counters))?;
     said.map_or(Ok(()), |said| Err(Failure::Run(format!("{said}: everything was lifted"))))
 }
 
@@ -199,6 +205,7 @@ struct Running {
     watched: OwnedFd,
     link: OwnedFd,
     board: Board,
+    echoes: Echoes,
     shown: Shower,
 }
 
@@ -207,6 +214,7 @@ struct Shower {
     thread: Option<std::thread::JoinHandle<Result<(), Failure>>>,
     ended: Arc<AtomicBool>,
     status: Status,
+    counters: Arc<Counters>,
 }
 
 impl Shower {
@@ -223,6 +231,7 @@ impl Shower {
 fn prepare(
     job: &Job<'_>,
     stacks: Vec<(String, Input)>,
+    markings: &[Marking],
     journal: &mut Journal<Durable>,
     state: &mut State<'_>,
 ) -> Result<Running, Failure> {
@@ -234,6 +243,8 @@ fn prepare(
     let files = plan.actuators.iter().map(|of| {
         root.open_both(&of.path).map_err(|error| Failure::io(format!("open {}", of.path), &error))
     });
+    let echoes = Echoes::begin(root, journal, markings)
+        .map_err(|why| Failure::Run(format!("nothing is marked, so nothing is enforced: {why}")))?;
     let (names, inputs): (Vec<_>, Vec<_>) = stacks.into_iter().unzip();
     let logs = match &args.out {
         None => Vec::new(),
@@ -241,11 +252,18 @@ fn prepare(
     };
     let board = Board::new().map_err(failed("make a board"))?;
     let shared = || board.share().map_err(failed("share a board"));
-    let with =
-        Descriptors { board: shared()?, inputs, files: files.collect::<Result<_, _>>()?, logs };
-    let every = duration(config.every).as_nanos() as u64;
-    let orders = Orders::new(law, every, plan.max_level, &plan.actuators, &with);
-    job.serve(&board, &names, Mode::Enforce)?;
+    let leases = echoes.leases().into_iter().map(|lease| lease.try_clone_to_owned());
+    let with = Descriptors {
+        board: shared()?,
+        inputs,
+        files: files.collect::<Result<_, _>>()?,
+        logs,
+        leases: leases.collect::<Result<_, _>>().map_err(failed("share a lease"))?,
+    };
+    let ns = |of| duration(of).as_nanos() as u64;
+    let orders = Orders::new(law, (ns(config.every), ns(config.deadline)), plan, markings, &with);
+    let counters = echoes.counters();
+    job.serve(&board, (&names, Arc::clone(&counters)), Mode::Enforce)?;
     let (link, loops) = process::link().map_err(failed("make a link"))?;
     let own = std::env::current_exe().map_err(failed("find this program"))?;
     let child = Command::new(own)
@@ -265,13 +283,13 @@ fn prepare(
         let (board, ended) = (shared()?, Arc::clone(&ended));
         std::thread::spawn(move || run::show(&board, &names, Mode::Enforce, &ended))
     };
-    let shown = Shower { thread: Some(thread), ended, status: Status::default() };
-    Ok(Running { child, watched, link, board, shown })
+    let shown = Shower { thread: Some(thread), ended, status: Status::default(), counters };
+    Ok(Running { child, watched, link, board, echoes, shown })
 }
 
 /// Watches the loop until it ends or is ended. It is dead when this comes back.
 fn watch(job: &Job<'_>, of: Running) -> Result<(Shower, End), Failure> {
-    let Running { mut child, watched, link, board, mut shown } = of;
+    let Running { mut child, watched, link, board, echoes, mut shown } = of;
     let _ = process::realtime(PRIORITY); // without the right to, it runs as others do
     let (clock, deadline) = (Clock::start(), duration(job.config.deadline));
     let (mut seen, mut since) = (0, Duration::ZERO);
@@ -297,6 +315,7 @@ fn watch(job: &Job<'_>, of: Running) -> Result<(Shower, End), Failure> {
             break End::Asked;
         }
     };
+    drop(echoes); // marks end
     drop(link); // the loop lifts everything and ends
     let asked = matches!(end, End::Asked) && process::ended(&watched, GRACE);
     if !asked {

@@ -3,9 +3,10 @@
 //! Invariant: however it ends, by the guard's end, by a panic or by the orders, it first lifts everything; only a signal that kills
 //! it at once leaves that to the guard.
 
-use crate::actuators::Files;
+use crate::actuators::{Acting, Files};
 use crate::control::{Controller, Throttle};
 use crate::failure::Failure;
+use crate::marks::Leases;
 use crate::orders::Orders;
 use crate::run::rounds;
 use crate::senses::Stacks;
@@ -38,9 +39,12 @@ pub fn hold() -> Result<(), Failure> {
     let clock = Clock::start();
     let stacks = orders.stacks.len();
     let mut files = Files::new(files.collect());
+    let leases = Leases::new(&orders.leases, with.leases, orders.lease_ns)
+        .map_err(|error| Failure::io("map the leases of marks", &error))?;
     let every = Span::from_ns(orders.every_ns);
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        let parts = (Stacks::new(clock, with.inputs), &mut files);
+        let acting = Acting { files: &mut files, leases: &leases };
+        let parts = (Stacks::new(clock, with.inputs), acting);
         let laws = (vec![law; stacks], logs);
         let mut controller =
             Controller::new(clock.now(), stacks, laws, (orders.max_level, every), parts);
@@ -49,6 +53,7 @@ pub fn hold() -> Result<(), Failure> {
         controller.end();
         let _ = with.board.publish(&controller.status().words());
     }));
+    leases.end();
     let lifted = files.set(0);
     if let Some(writer) = writer {
         writer.end()?;

@@ -5,6 +5,7 @@
 //! Invariant: undoing touches nothing but what whole lines name, and of that nothing that somebody else has changed since. Done
 //! twice, it does nothing the second time.
 
+use crate::marks;
 use crate::plan::Kind;
 use forebay_linux::Root;
 use std::io::{self, ErrorKind, Write};
@@ -24,6 +25,8 @@ pub trait Tree {
     fn remove(&mut self, folder: &str) -> io::Result<()>;
     /// Folders in a folder.
     fn folders(&mut self, folder: &str) -> Vec<String>;
+    /// Ends marks on packets of an interface that programs of these names make, attached like this. Whether there were any.
+    fn unmark(&mut self, nic: &str, how: &str, names: &[String]) -> io::Result<bool>;
 }
 
 impl Tree for Root {
@@ -47,6 +50,10 @@ impl Tree for Root {
         let names = self.names(folder).into_iter();
         names.filter(|name| self.path(&format!("{folder}/{name}")).is_dir()).collect()
     }
+
+    fn unmark(&mut self, nic: &str, how: &str, names: &[String]) -> io::Result<bool> {
+        if self.is_machine() { marks::undo(nic, how, names) } else { Ok(false) }
+    }
 }
 
 /// One change.
@@ -54,16 +61,16 @@ impl Tree for Root {
 pub struct Change {
     /// What kind of file.
     pub kind: Kind,
-    /// The file; for memory bandwidth the resctrl group's folder.
+    /// The file; for memory bandwidth the resctrl group's folder; for marks the interface.
     pub path: String,
-    /// What it held before.
+    /// What it held before; for marks how they are made.
     pub before: String,
-    /// What the agent may write there.
+    /// What the agent may write there; for marks names of programs.
     pub ours: Vec<String>,
 }
 
-const WORDS: [(Kind, &str); 3] =
-    [(Kind::Freeze, "freeze"), (Kind::Cpu, "cpu"), (Kind::Memory, "memory")];
+const WORDS: [(Kind, &str); 4] =
+    [(Kind::Mark, "mark"), (Kind::Freeze, "freeze"), (Kind::Cpu, "cpu"), (Kind::Memory, "memory")];
 
 impl Change {
     /// Its line. Neither paths nor values have control characters.
@@ -133,10 +140,10 @@ pub struct Undone {
     pub failed: Vec<String>,
 }
 
-/// Undoes changes: victims run again first, then CPU time, then memory bandwidth.
+/// Undoes changes: marks end first, then victims run again, then CPU time, then memory bandwidth.
 pub fn undo(tree: &mut impl Tree, changes: &[Change]) -> Undone {
     let mut done = Undone::default();
-    for kind in [Kind::Freeze, Kind::Cpu, Kind::Memory] {
+    for kind in WORDS.map(|(kind, _)| kind) {
         for change in changes.iter().filter(|change| change.kind == kind) {
             let path = &change.path;
             match undo_one(tree, change) {
@@ -155,6 +162,9 @@ fn undo_one(tree: &mut impl Tree, change: &Change) -> io::Result<bool> {
     let path = &change.path;
     if change.kind == Kind::Memory {
         return tree.remove(path).map(|()| true);
+    }
+    if change.kind == Kind::Mark {
+        return tree.unmark(path, &change.before, &change.ours);
     }
     let ours = change.ours.contains(&tree.read(path)?);
     if ours {

@@ -14,6 +14,7 @@ mod journal;
 mod ladder;
 mod live;
 mod manager;
+mod marks;
 mod metrics;
 mod orders;
 mod plan;

@@ -6,12 +6,15 @@
 use crate::config::Mode;
 use crate::control::{Shown, Status};
 use crate::failure::Failure;
+use crate::marks::Counters;
+use forebay_abi::Outcome;
 use forebay_linux::board::Board;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Most bytes of a request.
@@ -55,6 +58,8 @@ pub struct Served {
     pub names: Vec<String>,
     /// What the agent does.
     pub mode: Mode,
+    /// Counters of the programs that mark.
+    pub counters: Arc<Counters>,
 }
 
 /// Serves until the process ends.
@@ -106,7 +111,10 @@ fn answer(mut stream: impl Read + Write, of: &Served) -> io::Result<()> {
         }
     }
     let (code, body) = match request(&bytes[..len]) {
-        Ok(()) => ("200 OK", text(&Status::of(&of.board.read()?), &of.names, of.mode)),
+        Ok(()) => (
+            "200 OK",
+            text(&Status::of(&of.board.read()?), &of.names, of.mode) + &packets(&of.counters),
+        ),
         Err(code) => (code, format!("{code}: GET /metrics\n")),
     };
     let head = format!(
@@ -198,13 +206,32 @@ fn text(of: &Status, names: &[String], mode: Mode) -> String {
         "Throttle level that the law of this stack wants.",
         &|of| of.level,
     );
-    each(
-        "forebay_marks_wanted",
-        "gauge",
-        "1 while the law wants packets marked; this version marks none.",
-        &|of| of.marks.into(),
-    );
+    each("forebay_marks_wanted", "gauge", "1 while the law wants packets marked.", &|of| {
+        of.marks.into()
+    });
     text
+}
+
+/// Packets by interface and outcome; nothing where none is marked.
+fn packets(counters: &Counters) -> String {
+    let mut marks = String::new();
+    let mut all = String::new();
+    for (nic, counts) in counters.read() {
+        let _ = writeln!(marks, "forebay_marks_total{{nic=\"{nic}\"}} {}", counts[0]);
+        for (of, count) in Outcome::ALL.iter().zip(counts) {
+            let name = of.name();
+            let _ = writeln!(
+                all,
+                "forebay_echo_packets_total{{nic=\"{nic}\",outcome=\"{name}\"}} {count}"
+            );
+        }
+    }
+    if marks.is_empty() {
+        return marks;
+    }
+    format!(
+        "# HELP forebay_marks_total Packets that were marked CE.\n# TYPE forebay_marks_total counter\n{marks}# HELP forebay_echo_packets_total Packets that arrived while marks were on, by what became of them.\n# TYPE forebay_echo_packets_total counter\n{all}"
+    )
 }
 
 #[cfg(test)]

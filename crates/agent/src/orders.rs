@@ -1,7 +1,7 @@
 //! What the guard hands to its loop: one message with all that the loop needs, and its descriptors. It opens nothing itself.
 
 use crate::actuators::Files;
-use crate::plan::{Actuator, Kind};
+use crate::plan::{Kind, Marking, Plan};
 use crate::senses::Input;
 use forebay_laws::host::HostParams;
 use forebay_linux::board::Board;
@@ -9,7 +9,7 @@ use forebay_linux::process;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The message.
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,6 +26,10 @@ pub struct Orders {
     pub stacks: Vec<usize>,
     /// For each file that throttles, what it is and what it holds at each level.
     pub files: Vec<(Kind, Vec<String>)>,
+    /// For each lease of marks, the stack whose law decides, and the share that is marked, in units of 1/65536.
+    pub leases: Vec<(usize, u64)>,
+    /// How long a lease lasts after each renewal, in nanoseconds.
+    pub lease_ns: u64,
     /// How many law logs there are: none, or one for each stack.
     pub logs: usize,
 }
@@ -41,24 +45,28 @@ pub struct Descriptors {
     pub files: Vec<File>,
     /// The law logs.
     pub logs: Vec<File>,
+    /// The leases.
+    pub leases: Vec<OwnedFd>,
 }
 
 impl Orders {
     /// Orders for this law.
     pub fn new(
         law: &HostParams,
-        every_ns: u64,
-        max_level: u8,
-        files: &[Actuator],
+        (every_ns, lease_ns): (u64, u64),
+        plan: &Plan,
+        markings: &[Marking],
         with: &Descriptors,
     ) -> Self {
         Self {
             law: law.name().into(),
             params: law.values().map(|(of, value)| (of.name.into(), value.to_string())).collect(),
             every_ns,
-            max_level,
+            max_level: plan.max_level,
             stacks: with.inputs.iter().map(|input| input.descriptors().len()).collect(),
-            files: files.iter().map(Files::values).collect(),
+            files: plan.actuators.iter().map(Files::values).collect(),
+            leases: markings.iter().map(|of| (of.stack, of.share)).collect(),
+            lease_ns,
             logs: with.logs.len(),
         }
     }
@@ -78,6 +86,7 @@ impl Orders {
         let mut descriptors: Vec<BorrowedFd<'_>> = vec![with.board.as_fd()];
         descriptors.extend(with.inputs.iter().flat_map(Input::descriptors));
         descriptors.extend(with.files.iter().chain(&with.logs).map(AsFd::as_fd));
+        descriptors.extend(with.leases.iter().map(AsFd::as_fd));
         process::send(link, &serde_json::to_vec(self)?, &descriptors)
     }
 
@@ -95,9 +104,12 @@ impl Orders {
                 orders.stacks.iter().map(|count| Input::of(rest.by_ref().take(*count).collect()));
             let inputs = inputs.collect::<Option<Vec<_>>>()?;
             let files: Vec<_> = rest.by_ref().take(orders.files.len()).map(File::from).collect();
-            let logs: Vec<_> = rest.map(File::from).collect();
-            let whole = files.len() == orders.files.len() && logs.len() == orders.logs;
-            whole.then_some(Descriptors { board, inputs, files, logs })
+            let logs: Vec<_> = rest.by_ref().take(orders.logs).map(File::from).collect();
+            let leases: Vec<_> = rest.collect();
+            let whole = files.len() == orders.files.len()
+                && logs.len() == orders.logs
+                && leases.len() == orders.leases.len();
+            whole.then_some(Descriptors { board, inputs, files, logs, leases })
         })();
         Ok((orders, with.ok_or(io::ErrorKind::InvalidData)?))
     }

@@ -2,15 +2,16 @@
 //!
 //! Nothing here changes the machine.
 
-use crate::config::{Config, Victim};
+use crate::config::{Config, Echo, Victim};
 use crate::failure::Failure;
 use crate::ladder::{Rung, line};
 use crate::senses::Input;
 use forebay_laws::host::{HostParams, Signal};
 use forebay_linux::Root;
-use forebay_linux::capabilities::{Capabilities, Capability};
+use forebay_linux::capabilities::{Capabilities, Capability, MARKS};
 use forebay_linux::cgroup::Cgroups;
 use forebay_linux::machine::Machine;
+use forebay_linux::netlink;
 use forebay_linux::nic::Nic;
 use forebay_linux::perf::Group;
 use forebay_linux::pmu::{Pmu, iio_of, uncore};
@@ -27,6 +28,8 @@ pub enum Kind {
     Cpu,
     /// `schemata` of the resctrl group with a victim's tasks.
     Memory,
+    /// No file: a program that marks packets.
+    Mark,
 }
 
 /// A file that levels are written to.
@@ -49,6 +52,75 @@ pub struct Plan {
     pub actuators: Vec<Actuator>,
     /// The strongest level.
     pub max_level: u8,
+}
+
+/// Packets that are to be marked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marking {
+    /// Name of the interface that they arrive at.
+    pub nic: String,
+    /// Its number.
+    pub interface: u32,
+    /// Where they are marked.
+    pub echo: Echo,
+    /// Folder of the cgroup whose packets they are, where they are marked there.
+    pub folder: Option<String>,
+    /// Share of them, in units of 1/65536.
+    pub share: u64,
+    /// The stack whose law decides.
+    pub stack: usize,
+}
+
+/// What the configuration wants marked, with the stacks as they are named here.
+pub fn markings(root: &Root, config: &Config, stacks: &[String]) -> Result<Vec<Marking>, Failure> {
+    let mut found = Vec::new();
+    for (nth, nic) in config.nic.iter().enumerate().filter(|(_, nic)| nic.echo != Echo::Off) {
+        let key = format!("nic[{nth}].echo: {:?}", nic.echo.name());
+        let refuse = |why: String| Failure::Run(format!("{key}: {why}"));
+        if !root.is_machine() {
+            return Err(refuse(
+                "packets are marked on the machine itself, not in a tree (--root)".into(),
+            ));
+        }
+        let missing = Capabilities::read(root).missing(&MARKS);
+        if !missing.is_empty() {
+            return Err(refuse(format!(
+                "{missing} is missing, for the program that marks; setcap {missing}+ep forebay-agent"
+            )));
+        }
+        let interface = netlink::interface(&nic.name)
+            .map_err(|error| refuse(format!("the interface {:?}: {error}", nic.name)))?;
+        if nic.echo != Echo::Cgroup && !interface.ethernet {
+            let why = "is no Ethernet interface, where headers would be looked for at other places";
+            return Err(refuse(format!("{} {why}; use \"cgroup\"", nic.name)));
+        }
+        let folder = match (&nic.cgroup, Cgroups::find(root)) {
+            (None, _) => None,
+            (Some(_), None) => return Err(refuse("no cgroup v2 tree is mounted".into())),
+            (Some(path), Some(Cgroups { mount, .. })) if root.has(&format!("{mount}{path}")) => {
+                Some(format!("{mount}{path}"))
+            }
+            (Some(path), Some(Cgroups { mount, .. })) => {
+                return Err(refuse(format!("there is no cgroup {path} below {mount}")));
+            }
+        };
+        // Readings of a file stand for every interface.
+        let stack = stack_of(root, &nic.name)
+            .and_then(|name| stacks.iter().position(|of| *of == name))
+            .or((stacks.len() == 1).then_some(0))
+            .ok_or_else(|| refuse("no stack's law decides about its packets".into()))?;
+        let (name, share) = (nic.name.clone(), nic.share().expect("it has been checked"));
+        let (interface, echo) = (interface.number, nic.echo);
+        found.push(Marking { nic: name, interface, echo, folder, share, stack });
+    }
+    Ok(found)
+}
+
+/// Name of the stack that an interface is behind.
+fn stack_of(root: &Root, nic: &str) -> Option<String> {
+    let nic = Nic::all(root).into_iter().find(|of| of.name == nic)?;
+    let (iio, socket) = iio_of(root, nic.pci.as_deref()?)?;
+    Some(format!("{}.socket{socket}", iio.replace("_iio_", "_irp_")))
 }
 
 /// What levels write on this machine. A victim with a shorter ladder stays at its last rung.
@@ -105,7 +177,7 @@ fn of_victim(
         let mut neutral = match kind {
             Kind::Freeze => Some("0".to_string()),
             Kind::Memory => resctrl.as_ref().map(|of| line(of, of.unlimited)),
-            Kind::Cpu => None,
+            Kind::Cpu | Kind::Mark => None,
         };
         let mut values: Vec<Option<String>> = vec![None; most + 1];
         for (level, (rung, at)) in rungs.iter().enumerate() {
@@ -133,6 +205,7 @@ fn of_victim(
             Kind::Freeze => format!("{cgroup}/cgroup.freeze"),
             Kind::Cpu => format!("{cgroup}/cpu.max"),
             Kind::Memory => format!("{MOUNT}/forebay-{nth}/schemata"),
+            Kind::Mark => continue,
         };
         let mut last = neutral;
         let values = values.into_iter().map(|value| {

@@ -5,7 +5,7 @@
 use crate::args;
 use crate::failure::{self, Failure};
 use forebay_linux::Root;
-use forebay_linux::capabilities::{Capabilities, Capability};
+use forebay_linux::capabilities::{Capabilities, Capability, MARKS};
 use forebay_linux::cgroup::Cgroups;
 use forebay_linux::ethtool::DriverCounters;
 use forebay_linux::machine::Machine;
@@ -272,25 +272,13 @@ fn act(root: &Root, machine: &Machine, found: &mut Vec<Finding>) {
 fn mark(root: &Root, machine: &Machine, found: &mut Vec<Finding>) {
     let mut mark = In(found, "mark");
     let has = Capabilities::read(root);
-    let btf = root.has("/sys/kernel/btf/vmlinux");
-    for (name, kernel, needs) in [
-        ("tcx", (6, 6), &[Capability::Bpf, Capability::NetAdmin, Capability::Perfmon][..]),
-        ("clsact", (5, 2), &[Capability::Bpf, Capability::NetAdmin, Capability::Perfmon]),
-        ("cgroup_skb", (5, 1), &[Capability::Bpf, Capability::NetAdmin, Capability::Perfmon]),
-    ] {
-        let missing: Vec<_> =
-            needs.iter().filter(|one| !has.has(**one)).map(|one| one.name()).collect();
+    // Linux 5.8: CAP_BPF, and the clock that leases end by.
+    for (name, kernel) in [("tcx", (6, 6)), ("clsact", (5, 8)), ("cgroup", (5, 8))] {
+        let missing = has.missing(&MARKS);
         if machine.kernel < kernel {
             let why = format!("needs Linux {}.{}, this is {}", kernel.0, kernel.1, machine.release);
             mark.no(name, why, Some("a later kernel".into()));
-        } else if !btf {
-            mark.no(
-                name,
-                "the kernel has no /sys/kernel/btf/vmlinux",
-                Some("a kernel with CONFIG_DEBUG_INFO_BTF".into()),
-            );
         } else if !missing.is_empty() {
-            let missing = missing.join(",");
             mark.no(
                 name,
                 format!("this process lacks {missing}"),
@@ -299,10 +287,7 @@ fn mark(root: &Root, machine: &Machine, found: &mut Vec<Finding>) {
         } else {
             mark.yes(
                 name,
-                format!(
-                    "by version ({}), BTF and capabilities; no program was loaded",
-                    machine.release
-                ),
+                format!("by version ({}) and capabilities; no program was loaded", machine.release),
             );
         }
     }
@@ -361,4 +346,5 @@ fn page(machine: &Machine, found: &[Finding]) -> String {
 }
 
 /// What a yes does not mean.
-const LIMITS: &str = "\nA yes says that the machine could. This version watches and records; it runs no law, throttles nothing and marks nothing.\n";
+const LIMITS: &str =
+    "\nA yes says that the machine could; run --mode enforce tries each thing before it acts.\n";

@@ -8,11 +8,13 @@ use crate::control::{Controller, MOST_STACKS, Nothing, Shown, Status, Throttle};
 use crate::failure::{self, Failure};
 use crate::guard::{self, State};
 use crate::live;
+use crate::marks::Counters;
 use crate::metrics::{self, Served};
 use crate::plan::{self, Plan};
 use crate::probe::root;
 use crate::senses::{Input, Senses, Stacks};
 use crate::sink;
+use forebay_abi::Outcome;
 use forebay_laws::host::HostParams;
 use forebay_linux::board::Board;
 use forebay_linux::{Clock, Root};
@@ -102,10 +104,15 @@ pub struct Job<'a> {
 
 impl Job<'_> {
     /// Serves the status, if that is asked for.
-    pub fn serve(&self, board: &Board, names: &[String], mode: Mode) -> Result<(), Failure> {
+    pub fn serve(
+        &self,
+        board: &Board,
+        (names, counters): (&[String], Arc<Counters>),
+        mode: Mode,
+    ) -> Result<(), Failure> {
         let Some(at) = &self.args.serve else { return Ok(()) };
         let board = board.share().map_err(|error| Failure::io("share a board", &error))?;
-        metrics::serve(at, Served { board, names: names.to_vec(), mode })
+        metrics::serve(at, Served { board, names: names.to_vec(), mode, counters })
     }
 }
 
@@ -145,7 +152,7 @@ fn alone(job: &Job<'_>, mode: Mode, stacks: Vec<(String, Input)>) -> Result<(), 
     let clock = Clock::start();
     let board = Board::new().map_err(|error| Failure::io("make a board", &error))?;
     let shown = board.share().map_err(|error| Failure::io("share a board", &error))?;
-    job.serve(&board, &names, mode)?;
+    job.serve(&board, (&names, Arc::default()), mode)?;
     let ended = Arc::new(AtomicBool::new(false));
     let shower = {
         let (names, ended) = (names.clone(), Arc::clone(&ended));
@@ -293,7 +300,7 @@ pub fn summary(mode: Mode, of: &Status, lost: u64) -> String {
         }
         Mode::Enforce => {
             text += &format!(
-                "strongest level {}, {} level writes made, {} failed; no packet was marked\n",
+                "strongest level {}, {} level writes made, {} failed\n",
                 of.strongest, of.writes, of.failed
             );
         }
@@ -302,6 +309,18 @@ pub fn summary(mode: Mode, of: &Status, lost: u64) -> String {
         text += &format!("law log: the disk was too slow; {lost} events are missing at its end\n");
     }
     text
+}
+
+/// What became of packets that could be marked, a line for each interface.
+pub fn marked(counters: &Counters) -> String {
+    let line = |(nic, counts): (&str, [u64; Outcome::ALL.len()])| {
+        let each = Outcome::ALL.iter().zip(counts).filter(|(_, count)| *count > 0);
+        let each: Vec<_> = each.map(|(of, count)| format!("{} {count}", of.name())).collect();
+        let each = if each.is_empty() { "none".into() } else { each.join(", ") };
+        format!("{nic}: packets while marks were on: {each}\n")
+    };
+    let lines: String = counters.read().map(line).collect();
+    if lines.is_empty() { "no packet was marked: no nic has an echo\n".into() } else { lines }
 }
 
 /// Of the same length.

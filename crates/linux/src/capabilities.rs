@@ -27,6 +27,9 @@ impl Capability {
     }
 }
 
+/// What loading and attaching a program that marks takes; the verifier wants the last one for an index that it cannot foresee.
+pub const MARKS: [Capability; 3] = [Capability::Bpf, Capability::NetAdmin, Capability::Perfmon];
+
 /// Effective capabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities(u64);
@@ -42,5 +45,11 @@ impl Capabilities {
     /// Whether this one is among them.
     pub fn has(self, one: Capability) -> bool {
         self.0 >> (one as u32) & 1 == 1
+    }
+
+    /// Those that are not among them, as `setcap` takes them; empty if all are.
+    pub fn missing(self, all: &[Capability]) -> String {
+        let missing = all.iter().filter(|one| !self.has(**one)).map(|one| one.name());
+        missing.collect::<Vec<_>>().join(",")
     }
 }

@@ -21,6 +21,11 @@ impl Clock {
     }
 }
 
+/// Nanoseconds of CLOCK_BOOTTIME, which programs in the kernel read as well.
+pub fn boot_ns() -> u64 {
+    boot_time().as_nanos() as u64
+}
+
 fn boot_time() -> Duration {
     let now = clock_gettime(ClockId::Boottime);
     // Neither is negative: the clock begins with the kernel.

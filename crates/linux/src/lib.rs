@@ -5,11 +5,13 @@
 //!
 //! Sources: kernel documentation of `/proc` and sysfs; `filesystems/resctrl.rst`; the perf event lists of Intel and AMD.
 //!
-//! Writers: [`Root`] writes files and makes and removes folders, where its caller says; [`process`] gives up rights.
+//! Writers: [`Root`] writes files and makes and removes folders, where its caller says; [`bpf`] and [`netlink`] attach programs;
+//! [`process`] gives up rights.
 //!
 //! Invariant: no reader changes the machine, and no parser panics, whatever a file says.
 
 pub mod board;
+pub mod bpf;
 pub mod capabilities;
 pub mod cgroup;
 mod clock;
@@ -17,6 +19,7 @@ pub mod counters;
 pub mod ethtool;
 mod guarded;
 pub mod machine;
+pub mod netlink;
 pub mod nic;
 pub mod perf;
 pub mod pmu;
@@ -24,5 +27,5 @@ pub mod process;
 pub mod resctrl;
 mod root;
 
-pub use clock::Clock;
+pub use clock::{Clock, boot_ns};
 pub use root::Root;

@@ -66,6 +66,13 @@ impl Machine {
     }
 }
 
+/// One more than the greatest number that a CPU can have here; 1 where the kernel does not say.
+pub fn possible_cpus(root: &Root) -> u32 {
+    let text = root.read("/sys/devices/system/cpu/possible").unwrap_or_default();
+    let last = text.rsplit(['-', ',']).next().and_then(|last| last.trim().parse::<u32>().ok());
+    last.unwrap_or(0).saturating_add(1)
+}
+
 /// Generations of server processors by the counters that they have. Source: `arch/x86/include/asm/intel-family.h`
 /// and the list of AMD families in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and those that it may use: the arrows of the picture. None points up.
-const USES: [(&str, &[&str]); 17] = [
+const USES: [(&str, &[&str]); 19] = [
     ("units", &[]),
     ("laws", &["units"]),
     ("wire", &["units"]),
@@ -37,8 +37,10 @@ const USES: [(&str, &[&str]); 17] = [
     ("chaos", &["units", "laws", "record", "scenario", "sim"]),
     ("fuzz", &[]), // its tests read what scenario and record parse
     ("cli", &["units", "laws", "record", "scenario", "sim", "validate", "study"]),
+    ("abi", &[]),
+    ("bpf", &[]), // its tests read its objects as linux does
     ("linux", &[]),
-    ("agent", &["units", "laws", "record", "scenario", "linux"]),
+    ("agent", &["units", "laws", "record", "scenario", "linux", "abi", "bpf"]),
 ];
 
 /// Crates of one simulation: no text of users, no law by name.
@@ -62,8 +64,10 @@ const OPENS_FILES: [&str; 7] =
     ["agent/", "chaos/", "cli/", "linux/", "record/", "validate/", "scenario/src/load.rs"];
 
 /// The only files with unsafe code: one prefetch hint, and system calls that no library has a safe form of.
-const UNSAFE: [&str; 5] = [
+const UNSAFE: [&str; 7] = [
     "engine/src/prefetch.rs",
+    "linux/src/bpf/shared.rs",
+    "linux/src/bpf/sys.rs",
     "linux/src/ethtool.rs",
     "linux/src/guarded.rs",
     "linux/src/perf.rs",
@@ -71,7 +75,7 @@ const UNSAFE: [&str; 5] = [
 ];
 
 /// Crates that do without the standard library.
-const NO_STD: [&str; 3] = ["units", "laws", "wire"];
+const NO_STD: [&str; 4] = ["units", "laws", "wire", "abi"];
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

@@ -22,13 +22,15 @@ fn an_empty_file_observes_and_a_whole_one_reads() {
         params = { iio_threshold = "70", target = "84Gbps", bandwidth_weight = "auto" }
         [[nic]]
         name = "eth0"
-        echo = "off"
+        echo = "tcx"
+        share = "50%"
         [[victim]]
         cgroup = "/batch.slice"
         ladder = ["mb:70%", "mb:40%", "mb:10%", "freeze"]
     "#;
     let whole = parse("agent.toml", text).expect("it is right");
     assert_eq!((whole.mode, whole.nic.len(), whole.victim[0].ladder.len()), (Mode::DryRun, 1, 4));
+    assert_eq!((whole.nic[0].echo, whole.nic[0].share()), (Echo::Tcx, Some(1 << 15)));
 }
 
 #[test]
@@ -65,9 +67,22 @@ fn each_mistake_has_place_key_value_and_remedy() {
         ("nic = [{ name = \"a/b\" }]", "nic[0].name: \"a/b\" is no name of an interface"),
         ("nic = [{ name = \"a\" }, { name = \"a\" }]", "nic[1].name: \"a\" is there twice"),
         (
-            "nic = [{ name = \"a\", echo = \"tcx\" }]",
-            "nic[0].echo: \"tcx\": this version marks no packets; write \"off\"",
+            "nic = [{ name = \"a\", echo = \"cgroup\" }]",
+            "nic[0].cgroup: is missing: echo = \"cgroup\" marks the packets of one; write",
         ),
+        (
+            "nic = [{ name = \"a\", echo = \"cgroup\", cgroup = \"/a/../b\" }]",
+            "nic[0].cgroup: \"/a/../b\" is no path below the cgroup v2 mount",
+        ),
+        (
+            "nic = [{ name = \"a\", echo = \"tcx\", cgroup = \"/a\" }]",
+            "nic[0].cgroup: is for echo = \"cgroup\", this is \"tcx\"; leave it out",
+        ),
+        (
+            "nic = [{ name = \"a\", echo = \"tcx\", share = \"0.5\" }]",
+            "nic[0].share: \"0.5\" is no share of packets; write one from \"1%\" to \"100%\"",
+        ),
+        ("nic = [{ name = \"a\", share = \"101%\" }]", "nic[0].share: \"101%\" is no share"),
         (
             "nic = [{ name = \"a\", echo = \"xdp\" }]",
             "nic[0].echo: \"xdp\" is not known; write \"off\", \"tcx\"",

@@ -41,6 +41,7 @@ impl Senses for Made {
 #[derive(Default)]
 struct Told {
     levels: Vec<u8>,
+    marks: Vec<Option<bool>>, // by stack, since this was emptied
     refuses: bool,
     touched: bool,
 }
@@ -55,6 +56,11 @@ impl Throttle for Told {
 
     fn stands(&mut self) -> bool {
         !self.touched
+    }
+
+    fn mark(&mut self, stack: usize, on: bool) {
+        self.marks.resize(self.marks.len().max(stack + 1), None);
+        self.marks[stack] = Some(on);
     }
 }
 
@@ -85,6 +91,22 @@ fn a_congested_stack_climbs_the_ladder_and_a_calm_one_comes_down() {
     run(&mut of, now, 5000);
     assert_eq!(of.throttle.levels, [1, 2, 3, 4, 3, 2, 1, 0], "each level lapses after its lease");
     assert!(!of.status().stacks[0].marks);
+}
+
+/// Marks are a lease of the kernel's: they have to be renewed at every round, of each stack by its own law.
+#[test]
+fn marks_are_renewed_at_every_round_and_end_with_the_laws() {
+    let mut of = start(2);
+    of.senses.congested[1] = false;
+    let mut now = run(&mut of, Duration::ZERO, 20);
+    for _ in 0..20 {
+        of.throttle.marks.clear();
+        now = run(&mut of, now, 1);
+        assert_eq!(of.throttle.marks, [Some(true), Some(false)]);
+    }
+    of.throttle.marks.clear();
+    of.end();
+    assert_eq!(of.throttle.marks, [Some(false); 2]);
 }
 
 #[test]

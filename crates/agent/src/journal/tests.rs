@@ -85,6 +85,14 @@ impl Tree for Made {
         Ok(())
     }
 
+    fn unmark(&mut self, nic: &str, how: &str, names: &[String]) -> io::Result<bool> {
+        self.call()?;
+        let made =
+            |(path, of): (&String, &String)| path == &format!("{how} {nic}") && names.contains(of);
+        let found = self.files.iter().find(|of| made(*of)).map(|(path, _)| path.clone());
+        Ok(found.is_some_and(|path| self.files.remove(&path).is_some()))
+    }
+
     fn folders(&mut self, folder: &str) -> Vec<String> {
         if folder == "/cg/a" { vec!["below".into()] } else { Vec::new() }
     }
@@ -231,4 +239,28 @@ fn nothing_is_changed_that_the_journal_could_not_take() {
     let said = prepare(&mut made, &mut Journal::new(Full), &plan()).expect_err("no space");
     assert!(said.contains("cannot write the journal for it"), "{said}");
     assert!(made.whole() && made.calls == 0);
+}
+
+#[test]
+fn marks_are_undone_by_interface_and_name() {
+    let mut made = Made::new();
+    for (path, name) in [("clsact eth0", "forebay_7"), ("tcx eth1", "forebay_8")] {
+        made.files.insert(path.into(), name.into());
+    }
+    let mark = |nic: &str, how: &str| Change {
+        kind: Kind::Mark,
+        path: nic.into(),
+        before: how.into(),
+        ours: vec!["forebay_7".into()],
+    };
+    let mut journal = Journal::new(Vec::new());
+    for change in [mark("eth0", "clsact"), mark("eth1", "tcx")] {
+        journal.add(change).expect("in memory");
+    }
+    let changes = read(&journal.to);
+    assert_eq!(changes, journal.changes);
+    let undone = undo(&mut made, &changes);
+    assert_eq!((undone.lifted, undone.failed), (vec!["eth0".to_string()], Vec::new()));
+    assert_eq!(made.files.remove("tcx eth1").as_deref(), Some("forebay_8"), "another agent's");
+    assert!(made.whole() && undo(&mut made, &changes).lifted.is_empty());
 }

@@ -1,0 +1,9 @@
+//! Programs for the kernel, as object files that are part of the agent: nobody needs clang who builds it.
+//!
+//! The sources are in `c/`, the objects in `obj/`. `tests/objects.rs` makes them anew where there is a clang and compares;
+//! `FOREBAY_WRITE=1 cargo test -p forebay-bpf` writes them.
+//!
+//! Invariant: an object has no type information but what the kernel needs to place fields of its own structures.
+
+/// Marks arriving packets while a lease lasts: `echo.bpf.c`, whose maps are those of `forebay_abi`. Sections `tc` and `cgroup`.
+pub const ECHO: &[u8] = include_bytes!("../obj/echo.bpf.o");
