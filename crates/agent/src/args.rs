@@ -33,6 +33,9 @@ pub enum Verb {
     /// The control loop, which the guard starts
     #[command(hide = true)]
     Hold,
+    /// The control loop over the host of a simulation, which `forebay run --agent` starts
+    #[command(hide = true)]
+    Lockstep,
     /// Step the laws of a folder's law logs again and say which rows differ; check its recording
     Replay(Replay),
 }

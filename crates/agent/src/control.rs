@@ -4,7 +4,7 @@
 //! Invariant: between rounds the throttle holds the level on the status, or one that could not be written. Time is the caller's.
 
 use crate::senses::{COUNTERS, Senses};
-use forebay_laws::host::{Counters, Echo, HostEvent, HostParams, HostStart, Reading, Side};
+use forebay_laws::host::{Counters, Echo, HostEvent, HostParams, HostStart, Reading, Side, Signal};
 use forebay_laws::host_driver::{Counter, Driver, Pace, Plant, Written};
 use forebay_laws::log::Tap;
 use forebay_linux::board::WORDS;
@@ -19,6 +19,27 @@ const LOGGED_RENEWAL: Duration = Duration::from_secs(50 * 86_400);
 
 /// How often the throttle is looked at, for what others did to it.
 const LOOK: Duration = Duration::from_millis(250);
+
+/// What laws start with, and the pace of their loops.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// What each law knows when it starts.
+    pub at: HostStart,
+    /// How fast its driver reads and writes.
+    pub pace: Pace,
+    /// What is read of each stack while no law runs.
+    pub signals: &'static [Signal],
+}
+
+impl Terms {
+    /// For a law on a live machine with so many levels, where a round comes at every period.
+    pub fn live(law: &HostParams, max_level: u8, every: Span) -> Self {
+        let (write, read) = (COUNTERS, COUNTERS);
+        let at = HostStart { write, read, max_level, period: every, seed: 0 };
+        // Readings are due a half period after the last: so at every round, and a round that is late delays no other.
+        Self { at, pace: Pace { read: every / 2, write: Span::ZERO }, signals: law.needs() }
+    }
+}
 
 /// At most so many stacks.
 pub const MOST_STACKS: usize = 16;
@@ -97,6 +118,12 @@ pub struct Shown {
     pub lines: (u64, u64),
     /// The same of units that came in.
     pub inserts: (u64, u64),
+    /// The same of packets that the NIC dropped, of signs of slow cores, and of bytes that memory moved, for a law that wants those.
+    pub drops: (u64, u64),
+    /// See `drops`.
+    pub slow: (u64, u64),
+    /// See `drops`.
+    pub memory: (u64, u64),
     /// Readings that failed.
     pub unread: u64,
     /// Level that the law of this stack wants.
@@ -106,7 +133,7 @@ pub struct Shown {
 }
 
 const HEAD: usize = 11;
-const EACH: usize = 7;
+const EACH: usize = 13;
 const _: () = assert!(HEAD + EACH * MOST_STACKS <= WORDS);
 
 impl Status {
@@ -129,15 +156,11 @@ impl Status {
         ]);
         for (to, of) in words[HEAD..].chunks_exact_mut(EACH).zip(&self.stacks) {
             let marks = u64::from(of.marks);
-            to.copy_from_slice(&[
-                of.lines.0,
-                of.lines.1,
-                of.inserts.0,
-                of.inserts.1,
-                of.unread,
-                of.level,
-                marks,
-            ]);
+            let readings = [of.lines, of.inserts, of.drops, of.slow, of.memory];
+            for (to, (at, raw)) in to.chunks_exact_mut(2).zip(readings) {
+                to.copy_from_slice(&[at, raw]);
+            }
+            to[EACH - 3..].copy_from_slice(&[of.unread, of.level, marks]);
         }
         words
     }
@@ -148,9 +171,12 @@ impl Status {
         let stack = |of: &[u64]| Shown {
             lines: (of[0], of[1]),
             inserts: (of[2], of[3]),
-            unread: of[4],
-            level: of[5],
-            marks: of[6] != 0,
+            drops: (of[4], of[5]),
+            slow: (of[6], of[7]),
+            memory: (of[8], of[9]),
+            unread: of[10],
+            level: of[11],
+            marks: of[12] != 0,
         };
         Self {
             rounds: words[0],
@@ -174,8 +200,7 @@ pub struct Controller<S, T> {
     senses: S,
     throttle: T,
     laws: Vec<HostParams>, // one for each stack; none: it is only read
-    max_level: u8,
-    every: Span,
+    terms: Terms,
     drivers: Vec<Driver>,
     epoch: Duration, // the laws' time begins here
     logs: Vec<Tap>,  // for the first start of each law
@@ -191,7 +216,7 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
         now: Duration,
         stacks: usize,
         (laws, logs): (Vec<HostParams>, Vec<Tap>),
-        (max_level, every): (u8, Span),
+        terms: Terms,
         (senses, throttle): (S, T),
     ) -> Self {
         let mut controller = Self {
@@ -200,8 +225,7 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
             lasts: if logs.is_empty() { RENEWAL } else { LOGGED_RENEWAL },
             laws,
             logs,
-            max_level,
-            every,
+            terms,
             drivers: Vec::new(),
             epoch: now,
             looked: now,
@@ -217,6 +241,11 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
     /// What happened so far.
     pub fn status(&self) -> &Status {
         &self.status
+    }
+
+    /// The drivers of the laws, one for each stack.
+    pub fn drivers(&self) -> &[Driver] {
+        &self.drivers
     }
 
     /// Counts what a round took, and whether it began late.
@@ -244,8 +273,10 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
         }
         if self.drivers.is_empty() {
             for stack in 0..self.status.stacks.len() {
-                self.plant(stack).sense(Counter::Occupancy);
-                self.plant(stack).sense(Counter::Inserts);
+                for signal in self.terms.signals {
+                    let (side, counter) = signal.counter();
+                    self.plant(stack).sense(side, counter);
+                }
             }
         }
         let time = Time::ZERO + span(now.saturating_sub(self.epoch));
@@ -255,6 +286,7 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
             if driver.writing() {
                 driver.run(time, &mut self.plant(stack)); // a level that this round brought about is written in it
             }
+            // A live machine marks what arrives; the lockstep of a simulation knows both ways by itself.
             let marks = driver.echo(Side::Receive) != Echo::Off;
             self.status.stacks[stack].marks = marks;
             self.throttle.mark(stack, marks);
@@ -281,9 +313,7 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
 
     fn start(&mut self, now: Duration) {
         self.epoch = now;
-        let at = HostStart { write: COUNTERS, read: COUNTERS, max_level: self.max_level, seed: 0 };
-        // Readings are due a half period after the last: so at every round, and a round that is late delays no other.
-        let pace = Pace { read: self.every / 2, write: Span::ZERO };
+        let Terms { at, pace, .. } = self.terms;
         let mut logs = std::mem::take(&mut self.logs).into_iter();
         let laws = self.laws.iter().map(|law| match logs.next() {
             Some(log) => law.clone().with_log(log),
@@ -308,15 +338,18 @@ struct View<'a, S, T> {
 }
 
 impl<S: Senses, T> View<'_, S, T> {
-    fn sense(&mut self, counter: Counter) -> Option<Reading> {
+    fn sense(&mut self, side: Side, counter: Counter) -> Option<Reading> {
         let shown = &mut self.status.stacks[self.stack];
-        let Some((at, raw)) = self.senses.read(self.stack, counter) else {
+        let Some((at, raw)) = self.senses.read(self.stack, side, counter) else {
             shown.unread += 1;
             return None;
         };
         let last = match counter {
             Counter::Occupancy => &mut shown.lines,
             Counter::Inserts => &mut shown.inserts,
+            Counter::NicDrops => &mut shown.drops,
+            Counter::SlowCpu => &mut shown.slow,
+            Counter::MemoryBytes => &mut shown.memory,
         };
         *last = (at.as_nanos() as u64, raw);
         Some(Reading { at: Time::ZERO + span(at.saturating_sub(self.epoch)), raw })
@@ -324,8 +357,8 @@ impl<S: Senses, T> View<'_, S, T> {
 }
 
 impl<S: Senses, T: Throttle> Plant for View<'_, S, T> {
-    fn read(&mut self, _: Time, _: Side, counter: Counter, _: &Counters) -> Option<Reading> {
-        self.sense(counter)
+    fn read(&mut self, _: Time, side: Side, counter: Counter, _: &Counters) -> Option<Reading> {
+        self.sense(side, counter)
     }
 
     /// The strongest level of all stacks is in force.

@@ -158,6 +158,12 @@ pub fn enforce(
             "victim: there is none, and no nic has an echo: there is nothing to enforce; write a [[victim]], or echo = \"tcx\" for a nic".into(),
         ));
     }
+    if stacks.iter().any(|(_, input)| matches!(input, Input::Machine(_))) {
+        return Err(Failure::Input(format!(
+            "law.name: {:?} has been held against simulations and recordings only, so this version does not enforce it; write mode = \"dry-run\"",
+            job.law.name()
+        )));
+    }
     let path = state.folder.join(journal::FILE);
     let file = File::create(&path)
         .map_err(|error| Failure::io(format!("write {}", path.display()), &error))?;

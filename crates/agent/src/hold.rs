@@ -4,7 +4,7 @@
 //! it at once leaves that to the guard.
 
 use crate::actuators::{Acting, Files};
-use crate::control::{Controller, Throttle};
+use crate::control::{Controller, Terms, Throttle};
 use crate::failure::Failure;
 use crate::marks::Leases;
 use crate::orders::Orders;
@@ -45,9 +45,9 @@ pub fn hold() -> Result<(), Failure> {
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let acting = Acting { files: &mut files, leases: &leases };
         let parts = (Stacks::new(clock, with.inputs), acting);
+        let terms = Terms::live(&law, orders.max_level, every);
         let laws = (vec![law; stacks], logs);
-        let mut controller =
-            Controller::new(clock.now(), stacks, laws, (orders.max_level, every), parts);
+        let mut controller = Controller::new(clock.now(), stacks, laws, terms, parts);
         let every = Duration::from_nanos(orders.every_ns);
         rounds(&mut controller, &clock, &with.board, every, |rest| !process::ended(&link, rest));
         controller.end();

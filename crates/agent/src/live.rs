@@ -9,9 +9,8 @@ use forebay_laws::host::HostParams;
 use forebay_laws::params::ParamError;
 use forebay_units::Span;
 
-/// Weights and their time constants.
-const WEIGHTS: [(&str, Span); 2] =
-    [("occupancy_weight", Span::from_us(5)), ("bandwidth_weight", Span::from_us(166))];
+/// Weights, which the law then takes by the period.
+const WEIGHTS: [&str; 2] = ["occupancy_weight", "bandwidth_weight"];
 
 /// A law with these parameters on top of the defaults for a period.
 ///
@@ -25,26 +24,14 @@ pub fn params<'a>(
     let mut params = HostParams::new(law)?;
     let stale = (period * 20).max(Span::from_ms(50));
     let defaults = [("stale_after", format!("{}us", stale.as_us())), ("lease", "1s".into())];
-    let weights = WEIGHTS.map(|(name, constant)| (name, weight(period, constant)));
+    let weights = WEIGHTS.map(|name| (name, "auto".into()));
     for (name, value) in weights.iter().chain(&defaults) {
         if params.info().params.iter().any(|param| param.name == *name) {
             params.set(name, value)?;
         }
     }
-    for (name, value) in set {
-        let auto = WEIGHTS.iter().any(|(weight, _)| *weight == name) && value.trim() == "auto";
-        if !auto {
-            params.set(name, value)?;
-        }
-    }
+    set.into_iter().try_for_each(|(name, value)| params.set(name, value))?;
     Ok(params)
-}
-
-/// The weight of a sample so that an average over samples of this length has this time constant: a power of one half, rounded
-/// towards the newest sample.
-fn weight(period: Span, constant: Span) -> String {
-    let samples = (constant / period.max(Span::from_ns(1))).clamp(1, 1024);
-    format!("1/{}", 1u64 << samples.ilog2())
 }
 
 /// Keys and sentences of what is wrong with the table `law`.
@@ -71,17 +58,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn auto_keeps_the_published_time_constants() {
-        let of = |us| WEIGHTS.map(|(_, constant)| weight(Span::from_us(us), constant));
-        assert_eq!(of(1), ["1/4", "1/128"]);
-        assert_eq!(of(10), ["1/1", "1/16"]);
-        assert_eq!(
-            (of(166), of(1000)),
-            (["1/1", "1/1"].map(String::from), ["1/1", "1/1"].map(String::from))
-        );
-    }
-
-    #[test]
     fn what_is_set_goes_before_the_defaults() {
         let shown = |set: &[(&str, &str)], name: &str| {
             let params = params("hostcc", set.iter().copied(), Span::from_ms(10)).expect("hostcc");
@@ -90,6 +66,10 @@ mod tests {
         };
         assert_eq!((shown(&[], "stale_after"), shown(&[], "lease")), ("200ms".into(), "1s".into()));
         assert_eq!(shown(&[("occupancy_weight", "1/8")], "occupancy_weight"), "1/8");
-        assert_eq!(shown(&[("occupancy_weight", "auto")], "occupancy_weight"), "1/1");
+        assert_eq!(shown(&[], "occupancy_weight"), "auto");
+        let ladder = params("nicdrop", [], Span::from_ms(1)).expect("nicdrop");
+        let texts: Vec<_> =
+            ladder.values().map(|(of, value)| format!("{}={value}", of.name)).collect();
+        assert!(texts.contains(&"lease=1s".into()) && texts.contains(&"stale_after=50ms".into()));
     }
 }

@@ -7,12 +7,14 @@ mod actuators;
 mod args;
 mod config;
 mod control;
+mod drops;
 mod failure;
 mod guard;
 mod hold;
 mod journal;
 mod ladder;
 mod live;
+mod lockstep;
 mod manager;
 mod marks;
 mod metrics;
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Verb::Record(args) => record::record(&args),
         Verb::Run(args) => run::run(&args),
         Verb::Hold => hold::hold(),
+        Verb::Lockstep => lockstep::lockstep(),
         Verb::Undo(args) => guard::undo(&args),
         Verb::Replay(args) => replay::replay(&args),
     };

@@ -199,6 +199,14 @@ fn text(of: &Status, names: &[String], mode: Mode) -> String {
         "Bytes that came into the IIO buffer: B_S.",
         &|of| of.inserts.1.saturating_mul(4),
     );
+    each("forebay_nic_drops_total", "counter", "Packets that the NIC dropped.", &|of| of.drops.1);
+    each(
+        "forebay_slow_cpu_total",
+        "counter",
+        "Signs of slow cores: squeezed, out of receive buffers.",
+        &|of| of.slow.1,
+    );
+    each("forebay_memory_bytes_total", "counter", "Bytes that memory moved.", &|of| of.memory.1);
     each("forebay_unread_total", "counter", "Readings that failed.", &|of| of.unread);
     each(
         "forebay_stack_level",
@@ -262,7 +270,14 @@ mod tests {
 
     #[test]
     fn each_name_has_its_help_and_type_once() {
-        let stack = Shown { lines: (1, 2), inserts: (3, 4), unread: 5, level: 6, marks: true };
+        let stack = Shown {
+            lines: (1, 2),
+            inserts: (3, 4),
+            unread: 5,
+            level: 6,
+            marks: true,
+            ..Shown::default()
+        };
         let status = Status { rounds: 9, stacks: vec![stack, stack], ..Status::default() };
         let text = text(&status, &["a".into(), "b".into()], Mode::DryRun);
         let mut names = Vec::new();

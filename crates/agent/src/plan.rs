@@ -3,6 +3,7 @@
 //! Nothing here changes the machine.
 
 use crate::config::{Config, Echo, Victim};
+use crate::drops::Machine;
 use crate::failure::Failure;
 use crate::ladder::{Rung, line};
 use crate::senses::Input;
@@ -10,7 +11,8 @@ use forebay_laws::host::{HostParams, Signal};
 use forebay_linux::Root;
 use forebay_linux::capabilities::{Capabilities, Capability, MARKS};
 use forebay_linux::cgroup::Cgroups;
-use forebay_linux::machine::Machine;
+use forebay_linux::counters::Counters;
+use forebay_linux::machine::Machine as Kernel;
 use forebay_linux::netlink;
 use forebay_linux::nic::Nic;
 use forebay_linux::perf::Group;
@@ -172,7 +174,7 @@ fn of_victim(
         rungs.push((rung, at));
     }
     let resctrl = Resctrl::read(root).and_then(|of| of.bandwidth);
-    let cpus = Machine::read(root).cpus.max(1);
+    let cpus = Kernel::read(root).cpus.max(1);
     for kind in [Kind::Memory, Kind::Cpu, Kind::Freeze] {
         let mut neutral = match kind {
             Kind::Freeze => Some("0".to_string()),
@@ -236,26 +238,40 @@ pub fn stacks(
             "there is no [[nic]]: name the interface whose path to memory is watched".into(),
         ));
     }
+    let cannot = |missing: &Signal| {
+        format!(
+            "the law {} needs {}, which cannot be read here; see forebay agent probe",
+            law.name(),
+            missing.name()
+        )
+    };
+    if law.needs().contains(&Signal::MemoryBytes) {
+        let known = Nic::all(root);
+        for (nth, nic) in config.nic.iter().enumerate() {
+            if !known.iter().any(|of| of.name == nic.name) {
+                let text = format!("nic[{nth}].name: {:?}: there is no such interface", nic.name);
+                return Err(Failure::Run(text));
+            }
+        }
+        let nics: Vec<_> = config.nic.iter().map(|nic| nic.name.clone()).collect();
+        let machine = Machine::new(Counters::open(root), &nics)
+            .map_err(|missing| Failure::Run(cannot(&missing)))?;
+        return Ok(vec![("machine".into(), Input::Machine(Box::new(machine)))]);
+    }
     for (nth, nic) in config.nic.iter().enumerate() {
         let refuse = |why: String| Failure::Run(format!("nic[{nth}].name: {:?}: {why}", nic.name));
         let Some(device) = Nic::all(root).into_iter().find(|of| of.name == nic.name) else {
             return Err(refuse("there is no such interface".into()));
         };
-        let machine = Machine::read(root);
-        let events = machine.generation().map(uncore);
+        let events = Kernel::read(root).generation().map(uncore);
         if let Some(missing) = law.needs().iter().find(|of| match of {
             Signal::WriteOccupancy => {
                 events.is_none_or(|of| of.occupancy.is_none() || of.clock.is_none())
             }
             Signal::WriteInserts => events.is_none(),
-            Signal::ReadOccupancy | Signal::ReadInserts => true,
+            _ => true,
         }) {
-            let why = format!(
-                "the law {} needs {}, which cannot be read here; see forebay agent probe",
-                law.name(),
-                missing.name()
-            );
-            return Err(refuse(why));
+            return Err(refuse(cannot(missing)));
         }
         let Some((events, lines, clock)) =
             events.and_then(|of| Some((of, of.occupancy?, of.clock?)))

@@ -1,10 +1,11 @@
 //! `forebay-agent replay`: steps the law of every log again, says what differs, and what other parameters would have done.
 
 use crate::args;
+use crate::drops::Recorded;
 use crate::failure::{self, Failure};
 use crate::stacks;
 use crate::what_if::{self, Course};
-use forebay_laws::host::{Host, HostEvent};
+use forebay_laws::host::{Host, HostEvent, HostParams, Signal};
 use forebay_laws::log::{self, Log, ReplayError};
 use forebay_laws::params::ParamError;
 use forebay_record::signals::{self, SignalRow};
@@ -151,6 +152,25 @@ fn under_law(
     set: &[(String, String)],
 ) -> Result<String, Failure> {
     let shown = path.display();
+    let wrong = |error: ParamError| Failure::Input(format!("--law {law}: {error}"));
+    let needs = HostParams::new(law).map_err(wrong)?.needs();
+    let mut text = format!("{shown}: {law} over the recording, which it did not act upon\n");
+    if needs.contains(&Signal::MemoryBytes) {
+        let recorded = Recorded::new(rows).map_err(|missing| {
+            Failure::Input(format!(
+                "{shown}: the law {law} needs {}, which this recording lacks; machine.json beside it says why",
+                missing.name()
+            ))
+        })?;
+        let course = recorded.under(law, set).map_err(wrong)?;
+        let (dropped, slow, gbps) = recorded.totals();
+        let _ = writeln!(text, "the machine, {} rounds", recorded.rounds());
+        text += &under("packets dropped by NICs", &dropped.to_string());
+        text += &under("signs of slow cores", &slow.to_string());
+        text += &under("mean rate of memory", &format!("{gbps:.2} Gb/s"));
+        COURSE.iter().for_each(|(name, of)| text += &under(name, &of(&course)));
+        return Ok(text + OPEN_LOOP);
+    }
     let stacks = stacks::of(rows);
     if stacks.is_empty() {
         return Err(Failure::Input(format!(
@@ -158,24 +178,22 @@ fn under_law(
             stacks::WANTED
         )));
     }
-    let mut text = format!("{shown}: {law} over the recording, which it did not act upon\n");
     for stack in &stacks {
-        let wrong = |error: ParamError| Failure::Input(format!("--law {law}: {error}"));
         let course = stack.under(law, set).map_err(wrong)?;
         let _ = writeln!(text, "{}, {} readings", stack.name, stack.readings());
-        let mut line = |name: &str, value: String| {
-            let _ = writeln!(text, "  {name:26} {value:>12}");
-        };
-        line("mean lines (I_S)", format!("{:.1}", stack.mean_lines()));
-        line("mean rate (B_S)", format!("{:.2} Gb/s", stack.mean_gbps()));
-        for (name, of) in COURSE {
-            line(name, of(&course));
-        }
+        text += &under("mean lines (I_S)", &format!("{:.1}", stack.mean_lines()));
+        text += &under("mean rate (B_S)", &format!("{:.2} Gb/s", stack.mean_gbps()));
+        COURSE.iter().for_each(|(name, of)| text += &under(name, &of(&course)));
     }
-    Ok(
-        text + "  The readings stay as recorded: what levels and marks would have done to them is not in it.\n"
-    )
+    Ok(text + OPEN_LOOP)
 }
+
+/// A line of what is said of a law over a recording.
+fn under(name: &str, value: &str) -> String {
+    format!("  {name:26} {value:>12}\n")
+}
+
+const OPEN_LOOP: &str = "  The readings stay as recorded: what levels and marks would have done to them is not in it.\n";
 
 /// A line of text, and what stands in it.
 type Said = (&'static str, fn(&Course) -> String);
@@ -214,6 +232,9 @@ fn rows(bytes: &[u8]) -> Result<String, ReplayError> {
             HostEvent::WriteInserts(of) => ("write_inserts", Some(of.at), Some(of.raw)),
             HostEvent::ReadOccupancy(of) => ("read_occupancy", Some(of.at), Some(of.raw)),
             HostEvent::ReadInserts(of) => ("read_inserts", Some(of.at), Some(of.raw)),
+            HostEvent::NicDrops(of) => ("nic_drops", Some(of.at), Some(of.raw)),
+            HostEvent::SlowCpu(of) => ("slow_cpu", Some(of.at), Some(of.raw)),
+            HostEvent::MemoryBytes(of) => ("memory_bytes", Some(of.at), Some(of.raw)),
             HostEvent::LevelWritten(level) => ("level_written", None, Some(level.into())),
             HostEvent::LevelFailed => ("level_failed", None, None),
             HostEvent::Target(rate) => ("target_bps", None, Some(rate.get())),

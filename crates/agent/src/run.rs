@@ -4,7 +4,7 @@
 
 use crate::args;
 use crate::config::{self, Config, Mode};
-use crate::control::{Controller, MOST_STACKS, Nothing, Shown, Status, Throttle};
+use crate::control::{Controller, MOST_STACKS, Nothing, Shown, Status, Terms, Throttle};
 use crate::failure::{self, Failure};
 use crate::guard::{self, State};
 use crate::live;
@@ -163,7 +163,7 @@ fn alone(job: &Job<'_>, mode: Mode, stacks: Vec<(String, Input)>) -> Result<(), 
         clock.now(),
         names.len(),
         (laws, logs),
-        (plan.max_level, config.every),
+        Terms::live(law, plan.max_level, config.every),
         parts,
     );
     rounds(&mut controller, &clock, &board, duration(config.every), |rest| {
@@ -235,9 +235,15 @@ pub fn show(
             );
         }
         if lines % 20 == 0 {
+            let whole = now.stacks.iter().any(|stack| stack.memory.0 > 0);
+            let columns = if whole {
+                format!("{:>8} {:>8} {:>8}", "drops/s", "slow/s", "mem Gb/s")
+            } else {
+                format!("{:>9} {:>9}", "I_S lines", "B_S Gb/s")
+            };
             failure::data(&format!(
-                "{:>7} {:<24} {:>9} {:>9} {:>5} {:>5} {:>7} {:>6}\n",
-                "time s", "stack", "I_S lines", "B_S Gb/s", "level", "marks", "writes", "failed"
+                "{:>7} {:<24} {columns} {:>5} {:>5} {:>7} {:>6}\n",
+                "time s", "stack", "level", "marks", "writes", "failed"
             ))?;
         }
         for (nth, name) in names.iter().enumerate() {
@@ -261,17 +267,22 @@ fn line(now: &Status, name: &str, old: &Shown, new: &Shown, mode: Mode) -> Strin
         (old.0 > 0 && ns > 0).then(|| new.1.wrapping_sub(old.1) as f64 / ns as f64)
     };
     let dash = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.1}"));
-    let (lines, gbps) =
-        (mean(old.lines, new.lines), mean(old.inserts, new.inserts).map(|of| of * 32.0));
+    let columns = if new.memory.0 > 0 {
+        let per_second = |old, new| mean(old, new).map(|of| of * 1e9);
+        let (drops, slow) = (per_second(old.drops, new.drops), per_second(old.slow, new.slow));
+        let gbps = mean(old.memory, new.memory).map(|of| of * 8.0);
+        format!("{:>8} {:>8} {:>8}", dash(drops), dash(slow), dash(gbps))
+    } else {
+        let (lines, gbps) = (mean(old.lines, new.lines), mean(old.inserts, new.inserts));
+        format!("{:>9} {:>9}", dash(lines), dash(gbps.map(|of| of * 32.0)))
+    };
     let (level, marks) = match mode {
         Mode::Observe => ("-".to_string(), "-"),
         _ => (new.level.to_string(), if new.marks { "on" } else { "off" }),
     };
     format!(
-        "{:>7.1} {name:<24.24} {:>9} {:>9} {level:>5} {marks:>5} {:>7} {:>6}\n",
+        "{:>7.1} {name:<24.24} {columns} {level:>5} {marks:>5} {:>7} {:>6}\n",
         now.now_ns as f64 * 1e-9,
-        dash(lines),
-        dash(gbps),
         now.writes,
         now.failed
     )

@@ -3,7 +3,8 @@
 //! The processor has a counter of lines, summed over clock cycles, and one of the cycles. The law gets their quotient summed over
 //! time, as from a counter with a clock of 1 GHz, so that nobody has to know the real clock.
 
-use forebay_laws::host::Counters;
+use crate::drops::Machine;
+use forebay_laws::host::{Counters, Side};
 use forebay_laws::host_driver::Counter;
 use forebay_linux::Clock;
 use forebay_linux::perf::Group;
@@ -23,8 +24,8 @@ pub type Value = (Duration, u64);
 
 /// What reads the counters of each stack.
 pub trait Senses {
-    /// Reads one; `None`: it could not be read.
-    fn read(&mut self, stack: usize, counter: Counter) -> Option<Value>;
+    /// Reads one of a direction; `None`: it could not be read.
+    fn read(&mut self, stack: usize, side: Side, counter: Counter) -> Option<Value>;
 }
 
 /// Counters of one stack.
@@ -32,6 +33,8 @@ pub trait Senses {
 pub enum Input {
     /// Of the processor: lines and clock in one group, units that came in in another.
     Units(Group, Group),
+    /// Of the whole machine: drops, signs of slow cores, bytes that memory moved. It goes to no other process.
+    Machine(Box<Machine>),
     /// A file with two words, such as `93 43Gbps`: mean lines, and rate. For tests: it takes the processor's place.
     File(File),
 }
@@ -43,6 +46,7 @@ impl Input {
             Self::Units(lines, inserts) => {
                 lines.descriptors().chain(inserts.descriptors()).collect()
             }
+            Self::Machine(_) => Vec::new(),
             Self::File(file) => vec![file.as_fd()],
         }
     }
@@ -95,12 +99,19 @@ impl Stacks {
 }
 
 impl Senses for Stacks {
-    fn read(&mut self, stack: usize, counter: Counter) -> Option<Value> {
+    fn read(&mut self, stack: usize, side: Side, counter: Counter) -> Option<Value> {
+        if side != Side::Receive {
+            return None; // no law that wants the other way gets as far as this
+        }
         let Stack { input, lines, inserts } = &mut self.of[stack];
+        if let Input::Machine(of) = input {
+            return of.read(&self.clock, counter);
+        }
         let at = self.clock.now();
         let sum = match counter {
             Counter::Occupancy => lines,
             Counter::Inserts => inserts,
+            Counter::NicDrops | Counter::SlowCpu | Counter::MemoryBytes => return None,
         };
         let ns = if sum.begun { at.saturating_sub(sum.at).as_nanos() } else { 0 };
         let mut raw = [0; 2];
@@ -111,15 +122,16 @@ impl Senses for Stacks {
                     [0, 1].map(|nth| u128::from(raw[nth].wrapping_sub(sum.raw[nth])));
                 (lines * ns).checked_div(cycles).unwrap_or(0)
             }
-            (Input::Units(_, group), Counter::Inserts) => {
+            (Input::Units(_, group), _) => {
                 group.read(|_, value| raw[0] = value)?;
                 u128::from(raw[0].wrapping_sub(sum.raw[0]))
             }
+            (Input::Machine(_), _) => return None,
             (Input::File(file), counter) => {
                 let (lines, rate) = rates(file).ok()?;
                 match counter {
                     Counter::Occupancy => u128::from(lines) * ns,
-                    Counter::Inserts => u128::from(rate.get()) * ns / (8 * 4 * 1_000_000_000),
+                    _ => u128::from(rate.get()) * ns / (8 * 4 * 1_000_000_000),
                 }
             }
         };
@@ -152,14 +164,18 @@ mod tests {
         std::fs::write(&path, "80 32Gbps\n").expect("written");
         let input = Input::File(File::open(&path).expect("it is there"));
         let mut stacks = Stacks::new(Clock::start(), vec![input]);
-        let mut read = |counter| stacks.read(0, counter).expect("it reads");
+        let mut read = |counter| stacks.read(0, Side::Receive, counter).expect("it reads");
         for (counter, per_ns) in [(Counter::Occupancy, 80), (Counter::Inserts, 1)] {
             let (first, zero) = read(counter);
             let (second, value) = read(counter);
             assert_eq!((zero, value), (0, (second - first).as_nanos() as u64 * per_ns));
         }
         std::fs::write(&path, "80").expect("written");
-        assert_eq!(stacks.read(0, Counter::Inserts), None, "a file that says nothing");
+        assert_eq!(
+            stacks.read(0, Side::Receive, Counter::Inserts),
+            None,
+            "a file that says nothing"
+        );
         std::fs::remove_file(path).expect("removed");
     }
 }

@@ -18,10 +18,10 @@ pub const WANTED: &str =
     "uncore_irp_N.cpuC.lines, uncore_irp_N.cpuC.clock and uncore_iio_N.cpuC.part0_inserts";
 
 /// Time of a level write. Source: hostCC paper, section 4.1.
-const WRITE: Span = Span::from_us(22);
+pub const WRITE: Span = Span::from_us(22);
 
 /// Levels of the published testbed; a recording knows no ladder.
-const LEVELS: u8 = 4;
+pub const LEVELS: u8 = 4;
 
 /// Readings of one stack.
 #[derive(Debug)]
@@ -99,10 +99,12 @@ impl Stack {
         let hz = rise(&self.clock) / seconds(&self.clock);
         let counters =
             Counters { clock_hz: hz as u64, occupancy_bits: 64, insert_bits: 64, insert_bytes: 4 };
-        let at = HostStart { write: counters, read: counters, max_level: LEVELS, seed: 0 };
         let period = seconds(&self.lines) * 1e6 / (self.lines.len() - 1) as f64;
+        let period = Span::from_us(period as u64);
+        let (write, read) = (counters, counters);
+        let at = HostStart { write, read, max_level: LEVELS, period, seed: 0 };
         let set = set.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let params = live::params(law, set, Span::from_us(period as u64))?;
+        let params = live::params(law, set, period)?;
         let start = self.lines[0].at.min(self.inserts[0].at);
         let mut run = Run::start(&params, start, at, WRITE);
         for (now, event) in self.events() {

@@ -43,7 +43,7 @@ impl Plant for Host {
         let busy = us.clamp(1000, 3000) - 1000;
         let raw = match counter {
             Counter::Occupancy => (us * 40 + busy * 50) * (of.clock_hz / 1_000_000),
-            Counter::Inserts => us * 7500 / of.insert_bytes,
+            _ => us * 7500 / of.insert_bytes,
         };
         Some(Reading { at: now, raw })
     }
@@ -57,7 +57,13 @@ impl Plant for Host {
 fn law_log() -> Vec<u8> {
     let memory = Arc::new(Memory::default());
     let params = HostParams::new("hostcc").expect("registered").with_log(Tap::new(memory.clone()));
-    let at = HostStart { write: Counters::WRITE, read: Counters::READ, max_level: 4, seed: 1 };
+    let at = HostStart {
+        write: Counters::WRITE,
+        read: Counters::READ,
+        max_level: 4,
+        period: Span::from_us(5),
+        seed: 1,
+    };
     let pace = Pace { read: Span::from_us(5), write: Span::from_us(22) };
     let mut driver = Driver::new(&params, Time::ZERO, at, pace);
     while driver.due() < Time::ZERO + Span::from_ms(4) {
@@ -93,7 +99,7 @@ fn a_law_log_replays_and_a_cut_one_names_its_row() {
     other[4] = 9;
     fs::write(&path, other).expect("written");
     let (code, _, error) = agent(&["replay", shown]);
-    assert!(code == 2 && error.contains("version 9; this program reads version 1"), "{error}");
+    assert!(code == 2 && error.contains("version 9; this program reads version 2"), "{error}");
 }
 
 /// Another action in the log is a difference, which is counted and exits 3.
@@ -207,6 +213,64 @@ fn recording_of_a_stack() -> String {
     String::from_utf8(out).expect("text")
 }
 
+/// A recording of a machine without a readable IIO buffer: memory moves 30 GB/s, from 1 s to 2 s the NIC drops ten packets a millisecond; from 2 s
+/// to 3 s it does, too, but polls run out of budget; a reading each millisecond for 4 s. The count of squeezes wraps at 32 bits.
+fn recording_of_drops() -> String {
+    let mut out = Vec::new();
+    let mut writer = SignalWriter::new(&mut out).expect("memory");
+    for ms in 0..=4000u64 {
+        let at = Time::from_ps(ms * 1_000_000_000);
+        let wrapped =
+            u64::from(u32::MAX - 100).wrapping_add(ms.clamp(2000, 3000) - 2000) & 0xffff_ffff;
+        for (name, raw) in [
+            ("softnet.squeezed", wrapped),
+            ("nic.eth0.rx_missed_errors", (ms.clamp(1000, 3000) - 1000) * 10),
+            ("nic.eth0.rx_bytes", ms),
+            ("amd_umc_0.cpu0.reads", ms * 30_000_000 / 128),
+            ("amd_umc_0.cpu0.writes", ms * 30_000_000 / 128),
+            ("mbm.L3-0.total_bytes", ms),
+        ] {
+            writer.row(at, name, at, raw).expect("memory");
+        }
+    }
+    writer.finish(Time::from_ps(4_000_000_000_000)).expect("memory");
+    String::from_utf8(out).expect("text")
+}
+
+/// nicdrop throttles in the second in which memory is the reason, and not in the one in which cores are.
+#[test]
+fn a_law_of_drops_over_a_recording() {
+    let trace = folder("drops");
+    let shown = trace.to_str().expect("text");
+    fs::write(trace.join("signals.csv"), recording_of_drops()).expect("written");
+    let (code, said, error) = agent(&["replay", shown, "--law", "nicdrop", "--set", "lease=100ms"]);
+    assert_eq!(code, 0, "{error}");
+    let line = |said: &str, name: &str| {
+        let line = said.lines().find(|line| line.trim_start().starts_with(name));
+        line.and_then(|line| line.split("  ").last()).unwrap_or_default().trim().to_string()
+    };
+    assert!(said.contains("the machine, 4001 rounds"), "{said}");
+    assert_eq!(line(&said, "packets dropped by NICs"), "20000");
+    assert_eq!(line(&said, "signs of slow cores"), "1000");
+    assert_eq!(line(&said, "mean rate of memory"), "240.00 Gb/s");
+    assert_eq!(
+        (line(&said, "level writes"), line(&said, "strongest level")),
+        ("8".into(), "4".into())
+    );
+    let held = line(&said, "time at a level above 0");
+    // One second, and four leases of 100 ms until the last level is gone.
+    let share: f64 = held.trim_end_matches(" %").parse().expect("a share");
+    assert!((share - 35.0).abs() < 0.2, "{held}");
+    assert_eq!(line(&said, "time with marks on"), "0.0 %");
+
+    let idle = ["replay", shown, "--law", "nicdrop", "--set", "memory_busy=300Gbps"];
+    assert_eq!(line(&agent(&idle).1, "level writes"), "0", "memory is not busy");
+    fs::write(trace.join("signals.csv"), recording_of_a_stack()).expect("written");
+    let (code, _, error) = agent(&["replay", shown, "--law", "nicdrop"]);
+    let wanted = "the law nicdrop needs packets that the NIC dropped, which this recording lacks";
+    assert!(code == 2 && error.contains(wanted), "{error}");
+}
+
 /// I_S and B_S are what was put in; marks are on while the lines are above the threshold; the level climbs to the top in 4 ms
 /// and, as bandwidth stays below the target, comes down by the lease alone: one level a second.
 #[test]
@@ -240,7 +304,10 @@ fn a_law_over_a_recording() {
     );
     for (args, said) in [
         (&["replay", other, "--law", "hostcc"][..], "wants uncore_irp_N.cpuC.lines"),
-        (&["replay", shown, "--law", "hostc"], "there is no law of this name; use hostcc"),
+        (
+            &["replay", shown, "--law", "hostc"],
+            "there is no law of this name; use hostcc or nicdrop",
+        ),
         (&["replay", shown, "--set", "iio_threshold=50"], "needs --law NAME"),
         (&["replay", shown, "--law", "hostcc", "--set", "target=5"], "hostcc.target takes"),
     ] {

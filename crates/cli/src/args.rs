@@ -141,6 +141,9 @@ pub struct Run {
     /// key output.law_log does; "forebay laws replay LOG" steps the law through it again
     #[arg(long, value_name = "FLOW")]
     pub law_log: Option<u32>,
+    /// Run the laws of hosts (host.memory.control) in a forebay-agent, in lockstep; results are the same
+    #[arg(long)]
+    pub agent: bool,
     /// Results directory [default: results/NAME, or results/NAME-2 and so on if taken]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! `forebay run`: a scenario in, a results directory out.
 
+use crate::agent::Lockstep;
 use crate::args::Run;
 use crate::estimate::Estimate;
 use crate::failure::Failure;
@@ -15,6 +16,7 @@ use forebay_study::progress::State;
 use forebay_study::seeds::{End, Left, View, Work, side_by_side};
 use serde_json::json;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The verb.
 pub fn run(args: &Run) -> Result<(), Failure> {
@@ -28,6 +30,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         logged.flows.retain(|other| *other != flow);
         logged.flows.push(flow);
     }
+    let agent = args.agent.then(|| lockstep(&loaded.scenario)).transpose()?.flatten();
     let bands = expect::bands(&args.input.name(), &loaded.expect)?;
     let scenario = &loaded.scenario;
     let about = about::about(scenario, &loaded.expect);
@@ -76,13 +79,20 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         failure: None,
     };
     let (mut meter, state) = (meter, State::of(scenario, &estimate));
-    let here = Here::new(&at, &scenario.name, Some(&about));
+    let mut here = Here::new(&at, &scenario.name, Some(&about));
+    here.agent = agent.clone();
     let work = Work { scenario, options, jobs, around: &here };
     let tick = |view: &View<'_>| {
         meter.tick(&State { stopping: interrupt::requested(), ..state.at(view) });
     };
     let end = side_by_side(&work, tick, |left| recorder.take(left));
     meter.clear();
+    if agent.is_some_and(|agent| agent.broken()) {
+        recorder.abandon();
+        return Err(Failure::Run(
+            "the agent ended before the simulation did; no results are kept".into(),
+        ));
+    }
 
     match end {
         End::Undeliverable => Err(recorder.failure.unwrap_or(Failure::NobodyReads)),
@@ -125,6 +135,23 @@ pub fn run(args: &Run) -> Result<(), Failure> {
             }
         }
     }
+}
+
+/// The agent for a scenario's host laws; none where there is no such law.
+fn lockstep(scenario: &Scenario) -> Result<Option<Arc<Lockstep>>, Failure> {
+    if !scenario.host.has_control() {
+        say::note(
+            "--agent: no host of this scenario has a law (host.memory.control); no agent is started",
+        );
+        return Ok(None);
+    }
+    if scenario.output.law_log.as_ref().is_some_and(|logged| !logged.hosts.is_empty()) {
+        return Err(Failure::Input(
+            "--agent: the laws of hosts run in another process, which writes no output.law_log; leave out one of them"
+                .into(),
+        ));
+    }
+    Lockstep::start().map(|agent| Some(Arc::new(agent)))
 }
 
 /// Threads for one simulation: more than there are cores only wait for each other.

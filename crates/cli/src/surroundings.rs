@@ -1,12 +1,15 @@
 //! This process around its simulations: clock, files, memory and the user.
 
+use crate::agent::Lockstep;
 use crate::machine::{free_memory, resident_bytes};
 use crate::{clock, interrupt, say};
+use forebay_laws::host_driver::lockstep::Line;
 use forebay_record::capture::CaptureFiles;
 use forebay_record::law_logs::LawLogFiles;
 use forebay_record::{About, RecordError, RunRecord, save};
 use forebay_study::seeds::Surroundings;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Simulations whose results go to one run directory.
@@ -17,12 +20,14 @@ pub struct Here<'a> {
     pub scenario: &'a str,
     /// Whether and as what to save there what a long simulation has so far.
     pub save: Option<&'a About>,
+    /// The agent that runs host laws.
+    pub agent: Option<Arc<Lockstep>>,
     began: Instant,
 }
 
 impl<'a> Here<'a> {
     pub fn new(dir: &'a Path, scenario: &'a str, save: Option<&'a About>) -> Self {
-        Self { dir, scenario, save, began: clock::now() }
+        Self { dir, scenario, save, agent: None, began: clock::now() }
     }
 }
 
@@ -32,7 +37,11 @@ impl Surroundings for Here<'_> {
     }
 
     fn stop(&self) -> bool {
-        interrupt::requested()
+        interrupt::requested() || self.agent.as_ref().is_some_and(|agent| agent.broken())
+    }
+
+    fn agent(&self) -> Option<Arc<dyn Line>> {
+        self.agent.clone().map(|agent| agent as Arc<dyn Line>)
     }
 
     fn warn(&self, text: &str) {

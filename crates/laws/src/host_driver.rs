@@ -2,27 +2,36 @@
 //!
 //! Simulator and agent share this sequence; each brings its counters and its throttle as a [`Plant`].
 //!
-//! Two loops run beside each other. One reads the occupancy counter, the other the insertion counter, and each starts its
-//! next reading when the last one has been handed over. The second loop also writes levels and reads nothing meanwhile.
+//! Two loops run beside each other. One reads all counters that the law needs but the last (hostCC's occupancy), the other the last
+//! (its insertions), and each starts its next reading when the last one has been handed over. The second loop also writes levels and reads nothing
+//! meanwhile.
 //! Source: hostCC paper, section 4.1, and the authors' kernel module.
 //!
 //! Invariant: one level is written at a time; a lift that comes meanwhile ([`HostEvent::Disable`]) follows it. The law's time
 //! never goes back, also where a reading ends after the time that [`Driver::run`] was called with.
 
+pub mod lockstep;
+
 use crate::Acts;
 use crate::host::{
     Counters, Echo, Host, HostAct, HostEvent, HostParams, HostSeen, HostStart, Reading, Side,
-    Watched,
+    Signal, Watched,
 };
 use forebay_units::{Span, Time};
 
-/// One of the two counters of a direction.
+/// A counter: the first two are of one direction, the others of the whole host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Counter {
     /// Sum over clock cycles of the lines in the IIO buffer.
     Occupancy,
     /// Units that entered the IIO buffer.
     Inserts,
+    /// Packets that the NIC dropped.
+    NicDrops,
+    /// Signs of slow cores.
+    SlowCpu,
+    /// Bytes that memory moved.
+    MemoryBytes,
 }
 
 /// Outcome of a level write.
@@ -56,11 +65,12 @@ pub struct Pace {
 #[derive(Clone, Debug)]
 pub struct Driver {
     law: Host,
-    counters: Counters, // of the law's side
-    last: Time,         // of the last event
+    at: HostStart,
+    signals: &'static [Signal], // the last of them by a loop of its own
+    last: Time,                 // of the last event
     pace: Pace,
-    occupancy: Time, // delivery of the next reading of each loop
-    inserts: Time,
+    first: Time, // delivery of the next reading of each loop
+    decides: Time,
     writing: Option<(Time, u8)>, // end and level of the write under way
     next_level: Option<u8>,      // written after it
     wake: Time,
@@ -73,17 +83,14 @@ impl Driver {
     pub fn new(params: &HostParams, now: Time, at: HostStart, pace: Pace) -> Self {
         let mut acts = Acts::default();
         let law = params.start(now, at, &mut acts);
-        let counters = match law.side() {
-            Side::Receive => at.write,
-            Side::Send => at.read,
-        };
         let mut driver = Self {
             law,
-            counters,
+            at,
+            signals: params.needs(),
             last: now,
             pace,
-            occupancy: now + pace.read,
-            inserts: now + pace.read + pace.read / 2,
+            first: now + pace.read,
+            decides: now + pace.read + pace.read / 2,
             writing: None,
             next_level: None,
             wake: Time::MAX,
@@ -98,7 +105,7 @@ impl Driver {
     #[inline]
     pub fn due(&self) -> Time {
         let write = self.writing.map_or(Time::MAX, |write| write.0);
-        self.occupancy.min(self.inserts).min(self.wake).min(write)
+        self.first.min(self.decides).min(self.wake).min(write)
     }
 
     /// Handles everything due at `now`.
@@ -106,19 +113,41 @@ impl Driver {
         if let Some((_, level)) = self.writing.filter(|write| write.0 <= now) {
             self.finish_write(now, level, plant);
         }
-        if self.occupancy <= now {
-            let at = self.deliver(now, Counter::Occupancy, plant);
-            self.occupancy = at + self.pace.read;
+        let (last, others) = match self.signals {
+            [others @ .., last] => (Some(*last), others),
+            [] => (None, &[][..]),
+        };
+        if self.first <= now {
+            let at = others.iter().fold(now, |at, signal| self.deliver(at, *signal, plant));
+            self.first = at + self.pace.read;
         }
-        if self.inserts <= now {
+        if self.decides <= now {
             // A level that this reading brings about puts the next reading off.
-            self.inserts = now + self.pace.read;
-            let at = self.deliver(now, Counter::Inserts, plant);
-            self.inserts = self.inserts.max(at + self.pace.read);
+            self.decides = now + self.pace.read;
+            let at = last.map_or(now, |signal| self.deliver(now, signal, plant));
+            self.decides = self.decides.max(at + self.pace.read);
         }
         if self.wake <= now {
             self.wake = Time::MAX;
             self.on_event(now, HostEvent::Wake);
+        }
+    }
+
+    /// The loops as a simulation in lockstep needs to know them.
+    pub fn state(&self) -> lockstep::State {
+        let (due, side) = (self.due(), self.law.side());
+        // A level that is written at the same time comes before a reading.
+        let alone = self.writing.is_none_or(|(end, _)| end > due);
+        let next = if self.first == due { self.signals.first() } else { self.signals.last() };
+        lockstep::State {
+            due,
+            next: next
+                .map(|of| of.counter().1)
+                .filter(|_| alone && due == self.first.min(self.decides)),
+            side,
+            echo: self.echo,
+            watched: self.law.watched(),
+            writes: self.writes,
         }
     }
 
@@ -151,19 +180,15 @@ impl Driver {
     }
 
     /// Reads a counter and hands the reading over; gives the time after that.
-    fn deliver(&mut self, now: Time, counter: Counter, plant: &mut impl Plant) -> Time {
-        let side = self.law.side();
-        let Some(reading) = plant.read(now, side, counter, &self.counters) else { return now };
+    fn deliver(&mut self, now: Time, signal: Signal, plant: &mut impl Plant) -> Time {
+        let (side, counter) = signal.counter();
+        let of = match side {
+            Side::Receive => &self.at.write,
+            Side::Send => &self.at.read,
+        };
+        let Some(reading) = plant.read(now, side, counter, of) else { return now };
         let now = now.max(reading.at);
-        self.on_event(
-            now,
-            match (side, counter) {
-                (Side::Receive, Counter::Occupancy) => HostEvent::WriteOccupancy(reading),
-                (Side::Receive, Counter::Inserts) => HostEvent::WriteInserts(reading),
-                (Side::Send, Counter::Occupancy) => HostEvent::ReadOccupancy(reading),
-                (Side::Send, Counter::Inserts) => HostEvent::ReadInserts(reading),
-            },
-        );
+        self.on_event(now, signal.event(reading));
         now
     }
 
@@ -174,7 +199,7 @@ impl Driver {
         if let Some(next) = self.next_level.take() {
             self.begin_write(now, next);
         } else {
-            self.inserts = self.inserts.max(now + self.pace.read);
+            self.decides = self.decides.max(now + self.pace.read);
         }
         let event =
             if written.in_force { HostEvent::LevelWritten(level) } else { HostEvent::LevelFailed };
@@ -185,7 +210,7 @@ impl Driver {
         let done = now + self.pace.write;
         self.writing = Some((done, level));
         self.writes += 1;
-        self.inserts = done + self.pace.read;
+        self.decides = done + self.pace.read;
     }
 
     fn carry_out(&mut self, now: Time, acts: &Acts<HostAct>) {

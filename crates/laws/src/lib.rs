@@ -22,6 +22,7 @@ pub mod grant;
 pub mod group;
 pub mod host;
 pub mod host_driver;
+mod host_levels;
 mod kernel_clock;
 mod linux_window;
 pub mod log;

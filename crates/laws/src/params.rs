@@ -132,7 +132,8 @@ impl ParamType for bool {
 pub struct Gain(u8); // invariant: at most `Gain::MAX_SHIFT`
 
 impl Gain {
-    const MAX_SHIFT: u8 = 10;
+    /// Of the least gain there is.
+    pub(crate) const MAX_SHIFT: u8 = 10;
 
     /// One half to the power of `shift`.
     ///

@@ -47,7 +47,7 @@ fn each_error_names_the_remedy() {
 fn host_laws_are_set_and_told_off_like_flow_laws() {
     use forebay_laws::host::HostParams;
     let error = HostParams::new("dctcp").err().map(|e| e.to_string()).unwrap_or_default();
-    assert_eq!(error, "there is no law of this name; use hostcc");
+    assert_eq!(error, "there is no law of this name; use hostcc or nicdrop");
     let mut hostcc = HostParams::new("hostcc").expect("registered");
     for (name, text) in [
         ("variant", "module"),

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
 /// Numbers on a board.
-pub const WORDS: usize = 128;
+pub const WORDS: usize = 256;
 
 /// See the top of this file.
 #[derive(Debug)]

@@ -183,6 +183,16 @@ impl Counters {
         }
     }
 
+    /// Keeps the counters of every system call that reads one of these.
+    pub fn keep(&mut self, wanted: impl Fn(&str) -> bool) {
+        self.sources.retain(|source| source.names.iter().any(|name| wanted(name)));
+        let mut first = 0;
+        for source in &mut self.sources {
+            source.first = first;
+            first += source.names.len();
+        }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.sources.last().map_or(0, |last| last.first + last.names.len())

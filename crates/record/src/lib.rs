@@ -11,6 +11,7 @@ mod error;
 pub mod judge;
 pub mod law_logs;
 mod memory_series;
+pub mod messages;
 pub mod report;
 mod rows;
 pub mod signals;

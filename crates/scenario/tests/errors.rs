@@ -247,7 +247,7 @@ fn laws_and_their_parameters() {
     let law = said("\"dctcp\"", "\"carc\"");
     assert!(law.contains("\"carc\" is a law for pool of an rpc entry; write reno"), "{law}");
     let law = said("[transport]", "[host.memory.control]\nlaw = \"dctcp\"\n[transport]");
-    assert!(law.contains("\"dctcp\" is a law for transport.law; write hostcc"), "{law}");
+    assert!(law.contains("\"dctcp\" is a law for transport.law; write hostcc or nicdrop"), "{law}");
     let value = said("\"dctcp\"", "\"dctcp\"\nparams = { g = 0.3 }");
     assert!(
         value.starts_with("19:16: transport.params.g: \"0.3\" does not fit; dctcp.g takes"),

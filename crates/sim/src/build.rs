@@ -6,7 +6,7 @@ use crate::dependencies::{DependencyTable, control_links};
 use crate::flow_samples::FlowSamples;
 use crate::host::{
     ClassQueues, Common, CreditSamples, Deliveries, Host, Memory, MemorySamples, Nic, NicSide,
-    Profile, SenderWaits,
+    Profile, SenderWaits, Whose,
 };
 use crate::law_log::{LawTaps, host_tap};
 use crate::machine;
@@ -20,6 +20,7 @@ use crate::stacks::{Stacks, profiles, usual};
 use crate::symmetric;
 use crate::timeline::{Link, Timeline};
 use forebay_engine::{Goal, NodeId};
+use forebay_laws::host_driver::lockstep::Line;
 use forebay_net::{
     CLASSES, Cable, ClassPolicy, CreditClass, Fabric, Form, IngressPool, IngressSettings, Length,
     Marking, Over, PathCounts, PortSettings, Routes, Shaper, Share as PartOfRate, SharedBuffer,
@@ -121,6 +122,7 @@ pub(crate) fn build_with(
         pausing,
         taps: &taps,
         law_logs,
+        agent: outputs.agent.as_ref(),
         wanted,
     };
     let mut nodes = maker.hosts(&machines, counted)?;
@@ -287,6 +289,7 @@ struct Maker<'a> {
     pausing: Option<Pausing<'a>>,
     taps: &'a Taps,
     law_logs: Option<(&'a model::LawLog, &'a dyn LawLogs)>,
+    agent: Option<&'a Arc<dyn Line>>,
     wanted: &'a dyn Fn() -> bool,
 }
 
@@ -546,8 +549,14 @@ impl<'a> Maker<'a> {
         let (scenario, name) = (self.scenario, &self.plan.names[host as usize]);
         let Some(memory) = scenario.host.memory_at(name) else { return Ok(None) };
         let key = Stream::new(self.common.seed, u64::from(host), Purpose::HostLaw).key();
-        let tap = self.law_logs.and_then(|(logged, logs)| host_tap(logged, logs, name));
-        let mut side = NicSide::new(memory, scenario.output.warmup, key, tap)?;
+        let whose = match self.agent {
+            Some(agent) => Whose { agent: Some(Arc::clone(agent)), log: None },
+            None => Whose {
+                agent: None,
+                log: self.law_logs.and_then(|(logged, logs)| host_tap(logged, logs, name)),
+            },
+        };
+        let mut side = NicSide::new(memory, scenario.output.warmup, key, whose)?;
         if let Some(above) = self.pausing.and_then(|pausing| pausing.nic_threshold(host as usize)) {
             let classes = self.pausing.and_then(|pausing| pausing.classes());
             side.pause_above(above, classes.unwrap_or(u8::MAX));

@@ -32,6 +32,7 @@ mod timers;
 
 pub(crate) use class_queues::ClassQueues;
 pub(crate) use common::{BaseRtt, Common, Profile};
+pub(crate) use control::Whose;
 pub(crate) use credit_samples::{CreditSample, CreditSamples};
 pub(crate) use dependencies::{Dependency, Successor};
 pub(crate) use memory::{Memory, NicSide, Snapshot};

@@ -1,9 +1,11 @@
 //! Options and outputs of a simulation, and why it may be refused.
 
+use forebay_laws::host_driver::lockstep::Line;
 use forebay_record::capture::Sink;
 use forebay_record::law_logs::LawLogs;
 use forebay_units::Span;
 use std::fmt;
+use std::sync::Arc;
 
 /// How to execute. Nothing here changes a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,13 +24,16 @@ impl Default for Options {
     }
 }
 
-/// Takers of what a simulation writes while it runs. None changes a result.
+/// What a simulation works with while it runs: takers of what it writes, and who runs its host laws. None changes a result.
 #[derive(Default)]
 pub struct Outputs<'a> {
     /// Frames of the scenario's captures. If it takes no more, the run ends early.
     pub captures: Option<&'a mut dyn Sink>,
     /// Logs of the laws that the scenario names.
     pub law_logs: Option<&'a dyn LawLogs>,
+    /// The agent that runs the laws of hosts, in lockstep, in place of the simulation. They write no log here. Once it has gone they do nothing
+    /// more; whoever has the line ends the run.
+    pub agent: Option<Arc<dyn Line>>,
 }
 
 /// Why there is no simulation.

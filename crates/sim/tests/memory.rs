@@ -73,6 +73,29 @@ fn a_control_that_is_not_enabled_and_antagonists_without_cores_change_nothing() 
     assert_eq!(congested(none, "").digest, congested("", "").digest);
 }
 
+/// A law of drops throttles where memory makes the NIC drop, and where slow cores do, with memory as busy, it does not.
+#[test]
+fn a_law_of_drops_throttles_for_memory_and_not_for_slow_cores() {
+    let control = "[host.override.memory.control]\nlaw = \"nicdrop\"\nread = \"10us\"\n\
+                   params = { window = \"100us\", lease = \"1ms\" }\n";
+    let (alone, ruled) = (congested("", ""), congested(control, ""));
+    let (alone, ruled) = (&alone.memory[0], &ruled.memory[0]);
+    assert!(ruled.level_writes > 0 && ruled.marked == 0, "{ruled:?}");
+    assert!(ruled.goodput_gbps() > 1.3 * alone.goodput_gbps(), "{ruled:?} {alone:?}");
+
+    let memory = format!(
+        "per_kilobyte = \"1us\"\nddio = true\ncache_model = \"buffers\"\nnic_buffer = \"64KiB\"\n\
+         rq = {{ depth = 16, buffer = \"4KiB\", rnr = \"wait\" }}\n\
+         [[host.override.memory.antagonist]]\ncores = 3\n{control}"
+    );
+    let record = consumed("request = \"400KB\"\ncount = 5\n", &memory, "");
+    let row = &record.memory[0];
+    assert!(row.dropped > 0 && row.rnr_waited > 0, "{row:?}");
+    let busy = row.network_gigabytes() + row.antagonist_gigabytes();
+    assert!(busy > 225.0 / 8.0, "{busy} GB/s");
+    assert_eq!(row.level_writes, 0, "{row:?}");
+}
+
 /// Samples of the whole run add up to its totals, and those after the warm-up to the row.
 #[test]
 fn samples_add_up() {

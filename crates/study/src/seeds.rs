@@ -4,6 +4,7 @@
 //! that has begun with valid partial results, and begins no other; one that is still laid out leaves nothing.
 
 use crate::saving;
+use forebay_laws::host_driver::lockstep::Line;
 use forebay_record::capture::{CaptureFile, CaptureFiles, Sink};
 use forebay_record::law_logs::LawLogFiles;
 use forebay_record::{RecordError, RunRecord};
@@ -11,6 +12,7 @@ use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Outcome, Outputs, SimError, Simulation, Watch};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -40,6 +42,11 @@ pub trait Surroundings: Sync {
 
     /// Files for the law logs of a seed.
     fn law_logs(&self, seed: u64) -> LawLogFiles;
+
+    /// The agent that runs host laws in place of the simulations.
+    fn agent(&self) -> Option<Arc<dyn Line>> {
+        None
+    }
 
     /// An error as this user's sentences have it.
     fn in_words(&self, error: &RecordError) -> String;
@@ -73,6 +80,7 @@ impl Work<'_> {
         let outputs = Outputs {
             captures: (!output.captures.is_empty()).then_some(&mut captures as &mut dyn Sink),
             law_logs: Some(&logs),
+            agent: self.around.agent(),
         };
         let simulation = Simulation::watched(self.scenario, seed, self.options, outputs, watch)?;
         let mut outcome = self.advance(simulation, watch, to_do, &logs);

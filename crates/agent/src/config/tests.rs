@@ -53,7 +53,7 @@ fn each_mistake_has_place_key_value_and_remedy() {
         ),
         (
             "law = { name = \"dctcp\" }",
-            "law.name: \"dctcp\": there is no law of this name; use hostcc",
+            "law.name: \"dctcp\": there is no law of this name; use hostcc or nicdrop",
         ),
         ("law.params.target = \"84\"", "law.params.target: \"84\": hostcc.target takes"),
         (

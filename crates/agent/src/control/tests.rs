@@ -25,10 +25,10 @@ impl Made {
 }
 
 impl Senses for Made {
-    fn read(&mut self, stack: usize, counter: Counter) -> Option<(Duration, u64)> {
+    fn read(&mut self, stack: usize, _: Side, counter: Counter) -> Option<(Duration, u64)> {
         let (nth, per_ns_times_8) = match counter {
             Counter::Occupancy => (0, if self.congested[stack] { 90 * 8 } else { 40 * 8 }),
-            Counter::Inserts => (1, 15), // 60 Gb/s are 1.875 units of 4 bytes in a nanosecond
+            _ => (1, 15), // 60 Gb/s are 1.875 units of 4 bytes in a nanosecond
         };
         let (last, value) = &mut self.sums[stack][nth];
         *value += (self.now - *last).as_nanos() as u64 * per_ns_times_8 / 8;
@@ -69,8 +69,9 @@ type Loop = Controller<Made, Told>;
 fn start(stacks: usize) -> Loop {
     let law = live::params("hostcc", [], Span::from_ms(1)).expect("hostcc");
     let parts = (Made::new(stacks), Told::default());
+    let terms = Terms::live(&law, 4, Span::from_ms(1));
     let laws = (vec![law; stacks], Vec::new());
-    Controller::new(Duration::ZERO, stacks, laws, (4, Span::from_ms(1)), parts)
+    Controller::new(Duration::ZERO, stacks, laws, terms, parts)
 }
 
 fn run(of: &mut Loop, from: Duration, rounds: u32) -> Duration {

@@ -481,6 +481,15 @@ impl MemoryPath {
         self.nic().transmit.counters()
     }
 
+    /// Frames that the NIC dropped, frames that found no receive buffer, and lines that memory moved for everybody: what counters of the machine
+    /// show.
+    pub fn machine_counters(&self) -> (u64, u64, f64) {
+        let starved = self.llc.totals().map_or(0, |queue| queue.waited + queue.refused);
+        let antagonists = self.antagonists.read.iter().chain(&self.antagonists.written);
+        let moved = self.nic().traffic() + self.others().unwrap_or(0.0) + antagonists.sum::<f64>();
+        (self.nic().iio.dropped, starved, moved)
+    }
+
     /// Totals up to `now`, or, while something moves, up to the last advance, within a [`STEP`] of it; and up to when they
     /// are. Changes nothing, so that who looks and when makes no difference.
     pub fn totals_at(&self, now: Time) -> (Time, Totals) {

@@ -46,13 +46,15 @@ mod signals;
 mod tests;
 
 use super::{
-    Echo, HostAct, HostEvent, HostLaw, HostSeen, HostStart, Reading, Side, Signal, Watched,
+    Echo, HostAct, HostEvent, HostLaw, HostSeen, HostStart, Reading, Side, Signal, Timeout, Watched,
 };
 use crate::Acts;
-use crate::params::{Gain, ParamType, choice, params, whole};
+use crate::host_levels::Levels;
+use crate::params::{Gain, ParamType, choice, or_word, params, whole};
 use core::cmp::Ordering;
 use core::fmt;
 use forebay_units::{BitsPerSec, Span, Time};
+pub(super) use paper::scaled;
 use signals::Signals;
 
 params! {
@@ -66,10 +68,10 @@ params! {
         iio_threshold: Threshold = Threshold(None) => "hostCC sections 5, 5.2; module target_iio_rd_thresh",
         /// B_T: what the network is to get, with the overhead of PCIe; 84 Gb/s carry 80 Gb/s of goodput.
         target: BitsPerSec = BitsPerSec::from_gbps(84) => "hostCC section 5, figure 19; module target_pcie_thresh",
-        /// Weight of the newest sample in I_S.
-        occupancy_weight: Gain = Gain::from_shift(3) => "hostCC section 4.1",
-        /// Weight of the newest sample in B_S.
-        bandwidth_weight: Gain = Gain::from_shift(8) => "hostCC section 4.1",
+        /// Weight of the newest sample in I_S; auto: time constant 5 us, whatever the time between two readings.
+        occupancy_weight: Weight = Weight::of(3) => "hostCC section 4.1",
+        /// Weight of the newest sample in B_S; auto: time constant 166 us.
+        bandwidth_weight: Weight = Weight::of(8) => "hostCC section 4.1",
         /// Whether host-local cores are throttled.
         local_response: bool = true => "hostCC section 3.2; false: figure 18, echo only",
         /// Whether packets are marked.
@@ -134,51 +136,53 @@ impl ParamType for Threshold {
     }
 }
 
-/// A time after which something lapses, or never.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Timeout(Option<Span>);
-
-impl fmt::Display for Timeout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(span) => span.fmt(f),
-            None => f.write_str("none"),
-        }
-    }
+or_word! {
+    /// Weight of the newest sample in an average.
+    pub struct Weight: "auto" or Gain, "a power of one half from 1/1024 to 1, written as \"1/16\" or \"0.0625\"" if |_| true;
 }
 
-impl ParamType for Timeout {
-    const RANGE: &'static str = "\"none\" or a time of a microsecond or more, such as \"5ms\"";
+/// Time constants of the averages, which weights "auto" keep whatever the period: 1/8 and 1/256 at 0.65 us a sample. Source: hostCC section 4.1.
+const OCCUPANCY_CONSTANT: Span = Span::from_us(5);
+const BANDWIDTH_CONSTANT: Span = Span::from_us(166);
 
-    fn parse(text: &str) -> Option<Self> {
-        match text.trim() {
-            "none" => Some(Self(None)),
-            text => Span::parse(text).filter(|span| span.as_us() > 0).map(|span| Self(Some(span))),
-        }
+impl Weight {
+    const fn of(shift: u8) -> Self {
+        Self(Some(Gain::from_shift(shift)))
+    }
+
+    /// The power of one half; "auto" takes the one whose average over samples of a period comes nearest to the time constant, which is weight 1
+    /// from that period on.
+    fn shift(self, period: Span, constant: Span) -> u32 {
+        let (period, constant) = (period.as_ps().max(1), constant.as_ps());
+        // Nearest by ratio: the bounds are the powers of two times the square root of two.
+        let nearest = |shift: &u8| constant * 1000 < (period << shift).saturating_mul(1414);
+        let fits = |shift: &u8| period.leading_zeros() > u32::from(*shift);
+        self.0.map_or_else(
+            || {
+                let mut shifts = 0..Gain::MAX_SHIFT;
+                shifts
+                    .find(|shift| !fits(shift) || nearest(shift))
+                    .unwrap_or(Gain::MAX_SHIFT)
+                    .into()
+            },
+            Gain::shift,
+        )
     }
 }
-
-/// No write is tried for so long after one that failed. Assumption: long against a write, short against a person.
-const RETRY: Span = Span::from_ms(1);
 
 /// A host under hostCC.
 #[derive(Clone, Debug)]
 pub struct HostCc {
     params: HostCcParams,
     signals: Signals,
-    max_level: u8,          // strongest
-    level: u8,              // in force; invariant: at most `max_level`
-    requested: Option<u8>,  // being written
+    levels: Levels,
     lower_from: Time,       // no regular lowering before
-    write_from: Time,       // no write before, after a failed one
     echo: bool,             // marks are on
     occupancy_at: Time,     // last usable reading of each counter,
     inserts_at: Time,       // or the time since which it is unknown
     reported: (bool, bool), // whether that was a reading
     leased: Time, // the last reading that justified the level, or the last level that lapsed
     armed: Option<Time>, // a wake that will come
-    lifting: bool, // down to 0, whatever it takes
-    disabled: bool, // for good
 }
 
 impl HostLaw for HostCc {
@@ -196,20 +200,15 @@ impl HostLaw for HostCc {
         };
         Self {
             params: *params,
-            signals: Signals::new(params, counters),
-            max_level: at.max_level,
-            level: 0,
-            requested: None,
+            signals: Signals::new(params, counters, at.period),
+            levels: Levels::new(at.max_level, params.local_response),
             lower_from: Time::ZERO,
-            write_from: Time::ZERO,
             echo: false,
             occupancy_at: now,
             inserts_at: now,
             reported: (false, false),
             leased: now,
             armed: None,
-            lifting: false,
-            disabled: false,
         }
     }
 
@@ -225,9 +224,9 @@ impl HostLaw for HostCc {
         use HostEvent as E;
         match (seen.event, self.params.side) {
             (E::LevelWritten(level), _) => self.written(now, level, acts),
-            (E::LevelFailed, _) => self.failed(now),
+            (E::LevelFailed, _) => self.levels.failed(now),
             (E::Wake, _) => self.wake(now, acts),
-            _ if self.disabled => {}
+            _ if self.levels.disabled() => {}
             (E::WriteOccupancy(reading), Side::Receive)
             | (E::ReadOccupancy(reading), Side::Send) => {
                 self.occupancy(now, reading, acts);
@@ -283,10 +282,10 @@ impl HostCc {
         }
         match (occupancy, bandwidth) {
             (Less, Greater) if now >= self.lower_from => {
-                self.request(now, self.level.saturating_sub(1), acts);
+                self.levels.lower(now, acts);
             }
             (Greater, Less) if wanted => {
-                self.request(now, self.level.saturating_add(1).min(self.max_level), acts);
+                self.levels.raise(now, acts);
             }
             _ => self.lapse(now, acts),
         }
@@ -294,25 +293,9 @@ impl HostCc {
 
     /// One level down if nothing justified this one for the length of the lease.
     fn lapse(&mut self, now: Time, acts: &mut Acts<HostAct>) {
-        if self.lease_ends().is_some_and(|end| end <= now)
-            && self.request(now, self.level.saturating_sub(1), acts)
-        {
+        if self.lease_ends().is_some_and(|end| end <= now) && self.levels.lower(now, acts) {
             self.leased = now;
         }
-    }
-
-    /// Requests a level if it is another one, none is being written, and the last did not just fail.
-    fn request(&mut self, now: Time, level: u8, acts: &mut Acts<HostAct>) -> bool {
-        let level = if self.lifting { 0 } else { level };
-        let write = self.params.local_response
-            && level != self.level
-            && self.requested.is_none()
-            && now >= self.write_from;
-        if write {
-            self.requested = Some(level);
-            acts.push(HostAct::Level(level));
-        }
-        write
     }
 
     fn mark(&mut self, on: bool, acts: &mut Acts<HostAct>) {
@@ -328,30 +311,17 @@ impl HostCc {
 
     /// E3: a level is in force.
     fn written(&mut self, now: Time, level: u8, acts: &mut Acts<HostAct>) {
-        if level < self.level {
+        if self.levels.written(now, level, acts) {
             self.lower_from = now.saturating_add(self.params.lower_hold);
         }
-        self.level = level.min(self.max_level);
-        // After `Disable` the write before it may come first.
-        self.requested = self.requested.filter(|_| self.disabled && level > 0);
-        self.lifting = self.disabled || self.lifting && self.level > 0;
-        if self.lifting {
-            self.request(now, 0, acts);
-        }
-    }
-
-    fn failed(&mut self, now: Time) {
-        self.requested = None;
-        self.lifting = self.disabled || self.lifting && self.level > 0;
-        self.write_from = now.saturating_add(RETRY);
     }
 
     fn wake(&mut self, now: Time, acts: &mut Acts<HostAct>) {
         if self.armed.is_some_and(|due| due <= now) {
             self.armed = None;
             self.expire(now, acts);
-            if self.lifting {
-                self.request(now, 0, acts);
+            if self.levels.lifting() {
+                self.levels.go_on_lifting(now, acts);
             } else {
                 self.lapse(now, acts);
             }
@@ -359,8 +329,7 @@ impl HostCc {
     }
 
     fn disable(&mut self, acts: &mut Acts<HostAct>) {
-        (self.disabled, self.lifting, self.requested) = (true, true, Some(0));
-        acts.push(HostAct::Level(0));
+        self.levels.disable(acts);
         self.echo = false;
         acts.push(HostAct::Echo(Echo::Off));
     }
@@ -372,8 +341,7 @@ impl HostCc {
         }
         (self.occupancy_at, self.inserts_at, self.reported) = (now, now, (false, false));
         self.signals.forget();
-        self.lifting = self.level > 0 || self.requested.is_some();
-        self.request(now, 0, acts);
+        self.levels.lift(now, acts);
         self.mark(false, acts);
     }
 
@@ -383,7 +351,7 @@ impl HostCc {
     }
 
     fn stale_from(&self) -> Option<Time> {
-        let after = self.params.stale_after.0.filter(|_| !self.disabled)?;
+        let after = self.params.stale_after.0.filter(|_| !self.levels.disabled())?;
         Some(self.occupancy_at.min(self.inserts_at).saturating_add(after))
     }
 
@@ -393,10 +361,10 @@ impl HostCc {
 
     /// Sets a wake-up for when readings or the lease lapse or a failed lift is due again, if there is something to lift.
     fn arm(&mut self, now: Time, acts: &mut Acts<HostAct>) {
-        let held = self.level > 0 && self.requested.is_none() && self.params.local_response;
+        let held = self.levels.held();
         let stale = self.stale_from().filter(|_| held || self.echo);
-        let lease = self.lease_ends().map(|end| end.max(self.write_from)).filter(|_| held);
-        let retry = Some(self.write_from).filter(|_| held && self.lifting);
+        let lease = self.lease_ends().map(|end| end.max(self.levels.write_from())).filter(|_| held);
+        let retry = Some(self.levels.write_from()).filter(|_| held && self.levels.lifting());
         let Some(due) = [stale, lease, retry].into_iter().flatten().min() else { return };
         let due = due.max(now);
         if self.armed.is_none_or(|armed| due < armed) {

@@ -10,13 +10,15 @@
 //! its row in [`registry`]. The charter is the help page; the conformance tests run by themselves.
 
 pub mod hostcc;
+pub mod nicdrop;
 pub mod registry;
 
 pub use registry::{Host, HostParams, LAWS};
 
 use crate::Acts;
-use crate::params::choice;
-use forebay_units::{BitsPerSec, Time};
+use crate::host_driver::Counter;
+use crate::params::{choice, or_word};
+use forebay_units::{BitsPerSec, Span, Time};
 
 /// One reading of a cumulative counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,6 +40,12 @@ pub enum HostEvent {
     ReadOccupancy(Reading),
     /// Like `WriteInserts`, for reads of memory by the NIC.
     ReadInserts(Reading),
+    /// Packets that the NIC dropped because it had nowhere to put them.
+    NicDrops(Reading),
+    /// Signs that cores are too slow, whatever memory does: polls that ran out of budget, packets without a receive buffer.
+    SlowCpu(Reading),
+    /// Bytes that memory moved, reads and writes of everybody.
+    MemoryBytes(Reading),
     /// The level that the law requested is in force.
     LevelWritten(u8),
     /// The level could not be written; the one before holds.
@@ -92,6 +100,11 @@ choice! {
     }
 }
 
+or_word! {
+    /// A time after which something lapses, or never.
+    pub struct Timeout: "none" or Span, "a time of a microsecond or more, such as \"5ms\"" if |span| span.as_us() > 0;
+}
+
 /// A counter of the machine that a law may want.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
@@ -103,6 +116,12 @@ pub enum Signal {
     ReadOccupancy,
     /// That of [`HostEvent::ReadInserts`].
     ReadInserts,
+    /// That of [`HostEvent::NicDrops`].
+    NicDrops,
+    /// That of [`HostEvent::SlowCpu`].
+    SlowCpu,
+    /// That of [`HostEvent::MemoryBytes`].
+    MemoryBytes,
 }
 
 impl Signal {
@@ -113,6 +132,35 @@ impl Signal {
             Self::WriteInserts => "bytes into the IIO buffer from the NIC (B_S)",
             Self::ReadOccupancy => "lines in the IIO buffer on the way from memory",
             Self::ReadInserts => "bytes that the NIC reads from memory",
+            Self::NicDrops => "packets that the NIC dropped",
+            Self::SlowCpu => "signs of slow cores (squeezed, out of receive buffers)",
+            Self::MemoryBytes => "bytes that memory moved",
+        }
+    }
+
+    /// The counter of a direction that it is; those of the whole host go with the way to memory.
+    pub fn counter(self) -> (Side, Counter) {
+        match self {
+            Self::WriteOccupancy => (Side::Receive, Counter::Occupancy),
+            Self::WriteInserts => (Side::Receive, Counter::Inserts),
+            Self::ReadOccupancy => (Side::Send, Counter::Occupancy),
+            Self::ReadInserts => (Side::Send, Counter::Inserts),
+            Self::NicDrops => (Side::Receive, Counter::NicDrops),
+            Self::SlowCpu => (Side::Receive, Counter::SlowCpu),
+            Self::MemoryBytes => (Side::Receive, Counter::MemoryBytes),
+        }
+    }
+
+    /// A reading of it.
+    pub fn event(self, of: Reading) -> HostEvent {
+        match self {
+            Self::WriteOccupancy => HostEvent::WriteOccupancy(of),
+            Self::WriteInserts => HostEvent::WriteInserts(of),
+            Self::ReadOccupancy => HostEvent::ReadOccupancy(of),
+            Self::ReadInserts => HostEvent::ReadInserts(of),
+            Self::NicDrops => HostEvent::NicDrops(of),
+            Self::SlowCpu => HostEvent::SlowCpu(of),
+            Self::MemoryBytes => HostEvent::MemoryBytes(of),
         }
     }
 }
@@ -169,7 +217,7 @@ pub struct Watched {
 }
 
 /// What a host law knows when it starts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostStart {
     /// Counters of the way from the NIC to memory.
     pub write: Counters,
@@ -177,6 +225,8 @@ pub struct HostStart {
     pub read: Counters,
     /// Strongest throttle level there is.
     pub max_level: u8,
+    /// Time between two readings of a counter; those of a loop that is not regular are this far apart at least.
+    pub period: Span,
     /// Key for every random choice the law makes.
     pub seed: u64,
 }
@@ -188,7 +238,8 @@ pub trait HostLaw: Sized + Clone {
     /// What a scenario may set. Every field has a published default.
     type Params: Clone + Default;
 
-    /// Signals without which it decides nothing; of any other it takes no notice.
+    /// Signals without which it decides nothing; of any other it takes no notice. The last one is that upon which it decides: it is read by a loop
+    /// of its own, which also writes levels, the others one after the other by another loop.
     fn needs(params: &Self::Params) -> &'static [Signal];
 
     /// State of an unthrottled host, at time `now`.

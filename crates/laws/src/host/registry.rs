@@ -19,7 +19,6 @@ macro_rules! registry {
 
         /// A host under any of the registered laws, dispatched by `match`.
         #[derive(Clone, Debug)]
-        #[expect(clippy::large_enum_variant, reason = "laws lie in their owner; few are logged")]
         pub enum Host {
             $(#[doc = concat!("See [`", stringify!($module), "`](super::", stringify!($module), ").")]
             $law(super::$module::$law),)+
@@ -90,4 +89,5 @@ macro_rules! registry {
 
 registry! {
     hostcc::HostCc,
+    nicdrop::NicDrop,
 }

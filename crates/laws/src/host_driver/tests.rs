@@ -33,7 +33,7 @@ impl Plant for Constant {
         let ns = at.as_ps() / 1000;
         let raw = match counter {
             Counter::Occupancy => self.lines * ns * of.clock_hz / 1_000_000_000,
-            Counter::Inserts => self.rate_gbps * ns / 8 / of.insert_bytes,
+            _ => self.rate_gbps * ns / 8 / of.insert_bytes,
         };
         self.works.then_some(Reading { at, raw })
     }
@@ -49,7 +49,13 @@ impl Plant for Constant {
 fn driver(params: &[(&str, &str)]) -> Driver {
     let mut of = HostParams::new("hostcc").expect("registered");
     params.iter().for_each(|(name, text)| of.set(name, text).expect("a parameter"));
-    let at = HostStart { write: Counters::WRITE, read: Counters::READ, max_level: 4, seed: 1 };
+    let at = HostStart {
+        write: Counters::WRITE,
+        read: Counters::READ,
+        max_level: 4,
+        period: Span::from_ns(650),
+        seed: 1,
+    };
     Driver::new(&of, Time::ZERO, at, PACE)
 }
 
@@ -176,7 +182,13 @@ fn time_never_goes_back_and_so_the_log_replays() {
     of.set("lease", "20us").expect("a parameter");
     of.set("stale_after", "50us").expect("a parameter");
     let of = of.with_log(crate::log::Tap::new(memory.clone()));
-    let at = HostStart { write: Counters::WRITE, read: Counters::READ, max_level: 4, seed: 1 };
+    let at = HostStart {
+        write: Counters::WRITE,
+        read: Counters::READ,
+        max_level: 4,
+        period: Span::from_ns(650),
+        seed: 1,
+    };
     let mut driver = Driver::new(&of, Time::ZERO, at, Pace { write: Span::ZERO, ..PACE });
     let mut plant = Constant::congested();
     plant.delay = Span::from_ns(700);

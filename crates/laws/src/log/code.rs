@@ -111,6 +111,22 @@ impl<T: Code> Code for Option<T> {
     }
 }
 
+impl<T: Code> Code for Vec<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.len() as u64).put(out);
+        self.iter().for_each(|one| one.put(out));
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        let len = u64::read(from)?;
+        let mut all = Vec::new();
+        for _ in 0..len {
+            all.push(T::read(from)?);
+        }
+        Some(all)
+    }
+}
+
 impl Code for String {
     fn put(&self, out: &mut Vec<u8>) {
         (self.len() as u64).put(out);

@@ -42,7 +42,7 @@ number! {
 fields! {
     Start { mss, initial_window, line_rate, base_rtt, seed }
     DelaySplit { forward, backward, remote_host, local_host, hops }
-    HostStart { write, read, max_level, seed }
+    HostStart { write, read, max_level, period, seed }
     Counters { clock_hz, occupancy_bits, insert_bits, insert_bytes }
     Reading { at, raw }
     HostSeen { event }
@@ -62,7 +62,8 @@ variants! {
     host::Echo { 0 Off, 1 Capable, 2 All, }
     HostEvent {
         0 WriteOccupancy(reading), 1 WriteInserts(reading), 2 ReadOccupancy(reading), 3 ReadInserts(reading),
-        4 LevelWritten(level), 5 LevelFailed, 6 Target(rate), 7 Disable, 8 Wake,
+        4 LevelWritten(level), 5 LevelFailed, 6 Target(rate), 7 Disable, 8 Wake, 9 NicDrops(reading), 10 SlowCpu(reading),
+        11 MemoryBytes(reading),
     }
     HostAct { 0 Level(level), 1 Echo(echo), 2 WakeAt(time), }
     GroupEvent { 0 Traffic, 1 Above, 2 Below, 3 Wake, }

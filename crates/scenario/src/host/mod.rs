@@ -76,6 +76,12 @@ impl Host {
         over.or(self.memory.as_ref())
     }
 
+    /// Whether a law controls the memory of some host, if there is one of each place that is named.
+    pub fn has_control(&self) -> bool {
+        let all = self.memory.iter().chain(self.overrides.iter().filter_map(|o| o.memory.as_ref()));
+        all.filter_map(Memory::acting_control).next().is_some()
+    }
+
     /// Settings of the host with this name, and whether its ACKs wait, where that is not as its transport has it.
     pub fn at(&self, name: &str) -> (HostSettings, Option<bool>) {
         let of = self.overrides.iter().filter(|o| crate::plan::matches(&o.place, name));

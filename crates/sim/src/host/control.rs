@@ -1,37 +1,103 @@
-//! A host law in the simulator: its driver over the modelled path to memory.
+//! A host law in the simulator: its driver over the modelled path to memory, or the same in an agent, in lockstep.
 
 use crate::law::law;
 use crate::options::SimError;
 use forebay_host::memory::settings::LINE;
 use forebay_host::memory::{MemoryPath, MemorySettings};
-use forebay_laws::host::{Counters, HostParams, HostStart, Reading, Side};
+use forebay_laws::host::{Counters, Echo, HostParams, HostStart, Reading, Side, Watched};
+use forebay_laws::host_driver::lockstep::{Line, Remote, Terms};
 use forebay_laws::host_driver::{Counter, Driver, Pace, Plant, Written};
 use forebay_laws::log::Tap;
 use forebay_scenario::model::HostControl;
 use forebay_units::Time;
+use std::sync::Arc;
 
-/// The driver of the law that a scenario names, at time zero; the law writes its log to `log`.
+/// Who the law of a host is with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Whose {
+    /// Where it writes its log.
+    pub log: Option<Tap>,
+    /// The agent that runs it.
+    pub agent: Option<Arc<dyn Line>>,
+}
+
+/// A law with its loops: here, or in an agent.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a host has one, and mostly the large one")]
+pub(super) enum Control {
+    Here(Driver),
+    Agent(Remote),
+}
+
+/// Calls a method of either.
+macro_rules! either {
+    ($self:ident.$method:ident($($with:expr),*)) => {
+        match $self {
+            Control::Here(of) => of.$method($($with),*),
+            Control::Agent(of) => of.$method($($with),*),
+        }
+    };
+}
+
+impl Control {
+    /// When something is due.
+    #[inline]
+    pub fn due(&self) -> Time {
+        either!(self.due())
+    }
+
+    /// Handles everything due at `now`.
+    #[inline]
+    pub fn run(&mut self, now: Time, plant: &mut impl Plant) {
+        either!(self.run(now, plant));
+    }
+
+    /// Which packets of this direction are marked.
+    #[inline]
+    pub fn echo(&self, side: Side) -> Echo {
+        either!(self.echo(side))
+    }
+
+    /// The law's signals beside their targets, if it watches this direction.
+    pub fn watched(&self, side: Side) -> Option<Watched> {
+        either!(self.watched(side))
+    }
+
+    /// Number of level writes begun.
+    pub fn writes(&self) -> u64 {
+        either!(self.writes())
+    }
+}
+
+/// The control that a scenario names, at time zero.
 ///
 /// # Errors
-/// If there is no such law, or a parameter of it.
-pub(super) fn driver(
+/// If there is no such law, or a parameter of it, or the agent refuses.
+pub(super) fn control(
     of: &HostControl,
     settings: &MemorySettings,
     seed: u64,
-    log: Option<Tap>,
-) -> Result<Driver, SimError> {
+    whose: Whose,
+) -> Result<Control, SimError> {
     let mut params = law(&of.law, &of.params, HostParams::new, HostParams::set)?;
-    if let Some(log) = log {
+    if let Some(log) = whose.log {
         params = params.with_log(log);
     }
     let start = HostStart {
         write: Counters { clock_hz: settings.iio.clock_hz, ..Counters::WRITE },
         read: Counters::READ,
         max_level: settings.throttle.max_level(),
+        period: of.read,
         seed,
     };
     let pace = Pace { read: of.read, write: settings.throttle.write };
-    Ok(Driver::new(&params, Time::ZERO, start, pace))
+    let Some(line) = whose.agent else {
+        return Ok(Control::Here(Driver::new(&params, Time::ZERO, start, pace)));
+    };
+    let values = params.values().map(|(of, value)| (of.name.to_string(), value.to_string()));
+    let terms =
+        Terms { law: of.law.clone(), params: values.collect(), now: Time::ZERO, at: start, pace };
+    Remote::start(line, &terms).map(Control::Agent).map_err(SimError::Law)
 }
 
 /// Counters and throttle of the NIC at hand.
@@ -44,9 +110,15 @@ impl Plant for Registers<'_> {
             Side::Receive => self.0.write_counters(),
             Side::Send => self.0.read_counters(),
         };
+        let whole = |raw| Some(Reading { at: now, raw });
         let (bits, value) = match counter {
             Counter::Occupancy => (of.occupancy_bits, line_ns * of.clock_hz as f64 * 1e-9),
             Counter::Inserts => (of.insert_bits, lines * LINE as f64 / of.insert_bytes as f64),
+            Counter::NicDrops => return whole(self.0.machine_counters().0),
+            Counter::SlowCpu => return whole(self.0.machine_counters().1),
+            Counter::MemoryBytes => {
+                return whole((self.0.machine_counters().2 * LINE as f64) as u64);
+            }
         };
         let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
         Some(Reading { at: now, raw: value as u64 & mask })

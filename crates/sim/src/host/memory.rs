@@ -1,15 +1,13 @@
 //! The glue between a host's path to memory, its stack, and the law that rules over antagonists.
 
 use super::Host;
-use super::control::{Registers, driver};
+use super::control::{Control, Registers, Whose, control};
 use crate::flow_map::FlowMap;
 use crate::inspect::MemoryState;
 use crate::options::SimError;
 use forebay_engine::Out;
 use forebay_host::memory::{Handling, Landed, MemoryPath, Nics, Read, Refusal, Totals};
 use forebay_laws::host::{Echo, Side, Watched};
-use forebay_laws::host_driver::Driver;
-use forebay_laws::log::Tap;
 use forebay_net::trace;
 use forebay_scenario::model;
 use forebay_transport::Arrival;
@@ -31,7 +29,7 @@ pub(crate) struct Memory {
 /// What a NIC has for itself beside its part of the path.
 #[derive(Clone, Debug)]
 pub(crate) struct NicSide {
-    control: Option<Driver>,
+    control: Option<Control>,
     marked: u64,
     warmup: Time, // until it has been reached
     warm: Snapshot,
@@ -60,14 +58,14 @@ impl NicSide {
     /// Of a NIC at which nothing has happened.
     ///
     /// # Errors
-    /// If there is no such law, or a parameter of it.
+    /// If there is no such law, or a parameter of it, or its agent refuses.
     pub(crate) fn new(
         of: &model::Memory,
         warmup: Time,
         seed: u64,
-        log: Option<Tap>,
+        whose: Whose,
     ) -> Result<Self, SimError> {
-        let control = of.acting_control().map(|c| driver(c, &of.settings, seed, log));
+        let control = of.acting_control().map(|c| control(c, &of.settings, seed, whose));
         Ok(Self {
             control: control.transpose()?,
             marked: 0,
@@ -80,7 +78,7 @@ impl NicSide {
     /// When something of its own is due.
     #[inline]
     fn due(&self) -> Time {
-        self.control.as_ref().map_or(Time::MAX, Driver::due).min(self.warmup)
+        self.control.as_ref().map_or(Time::MAX, Control::due).min(self.warmup)
     }
 
     /// Has the NIC stop these classes of its switch while its buffer holds more than `bytes`, until it holds half of that.
@@ -193,7 +191,7 @@ impl Memory {
 
     pub(super) fn snapshot(&self, at: Time, read_bytes: u64) -> Snapshot {
         let side = self.side();
-        let level_writes = side.control.as_ref().map_or(0, Driver::writes);
+        let level_writes = side.control.as_ref().map_or(0, Control::writes);
         let (at, path) = self.path.totals_at(at);
         Snapshot { at, path, read_bytes, marked: side.marked, level_writes }
     }

@@ -3,7 +3,7 @@
 //! Source: Terabit-Ethernet/hostCC, `hostcc-signals.c`, `hostcc-local-response.c`; widths of `hostcc-signals.h`.
 //! Where the module divides by zero (readings less than 32 ns apart), there is no sample.
 
-use super::{HostCcParams, Reading};
+use super::{BANDWIDTH_CONSTANT, HostCcParams, OCCUPANCY_CONSTANT, Reading};
 use crate::host::{Counters, Side, Watched};
 use core::cmp::Ordering;
 use forebay_units::{BitsPerSec, Span};
@@ -25,13 +25,13 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    pub(super) fn new(params: &HostCcParams, counters: Counters) -> Self {
+    pub(super) fn new(params: &HostCcParams, counters: Counters, period: Span) -> Self {
         let mut signals = Self {
             mhz: counters.clock_hz / 1_000_000,
             dwords: (counters.insert_bytes / 4).max(1),
             least: (params.side == Side::Receive).then_some(10),
-            lines_shift: params.occupancy_weight.shift(),
-            gbps_shift: params.bandwidth_weight.shift(),
+            lines_shift: params.occupancy_weight.shift(period, OCCUPANCY_CONSTANT),
+            gbps_shift: params.bandwidth_weight.shift(period, BANDWIDTH_CONSTANT),
             last_occupancy: None,
             last_inserts: None,
             lines: 0,

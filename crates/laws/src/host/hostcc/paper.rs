@@ -2,10 +2,10 @@
 //!
 //! Source: hostCC section 4.1.
 
-use super::{HostCcParams, Reading};
+use super::{BANDWIDTH_CONSTANT, HostCcParams, OCCUPANCY_CONSTANT, Reading};
 use crate::host::{Counters, Watched};
 use core::cmp::Ordering;
-use forebay_units::BitsPerSec;
+use forebay_units::{BitsPerSec, Span};
 
 /// No sample is as large: more lines than any IIO buffer holds, in 1/1024.
 const MOST_LINES: u64 = 65_536 << 10;
@@ -22,10 +22,16 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    pub(super) fn new(params: &HostCcParams, counters: Counters) -> Self {
+    pub(super) fn new(params: &HostCcParams, counters: Counters, period: Span) -> Self {
         let mut signals = Self {
-            lines: Average::of_lines(counters, params.occupancy_weight.shift()),
-            kbps: Average::of_kbps(counters, params.bandwidth_weight.shift()),
+            lines: Average::of_lines(
+                counters,
+                params.occupancy_weight.shift(period, OCCUPANCY_CONSTANT),
+            ),
+            kbps: Average::of_kbps(
+                counters,
+                params.bandwidth_weight.shift(period, BANDWIDTH_CONSTANT),
+            ),
             threshold: params.iio_threshold.lines(params.side) << 10,
             target: 0,
         };
@@ -129,7 +135,7 @@ impl Average {
 ///
 /// Exact while `per * scale` fits 64 bits, which at 64 bytes per line is 33 us; beyond that off by less than one part
 /// in 2^18, as long as `scale` has at most 45 bits.
-pub(super) fn scaled(count: u64, scale: u64, per: u64) -> u64 {
+pub(in crate::host) fn scaled(count: u64, scale: u64, per: u64) -> u64 {
     let (whole, rest) = (count / per, count % per);
     let part = match rest.checked_mul(scale) {
         Some(product) => product / per,

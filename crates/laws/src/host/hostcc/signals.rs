@@ -3,7 +3,7 @@
 use super::{HostCcParams, Reading, Variant, module, paper};
 use crate::host::{Counters, Watched};
 use core::cmp::Ordering;
-use forebay_units::BitsPerSec;
+use forebay_units::{BitsPerSec, Span};
 
 /// I_S and B_S beside I_T and B_T.
 #[derive(Clone, Debug)]
@@ -13,10 +13,10 @@ pub(super) enum Signals {
 }
 
 impl Signals {
-    pub(super) fn new(params: &HostCcParams, counters: Counters) -> Self {
+    pub(super) fn new(params: &HostCcParams, counters: Counters, period: Span) -> Self {
         match params.variant {
-            Variant::Paper => Self::Paper(paper::Signals::new(params, counters)),
-            Variant::Module => Self::Module(module::Signals::new(params, counters)),
+            Variant::Paper => Self::Paper(paper::Signals::new(params, counters, period)),
+            Variant::Module => Self::Module(module::Signals::new(params, counters, period)),
         }
     }
 

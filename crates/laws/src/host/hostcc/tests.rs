@@ -10,8 +10,13 @@ mod average;
 mod beyond;
 mod module;
 
-const AT: HostStart =
-    HostStart { write: Counters::WRITE, read: Counters::READ, max_level: 4, seed: 1 };
+const AT: HostStart = HostStart {
+    write: Counters::WRITE,
+    read: Counters::READ,
+    max_level: 4,
+    period: SAMPLE,
+    seed: 1,
+};
 
 /// In 512 ns at 64 bytes a line, so many lines are so many Gb/s; at 500 MHz they are 256 cycles.
 const SAMPLE: Span = Span::from_ns(512);
@@ -342,4 +347,26 @@ fn nothing_is_decided_before_both_signals_are_known() {
         (rig.echo, rig.event(HostEvent::WriteInserts(inserts))),
         (Echo::Capable, Vec::new())
     );
+}
+
+#[test]
+fn auto_weights_keep_the_published_time_constants() {
+    let auto = |period: Span| {
+        [OCCUPANCY_CONSTANT, BANDWIDTH_CONSTANT].map(|of| Weight(None).shift(period, of))
+    };
+    assert_eq!(auto(SAMPLE), [3, 8], "the published weights at the published period");
+    for (us, shifts) in [(1, [2, 7]), (10, [0, 4]), (100, [0, 1]), (166, [0, 0]), (1000, [0, 0])] {
+        assert_eq!(auto(Span::from_us(us)), shifts, "{us} us");
+    }
+    assert_eq!((auto(Span::ZERO), auto(Span::MAX)), ([10, 10], [0, 0]));
+    // And it is the start's period that counts.
+    let set = [("occupancy_weight", "auto"), ("bandwidth_weight", "auto")];
+    let of = |set: &[(&str, &str)], period| {
+        let mut rig = Rig::with(set, HostStart { period, ..AT });
+        rig.samples(93, 43, SAMPLE * 3);
+        rig.samples(50, 100, SAMPLE * 3);
+        rig.law.watched().expect("it has signals")
+    };
+    assert_eq!(of(&set, SAMPLE), of(&[], SAMPLE));
+    assert_ne!(of(&set, Span::from_ms(1)), of(&set, SAMPLE));
 }

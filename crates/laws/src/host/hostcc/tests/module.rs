@@ -5,7 +5,7 @@ use super::*;
 
 fn signals(counters: Counters) -> Signals {
     let params = HostCcParams { variant: Variant::Module, ..HostCcParams::default() };
-    Signals::new(&params, counters)
+    Signals::new(&params, counters, SAMPLE)
 }
 
 fn at(ns: u64, raw: u64) -> Reading {
