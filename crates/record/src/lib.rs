@@ -8,6 +8,7 @@ pub mod capture;
 pub mod columns;
 mod dir;
 mod error;
+pub mod frame;
 pub mod judge;
 pub mod law_logs;
 mod memory_series;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and those that it may use: the arrows of the picture. None points up.
-const USES: [(&str, &[&str]); 19] = [
+const USES: [(&str, &[&str]); 20] = [
     ("units", &[]),
     ("laws", &["units"]),
     ("wire", &["units"]),
@@ -37,6 +37,7 @@ const USES: [(&str, &[&str]); 19] = [
     ("chaos", &["units", "laws", "record", "scenario", "sim"]),
     ("fuzz", &[]), // its tests read what scenario and record parse
     ("cli", &["units", "laws", "record", "scenario", "sim", "validate", "study"]),
+    ("python", &["units", "laws", "record", "scenario", "sim", "study"]),
     ("abi", &[]),
     ("bpf", &[]), // its tests read its objects as linux does
     ("linux", &[]),
@@ -60,11 +61,19 @@ const PARSERS: [&str; 9] = [
 ];
 
 /// Crates whose code may open files, and the one file of `scenario` that does.
-const OPENS_FILES: [&str; 7] =
-    ["agent/", "chaos/", "cli/", "linux/", "record/", "validate/", "scenario/src/load.rs"];
+const OPENS_FILES: [&str; 8] = [
+    "agent/",
+    "chaos/",
+    "cli/",
+    "linux/",
+    "python/",
+    "record/",
+    "validate/",
+    "scenario/src/load.rs",
+];
 
-/// The only files with unsafe code: one prefetch hint, and system calls that no library has a safe form of.
-const UNSAFE: [&str; 7] = [
+/// The only files with unsafe code: one prefetch hint, and system calls that no library has a safe form of, and tables for Arrow.
+const UNSAFE: [&str; 8] = [
     "engine/src/prefetch.rs",
     "linux/src/bpf/shared.rs",
     "linux/src/bpf/sys.rs",
@@ -72,6 +81,7 @@ const UNSAFE: [&str; 7] = [
     "linux/src/guarded.rs",
     "linux/src/perf.rs",
     "linux/src/process.rs",
+    "python/src/arrow.rs",
 ];
 
 /// Crates that do without the standard library.

@@ -2,8 +2,9 @@
 
 use super::read::{Records, Rows};
 use super::table::Table;
-use crate::columns::{Column, Explained, Place};
+use crate::columns::{Column, Explained, Place, Value};
 use crate::error::RecordError;
+use crate::frame::Row as FrameRow;
 use crate::rows::RunRecord;
 use forebay_units::Time;
 use std::collections::BTreeMap;
@@ -31,6 +32,9 @@ pub(crate) struct Of<R: 'static> {
 
 type Visit<'a, R> = dyn FnMut(&R) -> Result<(), RecordError> + 'a;
 
+/// Takes each row as a function that fills it.
+type VisitRows<'a> = dyn FnMut(&mut dyn FnMut(&mut FrameRow<'_>)) + 'a;
+
 /// A table, whatever its rows are.
 pub(crate) trait TableOf: Sync {
     fn file(&self) -> &'static str;
@@ -40,6 +44,8 @@ pub(crate) trait TableOf: Sync {
     fn explained(&self) -> Vec<Explained>;
     /// Adds the rows of a simulation; they are on disk when this returns.
     fn write(&self, table: &mut Table, run: &RunRecord, warmup: Time) -> Result<(), RecordError>;
+    /// Hands over the rows of a simulation, value by value.
+    fn visit(&self, run: &RunRecord, warmup: Time, row: &mut VisitRows<'_>);
     /// Reads the rows into the records of their simulations.
     fn read(&self, dir: &Path, records: &mut Records) -> Result<(), RecordError>;
 }
@@ -113,6 +119,22 @@ impl<R> TableOf for Of<R> {
             })
         })?;
         table.flush()
+    }
+
+    fn visit(&self, run: &RunRecord, warmup: Time, row: &mut VisitRows<'_>) {
+        let place = Place { run, warmup };
+        let all = (self.each)(run, &mut |one| {
+            row(&mut |take| {
+                if self.seeded {
+                    take(Value::Number(run.seed));
+                }
+                for column in self.columns {
+                    take((column.get)(one, &place));
+                }
+            });
+            Ok(())
+        });
+        all.expect("nothing is written, so nothing fails");
     }
 
     fn read(&self, dir: &Path, records: &mut Records) -> Result<(), RecordError> {

@@ -1,0 +1,197 @@
+//! Simulations under Python: the interpreter lock is released, signals are looked for, progress is handed over.
+#![expect(clippy::disallowed_methods, reason = "only progress and volatile.json read the clock")]
+
+use crate::errors;
+use crate::results::Results;
+use forebay_record::capture::CaptureFiles;
+use forebay_record::law_logs::LawLogFiles;
+use forebay_record::{About, IfExists, RecordError, RunDir, RunRecord, Volatile, save};
+use forebay_scenario::Loaded;
+use forebay_scenario::plan::Plan;
+use forebay_sim::Options;
+use forebay_study::about::about;
+use forebay_study::estimate::Estimate;
+use forebay_study::expect;
+use forebay_study::progress::{Pace, State, facts};
+use forebay_study::seeds::{End, Left, Surroundings, View, Work, side_by_side};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How to run.
+pub(crate) struct Run {
+    pub threads: usize,
+    pub jobs: Option<usize>,
+    pub out: Option<PathBuf>,
+    pub force: bool,
+    pub tick: Option<Py<PyAny>>,
+    pub started: String,
+    pub command: String,
+}
+
+/// What surrounds the simulations: this process, and a run directory where one is wanted.
+struct Here<'a> {
+    began: Instant,
+    stop: AtomicBool,
+    warnings: Mutex<Vec<String>>,
+    dir: Option<&'a Path>,
+    about: &'a About,
+}
+
+impl Surroundings for Here<'_> {
+    fn clock(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    fn stop(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn warn(&self, text: &str) {
+        let mut all = self.warnings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !all.iter().any(|other| other == text) {
+            all.push(text.into());
+        }
+    }
+
+    fn captures(&self, seed: u64) -> CaptureFiles {
+        CaptureFiles::new(self.dir.unwrap_or(Path::new("")), &self.about.scenario, seed)
+    }
+
+    fn may_save(&self) -> bool {
+        self.dir.is_some()
+    }
+
+    fn save(&self, so_far: &RunRecord) -> Result<(), String> {
+        let Some(dir) = self.dir else { return Ok(()) };
+        save(dir, self.about, so_far).map_err(|error| error.to_string())
+    }
+
+    fn law_logs(&self, seed: u64) -> LawLogFiles {
+        LawLogFiles::new(self.dir.unwrap_or(Path::new("")), seed)
+    }
+
+    fn in_words(&self, error: &RecordError) -> String {
+        error.to_string()
+    }
+}
+
+/// Cores that this process may use.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Progress is handed over this often at most.
+const EVERY: Duration = Duration::from_millis(150);
+
+/// Runs all seeds of a scenario.
+pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyResult<Results> {
+    let scenario = &loaded.scenario;
+    let bands =
+        expect::bands(place, &loaded.expect).map_err(|problems| errors::refused("", problems.0))?;
+    let about = about(scenario, &loaded.expect);
+    let writes = !scenario.output.captures.is_empty() || scenario.output.law_log.is_some();
+    if how.out.is_none() && writes {
+        return Err(PyValueError::new_err(
+            "output.capture and output.law_log write files: give a directory for them, run(out=\"results/mine\")",
+        ));
+    }
+    let exists = if how.force { IfExists::Replace } else { IfExists::Refuse };
+    let mut dir: Option<RunDir> = match &how.out {
+        Some(out) => {
+            Some(RunDir::create(out, &about, exists).map_err(|error| errors::results(&error))?)
+        }
+        None => None,
+    };
+    let at = dir.as_ref().map(|dir| dir.path().to_path_buf());
+    let here = Here {
+        began: Instant::now(),
+        stop: AtomicBool::new(false),
+        warnings: Mutex::default(),
+        dir: at.as_deref(),
+        about: &about,
+    };
+    let threads = how.threads.clamp(1, cores());
+    let jobs = how.jobs.unwrap_or_else(|| cores() / threads).clamp(1, scenario.seeds.len());
+    let work =
+        Work { scenario, options: Options { threads, ..Options::default() }, jobs, around: &here };
+    let estimate = Estimate::of(scenario, &Plan::of(&scenario.fabric));
+    let state = State::of(scenario, &estimate);
+
+    let (mut runs, mut stalls): (Vec<RunRecord>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut pace, mut told, mut raised, mut failure) =
+        (Pace::default(), here.began.elapsed(), None::<PyErr>, None);
+    let end = py.detach(|| {
+        let tick = |view: &View<'_>| {
+            let state = State { stopping: here.stop(), ..state.at(view) };
+            let now = here.began.elapsed();
+            pace.add(now.as_secs_f64(), state.fraction(), state.packet_hops as f64);
+            let due = now - told >= EVERY || view.ended.iter().all(|ended| *ended);
+            let asked = Python::attach(|py| {
+                py.check_signals()?;
+                if let (Some(tick), true) = (&how.tick, due) {
+                    told = now;
+                    tick.call1(py, (facts(&state, &pace).to_string(),))?;
+                }
+                Ok(())
+            });
+            if let Err(error) = asked {
+                here.stop.store(true, Ordering::Relaxed);
+                raised.get_or_insert(error);
+            }
+        };
+        side_by_side(&work, tick, |Left { outcome, captures }| {
+            outcome.warnings.iter().for_each(|warning| here.warn(warning));
+            let seed = outcome.record.seed;
+            stalls.extend(outcome.stall.map(|why| format!("seed {seed} stalled: {why}")));
+            let kept = match (&mut dir, captures) {
+                (Some(dir), captures) => {
+                    dir.add(&outcome.record).and_then(|()| dir.captured(captures))
+                }
+                (None, _) => Ok(()),
+            };
+            runs.push(outcome.record);
+            kept.map_err(|error| failure = Some(error)).is_ok()
+        })
+    });
+    let wall_s = here.began.elapsed().as_secs_f64();
+    let nothing = runs.is_empty() && !matches!(end, End::Undeliverable);
+    if nothing || matches!(end, End::Refused(_)) {
+        dir.take().into_iter().for_each(RunDir::abandon);
+    }
+    // What Python raised, but for Ctrl-C, is an error of whoever was called; Ctrl-C wants what there is.
+    if let Some(error) =
+        raised.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py) || nothing)
+    {
+        return Err(error);
+    }
+    match end {
+        End::Refused(why) => return Err(errors::refused(place, why)),
+        End::Bug => {
+            return Err(PyRuntimeError::new_err(
+                "a simulation ended in a bug of Forebay's; please report it with the scenario",
+            ));
+        }
+        End::Undeliverable => {
+            let said =
+                failure.map_or_else(|| errors::world("not written"), |e| errors::results(&e));
+            return Err(said);
+        }
+        End::All | End::Interrupted => {}
+    }
+    if let Some(dir) = dir {
+        let volatile = Volatile {
+            wall_s,
+            threads: (jobs * threads) as u32,
+            started_utc: how.started,
+            command: how.command,
+            ..Volatile::default()
+        };
+        py.detach(|| dir.finish(&runs, volatile)).map_err(|error| errors::results(&error))?;
+    }
+    let warnings = here.warnings.into_inner().unwrap_or_default();
+    Ok(Results::new(about, runs, bands, [warnings, stalls].concat(), wall_s))
+}
