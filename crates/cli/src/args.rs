@@ -46,7 +46,7 @@ pub enum Verb {
     Reproduce(Reproduce),
     /// Make a scenario of files of another simulator, and say what became of each line
     Import(Import),
-    /// Write a scenario or its results in the formats of the public HPCC simulator
+    /// Write results as a Perfetto trace, or a scenario and results in the formats of the public HPCC simulator
     Export(Export),
     /// Draw report.html of a results directory anew
     Report(Report),
@@ -61,6 +61,12 @@ pub enum Verb {
     Explain(Explain),
     /// Print the JSON Schema of scenario files, for editors
     Schema,
+    /// Say what this machine can do: cores, memory, disk, and programs that some verbs need
+    Doctor(Doctor),
+    /// Print completions for a shell: forebay completions bash > ~/.local/share/bash-completion/completions/forebay
+    Completions(Completions),
+    /// Write manual pages
+    Man(Man),
     /// Sense and record this Linux machine; runs forebay-agent, a program of its own
     #[command(disable_help_flag = true)]
     Agent(Agent),
@@ -75,6 +81,26 @@ pub struct Agent {
     /// Command and options of forebay-agent
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub rest: Vec<std::ffi::OsString>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Doctor {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Completions {
+    /// Which shell
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Man {
+    /// Folder for them; it is made if it is missing
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
 }
 
 /// A scenario, and settings on top of it.
@@ -363,12 +389,12 @@ pub struct Into {
 pub struct Export {
     /// What to write
     pub what: Exported,
-    /// Scenario file or results directory; fct needs the latter
+    /// Scenario file or results directory; fct and perfetto need the latter
     pub from: PathBuf,
     /// Flows of this seed [default: the first]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Write to this file instead of stdout
+    /// Write to this file instead of stdout; perfetto: instead of DIR/trace.pftrace
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// paths: write numbers of switches instead of names, and count flows as "export flows" writes them
@@ -392,6 +418,8 @@ pub enum Exported {
     Paths,
     /// Completion times: sip dip sport dport size start fct standalone_fct, in ns
     Fct,
+    /// Flows, RPCs, queues, windows and hosts over time, for https://ui.perfetto.dev
+    Perfetto,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

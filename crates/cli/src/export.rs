@@ -1,9 +1,9 @@
-//! `forebay export`: scenarios and results in the formats of the public HPCC simulator.
+//! `forebay export`: results as a Perfetto trace, and scenarios and results in the formats of the public HPCC simulator.
 
 use crate::args::{Completion, Export, Exported, Ideal};
 use crate::failure::Failure;
 use crate::say;
-use forebay_record::{FlowRow, RunDir};
+use forebay_record::{About, FlowRow, RunDir, RunRecord, perfetto};
 use forebay_scenario::identity::{address, numbers};
 use forebay_scenario::import::Paths;
 use forebay_scenario::model::Scenario;
@@ -31,6 +31,7 @@ pub fn export(args: &Export) -> Result<(), Failure> {
         }
         Exported::Paths => paths(args)?,
         Exported::Fct => fct(args)?,
+        Exported::Perfetto => return perfetto(args),
     };
     match &args.out {
         None => say::data(&text),
@@ -82,25 +83,48 @@ fn paths(args: &Export) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// One line for each flow that was over, in the order in which they were.
-fn fct(args: &Export) -> Result<String, Failure> {
+/// What a results directory holds.
+fn results(args: &Export) -> Result<(About, Vec<RunRecord>), Failure> {
     if !args.from.join("manifest.json").exists() {
         return Err(Failure::Input(format!(
             "{} is no results directory; run the scenario first",
             args.from.display()
         )));
     }
-    let (about, runs) = RunDir::load(&args.from)?;
-    let scenario = text("resolved.toml", &about.resolved_toml)?.scenario;
-    let wanted = args.seed.or(runs.first().map(|run| run.seed));
-    let Some(run) = runs.iter().find(|run| Some(run.seed) == wanted) else {
+    Ok(RunDir::load(&args.from)?)
+}
+
+/// Its run of one seed.
+fn of_seed<'a>(runs: &'a [RunRecord], seed: u64, args: &Export) -> Result<&'a RunRecord, Failure> {
+    runs.iter().find(|run| run.seed == seed).ok_or_else(|| {
         let seeds: Vec<String> = runs.iter().map(|run| run.seed.to_string()).collect();
-        return Err(Failure::Input(format!(
+        Failure::Input(format!(
             "{} has no results of that seed; it has those of {}",
             args.from.display(),
             seeds.join(", ")
-        )));
+        ))
+    })
+}
+
+/// A trace of all seeds, or of one.
+fn perfetto(args: &Export) -> Result<(), Failure> {
+    let (about, runs) = results(args)?;
+    let trace = match args.seed {
+        None => perfetto::trace(&about, &runs),
+        Some(seed) => perfetto::trace(&about, std::slice::from_ref(of_seed(&runs, seed, args)?)),
     };
+    let out = args.out.clone().unwrap_or_else(|| args.from.join("trace.pftrace"));
+    std::fs::write(&out, trace)
+        .map_err(|error| Failure::io(format!("write {}", out.display()), &error))?;
+    say::line(&format!("{}: open it at https://ui.perfetto.dev", out.display()));
+    Ok(())
+}
+
+/// One line for each flow that was over, in the order in which they were.
+fn fct(args: &Export) -> Result<String, Failure> {
+    let (about, runs) = results(args)?;
+    let scenario = text("resolved.toml", &about.resolved_toml)?.scenario;
+    let run = of_seed(&runs, args.seed.or(runs.first().map(|run| run.seed)).unwrap_or(1), args)?;
     let table = table(&scenario, run.seed)?;
     let numbers = numbers(&Plan::of(&scenario.fabric));
     let topology = export::topology(&scenario);

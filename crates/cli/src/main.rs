@@ -10,9 +10,11 @@ mod bench;
 mod check;
 mod clock;
 mod compare;
+mod doctor;
 mod export;
 mod failure;
 mod import;
+mod install;
 mod interrupt;
 mod laws;
 mod list;
@@ -87,6 +89,9 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::List(args) => list::list(&args),
         Verb::Explain(args) => list::explain(&args),
         Verb::Schema => list::schema(),
+        Verb::Doctor(args) => doctor::doctor(&args),
+        Verb::Completions(args) => install::completions(&args),
+        Verb::Man(args) => install::man(&args),
         Verb::Agent(args) => agent::agent(&args),
     }
 }

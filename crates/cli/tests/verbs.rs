@@ -238,3 +238,62 @@ fn the_agent_is_a_program_of_its_own() {
     assert_eq!(out.status.code(), Some(7));
     assert_eq!(String::from_utf8_lossy(&out.stdout), "probe --json --help\n");
 }
+
+#[test]
+fn the_doctor_says_what_is_missing_and_how_to_get_it() {
+    let here = Scratch::new();
+    let found: Value = serde_json::from_str(&here.run(&["doctor", "--json"]).ends(0).out).unwrap();
+    let found = found.as_array().unwrap();
+    for what in ["cores", "memory", "disk", "large pages", "agent", "Chromium"] {
+        assert!(found.iter().any(|finding| finding["what"] == what), "{what}");
+    }
+    for finding in found {
+        assert_eq!(finding["ok"] == false, finding["remedy"].is_string(), "{finding}");
+    }
+    let bare = here.command(&["doctor"]).env("PATH", "").output().unwrap();
+    let bare = String::from_utf8(bare.stdout).unwrap();
+    assert!(bare.contains("no   Wireshark") && bare.contains("apt-get install tshark"), "{bare}");
+}
+
+#[test]
+fn shells_and_man_know_every_verb() {
+    let here = Scratch::new();
+    let help = here.run(&["--help"]).ends(0).out;
+    let listed = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let verbs: Vec<&str> = listed
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .map(|line| line.split_whitespace().next().unwrap())
+        .collect();
+    assert!(verbs.len() > 12, "{verbs:?}");
+    here.run(&["man", "--out", "man"]).ends(0);
+    for shell in ["bash", "zsh", "fish"] {
+        let script = here.run(&["completions", shell]).ends(0).out;
+        assert!(verbs.iter().all(|verb| script.contains(verb)), "{shell}");
+    }
+    for verb in verbs {
+        assert!(here.read(&format!("man/forebay-{verb}.1")).contains(".SH"), "{verb}");
+    }
+    here.write("taken", "a file");
+    let taken = here.run(&["man", "--out", "taken"]).ends(1);
+    assert!(taken.err.contains("write pages to taken"), "{}", taken.err);
+}
+
+#[test]
+fn results_become_a_perfetto_trace() {
+    let here = Scratch::new();
+    here.write("small.toml", SMALL);
+    here.run(&["run", "small.toml", "--out", "small"]).ends(0);
+    let said = here.run(&["export", "perfetto", "small"]).ends(0);
+    assert!(said.err.contains("ui.perfetto.dev") && said.out.is_empty(), "{}", said.err);
+    let trace = std::fs::read(here.path.join("small/trace.pftrace")).unwrap();
+    let names = String::from_utf8_lossy(&trace);
+    assert!(names.contains("small, seed 1") && names.contains("flow 0 to "));
+    here.run(&["export", "perfetto", "small", "--out", "again"]).ends(0);
+    assert_eq!(std::fs::read(here.path.join("again")).unwrap(), trace);
+    here.run(&["report", "small"]).ends(0);
+    let none = here.run(&["export", "perfetto", "small.toml"]).ends(2);
+    assert!(none.err.contains("is no results directory; run the scenario first"), "{}", none.err);
+    let seed = here.run(&["export", "perfetto", "small", "--seed", "77"]).ends(2);
+    assert!(seed.err.contains("no results of that seed"), "{}", seed.err);
+}

@@ -13,6 +13,7 @@ pub mod judge;
 pub mod law_logs;
 mod memory_series;
 pub mod messages;
+pub mod perfetto;
 pub mod report;
 mod rows;
 pub mod signals;
