@@ -30,6 +30,11 @@ Example:
 A sweep is compared with itself: what it varies stands beside each other, along its first key with numbers.
 Runs have to be defined alike: the same topology, traffic, headers, clock and measured window, and seeds in common.";
 
+const PLAY: &str = "\
+Example:
+  packaging/playground/build.sh           build the page, once
+  forebay play --port 0                   any free port; prints the address, opens a browser";
+
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Write a commented example scenario
@@ -53,6 +58,9 @@ pub enum Verb {
     /// Compare runs on one page: pictures, every metric, differences with intervals paired by seed
     #[command(after_help = COMPARE)]
     Compare(Compare),
+    /// Play with the simulator in a browser: presets, settings, queues over time; serves the page to this machine alone
+    #[command(after_help = PLAY)]
+    Play(Play),
     /// List control laws, or show the page of one
     Laws(Laws),
     /// List what can be named: laws, workloads, presets, metrics, columns, benches
@@ -465,6 +473,19 @@ pub struct Report {
     /// Write the report to this file instead of DIR/report.html
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Play {
+    /// Port on 127.0.0.1; 0: any that is free
+    #[arg(long, value_name = "N", default_value_t = 8417)]
+    pub port: u16,
+    /// Open no browser
+    #[arg(long)]
+    pub no_open: bool,
+    /// Folder of the page [default: beside this program]
+    #[arg(long, value_name = "DIR")]
+    pub folder: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -21,6 +21,7 @@ mod list;
 mod machine;
 mod new;
 mod place;
+mod play;
 mod progress;
 mod report;
 mod reproduce;
@@ -85,6 +86,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Export(args) => export::export(&args),
         Verb::Report(args) => report::report(&args),
         Verb::Compare(args) => compare::compare(&args),
+        Verb::Play(args) => play::play(&args),
         Verb::Laws(args) => laws::laws(&args),
         Verb::List(args) => list::list(&args),
         Verb::Explain(args) => list::explain(&args),

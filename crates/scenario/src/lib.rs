@@ -5,6 +5,7 @@
 pub mod cdf;
 mod check;
 mod credit_class;
+pub mod edit;
 pub mod expect;
 pub mod export;
 mod fabric;

@@ -324,13 +324,13 @@ pub(crate) fn push_key(path: &mut String, key: &str) {
     }
 }
 
-enum Step {
+pub(crate) enum Step {
     Key(String),
     Index(usize),
 }
 
 /// `traffic[0].load` as steps.
-fn parse_path(path: &str) -> Result<Vec<Step>, String> {
+pub(crate) fn parse_path(path: &str) -> Result<Vec<Step>, String> {
     let bad = || {
         let path = shorten(&format!("{path:?}"));
         format!("{path} is not the path of a key; write for instance traffic[0].load")

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and those that it may use: the arrows of the picture. None points up.
-const USES: [(&str, &[&str]); 20] = [
+const USES: [(&str, &[&str]); 21] = [
     ("units", &[]),
     ("laws", &["units"]),
     ("wire", &["units"]),
@@ -34,6 +34,7 @@ const USES: [(&str, &[&str]); 20] = [
         ],
     ),
     ("study", &["units", "laws", "record", "scenario", "sim"]), // seeds, sweeps, expectations: moves out of cli
+    ("playground", &["units", "scenario", "record", "sim", "study"]),
     ("chaos", &["units", "laws", "record", "scenario", "sim"]),
     ("fuzz", &[]), // its tests read what scenario and record parse
     ("cli", &["units", "laws", "record", "scenario", "sim", "validate", "study"]),

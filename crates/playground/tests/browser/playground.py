@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""The playground in a real browser: every preset runs in its worker and has the digest that the command has; settings, link, editor,
+time and keys do what they say; desktop and phone, light and dark; no console errors, nothing asked of anyone else.
+
+    playground.py [--pictures FOLDER]
+
+Builds the page with packaging/playground/build.sh and serves it with target/release/forebay play. Where Chromium or the wasm target
+is missing and cannot be had, the test is skipped by name and succeeds. The browser is that of the test of reports.
+"""
+
+import base64
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[4]
+sys.path.insert(0, str(ROOT / "crates/record/tests/browser"))
+import report  # noqa: E402
+
+NAME = "browser/playground"
+FOREBAY = ROOT / "target/release/forebay"
+PRESETS = ["incast", "websearch", "host-congestion", "pfc-storm", "hiercc", "nv-beside-cubic"]
+# A page that is slower at this on an idle machine makes people wait.
+FIRST_PICTURE = 2.0
+# WASM has to be at least this share of the command's speed.
+LEAST_SPEED = 1 / 3
+
+DIGEST = "document.getElementById('digest')?.textContent || ''"
+STATUS = "document.getElementById('status').textContent"
+# Different colours on the canvas: a blank one has one.
+COLOURS = """(() => { const c = document.getElementById('topology'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+const seen = new Set(); for (let i = 0; i < d.length; i += 4) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return seen.size; })()"""
+PICTURE = "document.getElementById('topology').toDataURL()"
+# Controls whose text is cut, or that leave the page.
+BOXES = """(() => { const bad = []; for (const el of document.querySelectorAll('button, select, output, dd, dt, .choices span, .meter b')) {
+const b = el.getBoundingClientRect(); if (b.width && (b.right > innerWidth + 1 || b.left < -1)) bad.push('leaves the page: ' + el.textContent.slice(0, 40));
+if (el.scrollWidth > el.clientWidth + 1 && el.tagName !== 'SELECT') bad.push('is cut: ' + el.textContent.slice(0, 40)); } return bad; })()"""
+
+
+class Page:
+    """The playground in a tab."""
+
+    def __init__(self, browser, address):
+        self.browser, self.address, self.problems = browser, address, []
+
+    def value(self, expression):
+        return self.browser.value(expression)
+
+    def expect(self, condition, text):
+        if not condition:
+            self.problems.append(text)
+
+    def wait(self, expression, what, seconds=60):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            found = self.value(expression)
+            if found:
+                return found
+            time.sleep(0.03)
+        raise TimeoutError(f"{what}: {self.value(STATUS)}; {self.value('document.getElementById(`refused`).textContent')}")
+
+    def open(self, fragment=""):
+        """Seconds until something of a run is drawn."""
+        self.browser.call("Page.navigate", url="about:blank")
+        start = time.monotonic()
+        self.browser.call("Page.navigate", url=self.address + fragment)
+        self.wait("!!document.querySelector('#charts svg')", "first picture")
+        return time.monotonic() - start
+
+    def ended(self, but=""):
+        return self.wait(f"(d => d !== '{but}' && d)({DIGEST})", "a run ends")
+
+    def key(self, name, **more):
+        for kind in ["keyDown", "keyUp"]:
+            self.browser.call("Input.dispatchKeyEvent", type=kind, key=name, **more)
+
+    def show(self, width, scheme="light"):
+        self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        time.sleep(0.3)
+
+    def picture(self, path):
+        height = self.value("document.documentElement.scrollHeight")
+        clip = {"x": 0, "y": 0, "width": self.value("innerWidth"), "height": height, "scale": 1}
+        shot = self.browser.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+        path.write_bytes(base64.b64decode(shot["data"]))
+
+
+def native(text, folder):
+    """Digest of the same text under the command."""
+    (folder / "native.toml").write_text(text)
+    command = [FOREBAY, "run", "native.toml", "--seed", "1", "--out", "native", "--force", "--json", "--quiet"]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return json.loads(ran.stdout)["digest"]
+
+
+def same_digests(page, folder, pictures):
+    for preset in PRESETS:
+        page.open("#" + preset)
+        digest = page.ended()
+        text = page.value("document.getElementById('text').value")
+        page.expect(digest == native(text, folder), f"{preset}: digest {digest} is not the command's")
+        page.value("document.getElementById('scrub').value = document.getElementById('scrub').max / 2;"
+                   "document.getElementById('scrub').dispatchEvent(new Event('input'))")
+        page.expect(page.value(COLOURS) > 8, f"{preset}: the topology is blank")
+        for width, scheme in [(1440, "light"), (1440, "dark"), (700, "light"), (390, "dark"), (390, "light")]:
+            page.show(width, scheme)
+            for problem in page.value(report.GEOMETRY) + page.value(BOXES):
+                page.problems.append(f"{preset} at {width} px: {problem}")
+            least, where = page.value(report.CONTRAST)
+            page.expect(least >= 4.5, f"{preset}, {scheme}: contrast {least:.2f} at {where}")
+            if pictures and (width, scheme) != (700, "light"):
+                page.picture(pictures / f"{preset}-{width}-{scheme}.png")
+        page.show(1440)
+
+
+def settings(page, folder):
+    """A law chosen makes another run, beside which the one before is drawn; its address and its text make the same run again."""
+    page.open("#incast")
+    first = page.ended()
+    page.value("[...document.querySelectorAll('.choices label')].find(l => l.textContent === 'HPCC').click()")
+    second = page.ended(first)
+    page.expect(page.value("document.querySelectorAll('.ghost').length") > 0, "the run before is not drawn")
+    page.expect("before" in page.value("document.getElementById('tiles').textContent"), "tiles have no number of the run before")
+    page.value("(s => { s.value = 1; s.dispatchEvent(new Event('input')); })(document.querySelectorAll('#form input[type=range]')[2])")
+    third = page.ended(second)
+    text, where = page.value("document.getElementById('text').value"), page.value("location.hash")
+    page.expect('size = "500KB"' in text and "hpcc" in text, "the settings are not in the text")
+    page.expect(third == native(text, folder), "changed settings: not the command's digest")
+    page.open(where)
+    page.expect(page.ended() == third, f"the link {where} makes another run")
+    page.expect(page.value("document.querySelector('.choices input:checked + span').textContent") == "HPCC", "a link's law is not shown as chosen")
+
+
+def editor(page, folder):
+    """Mistakes have the checker's own sentence at their line and column; a text that is right runs and goes into the link."""
+    set_text = ("(t => {{ const a = document.getElementById('text'); a.value = a.value.replace({0}, {1});"
+                "a.dispatchEvent(new Event('input')); }})()")
+    page.open("#incast")
+    first = page.ended()
+    page.value(set_text.format("'fan_in = 32'", "'fan_in = 320'"))
+    said = page.wait("document.querySelector('#problems button')?.textContent", "a problem is shown")
+    (folder / "playground.toml").write_text(page.value("document.getElementById('text').value"))
+    checked = subprocess.run([FOREBAY, "check", "playground.toml"], cwd=folder, capture_output=True, text=True).stderr.strip()
+    place, sentence = checked.split(": ", 1)
+    _, line, column = place.split(":")
+    page.expect(said == f"line {line}, column {column} {sentence}", f'"{said}" is not what check says: "{checked}"')
+    page.value("document.querySelector('#problems button').click()")
+    at = page.value("(a => a.value.slice(a.selectionStart).split('\\n')[0])(document.activeElement)")
+    page.expect(at.startswith("320"), f'the sentence leads to "{at}"')
+    page.expect(page.value("document.getElementById('run').disabled"), "a wrong scenario can be run")
+    page.value(set_text.format("'fan_in = 320'", "'fan_in = 7'"))
+    page.wait("!document.getElementById('run').disabled", "the problem goes away")
+    page.key("Enter", modifiers=2, code="Enter", windowsVirtualKeyCode=13)
+    second = page.ended(first)
+    page.expect(second == native(page.value("document.getElementById('text').value"), folder), "edited text: not the command's digest")
+    where = page.wait("location.hash.startsWith('#toml=') && location.hash", "a link with the text")
+    page.open(where)
+    page.expect(page.ended() == second, "the link with the text makes another run")
+    page.value(set_text.format("'hosts = 41'", "'hosts = 5000'"))
+    page.wait("!document.getElementById('run').disabled", "a large fabric is checked")
+    page.value("document.getElementById('run').click()")
+    page.wait("document.getElementById('refused').textContent.includes('more than a page draws')", "a fabric that is too large is refused")
+
+
+def keys(page):
+    """Time goes by key, slider and pointer."""
+    page.open("#pfc-storm")
+    page.ended()
+    now, scrub = "document.getElementById('now').textContent", "Number(document.getElementById('scrub').value)"
+    page.value("document.activeElement.blur()")
+    page.key("End", code="End", windowsVirtualKeyCode=35)
+    last = page.value(scrub)
+    page.expect(page.value(now) == "6.000 ms", f"End leads to {page.value(now)}")
+    page.key("ArrowLeft", code="ArrowLeft", windowsVirtualKeyCode=37)
+    page.expect(page.value(scrub) == last - 1, "an arrow key does not step")
+    page.key("Home", code="Home", windowsVirtualKeyCode=36)
+    page.expect(page.value(scrub) == 0, "Home does not lead to the start")
+    one = page.value(PICTURE)
+    page.key(" ", code="Space", windowsVirtualKeyCode=32)
+    page.wait(f"{scrub} > 3", "space plays")
+    page.key(" ", code="Space", windowsVirtualKeyCode=32)
+    page.expect(page.value("document.getElementById('play').ariaLabel || document.getElementById('play').getAttribute('aria-label')") == "Play", "space does not pause")
+    page.expect(page.value(PICTURE) != one, "the topology does not move")
+    box = page.value("(b => [b.x + b.width * 0.75, b.y + b.height * 0.5])(document.querySelector('#charts svg').getBoundingClientRect())")
+    for kind in ["mousePressed", "mouseReleased"]:
+        page.browser.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", buttons=1, clickCount=1)
+    page.expect(page.value(scrub) > last / 2, "a click into a chart does not lead there")
+    at = page.value("(b => [b.x, b.y, b.width])(document.getElementById('topology').getBoundingClientRect())")
+    for y in range(40, 260, 4):
+        page.browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=at[0] + at[2] * 0.06, y=at[1] + y)
+    page.expect("queued" in page.value("document.getElementById('tip').textContent"), "ports say nothing under the pointer")
+    # Every control can be reached by Tab.
+    page.value("document.activeElement.blur(); window.scrollTo(0, 0)")
+    seen = set()
+    for _ in range(40):
+        page.key("Tab", code="Tab", windowsVirtualKeyCode=9)
+        seen.add(page.value("document.activeElement.id || document.activeElement.name || document.activeElement.tagName"))
+    missing = {"preset", "pin", "share", "copy", "play", "back", "next", "speed", "scrub", "port", "text", "run"} - seen
+    page.expect(not missing, f"Tab does not lead to {sorted(missing)}")
+
+
+def speed(page, folder):
+    """Share of the command's speed: packet-hops per second of a run that takes a while, the best of three each, in turns."""
+    page.open("#websearch")
+    page.ended()
+    best = [0.0, 0.0]
+    for seed in (1, 2, 3):
+        digest = page.value(DIGEST)
+        page.value(f"(a => {{ a.value = a.value.replace(/until = .*/, 'until = \"8ms\"').replace(/seeds = .*/, 'seeds = [{seed}]');"
+                   "a.dispatchEvent(new Event('input')); })(document.getElementById('text')); document.getElementById('run').click()")
+        page.ended(digest)
+        said = page.value(STATUS)
+        best[0] = max(best[0], float(said.rsplit(", ", 1)[1].split(" ")[0]))
+        (folder / "speed.toml").write_text(page.value("document.getElementById('text').value"))
+        start = time.monotonic()
+        command = [FOREBAY, "run", "speed.toml", "--out", "speed", "--force", "--json", "--quiet"]
+        ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        took = time.monotonic() - start
+        best[1] = max(best[1], json.loads(ran.stdout)["network"]["packet_hops"] / took / 1e6)
+    share = best[0] / best[1]
+    print(f"speed: {best[0]:.2f} M packet-hops/s in the page, {best[1]:.2f} M/s of the command: {share:.2f}")
+    page.expect(share >= LEAST_SPEED, f"the page has {share:.2f} of the command's speed")
+
+
+def served(address):
+    """Only the page's own files are served, and nothing but read."""
+    problems = []
+    for path, status in [("", 200), ("playground.wasm", 200), ("nothing.js", 404), ("../Cargo.toml", 404), ("%2e%2e/a.js", 404)]:
+        try:
+            found = urllib.request.urlopen(address + path).status
+        except urllib.error.HTTPError as error:
+            found = error.code
+        if found != status:
+            problems.append(f"/{path}: {found}")
+    try:
+        urllib.request.urlopen(urllib.request.Request(address, data=b"x"))
+        problems.append("POST is answered")
+    except urllib.error.HTTPError as error:
+        if error.code != 405:
+            problems.append(f"POST: {error.code}")
+    return problems
+
+
+def check(page, folder, pictures):
+    page.show(1440)
+    least = min(page.open() for _ in range(3))
+    print(f"first picture after {least:.2f} s")
+    page.expect(least <= FIRST_PICTURE, f"the first picture takes {least:.1f} s")
+    page.ended()
+    for part in [lambda: same_digests(page, folder, pictures), lambda: settings(page, folder), lambda: editor(page, folder), lambda: keys(page), lambda: speed(page, folder)]:
+        try:
+            part()
+        except TimeoutError as error:
+            page.problems.append(str(error))
+    asked = [url for url in report.requests(page.browser.events) if not url.startswith(page.address) and url != "about:blank"]
+    page.expect(not asked, f"requests: {asked}")
+    page.problems += [f"console: {text}" for text in report.complaints(page.browser.events)]
+    return page.problems
+
+
+def main():
+    chromium = report.chromium()
+    if not chromium:
+        print(f"skipped: {NAME} (no chromium here, and it cannot be installed)")
+        return 0
+    built = subprocess.run([ROOT / "packaging/playground/build.sh"], capture_output=True, text=True)
+    if built.returncode or built.stdout.startswith("skipped"):
+        print(built.stdout + built.stderr)
+        return built.returncode
+    pictures = pathlib.Path(sys.argv[2]) if sys.argv[1:2] == ["--pictures"] else None
+    if pictures:
+        pictures.mkdir(parents=True, exist_ok=True)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="forebay-playground-"))
+    server = subprocess.Popen([FOREBAY, "play", "--port", "0", "--no-open"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        address = server.stdout.readline().strip()
+        problems = served(address)
+        browser = report.Browser(chromium, folder / "profile")
+        try:
+            target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+            browser.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+            for domain in ["Runtime", "Log", "Network", "Page"]:
+                browser.call(f"{domain}.enable")
+            problems += check(Page(browser, address), folder, pictures)
+        finally:
+            browser.close()
+    finally:
+        server.terminate()
+        server.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+    for problem in problems:
+        print(f"{NAME}: {problem}")
+    print(f"{'FAILED' if problems else 'ok'}: {NAME}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

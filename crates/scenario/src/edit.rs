@@ -1,0 +1,190 @@
+//! One value of a scenario's text, read or replaced where it stands: comments, order and everything else stay as written.
+//!
+//! For forms beside a text, as in the playground. Nothing is checked here but that the text is TOML; whoever changed a value
+//! checks the whole again. Keys inside a value that replaced a whole table are found as well.
+
+use crate::tree::{Step, parse_path, push_key, shorten};
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The value at `path` as it is written, in TOML; `None` where a default stands in, or the text is no TOML.
+pub fn value_at<'t>(text: &'t str, path: &str) -> Option<&'t str> {
+    let root = DeTable::parse(text).ok()?;
+    match find(&root, text, &parse_path(path).ok()?) {
+        Found::Value(span) => text.get(span),
+        _ => None,
+    }
+}
+
+/// The text with `value`, in TOML, at `path`. A key that is not there is added to its table, and the table if need be.
+///
+/// # Errors
+/// Why nothing was changed, in one sentence.
+pub fn with_value(text: &str, path: &str, value: &str) -> Result<String, String> {
+    let root = DeTable::parse(text)
+        .map_err(|_| "the scenario is not valid TOML; correct it first".to_string())?;
+    let steps = parse_path(path)?;
+    let absent = || format!("{} is not in the scenario; add its table first", shorten(path));
+    match find(&root, text, &steps) {
+        Found::Value(span) => Ok(format!("{}{value}{}", &text[..span.start], &text[span.end..])),
+        Found::Inline { end, rest, empty } => {
+            let key = dotted(rest).ok_or_else(absent)?;
+            let comma = if empty { "" } else { "," };
+            let before = text[..end].trim_end();
+            Ok(format!("{before}{comma} {key} = {value} {}", &text[end..]))
+        }
+        Found::Headed { at, rest } => {
+            let key = dotted(rest).ok_or_else(absent)?;
+            let line = text[at..].find('\n').map_or(text.len(), |i| at + i + 1);
+            let gap = if text[..line].ends_with('\n') { "" } else { "\n" };
+            Ok(format!("{}{gap}{key} = {value}\n{}", &text[..line], &text[line..]))
+        }
+        Found::Nothing => {
+            let (last, table) = steps.split_last().ok_or_else(absent)?;
+            let key = dotted(std::slice::from_ref(last)).ok_or_else(absent)?;
+            if table.is_empty() {
+                // Keys of the document itself stand before its first table.
+                return Ok(format!("{key} = {value}\n{text}"));
+            }
+            let table = dotted(table).ok_or_else(absent)?;
+            let gap = if text.ends_with('\n') { "" } else { "\n" };
+            Ok(format!("{text}{gap}\n[{table}]\n{key} = {value}\n"))
+        }
+    }
+}
+
+/// The text without the key at `path`, which stands on a line of its own. A key that is not there is left out already.
+///
+/// # Errors
+/// Why nothing was changed, in one sentence.
+pub fn without(text: &str, path: &str) -> Result<String, String> {
+    let root = DeTable::parse(text)
+        .map_err(|_| "the scenario is not valid TOML; correct it first".to_string())?;
+    let steps = parse_path(path)?;
+    let Found::Value(span) = find(&root, text, &steps) else { return Ok(text.into()) };
+    let start = text[..span.start].rfind('\n').map_or(0, |i| i + 1);
+    let end = text[span.end..].find('\n').map_or(text.len(), |i| span.end + i + 1);
+    let key = steps.split_last().and_then(|(last, _)| dotted(std::slice::from_ref(last)));
+    let before = text[start..span.start].trim_end().trim_end_matches('=').trim();
+    match key.is_some_and(|key| before == key || before.ends_with(&format!(".{key}"))) {
+        true => Ok(format!("{}{}", &text[..start], &text[end..])),
+        false => Err(format!("{} does not stand on a line of its own", shorten(path))),
+    }
+}
+
+/// Keys as they are written, `memory.control`; `None` where one is an index.
+fn dotted(steps: &[Step]) -> Option<String> {
+    let keys = steps.iter().map(|step| match step {
+        Step::Key(key) => {
+            let mut path = String::new();
+            push_key(&mut path, key);
+            Some(path)
+        }
+        Step::Index(_) => None,
+    });
+    Some(keys.collect::<Option<Vec<_>>>()?.join("."))
+}
+
+/// What there is at a path.
+enum Found<'s> {
+    /// The value, from here to there.
+    Value(Range<usize>),
+    /// A table in braces around it, whose closing one is at `end`, and what is left of the path.
+    Inline { end: usize, rest: &'s [Step], empty: bool },
+    /// A table below a header, somewhere on the header's line, and what is left of the path.
+    Headed { at: usize, rest: &'s [Step] },
+    /// Not even a table of the document.
+    Nothing,
+}
+
+fn find<'s>(root: &Spanned<DeTable<'_>>, text: &str, steps: &'s [Step]) -> Found<'s> {
+    let mut around: Option<&Spanned<DeValue<'_>>> = None;
+    let mut table = Some(root.get_ref());
+    for (i, step) in steps.iter().enumerate() {
+        let next = match (step, table, around.map(|node| node.get_ref())) {
+            (Step::Key(key), Some(table), _) => {
+                table.iter().find(|(k, _)| k.get_ref() == key.as_str()).map(|(_, node)| node)
+            }
+            (Step::Index(i), _, Some(DeValue::Array(items))) => items.get(*i),
+            _ => None,
+        };
+        let Some(next) = next else {
+            let (Some(node), Some(table)) = (around, table) else { return Found::Nothing };
+            let (span, rest) = (node.span(), &steps[i..]);
+            return match text[span.clone()].starts_with('{') {
+                true => Found::Inline { end: span.end - 1, rest, empty: table.is_empty() },
+                // Tables that have no header of their own are begun by those below them.
+                false if !text[span.clone()].starts_with('[') => Found::Nothing,
+                false => Found::Headed { at: span.start, rest },
+            };
+        };
+        table = match next.get_ref() {
+            DeValue::Table(table) => Some(table),
+            _ => None,
+        };
+        around = Some(next);
+    }
+    around.map_or(Found::Nothing, |node| Found::Value(node.span()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+version = 1 # the only one
+stop = { time = \"1ms\" }
+[fabric]
+kind = \"star\" # one switch
+[fabric.switch]
+buffer = \"none\"
+[[traffic]] # first
+load = 0.5
+[[traffic]]
+load = 0.6
+";
+
+    fn changed(path: &str, value: &str, from: &str, to: &str) {
+        assert_eq!(with_value(TEXT, path, value), Ok(TEXT.replace(from, to)), "{path}");
+    }
+
+    #[test]
+    fn a_value_changes_where_it_stands_and_nothing_else_does() {
+        changed("fabric.kind", "\"clos\"", "\"star\"", "\"clos\"");
+        changed("traffic[1].load", "0.9", "0.6", "0.9");
+        changed("stop.time", "\"9s\"", "\"1ms\"", "\"9s\"");
+        changed("version", "2", "version = 1", "version = 2");
+    }
+
+    #[test]
+    fn a_key_that_is_not_there_goes_into_its_table() {
+        changed("stop.flows", "\"all\"", "\"1ms\" }", "\"1ms\", flows = \"all\" }");
+        changed("fabric.hosts", "3", "[fabric]\n", "[fabric]\nhosts = 3\n");
+        changed("fabric.switch.ecn.k", "\"9KB\"", "switch]\n", "switch]\necn.k = \"9KB\"\n");
+        changed("traffic[0].law", "\"x\"", "# first\n", "# first\nlaw = \"x\"\n");
+        changed("name", "\"n\"", "version", "name = \"n\"\nversion");
+        let added = with_value(TEXT, "host.memory.cores", "3");
+        assert_eq!(added, Ok(format!("{TEXT}\n[host.memory]\ncores = 3\n")));
+        assert!(with_value(TEXT, "traffic[2].load", "1").unwrap_err().contains("traffic[2]"));
+        assert!(with_value("a = ", "a", "1").unwrap_err().contains("not valid TOML"));
+    }
+
+    #[test]
+    fn a_key_goes_with_its_line() {
+        assert_eq!(
+            without(TEXT, "fabric.kind"),
+            Ok(TEXT.replace("kind = \"star\" # one switch\n", ""))
+        );
+        assert_eq!(without(TEXT, "fabric.hosts"), Ok(TEXT.into()));
+        assert!(without(TEXT, "stop.time").unwrap_err().contains("line of its own"));
+    }
+
+    #[test]
+    fn values_are_read_as_written() {
+        assert_eq!(value_at(TEXT, "traffic[1].load"), Some("0.6"));
+        assert_eq!(value_at(TEXT, "stop.time"), Some("\"1ms\""));
+        assert_eq!(value_at(TEXT, "fabric.switch.ecn"), None);
+        assert_eq!(value_at("a = ", "a"), None);
+    }
+}
