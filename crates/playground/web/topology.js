@@ -201,8 +201,7 @@ export class Topology {
         c.save();
         c.clip();
         c.fillStyle = this.heat(share);
-        c.globalAlpha = 0.75;
-        c.fillRect(x[n] - w / 2, y[n] + 11 - 22 * share, w, 22 * share);
+        c.fillRect(x[n] - w / 2, y[n] + 6, w * share, 5);
         c.restore();
         c.beginPath();
         c.roundRect(x[n] - w / 2, y[n] - 11, w, 22, 5);
@@ -212,7 +211,7 @@ export class Topology {
       c.stroke();
       c.fillStyle = ink.ink;
       c.font = "600 12px system-ui, sans-serif";
-      c.fillText(fit(c, name, w - 8), x[n], y[n] + 0.5);
+      c.fillText(fit(c, name, w - 8), x[n], y[n] - (racks.has(n) ? 2 : -0.5));
     });
     if (this.few && this.groups.length < 2) return;
     c.font = "12px system-ui, sans-serif";
