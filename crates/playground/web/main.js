@@ -196,7 +196,7 @@ function grow(ended) {
 
 function status(rate) {
   const digest = element("code", { id: "digest" }, run.end.digest);
-  $("status").replaceChildren("Digest ", digest, ` · seed ${run.layout.seed} · ${time(run.end.end_us)} simulated in ${sig(run.ms / 1e3)} s · ${count(run.hops)} packet-hops, ${sig(rate / 1e6)} M/s`);
+  $("status").replaceChildren("Digest ", digest, ` · seed ${run.layout.seed} · ${time(run.end.end_us)} in ${sig(run.ms / 1e3)} s · ${count(run.hops)} packet-hops, ${sig(rate / 1e6)} M/s`);
 }
 
 // The instant of the longest queue.
