@@ -3,7 +3,7 @@
 use crate::config::Mode;
 use crate::metrics::Address;
 use clap::{Args, Parser, Subcommand};
-use forebay_units::Span;
+use forebay_units::{BitsPerSec, Span};
 use std::path::PathBuf;
 
 /// Host congestion on a live Linux machine: what it can sense, what it does, and what a law makes of it. Changes nothing, unless
@@ -22,7 +22,7 @@ Exit codes: 0 done, 1 the machine refused, 2 bad input, 3 a law answers otherwis
 pub enum Verb {
     /// Say what this machine can sense, do and mark; each \"no\" with its cause and a remedy
     Probe(Probe),
-    /// Show drops, losses and pressure, a line for each period
+    /// Show drops, losses and pressure: on a terminal as a view, elsewhere a line for each period
     Watch(Watch),
     /// Write the machine's counters into a folder
     Record(Record),
@@ -38,6 +38,8 @@ pub enum Verb {
     Lockstep,
     /// Step the laws of a folder's law logs again and say which rows differ; check its recording
     Replay(Replay),
+    /// Propose thresholds of hostcc from what this machine, or a recording, shows while idle, at line rate and saturated
+    Calibrate(Calibrate),
 }
 
 /// Where `proc` and `sys` are.
@@ -64,9 +66,12 @@ pub struct Watch {
     /// Time between two lines, from 1ms to 1h
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = period)]
     pub every: Span,
-    /// End after this many lines
+    /// Print lines on a terminal, too, and end after this many
     #[arg(long, value_name = "N")]
     pub lines: Option<u64>,
+    /// Show the level and marks of the agent whose metrics are served at this unix socket
+    #[arg(long, value_name = "PATH", default_value = METRICS)]
+    pub agent: PathBuf,
     /// Print each line as JSON, with every counter
     #[arg(long)]
     pub json: bool,
@@ -126,6 +131,9 @@ pub struct Undo {
 /// Where the journal is and who runs: gone with the machine, as is what it speaks of.
 const STATE: &str = "/run/forebay";
 
+/// Where `watch` looks for the metrics of an agent that runs.
+const METRICS: &str = "/run/forebay/metrics";
+
 #[derive(Debug, Args)]
 pub struct Replay {
     /// Folder of a recording or of a run with law logs, or one law log
@@ -143,6 +151,24 @@ pub struct Replay {
     /// Print the rows of host laws as CSV: seq, now_ps, event, at_ps, raw, acts
     #[arg(long, conflicts_with = "set")]
     pub rows: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Calibrate {
+    #[command(flatten)]
+    pub from: From,
+    /// How long to read this machine, from 1ms to 24h, while it is idle, at line rate and saturated in turn
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, conflicts_with = "trace")]
+    pub time: Option<Span>,
+    /// Time between two readings, from 1ms to 1h
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = period)]
+    pub every: Span,
+    /// Take a recording, or a run with law logs of hostcc, in place of this machine
+    #[arg(long, value_name = "TRACE")]
+    pub trace: Option<PathBuf>,
+    /// Rate of the link, such as 100Gbps, to notice that it was not reached
+    #[arg(long, value_name = "RATE")]
+    pub line_rate: Option<BitsPerSec>,
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

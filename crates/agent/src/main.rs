@@ -5,6 +5,7 @@
 
 mod actuators;
 mod args;
+mod calibrate;
 mod config;
 mod control;
 mod drops;
@@ -27,6 +28,7 @@ mod run;
 mod senses;
 mod sink;
 mod stacks;
+mod view;
 mod watch;
 mod what_if;
 
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Verb::Lockstep => lockstep::lockstep(),
         Verb::Undo(args) => guard::undo(&args),
         Verb::Replay(args) => replay::replay(&args),
+        Verb::Calibrate(args) => calibrate::calibrate(&args),
     };
     done.map_or_else(|failure: Failure| failure.report(), |()| ExitCode::SUCCESS)
 }

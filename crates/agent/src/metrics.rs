@@ -7,13 +7,15 @@ use crate::config::Mode;
 use crate::control::{Shown, Status};
 use crate::failure::Failure;
 use crate::marks::Counters;
+use crate::view::Ruled;
 use forebay_abi::Outcome;
 use forebay_linux::board::Board;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,7 +69,8 @@ pub fn serve(at: &Address, of: Served) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::io(format!("serve at {at:?}"), &error);
     match at {
         Address::Path(path) => {
-            if path.exists() && std::os::unix::net::UnixStream::connect(path).is_err() {
+            let socket = std::fs::symlink_metadata(path).is_ok_and(|of| of.file_type().is_socket());
+            if socket && UnixStream::connect(path).is_err() {
                 std::fs::remove_file(path).map_err(failed)?; // of an agent that has ended
             }
             let listener = UnixListener::bind(path).map_err(failed)?;
@@ -93,6 +96,37 @@ pub fn serve(at: &Address, of: Served) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// What an agent that runs says of its law, at a unix socket; or why it does not.
+pub fn ruled(at: &Path) -> Result<Ruled, String> {
+    let shown = at.display();
+    let mut stream = UnixStream::connect(at).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            format!("no agent serves {shown}; forebay agent run CONFIG --serve {shown} does")
+        }
+        _ => format!("{shown}: {error}"),
+    })?;
+    let mut text = String::new();
+    stream
+        .set_read_timeout(Some(WAIT))
+        .and_then(|()| stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n"))
+        .and_then(|()| stream.read_to_string(&mut text))
+        .map_err(|error| format!("{shown}: {error}"))?;
+    let numbers = |name: &str| {
+        let lines = text.lines().filter_map(|line| line.strip_prefix(name));
+        let values = lines.filter(|rest| rest.starts_with([' ', '{']));
+        values.filter_map(|rest| rest.rsplit(' ').next()?.parse::<u64>().ok()).collect::<Vec<_>>()
+    };
+    let sum = |name: &str| numbers(name).iter().sum::<u64>();
+    let mode =
+        text.lines().find_map(|line| line.strip_prefix("forebay_mode{mode=\"")?.split('"').next());
+    Ok(Ruled {
+        mode: mode.ok_or(format!("{shown}: what answers there is no agent"))?.into(),
+        level: sum("forebay_level"),
+        marks: sum("forebay_marks_wanted") > 0,
+        writes: (sum("forebay_level_writes_total"), sum("forebay_level_write_failures_total")),
+    })
 }
 
 /// Reads a request and answers it.

@@ -89,7 +89,7 @@ pub fn replay(args: &args::Replay) -> Result<(), Failure> {
 }
 
 /// Law logs and recordings of a folder, or the file itself.
-fn files(trace: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub fn files(trace: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !trace.is_dir() {
         return Ok(vec![trace.into()]);
     }
@@ -112,7 +112,7 @@ fn files(trace: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Rows of a recording.
-fn recorded(path: &Path, bytes: &[u8], partial: bool) -> Result<Vec<SignalRow>, Failure> {
+pub fn recorded(path: &Path, bytes: &[u8], partial: bool) -> Result<Vec<SignalRow>, Failure> {
     let text = String::from_utf8_lossy(bytes);
     signals::read(path, &text, partial).map_err(|error| {
         let hint = if partial { "" } else { "; --partial takes what is before it" };

@@ -5,13 +5,17 @@
 //!
 //! Parameters are those of a live machine with this period ([`live`]).
 
+use crate::failure::Failure;
 use crate::live;
 use crate::what_if::{Course, Run};
-use forebay_laws::host::{Counters, HostEvent, HostStart, Reading};
+use forebay_laws::host::{Counters, Host, HostEvent, HostStart, Reading};
+use forebay_laws::log::Log;
 use forebay_laws::params::ParamError;
-use forebay_record::signals::SignalRow;
+use forebay_record::signals::{self, SignalRow};
 use forebay_units::{Span, Time};
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 /// The counters without which there is no stack.
 pub const WANTED: &str =
@@ -56,6 +60,31 @@ pub fn of(rows: &[SignalRow]) -> Vec<Stack> {
     found.into_values().filter(whole).collect()
 }
 
+/// The stacks of a recording's folder, or those whose laws a folder has logs of: of a simulation, or of an agent.
+///
+/// # Errors
+/// If there is neither.
+pub fn of_trace(trace: &Path) -> Result<Vec<Stack>, Failure> {
+    let shown = trace.display();
+    let mut found = Vec::new();
+    for path in crate::replay::files(trace)? {
+        if path.file_name().is_some_and(|name| name == signals::FILE) {
+            let bytes = fs::read(&path).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
+            found.extend(of(&crate::replay::recorded(&path, &bytes, false)?));
+        } else {
+            let bytes = fs::read(&path).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            found.extend(Stack::logged(name, &bytes));
+        }
+    }
+    if found.is_empty() {
+        return Err(Failure::Input(format!(
+            "{shown}: there is no I_S in it: neither {WANTED} in a recording, nor a log of hostcc"
+        )));
+    }
+    Ok(found)
+}
+
 /// `irp`, 2, 0 and `lines` of `uncore_irp_2.cpu0.lines`.
 fn parts(event: &str) -> Option<(&str, u32, u32, &str)> {
     let mut words = event.strip_prefix("uncore_")?.splitn(3, '.');
@@ -76,6 +105,64 @@ fn rise(of: &[Reading]) -> f64 {
 }
 
 impl Stack {
+    /// The stack whose readings a law log has, if it is one of a law that wants them.
+    fn logged(name: String, bytes: &[u8]) -> Option<Self> {
+        let mut log = Log::<Host>::open(bytes).ok()?;
+        let of = log.at.write;
+        let mut stack = Self { name, lines: Vec::new(), clock: Vec::new(), inserts: Vec::new() };
+        while let Some((event, _)) = log.next(|_, seen| seen.event) {
+            match event {
+                HostEvent::WriteOccupancy(reading) => {
+                    // The law's counter has a known clock.
+                    let ps = u128::from(reading.at.as_ps());
+                    let cycles = ps * u128::from(of.clock_hz) / 1_000_000_000_000;
+                    stack.lines.push(reading);
+                    stack.clock.push(Reading { at: reading.at, raw: cycles as u64 });
+                }
+                HostEvent::WriteInserts(reading) => {
+                    let raw = reading.raw.wrapping_mul(of.insert_bytes / 4);
+                    stack.inserts.push(Reading { at: reading.at, raw });
+                }
+                _ => {}
+            }
+            if log.is_empty() {
+                break;
+            }
+        }
+        let whole = [&stack.lines, &stack.inserts].iter().all(|of| seconds(of) > 0.0);
+        whole.then_some(stack)
+    }
+
+    /// Mean lines and Gb/s of periods, each as long as that or as the readings are apart.
+    pub fn samples(&self, period: Span) -> Vec<(f64, f64)> {
+        let mut found = Vec::new();
+        let mut inserts = self.inserts.iter().peekable();
+        let (mut from, mut inserted) = (None::<(Reading, Reading)>, None::<Reading>);
+        for (lines, clock) in self.lines.iter().zip(&self.clock) {
+            let mut last = None;
+            while let Some(of) = inserts.next_if(|of| of.at <= lines.at) {
+                last = Some(*of);
+            }
+            let last = last.or(inserted);
+            let Some((begin, begun)) = from else {
+                if let Some(last) = last {
+                    (from, inserted) = (Some((*lines, *clock)), Some(last));
+                }
+                continue;
+            };
+            let (Some(before), Some(now)) = (inserted, last) else { continue };
+            if lines.at.since(begin.at) < period || now.at <= before.at {
+                continue;
+            }
+            let cycles = clock.raw.wrapping_sub(begun.raw) as f64;
+            let waiting = lines.raw.wrapping_sub(begin.raw) as f64 / cycles.max(1.0);
+            let seconds = now.at.since(before.at).as_secs_f64();
+            found.push((waiting, now.raw.wrapping_sub(before.raw) as f64 * 32e-9 / seconds));
+            (from, inserted) = (Some((*lines, *clock)), Some(now));
+        }
+        found
+    }
+
     /// Number of readings of the lines.
     pub fn readings(&self) -> usize {
         self.lines.len()

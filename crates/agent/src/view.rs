@@ -12,18 +12,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// Periods that a course of drops shows.
-const COURSE: usize = 24;
+const COURSE: usize = 18;
 
 /// What packets are dropped for: the cause, ends of the counters' names, and what they are.
 const CAUSES: [(&str, &[&str], &str); 6] = [
     (
         "NIC",
         &[".rx_missed_errors", ".rx_fifo_errors", ".rx_discards_phy"],
-        "rx_missed, rx_fifo, rx_discards_phy",
+        "rx_missed, rx_fifo, phy discards",
     ),
     ("no receive buffer", &[".rx_out_of_buffer"], "rx_out_of_buffer: slow cores"),
-    ("backlog", &["softnet.dropped"], "softnet_stat column 2"),
-    ("polls cut short", &["softnet.squeezed"], "softnet_stat column 3: slow cores"),
+    ("backlog", &["softnet.dropped"], "dropped in softnet_stat"),
+    ("polls cut short", &["softnet.squeezed"], "squeezed: slow cores"),
     ("socket", &["tcp.TCPBacklogDrop", "tcp.TCPRcvQDrop"], "TCPBacklogDrop, TCPRcvQDrop"),
     ("sent again", &["tcp.RetransSegs"], "RetransSegs"),
 ];
@@ -199,11 +199,8 @@ impl View {
         let each = self.courses.iter().zip(CAUSES).map(|(course, (cause, _, source))| {
             let last = course.back().copied().flatten();
             let number = last.map_or("-".into(), |rate| format!("{rate:.0}"));
-            let source = if course.iter().all(Option::is_none) {
-                format!("no counter here ({source})")
-            } else {
-                source.to_string()
-            };
+            let none = !course.is_empty() && course.iter().all(Option::is_none);
+            let source = if none { "no NIC here has such a counter" } else { source };
             Line::from(vec![
                 Span::styled(
                     format!("{cause:<17} {number:>8} "),
@@ -354,8 +351,8 @@ mod tests {
             "marks wanted",
             "level writes 7, failed 1",
             "NIC                   1200 █",
-            "rx_missed, rx_fifo, rx_discards_phy",
-            "no counter here (rx_out_of_buffer",
+            "rx_missed, rx_fifo, phy discards",
+            "no NIC here has such a counter",
             "batch.L3-0                      160.0 Gb/s",
             "all others.L3-0                  40.0 Gb/s",
             "memory controllers              128.0 Gb/s",

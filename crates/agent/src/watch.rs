@@ -1,11 +1,18 @@
-//! `forebay-agent watch`: what came in, what was lost and where, a line for each period.
+//! `forebay-agent watch`: what came in, what was lost and where: on a terminal as a view of it all, elsewhere as a line for each period.
 
 use crate::args;
 use crate::failure::{self, Failure};
-use crate::probe::root;
+use crate::live;
+use crate::metrics;
+use crate::probe::{described, root};
+use crate::view::View;
+use forebay_laws::Acts;
 use forebay_linux::Clock;
 use forebay_linux::counters::{Counters, Value};
+use forebay_units::Time;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use serde_json::{Map, Value as Json, json};
+use std::io::IsTerminal;
 use std::time::Duration;
 
 /// A column: its heading, and the counters whose increases it sums. A name that ends in `*` is a beginning, one that begins
@@ -64,15 +71,15 @@ pub fn watch(args: &args::Watch) -> Result<(), Failure> {
     let clock = Clock::start();
     let (mut before, mut now) = (Vec::new(), Vec::new());
     counters.read(&clock, &mut before);
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
+    if std::io::stdout().is_terminal() && !dumb && !args.json && args.lines.is_none() {
+        return on_terminal(args, counters, clock, before);
+    }
     for line in 0..args.lines.unwrap_or(u64::MAX) {
         let due = every * u32::try_from(line + 1).unwrap_or(u32::MAX);
         std::thread::sleep(due.saturating_sub(clock.now()));
         counters.read(&clock, &mut now);
-        let rises: Vec<_> = of
-            .iter()
-            .zip(before.iter().zip(&now))
-            .map(|((name, bits), (before, now))| (name.as_str(), rise(*before, *now, *bits)))
-            .collect();
+        let rises = rises(&of, &before, &now);
         if args.json {
             failure::data(&format!("{}\n", as_json(clock.now(), &rises)))?;
         } else {
@@ -86,8 +93,80 @@ pub fn watch(args: &args::Watch) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The view, until somebody ends it.
+fn on_terminal(
+    args: &args::Watch,
+    mut counters: Counters,
+    clock: Clock,
+    mut before: Vec<Value>,
+) -> Result<(), Failure> {
+    let root = root(&args.from)?;
+    let of: Vec<_> = counters.each().map(|of| (of.name.to_string(), of.bits)).collect();
+    let every = Duration::from_nanos(args.every.as_ps() / 1000);
+    let probed = described(&root);
+    let text = |of: &Json, key: &str| of[key].as_str().unwrap_or_default().to_string();
+    let machine = format!("Linux {}", text(&probed, "kernel"));
+    let mut view = View::new(machine, every, targets(args)?);
+    let findings = probed["findings"].as_array().into_iter().flatten();
+    view.why = findings.map(|of| (text(of, "name"), text(of, "why"))).collect();
+    view.colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let failed = |error: std::io::Error| Failure::io("draw on this terminal", &error);
+    let mut terminal = ratatui::try_init().map_err(failed)?;
+    let mut due = clock.now();
+    let drawn = (|| -> std::io::Result<()> {
+        loop {
+            view.ruled = metrics::ruled(&args.agent);
+            terminal.draw(|frame| view.draw(frame))?;
+            due += every.max(Duration::from_millis(1));
+            loop {
+                let rest = due.saturating_sub(clock.now());
+                if !event::poll(rest)? {
+                    break;
+                }
+                match event::read()? {
+                    Event::Key(key) if ends(key.code, key.modifiers) => return Ok(()),
+                    Event::Resize(..) => _ = terminal.draw(|frame| view.draw(frame))?,
+                    _ => {}
+                }
+            }
+            let mut now = Vec::new();
+            counters.read(&clock, &mut now);
+            view.add(clock.now(), &rises(&of, &before, &now));
+            before = now;
+            due = due.max(clock.now().saturating_sub(every)); // periods that were missed are not made up for
+        }
+    })();
+    ratatui::restore();
+    drawn.map_err(failed)
+}
+
+/// Whether a key ends the view.
+fn ends(key: KeyCode, with: KeyModifiers) -> bool {
+    matches!(key, KeyCode::Char('q') | KeyCode::Esc)
+        || (key == KeyCode::Char('c') && with.contains(KeyModifiers::CONTROL))
+}
+
+/// I_T in lines and B_T in Gb/s, as the law has them that reads the IIO buffer.
+fn targets(args: &args::Watch) -> Result<(f64, f64), Failure> {
+    let law =
+        live::params("hostcc", [], args.every).map_err(|error| Failure::Run(error.to_string()))?;
+    let terms = crate::control::Terms::live(&law, 0, args.every);
+    let watched = law.start(Time::ZERO, terms.at, &mut Acts::default()).watched();
+    Ok(watched
+        .map_or((0.0, 0.0), |of| (of.lines_threshold as f64, of.rate_target.get() as f64 * 1e-9)))
+}
+
+/// By how much each counter rose.
+fn rises<'a>(of: &'a [(String, u32)], before: &[Value], now: &[Value]) -> Vec<(&'a str, Rise)> {
+    let both = before.iter().zip(now);
+    of.iter()
+        .zip(both)
+        .map(|((name, bits), (before, now))| (name.as_str(), rise(*before, *now, *bits)))
+        .collect()
+}
+
 /// How much a counter rose, and in how long.
-type Rise = Option<(u64, Duration)>;
+pub type Rise = Option<(u64, Duration)>;
 
 /// The difference of two readings, modulo the counter's width.
 fn rise(before: Value, now: Value, bits: u32) -> Rise {

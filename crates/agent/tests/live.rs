@@ -148,6 +148,11 @@ fn the_status_is_served_while_it_runs() {
     assert!(get("GET / HTTP/1.0\r\n\r\n").is_some_and(|text| text.starts_with("HTTP/1.1 404")));
     agent.kill().expect("killed");
     agent.wait().expect("it has ended");
+    // A socket that nobody serves any more makes place, whatever else is there does not.
+    let (code, _, said) = run(&machine, "", &["--serve", &at]);
+    assert_eq!(code, 0, "{said}");
+    let (code, _, said) = run(&machine, "", &["--serve", &signals]);
+    assert!(code == 1 && machine.join("signals").is_file(), "{said}");
     let (code, _, said) = run(&machine, "", &["--serve", "0.0.0.0:9099"]);
     assert!(code == 2 && said.contains("could be reached from elsewhere"), "{said}");
 }

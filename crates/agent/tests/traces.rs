@@ -271,6 +271,52 @@ fn a_law_of_drops_over_a_recording() {
     assert!(code == 2 && error.contains(wanted), "{error}");
 }
 
+/// A recording with an idle second, one at line rate and one with saturated memory gives the published thresholds of the machine that it imitates.
+#[test]
+fn thresholds_are_proposed_from_a_recording() {
+    let trace = folder("calibrate");
+    let shown = trace.to_str().expect("text");
+    let mut out = Vec::new();
+    let mut writer = SignalWriter::new(&mut out).expect("memory");
+    let (mut lines, mut units) = (0u64, 0u64);
+    for ms in 0..=3000u64 {
+        let at = Time::from_ps(ms * 1_000_000_000);
+        let (waiting, mbps) =
+            [(0, 0), (65, 103_000), (93, 45_000)][ms.div_ceil(1000).clamp(1, 3) as usize - 1];
+        (lines, units) = (lines + waiting * 500_000, units + mbps * 125 / 4);
+        for (name, raw) in [
+            ("uncore_irp_1.cpu0.lines", lines),
+            ("uncore_irp_1.cpu0.clock", ms * 500_000),
+            ("uncore_iio_1.cpu0.part0_inserts", units),
+        ] {
+            writer.row(at, name, at, raw).expect("memory");
+        }
+    }
+    writer.finish(Time::from_ps(3_000_000_000_000)).expect("memory");
+    fs::write(trace.join("signals.csv"), out).expect("written");
+    let (code, said, error) = agent(&["calibrate", "--trace", shown]);
+    assert_eq!(code, 0, "{error}");
+    let wanted = "params = { iio_threshold = \"70\", target = \"84Gbps\" }";
+    assert!(said.contains(wanted) && !said.contains("not seen"), "{said}");
+
+    let logs = folder("calibrate-log");
+    fs::write(logs.join("law-host-eth0-seed-1.log"), law_log()).expect("written");
+    let (code, said, error) = agent(&["calibrate", "--trace", logs.to_str().expect("text")]);
+    assert!(code == 0 && said.contains("law-host-eth0-seed-1"), "{said} {error}");
+    // 40 lines at 60 Gb/s, without a saturated memory: 40 x 70 / 65, and 60 x 84 / 103.
+    assert!(
+        said.contains("iio_threshold = \"43\", target = \"49Gbps\"") && said.contains("a guess"),
+        "{said}"
+    );
+
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/icx-2s");
+    let (code, _, error) =
+        agent(&["calibrate", "--for", "1ms", "--root", root.to_str().expect("text")]);
+    assert!(code == 1 && error.contains("there is no I_S to calibrate: "), "{error}");
+    let (code, _, error) = agent(&["calibrate"]);
+    assert!(code == 2 && error.contains("--for 30s, or --trace TRACE"), "{error}");
+}
+
 /// I_S and B_S are what was put in; marks are on while the lines are above the threshold; the level climbs to the top in 4 ms
 /// and, as bandwidth stays below the target, comes down by the lease alone: one level a second.
 #[test]

@@ -24,7 +24,12 @@ struct Source {
     path: String,
     first: usize,
     names: Vec<String>,
+    due: Duration, // not read before
 }
+
+/// Counters of TCP are read this far apart at least: the kernel folds and prints 150 numbers for the seven that are wanted, which takes as long as all other
+/// files together. In between they are `None`.
+const SELDOM: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
 enum Input {
@@ -76,6 +81,9 @@ pub struct Counters {
     text: Vec<u8>,
 }
 
+/// A round that comes a little early counts as one that is in time.
+const SLACK: Duration = Duration::from_millis(1);
+
 /// Counters of TCP: protocol, name in the file.
 const SNMP: [(&str, &str); 2] = [("Tcp", "OutSegs"), ("Tcp", "RetransSegs")];
 const NETSTAT: [(&str, &str); 5] = [
@@ -112,14 +120,15 @@ impl Counters {
                 found.add(root, path, Format::Protocols(places), names);
             }
         }
-        for nic in Nic::all(root) {
+        let nics = Nic::counted(root);
+        for nic in &nics {
             for name in STATISTICS {
                 let path = format!("/sys/class/net/{}/statistics/{name}", nic.name);
                 found.add(root, &path, Format::Number, vec![format!("nic.{}.{name}", nic.name)]);
             }
         }
         if root.is_machine() {
-            for nic in Nic::all(root) {
+            for nic in &nics {
                 let Ok(driver) = DriverCounters::open(&nic.name) else { continue };
                 let names = driver.names().iter().map(|name| format!("driver.{}.{name}", nic.name));
                 let names: Vec<_> = names.collect();
@@ -127,11 +136,26 @@ impl Counters {
                     continue;
                 }
                 let (first, path) = (found.len(), format!("ethtool -S {}", nic.name));
-                found.sources.push(Source { input: Input::Driver(driver), path, first, names });
+                found.sources.push(Source {
+                    input: Input::Driver(driver),
+                    path,
+                    first,
+                    names,
+                    due: Duration::ZERO,
+                });
             }
             found.add_units(root);
         }
-        for cache in Resctrl::read(root).unwrap_or_default().counted {
+        let counted = Resctrl::read(root).unwrap_or_default().counted;
+        for group in groups(root) {
+            for cache in &counted {
+                let name = format!("mon_L3_{cache:02}/mbm_total_bytes");
+                let of = group.replace(',', "_");
+                let of = vec![format!("mbm.{of}.L3-{cache}.total_bytes")];
+                found.add(root, &format!("{MOUNT}/{group}/mon_data/{name}"), Format::Number, of);
+            }
+        }
+        for cache in counted {
             let path = root
                 .names(&format!("{MOUNT}/mon_data"))
                 .into_iter()
@@ -150,7 +174,13 @@ impl Counters {
         let first = self.len();
         let path = path.to_string();
         if let Ok(file) = root.open(&path) {
-            self.sources.push(Source { input: Input::Text(file, format), path, first, names });
+            self.sources.push(Source {
+                input: Input::Text(file, format),
+                path,
+                first,
+                names,
+                due: Duration::ZERO,
+            });
         }
     }
 
@@ -178,7 +208,13 @@ impl Counters {
                 let names =
                     names.iter().map(|name| format!("{}.cpu{cpu}.{name}", pmu.name)).collect();
                 let (first, path) = (self.len(), format!("perf_event_open, {}", pmu.name));
-                self.sources.push(Source { input: Input::Units(group), path, first, names });
+                self.sources.push(Source {
+                    input: Input::Units(group),
+                    path,
+                    first,
+                    names,
+                    due: Duration::ZERO,
+                });
             }
         }
     }
@@ -232,6 +268,12 @@ impl Counters {
                     continue;
                 }
             };
+            if matches!(format, Format::Protocols(_)) {
+                if at < source.due {
+                    continue;
+                }
+                source.due = at + SELDOM - SLACK;
+            }
             if read_whole(file, &mut self.text, format.is_one_piece()).is_none() {
                 continue;
             }
@@ -256,6 +298,17 @@ impl Counters {
             }
         }
     }
+}
+
+/// Groups of resctrl below the root group, that control or only count; at most so many.
+fn groups(root: &Root) -> Vec<String> {
+    const MOST: usize = 16;
+    let below = |folder: &str| {
+        let names = root.names(&format!("{MOUNT}/{folder}")).into_iter();
+        names.map(|name| format!("{folder}{name}")).collect::<Vec<_>>()
+    };
+    let all = [below(""), below("mon_groups/")].concat().into_iter();
+    all.filter(|group| root.has(&format!("{MOUNT}/{group}/mon_data"))).take(MOST).collect()
 }
 
 /// The whole of a small file from its beginning.
@@ -325,6 +378,54 @@ fn value_at(text: &str, (line, column): (usize, usize)) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
+
+    /// A tree with two NICs, one without a device, TCP counters, and a resctrl group.
+    #[test]
+    fn what_costs_much_is_read_seldom_and_what_counts_twice_is_left_out() {
+        let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/counters-test");
+        let _ = std::fs::remove_dir_all(&tree);
+        for (file, text) in [
+            ("proc/net/snmp", "Tcp: OutSegs RetransSegs\nTcp: 9 3\n"),
+            ("sys/class/net/eth0/statistics/rx_bytes", "5\n"),
+            ("sys/class/net/eth0/device/uevent", "DRIVER=ice\n"),
+            ("sys/class/net/ifb0/statistics/rx_bytes", "5\n"),
+            ("sys/fs/resctrl/schemata", "MB:0=100\n"),
+            ("sys/fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "7\n"),
+            ("sys/fs/resctrl/batch/mon_data/mon_L3_00/mbm_total_bytes", "6\n"),
+            ("sys/fs/resctrl/mon_groups/web/mon_data/mon_L3_00/mbm_total_bytes", "5\n"),
+        ] {
+            let file = tree.join(file);
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+            std::fs::write(file, text).expect("written");
+        }
+        let mut counters = Counters::open(&Root::at(&tree));
+        let names: Vec<_> = counters.each().map(|of| of.name.to_string()).collect();
+        let wanted = [
+            "tcp.OutSegs",
+            "tcp.RetransSegs",
+            "nic.eth0.rx_bytes",
+            "mbm.batch.L3-0.total_bytes",
+            "mbm.mon_groups/web.L3-0.total_bytes",
+            "mbm.L3-0.total_bytes",
+        ];
+        assert_eq!(names, wanted);
+        let (clock, mut row) = (Clock::start(), Vec::new());
+        let mut values = || {
+            counters.read(&clock, &mut row);
+            row.iter().map(|value| value.map(|(_, value)| value)).collect::<Vec<_>>()
+        };
+        let all = [9, 3, 5, 6, 5, 7].map(Some);
+        assert_eq!(values(), all);
+        assert_eq!(values()[..3], [None, None, Some(5)], "at once");
+        std::thread::sleep(SELDOM);
+        assert_eq!(values(), all);
+        counters.keep(|name| name.starts_with("mbm."));
+        assert_eq!(counters.each().map(|of| of.name).collect::<Vec<_>>(), &wanted[3..]);
+        counters.read(&clock, &mut row);
+        assert_eq!(row.len(), 3);
+        std::fs::remove_dir_all(tree).expect("removed");
+    }
 
     #[test]
     fn softnet_sums_its_cpus_whatever_the_number_of_columns() {

@@ -38,4 +38,11 @@ impl Nic {
             })
             .collect()
     }
+
+    /// Those whose traffic counts: with a device, or all where none has one. What goes through a bridge or a tunnel goes through a device, too.
+    pub fn counted(root: &Root) -> Vec<Self> {
+        let (with, without): (Vec<_>, Vec<_>) =
+            Self::all(root).into_iter().partition(|nic| nic.driver.is_some());
+        if with.is_empty() { without } else { with }
+    }
 }
