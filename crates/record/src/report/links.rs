@@ -105,13 +105,24 @@ pub(super) fn tiers(summary: &Summary) -> Option<Figure> {
     })
 }
 
-/// A name of at most [`LONGEST_NAME`] characters; its end tells one switch from another.
-fn shorten(name: &str) -> String {
+/// A name of at most `longest` characters; its end tells one switch from another.
+pub(super) fn shorten(name: &str, longest: usize) -> String {
     let length = name.chars().count();
-    if length <= LONGEST_NAME {
+    if length <= longest {
         return name.into();
     }
-    "…".chars().chain(name.chars().skip(length + 1 - LONGEST_NAME)).collect()
+    "…".chars().chain(name.chars().skip(length + 1 - longest)).collect()
+}
+
+/// Number of the shade for a share of what the last one stands for.
+fn step(share: f64) -> usize {
+    ((share * SHADES as f64) as usize).min(SHADES - 1)
+}
+
+/// Class of the shade for a share of what the darkest one stands for.
+pub(super) fn shade(share: f64) -> &'static str {
+    const CLASSES: [&str; SHADES] = ["h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8", "h9"];
+    CLASSES[step(share)]
 }
 
 struct Cell {
@@ -126,7 +137,7 @@ struct Strip {
 }
 
 /// Mean over seeds of a port's utilisation, for the ports of the first run.
-fn mean_use(runs: &[RunRecord]) -> Vec<Option<f64>> {
+pub(super) fn mean_use(runs: &[RunRecord]) -> Vec<Option<f64>> {
     let ports = runs.first().map_or(0, |run| run.ports.len());
     (0..ports)
         .map(|at| {
@@ -144,7 +155,7 @@ pub(super) fn utilisation_map(runs: &[RunRecord]) -> Option<Figure> {
     let run = runs.first().filter(|run| !run.ports.is_empty())?;
     let tiers = Tiers::of(run);
     let values = mean_use(runs);
-    let mut plot = scale_legend();
+    let mut plot = ramp("100 % of the link's rate");
     plot.push_str("<div class=\"maps\">");
     let mut merged = false;
     for (tier, name) in tiers.names.iter().enumerate() {
@@ -186,13 +197,14 @@ pub(super) fn utilisation_map(runs: &[RunRecord]) -> Option<Figure> {
     })
 }
 
-fn scale_legend() -> String {
+/// All shades in a line, from nothing to `full`.
+pub(super) fn ramp(full: &str) -> String {
     let mut legend =
-        String::from("<div class=\"legend ramp\"><span>0 %</span><span class=\"steps\">");
+        String::from("<div class=\"legend ramp\"><span>0</span><span class=\"steps\">");
     for shade in 0..SHADES {
         let _ = write!(legend, "<i class=\"h{shade}\"></i>");
     }
-    legend.push_str("</span><span>100 % of the link's rate</span></div>");
+    let _ = write!(legend, "</span><span>{}</span></div>", esc(full));
     legend
 }
 
@@ -218,7 +230,7 @@ fn draw(strips: &[Strip]) -> (String, bool) {
         let y = row as f64 * tall;
         if names > 0.0 && (tall >= 10.0 || row % 4 == 0) {
             let at = (names - 8.0, y + tall * 0.5 + 4.0);
-            canvas.text(at, "tick end", &shorten(&group[0].name));
+            canvas.text(at, "tick end", &shorten(&group[0].name, LONGEST_NAME));
         }
         for column in 0..wide {
             let range = column * across..((column + 1) * across).min(columns);
@@ -227,7 +239,7 @@ fn draw(strips: &[Strip]) -> (String, bool) {
             let Some(busiest) = in_cell.reduce(|a, b| if b.value > a.value { b } else { a }) else {
                 continue;
             };
-            let shade = ((busiest.value * SHADES as f64) as usize).min(SHADES - 1);
+            let shade = step(busiest.value);
             let at = (names + column as f64 * cell, y);
             let size = (cell - gap, tall - gap);
             if cells <= NAMED_CELLS {

@@ -6,6 +6,7 @@
 
 pub mod beside;
 mod cdf;
+mod fabric;
 mod fct;
 mod host;
 mod levels;
@@ -86,6 +87,7 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
     }
     let mut figures: Vec<Figure> = Vec::new();
     figures.extend(links::tiers(summary));
+    figures.extend(fabric::picture(runs));
     figures.extend(links::utilisation_map(runs));
     figures.extend(links::worst_ports(runs));
     figures.extend(levels::table(runs));
