@@ -160,12 +160,12 @@ class Wire:
 class Agent:
     """An agent that enforces over readings from a file, with nothing to throttle."""
 
-    def __init__(self, wire, folder, echo, more=""):
+    def __init__(self, wire, folder, echo, more="", before=""):
         self.folder = folder
         self.signals = folder / "signals"
         self.congested(True)
         config = folder / "agent.toml"
-        config.write_text(f'mode = "enforce"\n[[nic]]\nname = "{wire.nic}"\necho = "{echo}"\n{more}\n')
+        config.write_text(f'mode = "enforce"\n{before}\n[[nic]]\nname = "{wire.nic}"\necho = "{echo}"\n{more}\n')
         self.metrics = folder / "metrics"
         words = [AGENT, "run", config, "--signals", self.signals, "--state", folder / "state", "--serve", self.metrics]
         with wire.near:
@@ -331,6 +331,41 @@ def fault(wire, folder, echo, name, signals, tries):
     assert held <= 1e3 * PROMISE, f"{name}: {times} ms"
 
 
+def tcp_nv(wire, folder):
+    """A connection under TCP-NV of the agent's, whose window moves; the name goes with the agent."""
+    agent = Agent(wire, folder, "off", before="tcp_nv = true")
+    listener = wire.near.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.bind(("10.9.0.2", 7002))
+    listener.listen()
+    sender = wire.far.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"forebay_nv")
+    sender.connect(("10.9.0.2", 7002))
+    taken, _ = listener.accept()
+    windows, size = [], 0
+    while size < 20_000_000:
+        size += sender.send(bytes(1 << 16))
+        taken.recv(1 << 20)
+        info = sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+        windows.append(int.from_bytes(info[80:84], sys.byteorder))
+    used = sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0")
+    for of in (sender, taken, listener):
+        of.close()
+    assert used == b"forebay_nv", used
+    assert max(windows) > 10 and len(set(windows)) >= 3, f"the window stays at {set(windows)}"
+    code, out, said = agent.end()
+    assert (code, said) == (0, ""), (code, out, said)
+    for _ in range(2000):
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as other:
+            try:
+                other.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"forebay_nv")
+            except FileNotFoundError:
+                break
+        time.sleep(0.001)
+    else:
+        raise AssertionError("forebay_nv outlives the agent")
+    print(f"TCP-NV: 20 MB, window of {windows[0]} packets at first, at most {max(windows)}, {len(set(windows))} different ones")
+
+
 def main():
     if os.geteuid() != 0:
         skip("this is not root")
@@ -359,6 +394,7 @@ def main():
                 wire = Wire()  # sockets belong to the cgroup in which they are opened
                 traffic(wire, folder, "cgroup", f'cgroup = "/{cgroup.name}"', 100)
                 (Path(mount[0] + home) / "cgroup.procs").write_text(str(os.getpid()))
+            tcp_nv(wire, folder)
             loop, guard = [("loop", kill)], [("guard", kill)]
             fault(wire, folder, "tcx", "SIGKILL of the loop", loop, tries)
             fault(wire, folder, "tcx", "SIGSTOP of the loop", [("loop", stop)], tries)

@@ -34,6 +34,10 @@ pub struct Config {
     /// What may be throttled.
     #[serde(default)]
     pub victim: Vec<Victim>,
+    /// Whether TCP-NV is registered as the congestion control forebay_nv while the agent runs, for sockets that choose it (TCP_CONGESTION);
+    /// Linux 6.4 and later, in mode enforce. Default: false.
+    #[serde(default)]
+    pub tcp_nv: bool,
 }
 
 /// What the agent does.

@@ -12,13 +12,14 @@ use crate::control::Status;
 use crate::failure::{self, Failure};
 use crate::journal::{self, Change, Journal};
 use crate::manager::Manager;
-use crate::marks::{Counters, Echoes};
+use crate::marks::{self, Counters, Echoes};
 use crate::orders::{Descriptors, Orders};
 use crate::plan;
 use crate::plan::Marking;
 use crate::run::{self, Job, duration};
 use crate::senses::Input;
 use forebay_linux::board::Board;
+use forebay_linux::bpf::CongestionControl;
 use forebay_linux::{Clock, Root, process};
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
@@ -153,7 +154,7 @@ pub fn enforce(
 ) -> Result<(), Failure> {
     let names: Vec<_> = stacks.iter().map(|(name, _)| name.clone()).collect();
     let markings = plan::markings(job.root, job.config, &names)?;
-    if job.plan.actuators.is_empty() && markings.is_empty() {
+    if job.plan.actuators.is_empty() && markings.is_empty() && !job.config.tcp_nv {
         return Err(Failure::Input(
             "victim: there is none, and no nic has an echo: there is nothing to enforce; write a [[victim]], or echo = \"tcx\" for a nic".into(),
         ));
@@ -212,6 +213,7 @@ struct Running {
     link: OwnedFd,
     board: Board,
     echoes: Echoes,
+    nv: Option<CongestionControl>,
     shown: Shower,
 }
 
@@ -251,6 +253,8 @@ fn prepare(
     });
     let echoes = Echoes::begin(root, journal, markings)
         .map_err(|why| Failure::Run(format!("nothing is marked, so nothing is enforced: {why}")))?;
+    let nv = if config.tcp_nv { Some(marks::tcp_nv(root)) } else { None };
+    let nv = nv.transpose().map_err(|why| Failure::Run(format!("tcp_nv: {why}")))?;
     let (names, inputs): (Vec<_>, Vec<_>) = stacks.into_iter().unzip();
     let logs = match &args.out {
         None => Vec::new(),
@@ -290,12 +294,12 @@ fn prepare(
         std::thread::spawn(move || run::show(&board, &names, Mode::Enforce, &ended))
     };
     let shown = Shower { thread: Some(thread), ended, status: Status::default(), counters };
-    Ok(Running { child, watched, link, board, echoes, shown })
+    Ok(Running { child, watched, link, board, echoes, nv, shown })
 }
 
 /// Watches the loop until it ends or is ended. It is dead when this comes back.
 fn watch(job: &Job<'_>, of: Running) -> Result<(Shower, End), Failure> {
-    let Running { mut child, watched, link, board, echoes, mut shown } = of;
+    let Running { mut child, watched, link, board, echoes, nv, mut shown } = of;
     let _ = process::realtime(PRIORITY); // without the right to, it runs as others do
     let (clock, deadline) = (Clock::start(), duration(job.config.deadline));
     let (mut seen, mut since) = (0, Duration::ZERO);
@@ -321,7 +325,7 @@ fn watch(job: &Job<'_>, of: Running) -> Result<(Shower, End), Failure> {
             break End::Asked;
         }
     };
-    drop(echoes); // marks end
+    drop((echoes, nv)); // marks end, and no more sockets choose TCP-NV
     drop(link); // the loop lifts everything and ends
     let asked = matches!(end, End::Asked) && process::ended(&watched, GRACE);
     if !asked {

@@ -11,12 +11,22 @@ use crate::journal::{Change, Journal};
 use crate::plan::{Kind, Marking};
 use forebay_abi::{COUNTS, Outcome, WHOLE, ecn, lease};
 use forebay_linux::boot_ns;
-use forebay_linux::bpf::{Hook, Link, Object, Program, Shared, Words};
+use forebay_linux::bpf::{CongestionControl, Hook, Link, Object, Program, Shared, Words};
 use forebay_linux::{Root, netlink};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+
+/// TCP-NV in the kernel, under the name that sockets choose it by.
+pub const NV: &str = "forebay_nv";
+
+/// Registers TCP-NV for as long as the result lives. The error is a sentence.
+pub fn tcp_nv(root: &Root) -> Result<CongestionControl, String> {
+    let object = Object::of(forebay_bpf::NV).ok_or("this program holds no such object")?;
+    CongestionControl::register(root, &object, &forebay_bpf::NV_FUNCTIONS, NV)
+        .map_err(refuse(&format!("register {NV}")))
+}
 
 /// How long the lease of a self-test lasts.
 const TEST_NS: u64 = 1_000_000_000;

@@ -33,6 +33,7 @@ static long (*const skb_store)(struct __sk_buff *skb, u32 at, const void *from, 
 static long (*const replace_ip_checksum)(struct __sk_buff *skb, u32 at, u64 from, u64 to, u64 size) = (void *)10;
 static long (*const skb_load)(const void *skb, u32 at, void *to, u32 len) = (void *)26;
 static long (*const skb_set_ce)(struct __sk_buff *skb) = (void *)97;
+static u32 (*const random_number)(void) = (void *)7;
 static u64 (*const boot_time)(void) = (void *)125;
 
 #define RECOMPUTE_CHECKSUM 1 /* BPF_F_RECOMPUTE_CSUM */

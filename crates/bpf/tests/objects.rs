@@ -5,10 +5,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// Each object, and whether it has type information.
-const OBJECTS: [(&str, bool); 1] = [("echo", false)];
+const OBJECTS: [(&str, bool); 2] = [("echo", false), ("nv", true)];
 
 /// Sections of code, by which two objects are compared: others name folders and compilers.
-const CODE: [&str; 2] = ["tc", "cgroup"];
+fn code() -> Vec<String> {
+    let operations = forebay_bpf::NV_FUNCTIONS.iter().map(|name| format!("struct_ops/{name}"));
+    ["tc", "cgroup"].map(String::from).into_iter().chain(operations).collect()
+}
 
 fn folder(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -47,9 +50,9 @@ fn objects_are_what_their_sources_say() {
         let (made, kept) = (fs::read(&made).expect("made"), fs::read(&kept).expect("kept"));
         let [made, kept] = [&made, &kept].map(|bytes| {
             let object = forebay_linux::bpf::Object::of(bytes).expect("an object");
-            CODE.map(|name| object.program(name, |_| Some(7)))
+            code().iter().map(|name| object.program(name, |_| Some(7))).collect::<Vec<_>>()
         });
-        let there = |of: &[Option<Vec<u64>>; 2]| of.each_ref().map(Option::is_some);
+        let there = |of: &[Option<Vec<u64>>]| of.iter().map(Option::is_some).collect::<Vec<_>>();
         assert_eq!(there(&made), there(&kept), "{name}");
         if same {
             assert!(
@@ -60,6 +63,31 @@ fn objects_are_what_their_sources_say() {
             println!(
                 "{name}: made by another clang than 14, so only its programs' names are compared"
             );
+        }
+    }
+}
+
+/// No cut and no wrong byte of an object makes its reader panic, and a cut one never has a program more.
+#[test]
+fn a_cut_or_broken_object_is_read_without_harm() {
+    let programs = |bytes: &[u8]| {
+        let object = forebay_linux::bpf::Object::of(bytes)?;
+        let whole =
+            code().iter().filter(|name| object.program(name, |_| Some(7)).is_some()).count();
+        Some(whole + object.section(".BTF").map_or(0, |_| 1))
+    };
+    for (bytes, whole) in [(forebay_bpf::ECHO, 2), (forebay_bpf::NV, 7)] {
+        assert_eq!(programs(bytes), Some(whole));
+        for cut in (0..bytes.len()).step_by(41) {
+            assert!(programs(&bytes[..cut]).is_none_or(|left| left <= whole), "{cut}");
+            let mut other = bytes.to_vec();
+            other[cut] ^= 0xff;
+            let _ = programs(&other);
+        }
+        for at in 0..64 {
+            let mut other = bytes.to_vec();
+            other[at] ^= 0xff;
+            let _ = programs(&other);
         }
     }
 }

@@ -1,16 +1,19 @@
 //! Programs in the kernel: loaded from an object file, attached by links that end with their last descriptor.
 //!
 //! What libbpf does for this agent, it does in a few hundred lines here, so that its build needs neither a C library nor a compiler for
-//! C (ADR 0017). Maps are arrays with keys of four bytes.
+//! C (ADR 0018). Maps are arrays with keys of four bytes.
 //!
 //! Invariant: nothing is pinned, so what is attached here ends with the processes that hold it; filters of clsact do not, and
 //! [`crate::netlink`] takes them away.
 
 mod object;
+mod operations;
 mod shared;
 mod sys;
+mod types;
 
 pub use object::Object;
+pub use operations::CongestionControl;
 pub use shared::Shared;
 pub use sys::Ran;
 

@@ -30,6 +30,7 @@ impl<'a> Object<'a> {
             return None;
         }
         let (at, count, names) = (u64_at(bytes, 40)?, u16_at(bytes, 60)?, u16_at(bytes, 62)?);
+        (at <= bytes.len()).then_some(())?;
         let header = |nth: usize| at.checked_add(64 * nth);
         let raw = |nth: usize| {
             let at = header(nth)?;
@@ -92,17 +93,17 @@ fn part<'a>(bytes: &'a [u8], of: &Section<'_>) -> Option<&'a [u8]> {
 }
 
 /// The text from here to its zero.
-fn text(bytes: &[u8], at: usize) -> Option<&str> {
+pub(super) fn text(bytes: &[u8], at: usize) -> Option<&str> {
     let rest = bytes.get(at..)?;
     let end = rest.iter().position(|byte| *byte == 0)?;
     std::str::from_utf8(&rest[..end]).ok()
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<usize> {
+pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<usize> {
     Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?).into())
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
 }
 

@@ -103,6 +103,19 @@ pub(super) fn map(of: &MapKind<'_>) -> io::Result<OwnedFd> {
     unsafe { attributes.open(0) }
 }
 
+/// Writes the one value of a map whose values have so many bytes.
+///
+/// # Panics
+/// If the value has fewer.
+#[allow(unsafe_code)]
+pub(super) fn set_whole(map: BorrowedFd<'_>, value: &[u8], size: usize) -> io::Result<()> {
+    assert!(value.len() >= size, "a value is whole");
+    let key = [0u32];
+    let mut attributes = Attributes::new().fd(0, map).from(8, &key).from(16, value);
+    // SAFETY: BPF_MAP_UPDATE_ELEM reads a key of four bytes, which every map made here has, and `size` bytes of a value, which are there.
+    unsafe { attributes.call(2).map(|_| ()) }
+}
+
 /// How a program is loaded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProgramKind<'a> {
@@ -157,6 +170,14 @@ pub(super) fn program(of: &ProgramKind<'_>, terms: &str) -> io::Result<OwnedFd> 
     })
 }
 
+/// Loads types.
+#[allow(unsafe_code)]
+pub(super) fn types(of: &[u8]) -> io::Result<OwnedFd> {
+    let mut attributes = Attributes::new().from(0, of).u32(16, of.len() as u32);
+    // SAFETY: BPF_BTF_LOAD reads as many bytes as the slice has, and gives a descriptor.
+    unsafe { attributes.open(18) }
+}
+
 /// Where a program is attached.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target<'a> {
@@ -164,6 +185,8 @@ pub(super) enum Target<'a> {
     Interface(u32),
     /// What a cgroup's sockets are about to get.
     Cgroup(BorrowedFd<'a>),
+    /// The kernel's table of operations that a map is for: the first descriptor of [`link`] is the map's then.
+    Operations,
 }
 
 /// Attaches a program for as long as the link's descriptors are open.
@@ -173,6 +196,7 @@ pub(super) fn link(program: BorrowedFd<'_>, target: Target<'_>) -> io::Result<Ow
     let mut attributes = match target {
         Target::Interface(index) => attributes.u32(4, index).u32(8, 46),
         Target::Cgroup(folder) => attributes.fd(4, folder).u32(8, 0),
+        Target::Operations => attributes.u32(8, 44),
     };
     // SAFETY: BPF_LINK_CREATE takes no pointer for these types, and gives a descriptor.
     unsafe { attributes.open(28) }
