@@ -2,7 +2,7 @@
 
 use forebay_host::memory::buffers::{Refresh, Reuse};
 use forebay_host::memory::settings::{
-    Actuator, AntagonistSettings, CacheModel, DdioSettings, LINE, QueueSettings, Rnr,
+    Actuator, AntagonistSettings, CacheModel, DdioSettings, LINE, Poll, QueueSettings, Rnr,
 };
 use forebay_host::memory::{
     Handling, Landed, Limit, MemoryPath, MemorySettings, Read, STEP, Totals,
@@ -667,6 +667,7 @@ fn around_a_ring(
         refresh: Refresh::Write,
         assemble: copies.map(|buffers| Bytes::new(buffers * 4096)),
         rnr,
+        poll: Poll::Arrival,
     };
     let cache = Bytes::new(60 * 4096);
     let ddio = DdioSettings {
@@ -760,6 +761,48 @@ fn a_neighbour_takes_what_the_ring_leaves_of_the_cache() {
         assert!(share.contains(&brought) && resident.contains(&in_place), "{seen}");
         assert_eq!(misses, missed, "{seen}");
     }
+}
+
+/// Six deliveries of one flow and then two of another wait for one core: read as they came, or in turn until the second flow has no more.
+#[test]
+fn a_core_polls_its_flows_in_turn() {
+    let order = |poll| {
+        let queue = QueueSettings {
+            depth: 20,
+            shared: false,
+            buffer: Bytes::new(4096),
+            reuse: Reuse::Fifo,
+            refresh: Refresh::Write,
+            assemble: None,
+            rnr: Some(Rnr::Wait),
+            poll,
+        };
+        let ddio = DdioSettings {
+            cache: Bytes::new(60 * 4096),
+            cache_ways: 6,
+            ways: 1,
+            model: CacheModel::Buffers,
+            queue: Some(queue),
+            ..<_>::default()
+        };
+        let mut settings = MemorySettings { ddio: Some(ddio), ..<_>::default() };
+        settings.readers.cores = 1;
+        let mut path = MemoryPath::new(&settings);
+        for (flow, bytes) in [(7, 1), (7, 2), (7, 3), (7, 4), (7, 5), (7, 6), (9, 1), (9, 2)] {
+            path.deliver(Time::ZERO, 0, Read { flow, bytes, upto: bytes }, Handling::of(1));
+        }
+        let mut read = Vec::new();
+        while read.len() < 8 {
+            path.advance(path.due());
+            read.extend(std::iter::from_fn(|| path.take_read()).map(|one| (one.flow, one.bytes)));
+        }
+        read
+    };
+    let seven = |all: &[u64]| all.iter().map(|n| (7, *n)).collect::<Vec<_>>();
+    let nine = [(9, 1), (9, 2)];
+    assert_eq!(order(Poll::Arrival), [&seven(&[1, 2, 3, 4, 5, 6])[..], &nine].concat());
+    let turns = [(7, 1), (9, 1), (7, 2), (9, 2)];
+    assert_eq!(order(Poll::RoundRobin), [&turns[..], &seven(&[3, 4, 5, 6])].concat());
 }
 
 /// A microsecond of work on each of two threads takes a microsecond on two cores, and 1 / 0.6 us on one.

@@ -157,7 +157,9 @@ impl MemoryPath {
         let controller = Controller::new(&settings.controller);
         antagonists.apply(Time::ZERO, &controller);
         let llc = Llc::new(settings.ddio, ns(settings.iio.latency), nics.len());
-        let readers = Readers::new(&settings.readers, nics.len(), llc.by_buffer());
+        let queue = settings.ddio.and_then(|ddio| ddio.queue);
+        let poll = queue.filter(|_| llc.by_buffer()).map(|queue| queue.poll);
+        let readers = Readers::new(&settings.readers, nics.len(), poll);
         let mut path = Self {
             at: Time::ZERO,
             due: Time::MAX,

@@ -1,4 +1,5 @@
-//! Cores that run the stack and copy to applications, one flow after the other on its core.
+//! Cores that run the stack and copy to applications, one delivery after the other on the core of its flow, in order of arrival or flow by flow
+//! ([`Poll`]).
 //!
 //! Models: work for each packet and each byte, and a copy with a limited number of lines in flight, whose time follows
 //! the latency of reading memory, beside its work or after it ([`Copying`]); bytes wait unread until their turn.
@@ -7,9 +8,9 @@
 
 use super::llc::{Llc, read_latency};
 use super::receive_queue::{ReceiveQueue, Traffic};
-use super::settings::{Copying, LINE, ReaderSettings};
+use super::settings::{Copying, LINE, Poll, ReaderSettings};
 use super::{Handling, Read};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Clone, Copy, Debug)]
 struct Work {
@@ -47,15 +48,67 @@ struct Core {
 #[derive(Clone, Debug, Default)]
 struct Buffers {
     at_hand: Vec<u32>,
-    waiting: VecDeque<u32>, // of the work that waits, in order
-    traffic: Traffic,       // of what is at hand
+    waiting: VecDeque<u32>,      // of the work that waits, in order
+    polled: Option<Box<Polled>>, // where flows take turns: the work that waits, with its buffers
+    traffic: Traffic,            // of what is at hand
+}
+
+/// Work that waits for a core, flow by flow.
+#[derive(Clone, Debug, Default)]
+struct Polled {
+    places: BTreeMap<u32, u32>,                  // by flow
+    flows: Vec<(VecDeque<Work>, VecDeque<u32>)>, // and the buffers
+    at: usize,                                   // whose turn it was
+    waiting: usize,                              // work of all of them
+}
+
+impl Polled {
+    /// What waits of a flow.
+    fn of(&mut self, flow: u32) -> &mut (VecDeque<Work>, VecDeque<u32>) {
+        let next = self.flows.len() as u32;
+        let place = *self.places.entry(flow).or_insert(next) as usize;
+        if place == self.flows.len() {
+            self.flows.push(Default::default());
+        }
+        &mut self.flows[place]
+    }
+
+    /// The next in turn that has something.
+    fn next(&mut self) -> Option<Work> {
+        self.waiting = self.waiting.checked_sub(1)?;
+        loop {
+            self.at = if self.at + 1 < self.flows.len() { self.at + 1 } else { 0 };
+            if let Some(work) = self.flows[self.at].0.pop_front() {
+                return Some(work);
+            }
+        }
+    }
 }
 
 impl Buffers {
+    /// Those of a core that reads in this order.
+    fn new(poll: Poll) -> Self {
+        let polled = match poll {
+            Poll::Arrival => None,
+            Poll::RoundRobin => Some(Box::default()),
+        };
+        Self { polled, ..Self::default() }
+    }
+
+    /// Where buffers of the work of `flow` wait.
+    fn of(&mut self, flow: u32) -> &mut VecDeque<u32> {
+        match &mut self.polled {
+            Some(polled) => &mut polled.of(flow).1,
+            None => &mut self.waiting,
+        }
+    }
+
     /// The core begins to read what comes next.
     fn begin(&mut self, work: &Work, queue: &mut ReceiveQueue) {
-        self.at_hand.clear();
-        self.at_hand.extend(self.waiting.drain(..work.buffers as usize));
+        let mut at_hand = std::mem::take(&mut self.at_hand);
+        at_hand.clear();
+        at_hand.extend(self.of(work.read.flow).drain(..work.buffers as usize));
+        self.at_hand = at_hand;
         self.traffic =
             queue.read(&self.at_hand, work.traffic, work.fragments.then_some(work.read.flow));
     }
@@ -112,8 +165,8 @@ impl Core {
 }
 
 impl Readers {
-    /// Those of a machine with so many NICs, whose buffers are followed or not.
-    pub(super) fn new(settings: &ReaderSettings, nics: usize, by_buffer: bool) -> Self {
+    /// Those of a machine with so many NICs. `by_buffer`: buffers are followed, and cores read in this order.
+    pub(super) fn new(settings: &ReaderSettings, nics: usize, by_buffer: Option<Poll>) -> Self {
         let cores = settings.cores.max(1) as usize;
         Self {
             settings: *settings,
@@ -123,12 +176,12 @@ impl Readers {
                 Copying::InBunches => f64::from(settings.lines_in_flight),
             },
             cores: vec![Core::default(); cores],
-            buffers: if by_buffer { vec![Buffers::default(); cores] } else { Vec::new() },
+            buffers: by_buffer.map_or(Vec::new(), |poll| vec![Buffers::new(poll); cores]),
             beside_another: match settings.smt {
                 0 | 1 => 1.0,
                 _ => 1e3 / f64::from(settings.smt_share_permille.max(1)),
             },
-            each_for_itself: by_buffer || settings.smt > 1,
+            each_for_itself: by_buffer.is_some() || settings.smt > 1,
             working: Vec::new(),
             unread: 0,
             finished: VecDeque::new(),
@@ -168,10 +221,14 @@ impl Readers {
         let idle = self.cores[core].work.is_none();
         if let Some(queue) = llc.queue() {
             let of_core = &mut self.buffers[core];
-            work.buffers = queue.take_claimed(&mut of_core.waiting);
+            work.buffers = queue.take_claimed(of_core.of(read.flow));
             if idle {
                 of_core.begin(&work, queue);
                 llc.reads_miss(of_core.traffic.missing);
+            } else if let Some(polled) = &mut of_core.polled {
+                polled.waiting += 1;
+                polled.of(read.flow).0.push_back(work);
+                return;
             }
         }
         let core = &mut self.cores[core];
@@ -271,10 +328,16 @@ impl Readers {
             } else if core.done >= DONE {
                 self.unread -= work.read.bytes;
                 self.finished.push_back((work.nic as usize, work.read));
-                core.work = core.waiting.pop_front();
                 core.done = 0.0;
                 if BY_BUFFER {
-                    turn_over(&mut self.buffers[i], core.work.as_ref(), llc);
+                    let of_core = &mut self.buffers[i];
+                    core.work = match &mut of_core.polled {
+                        Some(polled) => polled.next(),
+                        None => core.waiting.pop_front(),
+                    };
+                    turn_over(of_core, core.work.as_ref(), llc);
+                } else {
+                    core.work = core.waiting.pop_front();
                 }
             }
         }
@@ -330,7 +393,15 @@ impl Readers {
 
     /// Whether work waits for every core that has ever had some.
     pub(super) fn all_late(&self) -> bool {
-        self.in_use > 0 && self.cores[..self.in_use as usize].iter().all(|c| !c.waiting.is_empty())
+        let cores = &self.cores[..self.in_use as usize];
+        if self.buffers.is_empty() {
+            return self.in_use > 0 && cores.iter().all(|core| !core.waiting.is_empty());
+        }
+        let late = |(core, of_core): (&Core, &Buffers)| match &of_core.polled {
+            Some(polled) => polled.waiting > 0,
+            None => !core.waiting.is_empty(),
+        };
+        self.in_use > 0 && cores.iter().zip(&self.buffers).all(late)
     }
 
     /// Whether no core works.
@@ -374,7 +445,7 @@ mod tests {
     /// A core that only works is not late; one for which a second delivery waits is, and all of them have to be.
     #[test]
     fn late_is_who_has_work_waiting() {
-        let mut readers = Readers::new(&ReaderSettings::default(), 1, false);
+        let mut readers = Readers::new(&ReaderSettings::default(), 1, None);
         let mut llc = Llc::new(None, 323.0, 1);
         let read = Read { flow: 0, bytes: 4000, upto: 0 };
         for (core, late) in [(0, false), (0, true), (1, false), (1, true)] {

@@ -252,6 +252,27 @@ pub struct QueueSettings {
     /// with RDMA. Default: the stack posts another buffer, as TCP's does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rnr: Option<Rnr>,
+    /// What a core reads next of what waits for it, "arrival" or "round-robin". Default: "arrival" (our choice), as from one completion queue.
+    #[serde(default, skip_serializing_if = "Poll::is_usual")]
+    pub poll: Poll,
+}
+
+/// What a core reads next of what waits for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Poll {
+    /// What came first, of whatever flow.
+    #[default]
+    Arrival,
+    /// One delivery of each of its flows in turn, of those that have some.
+    RoundRobin,
+}
+
+impl Poll {
+    /// Whether it is the default.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::Arrival
+    }
 }
 
 fn shared() -> bool {
